@@ -1,0 +1,1 @@
+//! The TOML file as typed configuration with errors that name file, line and key.

@@ -1,0 +1,76 @@
+//! Address families (RFC 4760).
+
+use std::fmt;
+
+/// An address family and subsequent address family as they stand on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AfiSafi {
+    /// Address Family Identifier: 1 IPv4, 2 IPv6, 25 L2VPN, …
+    pub afi: u16,
+    /// Subsequent Address Family Identifier: 1 unicast, 2 multicast, 128 VPN, …
+    pub safi: u8,
+}
+
+impl AfiSafi {
+    /// IPv4 unicast.
+    pub const IPV4_UNICAST: AfiSafi = AfiSafi { afi: 1, safi: 1 };
+    /// IPv6 unicast.
+    pub const IPV6_UNICAST: AfiSafi = AfiSafi { afi: 2, safi: 1 };
+
+    /// The family that the table holds typed, or `None` where it is carried opaquely.
+    pub fn family(self) -> Option<Family> {
+        Family::ALL.into_iter().find(|f| f.afi_safi() == self)
+    }
+}
+
+impl fmt::Display for AfiSafi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.family() {
+            Some(family) => family.fmt(f),
+            None => write!(f, "afi {} safi {}", self.afi, self.safi),
+        }
+    }
+}
+
+impl fmt::Debug for AfiSafi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A family whose routes the table decides on; usable as an index of two.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Family {
+    /// AFI 1, SAFI 1.
+    Ipv4Unicast = 0,
+    /// AFI 2, SAFI 1.
+    Ipv6Unicast = 1,
+}
+
+impl Family {
+    /// Both families, in index order.
+    pub const ALL: [Family; 2] = [Family::Ipv4Unicast, Family::Ipv6Unicast];
+
+    /// The wire form.
+    pub fn afi_safi(self) -> AfiSafi {
+        match self {
+            Family::Ipv4Unicast => AfiSafi::IPV4_UNICAST,
+            Family::Ipv6Unicast => AfiSafi::IPV6_UNICAST,
+        }
+    }
+
+    /// Index into per-family arrays: 0 or 1.
+    pub fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Family::Ipv4Unicast => "ipv4-unicast",
+            Family::Ipv6Unicast => "ipv6-unicast",
+        })
+    }
+}

@@ -1,0 +1,1 @@
+//! Verdicts on routes: import checks and the audiences that action communities name.

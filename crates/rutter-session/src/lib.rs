@@ -1,0 +1,1 @@
+//! The RFC 4271 state machine of one peer without I/O.

@@ -1,0 +1,1 @@
+//! Codecs for BGP messages and MRT files as views over bytes.

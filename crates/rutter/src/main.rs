@@ -1,0 +1,2 @@
+//! The rutter command.
+fn main() {}
