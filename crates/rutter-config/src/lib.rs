@@ -1,1 +1,23 @@
 //! The TOML file as typed configuration with errors that name file, line and key.
+//!
+//! ```text
+//! Config::load ─► Config (plain structs) ─► Config::import_settings, export_settings ─► rutter-policy
+//!            └──► Vec<ConfigError>, all at once
+//! diff(old, new) ─► Diff: which sessions start, stop, change, and what for
+//! ```
+
+mod config;
+mod diff;
+mod error;
+mod neighbor;
+mod secret;
+
+pub use config::{Checks, Communities, Config, Daemon, Exchange, Loaded, LogFormat, Metrics, Mrt};
+pub use diff::{Changed, Diff, diff};
+pub use error::{ConfigError, Severity};
+pub use neighbor::{
+    DynamicNeighbor, ExportRule, FamilyOptions, GracefulRestart, LimitAction, MaxPrefix, Neighbor,
+    NeighborKind, TtlSecurity,
+};
+pub use rutter_policy::{ImportRule, NextHopRule, Role};
+pub use secret::Secret;

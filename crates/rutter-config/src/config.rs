@@ -1,0 +1,172 @@
+//! The whole configuration, typed.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use rutter_net::{Asn, Prefix};
+use rutter_policy::{
+    ActionCommunity, ExportSettings, ImportSettings, LengthRange, NextHopRule, PrefixMatch,
+    WellKnown,
+};
+
+use crate::{ConfigError, DynamicNeighbor, GracefulRestart, Neighbor};
+
+/// The exchange that this route server serves; absent on a plain router or collector.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Exchange {
+    /// The peering LANs.
+    pub lan: Vec<Prefix>,
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// The process.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Daemon {
+    /// I/O threads; 0: one per core.
+    pub threads: usize,
+    /// Where to listen for BGP.
+    pub listen: Vec<SocketAddr>,
+    /// The management socket.
+    pub control_socket: PathBuf,
+    /// `error`, `warn`, `info`, `debug` or `trace`, or a filter of tracing-subscriber.
+    pub log: String,
+    /// How log lines look.
+    pub log_format: LogFormat,
+}
+
+/// Import checks for all members and all neighbors with `import = "checks"`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Checks {
+    /// Accepted lengths per family, in index order.
+    pub prefix_length: [LengthRange; 2],
+    /// Which next hops members may announce.
+    pub next_hop: NextHopRule,
+    /// The left-most AS must be the neighbor's.
+    pub first_as: bool,
+    /// Most AS numbers in a path.
+    pub max_as_path_len: u16,
+    /// Reject reserved prefixes.
+    pub bogons: bool,
+    /// Reject IPv6 outside 2000::/3.
+    pub ipv6_global_unicast: bool,
+    /// Reject reserved AS numbers in paths.
+    pub invalid_asns: bool,
+    /// Reserved AS numbers that pass.
+    pub allowed_bogon_asns: Vec<Asn>,
+    /// Transit-free networks; empty: not checked.
+    pub transit_free_asns: Vec<Asn>,
+    /// Networks never reached by route servers.
+    pub never_via_route_servers: Vec<Asn>,
+    /// Reject AS_SETs.
+    pub reject_as_set: bool,
+    /// Prefixes rejected from everybody.
+    pub black_list: Vec<PrefixMatch>,
+    /// Accept BLACKHOLE host routes, per family.
+    pub blackhole: [bool; 2],
+    /// React to GRACEFUL_SHUTDOWN.
+    pub graceful_shutdown: bool,
+}
+
+/// The action communities.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Communities {
+    /// Notations and meanings.
+    pub actions: Vec<ActionCommunity>,
+    /// Received NO_EXPORT and NO_ADVERTISE.
+    pub rfc1997: WellKnown,
+    /// Remove action communities before sending.
+    pub scrub: bool,
+    /// 16-bit stand-ins for 32-bit AS numbers.
+    pub aliases: Vec<(u16, Asn)>,
+}
+
+/// Archives in MRT format (RFC 6396).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mrt {
+    /// The folder.
+    pub directory: PathBuf,
+    /// Seconds between dumps of the whole table; 0: none.
+    pub table_interval_s: u32,
+    /// Seconds after which a new file of updates is begun; 0: no updates are written.
+    pub updates_interval_s: u32,
+    /// Compress with gzip.
+    pub gzip: bool,
+}
+
+/// Prometheus.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Metrics {
+    /// Where `GET /metrics` is answered.
+    pub listen: SocketAddr,
+}
+
+/// The whole configuration. Members are expanded to one neighbor per address.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// Our AS.
+    pub asn: Asn,
+    /// Our BGP Identifier.
+    pub router_id: Ipv4Addr,
+    /// CLUSTER_ID of a route reflector; the router id unless configured.
+    pub cluster_id: u32,
+    /// The exchange.
+    pub exchange: Option<Exchange>,
+    /// The process.
+    pub daemon: Daemon,
+    /// Import checks.
+    pub checks: Checks,
+    /// Action communities.
+    pub communities: Communities,
+    /// Defaults of graceful restart.
+    pub graceful_restart: GracefulRestart,
+    /// MRT archive.
+    pub mrt: Option<Mrt>,
+    /// Prometheus.
+    pub metrics: Option<Metrics>,
+    /// All configured sessions, sorted by address.
+    pub neighbors: Vec<Neighbor>,
+    /// Sessions from known networks, longest prefix first.
+    pub dynamic_neighbors: Vec<DynamicNeighbor>,
+}
+
+/// A configuration that was taken, and what came up on the way.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Loaded {
+    /// The configuration.
+    pub config: Config,
+    /// Warnings, in file order.
+    pub warnings: Vec<ConfigError>,
+    /// Every file that was read, to be watched or shown.
+    pub files: Vec<PathBuf>,
+}
+
+impl Config {
+    /// Reads a file and the member files it names. `Err` holds errors and warnings, all of them.
+    pub fn load(_path: &Path) -> Result<Loaded, Vec<ConfigError>> {
+        todo!()
+    }
+
+    /// Reads text; `file_name` is for messages, and member files are looked up beside it.
+    pub fn parse(_text: &str, _file_name: &Path) -> Result<Loaded, Vec<ConfigError>> {
+        todo!()
+    }
+
+    /// The import settings of a neighbor (one of [`Self::neighbors`] or made by a [`DynamicNeighbor`]).
+    pub fn import_settings(&self, _neighbor: &Neighbor) -> ImportSettings {
+        todo!()
+    }
+
+    /// The export settings of the exchange.
+    pub fn export_settings(&self) -> ExportSettings {
+        todo!()
+    }
+}

@@ -1,0 +1,57 @@
+//! What is wrong in a file, where, and what to write instead.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// How bad it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// The file is not taken.
+    Error,
+    /// The file is taken; somebody should look.
+    Warning,
+}
+
+/// One finding in a configuration file.
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct ConfigError {
+    /// Error or warning.
+    pub severity: Severity,
+    /// The file.
+    pub file: PathBuf,
+    /// Line, from 1; 0 where the whole file is meant.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// The key, from the top: `neighbor.max-prefix.v4`.
+    pub key: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to write instead.
+    pub hint: String,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.file.display())?;
+        if self.line > 0 {
+            write!(f, "{}:{}:", self.line, self.column)?;
+        }
+        let severity = match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        write!(f, " {severity}: ")?;
+        if !self.key.is_empty() {
+            write!(f, "{}: ", self.key)?;
+        }
+        f.write_str(&self.message)?;
+        if !self.hint.is_empty() {
+            write!(f, "\n    {}", self.hint)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigError {}

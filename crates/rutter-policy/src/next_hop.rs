@@ -1,0 +1,61 @@
+//! Next hops and the addresses a neighbor may name (RFC 7948 §4.8, RFC 2545, RFC 8950).
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// The next hop of a route as received.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum NextHop {
+    /// IPv4.
+    V4(Ipv4Addr),
+    /// IPv6 global, with the link-local address that may stand beside it (RFC 2545 §3).
+    V6 {
+        /// The global address; a sender may put a link-local one here when it has no other.
+        global: Ipv6Addr,
+        /// The link-local address of a 32-octet next hop.
+        link_local: Option<Ipv6Addr>,
+    },
+}
+
+impl NextHop {
+    /// The address that the policy looks at: the link-local one beside a global one is tolerated unseen.
+    pub fn addr(self) -> IpAddr {
+        match self {
+            NextHop::V4(addr) => IpAddr::V4(addr),
+            NextHop::V6 { global, .. } => IpAddr::V6(global),
+        }
+    }
+}
+
+impl From<IpAddr> for NextHop {
+    fn from(addr: IpAddr) -> Self {
+        match addr {
+            IpAddr::V4(addr) => NextHop::V4(addr),
+            IpAddr::V6(global) => NextHop::V6 {
+                global,
+                link_local: None,
+            },
+        }
+    }
+}
+
+impl fmt::Display for NextHop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.addr().fmt(f)
+    }
+}
+
+/// Which next hops a neighbor may announce.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum NextHopRule {
+    /// The address of the session. For NLRI whose next hop is of the other family than the session (IPv6 routes
+    /// on an IPv4 session, RFC 8950), the other addresses of the same member in that family.
+    #[default]
+    Strict,
+    /// Any address of a neighbor with the same AS on this LAN.
+    SameAs,
+    /// The address of the session, or one that is listed.
+    Authorized,
+    /// Not checked.
+    Any,
+}

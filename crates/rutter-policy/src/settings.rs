@@ -1,0 +1,174 @@
+//! What an import policy is built from.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use rutter_net::{Asn, Prefix};
+
+use crate::{Finding, NextHopRule, PrefixMatch, RejectReason, Role};
+
+/// How much of the policy applies to a neighbor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum ImportRule {
+    /// Every check that the settings switch on.
+    #[default]
+    Checks,
+    /// Only what the protocol demands: no AS loop, no role leak, no martian.
+    All,
+    /// Nothing is accepted (RFC 8212).
+    None,
+    /// Everything is accepted: a collector keeps what it hears.
+    Collect,
+}
+
+/// Prefix lengths from `min` to `max`, both included.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct LengthRange {
+    /// The shortest length.
+    pub min: u8,
+    /// The longest length.
+    pub max: u8,
+}
+
+impl LengthRange {
+    /// Whether the length is in the range.
+    pub const fn contains(self, len: u8) -> bool {
+        self.min <= len && len <= self.max
+    }
+}
+
+impl fmt::Display for LengthRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.min, self.max)
+    }
+}
+
+/// Checks that need data from outside (IRR, RPKI): consulted per prefix and origin after all others.
+pub trait RouteChecks: fmt::Debug + Send + Sync {
+    /// The first reason against the route, fast and without allocation.
+    fn check(&self, prefix: Prefix, origin: Option<Asn>) -> Option<RejectReason>;
+    /// Every reason against the route, with evidence.
+    fn findings(&self, prefix: Prefix, origin: Option<Asn>) -> Vec<Finding>;
+}
+
+/// What an [`crate::ImportPolicy`] is built from. The default is the safe policy of an exchange; set at least the
+/// AS numbers and the neighbor's address.
+#[derive(Clone, Debug)]
+pub struct ImportSettings {
+    /// How much of what follows applies.
+    pub rule: ImportRule,
+    /// Our AS, which no received path may contain.
+    pub local_asn: Asn,
+    /// The neighbor's AS.
+    pub peer_asn: Asn,
+    /// The neighbor's address: what [`NextHopRule::Strict`] demands. `None` disables the next hop check.
+    pub peer_address: Option<IpAddr>,
+    /// All addresses of the same member, both families.
+    pub member_addresses: Vec<IpAddr>,
+    /// All addresses on the LAN whose neighbors have the same AS, for [`NextHopRule::SameAs`].
+    pub same_as_addresses: Vec<IpAddr>,
+    /// Addresses listed for [`NextHopRule::Authorized`].
+    pub authorized_addresses: Vec<IpAddr>,
+    /// Which next hops are accepted.
+    pub next_hop: NextHopRule,
+    /// Families allowed on the session, in index order.
+    pub families: [bool; 2],
+    /// Demand that the left-most AS is the neighbor's. Off on iBGP.
+    pub enforce_first_as: bool,
+    /// Reject paths that contain [`Self::local_asn`].
+    pub reject_as_loop: bool,
+    /// Most AS numbers in a path (each prepend counts, a set counts as one).
+    pub max_as_path_len: u16,
+    /// Reject paths with bogon AS numbers ([`Asn::is_bogon`]).
+    pub reject_invalid_asns: bool,
+    /// AS numbers that pass although they are bogons: private numbers of one's own laboratory or confederation.
+    pub allowed_bogon_asns: Vec<Asn>,
+    /// Networks that no member can be a path to; see [`TRANSIT_FREE`]. The neighbor's own AS is exempt.
+    pub transit_free_asns: Vec<Asn>,
+    /// Networks that never announce by route servers. The neighbor's own AS is *not* exempt.
+    pub never_via_route_servers: Vec<Asn>,
+    /// Reject paths with AS_SETs (RFC 9774).
+    pub reject_as_set: bool,
+    /// Our role on this session (RFC 9234).
+    pub role: Option<Role>,
+    /// Accepted lengths per family, in index order.
+    pub prefix_length: [LengthRange; 2],
+    /// Reject special-purpose prefixes and the default route.
+    pub reject_bogons: bool,
+    /// Reject IPv6 outside 2000::/3.
+    pub require_global_unicast: bool,
+    /// The exchange's own LANs.
+    pub lan: Vec<Prefix>,
+    /// Black list for every neighbor.
+    pub black_list: Vec<PrefixMatch>,
+    /// Black list for this neighbor.
+    pub client_black_list: Vec<PrefixMatch>,
+    /// If not empty, only these prefixes are accepted.
+    pub allow_prefixes: Vec<PrefixMatch>,
+    /// If not empty, only these origins are accepted.
+    pub allow_origins: Vec<Asn>,
+    /// Take routes with BLACKHOLE (RFC 7999) at full length, per family.
+    pub blackhole: [bool; 2],
+    /// React to GRACEFUL_SHUTDOWN (RFC 8326).
+    pub graceful_shutdown: bool,
+    /// Checks with data from outside.
+    pub route_checks: Option<Arc<dyn RouteChecks>>,
+}
+
+impl Default for ImportSettings {
+    fn default() -> Self {
+        ImportSettings {
+            rule: ImportRule::Checks,
+            local_asn: Asn(0),
+            peer_asn: Asn(0),
+            peer_address: None,
+            member_addresses: Vec::new(),
+            same_as_addresses: Vec::new(),
+            authorized_addresses: Vec::new(),
+            next_hop: NextHopRule::Strict,
+            families: [true; 2],
+            enforce_first_as: true,
+            reject_as_loop: true,
+            max_as_path_len: 32,
+            reject_invalid_asns: true,
+            allowed_bogon_asns: Vec::new(),
+            transit_free_asns: Vec::new(),
+            never_via_route_servers: Vec::new(),
+            reject_as_set: true,
+            role: None,
+            prefix_length: [
+                LengthRange { min: 8, max: 24 },
+                LengthRange { min: 12, max: 48 },
+            ],
+            reject_bogons: true,
+            require_global_unicast: true,
+            lan: Vec::new(),
+            black_list: Vec::new(),
+            client_black_list: Vec::new(),
+            allow_prefixes: Vec::new(),
+            allow_origins: Vec::new(),
+            blackhole: [false; 2],
+            graceful_shutdown: true,
+            route_checks: None,
+        }
+    }
+}
+
+/// Networks without an upstream: their number behind a member's is a leak.
+pub const TRANSIT_FREE: &[Asn] = &[
+    Asn(174),
+    Asn(701),
+    Asn(1299),
+    Asn(2914),
+    Asn(3257),
+    Asn(3320),
+    Asn(3356),
+    Asn(5511),
+    Asn(6453),
+    Asn(6461),
+    Asn(6762),
+    Asn(6830),
+    Asn(7018),
+    Asn(12956),
+];
