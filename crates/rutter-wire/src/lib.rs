@@ -1,1 +1,10 @@
 //! Codecs for BGP messages and MRT files as views over bytes.
+//!
+//! Parsing borrows: a view remembers where things are and decodes them when asked. A parse that finds nothing wrong
+//! allocates nothing. Malformed input is data ([`attr::Malformed`]), never a panic.
+
+pub mod attr;
+pub mod mrt;
+pub mod nlri;
+pub mod notification;
+pub mod update;

@@ -1,0 +1,37 @@
+//! ORIGIN (RFC 4271 §5.1.1).
+
+use std::fmt;
+
+/// How the originating AS learned the route; the lower is preferred.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Origin {
+    /// Interior to the originating AS.
+    Igp = 0,
+    /// Learned via EGP.
+    Egp = 1,
+    /// Learned by other means.
+    Incomplete = 2,
+}
+
+impl Origin {
+    /// From the octet on the wire.
+    pub fn from_octet(octet: u8) -> Option<Self> {
+        match octet {
+            0 => Some(Origin::Igp),
+            1 => Some(Origin::Egp),
+            2 => Some(Origin::Incomplete),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Origin::Igp => "IGP",
+            Origin::Egp => "EGP",
+            Origin::Incomplete => "incomplete",
+        })
+    }
+}
