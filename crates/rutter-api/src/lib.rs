@@ -1,1 +1,28 @@
-//! The management protocol: requests, answers and their human and JSON forms over a local socket.
+//! The management protocol: requests, answers and their JSON form over a local socket.
+//!
+//! ```text
+//! rutter show routes ─► Client::call ─► one JSON line ─► serve_connection ─► Backend (the daemon), Snapshot
+//!                       rows, one by one ◄── JSON lines ◄──┘      the last line says how it ended
+//! GET /metrics ─► serve_metrics ─► prometheus::render ─► Backend
+//! ```
+//! Answers stream: no list is ever built whole, and a client that goes away ends its answer. The protocol is
+//! described in `docs/management.md`.
+
+mod backend;
+mod client;
+mod http;
+mod line;
+mod request;
+mod rows;
+mod server;
+mod socket;
+mod text;
+
+pub use backend::{Backend, LogReader, ReloadError};
+pub use client::{Answer, Client};
+pub use http::serve_metrics;
+pub use line::{Done, Line};
+pub use request::{ClearHow, Envelope, FamilyFilter, MAX_REQUEST, Request, RouteFilter, VERSION};
+pub use rows::*;
+pub use server::serve_connection;
+pub use socket::listen;

@@ -1,0 +1,52 @@
+//! What the daemon gives to the management side.
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use rutter_config::{ConfigError, Diff};
+use rutter_net::Prefix;
+use rutter_rib::{Explanation, Snapshot};
+
+use crate::{ClearHow, LogRow, SessionRow, StatusRow};
+
+/// The daemon as the management side sees it. Every method may be called from any thread at any time and must
+/// not wait for the threads that route, except [`Backend::clear`], [`Backend::reload`] and
+/// [`Backend::shutdown`], which hand their work over.
+pub trait Backend: Send + Sync {
+    /// The process.
+    fn status(&self) -> StatusRow;
+    /// A consistent view of the table.
+    fn snapshot(&self) -> Snapshot;
+    /// Why a prefix goes where it goes; `None` where the table has no such destination.
+    fn explain(&self, prefix: Prefix) -> Option<Explanation>;
+    /// Bytes by purpose.
+    fn memory(&self) -> Vec<rutter_rib::MemoryRow>;
+    /// Every session that is configured or was accepted, up or down.
+    fn sessions(&self) -> Vec<SessionRow>;
+    /// Clears the sessions of the neighbors at these addresses; `Err` says in words why not.
+    fn clear(&self, peers: &[IpAddr], how: ClearHow) -> Result<(), String>;
+    /// Reads the configuration anew and applies it, all or nothing.
+    fn reload(&self) -> Result<Diff, ReloadError>;
+    /// What [`Backend::reload`] would change if the configuration were in `file` (without: its own file).
+    fn diff(&self, file: Option<&Path>) -> Result<Diff, ReloadError>;
+    /// Begins an orderly end: every session gets a Cease with `text`.
+    fn shutdown(&self, text: Option<&str>);
+    /// Log lines kept in memory, oldest first, then new ones.
+    fn log(&self) -> Box<dyn LogReader>;
+}
+
+/// Why a configuration was not taken.
+#[derive(Debug)]
+pub enum ReloadError {
+    /// The file has errors.
+    Config(Vec<ConfigError>),
+    /// Something else, in words: a port that is taken, a file that is gone.
+    Other(String),
+}
+
+/// One reader of the log.
+pub trait LogReader: Send {
+    /// The next line; `None` when none came within `wait`. With a wait of zero: `None` at the end of what is kept.
+    fn next_line(&mut self, wait: Duration) -> Option<LogRow>;
+}

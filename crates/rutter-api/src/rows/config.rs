@@ -1,0 +1,100 @@
+//! Configuration: findings and differences.
+
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+/// A finding in a configuration file.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ConfigErrorRow {
+    /// `error` or `warning`.
+    pub severity: String,
+    /// The file.
+    pub file: String,
+    /// Line, from 1; 0 where the whole file is meant.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// The key, from the top.
+    pub key: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to write instead.
+    pub hint: String,
+    /// All of it as the lines a person reads.
+    pub text: String,
+}
+
+impl From<&rutter_config::ConfigError> for ConfigErrorRow {
+    fn from(error: &rutter_config::ConfigError) -> Self {
+        ConfigErrorRow {
+            severity: match error.severity {
+                rutter_config::Severity::Error => "error",
+                rutter_config::Severity::Warning => "warning",
+            }
+            .to_owned(),
+            file: error.file.display().to_string(),
+            line: error.line,
+            column: error.column,
+            key: error.key.clone(),
+            message: error.message.clone(),
+            hint: error.hint.clone(),
+            text: error.to_string(),
+        }
+    }
+}
+
+/// What changes between two configurations.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct DiffRow {
+    /// New neighbors.
+    pub added: Vec<IpAddr>,
+    /// Neighbors that are gone.
+    pub removed: Vec<IpAddr>,
+    /// Neighbors that differ.
+    pub changed: Vec<ChangedRow>,
+    /// Keys of `[checks]` that differ.
+    pub checks: Vec<String>,
+    /// Keys of `[communities]` that differ.
+    pub communities: Vec<String>,
+    /// Sections of dynamic neighbors differ.
+    pub dynamic_neighbors: bool,
+    /// Keys that take effect on the next start only.
+    pub needs_restart: Vec<String>,
+    /// Other keys that differ and take effect at once.
+    pub other: Vec<String>,
+}
+
+/// A neighbor that differs.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ChangedRow {
+    /// The neighbor.
+    pub neighbor: IpAddr,
+    /// What differs, as the keys of the file.
+    pub keys: Vec<String>,
+    /// The session must be reset for the change to take effect.
+    pub needs_session_reset: bool,
+}
+
+impl From<rutter_config::Diff> for DiffRow {
+    fn from(diff: rutter_config::Diff) -> Self {
+        let changed = |c: rutter_config::Changed| ChangedRow {
+            neighbor: c.neighbor,
+            keys: c.keys,
+            needs_session_reset: c.needs_session_reset,
+        };
+        DiffRow {
+            added: diff.added,
+            removed: diff.removed,
+            changed: diff.changed.into_iter().map(changed).collect(),
+            checks: diff.checks,
+            communities: diff.communities,
+            dynamic_neighbors: diff.dynamic_neighbors,
+            needs_restart: diff.needs_restart,
+            other: diff.other,
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! The rows of answers as plain structs: what stands in JSON is what stands here.
+
+mod config;
+mod explain;
+mod peer;
+mod process;
+mod route;
+
+pub use config::{ChangedRow, ConfigErrorRow, DiffRow};
+pub use explain::{CandidateRow, ExplainRow, HearsRow, WithheldRow};
+pub use peer::{
+    Direction, FamilyRow, MessageCounts, NegotiatedRow, PeerRow, SessionRow, SessionState, TimerRow,
+};
+pub use process::{LogRow, MemoryRow, StatusRow};
+pub use route::{
+    AttributeSetRow, AttributesRow, FindingRow, RejectRow, RejectedRow, RouteRow, RouteSource,
+    UnknownAttributeRow,
+};
