@@ -2,6 +2,9 @@
 
 use rutter_net::Asn;
 
+use crate::Action;
+use crate::action_table::Hit;
+
 /// Who may hear a route and how. Equal specifications compare and hash equal, so that the table can keep one
 /// audience for all attribute sets that say the same.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -10,11 +13,11 @@ pub struct AudienceSpec {
     pub default_allow: bool,
     /// Clients for which the opposite of `default_allow` holds; sorted, no duplicates.
     pub except: Vec<Asn>,
-    /// How often our AS... of the sender is prepended for clients that `prepend` does not name.
+    /// How often the left-most AS (the sender's) is prepended again for clients that `prepend` does not name.
     pub prepend_all: u8,
     /// Prepends per client; sorted by AS, no duplicates, no entry equal to `prepend_all`.
     pub prepend: Vec<(Asn, u8)>,
-    /// Add NO_EXPORT for clients; `add_no_export_to` is then empty.
+    /// Add NO_EXPORT for all clients; `add_no_export_to` is then empty.
     pub add_no_export: bool,
     /// Add NO_EXPORT for these clients; sorted.
     pub add_no_export_to: Vec<Asn>,
@@ -87,4 +90,103 @@ impl Default for AudienceSpec {
     fn default() -> Self {
         Self::EVERYONE
     }
+}
+
+/// The wishes of one route, collected in any order.
+#[derive(Debug, Default)]
+pub(crate) struct Wishes {
+    not_to_any: bool,
+    deny: Vec<Asn>,
+    allow: Vec<Asn>,
+    prepend_any: u8,
+    prepend: Vec<(Asn, u8)>,
+    pub(crate) add_no_export: bool,
+    add_no_export_to: Vec<Asn>,
+    add_no_advertise: bool,
+    add_no_advertise_to: Vec<Asn>,
+    pub(crate) no_export: bool,
+    pub(crate) no_advertise: bool,
+}
+
+impl Wishes {
+    /// Notes one more.
+    pub(crate) fn add(
+        &mut self,
+        Hit {
+            action,
+            peer,
+            times,
+        }: Hit,
+    ) {
+        match action {
+            Action::NotToAny => self.not_to_any = true,
+            Action::NotToPeer => self.deny.push(peer),
+            Action::ToAny => {}
+            Action::ToPeer => self.allow.push(peer),
+            Action::OnlyToPeer => {
+                self.not_to_any = true;
+                self.allow.push(peer);
+            }
+            Action::PrependAny => self.prepend_any = self.prepend_any.max(times),
+            Action::PrependPeer => self.prepend.push((peer, times)),
+            Action::NoExportAny => self.add_no_export = true,
+            Action::NoExportPeer => self.add_no_export_to.push(peer),
+            Action::NoAdvertiseAny => self.add_no_advertise = true,
+            Action::NoAdvertisePeer => self.add_no_advertise_to.push(peer),
+        }
+    }
+
+    /// What they amount to, in the one form that equal wishes have.
+    pub(crate) fn audience(mut self) -> AudienceSpec {
+        let default_allow = !self.not_to_any;
+        sort(&mut self.deny);
+        let except = if default_allow {
+            std::mem::take(&mut self.deny)
+        } else {
+            sort(&mut self.allow);
+            self.allow
+                .retain(|asn| self.deny.binary_search(asn).is_err());
+            std::mem::take(&mut self.allow)
+        };
+        let nobody = self.no_advertise || (!default_allow && except.is_empty());
+        if nobody {
+            return AudienceSpec {
+                default_allow: false,
+                no_export: self.no_export,
+                no_advertise: self.no_advertise,
+                ..AudienceSpec::EVERYONE
+            };
+        }
+        self.transformed(default_allow, except)
+    }
+
+    fn transformed(self, default_allow: bool, except: Vec<Asn>) -> AudienceSpec {
+        let hears = |asn: &Asn| default_allow != except.binary_search(asn).is_ok();
+        let named = |mut asns: Vec<Asn>, all: bool| {
+            asns.retain(|asn| !all && hears(asn));
+            sort(&mut asns);
+            asns
+        };
+        let mut prepend = self.prepend;
+        prepend.sort_unstable_by_key(|(asn, times)| (*asn, std::cmp::Reverse(*times)));
+        prepend.dedup_by_key(|(asn, _)| *asn);
+        prepend.retain(|(asn, times)| *times != self.prepend_any && hears(asn));
+        AudienceSpec {
+            default_allow,
+            prepend_all: self.prepend_any,
+            prepend,
+            add_no_export: self.add_no_export,
+            add_no_export_to: named(self.add_no_export_to, self.add_no_export),
+            add_no_advertise: self.add_no_advertise,
+            add_no_advertise_to: named(self.add_no_advertise_to, self.add_no_advertise),
+            no_export: self.no_export,
+            no_advertise: false,
+            except,
+        }
+    }
+}
+
+fn sort(asns: &mut Vec<Asn>) {
+    asns.sort_unstable();
+    asns.dedup();
 }

@@ -3,7 +3,9 @@
 use rutter_net::{Asn, Community, ExtendedCommunity, LargeCommunity};
 use rutter_wire::attr::Attributes;
 
-use crate::{AudienceSpec, Notation};
+use crate::action_table::ActionTable;
+use crate::audience::Wishes;
+use crate::{AudienceSpec, Notation, ParseNotationError};
 
 /// What an action community asks for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -32,6 +34,38 @@ pub enum Action {
     NoAdvertisePeer,
 }
 
+impl Action {
+    /// Every action with its key in the configuration file.
+    pub const ALL: [(Action, &'static str); 11] = [
+        (Action::NotToAny, "not-to-any"),
+        (Action::NotToPeer, "not-to-peer"),
+        (Action::ToAny, "to-any"),
+        (Action::ToPeer, "to-peer"),
+        (Action::OnlyToPeer, "only-to-peer"),
+        (Action::PrependAny, "prepend-any"),
+        (Action::PrependPeer, "prepend-peer"),
+        (Action::NoExportAny, "no-export-any"),
+        (Action::NoExportPeer, "no-export-peer"),
+        (Action::NoAdvertiseAny, "no-advertise-any"),
+        (Action::NoAdvertisePeer, "no-advertise-peer"),
+    ];
+
+    /// The key in the configuration file.
+    pub fn key(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+
+    /// Whether one peer is meant: the notation must have a `peer` field.
+    pub fn names_peer(self) -> bool {
+        self.key().ends_with("-peer")
+    }
+
+    /// Whether the notation may have a range.
+    pub fn counts(self) -> bool {
+        matches!(self, Action::PrependAny | Action::PrependPeer)
+    }
+}
+
 /// A notation and its meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ActionCommunity {
@@ -39,6 +73,29 @@ pub struct ActionCommunity {
     pub action: Action,
     /// How it is written.
     pub notation: Notation,
+}
+
+impl ActionCommunity {
+    /// Joins the two where they go together: `peer` where a peer is meant, a range where something is counted.
+    pub fn new(action: Action, notation: Notation) -> Result<Self, ParseNotationError> {
+        let key = action.key();
+        if action.names_peer() && !notation.names_peer() {
+            return Err(ParseNotationError::new(format!(
+                "`{notation}`: `{key}` needs a field `peer`"
+            )));
+        }
+        if !action.names_peer() && notation.names_peer() {
+            return Err(ParseNotationError::new(format!(
+                "`{notation}`: `{key}` means every client, so no field may be `peer`"
+            )));
+        }
+        if notation.has_range() && !action.counts() {
+            return Err(ParseNotationError::new(format!(
+                "`{notation}`: a range counts prepends, `{key}` has nothing to count"
+            )));
+        }
+        Ok(ActionCommunity { action, notation })
+    }
 }
 
 /// What a received NO_EXPORT or NO_ADVERTISE does (RFC 7947 §2.2.4 leaves it to the operator).
@@ -75,22 +132,38 @@ impl Default for ExportSettings {
             actions: Vec::new(),
             well_known: WellKnown::Pass,
             scrub: true,
-            blackhole_no_export: true,
+            blackhole_no_export: false,
             aliases: Vec::new(),
         }
     }
 }
 
 /// The export policy of an exchange: immutable, shared between threads.
-#[derive(Debug, Default)]
+///
+/// # Precedence
+///
+/// The order of communities in a route never matters. Whether a client hears the route, first match:
+/// 1. NO_ADVERTISE or NO_EXPORT is honoured: no;
+/// 2. `not-to-peer` names it: no;
+/// 3. `to-peer` or `only-to-peer` names it: yes;
+/// 4. `not-to-any` is present, or `only-to-peer` names somebody else: no;
+/// 5. otherwise (with or without `to-any`): yes.
+///
+/// Prepends: the largest `prepend-peer` that names the client, else the largest `prepend-any`. A community that
+/// matches a notation without `peer` is not looked up under those with `peer` (`0:self` is not "peer *self*").
+#[derive(Debug)]
 pub struct ExportPolicy {
     settings: ExportSettings,
+    table: ActionTable,
 }
 
 impl ExportPolicy {
     /// Compiles the settings.
     pub fn new(settings: ExportSettings) -> Self {
-        ExportPolicy { settings }
+        ExportPolicy {
+            table: ActionTable::new(&settings),
+            settings,
+        }
     }
 
     /// What the policy was built from.
@@ -98,9 +171,40 @@ impl ExportPolicy {
         &self.settings
     }
 
-    /// Who may hear routes with these attributes, and how.
-    pub fn audience(&self, _attributes: &Attributes<'_>) -> AudienceSpec {
-        todo!()
+    /// Who may hear routes with these attributes, and how. Does not allocate where nobody is named.
+    pub fn audience(&self, attributes: &Attributes<'_>) -> AudienceSpec {
+        let mut wishes = Wishes::default();
+        for community in attributes.communities() {
+            match self.table.standard(community) {
+                Some(hit) => wishes.add(hit),
+                None => self.well_known(community, &mut wishes),
+            }
+        }
+        if self.table.knows_extended() {
+            let hits = attributes.extended_communities();
+            hits.filter_map(|c| self.table.extended(c))
+                .for_each(|hit| wishes.add(hit));
+        }
+        if self.table.knows_large() {
+            let hits = attributes.large_communities();
+            hits.filter_map(|c| self.table.large(c))
+                .for_each(|hit| wishes.add(hit));
+        }
+        wishes.audience()
+    }
+
+    fn well_known(&self, community: Community, wishes: &mut Wishes) {
+        let honour = self.settings.well_known == WellKnown::Honour;
+        match community {
+            Community::NO_ADVERTISE if honour => wishes.no_advertise = true,
+            Community::NO_EXPORT | Community::NO_EXPORT_SUBCONFED if honour => {
+                wishes.no_export = true;
+            }
+            Community::BLACKHOLE if self.settings.blackhole_no_export => {
+                wishes.add_no_export = true;
+            }
+            _ => {}
+        }
     }
 
     /// Whether action communities are to be removed before sending (false where none is configured).
@@ -109,22 +213,36 @@ impl ExportPolicy {
     }
 
     /// Whether a standard community is an action community.
-    pub fn is_action_community(&self, _community: Community) -> bool {
-        todo!()
+    pub fn is_action_community(&self, community: Community) -> bool {
+        self.table.standard(community).is_some()
     }
 
     /// Whether an extended community is an action community.
-    pub fn is_action_extended(&self, _community: ExtendedCommunity) -> bool {
-        todo!()
+    pub fn is_action_extended(&self, community: ExtendedCommunity) -> bool {
+        self.table.extended(community).is_some()
     }
 
     /// Whether a large community is an action community.
-    pub fn is_action_large(&self, _community: LargeCommunity) -> bool {
-        todo!()
+    pub fn is_action_large(&self, community: LargeCommunity) -> bool {
+        self.table.large(community).is_some()
     }
 
     /// Whether anything in these attributes would be scrubbed.
-    pub fn has_action_community(&self, _attributes: &Attributes<'_>) -> bool {
-        todo!()
+    pub fn has_action_community(&self, attributes: &Attributes<'_>) -> bool {
+        attributes
+            .communities()
+            .any(|c| self.is_action_community(c))
+            || attributes
+                .extended_communities()
+                .any(|c| self.is_action_extended(c))
+            || attributes
+                .large_communities()
+                .any(|c| self.is_action_large(c))
+    }
+}
+
+impl Default for ExportPolicy {
+    fn default() -> Self {
+        Self::new(ExportSettings::default())
     }
 }

@@ -1,6 +1,18 @@
 //! Every reason against a route, with the evidence, for the member who asks.
+//!
+//! This is the slow twin of the compiled checks: it reads the settings themselves, and the tests hold the two together.
 
-use crate::RejectReason;
+use std::fmt::Display;
+
+use rutter_net::{Asn, Family, Prefix};
+use rutter_wire::attr::Attributes;
+
+use crate::path_checks::PathChecks;
+use crate::prefix_match::{GLOBAL_UNICAST, MARTIANS_V4, MARTIANS_V6};
+use crate::{
+    BOGONS_V4, BOGONS_V6, ImportPolicy, ImportRule, ImportSettings, NextHop, OtcIngress,
+    PrefixMatch, RejectReason, otc_on_receive,
+};
 
 /// One reason against a route and what in the route it rests on.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -9,4 +21,251 @@ pub struct Finding {
     pub reason: RejectReason,
     /// What was found and what was wanted, in words.
     pub evidence: String,
+}
+
+type Findings = Vec<Finding>;
+
+fn push(out: &mut Findings, reason: RejectReason, evidence: impl Into<String>) {
+    out.push(Finding {
+        reason,
+        evidence: evidence.into(),
+    });
+}
+
+/// All findings, in the order in which the fast checks look.
+pub(crate) fn collect(
+    policy: &ImportPolicy,
+    prefix: Prefix,
+    attributes: &Attributes<'_>,
+    next_hop: NextHop,
+    family: Family,
+) -> Findings {
+    let settings = policy.settings();
+    let mut out = Findings::new();
+    if settings.rule == ImportRule::Collect {
+        return out;
+    }
+    session_findings(settings, family, &mut out);
+    path_findings(settings, attributes, &mut out);
+    if !policy.allows_next_hop(next_hop) {
+        let allowed = list(policy.next_hops().unwrap_or_default());
+        push(
+            &mut out,
+            RejectReason::NextHop,
+            format!("next hop is {next_hop}, allowed: {allowed}"),
+        );
+    }
+    origin_findings(settings, attributes, &mut out);
+    role_findings(settings, attributes, &mut out);
+    let (_, blackhole) = policy.well_known(attributes, family);
+    out.extend(prefix_findings(settings, prefix, blackhole));
+    if let (ImportRule::Checks, Some(checks)) = (settings.rule, &settings.route_checks) {
+        out.extend(checks.findings(prefix, attributes.as_path().and_then(|path| path.origin())));
+    }
+    out
+}
+
+fn session_findings(settings: &ImportSettings, family: Family, out: &mut Findings) {
+    if settings.rule == ImportRule::None {
+        let evidence = "the neighbor has no `import` in the configuration, or it says \"none\"";
+        push(out, RejectReason::NoImportPolicy, evidence);
+    } else if !settings.families[family.index()] {
+        push(
+            out,
+            RejectReason::WrongFamily,
+            format!("{family} is off for this neighbor"),
+        );
+    }
+}
+
+fn path_findings(settings: &ImportSettings, attributes: &Attributes<'_>, out: &mut Findings) {
+    let checks = PathChecks::new(settings);
+    let asns: Vec<Asn> = attributes
+        .as_path()
+        .map(|p| p.asns().collect())
+        .unwrap_or_default();
+    let mut each = |reason, fails: &dyn Fn(Asn) -> bool| {
+        let mut hits: Vec<Asn> = asns.iter().copied().filter(|asn| fails(*asn)).collect();
+        hits.dedup();
+        if !hits.is_empty() {
+            let evidence = format!("AS_PATH {} contains {}", path_text(attributes), list(&hits));
+            push(out, reason, evidence);
+        }
+    };
+    each(RejectReason::AsLoop, &|asn| checks.is_loop(asn));
+    each(RejectReason::InvalidAsn, &|asn| checks.is_invalid(asn));
+    each(RejectReason::TransitFreeAsn, &|asn| {
+        checks.is_transit_free(asn)
+    });
+    each(RejectReason::NeverViaRouteServers, &|asn| {
+        checks.is_never(asn)
+    });
+    if settings.rule != ImportRule::Checks {
+        return;
+    }
+    let len = attributes.as_path().map_or(0, |p| p.path_len() as usize);
+    if len > usize::from(settings.max_as_path_len) {
+        let evidence = format!(
+            "AS_PATH has {len} numbers, at most {}",
+            settings.max_as_path_len
+        );
+        push(out, RejectReason::AsPathTooLong, evidence);
+    }
+    let first = attributes.as_path().and_then(|p| p.first());
+    if settings.enforce_first_as && first != Some(settings.peer_asn) {
+        let found = first.map_or("no AS".to_owned(), |asn| format!("AS{asn}"));
+        let evidence = format!(
+            "AS_PATH starts with {found}, the neighbor is AS{}",
+            settings.peer_asn
+        );
+        push(out, RejectReason::FirstAs, evidence);
+    }
+    if settings.reject_as_set && attributes.as_path().is_some_and(|p| p.has_set()) {
+        push(
+            out,
+            RejectReason::AsSet,
+            format!("AS_PATH is {}", path_text(attributes)),
+        );
+    }
+}
+
+fn origin_findings(settings: &ImportSettings, attributes: &Attributes<'_>, out: &mut Findings) {
+    if settings.rule != ImportRule::Checks || settings.allow_origins.is_empty() {
+        return;
+    }
+    match attributes.as_path().and_then(|path| path.origin()) {
+        Some(origin) if settings.allow_origins.contains(&origin) => {}
+        Some(origin) => push(
+            out,
+            RejectReason::OriginNotAllowed,
+            format!("the origin is AS{origin}"),
+        ),
+        None => push(
+            out,
+            RejectReason::OriginNotAllowed,
+            "the AS_PATH names no origin",
+        ),
+    }
+}
+
+fn role_findings(settings: &ImportSettings, attributes: &Attributes<'_>, out: &mut Findings) {
+    let otc = attributes.only_to_customer();
+    let verdict = otc_on_receive(settings.role, settings.peer_asn, otc);
+    if let (OtcIngress::Leak, Some(role), Some(otc)) = (verdict, settings.role, otc) {
+        let evidence = format!("ONLY_TO_CUSTOMER is {otc} and our role is {role:?}");
+        push(out, RejectReason::RoleLeak, evidence);
+    }
+}
+
+/// All reasons against the prefix alone.
+pub(crate) fn prefix_findings(
+    settings: &ImportSettings,
+    prefix: Prefix,
+    blackhole: bool,
+) -> Findings {
+    let mut out = Findings::new();
+    if let ImportRule::Collect = settings.rule {
+        return out;
+    }
+    let checks = settings.rule == ImportRule::Checks;
+    if checks && settings.reject_bogons {
+        if prefix.len() == 0 {
+            push(
+                &mut out,
+                RejectReason::Bogon,
+                format!("{prefix} is the default route"),
+            );
+        }
+        special(prefix, BOGONS_V4, BOGONS_V6, RejectReason::Bogon, &mut out);
+    }
+    if !checks || !settings.reject_bogons {
+        special(
+            prefix,
+            MARTIANS_V4,
+            MARTIANS_V6,
+            RejectReason::Martian,
+            &mut out,
+        );
+    }
+    if checks {
+        black_list_findings(settings, prefix, &mut out);
+        shape_findings(settings, prefix, blackhole, &mut out);
+    }
+    out
+}
+
+fn special(
+    prefix: Prefix,
+    v4: &[rutter_net::Ipv4Prefix],
+    v6: &[rutter_net::Ipv6Prefix],
+    reason: RejectReason,
+    out: &mut Findings,
+) {
+    let v4 = v4.iter().copied().map(Prefix::V4);
+    let v6 = v6.iter().copied().map(Prefix::V6);
+    for net in v4.chain(v6).filter(|net| net.covers(prefix)) {
+        push(out, reason, format!("{prefix} is in {net}"));
+    }
+}
+
+fn black_list_findings(settings: &ImportSettings, prefix: Prefix, out: &mut Findings) {
+    for lan in settings.lan.iter().filter(|lan| lan.covers(prefix)) {
+        push(
+            out,
+            RejectReason::OwnLan,
+            format!("{prefix} is in the LAN {lan}"),
+        );
+    }
+    for (entries, reason) in [
+        (&settings.black_list, RejectReason::GlobalBlackList),
+        (&settings.client_black_list, RejectReason::ClientBlackList),
+    ] {
+        for entry in entries.iter().filter(|entry| entry.matches(prefix)) {
+            push(out, reason, format!("{prefix} matches {entry}"));
+        }
+    }
+}
+
+fn shape_findings(settings: &ImportSettings, prefix: Prefix, blackhole: bool, out: &mut Findings) {
+    if settings.require_global_unicast
+        && prefix.family() == Family::Ipv6Unicast
+        && !Prefix::V6(GLOBAL_UNICAST).covers(prefix)
+    {
+        push(
+            out,
+            RejectReason::NotGlobalUnicast,
+            format!("{prefix} is outside {GLOBAL_UNICAST}"),
+        );
+    }
+    let host = blackhole && prefix.len() == PrefixMatch::or_longer(prefix).max_len;
+    let range = settings.prefix_length[prefix.family().index()];
+    if !range.contains(prefix.len()) && !host {
+        let evidence = format!("length is {}, accepted: {range}", prefix.len());
+        push(out, RejectReason::PrefixLength, evidence);
+    }
+    let allows =
+        |entry: &PrefixMatch| entry.matches(prefix) || (host && entry.prefix.covers(prefix));
+    if !settings.allow_prefixes.is_empty() && !settings.allow_prefixes.iter().any(allows) {
+        let evidence = format!(
+            "{prefix} is none of {} allowed",
+            settings.allow_prefixes.len()
+        );
+        push(out, RejectReason::PrefixNotAllowed, evidence);
+    }
+}
+
+fn path_text(attributes: &Attributes<'_>) -> String {
+    let asns: Vec<Asn> = attributes
+        .as_path()
+        .map(|p| p.asns().collect())
+        .unwrap_or_default();
+    list(&asns).replace(", ", " ")
+}
+
+fn list<T: Display>(items: &[T]) -> String {
+    items
+        .iter()
+        .map(T::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
 }

@@ -27,9 +27,61 @@ pub enum Notation {
     Large([Field; 3]),
 }
 
+impl Notation {
+    /// The fields, without the `rt` of an extended community.
+    pub fn fields(&self) -> &[Field] {
+        match self {
+            Notation::Standard(fields) | Notation::Extended(fields) => fields,
+            Notation::Large(fields) => fields,
+        }
+    }
+
+    /// Whether a field is `peer`.
+    pub fn names_peer(&self) -> bool {
+        self.fields().contains(&Field::Peer)
+    }
+
+    /// Whether a field is a range.
+    pub fn has_range(&self) -> bool {
+        self.fields().iter().any(|f| matches!(f, Field::Range(..)))
+    }
+
+    /// Whether a field is `self`.
+    pub fn names_self(&self) -> bool {
+        self.fields().contains(&Field::Local)
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Field::Number(number) => write!(f, "{number}"),
+            Field::Local => f.write_str("self"),
+            Field::Peer => f.write_str("peer"),
+            Field::Range(from, to) => write!(f, "{from}..{to}"),
+        }
+    }
+}
+
+impl fmt::Display for Notation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Notation::Extended(_) = self {
+            f.write_str("rt:")?;
+        }
+        let fields: Vec<String> = self.fields().iter().map(Field::to_string).collect();
+        f.write_str(&fields.join(":"))
+    }
+}
+
 /// The text is not a community notation; the message says what to write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseNotationError(String);
+
+impl ParseNotationError {
+    pub(crate) fn new(message: String) -> Self {
+        ParseNotationError(message)
+    }
+}
 
 impl fmt::Display for ParseNotationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -42,7 +94,152 @@ impl std::error::Error for ParseNotationError {}
 impl FromStr for Notation {
     type Err = ParseNotationError;
 
-    fn from_str(_text: &str) -> Result<Self, Self::Err> {
-        todo!()
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = |why: &str| ParseNotationError(format!("`{text}`: {why}"));
+        let (extended, bare) = match text.strip_prefix("rt:") {
+            Some(bare) => (true, bare),
+            None => (false, text),
+        };
+        let fields = bare
+            .split(':')
+            .map(|field| read_field(field).map_err(|why| error(&why)))
+            .collect::<Result<Vec<Field>, _>>()?;
+        let notation = match (extended, fields.as_slice()) {
+            (false, &[a, b]) => Notation::Standard([a, b]),
+            (false, &[a, b, c]) => Notation::Large([a, b, c]),
+            (true, &[a, b]) => Notation::Extended([a, b]),
+            (true, _) => return Err(error("an extended community is `rt:` and two fields")),
+            (false, _) => return Err(error("write two fields (standard) or three (large)")),
+        };
+        notation.check().map_err(|why| error(&why))?;
+        Ok(notation)
+    }
+}
+
+impl Notation {
+    fn check(&self) -> Result<(), String> {
+        let count = |wanted: fn(&Field) -> bool| self.fields().iter().filter(|f| wanted(f)).count();
+        if count(|f| *f == Field::Peer) > 1 {
+            return Err("`peer` may stand once".into());
+        }
+        if count(|f| matches!(f, Field::Range(..))) > 1 {
+            return Err("only one field may be a range".into());
+        }
+        let wide = |f: &&Field| matches!(f, Field::Number(n) | Field::Range(_, n) if *n > 0xffff);
+        if let (Notation::Standard(_), Some(field)) = (self, self.fields().iter().find(wide)) {
+            return Err(format!(
+                "{field} does not fit 16 bits, use a large community"
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn read_field(text: &str) -> Result<Field, String> {
+    match text {
+        "self" => return Ok(Field::Local),
+        "peer" => return Ok(Field::Peer),
+        _ => {}
+    }
+    let number = |text: &str| {
+        text.parse::<u32>().map_err(|_| {
+            format!("`{text}` is not a number, `self`, `peer` or a range like 101..103")
+        })
+    };
+    let Some((from, to)) = text.split_once("..") else {
+        return number(text).map(Field::Number);
+    };
+    let (from, to) = (number(from)?, number(to)?);
+    if from > to || to - from > 2 {
+        return Err(format!(
+            "the range {text} must have one to three values, for 1 to 3 prepends"
+        ));
+    }
+    Ok(Field::Range(from, to))
+}
+
+/// What a community says under a notation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Match {
+    /// The value in the place of `peer`.
+    pub(crate) peer: Option<u32>,
+    /// The place in the range, from 1; 1 where there is none.
+    pub(crate) step: u8,
+}
+
+/// Compares the parts of a community with fields in which `self` is already a number.
+pub(crate) fn match_fields<const N: usize>(fields: &[Field; N], parts: [u32; N]) -> Option<Match> {
+    let mut found = Match {
+        peer: None,
+        step: 1,
+    };
+    for (field, part) in fields.iter().zip(parts) {
+        match *field {
+            Field::Number(number) if number == part => {}
+            Field::Range(from, to) if from <= part && part <= to => {
+                found.step = (part - from + 1) as u8;
+            }
+            Field::Peer if part != 0 => found.peer = Some(part),
+            _ => return None,
+        }
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_notation_of_the_manual_reads_and_writes_back() {
+        for text in [
+            "0:peer",
+            "self:peer",
+            "0:self",
+            "65501..65503:peer",
+            "self:0:peer",
+            "self:1:peer",
+            "self:101..103:peer",
+            "self:0:0",
+            "rt:0:peer",
+            "rt:self:peer",
+            "64512:4200000000:1",
+        ] {
+            assert_eq!(text.parse::<Notation>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_cannot_match_is_refused_with_the_cure() {
+        for (text, why) in [
+            ("peer", "write two fields"),
+            ("1:2:3:4", "write two fields"),
+            ("rt:1:2:3", "`rt:` and two fields"),
+            ("0:pear", "`pear` is not a number"),
+            ("peer:peer", "`peer` may stand once"),
+            ("65536:peer", "does not fit 16 bits"),
+            ("self:101..104:peer", "one to three values"),
+            ("self:1..2:3..4", "only one field"),
+            ("4294967296:0:0", "is not a number"),
+            ("", "is not a number"),
+        ] {
+            let error = text.parse::<Notation>().unwrap_err().to_string();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn fields_match_parts() {
+        let fields = [Field::Number(64500), Field::Range(101, 103), Field::Peer];
+        let found = match_fields(&fields, [64500, 102, 64511]);
+        assert_eq!(
+            found,
+            Some(Match {
+                peer: Some(64511),
+                step: 2
+            })
+        );
+        assert_eq!(match_fields(&fields, [64500, 104, 64511]), None);
+        assert_eq!(match_fields(&fields, [64500, 101, 0]), None);
     }
 }

@@ -1,4 +1,6 @@
-//! Sets of prefixes: what the import checks ask on every route.
+//! Prefixes with length ranges, and the special-purpose space of both families.
+
+use std::fmt;
 
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
@@ -39,6 +41,16 @@ impl PrefixMatch {
     /// Whether the prefix is inside and its length in the range.
     pub fn matches(&self, prefix: Prefix) -> bool {
         self.min_len <= prefix.len() && prefix.len() <= self.max_len && self.prefix.covers(prefix)
+    }
+}
+
+impl fmt::Display for PrefixMatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.prefix)?;
+        if *self != PrefixMatch::exact(self.prefix) {
+            write!(f, " {}-{}", self.min_len, self.max_len)?;
+        }
+        Ok(())
     }
 }
 
@@ -91,3 +103,17 @@ pub const BOGONS_V6: &[Ipv6Prefix] = &[
     v6(0xfec0, 0, 10),
     v6(0xff00, 0, 8),
 ];
+
+/// Space that no policy can make routable: "this network", loopback, multicast, class E.
+pub(crate) const MARTIANS_V4: &[Ipv4Prefix] = &[
+    v4(0, 0, 0, 8),
+    v4(127, 0, 0, 8),
+    v4(224, 0, 0, 4),
+    v4(240, 0, 0, 4),
+];
+
+/// Space that no policy can make routable: unspecified and loopback, link-local, multicast.
+pub(crate) const MARTIANS_V6: &[Ipv6Prefix] = &[v6(0, 0, 127), v6(0xfe80, 0, 10), v6(0xff00, 0, 8)];
+
+/// Global unicast space (RFC 4291 §2.4 and its registry).
+pub(crate) const GLOBAL_UNICAST: Ipv6Prefix = v6(0x2000, 0, 3);

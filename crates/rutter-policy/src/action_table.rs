@@ -1,0 +1,129 @@
+//! Action communities compiled: which action a received community is, if any.
+
+use rutter_net::{Asn, Community, ExtendedCommunity, LargeCommunity};
+
+use crate::notation::{Match, match_fields};
+use crate::{Action, ExportSettings, Field, Notation};
+
+/// A community that was recognised.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Hit {
+    pub(crate) action: Action,
+    /// The peer that is meant; `Asn(0)` for actions that mean all.
+    pub(crate) peer: Asn,
+    /// How often to prepend, for the actions that count.
+    pub(crate) times: u8,
+}
+
+type Rule<const N: usize> = (Action, [Field; N]);
+
+/// Notations by kind; those without `peer` stand first and win.
+#[derive(Debug)]
+pub(crate) struct ActionTable {
+    standard: Vec<Rule<2>>,
+    extended: Vec<Rule<2>>,
+    large: Vec<Rule<3>>,
+    aliases: Vec<(u16, Asn)>,
+}
+
+impl ActionTable {
+    /// Puts our AS in the place of `self`.
+    pub(crate) fn new(settings: &ExportSettings) -> Self {
+        let local = settings.local_asn.0;
+        let mut table = ActionTable {
+            standard: Vec::new(),
+            extended: Vec::new(),
+            large: Vec::new(),
+            aliases: settings.aliases.clone(),
+        };
+        let mut actions = settings.actions.clone();
+        actions.sort_by_key(|a| a.notation.names_peer());
+        for action in actions {
+            match action.notation {
+                Notation::Standard(fields) => {
+                    table.standard.push((action.action, resolve(fields, local)));
+                }
+                Notation::Extended(fields) => {
+                    table.extended.push((action.action, resolve(fields, local)));
+                }
+                Notation::Large(fields) => {
+                    table.large.push((action.action, resolve(fields, local)))
+                }
+            }
+        }
+        table.aliases.sort_unstable();
+        table
+    }
+
+    pub(crate) fn knows_extended(&self) -> bool {
+        !self.extended.is_empty()
+    }
+
+    pub(crate) fn knows_large(&self) -> bool {
+        !self.large.is_empty()
+    }
+
+    pub(crate) fn standard(&self, community: Community) -> Option<Hit> {
+        let parts = [u32::from(community.high()), u32::from(community.low())];
+        let mut hit = find(&self.standard, parts)?;
+        let alias = self
+            .aliases
+            .iter()
+            .find(|(short, _)| u32::from(*short) == hit.peer.0);
+        if let Some((_, asn)) = alias {
+            hit.peer = *asn;
+        }
+        Some(hit)
+    }
+
+    pub(crate) fn extended(&self, community: ExtendedCommunity) -> Option<Hit> {
+        let [kind, subtype, a, b, c, d, e, f] = community.0;
+        if subtype != ROUTE_TARGET {
+            return None;
+        }
+        let parts = match kind {
+            TWO_OCTET_AS => [
+                u32::from_be_bytes([0, 0, a, b]),
+                u32::from_be_bytes([c, d, e, f]),
+            ],
+            FOUR_OCTET_AS => [
+                u32::from_be_bytes([a, b, c, d]),
+                u32::from_be_bytes([0, 0, e, f]),
+            ],
+            _ => return None,
+        };
+        find(&self.extended, parts)
+    }
+
+    pub(crate) fn large(&self, community: LargeCommunity) -> Option<Hit> {
+        find(
+            &self.large,
+            [community.global, community.local1, community.local2],
+        )
+    }
+}
+
+fn find<const N: usize>(rules: &[Rule<N>], parts: [u32; N]) -> Option<Hit> {
+    rules.iter().find_map(|(action, fields)| {
+        let Match { peer, step } = match_fields(fields, parts)?;
+        Some(Hit {
+            action: *action,
+            peer: Asn(peer.unwrap_or(0)),
+            times: step,
+        })
+    })
+}
+
+fn resolve<const N: usize>(fields: [Field; N], local: u32) -> [Field; N] {
+    fields.map(|field| match field {
+        Field::Local => Field::Number(local),
+        other => other,
+    })
+}
+
+/// RFC 4360 §4.
+const ROUTE_TARGET: u8 = 0x02;
+/// RFC 4360 §3.1.
+const TWO_OCTET_AS: u8 = 0x00;
+/// RFC 5668.
+const FOUR_OCTET_AS: u8 = 0x02;
