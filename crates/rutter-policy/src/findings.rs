@@ -103,7 +103,7 @@ fn path_findings(settings: &ImportSettings, attributes: &Attributes<'_>, out: &m
     if settings.rule != ImportRule::Checks {
         return;
     }
-    let len = attributes.as_path().map_or(0, |p| p.path_len() as usize);
+    let len = attributes.as_path().map_or(0, |p| p.path_len());
     if len > usize::from(settings.max_as_path_len) {
         let evidence = format!(
             "AS_PATH has {len} numbers, at most {}",

@@ -100,7 +100,7 @@ impl PathChecks {
             faults.transit_free |= self.is_transit_free(asn);
             faults.never |= self.is_never(asn);
         }
-        faults.too_long = path.path_len() as usize > self.max_len;
+        faults.too_long = path.path_len() > self.max_len;
         faults.first_as = self.first.is_some() && path.first() != self.first;
         faults.as_set = self.reject_set && path.has_set();
         faults.origin = !self.is_origin_allowed(path.origin());
