@@ -8,10 +8,13 @@
 //! Answers stream: no list is ever built whole, and a client that goes away ends its answer. The protocol is
 //! described in `docs/management.md`.
 
+mod answer;
 mod backend;
 mod client;
+mod convert;
 mod http;
 mod line;
+pub mod prometheus;
 mod request;
 mod rows;
 mod server;
@@ -19,7 +22,7 @@ mod socket;
 mod text;
 
 pub use backend::{Backend, LogReader, ReloadError};
-pub use client::{Answer, Client};
+pub use client::{Answer, Client, RawLine};
 pub use http::serve_metrics;
 pub use line::{Done, Line};
 pub use request::{ClearHow, Envelope, FamilyFilter, MAX_REQUEST, Request, RouteFilter, VERSION};

@@ -1,11 +1,84 @@
 //! The daemon's half: one request in, lines out.
 
-use std::io;
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
-use crate::Backend;
+use crate::answer::{Failure, Rows, answer};
+use crate::{Backend, Envelope, Line, MAX_REQUEST, Request, VERSION};
 
 /// Answers one request and returns when the answer is written or the client is gone. Blocks: give it a thread.
-pub fn serve_connection(_stream: UnixStream, _backend: &dyn Backend) -> io::Result<()> {
-    todo!()
+///
+/// A client that takes nothing for a minute is given up, so that it cannot keep a snapshot for ever.
+pub fn serve_connection(stream: UnixStream, backend: &dyn Backend) -> io::Result<()> {
+    stream.set_read_timeout(Some(REQUEST_PATIENCE))?;
+    stream.set_write_timeout(Some(WRITE_PATIENCE))?;
+    let request = read_request(&stream);
+    stream.set_read_timeout(Some(Duration::from_millis(1)))?;
+    let mut rows = Rows::new(&stream);
+    let result = request.and_then(|request| answer(&request, backend, &mut rows));
+    match result {
+        Ok(done) => rows.end(&Line::Done(done)),
+        Err(Failure::Refused(message)) => rows.end(&Line::Error { message }),
+        Err(Failure::Gone(error)) => Err(error),
+    }
+}
+
+fn read_request(stream: &UnixStream) -> Result<Request, Failure> {
+    let mut line = Vec::new();
+    BufReader::new(stream.take(MAX_REQUEST as u64 + 1)).read_until(b'\n', &mut line)?;
+    if line.len() > MAX_REQUEST {
+        return Err(Failure::refused(format!(
+            "the request is longer than {MAX_REQUEST} octets"
+        )));
+    }
+    parse_request(&line)
+}
+
+fn parse_request(line: &[u8]) -> Result<Request, Failure> {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        version: u32,
+    }
+    let unreadable = |e: serde_json::Error| {
+        Failure::refused(format!(
+            "the request is not understood: {e}; write for example \
+             {{\"version\":{VERSION},\"request\":\"peers\"}}"
+        ))
+    };
+    let Version { version } = serde_json::from_slice(line).map_err(unreadable)?;
+    if version != VERSION {
+        return Err(Failure::refused(format!(
+            "this daemon speaks version {VERSION} of the management protocol, not {version}"
+        )));
+    }
+    let envelope: Envelope = serde_json::from_slice(line).map_err(unreadable)?;
+    Ok(envelope.request)
+}
+
+/// How long a client may take to ask.
+const REQUEST_PATIENCE: Duration = Duration::from_secs(10);
+/// How long a client may take nothing.
+const WRITE_PATIENCE: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(line: &str) -> String {
+        match parse_request(line.as_bytes()) {
+            Err(Failure::Refused(text)) => text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn reads_requests_and_says_what_is_wrong_with_others() {
+        let request = parse_request(br#"{"version":1,"request":{"routes":{"best":true}}}"#);
+        assert!(matches!(request, Ok(Request::Routes(f)) if f.best && !f.rejected));
+        assert!(refusal(r#"{"version":9,"request":"quarks"}"#).contains("speaks version 1"));
+        assert!(refusal(r#"{"version":1,"request":"quarks"}"#).contains("quarks"));
+        assert!(refusal(r#"{"version":1,"request":{"routes":{"bset":true}}}"#).contains("bset"));
+        assert!(refusal("").contains("not understood"));
+    }
 }

@@ -1,11 +1,46 @@
 //! The local socket.
 
+use std::fs;
 use std::io;
-use std::os::unix::net::UnixListener;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
 /// Listens at `path` for the owner and the group only (mode 0660), makes the folder where it is missing, and
 /// replaces a socket that nobody listens on any more. An error where a living daemon has it.
-pub fn listen(_path: &Path) -> io::Result<UnixListener> {
-    todo!()
+pub fn listen(path: &Path) -> io::Result<UnixListener> {
+    if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
+        fs::create_dir_all(folder)?;
+    }
+    if fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_socket()) {
+        if UnixStream::connect(path).is_ok() {
+            return Err(io::Error::new(
+                io::ErrorKind::AddrInUse,
+                format!("another daemon answers at {}", path.display()),
+            ));
+        }
+        fs::remove_file(path)?;
+    }
+    let listener = UnixListener::bind(path)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o660))?;
+    Ok(listener)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replaces_what_is_dead_and_leaves_what_lives() {
+        let folder = std::env::temp_dir().join(format!("rutter-api-{}", std::process::id()));
+        let path = folder.join("a/s");
+        let first = listen(&path).unwrap();
+        assert_eq!(listen(&path).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        drop(first);
+        let second = listen(&path).unwrap();
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o660);
+        drop(second);
+        fs::remove_dir_all(folder).unwrap();
+    }
 }

@@ -1,0 +1,90 @@
+//! Requests that change something.
+
+use std::net::IpAddr;
+use std::path::Path;
+
+use rutter_config::Diff;
+
+use super::peers::Wanted;
+use super::{Failure, Rows};
+use crate::{Backend, ClearHow, ConfigErrorRow, Done, Line, ReloadError};
+
+/// Resets or refreshes the sessions that `peer` names.
+pub(super) fn clear(backend: &dyn Backend, peer: &str, how: ClearHow) -> Result<Done, Failure> {
+    let wanted = Wanted::new(peer);
+    let addresses: Vec<IpAddr> = backend
+        .sessions()
+        .iter()
+        .filter(|s| peer == "all" || wanted.matches(&s.name, s.address, s.asn))
+        .map(|s| s.address)
+        .collect();
+    if addresses.is_empty() {
+        return Err(wanted.not_found());
+    }
+    backend.clear(&addresses, how).map_err(Failure::Refused)?;
+    let what = match how {
+        ClearHow::Hard => "reset",
+        ClearHow::SoftIn => "evaluated anew",
+        ClearHow::SoftOut => "sent everything again",
+    };
+    let sessions = if addresses.len() == 1 {
+        "session"
+    } else {
+        "sessions"
+    };
+    Ok(message(format!("{} {sessions} {what}", addresses.len())))
+}
+
+/// Applies the configuration anew.
+pub(super) fn reload(backend: &dyn Backend, rows: &mut Rows<'_>) -> Result<Done, Failure> {
+    let changes = send_diff(backend.reload(), rows)?;
+    Ok(Done {
+        rows: rows.count(),
+        ..message(if changes {
+            "configuration applied"
+        } else {
+            "nothing changed"
+        })
+    })
+}
+
+/// What a reload would change.
+pub(super) fn diff(
+    backend: &dyn Backend,
+    file: Option<&Path>,
+    rows: &mut Rows<'_>,
+) -> Result<(), Failure> {
+    send_diff(backend.diff(file), rows).map(drop)
+}
+
+/// Begins the end.
+pub(super) fn shutdown(backend: &dyn Backend, text: Option<&str>) -> Done {
+    backend.shutdown(text);
+    message("shutting down")
+}
+
+fn send_diff(result: Result<Diff, ReloadError>, rows: &mut Rows<'_>) -> Result<bool, Failure> {
+    match result {
+        Ok(diff) => {
+            let changes = !diff.is_empty();
+            rows.send(&Line::Diff(Box::new(diff.into())))?;
+            Ok(changes)
+        }
+        Err(ReloadError::Config(errors)) => {
+            for error in &errors {
+                rows.send(&Line::ConfigError(ConfigErrorRow::from(error)))?;
+            }
+            Err(Failure::refused(
+                "the configuration has errors; nothing was changed",
+            ))
+        }
+        Err(ReloadError::Other(text)) => Err(Failure::Refused(text)),
+    }
+}
+
+fn message(text: impl Into<String>) -> Done {
+    Done {
+        message: Some(text.into()),
+        ..Done::default()
+    }
+}

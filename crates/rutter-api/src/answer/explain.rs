@@ -1,0 +1,75 @@
+//! One destination.
+
+use std::net::IpAddr;
+
+use rutter_net::Prefix;
+use rutter_rib::Explanation;
+
+use super::{Failure, Rows};
+use crate::convert::{Sources, explain_row};
+use crate::{Backend, Line};
+
+/// The routes of a destination, best first.
+pub(super) fn route(
+    backend: &dyn Backend,
+    target: &str,
+    rows: &mut Rows<'_>,
+) -> Result<(), Failure> {
+    let explanation = find(backend, target)?;
+    let snapshot = backend.snapshot();
+    let row = explain_row(&explanation, &Sources::new(&snapshot));
+    for candidate in row.candidates {
+        rows.send(&Line::Route(Box::new(candidate.route)))?;
+    }
+    Ok(())
+}
+
+/// Why a destination goes where it goes.
+pub(super) fn explain(
+    backend: &dyn Backend,
+    target: &str,
+    rows: &mut Rows<'_>,
+) -> Result<(), Failure> {
+    let explanation = find(backend, target)?;
+    let snapshot = backend.snapshot();
+    let row = explain_row(&explanation, &Sources::new(&snapshot));
+    rows.send(&Line::Explain(Box::new(row)))
+}
+
+fn find(backend: &dyn Backend, target: &str) -> Result<Explanation, Failure> {
+    prefixes_for(target)
+        .map_err(Failure::Refused)?
+        .find_map(|prefix| backend.explain(prefix))
+        .ok_or_else(|| Failure::refused(format!("the table has no route to {target}")))
+}
+
+/// The prefixes to try: one for a prefix, every length from the longest for an address.
+fn prefixes_for(target: &str) -> Result<impl Iterator<Item = Prefix>, String> {
+    let (addr, lengths) = match target.parse::<IpAddr>() {
+        Ok(addr) => (addr, 0..=if addr.is_ipv4() { 32 } else { 128 }),
+        Err(_) => {
+            let prefix: Prefix = target
+                .parse()
+                .map_err(|e: rutter_net::ParsePrefixError| e.to_string())?;
+            (prefix.addr(), prefix.len()..=prefix.len())
+        }
+    };
+    Ok(lengths
+        .rev()
+        .filter_map(move |len| Prefix::from_addr(addr, len)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_means_its_longest_match() {
+        let tried: Vec<_> = prefixes_for("192.0.2.1").unwrap().collect();
+        assert_eq!(tried.len(), 33);
+        assert_eq!(tried[0].to_string(), "192.0.2.1/32");
+        assert_eq!(tried[8].to_string(), "192.0.2.0/24");
+        assert_eq!(prefixes_for("2001:db8::/32").unwrap().count(), 1);
+        assert!(prefixes_for("192.0.2.1/24").is_err());
+    }
+}

@@ -1,0 +1,182 @@
+//! A filter made ready for many routes.
+
+use rutter_net::{Asn, Community, Family, LargeCommunity, Prefix};
+use rutter_policy::RejectReason;
+use rutter_rib::{RouteView, Snapshot};
+use rutter_wire::attr::Attributes;
+
+use super::Failure;
+use super::peers::Wanted;
+use crate::RouteFilter;
+
+/// A [`RouteFilter`] whose texts are understood.
+pub(super) struct Filter {
+    /// By peer id; `None`: all.
+    peers: Option<Vec<bool>>,
+    family: Option<Family>,
+    within: Option<Prefix>,
+    origin_as: Option<Asn>,
+    path_as: Option<Asn>,
+    community: Option<AnyCommunity>,
+    reason: Option<Reason>,
+    rejected: bool,
+    best: bool,
+}
+
+enum AnyCommunity {
+    Standard(Community),
+    Large(LargeCommunity),
+}
+
+enum Reason {
+    Name(RejectReason),
+    Code(u16),
+}
+
+impl Filter {
+    /// Understands the texts of a filter, or says what is wrong with them.
+    pub(super) fn new(filter: &RouteFilter, snapshot: &Snapshot) -> Result<Self, Failure> {
+        Ok(Filter {
+            peers: match &filter.peer {
+                Some(text) => Some(peer_bits(text, snapshot)?),
+                None => None,
+            },
+            family: filter.family.map(Into::into),
+            within: filter.within,
+            origin_as: filter.origin_as.map(Asn),
+            path_as: filter.path_as.map(Asn),
+            community: filter.community.as_deref().map(community).transpose()?,
+            reason: filter.reason.as_deref().map(reason).transpose()?,
+            rejected: filter.rejected || filter.reason.is_some(),
+            best: filter.best,
+        })
+    }
+
+    /// The families to walk.
+    pub(super) fn families(&self) -> impl Iterator<Item = Family> + use<> {
+        let only = self.family.or(self.within.map(Prefix::family));
+        Family::ALL
+            .into_iter()
+            .filter(move |family| only.is_none_or(|wanted| wanted == *family))
+    }
+
+    /// Whether routes of this destination are wanted at all.
+    pub(super) fn wants(&self, prefix: Prefix) -> bool {
+        self.within.is_none_or(|within| within.covers(prefix))
+    }
+
+    /// Whether this route is wanted.
+    pub(super) fn matches(&self, route: &RouteView<'_>, best: bool) -> bool {
+        if self.best && !best || self.rejected && route.reject.is_none() {
+            return false;
+        }
+        if let Some(peers) = &self.peers
+            && !peers.get(route.peer.index()).is_some_and(|bit| *bit)
+        {
+            return false;
+        }
+        self.matches_reason(route.reject) && self.matches_attributes(route)
+    }
+
+    fn matches_reason(&self, reject: Option<RejectReason>) -> bool {
+        match &self.reason {
+            None => true,
+            Some(Reason::Name(reason)) => reject == Some(*reason),
+            Some(Reason::Code(code)) => reject.is_some_and(|r| r.code() == *code),
+        }
+    }
+
+    fn matches_attributes(&self, route: &RouteView<'_>) -> bool {
+        if self.origin_as.is_none() && self.path_as.is_none() && self.community.is_none() {
+            return true;
+        }
+        let attrs = route.attrs.attributes();
+        let path = attrs.as_path();
+        self.origin_as
+            .is_none_or(|asn| path.is_some_and(|p| p.origin() == Some(asn)))
+            && self
+                .path_as
+                .is_none_or(|asn| path.is_some_and(|p| p.contains(asn)))
+            && self.community.as_ref().is_none_or(|c| c.is_in(&attrs))
+    }
+}
+
+impl AnyCommunity {
+    fn is_in(&self, attrs: &Attributes<'_>) -> bool {
+        match self {
+            AnyCommunity::Standard(wanted) => attrs.communities().any(|c| c == *wanted),
+            AnyCommunity::Large(wanted) => attrs.large_communities().any(|c| c == *wanted),
+        }
+    }
+}
+
+fn peer_bits(text: &str, snapshot: &Snapshot) -> Result<Vec<bool>, Failure> {
+    let wanted = Wanted::new(text);
+    let mut bits = Vec::new();
+    for peer in snapshot.peers() {
+        let neighbor = &peer.neighbor;
+        if wanted.matches(&neighbor.name, neighbor.address, neighbor.remote_asn.0) {
+            bits.resize(bits.len().max(peer.id.index() + 1), false);
+            bits[peer.id.index()] = true;
+        }
+    }
+    match bits.is_empty() {
+        true => Err(wanted.not_found()),
+        false => Ok(bits),
+    }
+}
+
+fn community(text: &str) -> Result<AnyCommunity, Failure> {
+    if let Some(known) = WELL_KNOWN.iter().find(|(name, _)| *name == text) {
+        return Ok(AnyCommunity::Standard(known.1));
+    }
+    match text.matches(':').count() {
+        2 => text.parse().map(AnyCommunity::Large),
+        _ => text.parse().map(AnyCommunity::Standard),
+    }
+    .map_err(|e: rutter_net::ParseCommunityError| Failure::refused(e.to_string()))
+}
+
+fn reason(text: &str) -> Result<Reason, Failure> {
+    if let Some(reason) = RejectReason::from_name(text) {
+        return Ok(Reason::Name(reason));
+    }
+    if let Ok(code) = text.parse() {
+        return Ok(Reason::Code(code));
+    }
+    let names: Vec<_> = RejectReason::ALL.iter().map(|r| r.name()).collect();
+    Err(Failure::refused(format!(
+        "`{text}` is no reason of rejection: write its number or one of {}",
+        names.join(", ")
+    )))
+}
+
+const WELL_KNOWN: &[(&str, Community)] = &[
+    ("no-export", Community::NO_EXPORT),
+    ("no-advertise", Community::NO_ADVERTISE),
+    ("graceful-shutdown", Community::GRACEFUL_SHUTDOWN),
+    ("blackhole", Community::BLACKHOLE),
+    ("llgr-stale", Community::LLGR_STALE),
+    ("no-llgr", Community::NO_LLGR),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn communities_and_reasons_have_names_and_numbers() {
+        assert!(matches!(
+            community("blackhole"),
+            Ok(AnyCommunity::Standard(Community::BLACKHOLE))
+        ));
+        assert!(matches!(community("1:2:3"), Ok(AnyCommunity::Large(_))));
+        assert!(matches!(community("1"), Err(Failure::Refused(_))));
+        assert!(matches!(
+            reason("bogon"),
+            Ok(Reason::Name(RejectReason::Bogon))
+        ));
+        assert!(matches!(reason("13"), Ok(Reason::Code(13))));
+        assert!(matches!(reason("no"), Err(Failure::Refused(_))));
+    }
+}

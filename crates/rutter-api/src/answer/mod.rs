@@ -1,0 +1,52 @@
+//! How each request is answered.
+
+mod control;
+mod explain;
+mod filter;
+mod log;
+mod out;
+mod peers;
+mod routes;
+
+pub(crate) use out::{Failure, Rows};
+
+use crate::{Backend, Done, Line, MemoryRow, Request};
+
+/// Answers a request into `rows`; the caller writes the last line.
+pub(crate) fn answer(
+    request: &Request,
+    backend: &dyn Backend,
+    rows: &mut Rows<'_>,
+) -> Result<Done, Failure> {
+    match request {
+        Request::Status => rows.send(&Line::Status(Box::new(backend.status())))?,
+        Request::Peers => peers::all(backend, rows)?,
+        Request::Peer { peer } => peers::one(backend, peer, rows)?,
+        Request::Routes(filter) => return routes::routes(backend, filter, rows),
+        Request::Rejected(filter) => return routes::rejected(backend, filter, rows),
+        Request::Attributes { limit } => return routes::attribute_sets(backend, *limit, rows),
+        Request::Route { target } => explain::route(backend, target, rows)?,
+        Request::Explain { target } => explain::explain(backend, target, rows)?,
+        Request::Memory => memory(backend, rows)?,
+        Request::Log { follow } => log::log(backend, *follow, rows)?,
+        Request::Clear { peer, how } => return control::clear(backend, peer, *how),
+        Request::Reload => return control::reload(backend, rows),
+        Request::Diff { file } => control::diff(backend, file.as_deref(), rows)?,
+        Request::Shutdown { text } => return Ok(control::shutdown(backend, text.as_deref())),
+    }
+    Ok(Done {
+        rows: rows.count(),
+        ..Done::default()
+    })
+}
+
+fn memory(backend: &dyn Backend, rows: &mut Rows<'_>) -> Result<(), Failure> {
+    for row in backend.memory() {
+        rows.send(&Line::Memory(MemoryRow {
+            what: row.what.to_owned(),
+            count: row.count,
+            bytes: row.bytes,
+        }))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! Lists of routes, straight from a snapshot to the socket.
+
+use std::collections::HashMap;
+
+use rutter_net::Prefix;
+use rutter_rib::{AttrSet, RouteView, Snapshot};
+
+use super::filter::Filter;
+use super::{Failure, Rows};
+use crate::convert::{Sources, attributes_row, findings_of, route_row};
+use crate::{AttributeSetRow, Backend, Done, Line, RejectedRow, RouteFilter};
+
+/// Routes that match.
+pub(super) fn routes(
+    backend: &dyn Backend,
+    filter: &RouteFilter,
+    rows: &mut Rows<'_>,
+) -> Result<Done, Failure> {
+    let snapshot = backend.snapshot();
+    let sources = Sources::new(&snapshot);
+    each(&snapshot, filter, rows, |prefix, route, best| {
+        Line::Route(Box::new(route_row(prefix, route, best, &sources)))
+    })
+}
+
+/// Rejected routes that match, with everything against them.
+pub(super) fn rejected(
+    backend: &dyn Backend,
+    filter: &RouteFilter,
+    rows: &mut Rows<'_>,
+) -> Result<Done, Failure> {
+    let snapshot = backend.snapshot();
+    let sources = Sources::new(&snapshot);
+    let filter = RouteFilter {
+        rejected: true,
+        ..filter.clone()
+    };
+    each(&snapshot, &filter, rows, |prefix, route, _| {
+        Line::Rejected(Box::new(RejectedRow {
+            findings: sources
+                .get(route.peer)
+                .map(|peer| findings_of(peer, prefix, route.attrs))
+                .unwrap_or_default(),
+            route: route_row(prefix, route, false, &sources),
+        }))
+    })
+}
+
+/// Walks the snapshot and sends a line for each route that matches, up to the limit.
+fn each(
+    snapshot: &Snapshot,
+    wanted: &RouteFilter,
+    rows: &mut Rows<'_>,
+    mut line: impl FnMut(Prefix, &RouteView<'_>, bool) -> Line,
+) -> Result<Done, Failure> {
+    let filter = Filter::new(wanted, snapshot)?;
+    let limit = wanted.limit.unwrap_or(u64::MAX);
+    for family in filter.families() {
+        for destination in snapshot.destinations(family) {
+            if !filter.wants(destination.prefix) {
+                continue;
+            }
+            for (i, route) in destination.routes.iter().enumerate() {
+                let best = i == 0 && route.reject.is_none();
+                if !filter.matches(route, best) {
+                    continue;
+                }
+                if rows.count() == limit {
+                    return Ok(done(rows, true));
+                }
+                rows.send(&line(destination.prefix, route, best))?;
+            }
+        }
+    }
+    Ok(done(rows, false))
+}
+
+/// Distinct attribute sets, the most used first. Holds one small entry per distinct set while it counts.
+pub(super) fn attribute_sets(
+    backend: &dyn Backend,
+    limit: Option<u64>,
+    rows: &mut Rows<'_>,
+) -> Result<Done, Failure> {
+    let snapshot = backend.snapshot();
+    let mut sets = count_sets(&snapshot);
+    sets.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    for (set, count) in &sets {
+        if Some(rows.count()) == limit {
+            return Ok(done(rows, true));
+        }
+        rows.send(&Line::AttributeSet(Box::new(AttributeSetRow {
+            routes: *count,
+            bytes: set.block().len() as u64,
+            attributes: attributes_row(set),
+        })))?;
+    }
+    Ok(done(rows, false))
+}
+
+/// Interned sets are the same exactly if their blocks lie at the same place.
+fn count_sets(snapshot: &Snapshot) -> Vec<(AttrSet, u64)> {
+    let mut sets: HashMap<usize, (AttrSet, u64)> = HashMap::new();
+    for family in rutter_net::Family::ALL {
+        for destination in snapshot.destinations(family) {
+            for route in &destination.routes {
+                sets.entry(route.attrs.block().as_ptr() as usize)
+                    .or_insert_with(|| (route.attrs.clone(), 0))
+                    .1 += 1;
+            }
+        }
+    }
+    sets.into_values().collect()
+}
+
+fn done(rows: &Rows<'_>, truncated: bool) -> Done {
+    Done {
+        rows: rows.count(),
+        truncated,
+        message: None,
+    }
+}

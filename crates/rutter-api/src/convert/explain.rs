@@ -1,0 +1,63 @@
+//! An explanation of the table as a row.
+
+use rutter_rib::{Candidate, ClientVerdict, Explanation};
+
+use super::{Sources, attributes_row, finding_row, reject_row};
+use crate::{CandidateRow, ExplainRow, HearsRow, RouteRow, WithheldRow};
+
+/// The row of an explanation; ranks count from 1.
+pub(crate) fn explain_row(explanation: &Explanation, sources: &Sources<'_>) -> ExplainRow {
+    let candidate = |(i, c)| candidate_row(explanation, i, c, sources);
+    ExplainRow {
+        prefix: explanation.prefix,
+        candidates: explanation
+            .candidates
+            .iter()
+            .enumerate()
+            .map(candidate)
+            .collect(),
+        clients: explanation
+            .clients
+            .iter()
+            .map(|verdict| hears_row(verdict, sources))
+            .collect(),
+    }
+}
+
+fn candidate_row(
+    explanation: &Explanation,
+    index: usize,
+    candidate: &Candidate,
+    sources: &Sources<'_>,
+) -> CandidateRow {
+    CandidateRow {
+        rank: index + 1,
+        route: RouteRow {
+            prefix: explanation.prefix,
+            peer: sources.row(candidate.peer),
+            path_id: (candidate.path_id != 0).then_some(candidate.path_id),
+            best: index == 0 && candidate.reject.is_none(),
+            stale: candidate.stale,
+            long_lived_stale: false,
+            rejected: candidate.reject.map(reject_row),
+            attributes: attributes_row(&candidate.attrs),
+        },
+        lost_at: candidate.lost_at.map(|step| step.to_string()),
+        findings: candidate.findings.iter().map(finding_row).collect(),
+    }
+}
+
+fn hears_row(verdict: &ClientVerdict, sources: &Sources<'_>) -> HearsRow {
+    HearsRow {
+        client: sources.row(verdict.peer),
+        hears: verdict.hears.map(|index| index + 1),
+        withheld: verdict
+            .skipped
+            .iter()
+            .map(|(index, why)| WithheldRow {
+                rank: index + 1,
+                why: why.to_string(),
+            })
+            .collect(),
+    }
+}

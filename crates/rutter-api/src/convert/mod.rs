@@ -1,0 +1,11 @@
+//! From the table's views to rows.
+
+mod attributes;
+mod explain;
+mod peer;
+mod route;
+
+pub(crate) use attributes::attributes_row;
+pub(crate) use explain::explain_row;
+pub(crate) use peer::{Sources, peer_rows};
+pub(crate) use route::{finding_row, findings_of, reject_row, route_row};

@@ -1,0 +1,58 @@
+//! Routes and what is held against them.
+
+use rutter_net::Prefix;
+use rutter_policy::{Finding, NextHop, RejectReason};
+use rutter_rib::{AttrSet, PeerSummary, RouteView};
+
+use super::{Sources, attributes_row};
+use crate::{FindingRow, RejectRow, RouteRow};
+
+/// The row of a route; `best`: it is the first of its destination and takes part in the decision.
+pub(crate) fn route_row(
+    prefix: Prefix,
+    route: &RouteView<'_>,
+    best: bool,
+    sources: &Sources<'_>,
+) -> RouteRow {
+    RouteRow {
+        prefix,
+        peer: sources.row(route.peer),
+        path_id: (route.path_id != 0).then_some(route.path_id),
+        best,
+        stale: route.stale,
+        long_lived_stale: route.long_lived_stale,
+        rejected: route.reject.map(reject_row),
+        attributes: attributes_row(route.attrs),
+    }
+}
+
+/// The row of a reason.
+pub(crate) fn reject_row(reason: RejectReason) -> RejectRow {
+    RejectRow {
+        code: reason.code(),
+        name: reason.name().to_owned(),
+        explanation: reason.explanation().to_owned(),
+    }
+}
+
+/// The row of a reason with its evidence.
+pub(crate) fn finding_row(finding: &Finding) -> FindingRow {
+    FindingRow {
+        reason: reject_row(finding.reason),
+        evidence: finding.evidence.clone(),
+    }
+}
+
+/// Everything that a neighbor's import policy has against a route, computed now.
+pub(crate) fn findings_of(peer: &PeerSummary, prefix: Prefix, set: &AttrSet) -> Vec<FindingRow> {
+    let next_hop = match (set.next_hop(), set.link_local_next_hop()) {
+        (std::net::IpAddr::V6(global), link_local) => NextHop::V6 { global, link_local },
+        (v4, _) => v4.into(),
+    };
+    peer.neighbor
+        .import
+        .all_reasons(prefix, &set.attributes(), next_hop, prefix.family())
+        .iter()
+        .map(finding_row)
+        .collect()
+}

@@ -1,0 +1,215 @@
+//! The state as Prometheus text. `docs/metrics.md` lists every name; a test compares.
+
+use std::fmt::Write as _;
+
+use crate::convert::peer_rows;
+use crate::{Backend, PeerRow, SessionState, StatusRow};
+
+/// A metric: its name, its type and what it means.
+pub struct Metric {
+    /// The name.
+    pub name: &'static str,
+    /// `gauge` or `counter`.
+    pub kind: &'static str,
+    /// What it means.
+    pub help: &'static str,
+}
+
+/// All metrics as text in the exposition format 0.0.4.
+pub fn render(backend: &dyn Backend) -> String {
+    let mut page = Page::default();
+    process(&mut page, &backend.status());
+    let peers = peer_rows(backend.sessions(), &backend.snapshot());
+    for state in SessionState::ALL {
+        let count = peers.iter().filter(|p| p.session.state == state).count();
+        page.sample(Name::Peers, &[("state", &state.to_string())], count as f64);
+    }
+    for peer in &peers {
+        session(&mut page, peer);
+    }
+    for row in backend.memory() {
+        page.sample(Name::MemoryBytes, &[("what", row.what)], row.bytes as f64);
+        page.sample(Name::MemoryItems, &[("what", row.what)], row.count as f64);
+    }
+    page.finish()
+}
+
+fn process(page: &mut Page, status: &StatusRow) {
+    page.sample(Name::BuildInfo, &[("version", &status.version)], 1.0);
+    page.sample(Name::Uptime, &[], status.uptime_s as f64);
+    page.sample(Name::ConfigLoaded, &[], status.config_loaded_at as f64);
+    let failed = status.last_reload_error.is_some();
+    page.sample(Name::ReloadFailed, &[], f64::from(u8::from(failed)));
+    page.sample(Name::Threads, &[], status.threads.into());
+    page.sample(Name::CpuSeconds, &[], status.cpu_s);
+    page.sample(Name::ResidentBytes, &[], status.rss_bytes as f64);
+}
+
+fn session(page: &mut Page, peer: &PeerRow) {
+    let s = &peer.session;
+    let (address, asn) = (s.address.to_string(), s.asn.to_string());
+    let who = [
+        ("peer", s.name.as_str()),
+        ("address", &address),
+        ("asn", &asn),
+    ];
+    let up = s.state == SessionState::Established;
+    page.sample(Name::PeerUp, &who, f64::from(u8::from(up)));
+    page.sample(Name::PeerStateSeconds, &who, s.state_for_s as f64);
+    page.sample(Name::PeerEstablished, &who, s.established_count as f64);
+    page.sample(Name::PeerMalformed, &who, s.malformed_updates as f64);
+    page.sample(Name::PeerUnsent, &who, s.unsent_bytes as f64);
+    page.sample(
+        Name::PeerCatchingUp,
+        &who,
+        f64::from(u8::from(s.catching_up)),
+    );
+    for (direction, way) in [("received", &s.received), ("sent", &s.sent)] {
+        let labels = [who[0], who[1], who[2], ("direction", direction)];
+        page.sample(Name::PeerBytes, &labels, way.bytes as f64);
+        for (kind, count) in way.messages.by_type() {
+            let labels = [
+                who[0],
+                who[1],
+                who[2],
+                ("direction", direction),
+                ("type", kind),
+            ];
+            page.sample(Name::PeerMessages, &labels, count as f64);
+        }
+    }
+    for family in &peer.families {
+        for (verdict, count) in [("accepted", family.accepted), ("rejected", family.rejected)] {
+            let labels = [
+                who[0],
+                who[1],
+                who[2],
+                ("family", family.family.as_str()),
+                ("verdict", verdict),
+            ];
+            page.sample(Name::PeerRoutes, &labels, count as f64);
+        }
+    }
+}
+
+macro_rules! metrics {
+    ($($variant:ident = $name:literal, $kind:literal, $help:literal;)*) => {
+        #[derive(Clone, Copy)]
+        enum Name { $($variant,)* }
+
+        /// Every metric, in the order in which they are written.
+        pub const METRICS: &[Metric] = &[$(Metric { name: $name, kind: $kind, help: $help },)*];
+    };
+}
+
+metrics! {
+    BuildInfo = "rutter_build_info", "gauge", "Always 1; the version is a label.";
+    Uptime = "rutter_uptime_seconds", "gauge", "Seconds since the daemon started.";
+    ConfigLoaded = "rutter_config_loaded_timestamp_seconds", "gauge", "When the configuration in force was read.";
+    ReloadFailed = "rutter_config_reload_failed", "gauge", "1 if the last reload was refused.";
+    Threads = "rutter_threads", "gauge", "I/O threads.";
+    CpuSeconds = "process_cpu_seconds_total", "counter", "CPU seconds used, user and system.";
+    ResidentBytes = "process_resident_memory_bytes", "gauge", "Resident set size.";
+    Peers = "rutter_peers", "gauge", "Sessions by state (RFC 4271).";
+    PeerUp = "rutter_peer_up", "gauge", "1 if the session is Established.";
+    PeerStateSeconds = "rutter_peer_state_seconds", "gauge", "Seconds in the present state.";
+    PeerEstablished = "rutter_peer_established_total", "counter", "Times that the session reached Established.";
+    PeerMalformed = "rutter_peer_malformed_updates_total", "counter", "Malformed UPDATEs survived (RFC 7606).";
+    PeerUnsent = "rutter_peer_unsent_bytes", "gauge", "Octets of UPDATEs that the client's socket has not taken yet.";
+    PeerCatchingUp = "rutter_peer_catching_up", "gauge", "1 if the client fell behind and is served from the table.";
+    PeerBytes = "rutter_peer_bytes_total", "counter", "Octets by direction.";
+    PeerMessages = "rutter_peer_messages_total", "counter", "BGP messages by direction and type.";
+    PeerRoutes = "rutter_peer_routes", "gauge", "Routes held from the neighbor by family and verdict.";
+    MemoryBytes = "rutter_memory_bytes", "gauge", "Octets of the table by purpose.";
+    MemoryItems = "rutter_memory_items", "gauge", "Things of the table by purpose.";
+}
+
+/// Samples by metric, so that those of one metric stand together as the format wants it.
+struct Page {
+    samples: Vec<String>,
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Page {
+            samples: vec![String::new(); METRICS.len()],
+        }
+    }
+}
+
+impl Page {
+    fn sample(&mut self, name: Name, labels: &[(&str, &str)], value: f64) {
+        let out = &mut self.samples[name as usize];
+        out.push_str(METRICS[name as usize].name);
+        for (i, (label, text)) in labels.iter().enumerate() {
+            let open = if i == 0 { '{' } else { ',' };
+            let _ = write!(out, "{open}{label}=\"{}\"", Escaped(text));
+        }
+        if !labels.is_empty() {
+            out.push('}');
+        }
+        let _ = writeln!(out, " {value}");
+    }
+
+    fn finish(self) -> String {
+        let mut out = String::new();
+        for (metric, samples) in METRICS.iter().zip(&self.samples) {
+            if !samples.is_empty() {
+                let Metric { name, kind, help } = metric;
+                let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+                out.push_str(samples);
+            }
+        }
+        out
+    }
+}
+
+/// A label value with the three characters escaped that the format names.
+struct Escaped<'a>(&'a str);
+
+impl std::fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.chars().try_for_each(|c| match c {
+            '\\' => f.write_str("\\\\"),
+            '"' => f.write_str("\\\""),
+            '\n' => f.write_str("\\n"),
+            c => f.write_char(c),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_of_a_metric_stand_together() {
+        let mut page = Page::default();
+        page.sample(Name::PeerUp, &[("peer", "a\"b\\")], 1.0);
+        page.sample(Name::Uptime, &[], 12.0);
+        page.sample(Name::PeerUp, &[("peer", "c")], 0.0);
+        assert_eq!(
+            page.finish(),
+            "# HELP rutter_uptime_seconds Seconds since the daemon started.\n\
+             # TYPE rutter_uptime_seconds gauge\n\
+             rutter_uptime_seconds 12\n\
+             # HELP rutter_peer_up 1 if the session is Established.\n\
+             # TYPE rutter_peer_up gauge\n\
+             rutter_peer_up{peer=\"a\\\"b\\\\\"} 1\n\
+             rutter_peer_up{peer=\"c\"} 0\n"
+        );
+    }
+
+    #[test]
+    fn the_document_lists_every_metric() {
+        let document = include_str!("../../../docs/metrics.md");
+        let rows: String = METRICS
+            .iter()
+            .map(|m| format!("| `{}` | {} | {} |\n", m.name, m.kind, m.help))
+            .collect();
+        assert!(
+            document.contains(&rows),
+            "docs/metrics.md must contain:\n{rows}"
+        );
+    }
+}
