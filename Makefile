@@ -1,0 +1,37 @@
+# The two commands of this project. `make demo` shows it, `make test` proves it.
+CARGO ?= cargo
+ARGS ?=
+# The command, built as the interop tests use it.
+RUTTER_BIN ?= $(abspath $(or $(CARGO_TARGET_DIR),target)/debug/rutter)
+
+.PHONY: demo test test-deps format lint unit interop docs
+
+# A route server with built-in speakers and a full table; ARGS go to `rutter demo` (see README.md).
+demo:
+	$(CARGO) build --release --locked --package rutter --bin rutter
+	$(or $(CARGO_TARGET_DIR),target)/release/rutter demo $(ARGS)
+
+# Everything that must hold before a change lands; .ci/run calls this.
+test: test-deps format lint unit interop docs
+
+# The real daemons the interop tests run, installed with their services kept from starting.
+test-deps:
+	tools/install-test-deps
+
+format:
+	$(CARGO) fmt --all --check
+
+lint:
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+# Unit, property and simulation tests, and the rules of the tree.
+unit:
+	$(CARGO) test --workspace --exclude rutter-interop --locked
+
+# Rutter among BIRD, FRR, GoBGP, OpenBGPD and ExaBGP on loopback, route by route.
+interop:
+	$(CARGO) build --package rutter --bin rutter --locked
+	RUTTER_BIN=$(RUTTER_BIN) $(CARGO) test --package rutter-interop --locked
+
+docs:
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked

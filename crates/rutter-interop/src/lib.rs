@@ -1,0 +1,27 @@
+//! Real BGP daemons on loopback, driven and read by tests, route by route.
+//!
+//! ```text
+//! Lab (folder, addresses, port) ─► bird | frr | gobgp | openbgpd | exabgp | rutter ::start
+//!                                        └─► impl Speaker: announce, withdraw, received, refresh
+//! ```
+//!
+//! A test opens a [`Lab`], starts daemons in it, announces [`Route`]s and waits with [`eventually`]
+//! until [`Speaker::received`] is exactly what it must be. Every daemon runs in the foreground, in a
+//! folder of its own, on an address and a port of its own, and is stopped by its process id when it
+//! goes out of scope. If the test panics, its log is printed. A daemon that is not installed fails the
+//! test: nothing is skipped.
+
+pub mod bird;
+pub mod exabgp;
+pub mod frr;
+pub mod gobgp;
+mod lab;
+pub mod openbgpd;
+mod process;
+mod route;
+mod speaker;
+
+pub use lab::{Lab, eventually, eventually_within};
+pub use process::{Process, output_of, program};
+pub use route::{Origin, Route, routes_without_path_ids};
+pub use speaker::{Peer, Setup, Speaker, announced_by};

@@ -1,0 +1,134 @@
+//! A daemon's process: started in the foreground, stopped by its id.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A running daemon. Dropping it stops it; while a test panics, its log is printed first.
+pub struct Process {
+    name: String,
+    child: Child,
+    log: PathBuf,
+}
+
+impl Process {
+    /// Starts a daemon whose output goes to a file in its folder.
+    pub fn start(name: &str, folder: &Path, command: &mut Command) -> Process {
+        let log = folder.join("log");
+        let file = File::options()
+            .create(true)
+            .append(true)
+            .open(&log)
+            .unwrap_or_else(|error| panic!("cannot write {}: {error}", log.display()));
+        let second = file.try_clone().expect("a file can be shared");
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(file)
+            .stderr(second)
+            .spawn()
+            .unwrap_or_else(|error| panic!("{name} did not start ({command:?}): {error}"));
+        Process {
+            name: name.to_owned(),
+            child,
+            log,
+        }
+    }
+
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// All it has printed.
+    pub fn log(&self) -> String {
+        String::from_utf8_lossy(&fs::read(&self.log).unwrap_or_default()).into_owned()
+    }
+
+    /// An error if it has ended.
+    pub fn check_alive(&mut self) -> Result<(), String> {
+        match self.child.try_wait() {
+            Ok(None) => Ok(()),
+            Ok(Some(status)) => Err(format!(
+                "{} has ended ({status}):\n{}",
+                self.name,
+                self.log()
+            )),
+            Err(error) => Err(format!("{}: {error}", self.name)),
+        }
+    }
+
+    /// Ends it at once, as a crash would: no NOTIFICATION, no clean-up.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Asks it to end and waits; after three seconds it is killed.
+    pub fn stop(&mut self) {
+        self.signal("TERM");
+        let end = Instant::now() + Duration::from_secs(3);
+        while Instant::now() < end {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.kill();
+    }
+
+    /// Sends a signal by name (`TERM`, `HUP`, `STOP`, `CONT`), unless it has ended.
+    pub fn signal(&mut self, name: &str) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = Command::new("/bin/sh")
+                .args(["-c", &format!("kill -{name} {}", self.child.id())])
+                .status();
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let log = self.log();
+            let tail = log.len().saturating_sub(LOG_TAIL);
+            let tail = (tail..=log.len())
+                .find(|&at| log.is_char_boundary(at))
+                .unwrap_or(log.len());
+            eprintln!("--- log of {}\n{}\n---", self.name, &log[tail..]);
+        }
+        self.stop();
+    }
+}
+
+/// Where a daemon's program is; panics with what to install when it is nowhere.
+pub fn program(name: &str) -> PathBuf {
+    let folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+    let path = if name.contains('/') {
+        Some(PathBuf::from(name)).filter(|path| path.exists())
+    } else {
+        folders
+            .iter()
+            .map(|folder| Path::new(folder).join(name))
+            .find(|path| path.exists())
+    };
+    path.unwrap_or_else(|| panic!("{name} is not installed: run tools/install-test-deps"))
+}
+
+/// Runs a daemon's client; its output, or an error that holds both its outputs.
+pub fn output_of(command: &mut Command) -> Result<String, String> {
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{command:?}: {error}"))?;
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        Ok(stdout)
+    } else {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        Err(format!("{command:?}: {}\n{stdout}{stderr}", output.status))
+    }
+}
+
+/// How much of a log a failing test prints, bytes.
+const LOG_TAIL: usize = 6_000;

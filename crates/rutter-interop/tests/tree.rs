@@ -1,0 +1,190 @@
+//! Rules of the tree that the compiler does not check: who may use whom, what each crate says it is
+//! for, and which licences come in.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The crates in floor order: each may use only those above it (ARCHITECTURE.md).
+const FLOORS: [&str; 12] = [
+    "rutter-net",
+    "rutter-wire",
+    "rutter-lpm",
+    "rutter-session",
+    "rutter-policy",
+    "rutter-rib",
+    "rutter-config",
+    "rutter-store",
+    "rutter-api",
+    "rutter-load",
+    "rutter-daemon",
+    "rutter",
+];
+
+/// The crates of the river: no I/O, no clock of their own.
+const PURE: [&str; 6] = [
+    "rutter-net",
+    "rutter-wire",
+    "rutter-lpm",
+    "rutter-session",
+    "rutter-policy",
+    "rutter-rib",
+];
+
+/// What brings sockets, files or threads of execution with it.
+const IMPURE: [&str; 6] = ["libc", "mio", "polling", "rustix", "socket2", "tokio"];
+
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.join("../..").canonicalize().expect("the workspace")
+}
+
+fn metadata() -> Value {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "cargo metadata: {stderr}");
+    serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON")
+}
+
+fn packages(metadata: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let all = metadata["packages"].as_array().into_iter().flatten();
+    all.map(|package| (package["name"].as_str().expect("a name"), package))
+}
+
+/// The crates of this workspace.
+fn own(metadata: &Value) -> BTreeMap<&str, &Value> {
+    packages(metadata)
+        .filter(|(_, package)| package["source"].is_null())
+        .collect()
+}
+
+/// What a crate uses outside its tests.
+fn dependencies(package: &Value) -> impl Iterator<Item = &str> {
+    let all = package["dependencies"].as_array().into_iter().flatten();
+    all.filter(|dependency| dependency["kind"].is_null())
+        .filter_map(|dependency| dependency["name"].as_str())
+}
+
+#[test]
+fn crates_use_only_the_floors_above() {
+    let metadata = metadata();
+    let floor = |name: &str| FLOORS.iter().position(|floor| *floor == name);
+    for (name, package) in own(&metadata) {
+        let Some(own_floor) = floor(name) else {
+            continue;
+        };
+        for used in dependencies(package).filter(|used| used.starts_with("rutter")) {
+            let used_floor = floor(used).unwrap_or(usize::MAX);
+            assert!(used_floor < own_floor, "{name} may not use {used}");
+        }
+    }
+}
+
+#[test]
+fn pure_crates_bring_no_io() {
+    let metadata = metadata();
+    for (name, package) in own(&metadata) {
+        if PURE.contains(&name) {
+            let impure = dependencies(package).find(|used| IMPURE.contains(used));
+            assert_eq!(impure, None, "{name} is pure");
+        }
+    }
+}
+
+#[test]
+fn every_crate_says_in_one_line_what_it_is_for() {
+    let metadata = metadata();
+    for (name, package) in own(&metadata) {
+        let description = package["description"].as_str().unwrap_or_default();
+        assert!(!description.is_empty(), "{name} has no description");
+        let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
+        let lib = manifest.with_file_name("src").join("lib.rs");
+        if let Ok(text) = fs::read_to_string(lib) {
+            // Documentation may mark up what the manifest says in plain words.
+            let first = text.lines().next().unwrap_or_default().replace('`', "");
+            assert_eq!(first, format!("//! {description}"), "lib.rs of {name}");
+        }
+    }
+}
+
+#[test]
+fn licences_are_the_allowed_ones() {
+    let deny = fs::read_to_string(root().join("deny.toml")).expect("deny.toml");
+    let allow = deny
+        .lines()
+        .find_map(|line| line.strip_prefix("allow = "))
+        .expect("deny.toml allows licences");
+    let allowed: Vec<&str> = allow.split('"').skip(1).step_by(2).collect();
+    for (name, package) in packages(&metadata()) {
+        let licence = package["license"].as_str().unwrap_or_default();
+        assert!(
+            is_allowed(licence, &allowed),
+            "{name} is under `{licence}`, which deny.toml does not allow"
+        );
+    }
+}
+
+/// Evaluates an SPDX expression: every part of an AND, one part of an OR.
+fn is_allowed(expression: &str, allowed: &[&str]) -> bool {
+    let expression = expression.trim();
+    if allowed.contains(&expression) {
+        return true;
+    }
+    // AND binds tighter than OR, and the old form `A/B` means OR.
+    let (or, and) = (split(expression, " OR "), split(expression, " AND "));
+    if or.len() > 1 {
+        or.iter().any(|part| is_allowed(part, allowed))
+    } else if and.len() > 1 {
+        and.iter().all(|part| is_allowed(part, allowed))
+    } else if let Some(inner) = expression
+        .strip_prefix('(')
+        .and_then(|e| e.strip_suffix(')'))
+    {
+        is_allowed(inner, allowed)
+    } else {
+        expression.contains('/') && expression.split('/').any(|part| is_allowed(part, allowed))
+    }
+}
+
+/// Splits at a word that stands outside all parentheses.
+fn split<'a>(expression: &'a str, word: &str) -> Vec<&'a str> {
+    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0);
+    for (at, byte) in expression.bytes().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            _ if depth == 0 && at >= start && expression[at..].starts_with(word) => {
+                parts.push(&expression[start..at]);
+                start = at + word.len();
+            }
+            _ => {}
+        }
+    }
+    parts.push(&expression[start..]);
+    parts
+}
+
+#[test]
+fn expressions_are_evaluated() {
+    let allowed = ["MIT", "Apache-2.0", "Unicode-3.0"];
+    for (expression, verdict) in [
+        ("MIT", true),
+        ("GPL-3.0", false),
+        ("GPL-3.0 OR MIT", true),
+        ("GPL-3.0 AND MIT", false),
+        ("(MIT OR GPL-3.0) AND Unicode-3.0", true),
+        ("(MIT OR Apache-2.0) AND GPL-3.0", false),
+        ("MIT/GPL-3.0", true),
+        ("", false),
+    ] {
+        assert_eq!(is_allowed(expression, &allowed), verdict, "{expression}");
+    }
+}
