@@ -7,8 +7,40 @@
 //! No sockets, no clock, no configuration files: everything comes in as arguments, so the simulator runs this
 //! very code.
 
+mod attrs;
+mod audience;
+mod batch;
+mod bitset;
+mod catch_up;
+mod change;
+mod decision;
+mod encode;
+mod explain;
+mod feed;
+mod group;
+mod lifecycle;
+mod log;
+mod memory;
 mod peer;
-mod skeleton;
+mod rib;
+mod route;
+mod shard;
+mod snapshot;
+mod stream;
+mod table;
+mod topology;
+mod unread;
 
-pub use peer::{FamilyInfo, Neighbor, PeerId, PeerKind, RibConfig, RouteCounts, SessionInfo};
-pub use skeleton::*;
+pub use attrs::AttrSet;
+pub use batch::{Batch, Pushed};
+pub use decision::Step;
+pub use explain::{Candidate, ClientVerdict, Explanation, Withheld};
+pub use feed::{FeedEvent, FeedReader};
+pub use lifecycle::Retain;
+pub use memory::MemoryRow;
+pub use peer::{
+    FamilyInfo, Neighbor, PeerId, PeerKind, RibConfig, RouteCounts, SessionInfo, TooManyNeighbors,
+};
+pub use rib::Rib;
+pub use snapshot::{DestinationView, PeerSummary, RouteView, Snapshot};
+pub use stream::ClientStream;

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use rutter_net::{Asn, Family};
-use rutter_policy::{ExportPolicy, ImportPolicy};
+use rutter_policy::{ExportPolicy, ImportPolicy, Role};
 
 /// Dense index of a neighbor; at most 65,535. Reused only after every route of the former owner is gone.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -68,6 +68,26 @@ pub struct Neighbor {
     pub block_above: [Option<u32>; 2],
     /// Most paths per prefix sent where Add-Path is negotiated; 0 means all.
     pub add_path_limit: u16,
+    /// Our role on the session (RFC 9234), `None` where none is configured.
+    pub role: Option<Role>,
+}
+
+impl Neighbor {
+    /// Routes with ONLY_TO_CUSTOMER must not be sent here (RFC 9234 §5).
+    pub(crate) fn withholds_otc(&self) -> bool {
+        matches!(
+            self.role,
+            Some(Role::Customer | Role::Peer | Role::RouteServerClient)
+        )
+    }
+
+    /// Routes without ONLY_TO_CUSTOMER are sent here with our AS in it (RFC 9234 §5).
+    pub(crate) fn adds_otc(&self) -> bool {
+        matches!(
+            self.role,
+            Some(Role::Provider | Role::Peer | Role::RouteServer)
+        )
+    }
 }
 
 /// What one established session negotiated.
@@ -132,6 +152,20 @@ pub struct RibConfig {
     pub log_limit: usize,
     /// The exchange's action communities.
     pub export: Arc<ExportPolicy>,
+    /// Random number that peers do not know: keeps them from aiming at one place of the hash tables.
+    pub seed: u64,
     /// Compare MED between routes of different neighbouring ASes too (RFC 4271 §9.1.2.2 c).
     pub always_compare_med: bool,
 }
+
+/// All 65,535 neighbor ids are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooManyNeighbors;
+
+impl std::fmt::Display for TooManyNeighbors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("65,535 neighbors are known already; remove some first")
+    }
+}
+
+impl std::error::Error for TooManyNeighbors {}

@@ -1,0 +1,330 @@
+//! Attribute sets, each kept once: canonical wire bytes and the numbers the decision process needs.
+
+use std::fmt;
+use std::hash::Hasher;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use parking_lot::Mutex;
+use rapidhash::fast::RapidHasher;
+use rutter_net::Community;
+use rutter_policy::NextHop;
+use rutter_wire::attr::{Attributes, Origin};
+use triomphe::ThinArc;
+
+/// What the decision process and the export rules read of an attribute set, decoded once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Summary {
+    pub local_pref: Option<u32>,
+    /// Absent counts as 0 (RFC 4271 §9.1.2.2 c).
+    pub multi_exit_disc: u32,
+    /// First AS of the path: the neighbouring AS; 0 where the path is empty.
+    pub neighbour_as: u32,
+    /// Last AS of the path; 0 where it is empty or ends in a set.
+    pub origin_as: u32,
+    pub originator_id: Option<u32>,
+    pub as_path_len: u16,
+    pub cluster_list_len: u8,
+    pub origin: u8,
+    pub flags: SetFlags,
+}
+
+/// Well-known facts of an attribute set, as bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct SetFlags(pub u8);
+
+impl SetFlags {
+    pub const NO_LLGR: u8 = 1;
+    pub const LLGR_STALE: u8 = 2;
+    pub const ONLY_TO_CUSTOMER: u8 = 4;
+
+    pub fn has(self, bit: u8) -> bool {
+        self.0 & bit != 0
+    }
+}
+
+impl Summary {
+    /// Decodes what is needed from a parsed block.
+    pub fn of(attrs: &Attributes<'_>) -> Self {
+        let path = attrs.as_path();
+        let mut flags = 0;
+        for community in attrs.communities() {
+            match community {
+                Community::NO_LLGR => flags |= SetFlags::NO_LLGR,
+                Community::LLGR_STALE => flags |= SetFlags::LLGR_STALE,
+                _ => {}
+            }
+        }
+        if attrs.only_to_customer().is_some() {
+            flags |= SetFlags::ONLY_TO_CUSTOMER;
+        }
+        Summary {
+            local_pref: attrs.local_pref(),
+            multi_exit_disc: attrs.multi_exit_disc().unwrap_or(0),
+            neighbour_as: path.and_then(|p| p.first()).map_or(0, |asn| asn.0),
+            origin_as: path.and_then(|p| p.origin()).map_or(0, |asn| asn.0),
+            originator_id: attrs.originator_id(),
+            as_path_len: path.map_or(0, |p| u16::try_from(p.path_len()).unwrap_or(u16::MAX)),
+            cluster_list_len: u8::try_from(attrs.cluster_list().count()).unwrap_or(u8::MAX),
+            origin: attrs.origin().map_or(2, |origin| match origin {
+                Origin::Igp => 0,
+                Origin::Egp => 1,
+                Origin::Incomplete => 2,
+            }),
+            flags: SetFlags(flags),
+        }
+    }
+}
+
+struct Header {
+    hash: u64,
+    summary: Summary,
+    /// Octets of the attribute block; what follows is the next hop of MP_REACH_NLRI (0, 16 or 32 octets).
+    block_len: u32,
+    /// Index of the audience, see [`crate::audience`]; [`AUDIENCE_UNKNOWN`] until computed.
+    audience: AtomicU32,
+}
+
+/// The audience of this set has not been computed under the present export policy.
+pub(crate) const AUDIENCE_UNKNOWN: u32 = u32::MAX;
+
+/// An interned attribute set: one allocation, cheap to clone, equal sets are the same allocation.
+pub struct AttrSet(ThinArc<Header, u8>);
+
+impl Clone for AttrSet {
+    fn clone(&self) -> Self {
+        AttrSet(self.0.clone())
+    }
+}
+
+impl fmt::Debug for AttrSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AttrSet({:02x?} via {})", self.block(), self.next_hop())
+    }
+}
+
+impl AttrSet {
+    /// The canonical path attribute block: what a client hears unless a transform applies. IPv4 routes
+    /// carry NEXT_HOP inside; the next hop of MP_REACH_NLRI is [`AttrSet::mp_next_hop`].
+    pub fn block(&self) -> &[u8] {
+        &self.0.slice[..self.0.header.header.block_len as usize]
+    }
+
+    /// Next hop octets of MP_REACH_NLRI (4, 16 or 32), empty for routes in the IPv4 NLRI field.
+    pub fn mp_next_hop(&self) -> &[u8] {
+        &self.0.slice[self.0.header.header.block_len as usize..]
+    }
+
+    /// The attributes as a view.
+    pub fn attributes(&self) -> Attributes<'_> {
+        Attributes::from_canonical(self.block())
+    }
+
+    /// The (global) next hop.
+    pub fn next_hop(&self) -> IpAddr {
+        let mp = self.mp_next_hop();
+        if let Some(octets) = mp.first_chunk::<16>() {
+            return IpAddr::V6(Ipv6Addr::from(*octets));
+        }
+        if let Some(octets) = mp.first_chunk::<4>() {
+            return IpAddr::V4(Ipv4Addr::from(*octets));
+        }
+        IpAddr::V4(
+            self.attributes()
+                .next_hop()
+                .unwrap_or(Ipv4Addr::UNSPECIFIED),
+        )
+    }
+
+    /// The link-local next hop beside a global one (RFC 2545 §3).
+    pub fn link_local_next_hop(&self) -> Option<Ipv6Addr> {
+        let octets: [u8; 16] = self.mp_next_hop().get(16..32)?.try_into().ok()?;
+        Some(Ipv6Addr::from(octets))
+    }
+
+    /// The next hop as the import policy wants it.
+    pub(crate) fn policy_next_hop(&self) -> NextHop {
+        match self.next_hop() {
+            IpAddr::V4(address) => NextHop::V4(address),
+            IpAddr::V6(global) => NextHop::V6 {
+                global,
+                link_local: self.link_local_next_hop(),
+            },
+        }
+    }
+
+    /// The last AS of the path, `None` where the path is empty or ends in a set.
+    pub fn origin_as(&self) -> Option<rutter_net::Asn> {
+        let asn = self.summary().origin_as;
+        (asn != 0).then_some(rutter_net::Asn(asn))
+    }
+
+    /// Whether both are the same interned set.
+    pub fn same(&self, other: &AttrSet) -> bool {
+        self.address() == other.address()
+    }
+
+    /// A number that identifies the set while it lives.
+    pub(crate) fn address(&self) -> usize {
+        self.0.slice.as_ptr() as usize
+    }
+
+    pub(crate) fn summary(&self) -> &Summary {
+        &self.0.header.header.summary
+    }
+
+    pub(crate) fn audience(&self) -> u32 {
+        self.0.header.header.audience.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_audience(&self, audience: u32) {
+        self.0
+            .header
+            .header
+            .audience
+            .store(audience, Ordering::Relaxed);
+    }
+
+    fn heap_size(&self) -> usize {
+        size_of::<Header>() + 2 * size_of::<usize>() + self.0.slice.len()
+    }
+
+    fn is_unused(&self) -> bool {
+        ThinArc::strong_count(&self.0) == 1
+    }
+}
+
+const STRIPES: usize = 64;
+
+/// All attribute sets in use, found by a hash of their bytes before anything is decoded.
+///
+/// Striped locks: interning takes one, once per UPDATE. A set leaves when its last route does.
+pub(crate) struct AttrStore {
+    stripes: Box<[Mutex<HashTable<AttrSet>>]>,
+    seed: u64,
+}
+
+impl AttrStore {
+    pub fn new(seed: u64) -> Self {
+        AttrStore {
+            stripes: (0..STRIPES).map(|_| Mutex::default()).collect(),
+            seed,
+        }
+    }
+
+    fn hash(&self, block: &[u8], mp_next_hop: &[u8]) -> u64 {
+        let mut hasher = RapidHasher::new(self.seed);
+        hasher.write(block);
+        hasher.write(mp_next_hop);
+        hasher.write_u32(block.len() as u32);
+        hasher.finish()
+    }
+
+    /// The set of these bytes; `summary` is asked for only where it is new.
+    pub fn intern(
+        &self,
+        block: &[u8],
+        mp_next_hop: &[u8],
+        summary: impl FnOnce() -> Summary,
+    ) -> AttrSet {
+        let hash = self.hash(block, mp_next_hop);
+        let mut stripe = self.stripe(hash).lock();
+        if stripe.len() == stripe.capacity() {
+            // Sets that a snapshot held when their last route went are found here, before the table grows.
+            stripe.retain(|set| !set.is_unused());
+        }
+        let entry = stripe.entry(
+            hash,
+            |set| is(set, hash, block, mp_next_hop),
+            |set| set.0.header.header.hash,
+        );
+        match entry {
+            Entry::Occupied(entry) => entry.get().clone(),
+            Entry::Vacant(entry) => {
+                let header = Header {
+                    hash,
+                    summary: summary(),
+                    block_len: block.len() as u32,
+                    audience: AtomicU32::new(AUDIENCE_UNKNOWN),
+                };
+                let bytes = Chain(block.iter(), mp_next_hop.iter());
+                let set = AttrSet(ThinArc::from_header_and_iter(header, bytes));
+                entry.insert(set.clone());
+                set
+            }
+        }
+    }
+
+    /// Gives one use back; the last one frees the set.
+    pub fn release(&self, set: AttrSet) {
+        if ThinArc::strong_count(&set.0) > 2 {
+            return;
+        }
+        let hash = set.0.header.header.hash;
+        let mut stripe = self.stripe(hash).lock();
+        // Under the lock nobody can gain a use: this one and the store's own are all there is.
+        if ThinArc::strong_count(&set.0) == 2
+            && let Ok(entry) = stripe.find_entry(hash, |other| other.same(&set))
+        {
+            entry.remove();
+        }
+    }
+
+    /// Drops unused sets and gives memory of emptied stripes back.
+    pub fn shrink(&self) {
+        for stripe in &self.stripes {
+            let mut stripe = stripe.lock();
+            stripe.retain(|set| !set.is_unused());
+            if stripe.capacity() > 4 * stripe.len().max(16) {
+                stripe.shrink_to(0, |set| set.0.header.header.hash);
+            }
+        }
+    }
+
+    /// Calls `visit` for each set; new ones may be missed.
+    pub fn for_each(&self, mut visit: impl FnMut(&AttrSet)) {
+        for stripe in &self.stripes {
+            stripe.lock().iter().for_each(&mut visit);
+        }
+    }
+
+    /// Number of sets, and bytes of sets and of the index.
+    pub fn size(&self) -> (u64, u64, u64) {
+        let (mut count, mut sets, mut index) = (0, 0, 0);
+        for stripe in &self.stripes {
+            let stripe = stripe.lock();
+            count += stripe.len() as u64;
+            sets += stripe.iter().map(|set| set.heap_size() as u64).sum::<u64>();
+            index += stripe.allocation_size() as u64;
+        }
+        (count, sets, index)
+    }
+
+    fn stripe(&self, hash: u64) -> &Mutex<HashTable<AttrSet>> {
+        &self.stripes[(hash >> 32) as usize % STRIPES]
+    }
+}
+
+fn is(set: &AttrSet, hash: u64, block: &[u8], mp_next_hop: &[u8]) -> bool {
+    set.0.header.header.hash == hash && set.block() == block && set.mp_next_hop() == mp_next_hop
+}
+
+/// Two slices one after the other, with the exact length that `ThinArc` asks for.
+struct Chain<'a>(std::slice::Iter<'a, u8>, std::slice::Iter<'a, u8>);
+
+impl Iterator for Chain<'_> {
+    type Item = u8;
+
+    fn next(&mut self) -> Option<u8> {
+        self.0.next().or_else(|| self.1.next()).copied()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let len = self.0.len() + self.1.len();
+        (len, Some(len))
+    }
+}
+
+impl ExactSizeIterator for Chain<'_> {}

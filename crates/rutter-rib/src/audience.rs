@@ -1,0 +1,186 @@
+//! Who may hear an attribute set: export verdicts as sets of peers, computed once per attribute set.
+
+use std::collections::HashMap;
+
+use rutter_net::Asn;
+use rutter_policy::{AudienceSpec, ExportPolicy};
+
+use crate::PeerId;
+use crate::attrs::AttrSet;
+use crate::bitset::PeerSet;
+
+/// How a route is changed for some of its recipients: prepends and added well-known communities.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
+pub(crate) struct Variation {
+    /// How often the neighbor's own AS is put in front once more.
+    pub prepend: u8,
+    pub add_no_export: bool,
+    pub add_no_advertise: bool,
+    /// RFC 9494: the route is long-lived stale and carries LLGR_STALE.
+    pub long_lived_stale: bool,
+}
+
+/// An audience with its peers looked up.
+#[derive(Debug, Default)]
+pub(crate) struct Audience {
+    spec: Option<AudienceSpec>,
+    allowed: PeerSet,
+    /// Peers for whom the route changes, disjoint.
+    variations: Vec<(Variation, PeerSet)>,
+}
+
+impl Audience {
+    pub fn allows(&self, peer: PeerId) -> bool {
+        self.spec.is_none() || self.allowed.contains(peer)
+    }
+
+    /// Those of `peers` that may hear the route.
+    pub fn restrict(&self, peers: PeerSet) -> PeerSet {
+        match self.spec {
+            None => peers,
+            Some(_) => peers.and(&self.allowed),
+        }
+    }
+
+    /// Splits recipients by how the route changes for them.
+    pub fn vary(&self, mut peers: PeerSet, mut each: impl FnMut(Variation, PeerSet)) {
+        for (variation, of) in &self.variations {
+            let part = peers.clone().and(of);
+            if !part.is_empty() {
+                peers = peers.minus(&part);
+                each(*variation, part);
+            }
+        }
+        if !peers.is_empty() {
+            each(Variation::default(), peers);
+        }
+    }
+
+    /// How the route changes for one peer.
+    pub fn variation(&self, peer: PeerId) -> Variation {
+        self.variations
+            .iter()
+            .find(|(_, peers)| peers.contains(peer))
+            .map_or(Variation::default(), |(variation, _)| *variation)
+    }
+
+    fn add_peer(&mut self, peer: PeerId, asn: Asn) {
+        let Some(spec) = &self.spec else { return };
+        if spec.allows(asn) {
+            self.allowed.insert(peer);
+        }
+        let variation = Variation {
+            prepend: spec.prepends_for(asn),
+            add_no_export: spec.adds_no_export_for(asn),
+            add_no_advertise: spec.adds_no_advertise_for(asn),
+            long_lived_stale: false,
+        };
+        if variation == Variation::default() {
+            return;
+        }
+        match self.variations.iter_mut().find(|(v, _)| *v == variation) {
+            Some((_, peers)) => peers.insert(peer),
+            None => self
+                .variations
+                .push((variation, [peer].into_iter().collect())),
+        }
+    }
+
+    fn remove_peer(&mut self, peer: PeerId) {
+        self.allowed.remove(peer);
+        for (_, peers) in &mut self.variations {
+            peers.remove(peer);
+        }
+    }
+}
+
+/// Index of the audience that is everybody.
+pub(crate) const EVERYONE: u32 = 0;
+
+/// All audiences in use; index 0 is everybody.
+pub(crate) struct Audiences {
+    policy: std::sync::Arc<ExportPolicy>,
+    audiences: Vec<Audience>,
+    by_spec: HashMap<AudienceSpec, u32>,
+}
+
+impl Audiences {
+    pub fn new(policy: std::sync::Arc<ExportPolicy>) -> Self {
+        Audiences {
+            policy,
+            audiences: vec![Audience::default()],
+            by_spec: HashMap::new(),
+        }
+    }
+
+    pub fn policy(&self) -> &ExportPolicy {
+        &self.policy
+    }
+
+    /// The audience of an attribute set, which must have been computed by [`Audiences::assign`].
+    pub fn of(&self, set: &AttrSet) -> &Audience {
+        self.audiences
+            .get(set.audience() as usize)
+            .unwrap_or(&self.audiences[0])
+    }
+
+    /// Assigns the audience of a set that is for everybody, as almost all are; `false` for another, which
+    /// needs [`Audiences::assign`].
+    pub fn assign_if_everyone(&self, set: &AttrSet) -> bool {
+        let everyone = self.is_plain(set, &self.spec_of(set));
+        if everyone {
+            set.set_audience(EVERYONE);
+        }
+        everyone
+    }
+
+    /// A set for everybody whose action communities are scrubbed is still rewritten, so it is not plain.
+    fn is_plain(&self, set: &AttrSet, spec: &AudienceSpec) -> bool {
+        spec.is_everyone() && !self.policy.has_action_community(&set.attributes())
+    }
+
+    /// What the policy says of a set.
+    pub fn spec_of(&self, set: &AttrSet) -> AudienceSpec {
+        self.policy.audience(&set.attributes())
+    }
+
+    /// Computes and stores the audience of a set. `peers` are all known ones.
+    pub fn assign(
+        &mut self,
+        set: &AttrSet,
+        spec: AudienceSpec,
+        peers: impl Iterator<Item = (PeerId, Asn)>,
+    ) {
+        if self.is_plain(set, &spec) {
+            set.set_audience(EVERYONE);
+            return;
+        }
+        let index = match self.by_spec.get(&spec) {
+            Some(index) => *index,
+            None => {
+                let index = self.audiences.len() as u32;
+                let mut audience = Audience {
+                    spec: Some(spec.clone()),
+                    ..Audience::default()
+                };
+                peers.for_each(|(peer, asn)| audience.add_peer(peer, asn));
+                self.audiences.push(audience);
+                self.by_spec.insert(spec, index);
+                index
+            }
+        };
+        set.set_audience(index);
+    }
+
+    pub fn add_peer(&mut self, peer: PeerId, asn: Asn) {
+        for audience in &mut self.audiences {
+            audience.add_peer(peer, asn);
+        }
+    }
+
+    pub fn remove_peer(&mut self, peer: PeerId) {
+        for audience in &mut self.audiences {
+            audience.remove_peer(peer);
+        }
+    }
+}

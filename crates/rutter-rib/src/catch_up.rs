@@ -1,0 +1,169 @@
+//! Clients that do not follow their group's log: what they have yet to hear is one bit a destination.
+
+use std::collections::HashMap;
+
+use rutter_net::Family;
+use smallvec::SmallVec;
+
+use crate::change::path_id_of;
+use crate::encode::Style;
+use crate::table::Id;
+use crate::{PeerId, group};
+
+/// Destinations of which a client has yet to hear the present state, in one shard.
+#[derive(Debug)]
+pub(crate) struct Catching {
+    pub peer: PeerId,
+    /// `None` for a family that the client did not negotiate.
+    pub dirty: [Option<Dirty>; 2],
+    /// With Add-Path: identifiers that the client may hold of a marked destination, besides present ones.
+    /// `None` without.
+    held_paths: [Option<HeldPaths>; 2],
+}
+
+type HeldPaths = HashMap<Id, SmallVec<[u32; 2]>>;
+
+impl Catching {
+    pub fn new(peer: PeerId, style: &Style) -> Self {
+        let held = |family: usize| style.add_path[family].then(HeldPaths::default);
+        Catching {
+            peer,
+            dirty: style.families.map(|on| on.then(Dirty::default)),
+            held_paths: [held(0), held(1)],
+        }
+    }
+
+    /// Remembers paths of a destination that are changing: the client may hold them.
+    pub fn hold_paths(&mut self, family: Family, id: Id, before: &[(PeerId, u32)]) {
+        for (peer, path_id) in before {
+            self.hold_path(family, id, path_id_of(*peer, *path_id));
+        }
+    }
+
+    /// As [`Catching::hold_paths`] for an identifier as sent.
+    pub fn hold_path(&mut self, family: Family, id: Id, sent: u32) {
+        if let Some(held) = &mut self.held_paths[family.index()] {
+            let paths = held.entry(id).or_default();
+            if !paths.contains(&sent) {
+                paths.push(sent);
+            }
+        }
+    }
+
+    /// The remembered paths of a destination that is about to be told anew.
+    pub fn take_paths(&mut self, family: Family, id: Id) -> SmallVec<[u32; 2]> {
+        let held = self.held_paths[family.index()].as_mut();
+        held.and_then(|held| held.remove(&id)).unwrap_or_default()
+    }
+
+    pub fn mark(&mut self, family: Family, id: Id) {
+        if let Some(dirty) = &mut self.dirty[family.index()] {
+            dirty.mark(id);
+        }
+    }
+
+    /// Destinations marked in both families.
+    pub fn left(&self) -> usize {
+        self.dirty.iter().flatten().map(|dirty| dirty.count).sum()
+    }
+}
+
+/// A set of destination ids that is consumed in ascending order, round and round.
+#[derive(Debug, Default)]
+pub(crate) struct Dirty {
+    words: Vec<u64>,
+    count: usize,
+    /// Word where the next search begins.
+    scan: usize,
+}
+
+impl Dirty {
+    pub fn mark(&mut self, id: Id) {
+        let word = id as usize / 64;
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        let bit = 1 << (id % 64);
+        if self.words[word] & bit == 0 {
+            self.words[word] |= bit;
+            self.count += 1;
+        }
+    }
+
+    /// Takes up to `most` ids and forgets them.
+    pub fn take(&mut self, most: usize, out: &mut Vec<Id>) {
+        while self.count > 0 && out.len() < most {
+            if self.scan >= self.words.len() {
+                self.scan = 0;
+            }
+            let word = &mut self.words[self.scan];
+            while *word != 0 && out.len() < most {
+                let bit = word.trailing_zeros();
+                *word &= *word - 1;
+                self.count -= 1;
+                out.push(self.scan as Id * 64 + bit);
+            }
+            if *word == 0 {
+                self.scan += 1;
+            }
+        }
+    }
+}
+
+/// How far a client's catch-up has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Phase {
+    /// Follows the log.
+    Live,
+    /// Has left the log at `until` (position), reads it up to there, then hears the marked destinations.
+    Leaving { until: u64 },
+    /// Hears marked destinations.
+    Catching,
+}
+
+/// What is sent when a catch-up is complete.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Ending {
+    /// End-of-RIB for each family (RFC 4724 §2): the first catch-up of a session.
+    pub end_of_rib: bool,
+    /// End of a refresh (RFC 7313 §4), per family.
+    pub end_of_refresh: [bool; 2],
+}
+
+impl Ending {
+    /// The messages, in the group's family order.
+    pub fn write(&mut self, style: &Style, out: &mut crate::encode::MessageWriter) {
+        for family in Family::ALL {
+            if !style.families[family.index()] {
+                continue;
+            }
+            if self.end_of_rib {
+                out.end_of_rib(family);
+            }
+            if self.end_of_refresh[family.index()] {
+                out.route_refresh(family, group::END_OF_REFRESH);
+            }
+        }
+        *self = Ending::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_taken_once_and_the_search_wraps() {
+        let mut dirty = Dirty::default();
+        for id in [3, 64, 65, 1000] {
+            dirty.mark(id);
+            dirty.mark(id);
+        }
+        let mut out = Vec::new();
+        dirty.take(3, &mut out);
+        dirty.mark(1);
+        dirty.take(9, &mut out);
+        assert_eq!(out, [3, 64, 65, 1000, 1]);
+        assert_eq!(dirty.count, 0);
+    }
+}

@@ -1,0 +1,405 @@
+//! What the clients of a group must hear when the candidates of a destination change.
+//!
+//! Candidates are ordered once. Who hears the first is its recipients; who hears the second, its recipients
+//! less those already served; and so on until nobody is left: two or three operations on sets of peers,
+//! whatever their number. In an exchange where routes go to all but their sender not even that: everybody
+//! hears the first but its sender, who hears the second.
+
+use smallvec::SmallVec;
+
+use rutter_net::Family;
+
+use crate::audience::{EVERYONE, Variation};
+use crate::bitset::PeerSet;
+use crate::encode::Style;
+use crate::log::Recipients;
+use crate::route::{Route, State};
+use crate::topology::Topology;
+use crate::{AttrSet, PeerId};
+
+/// One thing to tell: a route, or that there is none any more, to some clients of a group.
+#[derive(Clone, Debug)]
+pub(crate) struct Record<K> {
+    pub prefix: K,
+    /// Path identifier to send where the group uses Add-Path.
+    pub path_id: u32,
+    /// What is announced; `None` withdraws.
+    pub set: Option<AttrSet>,
+    pub to: Recipients,
+    pub sender: PeerId,
+    pub variation: Variation,
+    /// First of the records of one change. Records of one change have disjoint recipients or paths, so
+    /// their order is free; records of two changes of one prefix keep theirs.
+    pub opens_change: bool,
+}
+
+/// The accepted candidates of a destination before and after one change, best first.
+pub(crate) struct Change<'a> {
+    pub before: SmallVec<[&'a Route; 4]>,
+    pub after: SmallVec<[&'a Route; 4]>,
+}
+
+/// What a group's part of a shard knows when it looks at a change.
+pub(crate) struct View<'a> {
+    pub topology: &'a Topology,
+    pub style: &'a Style,
+    /// Clients that follow the log.
+    pub live: &'a PeerSet,
+    pub live_count: usize,
+    pub family: Family,
+}
+
+/// The path identifier under which a route is sent (RFC 7911 §3: unique per prefix).
+///
+/// Sixteen bits of the sender, sixteen folded from the identifier it used.
+pub(crate) fn path_id_of(peer: PeerId, path_id: u32) -> u32 {
+    let folded = (path_id ^ path_id >> 16) & 0xffff;
+    (u32::from(peer.0) + 1) << 16 | folded
+}
+
+/// As [`path_id_of`] for a route.
+pub(crate) fn sent_path_id(route: &Route) -> u32 {
+    path_id_of(route.peer, route.path_id)
+}
+
+fn same(a: Option<&Route>, b: Option<&Route>) -> bool {
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => a.sends_as(b),
+        _ => false,
+    }
+}
+
+/// Collects the records of one change of one prefix.
+pub(crate) struct Recorder<'a, K> {
+    pub prefix: K,
+    pub view: &'a View<'a>,
+    pub out: &'a mut Vec<Record<K>>,
+    opened: bool,
+}
+
+impl<'a, K: Copy> Recorder<'a, K> {
+    pub fn new(prefix: K, view: &'a View<'a>, out: &'a mut Vec<Record<K>>) -> Self {
+        Recorder {
+            prefix,
+            view,
+            out,
+            opened: false,
+        }
+    }
+
+    /// Records what the live clients must hear.
+    pub fn record(&mut self, change: &Change<'_>) {
+        if self.view.live_count == 0 {
+            return;
+        }
+        if self.view.style.add_path[self.view.family.index()] {
+            return self.record_paths(change);
+        }
+        let plain = |route: &&Route| route.attrs.audience() == EVERYONE && self.carries(route);
+        let simple = self.view.topology.uniform
+            && change.before.iter().all(plain)
+            && change.after.iter().all(plain);
+        if simple {
+            self.record_best(change);
+        } else {
+            self.record_served(change);
+        }
+    }
+
+    /// Records everything the live clients should hold, whatever they hold now.
+    pub fn record_anew(&mut self, routes: &[&Route]) {
+        if self.view.style.add_path[self.view.family.index()] {
+            return self.record_paths_anew(routes);
+        }
+        let served = self.serve(routes);
+        let mut unserved = self.view.live.clone();
+        for (route, to) in served {
+            unserved = unserved.minus(&to);
+            self.announce_varied(route, 0, to);
+        }
+        if let Some(route) = routes.first()
+            && !unserved.is_empty()
+        {
+            let to = Recipients::of(unserved);
+            self.push(None, route.peer, 0, Variation::default(), to);
+        }
+    }
+
+    fn record_paths_anew(&mut self, routes: &[&Route]) {
+        for peer in self.view.live.iter() {
+            let hears = self.window(routes, peer);
+            self.record_window(routes, &[], peer);
+            self.record_window(&[], &hears, peer);
+        }
+    }
+
+    fn carries(&self, route: &Route) -> bool {
+        self.view.style.can_carry(self.view.family, &route.attrs)
+    }
+
+    /// Everybody hears the first candidate but its sender, who hears the next of another.
+    fn record_best(&mut self, change: &Change<'_>) {
+        let (old, new) = (change.before.first(), change.after.first());
+        let (old, new) = (old.copied(), new.copied());
+        let changed = !same(old, new);
+        let mut excluded: SmallVec<[PeerId; 2]> = SmallVec::new();
+        let mut senders: SmallVec<[PeerId; 2]> = SmallVec::new();
+        for route in [old, new].into_iter().flatten() {
+            if !senders.contains(&route.peer) {
+                senders.push(route.peer);
+            }
+        }
+        for peer in senders {
+            let heard = first_not_of(&change.before, peer);
+            let hears = first_not_of(&change.after, peer);
+            if changed && !same(heard, hears) && same(hears, new) {
+                continue;
+            }
+            excluded.push(peer);
+            if !same(heard, hears) && self.view.live.contains(peer) {
+                self.tell(hears, heard, Recipients::Only(peer));
+            }
+        }
+        if !changed {
+            return;
+        }
+        let hidden = excluded.iter().filter(|p| self.view.live.contains(**p));
+        if self.view.live_count > hidden.count() {
+            let first = excluded.first().or(excluded.last());
+            let to = match (first, excluded.last()) {
+                (Some(a), Some(b)) => Recipients::AllBut(*a, *b),
+                _ => Recipients::AllBut(NOBODY, NOBODY),
+            };
+            self.tell(new, old, to);
+        }
+    }
+
+    /// `new` is announced, or `old` withdrawn where there is no new one; routes without variations.
+    fn tell(&mut self, new: Option<&Route>, old: Option<&Route>, to: Recipients) {
+        match (new, old) {
+            (Some(route), _) => {
+                let variation = with_stale(Variation::default(), route);
+                self.push(Some(route), route.peer, 0, variation, to);
+            }
+            (None, Some(route)) => self.push(None, route.peer, 0, Variation::default(), to),
+            (None, None) => {}
+        }
+    }
+
+    /// The general way: recipients of each candidate in turn, less those already served.
+    fn record_served(&mut self, change: &Change<'_>) {
+        let old = self.serve(&change.before);
+        let new = self.serve(&change.after);
+        for (route, served) in &new {
+            let mut to = served.clone();
+            for (before, heard) in &old {
+                if before.sends_as(route) {
+                    to = to.minus(heard);
+                }
+            }
+            self.announce_varied(route, 0, to);
+        }
+        let served = |list: &[(&Route, PeerSet)]| {
+            let mut all = PeerSet::default();
+            list.iter().for_each(|(_, peers)| all.extend(peers));
+            all
+        };
+        let gone = served(&old).minus(&served(&new));
+        if let Some(last) = change.before.first()
+            && !gone.is_empty()
+        {
+            let to = Recipients::of(gone);
+            self.push(None, last.peer, 0, Variation::default(), to);
+        }
+    }
+
+    fn serve<'r>(&self, routes: &[&'r Route]) -> SmallVec<[(&'r Route, PeerSet); 4]> {
+        let mut unserved = self.view.live.clone();
+        let mut served = SmallVec::new();
+        for route in routes {
+            if !self.carries(route) {
+                continue;
+            }
+            let to = self.view.topology.recipients(route, &unserved);
+            if to.is_empty() {
+                continue;
+            }
+            unserved = unserved.minus(&to);
+            served.push((*route, to));
+            if unserved.is_empty() {
+                break;
+            }
+        }
+        served
+    }
+
+    fn announce_varied(&mut self, route: &Route, path_id: u32, to: PeerSet) {
+        if to.is_empty() {
+            return;
+        }
+        let topology = self.view.topology;
+        topology
+            .audiences
+            .of(&route.attrs)
+            .vary(to, |variation, part| {
+                let variation = with_stale(variation, route);
+                self.push(
+                    Some(route),
+                    route.peer,
+                    path_id,
+                    variation,
+                    Recipients::of(part),
+                );
+            });
+    }
+
+    /// Add-Path: every path, or the best few, each under its identifier.
+    fn record_paths(&mut self, change: &Change<'_>) {
+        if self.view.style.add_path_limit == 0 {
+            return self.record_all_paths(change);
+        }
+        for peer in self.view.live.iter() {
+            let heard = self.window(&change.before, peer);
+            let hears = self.window(&change.after, peer);
+            self.record_window(&heard, &hears, peer);
+        }
+    }
+
+    fn record_all_paths(&mut self, change: &Change<'_>) {
+        let to = |route: &Route| {
+            if self.carries(route) {
+                self.view.topology.recipients(route, self.view.live)
+            } else {
+                PeerSet::default()
+            }
+        };
+        let old: SmallVec<[(&Route, PeerSet); 4]> =
+            change.before.iter().map(|r| (*r, to(r))).collect();
+        let new: SmallVec<[(&Route, PeerSet); 4]> =
+            change.after.iter().map(|r| (*r, to(r))).collect();
+        for (route, recipients) in &new {
+            let before = old.iter().find(|(old, _)| same_path(old, route));
+            let fresh = match before {
+                Some((old, heard)) if old.sends_as(route) => recipients.clone().minus(heard),
+                _ => recipients.clone(),
+            };
+            self.announce_varied(route, sent_path_id(route), fresh);
+        }
+        for (route, heard) in &old {
+            let after = new.iter().find(|(new, _)| same_path(new, route));
+            let gone = match after {
+                Some((_, recipients)) => heard.clone().minus(recipients),
+                None => heard.clone(),
+            };
+            if !gone.is_empty() {
+                let (id, to) = (sent_path_id(route), Recipients::of(gone));
+                self.push(None, route.peer, id, Variation::default(), to);
+            }
+        }
+    }
+
+    /// The paths one client hears, best first, at most as many as the group's limit.
+    fn window<'r>(&self, routes: &[&'r Route], peer: PeerId) -> SmallVec<[&'r Route; 4]> {
+        window(
+            self.view.topology,
+            self.view.style,
+            self.view.family,
+            routes,
+            peer,
+        )
+    }
+
+    fn record_window(&mut self, heard: &[&Route], hears: &[&Route], peer: PeerId) {
+        for route in hears {
+            if heard
+                .iter()
+                .any(|old| same_path(old, route) && old.sends_as(route))
+            {
+                continue;
+            }
+            let variation = self
+                .view
+                .topology
+                .audiences
+                .of(&route.attrs)
+                .variation(peer);
+            let variation = with_stale(variation, route);
+            let id = sent_path_id(route);
+            self.push(
+                Some(route),
+                route.peer,
+                id,
+                variation,
+                Recipients::Only(peer),
+            );
+        }
+        for route in heard {
+            if !hears.iter().any(|new| same_path(new, route)) {
+                let id = sent_path_id(route);
+                let to = Recipients::Only(peer);
+                self.push(None, route.peer, id, Variation::default(), to);
+            }
+        }
+    }
+
+    fn push(
+        &mut self,
+        route: Option<&Route>,
+        sender: PeerId,
+        path_id: u32,
+        variation: Variation,
+        to: Recipients,
+    ) {
+        self.out.push(Record {
+            prefix: self.prefix,
+            path_id,
+            set: route.map(|route| route.attrs.clone()),
+            to,
+            sender,
+            variation,
+            opens_change: !self.opened,
+        });
+        self.opened = true;
+    }
+}
+
+/// No peer has this id: there are at most 65,535, counted from 0.
+const NOBODY: PeerId = PeerId(u16::MAX);
+
+fn same_path(a: &Route, b: &Route) -> bool {
+    a.peer == b.peer && a.path_id == b.path_id
+}
+
+fn first_not_of<'r>(routes: &[&'r Route], peer: PeerId) -> Option<&'r Route> {
+    routes.iter().find(|route| route.peer != peer).copied()
+}
+
+/// Adds what the route itself asks for to what its audience does.
+pub(crate) fn with_stale(variation: Variation, route: &Route) -> Variation {
+    Variation {
+        long_lived_stale: route.state.has(State::LONG_LIVED_STALE),
+        ..variation
+    }
+}
+
+/// The routes a client hears of a destination, best first: one, or with Add-Path up to the limit.
+pub(crate) fn window<'r>(
+    topology: &Topology,
+    style: &Style,
+    family: Family,
+    routes: &[&'r Route],
+    peer: PeerId,
+) -> SmallVec<[&'r Route; 4]> {
+    let most = match (style.add_path[family.index()], style.add_path_limit) {
+        (false, _) => 1,
+        (true, 0) => usize::MAX,
+        (true, limit) => usize::from(limit),
+    };
+    routes
+        .iter()
+        .filter(|route| topology.may_hear(route, peer) && style.can_carry(family, &route.attrs))
+        .take(most)
+        .copied()
+        .collect()
+}

@@ -1,0 +1,216 @@
+//! The decision process: which of two routes is better, and at which step.
+//!
+//! RFC 4271 §9.1.2.2 with the extensions in use: LLGR stale last (RFC 9494 §4.3), LOCAL_PREF, AS_PATH length
+//! (a set counts one), ORIGIN, MULTI_EXIT_DISC, external over internal, ORIGINATOR_ID or BGP Identifier and
+//! CLUSTER_LIST length (RFC 4456 §9), neighbor address, path identifier. There is no age: the same routes
+//! give the same order whenever they came. IGP metrics are not known here.
+//!
+//! Candidates of a destination stand in the order in which the process would choose them, each time without
+//! those already chosen. MULTI_EXIT_DISC compares only routes of one neighbouring AS, so it is not an order
+//! of pairs: [`sort`] chooses one by one where it matters, so that arrival order never does.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use crate::route::{Route, State};
+
+/// What the process knows of a peer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PeerRank {
+    pub external: bool,
+    pub bgp_id: u32,
+    /// Address as an integer; an IPv4 address as itself.
+    pub address: u128,
+    pub default_local_pref: u32,
+}
+
+/// A step of the decision process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// RFC 9494 §4.3: long-lived stale routes lose to all others.
+    LongLivedStale,
+    /// §9.1.1: higher LOCAL_PREF.
+    LocalPref,
+    /// §9.1.2.2 a: shorter AS_PATH.
+    AsPathLength,
+    /// §9.1.2.2 b: lower ORIGIN.
+    Origin,
+    /// §9.1.2.2 c: lower MULTI_EXIT_DISC within one neighbouring AS.
+    MultiExitDisc,
+    /// §9.1.2.2 d: external over internal.
+    ExternalOverInternal,
+    /// §9.1.2.2 f and RFC 4456 §9: lower ORIGINATOR_ID, or BGP Identifier where it is absent.
+    OriginatorId,
+    /// RFC 4456 §9: shorter CLUSTER_LIST.
+    ClusterListLength,
+    /// §9.1.2.2 g: lower neighbor address.
+    PeerAddress,
+    /// Lower path identifier (RFC 7911) of one neighbor.
+    PathId,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Step::LongLivedStale => "long-lived stale",
+            Step::LocalPref => "local preference",
+            Step::AsPathLength => "AS path length",
+            Step::Origin => "origin",
+            Step::MultiExitDisc => "multi-exit discriminator",
+            Step::ExternalOverInternal => "external over internal",
+            Step::OriginatorId => "router id",
+            Step::ClusterListLength => "cluster list length",
+            Step::PeerAddress => "neighbor address",
+            Step::PathId => "path id",
+        })
+    }
+}
+
+/// A table of what is known of each peer, and the options of the process.
+pub(crate) struct Decision<'a> {
+    pub ranks: &'a [PeerRank],
+    pub always_compare_med: bool,
+}
+
+impl Decision<'_> {
+    fn rank(&self, route: &Route) -> PeerRank {
+        self.ranks
+            .get(route.peer.index())
+            .copied()
+            .unwrap_or_default()
+    }
+
+    fn local_pref(&self, route: &Route) -> u32 {
+        if route.state.has(State::GRACEFUL_SHUTDOWN) {
+            return 0;
+        }
+        match route.attrs.summary().local_pref {
+            Some(local_pref) => local_pref,
+            None => self.rank(route).default_local_pref,
+        }
+    }
+
+    /// Compares two accepted routes; `Less` is better. The step is the first at which they differ.
+    pub fn compare(&self, a: &Route, b: &Route) -> (Ordering, Step) {
+        let (sa, sb) = (a.attrs.summary(), b.attrs.summary());
+        let stale = |r: &Route| r.state.has(State::LONG_LIVED_STALE);
+        let early = self
+            .local_pref(b)
+            .cmp(&self.local_pref(a))
+            .because(Step::LocalPref)
+            .or_else(|| {
+                sa.as_path_len
+                    .cmp(&sb.as_path_len)
+                    .because(Step::AsPathLength)
+            })
+            .or_else(|| sa.origin.cmp(&sb.origin).because(Step::Origin))
+            .or_else(|| self.compare_med(a, b).because(Step::MultiExitDisc));
+        stale(a)
+            .cmp(&stale(b))
+            .because(Step::LongLivedStale)
+            .or(early)
+            .unwrap_or_else(|| self.break_tie(a, b))
+    }
+
+    fn compare_med(&self, a: &Route, b: &Route) -> Ordering {
+        let (sa, sb) = (a.attrs.summary(), b.attrs.summary());
+        if self.always_compare_med || sa.neighbour_as == sb.neighbour_as {
+            sa.multi_exit_disc.cmp(&sb.multi_exit_disc)
+        } else {
+            Ordering::Equal
+        }
+    }
+
+    fn break_tie(&self, a: &Route, b: &Route) -> (Ordering, Step) {
+        let (ra, rb) = (self.rank(a), self.rank(b));
+        let (sa, sb) = (a.attrs.summary(), b.attrs.summary());
+        let id_a = sa.originator_id.unwrap_or(ra.bgp_id);
+        let id_b = sb.originator_id.unwrap_or(rb.bgp_id);
+        rb.external
+            .cmp(&ra.external)
+            .because(Step::ExternalOverInternal)
+            .or_else(|| id_a.cmp(&id_b).because(Step::OriginatorId))
+            .or_else(|| {
+                sa.cluster_list_len
+                    .cmp(&sb.cluster_list_len)
+                    .because(Step::ClusterListLength)
+            })
+            .or_else(|| ra.address.cmp(&rb.address).because(Step::PeerAddress))
+            .or_else(|| a.peer.cmp(&b.peer).because(Step::PeerAddress))
+            .unwrap_or((a.path_id.cmp(&b.path_id), Step::PathId))
+    }
+
+    /// Whether MULTI_EXIT_DISC can decide between two of the routes without being an order of all.
+    fn med_is_partial(&self, routes: &[Route]) -> bool {
+        if self.always_compare_med || routes.len() < 3 {
+            return false;
+        }
+        routes.iter().enumerate().any(|(index, a)| {
+            let sa = a.attrs.summary();
+            routes[..index].iter().any(|b| {
+                let sb = b.attrs.summary();
+                sa.neighbour_as == sb.neighbour_as && sa.multi_exit_disc != sb.multi_exit_disc
+            })
+        })
+    }
+
+    /// Where a new accepted route belongs among the accepted ones in front of `routes`, which are in order.
+    /// `None`: no single place is right, [`Decision::sort`] all of them.
+    pub fn place(&self, accepted: &[Route], new: &Route) -> usize {
+        accepted
+            .iter()
+            .position(|held| self.compare(new, held).0 == Ordering::Less)
+            .unwrap_or(accepted.len())
+    }
+
+    /// Puts accepted routes that [`Decision::place`] may have misplaced into order. Cheap where
+    /// MULTI_EXIT_DISC cannot matter, O(n³) comparisons for n routes where it does.
+    pub fn settle(&self, accepted: &mut [Route]) {
+        if !self.med_is_partial(accepted) {
+            return;
+        }
+        for chosen in 0..accepted.len() {
+            let best = self.best_of(&accepted[chosen..]) + chosen;
+            accepted[chosen..=best].rotate_right(1);
+        }
+    }
+
+    /// Index of the best of several: routes that lose on MULTI_EXIT_DISC to one of their neighbouring AS
+    /// are out before the later steps compare what is left (RFC 4271 §9.1.2.2 c).
+    fn best_of(&self, routes: &[Route]) -> usize {
+        let early_tie = |a: &Route, b: &Route| {
+            let step = self.compare(a, b).1;
+            !matches!(
+                step,
+                Step::LongLivedStale | Step::LocalPref | Step::AsPathLength | Step::Origin
+            )
+        };
+        let loses_on_med = |route: &Route| {
+            routes.iter().any(|other| {
+                early_tie(route, other) && self.compare_med(route, other) == Ordering::Greater
+            })
+        };
+        let mut best = None;
+        for (index, route) in routes.iter().enumerate() {
+            if loses_on_med(route) {
+                continue;
+            }
+            match best {
+                Some(held) if self.compare(route, &routes[held]).0 != Ordering::Less => {}
+                _ => best = Some(index),
+            }
+        }
+        best.unwrap_or(0)
+    }
+}
+
+/// Names the step of a comparison that decided.
+trait Because: Sized {
+    fn because(self, step: Step) -> Option<(Ordering, Step)>;
+}
+
+impl Because for Ordering {
+    fn because(self, step: Step) -> Option<(Ordering, Step)> {
+        self.is_ne().then_some((self, step))
+    }
+}

@@ -1,0 +1,161 @@
+//! The change feed: what peers said, in order, for readers that keep or pass it on.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::PeerId;
+
+/// Something that happened. Events of one peer are in order; a reader sees each once or is told of a gap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FeedEvent {
+    /// An UPDATE of a peer was taken into the table.
+    Update {
+        /// Who sent it.
+        peer: PeerId,
+        /// Wall time in microseconds since 1970.
+        unix_us: u64,
+        /// The message body as received.
+        body: Arc<[u8]>,
+    },
+    /// A session changed state.
+    PeerState {
+        /// Whose.
+        peer: PeerId,
+        /// Wall time in microseconds since 1970.
+        unix_us: u64,
+        /// Established, or no longer.
+        up: bool,
+    },
+    /// The reader was too slow: this many events are lost to it.
+    Gap {
+        /// How many.
+        lost: u64,
+    },
+}
+
+/// All readers.
+#[derive(Default)]
+pub(crate) struct Feed {
+    active: AtomicBool,
+    readers: Mutex<Vec<Arc<Queue>>>,
+}
+
+struct Queue {
+    state: Mutex<QueueState>,
+    wake: Condvar,
+    capacity: usize,
+}
+
+#[derive(Default)]
+struct QueueState {
+    events: VecDeque<FeedEvent>,
+    lost: u64,
+    closed: bool,
+}
+
+/// One reader of the change feed; dropping it ends the subscription.
+pub struct FeedReader {
+    queue: Arc<Queue>,
+}
+
+impl Feed {
+    /// Whether anybody reads: without readers events are not even made.
+    pub fn is_active(&self) -> bool {
+        self.active.load(Ordering::Relaxed)
+    }
+
+    pub fn subscribe(&self, capacity: usize) -> FeedReader {
+        let queue = Arc::new(Queue {
+            state: Mutex::default(),
+            wake: Condvar::new(),
+            capacity: capacity.max(1),
+        });
+        self.readers.lock().push(Arc::clone(&queue));
+        self.active.store(true, Ordering::Relaxed);
+        FeedReader { queue }
+    }
+
+    /// Hands an event to all readers. Never waits: a full queue counts the event as lost.
+    pub fn publish(&self, event: FeedEvent) {
+        let mut readers = self.readers.lock();
+        readers.retain(|queue| queue.push(&event));
+        self.active.store(!readers.is_empty(), Ordering::Relaxed);
+    }
+}
+
+impl Queue {
+    /// `false` when the reader is gone.
+    fn push(&self, event: &FeedEvent) -> bool {
+        let mut state = self.state.lock();
+        if state.closed {
+            return false;
+        }
+        if state.lost > 0 || state.events.len() >= self.capacity {
+            state.lost += 1;
+        } else {
+            state.events.push_back(event.clone());
+        }
+        self.wake.notify_one();
+        true
+    }
+}
+
+impl FeedReader {
+    /// Next event, waiting at most `timeout`; `None` when there was none.
+    pub fn next(&self, timeout: Duration) -> Option<FeedEvent> {
+        let mut state = self.queue.state.lock();
+        if state.events.is_empty() && state.lost == 0 {
+            self.queue.wake.wait_for(&mut state, timeout);
+        }
+        match state.events.pop_front() {
+            Some(event) => Some(event),
+            None if state.lost > 0 => Some(FeedEvent::Gap {
+                lost: std::mem::take(&mut state.lost),
+            }),
+            None => None,
+        }
+    }
+}
+
+impl Drop for FeedReader {
+    fn drop(&mut self) {
+        let mut state = self.queue.state.lock();
+        state.closed = true;
+        state.events.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(unix_us: u64) -> FeedEvent {
+        FeedEvent::PeerState {
+            peer: PeerId(0),
+            unix_us,
+            up: true,
+        }
+    }
+
+    #[test]
+    fn a_slow_reader_is_told_of_its_gap_in_place() {
+        let feed = Feed::default();
+        let reader = feed.subscribe(2);
+        (0..5).for_each(|n| feed.publish(event(n)));
+        let next = || reader.next(Duration::ZERO);
+        assert_eq!(next(), Some(event(0)));
+        feed.publish(event(5));
+        assert_eq!(next(), Some(event(1)));
+        assert_eq!(next(), Some(FeedEvent::Gap { lost: 4 }));
+        feed.publish(event(6));
+        assert_eq!(next(), Some(event(6)));
+        assert_eq!(next(), None);
+        drop(reader);
+        feed.publish(event(7));
+        assert!(!feed.is_active());
+    }
+}

@@ -1,0 +1,412 @@
+//! Clients that hear the same: their changes are encoded once, in one stream for all of them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use hashbrown::HashTable;
+use parking_lot::Mutex;
+use rutter_net::{Ipv4Prefix, Ipv6Prefix};
+
+use crate::audience::Variation;
+use crate::change::Record;
+use crate::encode::{MessageWriter, Nlri, Sender, Style};
+use crate::log::{Log, Recipients, Run, Segment};
+use crate::topology::Topology;
+use crate::{AttrSet, PeerId};
+
+/// Records of one shard that wait to be encoded, in the order of the shard's changes.
+#[derive(Default)]
+pub(crate) struct Inbox {
+    pub ipv4: Vec<Record<Ipv4Prefix>>,
+    pub ipv6: Vec<Record<Ipv6Prefix>>,
+}
+
+/// A group of clients with one style.
+pub(crate) struct Group {
+    pub style: Style,
+    /// One per shard; filled under the shard's lock.
+    pub inboxes: Box<[Mutex<Inbox>]>,
+    /// Set when an inbox has something.
+    pub waiting: AtomicBool,
+    /// Serialises encoding and appending. Taken after shard locks, before inbox locks.
+    pub stage: Mutex<Stage>,
+    /// Position after the last octet appended.
+    pub end: AtomicU64,
+    /// The furthest that any client has read.
+    pub lead: AtomicU64,
+    /// Octets of the log that some client has yet to read.
+    retained: Arc<AtomicUsize>,
+}
+
+/// The encoder of a group and the writing end of its log.
+#[derive(Default)]
+pub(crate) struct Stage {
+    pub log: Log,
+    ipv4: Encoder<Ipv4Prefix>,
+    ipv6: Encoder<Ipv6Prefix>,
+    writer: MessageWriter,
+    runs: Vec<Run>,
+}
+
+/// Message subtypes of RFC 7313.
+pub(crate) const BEGIN_OF_REFRESH: u8 = 1;
+pub(crate) const END_OF_REFRESH: u8 = 2;
+
+/// A segment is closed when it has grown to this many octets, so that readers can free what they passed.
+const SEGMENT_LEN: usize = 128 * 1024;
+
+impl Group {
+    pub fn new(style: Style, shards: usize) -> Self {
+        let stage = Stage::default();
+        Group {
+            style,
+            inboxes: (0..shards).map(|_| Mutex::default()).collect(),
+            waiting: AtomicBool::new(false),
+            retained: Arc::clone(stage.log.retained()),
+            stage: Mutex::new(stage),
+            end: AtomicU64::new(0),
+            lead: AtomicU64::new(0),
+        }
+    }
+
+    /// Encodes what waits and appends it to the log; whether there was anything.
+    pub fn encode(&self, topology: &Topology) -> bool {
+        if !self.waiting.load(Ordering::Acquire) {
+            return false;
+        }
+        self.encode_with(&mut self.stage.lock(), topology)
+    }
+
+    /// As [`Group::encode`] for a caller that holds the stage.
+    pub fn encode_with(&self, stage: &mut Stage, topology: &Topology) -> bool {
+        if !self.waiting.swap(false, Ordering::AcqRel) {
+            return false;
+        }
+        for inbox in &self.inboxes {
+            let mut inbox = inbox.lock();
+            stage.ipv4.take(&mut inbox.ipv4);
+            stage.ipv6.take(&mut inbox.ipv6);
+        }
+        let Stage {
+            log,
+            ipv4,
+            ipv6,
+            writer,
+            runs,
+        } = stage;
+        let mut sink = Sink {
+            group: self,
+            topology,
+            writer,
+            runs,
+            log,
+            blocks: Vec::new(),
+        };
+        ipv4.encode(&mut sink);
+        ipv6.encode(&mut sink);
+        sink.close_segment();
+        true
+    }
+
+    /// Octets of the log that some client has yet to read.
+    pub fn retained(&self) -> usize {
+        self.retained.load(Ordering::Relaxed)
+    }
+}
+
+/// Where encoded messages go.
+struct Sink<'a> {
+    group: &'a Group,
+    topology: &'a Topology,
+    writer: &'a mut MessageWriter,
+    runs: &'a mut Vec<Run>,
+    log: &'a mut Log,
+    /// Scratch for rewritten attributes.
+    blocks: Vec<u8>,
+}
+
+impl Sink<'_> {
+    fn end_run(&mut self, to: &Recipients) {
+        let end = self.writer.bytes.len() as u32;
+        match self.runs.last_mut() {
+            Some(run) if run.to == *to => run.end = end,
+            Some(run) if run.end == end => {}
+            None if end == 0 => {}
+            _ => self.runs.push(Run {
+                end,
+                to: to.clone(),
+            }),
+        }
+        if self.writer.bytes.len() >= SEGMENT_LEN {
+            self.close_segment();
+        }
+    }
+
+    fn close_segment(&mut self) {
+        if self.writer.bytes.is_empty() {
+            return;
+        }
+        let bytes: Box<[u8]> = self.writer.bytes.as_slice().into();
+        self.writer.bytes.clear();
+        let runs: Box<[Run]> = self.runs.drain(..).collect();
+        self.log.append(bytes, runs, &self.group.end);
+        if self.writer.bytes.capacity() > 2 * SEGMENT_LEN {
+            self.writer.bytes.shrink_to(SEGMENT_LEN);
+        }
+    }
+}
+
+/// Records with the same attributes for the same clients: the NLRI of as few UPDATEs as will hold them.
+struct Bucket {
+    set: Option<AttrSet>,
+    to: Recipients,
+    sender: PeerId,
+    variation: Variation,
+    /// Records in the bucket, then the place of its first in the order.
+    count: u32,
+}
+
+/// Sorts records into buckets and writes the buckets.
+struct Encoder<K> {
+    records: Vec<Record<K>>,
+    buckets: Vec<Bucket>,
+    /// Bucket of each record since the last write.
+    bucket_of: Vec<u32>,
+    by_content: HashTable<u32>,
+    /// Prefixes since the last write, as a bit each of their hash: two changes of one prefix must not be
+    /// reordered by bucketing. A false hit costs a few octets.
+    seen: Vec<u64>,
+    order: Vec<u32>,
+}
+
+impl<K> Default for Encoder<K> {
+    fn default() -> Self {
+        Encoder {
+            records: Vec::new(),
+            buckets: Vec::new(),
+            bucket_of: Vec::new(),
+            by_content: HashTable::new(),
+            seen: Vec::new(),
+            order: Vec::new(),
+        }
+    }
+}
+
+impl<K: Nlri> Encoder<K> {
+    fn take(&mut self, inbox: &mut Vec<Record<K>>) {
+        if self.records.is_empty() {
+            std::mem::swap(&mut self.records, inbox);
+        } else {
+            self.records.append(inbox);
+        }
+    }
+
+    fn encode(&mut self, sink: &mut Sink<'_>) {
+        let records = std::mem::take(&mut self.records);
+        let words = (records.len() / 8).next_power_of_two().min(1 << 12);
+        self.seen.clear();
+        self.seen.resize(words, 0);
+        let mut start = 0;
+        for (index, record) in records.iter().enumerate() {
+            if record.opens_change && self.saw(record.prefix) {
+                self.write(&records[start..index], sink);
+                start = index;
+                self.seen.fill(0);
+                self.saw(record.prefix);
+            }
+            self.sort_in(record);
+        }
+        self.write(&records[start..], sink);
+        self.recycle(records);
+    }
+
+    /// Keeps the allocation for the next turn unless a burst made it large.
+    fn recycle(&mut self, mut records: Vec<Record<K>>) {
+        records.clear();
+        if records.capacity() <= 16 * 1024 {
+            self.records = records;
+        } else {
+            *self = Encoder::default();
+        }
+    }
+
+    fn saw(&mut self, prefix: K) -> bool {
+        let bit = prefix.seeded_hash(0x5eed) as usize % (self.seen.len() * 64);
+        let word = &mut self.seen[bit / 64];
+        let before = *word;
+        *word |= 1 << (bit % 64);
+        before == *word
+    }
+
+    fn sort_in(&mut self, record: &Record<K>) {
+        if let Some(last) = self.bucket_of.last().copied()
+            && self.buckets[last as usize].holds(record)
+        {
+            self.buckets[last as usize].count += 1;
+            self.bucket_of.push(last);
+            return;
+        }
+        let hash = content_hash(&record.set, record.sender);
+        let buckets = &self.buckets;
+        let found = self
+            .by_content
+            .find(hash, |index| buckets[*index as usize].holds(record))
+            .copied();
+        let index = found.unwrap_or_else(|| {
+            let index = self.buckets.len() as u32;
+            self.buckets.push(Bucket {
+                set: record.set.clone(),
+                to: record.to.clone(),
+                sender: record.sender,
+                variation: record.variation,
+                count: 0,
+            });
+            let buckets = &self.buckets;
+            self.by_content.insert_unique(hash, index, |index| {
+                let bucket = &buckets[*index as usize];
+                content_hash(&bucket.set, bucket.sender)
+            });
+            index
+        });
+        self.buckets[index as usize].count += 1;
+        self.bucket_of.push(index);
+    }
+
+    /// Writes the buckets, those for the same clients next to each other.
+    fn write(&mut self, records: &[Record<K>], sink: &mut Sink<'_>) {
+        debug_assert_eq!(records.len(), self.bucket_of.len());
+        let mut ends = Vec::with_capacity(self.buckets.len());
+        let mut end = 0;
+        for bucket in &self.buckets {
+            ends.push(end);
+            end += bucket.count;
+        }
+        self.order.clear();
+        self.order.resize(records.len(), 0);
+        for (record, bucket) in self.bucket_of.iter().enumerate() {
+            let place = &mut ends[*bucket as usize];
+            self.order[*place as usize] = record as u32;
+            *place += 1;
+        }
+        let mut buckets: Vec<u32> = (0..self.buckets.len() as u32).collect();
+        buckets.sort_by_key(|index| run_key(&self.buckets[*index as usize].to));
+        for index in buckets {
+            let bucket = &self.buckets[index as usize];
+            let end = ends[index as usize] as usize;
+            let members = &self.order[end - bucket.count as usize..end];
+            let members = members.iter().map(|record| &records[*record as usize]);
+            sink.write_bucket(bucket, members);
+        }
+        self.buckets.clear();
+        self.bucket_of.clear();
+        self.by_content.clear();
+    }
+}
+
+impl Bucket {
+    fn holds<K>(&self, record: &Record<K>) -> bool {
+        let same_set = match (&self.set, &record.set) {
+            (Some(a), Some(b)) => a.same(b),
+            (None, None) => true,
+            _ => false,
+        };
+        same_set
+            && (self.set.is_none() || self.sender == record.sender)
+            && self.variation == record.variation
+            && self.to == record.to
+    }
+}
+
+fn content_hash(set: &Option<AttrSet>, sender: PeerId) -> u64 {
+    let address = set.as_ref().map_or(0, AttrSet::address) as u64;
+    let product = u128::from(address ^ u64::from(sender.0) << 48) * 0x9e37_79b9_7f4a_7c15_u128;
+    (product as u64) ^ (product >> 64) as u64
+}
+
+/// Orders buckets so that equal recipients come together.
+fn run_key(to: &Recipients) -> (u8, usize) {
+    match to {
+        Recipients::AllBut(a, b) => (0, a.index() << 16 | b.index()),
+        Recipients::Set(set) => (1, Arc::as_ptr(set) as usize),
+        Recipients::Only(peer) => (2, peer.index()),
+    }
+}
+
+impl Sink<'_> {
+    fn write_bucket<'r, K: Nlri>(
+        &mut self,
+        bucket: &Bucket,
+        members: impl Iterator<Item = &'r Record<K>> + Clone,
+    ) {
+        let add_path = self.group.style.add_path[K::FAMILY.index()];
+        let prefixes = members.map(|r| (r.prefix, add_path.then_some(r.path_id)));
+        write_messages(
+            self.writer,
+            &mut self.blocks,
+            &self.group.style,
+            self.topology,
+            bucket.set.as_ref().map(|set| Told {
+                set,
+                sender: bucket.sender,
+                variation: bucket.variation,
+            }),
+            prefixes,
+        );
+        self.end_run(&bucket.to);
+    }
+}
+
+/// A route as a message announces it.
+#[derive(Clone, Copy)]
+pub(crate) struct Told<'a> {
+    pub set: &'a AttrSet,
+    pub sender: PeerId,
+    pub variation: Variation,
+}
+
+/// Writes prefixes that share attributes, or that are withdrawn.
+pub(crate) fn write_messages<K: Nlri>(
+    writer: &mut MessageWriter,
+    block: &mut Vec<u8>,
+    style: &Style,
+    topology: &Topology,
+    told: Option<Told<'_>>,
+    prefixes: impl Iterator<Item = (K, Option<u32>)> + Clone,
+) {
+    let Some(told) = told else {
+        return writer.withdraw(prefixes);
+    };
+    block.clear();
+    let sender = sender_of(topology, told.sender);
+    let policy = topology.audiences.policy();
+    style.write_attributes(block, told.set, K::FAMILY, told.variation, sender, policy);
+    let mut own = [0; 16];
+    let next_hop = style.mp_next_hop(told.set, K::FAMILY, &mut own);
+    let max = style.max_message_len;
+    if writer
+        .announce(block, next_hop, max, prefixes.clone())
+        .is_err()
+    {
+        // RFC 8654 §4: attributes that no message of this client can hold are not sent; it must not keep
+        // an older route either.
+        writer.withdraw(prefixes);
+    }
+}
+
+fn sender_of(topology: &Topology, peer: PeerId) -> Sender {
+    let rank = topology.ranks.get(peer.index());
+    Sender {
+        internal: rank.is_some_and(|rank| !rank.external),
+        bgp_id: rank.map_or(0, |rank| rank.bgp_id),
+    }
+}
+
+/// Octets for one client alone, outside the group's log.
+pub(crate) fn private_segment(bytes: &[u8], peer: PeerId) -> Arc<Segment> {
+    let run = Run {
+        end: bytes.len() as u32,
+        to: Recipients::Only(peer),
+    };
+    let runs = Box::from([run]);
+    Arc::new(Segment::new(bytes.into(), runs, 0, &Arc::default()))
+}

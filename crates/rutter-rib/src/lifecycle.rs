@@ -1,0 +1,342 @@
+//! Neighbors and sessions come, change and go.
+
+use std::sync::Arc;
+
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
+
+use crate::encode::Style;
+use crate::group::Group;
+use crate::route::{Route, State};
+use crate::shard::{Apply, Edited, Stored};
+use crate::stream::ClientStream;
+use crate::table::Id;
+use crate::topology::{Peer, Topology};
+use crate::{Neighbor, PeerId, PeerKind, Rib, SessionInfo};
+
+/// What happens to a family's routes when their session ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retain {
+    /// They go.
+    Nothing,
+    /// They stay as stale (RFC 4724, RFC 8538) until swept.
+    Stale,
+}
+
+/// Destinations edited under one hold of a shard's lock: others' updates pass in between.
+const SLICE: Id = 8 * 1024;
+
+impl Rib {
+    /// The session is Established: its routes may come, and unless nothing is sent to it, it becomes a
+    /// client. Drop the stream before [`Rib::session_down`].
+    pub fn session_up(&self, peer: PeerId, session: SessionInfo) -> Option<ClientStream> {
+        let stale = self.stale_families(peer);
+        for family in Family::ALL {
+            // RFC 4724 §4.2: routes of a family that was not agreed again are not kept.
+            if stale[family.index()] && session.family(family).is_none() {
+                self.sweep_stale(peer, family);
+            }
+        }
+        let group = {
+            let mut topology = self.topology.write();
+            let held = topology.peer_mut(peer)?;
+            held.session = Some(session.clone());
+            let style = style(held, &session, self.router_id);
+            let group = style.map(|style| self.group(style));
+            held.group = group.clone();
+            topology.refresh_rank(peer);
+            group
+        };
+        self.changed();
+        group.map(|group| self.open_stream(peer, group))
+    }
+
+    fn stale_families(&self, peer: PeerId) -> [bool; 2] {
+        let topology = self.topology.read();
+        topology
+            .peer(peer)
+            .map_or([false; 2], |held| held.has_stale)
+    }
+
+    fn group(&self, style: Style) -> Arc<Group> {
+        let mut groups = self.groups.write();
+        if let Some(group) = groups.iter().find(|group| group.style == style) {
+            return Arc::clone(group);
+        }
+        let group = Arc::new(Group::new(style, self.shards.len()));
+        groups.push(Arc::clone(&group));
+        group
+    }
+
+    fn open_stream(&self, peer: PeerId, group: Arc<Group>) -> ClientStream {
+        for shard in &self.shards {
+            let mut shard = shard.lock();
+            shard.begin_catch_up(peer, &group.style);
+            shard.mark_all::<Ipv4Prefix>(peer);
+            shard.mark_all::<Ipv6Prefix>(peer);
+        }
+        let cursor = group.stage.lock().log.tail();
+        ClientStream::new(peer, group, cursor)
+    }
+
+    /// The session ended. Per family (index order) what happens to its routes.
+    ///
+    /// Work in slices: O(destinations), with other peers' updates in between.
+    pub fn session_down(&self, peer: PeerId, retain: [Retain; 2]) {
+        for shard in &self.shards {
+            let mut shard = shard.lock();
+            shard.clients.leave(peer);
+            shard.end_catch_up(peer);
+        }
+        {
+            let mut topology = self.topology.write();
+            if let Some(held) = topology.peer_mut(peer) {
+                held.session = None;
+                held.group = None;
+            }
+        }
+        self.drop_unused_groups();
+        self.changed();
+        for family in Family::ALL {
+            match retain[family.index()] {
+                Retain::Nothing => self.remove_routes(peer, family),
+                Retain::Stale => self.mark_stale(peer, family),
+            }
+        }
+        self.store.shrink();
+    }
+
+    fn drop_unused_groups(&self) {
+        let topology = self.topology.read();
+        self.groups.write().retain(|group| {
+            topology
+                .iter()
+                .any(|(_, peer)| peer.group.as_ref().is_some_and(|g| Arc::ptr_eq(g, group)))
+        });
+    }
+
+    /// Removes a neighbor whose session is down, with all its routes.
+    pub fn remove_neighbor(&self, peer: PeerId) {
+        for family in Family::ALL {
+            self.remove_routes(peer, family);
+        }
+        self.topology.write().remove(peer);
+        self.changed();
+    }
+
+    fn remove_routes(&self, peer: PeerId, family: Family) {
+        self.edit(peer, family, |_, _| Edited::Remove);
+        self.set_stale(peer, family, false);
+    }
+
+    /// Everything the neighbor sent for a family so far becomes stale (RFC 7313 BoRR, RFC 4724). One flip;
+    /// routes that were stale already are swept first (RFC 4724 §4.2).
+    pub fn mark_stale(&self, peer: PeerId, family: Family) {
+        if self.stale_families(peer)[family.index()] {
+            self.sweep_stale(peer, family);
+        }
+        let mut topology = self.topology.write();
+        if let Some(held) = topology.peer_mut(peer) {
+            held.epoch[family.index()] = !held.epoch[family.index()];
+            held.has_stale[family.index()] = true;
+        }
+        drop(topology);
+        self.changed();
+    }
+
+    /// Removes the neighbor's stale routes of a family (EoRR, End-of-RIB, restart timer).
+    pub fn sweep_stale(&self, peer: PeerId, family: Family) {
+        if !self.stale_families(peer)[family.index()] {
+            return;
+        }
+        let epoch = self.epoch(peer, family);
+        self.edit(peer, family, |_, route| {
+            if route.state.has(State::EPOCH) == epoch {
+                Edited::Keep
+            } else {
+                Edited::Remove
+            }
+        });
+        self.set_stale(peer, family, false);
+    }
+
+    fn epoch(&self, peer: PeerId, family: Family) -> bool {
+        let topology = self.topology.read();
+        topology
+            .peer(peer)
+            .is_some_and(|held| held.epoch[family.index()])
+    }
+
+    fn set_stale(&self, peer: PeerId, family: Family, stale: bool) {
+        if let Some(held) = self.topology.write().peer_mut(peer) {
+            held.has_stale[family.index()] = stale;
+        }
+    }
+
+    /// RFC 9494: stale routes become least preferred and are sent with LLGR_STALE; those with NO_LLGR go.
+    pub fn start_long_lived_stale(&self, peer: PeerId, family: Family) {
+        use crate::attrs::SetFlags;
+        let epoch = self.epoch(peer, family);
+        self.edit(peer, family, |_, route| {
+            if route.state.has(State::EPOCH) == epoch {
+                return Edited::Keep;
+            }
+            if route.attrs.summary().flags.has(SetFlags::NO_LLGR) {
+                return Edited::Remove;
+            }
+            let mut kept = route.clone();
+            kept.state = kept.state.with(State::LONG_LIVED_STALE, true);
+            Edited::Replace(kept)
+        });
+    }
+
+    /// The client asked for a family again (RFC 2918); framed by BoRR and EoRR where RFC 7313 was agreed.
+    pub fn refresh_client(&self, stream: &mut ClientStream, family: Family) {
+        let framed = {
+            let topology = self.topology.read();
+            let session = topology
+                .peer(stream.peer())
+                .and_then(|p| p.session.as_ref());
+            session.is_some_and(|session| session.enhanced_refresh)
+        };
+        stream.refresh(self, family, framed);
+    }
+
+    /// Replaces settings and policy of a neighbor, and judges its routes anew in place: no refresh is asked
+    /// for, and only differences are sent.
+    pub fn replace_neighbor(&self, peer: PeerId, neighbor: Neighbor) {
+        let import = Arc::clone(&neighbor.import);
+        self.topology.write().replace(peer, neighbor);
+        self.changed();
+        for family in Family::ALL {
+            self.edit(peer, family, |prefix, route| {
+                rejudge(&import, prefix, route)
+            });
+        }
+    }
+
+    /// Edits all routes of one peer and family, shard by shard in slices.
+    fn edit(
+        &self,
+        peer: PeerId,
+        family: Family,
+        mut edit: impl FnMut(rutter_net::Prefix, &Route) -> Edited,
+    ) {
+        match family {
+            Family::Ipv4Unicast => self.edit_family::<Ipv4Prefix>(peer, &mut edit),
+            Family::Ipv6Unicast => self.edit_family::<Ipv6Prefix>(peer, &mut edit),
+        }
+    }
+
+    fn edit_family<K: Stored>(
+        &self,
+        peer: PeerId,
+        edit: &mut impl FnMut(rutter_net::Prefix, &Route) -> Edited,
+    ) {
+        for shard in &self.shards {
+            let mut start = 0;
+            loop {
+                let topology = self.topology.read();
+                if topology
+                    .peer(peer)
+                    .is_none_or(|p| p.counts.family(K::FAMILY).received == 0)
+                {
+                    return;
+                }
+                let with = Apply {
+                    topology: &topology,
+                    store: &self.store,
+                    peer,
+                };
+                let ids = start..start + SLICE;
+                let edit = |prefix: K, route: &Route| edit(prefix.into(), route);
+                let more = shard.lock().edit_routes::<K>(&with, ids, edit);
+                self.encode(&topology);
+                if !more {
+                    break;
+                }
+                start += SLICE;
+            }
+        }
+    }
+
+    /// Tells every client everything it may hear, after a change of who may hear what.
+    pub(crate) fn retell(&self) {
+        let topology = self.topology.read();
+        for shard in &self.shards {
+            let mut shard = shard.lock();
+            shard.retell::<Ipv4Prefix>(&topology);
+            shard.retell::<Ipv6Prefix>(&topology);
+            drop(shard);
+            self.encode(&topology);
+        }
+    }
+}
+
+/// A route after its neighbor's policy changed.
+fn rejudge(
+    import: &rutter_policy::ImportPolicy,
+    prefix: rutter_net::Prefix,
+    route: &Route,
+) -> Edited {
+    let attributes = route.attrs.attributes();
+    let next_hop = route.attrs.policy_next_hop();
+    let verdict = import.check_attributes(&attributes, next_hop, prefix.family());
+    let origin = attributes.as_path().and_then(|path| path.origin());
+    let reject = verdict
+        .reject
+        .or_else(|| import.check_prefix(prefix, verdict.blackhole))
+        .or_else(|| import.check_origin(prefix, origin));
+    let state = route
+        .state
+        .with(State::GRACEFUL_SHUTDOWN, verdict.graceful_shutdown)
+        .with(State::BLACKHOLE, verdict.blackhole);
+    if reject == route.reject && state == route.state {
+        return Edited::Keep;
+    }
+    Edited::Replace(Route {
+        reject,
+        state,
+        ..route.clone()
+    })
+}
+
+/// How a client is spoken to; `None` where nothing is sent to it.
+fn style(peer: &Peer, session: &SessionInfo, router_id: u32) -> Option<Style> {
+    let neighbor = &peer.neighbor;
+    if neighbor.kind == PeerKind::Collector || !neighbor.export_allowed {
+        return None;
+    }
+    let families = session.families.map(|family| family.is_some());
+    let add_path = session.families.map(|f| f.is_some_and(|f| f.add_path_send));
+    let own = neighbor.next_hop_self || neighbor.kind == PeerKind::External;
+    let reflects = matches!(
+        neighbor.kind,
+        PeerKind::Internal | PeerKind::ReflectorClient
+    );
+    Some(Style {
+        kind: neighbor.kind,
+        local_asn: neighbor.local_asn,
+        next_hop_self: own.then_some((neighbor.local_ipv4, neighbor.local_ipv6)),
+        as4: session.as4,
+        max_message_len: session.max_message_len,
+        families,
+        add_path,
+        add_path_limit: if add_path == [false; 2] {
+            0
+        } else {
+            neighbor.add_path_limit
+        },
+        extended_next_hop: session
+            .family(Family::Ipv4Unicast)
+            .is_some_and(|family| family.extended_next_hop),
+        add_otc: neighbor.adds_otc(),
+        cluster_id: if reflects { router_id } else { 0 },
+    })
+}
+
+impl Topology {
+    /// Replaces the action communities; every audience is to be assigned anew.
+    pub fn replace_export(&mut self, export: Arc<rutter_policy::ExportPolicy>) {
+        self.audiences = crate::audience::Audiences::new(export);
+    }
+}

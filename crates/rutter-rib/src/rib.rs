@@ -1,0 +1,188 @@
+//! The table's door for the threads that move routes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::{Mutex, RwLock};
+use rutter_net::{Ipv4Prefix, Ipv6Prefix};
+use rutter_policy::ExportPolicy;
+
+use crate::attrs::{AttrSet, AttrStore};
+use crate::audience::Audiences;
+use crate::batch::Batch;
+use crate::feed::{Feed, FeedEvent, FeedReader};
+use crate::group::Group;
+use crate::shard::{Apply, Shard};
+use crate::topology::Topology;
+use crate::{Neighbor, PeerId, RibConfig, RouteCounts, TooManyNeighbors};
+
+/// The table. Shared by all threads behind an `Arc`; every method takes `&self`.
+///
+/// Locks, in the order in which they may be taken: topology, shards by index, a group's stage, its inboxes,
+/// the attribute store's stripes. None is held while a socket is touched.
+pub struct Rib {
+    pub(crate) topology: RwLock<Topology>,
+    pub(crate) shards: Box<[Mutex<Shard>]>,
+    pub(crate) store: AttrStore,
+    pub(crate) groups: RwLock<Vec<Arc<Group>>>,
+    pub(crate) feed: Feed,
+    pub(crate) seed: u64,
+    pub(crate) log_limit: usize,
+    pub(crate) router_id: u32,
+    /// How often a client that lagged left its group's log.
+    pub(crate) demotions: AtomicU64,
+    /// Something was appended to a log since the last flush.
+    pub(crate) published: AtomicBool,
+    /// Changes whenever something about a neighbor does.
+    generation: AtomicU64,
+}
+
+impl Rib {
+    /// An empty table without neighbors.
+    pub fn new(config: RibConfig) -> Self {
+        let shards = config.shards.max(1).next_power_of_two();
+        let seed = config.seed;
+        Rib {
+            topology: RwLock::new(Topology::new(
+                Audiences::new(config.export),
+                config.always_compare_med,
+            )),
+            shards: (0..shards)
+                .map(|index| Mutex::new(Shard::new(index, seed)))
+                .collect(),
+            store: AttrStore::new(seed),
+            groups: RwLock::default(),
+            feed: Feed::default(),
+            seed,
+            log_limit: config.log_limit,
+            router_id: config.router_id,
+            demotions: AtomicU64::new(0),
+            published: AtomicBool::new(false),
+            generation: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn changed(&self) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The shard of a prefix by its hash. The index inside a shard uses the low bits and the top seven.
+    pub(crate) fn shard_of(&self, hash: u64) -> usize {
+        (hash >> 40) as usize & (self.shards.len() - 1)
+    }
+
+    /// Makes a neighbor known; `Err` when all ids are taken.
+    pub fn add_neighbor(&self, neighbor: Neighbor) -> Result<PeerId, TooManyNeighbors> {
+        let added = self.topology.write().add(neighbor);
+        self.changed();
+        added
+    }
+
+    /// The neighbor as known now, `None` for an id that is not in use.
+    pub fn neighbor(&self, peer: PeerId) -> Option<Neighbor> {
+        let topology = self.topology.read();
+        topology.peer(peer).map(|peer| peer.neighbor.clone())
+    }
+
+    /// Applies a batch to the shards and empties it.
+    pub fn commit(&self, batch: &mut Batch) {
+        if let Some(peer) = batch.peer()
+            && !batch.is_empty()
+        {
+            let topology = self.topology.read();
+            let with = Apply {
+                topology: &topology,
+                store: &self.store,
+                peer,
+            };
+            for (index, shard) in self.shards.iter().enumerate() {
+                let (ipv4, ipv6) = batch.ops(index);
+                if ipv4.is_empty() && ipv6.is_empty() {
+                    continue;
+                }
+                let mut shard = shard.lock();
+                shard.apply::<Ipv4Prefix>(&with, ipv4, &batch.sets);
+                shard.apply::<Ipv6Prefix>(&with, ipv6, &batch.sets);
+            }
+        }
+        batch.clear(self);
+    }
+
+    /// Encodes what commits left to be sent; `true` when streams may have something new (wake the threads
+    /// that own them). Call once per loop turn, after the turn's commits.
+    pub fn flush(&self) -> bool {
+        self.encode(&self.topology.read());
+        self.published.swap(false, Ordering::AcqRel)
+    }
+
+    /// As [`Rib::flush`], leaving the news for the next flush.
+    pub(crate) fn encode(&self, topology: &Topology) {
+        for group in self.groups.read().iter() {
+            if group.encode(topology) {
+                self.published.store(true, Ordering::Release);
+            }
+        }
+    }
+
+    /// Clients lag so far behind that reading more input would only grow buffers: stop reading sockets, and
+    /// call [`crate::ClientStream::check_lag`] on every stream now and then, until this is `false`.
+    pub fn congested(&self) -> bool {
+        self.groups
+            .read()
+            .iter()
+            .any(|group| group.retained() > self.log_limit)
+    }
+
+    /// Routes held of a neighbor, per family.
+    pub fn counts(&self, peer: PeerId) -> [RouteCounts; 2] {
+        let topology = self.topology.read();
+        topology
+            .peer(peer)
+            .map_or_else(Default::default, |peer| peer.counts.both())
+    }
+
+    /// Subscribes to the ordered change feed; events wait in a queue of `capacity`, then count as a gap.
+    pub fn subscribe(&self, capacity: usize) -> FeedReader {
+        self.feed.subscribe(capacity)
+    }
+
+    /// Tells feed readers that a session changed state (`unix_us`: wall time in microseconds).
+    pub fn publish_peer_state(&self, peer: PeerId, up: bool, unix_us: u64) {
+        if self.feed.is_active() {
+            self.feed
+                .publish(FeedEvent::PeerState { peer, unix_us, up });
+        }
+    }
+
+    /// How often a lagging client left the shared log and was served from the table instead.
+    pub fn demotions(&self) -> u64 {
+        self.demotions.load(Ordering::Relaxed)
+    }
+
+    /// Makes sure that it is known who may hear a set.
+    pub(crate) fn assign_audience(&self, set: &AttrSet) {
+        let plain = {
+            let topology = self.topology.read();
+            topology.audiences.assign_if_everyone(set)
+        };
+        if !plain {
+            self.topology.write().assign_audience(set);
+        }
+    }
+
+    /// Replaces the exchange-wide action communities; audiences are recomputed and every client is told
+    /// what changes for it.
+    pub fn replace_export(&self, export: Arc<ExportPolicy>) {
+        {
+            let mut topology = self.topology.write();
+            topology.replace_export(export);
+            self.store.for_each(|set| topology.assign_audience(set));
+        }
+        self.changed();
+        self.retell();
+    }
+}

@@ -1,0 +1,208 @@
+//! Views of the table for readers: pages are shared with the writers until these write to them.
+
+use std::sync::Arc;
+
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
+use rutter_policy::RejectReason;
+
+use crate::route::{Route, State};
+use crate::shard::Stored;
+use crate::table::{Destination, Key, Page};
+use crate::topology::Topology;
+use crate::{AttrSet, Neighbor, PeerId, Rib, RouteCounts, SessionInfo};
+
+/// A view of the whole table: each shard as it was at one moment.
+///
+/// Taking one costs a reference count for 256 destinations, under the shard's lock (microseconds); afterwards
+/// readers and writers do not meet. A writer copies a page the first time it writes to it while a snapshot
+/// lives, so drop snapshots that are done with.
+pub struct Snapshot {
+    ipv4: Vec<Vec<Arc<Page<Ipv4Prefix>>>>,
+    ipv6: Vec<Vec<Arc<Page<Ipv6Prefix>>>>,
+    peers: Vec<PeerSummary>,
+    epochs: Vec<[bool; 2]>,
+}
+
+/// A neighbor when the snapshot was taken.
+#[derive(Clone, Debug)]
+pub struct PeerSummary {
+    /// Its id.
+    pub id: PeerId,
+    /// Its settings.
+    pub neighbor: Neighbor,
+    /// What its session negotiated; `None` while it is not established.
+    pub session: Option<SessionInfo>,
+    /// Routes held of it, per family.
+    pub counts: [RouteCounts; 2],
+}
+
+/// A destination with its routes.
+#[derive(Debug)]
+pub struct DestinationView<'a> {
+    /// The prefix.
+    pub prefix: Prefix,
+    /// Its routes: in the order of the decision process, rejected ones last.
+    pub routes: Vec<RouteView<'a>>,
+}
+
+/// A route.
+#[derive(Clone, Copy, Debug)]
+pub struct RouteView<'a> {
+    /// Who sent it.
+    pub peer: PeerId,
+    /// RFC 7911 path identifier as received, 0 without Add-Path.
+    pub path_id: u32,
+    /// Its attributes.
+    pub attrs: &'a AttrSet,
+    /// Kept over a restart of its sender (RFC 4724).
+    pub stale: bool,
+    /// Kept for long (RFC 9494): least preferred.
+    pub long_lived_stale: bool,
+    /// The first reason of rejection; `None` for routes that take part in the decision.
+    pub reject: Option<RejectReason>,
+}
+
+impl DestinationView<'_> {
+    /// The best route, `None` where all are rejected.
+    pub fn best(&self) -> Option<&RouteView<'_>> {
+        self.routes.first().filter(|route| route.reject.is_none())
+    }
+}
+
+impl Rib {
+    /// A view of the whole table as it is now.
+    pub fn snapshot(&self) -> Snapshot {
+        let (peers, epochs) = {
+            let topology = self.topology.read();
+            (summaries(&topology), epochs(&topology))
+        };
+        let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
+        for shard in &self.shards {
+            let shard = shard.lock();
+            ipv4.push(Ipv4Prefix::table(&shard).share());
+            ipv6.push(Ipv6Prefix::table(&shard).share());
+        }
+        Snapshot {
+            ipv4,
+            ipv6,
+            peers,
+            epochs,
+        }
+    }
+
+    /// All neighbors with their counts, without a view of the routes.
+    pub fn peers(&self) -> Vec<PeerSummary> {
+        summaries(&self.topology.read())
+    }
+
+    /// Calls `with` with one destination, copied; `None` for a prefix without routes. O(1).
+    pub fn destination<T>(
+        &self,
+        prefix: Prefix,
+        with: impl FnOnce(DestinationView<'_>) -> T,
+    ) -> Option<T> {
+        let epochs = epochs(&self.topology.read());
+        match prefix {
+            Prefix::V4(prefix) => {
+                let held = self.copy_of(prefix)?;
+                Some(with(view(&held, &epochs)))
+            }
+            Prefix::V6(prefix) => {
+                let held = self.copy_of(prefix)?;
+                Some(with(view(&held, &epochs)))
+            }
+        }
+    }
+
+    pub(crate) fn copy_of<K: Stored>(&self, prefix: K) -> Option<Destination<K>> {
+        let shard = self.shards[self.shard_of(prefix.seeded_hash(self.seed))].lock();
+        let table = K::table(&shard);
+        let held = table.get(table.find(prefix)?);
+        (!held.routes.is_empty()).then(|| held.clone())
+    }
+}
+
+impl Snapshot {
+    /// All neighbors, ascending by id.
+    pub fn peers(&self) -> &[PeerSummary] {
+        &self.peers
+    }
+
+    /// One neighbor.
+    pub fn peer(&self, peer: PeerId) -> Option<&PeerSummary> {
+        let index = self.peers.binary_search_by_key(&peer, |one| one.id).ok()?;
+        self.peers.get(index)
+    }
+
+    /// Destinations of a family in no particular order.
+    pub fn destinations(
+        &self,
+        family: Family,
+    ) -> Box<dyn Iterator<Item = DestinationView<'_>> + '_> {
+        match family {
+            Family::Ipv4Unicast => Box::new(self.walk(&self.ipv4)),
+            Family::Ipv6Unicast => Box::new(self.walk(&self.ipv6)),
+        }
+    }
+
+    fn walk<'a, K: Key>(
+        &'a self,
+        shards: &'a [Vec<Arc<Page<K>>>],
+    ) -> impl Iterator<Item = DestinationView<'a>> {
+        shards
+            .iter()
+            .flatten()
+            .flat_map(|page| page.iter())
+            .filter(|destination| !destination.routes.is_empty())
+            .map(|destination| view(destination, &self.epochs))
+    }
+
+    /// Number of destinations of a family that have routes; walks them.
+    pub fn len(&self, family: Family) -> usize {
+        self.destinations(family).count()
+    }
+
+    /// Whether there are no routes at all.
+    pub fn is_empty(&self) -> bool {
+        Family::ALL
+            .iter()
+            .all(|family| self.destinations(*family).next().is_none())
+    }
+}
+
+fn view<'a, K: Key>(destination: &'a Destination<K>, epochs: &[[bool; 2]]) -> DestinationView<'a> {
+    let show = |route: &'a Route| RouteView {
+        peer: route.peer,
+        path_id: route.path_id,
+        attrs: &route.attrs,
+        stale: epochs
+            .get(route.peer.index())
+            .is_some_and(|epoch| epoch[K::FAMILY.index()] != route.state.has(State::EPOCH)),
+        long_lived_stale: route.state.has(State::LONG_LIVED_STALE),
+        reject: route.reject,
+    };
+    DestinationView {
+        prefix: destination.prefix.into(),
+        routes: destination.routes.iter().map(show).collect(),
+    }
+}
+
+fn summaries(topology: &Topology) -> Vec<PeerSummary> {
+    topology
+        .iter()
+        .map(|(id, peer)| PeerSummary {
+            id,
+            neighbor: peer.neighbor.clone(),
+            session: peer.session.clone(),
+            counts: peer.counts.both(),
+        })
+        .collect()
+}
+
+pub(crate) fn epochs(topology: &Topology) -> Vec<[bool; 2]> {
+    topology
+        .peers
+        .iter()
+        .map(|peer| peer.as_ref().map_or([false; 2], |peer| peer.epoch))
+        .collect()
+}

@@ -1,0 +1,439 @@
+//! The outbound stream of one client: shared segments of its group's log, or its own catch-up from the table.
+
+use std::collections::VecDeque;
+use std::io::IoSlice;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
+
+use crate::catch_up::{Ending, Phase};
+use crate::change::{sent_path_id, window, with_stale};
+use crate::encode::MessageWriter;
+use crate::group::{BEGIN_OF_REFRESH, Group, Told, private_segment, write_messages};
+use crate::log::Segment;
+use crate::route::Route;
+use crate::shard::{Shard, Stored};
+use crate::table::Id;
+use crate::topology::Topology;
+use crate::{PeerId, Rib};
+
+/// Octets for one client, waiting in order.
+struct Chunk {
+    segment: Arc<Segment>,
+    start: u32,
+    end: u32,
+}
+
+/// The bytes still to be written to one client.
+///
+/// Owned by the thread that owns the socket. Memory held on behalf of a client that reads nothing is bounded:
+/// what was gathered for it, and the group's log up to its limit; then the client leaves the log and costs a
+/// bit a destination.
+pub struct ClientStream {
+    peer: PeerId,
+    group: Arc<Group>,
+    /// The last segment of the log that was gathered from.
+    cursor: Arc<Segment>,
+    queue: VecDeque<Chunk>,
+    queued: usize,
+    phase: Phase,
+    ending: Ending,
+    /// When the socket last took something, for [`ClientStream::check_lag`].
+    progress_ms: u64,
+    writer: MessageWriter,
+}
+
+/// Destinations looked at under one hold of a shard's lock.
+const SLICE: usize = 1024;
+/// Destinations that are cheap enough to finish while all shards stand still.
+const LAST: usize = 256;
+/// A client that takes nothing for this long while the log is full leaves it.
+const STUCK_MS: u64 = 1_000;
+/// Slices handed to one `writev`.
+const MOST_SLICES: usize = 1_024;
+
+impl ClientStream {
+    pub(crate) fn new(peer: PeerId, group: Arc<Group>, cursor: Arc<Segment>) -> Self {
+        ClientStream {
+            peer,
+            group,
+            cursor,
+            queue: VecDeque::new(),
+            queued: 0,
+            phase: Phase::Catching,
+            ending: Ending {
+                end_of_rib: true,
+                ..Ending::default()
+            },
+            progress_ms: 0,
+            writer: MessageWriter::default(),
+        }
+    }
+
+    /// Whose stream it is.
+    pub fn peer(&self) -> PeerId {
+        self.peer
+    }
+
+    /// Gathers up to about `max_bytes` to send: from the group's log, or from the table while catching up.
+    pub fn fill(&mut self, rib: &Rib, max_bytes: usize) {
+        while self.queued < max_bytes {
+            let before = self.queued;
+            match self.phase {
+                Phase::Live => self.follow(max_bytes, u64::MAX),
+                Phase::Leaving { until } => {
+                    self.follow(max_bytes, until);
+                    if self.cursor.end >= until {
+                        self.phase = Phase::Catching;
+                        continue;
+                    }
+                }
+                Phase::Catching => self.catch_up(rib),
+            }
+            if self.queued == before && self.phase == Phase::Live {
+                break;
+            }
+        }
+    }
+
+    /// Whether [`ClientStream::fill`] would find anything; a few loads, no lock.
+    pub fn has_more(&self) -> bool {
+        self.phase != Phase::Live || self.cursor.next().is_some()
+    }
+
+    fn follow(&mut self, max_bytes: usize, until: u64) {
+        while self.queued < max_bytes && self.cursor.end < until {
+            let Some(next) = self.cursor.next().map(Arc::clone) else {
+                break;
+            };
+            for (start, end) in next.ranges_for(self.peer) {
+                self.queued += (end - start) as usize;
+                self.queue.push_back(Chunk {
+                    segment: Arc::clone(&next),
+                    start,
+                    end,
+                });
+            }
+            self.cursor = next;
+        }
+        self.group
+            .lead
+            .fetch_max(self.cursor.end, Ordering::Relaxed);
+    }
+
+    fn push_own(&mut self) {
+        if self.writer.bytes.is_empty() {
+            return;
+        }
+        let segment = private_segment(&self.writer.bytes, self.peer);
+        self.writer.bytes.clear();
+        let end = segment.bytes.len() as u32;
+        self.queued += end as usize;
+        self.queue.push_back(Chunk {
+            segment,
+            start: 0,
+            end,
+        });
+    }
+
+    /// One slice of catch-up; goes live when nothing is left.
+    fn catch_up(&mut self, rib: &Rib) {
+        let topology = rib.topology.read();
+        let mut left = 0;
+        for shard in &rib.shards {
+            let mut shard = shard.lock();
+            let done = self.produce(&mut shard, &topology, SLICE);
+            left += shard
+                .clients
+                .catching(self.peer)
+                .map_or(0, |one| one.left());
+            if done > 0 {
+                drop(shard);
+                return self.push_own();
+            }
+        }
+        if left <= LAST {
+            self.go_live(rib, &topology);
+        }
+        self.push_own();
+    }
+
+    /// Writes the present state of up to `most` marked destinations; how many there were.
+    fn produce(&mut self, shard: &mut Shard, topology: &Topology, most: usize) -> usize {
+        self.produce_family::<Ipv4Prefix>(shard, topology, most)
+            + self.produce_family::<Ipv6Prefix>(shard, topology, most)
+    }
+
+    fn produce_family<K: Stored>(
+        &mut self,
+        shard: &mut Shard,
+        topology: &Topology,
+        most: usize,
+    ) -> usize {
+        let mut ids = Vec::new();
+        let dirty = shard
+            .clients
+            .catching(self.peer)
+            .and_then(|one| one.dirty[K::FAMILY.index()].as_mut());
+        if let Some(dirty) = dirty {
+            dirty.take(most, &mut ids);
+        }
+        if ids.is_empty() {
+            return 0;
+        }
+        let mut told = Vec::with_capacity(ids.len());
+        let mut gone = Vec::new();
+        let held: Vec<_> = ids
+            .iter()
+            .map(|id| {
+                let catching = shard.clients.catching(self.peer);
+                catching.map_or_else(Default::default, |c| c.take_paths(K::FAMILY, *id))
+            })
+            .collect();
+        for (id, held) in ids.iter().zip(&held) {
+            self.present::<K>(shard, topology, (*id, held), &mut told, &mut gone);
+        }
+        told.sort_by_key(|line: &Line<'_, K>| (line.route.attrs.address(), line.route.peer));
+        self.write_lines(topology, &told, &gone);
+        ids.len()
+    }
+
+    /// What the client should hold of a destination: routes, or that there are none. `held` are paths it may
+    /// hold besides.
+    fn present<'s, K: Stored>(
+        &self,
+        shard: &'s Shard,
+        topology: &Topology,
+        (id, held): (Id, &[u32]),
+        told: &mut Vec<Line<'s, K>>,
+        gone: &mut Vec<(K, Option<u32>)>,
+    ) {
+        if id >= shard.id_end(K::FAMILY) {
+            return;
+        }
+        let prefix = K::table(shard).get(id).prefix;
+        let style = &self.group.style;
+        let routes: smallvec::SmallVec<[&Route; 4]> = shard.accepted::<K>(id).iter().collect();
+        let shown = window(topology, style, K::FAMILY, &routes, self.peer);
+        let add_path = style.add_path[K::FAMILY.index()];
+        if shown.is_empty() && !add_path {
+            gone.push((prefix, None));
+        }
+        let is_shown = |path: &u32| shown.iter().any(|route| sent_path_id(route) == *path);
+        let stale = held.iter().filter(|path| !is_shown(path));
+        gone.extend(stale.map(|path| (prefix, Some(*path))));
+        told.extend(shown.into_iter().map(|route| Line {
+            prefix,
+            path_id: add_path.then(|| sent_path_id(route)),
+            route,
+        }));
+    }
+
+    fn write_lines<K: Stored>(
+        &mut self,
+        topology: &Topology,
+        told: &[Line<'_, K>],
+        gone: &[(K, Option<u32>)],
+    ) {
+        let mut block = Vec::new();
+        let style = &self.group.style;
+        if !gone.is_empty() && !self.ending.end_of_rib {
+            let gone = gone.iter().copied();
+            write_messages(&mut self.writer, &mut block, style, topology, None, gone);
+        }
+        let alike = |a: &Line<'_, K>, b: &Line<'_, K>| {
+            a.route.attrs.same(&b.route.attrs)
+                && a.route.peer == b.route.peer
+                && a.route.state == b.route.state
+        };
+        for lines in told.chunk_by(alike) {
+            let route = lines[0].route;
+            let variation = topology.audiences.of(&route.attrs).variation(self.peer);
+            let told = Told {
+                set: &route.attrs,
+                sender: route.peer,
+                variation: with_stale(variation, route),
+            };
+            let prefixes = lines.iter().map(|line| (line.prefix, line.path_id));
+            write_messages(
+                &mut self.writer,
+                &mut block,
+                style,
+                topology,
+                Some(told),
+                prefixes,
+            );
+        }
+    }
+
+    /// With every shard still: says the last few destinations, then follows the log from its end.
+    fn go_live(&mut self, rib: &Rib, topology: &Topology) {
+        let mut shards: Vec<_> = rib.shards.iter().map(|shard| shard.lock()).collect();
+        let left: usize = shards
+            .iter_mut()
+            .map(|shard| shard.clients.catching(self.peer).map_or(0, |c| c.left()))
+            .sum();
+        if left > LAST {
+            return;
+        }
+        for shard in &mut shards {
+            while self.produce(shard, topology, LAST) > 0 {}
+        }
+        let mut stage = self.group.stage.lock();
+        if self.group.encode_with(&mut stage, topology) {
+            rib.published.store(true, Ordering::Release);
+        }
+        self.cursor = stage.log.tail();
+        drop(stage);
+        for shard in &mut shards {
+            shard.end_catch_up(self.peer);
+            shard.clients.join(self.peer, &self.group);
+        }
+        drop(shards);
+        self.phase = Phase::Live;
+        self.ending.write(&self.group.style, &mut self.writer);
+    }
+
+    /// The client wants everything of a family again (RFC 2918, RFC 7313).
+    pub(crate) fn refresh(&mut self, rib: &Rib, family: Family, framed: bool) {
+        if !self.group.style.families[family.index()] {
+            return;
+        }
+        self.leave_log(rib);
+        for shard in &rib.shards {
+            let mut shard = shard.lock();
+            match family {
+                Family::Ipv4Unicast => shard.mark_all::<Ipv4Prefix>(self.peer),
+                Family::Ipv6Unicast => shard.mark_all::<Ipv6Prefix>(self.peer),
+            }
+        }
+        if framed {
+            self.writer.route_refresh(family, BEGIN_OF_REFRESH);
+            self.ending.end_of_refresh[family.index()] = true;
+        }
+    }
+
+    /// Stops following the log: changes from now on are marks. What was appended before is still to be read.
+    fn leave_log(&mut self, rib: &Rib) {
+        if self.phase != Phase::Live {
+            return;
+        }
+        let topology = rib.topology.read();
+        let mut shards: Vec<_> = rib.shards.iter().map(|shard| shard.lock()).collect();
+        for shard in &mut shards {
+            shard.clients.leave(self.peer);
+            shard.begin_catch_up(self.peer, &self.group.style);
+        }
+        let mut stage = self.group.stage.lock();
+        if self.group.encode_with(&mut stage, &topology) {
+            rib.published.store(true, Ordering::Release);
+        }
+        let until = stage.log.tail().end;
+        self.phase = Phase::Leaving { until };
+    }
+
+    /// Called now and then while [`Rib::congested`]: a client that holds the log back leaves it, and hears
+    /// the present state of what it missed when it reads again.
+    pub fn check_lag(&mut self, rib: &Rib, now_ms: u64) {
+        let end = self.group.end.load(Ordering::Relaxed);
+        let lag = end.saturating_sub(self.cursor.end);
+        if self.phase != Phase::Live || lag < rib.log_limit as u64 / 2 {
+            return;
+        }
+        let lead = self.group.lead.load(Ordering::Relaxed);
+        let behind = lead.saturating_sub(self.cursor.end) > rib.log_limit as u64 / 4;
+        let stuck = now_ms.saturating_sub(self.progress_ms) > STUCK_MS;
+        if behind || stuck {
+            self.leave_log(rib);
+            self.mark_unread(rib);
+        }
+    }
+
+    /// Turns the unread part of the log into marks.
+    fn mark_unread(&mut self, rib: &Rib) {
+        let Phase::Leaving { until } = self.phase else {
+            return;
+        };
+        while self.cursor.end < until {
+            let Some(next) = self.cursor.next().map(Arc::clone) else {
+                break;
+            };
+            for (start, end) in next.ranges_for(self.peer) {
+                let messages = &next.bytes[start as usize..end as usize];
+                let add_path = self.group.style.add_path;
+                crate::unread::mark(rib, self.peer, messages, add_path);
+            }
+            self.cursor = next;
+        }
+        self.phase = Phase::Catching;
+        rib.demotions.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What to write next, as shared slices (at most 1,024).
+    pub fn slices<'a>(&'a self, out: &mut Vec<IoSlice<'a>>) {
+        let slices = self.queue.iter().take(MOST_SLICES).map(|chunk| {
+            IoSlice::new(&chunk.segment.bytes[chunk.start as usize..chunk.end as usize])
+        });
+        out.extend(slices);
+    }
+
+    /// The socket took this many bytes of [`ClientStream::slices`] at `now_ms`.
+    pub fn consume(&mut self, mut written: usize, now_ms: u64) {
+        if written > 0 {
+            self.progress_ms = now_ms;
+        }
+        self.queued -= written;
+        while let Some(chunk) = self.queue.front_mut() {
+            let len = (chunk.end - chunk.start) as usize;
+            if written < len {
+                chunk.start += written as u32;
+                break;
+            }
+            written -= len;
+            self.queue.pop_front();
+        }
+    }
+
+    /// Nothing gathered is waiting to be written.
+    pub fn is_drained(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Octets gathered and not yet written.
+    pub fn queued(&self) -> usize {
+        self.queued
+    }
+
+    /// Whether other messages (KEEPALIVE, NOTIFICATION, …) may be put on the socket now: the last message
+    /// written is whole.
+    pub fn at_message_boundary(&self) -> bool {
+        let Some(chunk) = self.queue.front() else {
+            return true;
+        };
+        let start = chunk.segment.ranges_for(self.peer);
+        is_boundary(&chunk.segment.bytes, start, chunk.start)
+    }
+}
+
+/// One line of a catch-up: a route of a destination.
+struct Line<'s, K> {
+    prefix: K,
+    path_id: Option<u32>,
+    route: &'s Route,
+}
+
+/// Walks the messages of the range that holds `at`; whether one begins there.
+fn is_boundary(bytes: &[u8], mut ranges: impl Iterator<Item = (u32, u32)>, at: u32) -> bool {
+    let Some((mut start, _)) = ranges.find(|(_, end)| at < *end) else {
+        return true;
+    };
+    while start < at {
+        let header = &bytes[start as usize..];
+        let Some(len) = header.get(16..18) else {
+            return true;
+        };
+        start += u32::from(u16::from_be_bytes([len[0], len[1]])).max(1);
+    }
+    start == at
+}

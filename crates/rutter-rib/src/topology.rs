@@ -1,0 +1,259 @@
+//! Who is there: neighbors, their sessions and what may pass between them. Read by every commit, written
+//! only when a neighbor or session changes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rutter_net::{Asn, Family};
+
+use crate::attrs::{AttrSet, SetFlags};
+use crate::audience::{Audiences, EVERYONE};
+use crate::bitset::PeerSet;
+use crate::decision::{Decision, PeerRank};
+use crate::group::Group;
+use crate::route::{Route, State};
+use crate::{Neighbor, PeerId, PeerKind, RouteCounts, SessionInfo, TooManyNeighbors};
+
+/// A neighbor with what the table keeps for it.
+pub(crate) struct Peer {
+    pub neighbor: Neighbor,
+    pub session: Option<SessionInfo>,
+    /// The group it is a client of, while established and allowed to hear anything.
+    pub group: Option<Arc<Group>>,
+    pub counts: Arc<Counts>,
+    /// Present epoch per family, see [`State::EPOCH`].
+    pub epoch: [bool; 2],
+    /// Whether routes of the other epoch may still be in the table.
+    pub has_stale: [bool; 2],
+}
+
+/// Routes held per family; written under a shard's lock, read by anybody.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    received: [AtomicU32; 2],
+    accepted: [AtomicU32; 2],
+}
+
+impl Counts {
+    pub fn add(&self, family: Family, received: i32, accepted: i32) {
+        let add = |counter: &AtomicU32, by: i32| {
+            if by != 0 {
+                counter.fetch_add(by as u32, Ordering::Relaxed);
+            }
+        };
+        add(&self.received[family.index()], received);
+        add(&self.accepted[family.index()], accepted);
+    }
+
+    pub fn family(&self, family: Family) -> RouteCounts {
+        let received = self.received[family.index()].load(Ordering::Relaxed);
+        let accepted = self.accepted[family.index()].load(Ordering::Relaxed);
+        RouteCounts {
+            received,
+            accepted: accepted.min(received),
+        }
+    }
+
+    pub fn both(&self) -> [RouteCounts; 2] {
+        Family::ALL.map(|family| self.family(family))
+    }
+}
+
+/// All neighbors.
+pub(crate) struct Topology {
+    pub peers: Vec<Option<Peer>>,
+    pub ranks: Vec<PeerRank>,
+    pub audiences: Audiences,
+    pub always_compare_med: bool,
+    /// All neighbors are route server clients: any route may go to any other client but its sender,
+    /// unless its audience says otherwise.
+    pub uniform: bool,
+    /// By kind of the sender: who may hear its routes by the rules of the protocol.
+    reach: [PeerSet; 5],
+    /// Peers to whom routes with ONLY_TO_CUSTOMER must not go (RFC 9234 §5).
+    no_otc: PeerSet,
+}
+
+impl Topology {
+    pub fn new(audiences: Audiences, always_compare_med: bool) -> Self {
+        Topology {
+            peers: Vec::new(),
+            ranks: Vec::new(),
+            audiences,
+            always_compare_med,
+            uniform: true,
+            reach: Default::default(),
+            no_otc: PeerSet::default(),
+        }
+    }
+
+    pub fn decision(&self) -> Decision<'_> {
+        Decision {
+            ranks: &self.ranks,
+            always_compare_med: self.always_compare_med,
+        }
+    }
+
+    pub fn peer(&self, peer: PeerId) -> Option<&Peer> {
+        self.peers.get(peer.index())?.as_ref()
+    }
+
+    pub fn peer_mut(&mut self, peer: PeerId) -> Option<&mut Peer> {
+        self.peers.get_mut(peer.index())?.as_mut()
+    }
+
+    /// Every neighbor with its id.
+    pub fn iter(&self) -> impl Iterator<Item = (PeerId, &Peer)> {
+        self.peers
+            .iter()
+            .enumerate()
+            .filter_map(|(index, peer)| Some((PeerId(index as u16), peer.as_ref()?)))
+    }
+
+    pub fn add(&mut self, neighbor: Neighbor) -> Result<PeerId, TooManyNeighbors> {
+        let free = self.peers.iter().position(Option::is_none);
+        let index = free.unwrap_or(self.peers.len());
+        let peer = PeerId(u16::try_from(index).map_err(|_| TooManyNeighbors)?);
+        if index == self.peers.len() {
+            self.peers.push(None);
+            self.ranks.push(PeerRank::default());
+        }
+        self.audiences.add_peer(peer, neighbor.remote_asn);
+        self.peers[index] = Some(Peer {
+            neighbor,
+            session: None,
+            group: None,
+            counts: Arc::default(),
+            epoch: [false; 2],
+            has_stale: [false; 2],
+        });
+        self.refresh_rank(peer);
+        self.rebuild_rules();
+        Ok(peer)
+    }
+
+    pub fn remove(&mut self, peer: PeerId) {
+        if let Some(slot) = self.peers.get_mut(peer.index()) {
+            *slot = None;
+        }
+        self.audiences.remove_peer(peer);
+        self.rebuild_rules();
+    }
+
+    pub fn replace(&mut self, peer: PeerId, neighbor: Neighbor) {
+        self.audiences.remove_peer(peer);
+        self.audiences.add_peer(peer, neighbor.remote_asn);
+        if let Some(held) = self.peer_mut(peer) {
+            held.neighbor = neighbor;
+        }
+        self.refresh_rank(peer);
+        self.rebuild_rules();
+    }
+
+    /// Recomputes what the decision process knows of a peer, from its settings and session.
+    pub fn refresh_rank(&mut self, peer: PeerId) {
+        let Some(held) = self.peer(peer) else { return };
+        let rank = PeerRank {
+            external: held.neighbor.kind.is_external(),
+            bgp_id: held.session.as_ref().map_or(0, |s| s.remote_bgp_id),
+            address: match held.neighbor.address {
+                std::net::IpAddr::V4(addr) => u128::from(addr.to_bits()),
+                std::net::IpAddr::V6(addr) => addr.to_bits(),
+            },
+            default_local_pref: held.neighbor.default_local_pref,
+        };
+        self.ranks[peer.index()] = rank;
+    }
+
+    fn rebuild_rules(&mut self) {
+        let clients: Vec<(PeerId, PeerKind)> = self
+            .iter()
+            .filter(|(_, peer)| peer.neighbor.export_allowed)
+            .map(|(id, peer)| (id, peer.neighbor.kind))
+            .collect();
+        let plain = |peer: &Peer| {
+            let neighbor = &peer.neighbor;
+            neighbor.kind == PeerKind::RouteServerClient
+                && !neighbor.withholds_otc()
+                && neighbor.export_allowed
+        };
+        let uniform = self.iter().all(|(_, peer)| plain(peer));
+        self.uniform = uniform;
+        self.reach = KINDS.map(|from| {
+            let hears = |(id, to): &(PeerId, PeerKind)| may_pass(from, *to).then_some(*id);
+            clients.iter().filter_map(hears).collect()
+        });
+        self.no_otc = self
+            .iter()
+            .filter(|(_, peer)| peer.neighbor.withholds_otc())
+            .map(|(id, _)| id)
+            .collect();
+    }
+
+    /// Those of `peers` that may hear the route: protocol rules, sender, roles and audience.
+    pub fn recipients(&self, route: &Route, peers: &PeerSet) -> PeerSet {
+        let mut to = peers.clone().and(self.reach_of(route.peer));
+        to.remove(route.peer);
+        let flags = route.attrs.summary().flags;
+        if flags.has(SetFlags::ONLY_TO_CUSTOMER) {
+            to = to.minus(&self.no_otc);
+        }
+        if route.attrs.audience() != EVERYONE {
+            to = self.audiences.of(&route.attrs).restrict(to);
+        }
+        to
+    }
+
+    /// As [`Topology::recipients`] for one peer.
+    pub fn may_hear(&self, route: &Route, peer: PeerId) -> bool {
+        route.peer != peer
+            && self.reach_of(route.peer).contains(peer)
+            && !(route.attrs.summary().flags.has(SetFlags::ONLY_TO_CUSTOMER)
+                && self.no_otc.contains(peer))
+            && self.audiences.of(&route.attrs).allows(peer)
+    }
+
+    pub fn reach_of(&self, sender: PeerId) -> &PeerSet {
+        let kind = self
+            .peer(sender)
+            .map_or(PeerKind::Collector, |peer| peer.neighbor.kind);
+        &self.reach[kind as usize]
+    }
+
+    pub fn withholds_otc(&self, set: &AttrSet, peer: PeerId) -> bool {
+        set.summary().flags.has(SetFlags::ONLY_TO_CUSTOMER) && self.no_otc.contains(peer)
+    }
+
+    /// Whether a route is of its peer's former epoch.
+    pub fn is_stale(&self, route: &Route, family: Family) -> bool {
+        self.peer(route.peer)
+            .is_some_and(|peer| route.state.has(State::EPOCH) != peer.epoch[family.index()])
+    }
+
+    /// Makes sure that the audience of a set is known; see [`Audiences`].
+    pub fn assign_audience(&mut self, set: &AttrSet) {
+        let spec = self.audiences.spec_of(set);
+        let peers: Vec<(PeerId, Asn)> = self
+            .iter()
+            .map(|(id, peer)| (id, peer.neighbor.remote_asn))
+            .collect();
+        self.audiences.assign(set, spec, peers.into_iter());
+    }
+}
+
+const KINDS: [PeerKind; 5] = [
+    PeerKind::RouteServerClient,
+    PeerKind::External,
+    PeerKind::Internal,
+    PeerKind::ReflectorClient,
+    PeerKind::Collector,
+];
+
+/// Whether routes of one kind of peer go to another kind (RFC 4271 §9.2, RFC 4456 §6).
+fn may_pass(from: PeerKind, to: PeerKind) -> bool {
+    match (from, to) {
+        (PeerKind::Collector, _) | (_, PeerKind::Collector) => false,
+        (PeerKind::Internal, PeerKind::Internal) => false,
+        _ => true,
+    }
+}

@@ -1,0 +1,94 @@
+//! Reads back messages that a client never got, to mark what they spoke of.
+//!
+//! The messages are our own, so what does not parse cannot be there; it is passed over.
+
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
+use rutter_wire::attr::code;
+use rutter_wire::{nlri, update};
+
+use crate::shard::Stored;
+use crate::{PeerId, Rib};
+
+/// Marks every destination that the messages announce or withdraw. `add_path` per family: NLRI carry path
+/// identifiers.
+pub(crate) fn mark(rib: &Rib, peer: PeerId, mut messages: &[u8], add_path: [bool; 2]) {
+    let mut ipv4 = Vec::new();
+    let mut ipv6 = Vec::new();
+    while let Some(len) = messages.get(16..18) {
+        let len = usize::from(u16::from_be_bytes([len[0], len[1]]));
+        let Some((message, rest)) = messages.split_at_checked(len.max(19)) else {
+            break;
+        };
+        read(&message[19..], add_path, &mut ipv4, &mut ipv6);
+        messages = rest;
+    }
+    mark_all(rib, peer, &ipv4);
+    mark_all(rib, peer, &ipv6);
+}
+
+fn read(
+    body: &[u8],
+    add_path: [bool; 2],
+    ipv4: &mut Vec<(u32, Ipv4Prefix)>,
+    ipv6: &mut Vec<(u32, Ipv6Prefix)>,
+) {
+    let Ok(sections) = update::split(body) else {
+        return;
+    };
+    let _ = nlri::parse_ipv4(sections.withdrawn, add_path[0], ipv4);
+    let _ = nlri::parse_ipv4(sections.nlri, add_path[0], ipv4);
+    if let Some((family, octets)) = multiprotocol(sections.attributes) {
+        let _ = match family {
+            Family::Ipv4Unicast => nlri::parse_ipv4(octets, add_path[0], ipv4),
+            Family::Ipv6Unicast => nlri::parse_ipv6(octets, add_path[1], ipv6),
+        };
+    }
+}
+
+/// The NLRI of the first attribute where it is MP_REACH_NLRI or MP_UNREACH_NLRI: that is where we put them.
+fn multiprotocol(attributes: &[u8]) -> Option<(Family, &[u8])> {
+    let extended = attributes.first()? & 0x10 != 0;
+    let code = *attributes.get(1)?;
+    let value = attributes.get(if extended { 4 } else { 3 }..)?;
+    let len = match extended {
+        true => usize::from(u16::from_be_bytes([
+            *attributes.get(2)?,
+            *attributes.get(3)?,
+        ])),
+        false => usize::from(*attributes.get(2)?),
+    };
+    let value = value.get(..len)?;
+    let family = match value.first_chunk::<3>()? {
+        [0, 1, 1] => Family::Ipv4Unicast,
+        [0, 2, 1] => Family::Ipv6Unicast,
+        _ => return None,
+    };
+    match code {
+        code::MP_REACH_NLRI => {
+            let next_hop_len = usize::from(*value.get(3)?);
+            Some((family, value.get(4 + next_hop_len + 1..)?))
+        }
+        code::MP_UNREACH_NLRI => Some((family, &value[3..])),
+        _ => None,
+    }
+}
+
+fn mark_all<K: Stored>(rib: &Rib, peer: PeerId, prefixes: &[(u32, K)]) {
+    for (index, shard) in rib.shards.iter().enumerate() {
+        let here = |prefix: K| rib.shard_of(prefix.seeded_hash(rib.seed)) == index;
+        if !prefixes.iter().any(|(_, prefix)| here(*prefix)) {
+            continue;
+        }
+        let mut shard = shard.lock();
+        for (path_id, prefix) in prefixes {
+            if !here(*prefix) {
+                continue;
+            }
+            let id = shard.tombstone(*prefix);
+            if let Some(catching) = shard.clients.catching(peer) {
+                catching.mark(K::FAMILY, id);
+                catching.hold_path(K::FAMILY, id, *path_id);
+            }
+        }
+    }
+}
