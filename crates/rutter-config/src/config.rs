@@ -4,12 +4,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use rutter_net::{Asn, Prefix};
-use rutter_policy::{
-    ActionCommunity, ExportSettings, ImportSettings, LengthRange, NextHopRule, PrefixMatch,
-    WellKnown,
-};
+use rutter_policy::{ActionCommunity, LengthRange, NextHopRule, PrefixMatch, WellKnown};
 
-use crate::{ConfigError, DynamicNeighbor, GracefulRestart, Neighbor};
+use crate::{ConfigError, DynamicNeighbor, GracefulRestart, Neighbor, read};
 
 /// The exchange that this route server serves; absent on a plain router or collector.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -151,22 +148,15 @@ pub struct Loaded {
 
 impl Config {
     /// Reads a file and the member files it names. `Err` holds errors and warnings, all of them.
-    pub fn load(_path: &Path) -> Result<Loaded, Vec<ConfigError>> {
-        todo!()
+    pub fn load(path: &Path) -> Result<Loaded, Vec<ConfigError>> {
+        match std::fs::read_to_string(path) {
+            Ok(text) => Self::parse(&text, path),
+            Err(why) => Err(vec![read::unreadable(path, &why)]),
+        }
     }
 
     /// Reads text; `file_name` is for messages, and member files are looked up beside it.
-    pub fn parse(_text: &str, _file_name: &Path) -> Result<Loaded, Vec<ConfigError>> {
-        todo!()
-    }
-
-    /// The import settings of a neighbor (one of [`Self::neighbors`] or made by a [`DynamicNeighbor`]).
-    pub fn import_settings(&self, _neighbor: &Neighbor) -> ImportSettings {
-        todo!()
-    }
-
-    /// The export settings of the exchange.
-    pub fn export_settings(&self) -> ExportSettings {
-        todo!()
+    pub fn parse(text: &str, file_name: &Path) -> Result<Loaded, Vec<ConfigError>> {
+        read::configuration(text, file_name)
     }
 }

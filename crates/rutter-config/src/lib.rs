@@ -9,8 +9,15 @@
 mod config;
 mod diff;
 mod error;
+mod forms;
+mod item;
 mod neighbor;
+mod read;
+pub mod schema;
 mod secret;
+mod source;
+mod suggest;
+mod to_policy;
 
 pub use config::{Checks, Communities, Config, Daemon, Exchange, Loaded, LogFormat, Metrics, Mrt};
 pub use diff::{Changed, Diff, diff};

@@ -163,8 +163,8 @@ pub struct Neighbor {
     pub next_hop_self: bool,
     /// LOCAL_PREF of routes that come without.
     pub local_pref: u32,
-    /// Networks that may stand in the path although they are transit-free.
-    pub transit_free_ok: bool,
+    /// Paths through transit-free networks are accepted from this neighbor.
+    pub allow_transit_free: bool,
     /// Black list for this neighbor.
     pub black_list: Vec<PrefixMatch>,
     /// If not empty, only these prefixes are accepted.

@@ -60,7 +60,11 @@ pub(crate) fn collect(
     let (_, blackhole) = policy.well_known(attributes, family);
     out.extend(prefix_findings(settings, prefix, blackhole));
     if let (ImportRule::Checks, Some(checks)) = (settings.rule, &settings.route_checks) {
-        out.extend(checks.findings(prefix, attributes.as_path().and_then(|path| path.origin())));
+        out.extend(
+            checks
+                .0
+                .findings(prefix, attributes.as_path().and_then(|path| path.origin())),
+        );
     }
     out
 }

@@ -162,7 +162,7 @@ impl ImportPolicy {
         if self.settings.rule != ImportRule::Checks {
             return None;
         }
-        self.settings.route_checks.as_ref()?.check(prefix, origin)
+        self.settings.route_checks.as_ref()?.0.check(prefix, origin)
     }
 
     /// Every reason against the route, with evidence; empty for a route that is accepted.

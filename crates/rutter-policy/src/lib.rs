@@ -33,4 +33,6 @@ pub use notation::{Field, Notation, ParseNotationError};
 pub use prefix_match::{BOGONS_V4, BOGONS_V6, PrefixMatch};
 pub use reason::RejectReason;
 pub use role::{OtcEgress, OtcIngress, Role, otc_on_receive, otc_on_send};
-pub use settings::{ImportRule, ImportSettings, LengthRange, RouteChecks, TRANSIT_FREE};
+pub use settings::{
+    ImportRule, ImportSettings, LengthRange, OutsideData, RouteChecks, TRANSIT_FREE,
+};

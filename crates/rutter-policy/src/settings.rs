@@ -52,9 +52,21 @@ pub trait RouteChecks: fmt::Debug + Send + Sync {
     fn findings(&self, prefix: Prefix, origin: Option<Asn>) -> Vec<Finding>;
 }
 
+/// A shared [`RouteChecks`]; equal only to itself.
+#[derive(Clone, Debug)]
+pub struct OutsideData(pub Arc<dyn RouteChecks>);
+
+impl PartialEq for OutsideData {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for OutsideData {}
+
 /// What an [`crate::ImportPolicy`] is built from. The default is the safe policy of an exchange; set at least the
 /// AS numbers and the neighbor's address.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ImportSettings {
     /// How much of what follows applies.
     pub rule: ImportRule,
@@ -113,7 +125,7 @@ pub struct ImportSettings {
     /// React to GRACEFUL_SHUTDOWN (RFC 8326).
     pub graceful_shutdown: bool,
     /// Checks with data from outside.
-    pub route_checks: Option<Arc<dyn RouteChecks>>,
+    pub route_checks: Option<OutsideData>,
 }
 
 impl Default for ImportSettings {

@@ -1,0 +1,149 @@
+//! The small notations of the file: durations, AS numbers, prefixes with lengths.
+
+use std::net::{IpAddr, SocketAddr};
+
+use rutter_net::{Asn, Prefix};
+use rutter_policy::{LengthRange, PrefixMatch};
+use toml::de::DeValue;
+
+use crate::item::Item;
+
+/// A duration in seconds: `90` or `"90s"`, `"15m"`, `"4h"`, `"7d"`.
+pub(crate) fn seconds(item: &Item<'_>, from: u64, to: u64) -> Option<u64> {
+    let total = match item.value.get_ref() {
+        DeValue::Integer(_) => return item.int(from..=to),
+        _ => parse_seconds(item.str("90s")?),
+    };
+    match total {
+        None => {
+            let text = item.str("90s")?;
+            item.error(
+                format!("`{text}` is not a duration"),
+                "write \"90s\", \"15m\", \"4h\" or \"7d\"",
+            );
+            None
+        }
+        Some(total) if (from..=to).contains(&total) => Some(total),
+        Some(total) => {
+            item.error(
+                format!("{total} seconds are out of range"),
+                format!("write {from} to {to} seconds"),
+            );
+            None
+        }
+    }
+}
+
+fn parse_seconds(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at(split);
+    let factor = match unit.trim() {
+        "s" => 1,
+        "m" | "min" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(factor)
+}
+
+/// An AS number: `64500`, `"AS64500"` or `"1.10"`; 0 is refused.
+pub(crate) fn asn(item: &Item<'_>) -> Option<Asn> {
+    match item.value.get_ref() {
+        DeValue::Integer(_) => item.int(1..=u64::from(u32::MAX)).map(|n| Asn(n as u32)),
+        _ => item.parse("AS64500").filter(|asn: &Asn| {
+            if asn.0 == 0 {
+                item.error(
+                    "AS 0 is reserved (RFC 7607)",
+                    "write the AS number of a network",
+                );
+            }
+            asn.0 != 0
+        }),
+    }
+}
+
+/// `"192.0.2.1"` or `"192.0.2.1:1179"`.
+pub(crate) fn socket(item: &Item<'_>, port: u16) -> Option<SocketAddr> {
+    let text = item.str("192.0.2.1")?;
+    if let Ok(addr) = text.parse::<IpAddr>() {
+        return Some(SocketAddr::new(addr, port));
+    }
+    match text.parse() {
+        Ok(addr) => Some(addr),
+        Err(_) => {
+            item.error(
+                format!("`{text}` is neither an address nor an address and a port"),
+                "write \"192.0.2.1\", \"192.0.2.1:179\" or \"[2001:db8::1]:179\"",
+            );
+            None
+        }
+    }
+}
+
+/// `"8-24"` or `"24"`.
+pub(crate) fn lengths(item: &Item<'_>, most: u8) -> Option<LengthRange> {
+    let text = item.str("8-24")?;
+    let (min, max) = text.split_once('-').unwrap_or((text, text));
+    match (min.trim().parse(), max.trim().parse()) {
+        (Ok(min), Ok(max)) if min <= max && max <= most => Some(LengthRange { min, max }),
+        _ => {
+            item.error(
+                format!("`{text}` is not a range of prefix lengths"),
+                format!("write shortest-longest, from 0 to {most}"),
+            );
+            None
+        }
+    }
+}
+
+/// `"192.0.2.0/24"` with everything inside, `"192.0.2.0/24 exact"` or `"192.0.2.0/24 25-28"`.
+pub(crate) fn prefix_match(item: &Item<'_>) -> Option<PrefixMatch> {
+    let text = item.str("192.0.2.0/24")?;
+    let (prefix, lengths) = text.split_once(' ').unwrap_or((text, ""));
+    let wrong = |why: String| {
+        item.error(why, "write \"192.0.2.0/24\" (with everything inside), \"192.0.2.0/24 exact\" or \"192.0.2.0/24 25-28\"");
+        None
+    };
+    let prefix: Prefix = match prefix.parse() {
+        Ok(prefix) => prefix,
+        Err(why) => return wrong(why.to_string()),
+    };
+    let whole = PrefixMatch::or_longer(prefix);
+    match (lengths.trim(), lengths.trim().split_once('-')) {
+        ("", _) => Some(whole),
+        ("exact", _) => Some(PrefixMatch::exact(prefix)),
+        (_, Some((min, max))) => match (min.parse::<u8>(), max.parse::<u8>()) {
+            (Ok(min_len), Ok(max_len))
+                if prefix.len() <= min_len && min_len <= max_len && max_len <= whole.max_len =>
+            {
+                Some(PrefixMatch {
+                    prefix,
+                    min_len,
+                    max_len,
+                })
+            }
+            _ => wrong(format!(
+                "`{lengths}` is not a range of lengths inside {prefix}"
+            )),
+        },
+        _ => wrong(format!("`{lengths}` is not known after a prefix")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_units() {
+        assert_eq!(parse_seconds("90s"), Some(90));
+        assert_eq!(parse_seconds("15m"), Some(900));
+        assert_eq!(parse_seconds("4 h"), Some(14_400));
+        assert_eq!(parse_seconds("7d"), Some(604_800));
+        for wrong in ["", "90", "s", "-5s", "1.5h", "5w", "99999999999999999999d"] {
+            assert_eq!(parse_seconds(wrong), None, "{wrong}");
+        }
+    }
+}

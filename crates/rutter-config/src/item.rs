@@ -1,0 +1,297 @@
+//! Tables and values of a file, each knowing its place, so that every complaint can name it.
+
+use std::fmt::Display;
+use std::ops::{Range, RangeInclusive};
+use std::str::FromStr;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::Severity;
+use crate::schema::Key;
+use crate::source::Source;
+use crate::suggest::nearest;
+
+/// A table of the file and the keys that it may have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Section<'a> {
+    pub(crate) source: &'a Source,
+    /// `member`, `neighbor.max-prefix`: the way from the top.
+    pub(crate) path: &'a str,
+    table: &'a DeTable<'a>,
+    pub(crate) at: usize,
+    keys: &'a [&'a [Key]],
+}
+
+impl<'a> Section<'a> {
+    /// Looks at a table; unknown keys are reported at once.
+    pub(crate) fn open(
+        source: &'a Source,
+        path: &'a str,
+        table: &'a DeTable<'a>,
+        at: usize,
+        keys: &'a [&'a [Key]],
+    ) -> Self {
+        let section = Section {
+            source,
+            path,
+            table,
+            at,
+            keys,
+        };
+        for (key, _) in table.iter() {
+            if !section.knows(key.get_ref()) {
+                section.unknown(key.get_ref(), key.span());
+            }
+        }
+        section
+    }
+
+    fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.keys
+            .iter()
+            .flat_map(|keys| keys.iter())
+            .map(|key| key.name)
+    }
+
+    fn knows(&self, name: &str) -> bool {
+        self.names().any(|known| known == name)
+    }
+
+    fn unknown(&self, name: &str, span: Range<usize>) {
+        let hint = match nearest(name, self.names()) {
+            Some(known) => format!("did you mean `{known}`?"),
+            None => format!(
+                "known here: {}",
+                self.names().collect::<Vec<_>>().join(", ")
+            ),
+        };
+        let key = self.key(name);
+        self.source
+            .report(Severity::Error, span, &key, "this key is not known", hint);
+    }
+
+    pub(crate) fn key(&self, name: &str) -> String {
+        format!("{}.{name}", self.path)
+    }
+
+    /// The value of a key.
+    pub(crate) fn get(&self, name: &str) -> Option<Item<'a>> {
+        debug_assert!(
+            self.knows(name),
+            "{}.{name} is not in the schema",
+            self.path
+        );
+        let value = self.table.get(name)?;
+        Some(Item {
+            source: self.source,
+            key: self.key(name),
+            value,
+        })
+    }
+
+    /// The value of a key that must be there.
+    pub(crate) fn require(&self, name: &str, example: &str) -> Option<Item<'a>> {
+        let item = self.get(name);
+        if item.is_none() {
+            self.complain(
+                name,
+                format!("`{name}` is missing"),
+                format!("write {name} = {example}"),
+            );
+        }
+        item
+    }
+
+    /// An error about the section as a whole.
+    pub(crate) fn complain(&self, name: &str, message: impl Into<String>, hint: impl Into<String>) {
+        let span = self.at..self.at;
+        self.source
+            .report(Severity::Error, span, &self.key(name), message, hint);
+    }
+
+    /// A warning about the section as a whole.
+    pub(crate) fn warn(&self, name: &str, message: impl Into<String>, hint: impl Into<String>) {
+        let span = self.at..self.at;
+        self.source
+            .report(Severity::Warning, span, &self.key(name), message, hint);
+    }
+
+    /// Replaces `slot` where the key is there and right.
+    pub(crate) fn set<T>(
+        &self,
+        name: &str,
+        slot: &mut T,
+        read: impl FnOnce(&Item<'a>) -> Option<T>,
+    ) {
+        if let Some(value) = self.get(name).as_ref().and_then(read) {
+            *slot = value;
+        }
+    }
+}
+
+/// A value and its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Item<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) key: String,
+    pub(crate) value: &'a Spanned<DeValue<'a>>,
+}
+
+impl<'a> Item<'a> {
+    pub(crate) fn at(&self) -> usize {
+        self.value.span().start
+    }
+
+    /// An error about this value.
+    pub(crate) fn error(&self, message: impl Into<String>, hint: impl Into<String>) {
+        let span = self.value.span();
+        self.source
+            .report(Severity::Error, span, &self.key, message, hint);
+    }
+
+    /// A warning about this value.
+    pub(crate) fn warning(&self, message: impl Into<String>, hint: impl Into<String>) {
+        let span = self.value.span();
+        self.source
+            .report(Severity::Warning, span, &self.key, message, hint);
+    }
+
+    fn wrong_type<T>(&self, wanted: &str, example: &str) -> Option<T> {
+        let found = self.value.get_ref().type_str();
+        self.error(
+            format!("{wanted} is wanted here, not {}", article(found)),
+            format!("write {example}"),
+        );
+        None
+    }
+
+    pub(crate) fn bool(&self) -> Option<bool> {
+        self.value
+            .get_ref()
+            .as_bool()
+            .or_else(|| self.wrong_type("true or false", "true or false"))
+    }
+
+    pub(crate) fn str(&self, example: &str) -> Option<&'a str> {
+        match self.value.get_ref() {
+            DeValue::String(text) => Some(text.as_ref()),
+            _ => self.wrong_type("a string", &format!("\"{example}\"")),
+        }
+    }
+
+    pub(crate) fn text(&self) -> Option<String> {
+        self.str("text in quotes").map(str::to_owned)
+    }
+
+    /// A whole number in a range.
+    pub(crate) fn int(&self, range: RangeInclusive<u64>) -> Option<u64> {
+        let DeValue::Integer(digits) = self.value.get_ref() else {
+            return self.wrong_type(
+                "a whole number",
+                &format!("a number like {}", range.start()),
+            );
+        };
+        match u64::from_str_radix(digits.as_str(), digits.radix()) {
+            Ok(number) if range.contains(&number) => Some(number),
+            _ => {
+                let (from, to) = (range.start(), range.end());
+                self.error(
+                    format!("{digits} is out of range"),
+                    format!("write {from} to {to}"),
+                );
+                None
+            }
+        }
+    }
+
+    /// Something with a text form; `example` is what to write instead.
+    pub(crate) fn parse<T: FromStr<Err: Display>>(&self, example: &str) -> Option<T> {
+        match self.str(example)?.parse() {
+            Ok(value) => Some(value),
+            Err(why) => {
+                self.error(
+                    sentence(&why.to_string(), self.str(example)?),
+                    format!("write something like \"{example}\""),
+                );
+                None
+            }
+        }
+    }
+
+    /// One of a few words.
+    pub(crate) fn word<T: Copy>(&self, words: &[(&'static str, T)]) -> Option<T> {
+        let example = words.first().map_or("", |(word, _)| word);
+        let text = self.str(example)?;
+        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
+            return Some(*value);
+        }
+        let all = words
+            .iter()
+            .map(|(word, _)| format!("\"{word}\""))
+            .collect::<Vec<_>>();
+        let known = words.iter().map(|(word, _)| *word);
+        let guess = nearest(text, known).map(|word| format!("did you mean \"{word}\"? "));
+        let hint = format!("{}one of {}", guess.unwrap_or_default(), all.join(", "));
+        self.error(format!("`{text}` is not known here"), hint);
+        None
+    }
+
+    /// The items of an array; a single value stands for an array of one.
+    pub(crate) fn list(&self) -> Vec<Item<'a>> {
+        let item = |value| Item {
+            source: self.source,
+            key: self.key.clone(),
+            value,
+        };
+        match self.value.get_ref() {
+            DeValue::Array(values) => values.iter().map(item).collect(),
+            _ => vec![item(self.value)],
+        }
+    }
+
+    /// The items of an array, each read; wrong ones are reported and left out.
+    pub(crate) fn each<T>(&self, read: impl FnMut(&Item<'a>) -> Option<T>) -> Vec<T> {
+        self.list().iter().filter_map(read).collect()
+    }
+
+    pub(crate) fn table(&self) -> Option<&'a DeTable<'a>> {
+        match self.value.get_ref() {
+            DeValue::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// A table with its own keys, read by `read`.
+    pub(crate) fn section<T>(
+        &self,
+        keys: &[Key],
+        example: &str,
+        read: impl FnOnce(Section<'_>) -> T,
+    ) -> Option<T> {
+        let Some(table) = self.table() else {
+            return self.wrong_type("a table", example);
+        };
+        Some(read(Section::open(
+            self.source,
+            &self.key,
+            table,
+            self.at(),
+            &[keys],
+        )))
+    }
+}
+
+fn article(type_name: &str) -> String {
+    let an = type_name.starts_with(['a', 'e', 'i', 'o', 'u']);
+    format!("{} {type_name}", if an { "an" } else { "a" })
+}
+
+/// A message that names the text it is about.
+fn sentence(why: &str, text: &str) -> String {
+    if why.contains(text) && !text.is_empty() {
+        why.to_owned()
+    } else {
+        format!("`{text}`: {why}")
+    }
+}

@@ -1,0 +1,252 @@
+//! From the tree of a file to the typed configuration.
+
+mod daemon;
+mod neighbors;
+mod policy;
+mod session;
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::config::{Config, Loaded};
+use crate::item::{Item, Section};
+use crate::schema::{Key, SECTIONS, SESSION, SectionKeys};
+use crate::source::{Findings, Source};
+use crate::suggest::nearest;
+use crate::{ConfigError, Severity};
+
+use neighbors::Neighbors;
+
+/// Reads a configuration from its text.
+pub(crate) fn configuration(text: &str, file: &Path) -> Result<Loaded, Vec<ConfigError>> {
+    let findings: Findings = Rc::new(RefCell::new(Vec::new()));
+    let mut files = vec![file.to_owned()];
+    let config = with_tree(text, file, &findings, |root| {
+        root.check_sections(SECTIONS.iter());
+        read_root(root, &findings, &mut files)
+    });
+    let mut found = findings.take();
+    sort(&mut found, &files);
+    if found.iter().any(|f| f.severity == Severity::Error) {
+        return Err(found);
+    }
+    Ok(Loaded {
+        config,
+        warnings: found,
+        files,
+    })
+}
+
+/// The error for a file that cannot be read.
+pub(crate) fn unreadable(file: &Path, why: &std::io::Error) -> ConfigError {
+    ConfigError {
+        severity: Severity::Error,
+        file: file.to_owned(),
+        line: 0,
+        column: 0,
+        key: String::new(),
+        message: format!("cannot read the file: {why}"),
+        hint: String::new(),
+    }
+}
+
+fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> Config {
+    let local = daemon::local(&root);
+    let checks = policy::checks(&root);
+    let graceful_restart = daemon::graceful_restart(&root);
+    let mut sessions = session::Session::new(&checks, graceful_restart);
+    sessions.role = local.roles.then_some(rutter_policy::Role::RouteServer);
+    let mut neighbors = Neighbors::new(&local, &checks, sessions);
+    neighbors.read(&root);
+    for path in &local.member_files {
+        files.push(path.clone());
+        match std::fs::read_to_string(path) {
+            Err(why) => findings.borrow_mut().push(unreadable(path, &why)),
+            Ok(text) => with_tree(&text, path, findings, |root| {
+                root.check_sections(SECTIONS.iter().filter(|s| s.name == "member"));
+                neighbors.read_members(&root);
+            }),
+        }
+    }
+    let communities = policy::communities(&root, local.asn, local.exchange.is_some());
+    let (neighbors, dynamic_neighbors) = neighbors.finish();
+    Config {
+        asn: local.asn,
+        router_id: local.router_id,
+        cluster_id: local.cluster_id,
+        exchange: local.exchange,
+        daemon: daemon::daemon(&root),
+        checks,
+        communities,
+        graceful_restart,
+        mrt: daemon::mrt(&root),
+        metrics: daemon::metrics(&root),
+        neighbors,
+        dynamic_neighbors,
+    }
+}
+
+/// Parses text and hands its tree on, with syntax errors reported.
+fn with_tree<T>(
+    text: &str,
+    file: &Path,
+    findings: &Findings,
+    read: impl FnOnce(Root<'_>) -> T,
+) -> T {
+    let source = Source::new(file, text, findings);
+    let (table, errors) = DeTable::parse_recoverable(source.text());
+    for error in errors {
+        let span = error.span().unwrap_or(0..0);
+        source.report(
+            Severity::Error,
+            span,
+            "",
+            error.message(),
+            "see https://toml.io for the syntax",
+        );
+    }
+    read(Root {
+        source: &source,
+        table: &table,
+    })
+}
+
+/// In the order in which the files were read, then by line.
+fn sort(found: &mut [ConfigError], files: &[PathBuf]) {
+    found.sort_by_key(|f| {
+        let file = files.iter().position(|file| *file == f.file);
+        (file, f.line, f.column)
+    });
+}
+
+/// The top of a file.
+#[derive(Clone, Copy)]
+struct Root<'a> {
+    source: &'a Source,
+    table: &'a Spanned<DeTable<'a>>,
+}
+
+impl<'a> Root<'a> {
+    fn check_sections(&self, known: impl Iterator<Item = &'static SectionKeys> + Clone) {
+        for (name, value) in self.table.get_ref().iter() {
+            let text: &str = name.get_ref();
+            if known.clone().any(|section| section.name == text) {
+                continue;
+            }
+            let (message, hint) = unknown_section(text, known.clone());
+            let _ = value;
+            self.source
+                .report(Severity::Error, name.span(), text, message, hint);
+        }
+    }
+
+    /// A section that may stand once.
+    fn section<T: Default>(
+        &self,
+        name: &'static str,
+        keys: &[&[Key]],
+        read: impl FnOnce(Section<'_>) -> T,
+    ) -> T {
+        match self.table.get_ref().get(name) {
+            None => T::default(),
+            Some(value) => match value.get_ref() {
+                DeValue::Table(table) => read(Section::open(
+                    self.source,
+                    name,
+                    table,
+                    value.span().start,
+                    keys,
+                )),
+                _ => {
+                    let item = Item {
+                        source: self.source,
+                        key: name.to_owned(),
+                        value,
+                    };
+                    item.error(
+                        format!("`{name}` is a section"),
+                        format!("write [{name}] on a line of its own, keys below"),
+                    );
+                    T::default()
+                }
+            },
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.table.get_ref().get(name).is_some()
+    }
+
+    /// Each of the sections that may be repeated.
+    fn each(&self, name: &'static str, own: &[Key], mut read: impl FnMut(Section<'_>)) {
+        let Some(value) = self.table.get_ref().get(name) else {
+            return;
+        };
+        let all = Item {
+            source: self.source,
+            key: name.to_owned(),
+            value,
+        };
+        let DeValue::Array(_) = value.get_ref() else {
+            all.error(
+                format!("`{name}` may stand many times"),
+                format!("write [[{name}]], with two brackets"),
+            );
+            return;
+        };
+        for item in all.list() {
+            match item.table() {
+                Some(table) => {
+                    read(Section::open(
+                        self.source,
+                        name,
+                        table,
+                        item.at(),
+                        &[own, SESSION],
+                    ));
+                }
+                None => item.error(
+                    "a section is wanted here",
+                    format!("write [[{name}]] and its keys below"),
+                ),
+            }
+        }
+    }
+}
+
+fn unknown_section(
+    name: &str,
+    known: impl Iterator<Item = &'static SectionKeys> + Clone,
+) -> (String, String) {
+    if name == "sources" {
+        return (
+            "IRR and RPKI sources are not in this version".into(),
+            "remove the section; see allow-prefixes and allow-origins for static filters".into(),
+        );
+    }
+    let elsewhere = SECTIONS.iter().any(|section| section.name == name);
+    if elsewhere {
+        return (
+            "this section cannot stand in a member file".into(),
+            "write only [[member]] here".into(),
+        );
+    }
+    let hint = match nearest(name, known.clone().map(|s| s.name)) {
+        Some(near) => {
+            let header = known
+                .clone()
+                .find(|s| s.name == near)
+                .map_or("", |s| s.header);
+            format!("did you mean {header}?")
+        }
+        None => format!(
+            "known: {}",
+            known.map(|s| s.header).collect::<Vec<_>>().join(", ")
+        ),
+    };
+    ("this section is not known".into(), hint)
+}

@@ -1,0 +1,323 @@
+//! `[defaults]`, `[[member]]`, `[[neighbor]]` and `[[dynamic-neighbor]]`.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use rutter_net::{Asn, Prefix};
+use rutter_policy::ImportRule;
+
+use super::Root;
+use super::daemon::Local;
+use super::session::{Own, Session};
+use crate::config::Checks;
+use crate::forms;
+use crate::item::{Item, Section};
+use crate::neighbor::{DynamicNeighbor, ExportRule, Neighbor, NeighborKind};
+use crate::schema::{DYNAMIC, MEMBER, NEIGHBOR, SESSION};
+
+/// All sessions as they are being read.
+pub(super) struct Neighbors<'a> {
+    local: &'a Local,
+    checks: &'a Checks,
+    defaults: Session,
+    found: Vec<Neighbor>,
+    /// Where each address was first written.
+    places: HashMap<IpAddr, String>,
+    dynamic: Vec<DynamicNeighbor>,
+}
+
+impl<'a> Neighbors<'a> {
+    pub(super) fn new(local: &'a Local, checks: &'a Checks, defaults: Session) -> Self {
+        Neighbors {
+            local,
+            checks,
+            defaults,
+            found: Vec::new(),
+            places: HashMap::new(),
+            dynamic: Vec::new(),
+        }
+    }
+
+    /// Everything in the main file.
+    pub(super) fn read(&mut self, root: &Root<'_>) {
+        root.section("defaults", &[SESSION], |section| {
+            self.defaults.read(&section)
+        });
+        self.read_members(root);
+        root.each("neighbor", NEIGHBOR, |section| self.neighbor(&section));
+        root.each("dynamic-neighbor", DYNAMIC, |section| {
+            self.dynamic(&section)
+        });
+    }
+
+    /// The members in the main file or a member file.
+    pub(super) fn read_members(&mut self, root: &Root<'_>) {
+        root.each("member", MEMBER, |section| self.member(&section));
+    }
+
+    /// Neighbors by address, dynamic ones with the longest prefix first.
+    pub(super) fn finish(mut self) -> (Vec<Neighbor>, Vec<DynamicNeighbor>) {
+        self.found.sort_by_key(|n| n.address);
+        self.dynamic
+            .sort_by_key(|d| (std::cmp::Reverse(d.prefix.len()), d.prefix));
+        (self.found, self.dynamic)
+    }
+
+    fn member(&mut self, section: &Section<'_>) {
+        if self.local.exchange.is_none() {
+            section.complain(
+                "asn",
+                "members need [exchange]",
+                "write [exchange], or [[neighbor]] instead of [[member]]",
+            );
+        }
+        let mut session = self.defaults.clone();
+        session.read(section);
+        let asn = section
+            .require("asn", "64511")
+            .and_then(|i| self.member_asn(&i));
+        let own = Own {
+            kind: NeighborKind::Member,
+            asn: asn.unwrap_or(Asn(0)),
+            local_asn: self.local.asn,
+            import: ImportRule::Checks,
+            export: ExportRule::All,
+            next_hop_self: false,
+            local_pref: 100,
+            as_sets: section
+                .get("as-sets")
+                .map(|i| i.each(Item::text))
+                .unwrap_or_default(),
+        };
+        for (address, item) in addresses(section) {
+            self.expect_on_lan(address, &item);
+            self.add(session.neighbor(address, &own), &item);
+        }
+    }
+
+    fn member_asn(&self, item: &Item<'_>) -> Option<Asn> {
+        let asn = forms::asn(item)?;
+        if asn == self.local.asn {
+            item.error(
+                format!("AS{asn} is the route server's own AS"),
+                "write the AS number of the member",
+            );
+        }
+        if self.checks.invalid_asns
+            && asn.is_bogon()
+            && !self.checks.allowed_bogon_asns.contains(&asn)
+        {
+            item.warning(
+                format!("AS{asn} is reserved, so that every route of this member will be rejected (reason 7)"),
+                format!("write checks.allow-asns = [{asn}] if it is used on purpose"),
+            );
+        }
+        Some(asn)
+    }
+
+    fn expect_on_lan(&self, address: IpAddr, item: &Item<'_>) {
+        let lans = self
+            .local
+            .exchange
+            .as_ref()
+            .map(|e| e.lan.as_slice())
+            .unwrap_or_default();
+        if !lans.is_empty() && !lans.iter().any(|lan| lan.contains(address)) {
+            let lans: Vec<String> = lans.iter().map(Prefix::to_string).collect();
+            item.warning(
+                format!("{address} is not on the LAN ({})", lans.join(", ")),
+                "correct the address, or add its network to exchange.lan",
+            );
+        }
+    }
+
+    fn neighbor(&mut self, section: &Section<'_>) {
+        let mut session = self.defaults.clone();
+        session.role = None;
+        session.read(section);
+        let asn = section.require("asn", "64511").and_then(|i| forms::asn(&i));
+        let own = self.own(section, asn.unwrap_or(Asn(0)));
+        if own.kind == NeighborKind::External {
+            warn_default_deny(section);
+        }
+        for (address, item) in addresses(section) {
+            self.add(session.neighbor(address, &own), &item);
+        }
+    }
+
+    fn dynamic(&mut self, section: &Section<'_>) {
+        let mut session = self.defaults.clone();
+        session.role = None;
+        session.read(section);
+        let Some(prefix) = section
+            .require("prefix", "\"192.0.2.0/24\"")
+            .and_then(|i| i.parse::<Prefix>("192.0.2.0/24"))
+        else {
+            return;
+        };
+        let asns = section
+            .get("asn")
+            .map(|i| i.each(forms::asn))
+            .unwrap_or_default();
+        let only_internal = !asns.is_empty() && asns.iter().all(|asn| *asn == self.local.asn);
+        let own = self.own(
+            section,
+            if only_internal {
+                self.local.asn
+            } else {
+                Asn(0)
+            },
+        );
+        if own.kind == NeighborKind::External {
+            warn_default_deny(section);
+        }
+        let anybody = match prefix {
+            Prefix::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            Prefix::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        };
+        let mut template = session.neighbor(anybody, &own);
+        template.passive = true;
+        template.name = section
+            .get("description")
+            .and_then(|i| i.text())
+            .unwrap_or_else(|| prefix.to_string());
+        let limit = section
+            .get("limit")
+            .and_then(|i| i.int(1..=65535))
+            .unwrap_or(100) as u32;
+        self.dynamic.push(DynamicNeighbor {
+            prefix,
+            asns,
+            limit,
+            template,
+        });
+    }
+
+    fn own(&self, section: &Section<'_>, asn: Asn) -> Own {
+        let local_asn = section.get("local-asn").and_then(|i| forms::asn(&i));
+        let local_asn = local_asn.unwrap_or(self.local.asn);
+        let kind = kind(section, asn == local_asn);
+        let mut own = Own {
+            kind,
+            asn,
+            local_asn,
+            import: match kind {
+                NeighborKind::Collector => ImportRule::Collect,
+                NeighborKind::External => ImportRule::None,
+                _ => ImportRule::All,
+            },
+            export: match kind {
+                NeighborKind::Collector | NeighborKind::External => ExportRule::None,
+                _ => ExportRule::All,
+            },
+            next_hop_self: kind == NeighborKind::External,
+            local_pref: 100,
+            as_sets: Vec::new(),
+        };
+        if kind == NeighborKind::Collector {
+            refuse_for_collectors(section);
+            return own;
+        }
+        section.set("import", &mut own.import, |i| i.word(IMPORT));
+        section.set("export", &mut own.export, |i| i.word(EXPORT));
+        section.set("next-hop-self", &mut own.next_hop_self, Item::bool);
+        section.set("local-pref", &mut own.local_pref, |i| {
+            i.int(0..=u64::from(u32::MAX)).map(|n| n as u32)
+        });
+        own
+    }
+
+    fn add(&mut self, neighbor: Neighbor, item: &Item<'_>) {
+        let address = neighbor.address;
+        if let Some(place) = self.places.get(&address) {
+            return item.error(
+                format!("{address} is already the address of a neighbor, at {place}"),
+                "remove one of them",
+            );
+        }
+        self.places.insert(address, item.source.place(item.at()));
+        self.found.push(neighbor);
+    }
+}
+
+const IMPORT: &[(&str, ImportRule)] = &[
+    ("all", ImportRule::All),
+    ("none", ImportRule::None),
+    ("checks", ImportRule::Checks),
+];
+
+const EXPORT: &[(&str, ExportRule)] = &[("all", ExportRule::All), ("none", ExportRule::None)];
+
+#[derive(Clone, Copy)]
+enum Mode {
+    Router,
+    Client,
+    Collector,
+}
+
+fn kind(section: &Section<'_>, internal: bool) -> NeighborKind {
+    let mode = section.get("mode");
+    let read = |i: &Item<'_>| {
+        i.word(&[
+            ("router", Mode::Router),
+            ("client", Mode::Client),
+            ("collector", Mode::Collector),
+        ])
+    };
+    match (
+        mode.as_ref().and_then(read).unwrap_or(Mode::Router),
+        internal,
+    ) {
+        (Mode::Collector, _) => NeighborKind::Collector,
+        (Mode::Client, true) => NeighborKind::ReflectorClient,
+        (Mode::Client, false) => {
+            if let Some(item) = mode {
+                item.error(
+                    "a client of a route reflector has our own AS (RFC 4456)",
+                    "write the same asn, or [[member]] for a client of a route server",
+                );
+            }
+            NeighborKind::External
+        }
+        (Mode::Router, true) => NeighborKind::Internal,
+        (Mode::Router, false) => NeighborKind::External,
+    }
+}
+
+fn refuse_for_collectors(section: &Section<'_>) {
+    for name in ["import", "export"] {
+        if let Some(item) = section.get(name) {
+            item.error(
+                format!("`{name}` has no meaning with mode = \"collector\""),
+                "remove the key: everything is kept, nothing is sent",
+            );
+        }
+    }
+}
+
+fn warn_default_deny(section: &Section<'_>) {
+    for (name, what) in [("import", "accepted from"), ("export", "sent to")] {
+        if section.get(name).is_none() {
+            section.warn(
+                name,
+                format!("nothing is {what} this neighbor, because `{name}` is not set (RFC 8212)"),
+                format!("write {name} = \"all\", or {name} = \"none\" if that is meant"),
+            );
+        }
+    }
+}
+
+fn addresses<'a>(section: &Section<'a>) -> Vec<(IpAddr, Item<'a>)> {
+    let Some(item) = section.require("address", "\"192.0.2.11\"") else {
+        return Vec::new();
+    };
+    let items = item.list();
+    if items.is_empty() {
+        item.error(
+            "there is no address",
+            "write [\"192.0.2.11\", \"2001:db8:1::11\"]",
+        );
+    }
+    let read = |item: Item<'a>| Some((item.parse::<IpAddr>("192.0.2.11")?, item));
+    items.into_iter().filter_map(read).collect()
+}

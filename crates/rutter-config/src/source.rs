@@ -1,0 +1,70 @@
+//! One file being read: its text, its tree, what was found wrong in it.
+
+use std::cell::RefCell;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use crate::{ConfigError, Severity};
+
+/// Collects findings of all files.
+pub(crate) type Findings = Rc<RefCell<Vec<ConfigError>>>;
+
+/// One file being read.
+#[derive(Debug)]
+pub(crate) struct Source {
+    file: PathBuf,
+    text: String,
+    findings: Findings,
+}
+
+impl Source {
+    pub(crate) fn new(file: &Path, text: &str, findings: &Findings) -> Self {
+        Source {
+            file: file.to_owned(),
+            text: text.to_owned(),
+            findings: Rc::clone(findings),
+        }
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// A path written in this file, from the folder of the file.
+    pub(crate) fn beside(&self, path: &str) -> PathBuf {
+        self.file.parent().unwrap_or(Path::new("")).join(path)
+    }
+
+    /// `file:line` of an offset.
+    pub(crate) fn place(&self, offset: usize) -> String {
+        format!("{}:{}", self.file.display(), self.position(offset).0)
+    }
+
+    fn position(&self, offset: usize) -> (usize, usize) {
+        let before = self.text.get(..offset).unwrap_or(&self.text);
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let line = before.matches('\n').count() + 1;
+        (line, before[line_start..].chars().count() + 1)
+    }
+
+    pub(crate) fn report(
+        &self,
+        severity: Severity,
+        span: Range<usize>,
+        key: &str,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        let (line, column) = self.position(span.start);
+        self.findings.borrow_mut().push(ConfigError {
+            severity,
+            file: self.file.clone(),
+            line,
+            column,
+            key: key.to_owned(),
+            message: message.into(),
+            hint: hint.into(),
+        });
+    }
+}

@@ -1,0 +1,79 @@
+//! From configuration to the settings of `rutter-policy`.
+
+use std::net::IpAddr;
+
+use rutter_net::{Asn, Family};
+use rutter_policy::{ExportSettings, ImportSettings};
+
+use crate::{Config, Neighbor, NeighborKind};
+
+impl Config {
+    /// The import settings of a neighbor (one of [`Self::neighbors`] or made by a [`crate::DynamicNeighbor`]).
+    pub fn import_settings(&self, neighbor: &Neighbor) -> ImportSettings {
+        let checks = &self.checks;
+        let external = neighbor.asn != neighbor.local_asn;
+        let same_as = self.addresses_of(neighbor.asn);
+        ImportSettings {
+            rule: neighbor.import,
+            local_asn: neighbor.local_asn,
+            peer_asn: neighbor.asn,
+            peer_address: external.then_some(neighbor.address),
+            member_addresses: same_as.clone(),
+            same_as_addresses: same_as,
+            authorized_addresses: neighbor.authorized_addresses.clone(),
+            next_hop: neighbor.next_hop,
+            families: Family::ALL.map(|family| neighbor.family(family).enabled),
+            enforce_first_as: checks.first_as && external,
+            reject_as_loop: true,
+            max_as_path_len: checks.max_as_path_len,
+            reject_invalid_asns: checks.invalid_asns,
+            allowed_bogon_asns: checks.allowed_bogon_asns.clone(),
+            transit_free_asns: match neighbor.allow_transit_free {
+                true => Vec::new(),
+                false => checks.transit_free_asns.clone(),
+            },
+            never_via_route_servers: checks.never_via_route_servers.clone(),
+            reject_as_set: checks.reject_as_set,
+            role: neighbor.role,
+            prefix_length: checks.prefix_length,
+            reject_bogons: checks.bogons,
+            require_global_unicast: checks.ipv6_global_unicast,
+            lan: self
+                .exchange
+                .as_ref()
+                .map(|e| e.lan.clone())
+                .unwrap_or_default(),
+            black_list: checks.black_list.clone(),
+            client_black_list: neighbor.black_list.clone(),
+            allow_prefixes: neighbor.allow_prefixes.clone(),
+            allow_origins: neighbor.allow_origins.clone(),
+            blackhole: checks.blackhole,
+            graceful_shutdown: checks.graceful_shutdown,
+            route_checks: None,
+        }
+    }
+
+    /// The addresses of all members with this AS.
+    fn addresses_of(&self, asn: Asn) -> Vec<IpAddr> {
+        let members = self
+            .neighbors
+            .iter()
+            .filter(|n| n.kind == NeighborKind::Member);
+        members
+            .filter(|n| n.asn == asn)
+            .map(|n| n.address)
+            .collect()
+    }
+
+    /// The export settings of the exchange.
+    pub fn export_settings(&self) -> ExportSettings {
+        ExportSettings {
+            local_asn: self.asn,
+            actions: self.communities.actions.clone(),
+            well_known: self.communities.rfc1997,
+            scrub: self.communities.scrub,
+            blackhole_no_export: self.checks.blackhole.contains(&true),
+            aliases: self.communities.aliases.clone(),
+        }
+    }
+}

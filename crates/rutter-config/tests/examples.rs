@@ -1,0 +1,77 @@
+//! The example files are taken without a warning and mean what their comments say.
+
+use std::path::Path;
+
+use rutter_config::{
+    Config, ExportRule, ImportRule, LimitAction, Loaded, NeighborKind, Role, TtlSecurity,
+};
+use rutter_net::Asn;
+
+fn load(name: &str) -> Loaded {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../examples")
+        .join(name);
+    let loaded = Config::load(&path).unwrap_or_else(|errors| panic!("{errors:#?}"));
+    assert_eq!(loaded.warnings, []);
+    loaded
+}
+
+#[test]
+fn an_exchange_expands_members_to_sessions() {
+    let Loaded { config, files, .. } = load("exchange.toml");
+    assert_eq!(files.len(), 2);
+    assert_eq!(config.neighbors.len(), 5);
+    let foo = &config.neighbors[0];
+    assert_eq!(foo.name, "Foo Networks");
+    assert_eq!(foo.kind, NeighborKind::Member);
+    assert_eq!(
+        (foo.import, foo.export),
+        (ImportRule::Checks, ExportRule::All)
+    );
+    assert_eq!(foo.ttl_security, TtlSecurity::Hops(1));
+    assert_eq!(
+        foo.families[0].max_prefix.unwrap().action,
+        LimitAction::Block
+    );
+    assert!(foo.families[0].enabled && !foo.families[1].enabled);
+    let baz = config
+        .neighbors
+        .iter()
+        .find(|n| n.asn == Asn(64502))
+        .unwrap();
+    assert!(baz.families[0].extended_next_hop && !baz.families[1].extended_next_hop);
+    assert_eq!(
+        baz.families[1].max_prefix.unwrap().action,
+        LimitAction::Restart { after_s: 900 }
+    );
+    let settings = config.import_settings(foo);
+    assert_eq!(settings.lan.len(), 2);
+    assert_eq!(settings.member_addresses.len(), 2);
+    assert_eq!(config.export_settings().actions.len(), 10);
+}
+
+#[test]
+fn a_router_has_neighbors_of_every_kind() {
+    let Loaded { config, .. } = load("router.toml");
+    let kinds: Vec<_> = config.neighbors.iter().map(|n| n.kind).collect();
+    assert_eq!(
+        kinds,
+        [
+            NeighborKind::ReflectorClient,
+            NeighborKind::ReflectorClient,
+            NeighborKind::External,
+            NeighborKind::Collector,
+        ]
+    );
+    let upstream = &config.neighbors[2];
+    assert_eq!(upstream.role, Some(Role::Customer));
+    assert_eq!(upstream.password.as_ref().unwrap().reveal(), b"change-me");
+    assert_eq!(format!("{:?}", upstream.password), "Some(Secret(redacted))");
+    assert_eq!(config.neighbors[3].import, ImportRule::Collect);
+    let laboratory = &config.dynamic_neighbors[0];
+    assert!(laboratory.admits("10.99.1.2".parse().unwrap()));
+    assert!(laboratory.admits_asn(Asn(65551)) && !laboratory.admits_asn(Asn(65550)));
+    let neighbor = laboratory.neighbor("10.99.1.2".parse().unwrap(), Asn(65551));
+    assert!(neighbor.passive);
+    assert_eq!(neighbor.kind, NeighborKind::External);
+}
