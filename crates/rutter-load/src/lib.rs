@@ -1,1 +1,11 @@
 //! Built-in BGP speakers that load any daemon and verify what each client receives.
+//!
+//! ```text
+//! Workload (what each peer announces, encoded beforehand) ─► Fleet (sockets, one or two threads) ─► daemon under test
+//! Oracle   (what each client must hold in the end)       ─► Tracker (what it holds) ─► exact, or what differs
+//! ```
+
+pub mod decision;
+pub mod fingerprint;
+pub mod rng;
+pub mod workload;
