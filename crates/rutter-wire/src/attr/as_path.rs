@@ -1,6 +1,12 @@
-//! AS_PATH (RFC 4271 §5.1.2, RFC 5065, RFC 6793).
+//! AS_PATH (RFC 4271 §5.1.2, RFC 5065, RFC 6793): the view and what makes it malformed.
+
+use std::fmt;
 
 use rutter_net::Asn;
+
+use super::AttrContext;
+use super::malformed::Fault;
+use super::table::Checked;
 
 /// The kind of a path segment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -16,6 +22,28 @@ pub enum SegmentKind {
     ConfedSet = 4,
 }
 
+impl SegmentKind {
+    fn from_octet(octet: u8) -> Option<Self> {
+        match octet {
+            1 => Some(SegmentKind::Set),
+            2 => Some(SegmentKind::Sequence),
+            3 => Some(SegmentKind::ConfedSequence),
+            4 => Some(SegmentKind::ConfedSet),
+            _ => None,
+        }
+    }
+
+    /// Whether the segment means something only inside a confederation.
+    pub fn is_confederation(self) -> bool {
+        matches!(self, SegmentKind::ConfedSequence | SegmentKind::ConfedSet)
+    }
+
+    /// Whether the numbers are unordered.
+    pub fn is_set(self) -> bool {
+        matches!(self, SegmentKind::Set | SegmentKind::ConfedSet)
+    }
+}
+
 /// A segment of a path, borrowed from the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment<'a> {
@@ -27,14 +55,50 @@ pub struct Segment<'a> {
 
 impl<'a> Segment<'a> {
     /// The AS numbers in the order received.
-    pub fn asns(&self) -> impl Iterator<Item = Asn> + Clone + 'a {
-        let _ = (self.bytes, self.as4);
-        std::iter::empty()
+    #[inline]
+    pub fn asns(&self) -> impl Iterator<Item = Asn> + Clone + use<'a> {
+        let as4 = self.as4;
+        self.bytes
+            .chunks_exact(width(as4))
+            .map(move |octets| asn(octets, as4))
     }
 
     /// How many AS numbers there are.
+    #[inline]
     pub fn count(&self) -> usize {
-        todo!()
+        self.bytes.len() / width(self.as4)
+    }
+
+    /// What the segment adds to the path length.
+    pub(super) fn path_len(&self) -> usize {
+        match self.kind {
+            SegmentKind::Sequence => self.count(),
+            SegmentKind::Set => 1,
+            SegmentKind::ConfedSequence | SegmentKind::ConfedSet => 0,
+        }
+    }
+}
+
+/// The segments of a path; ends early where the bytes are malformed.
+#[derive(Clone, Debug)]
+struct Segments<'a> {
+    rest: &'a [u8],
+    as4: bool,
+}
+
+impl<'a> Iterator for Segments<'a> {
+    type Item = Segment<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Segment<'a>> {
+        let (&[kind, count], rest) = self.rest.split_first_chunk()?;
+        let (bytes, rest) = rest.split_at_checked(usize::from(count) * width(self.as4))?;
+        self.rest = rest;
+        Some(Segment {
+            kind: SegmentKind::from_octet(kind)?,
+            bytes,
+            as4: self.as4,
+        })
     }
 }
 
@@ -68,40 +132,56 @@ impl<'a> AsPath<'a> {
     }
 
     /// The segments in order.
-    pub fn segments(self) -> impl Iterator<Item = Segment<'a>> + Clone {
-        std::iter::empty()
+    #[inline]
+    pub fn segments(self) -> impl Iterator<Item = Segment<'a>> + Clone + use<'a> {
+        Segments {
+            rest: self.bytes,
+            as4: self.as4,
+        }
     }
 
     /// All AS numbers in order, whatever their segments.
-    pub fn asns(self) -> impl Iterator<Item = Asn> + Clone {
-        std::iter::empty()
+    #[inline]
+    pub fn asns(self) -> impl Iterator<Item = Asn> + Clone + use<'a> {
+        self.segments().flat_map(|segment| segment.asns())
     }
 
     /// The length that the decision process compares: a set counts one, confederation segments nothing
     /// (RFC 4271 §9.1.2.2 a, RFC 5065 §5.3).
+    #[inline]
     pub fn path_len(self) -> usize {
-        todo!()
+        self.segments().map(|segment| segment.path_len()).sum()
     }
 
-    /// The left-most AS number where the first segment is a sequence: the neighbouring AS.
+    /// The left-most AS number where the first segment outside the confederation is a sequence: the neighbouring AS.
+    #[inline]
     pub fn first(self) -> Option<Asn> {
-        todo!()
+        let segment = self.segments().find(|s| !s.kind.is_confederation())?;
+        match segment.kind {
+            SegmentKind::Sequence => segment.asns().next(),
+            _ => None,
+        }
     }
 
     /// The right-most AS number where the last segment is a sequence: the origin AS.
+    #[inline]
     pub fn origin(self) -> Option<Asn> {
-        todo!()
+        let segment = self.segments().last()?;
+        match segment.kind {
+            SegmentKind::Sequence => segment.asns().last(),
+            _ => None,
+        }
     }
 
     /// Whether an AS_SET or AS_CONFED_SET is present (RFC 9774).
     pub fn has_set(self) -> bool {
-        todo!()
+        self.segments().any(|segment| segment.kind.is_set())
     }
 
     /// Whether the AS number occurs anywhere.
+    #[inline]
     pub fn contains(self, asn: Asn) -> bool {
-        let _ = asn;
-        todo!()
+        self.asns().any(|other| other == asn)
     }
 
     /// Whether there is no segment.
@@ -110,20 +190,92 @@ impl<'a> AsPath<'a> {
     }
 }
 
-/// Writes the attribute with `asn` put in front `times` times, in four octets.
-pub fn write_as_path_prepended(
-    out: &mut Vec<u8>,
-    path: Option<AsPath<'_>>,
-    asn: Asn,
-    times: usize,
-) {
-    let _ = (out, path, asn, times);
-    todo!()
+impl fmt::Display for AsPath<'_> {
+    /// `64500 64501 {64502 64503}`; confederation sequences in parentheses, confederation sets in brackets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, segment) in self.segments().enumerate() {
+            let (open, close) = match segment.kind {
+                SegmentKind::Sequence => ("", ""),
+                SegmentKind::Set => ("{", "}"),
+                SegmentKind::ConfedSequence => ("(", ")"),
+                SegmentKind::ConfedSet => ("[", "]"),
+            };
+            f.write_str(if i == 0 { "" } else { " " })?;
+            f.write_str(open)?;
+            for (j, asn) in segment.asns().enumerate() {
+                f.write_str(if j == 0 { "" } else { " " })?;
+                fmt::Display::fmt(&asn, f)?;
+            }
+            f.write_str(close)?;
+        }
+        Ok(())
+    }
 }
 
-/// Writes the path for a neighbor with two-octet AS numbers: AS_PATH with AS_TRANS in the place of what does not fit,
-/// then AS4_PATH if any did not (RFC 6793 §4.2.2).
-pub fn write_as_path_two_octet(out: &mut Vec<u8>, path: AsPath<'_>) {
-    let _ = (out, path);
-    todo!()
+/// The number as it stands in a two-octet field.
+pub(super) fn two_octet(asn: Asn) -> u16 {
+    u16::try_from(asn.0).unwrap_or(Asn::TRANS.0 as u16)
 }
+
+#[inline(always)]
+const fn width(as4: bool) -> usize {
+    if as4 { 4 } else { 2 }
+}
+
+#[inline(always)]
+fn asn(octets: &[u8], as4: bool) -> Asn {
+    match as4 {
+        true => Asn(super::be_u32(octets)),
+        false => Asn(u32::from(u16::from_be_bytes([octets[0], octets[1]]))),
+    }
+}
+
+pub(super) fn check(value: &[u8], context: &AttrContext) -> Checked {
+    if context.as4 {
+        return check_segments::<4>(value, context);
+    }
+    if value.len() > TWO_OCTET_MAX {
+        return Err((0, Fault::Length));
+    }
+    check_segments::<2>(value, context)
+}
+
+/// Walks the segments once. `WIDTH` is the octets of an AS number.
+#[inline]
+pub(super) fn check_segments<const WIDTH: usize>(value: &[u8], context: &AttrContext) -> Checked {
+    let mut at = 0;
+    while at < value.len() {
+        let &[kind, count, ref rest @ ..] = &value[at..] else {
+            return Err((at, Fault::SegmentOverrun));
+        };
+        if kind != SegmentKind::Sequence as u8 {
+            check_kind(kind, context).map_err(|fault| (at, fault))?;
+        }
+        if count == 0 {
+            return Err((at + 1, Fault::SegmentEmpty));
+        }
+        let Some(asns) = rest.get(..usize::from(count) * WIDTH) else {
+            return Err((at + 1, Fault::SegmentOverrun));
+        };
+        if let Some(zero) = asns.chunks_exact(WIDTH).position(|c| c == [0; WIDTH]) {
+            return Err((at + 2 + zero * WIDTH, Fault::AsZero));
+        }
+        at += 2 + asns.len();
+    }
+    Ok(())
+}
+
+#[cold]
+fn check_kind(octet: u8, context: &AttrContext) -> Result<(), Fault> {
+    match SegmentKind::from_octet(octet) {
+        None => Err(Fault::SegmentType),
+        Some(kind) if kind.is_confederation() && context.external => {
+            Err(Fault::ConfederationSegment)
+        }
+        Some(kind) if kind.is_set() && !context.accept_as_set => Err(Fault::AsSet),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Longer two-octet paths could not be said in four octets within one attribute.
+const TWO_OCTET_MAX: usize = 0x7fff;

@@ -4,7 +4,8 @@ use std::fmt;
 
 use rutter_net::AfiSafi;
 
-use super::{code, table};
+use super::code::{MP_REACH_NLRI, MP_UNREACH_NLRI};
+use super::table;
 use crate::notification::Notification;
 
 /// What a fault costs, ordered by strength (RFC 7606 §2).
@@ -18,6 +19,17 @@ pub enum Disposition {
     AfiSafiDisable(AfiSafi),
     /// The session ends with an UPDATE Message Error of this subcode.
     SessionReset(u8),
+}
+
+impl fmt::Display for Disposition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Disposition::AttributeDiscard => f.write_str("attribute discard"),
+            Disposition::TreatAsWithdraw => f.write_str("treat-as-withdraw"),
+            Disposition::AfiSafiDisable(family) => write!(f, "AFI/SAFI disable of {family}"),
+            Disposition::SessionReset(_) => f.write_str("session reset"),
+        }
+    }
 }
 
 /// A named fault.
@@ -71,12 +83,69 @@ pub enum Fault {
     NothingToWithdraw,
 }
 
+impl Fault {
+    /// What is wrong, in words.
+    fn words(self) -> &'static str {
+        match self {
+            Fault::HeaderTruncated => "too few octets for an attribute's flags, type and length",
+            Fault::LengthOverrun => "the length exceeds the attributes",
+            Fault::Flags => "wrong Optional or Transitive flag",
+            Fault::Length => "wrong length",
+            Fault::Duplicate => "occurs more than once",
+            Fault::UnrecognizedWellKnown => "not optional but unknown",
+            Fault::Missing => "missing though mandatory",
+            Fault::FromExternal => "not allowed on external sessions",
+            Fault::FromFourOctetSpeaker => "not allowed between four-octet AS speakers",
+            Fault::OriginValue => "undefined value",
+            Fault::SegmentType => "undefined path segment type",
+            Fault::SegmentEmpty => "path segment without AS numbers",
+            Fault::SegmentOverrun => "path segment exceeds the attribute",
+            Fault::AsSet => "AS_SET or AS_CONFED_SET",
+            Fault::ConfederationSegment => "confederation segment from outside the confederation",
+            Fault::AsZero => "AS number 0",
+            Fault::NextHopNotHost => "not the address of a host",
+            Fault::AigpTlv => "malformed TLV",
+            Fault::MultiprotocolTooShort => "too short for its fixed fields",
+            Fault::NextHopLength(_) => "wrong next hop length",
+            Fault::PrefixLength(_) => "prefix length out of range",
+            Fault::PrefixTruncated(_) => "prefix cut off",
+            Fault::NothingToWithdraw => "a malformed attribute, and no reachable NLRI to withdraw",
+        }
+    }
+
+    /// The UPDATE Message Error subcode (RFC 4271 §6.3) of the fault.
+    fn subcode(self) -> u8 {
+        match self {
+            Fault::HeaderTruncated | Fault::Duplicate | Fault::NothingToWithdraw => 1,
+            Fault::UnrecognizedWellKnown => 2,
+            Fault::Missing => 3,
+            Fault::Flags => 4,
+            Fault::Length | Fault::LengthOverrun => 5,
+            Fault::OriginValue => 6,
+            Fault::NextHopNotHost => 8,
+            Fault::FromExternal
+            | Fault::FromFourOctetSpeaker
+            | Fault::AigpTlv
+            | Fault::MultiprotocolTooShort
+            | Fault::NextHopLength(_) => 9,
+            Fault::PrefixLength(_) | Fault::PrefixTruncated(_) => 10,
+            Fault::SegmentType
+            | Fault::SegmentEmpty
+            | Fault::SegmentOverrun
+            | Fault::AsSet
+            | Fault::ConfederationSegment
+            | Fault::AsZero => 11,
+        }
+    }
+}
+
 /// A fault, where it is and in which attribute.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Malformed {
-    /// Type code of the attribute; `None` for the withdrawn routes and NLRI fields.
+    /// Type code of the attribute; `None` for the withdrawn routes and NLRI fields, and where no code could be read.
     pub code: Option<u8>,
-    /// Octet in the attribute block (or in the NLRI where `code` is `None`) at which the fault is.
+    /// Octet in the attribute block (or in the NLRI where `code` is `None`) at which the fault is: the attribute's first
+    /// octet, or the octet inside the value that is wrong.
     pub offset: usize,
     /// What is wrong.
     pub fault: Fault,
@@ -85,17 +154,59 @@ pub struct Malformed {
 impl Malformed {
     /// What the fault costs.
     pub fn disposition(&self) -> Disposition {
-        todo!()
+        use Disposition::{AfiSafiDisable, AttributeDiscard, SessionReset, TreatAsWithdraw};
+        let reset = SessionReset(self.fault.subcode());
+        match self.fault {
+            Fault::Duplicate if !self.is_multiprotocol() => AttributeDiscard,
+            Fault::Duplicate | Fault::UnrecognizedWellKnown | Fault::NothingToWithdraw => reset,
+            Fault::LengthOverrun if self.is_multiprotocol() => reset,
+            Fault::HeaderTruncated | Fault::LengthOverrun | Fault::Missing | Fault::AsSet => {
+                TreatAsWithdraw
+            }
+            Fault::Flags => match self.code {
+                Some(super::code::AIGP) => AttributeDiscard,
+                _ => TreatAsWithdraw,
+            },
+            Fault::FromExternal | Fault::FromFourOctetSpeaker => AttributeDiscard,
+            Fault::MultiprotocolTooShort => reset,
+            Fault::NextHopLength(family) => AfiSafiDisable(family),
+            Fault::PrefixLength(family) | Fault::PrefixTruncated(family) => match self.code {
+                Some(_) => AfiSafiDisable(family),
+                None => reset,
+            },
+            _ => self.row().map_or(reset, |row| row.malformed),
+        }
     }
 
     /// The paragraph that decides, such as `RFC 7606 §7.1`.
     pub fn rfc(&self) -> &'static str {
-        todo!()
+        match self.fault {
+            Fault::HeaderTruncated => "RFC 7606 §4",
+            Fault::LengthOverrun if self.is_multiprotocol() => "RFC 7606 §3 (j)",
+            Fault::LengthOverrun => "RFC 7606 §4",
+            Fault::Flags if self.code == Some(super::code::AIGP) => "RFC 7311 §3.2",
+            Fault::Flags => "RFC 7606 §3 (c)",
+            Fault::Duplicate => "RFC 7606 §3 (g)",
+            Fault::UnrecognizedWellKnown => "RFC 4271 §6.3",
+            Fault::Missing => "RFC 7606 §3 (d)",
+            Fault::FromExternal if self.code == Some(super::code::AIGP) => "RFC 7311 §3.3",
+            Fault::AsSet => "RFC 9774 §3",
+            Fault::ConfederationSegment => "RFC 5065 §5",
+            Fault::AsZero => "RFC 7607 §2",
+            Fault::NextHopNotHost => "RFC 7606 §3 (e)",
+            Fault::PrefixLength(_) | Fault::PrefixTruncated(_) => "RFC 7606 §5.3",
+            Fault::NothingToWithdraw => "RFC 7606 §5.2",
+            _ => self.row().map_or("RFC 4271 §6.3", |row| row.rfc),
+        }
     }
 
     /// The NOTIFICATION for a session reset (also allowed instead of AFI/SAFI disable, RFC 7606 §2).
     pub fn notification(&self) -> Notification {
-        todo!()
+        Notification {
+            code: UPDATE_MESSAGE_ERROR,
+            subcode: self.fault.subcode(),
+            data: Vec::new(),
+        }
     }
 
     /// The same fault found in NLRI that stand at `base` of the block, inside this attribute.
@@ -106,11 +217,36 @@ impl Malformed {
             ..self
         }
     }
+
+    fn is_multiprotocol(&self) -> bool {
+        matches!(self.code, Some(MP_REACH_NLRI | MP_UNREACH_NLRI))
+    }
+
+    fn row(&self) -> Option<&'static table::Row> {
+        table::row(self.code?)
+    }
 }
 
 impl fmt::Display for Malformed {
+    /// `AS_PATH at octet 9: AS number 0 (RFC 7607 §2): treat-as-withdraw`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let _ = (f, code::ORIGIN, table::SLOTS);
-        todo!()
+        match (self.code, self.row()) {
+            (_, Some(row)) => f.write_str(row.name)?,
+            (Some(code), None) => write!(f, "attribute {code}")?,
+            (None, None) if self.fault == Fault::HeaderTruncated => f.write_str("attributes")?,
+            (None, None) if self.fault == Fault::NothingToWithdraw => f.write_str("UPDATE")?,
+            (None, None) => f.write_str("NLRI")?,
+        }
+        write!(
+            f,
+            " at octet {}: {} ({}): {}",
+            self.offset,
+            self.fault.words(),
+            self.rfc(),
+            self.disposition()
+        )
     }
 }
+
+/// NOTIFICATION error code of faults in an UPDATE.
+const UPDATE_MESSAGE_ERROR: u8 = 3;

@@ -3,17 +3,46 @@
 //! [`parse`] remembers where each attribute is and reports every fault with what it costs under RFC 7606. One file per
 //! attribute; `table` has a row per type code.
 
+mod aggregator;
+mod aigp;
+mod as4_aggregator;
+mod as4_path;
 mod as_path;
+mod as_path_write;
+mod atomic_aggregate;
 mod attributes;
+mod canonical;
+mod cluster_list;
 pub mod code;
+mod communities;
+mod extended_communities;
+mod ipv6_extended_communities;
+mod large_communities;
+mod local_pref;
 mod malformed;
+mod mp_reach;
+mod mp_unreach;
+mod multi_exit_disc;
+mod next_hop;
+mod only_to_customer;
 mod origin;
+mod originator_id;
+mod parse;
 mod table;
+mod write;
 
-pub use as_path::{AsPath, Segment, SegmentKind, write_as_path_prepended, write_as_path_two_octet};
-pub use attributes::{Aggregator, Attributes, MpReach, MpUnreach, RawAttribute};
+pub use aggregator::Aggregator;
+pub use as_path::{AsPath, Segment, SegmentKind};
+pub use as_path_write::{write_as_path_prepended, write_as_path_two_octet};
+pub use attributes::{Attributes, RawAttribute};
 pub use malformed::{Disposition, Fault, Malformed};
+pub use mp_reach::{MpReach, write_mp_reach};
+pub use mp_unreach::{MpUnreach, write_mp_unreach};
 pub use origin::Origin;
+pub use parse::parse;
+pub use write::write_attr;
+
+use write::{patch_extended_length, write_attr_with};
 
 /// Flag: the attribute is optional, not well-known.
 pub const OPTIONAL: u8 = 0x80;
@@ -37,22 +66,8 @@ pub struct AttrContext {
     pub has_ipv4_nlri: bool,
 }
 
-/// Reads a block of path attributes in one pass. Nothing is allocated unless something is malformed.
-///
-/// The result is usable whatever the faults: what was discarded is absent, and what a treat-as-withdraw needs
-/// ([`Attributes::mp_reach`]) is there. The strongest [`Malformed::disposition`] decides on the UPDATE.
-/// A block has at most 65,535 octets; what lies beyond is not read.
-pub fn parse<'a>(
-    block: &'a [u8],
-    context: &AttrContext,
-    faults: &mut Vec<Malformed>,
-) -> Attributes<'a> {
-    let _ = (block, context, faults);
-    todo!()
-}
-
-/// Appends an attribute; the Extended Length flag is set where the value needs it, and only there.
-pub fn write_attr(out: &mut Vec<u8>, flags: u8, code: u8, value: &[u8]) {
-    let _ = (out, flags, code, value);
-    todo!()
+/// The first four octets as a number; zero where there are fewer.
+#[inline(always)]
+fn be_u32(octets: &[u8]) -> u32 {
+    octets.first_chunk().map_or(0, |&o| u32::from_be_bytes(o))
 }

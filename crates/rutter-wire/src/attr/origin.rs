@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use super::AttrContext;
+use super::malformed::Fault;
+use super::table::Checked;
+
 /// How the originating AS learned the route; the lower is preferred.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
@@ -33,5 +37,13 @@ impl fmt::Display for Origin {
             Origin::Egp => "EGP",
             Origin::Incomplete => "incomplete",
         })
+    }
+}
+
+pub(super) fn check(value: &[u8], _: &AttrContext) -> Checked {
+    match value {
+        [0..=2] => Ok(()),
+        [_] => Err((0, Fault::OriginValue)),
+        _ => Err((0, Fault::Length)),
     }
 }

@@ -1,37 +1,129 @@
 //! NLRI of the unicast families, with and without path identifiers (RFC 4271 §4.3, RFC 4760 §5, RFC 7911 §3).
 
-use rutter_net::{Ipv4Prefix, Ipv6Prefix};
+use rutter_net::{AfiSafi, Ipv4Prefix, Ipv6Prefix};
 
-use crate::attr::Malformed;
+use crate::attr::{Fault, Malformed};
 
-/// Appends all prefixes to `out`, with path identifier 0 where `add_path` is off. Bits below a length are cleared.
-pub fn parse_ipv4(
-    bytes: &[u8],
-    add_path: bool,
-    out: &mut Vec<(u32, Ipv4Prefix)>,
-) -> Result<(), Malformed> {
-    let _ = (bytes, add_path, out);
-    todo!()
+macro_rules! nlri_of {
+    ($parse:ident, $parse_plain:ident, $parse_add_path:ident, $cut:ident, $write:ident,
+     $prefix:ident, $bits:ty, $octets:literal, $family:expr) => {
+        /// Appends all prefixes to `out`, with path identifier 0 where `add_path` is off. Bits below a length are
+        /// cleared. On a fault, what stands before it has been appended.
+        ///
+        /// The fault has no attribute; give it one with [`Malformed::within`] where the NLRI stand in one.
+        #[inline]
+        pub fn $parse(
+            bytes: &[u8],
+            add_path: bool,
+            out: &mut Vec<(u32, $prefix)>,
+        ) -> Result<(), Malformed> {
+            match add_path {
+                false => $parse_plain(bytes, out),
+                true => $parse_add_path(bytes, out),
+            }
+        }
+
+        fn $parse_plain(bytes: &[u8], out: &mut Vec<(u32, $prefix)>) -> Result<(), Malformed> {
+            const CHUNK: usize = 1 + $octets;
+            out.reserve(bytes.len() / (CHUNK - 1) + 1);
+            let mut rest = bytes;
+            while !rest.is_empty() {
+                let mut padded = [0; CHUNK];
+                let &[len, ref address @ ..] = chunk(rest, &mut padded);
+                let Some(prefix) = $prefix::new(<$bits>::from_be_bytes(*address), len) else {
+                    return Err($cut(bytes, rest, Fault::PrefixLength));
+                };
+                let Some(tail) = rest.get(1 + usize::from(len).div_ceil(8)..) else {
+                    return Err($cut(bytes, rest, Fault::PrefixTruncated));
+                };
+                out.push((0, prefix));
+                rest = tail;
+            }
+            Ok(())
+        }
+
+        fn $parse_add_path(bytes: &[u8], out: &mut Vec<(u32, $prefix)>) -> Result<(), Malformed> {
+            const CHUNK: usize = 5 + $octets;
+            out.reserve(bytes.len() / (CHUNK - 1) + 1);
+            let mut rest = bytes;
+            while !rest.is_empty() {
+                let mut padded = [0; CHUNK];
+                let &[i0, i1, i2, i3, len, ref address @ ..] = chunk(rest, &mut padded);
+                let Some(prefix) = $prefix::new(<$bits>::from_be_bytes(*address), len) else {
+                    return Err($cut(bytes, rest, Fault::PrefixLength));
+                };
+                let Some(tail) = rest.get(5 + usize::from(len).div_ceil(8)..) else {
+                    return Err($cut(bytes, rest, Fault::PrefixTruncated));
+                };
+                out.push((u32::from_be_bytes([i0, i1, i2, i3]), prefix));
+                rest = tail;
+            }
+            Ok(())
+        }
+
+        #[cold]
+        fn $cut(bytes: &[u8], rest: &[u8], fault: fn(AfiSafi) -> Fault) -> Malformed {
+            Malformed {
+                code: None,
+                offset: bytes.len() - rest.len(),
+                fault: fault($family),
+            }
+        }
+
+        /// Appends a prefix, behind its path identifier where one is given.
+        #[inline]
+        pub fn $write(out: &mut Vec<u8>, path_id: Option<u32>, prefix: $prefix) {
+            let mut chunk = [0; 5 + $octets];
+            chunk[4] = prefix.len();
+            chunk[5..].copy_from_slice(&prefix.bits().to_be_bytes());
+            let at = out.len() + 1 + usize::from(prefix.len()).div_ceil(8);
+            // A fixed number of octets is copied; those that the length does not cover go again.
+            match path_id {
+                None => {
+                    out.extend_from_slice(&chunk[4..]);
+                    out.truncate(at);
+                }
+                Some(path_id) => {
+                    chunk[..4].copy_from_slice(&path_id.to_be_bytes());
+                    out.extend_from_slice(&chunk);
+                    out.truncate(at + 4);
+                }
+            }
+        }
+    };
 }
 
-/// As [`parse_ipv4`], for IPv6.
-pub fn parse_ipv6(
-    bytes: &[u8],
-    add_path: bool,
-    out: &mut Vec<(u32, Ipv6Prefix)>,
-) -> Result<(), Malformed> {
-    let _ = (bytes, add_path, out);
-    todo!()
-}
+nlri_of!(
+    parse_ipv4,
+    plain_ipv4,
+    add_path_ipv4,
+    malformed_ipv4,
+    write_ipv4,
+    Ipv4Prefix,
+    u32,
+    4,
+    AfiSafi::IPV4_UNICAST
+);
+nlri_of!(
+    parse_ipv6,
+    plain_ipv6,
+    add_path_ipv6,
+    malformed_ipv6,
+    write_ipv6,
+    Ipv6Prefix,
+    u128,
+    16,
+    AfiSafi::IPV6_UNICAST
+);
 
-/// Appends a prefix, behind its path identifier where one is given.
-pub fn write_ipv4(out: &mut Vec<u8>, path_id: Option<u32>, prefix: Ipv4Prefix) {
-    let _ = (out, path_id, prefix);
-    todo!()
-}
-
-/// As [`write_ipv4`], for IPv6.
-pub fn write_ipv6(out: &mut Vec<u8>, path_id: Option<u32>, prefix: Ipv6Prefix) {
-    let _ = (out, path_id, prefix);
-    todo!()
+/// The next `N` octets; near the end, what is left with zeros behind it.
+#[inline(always)]
+fn chunk<'b, const N: usize>(rest: &'b [u8], padded: &'b mut [u8; N]) -> &'b [u8; N] {
+    match rest.first_chunk() {
+        Some(chunk) => chunk,
+        None => {
+            padded[..rest.len()].copy_from_slice(rest);
+            padded
+        }
+    }
 }

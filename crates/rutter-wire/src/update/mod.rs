@@ -1,8 +1,13 @@
 //! UPDATE messages (RFC 4271 §4.3): taken apart by their lengths, put together from parts.
 
+mod write;
+
 use rutter_net::AfiSafi;
 
+use crate::attr::{EXTENDED_LENGTH, MpUnreach, code};
 use crate::notification::Notification;
+
+pub use write::{Writer, write, write_end_of_rib};
 
 /// The three variable parts of an UPDATE.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -16,25 +21,56 @@ pub struct Sections<'a> {
 }
 
 /// Takes the body of an UPDATE (what follows the header) apart; looks at the two length fields only.
+///
+/// Lengths that exceed the body are a Malformed Attribute List (RFC 4271 §6.3, unchanged by RFC 7606 §3 (b)).
+#[inline]
 pub fn split(body: &[u8]) -> Result<Sections<'_>, Notification> {
-    let _ = body;
-    todo!()
+    sections(body).ok_or(Notification {
+        code: 3,
+        subcode: 1,
+        data: Vec::new(),
+    })
+}
+
+#[inline]
+fn sections(body: &[u8]) -> Option<Sections<'_>> {
+    let (withdrawn, rest) = counted(body)?;
+    let (attributes, nlri) = counted(rest)?;
+    Some(Sections {
+        withdrawn,
+        attributes,
+        nlri,
+    })
+}
+
+/// What a two-octet length says, and the rest.
+#[inline]
+fn counted(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (&len, rest) = bytes.split_first_chunk()?;
+    rest.split_at_checked(usize::from(u16::from_be_bytes(len)))
 }
 
 /// The family that an End-of-RIB marker ends (RFC 4724 §2), `None` for any other UPDATE.
+#[inline]
 pub fn is_end_of_rib(body: &[u8]) -> Option<AfiSafi> {
-    let _ = body;
-    todo!()
+    if body.len() > LONGEST_END_OF_RIB {
+        return None;
+    }
+    let sections = sections(body)?;
+    if !sections.withdrawn.is_empty() || !sections.nlri.is_empty() {
+        return None;
+    }
+    let value = match *sections.attributes {
+        [] => return Some(AfiSafi::IPV4_UNICAST),
+        [flags, code::MP_UNREACH_NLRI, 3, ref value @ ..] if flags & EXTENDED_LENGTH == 0 => value,
+        [flags, code::MP_UNREACH_NLRI, 0, 3, ref value @ ..] if flags & EXTENDED_LENGTH != 0 => {
+            value
+        }
+        _ => return None,
+    };
+    let unreach = MpUnreach::decode(value)?;
+    unreach.withdrawn.is_empty().then_some(unreach.afi_safi)
 }
 
-/// Appends a whole UPDATE message, header included. The caller keeps it within the negotiated message length.
-pub fn write(out: &mut Vec<u8>, sections: &Sections<'_>) {
-    let _ = (out, sections);
-    todo!()
-}
-
-/// Appends a whole End-of-RIB message.
-pub fn write_end_of_rib(out: &mut Vec<u8>, afi_safi: AfiSafi) {
-    let _ = (out, afi_safi);
-    todo!()
-}
+/// Two length fields and an MP_UNREACH_NLRI with a two-octet length.
+const LONGEST_END_OF_RIB: usize = 4 + 4 + 3;

@@ -1,0 +1,95 @@
+//! The canonical block and its two-octet form (RFC 4271 §5, RFC 6793 §4.2).
+
+use rutter_net::Asn;
+
+use super::as_path_write::{write_as4_path, write_merged, write_two_octet_only};
+use super::attributes::RESERVED_FLAGS;
+use super::table::{UNKNOWN, slot_of};
+use super::{Aggregator, AsPath, Attributes, PARTIAL, RawAttribute, TRANSITIVE, code};
+
+impl Attributes<'_> {
+    /// Appends the canonical block: what is interned, compared and sent on transparently. Attributes in received order,
+    /// without MP_REACH_NLRI and MP_UNREACH_NLRI, AS numbers in four octets with AS4_PATH and AS4_AGGREGATOR merged
+    /// (RFC 6793 §4.2.3), discarded and repeated ones left out, unknown optional transitive ones kept with Partial set,
+    /// unknown optional non-transitive ones dropped.
+    pub fn write_canonical(&self, out: &mut Vec<u8>) {
+        if let Some(slice) = self.canonical_slice() {
+            return out.extend_from_slice(slice);
+        }
+        let (as4_path, aggregator) = self.four_octet_forms();
+        for raw in self.iter() {
+            match raw.code {
+                code::MP_REACH_NLRI | code::MP_UNREACH_NLRI => {}
+                code::AS_PATH if !self.as4 => {
+                    let path = AsPath::new(raw.value, false);
+                    write_merged(out, raw.flags & !RESERVED_FLAGS, path, as4_path);
+                }
+                code::AGGREGATOR if !self.as4 => {
+                    if let Some(aggregator) = aggregator {
+                        aggregator.write(out, raw.flags & !RESERVED_FLAGS);
+                    }
+                }
+                code::AS4_PATH | code::AS4_AGGREGATOR => {}
+                _ if slot_of(raw.code) != UNKNOWN => copy(out, &raw, 0),
+                _ if raw.flags & TRANSITIVE != 0 => copy(out, &raw, PARTIAL),
+                _ => {}
+            }
+        }
+    }
+
+    /// Which AS4_PATH and which aggregator hold (RFC 6793 §4.2.3): an AGGREGATOR that is not AS_TRANS was put there by a
+    /// two-octet speaker after the AS4 attributes, which are stale then.
+    fn four_octet_forms(&self) -> (Option<AsPath<'_>>, Option<Aggregator>) {
+        match (self.aggregator(), self.as4_aggregator()) {
+            (Some(own), Some(as4)) if own.asn == Asn::TRANS => (self.as4_path(), Some(as4)),
+            (Some(own), Some(_)) => (None, Some(own)),
+            (own, _) => (self.as4_path(), own),
+        }
+    }
+
+    /// Appends a canonical block as a neighbor with two-octet AS numbers takes it (RFC 6793 §4.2.2).
+    pub fn write_two_octet(&self, out: &mut Vec<u8>) {
+        let mut pending = Pending::default();
+        for raw in self.iter() {
+            if raw.code > code::AS4_AGGREGATOR {
+                std::mem::take(&mut pending).write(out);
+            }
+            match (raw.code, self.as_path(), self.aggregator()) {
+                (code::MP_REACH_NLRI | code::MP_UNREACH_NLRI, ..) => {}
+                (code::AS_PATH, Some(path), _) => {
+                    pending.path = write_two_octet_only(out, path).then_some(path);
+                }
+                (code::AGGREGATOR, _, Some(aggregator)) => {
+                    aggregator.write_two_octet(out, raw.flags);
+                    let needs_as4 = !aggregator.asn.is_two_octet();
+                    pending.aggregator = needs_as4.then_some((aggregator, raw.flags));
+                }
+                _ => copy(out, &raw, 0),
+            }
+        }
+        pending.write(out);
+    }
+}
+
+/// What still has to be said in AS4 attributes, which stand behind those of lower codes.
+#[derive(Default)]
+struct Pending<'a> {
+    path: Option<AsPath<'a>>,
+    aggregator: Option<(Aggregator, u8)>,
+}
+
+impl Pending<'_> {
+    fn write(self, out: &mut Vec<u8>) {
+        if let Some(path) = self.path {
+            write_as4_path(out, path);
+        }
+        if let Some((aggregator, flags)) = self.aggregator {
+            aggregator.write_as4(out, flags);
+        }
+    }
+}
+
+fn copy(out: &mut Vec<u8>, raw: &RawAttribute<'_>, set: u8) {
+    out.push(raw.flags & !RESERVED_FLAGS | set);
+    out.extend_from_slice(&raw.wire[1..]);
+}

@@ -1,0 +1,56 @@
+//! Writing attributes.
+
+use super::EXTENDED_LENGTH;
+
+/// Appends an attribute; the Extended Length flag is set where the value needs it, and only there.
+///
+/// A value of more than 65,535 octets fits no message and is cut.
+#[inline]
+pub fn write_attr(out: &mut Vec<u8>, flags: u8, code: u8, value: &[u8]) {
+    let value = value.get(..MAX_VALUE).unwrap_or(value);
+    match u8::try_from(value.len()) {
+        Ok(len) => out.extend_from_slice(&[flags & !EXTENDED_LENGTH, code, len]),
+        Err(_) => {
+            let [high, low] = (value.len() as u16).to_be_bytes();
+            out.extend_from_slice(&[flags | EXTENDED_LENGTH, code, high, low]);
+        }
+    }
+    out.extend_from_slice(value);
+}
+
+/// As [`write_attr`], with the value that `write_value` appends.
+#[inline]
+pub(super) fn write_attr_with(
+    out: &mut Vec<u8>,
+    flags: u8,
+    code: u8,
+    write_value: impl FnOnce(&mut Vec<u8>),
+) {
+    let at = out.len();
+    out.extend_from_slice(&[flags & !EXTENDED_LENGTH, code, 0]);
+    write_value(out);
+    let len = out.len() - at - 3;
+    match u8::try_from(len) {
+        Ok(len) => out[at + 2] = len,
+        Err(_) => widen(out, at, len),
+    }
+}
+
+#[cold]
+fn widen(out: &mut Vec<u8>, at: usize, len: usize) {
+    let len = len.min(MAX_VALUE);
+    let [high, low] = (len as u16).to_be_bytes();
+    out[at] |= EXTENDED_LENGTH;
+    out[at + 2] = high;
+    out.insert(at + 3, low);
+    out.truncate(at + 4 + len);
+}
+
+/// Fills in the two-octet length right before `value`, for what was appended since.
+pub(super) fn patch_extended_length(out: &mut Vec<u8>, value: usize) {
+    out.truncate(value + MAX_VALUE);
+    let len = (out.len() - value) as u16;
+    out[value - 2..value].copy_from_slice(&len.to_be_bytes());
+}
+
+const MAX_VALUE: usize = u16::MAX as usize;
