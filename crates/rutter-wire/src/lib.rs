@@ -4,7 +4,11 @@
 //! allocates nothing. Malformed input is data ([`attr::Malformed`]), never a panic.
 
 pub mod attr;
+pub mod capability;
+pub mod frame;
 pub mod mrt;
 pub mod nlri;
 pub mod notification;
+pub mod open;
+pub mod refresh;
 pub mod update;
