@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use rutter_net::Family;
 
+use crate::schema::RESETS_SESSION;
 use crate::{Checks, Communities, Config, Daemon, FamilyOptions, Neighbor};
 
 /// A neighbor that is in both configurations but differs.
@@ -154,24 +155,6 @@ fn daemon(old: &Daemon, new: &Daemon, diff: &mut Diff) {
     }
 }
 
-/// Keys that were negotiated or belong to the socket.
-const RESET: &[&str] = &[
-    "mode",
-    "asn",
-    "local-asn",
-    "local-address",
-    "password",
-    "ttl-security",
-    "hold-time",
-    "extended-message",
-    "graceful-restart",
-    "role",
-    "role-strict",
-    "families",
-    "add-path",
-    "extended-next-hop",
-];
-
 fn neighbor_diff(old: &Config, a: &Neighbor, new: &Config, b: &Neighbor) -> Option<Changed> {
     let mut keys = differing!(Neighbor, a, b, {
         address => "address",
@@ -219,7 +202,9 @@ fn neighbor_diff(old: &Config, a: &Neighbor, new: &Config, b: &Neighbor) -> Opti
     }
     (!keys.is_empty()).then(|| Changed {
         neighbor: a.address,
-        needs_session_reset: keys.iter().any(|key| RESET.contains(&key.as_str())),
+        needs_session_reset: keys
+            .iter()
+            .any(|key| RESETS_SESSION.contains(&key.as_str())),
         keys,
     })
 }

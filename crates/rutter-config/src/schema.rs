@@ -682,6 +682,24 @@ pub const ADD_PATH: &[Key] = &[
     ),
 ];
 
+/// Keys of a session that were negotiated or belong to its socket: a change resets the session.
+pub const RESETS_SESSION: &[&str] = &[
+    "mode",
+    "asn",
+    "local-asn",
+    "local-address",
+    "password",
+    "ttl-security",
+    "hold-time",
+    "extended-message",
+    "graceful-restart",
+    "role",
+    "role-strict",
+    "families",
+    "add-path",
+    "extended-next-hop",
+];
+
 /// All sections, in the order of the manual.
 pub const SECTIONS: &[SectionKeys] = &[
     section(

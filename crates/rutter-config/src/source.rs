@@ -27,10 +27,6 @@ impl Source {
         }
     }
 
-    pub(crate) fn text(&self) -> &str {
-        &self.text
-    }
-
     /// A path written in this file, from the folder of the file.
     pub(crate) fn beside(&self, path: &str) -> PathBuf {
         self.file.parent().unwrap_or(Path::new("")).join(path)

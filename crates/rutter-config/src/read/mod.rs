@@ -90,30 +90,30 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
     }
 }
 
-/// Parses text and hands its tree on, with syntax errors reported.
+/// Parses text and hands its tree on. What a tree with syntax errors seems to say is not worth a complaint: it is
+/// read all the same, for what other files need, but only the syntax errors are kept.
 fn with_tree<T>(
     text: &str,
     file: &Path,
     findings: &Findings,
     read: impl FnOnce(Root<'_>) -> T,
 ) -> T {
-    let source = Source::new(file, text, findings);
-    let (table, errors) = DeTable::parse_recoverable(source.text());
-    for error in errors {
+    let (table, errors) = DeTable::parse_recoverable(text);
+    let muted = Findings::default();
+    let heard = if errors.is_empty() { findings } else { &muted };
+    let syntax = Source::new(file, text, findings);
+    for error in &errors {
         let span = error.span().unwrap_or(0..0);
-        source.report(
-            Severity::Error,
-            span,
-            "",
-            error.message(),
-            "see https://toml.io for the syntax",
-        );
+        syntax.report(Severity::Error, span, "", error.message(), SYNTAX);
     }
+    let source = Source::new(file, text, heard);
     read(Root {
         source: &source,
         table: &table,
     })
 }
+
+const SYNTAX: &str = "this is not TOML, see https://toml.io; other findings follow once it is";
 
 /// In the order in which the files were read, then by line.
 fn sort(found: &mut [ConfigError], files: &[PathBuf]) {

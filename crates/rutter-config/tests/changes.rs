@@ -1,0 +1,93 @@
+//! What a reload would do, as text.
+
+use std::path::Path;
+
+use rutter_config::{Config, Diff, diff};
+
+const BEFORE: &str = r#"
+[exchange]
+asn = 64500
+router-id = "192.0.2.1"
+lan = ["192.0.2.0/24"]
+
+[checks]
+allow-asns = [64501, 64502]
+
+[[member]]
+asn = 64501
+address = ["192.0.2.11", "192.0.2.12"]
+
+[[member]]
+asn = 64502
+address = "192.0.2.21"
+"#;
+
+fn parse(text: &str) -> Config {
+    Config::parse(text, Path::new("test.toml")).unwrap().config
+}
+
+fn changes(edit: impl Fn(&str) -> String) -> Diff {
+    diff(&parse(BEFORE), &parse(&edit(BEFORE)))
+}
+
+#[test]
+fn the_same_file_changes_nothing() {
+    let diff = changes(|text| format!("# a comment\n{text}"));
+    assert!(diff.is_empty());
+    assert_eq!(diff.to_string(), "nothing changes\n");
+}
+
+#[test]
+fn a_negotiated_key_resets_its_session_and_no_other() {
+    let diff = changes(|text| {
+        text.replace(
+            "\"192.0.2.21\"",
+            "\"192.0.2.21\"\nhold-time = 30\nport = 1179",
+        )
+    });
+    assert_eq!(
+        diff.to_string(),
+        "~ 192.0.2.21: port, hold-time (resets the session)\n"
+    );
+}
+
+#[test]
+fn policy_is_evaluated_again_without_a_reset() {
+    let diff = changes(|text| text.replace("[checks]", "[checks]\nmax-as-path-length = 10"));
+    let expected = "~ 192.0.2.11: checks\n~ 192.0.2.12: checks\n~ 192.0.2.21: checks\n~ [checks] max-as-path-length\n";
+    assert_eq!(diff.to_string(), expected);
+}
+
+#[test]
+fn a_sibling_address_changes_the_next_hops_of_the_member() {
+    let diff = changes(|text| text.replace("\"192.0.2.12\"", "\"192.0.2.13\""));
+    let expected = "+ 192.0.2.13\n- 192.0.2.12\n~ 192.0.2.11: checks\n";
+    assert_eq!(diff.to_string(), expected);
+}
+
+#[test]
+fn limits_and_families_are_told_apart() {
+    let diff =
+        changes(|text| text.replace("\"192.0.2.21\"", "\"192.0.2.21\"\nmax-prefix = { v4 = 10 }"));
+    assert_eq!(diff.to_string(), "~ 192.0.2.21: max-prefix\n");
+    let diff = changes(|text| {
+        text.replace(
+            "\"192.0.2.21\"",
+            "\"192.0.2.21\"\nfamilies = [\"ipv4\", \"ipv6\"]\nadd-path = { receive = true }",
+        )
+    });
+    assert_eq!(
+        diff.to_string(),
+        "~ 192.0.2.21: add-path, families (resets the session)\n"
+    );
+}
+
+#[test]
+fn other_sections_say_when_they_take_effect() {
+    let more = "\n[daemon]\nthreads = 4\nlog = \"debug\"\n[metrics]\nlisten = \"127.0.0.1\"\n[communities]\nscrub = false\n[[dynamic-neighbor]]\nprefix = \"10.0.0.0/8\"\n";
+    let diff = changes(|text| text.replace("asn = 64500", "asn = 64510") + more);
+    assert!(diff.dynamic_neighbors);
+    assert_eq!(diff.communities, ["scrub"]);
+    assert_eq!(diff.needs_restart, ["daemon.threads", "asn"]);
+    assert_eq!(diff.other, ["daemon.log", "metrics"]);
+}
