@@ -66,6 +66,13 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// Whether a further line may be had without waiting: time to show what was printed so far if not.
+    pub fn has_more_waiting(&self) -> bool {
+        !self.input.buffer().is_empty()
+    }
+}
+
 impl Iterator for Answer {
     type Item = io::Result<Line>;
 

@@ -41,9 +41,8 @@ pub struct CandidateRow {
 pub struct HearsRow {
     /// The client.
     pub client: RouteSource,
-    /// The rank of the route it hears; absent: none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hears: Option<usize>,
+    /// The ranks of the routes it hears: one, several where Add-Path was agreed on, or none.
+    pub hears: Vec<usize>,
     /// Better routes that it may not have, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<WithheldRow>,

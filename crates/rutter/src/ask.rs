@@ -1,0 +1,106 @@
+//! Asks the daemon and prints its answer, as JSON or for people.
+
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use rutter_api::{Answer, Client, Line, Request};
+
+use crate::cli::Ask;
+use crate::failure::Failure;
+use crate::paint::Paint;
+use crate::render::{self, View};
+
+/// Asks and prints.
+pub(crate) fn ask(how: &Ask, request: Request) -> Result<(), Failure> {
+    let view = render::view_of(&request, Paint::stdout(how.color));
+    let path = socket(how);
+    let client = Client::connect(&path).map_err(|e| unreachable_text(&path, &e))?;
+    let answer = client
+        .call(request)
+        .map_err(|e| Failure::text(format!("{}: {e}", path.display())))?;
+    let out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
+    match how.json {
+        true => pass_on(answer, out),
+        false => show(answer, view, out),
+    }
+}
+
+/// The socket to use: as asked for, else the packaged place, else that of a running demo.
+pub(crate) fn socket(how: &Ask) -> PathBuf {
+    let packaged = PathBuf::from(DEFAULT_SOCKET);
+    match &how.socket {
+        Some(path) => path.clone(),
+        None if packaged.exists() => packaged,
+        None => Some(demo_folder().join("rutter.sock"))
+            .filter(|demo| demo.exists())
+            .unwrap_or(packaged),
+    }
+}
+
+/// Where this user's demo keeps its files: one place, so that other commands find it.
+pub(crate) fn demo_folder() -> PathBuf {
+    let user = std::fs::metadata("/proc/self").map_or(0, |meta| meta.uid());
+    std::env::temp_dir().join(format!("rutter-demo-{user}"))
+}
+
+/// Passes the lines on as they are; the last one goes out only if it says more than that all went well.
+fn pass_on(mut answer: Answer, mut out: impl Write) -> Result<(), Failure> {
+    let mut buffer = Vec::new();
+    while let Some(raw) = answer.next_raw(&mut buffer) {
+        let raw = raw.map_err(daemon_gone)?;
+        out.write_all(raw.line)?;
+        out.write_all(b"\n")?;
+        if !answer.has_more_waiting() {
+            out.flush()?;
+        }
+        if raw.is_last && raw.line.starts_with(br#"{"kind":"error""#) {
+            return Err(Failure::Said);
+        }
+    }
+    Ok(())
+}
+
+fn show(mut answer: Answer, mut view: Box<dyn View>, mut out: impl Write) -> Result<(), Failure> {
+    while let Some(line) = answer.next() {
+        match line.map_err(daemon_gone)? {
+            Line::Done(done) => view.end(&done, &mut out)?,
+            Line::Error { message } => {
+                view.end(&rutter_api::Done::default(), &mut out)?;
+                out.flush()?;
+                return Err(Failure::Text(message));
+            }
+            row => view.row(row, &mut out)?,
+        }
+        if !answer.has_more_waiting() {
+            out.flush()?;
+        }
+    }
+    Ok(())
+}
+
+fn daemon_gone(error: io::Error) -> Failure {
+    Failure::text(format!("the daemon's answer ended early: {error}"))
+}
+
+fn unreachable_text(path: &Path, error: &io::Error) -> Failure {
+    let path = path.display();
+    Failure::text(match error.kind() {
+        io::ErrorKind::NotFound => format!(
+            "no daemon: {path} does not exist\n\
+             Start one with `rutter run FILE` (or `systemctl start rutter`), try `rutter demo`,\n\
+             or say where the socket is with --socket PATH or RUTTER_SOCKET."
+        ),
+        io::ErrorKind::ConnectionRefused => format!(
+            "no daemon: nobody listens at {path} any more\n\
+             Start it again with `rutter run FILE` (or `systemctl start rutter`)."
+        ),
+        io::ErrorKind::PermissionDenied => format!(
+            "{path}: permission denied\n\
+             The socket is for root and the daemon's group: use sudo, or join the group."
+        ),
+        _ => format!("{path}: {error}"),
+    })
+}
+
+const DEFAULT_SOCKET: &str = "/run/rutter/rutter.sock";

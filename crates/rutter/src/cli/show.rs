@@ -1,0 +1,98 @@
+//! `rutter show …`.
+
+use clap::{Args, Subcommand};
+
+use super::FilterArgs;
+
+/// What to show.
+#[derive(Args, Debug)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct ShowArgs {
+    /// What to show.
+    #[command(subcommand)]
+    pub(crate) what: Show,
+}
+
+/// What can be shown.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Show {
+    /// The daemon: version, uptime, CPU, memory
+    Status,
+    /// All sessions: state, since when, how many routes
+    #[command(
+        after_help = "Examples:\n  rutter show peers\n  rutter show peers --json | jq 'select(.state != \"Established\") | .name'"
+    )]
+    Peers,
+    /// One session: what was negotiated, counters, timers, last error
+    #[command(after_help = "Examples:\n  rutter show peer 192.0.2.11\n  rutter show peer AS64511")]
+    Peer {
+        /// Name, address or AS number
+        #[arg(value_name = "NAME")]
+        peer: String,
+    },
+    /// Routes as received, in no particular order
+    #[command(after_help = ROUTES)]
+    Routes {
+        /// Rejected routes only
+        #[arg(long)]
+        rejected: bool,
+        /// The best route of each destination only
+        #[arg(long)]
+        best: bool,
+        /// Which routes
+        #[command(flatten)]
+        filter: FilterArgs,
+    },
+    /// The routes to one destination, best first, with all attributes
+    #[command(
+        after_help = "Examples:\n  rutter show route 203.0.113.0/24\n  rutter show route 203.0.113.7      the longest match"
+    )]
+    Route {
+        /// A prefix, or an address, which finds the longest match
+        #[arg(value_name = "PREFIX")]
+        target: String,
+    },
+    /// Rejected routes with every reason and the evidence
+    #[command(after_help = REJECTED)]
+    Rejected {
+        /// Rejected for this reason: name or number
+        #[arg(long, value_name = "REASON")]
+        reason: Option<String>,
+        /// Which routes
+        #[command(flatten)]
+        filter: FilterArgs,
+    },
+    /// Distinct attribute sets, the most used first
+    #[command(after_help = "Examples:\n  rutter show attributes --limit 20")]
+    Attributes {
+        /// At most so many
+        #[arg(long, value_name = "N")]
+        limit: Option<u64>,
+    },
+    /// Memory by purpose
+    Memory,
+}
+
+const ROUTES: &str = "\
+Conditions are joined by \"and\". The list streams: it may be a million lines long and does not
+slow routing down.
+
+Marks: `>` the best of its destination, `x` rejected, `s` stale, `S` long-lived stale.
+
+Examples:
+  rutter show routes --best --limit 20
+  rutter show routes --peer 192.0.2.11
+  rutter show routes --within 203.0.113.0/24
+  rutter show routes --origin-as 64511 --community 64500:1000
+  rutter show routes --best --json | jq -r '[.prefix, .peer.asn] | @tsv'";
+
+const REJECTED: &str = "\
+Reasons: as-path-too-long (1), bogon (2), global-black-list, own-lan (3), wrong-family (4), next-hop (5),
+first-as (6), invalid-asn (7), transit-free-asn (8), origin-not-in-as-set (9), not-global-unicast (10),
+client-black-list (11), prefix-not-in-as-set (12), prefix-length (13), rpki-invalid (14),
+never-via-route-servers (15), as-loop (20), role-leak (21), max-prefix (22), no-import-policy (23),
+as-set (24), martian (25).
+
+Examples:
+  rutter show rejected --peer AS64511
+  rutter show rejected --reason bogon";

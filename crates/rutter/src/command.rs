@@ -1,0 +1,60 @@
+//! From what was typed to what is done.
+
+use rutter_api::{ClearHow, Request, RouteFilter};
+
+use crate::ask::ask;
+use crate::cli::{Ask, ClearArgs, Command, Show};
+use crate::failure::Failure;
+use crate::{check, run};
+
+/// Does what was typed.
+pub(crate) fn perform(command: Command, how: &Ask) -> Result<(), Failure> {
+    match command {
+        Command::Run { file } => run::run(&file, how),
+        Command::Check { file } => check::check(&file, how),
+        Command::Diff { file, against } => check::diff(file, against, how),
+        Command::Reload => ask(how, Request::Reload),
+        Command::Show(show) => ask(how, show_request(show.what)),
+        Command::Explain { target } => ask(how, Request::Explain { target }),
+        Command::Clear(args) => ask(how, clear_request(args)),
+        Command::Log { follow } => ask(how, Request::Log { follow }),
+        Command::Stop { text } => ask(how, Request::Shutdown { text }),
+        Command::Demo(_) | Command::Bench { .. } => Err(Failure::text("not in this build")),
+    }
+}
+
+fn show_request(what: Show) -> Request {
+    match what {
+        Show::Status => Request::Status,
+        Show::Peers => Request::Peers,
+        Show::Peer { peer } => Request::Peer { peer },
+        Show::Routes {
+            rejected,
+            best,
+            filter,
+        } => Request::Routes(RouteFilter {
+            rejected,
+            best,
+            ..filter.into()
+        }),
+        Show::Route { target } => Request::Route { target },
+        Show::Rejected { reason, filter } => Request::Rejected(RouteFilter {
+            reason,
+            ..filter.into()
+        }),
+        Show::Attributes { limit } => Request::Attributes { limit },
+        Show::Memory => Request::Memory,
+    }
+}
+
+fn clear_request(args: ClearArgs) -> Request {
+    let how = match (args.soft_in, args.soft_out) {
+        (true, _) => ClearHow::SoftIn,
+        (_, true) => ClearHow::SoftOut,
+        _ => ClearHow::Hard,
+    };
+    Request::Clear {
+        peer: args.peer,
+        how,
+    }
+}

@@ -1,0 +1,134 @@
+//! What stands in `docs/` is what the program says. `UPDATE_GOLDEN=1 cargo test -p rutter golden` writes it anew.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::{Command, CommandFactory as _};
+
+use crate::cli::Cli;
+
+/// Compares a file below the repository's root, or writes it.
+fn golden(path: &str, text: &str) -> Result<(), String> {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, text).unwrap();
+    }
+    match fs::read_to_string(&file) {
+        Ok(stored) if stored == text => Ok(()),
+        Ok(_) => Err(format!("{path} differs")),
+        Err(e) => Err(format!("{path}: {e}")),
+    }
+}
+
+/// Each command that does something, by its full name, with its help.
+fn helps(command: &mut Command, name: &str, out: &mut Vec<(String, String)>) {
+    out.push((
+        name.replace(' ', "-"),
+        command.render_long_help().to_string(),
+    ));
+    for sub in command.get_subcommands_mut() {
+        let name = format!("{name} {}", sub.get_name());
+        helps(sub, &name, out);
+    }
+}
+
+fn command() -> Command {
+    let mut command = Cli::command().term_width(100);
+    command.build();
+    command
+}
+
+#[test]
+fn help_texts_are_those_of_the_documents() {
+    let mut all = Vec::new();
+    helps(&mut command(), "rutter", &mut all);
+    assert!(all.len() > 15);
+    let differ: Vec<_> = all
+        .iter()
+        .filter_map(|(name, help)| golden(&format!("docs/cli/{name}.txt"), help).err())
+        .collect();
+    assert!(
+        differ.is_empty(),
+        "{differ:#?}: UPDATE_GOLDEN=1 cargo test -p rutter golden"
+    );
+}
+
+#[test]
+fn the_man_page_is_that_of_the_program() {
+    let mut page = Vec::new();
+    let command = command();
+    let man = clap_mangen::Man::new(command.clone())
+        .date("")
+        .manual("Rutter");
+    man.render_title(&mut page).unwrap();
+    man.render_name_section(&mut page).unwrap();
+    man.render_synopsis_section(&mut page).unwrap();
+    man.render_description_section(&mut page).unwrap();
+    man.render_options_section(&mut page).unwrap();
+    let mut text = String::from_utf8(page).unwrap();
+    text.push_str(".SH COMMANDS\n");
+    sections(&command, "rutter", &mut text);
+    text.push_str(include_str!("man_tail.roff"));
+    golden("docs/man/rutter.1", &text).unwrap();
+}
+
+/// A subsection for each command.
+fn sections(command: &Command, name: &str, out: &mut String) {
+    for sub in command.get_subcommands() {
+        let name = format!("{name} {}", sub.get_name());
+        if sub.get_subcommands().next().is_none() {
+            section(sub, &name, out);
+        }
+        sections(sub, &name, out);
+    }
+}
+
+fn section(command: &Command, name: &str, out: &mut String) {
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage: ");
+    out.push_str(&format!(".SS {}\n{}\n", roff(name), roff(&about(command))));
+    out.push_str(&format!(".PP\n.B {}\n", roff(usage)));
+    for arg in command.get_arguments().filter(|a| !a.is_global_set()) {
+        let (name, help) = (argument(arg), arg.get_help());
+        let help = help.map(ToString::to_string).unwrap_or_default();
+        if arg.get_id() != "help" && arg.get_id() != "version" {
+            out.push_str(&format!(".TP\n.B {}\n{}\n", roff(&name), roff(&help)));
+        }
+    }
+    if let Some(after) = command.get_after_help() {
+        out.push_str(&format!(".PP\n.nf\n{}\n.fi\n", roff(&after.to_string())));
+    }
+}
+
+fn about(command: &Command) -> String {
+    command
+        .get_about()
+        .map(|about| format!("{about}."))
+        .unwrap_or_default()
+}
+
+fn argument(arg: &clap::Arg) -> String {
+    let value = match arg.get_value_names() {
+        Some(names) if arg.get_action().takes_values() => names.join(" "),
+        _ => String::new(),
+    };
+    match arg.get_long() {
+        Some(long) => format!("--{long} {value}").trim_end().to_owned(),
+        None => value,
+    }
+}
+
+/// Escapes what roff would take for a request.
+fn roff(text: &str) -> String {
+    let text = text.replace('\\', "\\\\").replace('-', "\\-");
+    text.lines()
+        .map(|line| match line.starts_with(['.', '\'']) {
+            true => format!("\\&{line}"),
+            false => line.to_owned(),
+        })
+        .collect::<Vec<_>>()
+        .join("\n")
+}

@@ -1,0 +1,70 @@
+//! What changes between configurations, and what is wrong with one.
+
+use std::io::{self, Write};
+
+use rutter_api::{DiffRow, Done, Line};
+
+use super::{View, message};
+use crate::paint::{Paint, Tone};
+
+/// Differences, one a line; errors as they are.
+pub(crate) struct DiffView(pub(crate) Paint);
+
+impl View for DiffView {
+    fn row(&mut self, line: Line, out: &mut dyn Write) -> io::Result<()> {
+        match line {
+            Line::Diff(diff) => self.diff(&diff, out),
+            Line::ConfigError(error) => writeln!(out, "{}", error.text),
+            _ => Ok(()),
+        }
+    }
+
+    fn end(&mut self, done: &Done, out: &mut dyn Write) -> io::Result<()> {
+        message(done, out)
+    }
+}
+
+impl DiffView {
+    /// The lines of a difference.
+    pub(crate) fn diff(&self, diff: &DiffRow, out: &mut dyn Write) -> io::Result<()> {
+        if *diff == DiffRow::default() {
+            return writeln!(out, "no difference");
+        }
+        for address in &diff.added {
+            writeln!(
+                out,
+                "{}",
+                self.0.tone(Tone::Good, &format!("+ neighbor {address}"))
+            )?;
+        }
+        for address in &diff.removed {
+            writeln!(
+                out,
+                "{}",
+                self.0.tone(Tone::Bad, &format!("- neighbor {address}"))
+            )?;
+        }
+        for changed in &diff.changed {
+            let reset = match changed.needs_session_reset {
+                true => self.0.tone(Tone::Warn, "  the session is reset"),
+                false => String::new(),
+            };
+            let keys = changed.keys.join(", ");
+            writeln!(out, "~ neighbor {}: {keys}{reset}", changed.neighbor)?;
+        }
+        self.keys("~ checks", &diff.checks, out)?;
+        self.keys("~ communities", &diff.communities, out)?;
+        if diff.dynamic_neighbors {
+            writeln!(out, "~ dynamic neighbors")?;
+        }
+        self.keys("~", &diff.other, out)?;
+        self.keys("! on the next start only:", &diff.needs_restart, out)
+    }
+
+    fn keys(&self, label: &str, keys: &[String], out: &mut dyn Write) -> io::Result<()> {
+        match keys.is_empty() {
+            true => Ok(()),
+            false => writeln!(out, "{label} {}", keys.join(", ")),
+        }
+    }
+}

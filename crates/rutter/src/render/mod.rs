@@ -1,0 +1,86 @@
+//! Answers for people: one view for each request.
+
+mod diff;
+mod explain;
+mod log;
+mod peer;
+mod peers;
+mod process;
+mod route;
+mod routes;
+
+use std::io::{self, Write};
+
+use rutter_api::{Done, Line, Request};
+
+use crate::paint::{Paint, Tone};
+
+pub(crate) use diff::DiffView;
+
+/// Turns rows into text as they come.
+pub(crate) trait View {
+    /// A row.
+    fn row(&mut self, line: Line, out: &mut dyn Write) -> io::Result<()>;
+    /// The end.
+    fn end(&mut self, done: &Done, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// The view for the answer to a request.
+pub(crate) fn view_of(request: &Request, paint: Paint) -> Box<dyn View> {
+    match request {
+        Request::Status => Box::new(process::StatusView(paint)),
+        Request::Peers => Box::new(peers::PeersView::new(paint)),
+        Request::Peer { .. } => Box::new(peer::PeerView::new(paint)),
+        Request::Routes(_) => Box::new(routes::RoutesView::new(paint)),
+        Request::Route { .. } => Box::new(route::RouteView::new(paint)),
+        Request::Rejected(_) => Box::new(routes::RejectedView::new(paint)),
+        Request::Attributes { .. } => Box::new(routes::AttributesView::new(paint)),
+        Request::Memory => Box::new(process::MemoryView::new(paint)),
+        Request::Explain { .. } => Box::new(explain::ExplainView(paint)),
+        Request::Log { .. } => Box::new(log::LogView(paint)),
+        Request::Reload | Request::Diff { .. } => Box::new(DiffView(paint)),
+        Request::Clear { .. } | Request::Shutdown { .. } => Box::new(MessageView),
+    }
+}
+
+/// Only what was done.
+struct MessageView;
+
+impl View for MessageView {
+    fn row(&mut self, _: Line, _: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn end(&mut self, done: &Done, out: &mut dyn Write) -> io::Result<()> {
+        message(done, out)
+    }
+}
+
+/// What was done, where the daemon says so.
+fn message(done: &Done, out: &mut dyn Write) -> io::Result<()> {
+    match &done.message {
+        Some(text) => writeln!(out, "{text}"),
+        None => Ok(()),
+    }
+}
+
+/// Says that a list was cut.
+fn truncated(done: &Done, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    match done.truncated {
+        true => writeln!(out, "{}", paint.tone(Tone::Faint, "… and more (--limit)")),
+        false => Ok(()),
+    }
+}
+
+/// `name (AS64511, 192.0.2.11)`, without the address where it is the name.
+fn source(peer: &rutter_api::RouteSource) -> String {
+    match peer.name == peer.address.to_string() {
+        true => format!("AS{} {}", peer.asn, peer.address),
+        false => format!("{} (AS{}, {})", peer.name, peer.asn, peer.address),
+    }
+}
+
+/// A labelled line of a detailed view.
+fn field(out: &mut dyn Write, label: &str, value: impl std::fmt::Display) -> io::Result<()> {
+    writeln!(out, "  {label:<18} {value}")
+}
