@@ -1,0 +1,213 @@
+//! The table against a naive twin: after any history every client holds exactly what it is owed, whatever
+//! the number of shards, whoever reads slowly, leaves, comes back or asks again.
+
+mod model;
+mod world;
+
+use proptest::prelude::*;
+use rutter_net::{Family, Prefix};
+use rutter_rib::{PeerId, Retain};
+
+use model::Model;
+use world::{Attrs, LOCAL, World, asn};
+
+const PEERS: u16 = 6;
+const PREFIXES: u8 = 12;
+
+#[derive(Clone, Debug)]
+enum Event {
+    Up(u16),
+    Down(u16),
+    Restart(u16),
+    EndOfRib(u16),
+    Announce(u16, Vec<u8>, Attrs),
+    Withdraw(u16, Vec<u8>),
+    Read(u16, usize),
+    Wait,
+    Refresh(u16, Family),
+    Settle,
+}
+
+fn prefix(index: u8) -> Prefix {
+    match index % 3 {
+        0 => format!("2001:db8:{index:x}::/48").parse().unwrap(),
+        _ => format!("10.{index}.0.0/16").parse().unwrap(),
+    }
+}
+
+fn attrs(peer: u16) -> impl Strategy<Value = Attrs> {
+    let community = prop_oneof![
+        4 => Just(65_000 << 16 | 1),
+        1 => (0..PEERS).prop_map(asn),
+        1 => Just(LOCAL),
+        1 => (0..PEERS).prop_map(|peer| LOCAL << 16 | asn(peer)),
+    ];
+    let tail = proptest::collection::vec(1u32..4, 0..3);
+    let communities = proptest::collection::btree_set(community, 0..3);
+    let med = proptest::option::of(0u32..3);
+    (tail, 0u8..2, med, communities).prop_map(move |(tail, origin, med, communities)| Attrs {
+        path: std::iter::once(asn(peer)).chain(tail).collect(),
+        origin,
+        med,
+        communities: communities.into_iter().collect(),
+    })
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let peer = 0..PEERS;
+    let prefixes = || proptest::collection::vec(0..PREFIXES, 1..5);
+    let announce = peer.clone().prop_flat_map(move |peer| {
+        (prefixes(), attrs(peer)).prop_map(move |(p, a)| Event::Announce(peer, p, a))
+    });
+    prop_oneof![
+        3 => peer.clone().prop_map(Event::Up),
+        1 => peer.clone().prop_map(Event::Down),
+        1 => peer.clone().prop_map(Event::Restart),
+        1 => peer.clone().prop_map(Event::EndOfRib),
+        12 => announce,
+        4 => (peer.clone(), prefixes()).prop_map(|(peer, p)| Event::Withdraw(peer, p)),
+        4 => (peer.clone(), 1usize..300).prop_map(|(peer, n)| Event::Read(peer, n)),
+        1 => Just(Event::Wait),
+        1 => (peer, any::<bool>()).prop_map(|(peer, v4)| {
+            Event::Refresh(peer, Family::ALL[usize::from(v4)])
+        }),
+        1 => Just(Event::Settle),
+    ]
+}
+
+/// Peers with these numbers take Add-Path.
+fn add_path(peer: u16) -> bool {
+    peer % 3 == 2
+}
+
+fn run(events: &[Event], shards: usize, log_limit: usize) {
+    let mut world = World::new(PEERS, shards, log_limit);
+    let mut model = Model::default();
+    for event in events {
+        step(&mut world, &mut model, event);
+    }
+    check(&mut world, &model);
+}
+
+fn step(world: &mut World, model: &mut Model, event: &Event) {
+    let is_up = |world: &World, peer: u16| world.clients[usize::from(peer)].is_some();
+    match event {
+        Event::Up(peer) if !is_up(world, *peer) => world.up(*peer, add_path(*peer)),
+        Event::Down(peer) => {
+            world.down(*peer, Retain::Nothing);
+            model.drop_all(*peer);
+        }
+        Event::Restart(peer) if is_up(world, *peer) => {
+            world.down(*peer, Retain::Stale);
+            model.make_stale(*peer);
+        }
+        Event::EndOfRib(peer) => {
+            for family in Family::ALL {
+                world.rib.sweep_stale(PeerId(*peer), family);
+            }
+            world.rib.flush();
+            model.sweep(*peer);
+        }
+        Event::Announce(peer, prefixes, attrs) if is_up(world, *peer) => {
+            let of = |ipv6: bool| -> Vec<Prefix> {
+                let all = prefixes.iter().map(|index| prefix(*index));
+                all.filter(|p| matches!(p, Prefix::V6(_)) == ipv6).collect()
+            };
+            for prefixes in [of(false), of(true)] {
+                if !prefixes.is_empty() {
+                    world.announce(*peer, &prefixes, attrs);
+                }
+            }
+            prefixes.iter().for_each(|p| model.announce(*peer, prefix(*p), attrs));
+        }
+        Event::Withdraw(peer, prefixes) if is_up(world, *peer) => {
+            let prefixes: Vec<Prefix> = prefixes.iter().map(|p| prefix(*p)).collect();
+            world.withdraw(*peer, &prefixes);
+            prefixes.iter().for_each(|p| model.withdraw(*peer, *p));
+        }
+        Event::Read(peer, octets) => world.read(*peer, *octets),
+        Event::Wait => world.wait(),
+        Event::Refresh(peer, family) => world.refresh(*peer, *family),
+        Event::Settle => check(world, model),
+        _ => {}
+    }
+}
+
+/// Everybody reads on; then all must hold what the twin says.
+fn check(world: &mut World, model: &Model) {
+    world.settle();
+    for (peer, client) in world.clients.iter().enumerate() {
+        let Some(client) = client else { continue };
+        let expected = model.expected(peer as u16, add_path(peer as u16));
+        assert_eq!(client.held, expected, "client {peer}");
+        assert!(client.end_of_rib >= 2, "End-of-RIB for both families");
+    }
+    check_snapshot(world, model);
+}
+
+fn check_snapshot(world: &World, model: &Model) {
+    let snapshot = world.rib.snapshot();
+    let mut seen: Vec<(Prefix, u16, bool)> = Vec::new();
+    for family in Family::ALL {
+        for destination in snapshot.destinations(family) {
+            let routes = destination.routes.iter();
+            seen.extend(routes.map(|r| (destination.prefix, r.peer.0, r.stale)));
+        }
+    }
+    seen.sort();
+    let is_stale = |key: &(Prefix, u16)| model.stale.contains(key);
+    let expected: Vec<(Prefix, u16, bool)> = model
+        .routes
+        .keys()
+        .map(|key| (key.0, key.1, is_stale(key)))
+        .collect();
+    assert_eq!(seen, expected);
+    let held: u32 = (0..PEERS)
+        .flat_map(|peer| world.rib.counts(PeerId(peer)))
+        .map(|counts| counts.received)
+        .sum();
+    assert_eq!(held as usize, expected.len());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_client_holds_what_it_is_owed(
+        events in proptest::collection::vec(event(), 1..80),
+        shards in prop_oneof![Just(1usize), Just(4)],
+        log_limit in prop_oneof![Just(200usize), Just(1 << 20)],
+    ) {
+        run(&events, shards, log_limit);
+    }
+}
+
+#[test]
+fn a_client_that_reads_nothing_leaves_the_log_and_is_exact_afterwards() {
+    let mut world = World::new(PEERS, 2, 2_000);
+    let mut model = Model::default();
+    for peer in 0..PEERS {
+        world.up(peer, false);
+    }
+    world.settle();
+    for round in 0..200u32 {
+        for index in 0..PREFIXES {
+            let attrs = Attrs {
+                path: vec![asn(0), 1 + round % 3],
+                origin: 0,
+                med: Some(round),
+                communities: vec![],
+            };
+            world.announce(0, &[prefix(index)], &attrs);
+            model.announce(0, prefix(index), &attrs);
+        }
+        (0..PEERS - 1).for_each(|peer| world.read(peer, 100_000));
+        world.wait();
+    }
+    assert!(world.rib.demotions() > 0);
+    let log = world.rib.memory().into_iter().find(|row| row.what == "outbound logs");
+    assert!(log.unwrap().bytes < 8_000, "the log is bounded: {log:?}");
+    check(&mut world, &model);
+    let messages = |peer: usize| world.clients[peer].as_ref().unwrap().messages;
+    assert!(messages(usize::from(PEERS) - 1) * 4 < messages(1));
+}

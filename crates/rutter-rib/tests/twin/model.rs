@@ -1,0 +1,120 @@
+//! The slow twin: a list of routes, and RFC 4271 §9.1.2.2 written down naively.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use rutter_net::{Family, Prefix};
+
+use crate::world::{Attrs, LOCAL, address, asn, bgp_id, block, ipv6_next_hop};
+
+#[derive(Default)]
+pub struct Model {
+    pub routes: BTreeMap<(Prefix, u16), Attrs>,
+    /// Kept over a restart.
+    pub stale: Vec<(Prefix, u16)>,
+}
+
+impl Model {
+    pub fn announce(&mut self, peer: u16, prefix: Prefix, attrs: &Attrs) {
+        self.stale.retain(|key| *key != (prefix, peer));
+        self.routes.insert((prefix, peer), attrs.clone());
+    }
+
+    pub fn withdraw(&mut self, peer: u16, prefix: Prefix) {
+        self.stale.retain(|key| *key != (prefix, peer));
+        self.routes.remove(&(prefix, peer));
+    }
+
+    pub fn drop_all(&mut self, peer: u16) {
+        self.routes.retain(|(_, of), _| *of != peer);
+        self.stale.retain(|(_, of)| *of != peer);
+    }
+
+    pub fn make_stale(&mut self, peer: u16) {
+        // What was stale before a second restart goes (RFC 4724 §4.2).
+        self.sweep(peer);
+        let keys = self.routes.keys().filter(|(_, of)| *of == peer);
+        self.stale.extend(keys.copied());
+    }
+
+    pub fn sweep(&mut self, peer: u16) {
+        for key in self.stale.iter().filter(|(_, of)| *of == peer) {
+            self.routes.remove(key);
+        }
+        self.stale.retain(|(_, of)| *of != peer);
+    }
+
+    /// The routes of a prefix in the order in which the process chooses them.
+    fn ordered(&self, prefix: Prefix) -> Vec<(u16, &Attrs)> {
+        let mut left: Vec<(u16, &Attrs)> = self
+            .routes
+            .iter()
+            .filter(|((of, _), _)| *of == prefix)
+            .map(|((_, peer), attrs)| (*peer, attrs))
+            .collect();
+        let mut chosen = Vec::new();
+        while !left.is_empty() {
+            let best = best_of(&left);
+            chosen.push(left.remove(best));
+        }
+        chosen
+    }
+
+    /// What a client must hold: by prefix and path identifier, the block.
+    pub fn expected(&self, client: u16, add_path: bool) -> BTreeMap<(Prefix, u32), Vec<u8>> {
+        let mut prefixes: Vec<Prefix> = self.routes.keys().map(|(prefix, _)| *prefix).collect();
+        prefixes.dedup();
+        let mut held = BTreeMap::new();
+        for prefix in prefixes {
+            let visible = self
+                .ordered(prefix)
+                .into_iter()
+                .filter(|(peer, attrs)| *peer != client && allows(attrs, asn(client)));
+            for (peer, attrs) in visible.take(if add_path { usize::MAX } else { 1 }) {
+                let id = if add_path { (u32::from(peer) + 1) << 16 } else { 0 };
+                held.insert((prefix, id), said(peer, attrs, prefix.family()));
+            }
+        }
+        held
+    }
+}
+
+fn said(peer: u16, attrs: &Attrs, family: Family) -> Vec<u8> {
+    let mut out = block(peer, attrs, family);
+    if family == Family::Ipv6Unicast {
+        out.extend(ipv6_next_hop(peer));
+    }
+    out
+}
+
+/// `0:peer` not to, `0:self` to nobody but `self:peer`.
+fn allows(attrs: &Attrs, client: u32) -> bool {
+    let has = |high: u32, low: u32| attrs.communities.contains(&(high << 16 | low));
+    if has(0, client) {
+        return false;
+    }
+    !has(0, LOCAL) || has(LOCAL, client)
+}
+
+/// RFC 4271 §9.1.2.2: a, b, c removing, then the rest choosing.
+fn best_of(routes: &[(u16, &Attrs)]) -> usize {
+    let mut left: Vec<usize> = (0..routes.len()).collect();
+    let shortest = left.iter().map(|i| routes[*i].1.path.len()).min();
+    left.retain(|i| Some(routes[*i].1.path.len()) == shortest);
+    let lowest = left.iter().map(|i| routes[*i].1.origin).min();
+    left.retain(|i| Some(routes[*i].1.origin) == lowest);
+    let all = left.clone();
+    left.retain(|i| {
+        let (mine, med) = (routes[*i].1.path.first(), routes[*i].1.med.unwrap_or(0));
+        !all.iter().any(|j| {
+            routes[*j].1.path.first() == mine && routes[*j].1.med.unwrap_or(0) < med
+        })
+    });
+    left.into_iter()
+        .min_by(|a, b| rank(routes[*a].0).cmp(&rank(routes[*b].0)).then(Ordering::Equal))
+        .unwrap()
+}
+
+fn rank(peer: u16) -> (u32, std::net::Ipv4Addr) {
+    (bgp_id(peer), address(peer))
+}

@@ -1,0 +1,347 @@
+//! The real table with its clients at the other end of imaginary sockets.
+
+use std::collections::BTreeMap;
+use std::io::IoSlice;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use rutter_net::{Asn, Family, Prefix};
+use rutter_policy::{
+    Action, ActionCommunity, ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings,
+};
+use rutter_rib::*;
+use rutter_wire::attr::{self, AttrContext, code};
+use rutter_wire::{nlri, update};
+
+/// What a route says in these tests.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Attrs {
+    pub path: Vec<u32>,
+    pub origin: u8,
+    pub med: Option<u32>,
+    pub communities: Vec<u32>,
+}
+
+pub const LOCAL: u32 = 64_500;
+
+/// The AS of a peer: two peers share each.
+pub fn asn(peer: u16) -> u32 {
+    1_000 + u32::from(peer) / 2
+}
+
+pub fn address(peer: u16) -> Ipv4Addr {
+    Ipv4Addr::new(192, 0, 2, peer as u8 + 1)
+}
+
+/// BGP Identifiers run against the addresses, so that the steps of the decision differ.
+pub fn bgp_id(peer: u16) -> u32 {
+    1_000 - u32::from(peer)
+}
+
+pub struct World {
+    pub rib: Rib,
+    batch: Batch,
+    pub clients: Vec<Option<Client>>,
+    now_ms: u64,
+}
+
+/// A client and what it holds: by prefix and path identifier, the attribute block and its next hop.
+pub struct Client {
+    stream: ClientStream,
+    add_path: bool,
+    unparsed: Vec<u8>,
+    pub held: BTreeMap<(Prefix, u32), Vec<u8>>,
+    pub end_of_rib: u32,
+    pub messages: u64,
+}
+
+pub fn export() -> Arc<ExportPolicy> {
+    let action = |action, notation: &str| {
+        ActionCommunity::new(action, notation.parse().unwrap()).unwrap()
+    };
+    Arc::new(ExportPolicy::new(ExportSettings {
+        local_asn: Asn(LOCAL),
+        actions: vec![
+            action(Action::NotToPeer, "0:peer"),
+            action(Action::NotToAny, "0:self"),
+            action(Action::ToPeer, "self:peer"),
+        ],
+        scrub: false,
+        ..ExportSettings::default()
+    }))
+}
+
+pub fn neighbor(peer: u16) -> Neighbor {
+    Neighbor {
+        name: format!("peer {peer}").into(),
+        address: IpAddr::V4(address(peer)),
+        kind: PeerKind::RouteServerClient,
+        local_asn: Asn(LOCAL),
+        remote_asn: Asn(asn(peer)),
+        local_ipv4: None,
+        local_ipv6: None,
+        next_hop_self: false,
+        import: Arc::new(ImportPolicy::new(ImportSettings {
+            rule: ImportRule::All,
+            local_asn: Asn(LOCAL),
+            peer_asn: Asn(asn(peer)),
+            ..ImportSettings::default()
+        })),
+        export_allowed: true,
+        default_local_pref: 100,
+        block_above: [None; 2],
+        add_path_limit: 0,
+        role: None,
+    }
+}
+
+impl World {
+    pub fn new(peers: u16, shards: usize, log_limit: usize) -> Self {
+        let rib = Rib::new(RibConfig {
+            shards,
+            router_id: 1,
+            log_limit,
+            export: export(),
+            seed: 7,
+            always_compare_med: false,
+        });
+        for peer in 0..peers {
+            assert_eq!(rib.add_neighbor(neighbor(peer)), Ok(PeerId(peer)));
+        }
+        World {
+            rib,
+            batch: Batch::new(),
+            clients: (0..peers).map(|_| None).collect(),
+            now_ms: 0,
+        }
+    }
+
+    pub fn up(&mut self, peer: u16, add_path: bool) {
+        let family = FamilyInfo {
+            add_path_send: add_path,
+            ..FamilyInfo::default()
+        };
+        let session = SessionInfo {
+            remote_bgp_id: bgp_id(peer),
+            remote_asn: Asn(asn(peer)),
+            as4: true,
+            max_message_len: 4096,
+            families: [Some(family); 2],
+            enhanced_refresh: false,
+        };
+        let stream = self.rib.session_up(PeerId(peer), session).expect("a client");
+        self.clients[usize::from(peer)] = Some(Client {
+            stream,
+            add_path,
+            unparsed: Vec::new(),
+            held: BTreeMap::new(),
+            end_of_rib: 0,
+            messages: 0,
+        });
+    }
+
+    pub fn down(&mut self, peer: u16, retain: Retain) {
+        if self.clients[usize::from(peer)].take().is_some() {
+            self.rib.session_down(PeerId(peer), [retain; 2]);
+            self.rib.flush();
+        }
+    }
+
+    pub fn announce(&mut self, peer: u16, prefixes: &[Prefix], attrs: &Attrs) {
+        self.send(peer, &announcement(peer, prefixes, attrs));
+    }
+
+    pub fn withdraw(&mut self, peer: u16, prefixes: &[Prefix]) {
+        self.send(peer, &withdrawal(prefixes));
+    }
+
+    fn send(&mut self, peer: u16, body: &[u8]) {
+        let pushed = self.batch.push(&self.rib, PeerId(peer), body, 0);
+        assert!(pushed.faults.is_empty() && pushed.reset.is_none(), "{pushed:?}");
+        self.rib.commit(&mut self.batch);
+        self.rib.flush();
+    }
+
+    pub fn refresh(&mut self, peer: u16, family: Family) {
+        if let Some(client) = &mut self.clients[usize::from(peer)] {
+            self.rib.refresh_client(&mut client.stream, family);
+        }
+    }
+
+    /// The client's socket takes up to `octets`.
+    pub fn read(&mut self, peer: u16, octets: usize) {
+        self.now_ms += 1;
+        if let Some(client) = &mut self.clients[usize::from(peer)] {
+            client.read(&self.rib, octets, self.now_ms);
+        }
+    }
+
+    /// A long time passes for clients that read nothing.
+    pub fn wait(&mut self) {
+        self.now_ms += 5_000;
+        if self.rib.congested() {
+            for client in self.clients.iter_mut().flatten() {
+                client.stream.check_lag(&self.rib, self.now_ms);
+            }
+        }
+    }
+
+    /// Everybody reads until nothing is left.
+    pub fn settle(&mut self) {
+        for client in self.clients.iter_mut().flatten() {
+            while client.stream.has_more() || !client.stream.is_drained() {
+                client.read(&self.rib, 1_000, self.now_ms);
+            }
+            assert!(client.unparsed.is_empty(), "whole messages");
+            assert!(client.stream.at_message_boundary());
+        }
+    }
+}
+
+impl Client {
+    fn read(&mut self, rib: &Rib, octets: usize, now_ms: u64) {
+        if self.stream.is_drained() {
+            self.stream.fill(rib, 500);
+        }
+        let mut slices: Vec<IoSlice<'_>> = Vec::new();
+        self.stream.slices(&mut slices);
+        let bytes: Vec<u8> = slices.iter().flat_map(|s| s.to_vec()).take(octets).collect();
+        drop(slices);
+        self.stream.consume(bytes.len(), now_ms);
+        self.unparsed.extend(bytes);
+        assert_eq!(
+            self.stream.at_message_boundary(),
+            self.parse(),
+            "the stream knows where messages begin"
+        );
+    }
+
+    /// Takes whole messages; whether nothing is left.
+    fn parse(&mut self) -> bool {
+        while let Some(len) = self.unparsed.get(16..18) {
+            let len = usize::from(u16::from_be_bytes([len[0], len[1]]));
+            if self.unparsed.len() < len {
+                break;
+            }
+            let message: Vec<u8> = self.unparsed.drain(..len).collect();
+            assert_eq!(message[18], 2, "an UPDATE");
+            self.messages += 1;
+            self.take(&message[19..]);
+        }
+        self.unparsed.is_empty()
+    }
+
+    fn take(&mut self, body: &[u8]) {
+        if update::is_end_of_rib(body).is_some() {
+            self.end_of_rib += 1;
+            return;
+        }
+        let sections = update::split(body).unwrap();
+        let context = AttrContext {
+            as4: true,
+            external: true,
+            accept_as_set: true,
+            has_ipv4_nlri: !sections.nlri.is_empty(),
+        };
+        let mut faults = Vec::new();
+        let attributes = attr::parse(sections.attributes, &context, &mut faults);
+        assert!(faults.is_empty(), "{faults:?}");
+        let mut block = Vec::new();
+        attributes.write_canonical(&mut block);
+        let (mut gone, mut new) = (Vec::new(), Vec::new());
+        nlri::parse_ipv4(sections.withdrawn, self.add_path, &mut gone).unwrap();
+        nlri::parse_ipv4(sections.nlri, self.add_path, &mut new).unwrap();
+        for (path, prefix) in gone {
+            self.held.remove(&(prefix.into(), path));
+        }
+        for (path, prefix) in new {
+            self.held.insert((prefix.into(), path), block.clone());
+        }
+        let (mut gone, mut new) = (Vec::new(), Vec::new());
+        if let Some(unreach) = attributes.mp_unreach() {
+            nlri::parse_ipv6(unreach.withdrawn, self.add_path, &mut gone).unwrap();
+        }
+        if let Some(reach) = attributes.mp_reach() {
+            nlri::parse_ipv6(reach.nlri, self.add_path, &mut new).unwrap();
+            block.extend_from_slice(reach.next_hop);
+        }
+        for (path, prefix) in gone {
+            self.held.remove(&(prefix.into(), path));
+        }
+        for (path, prefix) in new {
+            self.held.insert((prefix.into(), path), block.clone());
+        }
+    }
+}
+
+/// The canonical block that a route has: what a client must hold, byte for byte.
+pub fn block(peer: u16, attrs: &Attrs, family: Family) -> Vec<u8> {
+    let mut out = Vec::new();
+    attr::write_attr(&mut out, 0x40, code::ORIGIN, &[attrs.origin]);
+    let mut path = vec![2, attrs.path.len() as u8];
+    path.extend(attrs.path.iter().flat_map(|asn| asn.to_be_bytes()));
+    attr::write_attr(&mut out, 0x40, code::AS_PATH, &path);
+    if family == Family::Ipv4Unicast {
+        attr::write_attr(&mut out, 0x40, code::NEXT_HOP, &address(peer).octets());
+    }
+    if let Some(med) = attrs.med {
+        attr::write_attr(&mut out, 0x80, code::MULTI_EXIT_DISC, &med.to_be_bytes());
+    }
+    if !attrs.communities.is_empty() {
+        let value: Vec<u8> = attrs.communities.iter().flat_map(|c| c.to_be_bytes()).collect();
+        attr::write_attr(&mut out, 0xc0, code::COMMUNITIES, &value);
+    }
+    out
+}
+
+pub fn ipv6_next_hop(peer: u16) -> [u8; 16] {
+    let mut octets = [0; 16];
+    octets[..4].copy_from_slice(&[0x20, 0x01, 0x0d, 0xb8]);
+    octets[15] = peer as u8;
+    octets
+}
+
+fn announcement(peer: u16, prefixes: &[Prefix], attrs: &Attrs) -> Vec<u8> {
+    let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
+    for prefix in prefixes {
+        match prefix {
+            Prefix::V4(prefix) => nlri::write_ipv4(&mut ipv4, None, *prefix),
+            Prefix::V6(prefix) => nlri::write_ipv6(&mut ipv6, None, *prefix),
+        }
+    }
+    let mut attributes = Vec::new();
+    let family = if ipv4.is_empty() { Family::Ipv6Unicast } else { Family::Ipv4Unicast };
+    if !ipv6.is_empty() {
+        let mut value = vec![0, 2, 1, 16];
+        value.extend(ipv6_next_hop(peer));
+        value.push(0);
+        value.extend(&ipv6);
+        attr::write_attr(&mut attributes, 0x80, code::MP_REACH_NLRI, &value);
+    }
+    attributes.extend(block(peer, attrs, family));
+    body(&[], &attributes, &ipv4)
+}
+
+fn withdrawal(prefixes: &[Prefix]) -> Vec<u8> {
+    let (mut ipv4, mut ipv6) = (Vec::new(), vec![0, 2, 1]);
+    for prefix in prefixes {
+        match prefix {
+            Prefix::V4(prefix) => nlri::write_ipv4(&mut ipv4, None, *prefix),
+            Prefix::V6(prefix) => nlri::write_ipv6(&mut ipv6, None, *prefix),
+        }
+    }
+    let mut attributes = Vec::new();
+    if ipv6.len() > 3 {
+        attr::write_attr(&mut attributes, 0x80, code::MP_UNREACH_NLRI, &ipv6);
+    }
+    body(&ipv4, &attributes, &[])
+}
+
+fn body(withdrawn: &[u8], attributes: &[u8], nlri: &[u8]) -> Vec<u8> {
+    let mut out = (withdrawn.len() as u16).to_be_bytes().to_vec();
+    out.extend(withdrawn);
+    out.extend((attributes.len() as u16).to_be_bytes());
+    out.extend(attributes);
+    out.extend(nlri);
+    out
+}
