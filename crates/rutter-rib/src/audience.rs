@@ -136,7 +136,8 @@ impl Audiences {
 
     /// A set for everybody whose action communities are scrubbed is still rewritten, so it is not plain.
     fn is_plain(&self, set: &AttrSet, spec: &AudienceSpec) -> bool {
-        spec.is_everyone() && !self.policy.has_action_community(&set.attributes())
+        let rewritten = self.policy.scrub() && self.policy.has_action_community(&set.attributes());
+        spec.is_everyone() && !rewritten
     }
 
     /// What the policy says of a set.

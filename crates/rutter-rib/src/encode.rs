@@ -70,13 +70,18 @@ impl Style {
         family != Family::Ipv4Unicast || set.mp_next_hop().len() < 16 || self.extended_next_hop
     }
 
-    fn sends_block_as_is(&self, set: &AttrSet, variation: Variation) -> bool {
+    fn sends_block_as_is(
+        &self,
+        set: &AttrSet,
+        variation: Variation,
+        policy: &ExportPolicy,
+    ) -> bool {
         self.kind == PeerKind::RouteServerClient
             && self.as4
             && !self.add_otc
             && self.next_hop_self.is_none()
             && variation == Variation::default()
-            && set.audience() == EVERYONE
+            && (set.audience() == EVERYONE || !policy.scrub())
     }
 
     /// Appends the attributes that clients of this style hear, without MP_REACH_NLRI.
@@ -89,7 +94,7 @@ impl Style {
         sender: Sender,
         policy: &ExportPolicy,
     ) {
-        if self.sends_block_as_is(set, variation) {
+        if self.sends_block_as_is(set, variation, policy) {
             out.extend_from_slice(set.block());
             return;
         }
@@ -269,11 +274,12 @@ impl Rewriter<'_, '_> {
     }
 
     fn write_communities(&mut self) {
+        let scrub = self.policy.scrub();
         let held: Vec<Community> = self.attributes.communities().collect();
         let kept = held
             .iter()
             .copied()
-            .filter(|community| !self.policy.is_action_community(*community));
+            .filter(|community| !scrub || !self.policy.is_action_community(*community));
         let new = self
             .added_communities()
             .filter(|community| !held.contains(community));
@@ -290,13 +296,13 @@ impl Rewriter<'_, '_> {
             for community in self.attributes.extended_communities() {
                 let leaves = !self.is_internal() && self.style.kind == PeerKind::External;
                 let passes = community.is_transitive() || !leaves;
-                if passes && !self.policy.is_action_extended(community) {
+                if passes && !(self.policy.scrub() && self.policy.is_action_extended(community)) {
                     value.extend_from_slice(&community.0);
                 }
             }
         } else {
             for community in self.attributes.large_communities() {
-                if !self.policy.is_action_large(community) {
+                if !(self.policy.scrub() && self.policy.is_action_large(community)) {
                     for part in [community.global, community.local1, community.local2] {
                         value.extend_from_slice(&part.to_be_bytes());
                     }

@@ -74,8 +74,7 @@ impl Rib {
             shard.mark_all::<Ipv4Prefix>(peer);
             shard.mark_all::<Ipv6Prefix>(peer);
         }
-        let cursor = group.stage.lock().log.tail();
-        ClientStream::new(peer, group, cursor)
+        ClientStream::new(peer, group)
     }
 
     /// The session ended. Per family (index order) what happens to its routes.

@@ -33,8 +33,9 @@ struct Chunk {
 pub struct ClientStream {
     peer: PeerId,
     group: Arc<Group>,
-    /// The last segment of the log that was gathered from.
-    cursor: Arc<Segment>,
+    /// The last segment of the log that was gathered from; `None` while catching up, because a segment that
+    /// is held keeps all later ones.
+    cursor: Option<Arc<Segment>>,
     queue: VecDeque<Chunk>,
     queued: usize,
     phase: Phase,
@@ -54,11 +55,11 @@ const STUCK_MS: u64 = 1_000;
 const MOST_SLICES: usize = 1_024;
 
 impl ClientStream {
-    pub(crate) fn new(peer: PeerId, group: Arc<Group>, cursor: Arc<Segment>) -> Self {
+    pub(crate) fn new(peer: PeerId, group: Arc<Group>) -> Self {
         ClientStream {
             peer,
             group,
-            cursor,
+            cursor: None,
             queue: VecDeque::new(),
             queued: 0,
             phase: Phase::Catching,
@@ -84,8 +85,8 @@ impl ClientStream {
                 Phase::Live => self.follow(max_bytes, u64::MAX),
                 Phase::Leaving { until } => {
                     self.follow(max_bytes, until);
-                    if self.cursor.end >= until {
-                        self.phase = Phase::Catching;
+                    if self.position() >= until {
+                        self.stop_following();
                         continue;
                     }
                 }
@@ -99,12 +100,26 @@ impl ClientStream {
 
     /// Whether [`ClientStream::fill`] would find anything; a few loads, no lock.
     pub fn has_more(&self) -> bool {
-        self.phase != Phase::Live || self.cursor.next().is_some()
+        self.phase != Phase::Live || self.next_segment().is_some()
+    }
+
+    fn next_segment(&self) -> Option<&Arc<Segment>> {
+        self.cursor.as_ref()?.next()
+    }
+
+    /// Position in the log of what was gathered last.
+    fn position(&self) -> u64 {
+        self.cursor.as_ref().map_or(u64::MAX, |cursor| cursor.end)
+    }
+
+    fn stop_following(&mut self) {
+        self.cursor = None;
+        self.phase = Phase::Catching;
     }
 
     fn follow(&mut self, max_bytes: usize, until: u64) {
-        while self.queued < max_bytes && self.cursor.end < until {
-            let Some(next) = self.cursor.next().map(Arc::clone) else {
+        while self.queued < max_bytes && self.position() < until {
+            let Some(next) = self.next_segment().map(Arc::clone) else {
                 break;
             };
             for (start, end) in next.ranges_for(self.peer) {
@@ -115,11 +130,11 @@ impl ClientStream {
                     end,
                 });
             }
-            self.cursor = next;
+            self.cursor = Some(next);
         }
         self.group
             .lead
-            .fetch_max(self.cursor.end, Ordering::Relaxed);
+            .fetch_max(self.position(), Ordering::Relaxed);
     }
 
     fn push_own(&mut self) {
@@ -238,7 +253,7 @@ impl ClientStream {
     ) {
         let mut block = Vec::new();
         let style = &self.group.style;
-        if !gone.is_empty() && !self.ending.end_of_rib {
+        if !gone.is_empty() {
             let gone = gone.iter().copied();
             write_messages(&mut self.writer, &mut block, style, topology, None, gone);
         }
@@ -284,7 +299,7 @@ impl ClientStream {
         if self.group.encode_with(&mut stage, topology) {
             rib.published.store(true, Ordering::Release);
         }
-        self.cursor = stage.log.tail();
+        self.cursor = Some(stage.log.tail());
         drop(stage);
         for shard in &mut shards {
             shard.end_catch_up(self.peer);
@@ -337,12 +352,13 @@ impl ClientStream {
     /// the present state of what it missed when it reads again.
     pub fn check_lag(&mut self, rib: &Rib, now_ms: u64) {
         let end = self.group.end.load(Ordering::Relaxed);
-        let lag = end.saturating_sub(self.cursor.end);
+        let position = self.position();
+        let lag = end.saturating_sub(position);
         if self.phase != Phase::Live || lag < rib.log_limit as u64 / 2 {
             return;
         }
         let lead = self.group.lead.load(Ordering::Relaxed);
-        let behind = lead.saturating_sub(self.cursor.end) > rib.log_limit as u64 / 4;
+        let behind = lead.saturating_sub(position) > rib.log_limit as u64 / 4;
         let stuck = now_ms.saturating_sub(self.progress_ms) > STUCK_MS;
         if behind || stuck {
             self.leave_log(rib);
@@ -355,8 +371,8 @@ impl ClientStream {
         let Phase::Leaving { until } = self.phase else {
             return;
         };
-        while self.cursor.end < until {
-            let Some(next) = self.cursor.next().map(Arc::clone) else {
+        while self.position() < until {
+            let Some(next) = self.next_segment().map(Arc::clone) else {
                 break;
             };
             for (start, end) in next.ranges_for(self.peer) {
@@ -364,9 +380,9 @@ impl ClientStream {
                 let add_path = self.group.style.add_path;
                 crate::unread::mark(rib, self.peer, messages, add_path);
             }
-            self.cursor = next;
+            self.cursor = Some(next);
         }
-        self.phase = Phase::Catching;
+        self.stop_following();
         rib.demotions.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -41,7 +41,7 @@ impl Key for Ipv6Prefix {
 }
 
 fn mix(value: u64, seed: u64) -> u64 {
-    let product = u128::from(value ^ seed) * 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835_u128;
+    let product = u128::from(value ^ seed) * 0x9e37_79b9_7f4a_7c15_u128;
     let folded = (product as u64) ^ ((product >> 64) as u64);
     let again = u128::from(folded ^ 0xd6e8_feb8_6659_fd93) * u128::from(seed | 1);
     (again as u64) ^ ((again >> 64) as u64)

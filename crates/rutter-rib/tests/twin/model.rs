@@ -71,7 +71,11 @@ impl Model {
                 .into_iter()
                 .filter(|(peer, attrs)| *peer != client && allows(attrs, asn(client)));
             for (peer, attrs) in visible.take(if add_path { usize::MAX } else { 1 }) {
-                let id = if add_path { (u32::from(peer) + 1) << 16 } else { 0 };
+                let id = if add_path {
+                    (u32::from(peer) + 1) << 16
+                } else {
+                    0
+                };
                 held.insert((prefix, id), said(peer, attrs, prefix.family()));
             }
         }
@@ -106,12 +110,15 @@ fn best_of(routes: &[(u16, &Attrs)]) -> usize {
     let all = left.clone();
     left.retain(|i| {
         let (mine, med) = (routes[*i].1.path.first(), routes[*i].1.med.unwrap_or(0));
-        !all.iter().any(|j| {
-            routes[*j].1.path.first() == mine && routes[*j].1.med.unwrap_or(0) < med
-        })
+        !all.iter()
+            .any(|j| routes[*j].1.path.first() == mine && routes[*j].1.med.unwrap_or(0) < med)
     });
     left.into_iter()
-        .min_by(|a, b| rank(routes[*a].0).cmp(&rank(routes[*b].0)).then(Ordering::Equal))
+        .min_by(|a, b| {
+            rank(routes[*a].0)
+                .cmp(&rank(routes[*b].0))
+                .then(Ordering::Equal)
+        })
         .unwrap()
 }
 

@@ -56,9 +56,8 @@ pub struct Client {
 }
 
 pub fn export() -> Arc<ExportPolicy> {
-    let action = |action, notation: &str| {
-        ActionCommunity::new(action, notation.parse().unwrap()).unwrap()
-    };
+    let action =
+        |action, notation: &str| ActionCommunity::new(action, notation.parse().unwrap()).unwrap();
     Arc::new(ExportPolicy::new(ExportSettings {
         local_asn: Asn(LOCAL),
         actions: vec![
@@ -129,7 +128,10 @@ impl World {
             families: [Some(family); 2],
             enhanced_refresh: false,
         };
-        let stream = self.rib.session_up(PeerId(peer), session).expect("a client");
+        let stream = self
+            .rib
+            .session_up(PeerId(peer), session)
+            .expect("a client");
         self.clients[usize::from(peer)] = Some(Client {
             stream,
             add_path,
@@ -157,7 +159,10 @@ impl World {
 
     fn send(&mut self, peer: u16, body: &[u8]) {
         let pushed = self.batch.push(&self.rib, PeerId(peer), body, 0);
-        assert!(pushed.faults.is_empty() && pushed.reset.is_none(), "{pushed:?}");
+        assert!(
+            pushed.faults.is_empty() && pushed.reset.is_none(),
+            "{pushed:?}"
+        );
         self.rib.commit(&mut self.batch);
         self.rib.flush();
     }
@@ -186,15 +191,21 @@ impl World {
         }
     }
 
-    /// Everybody reads until nothing is left.
-    pub fn settle(&mut self) {
-        for client in self.clients.iter_mut().flatten() {
-            while client.stream.has_more() || !client.stream.is_drained() {
-                client.read(&self.rib, 1_000, self.now_ms);
-            }
-            assert!(client.unparsed.is_empty(), "whole messages");
-            assert!(client.stream.at_message_boundary());
+    /// A client reads until nothing is left.
+    pub fn drain(&mut self, peer: u16) {
+        let Some(client) = &mut self.clients[usize::from(peer)] else {
+            return;
+        };
+        while client.stream.has_more() || !client.stream.is_drained() {
+            client.read(&self.rib, 1_000, self.now_ms);
         }
+        assert!(client.unparsed.is_empty(), "whole messages");
+        assert!(client.stream.at_message_boundary());
+    }
+
+    /// Everybody does.
+    pub fn settle(&mut self) {
+        (0..self.clients.len() as u16).for_each(|peer| self.drain(peer));
     }
 }
 
@@ -205,7 +216,11 @@ impl Client {
         }
         let mut slices: Vec<IoSlice<'_>> = Vec::new();
         self.stream.slices(&mut slices);
-        let bytes: Vec<u8> = slices.iter().flat_map(|s| s.to_vec()).take(octets).collect();
+        let bytes: Vec<u8> = slices
+            .iter()
+            .flat_map(|s| s.to_vec())
+            .take(octets)
+            .collect();
         drop(slices);
         self.stream.consume(bytes.len(), now_ms);
         self.unparsed.extend(bytes);
@@ -288,7 +303,11 @@ pub fn block(peer: u16, attrs: &Attrs, family: Family) -> Vec<u8> {
         attr::write_attr(&mut out, 0x80, code::MULTI_EXIT_DISC, &med.to_be_bytes());
     }
     if !attrs.communities.is_empty() {
-        let value: Vec<u8> = attrs.communities.iter().flat_map(|c| c.to_be_bytes()).collect();
+        let value: Vec<u8> = attrs
+            .communities
+            .iter()
+            .flat_map(|c| c.to_be_bytes())
+            .collect();
         attr::write_attr(&mut out, 0xc0, code::COMMUNITIES, &value);
     }
     out
@@ -310,7 +329,11 @@ fn announcement(peer: u16, prefixes: &[Prefix], attrs: &Attrs) -> Vec<u8> {
         }
     }
     let mut attributes = Vec::new();
-    let family = if ipv4.is_empty() { Family::Ipv6Unicast } else { Family::Ipv4Unicast };
+    let family = if ipv4.is_empty() {
+        Family::Ipv6Unicast
+    } else {
+        Family::Ipv4Unicast
+    };
     if !ipv6.is_empty() {
         let mut value = vec![0, 2, 1, 16];
         value.extend(ipv6_next_hop(peer));
