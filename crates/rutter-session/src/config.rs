@@ -1,0 +1,175 @@
+//! What is configured for one session.
+
+use rutter_net::{Asn, Family};
+use rutter_wire::capability::{Fqdn, Role};
+
+/// Settings of one session. A change takes effect with the next connection, see [`crate::Session::set_config`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// Name of the neighbor in logs, usually its address.
+    pub label: String,
+    /// Our AS on this session.
+    pub local_asn: Asn,
+    /// Which AS the neighbor may say it is.
+    pub remote: RemoteAs,
+    /// Our BGP Identifier.
+    pub router_id: u32,
+    /// Wait for the neighbor to connect.
+    pub passive: bool,
+    /// Hold Time to offer, seconds: 0 or 3 and more.
+    pub hold_time_s: u16,
+    /// Shortest Hold Time to accept from the neighbor, seconds; 0 is always judged by itself (see
+    /// [`Config::accept_hold_time_zero`]).
+    pub min_hold_time_s: u16,
+    /// Accept a neighbor that wants no KEEPALIVEs at all.
+    pub accept_hold_time_zero: bool,
+    /// Seconds to wait for the neighbor's OPEN (RFC 4271 §8.2.2 suggests 240).
+    pub open_hold_time_s: u16,
+    /// Send Hold Timer (RFC 9687), seconds; 0: off.
+    pub send_hold_time_s: u32,
+    /// Seconds between connection attempts.
+    pub connect_retry_s: u16,
+    /// How long to stay in Idle after a fault.
+    pub idle_hold: IdleHold,
+    /// Per family, in index order.
+    pub families: [FamilyConfig; 2],
+    /// Offer Route Refresh (RFC 2918).
+    pub route_refresh: bool,
+    /// Offer Enhanced Route Refresh (RFC 7313).
+    pub enhanced_refresh: bool,
+    /// Seconds that routes may stay stale between BoRR and EoRR; 0: for ever.
+    pub refresh_stale_s: u32,
+    /// Offer messages of 65,535 octets (RFC 8654).
+    pub extended_message: bool,
+    /// Graceful Restart (RFC 4724); `None`: not offered.
+    pub graceful_restart: Option<GracefulRestartConfig>,
+    /// *Our* role (RFC 9234).
+    pub role: Option<Role>,
+    /// Refuse a neighbor that does not say its role.
+    pub role_strict: bool,
+    /// Our name for the neighbor's logs.
+    pub host_name: Option<Fqdn>,
+    /// Our software for the neighbor's logs.
+    pub software_version: Option<String>,
+}
+
+/// Which AS a neighbor may say it is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RemoteAs {
+    /// This one.
+    One(Asn),
+    /// One of these (dynamic neighbors).
+    AnyOf(Vec<Asn>),
+    /// Whatever it says.
+    Any,
+}
+
+impl RemoteAs {
+    /// Whether the neighbor may be this AS.
+    pub fn admits(&self, asn: Asn) -> bool {
+        match self {
+            RemoteAs::One(one) => *one == asn,
+            RemoteAs::AnyOf(set) => set.contains(&asn),
+            RemoteAs::Any => true,
+        }
+    }
+}
+
+/// Exponential back-off after faults.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IdleHold {
+    /// After the first fault, milliseconds.
+    pub initial_ms: u64,
+    /// At most, milliseconds.
+    pub max_ms: u64,
+    /// A session that was Established for this long starts over with `initial_ms`, milliseconds.
+    pub forget_after_ms: u64,
+}
+
+/// Options of one family.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FamilyConfig {
+    /// Offer the family.
+    pub enabled: bool,
+    /// Receive several paths per prefix (RFC 7911).
+    pub add_path_receive: bool,
+    /// Send several paths per prefix.
+    pub add_path_send: bool,
+    /// Offer IPv6 next hops for it (RFC 8950); means something for IPv4 only.
+    pub extended_next_hop: bool,
+    /// Seconds that stale routes stay beyond the restart time (RFC 9494); 0: not offered.
+    pub long_lived_s: u32,
+}
+
+/// Graceful Restart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GracefulRestartConfig {
+    /// Seconds that we ask neighbors to wait for us; at most 4,095.
+    pub restart_time_s: u16,
+    /// Offer to keep routes after a NOTIFICATION too (RFC 8538).
+    pub notification: bool,
+    /// Longest restart time that we grant a neighbor, seconds.
+    pub max_restart_time_s: u16,
+    /// Longest time from the session's return to End-of-RIB, seconds.
+    pub stale_path_time_s: u32,
+}
+
+impl Default for GracefulRestartConfig {
+    fn default() -> Self {
+        GracefulRestartConfig {
+            restart_time_s: 120,
+            notification: true,
+            max_restart_time_s: 600,
+            stale_path_time_s: 360,
+        }
+    }
+}
+
+impl Default for IdleHold {
+    fn default() -> Self {
+        IdleHold {
+            initial_ms: 1_000,
+            max_ms: 120_000,
+            forget_after_ms: 60_000,
+        }
+    }
+}
+
+impl Config {
+    /// Both families, everything offered that costs nothing, no Add-Path, no role.
+    pub fn new(local_asn: Asn, remote: RemoteAs, router_id: u32) -> Self {
+        let family = FamilyConfig {
+            enabled: true,
+            ..FamilyConfig::default()
+        };
+        Config {
+            label: String::new(),
+            local_asn,
+            remote,
+            router_id,
+            passive: false,
+            hold_time_s: 90,
+            min_hold_time_s: 3,
+            accept_hold_time_zero: true,
+            open_hold_time_s: 240,
+            send_hold_time_s: 480,
+            connect_retry_s: 30,
+            idle_hold: IdleHold::default(),
+            families: [family; 2],
+            route_refresh: true,
+            enhanced_refresh: true,
+            refresh_stale_s: 600,
+            extended_message: true,
+            graceful_restart: Some(GracefulRestartConfig::default()),
+            role: None,
+            role_strict: false,
+            host_name: None,
+            software_version: None,
+        }
+    }
+
+    /// The options of a family.
+    pub fn family(&self, family: Family) -> &FamilyConfig {
+        &self.families[family.index()]
+    }
+}
