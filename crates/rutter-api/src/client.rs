@@ -46,7 +46,7 @@ impl Answer {
         }
         line.clear();
         match self.input.read_until(b'\n', line) {
-            Ok(_) if line.pop_if(|last| *last == b'\n').is_none() => {
+            Ok(_) if line.last() != Some(&b'\n') => {
                 self.ended = true;
                 Some(Err(io::Error::new(
                     io::ErrorKind::UnexpectedEof,
@@ -54,6 +54,7 @@ impl Answer {
                 )))
             }
             Ok(_) => {
+                line.pop();
                 let is_last = LAST.iter().any(|kind| line.starts_with(kind));
                 self.ended = is_last;
                 Some(Ok(RawLine { line, is_last }))
