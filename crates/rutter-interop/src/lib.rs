@@ -13,14 +13,17 @@
 
 pub mod bird;
 pub mod exabgp;
+mod expect;
 pub mod frr;
 pub mod gobgp;
 mod lab;
 pub mod openbgpd;
 mod process;
 mod route;
+pub mod rutter;
 mod speaker;
 
+pub use expect::{client, holds, keeps_holding, rutter_holds, up};
 pub use lab::{Lab, eventually, eventually_within};
 pub use process::{Process, output_of, program};
 pub use route::{Origin, Route, routes_without_path_ids};
