@@ -32,8 +32,24 @@ fn push(out: &mut Findings, reason: RejectReason, evidence: impl Into<String>) {
     });
 }
 
-/// All findings, in the order in which the fast checks look.
+/// All findings; the reason that the fast checks give comes first.
 pub(crate) fn collect(
+    policy: &ImportPolicy,
+    prefix: Prefix,
+    attributes: &Attributes<'_>,
+    next_hop: NextHop,
+    family: Family,
+) -> Findings {
+    let verdict = policy.check_attributes(attributes, next_hop, family);
+    let first = verdict
+        .reject
+        .or_else(|| policy.check_prefix(prefix, verdict.blackhole));
+    let mut out = all(policy, prefix, attributes, next_hop, family);
+    out.sort_by_key(|finding| Some(finding.reason) != first);
+    out
+}
+
+fn all(
     policy: &ImportPolicy,
     prefix: Prefix,
     attributes: &Attributes<'_>,
@@ -156,7 +172,7 @@ fn role_findings(settings: &ImportSettings, attributes: &Attributes<'_>, out: &m
     let otc = attributes.only_to_customer();
     let verdict = otc_on_receive(settings.role, settings.peer_asn, otc);
     if let (OtcIngress::Leak, Some(role), Some(otc)) = (verdict, settings.role, otc) {
-        let evidence = format!("ONLY_TO_CUSTOMER is {otc} and our role is {role:?}");
+        let evidence = format!("ONLY_TO_CUSTOMER is {otc} and our role is {role}");
         push(out, RejectReason::RoleLeak, evidence);
     }
 }

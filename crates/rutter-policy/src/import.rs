@@ -165,7 +165,8 @@ impl ImportPolicy {
         self.settings.route_checks.as_ref()?.0.check(prefix, origin)
     }
 
-    /// Every reason against the route, with evidence; empty for a route that is accepted.
+    /// Every reason against the route, with evidence; empty for a route that is accepted. The one that the other
+    /// methods give comes first.
     pub fn all_reasons(
         &self,
         prefix: Prefix,

@@ -1,22 +1,7 @@
 //! Roles and the ONLY_TO_CUSTOMER attribute (RFC 9234 §5).
 
 use rutter_net::Asn;
-
-/// A BGP Role (RFC 9234 §4), as its speaker says it of itself.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[repr(u8)]
-pub enum Role {
-    /// Sells transit to the other side.
-    Provider = 0,
-    /// Route server.
-    RouteServer = 1,
-    /// Client of a route server.
-    RouteServerClient = 2,
-    /// Buys transit from the other side.
-    Customer = 3,
-    /// Lateral peer.
-    Peer = 4,
-}
+pub use rutter_wire::capability::Role;
 
 /// What to do with a received route.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,0 +1,118 @@
+//! Routes for tests, written the way people write them.
+#![allow(dead_code)]
+
+use std::net::IpAddr;
+
+use rutter_net::{Community, ExtendedCommunity, LargeCommunity};
+use rutter_wire::attr::{AttrContext, Attributes, OPTIONAL, TRANSITIVE, code, parse, write_attr};
+
+/// The attributes of a route.
+#[derive(Clone, Debug, Default)]
+pub struct Route {
+    /// `"64501 64502 {64503 64504}"`.
+    pub path: String,
+    /// Standard (`64500:1`), large (`64500:1:2`) and extended (`rt:1:2`) communities.
+    pub communities: Vec<String>,
+    pub otc: Option<u32>,
+}
+
+impl Route {
+    pub fn path(path: &str) -> Self {
+        Route {
+            path: path.into(),
+            ..Route::default()
+        }
+    }
+
+    pub fn communities(communities: &str) -> Self {
+        Route {
+            path: "64501".into(),
+            communities: communities.split_whitespace().map(str::to_owned).collect(),
+            ..Route::default()
+        }
+    }
+
+    pub fn block(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        write_attr(&mut out, TRANSITIVE, code::ORIGIN, &[0]);
+        write_attr(&mut out, TRANSITIVE, code::AS_PATH, &as_path(&self.path));
+        let (mut standard, mut extended, mut large) = (Vec::new(), Vec::new(), Vec::new());
+        for text in &self.communities {
+            match text.strip_prefix("rt:") {
+                Some(bare) => extended.extend(route_target(bare).0),
+                None if text.matches(':').count() == 1 => {
+                    standard.extend(text.parse::<Community>().unwrap().0.to_be_bytes());
+                }
+                None => {
+                    let c: LargeCommunity = text.parse().unwrap();
+                    large.extend(
+                        [c.global, c.local1, c.local2]
+                            .iter()
+                            .flat_map(|n| n.to_be_bytes()),
+                    );
+                }
+            }
+        }
+        let optional = OPTIONAL | TRANSITIVE;
+        for (code, value) in [
+            (code::COMMUNITIES, standard),
+            (code::EXTENDED_COMMUNITIES, extended),
+            (code::LARGE_COMMUNITIES, large),
+        ] {
+            if !value.is_empty() {
+                write_attr(&mut out, optional, code, &value);
+            }
+        }
+        if let Some(otc) = self.otc {
+            write_attr(
+                &mut out,
+                optional,
+                code::ONLY_TO_CUSTOMER,
+                &otc.to_be_bytes(),
+            );
+        }
+        out
+    }
+}
+
+/// Hands the parsed attributes to `then`.
+pub fn with<T>(route: &Route, then: impl FnOnce(&Attributes<'_>) -> T) -> T {
+    let context = AttrContext {
+        as4: true,
+        external: true,
+        accept_as_set: true,
+        has_ipv4_nlri: false,
+    };
+    let (block, mut faults) = (route.block(), Vec::new());
+    let attributes = parse(&block, &context, &mut faults);
+    assert_eq!(faults, [], "{route:?}");
+    then(&attributes)
+}
+
+pub fn addr(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+fn route_target(text: &str) -> ExtendedCommunity {
+    let (high, low) = text.split_once(':').unwrap();
+    let (high, low): (u32, u32) = (high.parse().unwrap(), low.parse().unwrap());
+    match u16::try_from(high) {
+        Ok(asn) => ExtendedCommunity::two_octet_as(2, asn, low),
+        Err(_) => ExtendedCommunity::four_octet_as(2, high, low as u16),
+    }
+}
+
+fn as_path(text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (index, piece) in text.split(['{', '}']).enumerate() {
+        let asns: Vec<u32> = piece
+            .split_whitespace()
+            .map(|asn| asn.parse().unwrap())
+            .collect();
+        if !asns.is_empty() {
+            out.extend([if index % 2 == 1 { 1 } else { 2 }, asns.len() as u8]);
+            out.extend(asns.iter().flat_map(|asn| asn.to_be_bytes()));
+        }
+    }
+    out
+}
