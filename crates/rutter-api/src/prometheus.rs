@@ -19,7 +19,7 @@ pub struct Metric {
 pub fn render(backend: &dyn Backend) -> String {
     let mut page = Page::default();
     process(&mut page, &backend.status());
-    let peers = peer_rows(backend.sessions(), &backend.snapshot());
+    let peers = peer_rows(backend.sessions(), &backend.peers());
     for state in SessionState::ALL {
         let count = peers.iter().filter(|p| p.session.state == state).count();
         page.sample(Name::Peers, &[("state", &state.to_string())], count as f64);

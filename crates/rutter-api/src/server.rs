@@ -1,6 +1,7 @@
 //! The daemon's half: one request in, lines out.
 
 use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -18,10 +19,23 @@ pub fn serve_connection(stream: UnixStream, backend: &dyn Backend) -> io::Result
     let mut rows = Rows::new(&stream);
     let result = request.and_then(|request| answer(&request, backend, &mut rows));
     match result {
-        Ok(done) => rows.end(&Line::Done(done)),
-        Err(Failure::Refused(message)) => rows.end(&Line::Error { message }),
-        Err(Failure::Gone(error)) => Err(error),
+        Ok(done) => rows.end(&Line::Done(done))?,
+        Err(Failure::Refused(message)) => rows.end(&Line::Error { message })?,
+        Err(Failure::Gone(error)) => return Err(error),
     }
+    drain(&stream)
+}
+
+/// Takes in what the client still sends, within bounds: the kernel would throw our answer away otherwise.
+fn drain(mut stream: &UnixStream) -> io::Result<()> {
+    stream.shutdown(Shutdown::Write)?;
+    let mut rest = [0; 4096];
+    for _ in 0..64 {
+        if !matches!(stream.read(&mut rest), Ok(1..)) {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn read_request(stream: &UnixStream) -> Result<Request, Failure> {

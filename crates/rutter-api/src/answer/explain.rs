@@ -16,8 +16,8 @@ pub(super) fn route(
     rows: &mut Rows<'_>,
 ) -> Result<(), Failure> {
     let explanation = find(backend, target)?;
-    let snapshot = backend.snapshot();
-    let row = explain_row(&explanation, &Sources::new(&snapshot));
+    let peers = backend.peers();
+    let row = explain_row(&explanation, &Sources::new(&peers));
     for candidate in row.candidates {
         rows.send(&Line::Route(Box::new(candidate.route)))?;
     }
@@ -31,8 +31,8 @@ pub(super) fn explain(
     rows: &mut Rows<'_>,
 ) -> Result<(), Failure> {
     let explanation = find(backend, target)?;
-    let snapshot = backend.snapshot();
-    let row = explain_row(&explanation, &Sources::new(&snapshot));
+    let peers = backend.peers();
+    let row = explain_row(&explanation, &Sources::new(&peers));
     rows.send(&Line::Explain(Box::new(row)))
 }
 

@@ -10,7 +10,7 @@ use crate::{Backend, Line};
 
 /// All sessions.
 pub(super) fn all(backend: &dyn Backend, rows: &mut Rows<'_>) -> Result<(), Failure> {
-    for row in peer_rows(backend.sessions(), &backend.snapshot()) {
+    for row in peer_rows(backend.sessions(), &backend.peers()) {
         rows.send(&Line::Peer(Box::new(row)))?;
     }
     Ok(())
@@ -19,7 +19,7 @@ pub(super) fn all(backend: &dyn Backend, rows: &mut Rows<'_>) -> Result<(), Fail
 /// The sessions that `wanted` names.
 pub(super) fn one(backend: &dyn Backend, wanted: &str, rows: &mut Rows<'_>) -> Result<(), Failure> {
     let wanted = Wanted::new(wanted);
-    for row in peer_rows(backend.sessions(), &backend.snapshot()) {
+    for row in peer_rows(backend.sessions(), &backend.peers()) {
         let session = &row.session;
         if wanted.matches(&session.name, session.address, session.asn) {
             rows.send(&Line::Peer(Box::new(row)))?;

@@ -17,7 +17,7 @@ pub(super) fn routes(
     rows: &mut Rows<'_>,
 ) -> Result<Done, Failure> {
     let snapshot = backend.snapshot();
-    let sources = Sources::new(&snapshot);
+    let sources = Sources::new(snapshot.peers());
     each(&snapshot, filter, rows, |prefix, route, best| {
         Line::Route(Box::new(route_row(prefix, route, best, &sources)))
     })
@@ -30,7 +30,7 @@ pub(super) fn rejected(
     rows: &mut Rows<'_>,
 ) -> Result<Done, Failure> {
     let snapshot = backend.snapshot();
-    let sources = Sources::new(&snapshot);
+    let sources = Sources::new(snapshot.peers());
     let filter = RouteFilter {
         rejected: true,
         ..filter.clone()

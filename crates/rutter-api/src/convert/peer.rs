@@ -1,19 +1,18 @@
 //! Sessions joined with the table's counts.
 
 use rutter_net::Family;
-use rutter_rib::{PeerId, PeerSummary, Snapshot};
+use rutter_rib::{PeerId, PeerSummary};
 
 use crate::{FamilyRow, PeerRow, RouteSource, SessionRow};
 
-/// Neighbors of a snapshot by id.
+/// Neighbors by id.
 pub(crate) struct Sources<'a> {
     by_id: Vec<Option<&'a PeerSummary>>,
 }
 
 impl<'a> Sources<'a> {
-    /// Indexes the neighbors of a snapshot.
-    pub(crate) fn new(snapshot: &'a Snapshot) -> Self {
-        let peers = snapshot.peers();
+    /// Indexes the neighbors.
+    pub(crate) fn new(peers: &'a [PeerSummary]) -> Self {
         let len = peers.iter().map(|p| p.id.index() + 1).max().unwrap_or(0);
         let mut by_id = vec![None; len];
         for peer in peers {
@@ -45,8 +44,8 @@ impl<'a> Sources<'a> {
 }
 
 /// Sessions with their routes, by address.
-pub(crate) fn peer_rows(mut sessions: Vec<SessionRow>, snapshot: &Snapshot) -> Vec<PeerRow> {
-    let sources = Sources::new(snapshot);
+pub(crate) fn peer_rows(mut sessions: Vec<SessionRow>, peers: &[PeerSummary]) -> Vec<PeerRow> {
+    let sources = Sources::new(peers);
     sessions.sort_by_key(|s| s.address);
     sessions
         .into_iter()

@@ -1,0 +1,274 @@
+//! Requests over a real socket pair, answered from a real table.
+
+mod world;
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::thread;
+
+use rutter_api::{ClearHow, Line, Request, RouteFilter, serve_connection};
+
+use world::World;
+
+/// Asks over a socket pair and reads every line.
+fn ask_text(world: &World, request: &str) -> Vec<Line> {
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| serve_connection(theirs, world).unwrap());
+        ours.write_all(request.as_bytes()).unwrap();
+        ours.write_all(b"\n").unwrap();
+        let mut text = String::new();
+        ours.read_to_string(&mut text).unwrap();
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    })
+}
+
+fn ask(world: &World, request: Request) -> Vec<Line> {
+    let envelope = rutter_api::Envelope::new(request);
+    ask_text(world, &serde_json::to_string(&envelope).unwrap())
+}
+
+fn routes(world: &World, filter: RouteFilter) -> Vec<(String, String, bool)> {
+    ask(world, Request::Routes(filter))
+        .into_iter()
+        .filter_map(|line| match line {
+            Line::Route(r) => Some((r.prefix.to_string(), r.peer.name, r.best)),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn routes_come_with_who_sent_them_and_which_is_best() {
+    let world = World::new();
+    let mut all = routes(&world, RouteFilter::default());
+    all.sort();
+    let text = |p: &str, n: &str, b| (p.to_owned(), n.to_owned(), b);
+    assert_eq!(
+        all,
+        [
+            text("10.0.0.0/8", "beta", false),
+            text("193.0.0.0/21", "alpha", true),
+            text("193.0.0.0/21", "beta", false),
+            text("193.0.8.0/22", "beta", true),
+        ]
+    );
+}
+
+#[test]
+fn filters_are_joined_by_and() {
+    let world = World::new();
+    let count = |filter| routes(&world, filter).len();
+    let peer = |name: &str| Some(name.to_owned());
+    let base = RouteFilter::default;
+    assert_eq!(
+        count(RouteFilter {
+            peer: peer("AS65002"),
+            ..base()
+        }),
+        0
+    );
+    assert_eq!(
+        count(RouteFilter {
+            peer: peer("AS20002"),
+            ..base()
+        }),
+        3
+    );
+    assert_eq!(
+        count(RouteFilter {
+            peer: peer("127.0.0.1"),
+            best: true,
+            ..base()
+        }),
+        1
+    );
+    assert_eq!(
+        count(RouteFilter {
+            rejected: true,
+            ..base()
+        }),
+        1
+    );
+    assert_eq!(
+        count(RouteFilter {
+            reason: Some("bogon".into()),
+            ..base()
+        }),
+        1
+    );
+    assert_eq!(
+        count(RouteFilter {
+            reason: Some("13".into()),
+            ..base()
+        }),
+        0
+    );
+    let within = "193.0.0.0/16".parse().ok();
+    assert_eq!(count(RouteFilter { within, ..base() }), 3);
+    assert_eq!(
+        count(RouteFilter {
+            origin_as: Some(3333),
+            ..base()
+        }),
+        1
+    );
+    assert_eq!(
+        count(RouteFilter {
+            path_as: Some(20002),
+            within,
+            ..base()
+        }),
+        2
+    );
+    assert_eq!(
+        count(RouteFilter {
+            community: Some("20001:7".into()),
+            ..base()
+        }),
+        1
+    );
+    assert_eq!(
+        count(RouteFilter {
+            limit: Some(2),
+            ..base()
+        }),
+        2
+    );
+}
+
+#[test]
+fn a_limit_is_admitted() {
+    let lines = ask_text(
+        &World::new(),
+        r#"{"version":1,"request":{"routes":{"limit":1}}}"#,
+    );
+    assert!(matches!(lines.last(), Some(Line::Done(done)) if done.truncated && done.rows == 1));
+}
+
+#[test]
+fn rejected_routes_have_evidence() {
+    let lines = ask(&World::new(), Request::Rejected(RouteFilter::default()));
+    let Line::Rejected(row) = &lines[0] else {
+        panic!("{lines:?}");
+    };
+    assert_eq!(row.route.rejected.as_ref().unwrap().name, "bogon");
+    assert!(
+        row.findings
+            .iter()
+            .any(|f| f.reason.code == 2 && !f.evidence.is_empty())
+    );
+}
+
+#[test]
+fn explain_says_who_won_and_who_hears() {
+    let lines = ask(
+        &World::new(),
+        Request::Explain {
+            target: "193.0.1.2".into(),
+        },
+    );
+    let Line::Explain(row) = &lines[0] else {
+        panic!("{lines:?}");
+    };
+    assert_eq!(row.prefix.to_string(), "193.0.0.0/21");
+    assert_eq!(row.candidates.len(), 2);
+    assert!(row.candidates[0].route.best && row.candidates[0].lost_at.is_none());
+    assert!(row.candidates[1].lost_at.is_some());
+    let hears = |name: &str| {
+        let client = row.clients.iter().find(|c| c.client.name == name).unwrap();
+        client.hears.clone()
+    };
+    assert_eq!(hears("alpha"), [2]);
+    assert_eq!(hears("beta"), [1]);
+    assert_eq!(hears("gamma"), [1]);
+}
+
+#[test]
+fn peers_have_their_counts() {
+    let lines = ask(
+        &World::new(),
+        Request::Peer {
+            peer: "beta".into(),
+        },
+    );
+    let Line::Peer(row) = &lines[0] else {
+        panic!("{lines:?}");
+    };
+    let v4 = &row.families[0];
+    assert_eq!((v4.received, v4.accepted, v4.rejected), (3, 2, 1));
+    assert_eq!(lines.len(), 2);
+}
+
+#[test]
+fn attribute_sets_are_counted() {
+    let lines = ask(&World::new(), Request::Attributes { limit: None });
+    let counts: Vec<_> = lines
+        .iter()
+        .filter_map(|line| match line {
+            Line::AttributeSet(set) => Some(set.routes),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(counts, [3, 1]);
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_words() {
+    let world = World::new();
+    let refusal = |request| match ask(&world, request).pop() {
+        Some(Line::Error { message }) => message,
+        other => panic!("{other:?}"),
+    };
+    let peer = refusal(Request::Peer {
+        peer: "nobody".into(),
+    });
+    assert!(peer.contains("rutter show peers"), "{peer}");
+    let route = refusal(Request::Route {
+        target: "8.8.8.8".into(),
+    });
+    assert_eq!(route, "the table has no route to 8.8.8.8");
+    let prefix = refusal(Request::Explain {
+        target: "193.0.0.1/21".into(),
+    });
+    assert!(prefix.contains("193.0.0.1/21"), "{prefix}");
+    let clear = refusal(Request::Clear {
+        peer: "gamma".into(),
+        how: ClearHow::Hard,
+    });
+    assert_eq!(clear, "no");
+    let long = format!("{{\"version\":1,{}}}", " ".repeat(rutter_api::MAX_REQUEST));
+    assert!(matches!(
+        ask_text(&world, &long).pop(),
+        Some(Line::Error { .. })
+    ));
+}
+
+#[test]
+fn a_client_that_goes_away_ends_its_answer() {
+    let world = World::new();
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    ours.write_all(b"{\"version\":1,\"request\":{\"log\":{\"follow\":true}}}\n")
+        .unwrap();
+    drop(ours);
+    // Returns: would follow for ever otherwise.
+    let _ = serve_connection(theirs, &world);
+}
+
+#[test]
+fn metrics_follow_the_sessions() {
+    let text = rutter_api::prometheus::render(&World::new());
+    assert!(
+        text.contains("rutter_peers{state=\"Established\"} 3\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains(
+            "rutter_peer_routes{peer=\"beta\",address=\"127.0.0.2\",asn=\"20002\",\
+             family=\"ipv4-unicast\",verdict=\"rejected\"} 1\n"
+        ),
+        "{text}"
+    );
+}

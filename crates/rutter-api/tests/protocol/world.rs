@@ -1,0 +1,207 @@
+//! Three clients and four routes.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rutter_api::{
+    Backend, ClearHow, LogReader, LogRow, ReloadError, SessionRow, SessionState, StatusRow,
+};
+use rutter_config::Diff;
+use rutter_net::{Asn, Ipv4Prefix, Prefix};
+use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportSettings};
+use rutter_rib::{
+    Batch, Explanation, FamilyInfo, MemoryRow, Neighbor, PeerId, PeerKind, Rib, RibConfig,
+    SessionInfo, Snapshot,
+};
+use rutter_wire::attr::write_attr;
+use rutter_wire::nlri::write_ipv4;
+
+/// A daemon without sockets.
+pub struct World {
+    rib: Rib,
+    peers: Vec<(PeerId, &'static str, u8)>,
+}
+
+impl World {
+    /// alpha and beta announce 193.0.0.0/21; beta also 193.0.8.0/22 and a bogon; gamma listens.
+    pub fn new() -> Self {
+        let rib = Rib::new(RibConfig {
+            shards: 2,
+            router_id: 1,
+            log_limit: 1 << 20,
+            export: Arc::new(ExportPolicy::new(ExportSettings {
+                local_asn: Asn(199_000),
+                ..ExportSettings::default()
+            })),
+            seed: 1,
+            always_compare_med: false,
+        });
+        let peers = [("alpha", 1), ("beta", 2), ("gamma", 3)]
+            .map(|(name, n)| (connect(&rib, name, n), name, n))
+            .to_vec();
+        let world = World { rib, peers };
+        world.announce(
+            0,
+            &[20001, 3333],
+            Some([0x4e, 0x21, 0, 7]),
+            &["193.0.0.0/21"],
+        );
+        let beta = ["193.0.0.0/21", "193.0.8.0/22", "10.0.0.0/8"];
+        world.announce(1, &[20002, 20003, 1101], None, &beta);
+        world
+    }
+
+    fn announce(&self, index: usize, path: &[u32], community: Option<[u8; 4]>, prefixes: &[&str]) {
+        let (peer, _, n) = self.peers[index];
+        let mut as_path = vec![2, path.len() as u8];
+        as_path.extend(path.iter().flat_map(|asn| asn.to_be_bytes()));
+        let mut attrs = Vec::new();
+        write_attr(&mut attrs, 0x40, 1, &[0]);
+        write_attr(&mut attrs, 0x40, 2, &as_path);
+        write_attr(&mut attrs, 0x40, 3, &[127, 0, 0, n]);
+        if let Some(community) = community {
+            write_attr(&mut attrs, 0xc0, 8, &community);
+        }
+        let mut body = vec![0, 0];
+        body.extend((attrs.len() as u16).to_be_bytes());
+        body.extend(attrs);
+        for prefix in prefixes {
+            let prefix: Ipv4Prefix = prefix.parse().unwrap();
+            write_ipv4(&mut body, None, prefix);
+        }
+        let mut batch = Batch::new();
+        let pushed = batch.push(&self.rib, peer, &body, 0);
+        assert!(
+            pushed.faults.is_empty() && pushed.reset.is_none(),
+            "{pushed:?}"
+        );
+        self.rib.commit(&mut batch);
+        self.rib.flush();
+    }
+}
+
+fn connect(rib: &Rib, name: &str, n: u8) -> PeerId {
+    let (address, asn) = (
+        IpAddr::V4(Ipv4Addr::new(127, 0, 0, n)),
+        Asn(20_000 + u32::from(n)),
+    );
+    let import = ImportPolicy::new(ImportSettings {
+        local_asn: Asn(199_000),
+        peer_asn: asn,
+        peer_address: Some(address),
+        ..ImportSettings::default()
+    });
+    let neighbor = Neighbor {
+        name: name.into(),
+        address,
+        kind: PeerKind::RouteServerClient,
+        local_asn: Asn(199_000),
+        remote_asn: asn,
+        local_ipv4: None,
+        local_ipv6: None,
+        next_hop_self: false,
+        import: Arc::new(import),
+        export_allowed: true,
+        default_local_pref: 100,
+        block_above: [None; 2],
+        add_path_limit: 0,
+        role: None,
+    };
+    let peer = rib.add_neighbor(neighbor).unwrap();
+    let session = SessionInfo {
+        remote_bgp_id: u32::from(n),
+        remote_asn: asn,
+        as4: true,
+        max_message_len: 4096,
+        families: [Some(FamilyInfo::default()), None],
+        enhanced_refresh: false,
+    };
+    rib.session_up(peer, session);
+    peer
+}
+
+impl Backend for World {
+    fn status(&self) -> StatusRow {
+        StatusRow {
+            version: "1.2.3".into(),
+            pid: 1,
+            uptime_s: 60,
+            asn: 199_000,
+            router_id: Ipv4Addr::new(192, 0, 2, 1),
+            threads: 2,
+            config_file: "x.toml".into(),
+            config_loaded_at: 0,
+            last_reload_error: None,
+            peers: 3,
+            established: 3,
+            cpu_s: 0.5,
+            rss_bytes: 1 << 20,
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.rib.snapshot()
+    }
+
+    fn explain(&self, prefix: Prefix) -> Option<Explanation> {
+        self.rib.explain(prefix)
+    }
+
+    fn memory(&self) -> Vec<MemoryRow> {
+        self.rib.memory()
+    }
+
+    fn sessions(&self) -> Vec<SessionRow> {
+        let row = |&(peer, name, n): &(PeerId, &str, u8)| SessionRow {
+            peer: Some(peer),
+            name: name.into(),
+            address: Ipv4Addr::new(127, 0, 0, n).into(),
+            asn: 20_000 + u32::from(n),
+            local_asn: 199_000,
+            role: "member".into(),
+            dynamic: false,
+            state: SessionState::Established,
+            state_for_s: 5,
+            shutdown: None,
+            established_count: 1,
+            last_error: None,
+            last_error_ago_s: None,
+            received: Default::default(),
+            sent: Default::default(),
+            malformed_updates: 0,
+            unsent_bytes: 0,
+            catching_up: false,
+            negotiated: None,
+            timers: Vec::new(),
+        };
+        self.peers.iter().map(row).collect()
+    }
+
+    fn clear(&self, _: &[IpAddr], _: ClearHow) -> Result<(), String> {
+        Err("no".into())
+    }
+
+    fn reload(&self) -> Result<Diff, ReloadError> {
+        Ok(Diff::default())
+    }
+
+    fn diff(&self, _: Option<&Path>) -> Result<Diff, ReloadError> {
+        Ok(Diff::default())
+    }
+
+    fn shutdown(&self, _: Option<&str>) {}
+
+    fn log(&self) -> Box<dyn LogReader> {
+        Box::new(NoLog)
+    }
+}
+
+struct NoLog;
+
+impl LogReader for NoLog {
+    fn next_line(&mut self, _: Duration) -> Option<LogRow> {
+        None
+    }
+}
