@@ -51,6 +51,11 @@ fn warnings_do_not_stop_anything() {
 }
 
 #[test]
+fn member_files_are_named_with_their_own_lines() {
+    check("members.toml");
+}
+
+#[test]
 fn an_empty_file_is_told_what_to_begin_with() {
     check("empty.toml");
 }

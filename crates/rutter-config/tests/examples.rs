@@ -75,3 +75,13 @@ fn a_router_has_neighbors_of_every_kind() {
     assert!(neighbor.passive);
     assert_eq!(neighbor.kind, NeighborKind::External);
 }
+
+#[test]
+fn the_exchange_may_have_a_role_towards_its_members() {
+    let text = "[exchange]\nasn = 6777\nrouter-id = \"192.0.2.1\"\nlan = []\nroles = true\n\
+        [[member]]\nasn = 3333\naddress = \"192.0.2.11\"\n\
+        [[neighbor]]\nasn = 3334\naddress = \"192.0.2.12\"\nimport = \"all\"\nexport = \"all\"\n";
+    let config = Config::parse(text, Path::new("roles.toml")).unwrap().config;
+    let roles: Vec<_> = config.neighbors.iter().map(|n| n.role).collect();
+    assert_eq!(roles, [Some(Role::RouteServer), None]);
+}

@@ -58,8 +58,7 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
     let local = daemon::local(&root);
     let checks = policy::checks(&root);
     let graceful_restart = daemon::graceful_restart(&root);
-    let mut sessions = session::Session::new(&checks, graceful_restart);
-    sessions.role = local.roles.then_some(rutter_policy::Role::RouteServer);
+    let sessions = session::Session::new(&checks, graceful_restart);
     let mut neighbors = Neighbors::new(&local, &checks, sessions);
     neighbors.read(&root);
     for path in &local.member_files {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use rutter_net::{Asn, Prefix};
-use rutter_policy::ImportRule;
+use rutter_policy::{ImportRule, Role};
 
 use super::Root;
 use super::daemon::Local;
@@ -73,6 +73,9 @@ impl<'a> Neighbors<'a> {
         }
         let mut session = self.defaults.clone();
         session.read(section);
+        if self.local.roles {
+            session.role = session.role.or(Some(Role::RouteServer));
+        }
         let asn = section
             .require("asn", "64511")
             .and_then(|i| self.member_asn(&i));
@@ -133,7 +136,6 @@ impl<'a> Neighbors<'a> {
 
     fn neighbor(&mut self, section: &Section<'_>) {
         let mut session = self.defaults.clone();
-        session.role = None;
         session.read(section);
         let asn = section.require("asn", "64511").and_then(|i| forms::asn(&i));
         let own = self.own(section, asn.unwrap_or(Asn(0)));
@@ -147,7 +149,6 @@ impl<'a> Neighbors<'a> {
 
     fn dynamic(&mut self, section: &Section<'_>) {
         let mut session = self.defaults.clone();
-        session.role = None;
         session.read(section);
         let Some(prefix) = section
             .require("prefix", "\"192.0.2.0/24\"")
