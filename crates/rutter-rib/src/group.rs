@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use parking_lot::Mutex;
 use rutter_net::{Ipv4Prefix, Ipv6Prefix};
 
@@ -51,6 +52,9 @@ pub(crate) struct Stage {
 /// Message subtypes of RFC 7313.
 pub(crate) const BEGIN_OF_REFRESH: u8 = 1;
 pub(crate) const END_OF_REFRESH: u8 = 2;
+
+/// Of a table that lives for one turn; the shards' seed keeps peers from aiming at anything that lasts.
+const SEED: u64 = 0x5eed;
 
 /// A segment is closed when it has grown to this many octets, so that readers can free what they passed.
 const SEGMENT_LEN: usize = 128 * 1024;
@@ -162,7 +166,9 @@ struct Bucket {
     to: Recipients,
     sender: PeerId,
     variation: Variation,
-    /// Records in the bucket, then the place of its first in the order.
+    /// How many changes of its prefixes come before, in the same turn. Buckets are written round by round,
+    /// so that gathering records from everywhere never reorders what is said of one prefix.
+    round: u32,
     count: u32,
 }
 
@@ -173,9 +179,8 @@ struct Encoder<K> {
     /// Bucket of each record since the last write.
     bucket_of: Vec<u32>,
     by_content: HashTable<u32>,
-    /// Prefixes since the last write, as a bit each of their hash: two changes of one prefix must not be
-    /// reordered by bucketing. A false hit costs a few octets.
-    seen: Vec<u64>,
+    /// The last record that opened a change of each prefix, with its round: see [`Bucket::round`].
+    seen: HashTable<(u32, u32)>,
     order: Vec<u32>,
 }
 
@@ -186,7 +191,7 @@ impl<K> Default for Encoder<K> {
             buckets: Vec::new(),
             bucket_of: Vec::new(),
             by_content: HashTable::new(),
-            seen: Vec::new(),
+            seen: HashTable::new(),
             order: Vec::new(),
         }
     }
@@ -203,20 +208,14 @@ impl<K: Nlri> Encoder<K> {
 
     fn encode(&mut self, sink: &mut Sink<'_>) {
         let records = std::mem::take(&mut self.records);
-        let words = (records.len() / 8).next_power_of_two().min(1 << 12);
-        self.seen.clear();
-        self.seen.resize(words, 0);
-        let mut start = 0;
+        let mut round = 0;
         for (index, record) in records.iter().enumerate() {
-            if record.opens_change && self.saw(record.prefix) {
-                self.write(&records[start..index], sink);
-                start = index;
-                self.seen.fill(0);
-                self.saw(record.prefix);
+            if record.opens_change {
+                round = self.round_of(&records, index);
             }
-            self.sort_in(record);
+            self.sort_in(record, round);
         }
-        self.write(&records[start..], sink);
+        self.write(&records, sink);
         self.recycle(records);
     }
 
@@ -230,17 +229,30 @@ impl<K: Nlri> Encoder<K> {
         }
     }
 
-    fn saw(&mut self, prefix: K) -> bool {
-        let bit = prefix.seeded_hash(0x5eed) as usize % (self.seen.len() * 64);
-        let word = &mut self.seen[bit / 64];
-        let before = *word;
-        *word |= 1 << (bit % 64);
-        before == *word
+    fn round_of(&mut self, records: &[Record<K>], index: usize) -> u32 {
+        let prefix = records[index].prefix;
+        let entry = self.seen.entry(
+            prefix.seeded_hash(SEED),
+            |(record, _)| records[*record as usize].prefix == prefix,
+            |(record, _)| records[*record as usize].prefix.seeded_hash(SEED),
+        );
+        match entry {
+            Entry::Occupied(mut seen) => {
+                let (record, round) = seen.get_mut();
+                *record = index as u32;
+                *round += 1;
+                *round
+            }
+            Entry::Vacant(vacant) => {
+                vacant.insert((index as u32, 0));
+                0
+            }
+        }
     }
 
-    fn sort_in(&mut self, record: &Record<K>) {
+    fn sort_in(&mut self, record: &Record<K>, round: u32) {
         if let Some(last) = self.bucket_of.last().copied()
-            && self.buckets[last as usize].holds(record)
+            && self.buckets[last as usize].holds(record, round)
         {
             self.buckets[last as usize].count += 1;
             self.bucket_of.push(last);
@@ -250,7 +262,7 @@ impl<K: Nlri> Encoder<K> {
         let buckets = &self.buckets;
         let found = self
             .by_content
-            .find(hash, |index| buckets[*index as usize].holds(record))
+            .find(hash, |index| buckets[*index as usize].holds(record, round))
             .copied();
         let index = found.unwrap_or_else(|| {
             let index = self.buckets.len() as u32;
@@ -259,6 +271,7 @@ impl<K: Nlri> Encoder<K> {
                 to: record.to.clone(),
                 sender: record.sender,
                 variation: record.variation,
+                round,
                 count: 0,
             });
             let buckets = &self.buckets;
@@ -272,7 +285,7 @@ impl<K: Nlri> Encoder<K> {
         self.bucket_of.push(index);
     }
 
-    /// Writes the buckets, those for the same clients next to each other.
+    /// Writes the buckets: round by round, those for the same clients next to each other.
     fn write(&mut self, records: &[Record<K>], sink: &mut Sink<'_>) {
         debug_assert_eq!(records.len(), self.bucket_of.len());
         let mut ends = Vec::with_capacity(self.buckets.len());
@@ -289,7 +302,10 @@ impl<K: Nlri> Encoder<K> {
             *place += 1;
         }
         let mut buckets: Vec<u32> = (0..self.buckets.len() as u32).collect();
-        buckets.sort_by_key(|index| run_key(&self.buckets[*index as usize].to));
+        buckets.sort_by_key(|index| {
+            let bucket = &self.buckets[*index as usize];
+            (bucket.round, run_key(&bucket.to))
+        });
         for index in buckets {
             let bucket = &self.buckets[index as usize];
             let end = ends[index as usize] as usize;
@@ -300,17 +316,19 @@ impl<K: Nlri> Encoder<K> {
         self.buckets.clear();
         self.bucket_of.clear();
         self.by_content.clear();
+        self.seen.clear();
     }
 }
 
 impl Bucket {
-    fn holds<K>(&self, record: &Record<K>) -> bool {
+    fn holds<K>(&self, record: &Record<K>, round: u32) -> bool {
         let same_set = match (&self.set, &record.set) {
             (Some(a), Some(b)) => a.same(b),
             (None, None) => true,
             _ => false,
         };
         same_set
+            && self.round == round
             && (self.set.is_none() || self.sender == record.sender)
             && self.variation == record.variation
             && self.to == record.to

@@ -251,9 +251,7 @@ const KINDS: [PeerKind; 5] = [
 
 /// Whether routes of one kind of peer go to another kind (RFC 4271 §9.2, RFC 4456 §6).
 fn may_pass(from: PeerKind, to: PeerKind) -> bool {
-    match (from, to) {
-        (PeerKind::Collector, _) | (_, PeerKind::Collector) => false,
-        (PeerKind::Internal, PeerKind::Internal) => false,
-        _ => true,
-    }
+    let collects = from == PeerKind::Collector || to == PeerKind::Collector;
+    let internal = from == PeerKind::Internal && to == PeerKind::Internal;
+    !collects && !internal
 }

@@ -2,6 +2,7 @@
 //! the number of shards, whoever reads slowly, leaves, comes back or asks again.
 
 mod model;
+mod threads;
 mod world;
 
 use proptest::prelude::*;
@@ -141,14 +142,7 @@ fn check(world: &mut World, model: &Model) {
     for (peer, client) in world.clients.iter().enumerate() {
         let Some(client) = client else { continue };
         let expected = model.expected(peer as u16, add_path(peer as u16));
-        let differs = |key: &&(Prefix, u32)| client.held.get(key) != expected.get(key);
-        let wrong: Vec<_> = client
-            .held
-            .keys()
-            .chain(expected.keys())
-            .filter(differs)
-            .collect();
-        assert!(wrong.is_empty(), "client {peer} is wrong about {wrong:?}");
+        client.must_hold(&expected);
         assert!(client.end_of_rib >= 2, "End-of-RIB for both families");
     }
     check_snapshot(world, model);

@@ -116,30 +116,7 @@ impl World {
     }
 
     pub fn up(&mut self, peer: u16, add_path: bool) {
-        let family = FamilyInfo {
-            add_path_send: add_path,
-            ..FamilyInfo::default()
-        };
-        let session = SessionInfo {
-            remote_bgp_id: bgp_id(peer),
-            remote_asn: Asn(asn(peer)),
-            as4: true,
-            max_message_len: 4096,
-            families: [Some(family); 2],
-            enhanced_refresh: false,
-        };
-        let stream = self
-            .rib
-            .session_up(PeerId(peer), session)
-            .expect("a client");
-        self.clients[usize::from(peer)] = Some(Client {
-            stream,
-            add_path,
-            unparsed: Vec::new(),
-            held: BTreeMap::new(),
-            end_of_rib: 0,
-            messages: 0,
-        });
+        self.clients[usize::from(peer)] = Some(Client::up(&self.rib, peer, add_path));
     }
 
     pub fn down(&mut self, peer: u16, retain: Retain) {
@@ -193,14 +170,9 @@ impl World {
 
     /// A client reads until nothing is left.
     pub fn drain(&mut self, peer: u16) {
-        let Some(client) = &mut self.clients[usize::from(peer)] else {
-            return;
-        };
-        while client.stream.has_more() || !client.stream.is_drained() {
-            client.read(&self.rib, 1_000, self.now_ms);
+        if let Some(client) = &mut self.clients[usize::from(peer)] {
+            client.drain(&self.rib, self.now_ms);
         }
-        assert!(client.unparsed.is_empty(), "whole messages");
-        assert!(client.stream.at_message_boundary());
     }
 
     /// Everybody does.
@@ -210,7 +182,50 @@ impl World {
 }
 
 impl Client {
-    fn read(&mut self, rib: &Rib, octets: usize, now_ms: u64) {
+    pub fn up(rib: &Rib, peer: u16, add_path: bool) -> Self {
+        let family = FamilyInfo {
+            add_path_send: add_path,
+            ..FamilyInfo::default()
+        };
+        let session = SessionInfo {
+            remote_bgp_id: bgp_id(peer),
+            remote_asn: Asn(asn(peer)),
+            as4: true,
+            max_message_len: 4096,
+            families: [Some(family); 2],
+            enhanced_refresh: false,
+        };
+        Client {
+            stream: rib.session_up(PeerId(peer), session).expect("a client"),
+            add_path,
+            unparsed: Vec::new(),
+            held: BTreeMap::new(),
+            end_of_rib: 0,
+            messages: 0,
+        }
+    }
+
+    pub fn drain(&mut self, rib: &Rib, now_ms: u64) {
+        while self.stream.has_more() || !self.stream.is_drained() {
+            self.read(rib, 1_000, now_ms);
+        }
+        assert!(self.unparsed.is_empty(), "whole messages");
+        assert!(self.stream.at_message_boundary());
+    }
+
+    pub fn must_hold(&self, expected: &BTreeMap<(Prefix, u32), Vec<u8>>) {
+        let differs = |key: &&(Prefix, u32)| self.held.get(key) != expected.get(key);
+        let all = self.held.keys().chain(expected.keys());
+        let wrong: Vec<_> = all.filter(differs).collect();
+        let peer = self.stream.peer();
+        assert!(wrong.is_empty(), "{peer:?} is wrong about {wrong:?}");
+    }
+
+    pub fn check_lag(&mut self, rib: &Rib, now_ms: u64) {
+        self.stream.check_lag(rib, now_ms);
+    }
+
+    pub fn read(&mut self, rib: &Rib, octets: usize, now_ms: u64) {
         if self.stream.is_drained() {
             self.stream.fill(rib, 500);
         }
@@ -320,7 +335,7 @@ pub fn ipv6_next_hop(peer: u16) -> [u8; 16] {
     octets
 }
 
-fn announcement(peer: u16, prefixes: &[Prefix], attrs: &Attrs) -> Vec<u8> {
+pub fn announcement(peer: u16, prefixes: &[Prefix], attrs: &Attrs) -> Vec<u8> {
     let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
     for prefix in prefixes {
         match prefix {
@@ -345,7 +360,7 @@ fn announcement(peer: u16, prefixes: &[Prefix], attrs: &Attrs) -> Vec<u8> {
     body(&[], &attributes, &ipv4)
 }
 
-fn withdrawal(prefixes: &[Prefix]) -> Vec<u8> {
+pub fn withdrawal(prefixes: &[Prefix]) -> Vec<u8> {
     let (mut ipv4, mut ipv6) = (Vec::new(), vec![0, 2, 1]);
     for prefix in prefixes {
         match prefix {

@@ -1,0 +1,108 @@
+//! The same table under real threads: each moves its own peers, and in the end everybody is exact.
+
+use std::sync::Barrier;
+
+use rutter_net::Prefix;
+use rutter_rib::{Batch, PeerId, Retain};
+
+use crate::model::Model;
+use crate::world::{Attrs, Client, World, announcement, asn, withdrawal};
+use crate::{PEERS, PREFIXES, add_path, prefix};
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 33) % end
+    }
+}
+
+fn attrs(random: &mut Random, peer: u16) -> Attrs {
+    let tail = (0..random.below(3)).map(|n| n as u32 + 1);
+    let denied = (random.below(4) == 0).then(|| asn(random.below(6) as u16));
+    Attrs {
+        path: std::iter::once(asn(peer)).chain(tail).collect(),
+        origin: random.below(2) as u8,
+        med: (random.below(3) == 0).then(|| random.below(3) as u32),
+        communities: denied.into_iter().collect(),
+    }
+}
+
+/// One thread: a peer that announces, withdraws, flaps and reads when it likes.
+fn live(world: &World, peer: u16, seed: u64, quiet: &Barrier) -> (Vec<(Prefix, Attrs)>, Client) {
+    let rib = &world.rib;
+    let mut random = Random(seed ^ u64::from(peer) << 32);
+    let mut batch = Batch::new();
+    let mut held: Vec<Option<Attrs>> = vec![None; usize::from(PREFIXES)];
+    let mut client = Some(Client::up(rib, peer, add_path(peer)));
+    for now_ms in 0..2_000 {
+        let index = random.below(u64::from(PREFIXES)) as u8;
+        match random.below(20) {
+            0 => {
+                drop(client.take());
+                rib.session_down(PeerId(peer), [Retain::Nothing; 2]);
+                held.fill(None);
+                client = Some(Client::up(rib, peer, add_path(peer)));
+            }
+            1..=4 => {
+                batch.push(rib, PeerId(peer), &withdrawal(&[prefix(index)]), 0);
+                held[usize::from(index)] = None;
+            }
+            5..=12 => {
+                let attrs = attrs(&mut random, peer);
+                let body = announcement(peer, &[prefix(index)], &attrs);
+                batch.push(rib, PeerId(peer), &body, 0);
+                held[usize::from(index)] = Some(attrs);
+            }
+            _ => {
+                let octets = 1 + random.below(2_000) as usize;
+                if let Some(client) = &mut client {
+                    client.read(rib, octets, now_ms);
+                    client.check_lag(rib, now_ms);
+                }
+            }
+        }
+        rib.commit(&mut batch);
+        rib.flush();
+    }
+    quiet.wait();
+    let mut client = client.expect("it is up");
+    client.drain(rib, 0);
+    let index = |(at, attrs): (usize, Option<Attrs>)| Some((prefix(at as u8), attrs?));
+    (
+        held.into_iter().enumerate().filter_map(index).collect(),
+        client,
+    )
+}
+
+#[test]
+fn threads_leave_every_client_exact() {
+    for seed in 0..6 {
+        let world = World::new(PEERS, 4, 4_000);
+        let quiet = Barrier::new(usize::from(PEERS));
+        let ends: Vec<_> = std::thread::scope(|scope| {
+            let start = |peer| {
+                let (world, quiet) = (&world, &quiet);
+                scope.spawn(move || live(world, peer, seed, quiet))
+            };
+            let threads: Vec<_> = (0..PEERS).map(start).collect();
+            threads
+                .into_iter()
+                .map(|t| t.join().expect("no panic"))
+                .collect()
+        });
+        let mut model = Model::default();
+        for (peer, (routes, _)) in ends.iter().enumerate() {
+            for (prefix, attrs) in routes {
+                model.announce(peer as u16, *prefix, attrs);
+            }
+        }
+        for (peer, (_, client)) in ends.iter().enumerate() {
+            client.must_hold(&model.expected(peer as u16, add_path(peer as u16)));
+        }
+    }
+}
