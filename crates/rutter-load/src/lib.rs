@@ -5,7 +5,12 @@
 //! Oracle   (what each client must hold in the end)       ─► Tracker (what it holds) ─► exact, or what differs
 //! ```
 
+pub mod daemons;
 pub mod decision;
 pub mod fingerprint;
+pub mod oracle;
+pub mod process;
 pub mod rng;
+pub mod speaker;
+pub mod tracker;
 pub mod workload;

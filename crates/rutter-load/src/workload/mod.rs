@@ -63,6 +63,20 @@ pub struct Peer {
     pub routes: usize,
 }
 
+impl Peer {
+    /// The peer without its stream.
+    pub fn clone_identity(&self) -> Peer {
+        Peer {
+            address: self.address,
+            asn: self.asn,
+            router_id: self.router_id,
+            next_hops: self.next_hops,
+            stream: Vec::new(),
+            routes: 0,
+        }
+    }
+}
+
 /// A whole workload: the announcing peers, then one client that only listens (the monitor).
 #[derive(Clone, Debug)]
 pub struct Workload {

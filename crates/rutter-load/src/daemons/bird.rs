@@ -1,0 +1,72 @@
+//! BIRD 2 and 3 as a plain route server.
+
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+use crate::daemons::{ROUTER_ID, Site, in_folder, local_asn};
+
+/// How the tables are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// One table: the owner of the best route hears nothing.
+    OneTable,
+    /// One table, BIRD 3's worker threads.
+    Threads,
+    /// A table for each client and pipes to the master table.
+    TablePerClient,
+}
+
+pub(super) fn command(program: &Path, site: &Site<'_>, style: Style) -> io::Result<Command> {
+    fs::write(site.file("c"), config(site, style))?;
+    let mut command = in_folder(program);
+    command.args(["-f", "-c"]).arg(site.file("c"));
+    command
+        .arg("-s")
+        .arg(site.file("s"))
+        .arg("-P")
+        .arg(site.file("p"));
+    Ok(command)
+}
+
+/// Neighbours in 127/8 need `multihop`, and that needs next hops that resolve: the tables `via4` and `via6` do it.
+fn config(site: &Site<'_>, style: Style) -> String {
+    let mut text = format!("router id {ROUTER_ID};\nlog stderr {{ error, fatal, bug }};\n");
+    if style == Style::Threads {
+        let _ = writeln!(text, "threads {};", site.threads.max(1));
+    }
+    text.push_str(
+        "protocol device {}\n\
+         ipv4 table via4;\nipv6 table via6;\n\
+         protocol static { ipv4 { table via4; }; route 0.0.0.0/0 blackhole; }\n\
+         protocol static { ipv6 { table via6; }; route ::/0 blackhole; }\n",
+    );
+    for (number, peer) in site.peers.iter().enumerate() {
+        let (t4, t6) = match style {
+            Style::TablePerClient => (format!("t4_{number}"), format!("t6_{number}")),
+            _ => ("master4".to_owned(), "master6".to_owned()),
+        };
+        if style == Style::TablePerClient {
+            let _ = write!(
+                text,
+                "ipv4 table {t4};\nipv6 table {t6};\n\
+                 protocol pipe {{ table master4; peer table {t4}; import where proto = \"c{number}\"; export where proto != \"c{number}\"; }}\n\
+                 protocol pipe {{ table master6; peer table {t6}; import where proto = \"c{number}\"; export where proto != \"c{number}\"; }}\n"
+            );
+        }
+        let _ = write!(
+            text,
+            "protocol bgp c{number} {{\n  local {} port {} as {};\n  neighbor {} as {};\n  multihop; rs client; passive; strict bind; hold time 180;\n  \
+             ipv4 {{ table {t4}; igp table via4; import all; export all; next hop keep; }};\n  \
+             ipv6 {{ table {t6}; igp table via6; import all; export all; next hop keep; }};\n}}\n",
+            site.listen.ip(),
+            site.listen.port(),
+            local_asn(),
+            peer.address,
+            peer.asn,
+        );
+    }
+    text
+}

@@ -1,0 +1,289 @@
+//! The daemons that a workload can run against: their configuration, how they start, what they send to whom.
+
+mod bird;
+mod frr;
+mod gobgp;
+mod openbgpd;
+mod rustbgpd;
+mod rustybgp;
+mod rutter;
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use crate::oracle::Visibility;
+use crate::workload::{Peer, ROUTE_SERVER_ASN};
+
+/// A kind of daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Rutter.
+    Rutter,
+    /// BIRD 2, one table.
+    Bird,
+    /// BIRD 2 with a table for each client, so that no path is hidden.
+    BirdTables,
+    /// BIRD 3, one table.
+    Bird3,
+    /// GoBGP in route-server mode.
+    GoBgp,
+    /// OpenBGPD.
+    OpenBgpd,
+    /// FRR's bgpd.
+    Frr,
+    /// RustyBGP.
+    RustyBgp,
+    /// rustbgpd.
+    RustBgpd,
+}
+
+const NAMES: [(Kind, &str, &str); 9] = [
+    (Kind::Rutter, "rutter", "rutter"),
+    (Kind::Bird, "bird", "/usr/sbin/bird"),
+    (Kind::BirdTables, "bird-tables", "/usr/sbin/bird"),
+    (Kind::Bird3, "bird3", "bird3"),
+    (Kind::GoBgp, "gobgp", "gobgpd"),
+    (Kind::OpenBgpd, "openbgpd", "/usr/sbin/bgpd"),
+    (Kind::Frr, "frr", "/usr/lib/frr/bgpd"),
+    (Kind::RustyBgp, "rustybgp", "rustybgpd"),
+    (Kind::RustBgpd, "rustbgpd", "rustbgpd"),
+];
+
+impl Kind {
+    /// Whom it gives the best route.
+    pub fn visibility(self) -> Visibility {
+        match self {
+            Kind::Rutter | Kind::BirdTables | Kind::GoBgp => Visibility::PerClient,
+            Kind::Frr => Visibility::BestToAll,
+            _ => Visibility::BestOnly,
+        }
+    }
+}
+
+/// A daemon to run: its kind and its program, written `bird`, `bird=/opt/bird/sbin/bird`.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Daemon {
+    /// What it is.
+    pub kind: Kind,
+    /// The program.
+    pub program: PathBuf,
+}
+
+impl FromStr for Daemon {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, program) = match text.split_once('=') {
+            Some((name, program)) => (name, Some(program)),
+            None => (text, None),
+        };
+        let known = NAMES.iter().find(|(_, known, _)| *known == name);
+        let &(kind, _, usual) = known.ok_or_else(|| {
+            let names: Vec<&str> = NAMES.iter().map(|(_, name, _)| *name).collect();
+            format!(
+                "`{name}` is not a known daemon: write one of {}, or NAME=PROGRAM",
+                names.join(", ")
+            )
+        })?;
+        Ok(Daemon {
+            kind,
+            program: PathBuf::from(program.unwrap_or(usual)),
+        })
+    }
+}
+
+impl fmt::Display for Daemon {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = NAMES.iter().find(|(kind, ..)| *kind == self.kind);
+        f.write_str(name.map_or("", |(_, name, _)| name))
+    }
+}
+
+/// What a configuration is written from.
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    /// All clients.
+    pub peers: &'a [Peer],
+    /// Where the daemon listens.
+    pub listen: SocketAddrV4,
+    /// A folder for its files.
+    pub folder: &'a Path,
+    /// I/O threads for those that can have several.
+    pub threads: usize,
+}
+
+impl Site<'_> {
+    /// A file in the folder.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+}
+
+/// A daemon that was started; stopped, and its folder removed, when dropped.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    helpers: Vec<Child>,
+    folder: PathBuf,
+    /// Where it listens.
+    pub target: SocketAddr,
+    /// Whom it gives the best route.
+    pub visibility: Visibility,
+}
+
+impl Running {
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its state, when it has ended by itself, with the end of its log.
+    pub fn ended(&mut self) -> Option<String> {
+        let status = self.child.try_wait().ok().flatten()?;
+        let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        let tail = lines[lines.len().saturating_sub(15)..].join("\n    ");
+        Some(format!("the daemon ended: {status}\n    {tail}"))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        for child in std::iter::once(&mut self.child).chain(&mut self.helpers) {
+            stop(child);
+        }
+        // Nothing in it is needed any more; what cannot be removed stays in the temporary folder.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// TERM, a few seconds, KILL.
+fn stop(child: &mut Child) {
+    let pid = rustix::process::Pid::from_child(child);
+    let asked = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+    let until = Instant::now() + Duration::from_secs(5);
+    while asked.is_ok() && Instant::now() < until {
+        if !matches!(child.try_wait(), Ok(None)) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Writes the configuration, starts the daemon in the foreground with a folder and a port of its own, and waits until
+/// it accepts connections.
+pub fn start(daemon: &Daemon, peers: &[Peer], threads: usize) -> io::Result<Running> {
+    let folder = own_folder()?;
+    let listen = SocketAddrV4::new(LISTEN, free_port()?);
+    let site = Site {
+        peers,
+        listen,
+        folder: &folder,
+        threads,
+    };
+    let command = match daemon.kind {
+        Kind::Rutter => rutter::command(&daemon.program, &site)?,
+        Kind::Bird => bird::command(&daemon.program, &site, bird::Style::OneTable)?,
+        Kind::BirdTables => bird::command(&daemon.program, &site, bird::Style::TablePerClient)?,
+        Kind::Bird3 => bird::command(&daemon.program, &site, bird::Style::Threads)?,
+        Kind::GoBgp => gobgp::command(&daemon.program, &site)?,
+        Kind::OpenBgpd => openbgpd::command(&daemon.program, &site)?,
+        Kind::Frr => frr::command(&daemon.program, &site)?,
+        Kind::RustyBgp => rustybgp::command(&daemon.program, &site)?,
+        Kind::RustBgpd => rustbgpd::command(&daemon.program, &site)?,
+    };
+    let mut running = spawn(daemon, command, folder, SocketAddr::V4(listen))?;
+    wait_listening(&mut running)?;
+    Ok(running)
+}
+
+fn spawn(
+    daemon: &Daemon,
+    mut command: Command,
+    folder: PathBuf,
+    target: SocketAddr,
+) -> io::Result<Running> {
+    let log = File::create(folder.join("log"))?;
+    command
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .current_dir(&folder);
+    let child = command.spawn().map_err(|error| {
+        io::Error::new(
+            error.kind(),
+            format!("{}: {error}", daemon.program.display()),
+        )
+    })?;
+    Ok(Running {
+        child,
+        helpers: Vec::new(),
+        folder,
+        target,
+        visibility: daemon.kind.visibility(),
+    })
+}
+
+/// Looks into the kernel's list of listening sockets: a connection of our own would disturb the daemon.
+fn wait_listening(running: &mut Running) -> io::Result<()> {
+    let until = Instant::now() + Duration::from_secs(60);
+    let port = format!(":{:04X}", running.target.port());
+    while Instant::now() < until {
+        if let Some(text) = running.ended() {
+            return Err(io::Error::other(text));
+        }
+        let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
+        let listens = tables.iter().any(|table| {
+            let text = fs::read_to_string(table).unwrap_or_default();
+            text.lines().any(|line| {
+                let mut fields = line.split_whitespace().skip(1);
+                fields.next().is_some_and(|local| local.ends_with(&port))
+                    && fields.nth(1) == Some("0A")
+            })
+        });
+        if listens {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Err(io::Error::other("the daemon does not listen after 60 s"))
+}
+
+/// A short name: unix sockets are limited to 107 octets.
+fn own_folder() -> io::Result<PathBuf> {
+    let base = std::env::temp_dir();
+    for number in 0..1_000 {
+        let folder = base.join(format!("rl{}-{number}", std::process::id()));
+        match fs::create_dir(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other("no free folder name"))
+}
+
+fn free_port() -> io::Result<u16> {
+    let socket = std::net::TcpListener::bind((LISTEN, 0))?;
+    Ok(socket.local_addr()?.port())
+}
+
+fn in_folder(program: &Path) -> Command {
+    Command::new(program)
+}
+
+const LISTEN: Ipv4Addr = Ipv4Addr::LOCALHOST;
+const ROUTER_ID: Ipv4Addr = Ipv4Addr::new(10, 99, 255, 254);
+
+fn local_asn() -> u32 {
+    ROUTE_SERVER_ASN.0
+}

@@ -1,0 +1,320 @@
+//! What each client must hold in the end, known before the first octet is sent.
+
+use hashbrown::HashMap;
+use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
+
+use crate::decision;
+use crate::workload::{Route, Workload};
+
+/// Whom the daemon under test gives the best route, where its owner is a client too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Visibility {
+    /// Each client gets the best route that it may have: no path hiding (RFC 7947 §2.3).
+    PerClient,
+    /// The owner of the best route gets nothing for that destination.
+    BestOnly,
+    /// The owner hears its own route back.
+    BestToAll,
+}
+
+/// For whom a received route is the right one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Right {
+    /// Everybody but this client.
+    AllBut(u32),
+    /// This client alone.
+    Only(u32),
+    /// Everybody.
+    All,
+    /// Nobody now; it may be on the way to the final state.
+    Nobody,
+    /// Nobody ever: no peer announced these attributes for this prefix.
+    Forged,
+    /// Depends on the client in a way that only [`Oracle::winner`] tells (MED).
+    Ask(u32),
+}
+
+/// What each client must hold, given which peers are up.
+#[derive(Clone, Debug)]
+pub struct Oracle {
+    visibility: Visibility,
+    /// Routes grouped by group, best first.
+    routes: Vec<Route>,
+    /// Where each group begins in `routes`; one more at the end.
+    starts: Vec<u32>,
+    /// The group of each destination.
+    group_of: Vec<u32>,
+    alive: Vec<bool>,
+    /// Whether MED may matter in a group: two of its routes share the neighbouring AS.
+    uses_med: Vec<bool>,
+}
+
+impl Oracle {
+    /// Orders all routes.
+    pub fn new(workload: &Workload, visibility: Visibility) -> Self {
+        let peers = &workload.peers;
+        let mut routes = workload.routes.clone();
+        routes.sort_unstable_by(|a, b| {
+            a.group
+                .cmp(&b.group)
+                .then_with(|| decision::compare(a, b, peers))
+        });
+        let mut starts = vec![0_u32; workload.groups.len() + 1];
+        routes
+            .iter()
+            .for_each(|route| starts[route.group as usize + 1] += 1);
+        for i in 1..starts.len() {
+            starts[i] += starts[i - 1];
+        }
+        let mut group_of = vec![0; workload.destinations.len()];
+        for (number, group) in workload.groups.iter().enumerate() {
+            group_of[group.first as usize..(group.first + group.len) as usize].fill(number as u32);
+        }
+        let mut oracle = Oracle {
+            visibility,
+            routes,
+            starts,
+            group_of,
+            alive: vec![true; peers.len()],
+            uses_med: vec![],
+        };
+        oracle.uses_med = (0..workload.groups.len())
+            .map(|group| has_equal_neighbors(oracle.of_group(group), workload))
+            .collect();
+        oracle
+    }
+
+    /// All routes for a group, best first (where MED does not matter).
+    pub fn of_group(&self, group: usize) -> &[Route] {
+        &self.routes[self.starts[group] as usize..self.starts[group + 1] as usize]
+    }
+
+    /// Marks a peer as gone or back.
+    pub fn set_alive(&mut self, peer: usize, alive: bool) {
+        self.alive[peer] = alive;
+    }
+
+    /// The route that a client must hold for a group.
+    pub fn winner(&self, workload: &Workload, group: usize, client: u32) -> Option<&Route> {
+        let routes = self.of_group(group);
+        let own = |route: &&Route| self.visibility != Visibility::PerClient || route.peer != client;
+        let alive = routes
+            .iter()
+            .filter(|route| self.alive[route.peer as usize])
+            .filter(own);
+        let best = if self.uses_med[group] {
+            decision::best(alive, &workload.peers)
+        } else {
+            { alive }.next()
+        };
+        best.filter(|route| self.visibility == Visibility::BestToAll || route.peer != client)
+    }
+
+    /// Judges a route received for a destination by its fingerprint. Also gives the peer that announced it.
+    pub fn judge(&self, destination: u32, fingerprint: u64) -> Right {
+        let group = self.group_of[destination as usize] as usize;
+        let routes = self.of_group(group);
+        let Some(at) = routes
+            .iter()
+            .position(|route| route.fingerprint == fingerprint)
+        else {
+            return Right::Forged;
+        };
+        let route = &routes[at];
+        if self.uses_med[group] {
+            return Right::Ask(route.peer);
+        }
+        let mut better = routes[..at]
+            .iter()
+            .filter(|route| self.alive[route.peer as usize]);
+        match (
+            self.alive[route.peer as usize],
+            better.next(),
+            better.next(),
+        ) {
+            (false, ..) => Right::Nobody,
+            (_, None, _) if self.visibility == Visibility::BestToAll => Right::All,
+            (_, None, _) => Right::AllBut(route.peer),
+            (_, Some(best), None) if self.visibility == Visibility::PerClient => {
+                Right::Only(best.peer)
+            }
+            _ => Right::Nobody,
+        }
+    }
+
+    /// Judges only whether a destination may be held at all, whatever its attributes.
+    pub fn judge_presence(&self, destination: u32) -> Right {
+        let routes = self.of_group(self.group(destination));
+        let mut alive = routes
+            .iter()
+            .filter(|route| self.alive[route.peer as usize]);
+        match (self.visibility, alive.next(), alive.next()) {
+            (_, None, _) => Right::Nobody,
+            (Visibility::BestToAll, ..) | (Visibility::PerClient, _, Some(_)) => Right::All,
+            (_, Some(best), _) => Right::AllBut(best.peer),
+        }
+    }
+
+    /// The group of a destination.
+    pub fn group(&self, destination: u32) -> usize {
+        self.group_of[destination as usize] as usize
+    }
+
+    /// How many prefixes each client must hold.
+    pub fn expected(&self, workload: &Workload) -> Vec<u32> {
+        let mut missing = vec![0_u32; self.alive.len()];
+        let mut total = 0;
+        for (number, group) in workload.groups.iter().enumerate() {
+            let mut some = false;
+            for route in self.of_group(number) {
+                if !self.alive[route.peer as usize] {
+                    continue;
+                }
+                some = true;
+                if self.winner(workload, number, route.peer).is_none() {
+                    missing[route.peer as usize] += group.len;
+                }
+            }
+            total += if some { group.len } else { 0 };
+        }
+        missing.into_iter().map(|missing| total - missing).collect()
+    }
+}
+
+fn has_equal_neighbors(routes: &[Route], workload: &Workload) -> bool {
+    let asn = |route: &Route| decision::neighbor_as(route, &workload.peers);
+    routes
+        .iter()
+        .enumerate()
+        .any(|(i, a)| routes[..i].iter().any(|b| asn(a) == asn(b)))
+}
+
+/// From a prefix on the wire to its destination.
+#[derive(Clone, Debug)]
+pub struct PrefixIndex {
+    v4: HashMap<u64, u32, rapidhash::fast::RandomState>,
+    v6: HashMap<(u128, u8), u32, rapidhash::fast::RandomState>,
+}
+
+impl PrefixIndex {
+    /// Indexes all destinations.
+    pub fn new(destinations: &[Prefix]) -> Self {
+        let mut index = PrefixIndex {
+            v4: HashMap::with_hasher(rapidhash::fast::RandomState::new()),
+            v6: HashMap::with_hasher(rapidhash::fast::RandomState::new()),
+        };
+        for (id, prefix) in (0_u32..).zip(destinations) {
+            match prefix {
+                Prefix::V4(p) => index.v4.insert(key_v4(p.bits(), p.len()), id),
+                Prefix::V6(p) => index.v6.insert((p.bits(), p.len()), id),
+            };
+        }
+        index
+    }
+
+    /// Calls `found` with each IPv4 prefix of a field and its destination. False: the field is malformed.
+    pub fn each_v4(
+        &self,
+        mut field: &[u8],
+        mut found: impl FnMut(Ipv4Prefix, Option<u32>),
+    ) -> bool {
+        while let Some((&len, rest)) = field.split_first() {
+            let octets = usize::from(len).div_ceil(8);
+            if octets > 4 || rest.len() < octets {
+                return false;
+            }
+            let mut address = [0; 4];
+            address[..octets].copy_from_slice(&rest[..octets]);
+            field = &rest[octets..];
+            let Some(prefix) = Ipv4Prefix::new(u32::from_be_bytes(address), len) else {
+                return false;
+            };
+            found(prefix, self.v4.get(&key_v4(prefix.bits(), len)).copied());
+        }
+        true
+    }
+
+    /// The same for IPv6.
+    pub fn each_v6(
+        &self,
+        mut field: &[u8],
+        mut found: impl FnMut(Ipv6Prefix, Option<u32>),
+    ) -> bool {
+        while let Some((&len, rest)) = field.split_first() {
+            let octets = usize::from(len).div_ceil(8);
+            if octets > 16 || rest.len() < octets {
+                return false;
+            }
+            let mut address = [0; 16];
+            address[..octets].copy_from_slice(&rest[..octets]);
+            field = &rest[octets..];
+            let Some(prefix) = Ipv6Prefix::new(u128::from_be_bytes(address), len) else {
+                return false;
+            };
+            found(prefix, self.v6.get(&(prefix.bits(), len)).copied());
+        }
+        true
+    }
+}
+
+fn key_v4(bits: u32, len: u8) -> u64 {
+    u64::from(bits) << 8 | u64::from(len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::{Named, Settings};
+
+    fn workload(text: &str, peers_per_asn: usize) -> Workload {
+        let named: Named = text.parse().unwrap();
+        let settings = Settings {
+            peers_per_asn,
+            ..Settings::default()
+        };
+        Workload::generate(named.shape, None, settings)
+    }
+
+    /// The quick judgement, the expected counts and the slow winner agree, with and without MED, all up or one down.
+    #[test]
+    fn judgement_agrees_with_the_winner() {
+        for (visibility, peers_per_asn, down) in [
+            (Visibility::PerClient, 1, None),
+            (Visibility::PerClient, 2, Some(1)),
+            (Visibility::BestOnly, 1, Some(0)),
+            (Visibility::BestToAll, 1, None),
+        ] {
+            let workload = workload("6x3000/1200", peers_per_asn);
+            let mut oracle = Oracle::new(&workload, visibility);
+            if let Some(peer) = down {
+                oracle.set_alive(peer, false);
+            }
+            let expected = oracle.expected(&workload);
+            for client in (0..workload.peers.len()).filter(|&c| Some(c) != down) {
+                let client = client as u32;
+                let mut held = 0;
+                for (number, group) in workload.groups.iter().enumerate() {
+                    let winner = oracle.winner(&workload, number, client);
+                    held += winner.map_or(0, |_| group.len);
+                    for route in oracle.of_group(number) {
+                        let right = match oracle.judge(group.first, route.fingerprint) {
+                            Right::AllBut(peer) => peer != client,
+                            Right::Only(peer) => peer == client,
+                            Right::All => true,
+                            Right::Nobody => false,
+                            Right::Forged => panic!("announced"),
+                            Right::Ask(peer) => winner.is_some_and(|route| route.peer == peer),
+                        };
+                        let wins = winner.is_some_and(|w| w.peer == route.peer);
+                        assert_eq!(right, wins, "{visibility:?} group {number} client {client}");
+                    }
+                }
+                assert_eq!(
+                    held, expected[client as usize],
+                    "{visibility:?} client {client}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What a daemon costs: processor time and memory of a process with all its descendants, from /proc; and our own limits.
+
+use std::fs;
+use std::io;
+use std::time::Duration;
+
+use hashbrown::HashMap;
+use rustix::process::{Resource, getrlimit, setrlimit};
+
+/// Processor time and memory of a process tree at one moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Usage {
+    /// User and system time.
+    pub cpu: Duration,
+    /// Resident memory, octets.
+    pub rss: u64,
+    /// The largest resident memory so far, octets (of each process, added up).
+    pub peak_rss: u64,
+    /// How many processes.
+    pub processes: usize,
+}
+
+/// Adds up a process and all its descendants; processes that end meanwhile are left out.
+pub fn usage_of_tree(pid: u32) -> Usage {
+    let mut usage = Usage::default();
+    for pid in tree(pid) {
+        let Some(cpu) = cpu_time(pid) else {
+            continue;
+        };
+        usage.cpu += cpu;
+        usage.rss += status_kib(pid, "VmRSS:").unwrap_or(0) * 1024;
+        usage.peak_rss += status_kib(pid, "VmHWM:").unwrap_or(0) * 1024;
+        usage.processes += 1;
+    }
+    usage
+}
+
+/// Sets the peak back to the present size, where the kernel lets us.
+pub fn reset_peak(pid: u32) {
+    for pid in tree(pid) {
+        // Not permitted for processes of other users; then the peak includes the start.
+        let _ = fs::write(format!("/proc/{pid}/clear_refs"), "5");
+    }
+}
+
+/// Our own processor time.
+pub fn own_cpu() -> Duration {
+    cpu_time(std::process::id()).unwrap_or_default()
+}
+
+/// Cores that this process may use.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Raises the limit of open files to at least `files`, as far as it may be raised.
+pub fn want_files(files: usize) -> io::Result<()> {
+    let files = files as u64;
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= files) {
+        return Ok(());
+    }
+    if limit.maximum.is_some_and(|maximum| maximum < files) {
+        return Err(io::Error::other(format!(
+            "{files} open files are needed, but the hard limit is {}: raise it (ulimit -Hn, LimitNOFILE=)",
+            limit.maximum.unwrap_or(0)
+        )));
+    }
+    limit.current = Some(files);
+    setrlimit(Resource::Nofile, limit).map_err(io::Error::from)
+}
+
+/// The finer of two clocks: ticks of the whole process with its ended threads, or nanoseconds of its living threads.
+fn cpu_time(pid: u32) -> Option<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks: u64 = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
+    let by_ticks =
+        Duration::from_nanos(ticks * 1_000_000_000 / rustix::param::clock_ticks_per_second());
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    let by_threads: u64 = tasks
+        .flatten()
+        .filter_map(|task| fs::read_to_string(task.path().join("schedstat")).ok())
+        .filter_map(|text| text.split_whitespace().next()?.parse::<u64>().ok())
+        .sum();
+    Some(by_ticks.max(Duration::from_nanos(by_threads)))
+}
+
+fn status_kib(pid: u32, field: &str) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with(field))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+fn tree(root: u32) -> Vec<u32> {
+    let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse::<u32>().ok())
+        else {
+            continue;
+        };
+        let parent = fs::read_to_string(format!("/proc/{pid}/stat"))
+            .ok()
+            .and_then(|stat| {
+                stat.rsplit_once(')')?
+                    .1
+                    .split_whitespace()
+                    .nth(1)?
+                    .parse()
+                    .ok()
+            });
+        if let Some(parent) = parent {
+            children.entry(parent).or_default().push(pid);
+        }
+    }
+    let mut found = vec![root];
+    let mut at = 0;
+    while let Some(&pid) = found.get(at) {
+        found.extend(children.get(&pid).into_iter().flatten());
+        at += 1;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_process_has_a_size() {
+        let usage = usage_of_tree(std::process::id());
+        assert!(usage.rss > 0 && usage.peak_rss >= usage.rss && usage.processes >= 1);
+        assert!(want_files(1).is_ok());
+    }
+}

@@ -1,0 +1,291 @@
+//! The fleet as seen from outside: connect, announce, wait until everybody is exact, disturb, ask.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use mio::{Poll, Waker};
+
+use crate::speaker::command::{ClientReport, Command};
+use crate::speaker::message::Offer;
+use crate::speaker::progress::{Counters, Progress};
+use crate::speaker::worker::{WAKER, Worker};
+use crate::tracker::Bench;
+
+/// Where a fleet connects, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct FleetSettings {
+    /// The daemon under test.
+    pub target: SocketAddr,
+    /// Threads for all clients.
+    pub threads: usize,
+    /// What the OPENs say.
+    pub offer: Offer,
+}
+
+/// Why a fleet did not get where it should.
+#[derive(Debug)]
+pub enum FleetError {
+    /// A socket or thread could not be made.
+    Io(io::Error),
+    /// Time is up: what was waited for, the counters, what went wrong so far.
+    Timeout {
+        /// What was waited for.
+        waiting_for: &'static str,
+        /// How far it got.
+        counters: Counters,
+        /// What went wrong so far.
+        trouble: Vec<String>,
+    },
+    /// The threads are gone.
+    Gone,
+}
+
+impl fmt::Display for FleetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FleetError::Io(error) => fmt::Display::fmt(error, f),
+            FleetError::Gone => f.write_str("a load thread ended early"),
+            FleetError::Timeout {
+                waiting_for,
+                counters,
+                trouble,
+            } => {
+                write!(
+                    f,
+                    "timed out waiting for {waiting_for}: {} established, {} exact, {} streams written, {} prefixes received",
+                    counters.established, counters.exact, counters.fed, counters.prefixes
+                )?;
+                trouble
+                    .iter()
+                    .take(5)
+                    .try_for_each(|line| write!(f, "\n    {line}"))
+            }
+        }
+    }
+}
+
+impl std::error::Error for FleetError {}
+
+impl From<io::Error> for FleetError {
+    fn from(error: io::Error) -> Self {
+        FleetError::Io(error)
+    }
+}
+
+struct Thread {
+    commands: Sender<Command>,
+    waker: Waker,
+    handle: Option<JoinHandle<()>>,
+}
+
+/// All clients of a workload, with their threads.
+pub struct Fleet {
+    threads: Vec<Thread>,
+    bench: Arc<Bench>,
+    progress: Arc<Progress>,
+}
+
+impl Fleet {
+    /// Starts the threads; nothing is connected yet. The first announcing client and the monitor share a thread.
+    pub fn start(bench: Arc<Bench>, settings: FleetSettings) -> Result<Fleet, FleetError> {
+        let progress = Arc::new(Progress::new());
+        let count = settings.threads.max(1);
+        let monitor = bench.workload.monitor();
+        let mut threads = Vec::new();
+        for number in 0..count {
+            let own: Vec<usize> = (0..bench.workload.peers.len())
+                .filter(|&client| {
+                    if client == monitor {
+                        number == 0
+                    } else {
+                        client % count == number
+                    }
+                })
+                .collect();
+            let poll = Poll::new()?;
+            let waker = Waker::new(poll.registry(), WAKER)?;
+            let (commands, receiver) = mpsc::channel();
+            let to = (settings.target, settings.offer);
+            let worker = Worker::new(poll, &own, bench.clone(), progress.clone(), receiver, to);
+            let handle = std::thread::Builder::new()
+                .name(format!("load-{number}"))
+                .spawn(move || worker.run())?;
+            threads.push(Thread {
+                commands,
+                waker,
+                handle: Some(handle),
+            });
+        }
+        Ok(Fleet {
+            threads,
+            bench,
+            progress,
+        })
+    }
+
+    /// What is announced and expected.
+    pub fn bench(&self) -> &Arc<Bench> {
+        &self.bench
+    }
+
+    /// The counters and the clock.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// Begins to connect these clients.
+    pub fn connect(&self, clients: &[usize]) -> Result<(), FleetError> {
+        self.tell(|| Command::Connect(clients.to_vec()))
+    }
+
+    /// Waits until so many sessions are established. `watch` hears the counters now and then.
+    pub fn wait_established(
+        &self,
+        count: usize,
+        timeout: Duration,
+        watch: impl FnMut(&Counters),
+    ) -> Result<(), FleetError> {
+        self.wait_for("sessions", timeout, watch, |c| c.established >= count)
+    }
+
+    /// Lets these clients announce; the clock starts with the first octet.
+    pub fn feed(&self, clients: &[usize]) -> Result<(), FleetError> {
+        self.progress.restart_clock();
+        self.tell(|| Command::Feed(clients.to_vec()))
+    }
+
+    /// Waits until `exact` clients hold exactly what they must and `fed` streams are written.
+    pub fn wait_exact(
+        &self,
+        exact: usize,
+        fed: usize,
+        timeout: Duration,
+        watch: impl FnMut(&Counters),
+    ) -> Result<Duration, FleetError> {
+        self.wait_for("every client to be exact", timeout, watch, |c| {
+            c.exact >= exact && c.fed >= fed
+        })?;
+        Ok(self.progress.elapsed())
+    }
+
+    /// Closes connections without a word, as a crash does.
+    pub fn kill(&self, clients: &[usize]) -> Result<(), FleetError> {
+        self.tell(|| Command::Kill(clients.to_vec()))
+    }
+
+    /// Makes a client read so many octets every 10 ms, or as fast as it can again.
+    pub fn slow(&self, client: usize, octets: Option<usize>) -> Result<(), FleetError> {
+        self.tell(|| Command::Slow(client, octets))
+    }
+
+    /// Says which announcing peers count from now on; to be called in a quiet moment, before they are killed or come back.
+    pub fn set_alive(&mut self, peers: &[usize], alive: bool) -> Result<(), FleetError> {
+        let mut bench = (*self.bench).clone();
+        let mut oracle = (*bench.oracle).clone();
+        peers.iter().for_each(|&peer| oracle.set_alive(peer, alive));
+        bench.oracle = Arc::new(oracle);
+        let mut touched: Vec<u32> = bench
+            .workload
+            .routes
+            .iter()
+            .filter(|route| peers.contains(&(route.peer as usize)))
+            .map(|route| route.group)
+            .collect();
+        touched.sort_unstable();
+        touched.dedup();
+        self.bench = Arc::new(bench);
+        let touched = Arc::new(touched);
+        let (done, finished) = mpsc::channel();
+        self.tell(|| Command::Oracle {
+            bench: self.bench.clone(),
+            touched: touched.clone(),
+            done: done.clone(),
+        })?;
+        for _ in &self.threads {
+            finished.recv().map_err(|_| FleetError::Gone)?;
+        }
+        self.progress.start_clock_now();
+        Ok(())
+    }
+
+    /// Announces the probe prefix `rounds` times from the first peer and times each until the monitor has it.
+    pub fn probe(&self, rounds: u32) -> Result<Vec<Duration>, FleetError> {
+        let (reply, times) = mpsc::channel();
+        let command = Command::Probe {
+            from: 0,
+            to: self.bench.workload.monitor(),
+            rounds,
+            reply,
+        };
+        let first = self.threads.first().ok_or(FleetError::Gone)?;
+        first.commands.send(command).map_err(|_| FleetError::Gone)?;
+        first.waker.wake()?;
+        times.recv().map_err(|_| FleetError::Gone)
+    }
+
+    /// What every client holds, in their order.
+    pub fn report(&self) -> Result<Vec<ClientReport>, FleetError> {
+        let (reply, reports) = mpsc::channel();
+        self.tell(|| Command::Report(reply.clone()))?;
+        drop(reply);
+        let mut all: Vec<ClientReport> =
+            reports.iter().take(self.threads.len()).flatten().collect();
+        all.sort_by_key(|report| report.client);
+        Ok(all)
+    }
+
+    fn tell(&self, command: impl Fn() -> Command) -> Result<(), FleetError> {
+        for thread in &self.threads {
+            thread
+                .commands
+                .send(command())
+                .map_err(|_| FleetError::Gone)?;
+            thread.waker.wake()?;
+        }
+        Ok(())
+    }
+
+    fn wait_for(
+        &self,
+        waiting_for: &'static str,
+        timeout: Duration,
+        mut watch: impl FnMut(&Counters),
+        reached: impl Fn(&Counters) -> bool,
+    ) -> Result<(), FleetError> {
+        let begun = Instant::now();
+        loop {
+            let counters = self.progress.counters();
+            watch(&counters);
+            if reached(&counters) {
+                return Ok(());
+            }
+            if begun.elapsed() > timeout {
+                let trouble = self.progress.take_trouble();
+                return Err(FleetError::Timeout {
+                    waiting_for,
+                    counters,
+                    trouble,
+                });
+            }
+            self.progress.wait(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        for thread in &mut self.threads {
+            // A thread that is gone needs no word.
+            let _ = thread.commands.send(Command::Stop);
+            let _ = thread.waker.wake();
+            if let Some(handle) = thread.handle.take() {
+                let _ = handle.join();
+            }
+        }
+    }
+}

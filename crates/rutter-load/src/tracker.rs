@@ -1,0 +1,380 @@
+//! What a client holds: two bits a destination, and messages that many clients hear alike are judged once.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use rapidhash::v3::rapidhash_v3;
+use rutter_net::Prefix;
+
+use crate::fingerprint::{self, Dissected};
+use crate::oracle::{Oracle, PrefixIndex, Right};
+use crate::workload::Workload;
+
+/// Everything a judgement needs; shared by all threads, replaced when a peer is lost or back.
+#[derive(Clone, Debug)]
+pub struct Bench {
+    /// What is announced.
+    pub workload: Arc<Workload>,
+    /// Prefix to destination.
+    pub index: Arc<PrefixIndex>,
+    /// What each client must hold.
+    pub oracle: Arc<Oracle>,
+    /// Verify attributes and choice, not only the set of prefixes.
+    pub deep: bool,
+    /// The prefix that latency is measured with; never counted.
+    pub probe: Option<Prefix>,
+}
+
+/// What the messages of one thread mean, judged once each.
+#[derive(Debug, Default)]
+pub struct Judge {
+    known: HashMap<u64, Meaning, rapidhash::fast::RandomState>,
+    ids: Vec<(u32, Right)>,
+    /// The first differences in words.
+    pub complaints: Vec<String>,
+}
+
+/// An UPDATE, resolved: ranges of `Judge::ids`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Meaning {
+    start: u32,
+    withdrawn: u32,
+    announced: u32,
+    unknown: u32,
+    probes: u32,
+    malformed: bool,
+}
+
+impl Judge {
+    /// Forgets all judgements: the oracle has changed.
+    pub fn clear(&mut self) {
+        self.known.clear();
+        self.ids.clear();
+    }
+
+    fn meaning(&mut self, body: &[u8], bench: &Bench) -> Meaning {
+        let hash = rapidhash_v3(body);
+        if let Some(&meaning) = self.known.get(&hash) {
+            return meaning;
+        }
+        if self.ids.len() > MOST_REMEMBERED {
+            self.clear();
+        }
+        let meaning = match fingerprint::dissect(body) {
+            Some(parts) => self.resolve(&parts, bench),
+            None => Meaning {
+                malformed: true,
+                ..Meaning::default()
+            },
+        };
+        if meaning.malformed {
+            self.complain(|| "an UPDATE whose lengths do not fit".to_owned());
+        }
+        self.known.insert(hash, meaning);
+        meaning
+    }
+
+    fn resolve(&mut self, parts: &Dissected<'_>, bench: &Bench) -> Meaning {
+        let mut meaning = Meaning {
+            start: self.ids.len() as u32,
+            ..Meaning::default()
+        };
+        let (ids, mut strangers) = (&mut self.ids, Vec::new());
+        let mut fits = bench.index.each_v4(parts.withdrawn_v4, |p, id| match id {
+            Some(id) => ids.push((id, Right::Nobody)),
+            None => strangers.push((Prefix::V4(p), false)),
+        });
+        fits &= bench.index.each_v6(parts.withdrawn_v6, |p, id| match id {
+            Some(id) => ids.push((id, Right::Nobody)),
+            None => strangers.push((Prefix::V6(p), false)),
+        });
+        meaning.withdrawn = ids.len() as u32 - meaning.start;
+        let judge = |id, fingerprint| match bench.deep {
+            true => bench.oracle.judge(id, fingerprint),
+            false => bench.oracle.judge_presence(id),
+        };
+        fits &= bench.index.each_v4(parts.announced_v4, |p, id| match id {
+            Some(id) => ids.push((id, judge(id, parts.fingerprint_v4))),
+            None => strangers.push((Prefix::V4(p), true)),
+        });
+        fits &= bench.index.each_v6(parts.announced_v6, |p, id| match id {
+            Some(id) => ids.push((id, judge(id, parts.fingerprint_v6))),
+            None => strangers.push((Prefix::V6(p), true)),
+        });
+        meaning.announced = ids.len() as u32 - meaning.start - meaning.withdrawn;
+        meaning.malformed = !fits;
+        let forged = ids[(meaning.start + meaning.withdrawn) as usize..]
+            .iter()
+            .find(|(_, right)| *right == Right::Forged)
+            .map(|&(id, _)| id);
+        for (prefix, announced) in strangers {
+            if Some(prefix) == bench.probe {
+                meaning.probes += u32::from(announced);
+            } else if announced {
+                meaning.unknown += 1;
+                self.complain(|| format!("{prefix} was announced by nobody"));
+            }
+        }
+        if let Some(id) = forged {
+            let prefix = bench.workload.destinations[id as usize];
+            self.complain(|| {
+                format!(
+                    "{prefix} came with attributes that no peer announced for it: {}",
+                    fingerprint::describe(parts.attributes)
+                )
+            });
+        }
+        meaning
+    }
+
+    fn complain(&mut self, text: impl FnOnce() -> String) {
+        if self.complaints.len() < MOST_COMPLAINTS {
+            self.complaints.push(text());
+        }
+    }
+}
+
+/// The bits of one client.
+#[derive(Clone, Debug, Default)]
+pub struct Tracker {
+    client: u32,
+    /// Two bits a destination: held, and right.
+    words: Vec<u64>,
+    /// Destinations held.
+    pub held: u32,
+    /// Destinations held with the right route.
+    pub right: u32,
+    /// Destinations to be held in the end.
+    pub expected: u32,
+    /// Announced prefixes received, repeated ones included.
+    pub announced: u64,
+    /// Withdrawn prefixes received.
+    pub withdrawn: u64,
+    /// Prefixes that nobody announced.
+    pub unknown: u64,
+    /// Routes with attributes that nobody announced.
+    pub forged: u64,
+    /// Malformed UPDATEs.
+    pub malformed: u64,
+    /// Announcements of the probe prefix.
+    pub probes: u64,
+}
+
+impl Tracker {
+    /// Nothing held.
+    pub fn new(client: u32, expected: u32) -> Self {
+        Tracker {
+            client,
+            expected,
+            ..Tracker::default()
+        }
+    }
+
+    /// The session is gone, and with it all it brought.
+    pub fn reset(&mut self) {
+        self.words.clear();
+        self.held = 0;
+        self.right = 0;
+    }
+
+    /// Whether exactly the expected prefixes are held, each with the right route, and nothing forged ever came.
+    pub fn is_exact(&self) -> bool {
+        self.held == self.expected
+            && self.right == self.expected
+            && self.unknown + self.forged + self.malformed == 0
+    }
+
+    /// Takes in the body of one UPDATE.
+    pub fn update(&mut self, body: &[u8], judge: &mut Judge, bench: &Bench) {
+        let meaning = judge.meaning(body, bench);
+        self.unknown += u64::from(meaning.unknown);
+        self.malformed += u64::from(meaning.malformed);
+        self.probes += u64::from(meaning.probes);
+        if self.words.is_empty() {
+            self.words = vec![0; bench.workload.destinations.len().div_ceil(32)];
+        }
+        let start = meaning.start as usize;
+        let middle = start + meaning.withdrawn as usize;
+        let end = middle + meaning.announced as usize;
+        self.withdrawn += u64::from(meaning.withdrawn);
+        self.announced += u64::from(meaning.announced);
+        for &(id, _) in &judge.ids[start..middle] {
+            self.set(id, 0);
+        }
+        for &(id, right) in &judge.ids[middle..end] {
+            let right = match right {
+                Right::AllBut(peer) => peer != self.client,
+                Right::Only(peer) => peer == self.client,
+                Right::All => true,
+                Right::Nobody => false,
+                Right::Forged => {
+                    self.forged += 1;
+                    false
+                }
+                Right::Ask(peer) => {
+                    let group = bench.oracle.group(id);
+                    let winner = bench.oracle.winner(&bench.workload, group, self.client);
+                    winner.is_some_and(|route| route.peer == peer)
+                }
+            };
+            self.set(id, 1 | u64::from(right) << 1);
+        }
+    }
+
+    fn set(&mut self, id: u32, bits: u64) {
+        let word = &mut self.words[id as usize / 32];
+        let shift = id % 32 * 2;
+        let old = *word >> shift & 3;
+        *word ^= (old ^ bits) << shift;
+        self.held = self.held + (bits & 1) as u32 - (old & 1) as u32;
+        self.right = self.right + (bits >> 1) as u32 - (old >> 1) as u32;
+    }
+
+    /// Goes over to another oracle in a quiet moment: where the right route is another one now, what is held is wrong.
+    pub fn change_oracle(&mut self, old: &Bench, new: &Bench, touched: &[u32], expected: u32) {
+        self.expected = expected;
+        for &number in touched {
+            let winner = |bench: &Bench| {
+                let winner = bench
+                    .oracle
+                    .winner(&bench.workload, number as usize, self.client);
+                winner.map(|route| route.peer)
+            };
+            let group = new.workload.groups[number as usize];
+            if winner(old) == winner(new) || self.words.is_empty() {
+                continue;
+            }
+            for id in group.first..group.first + group.len {
+                let held = self.words[id as usize / 32] >> (id % 32 * 2) & 1;
+                self.set(id, held);
+            }
+        }
+    }
+
+    /// Some destinations that differ, in words.
+    pub fn differences(&self, bench: &Bench, most: usize) -> Vec<String> {
+        let mut found = Vec::new();
+        for (id, prefix) in bench.workload.destinations.iter().enumerate() {
+            let group = bench.oracle.group(id as u32);
+            let winner = bench.oracle.winner(&bench.workload, group, self.client);
+            let bits = self
+                .words
+                .get(id / 32)
+                .map_or(0, |word| word >> (id % 32 * 2) & 3);
+            let what = match (winner, bits) {
+                (Some(route), 0) => format!("{prefix}: missing, peer {} has the best", route.peer),
+                (Some(route), 1) => format!(
+                    "{prefix}: not the best route, which is peer {}'s",
+                    route.peer
+                ),
+                (None, 1 | 3) => format!("{prefix}: held, but must not be"),
+                _ => continue,
+            };
+            found.push(what);
+            if found.len() == most {
+                break;
+            }
+        }
+        found
+    }
+}
+
+/// Judgements kept, in destinations: beyond this the memory is emptied.
+const MOST_REMEMBERED: usize = 16_000_000;
+const MOST_COMPLAINTS: usize = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::Visibility;
+    use crate::workload::{Settings, Shape};
+
+    fn bench(shape: Shape) -> Bench {
+        let workload = Arc::new(Workload::generate(shape, None, Settings::default()));
+        Bench {
+            index: Arc::new(PrefixIndex::new(&workload.destinations)),
+            oracle: Arc::new(Oracle::new(&workload, Visibility::PerClient)),
+            workload,
+            deep: true,
+            probe: None,
+        }
+    }
+
+    fn bodies(stream: &[u8]) -> Vec<&[u8]> {
+        let mut rest = stream;
+        let mut bodies = Vec::new();
+        while rest.len() > 19 {
+            let length = usize::from(u16::from_be_bytes([rest[16], rest[17]]));
+            bodies.push(&rest[19..length]);
+            rest = &rest[length..];
+        }
+        bodies
+    }
+
+    #[test]
+    fn a_monitor_that_hears_every_peer_directly_is_exact() {
+        let bench = bench(Shape::unique(3, 500));
+        let expected = bench.oracle.expected(&bench.workload)[3];
+        let (mut tracker, mut judge) = (Tracker::new(3, expected), Judge::default());
+        for peer in &bench.workload.peers {
+            for body in bodies(&peer.stream) {
+                tracker.update(body, &mut judge, &bench);
+            }
+        }
+        assert!(tracker.is_exact(), "{tracker:?} {:?}", judge.complaints);
+        tracker.reset();
+        assert_eq!(tracker.differences(&bench, 3).len(), 3);
+    }
+
+    #[test]
+    fn a_changed_attribute_is_forged() {
+        let bench = bench(Shape::unique(1, 10));
+        let mut body = bodies(&bench.workload.peers[0].stream)[0].to_vec();
+        body[7] ^= 1; // ORIGIN, the first attribute
+        let (mut tracker, mut judge) = (Tracker::new(1, 10), Judge::default());
+        tracker.update(&body, &mut judge, &bench);
+        assert!(tracker.forged > 0 && judge.complaints.len() == 1);
+    }
+
+    #[test]
+    fn a_lost_peer_makes_its_routes_wrong() {
+        let mut bench = bench(Shape::shared(4, 3_000, 1_200));
+        let old = bench.clone();
+        let mut tracker = Tracker::new(4, old.oracle.expected(&old.workload)[4]);
+        let mut judge = Judge::default();
+        let peers = &old.workload.peers;
+        let mut order: Vec<_> = old.workload.routes.clone();
+        order.sort_by(|a, b| decision_order(b, a, peers));
+        // A daemon that sends only the best routes, as the monitor must hear them.
+        for peer in peers {
+            for body in bodies(&peer.stream) {
+                let mut only_best = Judge::default();
+                let mut probe = Tracker::new(4, 0);
+                probe.update(body, &mut only_best, &old);
+                if probe.right > 0 {
+                    tracker.update(body, &mut judge, &old);
+                }
+            }
+        }
+        assert!(tracker.is_exact());
+        let mut oracle = (*bench.oracle).clone();
+        oracle.set_alive(2, false);
+        bench.oracle = Arc::new(oracle);
+        let touched: Vec<u32> = order
+            .iter()
+            .filter(|r| r.peer == 2)
+            .map(|r| r.group)
+            .collect();
+        let expected = bench.oracle.expected(&bench.workload)[4];
+        tracker.change_oracle(&old, &bench, &touched, expected);
+        assert!(!tracker.is_exact() && tracker.right < tracker.held);
+    }
+
+    fn decision_order(
+        a: &crate::workload::Route,
+        b: &crate::workload::Route,
+        peers: &[crate::workload::Peer],
+    ) -> std::cmp::Ordering {
+        crate::decision::compare(a, b, peers)
+    }
+}
