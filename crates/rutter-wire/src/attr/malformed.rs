@@ -7,6 +7,7 @@ use rutter_net::AfiSafi;
 use super::code::{MP_REACH_NLRI, MP_UNREACH_NLRI};
 use super::table;
 use crate::notification::Notification;
+use crate::notification::code::UPDATE;
 
 /// What a fault costs, ordered by strength (RFC 7606 §2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -202,11 +203,7 @@ impl Malformed {
 
     /// The NOTIFICATION for a session reset (also allowed instead of AFI/SAFI disable, RFC 7606 §2).
     pub fn notification(&self) -> Notification {
-        Notification {
-            code: UPDATE_MESSAGE_ERROR,
-            subcode: self.fault.subcode(),
-            data: Vec::new(),
-        }
+        Notification::new(UPDATE, self.fault.subcode(), Vec::new())
     }
 
     /// The same fault found in NLRI that stand at `base` of the block, inside this attribute.
@@ -247,6 +244,3 @@ impl fmt::Display for Malformed {
         )
     }
 }
-
-/// NOTIFICATION error code of faults in an UPDATE.
-const UPDATE_MESSAGE_ERROR: u8 = 3;

@@ -5,7 +5,7 @@ use rutter_net::{AfiSafi, Ipv4Prefix, Ipv6Prefix};
 use crate::attr::{Fault, Malformed};
 
 macro_rules! nlri_of {
-    ($parse:ident, $parse_plain:ident, $parse_add_path:ident, $cut:ident, $write:ident,
+    ($parse:ident, $parse_plain:ident, $parse_add_path:ident, $cut:ident,
      $prefix:ident, $bits:ty, $octets:literal, $family:expr) => {
         /// Appends all prefixes to `out`, with path identifier 0 where `add_path` is off. Bits below a length are
         /// cleared. On a fault, what stands before it has been appended.
@@ -69,27 +69,6 @@ macro_rules! nlri_of {
                 fault: fault($family),
             }
         }
-
-        /// Appends a prefix, behind its path identifier where one is given.
-        #[inline]
-        pub fn $write(out: &mut Vec<u8>, path_id: Option<u32>, prefix: $prefix) {
-            let mut chunk = [0; 5 + $octets];
-            chunk[4] = prefix.len();
-            chunk[5..].copy_from_slice(&prefix.bits().to_be_bytes());
-            let at = out.len() + 1 + usize::from(prefix.len()).div_ceil(8);
-            // A fixed number of octets is copied; those that the length does not cover go again.
-            match path_id {
-                None => {
-                    out.extend_from_slice(&chunk[4..]);
-                    out.truncate(at);
-                }
-                Some(path_id) => {
-                    chunk[..4].copy_from_slice(&path_id.to_be_bytes());
-                    out.extend_from_slice(&chunk);
-                    out.truncate(at + 4);
-                }
-            }
-        }
     };
 }
 
@@ -98,7 +77,6 @@ nlri_of!(
     plain_ipv4,
     add_path_ipv4,
     malformed_ipv4,
-    write_ipv4,
     Ipv4Prefix,
     u32,
     4,
@@ -109,12 +87,37 @@ nlri_of!(
     plain_ipv6,
     add_path_ipv6,
     malformed_ipv6,
-    write_ipv6,
     Ipv6Prefix,
     u128,
     16,
     AfiSafi::IPV6_UNICAST
 );
+
+/// Appends a prefix, behind its path identifier where one is given.
+#[inline]
+pub fn write_ipv4(out: &mut Vec<u8>, path_id: Option<u32>, prefix: Ipv4Prefix) {
+    if let Some(path_id) = path_id {
+        out.extend_from_slice(&path_id.to_be_bytes());
+    }
+    // One word goes out; what the length does not cover is taken back.
+    let end = out.len() + 1 + usize::from(prefix.len()).div_ceil(8);
+    let word = u64::from(prefix.len()) << 56 | u64::from(prefix.bits()) << 24;
+    out.extend_from_slice(&word.to_be_bytes());
+    out.truncate(end);
+}
+
+/// As [`write_ipv4`], for IPv6.
+#[inline]
+pub fn write_ipv6(out: &mut Vec<u8>, path_id: Option<u32>, prefix: Ipv6Prefix) {
+    if let Some(path_id) = path_id {
+        out.extend_from_slice(&path_id.to_be_bytes());
+    }
+    let end = out.len() + 1 + usize::from(prefix.len()).div_ceil(8);
+    let word = u128::from(prefix.len()) << 120 | prefix.bits() >> 8;
+    out.extend_from_slice(&word.to_be_bytes());
+    out.push(prefix.bits() as u8);
+    out.truncate(end);
+}
 
 /// The next `N` octets; near the end, what is left with zeros behind it.
 #[inline(always)]

@@ -6,6 +6,7 @@ use rutter_net::AfiSafi;
 
 use crate::attr::{EXTENDED_LENGTH, MpUnreach, code};
 use crate::notification::Notification;
+use crate::notification::code::UPDATE;
 
 pub use write::{Writer, write, write_end_of_rib};
 
@@ -25,11 +26,7 @@ pub struct Sections<'a> {
 /// Lengths that exceed the body are a Malformed Attribute List (RFC 4271 §6.3, unchanged by RFC 7606 §3 (b)).
 #[inline]
 pub fn split(body: &[u8]) -> Result<Sections<'_>, Notification> {
-    sections(body).ok_or(Notification {
-        code: 3,
-        subcode: 1,
-        data: Vec::new(),
-    })
+    sections(body).ok_or_else(|| Notification::new(UPDATE, MALFORMED_ATTRIBUTE_LIST, Vec::new()))
 }
 
 #[inline]
@@ -74,3 +71,6 @@ pub fn is_end_of_rib(body: &[u8]) -> Option<AfiSafi> {
 
 /// Two length fields and an MP_UNREACH_NLRI with a two-octet length.
 const LONGEST_END_OF_RIB: usize = 4 + 4 + 3;
+
+/// UPDATE Message Error subcode (RFC 4271 §6.3).
+const MALFORMED_ATTRIBUTE_LIST: u8 = 1;
