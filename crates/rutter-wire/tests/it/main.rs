@@ -3,6 +3,7 @@
 mod canonical;
 mod faults;
 mod golden;
+mod mrt;
 mod nlri;
 mod totality;
 

@@ -1,0 +1,109 @@
+//! Writing BGP4MP (RFC 6396 §4.4, RFC 8050 §3).
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use rutter_net::Asn;
+
+use super::{kind, message_subtype, write_address, write_record};
+
+/// A session, as each record names it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Link {
+    /// The peer's AS.
+    pub peer_asn: Asn,
+    /// The local AS.
+    pub local_asn: Asn,
+    /// Index of the interface, 0 if unknown.
+    pub interface: u16,
+    /// The peer's address; its family is the record's.
+    pub peer: IpAddr,
+    /// The local address; unspecified where it is of the other family.
+    pub local: IpAddr,
+    /// AS numbers take four octets in the session's messages.
+    pub as4: bool,
+}
+
+/// When something happened, and how exactly the record says so.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Timestamp {
+    /// Seconds since 1970: type BGP4MP.
+    Seconds(u32),
+    /// Microseconds since 1970: type BGP4MP_ET.
+    Microseconds(u64),
+}
+
+/// Appends a record of a message that was received. `message` is whole, with its header; `add_path`: its NLRI have path
+/// identifiers.
+pub fn write_message(
+    out: &mut Vec<u8>,
+    time: Timestamp,
+    link: &Link,
+    add_path: bool,
+    message: &[u8],
+) {
+    let subtype = match (link.as4, add_path) {
+        (true, false) => message_subtype::MESSAGE_AS4,
+        (true, true) => message_subtype::MESSAGE_AS4_ADDPATH,
+        (false, false) => message_subtype::MESSAGE,
+        (false, true) => message_subtype::MESSAGE_ADDPATH,
+    };
+    write_bgp4mp(out, time, subtype, link, link.as4, message);
+}
+
+/// Appends a record of a session's change from one state to another, numbered as in RFC 6396 §4.4.1: 1 Idle, 2 Connect,
+/// 3 Active, 4 OpenSent, 5 OpenConfirm, 6 Established.
+pub fn write_state_change(out: &mut Vec<u8>, time: Timestamp, link: &Link, old: u16, new: u16) {
+    let ([a, b], [c, d]) = (old.to_be_bytes(), new.to_be_bytes());
+    let subtype = message_subtype::STATE_CHANGE_AS4;
+    write_bgp4mp(out, time, subtype, link, true, &[a, b, c, d]);
+}
+
+fn write_bgp4mp(
+    out: &mut Vec<u8>,
+    time: Timestamp,
+    subtype: u16,
+    link: &Link,
+    as4: bool,
+    payload: &[u8],
+) {
+    let (unix_s, micros) = match time {
+        Timestamp::Seconds(unix_s) => (unix_s, None),
+        Timestamp::Microseconds(unix_us) => (
+            u32::try_from(unix_us / 1_000_000).unwrap_or(u32::MAX),
+            Some((unix_us % 1_000_000) as u32),
+        ),
+    };
+    let kind = match micros {
+        Some(_) => kind::BGP4MP_ET,
+        None => kind::BGP4MP,
+    };
+    write_record(out, unix_s, kind, subtype, |out| {
+        if let Some(micros) = micros {
+            out.extend_from_slice(&micros.to_be_bytes());
+        }
+        write_link(out, link, as4);
+        out.extend_from_slice(payload);
+    });
+}
+
+fn write_link(out: &mut Vec<u8>, link: &Link, as4: bool) {
+    for asn in [link.peer_asn, link.local_asn] {
+        match as4 {
+            true => out.extend_from_slice(&asn.0.to_be_bytes()),
+            false => {
+                let asn = u16::try_from(asn.0).unwrap_or(Asn::TRANS.0 as u16);
+                out.extend_from_slice(&asn.to_be_bytes());
+            }
+        }
+    }
+    out.extend_from_slice(&link.interface.to_be_bytes());
+    let (afi, local) = match (link.peer, link.local) {
+        (IpAddr::V4(_), local @ IpAddr::V4(_)) => (1u16, local),
+        (IpAddr::V4(_), _) => (1, Ipv4Addr::UNSPECIFIED.into()),
+        (IpAddr::V6(_), local @ IpAddr::V6(_)) => (2, local),
+        (IpAddr::V6(_), _) => (2, Ipv6Addr::UNSPECIFIED.into()),
+    };
+    out.extend_from_slice(&afi.to_be_bytes());
+    write_address(out, link.peer);
+    write_address(out, local);
+}

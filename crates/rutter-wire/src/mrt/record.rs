@@ -1,0 +1,166 @@
+//! The records of a file (RFC 6396 §2, §3).
+
+use std::fmt;
+
+use super::cursor::Cursor;
+use super::{Message, PeerIndexTable, Rib, StateChange, bgp4mp_read, kind, table_dump_read};
+
+/// One record, borrowed from the file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Record<'a> {
+    /// When, in microseconds since 1970; whole seconds unless the record is of an extended type.
+    pub unix_us: u64,
+    /// The type.
+    pub kind: u16,
+    /// The subtype.
+    pub subtype: u16,
+    /// What follows the header (and the microseconds of extended types).
+    pub body: &'a [u8],
+    /// Octets of the whole record.
+    pub len: usize,
+}
+
+/// What a record says.
+#[derive(Clone, Copy, Debug)]
+pub enum Content<'a> {
+    /// Who the peers of the RIB records that follow are.
+    PeerIndexTable(PeerIndexTable<'a>),
+    /// The routes of one prefix.
+    Rib(Rib<'a>),
+    /// A BGP message.
+    Message(Message<'a>),
+    /// A session changed state.
+    StateChange(StateChange),
+    /// A type or subtype that is passed over.
+    Other,
+}
+
+/// What is wrong with a file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MrtFault {
+    /// The file ends inside a record.
+    RecordTruncated,
+    /// The record claims more octets than any has.
+    RecordTooLong,
+    /// The body ends before what it must hold.
+    BodyTruncated,
+    /// The address family is neither IPv4 nor IPv6.
+    AddressFamily,
+    /// The prefix is longer than its family allows.
+    PrefixLength,
+}
+
+/// A fault and where it is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MrtError {
+    /// First octet of the record in the bytes that were given.
+    pub offset: usize,
+    /// What is wrong.
+    pub fault: MrtFault,
+}
+
+impl fmt::Display for MrtError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = match self.fault {
+            MrtFault::RecordTruncated => "the file ends inside the record",
+            MrtFault::RecordTooLong => "the record claims to be longer than any is",
+            MrtFault::BodyTruncated => "the record ends too early",
+            MrtFault::AddressFamily => "unknown address family",
+            MrtFault::PrefixLength => "prefix length out of range",
+        };
+        write!(f, "MRT record at octet {}: {words}", self.offset)
+    }
+}
+
+impl std::error::Error for MrtError {}
+
+/// Reads the first record. `Ok(None)`: more bytes are needed.
+pub fn next_record(bytes: &[u8]) -> Result<Option<Record<'_>>, MrtError> {
+    let error = |fault| MrtError { offset: 0, fault };
+    let Some((unix_s, kind, subtype, len)) = header(bytes) else {
+        return Ok(None);
+    };
+    if len > LONGEST {
+        return Err(error(MrtFault::RecordTooLong));
+    }
+    let Some(body) = bytes.get(HEADER_LEN..HEADER_LEN + len) else {
+        return Ok(None);
+    };
+    let mut body = Cursor::new(body);
+    let unix_us = match kind {
+        kind::BGP4MP_ET => body.u32().ok_or(error(MrtFault::BodyTruncated))?,
+        _ => 0,
+    };
+    Ok(Some(Record {
+        unix_us: u64::from(unix_s) * 1_000_000 + u64::from(unix_us),
+        kind,
+        subtype,
+        body: body.rest(),
+        len: HEADER_LEN + len,
+    }))
+}
+
+/// Time, type, subtype and length.
+fn header(bytes: &[u8]) -> Option<(u32, u16, u16, usize)> {
+    let mut header = Cursor::new(bytes);
+    let (unix_s, kind, subtype) = (header.u32()?, header.u16()?, header.u16()?);
+    let len = usize::try_from(header.u32()?).unwrap_or(usize::MAX);
+    Some((unix_s, kind, subtype, len))
+}
+
+impl<'a> Record<'a> {
+    /// What the record says; the error's offset is that of the record itself, 0.
+    pub fn decode(&self) -> Result<Content<'a>, MrtError> {
+        let content = match self.kind {
+            kind::TABLE_DUMP_V2 => table_dump_read::decode(self.subtype, self.body),
+            kind::BGP4MP | kind::BGP4MP_ET => bgp4mp_read::decode(self.subtype, self.body),
+            _ => Ok(Content::Other),
+        };
+        content.map_err(|fault| MrtError { offset: 0, fault })
+    }
+}
+
+/// The records of a file in memory. After an error nothing more comes.
+#[derive(Clone, Debug)]
+pub struct Records<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Records<'a> {
+    /// Of a whole, uncompressed file.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Records { bytes, at: 0 }
+    }
+
+    /// The octet at which the next record starts.
+    pub fn offset(&self) -> usize {
+        self.at
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<Record<'a>, MrtError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (offset, rest) = (self.at, &self.bytes[self.at..]);
+        if rest.is_empty() {
+            return None;
+        }
+        let fault = match next_record(rest) {
+            Ok(Some(record)) => {
+                self.at += record.len;
+                return Some(Ok(record));
+            }
+            Ok(None) => MrtFault::RecordTruncated,
+            Err(error) => error.fault,
+        };
+        self.at = self.bytes.len();
+        Some(Err(MrtError { offset, fault }))
+    }
+}
+
+const HEADER_LEN: usize = 12;
+
+/// A record of 65,535 routes with long attributes stays far below.
+const LONGEST: usize = 1 << 28;
