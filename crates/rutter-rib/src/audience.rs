@@ -20,6 +20,14 @@ pub(crate) struct Variation {
     pub long_lived_stale: bool,
 }
 
+/// What an audience needs to know of a peer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Client {
+    pub asn: Asn,
+    /// The session crosses an AS border: NO_EXPORT, where it is honoured, keeps routes from it.
+    pub external: bool,
+}
+
 /// An audience with its peers looked up.
 #[derive(Debug, Default)]
 pub(crate) struct Audience {
@@ -64,9 +72,10 @@ impl Audience {
             .map_or(Variation::default(), |(variation, _)| *variation)
     }
 
-    fn add_peer(&mut self, peer: PeerId, asn: Asn) {
+    fn add_peer(&mut self, peer: PeerId, of: Client) {
         let Some(spec) = &self.spec else { return };
-        if spec.allows(asn) {
+        let Client { asn, external } = of;
+        if spec.allows(asn) && !(spec.no_export && external) {
             self.allowed.insert(peer);
         }
         let variation = Variation {
@@ -150,7 +159,7 @@ impl Audiences {
         &mut self,
         set: &AttrSet,
         spec: AudienceSpec,
-        peers: impl Iterator<Item = (PeerId, Asn)>,
+        peers: impl Iterator<Item = (PeerId, Client)>,
     ) {
         if self.is_plain(set, &spec) {
             set.set_audience(EVERYONE);
@@ -164,7 +173,7 @@ impl Audiences {
                     spec: Some(spec.clone()),
                     ..Audience::default()
                 };
-                peers.for_each(|(peer, asn)| audience.add_peer(peer, asn));
+                peers.for_each(|(peer, client)| audience.add_peer(peer, client));
                 self.audiences.push(audience);
                 self.by_spec.insert(spec, index);
                 index
@@ -173,9 +182,9 @@ impl Audiences {
         set.set_audience(index);
     }
 
-    pub fn add_peer(&mut self, peer: PeerId, asn: Asn) {
+    pub fn add_peer(&mut self, peer: PeerId, client: Client) {
         for audience in &mut self.audiences {
-            audience.add_peer(peer, asn);
+            audience.add_peer(peer, client);
         }
     }
 

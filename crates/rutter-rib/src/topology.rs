@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rutter_net::{Asn, Family};
+use rutter_net::Family;
 
 use crate::attrs::{AttrSet, SetFlags};
-use crate::audience::{Audiences, EVERYONE};
+use crate::audience::{Audiences, Client, EVERYONE};
 use crate::bitset::PeerSet;
 use crate::decision::{Decision, PeerRank};
 use crate::group::Group;
@@ -118,7 +118,7 @@ impl Topology {
             self.peers.push(None);
             self.ranks.push(PeerRank::default());
         }
-        self.audiences.add_peer(peer, neighbor.remote_asn);
+        self.audiences.add_peer(peer, client(&neighbor));
         self.peers[index] = Some(Peer {
             neighbor,
             session: None,
@@ -142,7 +142,7 @@ impl Topology {
 
     pub fn replace(&mut self, peer: PeerId, neighbor: Neighbor) {
         self.audiences.remove_peer(peer);
-        self.audiences.add_peer(peer, neighbor.remote_asn);
+        self.audiences.add_peer(peer, client(&neighbor));
         if let Some(held) = self.peer_mut(peer) {
             held.neighbor = neighbor;
         }
@@ -233,11 +233,18 @@ impl Topology {
     /// Makes sure that the audience of a set is known; see [`Audiences`].
     pub fn assign_audience(&mut self, set: &AttrSet) {
         let spec = self.audiences.spec_of(set);
-        let peers: Vec<(PeerId, Asn)> = self
+        let peers: Vec<(PeerId, Client)> = self
             .iter()
-            .map(|(id, peer)| (id, peer.neighbor.remote_asn))
+            .map(|(id, peer)| (id, client(&peer.neighbor)))
             .collect();
         self.audiences.assign(set, spec, peers.into_iter());
+    }
+}
+
+fn client(neighbor: &Neighbor) -> Client {
+    Client {
+        asn: neighbor.remote_asn,
+        external: neighbor.kind.is_external(),
     }
 }
 

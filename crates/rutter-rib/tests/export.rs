@@ -1,0 +1,411 @@
+//! What each kind of client hears, attribute by attribute: the rules of RFC 4271 §5, RFC 4456, RFC 6793, RFC 7947,
+//! RFC 9234 and RFC 9494 as cases.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use rutter_net::{Asn, Community, Family, Prefix};
+use rutter_policy::{
+    Action, ActionCommunity, ExportPolicy, ExportSettings, ImportPolicy, ImportRule,
+    ImportSettings, RejectReason, Role,
+};
+use rutter_rib::*;
+use rutter_wire::attr::{self, AttrContext, Attributes, code};
+use rutter_wire::{nlri, update};
+
+const LOCAL: u32 = 64_500;
+
+fn neighbor(index: u8, kind: PeerKind, asn: u32) -> Neighbor {
+    Neighbor {
+        name: format!("peer {index}").into(),
+        address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, index)),
+        kind,
+        local_asn: Asn(LOCAL),
+        remote_asn: Asn(asn),
+        local_ipv4: Some(Ipv4Addr::new(192, 0, 2, 254)),
+        local_ipv6: None,
+        next_hop_self: false,
+        import: Arc::new(ImportPolicy::new(ImportSettings {
+            rule: ImportRule::All,
+            local_asn: Asn(LOCAL),
+            peer_asn: Asn(asn),
+            enforce_first_as: false,
+            ..ImportSettings::default()
+        })),
+        export_allowed: true,
+        default_local_pref: 100,
+        block_above: [None; 2],
+        add_path_limit: 0,
+        role: None,
+    }
+}
+
+fn session(index: u8, asn: u32) -> SessionInfo {
+    SessionInfo {
+        remote_bgp_id: 0x0a00_0000 + u32::from(index),
+        remote_asn: Asn(asn),
+        as4: true,
+        max_message_len: 4096,
+        families: [Some(FamilyInfo::default()); 2],
+        enhanced_refresh: true,
+    }
+}
+
+struct Lab {
+    rib: Rib,
+    batch: Batch,
+    streams: Vec<Option<ClientStream>>,
+}
+
+impl Lab {
+    fn new(neighbors: &[(PeerKind, u32)]) -> Self {
+        let mut lab = Lab::empty();
+        for (index, (kind, asn)) in neighbors.iter().enumerate() {
+            lab.add(neighbor(index as u8 + 1, *kind, *asn), |_| {});
+        }
+        lab
+    }
+
+    fn empty() -> Self {
+        let action = |action, notation: &str| {
+            ActionCommunity::new(action, notation.parse().unwrap()).unwrap()
+        };
+        let export = ExportSettings {
+            local_asn: Asn(LOCAL),
+            actions: vec![
+                action(Action::NotToPeer, "0:peer"),
+                action(Action::PrependPeer, "self:101..103:peer"),
+                action(Action::NoExportAny, "self:65281:0"),
+            ],
+            scrub: true,
+            ..ExportSettings::default()
+        };
+        Lab {
+            rib: Rib::new(RibConfig {
+                shards: 2,
+                router_id: 0x0a09_0909,
+                log_limit: 1 << 20,
+                export: Arc::new(ExportPolicy::new(export)),
+                seed: 1,
+                always_compare_med: false,
+            }),
+            batch: Batch::new(),
+            streams: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, neighbor: Neighbor, adjust: impl FnOnce(&mut SessionInfo)) -> PeerId {
+        let asn = neighbor.remote_asn.0;
+        let peer = self.rib.add_neighbor(neighbor).unwrap();
+        let mut session = session(peer.0 as u8 + 1, asn);
+        adjust(&mut session);
+        self.streams.push(self.rib.session_up(peer, session));
+        self.heard(peer);
+        peer
+    }
+
+    fn announce(&mut self, peer: u16, block: &[u8], prefix: &str) -> Pushed {
+        let mut body = vec![0, 0];
+        body.extend((block.len() as u16).to_be_bytes());
+        body.extend(block);
+        let Prefix::V4(prefix) = prefix.parse().unwrap() else {
+            panic!("an IPv4 prefix")
+        };
+        nlri::write_ipv4(&mut body, None, prefix);
+        let pushed = self.batch.push(&self.rib, PeerId(peer), &body, 0);
+        self.rib.commit(&mut self.batch);
+        self.rib.flush();
+        pushed
+    }
+
+    /// The messages a client gets now, without headers.
+    fn heard(&mut self, peer: PeerId) -> Vec<(u8, Vec<u8>)> {
+        let Some(stream) = &mut self.streams[peer.index()] else {
+            return Vec::new();
+        };
+        let mut bytes = Vec::new();
+        while stream.has_more() || !stream.is_drained() {
+            stream.fill(&self.rib, 10_000);
+            let mut slices = Vec::new();
+            stream.slices(&mut slices);
+            let part: Vec<u8> = slices.iter().flat_map(|slice| slice.to_vec()).collect();
+            drop(slices);
+            stream.consume(part.len(), 0);
+            bytes.extend(part);
+        }
+        let mut messages = Vec::new();
+        let mut rest = bytes.as_slice();
+        while !rest.is_empty() {
+            let len = usize::from(u16::from_be_bytes([rest[16], rest[17]]));
+            messages.push((rest[18], rest[19..len].to_vec()));
+            rest = &rest[len..];
+        }
+        messages
+    }
+
+    /// The attribute block of the one UPDATE that a client gets now.
+    fn block(&mut self, peer: u16) -> Option<Vec<u8>> {
+        let messages = self.heard(PeerId(peer));
+        assert!(messages.len() <= 1, "{messages:?}");
+        let (_, body) = messages.first()?;
+        Some(update::split(body).unwrap().attributes.to_vec())
+    }
+}
+
+fn parse(block: &[u8], as4: bool) -> Attributes<'_> {
+    let context = AttrContext {
+        as4,
+        external: false,
+        accept_as_set: true,
+        has_ipv4_nlri: true,
+    };
+    let mut faults = Vec::new();
+    let attributes = attr::parse(block, &context, &mut faults);
+    assert!(faults.is_empty(), "{faults:?}");
+    attributes
+}
+
+struct Block(Vec<u8>);
+
+impl Block {
+    fn new(path: &[u32]) -> Self {
+        let mut out = Vec::new();
+        attr::write_attr(&mut out, 0x40, code::ORIGIN, &[0]);
+        let mut value = vec![2, path.len() as u8];
+        value.extend(path.iter().flat_map(|asn| asn.to_be_bytes()));
+        let value = if path.is_empty() { vec![] } else { value };
+        attr::write_attr(&mut out, 0x40, code::AS_PATH, &value);
+        attr::write_attr(&mut out, 0x40, code::NEXT_HOP, &[198, 51, 100, 1]);
+        Block(out)
+    }
+
+    fn with(mut self, flags: u8, code: u8, value: &[u8]) -> Self {
+        attr::write_attr(&mut self.0, flags, code, value);
+        self
+    }
+}
+
+fn path(block: &[u8]) -> Vec<u32> {
+    let asns = parse(block, true).as_path().unwrap().asns();
+    asns.map(|asn| asn.0).collect()
+}
+
+#[test]
+fn route_server_clients_hear_the_octets_that_were_sent() {
+    let client = PeerKind::RouteServerClient;
+    let mut lab = Lab::new(&[(client, 1), (client, 2)]);
+    let unknown = [1, 2, 3];
+    let sent = Block::new(&[1, 4_200_000_001])
+        .with(0x80, code::MULTI_EXIT_DISC, &[0, 0, 0, 9])
+        .with(
+            0xc0,
+            code::COMMUNITIES,
+            &[0, 1, 0, 2, 0xff, 0xff, 0xff, 0x01],
+        )
+        .with(0xe0, 77, &unknown);
+    lab.announce(0, &sent.0, "203.0.113.0/24");
+    assert_eq!(lab.block(1), Some(sent.0));
+    assert_eq!(lab.heard(PeerId(0)), [], "not its own route");
+}
+
+#[test]
+fn plain_ebgp_gets_our_as_our_next_hop_and_no_med() {
+    let mut lab = Lab::new(&[(PeerKind::External, 1), (PeerKind::External, 2)]);
+    let sent = Block::new(&[1]).with(0x80, code::MULTI_EXIT_DISC, &[0, 0, 0, 9]);
+    lab.announce(0, &sent.0, "203.0.113.0/24");
+    let block = lab.block(1).unwrap();
+    assert_eq!(path(&block), [LOCAL, 1]);
+    let attributes = parse(&block, true);
+    assert_eq!(attributes.next_hop(), Some(Ipv4Addr::new(192, 0, 2, 254)));
+    assert_eq!(attributes.multi_exit_disc(), None);
+    assert_eq!(attributes.local_pref(), None);
+}
+
+#[test]
+fn internal_routes_are_reflected_only_by_rfc_4456() {
+    use PeerKind::{External, Internal, ReflectorClient};
+    let kinds = [
+        (Internal, LOCAL),
+        (Internal, LOCAL),
+        (ReflectorClient, LOCAL),
+        (External, 7),
+    ];
+    let mut lab = Lab::new(&kinds);
+    let sent = Block::new(&[]).with(0x40, code::LOCAL_PREF, &[0, 0, 0, 200]);
+    lab.announce(0, &sent.0, "203.0.113.0/24");
+    assert_eq!(lab.block(1), None, "internal to internal");
+    let block = lab.block(2).unwrap();
+    let reflected = parse(&block, true);
+    assert_eq!(reflected.originator_id(), Some(0x0a00_0001));
+    assert_eq!(reflected.cluster_list().collect::<Vec<_>>(), [0x0a09_0909]);
+    assert_eq!(reflected.local_pref(), Some(200));
+    assert_eq!(reflected.next_hop(), Some(Ipv4Addr::new(198, 51, 100, 1)));
+    let block = lab.block(3).unwrap();
+    assert_eq!(path(&block), [LOCAL]);
+    assert_eq!(parse(&block, true).originator_id(), None);
+    // From the client it goes to all, and what came from outside gets LOCAL_PREF.
+    lab.announce(2, &Block::new(&[]).0, "198.51.100.0/24");
+    assert!(lab.block(0).is_some() && lab.block(1).is_some());
+    lab.announce(3, &Block::new(&[7]).0, "192.88.99.0/24");
+    let block = lab.block(0).unwrap();
+    assert_eq!(parse(&block, true).local_pref(), Some(100));
+    assert_eq!(parse(&block, true).originator_id(), None);
+}
+
+#[test]
+fn two_octet_clients_get_as_trans_and_as4_path() {
+    let mut lab = Lab::new(&[(PeerKind::RouteServerClient, 1)]);
+    let client = neighbor(2, PeerKind::RouteServerClient, 2);
+    lab.add(client, |session| session.as4 = false);
+    lab.announce(0, &Block::new(&[1, 4_200_000_001]).0, "203.0.113.0/24");
+    let block = lab.block(1).unwrap();
+    let attributes = parse(&block, false);
+    let narrow: Vec<u32> = attributes.as_path().unwrap().asns().map(|a| a.0).collect();
+    let wide: Vec<u32> = attributes.as4_path().unwrap().asns().map(|a| a.0).collect();
+    assert_eq!(narrow, [1, 23_456]);
+    assert_eq!(wide, [1, 4_200_000_001]);
+}
+
+#[test]
+fn action_communities_act_and_go() {
+    let client = PeerKind::RouteServerClient;
+    let mut lab = Lab::new(&[(client, 1), (client, 2), (client, 3), (client, 4)]);
+    let large = |parts: [u32; 3]| parts.into_iter().flat_map(u32::to_be_bytes);
+    let larges: Vec<u8> = large([LOCAL, 102, 3])
+        .chain(large([LOCAL, 65_281, 0]))
+        .chain(large([9, 9, 9]))
+        .collect();
+    let sent = Block::new(&[1])
+        .with(0xc0, code::COMMUNITIES, &[0, 0, 0, 2, 0, 5, 0, 5])
+        .with(0xc0, code::LARGE_COMMUNITIES, &larges);
+    lab.announce(0, &sent.0, "203.0.113.0/24");
+    assert_eq!(lab.block(1), None, "0:2 keeps it from AS 2");
+    let block = lab.block(2).unwrap();
+    assert_eq!(path(&block), [1, 1, 1], "102:3 prepends twice for AS 3");
+    let block = lab.block(3).unwrap();
+    assert_eq!(path(&block), [1]);
+    let attributes = parse(&block, true);
+    let communities: Vec<_> = attributes.communities().collect();
+    assert_eq!(communities, [Community::new(5, 5), Community::NO_EXPORT]);
+    let larges: Vec<_> = attributes
+        .large_communities()
+        .map(|c| c.to_string())
+        .collect();
+    assert_eq!(larges, ["9:9:9"]);
+}
+
+#[test]
+fn long_lived_stale_routes_lose_and_say_so() {
+    let client = PeerKind::RouteServerClient;
+    let mut lab = Lab::new(&[(client, 1), (client, 2), (client, 3)]);
+    lab.announce(0, &Block::new(&[1]).0, "203.0.113.0/24");
+    lab.announce(1, &Block::new(&[2, 5]).0, "203.0.113.0/24");
+    assert_eq!(path(&lab.heard_block(2)), [1]);
+    assert_eq!(path(&lab.heard_block(1)), [1]);
+    lab.streams[0] = None;
+    lab.rib
+        .session_down(PeerId(0), [Retain::Stale, Retain::Nothing]);
+    lab.rib.flush();
+    assert_eq!(lab.block(2), None, "graceful restart is silent");
+    lab.rib
+        .start_long_lived_stale(PeerId(0), Family::Ipv4Unicast);
+    lab.rib.flush();
+    assert_eq!(
+        path(&lab.heard_block(2)),
+        [2, 5],
+        "any other route is better"
+    );
+    let block = lab.block(1).unwrap();
+    let stale: Vec<_> = parse(&block, true).communities().collect();
+    assert_eq!(stale, [Community::LLGR_STALE]);
+    lab.rib.sweep_stale(PeerId(0), Family::Ipv4Unicast);
+    lab.rib.flush();
+    let (kind, body) = &lab.heard(PeerId(1))[0];
+    assert_eq!(
+        (*kind, update::split(body).unwrap().withdrawn.len()),
+        (2, 4)
+    );
+}
+
+#[test]
+fn roles_add_and_withhold_only_to_customer() {
+    let mut lab = Lab::empty();
+    let with = |index, role| Neighbor {
+        role,
+        ..neighbor(index, PeerKind::External, u32::from(index))
+    };
+    lab.add(with(1, None), |_| {});
+    lab.add(with(2, Some(Role::Provider)), |_| {});
+    lab.add(with(3, Some(Role::Customer)), |_| {});
+    lab.announce(0, &Block::new(&[1]).0, "203.0.113.0/24");
+    let block = lab.block(1).unwrap();
+    assert_eq!(parse(&block, true).only_to_customer(), Some(Asn(LOCAL)));
+    let block = lab.block(2).unwrap();
+    assert_eq!(parse(&block, true).only_to_customer(), None);
+    let sent = Block::new(&[1]).with(0xc0, code::ONLY_TO_CUSTOMER, &[0, 0, 0, 1]);
+    lab.announce(0, &sent.0, "203.0.113.0/24");
+    assert!(lab.block(1).is_some());
+    let messages = lab.heard(PeerId(2));
+    assert!(!update::split(&messages[0].1).unwrap().withdrawn.is_empty());
+}
+
+#[test]
+fn refreshes_are_framed_and_complete() {
+    let client = PeerKind::RouteServerClient;
+    let mut lab = Lab::new(&[(client, 1), (client, 2)]);
+    lab.announce(0, &Block::new(&[1]).0, "203.0.113.0/24");
+    lab.announce(0, &Block::new(&[1, 2]).0, "198.51.100.0/24");
+    lab.heard(PeerId(1));
+    let mut stream = lab.streams[1].take().unwrap();
+    lab.rib.refresh_client(&mut stream, Family::Ipv4Unicast);
+    lab.streams[1] = Some(stream);
+    let messages = lab.heard(PeerId(1));
+    let kinds: Vec<u8> = messages.iter().map(|(kind, _)| *kind).collect();
+    assert_eq!(kinds, [5, 2, 2, 5]);
+    assert_eq!(messages[0].1, [0, 1, 1, 1], "BoRR");
+    assert_eq!(messages[3].1, [0, 1, 2, 1], "EoRR");
+}
+
+#[test]
+fn malformed_attributes_withdraw_and_a_limit_blocks() {
+    let client = PeerKind::RouteServerClient;
+    let mut lab = Lab::new(&[(client, 1), (client, 2)]);
+    let mut limited = neighbor(1, client, 1);
+    limited.block_above = [Some(1), None];
+    lab.rib.replace_neighbor(PeerId(0), limited);
+    lab.announce(0, &Block::new(&[1]).0, "203.0.113.0/24");
+    lab.announce(0, &Block::new(&[1]).0, "198.51.100.0/24");
+    assert_eq!(lab.heard(PeerId(1)).len(), 1);
+    let explained = lab.rib.explain("198.51.100.0/24".parse().unwrap()).unwrap();
+    assert_eq!(
+        explained.candidates[0].reject,
+        Some(RejectReason::MaxPrefix)
+    );
+    let bad = Block::new(&[1]).with(0x80, code::MULTI_EXIT_DISC, &[1]);
+    let pushed = lab.announce(0, &bad.0, "203.0.113.0/24");
+    assert_eq!((pushed.faults.len(), pushed.withdrawn), (1, 1));
+    let (_, body) = &lab.heard(PeerId(1))[0];
+    assert!(!update::split(body).unwrap().withdrawn.is_empty());
+}
+
+#[test]
+fn explanations_name_the_step_and_the_reason() {
+    let client = PeerKind::RouteServerClient;
+    let mut lab = Lab::new(&[(client, 1), (client, 2), (client, 3)]);
+    lab.announce(0, &Block::new(&[1]).0, "203.0.113.0/24");
+    lab.announce(1, &Block::new(&[2, 9]).0, "203.0.113.0/24");
+    let told = lab.rib.explain("203.0.113.0/24".parse().unwrap()).unwrap();
+    let peers: Vec<u16> = told.candidates.iter().map(|c| c.peer.0).collect();
+    assert_eq!(peers, [0, 1]);
+    assert_eq!(told.candidates[1].lost_at, Some(Step::AsPathLength));
+    let hears = |peer: usize| told.clients[peer].hears.clone();
+    assert_eq!((hears(0), hears(1), hears(2)), (vec![1], vec![0], vec![0]));
+    assert_eq!(told.clients[0].skipped, [(0, Withheld::OwnRoute)]);
+    assert!(lab.rib.explain("192.0.2.0/24".parse().unwrap()).is_none());
+}
+
+impl Lab {
+    fn heard_block(&mut self, peer: u16) -> Vec<u8> {
+        self.block(peer).expect("an UPDATE")
+    }
+}
