@@ -3,11 +3,21 @@
 //! [`Session`] is the one type to know: [`Input`] goes in with the time, [`Output`] comes out, and
 //! [`Session::next_deadline`] says when to come back. Same seed and same inputs give the same outputs.
 
+mod agreement;
+mod collision;
 mod config;
+mod connect;
+mod dispatch;
+mod established;
 mod input;
+mod invariants;
+mod jitter;
+mod link;
 mod negotiated;
 mod note;
+mod open;
 mod output;
+mod restart;
 mod session;
 mod state;
 mod stats;

@@ -1,0 +1,165 @@
+//! Established: going up, going down, refreshes, faults of UPDATEs.
+
+use rutter_net::Family;
+use rutter_wire::frame::{Frame, MessageType};
+use rutter_wire::notification::{Notification, cease};
+use rutter_wire::refresh::{RouteRefresh, Subtype};
+
+use crate::connect::Next;
+use crate::link::Phase;
+use crate::session::Session;
+use crate::{Connection, DownReason, Negotiated, Note, Output, State, Timer};
+
+impl Session {
+    /// Event 26 in OpenConfirm.
+    pub(crate) fn establish(&mut self, connection: Connection) {
+        let Some(link) = &self.links[connection.index()] else {
+            return;
+        };
+        let Phase::OpenConfirm(negotiated) = &link.phase else {
+            return;
+        };
+        let negotiated = negotiated.clone();
+        let other = connection.other();
+        if self.link_state(other) == Some(State::Connect) {
+            self.links[other.index()] = None;
+            self.emit(Output::Close { connection: other });
+        }
+        self.timers.stop(Timer::ConnectRetry);
+        self.set_phase(connection, Phase::Established(negotiated.clone()));
+        self.restart_hold_timer(connection);
+        self.established_at_ms = self.now_ms;
+        self.stats.established += 1;
+        self.emit(Output::Established {
+            connection,
+            negotiated: negotiated.clone(),
+        });
+        self.came_back(&negotiated);
+    }
+
+    /// The established connection has ended.
+    pub(crate) fn went_down(
+        &mut self,
+        connection: Connection,
+        reason: DownReason,
+        negotiated: &Negotiated,
+    ) {
+        let lasted_ms = self.now_ms - self.established_at_ms;
+        if lasted_ms >= self.config.idle_hold.forget_after_ms {
+            self.stats.faults_in_a_row = 0;
+        }
+        self.without_capabilities = false;
+        for family in Family::ALL {
+            self.refreshing[family.index()] = false;
+            self.timers.stop(Timer::RefreshStale(family));
+        }
+        let keep = self.keeps(&reason, negotiated);
+        self.keep_stale(keep, negotiated);
+        self.emit(Output::Down {
+            connection,
+            reason,
+            keep,
+        });
+        self.wait_for_restart(negotiated);
+    }
+
+    /// Event 28.
+    pub(crate) fn update_error(&mut self, notification: Notification) {
+        if let Some(connection) = self.established() {
+            self.fail(connection, notification);
+        }
+    }
+
+    /// Event 8 (RFC 4486 §4). The neighbor's routes do not stay: they are what is too much.
+    pub(crate) fn max_prefix_exceeded(
+        &mut self,
+        family: Family,
+        limit: u32,
+        restart_after_s: Option<u32>,
+    ) {
+        let Some(connection) = self.established() else {
+            return;
+        };
+        let next = match restart_after_s {
+            None => Next::Stop,
+            Some(0) => Next::BackOff,
+            Some(seconds) => Next::Pause(u64::from(seconds) * 1_000),
+        };
+        let cause = cease::max_prefixes(family.afi_safi(), limit);
+        self.fail_hard(connection, cause, next);
+    }
+
+    /// A ROUTE-REFRESH in Established. It does not count as a sign of life (RFC 4271 knows KEEPALIVE and UPDATE).
+    pub(crate) fn refresh_received(&mut self, connection: Connection, frame: &Frame<'_>) {
+        let refresh = match RouteRefresh::parse(frame) {
+            Ok(refresh) => refresh,
+            Err(notification) => return self.fail(connection, notification),
+        };
+        let (Some(family), Some(negotiated)) = (self.agreed_family(&refresh), self.negotiated())
+        else {
+            return self.note(Note::RefreshIgnored(refresh.afi_safi));
+        };
+        let enhanced = negotiated.enhanced_refresh;
+        match refresh.subtype {
+            Subtype::Request => self.emit(Output::RefreshRequested(family)),
+            Subtype::Begin if enhanced => self.refresh_begun(family),
+            Subtype::End if enhanced => self.refresh_ended(family),
+            _ => self.note(Note::RefreshIgnored(refresh.afi_safi)),
+        }
+    }
+
+    fn agreed_family(&self, refresh: &RouteRefresh) -> Option<Family> {
+        let family = refresh.afi_safi.family()?;
+        self.negotiated()?.family(family).map(|_| family)
+    }
+
+    /// BoRR. Before the End-of-RIB of a restart it has no place (RFC 7313 §4): what is stale stays so until then.
+    fn refresh_begun(&mut self, family: Family) {
+        if self.stale()[family.index()] {
+            return self.note(Note::RefreshIgnored(family.afi_safi()));
+        }
+        self.refreshing[family.index()] = true;
+        if self.config.refresh_stale_s > 0 {
+            let after_ms = u64::from(self.config.refresh_stale_s) * 1_000;
+            self.start_timer(Timer::RefreshStale(family), after_ms);
+        }
+        self.emit(Output::MarkStale(family));
+    }
+
+    /// EoRR, or we waited for it long enough. Without a BoRR before it, nothing.
+    pub(crate) fn refresh_ended(&mut self, family: Family) {
+        if std::mem::take(&mut self.refreshing[family.index()]) {
+            self.timers.stop(Timer::RefreshStale(family));
+            self.emit(Output::SweepStale(family));
+        }
+    }
+
+    pub(crate) fn request_refresh(&mut self, family: Family) {
+        let Some(negotiated) = self.negotiated() else {
+            return;
+        };
+        if negotiated.route_refresh && negotiated.family(family).is_some() {
+            self.send_refresh(family, Subtype::Request);
+        } else {
+            self.note(Note::RefreshUnsupported(family));
+        }
+    }
+
+    pub(crate) fn send_refresh_marker(&mut self, family: Family, subtype: Subtype) {
+        let allowed = |n: &Negotiated| n.enhanced_refresh && n.family(family).is_some();
+        let marker = matches!(subtype, Subtype::Begin | Subtype::End);
+        if marker && self.negotiated().is_some_and(allowed) {
+            self.send_refresh(family, subtype);
+        }
+    }
+
+    fn send_refresh(&mut self, family: Family, subtype: Subtype) {
+        let Some(connection) = self.established() else {
+            return;
+        };
+        let mut message = Vec::new();
+        let afi_safi = family.afi_safi();
+        RouteRefresh { afi_safi, subtype }.encode(&mut message);
+        self.send(connection, MessageType::RouteRefresh, message);
+    }
+}
