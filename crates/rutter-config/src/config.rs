@@ -38,6 +38,10 @@ pub struct Daemon {
     pub log: String,
     /// How log lines look.
     pub log_format: LogFormat,
+    /// Whom to become once the ports are bound.
+    pub user: Option<String>,
+    /// Which group to become.
+    pub group: Option<String>,
 }
 
 /// Import checks for all members and all neighbors with `import = "checks"`.

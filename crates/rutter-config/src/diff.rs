@@ -146,6 +146,8 @@ fn daemon(old: &Daemon, new: &Daemon, diff: &mut Diff) {
         control_socket => "daemon.control-socket",
         log => "daemon.log",
         log_format => "daemon.log-format",
+        user => "daemon.user",
+        group => "daemon.group",
     });
     for key in keys {
         match key.as_str() {

@@ -154,6 +154,8 @@ impl Default for Daemon {
             control_socket: "/run/rutter/rutter.sock".into(),
             log: "info".into(),
             log_format: LogFormat::Text,
+            user: None,
+            group: None,
         }
     }
 }
@@ -186,6 +188,8 @@ pub(super) fn daemon(root: &Root<'_>) -> Daemon {
         section.set("log-format", &mut daemon.log_format, |i| {
             i.word(&[("text", LogFormat::Text), ("json", LogFormat::Json)])
         });
+        section.set("user", &mut daemon.user, |i| i.text().map(Some));
+        section.set("group", &mut daemon.group, |i| i.text().map(Some));
         daemon
     })
 }

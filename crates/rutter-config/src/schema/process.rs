@@ -86,6 +86,18 @@ pub const DAEMON: &[Key] = &[
         "`\"text\"`",
         "How log lines look.",
     ),
+    key(
+        "user",
+        "name or number",
+        "none",
+        "Become this user once the BGP ports are bound; its group too, unless `group` says otherwise.",
+    ),
+    key(
+        "group",
+        "name or number",
+        "none",
+        "Become this group once the BGP ports are bound.",
+    ),
 ];
 
 /// `[graceful-restart]`
