@@ -1,0 +1,263 @@
+//! One TCP connection: bytes in up to the last whole message, bytes out at message boundaries.
+
+use std::io::{self, IoSlice, Read, Write};
+
+use mio::net::TcpStream;
+use rutter_rib::{ClientStream, Rib};
+
+/// A socket and what is on its way through it.
+pub(crate) struct Connection {
+    pub(crate) socket: TcpStream,
+    /// The connect that we started is not decided yet.
+    pub(crate) connecting: bool,
+    /// The kernel may have bytes for us.
+    pub(crate) readable: bool,
+    /// The kernel may take bytes from us.
+    pub(crate) writable: bool,
+    /// The other side said that it sends no more.
+    pub(crate) read_closed: bool,
+    /// Something waits and the kernel took none of it.
+    pub(crate) blocked: bool,
+    /// Octets that the kernel took so far.
+    pub(crate) written: usize,
+    /// The stream stopped inside a message: nothing else may be sent before its end.
+    mid_message: bool,
+    /// The start of a message whose rest has not come.
+    partial: Vec<u8>,
+    /// Whole messages to be sent before more of the stream.
+    control: Vec<u8>,
+    control_written: usize,
+}
+
+/// What a read brought.
+pub(crate) enum Taken {
+    /// `total` bytes are at the start of the buffer, the left-over of the last read and `new` ones; more may
+    /// wait in the kernel.
+    Bytes { total: usize, new: usize },
+    /// Nothing new.
+    Nothing,
+    /// The connection is gone.
+    Closed(Option<io::Error>),
+}
+
+/// What a write left.
+#[derive(Debug)]
+pub(crate) enum Wrote {
+    /// Everything is in the kernel.
+    All,
+    /// The kernel takes no more for now.
+    Blocked,
+    /// This turn's share is used up.
+    ShareUsed,
+    /// The connection is gone.
+    Failed(io::Error),
+}
+
+/// Buffers of a thread, reused by all its connections.
+pub(crate) struct Buffers {
+    /// Bytes read.
+    pub(crate) input: Box<[u8]>,
+    slices: Vec<IoSlice<'static>>,
+}
+
+impl Default for Buffers {
+    fn default() -> Self {
+        Buffers {
+            input: vec![0; INPUT_LEN].into(),
+            slices: Vec::with_capacity(1_024),
+        }
+    }
+}
+
+/// Read at once, octets; also the share of one connection in a turn.
+const INPUT_LEN: usize = 256 * 1024;
+/// Gathered from the stream for one `writev`.
+const GATHER: usize = 128 * 1024;
+/// Octets that one client may get in a turn.
+const SHARE: usize = 512 * 1024;
+
+impl Connection {
+    pub(crate) fn new(socket: TcpStream, connecting: bool) -> Self {
+        Connection {
+            socket,
+            connecting,
+            readable: false,
+            writable: false,
+            read_closed: false,
+            blocked: false,
+            written: 0,
+            mid_message: false,
+            partial: Vec::new(),
+            control: Vec::new(),
+            control_written: 0,
+        }
+    }
+
+    /// Reads once. The left-over of the last read stands before the new bytes.
+    pub(crate) fn read(&mut self, input: &mut [u8]) -> Taken {
+        let kept = self.partial.len();
+        input[..kept].copy_from_slice(&self.partial);
+        loop {
+            return match self.socket.read(&mut input[kept..]) {
+                Ok(0) => Taken::Closed(None),
+                Ok(n) => {
+                    // A short read empties the socket; what comes later raises a new event.
+                    self.readable = kept + n == input.len() || self.read_closed;
+                    self.partial.clear();
+                    Taken::Bytes {
+                        total: kept + n,
+                        new: n,
+                    }
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    self.readable = false;
+                    Taken::Nothing
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                Err(e) => Taken::Closed(Some(e)),
+            };
+        }
+    }
+
+    /// Keeps the start of a message for the next read.
+    pub(crate) fn keep(&mut self, rest: &[u8]) {
+        self.partial.extend_from_slice(rest);
+    }
+
+    /// Queues a whole message.
+    pub(crate) fn push_control(&mut self, message: &[u8]) {
+        self.control.extend_from_slice(message);
+    }
+
+    /// Whether messages of ours wait, apart from the stream.
+    pub(crate) fn has_control(&self) -> bool {
+        self.control_written < self.control.len()
+    }
+
+    /// Writes control messages, then of the stream until the kernel takes no more or this turn's share is used.
+    pub(crate) fn write(
+        &mut self,
+        stream: Option<(&mut ClientStream, &Rib)>,
+        buffers: &mut Buffers,
+        now_ms: u64,
+    ) -> Wrote {
+        match self.write_inner(stream, buffers, now_ms) {
+            Ok(done) => done,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                self.writable = false;
+                Wrote::Blocked
+            }
+            Err(e) => Wrote::Failed(e),
+        }
+    }
+
+    fn write_inner(
+        &mut self,
+        stream: Option<(&mut ClientStream, &Rib)>,
+        buffers: &mut Buffers,
+        now_ms: u64,
+    ) -> io::Result<Wrote> {
+        let Some((stream, rib)) = stream else {
+            self.write_control()?;
+            return Ok(Wrote::All);
+        };
+        let share_ends = self.written + SHARE;
+        loop {
+            if !self.mid_message {
+                self.write_control()?;
+            }
+            if stream.is_drained() {
+                stream.fill(rib, GATHER);
+            }
+            if stream.is_drained() {
+                return Ok(Wrote::All);
+            }
+            if self.written >= share_ends {
+                return Ok(Wrote::ShareUsed);
+            }
+            self.write_stream(stream, buffers, now_ms)?;
+        }
+    }
+
+    /// One `writev`. Taking less than offered means that the socket's buffer is full.
+    fn write_stream(
+        &mut self,
+        stream: &mut ClientStream,
+        buffers: &mut Buffers,
+        now_ms: u64,
+    ) -> io::Result<()> {
+        let mut slices = recycle(std::mem::take(&mut buffers.slices));
+        stream.slices(&mut slices);
+        let offered: usize = slices.iter().map(|s| s.len()).sum();
+        let result = retry_interrupted(|| self.socket.write_vectored(&slices));
+        buffers.slices = recycle(slices);
+        let taken = result?;
+        if taken == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        stream.consume(taken, now_ms);
+        self.written += taken;
+        self.mid_message = !stream.at_message_boundary();
+        if taken < offered {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        Ok(())
+    }
+
+    fn write_control(&mut self) -> io::Result<()> {
+        while self.has_control() {
+            let rest = &self.control[self.control_written..];
+            let taken = retry_interrupted(|| self.socket.write(rest))?;
+            if taken == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            self.control_written += taken;
+            self.written += taken;
+        }
+        self.control.clear();
+        self.control_written = 0;
+        Ok(())
+    }
+
+    /// Says goodbye: what is queued goes out if it fits, then no more is sent. The socket should be kept for a
+    /// moment (see [`discard_input`]), because closing it with unread input resets the connection and may take
+    /// the NOTIFICATION with it.
+    pub(crate) fn finish(mut self) -> (TcpStream, usize) {
+        if !self.connecting && !self.mid_message {
+            let _ = self.write_control();
+            let _ = self.socket.shutdown(std::net::Shutdown::Write);
+        }
+        (self.socket, self.written)
+    }
+}
+
+/// Reads and forgets what a connection still brings, so that closing it does not reset it; `true` when the
+/// other side has closed it too.
+pub(crate) fn discard_input(socket: &mut TcpStream, input: &mut [u8]) -> bool {
+    for _ in 0..16 {
+        match socket.read(input) {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(e) => return e.kind() != io::ErrorKind::WouldBlock,
+        }
+    }
+    false
+}
+
+fn retry_interrupted<T>(mut action: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match action() {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+/// An empty vector of another lifetime with the same allocation.
+fn recycle<'a>(mut slices: Vec<IoSlice<'_>>) -> Vec<IoSlice<'a>> {
+    slices.clear();
+    slices
+        .into_iter()
+        .map(|_| IoSlice::new(&[]))
+        .collect::<Vec<_>>()
+}

@@ -1,0 +1,259 @@
+//! Starting the daemon, waiting for its end, ending it.
+
+use std::collections::hash_map::RandomState;
+use std::fmt;
+use std::hash::BuildHasher;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use mio::{Poll, Waker};
+use parking_lot::{Mutex, RwLock};
+use rutter_config::Config;
+use rutter_policy::ExportPolicy;
+use rutter_rib::{Rib, RibConfig};
+
+use crate::commands::{Command, Mailbox};
+use crate::listener::{Acceptor, Listeners};
+use crate::management::Service;
+use crate::neighbor::Plan;
+use crate::reactor::{Reactor, WAKE};
+use crate::shared::{Clock, Loaded, Shared, StopRequest, Thread, unix_us};
+use crate::status::PeerTable;
+use crate::{logging, privileges, signals};
+
+/// How a daemon is started.
+pub struct Daemon;
+
+/// A running daemon. Dropping it ends the daemon.
+pub struct Handle {
+    shared: Arc<Shared>,
+    reactors: Vec<JoinHandle<()>>,
+    acceptor: Option<(JoinHandle<()>, Waker)>,
+    services: Vec<Service>,
+    metrics_address: Option<SocketAddr>,
+}
+
+/// Why a daemon does not start.
+#[derive(Debug)]
+pub struct StartError {
+    what: String,
+    error: io::Error,
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.what, self.error)
+    }
+}
+
+impl std::error::Error for StartError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+/// Octets of encoded UPDATEs kept per group for clients that lag, before they are served from the table.
+const LOG_LIMIT: usize = 64 * 1024 * 1024;
+/// Text for neighbors where a program just drops its [`Handle`].
+const DROPPED: &str = "the route server is being shut down";
+
+impl Daemon {
+    /// Opens the sockets and starts the threads. `source` is the file that a reload reads again; without it the
+    /// configuration is an embedded one and cannot be reloaded.
+    pub fn start(config: Config, source: Option<PathBuf>) -> Result<Handle, StartError> {
+        let log = logging::init(config.daemon.log_format, logging::level(&config.daemon.log));
+        if let Err(error) = privileges::raise_open_files() {
+            tracing::warn!(%error, "cannot raise the limit of open files");
+        }
+        let listeners = Listeners::bind(&config.daemon.listen).map_err(failed("listen"))?;
+        listeners.set_keys(None, &config);
+        let (user, group) = (&config.daemon.user, &config.daemon.group);
+        privileges::drop_to(user.as_deref(), group.as_deref()).map_err(failed("user and group"))?;
+        let (threads, polls) = io_threads(thread_count(&config)).map_err(failed("I/O threads"))?;
+        let shared = Arc::new(Shared {
+            rib: Rib::new(table_config(&config, threads.len())),
+            clock: Clock::start(),
+            peers: PeerTable::default(),
+            threads,
+            listeners,
+            source,
+            loaded: Mutex::new(Loaded {
+                unix_s: unix_us() / 1_000_000,
+                last_error: None,
+            }),
+            reloading: Mutex::default(),
+            jitter: RandomState::new(),
+            log,
+            stopping: AtomicBool::new(false),
+            stop_request: StopRequest::default(),
+            config: RwLock::new(Arc::new(config)),
+        });
+        let mut handle = Handle {
+            shared,
+            reactors: Vec::new(),
+            acceptor: None,
+            services: Vec::new(),
+            metrics_address: None,
+        };
+        handle.spawn(polls)?;
+        Ok(handle)
+    }
+}
+
+impl Handle {
+    fn spawn(&mut self, polls: Vec<Poll>) -> Result<(), StartError> {
+        for (index, poll) in polls.into_iter().enumerate() {
+            let reactor = Reactor::new(Arc::clone(&self.shared), index, poll);
+            let thread = named(&format!("io-{index}"), move || reactor.run());
+            self.reactors.push(thread.map_err(failed("I/O threads"))?);
+        }
+        let config = Arc::clone(&self.shared.config.read());
+        for neighbor in &config.neighbors {
+            if let Err(why) = self.shared.add_peer(Plan::new(&config, neighbor)) {
+                tracing::error!(peer = %neighbor.address, %why, "neighbor left out");
+            }
+        }
+        let accepting = Acceptor::new(Arc::clone(&self.shared)).map_err(failed("listen"))?;
+        let (acceptor, waker) = accepting;
+        let thread = named("accept", move || acceptor.run()).map_err(failed("listen"))?;
+        self.acceptor = Some((thread, waker));
+        self.spawn_services(&config)?;
+        tracing::info!(
+            asn = %config.asn,
+            router_id = %config.router_id,
+            neighbors = config.neighbors.len(),
+            threads = self.shared.threads.len(),
+            listen = ?self.shared.listeners.addresses(),
+            "started"
+        );
+        Ok(())
+    }
+
+    fn spawn_services(&mut self, config: &Config) -> Result<(), StartError> {
+        let path = &config.daemon.control_socket;
+        let what = format!("control socket {}", path.display());
+        let control = Service::control(&self.shared, path).map_err(failed(&what))?;
+        self.services.push(control);
+        if let Some(metrics) = &config.metrics {
+            let what = format!("metrics on {}", metrics.listen);
+            let service = Service::metrics(&self.shared, metrics.listen).map_err(failed(&what))?;
+            self.metrics_address = service.tcp_address();
+            self.services.push(service);
+        }
+        Ok(())
+    }
+
+    /// Where BGP is accepted; ports that the kernel chose are filled in.
+    pub fn listen_addresses(&self) -> Vec<SocketAddr> {
+        self.shared.listeners.addresses()
+    }
+
+    /// Where metrics are served, if they are.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics_address
+    }
+
+    /// Waits for SIGTERM, SIGINT or a shutdown request on the control socket; SIGHUP reloads. Then ends.
+    pub fn run_until_signal(self) -> io::Result<()> {
+        let signals = signals::spawn(Arc::clone(&self.shared))?;
+        let text = loop {
+            if let Some(text) = self.shared.stop_request.wait(Duration::from_secs(3_600)) {
+                break text;
+            }
+        };
+        signals.close();
+        self.stop(&text);
+        Ok(())
+    }
+
+    /// Whether somebody asked the daemon to end (on the control socket), waiting at most so long.
+    pub fn stop_requested(&self, timeout: Duration) -> bool {
+        self.shared.stop_request.wait(timeout).is_some()
+    }
+
+    /// Ends all sessions with Cease/Administrative Shutdown and this text (RFC 9003), then the threads.
+    pub fn stop(mut self, text: &str) {
+        self.end(text);
+    }
+
+    fn end(&mut self, text: &str) {
+        if self.shared.stopping.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        tracing::info!(text, "stopping");
+        if let Some((thread, waker)) = self.acceptor.take() {
+            let _ = waker.wake();
+            let _ = thread.join();
+        }
+        for index in 0..self.shared.threads.len() {
+            let command = Command::Shutdown { text: text.into() };
+            if let Err(why) = self.shared.post(index, command) {
+                tracing::error!(%why, "an I/O thread does not stop in order");
+            }
+        }
+        for thread in self.reactors.drain(..) {
+            let _ = thread.join();
+        }
+        for service in self.services.drain(..) {
+            service.stop();
+        }
+        tracing::info!("stopped");
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.end(DROPPED);
+    }
+}
+
+fn thread_count(config: &Config) -> usize {
+    match config.daemon.threads {
+        0 => thread::available_parallelism().map_or(1, usize::from),
+        n => n,
+    }
+}
+
+fn io_threads(count: usize) -> io::Result<(Vec<Thread>, Vec<Poll>)> {
+    let mut threads = Vec::new();
+    let mut polls = Vec::new();
+    for _ in 0..count {
+        let poll = Poll::new()?;
+        threads.push(Thread {
+            mailbox: Mailbox::new(poll.registry(), WAKE)?,
+            load: AtomicUsize::new(0),
+        });
+        polls.push(poll);
+    }
+    Ok((threads, polls))
+}
+
+fn table_config(config: &Config, threads: usize) -> RibConfig {
+    RibConfig {
+        shards: threads.next_power_of_two(),
+        router_id: config.router_id.into(),
+        log_limit: LOG_LIMIT,
+        export: Arc::new(ExportPolicy::new(config.export_settings())),
+        seed: random(),
+        always_compare_med: false,
+    }
+}
+
+/// A number that peers cannot know.
+fn random() -> u64 {
+    RandomState::new().hash_one(unix_us())
+}
+
+fn named(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().name(name.into()).spawn(body)
+}
+
+fn failed(what: &str) -> impl FnOnce(io::Error) -> StartError {
+    let what = what.to_owned();
+    move |error| StartError { what, error }
+}

@@ -1,0 +1,125 @@
+//! The read half of a turn: bytes to messages, UPDATEs to the table, everything else to the session.
+
+use rutter_rib::{PeerId, Pushed};
+use rutter_wire::frame::{self, Frame, MessageType};
+
+use crate::connection::Taken;
+use crate::peer::Ended;
+use crate::reactor::{Channel, Reactor};
+
+impl Reactor {
+    /// Reads every ready socket once; those that may have more stay for the next turn. While clients lag too far
+    /// behind, nothing is read: TCP slows the senders down.
+    pub(crate) fn read_sockets(&mut self) {
+        if self.to_read.is_empty() || self.congested {
+            return;
+        }
+        let mut channels = std::mem::take(&mut self.to_read);
+        for channel in channels.drain(..) {
+            self.read_channel(channel);
+        }
+        channels.append(&mut self.to_read);
+        self.to_read = channels;
+    }
+
+    fn read_channel(&mut self, channel: Channel) {
+        let Some(peer) = self.peer_mut(channel.slot) else {
+            return;
+        };
+        let Some(connection) = peer.connections[channel.side].as_mut() else {
+            return;
+        };
+        if connection.connecting || !connection.readable {
+            return;
+        }
+        let mut input = std::mem::take(&mut self.buffers.input);
+        let taken = self.connection(channel).map(|c| c.read(&mut input));
+        match taken {
+            Some(Taken::Bytes { total, new }) => {
+                if let Some(peer) = self.peer_mut(channel.slot) {
+                    peer.status.received.count_bytes(new);
+                }
+                self.take_messages(channel, &input[..total]);
+            }
+            Some(Taken::Closed(error)) => {
+                let ended = error.map_or(Ended::Closed, Ended::Failed);
+                self.connection_ended(channel.slot, channel.side, ended);
+            }
+            Some(Taken::Nothing) | None => {}
+        }
+        self.buffers.input = input;
+        if self.connection(channel).is_some_and(|c| c.readable) {
+            self.to_read.push(channel);
+        }
+    }
+
+    /// Takes whole messages off the input and keeps the rest for the next read.
+    fn take_messages(&mut self, channel: Channel, input: &[u8]) {
+        let mut rest = input;
+        let mut updates = 0;
+        while let Some(max_len) = self.max_message_len(channel) {
+            match frame::next_frame(rest, max_len) {
+                Ok(Some(frame)) => {
+                    rest = &rest[frame.wire.len()..];
+                    match self.fast_path(channel, &frame) {
+                        Some(peer) => {
+                            updates += 1;
+                            self.take_update(channel.slot, peer, frame.body);
+                        }
+                        None => self.take_other(channel, &frame),
+                    }
+                }
+                Ok(None) => {
+                    if let Some(connection) = self.connection(channel) {
+                        connection.keep(rest);
+                    }
+                    break;
+                }
+                Err(fault) => {
+                    self.commit(channel.slot);
+                    self.framing_fault(channel, fault);
+                    break;
+                }
+            }
+        }
+        self.commit(channel.slot);
+        if updates > 0 {
+            self.after_updates(channel.slot, updates);
+        }
+    }
+
+    /// The table's id, where the frame is an UPDATE on the established connection.
+    fn fast_path(&self, channel: Channel, frame: &Frame<'_>) -> Option<PeerId> {
+        if frame.kind != MessageType::Update {
+            return None;
+        }
+        let peer = self.peers.get(channel.slot)?.as_ref()?;
+        let established = peer.established.as_ref()?;
+        (established.side == channel.side).then_some(established.peer)
+    }
+
+    fn take_update(&mut self, slot: usize, peer: PeerId, body: &[u8]) {
+        let pushed = self.batch.push(&self.shared.rib, peer, body, self.unix_us);
+        if !is_plain(&pushed) {
+            self.unusual_update(slot, pushed);
+        }
+    }
+
+    /// Any other message. The session's answer may touch the table, so what came before goes in first.
+    fn take_other(&mut self, channel: Channel, frame: &Frame<'_>) {
+        self.commit(channel.slot);
+        self.message(channel, frame);
+    }
+
+    /// Puts the collected UPDATEs into the table.
+    pub(crate) fn commit(&mut self, slot: usize) {
+        if !self.batch.is_empty() {
+            self.shared.rib.commit(&mut self.batch);
+            self.check_limits(slot);
+        }
+    }
+}
+
+fn is_plain(pushed: &Pushed) -> bool {
+    pushed.faults.is_empty() && pushed.end_of_rib.is_none() && pushed.reset.is_none()
+}

@@ -1,0 +1,200 @@
+//! The listening sockets: accepts and hands each connection to the thread that owns the neighbor.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use mio::{Events, Interest, Poll, Token, Waker};
+use rutter_config::{Config, DynamicNeighbor};
+
+use crate::commands::Command;
+use crate::neighbor::Plan;
+use crate::shared::{Busy, Shared};
+use crate::sockopt::KeyScope;
+use crate::transport;
+
+/// The listening sockets; keys of neighbors are set on them.
+pub(crate) struct Listeners {
+    sockets: Vec<TcpListener>,
+}
+
+impl Listeners {
+    /// Binds all addresses, or none.
+    pub(crate) fn bind(addresses: &[SocketAddr]) -> io::Result<Self> {
+        let bind = |address: &SocketAddr| {
+            transport::listen(*address)
+                .map_err(|e| io::Error::new(e.kind(), format!("cannot listen on {address}: {e}")))
+        };
+        Ok(Listeners {
+            sockets: addresses.iter().map(bind).collect::<io::Result<_>>()?,
+        })
+    }
+
+    /// Where connections are accepted; ports that were chosen by the kernel are filled in.
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
+        let addresses = self.sockets.iter().filter_map(|s| s.local_addr().ok());
+        addresses.collect()
+    }
+
+    /// Brings the TCP MD5 keys in line with a configuration.
+    pub(crate) fn set_keys(&self, old: Option<&Config>, new: &Config) {
+        let wanted = keys(new);
+        for (scope, _) in old.map(keys).unwrap_or_default() {
+            if !wanted.iter().any(|(s, _)| *s == scope) {
+                self.set_key(scope, None);
+            }
+        }
+        for (scope, key) in wanted {
+            self.set_key(scope, Some(key));
+        }
+    }
+
+    fn set_key(&self, scope: KeyScope, key: Option<&[u8]>) {
+        for socket in &self.sockets {
+            if let Err(error) = transport::set_listener_key(socket, scope, key) {
+                tracing::error!(peer = %scope.address, %error, "cannot set the TCP MD5 key");
+            }
+        }
+    }
+}
+
+/// Who has which key.
+fn keys(config: &Config) -> Vec<(KeyScope, &[u8])> {
+    let of_neighbors = config.neighbors.iter().filter_map(|n| {
+        let scope = KeyScope {
+            address: n.address,
+            prefix_len: None,
+        };
+        Some((scope, n.password.as_ref()?.reveal()))
+    });
+    let of_prefixes = config.dynamic_neighbors.iter().filter_map(|d| {
+        let scope = KeyScope {
+            address: d.prefix.addr(),
+            prefix_len: Some(d.prefix.len()),
+        };
+        Some((scope, d.template.password.as_ref()?.reveal()))
+    });
+    of_neighbors.chain(of_prefixes).collect()
+}
+
+/// The thread that accepts. Ends when [`Shared::stopping`] is set and the waker is used.
+pub(crate) struct Acceptor {
+    poll: Poll,
+    sockets: Vec<mio::net::TcpListener>,
+    shared: Arc<Shared>,
+}
+
+const WAKE: Token = Token(usize::MAX);
+/// Wait before trying again after an error such as "too many open files".
+const RETRY: Duration = Duration::from_millis(200);
+
+impl Acceptor {
+    pub(crate) fn new(shared: Arc<Shared>) -> io::Result<(Self, Waker)> {
+        let poll = Poll::new()?;
+        let waker = Waker::new(poll.registry(), WAKE)?;
+        let mut sockets = Vec::new();
+        for (index, socket) in shared.listeners.sockets.iter().enumerate() {
+            let mut socket = mio::net::TcpListener::from_std(socket.try_clone()?);
+            poll.registry()
+                .register(&mut socket, Token(index), Interest::READABLE)?;
+            sockets.push(socket);
+        }
+        let acceptor = Acceptor {
+            poll,
+            sockets,
+            shared,
+        };
+        Ok((acceptor, waker))
+    }
+
+    /// Accepts until the daemon stops.
+    pub(crate) fn run(mut self) {
+        let mut events = Events::with_capacity(16);
+        let mut timeout = None;
+        while !self.shared.stopping.load(Ordering::Acquire) {
+            match self.poll.poll(&mut events, timeout) {
+                Ok(()) => {}
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    tracing::error!(%error, "the accepting thread ends");
+                    return;
+                }
+            }
+            // Edge-triggered: after an error, every socket may still have connections waiting.
+            let drained = self.sockets.iter().all(|s| self.accept_all(s));
+            timeout = (!drained).then_some(RETRY);
+        }
+    }
+
+    /// Accepts what waits; `false` when an error left some of it.
+    fn accept_all(&self, socket: &mio::net::TcpListener) -> bool {
+        loop {
+            match socket.accept() {
+                Ok((stream, remote)) => {
+                    self.hand_over(stream.into(), transport::plain(remote.ip()))
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return true,
+                Err(e) if e.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    tracing::error!(%error, "cannot accept connections");
+                    return false;
+                }
+            }
+        }
+    }
+
+    fn hand_over(&self, stream: TcpStream, remote: IpAddr) {
+        if self.shared.peers.find(remote).is_none()
+            && let Err(why) = self.admit(remote)
+        {
+            tracing::warn!(peer = %remote, %why, "connection refused");
+            return;
+        }
+        let command = Command::Accepted { remote, stream };
+        if let Err(why) = self.shared.post_to_peer(remote, command) {
+            tracing::warn!(peer = %remote, %why, "connection dropped");
+        }
+    }
+
+    /// Makes a neighbor for a remote that a `[[dynamic-neighbor]]` section covers.
+    fn admit(&self, remote: IpAddr) -> Result<(), Refused> {
+        let config = Arc::clone(&self.shared.config.read());
+        let sections = &config.dynamic_neighbors;
+        let section = sections.iter().find(|d| d.admits(remote));
+        let section = section.ok_or(Refused::NotConfigured)?;
+        let sessions = self.dynamic_sessions(section);
+        if sessions >= section.limit as usize {
+            return Err(Refused::Limit(section.limit));
+        }
+        let plan = Plan::dynamic(&config, section, remote);
+        self.shared.add_peer(plan).map_err(Refused::Busy)
+    }
+
+    fn dynamic_sessions(&self, section: &DynamicNeighbor) -> usize {
+        let all = self.shared.peers.all();
+        let of_section = all
+            .iter()
+            .filter(|p| p.with(|d| d.dynamic && section.admits(d.config.address)));
+        of_section.count()
+    }
+}
+
+/// Why an unlisted remote is turned away.
+enum Refused {
+    NotConfigured,
+    Limit(u32),
+    Busy(Busy),
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Refused::NotConfigured => f.write_str("no such neighbor is configured"),
+            Refused::Limit(n) => write!(f, "the dynamic-neighbor section has {n} sessions already"),
+            Refused::Busy(busy) => busy.fmt(f),
+        }
+    }
+}

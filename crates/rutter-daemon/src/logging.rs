@@ -1,0 +1,305 @@
+//! Structured log lines: to standard error, and into a bounded ring that `rutter log` reads.
+
+use std::collections::VecDeque;
+use std::fmt::{self, Write as _};
+use std::io::Write as _;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use parking_lot::{Condvar, Mutex};
+use rutter_config::LogFormat;
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Metadata, span};
+
+/// The latest log lines of the process.
+pub(crate) struct LogRing {
+    lines: Mutex<Lines>,
+    grown: Condvar,
+}
+
+#[derive(Default)]
+struct Lines {
+    ring: VecDeque<Arc<Record>>,
+    /// Sequence number of the first line in the ring.
+    first: u64,
+}
+
+/// One event, kept for readers of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// Wall time in microseconds since 1970.
+    pub(crate) unix_us: u64,
+    pub(crate) level: Level,
+    /// The room that speaks.
+    pub(crate) target: &'static str,
+    /// The field `peer` where the event has one.
+    pub(crate) peer: Option<String>,
+    /// The message with its other fields.
+    pub(crate) message: String,
+}
+
+const RING_LINES: usize = 2_000;
+
+impl LogRing {
+    fn push(&self, line: Arc<Record>) {
+        let mut lines = self.lines.lock();
+        if lines.ring.len() == RING_LINES {
+            lines.ring.pop_front();
+            lines.first += 1;
+        }
+        lines.ring.push_back(line);
+        drop(lines);
+        self.grown.notify_all();
+    }
+
+    /// The lines from sequence number `from` on, waiting up to `timeout` for the first; and the number to ask
+    /// for next. Lines that left the ring before they were read are skipped.
+    pub(crate) fn read(&self, from: u64, timeout: Duration) -> (Vec<Arc<Record>>, u64) {
+        let mut lines = self.lines.lock();
+        if lines.first + lines.ring.len() as u64 <= from {
+            self.grown.wait_for(&mut lines, timeout);
+        }
+        let skip = from.saturating_sub(lines.first) as usize;
+        let found: Vec<_> = lines.ring.iter().skip(skip).cloned().collect();
+        (found, lines.first + lines.ring.len() as u64)
+    }
+}
+
+/// The sequence number in [`LogRing::read`] that yields the oldest line kept.
+pub(crate) const OLDEST: u64 = 0;
+
+/// Makes this process log; the first call decides the format, later ones only change the level.
+pub(crate) fn init(format: LogFormat, level: Level) -> Arc<LogRing> {
+    static LOGGER: OnceLock<Arc<LogRing>> = OnceLock::new();
+    LEVEL.store(rank(level), Ordering::Relaxed);
+    tracing::callsite::rebuild_interest_cache();
+    let ring = LOGGER.get_or_init(|| {
+        let ring = Arc::new(LogRing {
+            lines: Mutex::default(),
+            grown: Condvar::new(),
+        });
+        let subscriber = Logger {
+            format,
+            ring: Arc::clone(&ring),
+        };
+        // Refused where the program brought a subscriber of its own: then that one logs.
+        let _ = tracing::subscriber::set_global_default(subscriber);
+        ring
+    });
+    Arc::clone(ring)
+}
+
+/// The level that a configuration names; what follows it (filters of single rooms) is not used.
+pub(crate) fn level(text: &str) -> Level {
+    let plain = text.split(',').find(|part| !part.contains('='));
+    let level = plain.and_then(|part| part.trim().parse().ok());
+    level.unwrap_or(Level::INFO)
+}
+
+static LEVEL: AtomicU8 = AtomicU8::new(2);
+
+fn rank(level: Level) -> u8 {
+    match level {
+        Level::ERROR => 0,
+        Level::WARN => 1,
+        Level::INFO => 2,
+        Level::DEBUG => 3,
+        _ => 4,
+    }
+}
+
+struct Logger {
+    format: LogFormat,
+    ring: Arc<LogRing>,
+}
+
+impl tracing::Subscriber for Logger {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_event() && rank(*metadata.level()) <= LEVEL.load(Ordering::Relaxed)
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let line = match self.format {
+            LogFormat::Text => fields.text(now, *event.metadata().level()),
+            LogFormat::Json => fields.json(now, *event.metadata().level()),
+        };
+        let _ = writeln!(std::io::stderr().lock(), "{line}");
+        let metadata = event.metadata();
+        let record = fields.record(now, *metadata.level(), metadata.target());
+        self.ring.push(Arc::new(record));
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+/// What an event carries.
+#[derive(Default)]
+struct Fields {
+    message: String,
+    rest: Vec<(&'static str, String)>,
+}
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.take(field, format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.take(field, value.to_owned());
+    }
+}
+
+impl Fields {
+    fn take(&mut self, field: &Field, value: String) {
+        if field.name() == "message" {
+            self.message = value;
+        } else {
+            self.rest.push((field.name(), value));
+        }
+    }
+
+    fn record(&self, now: Duration, level: Level, target: &'static str) -> Record {
+        let peer = self.rest.iter().find(|(name, _)| *name == "peer");
+        Record {
+            unix_us: now.as_micros() as u64,
+            level,
+            target,
+            peer: peer.map(|(_, value)| value.clone()),
+            message: self.with_fields(|name| name != "peer"),
+        }
+    }
+
+    fn text(&self, now: Duration, level: Level) -> String {
+        format!(
+            "{} {level:>5} {}",
+            Timestamp(now),
+            self.with_fields(|_| true)
+        )
+    }
+
+    fn with_fields(&self, wanted: impl Fn(&str) -> bool) -> String {
+        let mut line = one_line(&self.message);
+        for (name, value) in self.rest.iter().filter(|(name, _)| wanted(name)) {
+            if value.contains([' ', '"', '=']) || value.contains(char::is_control) {
+                let _ = write!(line, " {name}={value:?}");
+            } else {
+                let _ = write!(line, " {name}={value}");
+            }
+        }
+        line
+    }
+
+    fn json(&self, now: Duration, level: Level) -> String {
+        let mut object = serde_json::Map::new();
+        object.insert("time".into(), Timestamp(now).to_string().into());
+        object.insert("level".into(), level.as_str().to_lowercase().into());
+        object.insert("message".into(), self.message.clone().into());
+        for (name, value) in &self.rest {
+            object.insert((*name).into(), value.clone().into());
+        }
+        serde_json::Value::Object(object).to_string()
+    }
+}
+
+/// Text from outside must not forge lines.
+fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+/// Time since 1970 in the form of RFC 3339, milliseconds, UTC.
+pub(crate) struct Timestamp(pub(crate) Duration);
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.as_secs();
+        let (year, month, day) = civil_date(seconds / 86_400);
+        let (h, m, s) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+        let milliseconds = self.0.subsec_millis();
+        write!(
+            f,
+            "{year:04}-{month:02}-{day:02}T{h:02}:{m:02}:{s:02}.{milliseconds:03}Z"
+        )
+    }
+}
+
+/// Year, month and day of the Gregorian calendar, counted in 400-year eras that start on 1 March.
+pub(crate) fn civil_date(days_since_1970: u64) -> (u64, u64, u64) {
+    let days = days_since_1970 + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timestamps_are_rfc_3339() {
+        let at = |s| Timestamp(Duration::from_millis(s)).to_string();
+        assert_eq!(at(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(at(951_782_400_123), "2000-02-29T00:00:00.123Z");
+        assert_eq!(at(1_798_761_599_999), "2026-12-31T23:59:59.999Z");
+    }
+
+    #[test]
+    fn a_forged_line_stays_one_line() {
+        let fields = Fields {
+            message: "peer said\nERROR fake".into(),
+            rest: vec![("text", "a \"b\"\n".into())],
+        };
+        let line = fields.text(Duration::ZERO, Level::INFO);
+        assert!(!line.contains('\n'), "{line}");
+        let json = fields.json(Duration::ZERO, Level::INFO);
+        let value: serde_json::Value = serde_json::from_str(&json).expect("valid JSON");
+        assert_eq!(value["text"], "a \"b\"\n");
+    }
+
+    #[test]
+    fn the_ring_keeps_the_latest() {
+        let ring = LogRing {
+            lines: Mutex::default(),
+            grown: Condvar::new(),
+        };
+        for i in 0..RING_LINES + 5 {
+            ring.push(Arc::new(Record {
+                unix_us: i as u64,
+                level: Level::INFO,
+                target: "test",
+                peer: None,
+                message: String::new(),
+            }));
+        }
+        let (lines, next) = ring.read(OLDEST, Duration::ZERO);
+        assert_eq!((lines.len(), lines[0].unix_us), (RING_LINES, 5));
+        assert_eq!(ring.read(next, Duration::ZERO).0.len(), 0);
+    }
+}

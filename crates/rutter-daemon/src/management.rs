@@ -1,0 +1,289 @@
+//! The control socket and the metrics endpoint: each connection on a thread of its own, away from routing.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use std::{io, process};
+
+use rutter_api::{
+    Backend, ClearHow, LogReader, LogRow, ReloadError, SessionRow, SessionState, StatusRow,
+};
+use rutter_config::Diff;
+use rutter_net::{Family, Prefix};
+use rutter_rib::{Explanation, MemoryRow, Snapshot};
+
+use crate::commands::{Clear, Command};
+use crate::logging::{self, LogRing, Record};
+use crate::reload;
+use crate::shared::Shared;
+
+/// The daemon as the management side sees it.
+pub(crate) struct Management(pub(crate) Arc<Shared>);
+
+impl Backend for Management {
+    fn status(&self) -> StatusRow {
+        let shared = &self.0;
+        let config = Arc::clone(&shared.config.read());
+        let loaded = shared.loaded.lock();
+        let rows = self.sessions();
+        let up = |row: &&SessionRow| row.state == SessionState::Established;
+        StatusRow {
+            version: env!("CARGO_PKG_VERSION").into(),
+            pid: process::id(),
+            uptime_s: shared.clock.now_ms() / 1_000,
+            asn: config.asn.0,
+            router_id: config.router_id,
+            threads: shared.threads.len() as u32,
+            config_file: match &shared.source {
+                Some(path) => path.display().to_string(),
+                None => "(embedded)".into(),
+            },
+            config_loaded_at: loaded.unix_s,
+            last_reload_error: loaded.last_error.clone(),
+            peers: shared.peers.len() as u32,
+            established: rows.iter().filter(up).count() as u32,
+            cpu_s: cpu_seconds().unwrap_or(0.0),
+            rss_bytes: resident_bytes().unwrap_or(0),
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.0.rib.snapshot()
+    }
+
+    fn explain(&self, prefix: Prefix) -> Option<Explanation> {
+        self.0.rib.explain(prefix)
+    }
+
+    fn memory(&self) -> Vec<MemoryRow> {
+        self.0.rib.memory()
+    }
+
+    fn sessions(&self) -> Vec<SessionRow> {
+        let now_ms = self.0.clock.now_ms();
+        let all = self.0.peers.all();
+        all.iter().map(|peer| peer.row(now_ms)).collect()
+    }
+
+    fn clear(&self, peers: &[IpAddr], how: ClearHow) -> Result<(), String> {
+        for &neighbor in peers {
+            self.clear_one(neighbor, how)
+                .map_err(|why| format!("{neighbor}: {why}"))?;
+        }
+        Ok(())
+    }
+
+    fn reload(&self) -> Result<Diff, ReloadError> {
+        reload::reload(&self.0)
+    }
+
+    fn diff(&self, file: Option<&Path>) -> Result<Diff, ReloadError> {
+        reload::compare(&self.0, file)
+    }
+
+    fn shutdown(&self, text: Option<&str>) {
+        tracing::info!("shutdown requested on the control socket");
+        self.0
+            .stop_request
+            .make(text.unwrap_or("shut down by an operator"));
+    }
+
+    fn log(&self) -> Box<dyn LogReader> {
+        Box::new(Reader {
+            ring: Arc::clone(&self.0.log),
+            next: logging::OLDEST,
+            read: VecDeque::new(),
+        })
+    }
+}
+
+impl Management {
+    fn clear_one(&self, neighbor: IpAddr, how: ClearHow) -> Result<(), String> {
+        let clear = |what| {
+            let command = Command::Clear { neighbor, what };
+            let posted = self.0.post_to_peer(neighbor, command);
+            posted.map_err(|busy| busy.to_string())
+        };
+        match how {
+            ClearHow::Hard => clear(Clear::Hard),
+            ClearHow::SoftOut => Family::ALL
+                .into_iter()
+                .try_for_each(|family| clear(Clear::SoftOut(family))),
+            ClearHow::SoftIn => reload::evaluate_again(&self.0, neighbor),
+        }
+    }
+}
+
+/// Reads the log ring line by line.
+struct Reader {
+    ring: Arc<LogRing>,
+    next: u64,
+    read: VecDeque<Arc<Record>>,
+}
+
+impl LogReader for Reader {
+    fn next_line(&mut self, wait: Duration) -> Option<LogRow> {
+        if self.read.is_empty() {
+            let (lines, next) = self.ring.read(self.next, wait);
+            self.read = lines.into();
+            self.next = next;
+        }
+        let record = self.read.pop_front()?;
+        Some(LogRow {
+            unix_us: record.unix_us,
+            level: record.level.as_str().to_lowercase(),
+            target: record.target.into(),
+            peer: record.peer.clone(),
+            message: record.message.clone(),
+        })
+    }
+}
+
+/// User and system time of the process.
+fn cpu_seconds() -> Option<f64> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    // The name in parentheses may hold anything; the fields after it are numbers.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let ticks = |index| fields.split_whitespace().nth(index)?.parse::<f64>().ok();
+    // USER_HZ is 100 on every Linux.
+    Some((ticks(11)? + ticks(12)?) / 100.0)
+}
+
+fn resident_bytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kib * 1_024)
+}
+
+/// A service that accepts connections on a thread; ends with [`Service::stop`].
+pub(crate) struct Service {
+    address: Address,
+    thread: JoinHandle<()>,
+}
+
+#[derive(Clone)]
+enum Address {
+    Unix(PathBuf),
+    Tcp(SocketAddr),
+}
+
+/// Connections served at a time; more wait in the backlog.
+const AT_A_TIME: usize = 32;
+
+impl Service {
+    /// The control socket.
+    pub(crate) fn control(shared: &Arc<Shared>, path: &Path) -> io::Result<Self> {
+        let listener = rutter_api::listen(path)?;
+        let backend = Arc::new(Management(Arc::clone(shared)));
+        let serve = move |stream: UnixStream| {
+            let _ = rutter_api::serve_connection(stream, &*backend);
+        };
+        let accept = move |listener: &UnixListener| listener.accept().map(|(stream, _)| stream);
+        let address = Address::Unix(path.to_owned());
+        Self::spawn(shared, "control", address, listener, accept, serve)
+    }
+
+    /// `GET /metrics`.
+    pub(crate) fn metrics(shared: &Arc<Shared>, address: SocketAddr) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        let address = listener.local_addr()?;
+        let backend = Arc::new(Management(Arc::clone(shared)));
+        let serve = move |stream: TcpStream| {
+            let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
+            let _ = stream.set_write_timeout(Some(Duration::from_secs(30)));
+            let _ = rutter_api::serve_metrics(stream, &*backend);
+        };
+        let accept = move |listener: &TcpListener| listener.accept().map(|(stream, _)| stream);
+        let address = Address::Tcp(address);
+        Self::spawn(shared, "metrics", address, listener, accept, serve)
+    }
+
+    /// Where the metrics are, with the port that was chosen.
+    pub(crate) fn tcp_address(&self) -> Option<SocketAddr> {
+        match self.address {
+            Address::Tcp(address) => Some(address),
+            Address::Unix(_) => None,
+        }
+    }
+
+    fn spawn<L: Send + 'static, S: Send + 'static>(
+        shared: &Arc<Shared>,
+        name: &'static str,
+        address: Address,
+        listener: L,
+        accept: impl Fn(&L) -> io::Result<S> + Send + 'static,
+        serve: impl Fn(S) + Clone + Send + 'static,
+    ) -> io::Result<Self> {
+        let shared = Arc::clone(shared);
+        let thread = thread::Builder::new()
+            .name(name.into())
+            .spawn(move || accept_loop(&shared, name, &listener, accept, serve))?;
+        Ok(Service { address, thread })
+    }
+
+    /// Ends the accepting thread; call after [`Shared::stopping`] is set. Answers under way go on.
+    pub(crate) fn stop(self) {
+        // Accepting blocks: a connection of our own wakes it.
+        match &self.address {
+            Address::Unix(path) => {
+                let _ = UnixStream::connect(path);
+                let _ = fs::remove_file(path);
+            }
+            Address::Tcp(address) => {
+                let _ = TcpStream::connect_timeout(address, Duration::from_secs(1));
+            }
+        }
+        let _ = self.thread.join();
+    }
+}
+
+fn accept_loop<L, S: Send + 'static>(
+    shared: &Shared,
+    name: &str,
+    listener: &L,
+    accept: impl Fn(&L) -> io::Result<S>,
+    serve: impl Fn(S) + Clone + Send + 'static,
+) {
+    let busy = Arc::new(AtomicUsize::new(0));
+    loop {
+        let accepted = accept(listener);
+        if shared.stopping.load(Ordering::Acquire) {
+            return;
+        }
+        match accepted {
+            Ok(stream) if busy.load(Ordering::Acquire) < AT_A_TIME => {
+                busy.fetch_add(1, Ordering::AcqRel);
+                let (serve, busy) = (serve.clone(), Done(Arc::clone(&busy)));
+                let spawned = thread::Builder::new().name(name.into()).spawn(move || {
+                    let _busy = busy;
+                    serve(stream);
+                });
+                if let Err(error) = spawned {
+                    tracing::warn!(%error, "cannot answer a {name} connection");
+                }
+            }
+            Ok(_) => tracing::warn!("too many {name} connections at a time, one was closed"),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept a {name} connection");
+                thread::sleep(Duration::from_millis(200));
+            }
+        }
+    }
+}
+
+/// Gives a place back, also when serving panicked.
+struct Done(Arc<AtomicUsize>);
+
+impl Drop for Done {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}

@@ -1,0 +1,136 @@
+//! A configured neighbor as the session and the table want it.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use rutter_config::{Config, DynamicNeighbor, ExportRule, LimitAction, Neighbor, NeighborKind};
+use rutter_net::{Asn, Family};
+use rutter_policy::ImportPolicy;
+use rutter_rib::PeerKind;
+use rutter_session::{FamilyConfig, GracefulRestartConfig, RemoteAs};
+
+/// Everything an I/O thread needs to know about one neighbor.
+#[derive(Clone)]
+pub(crate) struct Plan {
+    /// As configured.
+    pub(crate) config: Arc<Neighbor>,
+    /// For the table.
+    pub(crate) table: rutter_rib::Neighbor,
+    /// For the session.
+    pub(crate) session: rutter_session::Config,
+    /// AS numbers that may show up; only for dynamic neighbors, where empty means any.
+    pub(crate) dynamic: Option<Arc<rutter_config::DynamicNeighbor>>,
+}
+
+impl Plan {
+    /// The plan for a neighbor of this configuration.
+    pub(crate) fn new(config: &Config, neighbor: &Neighbor) -> Self {
+        Plan {
+            config: Arc::new(neighbor.clone()),
+            table: for_table(config, neighbor),
+            session: for_session(config, neighbor),
+            dynamic: None,
+        }
+    }
+
+    /// The plan for a neighbor that a `[[dynamic-neighbor]]` section admits; its AS is not known yet.
+    pub(crate) fn dynamic(config: &Config, section: &DynamicNeighbor, address: IpAddr) -> Self {
+        let mut plan = Plan::new(config, &section.neighbor(address, Asn(0)));
+        plan.session.passive = true;
+        plan.session.remote = if section.asns.is_empty() {
+            RemoteAs::Any
+        } else {
+            RemoteAs::AnyOf(section.asns.clone())
+        };
+        plan.dynamic = Some(Arc::new(section.clone()));
+        plan
+    }
+
+    /// Our end of the connection: the next hop where it is to be our own.
+    pub(crate) fn set_local(&mut self, address: IpAddr) {
+        match address {
+            IpAddr::V4(a) => self.table.local_ipv4 = Some(a),
+            IpAddr::V6(a) => self.table.local_ipv6 = Some(a),
+        }
+    }
+}
+
+/// The neighbor as the session sees it.
+fn for_session(config: &Config, neighbor: &Neighbor) -> rutter_session::Config {
+    let restart = neighbor.graceful_restart;
+    let family = |family: Family| {
+        let options = neighbor.family(family);
+        FamilyConfig {
+            enabled: options.enabled,
+            add_path_receive: options.add_path_receive,
+            add_path_send: options.add_path_send,
+            extended_next_hop: options.extended_next_hop,
+            long_lived_s: restart.long_lived_s,
+        }
+    };
+    rutter_session::Config {
+        label: neighbor.name.clone(),
+        passive: neighbor.passive,
+        hold_time_s: neighbor.hold_time_s,
+        send_hold_time_s: neighbor.send_hold_time_s.into(),
+        connect_retry_s: neighbor.connect_retry_s,
+        families: Family::ALL.map(family),
+        extended_message: neighbor.extended_message,
+        graceful_restart: restart.enabled.then(|| GracefulRestartConfig {
+            restart_time_s: restart.restart_time_s,
+            notification: restart.notification,
+            ..GracefulRestartConfig::default()
+        }),
+        role: neighbor.role,
+        role_strict: neighbor.role_strict,
+        software_version: Some(SOFTWARE.into()),
+        ..rutter_session::Config::new(
+            neighbor.local_asn,
+            RemoteAs::One(neighbor.asn),
+            config.router_id.into(),
+        )
+    }
+}
+
+/// What we call ourselves in the capability of the software version.
+const SOFTWARE: &str = concat!("rutter/", env!("CARGO_PKG_VERSION"));
+
+/// The neighbor as the table sees it.
+fn for_table(config: &Config, neighbor: &Neighbor) -> rutter_rib::Neighbor {
+    let (local_ipv4, local_ipv6) = match neighbor.local_address {
+        Some(IpAddr::V4(a)) => (Some(a), None),
+        Some(IpAddr::V6(a)) => (None, Some(a)),
+        None => (None, None),
+    };
+    rutter_rib::Neighbor {
+        name: neighbor.name.as_str().into(),
+        address: neighbor.address,
+        kind: kind(neighbor.kind),
+        local_asn: neighbor.local_asn,
+        remote_asn: neighbor.asn,
+        local_ipv4,
+        local_ipv6,
+        next_hop_self: neighbor.next_hop_self,
+        import: Arc::new(ImportPolicy::new(config.import_settings(neighbor))),
+        export_allowed: neighbor.export == ExportRule::All,
+        default_local_pref: neighbor.local_pref,
+        block_above: Family::ALL.map(|family| block_above(neighbor, family)),
+        add_path_limit: neighbor.add_path_limit,
+        role: neighbor.role,
+    }
+}
+
+fn kind(kind: NeighborKind) -> PeerKind {
+    match kind {
+        NeighborKind::Member => PeerKind::RouteServerClient,
+        NeighborKind::External => PeerKind::External,
+        NeighborKind::Internal => PeerKind::Internal,
+        NeighborKind::ReflectorClient => PeerKind::ReflectorClient,
+        NeighborKind::Collector => PeerKind::Collector,
+    }
+}
+
+fn block_above(neighbor: &Neighbor, family: Family) -> Option<u32> {
+    let limit = neighbor.family(family).max_prefix?;
+    (limit.action == LimitAction::Block).then_some(limit.limit)
+}

@@ -1,0 +1,90 @@
+//! What the process may do: user, group, number of files.
+//!
+//! Invariant of the `unsafe` here: each call passes only integers or pointers to live values of the stated type.
+#![allow(
+    unsafe_code,
+    reason = "setuid, setgid and setrlimit have no safe wrapper in std"
+)]
+
+use std::fs;
+use std::io;
+
+/// Raises the soft limit of open files to the hard limit; returns the limit in force.
+pub fn raise_open_files() -> io::Result<u64> {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `limit` is a live `rlimit`.
+    check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) })?;
+    if limit.rlim_cur < limit.rlim_max {
+        limit.rlim_cur = limit.rlim_max;
+        // SAFETY: as above.
+        check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) })?;
+    }
+    Ok(limit.rlim_cur)
+}
+
+/// Becomes the given user and group; to be called after the sockets are bound.
+pub fn drop_to(user: Option<&str>, group: Option<&str>) -> io::Result<()> {
+    let (uid, own_gid) = match user {
+        Some(name) => {
+            let (uid, gid) = look_up("/etc/passwd", name)?;
+            (Some(uid), gid)
+        }
+        None => (None, None),
+    };
+    let gid = match group {
+        Some(name) => Some(look_up("/etc/group", name)?.0),
+        None => own_gid,
+    };
+    if let Some(gid) = gid {
+        // SAFETY: a list of one live gid, then integers only.
+        check(unsafe { libc::setgroups(1, &gid) })?;
+        check(unsafe { libc::setgid(gid) })?;
+    }
+    if let Some(uid) = uid {
+        // SAFETY: integers only.
+        check(unsafe { libc::setuid(uid) })?;
+    }
+    Ok(())
+}
+
+/// The numbers of the third and fourth column of a line of `passwd` or `group`, or the number itself.
+fn look_up(file: &str, name: &str) -> io::Result<(u32, Option<u32>)> {
+    if let Ok(number) = name.parse() {
+        return Ok((number, None));
+    }
+    let text = fs::read_to_string(file)?;
+    let line = text.lines().find(|l| l.split(':').next() == Some(name));
+    let mut columns = line.into_iter().flat_map(|l| l.split(':')).skip(2);
+    match columns.next().map(str::parse) {
+        Some(Ok(id)) => Ok((id, columns.next().and_then(|c| c.parse().ok()))),
+        _ => Err(io::Error::other(format!("`{name}` is not in {file}"))),
+    }
+}
+
+fn check(rc: libc::c_int) -> io::Result<()> {
+    if rc == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_numbers_are_found() {
+        assert_eq!(look_up("/etc/passwd", "root").expect("root"), (0, Some(0)));
+        assert_eq!(look_up("/etc/group", "1234").expect("number"), (1234, None));
+        assert!(look_up("/etc/passwd", "no-such-user").is_err());
+    }
+
+    #[test]
+    fn the_limit_of_open_files_is_raised() {
+        assert!(raise_open_files().expect("rlimit") > 64);
+    }
+}

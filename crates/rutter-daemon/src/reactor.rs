@@ -1,0 +1,268 @@
+//! The loop of an I/O thread: poll, read, decide, write.
+//!
+//! ```text
+//! poll ─► commands ─► read each ready socket ─► one commit a socket ─► timers ─► one flush ─► write
+//! ```
+
+use std::collections::HashMap;
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mio::net::TcpStream;
+use mio::{Events, Interest, Poll, Token};
+use rutter_rib::Batch;
+
+use crate::commands::Mailbox;
+use crate::connection::{self, Buffers};
+use crate::peer::Peer;
+use crate::shared::{Shared, unix_us};
+use crate::timers::Timers;
+
+/// One I/O thread.
+pub(crate) struct Reactor {
+    pub(crate) poll: Poll,
+    pub(crate) index: usize,
+    pub(crate) shared: Arc<Shared>,
+    /// Neighbors that this thread owns.
+    pub(crate) peers: Vec<Option<Peer>>,
+    pub(crate) free: Vec<usize>,
+    pub(crate) by_address: HashMap<IpAddr, usize>,
+    pub(crate) timers: Timers,
+    pub(crate) batch: Batch,
+    pub(crate) buffers: Buffers,
+    /// Connections whose sockets may have input.
+    pub(crate) to_read: Vec<Channel>,
+    /// Neighbors that may have something to be written.
+    pub(crate) to_write: Vec<usize>,
+    /// The mailbox may hold something.
+    pub(crate) woken: bool,
+    /// Clients lag so far behind that nothing is read.
+    pub(crate) congested: bool,
+    /// When to look for lagging clients again.
+    relief_ms: u64,
+    /// The streams of all clients may have something new.
+    pub(crate) streams_grew: bool,
+    /// Closed connections that still drain, and until when.
+    pub(crate) lingering: Vec<(TcpStream, u64)>,
+    pub(crate) now_ms: u64,
+    pub(crate) unix_us: u64,
+    /// The end has begun; by then all connections are closed.
+    pub(crate) stop_by_ms: Option<u64>,
+}
+
+/// One of the two connections that a neighbor may have at a time (RFC 4271 §6.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Channel {
+    pub(crate) slot: usize,
+    pub(crate) side: usize,
+}
+
+impl Channel {
+    pub(crate) fn token(self) -> Token {
+        Token(self.slot * 2 + self.side)
+    }
+
+    fn of(token: Token) -> Self {
+        Channel {
+            slot: token.0 / 2,
+            side: token.0 % 2,
+        }
+    }
+}
+
+/// The token of the thread's [`Mailbox`].
+pub(crate) const WAKE: Token = Token(usize::MAX);
+/// Poll again this soon while reading is suspended: another thread's writing ends it.
+const CONGESTED_POLL: Duration = Duration::from_millis(2);
+/// Look this often whether the neighbors have closed their side while the daemon stops.
+const STOPPING_POLL: Duration = Duration::from_millis(10);
+/// While reading is suspended, lagging clients are looked for this often.
+const RELIEF_MS: u64 = 20;
+/// A closed connection drains at most this long.
+const LINGER_MS: u64 = 1_000;
+const MOST_LINGERING: usize = 256;
+
+impl Reactor {
+    pub(crate) fn new(shared: Arc<Shared>, index: usize, poll: Poll) -> Self {
+        Reactor {
+            poll,
+            index,
+            shared,
+            peers: Vec::new(),
+            free: Vec::new(),
+            by_address: HashMap::new(),
+            timers: Timers::default(),
+            batch: Batch::new(),
+            buffers: Buffers::default(),
+            to_read: Vec::new(),
+            to_write: Vec::new(),
+            woken: false,
+            congested: false,
+            relief_ms: 0,
+            streams_grew: false,
+            lingering: Vec::new(),
+            now_ms: 0,
+            unix_us: 0,
+            stop_by_ms: None,
+        }
+    }
+
+    /// Turns until all sessions have ended after a shutdown.
+    pub(crate) fn run(mut self) {
+        let mut events = Events::with_capacity(1_024);
+        loop {
+            let timeout = self.timeout();
+            match self.poll.poll(&mut events, timeout) {
+                Ok(()) => {}
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    tracing::error!(%error, "an I/O thread ends");
+                    return;
+                }
+            }
+            self.now_ms = self.shared.clock.now_ms();
+            self.unix_us = unix_us();
+            for event in &events {
+                self.note(event);
+            }
+            self.turn();
+            if self.has_ended() {
+                return;
+            }
+        }
+    }
+
+    fn turn(&mut self) {
+        self.run_commands();
+        self.congested = self.shared.rib.congested();
+        if self.congested {
+            self.relieve();
+        }
+        self.read_sockets();
+        self.run_timers();
+        if self.shared.rib.flush() {
+            self.streams_grew = true;
+            self.shared.wake_all_but(self.index);
+        }
+        self.write_sockets();
+        self.drop_lingering();
+    }
+
+    /// Remembers what an event says; nothing is done yet.
+    fn note(&mut self, event: &mio::event::Event) {
+        if event.token() == WAKE {
+            self.mailbox().awake();
+            self.woken = true;
+            self.streams_grew = true;
+            return;
+        }
+        let channel = Channel::of(event.token());
+        let Some(Some(peer)) = self.peers.get_mut(channel.slot) else {
+            return;
+        };
+        let Some(connection) = peer.connections[channel.side].as_mut() else {
+            return;
+        };
+        if event.is_readable() || event.is_read_closed() || event.is_error() {
+            connection.read_closed |= event.is_read_closed() || event.is_error();
+            if !connection.readable {
+                connection.readable = true;
+                self.to_read.push(channel);
+            }
+        }
+        if (event.is_writable() || event.is_error()) && !connection.writable {
+            connection.writable = true;
+            self.to_write.push(channel.slot);
+        }
+    }
+
+    /// How long the poll may sleep.
+    fn timeout(&mut self) -> Option<Duration> {
+        if !self.to_write.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        if !self.to_read.is_empty() {
+            return Some(if self.congested {
+                CONGESTED_POLL
+            } else {
+                Duration::ZERO
+            });
+        }
+        let timer = self.timers.next_deadline();
+        let linger = self.lingering.first().map(|(_, until)| *until);
+        if self.stop_by_ms.is_some() {
+            return Some(STOPPING_POLL);
+        }
+        let next = [timer, linger, self.stop_by_ms]
+            .into_iter()
+            .flatten()
+            .min()?;
+        Some(Duration::from_millis(
+            next.saturating_sub(self.shared.clock.now_ms()),
+        ))
+    }
+
+    /// Lets lagging clients leave the shared log. The others' threads may sleep: they are woken to do the same.
+    fn relieve(&mut self) {
+        if self.now_ms < self.relief_ms {
+            return;
+        }
+        self.relief_ms = self.now_ms + RELIEF_MS;
+        let established = self
+            .peers
+            .iter_mut()
+            .flatten()
+            .filter_map(|p| p.established.as_mut());
+        for stream in established.filter_map(|e| e.stream.as_mut()) {
+            stream.check_lag(&self.shared.rib, self.now_ms);
+        }
+        self.shared.wake_all_but(self.index);
+    }
+
+    fn run_timers(&mut self) {
+        while let Some(slot) = self.timers.pop_due(self.now_ms) {
+            self.tick(slot);
+        }
+    }
+
+    /// Registers a connection for both directions, once: events are edges, so an idle or a full socket costs
+    /// nothing.
+    pub(crate) fn register(&self, socket: &mut TcpStream, channel: Channel) -> io::Result<()> {
+        let both = Interest::READABLE | Interest::WRITABLE;
+        self.poll.registry().register(socket, channel.token(), both)
+    }
+
+    /// Lets a closed connection drain for a moment, so that the NOTIFICATION on it arrives.
+    pub(crate) fn linger(&mut self, mut socket: TcpStream) {
+        let _ = self.poll.registry().deregister(&mut socket);
+        if self.lingering.len() == MOST_LINGERING {
+            let (mut oldest, _) = self.lingering.remove(0);
+            connection::discard_input(&mut oldest, &mut self.buffers.input);
+        }
+        self.lingering.push((socket, self.now_ms + LINGER_MS));
+    }
+
+    fn drop_lingering(&mut self) {
+        let (now_ms, stopping) = (self.now_ms, self.stop_by_ms.is_some());
+        let input = &mut self.buffers.input;
+        self.lingering.retain_mut(|(socket, until)| {
+            let look = stopping || *until <= now_ms;
+            !(look && (connection::discard_input(socket, input) || *until <= now_ms))
+        });
+    }
+
+    fn has_ended(&self) -> bool {
+        let Some(stop_by_ms) = self.stop_by_ms else {
+            return false;
+        };
+        let open = self.peers.iter().flatten().any(Peer::has_connection);
+        let busy = open || !self.lingering.is_empty();
+        !busy || self.now_ms >= stop_by_ms
+    }
+
+    pub(crate) fn mailbox(&self) -> &Mailbox {
+        &self.shared.threads[self.index].mailbox
+    }
+}

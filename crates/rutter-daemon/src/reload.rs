@@ -1,0 +1,176 @@
+//! A new configuration for a running daemon: all or nothing, and only what differs.
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use rutter_api::ReloadError;
+use rutter_config::{Changed, Config, Diff};
+use rutter_policy::ExportPolicy;
+
+use crate::commands::{Clear, Command};
+use crate::logging;
+use crate::neighbor::Plan;
+use crate::shared::{Busy, Shared, unix_us};
+
+/// Reads the daemon's file again and applies what differs. On an error nothing has changed.
+pub(crate) fn reload(shared: &Arc<Shared>) -> Result<Diff, ReloadError> {
+    let result = try_reload(shared);
+    let mut loaded = shared.loaded.lock();
+    match &result {
+        Ok(diff) => {
+            loaded.unix_s = unix_us() / 1_000_000;
+            loaded.last_error = None;
+            tracing::info!(
+                added = diff.added.len(),
+                removed = diff.removed.len(),
+                changed = diff.changed.len(),
+                "configuration reloaded"
+            );
+        }
+        Err(error) => {
+            let text = in_words(error);
+            tracing::error!(error = %text, "configuration not taken, nothing has changed");
+            loaded.last_error = Some(text);
+        }
+    }
+    result
+}
+
+/// What a reload of `file` (or the daemon's own) would change.
+pub(crate) fn compare(shared: &Shared, file: Option<&Path>) -> Result<Diff, ReloadError> {
+    let new = load(shared, file)?;
+    Ok(rutter_config::diff(&shared.config.read(), &new))
+}
+
+/// Runs a neighbor's import policy over its kept routes again.
+pub(crate) fn evaluate_again(shared: &Shared, neighbor: IpAddr) -> Result<(), String> {
+    let status = shared.peers.find(neighbor).ok_or("no such neighbor")?;
+    let Some(peer) = status.with(|details| details.peer) else {
+        return Ok(());
+    };
+    if let Some(known) = shared.rib.neighbor(peer) {
+        shared.rib.replace_neighbor(peer, known);
+        shared.flush();
+    }
+    Ok(())
+}
+
+fn try_reload(shared: &Arc<Shared>) -> Result<Diff, ReloadError> {
+    let new = Arc::new(load(shared, None)?);
+    let _one_at_a_time = shared.reloading.lock();
+    let old = std::mem::replace(&mut *shared.config.write(), Arc::clone(&new));
+    let diff = rutter_config::diff(&old, &new);
+    apply(shared, &old, &new, &diff);
+    shared.flush();
+    Ok(diff)
+}
+
+fn load(shared: &Shared, file: Option<&Path>) -> Result<Config, ReloadError> {
+    let path = file.or(shared.source.as_deref()).ok_or_else(|| {
+        ReloadError::Other("the daemon runs on an embedded configuration, without a file".into())
+    })?;
+    let loaded = Config::load(path).map_err(ReloadError::Config)?;
+    for warning in &loaded.warnings {
+        tracing::warn!("{warning}");
+    }
+    Ok(loaded.config)
+}
+
+fn apply(shared: &Shared, old: &Config, new: &Config, diff: &Diff) {
+    logging::init(new.daemon.log_format, logging::level(&new.daemon.log));
+    shared.listeners.set_keys(Some(old), new);
+    if !diff.communities.is_empty() {
+        let export = ExportPolicy::new(new.export_settings());
+        shared.rib.replace_export(Arc::new(export));
+    }
+    for &address in &diff.removed {
+        report(
+            address,
+            shared.post_to_peer(address, Command::Remove(address)),
+        );
+    }
+    for changed in &diff.changed {
+        change(shared, new, changed);
+    }
+    for &address in &diff.added {
+        if let Some(neighbor) = new.neighbors.iter().find(|n| n.address == address) {
+            report(address, add(shared, Plan::new(new, neighbor)));
+        }
+    }
+    if diff.dynamic_neighbors || !diff.checks.is_empty() {
+        change_dynamic(shared, new);
+    }
+    for key in &diff.needs_restart {
+        tracing::warn!(key, "the change takes effect on the next start only");
+    }
+}
+
+/// A new neighbor; where a dynamic one has its address, that one goes first.
+fn add(shared: &Shared, plan: Plan) -> Result<(), Busy> {
+    let address = plan.config.address;
+    if shared.peers.find(address).is_none() {
+        return shared.add_peer(plan);
+    }
+    let plan = Box::new(plan);
+    shared.post_to_peer(address, Command::Replace { plan, reset: true })
+}
+
+fn change(shared: &Shared, new: &Config, changed: &Changed) {
+    let address = changed.neighbor;
+    let Some(neighbor) = new.neighbors.iter().find(|n| n.address == address) else {
+        return;
+    };
+    let plan = Plan::new(new, neighbor);
+    let Some(status) = shared.peers.find(address) else {
+        return;
+    };
+    // Re-evaluation may take a while on a large table: done here, not on the thread that routes.
+    if let (false, Some(peer)) = (changed.needs_session_reset, status.with(|d| d.peer)) {
+        shared.rib.replace_neighbor(peer, plan.table.clone());
+    }
+    let command = Command::Replace {
+        plan: Box::new(plan),
+        reset: changed.needs_session_reset,
+    };
+    report(address, shared.post_to_peer(address, command));
+}
+
+/// Sessions whose section is as before stay; the others are reset and come back by the new rules.
+fn change_dynamic(shared: &Shared, new: &Config) {
+    for status in shared.peers.all() {
+        let (dynamic, address) = status.with(|d| (d.dynamic, d.config.address));
+        if !dynamic {
+            continue;
+        }
+        let admitted = new.dynamic_neighbors.iter().any(|d| d.admits(address));
+        let command = if admitted {
+            Command::Clear {
+                neighbor: address,
+                what: Clear::Hard,
+            }
+        } else {
+            Command::Remove(address)
+        };
+        report(address, shared.post_to_peer(address, command));
+    }
+}
+
+fn report(peer: IpAddr, posted: Result<(), Busy>) {
+    if let Err(why) = posted {
+        tracing::error!(%peer, %why, "a change was not applied");
+    }
+}
+
+fn in_words(error: &ReloadError) -> String {
+    match error {
+        ReloadError::Config(errors) => {
+            let first = errors.first().map(ToString::to_string).unwrap_or_default();
+            match errors.len() {
+                0 | 1 => first,
+                n => format!("{first} (and {} more)", n - 1),
+            }
+        }
+        ReloadError::Other(text) => text.clone(),
+    }
+}

@@ -1,0 +1,292 @@
+//! What each session is doing, published so that nobody needs to ask the thread that owns it.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::{Mutex, RwLock};
+use rutter_api::{Direction, MessageCounts, NegotiatedRow, SessionRow, SessionState};
+use rutter_config::{Neighbor, NeighborKind};
+use rutter_net::Family;
+use rutter_rib::PeerId;
+use rutter_session::{Feature, Negotiated, State, Stats, Unagreed};
+use rutter_wire::frame::MessageType;
+
+/// One session's published state: counters without a lock, the rest behind a lock that is held for an instant.
+pub(crate) struct PeerStatus {
+    pub(crate) received: Counters,
+    pub(crate) sent: Counters,
+    pub(crate) malformed_updates: AtomicU64,
+    pub(crate) unsent_bytes: AtomicU64,
+    pub(crate) catching_up: AtomicBool,
+    details: Mutex<Details>,
+}
+
+/// What changes seldom.
+pub(crate) struct Details {
+    pub(crate) config: Arc<Neighbor>,
+    /// Index of the thread that owns the session.
+    pub(crate) thread: usize,
+    pub(crate) dynamic: bool,
+    pub(crate) peer: Option<PeerId>,
+    pub(crate) state: SessionState,
+    pub(crate) state_since_ms: u64,
+    pub(crate) established_count: u64,
+    /// In words, and when.
+    pub(crate) last_error: Option<(String, u64)>,
+    pub(crate) negotiated: Option<NegotiatedRow>,
+}
+
+/// Octets and messages of one direction.
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub(crate) bytes: AtomicU64,
+    messages: [AtomicU64; 5],
+}
+
+impl Counters {
+    /// Counts octets; only the owning thread writes, so no read-modify-write is needed.
+    pub(crate) fn count_bytes(&self, octets: usize) {
+        bump(&self.bytes, octets as u64);
+    }
+
+    fn direction(&self) -> Direction {
+        let message = |kind: MessageType| self.messages[kind as usize - 1].load(Ordering::Relaxed);
+        Direction {
+            bytes: self.bytes.load(Ordering::Relaxed),
+            messages: MessageCounts {
+                open: message(MessageType::Open),
+                update: message(MessageType::Update),
+                notification: message(MessageType::Notification),
+                keepalive: message(MessageType::Keepalive),
+                route_refresh: message(MessageType::RouteRefresh),
+            },
+        }
+    }
+}
+
+fn bump(counter: &AtomicU64, by: u64) {
+    counter.store(counter.load(Ordering::Relaxed) + by, Ordering::Relaxed);
+}
+
+impl PeerStatus {
+    pub(crate) fn new(config: Arc<Neighbor>, thread: usize, dynamic: bool, now_ms: u64) -> Self {
+        PeerStatus {
+            received: Counters::default(),
+            sent: Counters::default(),
+            malformed_updates: AtomicU64::new(0),
+            unsent_bytes: AtomicU64::new(0),
+            catching_up: AtomicBool::new(false),
+            details: Mutex::new(Details {
+                config,
+                thread,
+                dynamic,
+                peer: None,
+                state: SessionState::Idle,
+                state_since_ms: now_ms,
+                established_count: 0,
+                last_error: None,
+                negotiated: None,
+            }),
+        }
+    }
+
+    /// Reads or changes what changes seldom.
+    pub(crate) fn with<T>(&self, action: impl FnOnce(&mut Details) -> T) -> T {
+        action(&mut self.details.lock())
+    }
+
+    /// Shows the session's counts of messages.
+    pub(crate) fn publish_messages(&self, stats: &Stats) {
+        for (counter, count) in self.received.messages.iter().zip(stats.received) {
+            counter.store(count, Ordering::Relaxed);
+        }
+        for (counter, count) in self.sent.messages.iter().zip(stats.sent) {
+            counter.store(count, Ordering::Relaxed);
+        }
+    }
+
+    /// One more malformed UPDATE.
+    pub(crate) fn count_malformed(&self) {
+        bump(&self.malformed_updates, 1);
+    }
+
+    /// The row of `show peers`.
+    pub(crate) fn row(&self, now_ms: u64) -> SessionRow {
+        let details = self.details.lock();
+        let config = &details.config;
+        let ago_s = |ms: u64| now_ms.saturating_sub(ms) / 1_000;
+        SessionRow {
+            peer: details.peer,
+            name: config.name.clone(),
+            address: config.address,
+            asn: config.asn.0,
+            local_asn: config.local_asn.0,
+            role: kind_name(config.kind).into(),
+            dynamic: details.dynamic,
+            state: details.state,
+            state_for_s: ago_s(details.state_since_ms),
+            shutdown: config.shutdown.clone(),
+            established_count: details.established_count,
+            last_error: details.last_error.as_ref().map(|(text, _)| text.clone()),
+            last_error_ago_s: details.last_error.as_ref().map(|(_, at)| ago_s(*at)),
+            received: self.received.direction(),
+            sent: self.sent.direction(),
+            malformed_updates: self.malformed_updates.load(Ordering::Relaxed),
+            unsent_bytes: self.unsent_bytes.load(Ordering::Relaxed),
+            catching_up: self.catching_up.load(Ordering::Relaxed),
+            negotiated: details.negotiated.clone(),
+            timers: Vec::new(),
+        }
+    }
+}
+
+fn kind_name(kind: NeighborKind) -> &'static str {
+    match kind {
+        NeighborKind::Member => "member",
+        NeighborKind::External => "external",
+        NeighborKind::Internal => "internal",
+        NeighborKind::ReflectorClient => "reflector-client",
+        NeighborKind::Collector => "collector",
+    }
+}
+
+/// The state in the words of the management protocol.
+pub(crate) fn state(state: State) -> SessionState {
+    match state {
+        State::Idle => SessionState::Idle,
+        State::Connect => SessionState::Connect,
+        State::Active => SessionState::Active,
+        State::OpenSent => SessionState::OpenSent,
+        State::OpenConfirm => SessionState::OpenConfirm,
+        State::Established => SessionState::Established,
+    }
+}
+
+/// What was agreed on, for `show peer`.
+pub(crate) fn negotiated_row(
+    negotiated: &Negotiated,
+    local: Option<SocketAddr>,
+    remote: Option<SocketAddr>,
+) -> NegotiatedRow {
+    let restart = negotiated.graceful_restart.as_ref();
+    let long_lived = negotiated.long_lived_s;
+    NegotiatedRow {
+        bgp_id: Ipv4Addr::from(negotiated.remote_bgp_id),
+        local,
+        remote,
+        hold_time_s: negotiated.hold_time_s,
+        keepalive_s: negotiated.keepalive_s,
+        four_octet_as: negotiated.as4,
+        max_message_len: negotiated.max_message_len as u32,
+        route_refresh: negotiated.route_refresh,
+        enhanced_refresh: negotiated.enhanced_refresh,
+        graceful_restart: restart.map(|r| {
+            let notification = if negotiated.notification_restart {
+                ", also after NOTIFICATION"
+            } else {
+                ""
+            };
+            format!("restart time {} s{notification}", r.restart_time_s)
+        }),
+        long_lived_graceful_restart: (long_lived != [0; 2]).then(|| {
+            let [ipv4, ipv6] = long_lived;
+            format!("ipv4-unicast {ipv4} s, ipv6-unicast {ipv6} s")
+        }),
+        role: negotiated.remote_role.map(|role| role.to_string()),
+        other: Vec::new(),
+    }
+}
+
+/// What was agreed on, in a few words for the log.
+pub(crate) fn in_words(negotiated: &Negotiated) -> String {
+    let mut words = Vec::new();
+    for family in Family::ALL {
+        if let Some(agreed) = negotiated.families[family.index()] {
+            words.push(family.to_string());
+            let options = [
+                (agreed.add_path_receive, "add-path-receive"),
+                (agreed.add_path_send, "add-path-send"),
+                (agreed.extended_next_hop, "extended-next-hop"),
+            ];
+            words.extend(chosen(&options));
+        }
+    }
+    words.extend(chosen(&[
+        (negotiated.as4, "four-octet-as"),
+        (negotiated.max_message_len > 4_096, "extended-message"),
+        (negotiated.route_refresh, "route-refresh"),
+        (negotiated.enhanced_refresh, "enhanced-refresh"),
+        (negotiated.graceful_restart.is_some(), "graceful-restart"),
+        (
+            negotiated.long_lived_s != [0; 2],
+            "long-lived-graceful-restart",
+        ),
+    ]));
+    if let Some(role) = negotiated.remote_role {
+        words.push(format!("role {role}"));
+    }
+    words.join(", ")
+}
+
+/// What only one side offered.
+pub(crate) fn unagreed(negotiated: &Negotiated) -> String {
+    let one = |u: &Unagreed| match u.offered_by_us {
+        true => format!("{} (offered by us)", feature(u.feature)),
+        false => format!("{} (offered by the neighbor)", feature(u.feature)),
+    };
+    let all: Vec<_> = negotiated.unagreed.iter().map(one).collect();
+    all.join(", ")
+}
+
+fn feature(feature: Feature) -> String {
+    match feature {
+        Feature::Family(family) => family.to_string(),
+        Feature::AddPathReceive(family) => format!("{family} add-path-receive"),
+        Feature::AddPathSend(family) => format!("{family} add-path-send"),
+        Feature::ExtendedNextHop(family) => format!("{family} extended-next-hop"),
+        Feature::ExtendedMessage => "extended-message".into(),
+        Feature::FourOctetAs => "four-octet-as".into(),
+        Feature::RouteRefresh => "route-refresh".into(),
+        Feature::EnhancedRouteRefresh => "enhanced-refresh".into(),
+        Feature::GracefulRestart => "graceful-restart".into(),
+        Feature::NotificationRestart => "notification-restart".into(),
+        Feature::LongLived(family) => format!("{family} long-lived-graceful-restart"),
+        Feature::Role => "role".into(),
+    }
+}
+
+fn chosen(options: &[(bool, &str)]) -> Vec<String> {
+    let on = options.iter().filter(|(on, _)| *on);
+    on.map(|(_, name)| (*name).to_owned()).collect()
+}
+
+/// All sessions by address.
+#[derive(Default)]
+pub(crate) struct PeerTable {
+    peers: RwLock<BTreeMap<IpAddr, Arc<PeerStatus>>>,
+}
+
+impl PeerTable {
+    pub(crate) fn insert(&self, address: IpAddr, status: Arc<PeerStatus>) {
+        self.peers.write().insert(address, status);
+    }
+
+    pub(crate) fn remove(&self, address: IpAddr) {
+        self.peers.write().remove(&address);
+    }
+
+    pub(crate) fn find(&self, address: IpAddr) -> Option<Arc<PeerStatus>> {
+        self.peers.read().get(&address).cloned()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.peers.read().len()
+    }
+
+    /// All of them, by address.
+    pub(crate) fn all(&self) -> Vec<Arc<PeerStatus>> {
+        self.peers.read().values().cloned().collect()
+    }
+}

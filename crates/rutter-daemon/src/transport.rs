@@ -1,0 +1,104 @@
+//! How TCP connections with a neighbor are made: source address, TTL, keys.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+
+use rutter_config::{Neighbor, NeighborKind, TtlSecurity};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+
+use crate::sockopt::{self, KeyScope};
+
+/// Connections waiting to be accepted; a thousand members come at once after a power cut.
+const BACKLOG: i32 = 4_096;
+
+/// Opens a listening socket, IPv6 ones for IPv6 only.
+pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
+    socket.set_reuse_address(true)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    socket.bind(&SockAddr::from(address))?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
+/// Starts connecting to a neighbor; the socket becomes writable when that is decided.
+pub(crate) fn connect(neighbor: &Neighbor) -> io::Result<TcpStream> {
+    let remote = SocketAddr::new(neighbor.address, neighbor.port);
+    let socket = Socket::new(
+        Domain::for_address(remote),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
+    socket.set_nonblocking(true)?;
+    if let Some(local) = neighbor.local_address {
+        socket.bind(&SockAddr::from(SocketAddr::new(local, 0)))?;
+    }
+    if let Some(password) = &neighbor.password {
+        let scope = KeyScope {
+            address: neighbor.address,
+            prefix_len: None,
+        };
+        sockopt::set_md5_key(socket.as_fd(), scope, password.reveal())?;
+    }
+    prepare(&socket, neighbor)?;
+    match socket.connect(&SockAddr::from(remote)) {
+        Ok(()) => {}
+        Err(e) if e.raw_os_error() == Some(libc::EINPROGRESS) => {}
+        Err(e) => return Err(e),
+    }
+    Ok(socket.into())
+}
+
+/// Applies a neighbor's options to an accepted connection.
+pub(crate) fn adopt(stream: TcpStream, neighbor: &Neighbor) -> io::Result<TcpStream> {
+    let socket = Socket::from(stream);
+    socket.set_nonblocking(true)?;
+    prepare(&socket, neighbor)?;
+    Ok(socket.into())
+}
+
+/// Options that both directions share.
+fn prepare(socket: &Socket, neighbor: &Neighbor) -> io::Result<()> {
+    socket.set_tcp_nodelay(true)?;
+    let ipv6 = neighbor.address.is_ipv6();
+    let external = !matches!(
+        neighbor.kind,
+        NeighborKind::Internal | NeighborKind::ReflectorClient
+    );
+    match neighbor.ttl_security {
+        TtlSecurity::Hops(hops) => sockopt::set_gtsm(socket.as_fd(), ipv6, hops),
+        TtlSecurity::Multihop(ttl) => sockopt::set_hop_limit(socket.as_fd(), ipv6, ttl),
+        TtlSecurity::Off if external => sockopt::set_hop_limit(socket.as_fd(), ipv6, 1),
+        TtlSecurity::Off => Ok(()),
+    }
+}
+
+/// Sets or (with `None`) removes the MD5 key of a peer, or of all peers of a prefix, on a listening socket.
+pub(crate) fn set_listener_key(
+    listener: &TcpListener,
+    scope: KeyScope,
+    key: Option<&[u8]>,
+) -> io::Result<()> {
+    let listens_ipv6 = listener.local_addr()?.is_ipv6();
+    if listens_ipv6 != scope.address.is_ipv6() {
+        return Ok(());
+    }
+    match sockopt::set_md5_key(listener.as_fd(), scope, key.unwrap_or(&[])) {
+        // Removing what was never set.
+        Err(e) if key.is_none() && e.raw_os_error() == Some(libc::ENOENT) => Ok(()),
+        result => result,
+    }
+}
+
+/// An IPv4 address that came in as `::ffff:a.b.c.d` as what it is.
+pub(crate) fn plain(address: IpAddr) -> IpAddr {
+    address.to_canonical()
+}
