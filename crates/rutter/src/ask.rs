@@ -103,4 +103,5 @@ fn unreachable_text(path: &Path, error: &io::Error) -> Failure {
     })
 }
 
-const DEFAULT_SOCKET: &str = "/run/rutter/rutter.sock";
+/// Where the daemon of a packaged installation listens.
+pub(crate) const DEFAULT_SOCKET: &str = "/run/rutter/rutter.sock";

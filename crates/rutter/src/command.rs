@@ -5,12 +5,15 @@ use rutter_api::{ClearHow, Request, RouteFilter};
 use crate::ask::ask;
 use crate::cli::{Ask, ClearArgs, Command, Show};
 use crate::failure::Failure;
-use crate::{check, run};
+use crate::{check, demo, run};
 
 /// Does what was typed.
 pub(crate) fn perform(command: Command, how: &Ask) -> Result<(), Failure> {
     match command {
-        Command::Run { file } => run::run(&file, how),
+        Command::Run {
+            file,
+            end_with_stdin,
+        } => run::run(&file, end_with_stdin, how),
         Command::Check { file } => check::check(&file, how),
         Command::Diff { file, against } => check::diff(file, against, how),
         Command::Reload => ask(how, Request::Reload),
@@ -19,7 +22,8 @@ pub(crate) fn perform(command: Command, how: &Ask) -> Result<(), Failure> {
         Command::Clear(args) => ask(how, clear_request(args)),
         Command::Log { follow } => ask(how, Request::Log { follow }),
         Command::Stop { text } => ask(how, Request::Shutdown { text }),
-        Command::Demo(_) | Command::Bench { .. } => Err(Failure::text("not in this build")),
+        Command::Demo(args) => demo::demo(&args, how),
+        Command::Bench { .. } => Err(Failure::text("not in this build")),
     }
 }
 

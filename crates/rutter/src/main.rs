@@ -4,6 +4,7 @@ mod ask;
 mod check;
 mod cli;
 mod command;
+mod demo;
 mod failure;
 #[cfg(test)]
 mod golden;

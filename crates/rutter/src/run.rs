@@ -1,7 +1,10 @@
 //! `rutter run`: the daemon in the foreground.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
 
+use rutter_api::{Client, Request};
 use rutter_daemon::Daemon;
 
 use crate::check::load;
@@ -9,13 +12,27 @@ use crate::cli::Ask;
 use crate::failure::Failure;
 
 /// Runs the daemon until it is told to end.
-pub(crate) fn run(file: &Path, how: &Ask) -> Result<(), Failure> {
+pub(crate) fn run(file: &Path, end_with_stdin: bool, how: &Ask) -> Result<(), Failure> {
     let mut config = load(file, how)?.config;
     if let Some(socket) = &how.socket {
         config.daemon.control_socket = socket.clone();
     }
     let source = std::path::absolute(file)?;
+    let socket = config.daemon.control_socket.clone();
     let daemon = Daemon::start(config, Some(source))
         .map_err(|e| Failure::text(format!("cannot start: {e}")))?;
+    if end_with_stdin {
+        thread::spawn(|| stop_at_end_of_input(socket));
+    }
     Ok(daemon.run_until_signal()?)
+}
+
+/// Asks this very daemon to end once nobody holds the other end of its standard input.
+fn stop_at_end_of_input(socket: PathBuf) {
+    // Whatever ends the reading, the starter is gone.
+    let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+    let request = Request::Shutdown { text: None };
+    if let Ok(answer) = Client::connect(&socket).and_then(|client| client.call(request)) {
+        answer.for_each(drop);
+    }
 }

@@ -19,7 +19,7 @@ pub(crate) struct DemoArgs {
     /// Take the destinations from this list, one prefix a line, plain or .gz
     #[arg(long, value_name = "FILE", conflicts_with = "mrt")]
     pub(crate) prefixes: Option<PathBuf>,
-    /// Take prefixes and attributes from this MRT table dump, plain or .gz
+    /// Take the destinations from this MRT table dump (TABLE_DUMP_V2), plain or .gz
     #[arg(long, value_name = "FILE")]
     pub(crate) mrt: Option<PathBuf>,
     /// I/O threads of the route server; 0: one per core

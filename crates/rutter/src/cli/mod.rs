@@ -71,6 +71,9 @@ pub(crate) enum Command {
         /// The configuration
         #[arg(value_name = "FILE", default_value = DEFAULT_CONFIG)]
         file: PathBuf,
+        /// End when standard input is closed: for programs that start a daemon of their own
+        #[arg(long, hide = true)]
+        end_with_stdin: bool,
     },
     /// Check a configuration and say everything that is wrong with it
     #[command(after_help = CHECK)]

@@ -1,0 +1,76 @@
+//! The route server's configuration: an exchange whose members are the speakers.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use rutter_load::workload::{ROUTE_SERVER_ASN, Workload};
+
+/// The text of the configuration file.
+pub(super) fn text(
+    workload: &Workload,
+    threads: u16,
+    listen: SocketAddr,
+    socket: &Path,
+) -> String {
+    let mut out = head(threads, listen, socket);
+    for (index, peer) in workload.peers.iter().enumerate() {
+        let role = match index == workload.monitor() {
+            true => "listener".to_owned(),
+            false => format!("speaker-{:02}", index + 1),
+        };
+        let _ = write!(
+            out,
+            "\n[[member]]\nasn = {}\naddress = \"{}\"\ndescription = \"{role}\"\n\
+             authorized-addresses = [\"{}\", \"{}\"]\n",
+            peer.asn, peer.address, peer.next_hops.v4, peer.next_hops.v6
+        );
+    }
+    out
+}
+
+fn head(threads: u16, listen: SocketAddr, socket: &Path) -> String {
+    format!(
+        "# Written by `rutter demo`: an exchange on the loopback interface.\n\
+         [exchange]\n\
+         asn = {ROUTE_SERVER_ASN}\n\
+         router-id = \"10.99.255.1\"\n\
+         lan = [\"10.99.0.0/16\", \"2001:7f8:99::/64\"]\n\
+         \n\
+         [daemon]\n\
+         threads = {threads}\n\
+         listen = [\"{listen}\"]\n\
+         control-socket = {socket:?}\n\
+         log = \"info\"\n\
+         \n\
+         [checks]\n\
+         next-hop = \"authorized\"  # sessions are in 127.0.0.0/8, next hops on the LAN\n\
+         \n\
+         [communities]\n\
+         not-to-any   = [\"self:0:0\"]\n\
+         not-to-peer  = [\"0:peer\", \"self:0:peer\"]\n\
+         to-peer      = [\"self:1:peer\"]\n\
+         prepend-peer = [\"self:101..103:peer\"]\n\
+         \n\
+         [defaults]\n\
+         passive = true\n\
+         multihop = 255\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rutter_load::workload::{Settings, Shape};
+
+    #[test]
+    fn the_text_is_a_good_configuration() {
+        let workload = Workload::generate(Shape::shared(4, 200, 100), None, Settings::default());
+        let listen = "127.0.0.1:1790".parse().unwrap();
+        let text = text(&workload, 2, listen, Path::new("/tmp/a b/s"));
+        let loaded = rutter_config::Config::parse(&text, Path::new("demo.toml")).unwrap();
+        assert_eq!(loaded.config.neighbors.len(), 5);
+        assert_eq!(loaded.config.daemon.control_socket, Path::new("/tmp/a b/s"));
+        assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+    }
+}

@@ -1,0 +1,101 @@
+//! Progress while the demo converges: bars on a terminal, a line a step elsewhere.
+
+use std::io::IsTerminal as _;
+use std::time::{Duration, Instant};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use rutter_load::speaker::Counters;
+
+use crate::cli::Ask;
+use crate::failure::Failure;
+
+/// Where progress is shown.
+pub(super) struct Watch {
+    bars: MultiProgress,
+    terminal: bool,
+}
+
+impl Watch {
+    /// On standard error.
+    pub(super) fn new(how: &Ask) -> Self {
+        Watch {
+            bars: MultiProgress::new(),
+            terminal: std::io::stderr().is_terminal() && !how.json,
+        }
+    }
+
+    /// Removes the bars.
+    pub(super) fn clear(&self) {
+        // Fails only where the terminal is gone.
+        let _ = self.bars.clear();
+    }
+
+    /// Shows that something goes on.
+    pub(super) fn during<T>(
+        &self,
+        what: &'static str,
+        work: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let begun = Instant::now();
+        let bar = self.bars.add(ProgressBar::new_spinner());
+        bar.set_style(style("{spinner} {msg}"));
+        bar.set_message(what);
+        bar.enable_steady_tick(Duration::from_millis(100));
+        let result = work();
+        bar.finish_and_clear();
+        self.note(what, begun);
+        result
+    }
+
+    /// Shows sessions coming up.
+    pub(super) fn sessions<T, E>(
+        &self,
+        count: usize,
+        work: impl FnOnce(&dyn Fn(&Counters)) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let begun = Instant::now();
+        let bar = self.bar("sessions", count as u64, "{pos}/{len}");
+        let result = work(&|counters| bar.set_position(counters.established as u64));
+        bar.finish();
+        self.note("sessions established", begun);
+        result
+    }
+
+    /// Shows announcements going in and routes coming out.
+    pub(super) fn routes<T, E>(
+        &self,
+        octets: u64,
+        expected: u64,
+        work: impl FnOnce(&dyn Fn(&Counters)) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let begun = Instant::now();
+        let announced = self.bar("announced", octets, "{bytes}/{total_bytes}");
+        let heard = self.bar("heard", expected, "{human_pos} routes, {msg}");
+        let result = work(&|counters| {
+            announced.set_position(counters.sent.min(octets));
+            heard.set_position(counters.prefixes.min(expected));
+            heard.set_message(format!("{} clients exact", counters.exact));
+        });
+        announced.finish();
+        heard.finish();
+        self.note("converged", begun);
+        result
+    }
+
+    fn bar(&self, what: &'static str, len: u64, rest: &str) -> ProgressBar {
+        let bar = self.bars.add(ProgressBar::new(len));
+        bar.set_style(style(&format!("{{prefix:10}} {{wide_bar}} {rest}")));
+        bar.set_prefix(what);
+        bar
+    }
+
+    fn note(&self, what: &str, begun: Instant) {
+        if !self.terminal {
+            eprintln!("{what}: {:.1}s", begun.elapsed().as_secs_f64());
+        }
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
