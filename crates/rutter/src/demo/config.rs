@@ -7,12 +7,7 @@ use std::path::Path;
 use rutter_load::workload::{ROUTE_SERVER_ASN, Workload};
 
 /// The text of the configuration file.
-pub(super) fn text(
-    workload: &Workload,
-    threads: u16,
-    listen: SocketAddr,
-    socket: &Path,
-) -> String {
+pub(super) fn text(workload: &Workload, threads: u16, listen: SocketAddr, socket: &Path) -> String {
     let mut out = head(threads, listen, socket);
     for (index, peer) in workload.peers.iter().enumerate() {
         let role = match index == workload.monitor() {
@@ -22,7 +17,7 @@ pub(super) fn text(
         let _ = write!(
             out,
             "\n[[member]]\nasn = {}\naddress = \"{}\"\ndescription = \"{role}\"\n\
-             authorized-addresses = [\"{}\", \"{}\"]\n",
+             next-hop = \"authorized\"\nauthorized-addresses = [\"{}\", \"{}\"]\n",
             peer.asn, peer.address, peer.next_hops.v4, peer.next_hops.v6
         );
     }
@@ -35,16 +30,13 @@ fn head(threads: u16, listen: SocketAddr, socket: &Path) -> String {
          [exchange]\n\
          asn = {ROUTE_SERVER_ASN}\n\
          router-id = \"10.99.255.1\"\n\
-         lan = [\"10.99.0.0/16\", \"2001:7f8:99::/64\"]\n\
+         lan = [\"127.1.0.0/16\", \"10.99.0.0/16\", \"2001:7f8:99::/64\"]\n\
          \n\
          [daemon]\n\
          threads = {threads}\n\
          listen = [\"{listen}\"]\n\
          control-socket = {socket:?}\n\
          log = \"info\"\n\
-         \n\
-         [checks]\n\
-         next-hop = \"authorized\"  # sessions are in 127.0.0.0/8, next hops on the LAN\n\
          \n\
          [communities]\n\
          not-to-any   = [\"self:0:0\"]\n\
@@ -54,7 +46,7 @@ fn head(threads: u16, listen: SocketAddr, socket: &Path) -> String {
          \n\
          [defaults]\n\
          passive = true\n\
-         multihop = 255\n"
+         multihop = 64\n"
     )
 }
 

@@ -2,6 +2,7 @@
 
 mod config;
 mod interrupt;
+mod mrt;
 mod report;
 mod server;
 mod source;

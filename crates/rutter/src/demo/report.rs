@@ -22,7 +22,10 @@ pub(super) fn report(
     let seconds = progress.elapsed().as_secs_f64();
     let held: u64 = clients.iter().map(|c| u64::from(c.held)).sum();
     let exact = clients.iter().filter(|c| c.exact).count();
-    let v6 = workload.destinations.iter().filter(|p| matches!(p, Prefix::V6(_)));
+    let v6 = workload
+        .destinations
+        .iter()
+        .filter(|p| matches!(p, Prefix::V6(_)));
     let (all, v6) = (workload.destinations.len() as u64, v6.count() as u64);
     let mut out = io::stdout().lock();
     writeln!(
@@ -42,11 +45,20 @@ pub(super) fn report(
     )?;
     line(
         "destinations",
-        format!("{}: {} IPv4, {} IPv6", grouped(all), grouped(all - v6), grouped(v6)),
+        format!(
+            "{}: {} IPv4, {} IPv6",
+            grouped(all),
+            grouped(all - v6),
+            grouped(v6)
+        ),
     )?;
     line(
         "sent on",
-        format!("{} routes to {} clients, each one verified", grouped(held), clients.len()),
+        format!(
+            "{} routes to {} clients, each one verified",
+            grouped(held),
+            clients.len()
+        ),
     )?;
     line(
         "memory",
@@ -75,7 +87,11 @@ pub(super) fn differences(clients: &[ClientReport]) -> io::Result<()> {
             client.held,
             client.unknown,
             client.forged,
-            client.down.as_ref().map(|d| format!(", {d}")).unwrap_or_default()
+            client
+                .down
+                .as_ref()
+                .map(|d| format!(", {d}"))
+                .unwrap_or_default()
         )?;
         for difference in client.differences.iter().take(3) {
             writeln!(out, "    {difference}")?;
@@ -116,5 +132,9 @@ pub(super) fn invitation(
 fn example(bench: &Bench) -> Option<Prefix> {
     let groups = &bench.workload.groups;
     let group = (0..groups.len()).max_by_key(|group| bench.oracle.of_group(*group).len().min(4))?;
-    bench.workload.destinations.get(groups[group].first as usize).copied()
+    bench
+        .workload
+        .destinations
+        .get(groups[group].first as usize)
+        .copied()
 }

@@ -53,7 +53,9 @@ impl Server {
             if self.has_ended() || begun.elapsed() > START_PATIENCE {
                 let log = fs::read_to_string(self.folder.join("rutter.log")).unwrap_or_default();
                 self.end();
-                return Err(Failure::text(format!("the route server does not start:\n{log}")));
+                return Err(Failure::text(format!(
+                    "the route server does not start:\n{log}"
+                )));
             }
             thread::sleep(Duration::from_millis(20));
         }
@@ -81,7 +83,9 @@ impl Server {
     /// Ends it and removes its files. Harmless where it has ended already.
     pub(super) fn end(&self) {
         let text = Some("the demonstration is over".to_owned());
-        if let Ok(answer) = Client::connect(&self.socket).and_then(|c| c.call(Request::Shutdown { text })) {
+        if let Ok(answer) =
+            Client::connect(&self.socket).and_then(|c| c.call(Request::Shutdown { text }))
+        {
             answer.for_each(drop);
         }
         let begun = Instant::now();
