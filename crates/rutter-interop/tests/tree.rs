@@ -8,22 +8,6 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The crates in floor order: each may use only those above it (ARCHITECTURE.md).
-const FLOORS: [&str; 12] = [
-    "rutter-net",
-    "rutter-wire",
-    "rutter-lpm",
-    "rutter-session",
-    "rutter-policy",
-    "rutter-rib",
-    "rutter-config",
-    "rutter-store",
-    "rutter-api",
-    "rutter-load",
-    "rutter-daemon",
-    "rutter",
-];
-
 /// The crates of the river: no I/O, no clock of their own.
 const PURE: [&str; 6] = [
     "rutter-net",
@@ -40,6 +24,18 @@ const IMPURE: [&str; 6] = ["libc", "mio", "polling", "rustix", "socket2", "tokio
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.join("../..").canonicalize().expect("the workspace")
+}
+
+/// Names and purposes in the table of ARCHITECTURE.md, in floor order: each may use only those above it.
+fn map() -> Vec<(String, String)> {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    let rows = text.lines().filter(|line| line.starts_with("| `rutter"));
+    rows.map(|row| {
+        let mut cells = row.trim_matches('|').split(" | ").map(str::trim);
+        let mut cell = || cells.next().unwrap_or_default().replace('`', "");
+        (cell(), cell())
+    })
+    .collect()
 }
 
 fn metadata() -> Value {
@@ -75,15 +71,14 @@ fn dependencies(package: &Value) -> impl Iterator<Item = &str> {
 
 #[test]
 fn crates_use_only_the_floors_above() {
-    let metadata = metadata();
-    let floor = |name: &str| FLOORS.iter().position(|floor| *floor == name);
+    let (metadata, map) = (metadata(), map());
+    let floor = |name: &str| map.iter().position(|(floor, _)| floor == name);
     for (name, package) in own(&metadata) {
-        let Some(own_floor) = floor(name) else {
-            continue;
-        };
+        let own_floor = floor(name).unwrap_or_else(|| panic!("{name} is not on the map"));
         for used in dependencies(package).filter(|used| used.starts_with("rutter")) {
             let used_floor = floor(used).unwrap_or(usize::MAX);
             assert!(used_floor < own_floor, "{name} may not use {used}");
+            assert!(used != "rutter-interop", "{name} may not use the tests");
         }
     }
 }
@@ -101,10 +96,13 @@ fn pure_crates_bring_no_io() {
 
 #[test]
 fn every_crate_says_in_one_line_what_it_is_for() {
-    let metadata = metadata();
+    let (metadata, map) = (metadata(), map());
     for (name, package) in own(&metadata) {
         let description = package["description"].as_str().unwrap_or_default();
         assert!(!description.is_empty(), "{name} has no description");
+        let mapped = map.iter().find(|(mapped, _)| mapped == name);
+        let mapped = mapped.map(|(_, purpose)| purpose.as_str());
+        assert_eq!(mapped, Some(description), "ARCHITECTURE.md on {name}");
         let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
         let lib = manifest.with_file_name("src").join("lib.rs");
         if let Ok(text) = fs::read_to_string(lib) {
