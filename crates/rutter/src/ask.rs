@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use rutter_api::{Answer, Client, Line, Request};
+use rutter_api::{Answer, Client, Done, Line, Request};
 
 use crate::cli::Ask;
 use crate::failure::Failure;
@@ -44,21 +44,26 @@ pub(crate) fn demo_folder() -> PathBuf {
     std::env::temp_dir().join(format!("rutter-demo-{user}"))
 }
 
-/// Passes the lines on as they are; the last one goes out only if it says more than that all went well.
+/// Passes the rows on as they are. The last line becomes the exit status; it is printed where it says what was done.
 fn pass_on(mut answer: Answer, mut out: impl Write) -> Result<(), Failure> {
     let mut buffer = Vec::new();
     while let Some(raw) = answer.next_raw(&mut buffer) {
         let raw = raw.map_err(daemon_gone)?;
+        if raw.is_last {
+            out.flush()?;
+            match serde_json::from_slice(raw.line).map_err(|e| daemon_gone(e.into()))? {
+                Line::Error { message } => return Err(Failure::Text(message)),
+                Line::Done(Done { message: None, .. }) => return Ok(()),
+                _ => {}
+            }
+        }
         out.write_all(raw.line)?;
         out.write_all(b"\n")?;
         if !answer.has_more_waiting() {
             out.flush()?;
         }
-        if raw.is_last && raw.line.starts_with(br#"{"kind":"error""#) {
-            return Err(Failure::Said);
-        }
     }
-    Ok(())
+    Ok(out.flush()?)
 }
 
 fn show(mut answer: Answer, mut view: Box<dyn View>, mut out: impl Write) -> Result<(), Failure> {
@@ -66,7 +71,7 @@ fn show(mut answer: Answer, mut view: Box<dyn View>, mut out: impl Write) -> Res
         match line.map_err(daemon_gone)? {
             Line::Done(done) => view.end(&done, &mut out)?,
             Line::Error { message } => {
-                view.end(&rutter_api::Done::default(), &mut out)?;
+                view.end(&Done::default(), &mut out)?;
                 out.flush()?;
                 return Err(Failure::Text(message));
             }

@@ -257,6 +257,48 @@ fn a_client_that_goes_away_ends_its_answer() {
     let _ = serve_connection(theirs, &world);
 }
 
+/// `UPDATE_GOLDEN=1` writes the sample anew.
+#[test]
+fn rows_are_those_of_the_sample() {
+    let world = World::new();
+    let mut text = String::new();
+    for request in [
+        Request::Status,
+        Request::Peer {
+            peer: "beta".into(),
+        },
+        Request::Route {
+            target: "193.0.0.0/21".into(),
+        },
+        Request::Rejected(RouteFilter::default()),
+        Request::Attributes { limit: Some(1) },
+        Request::Explain {
+            target: "193.0.0.0/21".into(),
+        },
+        Request::Reload,
+        Request::Peer {
+            peer: "nobody".into(),
+        },
+    ] {
+        for line in ask(&world, request) {
+            text.push_str(&serde_json::to_string(&line).unwrap());
+            text.push('\n');
+        }
+    }
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/samples/management.jsonl"
+    );
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(file, &text).unwrap();
+    }
+    let stored = std::fs::read_to_string(file).unwrap();
+    assert!(
+        stored == text,
+        "docs/samples/management.jsonl differs:\n{text}"
+    );
+}
+
 #[test]
 fn metrics_follow_the_sessions() {
     let text = rutter_api::prometheus::render(&World::new());
