@@ -86,7 +86,6 @@ impl Peer {
             && self.met
             && !self.has_connection()
             && self.session.stale() == [false; 2]
-            && self.session.state() != State::Idle
     }
 }
 

@@ -1,0 +1,225 @@
+//! The daemon end to end: real sockets on loopback, plain BGP speakers, everything in this process.
+
+mod support;
+
+use std::net::TcpListener;
+
+use rutter_api::{Client, Line, Request};
+use rutter_net::Asn;
+use rutter_wire::attr;
+use support::{Folder, Heard, Speaker, member, start, text};
+
+fn two_members() -> String {
+    format!("{}{}", member(1, 64501, ""), member(2, 64502, ""))
+}
+
+#[test]
+fn routes_go_from_one_member_to_the_other_unchanged() {
+    for threads in [1, 3] {
+        let folder = Folder::new("exchange");
+        let (daemon, address) = start(&folder, threads, &two_members());
+        let mut one = Speaker::establish(1, 64501, address);
+        let mut two = Speaker::establish(2, 64502, address);
+        one.announce(&["8.8.8.0/24", "9.9.9.0/24"], &[65010, 65011]);
+        two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
+        let path = [Asn(64501), Asn(65010), Asn(65011)];
+        assert_eq!(two.path("8.8.8.0/24"), Some(&path[..]));
+        one.withdraw(&["8.8.8.0/24"]);
+        two.expect_table(&["9.9.9.0/24"]);
+        // What is one's own best route is not told to oneself.
+        two.announce(&["1.1.1.0/24"], &[]);
+        one.expect_table(&["1.1.1.0/24"]);
+        drop(one);
+        two.expect_table(&[]);
+        daemon.stop("test over");
+    }
+}
+
+#[test]
+fn who_comes_late_gets_the_table_and_its_end() {
+    let folder = Folder::new("late");
+    let (_daemon, address) = start(&folder, 2, &two_members());
+    let mut one = Speaker::establish(1, 64501, address);
+    let prefixes: Vec<String> = (0..200).map(|i| format!("20.{i}.0.0/16")).collect();
+    let prefixes: Vec<&str> = prefixes.iter().map(String::as_str).collect();
+    one.announce(&prefixes, &[]);
+    let mut two = Speaker::establish(2, 64502, address);
+    two.expect_table(&prefixes);
+    two.hear_until(|s| s.end_of_rib);
+}
+
+#[test]
+fn strangers_are_turned_away() {
+    let folder = Folder::new("strangers");
+    let (_daemon, address) = start(&folder, 1, &two_members());
+    let mut stranger = Speaker::connect(77, 64577, address);
+    assert!(matches!(stranger.hear(), Heard::Closed));
+    let mut impostor = Speaker::connect(1, 64999, address);
+    impostor.send_open(1);
+    let notification = impostor.expect_notification();
+    assert_eq!((notification.code, notification.subcode), (2, 2));
+}
+
+#[test]
+fn malformed_attributes_cost_what_rfc_7606_says() {
+    let folder = Folder::new("malformed");
+    let (_daemon, address) = start(&folder, 1, &two_members());
+    let mut one = Speaker::establish(1, 64501, address);
+    let mut two = Speaker::establish(2, 64502, address);
+    one.announce(&["8.8.8.0/24", "9.9.9.0/24"], &[]);
+    two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
+    // ORIGIN 7: treat-as-withdraw, the session lives on.
+    let mut attributes = Vec::new();
+    attr::write_attr(&mut attributes, 0x40, attr::code::ORIGIN, &[7]);
+    one.update(&[], &attributes, &["8.8.8.0/24"]);
+    two.expect_table(&["9.9.9.0/24"]);
+    one.announce(&["7.7.7.0/24"], &[]);
+    two.expect_table(&["7.7.7.0/24", "9.9.9.0/24"]);
+    // Lengths that contradict each other: session reset.
+    one.send(&[&[0xff; 16][..], &[0, 23, 2, 0xff, 0xff, 0, 0]].concat());
+    let notification = one.expect_notification();
+    assert_eq!((notification.code, notification.subcode), (3, 1));
+    two.expect_table(&[]);
+}
+
+#[test]
+fn too_many_prefixes_end_the_session() {
+    let folder = Folder::new("limit");
+    let limit = "max-prefix = { v4 = 2, action = \"shutdown\" }";
+    let members = format!("{}{}", member(1, 64501, limit), member(2, 64502, ""));
+    let (_daemon, address) = start(&folder, 1, &members);
+    let mut one = Speaker::establish(1, 64501, address);
+    one.announce(&["8.8.8.0/24", "9.9.9.0/24", "7.7.7.0/24"], &[]);
+    let notification = one.expect_notification();
+    assert_eq!((notification.code, notification.subcode), (6, 1));
+}
+
+#[test]
+fn the_end_is_announced_to_all() {
+    let folder = Folder::new("end");
+    let (daemon, address) = start(&folder, 2, &two_members());
+    let speakers = [(1, 64501), (2, 64502)].map(|(n, asn)| Speaker::establish(n, asn, address));
+    let listeners = speakers.map(|mut speaker| {
+        std::thread::spawn(move || {
+            let notification = speaker.expect_notification();
+            (
+                notification.code,
+                notification.subcode,
+                notification.shutdown_text(),
+            )
+        })
+    });
+    daemon.stop("moving house");
+    for listener in listeners {
+        let heard = listener.join().expect("a listener");
+        assert_eq!(heard, (6, 2, Some("moving house".to_owned())));
+    }
+}
+
+#[test]
+fn the_daemon_connects_to_who_waits() {
+    let folder = Folder::new("active");
+    let listener = TcpListener::bind("127.0.1.1:0").expect("bind");
+    let port = listener.local_addr().expect("address").port();
+    let active = format!(
+        "[[member]]\nasn = 64501\naddress = [\"127.0.1.1\"]\nport = {port}\nlocal-address = \"127.0.1.99\"\n{}",
+        member(2, 64502, "")
+    );
+    let (_daemon, address) = start(&folder, 1, &active);
+    let mut one = Speaker::accept(&listener, 64501);
+    one.open(1);
+    let mut two = Speaker::establish(2, 64502, address);
+    one.announce(&["8.8.8.0/24"], &[]);
+    two.expect_table(&["8.8.8.0/24"]);
+}
+
+#[test]
+fn dynamic_neighbors_come_and_go() {
+    let folder = Folder::new("dynamic");
+    let section = "[[dynamic-neighbor]]\nprefix = \"127.0.1.128/25\"\nasn = [64503, 64504]\n\
+                   import = \"all\"\nexport = \"all\"\n";
+    let (_daemon, address) = start(&folder, 2, &format!("{}{section}", two_members()));
+    let mut two = Speaker::establish(2, 64502, address);
+    let mut three = Speaker::establish(130, 64503, address);
+    three.announce(&["8.8.8.0/24"], &[]);
+    two.expect_table(&["8.8.8.0/24"]);
+    let mut other = Speaker::connect(131, 64505, address);
+    other.send_open(131);
+    assert_eq!(other.expect_notification().code, 2);
+    drop(three);
+    two.expect_table(&[]);
+    let mut again = Speaker::establish(130, 64504, address);
+    again.announce(&["9.9.9.0/24"], &[]);
+    two.expect_table(&["9.9.9.0/24"]);
+}
+
+fn ask(folder: &Folder, request: Request) -> Vec<Line> {
+    let client = Client::connect(&folder.0.join("ctl")).expect("control socket");
+    let answer = client.call(request).expect("a request");
+    answer.collect::<Result<_, _>>().expect("an answer")
+}
+
+#[test]
+fn a_reload_changes_what_differs_and_nothing_else() {
+    let folder = Folder::new("reload");
+    let (_daemon, address) = start(&folder, 2, &two_members());
+    let mut one = Speaker::establish(1, 64501, address);
+    let mut two = Speaker::establish(2, 64502, address);
+    one.announce(&["8.8.8.0/24", "9.9.9.0/24"], &[]);
+    two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
+
+    let file = folder.0.join("rutter.toml");
+    std::fs::write(&file, text(&folder, 2, "nonsense = 1")).expect("write");
+    let refused = ask(&folder, Request::Reload);
+    assert!(
+        matches!(refused.last(), Some(Line::Error { .. })),
+        "{refused:?}"
+    );
+
+    let black_list = "black-list = [\"9.9.9.0/24\"]";
+    let members = format!(
+        "{}{}{}",
+        member(1, 64501, black_list),
+        member(2, 64502, ""),
+        member(3, 64503, "")
+    );
+    std::fs::write(&file, text(&folder, 2, &members)).expect("write");
+    let taken = ask(&folder, Request::Reload);
+    assert!(matches!(taken.last(), Some(Line::Done(_))), "{taken:?}");
+    // The same sessions, without a refresh: the rejected route is withdrawn, a new member is welcome.
+    two.expect_table(&["8.8.8.0/24"]);
+    let mut three = Speaker::establish(3, 64503, address);
+    three.expect_table(&["8.8.8.0/24"]);
+
+    std::fs::write(&file, text(&folder, 2, &two_members())).expect("write");
+    ask(&folder, Request::Reload);
+    let goodbye = three.expect_notification();
+    assert_eq!((goodbye.code, goodbye.subcode), (6, 3));
+    two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
+}
+
+#[test]
+fn management_sees_sessions_and_resets_them() {
+    let folder = Folder::new("management");
+    let (_daemon, address) = start(&folder, 2, &two_members());
+    let mut one = Speaker::establish(1, 64501, address);
+    let mut two = Speaker::establish(2, 64502, address);
+    one.announce(&["8.8.8.0/24"], &[]);
+    two.expect_table(&["8.8.8.0/24"]);
+    let status = ask(&folder, Request::Status);
+    let Some(Line::Status(status)) = status.first() else {
+        panic!("{status:?}");
+    };
+    assert_eq!((status.peers, status.established), (2, 2));
+    let reset = Request::Clear {
+        peer: "AS64501".into(),
+        how: rutter_api::ClearHow::Hard,
+    };
+    ask(&folder, reset);
+    let notification = one.expect_notification();
+    assert_eq!((notification.code, notification.subcode), (6, 4));
+    two.expect_table(&[]);
+    let mut one = Speaker::establish(1, 64501, address);
+    one.announce(&["9.9.9.0/24"], &[]);
+    two.expect_table(&["9.9.9.0/24"]);
+}

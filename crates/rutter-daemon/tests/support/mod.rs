@@ -1,0 +1,305 @@
+//! A daemon in this process and plain BGP speakers that talk to it over loopback.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rutter_config::Config;
+use rutter_daemon::{Daemon, Handle};
+use rutter_net::{AfiSafi, Asn, Ipv4Prefix};
+use rutter_wire::attr::{self, AttrContext, code};
+use rutter_wire::capability::Capability;
+use rutter_wire::frame::{self, KEEPALIVE, MAX_LEN, MessageType};
+use rutter_wire::notification::Notification;
+use rutter_wire::open::Open;
+use rutter_wire::{nlri, update};
+
+/// Nothing here may take longer; a healthy test takes milliseconds.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Outside of 127/8, which is no next hop.
+const NEXT_HOP: [u8; 4] = [198, 51, 100, 7];
+
+/// A folder of its own for sockets and files, gone at the end.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("rd-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).expect("a folder in the temporary one");
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Starts a daemon on a port that the kernel chooses. `more` is TOML after `[daemon]`.
+pub fn start(folder: &Folder, threads: usize, more: &str) -> (Handle, SocketAddr) {
+    let file = folder.0.join("rutter.toml");
+    std::fs::write(&file, text(folder, threads, more)).expect("write the configuration");
+    let loaded = Config::load(&file).unwrap_or_else(|errors| panic!("{errors:#?}"));
+    let handle = Daemon::start(loaded.config, Some(file)).expect("start");
+    let address = handle.listen_addresses()[0];
+    (handle, address)
+}
+
+/// The configuration file of [`start`].
+pub fn text(folder: &Folder, threads: usize, more: &str) -> String {
+    format!(
+        "[exchange]\nasn = 64500\nrouter-id = \"192.0.2.1\"\nlan = [\"127.0.1.0/24\"]\n\
+         [checks]\ninvalid-asns = false\nnext-hop = \"any\"\n\
+         [daemon]\nlisten = [\"127.0.0.1:0\"]\nthreads = {threads}\nlog = \"error\"\n\
+         control-socket = \"{}/ctl\"\n{more}",
+        folder.0.display()
+    )
+}
+
+/// A member that announces any next hop.
+pub fn member(last_octet: u8, asn: u32, more: &str) -> String {
+    format!(
+        "[[member]]\nasn = {asn}\naddress = [\"127.0.1.{last_octet}\"]\npassive = true\n{more}\n"
+    )
+}
+
+/// A BGP speaker at 127.0.1.N.
+pub struct Speaker {
+    stream: TcpStream,
+    input: Vec<u8>,
+    pub asn: Asn,
+    /// What it heard and not withdrawn: the AS path of each prefix.
+    pub table: BTreeMap<Ipv4Prefix, Vec<Asn>>,
+    pub end_of_rib: bool,
+}
+
+/// What a speaker hears besides routes.
+#[derive(Debug)]
+pub enum Heard {
+    Open(Open),
+    Update,
+    Keepalive,
+    Refresh,
+    Notification(Notification),
+    Closed,
+}
+
+impl Speaker {
+    /// Connects; nothing is sent.
+    pub fn connect(last_octet: u8, asn: u32, to: SocketAddr) -> Self {
+        let from = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 1, last_octet)), 0);
+        Self::connect_with(from, asn, to, |_| {})
+    }
+
+    /// Connects over a socket that `prepare` has seen.
+    pub fn connect_with(
+        from: SocketAddr,
+        asn: u32,
+        to: SocketAddr,
+        prepare: impl FnOnce(&socket2::Socket),
+    ) -> Self {
+        let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)
+            .expect("socket");
+        socket.bind(&from.into()).expect("bind to 127/8");
+        prepare(&socket);
+        socket.connect(&to.into()).expect("connect");
+        Self::over(TcpStream::from(socket), asn)
+    }
+
+    /// Waits for the daemon to connect.
+    pub fn accept(listener: &TcpListener, asn: u32) -> Self {
+        let (stream, _) = listener.accept().expect("accept");
+        Self::over(stream, asn)
+    }
+
+    fn over(stream: TcpStream, asn: u32) -> Self {
+        stream.set_read_timeout(Some(PATIENCE)).expect("timeout");
+        Speaker {
+            stream,
+            input: Vec::new(),
+            asn: Asn(asn),
+            table: BTreeMap::new(),
+            end_of_rib: false,
+        }
+    }
+
+    /// Connects and goes through to Established.
+    pub fn establish(last_octet: u8, asn: u32, to: SocketAddr) -> Self {
+        let mut speaker = Self::connect(last_octet, asn, to);
+        speaker.open(last_octet);
+        speaker
+    }
+
+    /// Goes through to Established.
+    pub fn open(&mut self, bgp_id: u8) {
+        self.send_open(bgp_id);
+        loop {
+            match self.hear() {
+                Heard::Open(_) => self.send(&KEEPALIVE),
+                Heard::Keepalive => return,
+                other => panic!("while opening: {other:?}"),
+            }
+        }
+    }
+
+    pub fn send_open(&mut self, bgp_id: u8) {
+        let capabilities = vec![
+            Capability::MultiProtocol(AfiSafi::IPV4_UNICAST),
+            Capability::RouteRefresh,
+            Capability::FourOctetAs(self.asn),
+        ];
+        let id = u32::from(Ipv4Addr::new(10, 0, 0, bgp_id));
+        let mut message = Vec::new();
+        Open::new(self.asn, 90, id, capabilities).encode(&mut message);
+        self.send(&message);
+    }
+
+    pub fn send(&mut self, message: &[u8]) {
+        self.stream.write_all(message).expect("send");
+    }
+
+    /// Announces prefixes in one UPDATE, with our AS and then `path` as AS path.
+    pub fn announce(&mut self, prefixes: &[&str], path: &[u32]) {
+        let mut attributes = Vec::new();
+        attr::write_attr(&mut attributes, 0x40, code::ORIGIN, &[0]);
+        let mut segment = vec![2, path.len() as u8 + 1];
+        segment.extend(self.asn.0.to_be_bytes());
+        segment.extend(path.iter().flat_map(|asn| asn.to_be_bytes()));
+        attr::write_attr(&mut attributes, 0x40, code::AS_PATH, &segment);
+        attr::write_attr(&mut attributes, 0x40, code::NEXT_HOP, &NEXT_HOP);
+        self.update(&[], &attributes, prefixes);
+    }
+
+    pub fn withdraw(&mut self, prefixes: &[&str]) {
+        self.update(prefixes, &[], &[]);
+    }
+
+    /// Sends an UPDATE with these attributes as they are.
+    pub fn update(&mut self, withdrawn: &[&str], attributes: &[u8], announced: &[&str]) {
+        let (withdrawn, nlri) = (encode(withdrawn), encode(announced));
+        let sections = update::Sections {
+            withdrawn: &withdrawn,
+            attributes,
+            nlri: &nlri,
+        };
+        let mut message = Vec::new();
+        update::write(&mut message, &sections);
+        self.send(&message);
+    }
+
+    /// The next message.
+    pub fn hear(&mut self) -> Heard {
+        loop {
+            if let Some(frame) = frame::next_frame(&self.input, MAX_LEN).expect("framing") {
+                let (kind, body, len) = (frame.kind, frame.body.to_vec(), frame.wire.len());
+                self.input.drain(..len);
+                return self.understand(kind, &body);
+            }
+            let mut buffer = [0; 65_536];
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return Heard::Closed,
+                Ok(n) => self.input.extend_from_slice(&buffer[..n]),
+                Err(e) if e.kind() == std::io::ErrorKind::ConnectionReset => return Heard::Closed,
+                Err(e) => panic!("nothing heard: {e}"),
+            }
+        }
+    }
+
+    fn understand(&mut self, kind: MessageType, body: &[u8]) -> Heard {
+        match kind {
+            MessageType::Open => Heard::Open(Open::parse(body).expect("an OPEN")),
+            MessageType::Keepalive => Heard::Keepalive,
+            MessageType::RouteRefresh => Heard::Refresh,
+            MessageType::Notification => Heard::Notification(Notification::parse(body)),
+            MessageType::Update => {
+                self.apply(body);
+                Heard::Update
+            }
+        }
+    }
+
+    fn apply(&mut self, body: &[u8]) {
+        if update::is_end_of_rib(body).is_some() {
+            self.end_of_rib = true;
+            return;
+        }
+        let sections = update::split(body).expect("an UPDATE");
+        for prefix in decode(sections.withdrawn) {
+            self.table.remove(&prefix);
+        }
+        let context = AttrContext {
+            as4: true,
+            external: true,
+            accept_as_set: true,
+            has_ipv4_nlri: !sections.nlri.is_empty(),
+        };
+        let mut faults = Vec::new();
+        let attributes = attr::parse(sections.attributes, &context, &mut faults);
+        assert!(faults.is_empty(), "{faults:?}");
+        for prefix in decode(sections.nlri) {
+            let path = attributes.as_path().expect("AS_PATH");
+            self.table.insert(prefix, path.asns().collect());
+        }
+    }
+
+    /// Listens until `done` holds.
+    pub fn hear_until(&mut self, done: impl Fn(&Self) -> bool) {
+        while !done(self) {
+            match self.hear() {
+                Heard::Notification(n) => panic!("NOTIFICATION: {n:?}"),
+                Heard::Closed => panic!("closed; table {:?}", self.table),
+                _ => {}
+            }
+        }
+    }
+
+    /// Listens until the table holds exactly these prefixes.
+    pub fn expect_table(&mut self, prefixes: &[&str]) {
+        let wanted: Vec<Ipv4Prefix> = prefixes.iter().map(|p| parse(p)).collect();
+        self.hear_until(|s| s.table.keys().copied().eq(sorted(&wanted)));
+    }
+
+    pub fn path(&self, prefix: &str) -> Option<&[Asn]> {
+        self.table.get(&parse(prefix)).map(Vec::as_slice)
+    }
+
+    /// Listens for the NOTIFICATION that ends the session.
+    pub fn expect_notification(&mut self) -> Notification {
+        loop {
+            match self.hear() {
+                Heard::Notification(notification) => return notification,
+                Heard::Closed => panic!("closed without a NOTIFICATION"),
+                _ => {}
+            }
+        }
+    }
+}
+
+pub fn parse(prefix: &str) -> Ipv4Prefix {
+    prefix.parse().expect("a prefix")
+}
+
+fn sorted(prefixes: &[Ipv4Prefix]) -> impl Iterator<Item = Ipv4Prefix> {
+    let mut prefixes = prefixes.to_vec();
+    prefixes.sort();
+    prefixes.into_iter()
+}
+
+fn encode(prefixes: &[&str]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for prefix in prefixes {
+        nlri::write_ipv4(&mut out, None, parse(prefix));
+    }
+    out
+}
+
+fn decode(bytes: &[u8]) -> Vec<Ipv4Prefix> {
+    let mut out = Vec::new();
+    nlri::parse_ipv4(bytes, false, &mut out).expect("NLRI");
+    out.into_iter().map(|(_, prefix)| prefix).collect()
+}
