@@ -4,13 +4,21 @@
 //! Workload (what each peer announces, encoded beforehand) ─► Fleet (sockets, one or two threads) ─► daemon under test
 //! Oracle   (what each client must hold in the end)       ─► Tracker (what it holds) ─► exact, or what differs
 //! ```
+//!
+//! [`scenario::run`] is one measured run, [`cli::main`] is `rutter bench`.
 
+pub mod cli;
 pub mod daemons;
 pub mod decision;
 pub mod fingerprint;
+pub mod floor;
+pub mod latency;
 pub mod oracle;
 pub mod process;
+pub mod report;
 pub mod rng;
+pub mod robust;
+pub mod scenario;
 pub mod speaker;
 pub mod tracker;
 pub mod workload;

@@ -1,0 +1,371 @@
+//! The command line of `rutter bench`.
+
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::daemons::Daemon;
+use crate::floor;
+use crate::oracle::Visibility;
+use crate::process;
+use crate::report::{Column, Report};
+use crate::robust::Disturbance;
+use crate::scenario::{self, Phase, Plan, Target};
+use crate::speaker::{Counters, Offer};
+use crate::workload::{Named, Settings, Workload, read_prefix_file};
+
+/// Measure a BGP daemon under load, and verify what each of its clients receives
+#[derive(Debug, Parser)]
+#[command(
+    name = "bench",
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = EXAMPLES
+)]
+pub struct BenchArgs {
+    #[command(subcommand)]
+    special: Option<Special>,
+
+    #[command(flatten)]
+    bench: Bench,
+}
+
+#[derive(Debug, Subcommand)]
+enum Special {
+    /// Write octets to sockets and nothing else (started by --floor).
+    #[command(hide = true)]
+    FloorWriter { target: SocketAddr, count: usize },
+}
+
+#[derive(Debug, Args)]
+struct Bench {
+    /// S1 to S10, S10b, or a size of your own: 10x5000 (unique prefixes), 20x50000/20000 (routes/destinations)
+    #[arg(required = true)]
+    workload: Option<Named>,
+
+    /// The daemon to measure, as NAME or NAME=PROGRAM
+    #[arg(long, value_name = "DAEMON", default_value = DEFAULT_DAEMON)]
+    daemon: Daemon,
+
+    /// Another daemon to measure side by side; may be repeated. Names: rutter, bird, bird-tables, bird3, gobgp, openbgpd, frr, rustybgp, rustbgpd
+    #[arg(long, value_name = "DAEMON")]
+    vs: Vec<Daemon>,
+
+    /// Measure a daemon that runs already; it must know the clients (see --print-clients)
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["daemon", "vs"])]
+    attach: Option<SocketAddr>,
+
+    /// The process of --attach, to measure what it costs
+    #[arg(long, requires = "attach")]
+    pid: Option<u32>,
+
+    /// Who gets the best route from --attach
+    #[arg(long, requires = "attach", default_value = "per-client")]
+    visibility: Visibility,
+
+    /// Repetitions, alternating between the daemons
+    #[arg(long, default_value_t = 1)]
+    runs: usize,
+
+    /// Threads of the daemon, where it can have several [default: one per core]
+    #[arg(long)]
+    threads: Option<usize>,
+
+    /// Threads of the load
+    #[arg(long, default_value_t = 1)]
+    load_threads: usize,
+
+    /// Destinations for S4 and S6 (or any workload): one prefix a line, plain or .gz
+    #[arg(long, value_name = "FILE")]
+    prefixes: Option<PathBuf>,
+
+    /// Keep prefixes of --prefixes that an exchange's filters reject
+    #[arg(long)]
+    keep_all_prefixes: bool,
+
+    /// Everything generated is drawn from this number
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// So many peers share an AS number, so that MED counts between them
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    peers_per_asn: usize,
+
+    /// Verify the set of prefixes only, not attributes and best path
+    #[arg(long)]
+    shallow: bool,
+
+    /// Afterwards announce one prefix N times and time it to the monitor
+    #[arg(long, value_name = "N", default_value_t = 0, num_args = 0..=1, default_missing_value = "2000")]
+    latency: u32,
+
+    /// Afterwards lose the peer with the most routes, and let it come back
+    #[arg(long)]
+    lose_biggest: bool,
+
+    /// Afterwards lose N random peers at once, and let them come back
+    #[arg(long, value_name = "N")]
+    kill: Option<usize>,
+
+    /// The monitor connects when all others are served
+    #[arg(long)]
+    late_monitor: bool,
+
+    /// N peers read slowly until the others are served
+    #[arg(long, value_name = "N")]
+    slow: Option<usize>,
+
+    /// Offer messages of up to 65,535 octets (RFC 8654)
+    #[arg(long)]
+    extended_messages: bool,
+
+    /// Also measure a program that only writes the same octets to the same number of sockets
+    #[arg(long)]
+    floor: bool,
+
+    /// Seconds to wait for a phase
+    #[arg(long, default_value_t = 900)]
+    timeout: u64,
+
+    /// Seconds to look on afterwards
+    #[arg(long, default_value_t = 2)]
+    settle: u64,
+
+    /// Write the report as JSON too (`-`: to standard output, instead of the table)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Print the clients (address, AS, BGP Identifier) that --attach must know, and end
+    #[arg(long)]
+    print_clients: bool,
+}
+
+const DEFAULT_DAEMON: &str = "rutter";
+
+const EXAMPLES: &str = "\
+All clients speak real BGP over loopback TCP from 127.1.0.1 and on; the daemon gets a folder and a
+port of its own. The clock runs from the first UPDATE octet until every client holds exactly what
+it must: prefixes, attributes and the best path it may see. Processor seconds are those of the
+daemon's whole process tree.
+
+Examples:
+  rutter bench S3
+  rutter bench S3 --vs bird --runs 3 --json s3.json
+  rutter bench S6 --prefixes prefixes.txt.gz --vs bird=/opt/bird-2.19/sbin/bird --runs 3
+  rutter bench S5 --floor
+  rutter bench S3 --latency
+  rutter bench 50x20000/8000 --lose-biggest --kill 5 --late-monitor
+  rutter bench S3 --attach 192.0.2.1:179 --pid 4711 --visibility best-only";
+
+/// Runs `rutter bench` with the arguments after that word. `Ok(false)`: a run failed or was not exact.
+pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<bool, String> {
+    let name = std::iter::once("bench".into());
+    let args = match BenchArgs::try_parse_from(name.chain(arguments)) {
+        Ok(args) => args,
+        Err(error) => error.exit(),
+    };
+    match args.special {
+        Some(Special::FloorWriter { target, count }) => {
+            floor::write(target, count).map_err(|error| error.to_string())?;
+            Ok(true)
+        }
+        None => bench(&args.bench),
+    }
+}
+
+fn bench(args: &Bench) -> Result<bool, String> {
+    let named = args
+        .workload
+        .ok_or("a workload is missing: write S1 to S10")?;
+    let (workload, dropped) = generate(args, &named)?;
+    if args.print_clients {
+        for peer in &workload.peers {
+            println!("{} AS{} {}", peer.address, peer.asn, peer.router_id);
+        }
+        return Ok(true);
+    }
+    let mut report = Report {
+        workload: named.to_string(),
+        peers: workload.announcers(),
+        destinations: workload.destinations.len(),
+        routes: workload.total_routes(),
+        dropped_prefixes: dropped,
+        seed: args.seed,
+        cores: process::cores(),
+        columns: Vec::new(),
+        floor: None,
+    };
+    run_all(args, &Arc::new(workload), &mut report)?;
+    print(args, &report).map_err(|error| error.to_string())?;
+    Ok(report.is_exact())
+}
+
+fn generate(args: &Bench, named: &Named) -> Result<(Workload, usize), String> {
+    let mut dropped = 0;
+    let table = match &args.prefixes {
+        Some(path) => {
+            let file = read_prefix_file(path, args.keep_all_prefixes)
+                .map_err(|e| format!("{}: {e}", path.display()))?;
+            dropped = file.dropped;
+            if dropped + file.duplicates > 0 {
+                eprintln!(
+                    "{}: {} prefixes taken, {dropped} left out that an exchange's filters reject, {} repeated",
+                    path.display(),
+                    file.prefixes.len(),
+                    file.duplicates
+                );
+            }
+            Some(file.prefixes)
+        }
+        None => None,
+    };
+    let settings = Settings {
+        seed: args.seed,
+        peers_per_asn: args.peers_per_asn,
+    };
+    Ok((Workload::generate(named.shape, table, settings), dropped))
+}
+
+fn targets(args: &Bench) -> Vec<(String, Target)> {
+    if let Some(address) = args.attach {
+        let target = Target::Attach {
+            address,
+            pid: args.pid,
+            visibility: args.visibility,
+        };
+        return vec![(address.to_string(), target)];
+    }
+    std::iter::once(&args.daemon)
+        .chain(&args.vs)
+        .map(|daemon| (daemon.to_string(), Target::Start(daemon.clone())))
+        .collect()
+}
+
+fn plan(args: &Bench) -> Plan {
+    let mut disturbances = Vec::new();
+    disturbances.extend(args.slow.map(Disturbance::Slow));
+    disturbances.extend(args.late_monitor.then_some(Disturbance::LateMonitor));
+    disturbances.extend(args.lose_biggest.then_some(Disturbance::LoseBiggest));
+    disturbances.extend(args.kill.map(Disturbance::Kill));
+    Plan {
+        threads: args.threads.unwrap_or_else(process::cores),
+        load_threads: args.load_threads,
+        deep: !args.shallow,
+        latency_rounds: args.latency,
+        disturbances,
+        timeout: Duration::from_secs(args.timeout),
+        settle: Duration::from_secs(args.settle),
+        offer: Offer {
+            extended_message: args.extended_messages,
+            ..Offer::default()
+        },
+    }
+}
+
+fn run_all(args: &Bench, workload: &Arc<Workload>, report: &mut Report) -> Result<(), String> {
+    let (targets, plan) = (targets(args), plan(args));
+    report.columns = targets
+        .iter()
+        .map(|(name, _)| Column {
+            name: name.clone(),
+            runs: Vec::new(),
+            failures: Vec::new(),
+        })
+        .collect();
+    for round in 0..args.runs.max(1) {
+        for (column, (name, target)) in report.columns.iter_mut().zip(&targets) {
+            let bar = Bar::new(
+                &format!("{name} {}/{}", round + 1, args.runs.max(1)),
+                workload.peers.len(),
+            );
+            match scenario::run(workload, target, &plan, |phase, counters| {
+                bar.show(phase, counters)
+            }) {
+                Ok(measured) => column.runs.push(measured),
+                Err(error) => column.failures.push(error.to_string()),
+            }
+        }
+    }
+    if args.floor {
+        let floor = floor::measure(workload).map_err(|error| format!("floor: {error}"))?;
+        report.floor = Some(floor);
+    }
+    Ok(())
+}
+
+fn print(args: &Bench, report: &Report) -> io::Result<()> {
+    match &args.json {
+        Some(path) if path.as_os_str() == "-" => {
+            println!("{}", serde_json::to_string_pretty(report)?);
+            return Ok(());
+        }
+        Some(path) => fs::write(path, serde_json::to_vec_pretty(report)?)?,
+        None => {}
+    }
+    print!("{report}");
+    Ok(())
+}
+
+/// A progress bar on a terminal, nothing elsewhere.
+struct Bar(Option<ProgressBar>);
+
+impl Bar {
+    fn new(name: &str, clients: usize) -> Self {
+        if !io::stderr().is_terminal() {
+            return Bar(None);
+        }
+        let bar = ProgressBar::new(clients as u64);
+        let style = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_prefix(name.to_owned());
+        Bar(Some(bar))
+    }
+
+    fn show(&self, phase: Phase, counters: &Counters) {
+        let Some(bar) = &self.0 else {
+            return;
+        };
+        let position = if phase == Phase::Connecting {
+            counters.established
+        } else {
+            counters.exact
+        };
+        bar.set_position(position as u64);
+        bar.set_message(match phase {
+            Phase::Connecting => "sessions".to_owned(),
+            Phase::Loading => format!("exact, {} prefixes", counters.prefixes),
+            Phase::Settling => "settling".to_owned(),
+            Phase::Probing => "latency".to_owned(),
+            Phase::Disturbing => "disturbed".to_owned(),
+        });
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        BenchArgs::command().debug_assert();
+        let args = BenchArgs::try_parse_from(["bench", "S3", "--vs", "bird", "--latency"]).unwrap();
+        assert_eq!(args.bench.latency, 2000);
+        assert!(BenchArgs::try_parse_from(["bench"]).is_err());
+        assert!(BenchArgs::try_parse_from(["bench", "S3", "--vs", "quagga"]).is_err());
+    }
+}

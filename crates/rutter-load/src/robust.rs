@@ -1,0 +1,164 @@
+//! What happens to a route server besides load: clients that crash, come back, come late or hardly read.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::rng::Rng;
+use crate::scenario::{Plan, Subject};
+use crate::speaker::{Counters, Fleet, FleetError};
+use crate::workload::Workload;
+
+/// Something done to the daemon besides the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Disturbance {
+    /// The peer with the most routes is lost without a word, then comes back.
+    LoseBiggest,
+    /// So many random peers are lost at once, then come back.
+    Kill(usize),
+    /// The monitor connects only after all others are exact.
+    LateMonitor,
+    /// So many peers read 4 KiB every 10 ms until the others are served, then normally.
+    Slow(usize),
+}
+
+/// How the daemon took it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Recovery {
+    /// What happened.
+    pub event: String,
+    /// Seconds until the last client was exact again.
+    pub wall_s: f64,
+    /// Processor seconds of the daemon in that time.
+    pub cpu_s: f64,
+    /// Resident memory after it, octets.
+    pub rss: u64,
+}
+
+/// The clients that do not connect at first. Only listeners may be late: the others must get what all announcers sent.
+pub(crate) fn late_clients(disturbances: &[Disturbance], workload: &Workload) -> Vec<usize> {
+    match disturbances.contains(&Disturbance::LateMonitor) {
+        true => vec![workload.monitor()],
+        false => Vec::new(),
+    }
+}
+
+/// How many clients read slowly from the beginning.
+pub(crate) fn slow_clients(disturbances: &[Disturbance], workload: &Workload) -> usize {
+    let slow = disturbances.iter().map(|disturbance| match disturbance {
+        Disturbance::Slow(count) => *count,
+        _ => 0,
+    });
+    slow.max().unwrap_or(0).min(workload.announcers())
+}
+
+/// Slows them down.
+pub(crate) fn before_load(fleet: &Fleet, disturbances: &[Disturbance]) -> Result<(), FleetError> {
+    let slow = slow_clients(disturbances, &fleet.bench().workload);
+    (0..slow).try_for_each(|client| fleet.slow(client, Some(SLOW_OCTETS)))
+}
+
+/// Where disturbances are done and timed.
+pub(crate) struct Stage<'a> {
+    pub(crate) fleet: &'a mut Fleet,
+    pub(crate) subject: &'a Subject,
+    pub(crate) plan: &'a Plan,
+    pub(crate) watch: &'a mut dyn FnMut(&Counters),
+}
+
+impl Stage<'_> {
+    /// Does it all, one after the other, each time until every client is exact again.
+    pub(crate) fn run(&mut self) -> Result<Vec<Recovery>, FleetError> {
+        let workload = self.fleet.bench().workload.clone();
+        let mut recoveries = Vec::new();
+        let mut rng = Rng::new(0x5eed);
+        let mut late = late_clients(&self.plan.disturbances, &workload);
+        for disturbance in &self.plan.disturbances {
+            match *disturbance {
+                Disturbance::LoseBiggest => {
+                    let biggest =
+                        (0..workload.announcers()).max_by_key(|&p| workload.peers[p].routes);
+                    let peers: Vec<usize> = biggest.into_iter().collect();
+                    self.lose_and_restore(&peers, late.len(), &mut recoveries)?;
+                }
+                Disturbance::Kill(count) => {
+                    let mut peers: Vec<usize> = (0..workload.announcers()).collect();
+                    rng.shuffle(&mut peers);
+                    peers.truncate(count);
+                    self.lose_and_restore(&peers, late.len(), &mut recoveries)?;
+                }
+                Disturbance::LateMonitor => {
+                    let joining = std::mem::take(&mut late);
+                    recoveries.push(self.timed("the monitor connects late", 0, 0, |fleet| {
+                        fleet.progress().start_clock_now();
+                        fleet.connect(&joining)
+                    })?);
+                }
+                Disturbance::Slow(count) => {
+                    let what = format!("{count} slow readers read normally again");
+                    recoveries.push(self.timed(&what, late.len(), 0, |fleet| {
+                        fleet.progress().start_clock_now();
+                        (0..count).try_for_each(|client| fleet.slow(client, None))
+                    })?);
+                }
+            }
+        }
+        Ok(recoveries)
+    }
+
+    fn lose_and_restore(
+        &mut self,
+        peers: &[usize],
+        late: usize,
+        recoveries: &mut Vec<Recovery>,
+    ) -> Result<(), FleetError> {
+        let of = format!(
+            "{} of {} peers",
+            peers.len(),
+            self.fleet.bench().workload.announcers()
+        );
+        let absent = peers.len() + late;
+        recoveries.push(
+            self.timed(&format!("{of} lost"), absent, peers.len(), |fleet| {
+                fleet.set_alive(peers, false)?;
+                fleet.kill(peers)
+            })?,
+        );
+        recoveries.push(self.timed(&format!("{of} back"), late, 0, |fleet| {
+            fleet.set_alive(peers, true)?;
+            fleet.connect(peers)
+        })?);
+        Ok(())
+    }
+
+    /// Acts and waits until all but the absent clients are exact.
+    fn timed(
+        &mut self,
+        event: &str,
+        absent: usize,
+        absent_announcers: usize,
+        act: impl FnOnce(&mut Fleet) -> Result<(), FleetError>,
+    ) -> Result<Recovery, FleetError> {
+        let before = self.subject.usage();
+        let workload = self.fleet.bench().workload.clone();
+        act(self.fleet)?;
+        let (exact, fed) = (
+            workload.peers.len() - absent,
+            workload.announcers() - absent_announcers,
+        );
+        let wall = self
+            .fleet
+            .wait_exact(exact, fed, self.plan.timeout, &mut *self.watch)?;
+        let after = self.subject.usage();
+        std::thread::sleep(self.plan.settle.min(Duration::from_secs(1)));
+        Ok(Recovery {
+            event: event.to_owned(),
+            wall_s: wall.as_secs_f64(),
+            cpu_s: after.cpu.saturating_sub(before.cpu).as_secs_f64(),
+            rss: self.subject.usage().rss,
+        })
+    }
+}
+
+const SLOW_OCTETS: usize = 4096;

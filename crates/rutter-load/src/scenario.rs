@@ -1,0 +1,343 @@
+//! One run: start the daemon, connect everybody, announce, wait until every client is exact, measure what it cost.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::daemons::{self, Daemon, Running};
+use crate::latency::{self, Latency};
+use crate::oracle::{Oracle, PrefixIndex, Visibility};
+use crate::process::{self, Usage};
+use crate::robust::{self, Disturbance, Recovery, Stage};
+use crate::speaker::{ClientReport, Counters, Fleet, FleetError, FleetSettings, Offer};
+use crate::tracker::Bench;
+use crate::workload::Workload;
+
+/// Against what a run goes.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// Start it, stop it afterwards.
+    Start(Daemon),
+    /// It runs already and knows all clients.
+    Attach {
+        /// Where it listens.
+        address: SocketAddr,
+        /// Its process, if its cost shall be measured.
+        pid: Option<u32>,
+        /// Whom it gives the best route.
+        visibility: Visibility,
+    },
+}
+
+/// How a run goes.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Threads of the daemon, where it can have several.
+    pub threads: usize,
+    /// Threads of the load.
+    pub load_threads: usize,
+    /// Verify attributes and choice too, not only the set of prefixes.
+    pub deep: bool,
+    /// Rounds of the latency test after the load; 0: none.
+    pub latency_rounds: u32,
+    /// What is done to it after the load.
+    pub disturbances: Vec<Disturbance>,
+    /// How long to wait for sessions, and for every client to be exact.
+    pub timeout: Duration,
+    /// How long to look on after the last change: nothing may change any more, and memory settles.
+    pub settle: Duration,
+    /// What the clients offer.
+    pub offer: Offer,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Plan {
+            threads: process::cores(),
+            load_threads: 1,
+            deep: true,
+            latency_rounds: 0,
+            disturbances: Vec::new(),
+            timeout: Duration::from_secs(600),
+            settle: Duration::from_secs(2),
+            offer: Offer::default(),
+        }
+    }
+}
+
+/// Where a run is; for progress bars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Sessions come up.
+    Connecting,
+    /// Routes flow.
+    Loading,
+    /// Nothing should change any more.
+    Settling,
+    /// Latency is measured.
+    Probing,
+    /// Clients are lost, come back, come late or read slowly.
+    Disturbing,
+}
+
+/// What a run measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Measured {
+    /// Every client held exactly what it must, at the end of each phase.
+    pub exact: bool,
+    /// Seconds until all sessions were established.
+    pub connect_s: f64,
+    /// Seconds from the first UPDATE octet until the last client was exact.
+    pub wall_s: f64,
+    /// Processor seconds of the daemon in that time.
+    pub cpu_s: f64,
+    /// Processor seconds of the daemon until it had settled.
+    pub cpu_settled_s: f64,
+    /// Processor seconds of the load in that time.
+    pub load_cpu_s: f64,
+    /// Largest resident memory of the daemon, octets.
+    pub peak_rss: u64,
+    /// Resident memory when it had settled, octets.
+    pub settled_rss: u64,
+    /// Routes announced.
+    pub routes: usize,
+    /// Prefixes that all clients had to hold together.
+    pub owed: u64,
+    /// What was read and written.
+    pub counters: Counters,
+    /// One prefix, announced and timed.
+    pub latency: Option<Latency>,
+    /// How it took what was done to it.
+    pub recoveries: Vec<Recovery>,
+    /// Clients that are not exact.
+    pub wrong: Vec<ClientReport>,
+    /// What went wrong, in words.
+    pub trouble: Vec<String>,
+}
+
+/// A run did not come to its end.
+#[derive(Debug)]
+pub enum RunError {
+    /// The daemon did not start, or a file or socket failed.
+    Io(io::Error),
+    /// The fleet did not get where it should; with the clients that are not exact.
+    Fleet(FleetError, Vec<ClientReport>),
+    /// The daemon ended early.
+    Ended(String),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Io(error) => fmt::Display::fmt(error, f),
+            RunError::Ended(text) => f.write_str(text),
+            RunError::Fleet(error, wrong) => {
+                fmt::Display::fmt(error, f)?;
+                write!(f, "\n    {} clients are not exact", wrong.len())?;
+                wrong.iter().take(3).try_for_each(|client| {
+                    write!(
+                        f,
+                        "\n    client {}: {} of {} held, {} right, {} forged, {} unknown{}",
+                        client.client,
+                        client.held,
+                        client.expected,
+                        client.right,
+                        client.forged,
+                        client.unknown,
+                        client
+                            .down
+                            .as_deref()
+                            .map(|s| format!(", {s}"))
+                            .unwrap_or_default()
+                    )?;
+                    client
+                        .differences
+                        .iter()
+                        .take(3)
+                        .try_for_each(|line| write!(f, "\n        {line}"))
+                })
+            }
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<io::Error> for RunError {
+    fn from(error: io::Error) -> Self {
+        RunError::Io(error)
+    }
+}
+
+impl From<FleetError> for RunError {
+    fn from(error: FleetError) -> Self {
+        RunError::Fleet(error, Vec::new())
+    }
+}
+
+/// The daemon of a run, ours or not.
+pub(crate) struct Subject {
+    running: Option<Running>,
+    pub(crate) address: SocketAddr,
+    visibility: Visibility,
+    pid: Option<u32>,
+}
+
+impl Subject {
+    fn new(target: &Target, workload: &Workload, plan: &Plan) -> io::Result<Subject> {
+        Ok(match target {
+            Target::Start(daemon) => {
+                let running = daemons::start(daemon, &workload.peers, plan.threads)?;
+                Subject {
+                    address: running.target,
+                    visibility: running.visibility,
+                    pid: Some(running.pid()),
+                    running: Some(running),
+                }
+            }
+            &Target::Attach {
+                address,
+                pid,
+                visibility,
+            } => Subject {
+                running: None,
+                address,
+                visibility,
+                pid,
+            },
+        })
+    }
+
+    pub(crate) fn usage(&self) -> Usage {
+        self.pid.map(process::usage_of_tree).unwrap_or_default()
+    }
+
+    fn ended(&mut self) -> Option<String> {
+        self.running.as_mut()?.ended()
+    }
+}
+
+/// Runs a workload once. `watch` is called often with the phase and the counters.
+pub fn run(
+    workload: &Arc<Workload>,
+    target: &Target,
+    plan: &Plan,
+    mut watch: impl FnMut(Phase, &Counters),
+) -> Result<Measured, RunError> {
+    process::want_files(workload.peers.len() + 200)?;
+    let mut subject = Subject::new(target, workload, plan)?;
+    let bench = Arc::new(Bench {
+        workload: workload.clone(),
+        index: Arc::new(PrefixIndex::new(&workload.destinations)),
+        oracle: Arc::new(Oracle::new(workload, subject.visibility)),
+        deep: plan.deep && plan.offer.four_octet_as,
+        probe: Some(latency::probe_prefix(workload)),
+    });
+    let settings = FleetSettings {
+        target: subject.address,
+        threads: plan.load_threads,
+        offer: plan.offer,
+    };
+    let mut fleet = Fleet::start(bench, settings)?;
+    match phases(&mut fleet, &subject, plan, &mut watch) {
+        Ok(measured) => Ok(measured),
+        Err(RunError::Fleet(error, _)) => match subject.ended() {
+            Some(text) => Err(RunError::Ended(text)),
+            None => Err(RunError::Fleet(error, wrong_clients(&fleet)?)),
+        },
+        Err(error) => Err(error),
+    }
+}
+
+fn phases(
+    fleet: &mut Fleet,
+    subject: &Subject,
+    plan: &Plan,
+    watch: &mut dyn FnMut(Phase, &Counters),
+) -> Result<Measured, RunError> {
+    let workload = fleet.bench().workload.clone();
+    let all: Vec<usize> = (0..workload.peers.len()).collect();
+    let late = robust::late_clients(&plan.disturbances, &workload);
+    let at_first: Vec<usize> = all
+        .iter()
+        .copied()
+        .filter(|client| !late.contains(client))
+        .collect();
+    let begun = Instant::now();
+    fleet.connect(&at_first)?;
+    fleet.wait_established(at_first.len(), plan.timeout, |c| {
+        watch(Phase::Connecting, c)
+    })?;
+    let connect_s = begun.elapsed().as_secs_f64();
+
+    robust::before_load(fleet, &plan.disturbances)?;
+    let (before, load_before) = (subject.usage(), process::own_cpu());
+    let announcers: Vec<usize> = (0..workload.announcers())
+        .filter(|p| !late.contains(p))
+        .collect();
+    fleet.feed(&announcers)?;
+    let prompt = at_first.len() - robust::slow_clients(&plan.disturbances, &workload);
+    let wall = fleet.wait_exact(prompt, announcers.len(), plan.timeout, |c| {
+        watch(Phase::Loading, c);
+    })?;
+    let (after, load_after) = (subject.usage(), process::own_cpu());
+    let counters = fleet.progress().counters();
+
+    settle(fleet, plan.settle, watch);
+    let settled = subject.usage();
+    let mut wrong = wrong_clients(fleet)?;
+    wrong.retain(|client| !late.contains(&client.client));
+
+    let latency = if plan.latency_rounds > 0 {
+        watch(Phase::Probing, &fleet.progress().counters());
+        latency::measure(fleet, plan.latency_rounds)?
+    } else {
+        None
+    };
+    let recoveries = Stage {
+        fleet,
+        subject,
+        plan,
+        watch: &mut |c| watch(Phase::Disturbing, c),
+    }
+    .run()?;
+    if !plan.disturbances.is_empty() {
+        wrong = wrong_clients(fleet)?;
+    }
+    let expected = fleet.bench().oracle.expected(&workload);
+    Ok(Measured {
+        exact: wrong.is_empty(),
+        connect_s,
+        wall_s: wall.as_secs_f64(),
+        cpu_s: (after.cpu.saturating_sub(before.cpu)).as_secs_f64(),
+        cpu_settled_s: (settled.cpu.saturating_sub(before.cpu)).as_secs_f64(),
+        load_cpu_s: (load_after.saturating_sub(load_before)).as_secs_f64(),
+        peak_rss: settled.peak_rss,
+        settled_rss: settled.rss,
+        routes: workload.total_routes(),
+        owed: expected.iter().map(|&n| u64::from(n)).sum(),
+        counters,
+        latency,
+        recoveries,
+        wrong,
+        trouble: fleet.progress().take_trouble(),
+    })
+}
+
+pub(crate) fn settle(fleet: &Fleet, pause: Duration, watch: &mut dyn FnMut(Phase, &Counters)) {
+    let until = Instant::now() + pause;
+    while Instant::now() < until {
+        watch(Phase::Settling, &fleet.progress().counters());
+        std::thread::sleep(Duration::from_millis(50).min(pause));
+    }
+}
+
+fn wrong_clients(fleet: &Fleet) -> Result<Vec<ClientReport>, FleetError> {
+    let mut clients = fleet.report()?;
+    clients.retain(|client| !client.exact);
+    Ok(clients)
+}
