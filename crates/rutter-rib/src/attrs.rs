@@ -171,6 +171,11 @@ impl AttrSet {
         self.0.slice.as_ptr() as usize
     }
 
+    /// A hash of the octets under the table's seed.
+    pub(crate) fn hash(&self) -> u64 {
+        self.0.header.header.hash
+    }
+
     pub(crate) fn summary(&self) -> &Summary {
         &self.0.header.header.summary
     }

@@ -40,6 +40,16 @@ impl PeerSet {
             .sum()
     }
 
+    /// A number that equal sets share and others rarely do; the same in every run.
+    pub fn digest(&self) -> u64 {
+        let mix = |sum: u64, word: &u64| {
+            (sum ^ word)
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .rotate_left(29)
+        };
+        self.words.iter().fold(0, mix)
+    }
+
     /// Members of both.
     pub fn and(mut self, other: &PeerSet) -> Self {
         self.words.truncate(other.words.len());

@@ -342,11 +342,11 @@ fn content_hash(set: &Option<AttrSet>, sender: PeerId) -> u64 {
 }
 
 /// Orders buckets so that equal recipients come together.
-fn run_key(to: &Recipients) -> (u8, usize) {
+fn run_key(to: &Recipients) -> (u8, u64) {
     match to {
-        Recipients::AllBut(a, b) => (0, a.index() << 16 | b.index()),
-        Recipients::Set(set) => (1, Arc::as_ptr(set) as usize),
-        Recipients::Only(peer) => (2, peer.index()),
+        Recipients::AllBut(a, b) => (0, u64::from(a.0) << 16 | u64::from(b.0)),
+        Recipients::Set(set) => (1, set.digest()),
+        Recipients::Only(peer) => (2, u64::from(peer.0)),
     }
 }
 

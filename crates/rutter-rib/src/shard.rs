@@ -1,6 +1,6 @@
 //! A partition of prefix space: its destinations, and what follows for clients when one changes.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -63,7 +63,7 @@ pub(crate) struct Clients {
     pub live: Vec<Live>,
     pub catching: Vec<Catching>,
     /// Destinations without routes that stay until no client that catches up can still hold their prefix.
-    tombstones: [HashSet<Id>; 2],
+    tombstones: [BTreeSet<Id>; 2],
 }
 
 /// The clients of one group that follow its log.

@@ -209,7 +209,7 @@ impl ClientStream {
         for (id, held) in ids.iter().zip(&held) {
             self.present::<K>(shard, topology, (*id, held), &mut told, &mut gone);
         }
-        told.sort_by_key(|line: &Line<'_, K>| (line.route.attrs.address(), line.route.peer));
+        told.sort_by_key(|line: &Line<'_, K>| (line.route.attrs.hash(), line.route.peer));
         self.write_lines(topology, &told, &gone);
         ids.len()
     }
