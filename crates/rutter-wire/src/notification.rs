@@ -230,9 +230,12 @@ impl Notification {
         (self.code, self.subcode) == (code::CEASE, cease::HARD_RESET)
     }
 
-    /// What a Hard Reset wraps.
+    /// What a Hard Reset wraps; nothing where that is a Hard Reset again, so that a neighbor cannot nest them.
     pub fn inner(&self) -> Option<Notification> {
-        (self.is_hard_reset() && self.data.len() >= 2).then(|| Notification::parse(&self.data))
+        let wraps = self.is_hard_reset() && self.data.len() >= 2;
+        wraps
+            .then(|| Notification::parse(&self.data))
+            .filter(|inner| !inner.is_hard_reset())
     }
 
     /// The words of an Administrative Shutdown or Reset (RFC 9003), also inside a Hard Reset; octets that are not
