@@ -53,15 +53,24 @@ impl Session {
         self.sweep_all();
     }
 
-    /// Events 2 and 3.
+    /// Events 2 and 3. After a connection that stood there is a short pause, so that a new one cannot overtake the
+    /// NOTIFICATION.
     pub(crate) fn reset(&mut self, reason: ResetReason, text: &str) {
+        let stood = self.state() >= State::OpenSent;
+        self.without_capabilities = false;
         for connection in Connection::ALL {
             let cease = cease_message(reason.subcode(), text);
             self.end_with(connection, cease, Next::Stop);
         }
         self.timers.stop(Timer::ConnectRetry);
         self.aim = Aim::Stopped;
-        self.start();
+        if stood {
+            self.stats.faults_in_a_row = 0;
+            let pause_ms = self.jitter.spread(self.config.idle_hold.initial_ms);
+            self.pause(pause_ms);
+        } else {
+            self.start();
+        }
     }
 
     /// Starts an attempt to connect, unless we only listen.

@@ -46,7 +46,7 @@ pub enum Input<'a> {
         /// Words for the neighbor (RFC 9003), where the reason has room for them; may be empty.
         text: &'a str,
     },
-    /// End the session and seek it again at once (events 2 and 3).
+    /// End the session and seek it again after the shortest pause (events 2 and 3). Ends a stop, too.
     Reset {
         /// Why.
         reason: ResetReason,

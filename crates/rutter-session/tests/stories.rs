@@ -1,0 +1,586 @@
+//! Two speakers: what they live through together.
+
+mod speakers;
+
+use rutter_net::{Asn, Family};
+use rutter_session::{
+    Config, Connection, DownReason, GracefulRestartConfig, Input, Output, RemoteAs, ResetReason,
+    Session, State, StopReason,
+};
+use rutter_wire::capability::{GracefulRestart, Role};
+use rutter_wire::notification::{Notification, cease};
+use rutter_wire::refresh::Subtype;
+use speakers::{Pair, left, passive, right};
+
+const IPV4: Family = Family::Ipv4Unicast;
+const IPV6: Family = Family::Ipv6Unicast;
+
+fn downs(outputs: &[Output]) -> Vec<(DownReason, [bool; 2])> {
+    outputs
+        .iter()
+        .filter_map(|o| match o {
+            Output::Down { reason, keep, .. } => Some((reason.clone(), *keep)),
+            _ => None,
+        })
+        .collect()
+}
+
+fn quiet(outputs: Vec<Output>) -> Vec<Output> {
+    let traffic = |o: &Output| {
+        matches!(
+            o,
+            Output::Send { .. }
+                | Output::Connect { .. }
+                | Output::Close { .. }
+                | Output::Established { .. }
+        )
+    };
+    outputs.into_iter().filter(|o| !traffic(o)).collect()
+}
+
+fn no_restart(config: Config) -> Config {
+    Config {
+        graceful_restart: None,
+        ..config
+    }
+}
+
+#[test]
+fn establish_with_everything_agreed() {
+    for seed in 0..50 {
+        let pair = Pair::met(seed, [left(), passive(right())]);
+        assert!(pair.is_up(), "{seed}: {:?}", pair.states());
+        let agreed = pair.session(0).negotiated().unwrap();
+        assert_eq!(
+            (agreed.remote_asn, agreed.remote_bgp_id),
+            (Asn(64_511), 0xc000_0202)
+        );
+        assert_eq!((agreed.hold_time_s, agreed.keepalive_s), (90, 30));
+        assert_eq!(
+            (agreed.max_message_len, agreed.max_receive_len),
+            (65_535, 65_535)
+        );
+        assert!(agreed.as4 && agreed.route_refresh && agreed.enhanced_refresh);
+        assert!(agreed.families.iter().all(Option::is_some) && agreed.outgoing);
+        assert!(agreed.unagreed.is_empty());
+    }
+}
+
+/// Both connect at the same moment, with bytes cut anywhere: one connection is left, and everybody agrees which.
+#[test]
+fn collisions_always_settle() {
+    for seed in 0..300 {
+        let mut pair = Pair::new(seed, [left(), right()]);
+        pair.start();
+        pair.run_for(300_000);
+        assert!(pair.is_up(), "{seed}: {:?}", pair.states());
+        let outgoing = [0, 1].map(|s| pair.session(s).negotiated().unwrap().outgoing);
+        assert_ne!(
+            outgoing[0], outgoing[1],
+            "{seed}: two halves of two connections"
+        );
+        pair.heard(0);
+        pair.run_for(600_000);
+        assert!(downs(&pair.heard(0)).is_empty(), "{seed}: it stays");
+    }
+}
+
+#[test]
+fn same_seed_same_story() {
+    let tell = |seed| {
+        let mut pair = Pair::met(seed, [left(), right()]);
+        pair.run_for(100_000);
+        let [a, b] = pair.speakers;
+        (a.said, b.said)
+    };
+    assert_eq!(tell(7), tell(7));
+}
+
+#[test]
+fn hold_timer_expires_on_a_dead_wire() {
+    let mut pair = Pair::met(1, [no_restart(left()), passive(no_restart(right()))]);
+    pair.heard(0);
+    pair.stall();
+    pair.run_for(89_000 - 30_000);
+    assert!(pair.is_up());
+    pair.run_for(31_000);
+    let reason = DownReason::Sent(Notification::hold_timer_expired());
+    assert_eq!(downs(&pair.heard(0)), [(reason, [false; 2])]);
+}
+
+/// No KEEPALIVEs, no Hold Timer, no Send Hold Timer: nothing ever happens.
+#[test]
+fn hold_time_zero() {
+    let silent = Config {
+        hold_time_s: 0,
+        ..left()
+    };
+    let mut pair = Pair::met(1, [silent, passive(right())]);
+    assert!(pair.is_up());
+    pair.tell(
+        0,
+        Input::WriteBlocked {
+            connection: Connection::First,
+        },
+    );
+    assert_eq!(pair.session(0).next_deadline(), None);
+    assert_eq!(pair.session(1).next_deadline(), None);
+}
+
+#[test]
+fn open_faults_reach_the_neighbor_exactly() {
+    let rows: [(fn(&mut Config), u8); 6] = [
+        (|c| c.local_asn = Asn(64_666), 2),
+        (|c| c.router_id = 0, 3),
+        (|c| c.hold_time_s = 2, 6),
+        (|c| c.families[0].enabled = false, 7),
+        (|c| c.role = Some(Role::Peer), 11),
+        (|c| c.role = None, 11),
+    ];
+    for (change, subcode) in rows {
+        let mut ours = left();
+        ours.role = Some(Role::RouteServer);
+        ours.role_strict = true;
+        ours.families[1].enabled = false;
+        let mut theirs = passive(right());
+        theirs.role = Some(Role::RouteServerClient);
+        assert!(Pair::met(3, [ours.clone(), theirs.clone()]).is_up());
+        change(&mut theirs);
+        let pair = Pair::met(3, [ours, theirs]);
+        assert_ne!(pair.states(), [State::Established; 2]);
+        let ended = pair.session(0).stats().last_end.clone().map(|e| e.1);
+        let data = if subcode == 7 {
+            vec![1, 4, 0, 1, 0, 1]
+        } else {
+            vec![]
+        };
+        let expected = DownReason::Sent(Notification::new(2, subcode, data));
+        assert!(
+            pair.speakers[0].said.iter().any(|o| matches!(o,
+            Output::Note(rutter_session::Note::Ended(_, reason)) if *reason == expected)),
+            "{subcode} {ended:?}"
+        );
+    }
+}
+
+/// Internal neighbors need different identifiers; external ones do not (RFC 6286), and the AS decides a collision.
+#[test]
+fn equal_identifiers() {
+    let mut same = right();
+    same.router_id = left().router_id;
+    for seed in 0..50 {
+        assert!(Pair::met(seed, [left(), same.clone()]).is_up(), "{seed}");
+    }
+    same.local_asn = Asn(64_500);
+    let mut ours = left();
+    ours.remote = RemoteAs::One(Asn(64_500));
+    assert!(!Pair::met(1, [ours, same]).is_up());
+}
+
+#[test]
+fn dynamic_neighbors_by_set() {
+    let mut ours = passive(left());
+    ours.remote = RemoteAs::AnyOf(vec![Asn(64_510), Asn(64_511)]);
+    let pair = Pair::met(1, [ours.clone(), right()]);
+    assert_eq!(
+        pair.session(0).negotiated().unwrap().remote_asn,
+        Asn(64_511)
+    );
+    ours.remote = RemoteAs::AnyOf(vec![Asn(64_510)]);
+    assert!(!Pair::met(1, [ours, right()]).is_up());
+}
+
+#[test]
+fn shutdown_says_why_and_stays_down() {
+    let mut pair = Pair::met(1, [left(), right()]);
+    pair.heard(1);
+    pair.tell(
+        0,
+        Input::Stop {
+            reason: StopReason::Shutdown,
+            text: "maintenance till 04:00",
+        },
+    );
+    pair.run_for(600_000);
+    assert_eq!(pair.session(0).state(), State::Idle);
+    let heard = downs(&pair.heard(1));
+    let [(DownReason::Received(n), keep)] = &heard[..] else {
+        panic!("{heard:?}");
+    };
+    // Both keep routes over NOTIFICATIONs, so that a shutdown has to be hard (RFC 8538).
+    assert!(n.is_hard_reset());
+    assert_eq!(n.shutdown_text().as_deref(), Some("maintenance till 04:00"));
+    assert_eq!(*keep, [false; 2]);
+    pair.tell(0, Input::Start);
+    pair.run_for(200_000);
+    assert!(pair.is_up());
+}
+
+#[test]
+fn reset_comes_back_and_keeps_routes() {
+    let mut pair = Pair::met(1, [left(), right()]);
+    (pair.heard(0), pair.heard(1));
+    pair.tell(
+        0,
+        Input::Reset {
+            reason: ResetReason::Administrative,
+            text: "",
+        },
+    );
+    pair.run_for(100_000);
+    assert!(pair.is_up());
+    let reset = cease::plain(cease::ADMIN_RESET);
+    let first = downs(&pair.heard(0)).into_iter().next();
+    assert_eq!(first, Some((DownReason::Sent(reset.clone()), [true; 2])));
+    let first = downs(&pair.heard(1)).into_iter().next();
+    assert_eq!(first, Some((DownReason::Received(reset), [true; 2])));
+}
+
+#[test]
+fn faults_back_off_exponentially_and_are_forgotten() {
+    let mut wrong = right();
+    wrong.local_asn = Asn(64_666);
+    let mut pair = Pair::new(5, [left(), passive(wrong)]);
+    pair.start();
+    pair.run_for(3_600_000);
+    let pauses: Vec<u64> = pair.speakers[0]
+        .said
+        .iter()
+        .filter_map(|o| match o {
+            Output::Note(rutter_session::Note::IdleHold(ms)) => Some(*ms),
+            _ => None,
+        })
+        .collect();
+    for (i, pause_ms) in pauses.iter().enumerate() {
+        let full = 120_000.min(1_000 << i.min(20));
+        assert!(
+            (full * 3 / 4..=full).contains(pause_ms),
+            "{i}: {pause_ms} of {full}"
+        );
+    }
+    assert!(pauses.len() > 10 && pauses.len() < 70, "{}", pauses.len());
+    assert!(pair.session(0).stats().faults_in_a_row > 10);
+    pair.tell(
+        0,
+        Input::Reset {
+            reason: ResetReason::ConfigChange,
+            text: "",
+        },
+    );
+    assert_eq!(pair.session(0).stats().faults_in_a_row, 0);
+}
+
+#[test]
+fn max_prefix_restarts_later_or_never() {
+    for restart_after_s in [Some(600), None] {
+        let mut pair = Pair::met(1, [left(), right()]);
+        pair.heard(1);
+        pair.tell(
+            0,
+            Input::MaxPrefixExceeded {
+                family: IPV6,
+                limit: 100,
+                restart_after_s,
+            },
+        );
+        pair.run_for(590_000);
+        assert_eq!(pair.session(0).state(), State::Idle);
+        let cause = cease::max_prefixes(IPV6.afi_safi(), 100);
+        let reason = DownReason::Received(cease::hard_reset(&cause));
+        assert_eq!(downs(&pair.heard(1)), [(reason, [false; 2])]);
+        pair.run_for(400_000);
+        assert_eq!(pair.is_up(), restart_after_s.is_some());
+        assert_eq!(pair.session(0).is_stopped(), restart_after_s.is_none());
+    }
+}
+
+#[test]
+fn refreshes_both_ways() {
+    let mut pair = Pair::met(1, [left(), right()]);
+    (pair.heard(0), pair.heard(1));
+    pair.tell(0, Input::RequestRefresh { family: IPV4 });
+    pair.run_for(100);
+    assert_eq!(quiet(pair.heard(1)), [Output::RefreshRequested(IPV4)]);
+    // An end without a beginning means nothing.
+    pair.tell(
+        1,
+        Input::SendRefreshMarker {
+            family: IPV6,
+            subtype: Subtype::End,
+        },
+    );
+    pair.run_for(100);
+    assert_eq!(quiet(pair.heard(0)), []);
+    pair.tell(
+        1,
+        Input::SendRefreshMarker {
+            family: IPV4,
+            subtype: Subtype::Begin,
+        },
+    );
+    pair.run_for(100);
+    pair.tell(
+        1,
+        Input::SendRefreshMarker {
+            family: IPV4,
+            subtype: Subtype::End,
+        },
+    );
+    pair.run_for(100);
+    assert_eq!(
+        quiet(pair.heard(0)),
+        [Output::MarkStale(IPV4), Output::SweepStale(IPV4)]
+    );
+    // The end never comes.
+    pair.tell(
+        1,
+        Input::SendRefreshMarker {
+            family: IPV4,
+            subtype: Subtype::Begin,
+        },
+    );
+    pair.run_for(601_000);
+    assert_eq!(
+        quiet(pair.heard(0)),
+        [Output::MarkStale(IPV4), Output::SweepStale(IPV4)]
+    );
+}
+
+#[test]
+fn send_hold_timer() {
+    let mut pair = Pair::met(1, [left(), right()]);
+    pair.heard(0);
+    let connection = pair.session(0).established().unwrap();
+    pair.tell(0, Input::WriteBlocked { connection });
+    pair.run_for(470_000);
+    pair.tell(0, Input::WriteBlocked { connection });
+    pair.tell(0, Input::WriteProgress { connection });
+    pair.run_for(470_000);
+    pair.tell(0, Input::WriteDrained { connection });
+    pair.run_for(600_000);
+    pair.tell(0, Input::WriteBlocked { connection });
+    pair.run_for(470_000);
+    assert!(downs(&pair.heard(0)).is_empty());
+    pair.run_for(11_000);
+    let reason = DownReason::Sent(Notification::send_hold_timer_expired());
+    assert_eq!(downs(&pair.heard(0)), [(reason, [true; 2])]);
+}
+
+fn restarting(config: Config, long_lived_s: u32) -> Config {
+    let mut config = config;
+    config.families[0].long_lived_s = long_lived_s;
+    config
+}
+
+/// The neighbor vanishes and comes back in time: routes stay until its End-of-RIB.
+#[test]
+fn graceful_restart_helper() {
+    let mut pair = Pair::met(1, [left(), right()]);
+    pair.heard(0);
+    pair.break_wires();
+    assert_eq!(
+        downs(&pair.heard(0)),
+        [(DownReason::ConnectionLost, [true; 2])]
+    );
+    pair.run_for(100_000);
+    assert!(pair.is_up());
+    assert_eq!(pair.session(0).stale(), [true; 2]);
+    assert_eq!(quiet(pair.heard(0)), []);
+    pair.tell(0, Input::EndOfRib { family: IPV4 });
+    assert_eq!(quiet(pair.heard(0)), [Output::SweepStale(IPV4)]);
+    // IPv6 never ends; the stale path timer sees to it.
+    pair.run_for(361_000);
+    assert_eq!(quiet(pair.heard(0)), [Output::SweepStale(IPV6)]);
+    assert_eq!(pair.session(0).stale(), [false; 2]);
+}
+
+/// The neighbor does not come back: its restart time, then the long-lived stale time, then nothing is left.
+#[test]
+fn graceful_restart_runs_out_into_long_lived() {
+    let configs = [restarting(left(), 86_400), restarting(right(), 3_600)];
+    let mut pair = Pair::met(1, configs);
+    pair.heard(0);
+    pair.cut = true;
+    pair.break_wires();
+    pair.run_for(119_000);
+    assert_eq!(quiet(pair.heard(0)), [down_lost()]);
+    pair.run_for(2_000);
+    let expected = [Output::StartLongLivedStale(IPV4), Output::SweepStale(IPV6)];
+    assert_eq!(quiet(pair.heard(0)), expected);
+    pair.run_for(3_590_000);
+    assert_eq!(quiet(pair.heard(0)), []);
+    pair.run_for(20_000);
+    assert_eq!(quiet(pair.heard(0)), [Output::SweepStale(IPV4)]);
+}
+
+fn down_lost() -> Output {
+    Output::Down {
+        connection: Connection::First,
+        reason: DownReason::ConnectionLost,
+        keep: [true; 2],
+    }
+}
+
+/// It comes back, but without having kept a family, or without Graceful Restart at all: that goes at once.
+#[test]
+fn what_was_not_preserved_goes_at_once() {
+    let mut pair = Pair::met(1, [left(), right()]);
+    pair.heard(0);
+    let mut changed = right();
+    changed.families[1].enabled = false;
+    pair.speakers[1].session.set_config(changed);
+    pair.break_wires();
+    pair.run_for(100_000);
+    assert!(pair.is_up());
+    let after: Vec<Output> = quiet(pair.heard(0)).split_off(1);
+    assert_eq!(after, [Output::SweepStale(IPV6)]);
+    pair.speakers[1].session.set_config(no_restart(right()));
+    pair.break_wires();
+    pair.run_for(100_000);
+    // What was stale for a second time went before, the rest with the new OPEN.
+    let after = quiet(pair.heard(0));
+    assert_eq!(after[0], Output::SweepStale(IPV4));
+    assert!(
+        matches!(
+            after[1],
+            Output::Down {
+                keep: [true, false],
+                ..
+            }
+        ),
+        "{after:?}"
+    );
+    assert_eq!(after[2..], [Output::SweepStale(IPV4)]);
+}
+
+/// The neighbor restarts so fast that its new connection comes before we miss the old one (RFC 4724 §4.2).
+#[test]
+fn a_new_connection_replaces_the_established_one() {
+    let mut pair = Pair::met(1, [passive(left()), right()]);
+    pair.heard(0);
+    let old = pair.session(0).established().unwrap();
+    pair.crash(1, Session::new(right(), 99));
+    pair.tell(1, Input::Restarting(true));
+    pair.tell(1, Input::Start);
+    pair.run_for(10_000);
+    assert!(pair.is_up());
+    assert_ne!(pair.session(0).established(), Some(old));
+    assert_eq!(downs(&pair.heard(0)), [(DownReason::Replaced, [true; 2])]);
+    let agreed = pair.session(0).negotiated().unwrap();
+    let restart = agreed.graceful_restart.as_ref();
+    assert!(restart.is_some_and(|g: &GracefulRestart| g.restart_state));
+}
+
+#[test]
+fn without_graceful_restart_a_second_connection_is_refused() {
+    let mut pair = Pair::met(1, [no_restart(passive(left())), right()]);
+    assert_eq!(pair.session(0).accepts(), None);
+    pair.heard(0);
+    let connection = pair.session(0).established().unwrap().other();
+    pair.tell(
+        0,
+        Input::Connected {
+            connection,
+            outgoing: false,
+        },
+    );
+    let said = pair.heard(0);
+    assert!(
+        matches!(&said[..], [Output::Send { message, .. }, Output::Close { .. }] if message[19..] == [6, 7])
+    );
+    assert!(pair.is_up());
+}
+
+/// We restart on purpose: not a word, so that the neighbor keeps our routes.
+#[test]
+fn a_planned_restart_is_silent() {
+    let mut pair = Pair::met(1, [left(), right()]);
+    (pair.heard(0), pair.heard(1));
+    pair.tell(
+        0,
+        Input::Stop {
+            reason: StopReason::Restart,
+            text: "",
+        },
+    );
+    assert!(
+        !pair
+            .heard(0)
+            .iter()
+            .any(|o| matches!(o, Output::Send { .. }))
+    );
+    pair.run_for(1_000);
+    assert_eq!(
+        downs(&pair.heard(1)),
+        [(DownReason::ConnectionLost, [true; 2])]
+    );
+}
+
+/// Without the N bit on both sides a NOTIFICATION takes the routes with it.
+#[test]
+fn notification_restart_needs_both() {
+    let mut theirs = right();
+    theirs.graceful_restart = Some(GracefulRestartConfig {
+        notification: false,
+        ..GracefulRestartConfig::default()
+    });
+    let mut pair = Pair::met(1, [left(), theirs]);
+    pair.heard(0);
+    let notification = Notification::new(3, 1, vec![]);
+    pair.tell(
+        0,
+        Input::UpdateError {
+            notification: notification.clone(),
+        },
+    );
+    assert_eq!(
+        downs(&pair.heard(0)),
+        [(DownReason::Sent(notification), [false; 2])]
+    );
+}
+
+/// A speaker of the time before capabilities: the second attempt goes without.
+#[test]
+fn falls_back_without_capabilities() {
+    let mut pair = Pair::new(1, [left(), passive(right())]);
+    pair.tell(0, Input::Start);
+    let connection = Connection::First;
+    pair.tell(
+        0,
+        Input::Connected {
+            connection,
+            outgoing: true,
+        },
+    );
+    let mut refusal = Vec::new();
+    Notification::new(2, 4, vec![]).encode(&mut refusal);
+    let end = speakers::End {
+        speaker: 0,
+        connection,
+    };
+    pair.understand(end, &refusal);
+    pair.heard(0);
+    pair.tell(1, Input::Start);
+    pair.run_for(60_000);
+    assert!(pair.is_up());
+    let agreed = pair.session(0).negotiated().unwrap();
+    assert!(!agreed.as4 && agreed.families[1].is_none() && agreed.families[0].is_some());
+    assert_eq!(
+        pair.session(1).negotiated().unwrap().remote_capabilities,
+        []
+    );
+}
+
+/// Fast-path UPDATEs keep the session alive.
+#[test]
+fn updates_hold_the_session() {
+    let mut pair = Pair::met(1, [no_restart(left()), passive(no_restart(right()))]);
+    pair.stall();
+    for _ in 0..10 {
+        let now_ms = pair.now_ms;
+        pair.speakers[0].session.updates_received(now_ms, 3);
+        pair.run_for(60_000);
+    }
+    assert_eq!(pair.session(0).state(), State::Established);
+    assert_eq!(pair.session(0).stats().received[1], 30);
+}
