@@ -25,6 +25,10 @@ pub(super) fn text(workload: &Workload, threads: u16, listen: SocketAddr, socket
 }
 
 fn head(threads: u16, listen: SocketAddr, socket: &Path) -> String {
+    let threads = match threads {
+        0 => String::new(), // one per core
+        n => format!("threads = {n}\n"),
+    };
     format!(
         "# Written by `rutter demo`: an exchange on the loopback interface.\n\
          [exchange]\n\
@@ -33,7 +37,7 @@ fn head(threads: u16, listen: SocketAddr, socket: &Path) -> String {
          lan = [\"127.1.0.0/16\", \"10.99.0.0/16\", \"2001:7f8:99::/64\"]\n\
          \n\
          [daemon]\n\
-         threads = {threads}\n\
+         {threads}\
          listen = [\"{listen}\"]\n\
          control-socket = {socket:?}\n\
          log = \"info\"\n\
@@ -45,7 +49,9 @@ fn head(threads: u16, listen: SocketAddr, socket: &Path) -> String {
          prepend-peer = [\"self:101..103:peer\"]\n\
          \n\
          [defaults]\n\
+         families = [\"ipv4\", \"ipv6\"]\n\
          passive = true\n\
+         hold-time = 180\n\
          multihop = 64\n"
     )
 }
