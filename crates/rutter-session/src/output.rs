@@ -34,7 +34,7 @@ pub enum Output {
         /// What was agreed on.
         negotiated: Box<Negotiated>,
     },
-    /// The session was up and is not any more. Its `Close` follows or the connection is gone already.
+    /// The session was up and is not any more. Its `Close` came before, or the connection went by itself.
     Down {
         /// The connection.
         connection: Connection,

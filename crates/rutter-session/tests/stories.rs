@@ -129,7 +129,8 @@ fn hold_time_zero() {
 
 #[test]
 fn open_faults_reach_the_neighbor_exactly() {
-    let rows: [(fn(&mut Config), u8); 6] = [
+    type Change = fn(&mut Config);
+    let rows: [(Change, u8); 6] = [
         (|c| c.local_asn = Asn(64_666), 2),
         (|c| c.router_id = 0, 3),
         (|c| c.hold_time_s = 2, 6),
@@ -219,7 +220,8 @@ fn shutdown_says_why_and_stays_down() {
 #[test]
 fn reset_comes_back_and_keeps_routes() {
     let mut pair = Pair::met(1, [left(), right()]);
-    (pair.heard(0), pair.heard(1));
+    pair.heard(0);
+    pair.heard(1);
     pair.tell(
         0,
         Input::Reset {
@@ -297,7 +299,8 @@ fn max_prefix_restarts_later_or_never() {
 #[test]
 fn refreshes_both_ways() {
     let mut pair = Pair::met(1, [left(), right()]);
-    (pair.heard(0), pair.heard(1));
+    pair.heard(0);
+    pair.heard(1);
     pair.tell(0, Input::RequestRefresh { family: IPV4 });
     pair.run_for(100);
     assert_eq!(quiet(pair.heard(1)), [Output::RefreshRequested(IPV4)]);
@@ -495,7 +498,8 @@ fn without_graceful_restart_a_second_connection_is_refused() {
 #[test]
 fn a_planned_restart_is_silent() {
     let mut pair = Pair::met(1, [left(), right()]);
-    (pair.heard(0), pair.heard(1));
+    pair.heard(0);
+    pair.heard(1);
     pair.tell(
         0,
         Input::Stop {
