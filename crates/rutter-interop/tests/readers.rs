@@ -154,6 +154,10 @@ fn explain_names_winner_step_and_audience() {
         // Each hears the route of the other.
         let own = candidates[0]["route"]["peer"]["address"] == address.as_str();
         let hears = if own { 2 } else { 1 };
-        assert_eq!(client.expect("both are clients")["hears"], serde_json::json!([hears]), "{row}");
+        assert_eq!(
+            client.expect("both are clients")["hears"],
+            serde_json::json!([hears]),
+            "{row}"
+        );
     }
 }

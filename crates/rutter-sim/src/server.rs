@@ -1,0 +1,215 @@
+//! The route server: the real table behind one session a client.
+
+use std::io::IoSlice;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use rutter_net::{Asn, Family};
+use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
+use rutter_rib::{
+    Batch, ClientStream, FamilyInfo, Neighbor, PeerId, PeerKind, Retain, Rib, RibConfig,
+    SessionInfo,
+};
+use rutter_session::{Config, Connection, Negotiated, Output, RemoteAs, Session};
+
+use crate::client::asn;
+use crate::endpoint::{Endpoint, Judged};
+use crate::world::SERVER_AS;
+
+/// The server's side of one client.
+pub(crate) struct Port {
+    pub end: Endpoint,
+    pub peer: PeerId,
+    stream: Option<ClientStream>,
+}
+
+/// The server.
+pub(crate) struct Server {
+    pub rib: Rib,
+    batch: Batch,
+    pub ports: Vec<Port>,
+}
+
+impl Server {
+    pub fn new(clients: u16, passive: impl Fn(u16) -> bool, seed: u64) -> Self {
+        let rib = Rib::new(RibConfig {
+            shards: 2,
+            router_id: 1,
+            log_limit: 400,
+            export: Arc::new(ExportPolicy::new(ExportSettings::default())),
+            seed,
+            always_compare_med: false,
+        });
+        let ports = (0..clients)
+            .map(|index| Port {
+                end: Endpoint::new(Session::new(config(index, passive(index)), seed)),
+                peer: rib.add_neighbor(neighbor(index)).expect("few clients"),
+                stream: None,
+            })
+            .collect();
+        Server {
+            rib,
+            batch: Batch::new(),
+            ports,
+        }
+    }
+
+    /// What the session of a port said concerns routes.
+    pub fn routes(&mut self, port: usize, output: Output) {
+        let Port { peer, stream, .. } = &mut self.ports[port];
+        match output {
+            Output::Established { negotiated, .. } => {
+                *stream = self.rib.session_up(*peer, session_info(&negotiated));
+            }
+            Output::Down { keep, .. } => {
+                *stream = None;
+                let retain = keep.map(|keep| if keep { Retain::Stale } else { Retain::Nothing });
+                self.rib.session_down(*peer, retain);
+            }
+            Output::RefreshRequested(family) => {
+                if let Some(stream) = stream {
+                    self.rib.refresh_client(stream, family);
+                }
+            }
+            Output::MarkStale(family) => self.rib.mark_stale(*peer, family),
+            Output::SweepStale(family) => self.rib.sweep_stale(*peer, family),
+            Output::StartLongLivedStale(family) => self.rib.start_long_lived_stale(*peer, family),
+            _ => {}
+        }
+        self.rib.flush();
+    }
+
+    /// Takes an UPDATE body.
+    pub fn take(rib: &Rib, batch: &mut Batch, peer: PeerId, body: &[u8]) -> Judged {
+        let pushed = batch.push(rib, peer, body, 0);
+        rib.commit(batch);
+        rib.flush();
+        Judged {
+            end_of_rib: pushed.end_of_rib.and_then(|family| family.family()),
+            reset: pushed.reset,
+        }
+    }
+
+    /// The parts of a port that [`Endpoint::receive`] needs at once.
+    pub fn split(&mut self, port: usize) -> (&Rib, &mut Batch, &mut Port) {
+        (&self.rib, &mut self.batch, &mut self.ports[port])
+    }
+
+    /// Octets for the established connection: up to `room`, whole messages first from the session.
+    pub fn gather(&mut self, port: usize, connection: Connection, room: usize) -> Vec<u8> {
+        let Port { end, stream, .. } = &mut self.ports[port];
+        let unsent = &mut end.unsent[connection.index()];
+        let mut out = Vec::new();
+        let established = end.session.established() == Some(connection);
+        let boundary = stream
+            .as_ref()
+            .is_none_or(ClientStream::at_message_boundary);
+        if !established || boundary {
+            out.extend(unsent.drain(..unsent.len().min(room)));
+            if !unsent.is_empty() {
+                return out;
+            }
+        }
+        if let (true, Some(stream)) = (established, stream) {
+            read_stream(stream, &self.rib, room - out.len(), &mut out);
+        }
+        out
+    }
+
+    /// Lets clients that hold the log back leave it.
+    pub fn relieve(&mut self, now_ms: u64) {
+        if !self.rib.congested() {
+            return;
+        }
+        for stream in self
+            .ports
+            .iter_mut()
+            .filter_map(|port| port.stream.as_mut())
+        {
+            stream.check_lag(&self.rib, now_ms);
+        }
+    }
+
+    /// Whether everything was sent that there is to send.
+    pub fn is_idle(&self) -> bool {
+        self.ports.iter().all(|port| {
+            let stream = port.stream.as_ref();
+            stream.is_none_or(|stream| stream.is_drained() && !stream.has_more())
+        })
+    }
+}
+
+fn read_stream(stream: &mut ClientStream, rib: &Rib, room: usize, out: &mut Vec<u8>) {
+    if stream.is_drained() {
+        stream.fill(rib, room.max(1));
+    }
+    let mut slices: Vec<IoSlice<'_>> = Vec::new();
+    stream.slices(&mut slices);
+    let mut left = room;
+    for slice in &slices {
+        let part = slice.len().min(left);
+        out.extend_from_slice(&slice[..part]);
+        left -= part;
+    }
+    let taken = room - left;
+    drop(slices);
+    stream.consume(taken, 0);
+}
+
+fn config(index: u16, passive: bool) -> Config {
+    let remote = RemoteAs::One(Asn(asn(index)));
+    let mut config = Config::new(Asn(SERVER_AS), remote, 1);
+    config.passive = passive;
+    config.hold_time_s = 9;
+    config.connect_retry_s = 4;
+    config.idle_hold.max_ms = 8_000;
+    config.send_hold_time_s = 20;
+    if let Some(restart) = &mut config.graceful_restart {
+        restart.restart_time_s = 15;
+        restart.max_restart_time_s = 15;
+        restart.stale_path_time_s = 30;
+    }
+    config
+}
+
+fn neighbor(index: u16) -> Neighbor {
+    Neighbor {
+        name: format!("client {index}").into(),
+        address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, index as u8 + 1)),
+        kind: PeerKind::RouteServerClient,
+        local_asn: Asn(SERVER_AS),
+        remote_asn: Asn(asn(index)),
+        local_ipv4: None,
+        local_ipv6: None,
+        next_hop_self: false,
+        import: Arc::new(ImportPolicy::new(ImportSettings {
+            rule: ImportRule::All,
+            local_asn: Asn(SERVER_AS),
+            peer_asn: Asn(asn(index)),
+            ..ImportSettings::default()
+        })),
+        export_allowed: true,
+        default_local_pref: 100,
+        block_above: [None; 2],
+        add_path_limit: 0,
+        role: None,
+    }
+}
+
+fn session_info(negotiated: &Negotiated) -> SessionInfo {
+    let family = |family: Family| {
+        negotiated.family(family).map(|agreed| FamilyInfo {
+            add_path_receive: agreed.add_path_receive,
+            add_path_send: agreed.add_path_send,
+            extended_next_hop: agreed.extended_next_hop,
+        })
+    };
+    SessionInfo {
+        remote_bgp_id: negotiated.remote_bgp_id,
+        remote_asn: negotiated.remote_asn,
+        as4: negotiated.as4,
+        max_message_len: negotiated.max_message_len,
+        families: Family::ALL.map(family),
+        enhanced_refresh: negotiated.enhanced_refresh,
+    }
+}
