@@ -210,8 +210,7 @@ fn generate(args: &Bench, named: &Named) -> Result<(Workload, usize), String> {
     let mut dropped = 0;
     let table = match &args.prefixes {
         Some(path) => {
-            let file = read_prefix_file(path, args.keep_all_prefixes)
-                .map_err(|e| format!("{}: {e}", path.display()))?;
+            let file = read_prefix_file(path, args.keep_all_prefixes).map_err(|e| e.to_string())?;
             dropped = file.dropped;
             if dropped + file.duplicates > 0 {
                 eprintln!(

@@ -5,11 +5,12 @@
 //! Oracle   (what each client must hold in the end)       ─► Tracker (what it holds) ─► exact, or what differs
 //! ```
 //!
-//! [`scenario::run`] is one measured run, [`cli::main`] is `rutter bench`.
+//! [`scenario::run`] is one measured run, [`cli::main`] is `rutter bench`, [`demo::Demo`] what `rutter demo` stands on.
 
 pub mod cli;
 pub mod daemons;
 pub mod decision;
+pub mod demo;
 pub mod fingerprint;
 pub mod floor;
 pub mod latency;

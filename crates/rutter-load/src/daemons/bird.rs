@@ -15,7 +15,7 @@ pub(super) enum Style {
     OneTable,
     /// One table, BIRD 3's worker threads.
     Threads,
-    /// A table for each client and pipes to the master table.
+    /// A table for each client and a pipe between every two: one to a master table would hide paths.
     TablePerClient,
 }
 
@@ -49,12 +49,8 @@ fn config(site: &Site<'_>, style: Style) -> String {
             _ => ("master4".to_owned(), "master6".to_owned()),
         };
         if style == Style::TablePerClient {
-            let _ = write!(
-                text,
-                "ipv4 table {t4};\nipv6 table {t6};\n\
-                 protocol pipe {{ table master4; peer table {t4}; import where proto = \"c{number}\"; export where proto != \"c{number}\"; }}\n\
-                 protocol pipe {{ table master6; peer table {t6}; import where proto = \"c{number}\"; export where proto != \"c{number}\"; }}\n"
-            );
+            let _ = write!(text, "ipv4 table {t4};\nipv6 table {t6};\n");
+            pipes(&mut text, number);
         }
         let _ = write!(
             text,
@@ -69,4 +65,17 @@ fn config(site: &Site<'_>, style: Style) -> String {
         );
     }
     text
+}
+
+/// Each of the two hears what the other's client announced, and nothing that it heard from others.
+fn pipes(text: &mut String, number: usize) {
+    for other in 0..number {
+        for family in [4, 6] {
+            let _ = writeln!(
+                text,
+                "protocol pipe {{ table t{family}_{number}; peer table t{family}_{other}; \
+                 import where proto = \"c{other}\"; export where proto = \"c{number}\"; }}"
+            );
+        }
+    }
 }

@@ -17,6 +17,8 @@ use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+pub use rutter::config as rutter_config;
+
 use crate::oracle::Visibility;
 use crate::workload::{Peer, ROUTE_SERVER_ASN};
 
@@ -28,7 +30,8 @@ pub enum Kind {
     Rutter,
     /// BIRD 2, one table.
     Bird,
-    /// BIRD 2 with a table for each client, so that no path is hidden.
+    /// BIRD 2 with a table for each client and pipes between all of them, so that no path is hidden; for up to about
+    /// 100 clients.
     BirdTables,
     /// BIRD 3, one table.
     Bird3,

@@ -3,31 +3,45 @@
 use std::fmt::Write;
 use std::fs;
 use std::io;
+use std::net::SocketAddrV4;
 use std::path::Path;
 use std::process::Command;
 
 use crate::daemons::{ROUTER_ID, Site, in_folder, local_asn};
+use crate::workload::Peer;
 
 pub(super) fn command(program: &Path, site: &Site<'_>) -> io::Result<Command> {
-    fs::write(site.file("c.toml"), config(site))?;
+    fs::write(
+        site.file("c.toml"),
+        config(site.peers, &site.listen, &site.file("s"), site.threads),
+    )?;
     let mut command = in_folder(program);
     command.arg("run").arg(site.file("c.toml"));
     Ok(command)
 }
 
-/// Members with the usual checks, except that next hops need not be the members' own addresses on 127/8.
-fn config(site: &Site<'_>) -> String {
+/// Rutter's configuration for clients of a workload: members with the usual checks, except that next hops need not be
+/// the members' own addresses, which are in 127/8. `threads` of 0: one per core.
+pub fn config(
+    peers: &[Peer],
+    listen: &SocketAddrV4,
+    control_socket: &Path,
+    threads: usize,
+) -> String {
     let mut text = format!(
         "[exchange]\nasn = {}\nrouter-id = \"{ROUTER_ID}\"\nlan = [\"127.1.0.0/16\", \"10.99.0.0/16\", \"2001:7f8:99::/64\"]\n\n\
-         [daemon]\nthreads = {}\nlisten = [\"{}\"]\ncontrol-socket = \"{}\"\nlog = \"warn\"\n\n\
-         [checks]\nnext-hop = \"any\"\n\n\
-         [defaults]\nfamilies = [\"ipv4\", \"ipv6\"]\nhold-time = 180\nmultihop = 8\npassive = true\n",
+         [daemon]\nlisten = [\"{listen}\"]\ncontrol-socket = \"{}\"\nlog = \"warn\"\n",
         local_asn(),
-        site.threads,
-        site.listen,
-        site.file("s").display()
+        control_socket.display()
     );
-    for peer in site.peers {
+    if threads > 0 {
+        let _ = writeln!(text, "threads = {threads}");
+    }
+    text.push_str(
+        "\n[checks]\nnext-hop = \"any\"\n\n\
+         [defaults]\nfamilies = [\"ipv4\", \"ipv6\"]\nhold-time = 180\nmultihop = 8\npassive = true\n",
+    );
+    for peer in peers {
         let _ = write!(
             text,
             "\n[[member]]\nasn = {}\naddress = \"{}\"\n",

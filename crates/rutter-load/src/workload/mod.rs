@@ -9,7 +9,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use rutter_net::{Asn, Prefix};
 
 pub use attributes::{Attributes, Family, NextHops, Origin, draw, write_update};
-pub use prefixes::{PrefixFile, is_acceptable, read_prefix_file, synthetic_table};
+pub use prefixes::{
+    PrefixFile, is_acceptable, read_mrt_prefixes, read_prefix_file, synthetic_table,
+};
 pub use shape::{FULL_TABLE, Named, STANDARD, Shape, Spread};
 
 use crate::fingerprint;

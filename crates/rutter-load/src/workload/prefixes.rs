@@ -7,6 +7,7 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 use hashbrown::HashSet;
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
+use rutter_wire::mrt::{Content, Records};
 
 use crate::rng::Rng;
 
@@ -47,36 +48,74 @@ pub struct PrefixFile {
 /// Reads one prefix a line, plain or gzip (told apart by the first two bytes). Empty lines and `#` comments are
 /// skipped. With `keep_unacceptable` prefixes outside [`is_acceptable`] stay.
 pub fn read_prefix_file(path: &Path, keep_unacceptable: bool) -> io::Result<PrefixFile> {
-    let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
-    let gzip = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
-    let reader: Box<dyn Read> = if gzip {
-        Box::new(MultiGzDecoder::new(file))
-    } else {
-        Box::new(file)
-    };
-    let mut found = PrefixFile::default();
-    let mut seen = HashSet::new();
-    for (number, line) in BufReader::new(reader).lines().enumerate() {
+    let mut collector = Collector::new(keep_unacceptable);
+    for (number, line) in BufReader::new(open(path)?).lines().enumerate() {
         let line = line?;
         let text = line.trim();
         if text.is_empty() || text.starts_with('#') {
             continue;
         }
-        let prefix: Prefix = text.parse().map_err(|error| {
-            io::Error::new(
-                io::ErrorKind::InvalidData,
-                format!("{}:{}: {error}", path.display(), number + 1),
-            )
-        })?;
-        if !keep_unacceptable && !is_acceptable(prefix) {
-            found.dropped += 1;
-        } else if seen.insert(prefix) {
-            found.prefixes.push(prefix);
-        } else {
-            found.duplicates += 1;
+        let prefix = text
+            .parse()
+            .map_err(|error| invalid(format!("{}:{}: {error}", path.display(), number + 1)))?;
+        collector.add(prefix);
+    }
+    Ok(collector.found)
+}
+
+/// Reads the prefixes of an MRT table dump (TABLE_DUMP_V2), plain or gzip; other records are skipped.
+pub fn read_mrt_prefixes(path: &Path, keep_unacceptable: bool) -> io::Result<PrefixFile> {
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes)?;
+    let mut collector = Collector::new(keep_unacceptable);
+    for record in Records::new(&bytes) {
+        let content = record.and_then(|record| record.decode());
+        let content = content.map_err(|error| invalid(format!("{}: {error}", path.display())))?;
+        if let Content::Rib(rib) = content {
+            collector.add(rib.prefix);
         }
     }
-    Ok(found)
+    Ok(collector.found)
+}
+
+fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    let named =
+        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(named)?);
+    if file.fill_buf().map_err(named)?.starts_with(&[0x1f, 0x8b]) {
+        return Ok(Box::new(MultiGzDecoder::new(file)));
+    }
+    Ok(Box::new(file))
+}
+
+fn invalid(text: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, text)
+}
+
+struct Collector {
+    keep_unacceptable: bool,
+    seen: HashSet<Prefix>,
+    found: PrefixFile,
+}
+
+impl Collector {
+    fn new(keep_unacceptable: bool) -> Self {
+        Collector {
+            keep_unacceptable,
+            seen: HashSet::new(),
+            found: PrefixFile::default(),
+        }
+    }
+
+    fn add(&mut self, prefix: Prefix) {
+        if !self.keep_unacceptable && !is_acceptable(prefix) {
+            self.found.dropped += 1;
+        } else if self.seen.insert(prefix) {
+            self.found.prefixes.push(prefix);
+        } else {
+            self.found.duplicates += 1;
+        }
+    }
 }
 
 /// A realistic table of `count` distinct public prefixes: 85 % IPv4 with about 60 % of /24, a third of them more
