@@ -20,6 +20,7 @@ use rutter_rib::{Rib, RibConfig};
 use crate::commands::{Command, Mailbox};
 use crate::listener::{Acceptor, Listeners};
 use crate::management::Service;
+use crate::mrt::Archive;
 use crate::neighbor::Plan;
 use crate::reactor::{Reactor, WAKE};
 use crate::shared::{Clock, Loaded, Shared, StopRequest, Thread, unix_us};
@@ -34,8 +35,7 @@ pub struct Handle {
     shared: Arc<Shared>,
     reactors: Vec<JoinHandle<()>>,
     acceptor: Option<(JoinHandle<()>, Waker)>,
-    services: Vec<Service>,
-    metrics_address: Option<SocketAddr>,
+    control: Option<Service>,
 }
 
 /// Why a daemon does not start.
@@ -87,6 +87,7 @@ impl Daemon {
                 last_error: None,
             }),
             reloading: Mutex::default(),
+            outlets: Mutex::default(),
             jitter: RandomState::new(),
             log,
             stopping: AtomicBool::new(false),
@@ -97,8 +98,7 @@ impl Daemon {
             shared,
             reactors: Vec::new(),
             acceptor: None,
-            services: Vec::new(),
-            metrics_address: None,
+            control: None,
         };
         handle.spawn(polls)?;
         Ok(handle)
@@ -138,12 +138,17 @@ impl Handle {
         let path = &config.daemon.control_socket;
         let what = format!("control socket {}", path.display());
         let control = Service::control(&self.shared, path).map_err(failed(&what))?;
-        self.services.push(control);
+        self.control = Some(control);
+        let mut outlets = self.shared.outlets.lock();
         if let Some(metrics) = &config.metrics {
             let what = format!("metrics on {}", metrics.listen);
             let service = Service::metrics(&self.shared, metrics.listen).map_err(failed(&what))?;
-            self.metrics_address = service.tcp_address();
-            self.services.push(service);
+            outlets.metrics = Some(service);
+        }
+        if let Some(mrt) = &config.mrt {
+            let what = format!("MRT archive in {}", mrt.directory.display());
+            let archive = Archive::start(&self.shared, mrt).map_err(failed(&what))?;
+            outlets.archive = Some(archive);
         }
         Ok(())
     }
@@ -155,7 +160,8 @@ impl Handle {
 
     /// Where metrics are served, if they are.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
-        self.metrics_address
+        let outlets = self.shared.outlets.lock();
+        outlets.metrics.as_ref().and_then(Service::tcp_address)
     }
 
     /// Waits for SIGTERM, SIGINT or a shutdown request on the control socket; SIGHUP reloads. Then ends.
@@ -199,9 +205,10 @@ impl Handle {
         for thread in self.reactors.drain(..) {
             let _ = thread.join();
         }
-        for service in self.services.drain(..) {
-            service.stop();
-        }
+        let outlets = std::mem::take(&mut *self.shared.outlets.lock());
+        outlets.archive.into_iter().for_each(Archive::stop);
+        let services = self.control.take().into_iter().chain(outlets.metrics);
+        services.for_each(Service::stop);
         tracing::info!("stopped");
     }
 }

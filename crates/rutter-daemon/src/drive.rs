@@ -241,6 +241,11 @@ impl Reactor {
                 .with(|details| details.last_error = Some((text, now_ms)));
         }
         let peer = peer.name();
+        if matches!(note, Note::Ended(..)) {
+            // What was sent or received has a line of its own, and so has the end of an established session.
+            tracing::debug!(peer, "{note}");
+            return;
+        }
         match note.severity() {
             Severity::Debug => tracing::debug!(peer, "{note}"),
             Severity::Info => tracing::info!(peer, "{note}"),

@@ -16,6 +16,7 @@ mod input;
 mod listener;
 mod logging;
 mod management;
+mod mrt;
 mod neighbor;
 mod output;
 mod peer;

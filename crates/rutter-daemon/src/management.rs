@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use std::{io, process};
@@ -165,6 +165,7 @@ fn resident_bytes() -> Option<u64> {
 /// A service that accepts connections on a thread; ends with [`Service::stop`].
 pub(crate) struct Service {
     address: Address,
+    stopping: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
 
@@ -187,7 +188,7 @@ impl Service {
         };
         let accept = move |listener: &UnixListener| listener.accept().map(|(stream, _)| stream);
         let address = Address::Unix(path.to_owned());
-        Self::spawn(shared, "control", address, listener, accept, serve)
+        Self::spawn("control", address, listener, accept, serve)
     }
 
     /// `GET /metrics`.
@@ -202,7 +203,7 @@ impl Service {
         };
         let accept = move |listener: &TcpListener| listener.accept().map(|(stream, _)| stream);
         let address = Address::Tcp(address);
-        Self::spawn(shared, "metrics", address, listener, accept, serve)
+        Self::spawn("metrics", address, listener, accept, serve)
     }
 
     /// Where the metrics are, with the port that was chosen.
@@ -214,22 +215,27 @@ impl Service {
     }
 
     fn spawn<L: Send + 'static, S: Send + 'static>(
-        shared: &Arc<Shared>,
         name: &'static str,
         address: Address,
         listener: L,
         accept: impl Fn(&L) -> io::Result<S> + Send + 'static,
         serve: impl Fn(S) + Clone + Send + 'static,
     ) -> io::Result<Self> {
-        let shared = Arc::clone(shared);
+        let stopping = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&stopping);
         let thread = thread::Builder::new()
             .name(name.into())
-            .spawn(move || accept_loop(&shared, name, &listener, accept, serve))?;
-        Ok(Service { address, thread })
+            .spawn(move || accept_loop(&stop, name, &listener, accept, serve))?;
+        Ok(Service {
+            address,
+            stopping,
+            thread,
+        })
     }
 
-    /// Ends the accepting thread; call after [`Shared::stopping`] is set. Answers under way go on.
+    /// Ends the accepting thread. Answers under way go on.
     pub(crate) fn stop(self) {
+        self.stopping.store(true, Ordering::Release);
         // Accepting blocks: a connection of our own wakes it.
         match &self.address {
             Address::Unix(path) => {
@@ -245,7 +251,7 @@ impl Service {
 }
 
 fn accept_loop<L, S: Send + 'static>(
-    shared: &Shared,
+    stopping: &AtomicBool,
     name: &str,
     listener: &L,
     accept: impl Fn(&L) -> io::Result<S>,
@@ -254,7 +260,7 @@ fn accept_loop<L, S: Send + 'static>(
     let busy = Arc::new(AtomicUsize::new(0));
     loop {
         let accepted = accept(listener);
-        if shared.stopping.load(Ordering::Acquire) {
+        if stopping.load(Ordering::Acquire) {
             return;
         }
         match accepted {

@@ -1,5 +1,6 @@
 //! A new configuration for a running daemon: all or nothing, and only what differs.
 
+use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,6 +11,8 @@ use rutter_policy::ExportPolicy;
 
 use crate::commands::{Clear, Command};
 use crate::logging;
+use crate::management::Service;
+use crate::mrt::Archive;
 use crate::neighbor::Plan;
 use crate::shared::{Busy, Shared, unix_us};
 
@@ -77,7 +80,7 @@ fn load(shared: &Shared, file: Option<&Path>) -> Result<Config, ReloadError> {
     Ok(loaded.config)
 }
 
-fn apply(shared: &Shared, old: &Config, new: &Config, diff: &Diff) {
+fn apply(shared: &Arc<Shared>, old: &Config, new: &Config, diff: &Diff) {
     logging::init(new.daemon.log_format, logging::level(&new.daemon.log));
     shared.listeners.set_keys(Some(old), new);
     if !diff.communities.is_empty() {
@@ -100,6 +103,9 @@ fn apply(shared: &Shared, old: &Config, new: &Config, diff: &Diff) {
     }
     if diff.dynamic_neighbors || !diff.checks.is_empty() {
         change_dynamic(shared, new);
+    }
+    if old.metrics != new.metrics || old.mrt != new.mrt {
+        change_outlets(shared, old, new);
     }
     for key in &diff.needs_restart {
         tracing::warn!(key, "the change takes effect on the next start only");
@@ -154,6 +160,30 @@ fn change_dynamic(shared: &Shared, new: &Config) {
         };
         report(address, shared.post_to_peer(address, command));
     }
+}
+
+/// Starts the metrics endpoint and the archive anew where they differ.
+fn change_outlets(shared: &Arc<Shared>, old: &Config, new: &Config) {
+    let mut outlets = shared.outlets.lock();
+    if old.metrics != new.metrics {
+        outlets.metrics.take().into_iter().for_each(Service::stop);
+        let started = new
+            .metrics
+            .as_ref()
+            .map(|m| Service::metrics(shared, m.listen));
+        outlets.metrics = started.and_then(|started| or_log("metrics", started));
+    }
+    if old.mrt != new.mrt {
+        outlets.archive.take().into_iter().for_each(Archive::stop);
+        let started = new.mrt.as_ref().map(|mrt| Archive::start(shared, mrt));
+        outlets.archive = started.and_then(|started| or_log("the MRT archive", started));
+    }
+}
+
+fn or_log<T>(what: &str, started: io::Result<T>) -> Option<T> {
+    started
+        .inspect_err(|error| tracing::error!(%error, "cannot start {what}"))
+        .ok()
 }
 
 fn report(peer: IpAddr, posted: Result<(), Busy>) {

@@ -15,6 +15,8 @@ use rutter_rib::Rib;
 use crate::commands::{Command, Mailbox};
 use crate::listener::Listeners;
 use crate::logging::LogRing;
+use crate::management::Service;
+use crate::mrt::Archive;
 use crate::neighbor::Plan;
 use crate::status::{PeerStatus, PeerTable};
 
@@ -28,6 +30,8 @@ pub(crate) struct Shared {
     pub(crate) config: RwLock<Arc<Config>>,
     /// Held while a new configuration is applied.
     pub(crate) reloading: Mutex<()>,
+    /// What a reload may start anew.
+    pub(crate) outlets: Mutex<Outlets>,
     /// The file that a reload reads; `None` for an embedded configuration.
     pub(crate) source: Option<PathBuf>,
     pub(crate) loaded: Mutex<Loaded>,
@@ -37,6 +41,13 @@ pub(crate) struct Shared {
     pub(crate) stopping: AtomicBool,
     /// The end was asked for: the text for the neighbors.
     pub(crate) stop_request: StopRequest,
+}
+
+/// Where the daemon writes to besides neighbors, as configured.
+#[derive(Default)]
+pub(crate) struct Outlets {
+    pub(crate) metrics: Option<Service>,
+    pub(crate) archive: Option<Archive>,
 }
 
 /// When the configuration in force came, and why a later one did not.

@@ -140,7 +140,10 @@ impl Speaker {
         self.send_open(bgp_id);
         loop {
             match self.hear() {
-                Heard::Open(_) => self.send(&KEEPALIVE),
+                Heard::Open(open) => {
+                    assert_eq!(open.asn, Asn(64500));
+                    self.send(&KEEPALIVE);
+                }
                 Heard::Keepalive => return,
                 other => panic!("while opening: {other:?}"),
             }

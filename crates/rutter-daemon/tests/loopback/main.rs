@@ -1,5 +1,6 @@
 //! The daemon end to end: real sockets on loopback, plain BGP speakers, everything in this process.
 
+mod archive;
 mod support;
 
 use std::net::TcpListener;

@@ -1,0 +1,100 @@
+//! One file of the archive: it has its name only when it is complete.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::logging::{Timestamp, civil_date};
+
+/// A file that is being written.
+pub(super) struct ArchiveFile {
+    output: Output,
+    partial: PathBuf,
+    complete: PathBuf,
+    pub(super) bytes: u64,
+}
+
+enum Output {
+    Plain(BufWriter<File>),
+    Gzip(GzEncoder<BufWriter<File>>),
+}
+
+impl ArchiveFile {
+    /// Begins `KIND.YYYYMMDD.HHMMSS[.gz]` in a folder, under a name that starts with a dot.
+    pub(super) fn create(
+        directory: &Path,
+        kind: &str,
+        unix_s: u64,
+        gzip: bool,
+    ) -> io::Result<Self> {
+        let name = name(kind, unix_s, gzip);
+        let partial = directory.join(format!(".{name}.partial"));
+        let file = BufWriter::with_capacity(256 * 1024, File::create(&partial)?);
+        let output = if gzip {
+            Output::Gzip(GzEncoder::new(file, Compression::fast()))
+        } else {
+            Output::Plain(file)
+        };
+        Ok(ArchiveFile {
+            output,
+            partial,
+            complete: directory.join(name),
+            bytes: 0,
+        })
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.bytes += bytes.len() as u64;
+        match &mut self.output {
+            Output::Plain(file) => file.write_all(bytes),
+            Output::Gzip(file) => file.write_all(bytes),
+        }
+    }
+
+    /// Completes the file and gives it its name.
+    pub(super) fn finish(self) -> io::Result<PathBuf> {
+        let mut file = match self.output {
+            Output::Plain(file) => file,
+            Output::Gzip(file) => file.finish()?,
+        };
+        file.flush()?;
+        file.get_ref().sync_all()?;
+        fs::rename(&self.partial, &self.complete)?;
+        Ok(self.complete)
+    }
+
+    /// Gives up what was begun.
+    pub(super) fn abandon(self) {
+        let _ = fs::remove_file(&self.partial);
+    }
+}
+
+fn name(kind: &str, unix_s: u64, gzip: bool) -> String {
+    let (year, month, day) = civil_date(unix_s / 86_400);
+    let (h, m, s) = (unix_s / 3_600 % 24, unix_s / 60 % 60, unix_s % 60);
+    let suffix = if gzip { ".gz" } else { "" };
+    format!("{kind}.{year:04}{month:02}{day:02}.{h:02}{m:02}{s:02}{suffix}")
+}
+
+/// Wall time for logs.
+pub(super) fn when(unix_s: u64) -> String {
+    Timestamp(Duration::from_secs(unix_s)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_sort_by_time() {
+        assert_eq!(name("rib", 951_782_400, true), "rib.20000229.000000.gz");
+        assert_eq!(
+            name("updates", 951_786_061, false),
+            "updates.20000229.010101"
+        );
+    }
+}
