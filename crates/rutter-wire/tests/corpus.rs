@@ -32,6 +32,7 @@ fn run(target: &str, check: fn(&[u8])) {
                 1,
                 0x7f,
                 0x80,
+                0xca,
                 0xff,
                 seed[at] ^ 0x10,
                 seed[at].wrapping_add(1),
