@@ -54,8 +54,11 @@ impl Session {
     }
 
     /// Events 2 and 3. After a connection that stood there is a short pause, so that a new one cannot overtake the
-    /// NOTIFICATION.
+    /// NOTIFICATION. What is stopped stays so.
     pub(crate) fn reset(&mut self, reason: ResetReason, text: &str) {
+        if self.aim == Aim::Stopped {
+            return;
+        }
         let stood = self.state() >= State::OpenSent;
         self.without_capabilities = false;
         for connection in Connection::ALL {

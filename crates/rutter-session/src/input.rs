@@ -46,7 +46,8 @@ pub enum Input<'a> {
         /// Words for the neighbor (RFC 9003), where the reason has room for them; may be empty.
         text: &'a str,
     },
-    /// End the session and seek it again after the shortest pause (events 2 and 3). Ends a stop, too.
+    /// End the session and seek it again after the shortest pause (events 2 and 3). A session that was
+    /// stopped stays so: see [`crate::Session::is_stopped`].
     Reset {
         /// Why.
         reason: ResetReason,

@@ -147,7 +147,7 @@ impl Session {
             .map_or(MAX_LEN, |n| n.max_receive_len)
     }
 
-    /// Whether nothing is sought and nothing will be before [`Input::Start`] or [`Input::Reset`].
+    /// Whether nothing is sought and nothing will be before [`Input::Start`].
     pub fn is_stopped(&self) -> bool {
         self.aim == Aim::Stopped
     }

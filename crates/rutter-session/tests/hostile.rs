@@ -108,7 +108,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn plain(what: u8) -> Input<'static> {
-    let family = family(what.is_multiple_of(2));
+    let family = family(what % 2 == 0);
     match what {
         0..=2 => Input::Start,
         3 => Input::Stop {

@@ -212,6 +212,14 @@ fn shutdown_says_why_and_stays_down() {
     assert!(n.is_hard_reset());
     assert_eq!(n.shutdown_text().as_deref(), Some("maintenance till 04:00"));
     assert_eq!(*keep, [false; 2]);
+    pair.tell(
+        0,
+        Input::Reset {
+            reason: ResetReason::ConfigChange,
+            text: "",
+        },
+    );
+    assert!(pair.session(0).is_stopped());
     pair.tell(0, Input::Start);
     pair.run_for(200_000);
     assert!(pair.is_up());
