@@ -12,6 +12,9 @@ use crate::{Connection, DownReason, Note, Output, ResetReason, State, StopReason
 pub(crate) enum Next {
     /// Pauses, longer after each fault.
     BackOff,
+    /// Listens at once, because the neighbor did nothing wrong and may be back in a moment, and connects after the
+    /// shortest pause. Backs off if that happens again before the session was stable.
+    Return,
     /// Pauses for so many milliseconds.
     Pause(u64),
     /// Goes on seeking.
@@ -31,10 +34,21 @@ impl Session {
             }
             Aim::Pause => {}
         }
+        self.start_after(false);
+    }
+
+    /// After a connection that stood we listen at once and connect a moment later: a new connection could overtake
+    /// the NOTIFICATION on the old one.
+    fn start_after(&mut self, stood: bool) {
         self.timers.stop(Timer::IdleHold);
+        self.timers.stop(Timer::ConnectRetry);
         self.aim = Aim::Up;
         self.passive = self.config.passive;
-        self.connect();
+        if stood {
+            self.connect_soon();
+        } else {
+            self.connect();
+        }
     }
 
     /// Event 2, for good.
@@ -53,8 +67,7 @@ impl Session {
         self.sweep_all();
     }
 
-    /// Events 2 and 3. After a connection that stood there is a short pause, so that a new one cannot overtake the
-    /// NOTIFICATION. What is stopped stays so.
+    /// Events 2 and 3. What is stopped stays so.
     pub(crate) fn reset(&mut self, reason: ResetReason, text: &str) {
         if self.aim == Aim::Stopped {
             return;
@@ -65,15 +78,8 @@ impl Session {
             let cease = cease_message(reason.subcode(), text);
             self.end_with(connection, cease, Next::Stop);
         }
-        self.timers.stop(Timer::ConnectRetry);
-        self.aim = Aim::Stopped;
-        if stood {
-            self.stats.faults_in_a_row = 0;
-            let pause_ms = self.jitter.spread(self.config.idle_hold.initial_ms);
-            self.pause(pause_ms);
-        } else {
-            self.start();
-        }
+        self.stats.faults_in_a_row = 0;
+        self.start_after(stood);
     }
 
     /// Starts an attempt to connect, unless we only listen.
@@ -97,6 +103,13 @@ impl Session {
         if !self.passive {
             let interval_ms = u64::from(self.config.connect_retry_s.max(1)) * 1_000;
             let after_ms = self.jitter.spread(interval_ms);
+            self.start_timer(Timer::ConnectRetry, after_ms);
+        }
+    }
+
+    fn connect_soon(&mut self) {
+        if !self.passive {
+            let after_ms = self.jitter.spread(self.config.idle_hold.initial_ms);
             self.start_timer(Timer::ConnectRetry, after_ms);
         }
     }
@@ -156,7 +169,8 @@ impl Session {
     /// Event 18.
     pub(crate) fn lost(&mut self, connection: Connection, reason: DownReason) {
         let next = match self.link_state(connection) {
-            Some(State::OpenConfirm | State::Established) => Next::BackOff,
+            Some(State::Established) => Next::Return,
+            Some(State::OpenConfirm) => Next::BackOff,
             _ => Next::Seek,
         };
         self.ended(connection, reason, next);
@@ -170,6 +184,7 @@ impl Session {
         let next = match (notification.code, notification.subcode) {
             // The neighbor keeps another connection, which may be about to reach us.
             (code::CEASE, cease::COLLISION) if early => Next::Seek,
+            (code::CEASE, subcode) if !early && subcode != cease::MAX_PREFIXES => Next::Return,
             _ => Next::BackOff,
         };
         if early && (notification.code, notification.subcode) == (code::OPEN, 4) {
@@ -241,7 +256,11 @@ impl Session {
     fn go_on(&mut self, next: Next) {
         match next {
             Next::Seek => self.keep_seeking(),
-            Next::BackOff => {
+            Next::Return if self.stats.faults_in_a_row == 0 => {
+                self.stats.faults_in_a_row = 1;
+                self.connect_soon();
+            }
+            Next::BackOff | Next::Return => {
                 let pause_ms = self.back_off_ms();
                 self.pause(pause_ms);
             }
