@@ -143,15 +143,26 @@ impl Reactor {
         };
         match what {
             Clear::SoftOut(family) => self.refresh_client(slot, family),
-            Clear::Hard => {
-                let input = Input::Reset {
-                    reason: ResetReason::Administrative,
-                    text: "",
-                };
-                self.drive(slot, input);
-                self.drive(slot, Input::Start);
-            }
+            Clear::Hard => self.clear_hard(slot),
         }
+    }
+
+    /// Resets a session, or starts one that a prefix limit stopped. One that is shut down by configuration stays so.
+    fn clear_hard(&mut self, slot: usize) {
+        let Some(peer) = self.peer_mut(slot) else {
+            return;
+        };
+        let input = if !peer.session.is_stopped() {
+            Input::Reset {
+                reason: ResetReason::Administrative,
+                text: "",
+            }
+        } else if peer.plan.config.shutdown.is_none() {
+            Input::Start
+        } else {
+            return;
+        };
+        self.drive(slot, input);
     }
 
     /// Ends all sessions; the loop ends when their connections are closed.
