@@ -32,7 +32,9 @@ pub(crate) fn socket(how: &Ask) -> PathBuf {
     match &how.socket {
         Some(path) => path.clone(),
         None if packaged.exists() => packaged,
-        None => Some(demo_folder().join("rutter.sock"))
+        None => Some(demo_folder())
+            .filter(|folder| is_ours(folder))
+            .map(|folder| folder.join("rutter.sock"))
             .filter(|demo| demo.exists())
             .unwrap_or(packaged),
     }
@@ -40,8 +42,17 @@ pub(crate) fn socket(how: &Ask) -> PathBuf {
 
 /// Where this user's demo keeps its files: one place, so that other commands find it.
 pub(crate) fn demo_folder() -> PathBuf {
-    let user = std::fs::metadata("/proc/self").map_or(0, |meta| meta.uid());
-    std::env::temp_dir().join(format!("rutter-demo-{user}"))
+    std::env::temp_dir().join(format!("rutter-demo-{}", user().unwrap_or(0)))
+}
+
+/// Whether a folder is one of this user's: the place of temporary files is open to everybody.
+pub(crate) fn is_ours(folder: &Path) -> bool {
+    let owner = std::fs::symlink_metadata(folder).map(|meta| (meta.is_dir(), meta.uid()));
+    matches!((owner, user()), (Ok((true, owner)), Some(user)) if owner == user)
+}
+
+fn user() -> Option<u32> {
+    std::fs::metadata("/proc/self").ok().map(|meta| meta.uid())
 }
 
 /// Passes the rows on as they are. The last line becomes the exit status; it is printed where it says what was done.

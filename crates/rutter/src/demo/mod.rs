@@ -19,12 +19,16 @@ use rutter_load::workload::{Settings, Shape, Workload};
 use crate::ask::{DEFAULT_SOCKET, demo_folder};
 use crate::cli::{Ask, DemoArgs};
 use crate::failure::Failure;
+use report::Outcome;
 use server::Server;
 use watch::Watch;
 
 /// Builds the table, starts the route server and the speakers, verifies, reports, and stays up.
 pub(crate) fn demo(args: &DemoArgs, how: &Ask) -> Result<(), Failure> {
-    let folder = demo_folder();
+    let folder = match how.socket {
+        Some(_) => demo_folder().with_extension(std::process::id().to_string()),
+        None => demo_folder(),
+    };
     let socket = how.socket.clone().unwrap_or(folder.join("rutter.sock"));
     server::refuse_if_running(&socket)?;
     let watch = Watch::new(how);
@@ -51,7 +55,11 @@ pub(crate) fn demo(args: &DemoArgs, how: &Ask) -> Result<(), Failure> {
         return Err(in_words(error));
     }
     let status = server.status()?;
-    report::report(&bench, &reports, fleet.progress(), &status)?;
+    let outcome = Outcome::new(&bench, &reports, fleet.progress(), status);
+    match how.json {
+        true => outcome.print_json()?,
+        false => outcome.print()?,
+    }
     if !args.once {
         report::invitation(&bench, how.socket.as_deref(), &socket, DEFAULT_SOCKET)?;
         server.wait();

@@ -10,68 +10,123 @@ use rutter_net::Prefix;
 
 use crate::units::{bytes, grouped};
 
-/// What happened.
-pub(super) fn report(
-    bench: &Bench,
-    clients: &[ClientReport],
-    progress: &Progress,
-    status: &StatusRow,
-) -> io::Result<()> {
-    let workload = &bench.workload;
-    let routes = workload.total_routes() as u64;
-    let seconds = progress.elapsed().as_secs_f64();
-    let held: u64 = clients.iter().map(|c| u64::from(c.held)).sum();
-    let exact = clients.iter().filter(|c| c.exact).count();
-    let v6 = workload
-        .destinations
-        .iter()
-        .filter(|p| matches!(p, Prefix::V6(_)));
-    let (all, v6) = (workload.destinations.len() as u64, v6.count() as u64);
-    let mut out = io::stdout().lock();
-    writeln!(
-        out,
-        "Converged in {seconds:.2} s: {exact} of {} clients hold exactly the routes that RFC 7947 owes them.\n",
-        clients.len()
-    )?;
-    let mut line = |label: &str, text: String| writeln!(out, "  {label:<14} {text}");
-    line(
-        "announced",
-        format!(
-            "{} routes by {} speakers, {} a second",
-            grouped(routes),
-            workload.announcers(),
-            grouped((routes as f64 / seconds) as u64)
-        ),
-    )?;
-    line(
-        "destinations",
-        format!(
-            "{}: {} IPv4, {} IPv6",
-            grouped(all),
-            grouped(all - v6),
-            grouped(v6)
-        ),
-    )?;
-    line(
-        "sent on",
-        format!(
-            "{} routes to {} clients, each one verified",
-            grouped(held),
-            clients.len()
-        ),
-    )?;
-    line(
-        "memory",
-        format!(
-            "{}: {:.0} bytes a route, every received route kept",
-            bytes(status.rss_bytes),
-            status.rss_bytes as f64 / routes as f64
-        ),
-    )?;
-    line(
-        "CPU",
-        format!("{:.2} s on {} threads", status.cpu_s, status.threads),
-    )
+/// What happened, in figures.
+pub(super) struct Outcome {
+    speakers: usize,
+    clients: usize,
+    exact: usize,
+    routes: u64,
+    ipv4: u64,
+    ipv6: u64,
+    sent_on: u64,
+    seconds: f64,
+    status: StatusRow,
+}
+
+impl Outcome {
+    /// Adds everything up.
+    pub(super) fn new(
+        bench: &Bench,
+        clients: &[ClientReport],
+        progress: &Progress,
+        status: StatusRow,
+    ) -> Self {
+        let workload = &bench.workload;
+        let is_v6 = |p: &&Prefix| matches!(p, Prefix::V6(_));
+        let ipv6 = workload.destinations.iter().filter(is_v6).count();
+        Outcome {
+            speakers: workload.announcers(),
+            clients: clients.len(),
+            exact: clients.iter().filter(|c| c.exact).count(),
+            routes: workload.total_routes() as u64,
+            ipv4: (workload.destinations.len() - ipv6) as u64,
+            ipv6: ipv6 as u64,
+            sent_on: clients.iter().map(|c| u64::from(c.held)).sum(),
+            seconds: progress.elapsed().as_secs_f64(),
+            status,
+        }
+    }
+
+    /// For programs.
+    pub(super) fn print_json(&self) -> io::Result<()> {
+        let row = serde_json::json!({
+            "kind": "demo",
+            "speakers": self.speakers,
+            "clients": self.clients,
+            "exact-clients": self.exact,
+            "routes": self.routes,
+            "ipv4-destinations": self.ipv4,
+            "ipv6-destinations": self.ipv6,
+            "routes-sent-on": self.sent_on,
+            "seconds": self.seconds,
+            "rss-bytes": self.status.rss_bytes,
+            "cpu-s": self.status.cpu_s,
+            "threads": self.status.threads,
+        });
+        writeln!(io::stdout(), "{row}")
+    }
+
+    /// For people.
+    pub(super) fn print(&self) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        writeln!(
+            out,
+            "Converged in {:.2} s: {} of {} clients hold exactly the routes that RFC 7947 owes them.\n",
+            self.seconds, self.exact, self.clients
+        )?;
+        for (label, text) in self.lines() {
+            writeln!(out, "  {label:<14} {text}")?;
+        }
+        Ok(())
+    }
+
+    fn lines(&self) -> [(&'static str, String); 5] {
+        let routes = self.routes as f64;
+        let rss = self.status.rss_bytes;
+        [
+            (
+                "announced",
+                format!(
+                    "{} routes by {} speakers, {} a second",
+                    grouped(self.routes),
+                    self.speakers,
+                    grouped((routes / self.seconds) as u64)
+                ),
+            ),
+            (
+                "destinations",
+                format!(
+                    "{}: {} IPv4, {} IPv6",
+                    grouped(self.ipv4 + self.ipv6),
+                    grouped(self.ipv4),
+                    grouped(self.ipv6)
+                ),
+            ),
+            (
+                "sent on",
+                format!(
+                    "{} routes to {} clients, each one verified",
+                    grouped(self.sent_on),
+                    self.clients
+                ),
+            ),
+            (
+                "memory",
+                format!(
+                    "{}: {:.0} bytes a route, every received route kept",
+                    bytes(rss),
+                    rss as f64 / routes
+                ),
+            ),
+            (
+                "CPU",
+                format!(
+                    "{:.2} s on {} threads",
+                    self.status.cpu_s, self.status.threads
+                ),
+            ),
+        ]
+    }
 }
 
 /// Which clients are not exact, and how.

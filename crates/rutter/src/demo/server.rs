@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use rutter_api::{Client, Line, Request, StatusRow};
 
+use crate::ask::is_ours;
 use crate::failure::Failure;
 
 /// The running route server; clones mean the same one.
@@ -25,7 +27,7 @@ pub(super) struct Server {
 impl Server {
     /// Writes the configuration, starts the process and waits until it answers.
     pub(super) fn start(folder: PathBuf, socket: &Path, config: &str) -> Result<Self, Failure> {
-        fs::create_dir_all(&folder)?;
+        make_private(&folder)?;
         let file = folder.join("rutter.toml");
         fs::write(&file, config)?;
         let log = fs::File::create(folder.join("rutter.log"))?;
@@ -105,6 +107,15 @@ impl Server {
 
     fn child(&self) -> MutexGuard<'_, Child> {
         self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A folder that only this user can look into; one that is there already must be this user's.
+fn make_private(folder: &Path) -> Result<(), Failure> {
+    match fs::DirBuilder::new().mode(0o700).create(folder) {
+        Ok(()) => Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists && is_ours(folder) => Ok(()),
+        Err(e) => Err(Failure::text(format!("{}: {e}", folder.display()))),
     }
 }
 
