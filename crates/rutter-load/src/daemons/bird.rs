@@ -52,11 +52,15 @@ fn config(site: &Site<'_>, style: Style) -> String {
             let _ = write!(text, "ipv4 table {t4};\nipv6 table {t6};\n");
             pipes(&mut text, number);
         }
+        let import = match style {
+            Style::TablePerClient => "filter { preference = 50; accept; }",
+            _ => "all",
+        };
         let _ = write!(
             text,
             "protocol bgp c{number} {{\n  local {} port {} as {};\n  neighbor {} as {};\n  multihop; rs client; passive; strict bind; hold time 180;\n  \
-             ipv4 {{ table {t4}; igp table via4; import all; export all; next hop keep; }};\n  \
-             ipv6 {{ table {t6}; igp table via6; import all; export all; next hop keep; }};\n}}\n",
+             ipv4 {{ table {t4}; igp table via4; import {import}; export all; next hop keep; }};\n  \
+             ipv6 {{ table {t6}; igp table via6; import {import}; export all; next hop keep; }};\n}}\n",
             site.listen.ip(),
             site.listen.port(),
             local_asn(),
@@ -67,14 +71,16 @@ fn config(site: &Site<'_>, style: Style) -> String {
     text
 }
 
-/// Each of the two hears what the other's client announced, and nothing that it heard from others.
+/// Each of the two hears what the other's client announced, and nothing that it heard from others. A client's own routes
+/// have a lower preference in its own table, so that they never keep another route from being the best there.
 fn pipes(text: &mut String, number: usize) {
     for other in 0..number {
         for family in [4, 6] {
             let _ = writeln!(
                 text,
                 "protocol pipe {{ table t{family}_{number}; peer table t{family}_{other}; \
-                 import where proto = \"c{other}\"; export where proto = \"c{number}\"; }}"
+                 import filter {{ if proto = \"c{other}\" then {{ preference = 100; accept; }} reject; }}; \
+                 export filter {{ if proto = \"c{number}\" then {{ preference = 100; accept; }} reject; }}; }}"
             );
         }
     }
