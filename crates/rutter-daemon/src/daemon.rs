@@ -107,12 +107,13 @@ impl Daemon {
 
 impl Handle {
     fn spawn(&mut self, polls: Vec<Poll>) -> Result<(), StartError> {
+        let config = Arc::clone(&self.shared.config.read());
+        self.spawn_services(&config)?;
         for (index, poll) in polls.into_iter().enumerate() {
             let reactor = Reactor::new(Arc::clone(&self.shared), index, poll);
             let thread = named(&format!("io-{index}"), move || reactor.run());
             self.reactors.push(thread.map_err(failed("I/O threads"))?);
         }
-        let config = Arc::clone(&self.shared.config.read());
         for neighbor in &config.neighbors {
             if let Err(why) = self.shared.add_peer(Plan::new(&config, neighbor)) {
                 tracing::error!(peer = %neighbor.address, %why, "neighbor left out");
@@ -122,7 +123,6 @@ impl Handle {
         let (acceptor, waker) = accepting;
         let thread = named("accept", move || acceptor.run()).map_err(failed("listen"))?;
         self.acceptor = Some((thread, waker));
-        self.spawn_services(&config)?;
         tracing::info!(
             asn = %config.asn,
             router_id = %config.router_id,

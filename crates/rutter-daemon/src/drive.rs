@@ -392,6 +392,10 @@ impl Reactor {
             self.connection_ended(slot, index, Ended::Failed(error));
         } else if connection.socket.peer_addr().is_ok() {
             connection.connecting = false;
+            if connection.readable {
+                // Came with the same event, before the connection was known to stand.
+                self.to_read.push(channel);
+            }
             let input = Input::Connected {
                 connection: side(index),
                 outgoing: true,

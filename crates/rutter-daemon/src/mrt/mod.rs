@@ -28,25 +28,26 @@ impl Archive {
     /// Starts what the configuration asks for.
     pub(crate) fn start(shared: &Arc<Shared>, config: &Mrt) -> io::Result<Self> {
         fs::create_dir_all(&config.directory)?;
-        let mut archive = Archive {
-            stop: Arc::default(),
-            threads: Vec::new(),
-        };
-        let spawn = |name: &str, run: fn(&Shared, &Mrt, &AtomicBool)| {
-            let (shared, config) = (Arc::clone(shared), config.clone());
-            let stop = Arc::clone(&archive.stop);
-            let builder = thread::Builder::new().name(name.into());
-            builder.spawn(move || run(&shared, &config, &stop))
-        };
+        let stop: Arc<AtomicBool> = Arc::default();
+        let given = || (Arc::clone(shared), config.clone(), Arc::clone(&stop));
         let mut threads = Vec::new();
         if config.table_interval_s > 0 {
-            threads.push(spawn("mrt-table", table::run)?);
+            let (shared, config, stop) = given();
+            let run = move || table::run(&shared, &config, &stop);
+            threads.push(thread::Builder::new().name("mrt-table".into()).spawn(run)?);
         }
         if config.updates_interval_s > 0 {
-            threads.push(spawn("mrt-updates", updates::run)?);
+            let (shared, config, stop) = given();
+            // Now, so that nothing of what comes from here on is missed.
+            let reader = shared.rib.subscribe(updates::QUEUE);
+            let run = move || updates::run(&shared, &config, &stop, &reader);
+            threads.push(
+                thread::Builder::new()
+                    .name("mrt-updates".into())
+                    .spawn(run)?,
+            );
         }
-        archive.threads = threads;
-        Ok(archive)
+        Ok(Archive { stop, threads })
     }
 
     /// Ends the threads; the file of updates is completed.

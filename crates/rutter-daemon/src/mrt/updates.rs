@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rutter_config::Mrt;
 use rutter_net::{Asn, Family};
-use rutter_rib::{FeedEvent, PeerId, PeerSummary};
+use rutter_rib::{FeedEvent, FeedReader, PeerId, PeerSummary};
 use rutter_wire::frame::{self, MessageType};
 use rutter_wire::mrt::{Link, Timestamp, write_message, write_state_change};
 use rutter_wire::update;
@@ -18,15 +18,14 @@ use super::{PATIENCE, next_boundary, now_s};
 use crate::shared::Shared;
 
 /// Events that may wait for the disk; more are counted as lost.
-const QUEUE: usize = 262_144;
+pub(super) const QUEUE: usize = 262_144;
 /// States of RFC 6396 §4.4.1.
 const IDLE: u16 = 1;
 const OPEN_CONFIRM: u16 = 5;
 const ESTABLISHED: u16 = 6;
 
 /// Writes until stopped; begins a new file at every multiple of the interval.
-pub(super) fn run(shared: &Shared, config: &Mrt, stop: &AtomicBool) {
-    let reader = shared.rib.subscribe(QUEUE);
+pub(super) fn run(shared: &Shared, config: &Mrt, stop: &AtomicBool, reader: &FeedReader) {
     let mut writer = Writer::default();
     let mut ends = 0;
     while !stop.load(Ordering::Acquire) {
