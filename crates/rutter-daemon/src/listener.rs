@@ -11,6 +11,7 @@ use rutter_config::{Config, DynamicNeighbor};
 
 use crate::commands::Command;
 use crate::neighbor::Plan;
+use crate::rate::RateLimit;
 use crate::shared::{Busy, Shared};
 use crate::sockopt::KeyScope;
 use crate::transport;
@@ -84,6 +85,7 @@ pub(crate) struct Acceptor {
     poll: Poll,
     sockets: Vec<mio::net::TcpListener>,
     shared: Arc<Shared>,
+    refusal_lines: RateLimit,
 }
 
 const WAKE: Token = Token(usize::MAX);
@@ -105,6 +107,7 @@ impl Acceptor {
             poll,
             sockets,
             shared,
+            refusal_lines: RateLimit::default(),
         };
         Ok((acceptor, waker))
     }
@@ -123,15 +126,15 @@ impl Acceptor {
                 }
             }
             // Edge-triggered: after an error, every socket may still have connections waiting.
-            let drained = self.sockets.iter().all(|s| self.accept_all(s));
+            let drained = (0..self.sockets.len()).all(|index| self.accept_all(index));
             timeout = (!drained).then_some(RETRY);
         }
     }
 
     /// Accepts what waits; `false` when an error left some of it.
-    fn accept_all(&self, socket: &mio::net::TcpListener) -> bool {
+    fn accept_all(&mut self, index: usize) -> bool {
         loop {
-            match socket.accept() {
+            match self.sockets[index].accept() {
                 Ok((stream, remote)) => {
                     self.hand_over(stream.into(), transport::plain(remote.ip()))
                 }
@@ -146,11 +149,13 @@ impl Acceptor {
         }
     }
 
-    fn hand_over(&self, stream: TcpStream, remote: IpAddr) {
+    fn hand_over(&mut self, stream: TcpStream, remote: IpAddr) {
         if self.shared.peers.find(remote).is_none()
             && let Err(why) = self.admit(remote)
         {
-            tracing::warn!(peer = %remote, %why, "connection refused");
+            if let Some(not_logged) = self.refusal_lines.pass(self.shared.clock.now_ms()) {
+                tracing::warn!(peer = %remote, %why, not_logged, "connection refused");
+            }
             return;
         }
         let command = Command::Accepted { remote, stream };

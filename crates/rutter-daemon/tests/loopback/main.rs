@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use rutter_api::{Client, Line, Request};
 use rutter_net::Asn;
 use rutter_wire::attr;
-use support::{Folder, Heard, Speaker, member, start, text};
+use support::{Folder, Heard, Speaker, member, start, start_with, text};
 
 fn two_members() -> String {
     format!("{}{}", member(1, 64501, ""), member(2, 64502, ""))
@@ -132,6 +132,32 @@ fn the_daemon_connects_to_who_waits() {
     let mut two = Speaker::establish(2, 64502, address);
     one.announce(&["8.8.8.0/24"], &[]);
     two.expect_table(&["8.8.8.0/24"]);
+}
+
+#[test]
+fn two_daemons_talk_under_one_password() {
+    let folder = Folder::new("md5a");
+    let password = "password = \"correct horse\"";
+    let members = format!("{}{}", member(1, 64501, password), member(2, 64502, ""));
+    let (_server, address) = start(&folder, 1, &members);
+    let mut two = Speaker::establish(2, 64502, address);
+
+    let folder = Folder::new("md5b");
+    let router = format!(
+        "[router]\nasn = 64501\nrouter-id = \"192.0.2.2\"\n\
+         [daemon]\nlisten = [\"127.0.0.1:0\"]\nlog = \"error\"\ncontrol-socket = \"{}/ctl\"\n\
+         [[neighbor]]\nasn = 64500\naddress = \"127.0.0.1\"\nport = {}\n\
+         local-address = \"127.0.1.1\"\nnext-hop-self = false\nimport = \"all\"\nexport = \"all\"\n{password}\n\
+         [[neighbor]]\nasn = 64503\naddress = \"127.0.1.3\"\npassive = true\nimport = \"all\"\n",
+        folder.0.display(),
+        address.port(),
+    );
+    let (_router, address) = start_with(&folder, &router);
+    let mut three = Speaker::establish(3, 64503, address);
+    three.announce(&["8.8.8.0/24"], &[]);
+    two.expect_table(&["8.8.8.0/24"]);
+    let path = [Asn(64501), Asn(64503)];
+    assert_eq!(two.path("8.8.8.0/24"), Some(&path[..]));
 }
 
 #[test]

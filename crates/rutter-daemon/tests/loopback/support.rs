@@ -42,8 +42,13 @@ impl Drop for Folder {
 
 /// Starts a daemon on a port that the kernel chooses. `more` is TOML after `[daemon]`.
 pub fn start(folder: &Folder, threads: usize, more: &str) -> (Handle, SocketAddr) {
+    start_with(folder, &text(folder, threads, more))
+}
+
+/// Starts a daemon with this configuration.
+pub fn start_with(folder: &Folder, text: &str) -> (Handle, SocketAddr) {
     let file = folder.0.join("rutter.toml");
-    std::fs::write(&file, text(folder, threads, more)).expect("write the configuration");
+    std::fs::write(&file, text).expect("write the configuration");
     let loaded = Config::load(&file).unwrap_or_else(|errors| panic!("{errors:#?}"));
     let handle = Daemon::start(loaded.config, Some(file)).expect("start");
     let address = handle.listen_addresses()[0];
@@ -141,7 +146,7 @@ impl Speaker {
         loop {
             match self.hear() {
                 Heard::Open(open) => {
-                    assert_eq!(open.asn, Asn(64500));
+                    assert_ne!(open.asn, self.asn);
                     self.send(&KEEPALIVE);
                 }
                 Heard::Keepalive => return,
