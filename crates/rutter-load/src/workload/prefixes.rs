@@ -7,7 +7,7 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 use hashbrown::HashSet;
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
-use rutter_wire::mrt::{Content, Records};
+use rutter_wire::mrt::{Content, MrtError, next_record};
 
 use crate::rng::Rng;
 
@@ -63,19 +63,33 @@ pub fn read_prefix_file(path: &Path, keep_unacceptable: bool) -> io::Result<Pref
     Ok(collector.found)
 }
 
-/// Reads the prefixes of an MRT table dump (TABLE_DUMP_V2), plain or gzip; other records are skipped.
+/// Reads the prefixes of an MRT table dump (TABLE_DUMP_V2), plain or gzip; other records are skipped. Record by record:
+/// an unpacked dump is much larger than what is kept of it.
 pub fn read_mrt_prefixes(path: &Path, keep_unacceptable: bool) -> io::Result<PrefixFile> {
-    let mut bytes = Vec::new();
-    open(path)?.read_to_end(&mut bytes)?;
+    let mut input = open(path)?;
     let mut collector = Collector::new(keep_unacceptable);
-    for record in Records::new(&bytes) {
-        let content = record.and_then(|record| record.decode());
-        let content = content.map_err(|error| invalid(format!("{}: {error}", path.display())))?;
-        if let Content::Rib(rib) = content {
-            collector.add(rib.prefix);
+    let damaged =
+        |at: usize, error: MrtError| invalid(format!("{}: at octet {at}: {error}", path.display()));
+    let (mut buffer, mut offset) = (Vec::new(), 0);
+    loop {
+        let more = (&mut input).take(CHUNK).read_to_end(&mut buffer)?;
+        let mut at = 0;
+        while let Some(record) = next_record(&buffer[at..]).map_err(|e| damaged(offset + at, e))? {
+            let content = record.decode().map_err(|e| damaged(offset + at, e))?;
+            if let Content::Rib(rib) = content {
+                collector.add(rib.prefix);
+            }
+            at += record.len;
+        }
+        offset += at;
+        buffer.drain(..at);
+        if more == 0 {
+            return match buffer.is_empty() {
+                true => Ok(collector.found),
+                false => Err(invalid(format!("{}: ends inside a record", path.display()))),
+            };
         }
     }
-    Ok(collector.found)
 }
 
 fn open(path: &Path) -> io::Result<Box<dyn Read>> {
@@ -87,6 +101,9 @@ fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     }
     Ok(Box::new(file))
 }
+
+/// Octets read of a dump at a time.
+const CHUNK: u64 = 1 << 20;
 
 fn invalid(text: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, text)
