@@ -1,5 +1,7 @@
 //! From what was typed to what is done.
 
+use std::ffi::OsString;
+
 use rutter_api::{ClearHow, Request, RouteFilter};
 
 use crate::ask::ask;
@@ -23,7 +25,16 @@ pub(crate) fn perform(command: Command, how: &Ask) -> Result<(), Failure> {
         Command::Log { follow } => ask(how, Request::Log { follow }),
         Command::Stop { text } => ask(how, Request::Shutdown { text }),
         Command::Demo(args) => demo::demo(&args, how),
-        Command::Bench { .. } => Err(Failure::text("not in this build")),
+        Command::Bench { arguments } => bench(arguments),
+    }
+}
+
+/// Measures; the bench reads its own arguments.
+pub(crate) fn bench(arguments: Vec<OsString>) -> Result<(), Failure> {
+    match rutter_load::cli::main(arguments) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Failure::Said),
+        Err(text) => Err(Failure::Text(text)),
     }
 }
 

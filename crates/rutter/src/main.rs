@@ -18,6 +18,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+use crate::cli::ColorChoice;
 use crate::failure::Failure;
 use crate::paint::{Paint, Tone};
 
@@ -25,12 +26,22 @@ use crate::paint::{Paint, Tone};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    // The bench has options that are named like the common ones, so it gets its arguments untouched.
+    if arguments.next().is_some_and(|word| word == "bench") {
+        return exit_code(command::bench(arguments.collect()), ColorChoice::Auto);
+    }
     let cli = cli::Cli::parse();
-    let paint = Paint::stderr(cli.ask.color);
-    match command::perform(cli.command, &cli.ask) {
+    let color = cli.ask.color;
+    exit_code(command::perform(cli.command, &cli.ask), color)
+}
+
+fn exit_code(result: Result<(), Failure>, color: ColorChoice) -> ExitCode {
+    match result {
         Ok(()) | Err(Failure::NobodyReads) => ExitCode::SUCCESS,
         Err(Failure::Said) => ExitCode::FAILURE,
         Err(Failure::Text(text)) => {
+            let paint = Paint::stderr(color);
             eprintln!("{} {text}", paint.tone(Tone::Bad, "error:"));
             ExitCode::FAILURE
         }

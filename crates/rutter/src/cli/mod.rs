@@ -4,6 +4,7 @@ mod demo;
 mod filter;
 mod show;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -126,15 +127,17 @@ pub(crate) enum Command {
     #[command(after_help = demo::EXAMPLES)]
     Demo(DemoArgs),
     /// Measure this program or another BGP daemon under load
+    ///
+    /// Everything after this word is read by the bench itself: `rutter bench --help` tells.
     #[command(disable_help_flag = true)]
     Bench {
-        /// Passed on; `rutter bench --help` lists them
+        /// A workload and options
         #[arg(
             trailing_var_arg = true,
             allow_hyphen_values = true,
             value_name = "ARGUMENTS"
         )]
-        arguments: Vec<String>,
+        arguments: Vec<OsString>,
     },
 }
 

@@ -2,21 +2,19 @@
 
 mod config;
 mod interrupt;
-mod mrt;
 mod report;
 mod server;
 mod source;
 mod watch;
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
 
-use rutter_load::oracle::{Oracle, PrefixIndex, Visibility};
-use rutter_load::speaker::{Fleet, FleetError, FleetSettings, Offer};
-use rutter_load::tracker::Bench;
-use rutter_load::workload::{Settings, Shape, Workload};
+use rutter_load::demo::{Demo, DemoSettings, Speakers};
+use rutter_load::speaker::FleetError;
 
-use crate::ask::{DEFAULT_SOCKET, demo_folder};
+use crate::ask::demo_folder;
 use crate::cli::{Ask, DemoArgs};
 use crate::failure::Failure;
 use report::Outcome;
@@ -25,98 +23,98 @@ use watch::Watch;
 
 /// Builds the table, starts the route server and the speakers, verifies, reports, and stays up.
 pub(crate) fn demo(args: &DemoArgs, how: &Ask) -> Result<(), Failure> {
-    let folder = match how.socket {
-        Some(_) => demo_folder().with_extension(std::process::id().to_string()),
-        None => demo_folder(),
-    };
-    let socket = how.socket.clone().unwrap_or(folder.join("rutter.sock"));
+    let (folder, socket) = places(how);
     server::refuse_if_running(&socket)?;
     let watch = Watch::new(how);
-    let bench = watch.during("preparing the table", || prepare(args))?;
+    let demo = watch.during("preparing the table", || prepare(args))?;
     let target = server::free_address()?;
-    let text = config::text(&bench.workload, args.threads, target, &socket);
+    let text = config::text(demo.workload(), args.threads, target, &socket);
     let server = Server::start(folder, &socket, &text)?;
     interrupt::end_on_signal(server.clone())?;
-    let fleet = Fleet::start(
-        bench.clone(),
-        FleetSettings {
-            target,
-            threads: load_threads(),
-            offer: Offer::default(),
-        },
-    )
-    .map_err(in_words)?;
-    let result = converge(&fleet, &watch);
-    watch.clear();
-    let reports = fleet.report().map_err(in_words)?;
-    if let Err(error) = result {
-        report::differences(&reports)?;
-        server.end();
-        return Err(in_words(error));
+    let result = announce(&demo, target, &server, &watch, how);
+    let speakers = match result {
+        Ok(speakers) => speakers,
+        Err(failure) => {
+            server.end();
+            return Err(failure);
+        }
+    };
+    if !args.once {
+        report::invitation(demo.workload(), how.socket.as_deref())?;
+        server.wait();
     }
-    let status = server.status()?;
-    let outcome = Outcome::new(&bench, &reports, fleet.progress(), status);
+    // Sessions end by the route server's word, not by a crash of the speakers.
+    server.end();
+    drop(speakers);
+    Ok(())
+}
+
+/// Where files and socket are. With a socket of its own a demo leaves the common place alone.
+fn places(how: &Ask) -> (PathBuf, PathBuf) {
+    match &how.socket {
+        Some(socket) => {
+            let own = demo_folder().with_extension(std::process::id().to_string());
+            (own, socket.clone())
+        }
+        None => (demo_folder(), demo_folder().join("rutter.sock")),
+    }
+}
+
+/// Everything that is announced and expected.
+fn prepare(args: &DemoArgs) -> Result<Demo, Failure> {
+    Ok(Demo::prepare(DemoSettings {
+        speakers: usize::from(args.speakers),
+        destinations: args.destinations as usize,
+        routes_per_destination: args.routes_per_destination,
+        table: source::destinations(args)?,
+        seed: args.seed,
+        threads: load_threads(),
+        ..DemoSettings::default()
+    }))
+}
+
+/// Sessions first, then all speakers announce at once; then says how it went.
+fn announce(
+    demo: &Demo,
+    target: std::net::SocketAddr,
+    server: &Server,
+    watch: &Watch,
+    how: &Ask,
+) -> Result<Speakers, Failure> {
+    let clients = demo.workload().peers.len();
+    let mut speakers = watch
+        .sessions(clients, |tick| demo.connect(target, tick))
+        .map_err(in_words)?;
+    let octets = demo.workload().total_octets() as u64;
+    let report = watch
+        .routes(octets, |tick| speakers.load(tick))
+        .map_err(in_words)?;
+    watch.clear();
+    if !report.exact {
+        report::differences(&report)?;
+        return Err(Failure::text("not every client holds what it must"));
+    }
+    let outcome = Outcome::new(demo.workload(), &report, server.status()?);
     match how.json {
         true => outcome.print_json()?,
         false => outcome.print()?,
     }
-    if !args.once {
-        report::invitation(&bench, how.socket.as_deref(), &socket, DEFAULT_SOCKET)?;
-        server.wait();
-    }
-    drop(fleet);
-    server.end();
-    Ok(())
-}
-
-/// Everything that is announced and expected.
-fn prepare(args: &DemoArgs) -> Result<Arc<Bench>, Failure> {
-    let table = source::destinations(args)?;
-    let count = table.as_ref().map_or(args.destinations as usize, Vec::len);
-    let speakers = usize::from(args.speakers);
-    let routes = (count as f64 * args.routes_per_destination.clamp(1.0, speakers as f64)) as usize;
-    let settings = Settings {
-        seed: args.seed,
-        ..Settings::default()
-    };
-    let workload = Workload::generate(Shape::shared(speakers, routes, count), table, settings);
-    let oracle = Oracle::new(&workload, Visibility::PerClient);
-    let index = PrefixIndex::new(&workload.destinations);
-    Ok(Arc::new(Bench {
-        workload: Arc::new(workload),
-        index: Arc::new(index),
-        oracle: Arc::new(oracle),
-        deep: true,
-        probe: None,
-    }))
-}
-
-/// Sessions first, then all speakers announce at once.
-fn converge(fleet: &Fleet, watch: &Watch) -> Result<(), FleetError> {
-    let workload = &fleet.bench().workload;
-    let everybody: Vec<usize> = (0..workload.peers.len()).collect();
-    fleet.connect(&everybody)?;
-    watch.sessions(everybody.len(), |tick| {
-        fleet.wait_established(everybody.len(), PATIENCE, tick)
-    })?;
-    let announcers = workload.announcers();
-    let expected = fleet.bench().oracle.expected(workload);
-    let expected = expected.iter().copied().map(u64::from).sum();
-    fleet.feed(&everybody[..announcers])?;
-    watch.routes(workload.total_octets() as u64, expected, |tick| {
-        fleet.wait_exact(everybody.len(), announcers, PATIENCE, tick)
-    })?;
-    Ok(())
+    Ok(speakers)
 }
 
 /// The speakers must not take the cores from the route server.
 fn load_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, |n| if n.get() > 2 { 2 } else { 1 })
+    match available_parallelism().map_or(1, NonZero::get) {
+        0..=2 => 1,
+        _ => 2,
+    }
 }
 
 fn in_words(error: FleetError) -> Failure {
     Failure::text(error.to_string())
 }
 
-/// How long anything may take before it is given up.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// Whether other commands need to be told where the demo's socket is.
+fn needs_socket_option(asked_for: Option<&Path>) -> bool {
+    asked_for.is_some() || Path::new(crate::ask::DEFAULT_SOCKET).exists()
+}

@@ -4,10 +4,12 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use rutter_api::StatusRow;
-use rutter_load::speaker::{ClientReport, Progress};
-use rutter_load::tracker::Bench;
+use rutter_load::demo::DemoReport;
+use rutter_load::workload::Workload;
 use rutter_net::Prefix;
 
+use super::needs_socket_option;
+use crate::ask::demo_folder;
 use crate::units::{bytes, grouped};
 
 /// What happened, in figures.
@@ -25,24 +27,18 @@ pub(super) struct Outcome {
 
 impl Outcome {
     /// Adds everything up.
-    pub(super) fn new(
-        bench: &Bench,
-        clients: &[ClientReport],
-        progress: &Progress,
-        status: StatusRow,
-    ) -> Self {
-        let workload = &bench.workload;
+    pub(super) fn new(workload: &Workload, report: &DemoReport, status: StatusRow) -> Self {
         let is_v6 = |p: &&Prefix| matches!(p, Prefix::V6(_));
         let ipv6 = workload.destinations.iter().filter(is_v6).count();
         Outcome {
             speakers: workload.announcers(),
-            clients: clients.len(),
-            exact: clients.iter().filter(|c| c.exact).count(),
-            routes: workload.total_routes() as u64,
-            ipv4: (workload.destinations.len() - ipv6) as u64,
+            clients: report.speakers.len(),
+            exact: report.speakers.iter().filter(|c| c.exact).count(),
+            routes: report.routes as u64,
+            ipv4: (report.destinations - ipv6) as u64,
             ipv6: ipv6 as u64,
-            sent_on: clients.iter().map(|c| u64::from(c.held)).sum(),
-            seconds: progress.elapsed().as_secs_f64(),
+            sent_on: report.held,
+            seconds: report.wall_s,
             status,
         }
     }
@@ -130,9 +126,10 @@ impl Outcome {
 }
 
 /// Which clients are not exact, and how.
-pub(super) fn differences(clients: &[ClientReport]) -> io::Result<()> {
+pub(super) fn differences(report: &DemoReport) -> io::Result<()> {
     let mut out = io::stderr().lock();
-    for client in clients.iter().filter(|c| !c.exact) {
+    for client in report.speakers.iter().filter(|c| !c.exact) {
+        let down = client.down.as_ref().map(|down| format!(", {down}"));
         writeln!(
             out,
             "client {}: {} of {} prefixes right, {} held, {} unknown, {} forged{}",
@@ -142,32 +139,27 @@ pub(super) fn differences(clients: &[ClientReport]) -> io::Result<()> {
             client.held,
             client.unknown,
             client.forged,
-            client
-                .down
-                .as_ref()
-                .map(|d| format!(", {d}"))
-                .unwrap_or_default()
+            down.unwrap_or_default()
         )?;
         for difference in client.differences.iter().take(3) {
             writeln!(out, "    {difference}")?;
         }
     }
-    Ok(())
+    let mut trouble = report.trouble.iter().take(10);
+    trouble.try_for_each(|line| writeln!(out, "{line}"))
 }
 
 /// Commands to try.
-pub(super) fn invitation(
-    bench: &Bench,
-    asked_for: Option<&Path>,
-    socket: &Path,
-    packaged: &str,
-) -> io::Result<()> {
+pub(super) fn invitation(workload: &Workload, asked_for: Option<&Path>) -> io::Result<()> {
     let program = std::env::args().next().unwrap_or_else(|| "rutter".into());
-    let option = match asked_for.is_some() || Path::new(packaged).exists() {
-        true => format!(" --socket {}", socket.display()),
-        false => String::new(),
+    let option = match asked_for {
+        Some(socket) => format!(" --socket {}", socket.display()),
+        None if needs_socket_option(asked_for) => {
+            format!(" --socket {}/rutter.sock", demo_folder().display())
+        }
+        None => String::new(),
     };
-    let example = example(bench).map(|p| p.to_string()).unwrap_or_default();
+    let example = example(workload).map(|p| p.to_string()).unwrap_or_default();
     let mut out = io::stdout().lock();
     writeln!(out, "\nThe route server stays up. In another terminal:\n")?;
     for command in [
@@ -184,12 +176,17 @@ pub(super) fn invitation(
 }
 
 /// A destination that several speakers announce.
-fn example(bench: &Bench) -> Option<Prefix> {
-    let groups = &bench.workload.groups;
-    let group = (0..groups.len()).max_by_key(|group| bench.oracle.of_group(*group).len().min(4))?;
-    bench
-        .workload
-        .destinations
-        .get(groups[group].first as usize)
-        .copied()
+fn example(workload: &Workload) -> Option<Prefix> {
+    let mut routes = vec![0_u8; workload.groups.len()];
+    for route in &workload.routes {
+        let count = &mut routes[route.group as usize];
+        *count = count.saturating_add(1).min(MANY);
+    }
+    let most = routes.iter().max()?;
+    let group = routes.iter().position(|count| count == most)?;
+    let first = workload.groups[group].first as usize;
+    workload.destinations.get(first).copied()
 }
+
+/// More routes than this make an explanation long.
+const MANY: u8 = 3;

@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use rutter_load::speaker::Counters;
+use rutter_load::demo::DemoProgress;
 
 use crate::cli::Ask;
 use crate::failure::Failure;
@@ -48,37 +48,37 @@ impl Watch {
     }
 
     /// Shows sessions coming up.
-    pub(super) fn sessions<T, E>(
+    pub(super) fn sessions<T>(
         &self,
         count: usize,
-        work: impl FnOnce(&dyn Fn(&Counters)) -> Result<T, E>,
-    ) -> Result<T, E> {
+        work: impl FnOnce(&dyn Fn(&DemoProgress)) -> T,
+    ) -> T {
         let begun = Instant::now();
         let bar = self.bar("sessions", count as u64, "{pos}/{len}");
-        let result = work(&|counters| bar.set_position(counters.established as u64));
+        let result = work(&|now| bar.set_position(now.counters.established as u64));
         bar.finish();
-        self.note("sessions established", begun);
+        self.note("sessions", begun);
         result
     }
 
     /// Shows announcements going in and routes coming out.
-    pub(super) fn routes<T, E>(
+    pub(super) fn routes<T>(
         &self,
         octets: u64,
-        expected: u64,
-        work: impl FnOnce(&dyn Fn(&Counters)) -> Result<T, E>,
-    ) -> Result<T, E> {
+        work: impl FnOnce(&dyn Fn(&DemoProgress)) -> T,
+    ) -> T {
         let begun = Instant::now();
         let announced = self.bar("announced", octets, "{bytes}/{total_bytes}");
-        let heard = self.bar("heard", expected, "{human_pos} routes, {msg}");
-        let result = work(&|counters| {
-            announced.set_position(counters.sent.min(octets));
-            heard.set_position(counters.prefixes.min(expected));
-            heard.set_message(format!("{} clients exact", counters.exact));
+        let heard = self.bar("heard", 0, "{human_pos} routes, {msg}");
+        let result = work(&|now| {
+            announced.set_position(now.counters.sent.min(octets));
+            heard.set_length(now.owed);
+            heard.set_position(now.counters.prefixes.min(now.owed));
+            heard.set_message(format!("{} clients exact", now.counters.exact));
         });
         announced.finish();
         heard.finish();
-        self.note("converged", begun);
+        self.note("routes", begun);
         result
     }
 
