@@ -95,11 +95,19 @@ impl FromStr for Daemon {
                 names.join(", ")
             )
         })?;
-        Ok(Daemon {
-            kind,
-            program: PathBuf::from(program.unwrap_or(usual)),
-        })
+        let program = match (program, kind) {
+            (Some(program), _) => PathBuf::from(program),
+            (None, Kind::Rutter) => own_rutter().unwrap_or(usual.into()),
+            (None, _) => usual.into(),
+        };
+        Ok(Daemon { kind, program })
     }
+}
+
+/// The `rutter` that this program is, or that lies beside it.
+fn own_rutter() -> Option<PathBuf> {
+    let beside = std::env::current_exe().ok()?.with_file_name("rutter");
+    beside.is_file().then_some(beside)
 }
 
 impl fmt::Display for Daemon {

@@ -68,8 +68,10 @@ pub fn read_prefix_file(path: &Path, keep_unacceptable: bool) -> io::Result<Pref
 pub fn read_mrt_prefixes(path: &Path, keep_unacceptable: bool) -> io::Result<PrefixFile> {
     let mut input = open(path)?;
     let mut collector = Collector::new(keep_unacceptable);
-    let damaged =
-        |at: usize, error: MrtError| invalid(format!("{}: at octet {at}: {error}", path.display()));
+    let damaged = |at: usize, mut error: MrtError| {
+        error.offset += at;
+        invalid(format!("{}: {error}", path.display()))
+    };
     let (mut buffer, mut offset) = (Vec::new(), 0);
     loop {
         let more = (&mut input).take(CHUNK).read_to_end(&mut buffer)?;
@@ -230,6 +232,37 @@ const RESERVED_V6: [(u128, u8); 5] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_dump_gives_each_prefix_once() {
+        let path = std::env::temp_dir().join(format!("rutter-load-{}.mrt", std::process::id()));
+        let mut dump = Vec::new();
+        for text in [
+            "193.0.0.0/21",
+            "10.0.0.0/8",
+            "2001:67c:2e8::/48",
+            "193.0.0.0/21",
+        ] {
+            let route = rutter_wire::mrt::Route {
+                peer_index: 0,
+                originated_s: 0,
+                path_id: 0,
+                attributes: &[],
+                next_hop: &[],
+            };
+            let prefix = text.parse().unwrap();
+            rutter_wire::mrt::write_rib(&mut dump, 0, 0, prefix, false, [route]);
+        }
+        std::fs::write(&path, &dump).unwrap();
+        let found = read_mrt_prefixes(&path, false).unwrap();
+        assert_eq!(
+            (found.prefixes.len(), found.dropped, found.duplicates),
+            (2, 1, 1)
+        );
+        std::fs::write(&path, &dump[..dump.len() - 1]).unwrap();
+        assert!(read_mrt_prefixes(&path, false).is_err());
+        std::fs::remove_file(&path).unwrap();
+    }
 
     #[test]
     fn generated_tables_are_distinct_acceptable_and_repeatable() {
