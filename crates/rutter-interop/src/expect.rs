@@ -76,7 +76,10 @@ fn difference(expected: &BTreeSet<Route>, held: &BTreeSet<Route>) -> Result<(), 
     if expected == held {
         return Ok(());
     }
-    let missing: Vec<_> = expected.difference(held).collect();
-    let surplus: Vec<_> = held.difference(expected).collect();
-    Err(format!("missing: {missing:#?}\nnot expected: {surplus:#?}"))
+    let lines = |what: &str, routes: Vec<&Route>| -> String {
+        let lines = routes.iter().map(|route| format!("{what}: {route:?}\n"));
+        lines.collect()
+    };
+    let missing = lines("missing", expected.difference(held).collect());
+    Err(missing + &lines("not expected", held.difference(expected).collect()))
 }

@@ -75,13 +75,21 @@ impl Speaker for GoBgp {
     }
 
     fn withdraw(&mut self, prefixes: &[Prefix]) {
-        for prefix in prefixes {
-            let (text, family) = (prefix.to_string(), family_of(*prefix));
-            self.client(&["global", "rib", "del", &text, "-a", family])
+        let (gone, kept): (Vec<Route>, _) = std::mem::take(&mut self.routes)
+            .into_iter()
+            .partition(|route| prefixes.contains(&route.prefix));
+        self.routes = kept;
+        for route in gone {
+            let (prefix, family) = (route.prefix.to_string(), family_of(route.prefix));
+            let id = route.path_id.map(|id| id.to_string());
+            let mut words = vec!["global", "rib", "del", &prefix];
+            if let Some(id) = &id {
+                words.extend(["identifier", id]);
+            }
+            words.extend(["-a", family]);
+            self.client(&words)
                 .unwrap_or_else(|error| panic!("{error}"));
         }
-        self.routes
-            .retain(|route| !prefixes.contains(&route.prefix));
     }
 
     fn received(&self) -> Result<BTreeSet<Route>, String> {

@@ -30,8 +30,9 @@ impl Rutter {
     /// client's is in 127/8.
     pub fn start(lab: &Lab, sections: &str) -> Rutter {
         let identity = format!(
-            "[exchange]\nasn = {}\nrouter-id = \"10.255.0.1\"\nlan = \"192.0.2.0/24\"\n",
-            Rutter::ASN
+            "[exchange]\nasn = {}\nrouter-id = \"10.255.0.1\"\nlan = [\"{}/24\", \"45.99.0.0/24\"]\n",
+            Rutter::ASN,
+            lab.address(0),
         );
         Rutter::start_as(lab, &identity, sections)
     }

@@ -232,10 +232,10 @@ fn dynamic_neighbors_connect_from_a_known_network() {
         ),
     );
     let mut bird = Bird::start(client(&lab, &rutter, 2, A, plain));
-    let mut gobgp = GoBgp::start(client(&lab, &rutter, 3, B, plain));
-    let stranger = ExaBgp::start(client(&lab, &rutter, 4, 2_199, plain));
+    let mut exabgp = ExaBgp::start(client(&lab, &rutter, 3, B, plain));
+    let stranger = Frr::start(client(&lab, &rutter, 4, 2_199, plain));
     up(&lab, &mut rutter, 2, &mut bird);
-    up(&lab, &mut rutter, 3, &mut gobgp);
+    up(&lab, &mut rutter, 3, &mut exabgp);
     let all = routes(A, 2, 1);
     bird.announce(&all[..1]);
     // Plain eBGP: our AS in front, our address as next hop, no MED of others.
@@ -243,7 +243,7 @@ fn dynamic_neighbors_connect_from_a_known_network() {
     path.extend(&all[0].as_path);
     let own = lab.address(1).to_string();
     let heard = Route::new(&all[0].prefix.to_string(), &own, &path);
-    holds(&gobgp, [&heard]);
+    holds(&exabgp, [&heard]);
     assert!(!stranger.established());
 }
 

@@ -65,13 +65,15 @@ fn routes(n: usize) -> Vec<Route> {
         3 => vec![asn, asn],
         _ => vec![asn, 3_333, 200_101],
     };
+    // NO_EXPORT of others is theirs to obey; OpenBGPD obeys its own, too.
+    let no_export = if n == 3 { 0 } else { 65_281 };
     let hop = (format!("10.77.0.{host}"), format!("2a0e:ffff::{host}"));
     vec![
         Route::new(&format!("45.10.{host}.0/24"), &hop.0, &path)
             .origin(Origin::Incomplete)
             .med(7)
             .community(3_333, host.into())
-            .community(65_535, 65_281)
+            .community(65_535, no_export)
             .large_community(200_101, 1, host.into())
             .route_target(3_333, host.into()),
         Route::new(&format!("45.11.{host}.0/24"), &hop.0, &[asn]).med(1),
@@ -225,7 +227,7 @@ fn rejected_routes_are_kept_with_their_reason_and_go_to_nobody() {
             vec![own, 64_512],
             "invalid-asn",
         ),
-        ("192.0.2.0/24", "10.77.0.6", vec![own], "own-lan"),
+        ("45.99.0.0/24", "10.77.0.6", vec![own], "own-lan"),
         (
             "45.13.0.0/16",
             "10.77.0.6",
