@@ -47,6 +47,7 @@ pub struct Batch {
     ipv6: Ops<Ipv6Prefix>,
     len: usize,
     canonical: Vec<u8>,
+    merged: Vec<u8>,
 }
 
 /// What one UPDATE amounted to.
@@ -173,7 +174,17 @@ impl Batch {
         if withdraw {
             message.announced_become_withdrawn();
         }
-        self.queue_announced(rib, sender, &attributes, &message, pushed);
+        if context.as4 {
+            self.queue_announced(rib, sender, &attributes, &message, pushed);
+        } else {
+            // From here on everybody sees the path that AS4_PATH completes (RFC 6793 §4.2.3).
+            let mut merged = std::mem::take(&mut self.merged);
+            merged.clear();
+            attributes.write_canonical(&mut merged);
+            let attributes = Attributes::from_canonical(&merged);
+            self.queue_announced(rib, sender, &attributes, &message, pushed);
+            self.merged = merged;
+        }
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rutter_net::{Asn, Community, Family, Prefix};
 use rutter_policy::{
     Action, ActionCommunity, ExportPolicy, ExportSettings, ImportPolicy, ImportRule,
-    ImportSettings, RejectReason, Role,
+    ImportSettings, NextHopRule, RejectReason, Role,
 };
 use rutter_rib::*;
 use rutter_wire::attr::{self, AttrContext, Attributes, code};
@@ -264,6 +264,29 @@ fn two_octet_clients_get_as_trans_and_as4_path() {
     let wide: Vec<u32> = attributes.as4_path().unwrap().asns().map(|a| a.0).collect();
     assert_eq!(narrow, [1, 23_456]);
     assert_eq!(wide, [1, 4_200_000_001]);
+}
+
+#[test]
+fn checks_see_the_path_that_as4_path_completes() {
+    let client = PeerKind::RouteServerClient;
+    let mut narrow = Lab::new(&[(client, 1)]);
+    narrow.add(neighbor(2, client, 2), |session| session.as4 = false);
+    narrow.announce(0, &Block::new(&[1, 200_101]).0, "203.0.113.0/24");
+    let two_octets = narrow.block(1).unwrap();
+
+    let mut lab = Lab::new(&[(client, 9)]);
+    let mut careful = neighbor(2, client, 1);
+    careful.import = Arc::new(ImportPolicy::new(ImportSettings {
+        rule: ImportRule::Checks,
+        peer_asn: Asn(1),
+        reject_bogons: false,
+        next_hop: NextHopRule::Any,
+        ..careful.import.settings().clone()
+    }));
+    assert!(careful.import.settings().reject_invalid_asns);
+    lab.add(careful, |session| session.as4 = false);
+    lab.announce(1, &two_octets, "203.0.113.0/24");
+    assert_eq!(path(&lab.block(0).unwrap()), [1, 200_101]);
 }
 
 #[test]
