@@ -23,6 +23,9 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     if address.is_ipv6() {
         socket.set_only_v6(true)?;
     }
+    // A neighbor with GTSM drops a SYN,ACK that comes with less (RFC 5082); each connection gets its own value
+    // when it is adopted.
+    sockopt::set_hop_limit(socket.as_fd(), address.is_ipv6(), 255)?;
     socket.bind(&SockAddr::from(address))?;
     socket.listen(BACKLOG)?;
     socket.set_nonblocking(true)?;
