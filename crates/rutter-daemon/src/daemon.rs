@@ -58,7 +58,7 @@ impl std::error::Error for StartError {
 }
 
 /// Octets of encoded UPDATEs kept per group for clients that lag, before they are served from the table.
-const LOG_LIMIT: usize = 64 * 1024 * 1024;
+const LOG_LIMIT: usize = 32 * 1024 * 1024;
 /// Text for neighbors where a program just drops its [`Handle`].
 const DROPPED: &str = "the route server is being shut down";
 

@@ -42,6 +42,8 @@ pub struct ClientStream {
     ending: Ending,
     /// When the socket last took something, for [`ClientStream::check_lag`].
     progress_ms: u64,
+    /// Since when the client is far behind the first.
+    behind_since_ms: Option<u64>,
     writer: MessageWriter,
 }
 
@@ -51,6 +53,8 @@ const SLICE: usize = 1024;
 const LAST: usize = 256;
 /// A client that takes nothing for this long while the log is full leaves it.
 const STUCK_MS: u64 = 1_000;
+/// So does one that is half a log behind the first for this long: bursts of a busy machine pass sooner.
+const BEHIND_MS: u64 = 250;
 /// Slices handed to one `writev`.
 const MOST_SLICES: usize = 1_024;
 
@@ -68,6 +72,7 @@ impl ClientStream {
                 ..Ending::default()
             },
             progress_ms: 0,
+            behind_since_ms: None,
             writer: MessageWriter::default(),
         }
     }
@@ -354,13 +359,19 @@ impl ClientStream {
         let end = self.group.end.load(Ordering::Relaxed);
         let position = self.position();
         let lag = end.saturating_sub(position);
-        if self.phase != Phase::Live || lag < rib.log_limit as u64 / 2 {
+        let half = rib.log_limit as u64 / 2;
+        if self.phase != Phase::Live || lag < half {
+            self.behind_since_ms = None;
             return;
         }
         let lead = self.group.lead.load(Ordering::Relaxed);
-        let behind = lead.saturating_sub(position) > rib.log_limit as u64 / 4;
+        let is_behind = lead.saturating_sub(position) > half;
+        let since = self.behind_since_ms.filter(|_| is_behind);
+        self.behind_since_ms = is_behind.then_some(since.unwrap_or(now_ms));
+        let behind = since.is_some_and(|since| now_ms.saturating_sub(since) >= BEHIND_MS);
         let stuck = now_ms.saturating_sub(self.progress_ms) > STUCK_MS;
         if behind || stuck {
+            self.behind_since_ms = None;
             self.leave_log(rib);
             self.mark_unread(rib);
         }
