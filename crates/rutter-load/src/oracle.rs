@@ -1,7 +1,7 @@
 //! What each client must hold in the end, known before the first octet is sent.
 
 use hashbrown::HashMap;
-use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
+use rutter_net::Prefix;
 
 use crate::decision;
 use crate::workload::{Route, Workload};
@@ -46,6 +46,8 @@ pub struct Oracle {
     /// The group of each destination.
     group_of: Vec<u32>,
     alive: Vec<bool>,
+    /// The group of the (or a) route with a fingerprint: where to look first.
+    by_fingerprint: HashMap<u64, u32, rapidhash::fast::RandomState>,
     /// Whether MED may matter in a group: two of its routes share the neighbouring AS.
     uses_med: Vec<bool>,
 }
@@ -77,6 +79,11 @@ impl Oracle {
             starts,
             group_of,
             alive: vec![true; peers.len()],
+            by_fingerprint: workload
+                .routes
+                .iter()
+                .map(|route| (route.fingerprint, route.group))
+                .collect(),
             uses_med: vec![],
         };
         oracle.uses_med = (0..workload.groups.len())
@@ -156,6 +163,13 @@ impl Oracle {
         }
     }
 
+    /// A group that has a route with this fingerprint.
+    pub fn group_with(&self, fingerprint: u64) -> Option<usize> {
+        self.by_fingerprint
+            .get(&fingerprint)
+            .map(|&group| group as usize)
+    }
+
     /// The group of a destination.
     pub fn group(&self, destination: u32) -> usize {
         self.group_of[destination as usize] as usize
@@ -213,48 +227,12 @@ impl PrefixIndex {
         index
     }
 
-    /// Calls `found` with each IPv4 prefix of a field and its destination. False: the field is malformed.
-    pub fn each_v4(
-        &self,
-        mut field: &[u8],
-        mut found: impl FnMut(Ipv4Prefix, Option<u32>),
-    ) -> bool {
-        while let Some((&len, rest)) = field.split_first() {
-            let octets = usize::from(len).div_ceil(8);
-            if octets > 4 || rest.len() < octets {
-                return false;
-            }
-            let mut address = [0; 4];
-            address[..octets].copy_from_slice(&rest[..octets]);
-            field = &rest[octets..];
-            let Some(prefix) = Ipv4Prefix::new(u32::from_be_bytes(address), len) else {
-                return false;
-            };
-            found(prefix, self.v4.get(&key_v4(prefix.bits(), len)).copied());
+    /// The destination of a prefix.
+    pub fn get(&self, prefix: Prefix) -> Option<u32> {
+        match prefix {
+            Prefix::V4(p) => self.v4.get(&key_v4(p.bits(), p.len())).copied(),
+            Prefix::V6(p) => self.v6.get(&(p.bits(), p.len())).copied(),
         }
-        true
-    }
-
-    /// The same for IPv6.
-    pub fn each_v6(
-        &self,
-        mut field: &[u8],
-        mut found: impl FnMut(Ipv6Prefix, Option<u32>),
-    ) -> bool {
-        while let Some((&len, rest)) = field.split_first() {
-            let octets = usize::from(len).div_ceil(8);
-            if octets > 16 || rest.len() < octets {
-                return false;
-            }
-            let mut address = [0; 16];
-            address[..octets].copy_from_slice(&rest[..octets]);
-            field = &rest[octets..];
-            let Some(prefix) = Ipv6Prefix::new(u128::from_be_bytes(address), len) else {
-                return false;
-            };
-            found(prefix, self.v6.get(&(prefix.bits(), len)).copied());
-        }
-        true
     }
 }
 

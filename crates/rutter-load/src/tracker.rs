@@ -1,12 +1,10 @@
-//! What a client holds: two bits a destination, and messages that many clients hear alike are judged once.
+//! What a client holds: two bits a destination.
 
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-use rapidhash::v3::rapidhash_v3;
 use rutter_net::Prefix;
 
-use crate::fingerprint::{self, Dissected};
+use crate::judge::Judge;
 use crate::oracle::{Oracle, PrefixIndex, Right};
 use crate::workload::Workload;
 
@@ -23,115 +21,6 @@ pub struct Bench {
     pub deep: bool,
     /// The prefix that latency is measured with; never counted.
     pub probe: Option<Prefix>,
-}
-
-/// What the messages of one thread mean, judged once each.
-#[derive(Debug, Default)]
-pub struct Judge {
-    known: HashMap<u64, Meaning, rapidhash::fast::RandomState>,
-    ids: Vec<(u32, Right)>,
-    /// The first differences in words.
-    pub complaints: Vec<String>,
-}
-
-/// An UPDATE, resolved: ranges of `Judge::ids`.
-#[derive(Clone, Copy, Debug, Default)]
-struct Meaning {
-    start: u32,
-    withdrawn: u32,
-    announced: u32,
-    unknown: u32,
-    probes: u32,
-    malformed: bool,
-}
-
-impl Judge {
-    /// Forgets all judgements: the oracle has changed.
-    pub fn clear(&mut self) {
-        self.known.clear();
-        self.ids.clear();
-    }
-
-    fn meaning(&mut self, body: &[u8], bench: &Bench) -> Meaning {
-        let hash = rapidhash_v3(body);
-        if let Some(&meaning) = self.known.get(&hash) {
-            return meaning;
-        }
-        if self.ids.len() > MOST_REMEMBERED {
-            self.clear();
-        }
-        let meaning = match fingerprint::dissect(body) {
-            Some(parts) => self.resolve(&parts, bench),
-            None => Meaning {
-                malformed: true,
-                ..Meaning::default()
-            },
-        };
-        if meaning.malformed {
-            self.complain(|| "an UPDATE whose lengths do not fit".to_owned());
-        }
-        self.known.insert(hash, meaning);
-        meaning
-    }
-
-    fn resolve(&mut self, parts: &Dissected<'_>, bench: &Bench) -> Meaning {
-        let mut meaning = Meaning {
-            start: self.ids.len() as u32,
-            ..Meaning::default()
-        };
-        let (ids, mut strangers) = (&mut self.ids, Vec::new());
-        let mut fits = bench.index.each_v4(parts.withdrawn_v4, |p, id| match id {
-            Some(id) => ids.push((id, Right::Nobody)),
-            None => strangers.push((Prefix::V4(p), false)),
-        });
-        fits &= bench.index.each_v6(parts.withdrawn_v6, |p, id| match id {
-            Some(id) => ids.push((id, Right::Nobody)),
-            None => strangers.push((Prefix::V6(p), false)),
-        });
-        meaning.withdrawn = ids.len() as u32 - meaning.start;
-        let judge = |id, fingerprint| match bench.deep {
-            true => bench.oracle.judge(id, fingerprint),
-            false => bench.oracle.judge_presence(id),
-        };
-        fits &= bench.index.each_v4(parts.announced_v4, |p, id| match id {
-            Some(id) => ids.push((id, judge(id, parts.fingerprint_v4))),
-            None => strangers.push((Prefix::V4(p), true)),
-        });
-        fits &= bench.index.each_v6(parts.announced_v6, |p, id| match id {
-            Some(id) => ids.push((id, judge(id, parts.fingerprint_v6))),
-            None => strangers.push((Prefix::V6(p), true)),
-        });
-        meaning.announced = ids.len() as u32 - meaning.start - meaning.withdrawn;
-        meaning.malformed = !fits;
-        let forged = ids[(meaning.start + meaning.withdrawn) as usize..]
-            .iter()
-            .find(|(_, right)| *right == Right::Forged)
-            .map(|&(id, _)| id);
-        for (prefix, announced) in strangers {
-            if Some(prefix) == bench.probe {
-                meaning.probes += u32::from(announced);
-            } else if announced {
-                meaning.unknown += 1;
-                self.complain(|| format!("{prefix} was announced by nobody"));
-            }
-        }
-        if let Some(id) = forged {
-            let prefix = bench.workload.destinations[id as usize];
-            self.complain(|| {
-                format!(
-                    "{prefix} came with attributes that no peer announced for it: {}",
-                    fingerprint::describe(parts.attributes)
-                )
-            });
-        }
-        meaning
-    }
-
-    fn complain(&mut self, text: impl FnOnce() -> String) {
-        if self.complaints.len() < MOST_COMPLAINTS {
-            self.complaints.push(text());
-        }
-    }
 }
 
 /// The bits of one client.
@@ -278,10 +167,6 @@ impl Tracker {
         found
     }
 }
-
-/// Judgements kept, in destinations: beyond this the memory is emptied.
-const MOST_REMEMBERED: usize = 16_000_000;
-const MOST_COMPLAINTS: usize = 10;
 
 #[cfg(test)]
 mod tests {

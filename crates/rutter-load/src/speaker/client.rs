@@ -7,8 +7,9 @@ use std::time::Instant;
 use mio::net::TcpStream;
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::judge::Judge;
 use crate::speaker::message::{self, KEEPALIVE, Offer, kind};
-use crate::tracker::{Bench, Judge, Tracker};
+use crate::tracker::{Bench, Tracker};
 
 /// Where a session stands; the states of RFC 4271 §8 that a client passes through, with Idle split by its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 
 use mio::{Events, Interest, Poll, Token};
 
+use crate::judge::Judge;
 use crate::speaker::client::{Client, READ_BUFFER, State, Turn};
 use crate::speaker::command::{ClientReport, Command};
 use crate::speaker::message::{self, KEEPALIVE, Offer};
 use crate::speaker::progress::Progress;
-use crate::tracker::{Bench, Judge};
+use crate::tracker::Bench;
 
 /// One thread's part of the fleet.
 pub(crate) struct Worker {
