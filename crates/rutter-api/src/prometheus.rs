@@ -68,6 +68,9 @@ fn session(page: &mut Page, peer: &PeerRow) {
         let labels = [who[0], who[1], who[2], ("direction", direction)];
         page.sample(Name::PeerBytes, &labels, way.bytes as f64);
         for (kind, count) in way.messages.by_type() {
+            if (direction, kind) == ("sent", "update") {
+                continue; // written as octets of a common stream, not counted one by one
+            }
             let labels = [
                 who[0],
                 who[1],

@@ -88,7 +88,7 @@ pub struct SessionRow {
     pub last_error_ago_s: Option<u64>,
     /// Received.
     pub received: Direction,
-    /// Sent.
+    /// Sent. UPDATEs are encoded once for many clients and written as octets: they are in `bytes`, not in `messages`.
     pub sent: Direction,
     /// Malformed UPDATEs survived (RFC 7606).
     pub malformed_updates: u64,

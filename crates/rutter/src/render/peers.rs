@@ -7,7 +7,7 @@ use rutter_api::{Done, Line, PeerRow, SessionState};
 use super::View;
 use crate::paint::{Paint, Tone};
 use crate::table::{Cell, Column, Table};
-use crate::units::{duration, grouped, plural};
+use crate::units::{bytes, duration, grouped, plural};
 
 /// A table of sessions with totals.
 pub(super) struct PeersView {
@@ -55,7 +55,7 @@ impl View for PeersView {
                 grouped(rejected),
             ),
             grouped(session.received.messages.update).into(),
-            grouped(session.sent.messages.update).into(),
+            bytes(session.sent.bytes).into(),
             session.name.as_str().into(),
         ];
         self.table.row(out, cells)
@@ -98,7 +98,7 @@ const COLUMNS: &[Column] = &[
     Column::Right("FOR"),
     Column::Right("ACCEPTED"),
     Column::Right("REJECTED"),
-    Column::Right("UPD IN"),
-    Column::Right("UPD OUT"),
+    Column::Right("UPDATES"),
+    Column::Right("SENT"),
     Column::Left("NAME"),
 ];
