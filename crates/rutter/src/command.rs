@@ -29,15 +29,9 @@ pub(crate) fn perform(command: Command, how: &Ask) -> Result<(), Failure> {
     }
 }
 
-<<<<<<< HEAD
 /// Measures; the bench reads its own arguments.
 pub(crate) fn bench(arguments: Vec<OsString>) -> Result<(), Failure> {
     match rutter_load::cli::main(arguments) {
-=======
-/// Says by its exit status whether every client of every run was exact.
-fn bench(arguments: Vec<String>) -> Result<(), Failure> {
-    match rutter_load::cli::main(arguments.into_iter().map(Into::into)) {
->>>>>>> a35f0a7 (load: judge an UPDATE by its group, a third of the processor time; rutter: bench)
         Ok(true) => Ok(()),
         Ok(false) => Err(Failure::Said),
         Err(text) => Err(Failure::Text(text)),
