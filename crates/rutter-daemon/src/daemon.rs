@@ -22,7 +22,7 @@ use crate::listener::{Acceptor, Listeners};
 use crate::management::Service;
 use crate::mrt::Archive;
 use crate::neighbor::Plan;
-use crate::reactor::{Reactor, WAKE};
+use crate::reactor::{self, Reactor, WAKE};
 use crate::shared::{Clock, Loaded, Shared, StopRequest, Thread, unix_us};
 use crate::status::PeerTable;
 use crate::{logging, privileges, signals};
@@ -110,9 +110,14 @@ impl Handle {
         let config = Arc::clone(&self.shared.config.read());
         self.spawn_services(&config)?;
         for (index, poll) in polls.into_iter().enumerate() {
-            let reactor = Reactor::new(Arc::clone(&self.shared), index, poll);
-            let thread = named(&format!("io-{index}"), move || reactor.run());
-            self.reactors.push(thread.map_err(failed("I/O threads"))?);
+            let registry = poll.registry().try_clone();
+            let registry = registry.map_err(failed("I/O threads"))?;
+            let shared = Arc::clone(&self.shared);
+            let reactor = Reactor::new(Arc::clone(&shared), index, registry);
+            *shared.threads[index].reactor.lock() = Some(reactor);
+            let run = move || reactor::run(&shared, index, poll);
+            let thread = named(&format!("io-{index}"), run).map_err(failed("I/O threads"))?;
+            self.reactors.push(thread);
         }
         for neighbor in &config.neighbors {
             if let Err(why) = self.shared.add_peer(Plan::new(&config, neighbor)) {
@@ -233,6 +238,7 @@ fn io_threads(count: usize) -> io::Result<(Vec<Thread>, Vec<Poll>)> {
         let poll = Poll::new()?;
         threads.push(Thread {
             mailbox: Mailbox::new(poll.registry(), WAKE)?,
+            reactor: Mutex::new(None),
             load: AtomicUsize::new(0),
         });
         polls.push(poll);

@@ -36,6 +36,7 @@ impl Reactor {
         let taken = self.connection(channel).map(|c| c.read(&mut input));
         match taken {
             Some(Taken::Bytes { total, new }) => {
+                self.read_bytes += new;
                 if let Some(peer) = self.peer_mut(channel.slot) {
                     peer.status.received.count_bytes(new);
                 }

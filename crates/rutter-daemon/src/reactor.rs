@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mio::net::TcpStream;
-use mio::{Events, Interest, Poll, Token};
+use mio::{Events, Interest, Poll, Registry, Token};
 use rutter_rib::Batch;
 
 use crate::commands::Mailbox;
@@ -20,9 +20,10 @@ use crate::peer::Peer;
 use crate::shared::{Shared, unix_us};
 use crate::timers::Timers;
 
-/// One I/O thread.
+/// What an I/O thread owns. It stands behind a lock that its thread holds during a turn, not while it sleeps:
+/// another thread that has little to say to its clients says it in place (see [`Reactor::help`]).
 pub(crate) struct Reactor {
-    pub(crate) poll: Poll,
+    registry: Registry,
     pub(crate) index: usize,
     pub(crate) shared: Arc<Shared>,
     /// Neighbors that this thread owns.
@@ -47,6 +48,8 @@ pub(crate) struct Reactor {
     /// Closed connections that still drain, and until when.
     pub(crate) lingering: Vec<(TcpStream, u64)>,
     pub(crate) now_ms: u64,
+    /// Octets read in this turn.
+    pub(crate) read_bytes: usize,
     pub(crate) unix_us: u64,
     /// The end has begun; by then all connections are closed.
     pub(crate) stop_by_ms: Option<u64>,
@@ -74,6 +77,10 @@ impl Channel {
 
 /// The token of the thread's [`Mailbox`].
 pub(crate) const WAKE: Token = Token(usize::MAX);
+/// A turn that read no more than this has little to tell.
+const SMALL_TURN: usize = 4_096;
+/// A thread with more neighbors than this is woken to write to them itself.
+const FEW_CLIENTS: usize = 16;
 /// Poll again this soon while reading is suspended: another thread's writing ends it.
 const CONGESTED_POLL: Duration = Duration::from_millis(2);
 /// Look this often whether the neighbors have closed their side while the daemon stops.
@@ -84,10 +91,37 @@ const RELIEF_MS: u64 = 20;
 const LINGER_MS: u64 = 1_000;
 const MOST_LINGERING: usize = 256;
 
+/// Turns until all sessions have ended after a shutdown.
+pub(crate) fn run(shared: &Shared, index: usize, mut poll: Poll) {
+    let place = &shared.threads[index].reactor;
+    let mut events = Events::with_capacity(1_024);
+    let mut timeout = Some(Duration::ZERO);
+    loop {
+        match poll.poll(&mut events, timeout) {
+            Ok(()) => {}
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                tracing::error!(%error, "an I/O thread ends");
+                return;
+            }
+        }
+        let mut place = place.lock();
+        let Some(reactor) = place.as_mut() else {
+            return;
+        };
+        reactor.turn(&events);
+        if reactor.has_ended() {
+            *place = None;
+            return;
+        }
+        timeout = reactor.timeout();
+    }
+}
+
 impl Reactor {
-    pub(crate) fn new(shared: Arc<Shared>, index: usize, poll: Poll) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, index: usize, registry: Registry) -> Self {
         Reactor {
-            poll,
+            registry,
             index,
             shared,
             peers: Vec::new(),
@@ -104,37 +138,19 @@ impl Reactor {
             streams_grew: false,
             lingering: Vec::new(),
             now_ms: 0,
+            read_bytes: 0,
             unix_us: 0,
             stop_by_ms: None,
         }
     }
 
-    /// Turns until all sessions have ended after a shutdown.
-    pub(crate) fn run(mut self) {
-        let mut events = Events::with_capacity(1_024);
-        loop {
-            let timeout = self.timeout();
-            match self.poll.poll(&mut events, timeout) {
-                Ok(()) => {}
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    tracing::error!(%error, "an I/O thread ends");
-                    return;
-                }
-            }
-            self.now_ms = self.shared.clock.now_ms();
-            self.unix_us = unix_us();
-            for event in &events {
-                self.note(event);
-            }
-            self.turn();
-            if self.has_ended() {
-                return;
-            }
+    fn turn(&mut self, events: &Events) {
+        self.now_ms = self.shared.clock.now_ms();
+        self.unix_us = unix_us();
+        self.read_bytes = 0;
+        for event in events {
+            self.note(event);
         }
-    }
-
-    fn turn(&mut self) {
         self.run_commands();
         self.congested = self.shared.rib.congested();
         if self.congested {
@@ -144,10 +160,41 @@ impl Reactor {
         self.run_timers();
         if self.shared.rib.flush() {
             self.streams_grew = true;
-            self.shared.wake_all_but(self.index);
+            self.tell_others();
         }
         self.write_sockets();
         self.drop_lingering();
+    }
+
+    /// The other threads' clients have something new to hear.
+    fn tell_others(&mut self) {
+        let small = self.read_bytes <= SMALL_TURN;
+        for index in 0..self.shared.threads.len() {
+            if index != self.index && !(small && self.help(index)) {
+                self.shared.threads[index].mailbox.wake();
+            }
+        }
+    }
+
+    /// Writes to the few clients of another thread that sleeps: waking it takes longer than that. `false` when it
+    /// has to be woken after all.
+    fn help(&mut self, index: usize) -> bool {
+        let shared = Arc::clone(&self.shared);
+        let Some(mut other) = shared.threads[index].reactor.try_lock() else {
+            return false;
+        };
+        let Some(other) = other.as_mut() else {
+            return true;
+        };
+        if other.by_address.len() > FEW_CLIENTS {
+            return false;
+        }
+        let deadline = other.timers.next_deadline();
+        other.now_ms = self.now_ms;
+        other.streams_grew = true;
+        other.write_sockets();
+        // What is left over, or newly waited for, is for its own thread.
+        other.to_write.is_empty() && other.timers.next_deadline() == deadline
     }
 
     /// Remembers what an event says; nothing is done yet.
@@ -231,12 +278,12 @@ impl Reactor {
     /// nothing.
     pub(crate) fn register(&self, socket: &mut TcpStream, channel: Channel) -> io::Result<()> {
         let both = Interest::READABLE | Interest::WRITABLE;
-        self.poll.registry().register(socket, channel.token(), both)
+        self.registry.register(socket, channel.token(), both)
     }
 
     /// Lets a closed connection drain for a moment, so that the NOTIFICATION on it arrives.
     pub(crate) fn linger(&mut self, mut socket: TcpStream) {
-        let _ = self.poll.registry().deregister(&mut socket);
+        let _ = self.registry.deregister(&mut socket);
         if self.lingering.len() == MOST_LINGERING {
             let (mut oldest, _) = self.lingering.remove(0);
             connection::discard_input(&mut oldest, &mut self.buffers.input);

@@ -18,6 +18,7 @@ use crate::logging::LogRing;
 use crate::management::Service;
 use crate::mrt::Archive;
 use crate::neighbor::Plan;
+use crate::reactor::Reactor;
 use crate::status::{PeerStatus, PeerTable};
 
 /// One daemon.
@@ -59,6 +60,8 @@ pub(crate) struct Loaded {
 /// One I/O thread as the others see it.
 pub(crate) struct Thread {
     pub(crate) mailbox: Mailbox,
+    /// What it owns; `None` before it starts and after it ends.
+    pub(crate) reactor: Mutex<Option<Reactor>>,
     /// Neighbors it owns.
     pub(crate) load: AtomicUsize,
 }
