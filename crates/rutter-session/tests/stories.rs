@@ -393,7 +393,10 @@ fn graceful_restart_helper() {
         downs(&pair.heard(0)),
         [(DownReason::ConnectionLost, [true; 2])]
     );
-    assert!(pair.session(0).accepts().is_some(), "it may be back in a moment");
+    assert!(
+        pair.session(0).accepts().is_some(),
+        "it may be back in a moment"
+    );
     pair.run_for(3_000);
     assert!(pair.is_up());
     assert_eq!(pair.session(0).stale(), [true; 2]);
