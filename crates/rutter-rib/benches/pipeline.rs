@@ -14,9 +14,6 @@ use rutter_rib::*;
 use rutter_wire::attr::{self, code};
 use rutter_wire::nlri;
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn neighbor(peer: u32) -> Neighbor {
     let asn = Asn(1_000 + peer);
     Neighbor {

@@ -22,9 +22,6 @@ use crate::cli::ColorChoice;
 use crate::failure::Failure;
 use crate::paint::{Paint, Tone};
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     // The bench has options that are named like the common ones, so it gets its arguments untouched.
