@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use rutter_config::{LimitAction, MaxPrefix, Neighbor};
+use rutter_config::{LimitAction, MaxPrefix};
 use rutter_net::Family;
 use rutter_rib::{FamilyInfo, Pushed, SessionInfo};
 use rutter_session::{
@@ -188,11 +188,7 @@ impl Reactor {
         };
         if let Some(section) = peer.plan.dynamic.clone() {
             let address = peer.plan.config.address;
-            let neighbor: Neighbor = section.neighbor(address, negotiated.remote_asn);
-            let session = peer.plan.session.clone();
-            peer.plan = Plan::new(&config, &neighbor);
-            peer.plan.dynamic = Some(section);
-            peer.plan.session = session;
+            peer.plan = Plan::dynamic(&config, &section, address, negotiated.remote_asn);
             let config = Arc::clone(&peer.plan.config);
             peer.status.with(|details| details.config = config);
         }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use mio::{Events, Interest, Poll, Token, Waker};
 use rutter_config::{Config, DynamicNeighbor};
+use rutter_net::Asn;
 
 use crate::commands::Command;
 use crate::neighbor::Plan;
@@ -174,7 +175,7 @@ impl Acceptor {
         if sessions >= section.limit as usize {
             return Err(Refused::Limit(section.limit));
         }
-        let plan = Plan::dynamic(&config, section, remote);
+        let plan = Plan::dynamic(&config, section, remote, Asn(0));
         self.shared.add_peer(plan).map_err(Refused::Busy)
     }
 

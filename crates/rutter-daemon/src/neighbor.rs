@@ -33,9 +33,14 @@ impl Plan {
         }
     }
 
-    /// The plan for a neighbor that a `[[dynamic-neighbor]]` section admits; its AS is not known yet.
-    pub(crate) fn dynamic(config: &Config, section: &DynamicNeighbor, address: IpAddr) -> Self {
-        let mut plan = Plan::new(config, &section.neighbor(address, Asn(0)));
+    /// The plan for a neighbor that a `[[dynamic-neighbor]]` section admits; `asn` is 0 until its OPEN says it.
+    pub(crate) fn dynamic(
+        config: &Config,
+        section: &DynamicNeighbor,
+        address: IpAddr,
+        asn: Asn,
+    ) -> Self {
+        let mut plan = Plan::new(config, &section.neighbor(address, asn));
         plan.session.passive = true;
         plan.session.remote = if section.asns.is_empty() {
             RemoteAs::Any

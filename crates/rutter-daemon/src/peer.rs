@@ -143,7 +143,7 @@ impl Reactor {
 
     /// The session was established and is not any more.
     pub(crate) fn leave_table(&mut self, slot: usize, keep: [bool; 2]) {
-        let unix_us = self.unix_us;
+        let (unix_us, stopping) = (self.unix_us, self.stop_by_ms.is_some());
         let shared = Arc::clone(&self.shared);
         let Some(peer) = self.peer_mut(slot) else {
             return;
@@ -154,9 +154,13 @@ impl Reactor {
         let id = established.peer;
         drop(established);
         peer.over_limit = [false; 2];
+        shared.rib.publish_peer_state(id, false, unix_us);
+        if stopping {
+            // Nobody is left to hear of it, and the other neighbors wait for their goodbye.
+            return;
+        }
         let retain = keep.map(|keep| if keep { Retain::Stale } else { Retain::Nothing });
         shared.rib.session_down(id, retain);
-        shared.rib.publish_peer_state(id, false, unix_us);
     }
 
     /// After a commit: did the neighbor send more prefixes than it may?

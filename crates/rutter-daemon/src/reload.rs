@@ -9,12 +9,14 @@ use rutter_api::ReloadError;
 use rutter_config::{Changed, Config, Diff};
 use rutter_policy::ExportPolicy;
 
-use crate::commands::{Clear, Command};
+use crate::commands::Command;
 use crate::logging;
 use crate::management::Service;
 use crate::mrt::Archive;
 use crate::neighbor::Plan;
 use crate::shared::{Busy, Shared, unix_us};
+use crate::status::PeerStatus;
+use crate::transport;
 
 /// Reads the daemon's file again and applies what differs. On an error nothing has changed.
 pub(crate) fn reload(shared: &Arc<Shared>) -> Result<Diff, ReloadError> {
@@ -102,7 +104,7 @@ fn apply(shared: &Arc<Shared>, old: &Config, new: &Config, diff: &Diff) {
         }
     }
     if diff.dynamic_neighbors || !diff.checks.is_empty() {
-        change_dynamic(shared, new);
+        change_dynamic(shared, old, new);
     }
     if old.metrics != new.metrics || old.mrt != new.mrt {
         change_outlets(shared, old, new);
@@ -127,10 +129,11 @@ fn change(shared: &Shared, new: &Config, changed: &Changed) {
     let Some(neighbor) = new.neighbors.iter().find(|n| n.address == address) else {
         return;
     };
-    let plan = Plan::new(new, neighbor);
     let Some(status) = shared.peers.find(address) else {
         return;
     };
+    let mut plan = Plan::new(new, neighbor);
+    keep_local(&mut plan, &status);
     // Re-evaluation may take a while on a large table: done here, not on the thread that routes.
     if let (false, Some(peer)) = (changed.needs_session_reset, status.with(|d| d.peer)) {
         shared.rib.replace_neighbor(peer, plan.table.clone());
@@ -142,23 +145,44 @@ fn change(shared: &Shared, new: &Config, changed: &Changed) {
     report(address, shared.post_to_peer(address, command));
 }
 
-/// Sessions whose section is as before stay; the others are reset and come back by the new rules.
-fn change_dynamic(shared: &Shared, new: &Config) {
+/// What the connection taught of our own address holds on.
+fn keep_local(plan: &mut Plan, status: &PeerStatus) {
+    let local = status.with(|d| d.negotiated.as_ref().and_then(|n| n.local));
+    if let Some(local) = local {
+        plan.set_local(transport::plain(local.ip()));
+    }
+}
+
+/// Sessions whose section is as before stay, under the new checks; the others are reset or go.
+fn change_dynamic(shared: &Shared, old: &Config, new: &Config) {
     for status in shared.peers.all() {
-        let (dynamic, address) = status.with(|d| (d.dynamic, d.config.address));
+        let (dynamic, address, asn, peer) =
+            status.with(|d| (d.dynamic, d.config.address, d.config.asn, d.peer));
         if !dynamic {
             continue;
         }
-        let admitted = new.dynamic_neighbors.iter().any(|d| d.admits(address));
-        let command = if admitted {
-            Command::Clear {
-                neighbor: address,
-                what: Clear::Hard,
-            }
-        } else {
-            Command::Remove(address)
+        let section = |config: &Config| {
+            let mut sections = config.dynamic_neighbors.iter();
+            sections.find(|d| d.admits(address)).cloned()
         };
-        report(address, shared.post_to_peer(address, command));
+        let Some(now) = section(new) else {
+            report(
+                address,
+                shared.post_to_peer(address, Command::Remove(address)),
+            );
+            continue;
+        };
+        let mut plan = Plan::dynamic(new, &now, address, asn);
+        keep_local(&mut plan, &status);
+        let reset = section(old).as_ref() != Some(&now);
+        if let (false, Some(peer)) = (reset, peer) {
+            shared.rib.replace_neighbor(peer, plan.table.clone());
+        }
+        let plan = Box::new(plan);
+        report(
+            address,
+            shared.post_to_peer(address, Command::Replace { plan, reset }),
+        );
     }
 }
 
