@@ -1,0 +1,45 @@
+//! Look-ups compiled once for any processor and once for those that count bits in one instruction.
+//!
+//! Invariant of the `unsafe` here: each call of a `_popcnt` function is behind a check, at run time, that this processor has
+//! exactly the features for which that function is compiled. Nothing else is unsafe in this crate.
+#![allow(
+    unsafe_code,
+    reason = "a function compiled for a processor feature may be called only where the feature is"
+)]
+
+use crate::net::Net;
+use crate::search::Shared;
+
+macro_rules! for_this_cpu {
+    ($(#[$doc:meta])* $name:ident, $popcnt:ident, ($($arg:ident: $ty:ty),*) $(-> $result:ty)?) => {
+        $(#[$doc])*
+        #[inline]
+        pub(crate) fn $name<N: Net>(shared: &Shared<N>, $($arg: $ty),*) $(-> $result)? {
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            if std::is_x86_feature_detected!("popcnt") {
+                // SAFETY: the feature was found one line above.
+                return unsafe { $popcnt(shared, $($arg),*) };
+            }
+            shared.$name($($arg),*)
+        }
+
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        #[target_feature(enable = "popcnt")]
+        unsafe fn $popcnt<N: Net>(shared: &Shared<N>, $($arg: $ty),*) $(-> $result)? {
+            shared.$name($($arg),*)
+        }
+    };
+}
+
+for_this_cpu!(
+    /// The value of the longest match.
+    find, find_popcnt, (bits: N::Bits) -> Option<u32>
+);
+for_this_cpu!(
+    /// The longest match with its prefix.
+    find_prefix, find_prefix_popcnt, (bits: N::Bits) -> Option<(N, u32)>
+);
+for_this_cpu!(
+    /// The values of the longest matches of a few addresses.
+    find_many, find_many_popcnt, (addrs: &[N::Addr], values: &mut [Option<u32>])
+);

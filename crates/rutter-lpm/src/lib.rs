@@ -1,0 +1,55 @@
+//! Longest-prefix tables: stride profiles, one writer, lock-free readers.
+//!
+//! Two types: [`PrefixMap`] has values of any type, for one thread. [`Table`] has a number per prefix, and
+//! [`Reader`]s in other threads that look up while it changes: they take no lock, wait for nobody and never see half
+//! an update. Both are for IPv4 or IPv6, by the prefix type, and in one of four stride [`Profile`]s.
+//!
+//! ```
+//! use rutter_lpm::{PrefixMap, Profile};
+//! use rutter_net::Ipv4Prefix;
+//!
+//! let mut map = PrefixMap::<Ipv4Prefix, &str>::new(Profile::Fast);
+//! map.insert("10.0.0.0/8".parse()?, "inside");
+//! map.insert("0.0.0.0/0".parse()?, "outside");
+//! assert_eq!(map.lookup("10.1.2.3".parse()?), Some(&"inside"));
+//! assert_eq!(map.lookup("192.0.2.1".parse()?), Some(&"outside"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # How it works
+//!
+//! A root array over the first 8 or 16 address bits leads to nodes of 4 or 8 bits. Nodes are short blocks in an
+//! arena: a node of 8 bits has a bitmap of the slots where the answer changes, so that counting bits finds an
+//! octet, and the octet finds the value; slots in a row with one answer cost nothing. Each node has its prefixes
+//! beside, sorted, so it can be rebuilt from itself when one comes or goes: a block of some hundred octets, in less than a
+//! microsecond, whatever the size of the table.
+//!
+//! A writer with readers copies the few nodes between the changed one and the root, and publishes all of it with one
+//! store to a root slot. What it unlinked it keeps until every reader at work has said that it holds nothing
+//! (quiescent-state reclamation): readers say so in a word of their own every few dozen look-ups. The arena is made of
+//! relaxed atomics, so even a fault in this protocol could not become undefined behaviour; the one module
+//! with `unsafe` calls code for processors that count bits in one instruction.
+
+mod cpu;
+mod direct;
+mod epoch;
+mod limbo;
+mod map;
+mod memory;
+mod net;
+mod node;
+mod pages;
+mod profile;
+mod query;
+mod reader;
+mod root;
+mod search;
+mod sync;
+mod table;
+mod walk;
+
+pub use map::PrefixMap;
+pub use net::Net;
+pub use profile::{ParseProfileError, Profile};
+pub use reader::{Reader, View};
+pub use table::{Size, Table};

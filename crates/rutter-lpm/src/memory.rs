@@ -1,0 +1,114 @@
+//! The words of all nodes: an arena of 32-bit indices that grows without moving, shared with readers.
+//!
+//! Words are atomics, so that no order of events is undefined behaviour: what readers may *rely* on is the
+//! protocol in [`crate::epoch`], and a fault there could give a wrong answer but never a wild read.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Words of a chunk: 256 KiB.
+pub(crate) const CHUNK: usize = 1 << 16;
+/// The most chunks: 1 GiB of nodes, about a hundred million prefixes.
+const CHUNKS: usize = 1 << 12;
+
+type Chunk = Box<[AtomicU32; CHUNK]>;
+
+/// A growing array of words.
+pub(crate) struct Memory {
+    chunks: Box<[OnceLock<Chunk>]>,
+}
+
+/// The words from an index on, within its chunk.
+#[derive(Clone, Copy)]
+pub(crate) struct Block<'a> {
+    chunk: &'a [AtomicU32; CHUNK],
+    start: usize,
+}
+
+impl Memory {
+    pub fn new() -> Self {
+        Memory {
+            chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(),
+        }
+    }
+
+    /// Makes the chunk number `n` usable.
+    ///
+    /// # Panics
+    /// When the table would take more than 1 GiB.
+    pub fn grow(&self, n: usize) {
+        assert!(n < CHUNKS, "a table of more than 1 GiB");
+        self.chunks[n].get_or_init(|| {
+            let words: Box<[AtomicU32]> = (0..CHUNK).map(|_| AtomicU32::new(0)).collect();
+            words.try_into().unwrap_or_else(|_| unreachable!())
+        });
+    }
+
+    /// Chunks in use.
+    pub fn chunks(&self) -> usize {
+        self.chunks.iter().take_while(|c| c.get().is_some()).count()
+    }
+
+    #[inline(always)]
+    pub fn block(&self, index: u32) -> Block<'_> {
+        let index = index as usize;
+        let chunk = self.chunks[(index / CHUNK) & (CHUNKS - 1)].get();
+        let Some(chunk) = chunk else {
+            absent(index);
+        };
+        Block {
+            chunk,
+            start: index % CHUNK,
+        }
+    }
+
+    /// One word, with what its writer did before.
+    #[inline(always)]
+    pub fn word(&self, index: u32) -> u32 {
+        self.block(index).slot(0).load(Ordering::Acquire)
+    }
+
+    pub fn set(&self, index: u32, word: u32) {
+        self.block(index).slot(0).store(word, Ordering::Release);
+    }
+
+    /// Writes words that no reader can reach yet.
+    pub fn write(&self, index: u32, words: &[u32]) {
+        let block = self.block(index);
+        for (at, word) in words.iter().enumerate() {
+            block.slot(at as u32).store(*word, Ordering::Relaxed);
+        }
+    }
+
+    /// Copies a node to a place that no reader can reach yet.
+    pub fn copy(&self, from: u32, to: u32, len: u32) {
+        let (from, to) = (self.block(from), self.block(to));
+        for at in 0..len {
+            to.slot(at).store(from.word(at), Ordering::Relaxed);
+        }
+    }
+
+    /// Octets taken from the system.
+    pub fn size(&self) -> usize {
+        self.chunks() * CHUNK * 4 + CHUNKS * size_of::<OnceLock<Chunk>>()
+    }
+}
+
+impl Block<'_> {
+    /// Word number `at`; a node never crosses its chunk.
+    #[inline(always)]
+    pub fn word(self, at: u32) -> u32 {
+        self.slot(at).load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    fn slot(&self, at: u32) -> &AtomicU32 {
+        &self.chunk[(self.start + at as usize) % CHUNK]
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn absent(index: usize) -> ! {
+    unreachable!("node {index} lies outside the arena")
+}

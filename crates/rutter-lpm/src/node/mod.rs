@@ -1,0 +1,106 @@
+//! The nodes below the root: immutable blocks of words, read in place, rebuilt as a whole when their prefixes change.
+//!
+//! A node at depth `d` with a stride of `s` bits has the prefixes of lengths `d + 1` to `d + s` (its *entries*) and
+//! the children at depth `d + s`, by *slot*: the `s` bits that follow the first `d`.
+
+mod eight;
+mod four;
+
+pub(crate) use eight::Eight;
+pub(crate) use four::Four;
+
+use crate::memory::Block;
+
+/// One step down: what a node says of a slot. Zero means nothing.
+#[derive(Clone, Copy)]
+pub(crate) struct Step {
+    /// The index of the child.
+    pub child: u32,
+    /// The offset in the node of the value of the longest entry that covers the slot.
+    pub value: u32,
+}
+
+/// How nodes of one stride lie in memory.
+pub(crate) trait Node {
+    /// Address bits resolved.
+    const BITS: u32;
+
+    /// What the node says of a slot.
+    fn step(block: Block<'_>, slot: u32) -> Step;
+    /// Reads all of it.
+    fn read(block: Block<'_>, contents: &mut Contents);
+    /// Lays it out; `words` comes empty.
+    fn write(contents: &Contents, words: &mut Vec<u32>);
+    /// The offset of an entry's value.
+    fn entry(block: Block<'_>, key: Key) -> Option<u32>;
+    /// The offset of the pointer to a child.
+    fn child(block: Block<'_>, slot: u32) -> Option<u32>;
+    /// The length, relative to the node, of the entry whose value has this offset.
+    fn entry_len(block: Block<'_>, value: u32) -> u8;
+    /// Words in all.
+    fn len(block: Block<'_>) -> u32;
+}
+
+/// An entry's place: slot, then length relative to the node, so that keys sort as prefixes do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key(u16);
+
+impl Key {
+    pub fn new(slot: u32, len: u32) -> Self {
+        debug_assert!(slot < 256 && len <= 8);
+        Key((slot << 4 | len) as u16)
+    }
+
+    pub fn slot(self) -> u32 {
+        u32::from(self.0 >> 4)
+    }
+
+    pub fn len(self) -> u32 {
+        u32::from(self.0 & 15)
+    }
+}
+
+/// A node taken apart.
+#[derive(Debug, Default)]
+pub(crate) struct Contents {
+    /// Sorted by key.
+    pub entries: Vec<(Key, u32)>,
+    /// Slot and index, sorted by slot.
+    pub children: Vec<(u8, u32)>,
+}
+
+impl Contents {
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.children.clear();
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.children.is_empty()
+    }
+
+    /// Adds an entry that is not there.
+    pub fn insert(&mut self, key: Key, value: u32) {
+        let at = self.entries.partition_point(|(other, _)| *other < key);
+        self.entries.insert(at, (key, value));
+    }
+
+    pub fn remove(&mut self, key: Key) {
+        self.entries.retain(|(other, _)| *other != key);
+    }
+
+    /// Sets, adds or (with 0) removes a child.
+    pub fn set_child(&mut self, slot: u32, child: u32) {
+        let slot = slot as u8;
+        let found = self.children.binary_search_by_key(&slot, |(slot, _)| *slot);
+        match found {
+            Ok(at) if child == 0 => drop(self.children.remove(at)),
+            Ok(at) => self.children[at].1 = child,
+            Err(_) if child == 0 => {}
+            Err(at) => self.children.insert(at, (slot, child)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

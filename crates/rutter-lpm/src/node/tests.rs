@@ -1,0 +1,105 @@
+use super::*;
+use crate::memory::Memory;
+
+/// A small generator of numbers: the tests need variety, not chance.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 33) % bound
+    }
+}
+
+fn some_contents<S: Node>(numbers: &mut Numbers) -> Contents {
+    let mut contents = Contents::default();
+    let most = 1 << (1 + numbers.below(u64::from(S::BITS) + 1));
+    for _ in 0..numbers.below(most) {
+        let len = 1 + numbers.below(u64::from(S::BITS)) as u32;
+        let slot = (numbers.below(1 << len) << (S::BITS - len)) as u32;
+        let key = Key::new(slot, len);
+        if !contents.entries.iter().any(|(other, _)| *other == key) {
+            contents.insert(key, numbers.below(1 << 32) as u32);
+        }
+    }
+    for _ in 0..numbers.below(most) {
+        let slot = numbers.below(1 << S::BITS) as u32;
+        contents.set_child(slot, 1 + numbers.below(1 << 20) as u32);
+    }
+    contents
+}
+
+fn check<S: Node>(memory: &Memory, contents: &Contents) {
+    let mut words = Vec::new();
+    S::write(contents, &mut words);
+    memory.write(1, &words);
+    let block = memory.block(1);
+    assert_eq!(S::len(block) as usize, words.len());
+    let mut back = Contents::default();
+    S::read(block, &mut back);
+    assert_eq!(
+        (&back.entries, &back.children),
+        (&contents.entries, &contents.children)
+    );
+    for slot in 0..1 << S::BITS {
+        let covers =
+            |key: Key| slot >> (S::BITS - key.len()) == key.slot() >> (S::BITS - key.len());
+        let best = contents.entries.iter().filter(|(key, _)| covers(*key));
+        let best = best.max_by_key(|(key, _)| key.len());
+        let child = contents
+            .children
+            .iter()
+            .find(|(s, _)| u32::from(*s) == slot);
+        let step = S::step(block, slot);
+        assert_eq!(
+            step.child,
+            child.map_or(0, |(_, child)| *child),
+            "slot {slot}"
+        );
+        assert_eq!(step.value != 0, best.is_some(), "slot {slot}");
+        if let Some((key, value)) = best {
+            assert_eq!(block.word(step.value), *value, "slot {slot}");
+            assert_eq!(u32::from(S::entry_len(block, step.value)), key.len());
+            assert_eq!(S::entry(block, *key), Some(step.value));
+        }
+        let pointer = S::child(block, slot).map_or(0, |at| block.word(at));
+        assert_eq!(pointer, step.child);
+    }
+}
+
+fn full<S: Node>() -> Contents {
+    let mut contents = Contents::default();
+    for len in 1..=S::BITS {
+        for bits in 0..1 << len {
+            contents.insert(Key::new(bits << (S::BITS - len), len), len << 16 | bits);
+        }
+    }
+    for slot in 0..1 << S::BITS {
+        contents.set_child(slot, slot + 1);
+    }
+    contents
+}
+
+fn nodes_say_what_their_contents_say<S: Node>() {
+    let memory = Memory::new();
+    memory.grow(0);
+    check::<S>(&memory, &Contents::default());
+    check::<S>(&memory, &full::<S>());
+    let mut numbers = Numbers(7);
+    for _ in 0..3000 {
+        check::<S>(&memory, &some_contents::<S>(&mut numbers));
+    }
+}
+
+#[test]
+fn nodes_of_four_bits() {
+    nodes_say_what_their_contents_say::<Four>();
+}
+
+#[test]
+fn nodes_of_eight_bits() {
+    nodes_say_what_their_contents_say::<Eight>();
+}

@@ -1,0 +1,134 @@
+//! Look-ups from other threads, while the table changes.
+
+use std::cell::Cell;
+use std::fmt;
+use std::sync::Arc as StdArc;
+
+use crate::epoch::Mark;
+use crate::net::Net;
+use crate::search::{LANES, Shared};
+use crate::sync::Arc;
+
+/// A thread's way to look up in a [`Table`](crate::Table) that another thread writes.
+///
+/// Looking up takes no lock, waits for nobody and writes nothing that other threads write. Readers outlive the
+/// table: they go on with its last state.
+pub struct Reader<N: Net> {
+    shared: StdArc<Shared<N>>,
+    mark: Arc<Mark>,
+}
+
+/// A [`Reader`] at work.
+///
+/// Enter it for a batch of look-ups and drop it when there is nothing to look up for a while: what the writer
+/// removes meanwhile is freed only as fast as views go on looking up (or [`pause`](Self::pause)).
+pub struct View<'r, N: Net> {
+    reader: &'r Reader<N>,
+    /// Look-ups until the next announcement.
+    left: Cell<u32>,
+}
+
+/// Look-ups between two announcements that the reader holds nothing.
+const ANNOUNCE_EVERY: u32 = 64;
+
+impl<N: Net> Reader<N> {
+    pub(crate) fn new(shared: StdArc<Shared<N>>) -> Self {
+        let mark = shared.epochs.join();
+        Reader { shared, mark }
+    }
+
+    /// Goes to work. It costs a memory fence, so one view should serve many look-ups.
+    pub fn enter(&mut self) -> View<'_, N> {
+        self.shared.epochs.enter(&self.mark);
+        View {
+            reader: self,
+            left: Cell::new(ANNOUNCE_EVERY),
+        }
+    }
+
+    /// One look-up: [`enter`](Self::enter) and [`View::lookup`].
+    pub fn lookup(&mut self, addr: N::Addr) -> Option<u32> {
+        self.enter().lookup(addr)
+    }
+}
+
+impl<N: Net> Clone for Reader<N> {
+    fn clone(&self) -> Self {
+        Reader::new(StdArc::clone(&self.shared))
+    }
+}
+
+impl<N: Net> Drop for Reader<N> {
+    fn drop(&mut self) {
+        self.shared.epochs.leave(&self.mark);
+    }
+}
+
+impl<N: Net> fmt::Debug for Reader<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let profile = self.shared.profile;
+        f.debug_struct("Reader")
+            .field("profile", &profile)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<N: Net> View<'_, N> {
+    /// The number of the longest prefix that has the address.
+    ///
+    /// The answer is exact at one instant between call and return: a look-up reads one word that changes, and all it
+    /// meets below that word stays as it is.
+    #[inline]
+    pub fn lookup(&self, addr: N::Addr) -> Option<u32> {
+        let value = crate::cpu::find(&self.reader.shared, N::addr_bits(addr));
+        self.count(1);
+        value
+    }
+
+    /// The longest prefix that has the address, and its number.
+    #[inline]
+    pub fn lookup_prefix(&self, addr: N::Addr) -> Option<(N, u32)> {
+        let found = crate::cpu::find_prefix(&self.reader.shared, N::addr_bits(addr));
+        self.count(1);
+        found
+    }
+
+    /// [`lookup`](Self::lookup) for each of `addrs`, with overlapped cache misses.
+    ///
+    /// # Panics
+    /// When `values` is shorter than `addrs`.
+    pub fn lookup_many(&self, addrs: &[N::Addr], values: &mut [Option<u32>]) {
+        assert!(values.len() >= addrs.len(), "a place for each answer");
+        for (addrs, values) in addrs.chunks(LANES).zip(values.chunks_mut(LANES)) {
+            crate::cpu::find_many(&self.reader.shared, addrs, values);
+            self.count(LANES as u32);
+        }
+    }
+
+    /// Tells the writer that this view holds nothing now. Look-ups do so by themselves now and then.
+    #[inline]
+    pub fn pause(&self) {
+        self.left.set(ANNOUNCE_EVERY);
+        self.reader.shared.epochs.announce(&self.reader.mark);
+    }
+
+    #[inline]
+    fn count(&self, lookups: u32) {
+        match self.left.get().checked_sub(lookups) {
+            Some(left) => self.left.set(left),
+            None => self.pause(),
+        }
+    }
+}
+
+impl<N: Net> Drop for View<'_, N> {
+    fn drop(&mut self) {
+        self.reader.shared.epochs.exit(&self.reader.mark);
+    }
+}
+
+impl<N: Net> fmt::Debug for View<'_, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("View").field(self.reader).finish()
+    }
+}

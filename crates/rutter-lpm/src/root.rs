@@ -1,0 +1,133 @@
+//! The root: an array over the first bits of an address.
+//!
+//! A slot is one word of 64 bits, so that a reader sees its two halves together: the node below, and the record of the
+//! longest prefix of the root's own lengths. Everything a reader meets below a slot is immutable while the slot
+//! stands (but for the values themselves), which makes a look-up exact at one instant.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Slots of a page.
+const PAGE: usize = 1 << 16;
+
+/// One slot. Zero means nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Slot {
+    /// The node that has the longer prefixes.
+    pub child: u32,
+    /// The record of the best prefix up to the root's length.
+    pub best: u32,
+}
+
+/// The array, in pages where it is large and sparse.
+pub(crate) struct Root {
+    bits: u32,
+    pages: Box<[OnceLock<Box<[AtomicU64]>>]>,
+    /// What every slot of a page that does not exist yet says.
+    absent: Box<[AtomicU64]>,
+}
+
+impl Root {
+    pub fn new(bits: u32) -> Self {
+        let pages = 1 << bits.saturating_sub(16);
+        let root = Root {
+            bits,
+            pages: (0..pages).map(|_| OnceLock::new()).collect(),
+            absent: (0..pages).map(|_| AtomicU64::new(0)).collect(),
+        };
+        if bits <= 16 {
+            root.make_page(0);
+        }
+        root
+    }
+
+    /// Address bits resolved.
+    #[inline(always)]
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    #[inline(always)]
+    pub fn slot(&self, at: u32) -> Slot {
+        let at = at as usize;
+        let word = match self.pages[at / PAGE].get() {
+            Some(page) => &page[at % PAGE],
+            None => &self.absent[at / PAGE],
+        };
+        Slot::of(word.load(Ordering::Acquire))
+    }
+
+    /// Writer: publishes a node.
+    pub fn set_child(&self, at: u32, child: u32) {
+        let slot = self.slot(at);
+        let page = self.make_page(at as usize / PAGE);
+        page[at as usize % PAGE].store(Slot { child, ..slot }.word(), Ordering::Release);
+    }
+
+    /// Writer: replaces the best record of the slots `first..=last` by what `change` makes of it.
+    pub fn change_best(&self, first: u32, last: u32, change: impl Fn(u32) -> u32) {
+        let (first, last) = (first as usize, last as usize);
+        let apply = |word: &AtomicU64| {
+            let slot = Slot::of(word.load(Ordering::Relaxed));
+            let best = change(slot.best);
+            if best != slot.best {
+                word.store(Slot { best, ..slot }.word(), Ordering::Release);
+            }
+        };
+        for number in first / PAGE..=last / PAGE {
+            let start = number * PAGE;
+            let (low, high) = (first.max(start) - start, last.min(start + PAGE - 1) - start);
+            let whole = low == 0 && high == PAGE - 1;
+            match self.pages[number].get() {
+                None if whole => apply(&self.absent[number]),
+                _ => self.make_page(number)[low..=high].iter().for_each(apply),
+            }
+        }
+    }
+
+    /// The first slot at or after `from` and up to `last` that has a child.
+    pub fn next_child(&self, from: u32, last: u32) -> Option<(u32, u32)> {
+        let (mut at, last) = (from as usize, last as usize);
+        while at <= last {
+            let Some(page) = self.pages[at / PAGE].get() else {
+                at = (at / PAGE + 1) * PAGE;
+                continue;
+            };
+            let child = Slot::of(page[at % PAGE].load(Ordering::Acquire)).child;
+            if child != 0 {
+                return Some((at as u32, child));
+            }
+            at += 1;
+        }
+        None
+    }
+
+    /// Octets taken from the system.
+    pub fn size(&self) -> usize {
+        let pages = self.pages.iter().filter_map(|page| page.get());
+        let slots: usize = pages.map(|page| page.len()).sum();
+        slots * 8 + self.pages.len() * (8 + size_of::<OnceLock<Box<[AtomicU64]>>>())
+    }
+
+    fn make_page(&self, number: usize) -> &[AtomicU64] {
+        self.pages[number].get_or_init(|| {
+            let fill = self.absent[number].load(Ordering::Relaxed);
+            let slots = PAGE.min(1 << self.bits);
+            (0..slots).map(|_| AtomicU64::new(fill)).collect()
+        })
+    }
+}
+
+impl Slot {
+    #[inline(always)]
+    fn of(word: u64) -> Self {
+        Slot {
+            child: (word >> 32) as u32,
+            best: word as u32,
+        }
+    }
+
+    fn word(self) -> u64 {
+        u64::from(self.child) << 32 | u64::from(self.best)
+    }
+}
