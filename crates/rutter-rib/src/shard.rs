@@ -524,14 +524,18 @@ impl Shard {
         self.clients.catching.push(Catching::new(peer, style));
     }
 
-    /// Marks every destination that has routes for one client.
-    pub fn mark_all<K: Stored>(&mut self, peer: PeerId) {
+    /// Marks every destination of which a client hears something now. Of the others it holds nothing: it
+    /// follows the log, or its session begins.
+    pub fn mark_all<K: Stored>(&mut self, peer: PeerId, topology: &Topology, style: &Style) {
         let (table, clients) = K::split(self);
         let Some(catching) = clients.catching(peer) else {
             return;
         };
+        let hears = |route: &Route| {
+            topology.may_hear(route, peer) && style.can_carry(K::FAMILY, &route.attrs)
+        };
         for id in 0..table.id_end() {
-            if !table.get(id).routes.is_empty() {
+            if table.get(id).accepted().iter().any(hears) {
                 catching.mark(K::FAMILY, id);
             }
         }

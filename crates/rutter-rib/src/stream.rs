@@ -321,13 +321,16 @@ impl ClientStream {
             return;
         }
         self.leave_log(rib);
+        let topology = rib.topology.read();
         for shard in &rib.shards {
+            let (peer, style) = (self.peer, &self.group.style);
             let mut shard = shard.lock();
             match family {
-                Family::Ipv4Unicast => shard.mark_all::<Ipv4Prefix>(self.peer),
-                Family::Ipv6Unicast => shard.mark_all::<Ipv6Prefix>(self.peer),
+                Family::Ipv4Unicast => shard.mark_all::<Ipv4Prefix>(peer, &topology, style),
+                Family::Ipv6Unicast => shard.mark_all::<Ipv6Prefix>(peer, &topology, style),
             }
         }
+        drop(topology);
         if framed {
             self.writer.route_refresh(family, BEGIN_OF_REFRESH);
             self.ending.end_of_refresh[family.index()] = true;
