@@ -96,6 +96,10 @@ impl<'a, K: Copy> Recorder<'a, K> {
         if self.view.style.add_path[self.view.family.index()] {
             return self.record_paths(change);
         }
+        let decision = self.view.topology.decision();
+        if decision.med_is_partial(&change.before) || decision.med_is_partial(&change.after) {
+            return self.record_each(change);
+        }
         let plain = |route: &&Route| route.attrs.audience() == EVERYONE && self.carries(route);
         let simple = self.view.topology.uniform
             && change.before.iter().all(plain)
@@ -172,6 +176,39 @@ impl<'a, K: Copy> Recorder<'a, K> {
                 _ => Recipients::AllBut(NOBODY, NOBODY),
             };
             self.tell(new, old, to);
+        }
+    }
+
+    /// Client by client, where what is best of the routes that one may see does not follow from their order.
+    fn record_each(&mut self, change: &Change<'_>) {
+        let mut told: SmallVec<[(&Route, PeerSet); 4]> = SmallVec::new();
+        let mut gone = PeerSet::default();
+        for peer in self.view.live.iter() {
+            let heard = self.window(&change.before, peer).first().copied();
+            let hears = self.window(&change.after, peer).first().copied();
+            if same(heard, hears) {
+                continue;
+            }
+            let Some(route) = hears else {
+                gone.insert(peer);
+                continue;
+            };
+            match told
+                .iter_mut()
+                .find(|(known, _)| std::ptr::eq(*known, route))
+            {
+                Some((_, peers)) => peers.insert(peer),
+                None => told.push((route, [peer].into_iter().collect())),
+            }
+        }
+        for (route, peers) in told {
+            self.announce_varied(route, 0, peers);
+        }
+        if let Some(last) = change.before.first()
+            && !gone.is_empty()
+        {
+            let to = Recipients::of(gone);
+            self.push(None, last.peer, 0, Variation::default(), to);
         }
     }
 
@@ -396,10 +433,16 @@ pub(crate) fn window<'r>(
         (true, 0) => usize::MAX,
         (true, limit) => usize::from(limit),
     };
-    routes
+    let visible = routes
         .iter()
         .filter(|route| topology.may_hear(route, peer) && style.can_carry(family, &route.attrs))
-        .take(most)
-        .copied()
-        .collect()
+        .copied();
+    let decision = topology.decision();
+    if !decision.med_is_partial(routes) {
+        return visible.take(most).collect();
+    }
+    let mut visible: SmallVec<[&Route; 4]> = visible.collect();
+    decision.sort(&mut visible);
+    visible.truncate(most);
+    visible
 }

@@ -7,8 +7,10 @@
 //!
 //! Candidates of a destination stand in the order in which the process would choose them, each time without
 //! those already chosen. MULTI_EXIT_DISC compares only routes of one neighbouring AS, so it is not an order
-//! of pairs: [`sort`] chooses one by one where it matters, so that arrival order never does.
+//! of pairs: where it matters ([`Decision::med_is_partial`]) routes are chosen one by one, so that arrival order
+//! never does; and a client that may not see all of them is decided for by itself.
 
+use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -140,15 +142,16 @@ impl Decision<'_> {
             .unwrap_or((a.path_id.cmp(&b.path_id), Step::PathId))
     }
 
-    /// Whether MULTI_EXIT_DISC can decide between two of the routes without being an order of all.
-    fn med_is_partial(&self, routes: &[Route]) -> bool {
+    /// Whether MULTI_EXIT_DISC decides between two of the routes without being an order of all: then what is
+    /// best of some of them is not told by the order of all.
+    pub fn med_is_partial<R: Borrow<Route>>(&self, routes: &[R]) -> bool {
         if self.always_compare_med || routes.len() < 3 {
             return false;
         }
         routes.iter().enumerate().any(|(index, a)| {
-            let sa = a.attrs.summary();
+            let sa = a.borrow().attrs.summary();
             routes[..index].iter().any(|b| {
-                let sb = b.attrs.summary();
+                let sb = b.borrow().attrs.summary();
                 sa.neighbour_as == sb.neighbour_as && sa.multi_exit_disc != sb.multi_exit_disc
             })
         })
@@ -165,10 +168,14 @@ impl Decision<'_> {
 
     /// Puts accepted routes that [`Decision::place`] may have misplaced into order. Cheap where
     /// MULTI_EXIT_DISC cannot matter, O(n³) comparisons for n routes where it does.
-    pub fn settle(&self, accepted: &mut [Route]) {
-        if !self.med_is_partial(accepted) {
-            return;
+    pub fn settle<R: Borrow<Route>>(&self, accepted: &mut [R]) {
+        if self.med_is_partial(accepted) {
+            self.sort(accepted);
         }
+    }
+
+    /// Puts routes into the order in which they are chosen, each time without those already chosen.
+    pub fn sort<R: Borrow<Route>>(&self, accepted: &mut [R]) {
         for chosen in 0..accepted.len() {
             let best = self.best_of(&accepted[chosen..]) + chosen;
             accepted[chosen..=best].rotate_right(1);
@@ -177,7 +184,7 @@ impl Decision<'_> {
 
     /// Index of the best of several: routes that lose on MULTI_EXIT_DISC to one of their neighbouring AS
     /// are out before the later steps compare what is left (RFC 4271 §9.1.2.2 c).
-    fn best_of(&self, routes: &[Route]) -> usize {
+    fn best_of<R: Borrow<Route>>(&self, routes: &[R]) -> usize {
         let early_tie = |a: &Route, b: &Route| {
             let step = self.compare(a, b).1;
             !matches!(
@@ -186,21 +193,21 @@ impl Decision<'_> {
             )
         };
         let loses_on_med = |route: &Route| {
-            routes.iter().any(|other| {
+            routes.iter().map(Borrow::borrow).any(|other| {
                 early_tie(route, other) && self.compare_med(route, other) == Ordering::Greater
             })
         };
         let mut best = None;
-        for (index, route) in routes.iter().enumerate() {
+        for (index, route) in routes.iter().map(Borrow::borrow).enumerate() {
             if loses_on_med(route) {
                 continue;
             }
             match best {
-                Some(held) if self.compare(route, &routes[held]).0 != Ordering::Less => {}
-                _ => best = Some(index),
+                Some((_, held)) if self.compare(route, held).0 != Ordering::Less => {}
+                _ => best = Some((index, route)),
             }
         }
-        best.unwrap_or(0)
+        best.map_or(0, |(index, _)| index)
     }
 }
 

@@ -35,6 +35,9 @@ pub(crate) struct Group {
     pub end: AtomicU64,
     /// The furthest that any client has read.
     pub lead: AtomicU64,
+    /// Streams of the group, and how many of them are slow just now.
+    pub clients: AtomicUsize,
+    pub slow: AtomicUsize,
     /// Octets of the log that some client has yet to read.
     retained: Arc<AtomicUsize>,
 }
@@ -70,6 +73,8 @@ impl Group {
             stage: Mutex::new(stage),
             end: AtomicU64::new(0),
             lead: AtomicU64::new(0),
+            clients: AtomicUsize::new(0),
+            slow: AtomicUsize::new(0),
         }
     }
 
@@ -110,6 +115,11 @@ impl Group {
         ipv6.encode(&mut sink);
         sink.close_segment();
         true
+    }
+
+    /// So many slow clients are their own fault; more, and it is the machine that is slow.
+    pub fn few(&self) -> usize {
+        (self.clients.load(Ordering::Relaxed) / 8).max(1)
     }
 
     /// Octets of the log that some client has yet to read.

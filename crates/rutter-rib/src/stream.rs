@@ -42,8 +42,8 @@ pub struct ClientStream {
     ending: Ending,
     /// When the socket last took something, for [`ClientStream::check_lag`].
     progress_ms: u64,
-    /// Since when the client is far behind the first.
-    behind_since_ms: Option<u64>,
+    /// Since when the client is slow; while it is, [`Group::slow`] counts it.
+    slow_since_ms: Option<u64>,
     writer: MessageWriter,
 }
 
@@ -51,15 +51,19 @@ pub struct ClientStream {
 const SLICE: usize = 1024;
 /// Destinations that are cheap enough to finish while all shards stand still.
 const LAST: usize = 256;
-/// A client that takes nothing for this long while the log is full leaves it.
+/// A client that takes nothing for this long while the log is full is slow, as is one that is half a log
+/// behind the first.
 const STUCK_MS: u64 = 1_000;
-/// So does one that is half a log behind the first for this long: bursts of a busy machine pass sooner.
-const BEHIND_MS: u64 = 250;
+/// A slow client leaves the log after this long: bursts of a busy machine pass sooner.
+const SLOW_MS: u64 = 250;
+/// While many are slow the machine is, not they: input waits for them, but not longer than this.
+const PATIENCE_MS: u64 = 10_000;
 /// Slices handed to one `writev`.
 const MOST_SLICES: usize = 1_024;
 
 impl ClientStream {
     pub(crate) fn new(peer: PeerId, group: Arc<Group>) -> Self {
+        group.clients.fetch_add(1, Ordering::Relaxed);
         ClientStream {
             peer,
             group,
@@ -72,7 +76,7 @@ impl ClientStream {
                 ..Ending::default()
             },
             progress_ms: 0,
-            behind_since_ms: None,
+            slow_since_ms: None,
             writer: MessageWriter::default(),
         }
     }
@@ -359,25 +363,39 @@ impl ClientStream {
     /// Called now and then while [`Rib::congested`]: a client that holds the log back leaves it, and hears
     /// the present state of what it missed when it reads again.
     pub fn check_lag(&mut self, rib: &Rib, now_ms: u64) {
-        let end = self.group.end.load(Ordering::Relaxed);
-        let position = self.position();
-        let lag = end.saturating_sub(position);
-        let half = rib.log_limit as u64 / 2;
-        if self.phase != Phase::Live || lag < half {
-            self.behind_since_ms = None;
-            return;
+        if !self.is_slow(rib, now_ms) {
+            return self.set_slow(None);
         }
-        let lead = self.group.lead.load(Ordering::Relaxed);
-        let is_behind = lead.saturating_sub(position) > half;
-        let since = self.behind_since_ms.filter(|_| is_behind);
-        self.behind_since_ms = is_behind.then_some(since.unwrap_or(now_ms));
-        let behind = since.is_some_and(|since| now_ms.saturating_sub(since) >= BEHIND_MS);
-        let stuck = now_ms.saturating_sub(self.progress_ms) > STUCK_MS;
-        if behind || stuck {
-            self.behind_since_ms = None;
+        let since = self.slow_since_ms.unwrap_or(now_ms);
+        self.set_slow(Some(since));
+        let slow_ms = now_ms.saturating_sub(since);
+        let few = self.group.slow.load(Ordering::Relaxed) <= self.group.few();
+        if slow_ms >= PATIENCE_MS || few && slow_ms >= SLOW_MS {
+            self.set_slow(None);
             self.leave_log(rib);
             self.mark_unread(rib);
         }
+    }
+
+    fn is_slow(&self, rib: &Rib, now_ms: u64) -> bool {
+        let half = rib.log_limit as u64 / 2;
+        let position = self.position();
+        let end = self.group.end.load(Ordering::Relaxed);
+        if self.phase != Phase::Live || end.saturating_sub(position) < half {
+            return false;
+        }
+        let lead = self.group.lead.load(Ordering::Relaxed);
+        let stuck = now_ms.saturating_sub(self.progress_ms) > STUCK_MS;
+        stuck || lead.saturating_sub(position) > half
+    }
+
+    fn set_slow(&mut self, since_ms: Option<u64>) {
+        match (self.slow_since_ms, since_ms) {
+            (None, Some(_)) => self.group.slow.fetch_add(1, Ordering::Relaxed),
+            (Some(_), None) => self.group.slow.fetch_sub(1, Ordering::Relaxed),
+            _ => 0,
+        };
+        self.slow_since_ms = since_ms;
     }
 
     /// Turns the unread part of the log into marks.
@@ -443,6 +461,13 @@ impl ClientStream {
         };
         let start = chunk.segment.ranges_for(self.peer);
         is_boundary(&chunk.segment.bytes, start, chunk.start)
+    }
+}
+
+impl Drop for ClientStream {
+    fn drop(&mut self) {
+        self.set_slow(None);
+        self.group.clients.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

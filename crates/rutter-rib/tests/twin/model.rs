@@ -44,13 +44,14 @@ impl Model {
         self.stale.retain(|(_, of)| *of != peer);
     }
 
-    /// The routes of a prefix in the order in which the process chooses them.
-    fn ordered(&self, prefix: Prefix) -> Vec<(u16, &Attrs)> {
+    /// The routes of a prefix that a client may see, in the order in which the process chooses them.
+    fn ordered(&self, prefix: Prefix, client: u16) -> Vec<(u16, &Attrs)> {
         let mut left: Vec<(u16, &Attrs)> = self
             .routes
             .iter()
             .filter(|((of, _), _)| *of == prefix)
             .map(|((_, peer), attrs)| (*peer, attrs))
+            .filter(|(peer, attrs)| *peer != client && allows(attrs, asn(client)))
             .collect();
         let mut chosen = Vec::new();
         while !left.is_empty() {
@@ -66,10 +67,7 @@ impl Model {
         prefixes.dedup();
         let mut held = BTreeMap::new();
         for prefix in prefixes {
-            let visible = self
-                .ordered(prefix)
-                .into_iter()
-                .filter(|(peer, attrs)| *peer != client && allows(attrs, asn(client)));
+            let visible = self.ordered(prefix, client).into_iter();
             for (peer, attrs) in visible.take(if add_path { usize::MAX } else { 1 }) {
                 let id = if add_path {
                     (u32::from(peer) + 1) << 16

@@ -62,7 +62,7 @@ fn live(world: &World, peer: u16, seed: u64, quiet: &Barrier) -> (Vec<(Prefix, A
                 let octets = 1 + random.below(2_000) as usize;
                 if let Some(client) = &mut client {
                     client.read(rib, octets, now_ms);
-                    client.check_lag(rib, now_ms * 100);
+                    client.check_lag(rib, now_ms * 1_000);
                 }
             }
         }

@@ -160,7 +160,7 @@ impl World {
 
     /// A long time passes for clients that read nothing.
     pub fn wait(&mut self) {
-        self.now_ms += 5_000;
+        self.now_ms += 15_000;
         if self.rib.congested() {
             for client in self.clients.iter_mut().flatten() {
                 client.stream.check_lag(&self.rib, self.now_ms);
