@@ -34,7 +34,7 @@ pub struct ClientStream {
     peer: PeerId,
     group: Arc<Group>,
     /// The last segment of the log that was gathered from; `None` while catching up, because a segment that
-    /// is held keeps all later ones.
+    /// is held keeps all later ones. For the same reason nothing in `queue` is of the log then.
     cursor: Option<Arc<Segment>>,
     queue: VecDeque<Chunk>,
     queued: usize,
@@ -124,6 +124,9 @@ impl ClientStream {
     fn stop_following(&mut self) {
         self.cursor = None;
         self.phase = Phase::Catching;
+        for chunk in &mut self.queue {
+            chunk.detach(self.peer);
+        }
     }
 
     fn follow(&mut self, max_bytes: usize, until: u64) {
@@ -381,7 +384,7 @@ impl ClientStream {
         let half = rib.log_limit as u64 / 2;
         let position = self.position();
         let end = self.group.end.load(Ordering::Relaxed);
-        if self.phase != Phase::Live || end.saturating_sub(position) < half {
+        if self.phase == Phase::Catching || end.saturating_sub(position) < half {
             return false;
         }
         let lead = self.group.lead.load(Ordering::Relaxed);
@@ -468,6 +471,22 @@ impl Drop for ClientStream {
     fn drop(&mut self) {
         self.set_slow(None);
         self.group.clients.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Chunk {
+    /// Copies what is left to be sent, from the start of its range so that message boundaries can still be found:
+    /// as long as it holds the log's own segment, it holds everything that came after.
+    fn detach(&mut self, peer: PeerId) {
+        let mut ranges = self.segment.ranges_for(peer);
+        let Some((start, end)) = ranges.find(|(_, end)| self.start < *end) else {
+            return;
+        };
+        drop(ranges);
+        let bytes = &self.segment.bytes[start as usize..end as usize];
+        self.segment = private_segment(bytes, peer);
+        self.start -= start;
+        self.end -= start;
     }
 }
 

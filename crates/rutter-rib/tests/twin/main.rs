@@ -185,6 +185,51 @@ proptest! {
     }
 }
 
+/// The last client stops reading in the middle of a message of the log, as a full socket does, with or without a
+/// refresh that it asked for before.
+fn stops_inside_a_message(refreshes: bool) {
+    let mut world = World::new(PEERS, 2, 2_000);
+    let mut model = Model::default();
+    for peer in 0..PEERS {
+        world.up(peer, add_path(peer));
+    }
+    world.settle();
+    let slow = PEERS - 1;
+    for round in 0..200u32 {
+        for index in 0..PREFIXES {
+            let attrs = Attrs {
+                path: vec![asn(0), 1 + round % 3],
+                origin: 0,
+                med: Some(round),
+                communities: vec![],
+            };
+            world.announce(0, &[prefix(index)], &attrs);
+            model.announce(0, prefix(index), &attrs);
+        }
+        if round == 0 {
+            if refreshes {
+                world.refresh(slow, Family::Ipv4Unicast);
+            }
+            world.read(slow, 30);
+        }
+        (0..slow).for_each(|peer| world.drain(peer));
+        world.wait();
+        world.wait();
+        assert!(!world.rib.congested(), "round {round}");
+    }
+    check(&mut world, &model);
+}
+
+#[test]
+fn a_client_that_stops_inside_a_message_does_not_hold_the_log() {
+    stops_inside_a_message(false);
+}
+
+#[test]
+fn nor_does_one_that_asked_for_a_refresh_before() {
+    stops_inside_a_message(true);
+}
+
 #[test]
 fn a_client_that_reads_nothing_leaves_the_log_and_is_exact_afterwards() {
     let mut world = World::new(PEERS, 2, 2_000);
