@@ -163,6 +163,7 @@ impl Shard {
         mut edit: impl FnMut(K, &Route) -> Edited,
     ) -> bool {
         let mut tally = Tally::default();
+        let limit = self.limit::<K>(with);
         let (table, clients) = K::split(self);
         let end = ids.end.min(table.id_end());
         for id in ids.start..end {
@@ -186,7 +187,7 @@ impl Shard {
                     clients,
                     with,
                 };
-                edit.replace(id, path, new, &Limit::default(), &mut tally);
+                edit.replace(id, path, new, &limit, &mut tally);
             }
         }
         let more = end < K::table(self).id_end();
@@ -271,16 +272,17 @@ pub(crate) enum Edited {
 }
 
 /// The limit of `max-prefix` with action `block`, and the routes held when the batch began.
-#[derive(Default)]
 struct Limit {
     most: Option<u32>,
     held: u32,
 }
 
 impl Limit {
-    fn is_full(&self, tally: &Tally) -> bool {
-        self.most
-            .is_some_and(|most| i64::from(self.held) + i64::from(tally.received) >= i64::from(most))
+    /// Whether a route stays out that is held already and not accepted (`known`), or that is new.
+    fn blocks(&self, known: bool, tally: &Tally) -> bool {
+        let received = i64::from(self.held) + i64::from(tally.received);
+        let with_it = received + i64::from(!known);
+        self.most.is_some_and(|most| with_it > i64::from(most))
     }
 }
 
@@ -308,13 +310,14 @@ impl<K: Stored> Edit<'_, K> {
         if position.is_none() && new.is_none() {
             return;
         }
-        if position.is_none()
-            && limit.is_full(tally)
+        let destination = self.table.get_mut(id);
+        let is_in = position.is_some_and(|at| destination.routes[at].is_accepted());
+        if !is_in
+            && limit.blocks(position.is_some(), tally)
             && let Some(route) = &mut new
         {
             route.reject.get_or_insert(RejectReason::MaxPrefix);
         }
-        let destination = self.table.get_mut(id);
         if let (Some(at), Some(route)) = (position, &new)
             && is_refresh(&destination.routes[at], route)
         {

@@ -412,6 +412,29 @@ fn malformed_attributes_withdraw_and_a_limit_blocks() {
 }
 
 #[test]
+fn what_a_limit_blocks_stays_out_until_there_is_room() {
+    let client = PeerKind::RouteServerClient;
+    let mut lab = Lab::new(&[(client, 1), (client, 2)]);
+    let mut limited = neighbor(1, client, 1);
+    limited.block_above = [Some(1), None];
+    lab.rib.replace_neighbor(PeerId(0), limited.clone());
+    lab.announce(0, &Block::new(&[1]).0, "203.0.113.0/24");
+    lab.announce(0, &Block::new(&[1]).0, "198.51.100.0/24");
+    assert_eq!(lab.heard(PeerId(1)).len(), 1);
+    lab.announce(0, &Block::new(&[1, 3]).0, "198.51.100.0/24");
+    assert_eq!(lab.heard(PeerId(1)), [], "said again in other words");
+    lab.rib.replace_neighbor(PeerId(0), limited.clone());
+    lab.rib.flush();
+    assert_eq!(lab.heard(PeerId(1)), [], "judged again");
+    lab.announce(0, &Block::new(&[1, 3]).0, "203.0.113.0/24");
+    assert_eq!(lab.heard(PeerId(1)).len(), 1, "what is in may change");
+    limited.block_above = [Some(2), None];
+    lab.rib.replace_neighbor(PeerId(0), limited);
+    lab.rib.flush();
+    assert_eq!(lab.heard(PeerId(1)).len(), 1, "a higher limit");
+}
+
+#[test]
 fn explanations_name_the_step_and_the_reason() {
     let client = PeerKind::RouteServerClient;
     let mut lab = Lab::new(&[(client, 1), (client, 2), (client, 3)]);
