@@ -14,7 +14,10 @@ impl Reactor {
         let mut slots = std::mem::take(&mut self.to_write);
         if std::mem::take(&mut self.streams_grew) {
             slots.clear();
-            slots.extend(0..self.peers.len());
+            // Whoever is written to first hears first: clients take turns at that.
+            let first = self.first_served.checked_rem(self.peers.len()).unwrap_or(0);
+            slots.extend((first..self.peers.len()).chain(0..first));
+            self.first_served = first + 1;
         } else {
             slots.sort_unstable();
             slots.dedup();

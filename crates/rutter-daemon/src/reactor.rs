@@ -45,6 +45,8 @@ pub(crate) struct Reactor {
     relief_ms: u64,
     /// The streams of all clients may have something new.
     pub(crate) streams_grew: bool,
+    /// The neighbor that is written to first the next time all are.
+    pub(crate) first_served: usize,
     /// Closed connections that still drain, and until when.
     pub(crate) lingering: Vec<(TcpStream, u64)>,
     pub(crate) now_ms: u64,
@@ -136,6 +138,7 @@ impl Reactor {
             congested: false,
             relief_ms: 0,
             streams_grew: false,
+            first_served: 0,
             lingering: Vec::new(),
             now_ms: 0,
             read_bytes: 0,
