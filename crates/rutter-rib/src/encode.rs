@@ -39,11 +39,13 @@ pub(crate) struct Style {
     pub cluster_id: u32,
 }
 
-/// What is known of the route's sender, for the attributes that reflection adds.
+/// What is known of the route's sender, for the attributes that internal peers need.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sender {
     pub internal: bool,
     pub bgp_id: u32,
+    /// LOCAL_PREF of its routes that came without.
+    pub default_local_pref: u32,
 }
 
 /// A prefix type that can be written as NLRI.
@@ -183,7 +185,8 @@ impl Rewriter<'_, '_> {
         match code {
             code::NEXT_HOP => self.write_next_hop(),
             code::LOCAL_PREF => {
-                attr::write_attr(self.out, TRANSITIVE, code, &100u32.to_be_bytes());
+                let local_pref = self.sender.default_local_pref.to_be_bytes();
+                attr::write_attr(self.out, TRANSITIVE, code, &local_pref);
             }
             code::COMMUNITIES => self.write_communities(),
             code::ORIGINATOR_ID => {

@@ -426,6 +426,7 @@ fn sender_of(topology: &Topology, peer: PeerId) -> Sender {
     Sender {
         internal: rank.is_some_and(|rank| !rank.external),
         bgp_id: rank.map_or(0, |rank| rank.bgp_id),
+        default_local_pref: rank.map_or(100, |rank| rank.default_local_pref),
     }
 }
 

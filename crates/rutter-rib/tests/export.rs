@@ -253,6 +253,18 @@ fn internal_routes_are_reflected_only_by_rfc_4456() {
 }
 
 #[test]
+fn internal_peers_get_the_local_pref_that_the_sender_is_configured_with() {
+    let mut lab = Lab::empty();
+    let mut outside = neighbor(1, PeerKind::External, 7);
+    outside.default_local_pref = 250;
+    lab.add(outside, |_| {});
+    lab.add(neighbor(2, PeerKind::Internal, LOCAL), |_| {});
+    lab.announce(0, &Block::new(&[7]).0, "203.0.113.0/24");
+    let block = lab.block(1).unwrap();
+    assert_eq!(parse(&block, true).local_pref(), Some(250));
+}
+
+#[test]
 fn two_octet_clients_get_as_trans_and_as4_path() {
     let mut lab = Lab::new(&[(PeerKind::RouteServerClient, 1)]);
     let client = neighbor(2, PeerKind::RouteServerClient, 2);
