@@ -52,6 +52,21 @@ fn a_negotiated_key_resets_its_session_and_no_other() {
 }
 
 #[test]
+fn what_shapes_a_whole_stream_resets_the_session() {
+    const ROUTER: &str = "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\n\
+        [[neighbor]]\nasn = 64501\naddress = \"192.0.2.21\"\nimport = \"all\"\nexport = \"all\"\nadd-path = { send = 2 }\n";
+    for (from, to, key) in [
+        ("export = \"all\"", "export = \"none\"", "export"),
+        ("send = 2", "send = 3", "add-path.send"),
+        ("import", "next-hop-self = false\nimport", "next-hop-self"),
+    ] {
+        let diff = diff(&parse(ROUTER), &parse(&ROUTER.replacen(from, to, 1)));
+        let expected = format!("~ 192.0.2.21: {key} (resets the session)\n");
+        assert_eq!(diff.to_string(), expected);
+    }
+}
+
+#[test]
 fn policy_is_evaluated_again_without_a_reset() {
     let diff = changes(|text| text.replace("[checks]", "[checks]\nmax-as-path-length = 10"));
     let expected = "~ 192.0.2.11: checks\n~ 192.0.2.12: checks\n~ 192.0.2.21: checks\n~ [checks] max-as-path-length\n";

@@ -303,7 +303,8 @@ pub const ADD_PATH: &[Key] = &[
     ),
 ];
 
-/// Keys of a session that were negotiated or belong to its socket: a change resets the session.
+/// Keys of a session that were negotiated, belong to its socket or decide what its whole stream is like: a change
+/// resets the session.
 pub const RESETS_SESSION: &[&str] = &[
     "mode",
     "asn",
@@ -318,5 +319,8 @@ pub const RESETS_SESSION: &[&str] = &[
     "role-strict",
     "families",
     "add-path",
+    "add-path.send",
     "extended-next-hop",
+    "export",
+    "next-hop-self",
 ];
