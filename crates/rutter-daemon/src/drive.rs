@@ -271,6 +271,7 @@ impl Reactor {
     }
 
     pub(crate) fn tick(&mut self, slot: usize) {
+        self.read_before_timers(slot);
         self.drive(slot, Input::Tick);
     }
 

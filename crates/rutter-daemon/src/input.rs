@@ -16,21 +16,35 @@ impl Reactor {
         }
         let mut channels = std::mem::take(&mut self.to_read);
         for channel in channels.drain(..) {
-            self.read_channel(channel);
+            if self.read_channel(channel) {
+                self.to_read.push(channel);
+            }
         }
         channels.append(&mut self.to_read);
         self.to_read = channels;
     }
 
-    fn read_channel(&mut self, channel: Channel) {
+    /// A neighbor's timers are due. While nothing is read its sockets are read once before that: what waits there
+    /// may be the sign of life without which the session would end.
+    pub(crate) fn read_before_timers(&mut self, slot: usize) {
+        if self.congested {
+            for side in 0..2 {
+                // Those that may have more are in the queue already.
+                self.read_channel(Channel { slot, side });
+            }
+        }
+    }
+
+    /// Reads a socket once; whether it may have more.
+    fn read_channel(&mut self, channel: Channel) -> bool {
         let Some(peer) = self.peer_mut(channel.slot) else {
-            return;
+            return false;
         };
         let Some(connection) = peer.connections[channel.side].as_mut() else {
-            return;
+            return false;
         };
         if connection.connecting || !connection.readable {
-            return;
+            return false;
         }
         let mut input = std::mem::take(&mut self.buffers.input);
         let taken = self.connection(channel).map(|c| c.read(&mut input));
@@ -49,9 +63,7 @@ impl Reactor {
             Some(Taken::Nothing) | None => {}
         }
         self.buffers.input = input;
-        if self.connection(channel).is_some_and(|c| c.readable) {
-            self.to_read.push(channel);
-        }
+        self.connection(channel).is_some_and(|c| c.readable)
     }
 
     /// Takes whole messages off the input and keeps the rest for the next read.
