@@ -70,7 +70,11 @@ impl Reactor {
                 false
             }
             Wrote::Blocked => true,
-            Wrote::Failed(error) => return self.connection_ended(slot, side, Ended::Failed(error)),
+            Wrote::Failed(error) => {
+                self.connection_ended(slot, side, Ended::Failed(error));
+                // What the neighbor's routes leave behind is sent by the next turn, which must not wait for an event.
+                return self.mailbox().wake();
+            }
         };
         let Some(peer) = self.peer_mut(slot) else {
             return;
