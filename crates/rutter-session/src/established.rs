@@ -118,12 +118,14 @@ impl Session {
         if self.stale()[family.index()] {
             return self.note(Note::RefreshIgnored(family.afi_safi()));
         }
-        self.refreshing[family.index()] = true;
         if self.config.refresh_stale_s > 0 {
             let after_ms = u64::from(self.config.refresh_stale_s) * 1_000;
             self.start_timer(Timer::RefreshStale(family), after_ms);
         }
-        self.emit(Output::MarkStale(family));
+        // A second one before the EoRR: the neighbor starts over. Marking again would sweep what it has yet to send.
+        if !std::mem::replace(&mut self.refreshing[family.index()], true) {
+            self.emit(Output::MarkStale(family));
+        }
     }
 
     /// EoRR, or we waited for it long enough. Without a BoRR before it, nothing.
