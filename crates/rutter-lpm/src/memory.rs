@@ -15,7 +15,8 @@ type Chunk = Box<[AtomicU32; CHUNK]>;
 
 /// A growing array of words.
 pub(crate) struct Memory {
-    chunks: Box<[OnceLock<Chunk>]>,
+    /// Of fixed length, so that an index needs no check.
+    chunks: Box<[OnceLock<Chunk>; CHUNKS]>,
 }
 
 /// The words from an index on, within its chunk.
@@ -27,8 +28,9 @@ pub(crate) struct Block<'a> {
 
 impl Memory {
     pub fn new() -> Self {
+        let chunks: Box<[OnceLock<Chunk>]> = (0..CHUNKS).map(|_| OnceLock::new()).collect();
         Memory {
-            chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(),
+            chunks: chunks.try_into().unwrap_or_else(|_| unreachable!()),
         }
     }
 

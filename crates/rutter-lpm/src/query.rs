@@ -30,7 +30,7 @@ impl<N: Net> Table<N> {
     /// The number of the longest prefix that has the address.
     #[inline]
     pub fn lookup(&self, addr: N::Addr) -> Option<u32> {
-        crate::cpu::find(&self.shared, N::addr_bits(addr))
+        self.shared.lookup(N::addr_bits(addr))
     }
 
     /// The longest prefix that has the address, and its number.

@@ -80,7 +80,7 @@ impl<N: Net> View<'_, N> {
     /// meets below that word stays as it is.
     #[inline]
     pub fn lookup(&self, addr: N::Addr) -> Option<u32> {
-        let value = crate::cpu::find(&self.reader.shared, N::addr_bits(addr));
+        let value = self.reader.shared.lookup(N::addr_bits(addr));
         self.count(1);
         value
     }

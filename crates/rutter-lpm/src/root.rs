@@ -22,6 +22,8 @@ pub(crate) struct Slot {
 /// The array, in pages where it is large and sparse.
 pub(crate) struct Root {
     bits: u32,
+    /// All slots, where one page is enough.
+    flat: Box<[AtomicU64]>,
     pages: Box<[OnceLock<Box<[AtomicU64]>>]>,
     /// What every slot of a page that does not exist yet says.
     absent: Box<[AtomicU64]>,
@@ -29,16 +31,17 @@ pub(crate) struct Root {
 
 impl Root {
     pub fn new(bits: u32) -> Self {
-        let pages = 1 << bits.saturating_sub(16);
-        let root = Root {
-            bits,
-            pages: (0..pages).map(|_| OnceLock::new()).collect(),
-            absent: (0..pages).map(|_| AtomicU64::new(0)).collect(),
+        let (flat, pages) = if bits <= 16 {
+            (1 << bits, 0)
+        } else {
+            (0, 1 << (bits - 16))
         };
-        if bits <= 16 {
-            root.make_page(0);
+        Root {
+            bits,
+            flat: empty(flat),
+            pages: (0..pages).map(|_| OnceLock::new()).collect(),
+            absent: empty(pages),
         }
-        root
     }
 
     /// Address bits resolved.
@@ -47,12 +50,25 @@ impl Root {
         self.bits
     }
 
-    #[inline(always)]
     pub fn slot(&self, at: u32) -> Slot {
+        if self.bits <= 16 {
+            self.slot_of::<16>(at)
+        } else {
+            self.slot_of::<24>(at)
+        }
+    }
+
+    /// [`Self::slot`] for a root that is known to have `BITS`, or up to 16.
+    #[inline(always)]
+    pub fn slot_of<const BITS: u32>(&self, at: u32) -> Slot {
         let at = at as usize;
-        let word = match self.pages[at / PAGE].get() {
-            Some(page) => &page[at % PAGE],
-            None => &self.absent[at / PAGE],
+        let word = if BITS <= 16 {
+            &self.flat[at]
+        } else {
+            match self.pages[at / PAGE].get() {
+                Some(page) => &page[at % PAGE],
+                None => &self.absent[at / PAGE],
+            }
         };
         Slot::of(word.load(Ordering::Acquire))
     }
@@ -78,7 +94,7 @@ impl Root {
             let start = number * PAGE;
             let (low, high) = (first.max(start) - start, last.min(start + PAGE - 1) - start);
             let whole = low == 0 && high == PAGE - 1;
-            match self.pages[number].get() {
+            match self.page(number) {
                 None if whole => apply(&self.absent[number]),
                 _ => self.make_page(number)[low..=high].iter().for_each(apply),
             }
@@ -89,7 +105,7 @@ impl Root {
     pub fn next_child(&self, from: u32, last: u32) -> Option<(u32, u32)> {
         let (mut at, last) = (from as usize, last as usize);
         while at <= last {
-            let Some(page) = self.pages[at / PAGE].get() else {
+            let Some(page) = self.page(at / PAGE) else {
                 at = (at / PAGE + 1) * PAGE;
                 continue;
             };
@@ -106,16 +122,31 @@ impl Root {
     pub fn size(&self) -> usize {
         let pages = self.pages.iter().filter_map(|page| page.get());
         let slots: usize = pages.map(|page| page.len()).sum();
-        slots * 8 + self.pages.len() * (8 + size_of::<OnceLock<Box<[AtomicU64]>>>())
+        (self.flat.len() + slots) * 8
+            + self.pages.len() * (8 + size_of::<OnceLock<Box<[AtomicU64]>>>())
+    }
+
+    fn page(&self, number: usize) -> Option<&[AtomicU64]> {
+        if self.bits <= 16 {
+            Some(&self.flat)
+        } else {
+            self.pages[number].get().map(|page| &**page)
+        }
     }
 
     fn make_page(&self, number: usize) -> &[AtomicU64] {
+        if self.bits <= 16 {
+            return &self.flat;
+        }
         self.pages[number].get_or_init(|| {
             let fill = self.absent[number].load(Ordering::Relaxed);
-            let slots = PAGE.min(1 << self.bits);
-            (0..slots).map(|_| AtomicU64::new(fill)).collect()
+            (0..PAGE).map(|_| AtomicU64::new(fill)).collect()
         })
     }
+}
+
+fn empty(slots: usize) -> Box<[AtomicU64]> {
+    (0..slots).map(|_| AtomicU64::new(0)).collect()
 }
 
 impl Slot {

@@ -51,7 +51,7 @@ impl<N: Net> Shared<N> {
 
     /// The value of the longest match.
     #[inline(always)]
-    pub fn find(&self, bits: N::Bits) -> Option<u32> {
+    pub fn lookup(&self, bits: N::Bits) -> Option<u32> {
         if let Some(direct) = &self.direct {
             match direct.answer(bits.head(24)) {
                 Answer::None => return None,
@@ -59,6 +59,12 @@ impl<N: Net> Shared<N> {
                 Answer::Ask => {}
             }
         }
+        crate::cpu::find(self, bits)
+    }
+
+    /// The value of the longest match, from the nodes.
+    #[inline(always)]
+    pub fn find(&self, bits: N::Bits) -> Option<u32> {
         self.value(self.walk(bits).value)
     }
 
@@ -84,16 +90,18 @@ impl<N: Net> Shared<N> {
 
     #[inline(always)]
     fn walk(&self, bits: N::Bits) -> Found {
-        match self.profile.stride() {
-            Stride::Four => self.walk_by::<Four>(bits),
-            Stride::Eight => self.walk_by::<Eight>(bits),
+        match self.profile {
+            Profile::Compact => self.walk_by::<Four, 8>(bits),
+            Profile::Balanced => self.walk_by::<Eight, 8>(bits),
+            Profile::Fastest if N::IS_IPV6 => self.walk_by::<Eight, 24>(bits),
+            Profile::Fast | Profile::Fastest => self.walk_by::<Eight, 16>(bits),
         }
     }
 
     #[inline(always)]
-    fn walk_by<S: Node>(&self, bits: N::Bits) -> Found {
-        let mut depth = self.root.bits();
-        let slot = self.root.slot(bits.head(depth));
+    fn walk_by<S: Node, const ROOT: u32>(&self, bits: N::Bits) -> Found {
+        let mut depth = ROOT;
+        let slot = self.root.slot_of::<ROOT>(bits.head(ROOT));
         let mut found = Found {
             value: slot.best,
             node: 0,
@@ -123,10 +131,14 @@ impl<N: Net> Shared<N> {
     /// [`Self::find`] for up to [`LANES`] addresses that advance together, so that their cache misses overlap.
     #[inline(always)]
     pub fn find_many(&self, addrs: &[N::Addr], values: &mut [Option<u32>]) {
-        match (&self.direct, self.profile.stride()) {
-            (Some(direct), _) => self.find_many_direct(direct, addrs, values),
-            (None, Stride::Four) => self.find_many_by::<Four>(addrs, values),
-            (None, Stride::Eight) => self.find_many_by::<Eight>(addrs, values),
+        match self.profile {
+            Profile::Compact => self.find_many_by::<Four, 8>(addrs, values),
+            Profile::Balanced => self.find_many_by::<Eight, 8>(addrs, values),
+            Profile::Fast => self.find_many_by::<Eight, 16>(addrs, values),
+            Profile::Fastest => match &self.direct {
+                Some(direct) => self.find_many_direct(direct, addrs, values),
+                None => self.find_many_by::<Eight, 24>(addrs, values),
+            },
         }
     }
 
@@ -137,36 +149,43 @@ impl<N: Net> Shared<N> {
             *value = match direct.answer(bits.head(24)) {
                 Answer::None => None,
                 Answer::Value(value) => Some(value),
-                Answer::Ask => self.value(self.walk_by::<Eight>(bits).value),
+                Answer::Ask => self.value(self.walk_by::<Eight, 16>(bits).value),
             };
         }
     }
 
     #[inline(always)]
-    fn find_many_by<S: Node>(&self, addrs: &[N::Addr], values: &mut [Option<u32>]) {
-        let mut nodes = [0; LANES];
+    fn find_many_by<S: Node, const ROOT: u32>(
+        &self,
+        addrs: &[N::Addr],
+        values: &mut [Option<u32>],
+    ) {
         let mut found = [0; LANES];
-        let depth = self.root.bits();
+        // The lanes that are not at their end yet, with their nodes.
+        let mut going = [(0_u8, 0_u32); LANES];
+        let mut count = 0;
         for (lane, addr) in addrs.iter().enumerate().take(LANES) {
-            let slot = self.root.slot(N::addr_bits(*addr).head(depth));
-            (nodes[lane], found[lane]) = (slot.child, slot.best);
+            let slot = self.root.slot_of::<ROOT>(N::addr_bits(*addr).head(ROOT));
+            found[lane] = slot.best;
+            going[count] = (lane as u8, slot.child);
+            count += usize::from(slot.child != 0);
         }
-        let mut depth = depth;
-        let mut more = true;
-        while more {
-            more = false;
-            for (lane, addr) in addrs.iter().enumerate().take(LANES) {
-                let node = nodes[lane];
-                if node == 0 {
-                    continue;
-                }
-                let rest = N::addr_bits(*addr) << depth;
-                let step = S::step(self.memory.block(node), rest.head(S::BITS));
-                if step.value != 0 {
-                    found[lane] = node + step.value;
-                }
-                nodes[lane] = step.child;
-                more |= step.child != 0;
+        let mut depth = ROOT;
+        while count != 0 {
+            let before = std::mem::take(&mut count);
+            for at in 0..before {
+                let (lane, node) = going[at % LANES];
+                let addr = addrs[lane as usize];
+                let slot = (N::addr_bits(addr) << depth).head(S::BITS);
+                let step = S::step(self.memory.block(node), slot);
+                let best = &mut found[lane as usize % LANES];
+                *best = if step.value != 0 {
+                    node + step.value
+                } else {
+                    *best
+                };
+                going[count % LANES] = (lane, step.child);
+                count += usize::from(step.child != 0);
             }
             depth += S::BITS;
         }
