@@ -56,11 +56,12 @@ impl Direct {
         for at in first..=last {
             let mut answer = outer;
             if slot.child != 0 {
-                let step = Eight::step(shared.memory.block(slot.child), at & 0xff);
+                let block = shared.memory.block(slot.child);
+                let step = Eight::step(block, at & 0xff);
                 if step.child != 0 {
                     answer = ASK;
                 } else if step.value != 0 {
-                    answer = word(shared.value(slot.child + step.value));
+                    answer = word(Some(block.word(step.value)));
                 }
             }
             let word = &self.0[at as usize];

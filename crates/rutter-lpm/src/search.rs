@@ -18,11 +18,12 @@ pub(crate) struct Shared<N: Net> {
     pub family: std::marker::PhantomData<N>,
 }
 
-/// Where the longest match was found: the index of its value, and what is needed to know its length.
+/// Where the longest match was found.
 #[derive(Clone, Copy, Default)]
 struct Found {
+    /// In a node what its step said; in the root the index of the record.
     value: u32,
-    /// The node, or 0 for a record of the root.
+    /// The node, or 0 for the root.
     node: u32,
     depth: u32,
 }
@@ -65,25 +66,44 @@ impl<N: Net> Shared<N> {
     /// The value of the longest match, from the nodes.
     #[inline(always)]
     pub fn find(&self, bits: N::Bits) -> Option<u32> {
-        self.value(self.walk(bits).value)
+        self.value(self.resolve(bits, self.walk(bits)))
     }
 
     /// The longest match with its prefix.
     #[inline(always)]
     pub fn find_prefix(&self, bits: N::Bits) -> Option<(N, u32)> {
         let found = self.walk(bits);
-        let value = self.value(found.value)?;
-        Some((N::from_bits(bits, self.len_of(found)), value))
+        let value = self.value(self.resolve(bits, found))?;
+        Some((N::from_bits(bits, self.len_of(bits, found)), value))
     }
 
-    fn len_of(&self, found: Found) -> u8 {
+    /// The index of the value.
+    #[inline(always)]
+    fn resolve(&self, bits: N::Bits, found: Found) -> u32 {
+        if found.node == 0 {
+            return found.value;
+        }
+        let (block, slot) = (self.memory.block(found.node), self.slot_in(bits, found));
+        let at = match self.profile.stride() {
+            Stride::Four => Four::resolve(block, found.value, slot),
+            Stride::Eight => Eight::resolve(block, found.value, slot),
+        };
+        found.node + at
+    }
+
+    #[inline(always)]
+    fn slot_in(&self, bits: N::Bits, found: Found) -> u32 {
+        (bits << found.depth).head(self.profile.stride().bits())
+    }
+
+    fn len_of(&self, bits: N::Bits, found: Found) -> u8 {
         if found.node == 0 {
             return self.memory.block(found.value).word(1) as u8;
         }
-        let (block, value) = (self.memory.block(found.node), found.value - found.node);
+        let (block, slot) = (self.memory.block(found.node), self.slot_in(bits, found));
         let len = match self.profile.stride() {
-            Stride::Four => Four::entry_len(block, value),
-            Stride::Eight => Eight::entry_len(block, value),
+            Stride::Four => Four::entry_len(block, found.value, slot),
+            Stride::Eight => Eight::entry_len(block, found.value, slot),
         };
         found.depth as u8 + len
     }
@@ -113,7 +133,7 @@ impl<N: Net> Shared<N> {
             let step = S::step(self.memory.block(node), rest.head(S::BITS));
             if step.value != 0 {
                 found = Found {
-                    value: node + step.value,
+                    value: step.value,
                     node,
                     depth,
                 };
@@ -149,7 +169,7 @@ impl<N: Net> Shared<N> {
             *value = match direct.answer(bits.head(24)) {
                 Answer::None => None,
                 Answer::Value(value) => Some(value),
-                Answer::Ask => self.value(self.walk_by::<Eight, 16>(bits).value),
+                Answer::Ask => self.value(self.resolve(bits, self.walk_by::<Eight, 16>(bits))),
             };
         }
     }
@@ -160,13 +180,13 @@ impl<N: Net> Shared<N> {
         addrs: &[N::Addr],
         values: &mut [Option<u32>],
     ) {
-        let mut found = [0; LANES];
+        let mut found = [Found::default(); LANES];
         // The lanes that are not at their end yet, with their nodes.
         let mut going = [(0_u8, 0_u32); LANES];
         let mut count = 0;
         for (lane, addr) in addrs.iter().enumerate().take(LANES) {
             let slot = self.root.slot_of::<ROOT>(N::addr_bits(*addr).head(ROOT));
-            found[lane] = slot.best;
+            found[lane].value = slot.best;
             going[count] = (lane as u8, slot.child);
             count += usize::from(slot.child != 0);
         }
@@ -178,19 +198,20 @@ impl<N: Net> Shared<N> {
                 let addr = addrs[lane as usize];
                 let slot = (N::addr_bits(addr) << depth).head(S::BITS);
                 let step = S::step(self.memory.block(node), slot);
-                let best = &mut found[lane as usize % LANES];
-                *best = if step.value != 0 {
-                    node + step.value
-                } else {
-                    *best
-                };
+                if step.value != 0 {
+                    found[lane as usize % LANES] = Found {
+                        value: step.value,
+                        node,
+                        depth,
+                    };
+                }
                 going[count % LANES] = (lane, step.child);
                 count += usize::from(step.child != 0);
             }
             depth += S::BITS;
         }
-        for (value, found) in values.iter_mut().zip(found).take(addrs.len()) {
-            *value = self.value(found);
+        for ((value, addr), found) in values.iter_mut().zip(addrs).zip(found) {
+            *value = self.value(self.resolve(N::addr_bits(*addr), found));
         }
     }
 }

@@ -199,7 +199,9 @@ impl<N: Net> Table<N> {
             let block = self.shared.memory.block(target);
             if let Some(at) = S::entry(block, key) {
                 self.scratch.contents = contents;
-                return Some(self.swap(target + at, value));
+                let old = block.word(at);
+                S::each_value(block, key, |at| self.shared.memory.set(target + at, value));
+                return Some(old);
             }
             S::read(block, &mut contents);
             depth = last_depth;
@@ -233,12 +235,6 @@ impl<N: Net> Table<N> {
         self.scratch.contents = contents;
         self.relink::<S>(prefix.bits(), target, new);
         Some(old)
-    }
-
-    fn swap(&mut self, index: u32, value: u32) -> u32 {
-        let old = self.shared.memory.word(index);
-        self.shared.memory.set(index, value);
-        old
     }
 
     /// The depth of the node that has a prefix longer than the root's.
@@ -275,7 +271,9 @@ impl<N: Net> Table<N> {
                 let block = self.shared.memory.block(parent);
                 let at =
                     S::child(block, slot).unwrap_or_else(|| unreachable!("a child to replace"));
-                self.shared.memory.set(parent + at, new);
+                self.shared
+                    .memory
+                    .set(parent + at, S::pointer(block.word(at), new));
                 self.retire(old);
                 return;
             } else {
@@ -306,9 +304,11 @@ impl<N: Net> Table<N> {
         let len = S::len(self.shared.memory.block(parent));
         let new = self.alloc(len);
         self.shared.memory.copy(parent, new, len);
-        let at = S::child(self.shared.memory.block(new), slot);
-        let at = at.unwrap_or_else(|| unreachable!("a child to replace"));
-        self.shared.memory.set(new + at, child);
+        let block = self.shared.memory.block(new);
+        let at = S::child(block, slot).unwrap_or_else(|| unreachable!("a child to replace"));
+        self.shared
+            .memory
+            .set(new + at, S::pointer(block.word(at), child));
         new
     }
 

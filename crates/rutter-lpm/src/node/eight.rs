@@ -1,17 +1,17 @@
-//! Nodes of 8 bits, run-compressed: slots in a row with the same answer share one *element*.
+//! Nodes of 8 bits, run-compressed: slots in a row with the same answer share one word.
 //!
 //! | words | what |
 //! | --- | --- |
-//! | 1 | counts and offsets, see [`Head`] |
+//! | 1 | counts, see [`Head`] |
 //! | 2 | for each of the 8 words of the bitmap, how many runs begin before it (an octet each) |
 //! | 8 | a bit for each slot at which a run begins |
-//! | | an element for each run: 0 nothing, then the entries, then the children |
-//! | | for each child the element of the longest entry that covers its slot |
-//! | | the children |
-//! | | the values of the entries |
+//! | | a bit for each run that is *special*: its answer is no value |
+//! | | the answers of the runs: a value; or, special, a child ([`CHILD`]) or 0 for nothing |
+//! | | the values of entries that longer ones hide everywhere |
 //! | | the keys of the entries, two a word |
+//! | | for each entry an octet that says where its value is: the first of its runs, or which hidden one |
 //!
-//! Elements are octets, or two octets each where there are more than 255. A slot with a child is a run of its own.
+//! A slot with a child is a run of its own. From the head to the answer a look-up touches two or three lines.
 
 use super::{Contents, Key, Node, Step};
 use crate::memory::Block;
@@ -21,86 +21,78 @@ pub(crate) struct Eight;
 
 const RANKS: u32 = 1;
 const BITMAP: u32 = 3;
-const ELEMENTS: u32 = 11;
+const SPECIAL: u32 = 11;
+
+/// The part of a special answer that is the child's index. Above it is the length of the longest entry that covers the
+/// slot, 0 for none.
+const CHILD: u32 = (1 << LEN_AT) - 1;
+const LEN_AT: u32 = 28;
+
+/// Added to a length: a value that is still to be looked for, see [`Node::resolve`].
+const LATER: u32 = 1 << 16;
+
+/// Marks the key of an entry that no run shows.
+const HIDDEN: u32 = 1 << 15;
+/// Marks, with [`HIDDEN`], an entry whose place is 256 higher than its octet says.
+const HIGH: u32 = 1 << 14;
 
 /// The first word, unpacked.
 #[derive(Clone, Copy)]
 struct Head(u32);
 
 impl Head {
-    fn new(entries: u32, children: u32, values: u32, wide: bool) -> Self {
-        Head(entries | values << 9 | u32::from(wide) << 19 | children << 20)
+    fn new(runs: usize, entries: usize, hidden: usize) -> Self {
+        Head((runs - 1) as u32 | (entries as u32) << 8 | (hidden as u32) << 17)
     }
 
-    /// How many entries.
     #[inline(always)]
+    fn of(block: Block<'_>) -> Self {
+        Head(block.word(0))
+    }
+
+    fn runs(self) -> u32 {
+        (self.0 & 0xff) + 1
+    }
+
     fn entries(self) -> u32 {
-        self.0 & 0x1ff
+        self.0 >> 8 & 0x1ff
     }
 
-    /// The offset of the values.
+    /// The offset of the answers.
     #[inline(always)]
-    fn values(self) -> u32 {
-        self.0 >> 9 & 0x3ff
+    fn answers_at(self) -> u32 {
+        SPECIAL + 1 + (self.0 >> 5 & 7)
     }
 
-    /// Whether elements are two octets each.
-    #[inline(always)]
-    fn wide(self) -> bool {
-        self.0 >> 19 & 1 == 1
+    fn hidden_at(self) -> u32 {
+        self.answers_at() + self.runs()
     }
 
-    /// How many children.
-    #[inline(always)]
-    fn children(self) -> u32 {
-        self.0 >> 20
+    fn keys_at(self) -> u32 {
+        self.hidden_at() + (self.0 >> 17)
     }
 
-    fn children_at(self) -> u32 {
-        self.values() - self.children()
+    fn places_at(self) -> u32 {
+        self.keys_at() + self.entries().div_ceil(2)
     }
 
-    fn bests_at(self) -> u32 {
-        self.children_at() - words_of(self.children(), self.wide())
+    fn len(self) -> u32 {
+        self.places_at() + self.entries().div_ceil(4)
     }
 }
 
-/// Words that `count` elements take.
-fn words_of(count: u32, wide: bool) -> u32 {
-    if wide {
-        count.div_ceil(2)
-    } else {
-        count.div_ceil(4)
-    }
-}
-
+/// The run that a slot is in.
 #[inline(always)]
-fn element(block: Block<'_>, start: u32, at: u32, wide: bool) -> u32 {
-    if wide {
-        block.word(start + at / 2) >> (at % 2 * 16) & 0xffff
-    } else {
-        block.word(start + at / 4) >> (at % 4 * 8) & 0xff
-    }
-}
-
-/// The element of the run that a slot is in.
-#[inline(always)]
-fn element_of(block: Block<'_>, head: Head, slot: u32) -> u32 {
+fn run_of(block: Block<'_>, slot: u32) -> u32 {
     let word = slot / 32;
     let starts = block.word(BITMAP + word) & (u32::MAX >> (31 - slot % 32));
     let before = block.word(RANKS + word / 4) >> (word % 4 * 8) & 0xff;
-    let run = before + starts.count_ones() - 1;
-    element(block, ELEMENTS, run, head.wide())
+    before + starts.count_ones() - 1
 }
 
-/// The offset of an entry's value by its element, 0 for none.
 #[inline(always)]
-fn value_at(head: Head, element: u32) -> u32 {
-    if element == 0 {
-        0
-    } else {
-        head.values() + element - 1
-    }
+fn is_special(block: Block<'_>, run: u32) -> bool {
+    block.word(SPECIAL + run / 32) >> (run % 32) & 1 == 1
 }
 
 impl Node for Eight {
@@ -108,41 +100,45 @@ impl Node for Eight {
 
     #[inline(always)]
     fn step(block: Block<'_>, slot: u32) -> Step {
-        let head = Head(block.word(0));
-        let element = element_of(block, head, slot);
-        if element <= head.entries() {
+        let run = run_of(block, slot);
+        let answer = Head::of(block).answers_at() + run;
+        if !is_special(block, run) {
             return Step {
                 child: 0,
-                value: value_at(head, element),
+                value: answer,
             };
         }
-        let child = element - head.entries() - 1;
-        let best = self::element(block, head.bests_at(), child, head.wide());
+        let answer = block.word(answer);
+        let len = answer >> LEN_AT;
         Step {
-            child: block.word(head.children_at() + child),
-            value: value_at(head, best),
+            child: answer & CHILD,
+            value: if len == 0 { 0 } else { LATER + len },
+        }
+    }
+
+    #[inline(always)]
+    fn resolve(block: Block<'_>, value: u32, slot: u32) -> u32 {
+        match value.checked_sub(LATER) {
+            None => value,
+            Some(len) => covering(block, slot, len),
         }
     }
 
     fn read(block: Block<'_>, contents: &mut Contents) {
         contents.clear();
-        let head = Head(block.word(0));
+        let head = Head::of(block);
         for at in 0..head.entries() {
-            let value = block.word(head.values() + at);
+            let value = block.word(value_of(block, head, at));
             contents.entries.push((key_at(block, head, at), value));
         }
-        if head.children() == 0 {
-            return;
-        }
-        let (mut run, mut child) = (0, 0);
+        let mut run = 0;
         for word in 0..8 {
             let mut starts = block.word(BITMAP + word);
             while starts != 0 {
-                if element(block, ELEMENTS, run, head.wide()) > head.entries() {
+                let child = block.word(head.answers_at() + run) & CHILD;
+                if is_special(block, run) && child != 0 {
                     let slot = word * 32 + starts.trailing_zeros();
-                    let index = block.word(head.children_at() + child);
-                    contents.children.push((slot as u8, index));
-                    child += 1;
+                    contents.children.push((slot as u8, child));
                 }
                 starts &= starts - 1;
                 run += 1;
@@ -152,70 +148,201 @@ impl Node for Eight {
 
     fn write(contents: &Contents, words: &mut Vec<u32>) {
         let runs = Runs::of(contents);
-        let entries = contents.entries.len() as u32;
-        let children = contents.children.len() as u32;
-        let wide = entries + children > 0xff;
-        let elements = words_of(runs.count as u32, wide) + words_of(children, wide);
-        let values = ELEMENTS + elements + children;
-        words.push(Head::new(entries, children, values, wide).0);
+        let entries = &contents.entries;
+        let mut places = [UNSEEN; 512];
+        let mut special = [0; 8];
+        let mut answers = [0; 256];
+        for (run, element) in runs.elements[..runs.count].iter().enumerate() {
+            let at = *element as usize;
+            if (1..=entries.len()).contains(&at) {
+                answers[run] = entries[at - 1].1;
+                places[at - 1] = places[at - 1].min(run as u16);
+                continue;
+            }
+            special[run / 32] |= 1 << (run % 32);
+            if at > 0 {
+                let number = at - entries.len() - 1;
+                let len = runs.bests[number]
+                    .checked_sub(1)
+                    .map_or(0, |best| entries[best as usize].0.len());
+                answers[run] = contents.children[number].1 | len << LEN_AT;
+            }
+        }
+        let hidden = || {
+            entries
+                .iter()
+                .zip(&places)
+                .filter(|(_, place)| **place == UNSEEN)
+        };
+        words.push(Head::new(runs.count, entries.len(), hidden().count()).0);
         words.extend(runs.ranks());
         words.extend(runs.starts);
-        pack(&runs.elements[..runs.count], wide, words);
-        pack(&runs.bests[..contents.children.len()], wide, words);
-        words.extend(contents.children.iter().map(|(_, child)| *child));
-        debug_assert_eq!(words.len() as u32, values);
-        words.extend(contents.entries.iter().map(|(_, value)| *value));
-        for pair in contents.entries.chunks(2) {
-            let second = pair.get(1).map_or(0, |(key, _)| u32::from(key.0));
-            words.push(u32::from(pair[0].0.0) | second << 16);
-        }
+        words.extend(&special[..runs.count.div_ceil(32)]);
+        words.extend(&answers[..runs.count]);
+        words.extend(hidden().map(|((_, value), _)| *value));
+        write_keys(entries, &mut places, words);
     }
 
     fn entry(block: Block<'_>, key: Key) -> Option<u32> {
-        let head = Head(block.word(0));
-        let (mut low, mut high) = (0, head.entries());
-        while low < high {
-            let middle = (low + high) / 2;
-            if key_at(block, head, middle) < key {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
+        let head = Head::of(block);
+        let at = entries_up_to(block, head, key).checked_sub(1)?;
+        (key_at(block, head, at) == key).then(|| value_of(block, head, at))
+    }
+
+    fn each_value(block: Block<'_>, key: Key, mut visit: impl FnMut(u32)) {
+        let head = Head::of(block);
+        let after = entries_up_to(block, head, key);
+        let Some(at) = after.checked_sub(1) else {
+            return;
+        };
+        if raw_key_at(block, head, at) & HIDDEN != 0 {
+            return visit(value_of(block, head, at));
         }
-        let found = low < head.entries() && key_at(block, head, low) == key;
-        found.then_some(head.values() + low)
+        // Between the longest of the shorter ranges inside, the entry shows.
+        let (mut slot, end) = (key.slot(), key.end());
+        for inner in (after..head.entries()).map(|at| key_at(block, head, at)) {
+            if inner.slot() >= end {
+                break;
+            }
+            each_answer(block, head, slot, inner.slot(), &mut visit);
+            slot = slot.max(inner.end());
+        }
+        each_answer(block, head, slot, end, &mut visit);
     }
 
     fn child(block: Block<'_>, slot: u32) -> Option<u32> {
-        let head = Head(block.word(0));
-        let child = element_of(block, head, slot).checked_sub(head.entries() + 1)?;
-        Some(head.children_at() + child)
+        let run = run_of(block, slot);
+        let at = Head::of(block).answers_at() + run;
+        (is_special(block, run) && block.word(at) != 0).then_some(at)
     }
 
-    fn entry_len(block: Block<'_>, value: u32) -> u8 {
-        let head = Head(block.word(0));
-        key_at(block, head, value - head.values()).len() as u8
+    fn pointer(old: u32, child: u32) -> u32 {
+        old & !CHILD | child
+    }
+
+    fn entry_len(block: Block<'_>, value: u32, slot: u32) -> u8 {
+        match value.checked_sub(LATER) {
+            None => longest(block, slot).map_or(0, |key| key.len() as u8),
+            Some(len) => len as u8,
+        }
     }
 
     fn len(block: Block<'_>) -> u32 {
-        let head = Head(block.word(0));
-        head.values() + head.entries() + head.entries().div_ceil(2)
+        Head::of(block).len()
     }
 }
 
-fn key_at(block: Block<'_>, head: Head, at: u32) -> Key {
-    let keys = head.values() + head.entries();
-    Key((block.word(keys + at / 2) >> (at % 2 * 16)) as u16)
+/// No run shows this entry.
+const UNSEEN: u16 = u16::MAX;
+
+/// Keys and places of the entries.
+fn write_keys(entries: &[(Key, u32)], places: &mut [u16; 512], words: &mut Vec<u32>) {
+    let mut hidden = 0;
+    let mut mark = |at: usize| {
+        let (key, place) = match (entries.get(at), &mut places[at.min(511)]) {
+            (Some((key, _)), place) => (u32::from(key.0), place),
+            (None, _) => return 0,
+        };
+        if *place != UNSEEN {
+            return key;
+        }
+        *place = hidden;
+        hidden += 1;
+        key | HIDDEN | if *place > 0xff { HIGH } else { 0 }
+    };
+    for at in (0..entries.len()).step_by(2) {
+        words.push(mark(at) | mark(at + 1) << 16);
+    }
+    for four in places[..entries.len()].chunks(4) {
+        let octets = four
+            .iter()
+            .map(|place| u32::from(*place & 0xff))
+            .enumerate();
+        words.push(octets.fold(0, |word, (at, place)| word | place << (at * 8)));
+    }
 }
 
-fn pack(elements: &[u16], wide: bool, words: &mut Vec<u32>) {
-    let (each, bits) = if wide { (2, 16) } else { (4, 8) };
-    words.extend(elements.chunks(each).map(|chunk| {
-        let parts = chunk.iter().enumerate();
-        parts.fold(0, |word, (at, element)| {
-            word | u32::from(*element) << (at * bits)
-        })
-    }));
+/// The offset of the value of an entry by its number.
+fn value_of(block: Block<'_>, head: Head, at: u32) -> u32 {
+    let place = block.word(head.places_at() + at / 4) >> (at % 4 * 8) & 0xff;
+    match raw_key_at(block, head, at) & (HIDDEN | HIGH) {
+        0 => head.answers_at() + place,
+        HIDDEN => head.hidden_at() + place,
+        _ => head.hidden_at() + place + 256,
+    }
+}
+
+/// The offsets of the values in a stretch of slots where no longer entry is.
+fn each_answer(block: Block<'_>, head: Head, from: u32, to: u32, visit: &mut impl FnMut(u32)) {
+    if from >= to {
+        return;
+    }
+    for run in run_of(block, from)..=run_of(block, to - 1) {
+        if !is_special(block, run) {
+            visit(head.answers_at() + run);
+        }
+    }
+}
+
+/// The offset of the value of the entry of a length that covers a slot.
+#[inline(never)]
+fn covering(block: Block<'_>, slot: u32, len: u32) -> u32 {
+    let key = Key::new(slot >> (8 - len) << (8 - len), len);
+    Eight::entry(block, key).unwrap_or_else(|| unreachable!("an entry that a child's slot names"))
+}
+
+/// The longest entry that covers a slot.
+fn longest(block: Block<'_>, slot: u32) -> Option<Key> {
+    let head = Head::of(block);
+    let mut bound = Key::new(slot, 8);
+    loop {
+        // In this order the last entry that covers the slot is the longest.
+        let key = key_at(
+            block,
+            head,
+            entries_up_to(block, head, bound).checked_sub(1)?,
+        );
+        if slot < key.end() {
+            return Some(key);
+        }
+        // What covers the slot and comes before this entry covers both.
+        let common = ((key.slot() ^ slot) << 24).leading_zeros();
+        if common == 0 {
+            return None;
+        }
+        bound = Key::new(slot >> (8 - common) << (8 - common), common);
+    }
+}
+
+/// How many entries have keys up to `key`. Most nodes have about as many runs as entries, so the search begins
+/// there and widens.
+fn entries_up_to(block: Block<'_>, head: Head, key: Key) -> u32 {
+    let (mut low, mut high) = (0, head.entries());
+    let mut at = run_of(block, key.slot());
+    let mut reach = 2;
+    while low < high {
+        at = at.clamp(low, high - 1);
+        if key_at(block, head, at) <= key {
+            low = at + 1;
+            at = low.saturating_add(reach);
+        } else {
+            high = at;
+            at = high.saturating_sub(reach);
+        }
+        reach *= 4;
+        if reach > high - low {
+            at = (low + high) / 2;
+        }
+    }
+    low
+}
+
+fn key_at(block: Block<'_>, head: Head, at: u32) -> Key {
+    Key((raw_key_at(block, head, at) & (HIGH - 1)) as u16)
+}
+
+fn raw_key_at(block: Block<'_>, head: Head, at: u32) -> u32 {
+    block.word(head.keys_at() + at / 2) >> (at % 2 * 16) & 0xffff
 }
 
 /// The runs of a node, found in one sweep over entries and children in order.

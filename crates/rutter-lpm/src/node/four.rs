@@ -55,6 +55,11 @@ impl Node for Four {
         }
     }
 
+    #[inline(always)]
+    fn resolve(_: Block<'_>, value: u32, _: u32) -> u32 {
+        value
+    }
+
     fn read(block: Block<'_>, contents: &mut Contents) {
         contents.clear();
         let (entries, children) = (block.word(0), block.word(1));
@@ -95,13 +100,21 @@ impl Node for Four {
         (entries >> place & 1 == 1).then_some(value)
     }
 
+    fn each_value(block: Block<'_>, key: Key, visit: impl FnMut(u32)) {
+        Self::entry(block, key).into_iter().for_each(visit);
+    }
+
     fn child(block: Block<'_>, slot: u32) -> Option<u32> {
         let children = block.word(1);
         let at = HEAD + (children & below(slot)).count_ones();
         (children >> slot & 1 == 1).then_some(at)
     }
 
-    fn entry_len(block: Block<'_>, value: u32) -> u8 {
+    fn pointer(_: u32, child: u32) -> u32 {
+        child
+    }
+
+    fn entry_len(block: Block<'_>, value: u32, _: u32) -> u8 {
         let (mut entries, children) = (block.word(0), block.word(1));
         for _ in 0..value - HEAD - children.count_ones() {
             entries &= entries - 1;

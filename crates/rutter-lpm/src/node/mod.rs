@@ -16,7 +16,7 @@ use crate::memory::Block;
 pub(crate) struct Step {
     /// The index of the child.
     pub child: u32,
-    /// The offset in the node of the value of the longest entry that covers the slot.
+    /// Where in the node the value of the longest entry is that covers the slot, for [`Node::resolve`].
     pub value: u32,
 }
 
@@ -27,16 +27,22 @@ pub(crate) trait Node {
 
     /// What the node says of a slot.
     fn step(block: Block<'_>, slot: u32) -> Step;
+    /// The offset of a value that a step found.
+    fn resolve(block: Block<'_>, value: u32, slot: u32) -> u32;
     /// Reads all of it.
     fn read(block: Block<'_>, contents: &mut Contents);
     /// Lays it out; `words` comes empty.
     fn write(contents: &Contents, words: &mut Vec<u32>);
     /// The offset of an entry's value.
     fn entry(block: Block<'_>, key: Key) -> Option<u32>;
+    /// The offsets of all copies of the value of an entry that is there.
+    fn each_value(block: Block<'_>, key: Key, visit: impl FnMut(u32));
     /// The offset of the pointer to a child.
     fn child(block: Block<'_>, slot: u32) -> Option<u32>;
-    /// The length, relative to the node, of the entry whose value has this offset.
-    fn entry_len(block: Block<'_>, value: u32) -> u8;
+    /// The word that takes the place of a pointer when the child moves.
+    fn pointer(old: u32, child: u32) -> u32;
+    /// The length, relative to the node, of the entry that a step found for a slot.
+    fn entry_len(block: Block<'_>, value: u32, slot: u32) -> u8;
     /// Words in all.
     fn len(block: Block<'_>) -> u32;
 }
@@ -57,6 +63,11 @@ impl Key {
 
     pub fn len(self) -> u32 {
         u32::from(self.0 & 15)
+    }
+
+    /// The slot after the last of the entry, in nodes of 8 bits.
+    pub fn end(self) -> u32 {
+        self.slot() + (256 >> self.len())
     }
 }
 

@@ -61,12 +61,21 @@ fn check<S: Node>(memory: &Memory, contents: &Contents) {
         );
         assert_eq!(step.value != 0, best.is_some(), "slot {slot}");
         if let Some((key, value)) = best {
-            assert_eq!(block.word(step.value), *value, "slot {slot}");
-            assert_eq!(u32::from(S::entry_len(block, step.value)), key.len());
-            assert_eq!(S::entry(block, *key), Some(step.value));
+            let at = S::resolve(block, step.value, slot);
+            assert_eq!(block.word(at), *value, "slot {slot}");
+            assert_eq!(u32::from(S::entry_len(block, step.value, slot)), key.len());
+            let entry = S::entry(block, *key).map(|at| block.word(at));
+            assert_eq!(entry, Some(*value));
+            let (mut copies, mut all_right) = (Vec::new(), true);
+            S::each_value(block, *key, |at| {
+                copies.push(at);
+                all_right &= block.word(at) == *value;
+            });
+            assert!(all_right && copies.contains(&at), "slot {slot}");
         }
         let pointer = S::child(block, slot).map_or(0, |at| block.word(at));
-        assert_eq!(pointer, step.child);
+        assert_eq!(pointer, S::pointer(pointer, step.child));
+        assert_eq!(pointer == 0, step.child == 0);
     }
 }
 
