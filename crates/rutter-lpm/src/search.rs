@@ -74,7 +74,7 @@ impl<N: Net> Shared<N> {
     pub fn find_prefix(&self, bits: N::Bits) -> Option<(N, u32)> {
         let found = self.walk(bits);
         let value = self.value(self.resolve(bits, found))?;
-        Some((N::from_bits(bits, self.len_of(bits, found)), value))
+        Some((N::from_bits(bits, self.len_of(found)), value))
     }
 
     /// The index of the value.
@@ -96,14 +96,14 @@ impl<N: Net> Shared<N> {
         (bits << found.depth).head(self.profile.stride().bits())
     }
 
-    fn len_of(&self, bits: N::Bits, found: Found) -> u8 {
+    fn len_of(&self, found: Found) -> u8 {
         if found.node == 0 {
             return self.memory.block(found.value).word(1) as u8;
         }
-        let (block, slot) = (self.memory.block(found.node), self.slot_in(bits, found));
+        let block = self.memory.block(found.node);
         let len = match self.profile.stride() {
-            Stride::Four => Four::entry_len(block, found.value, slot),
-            Stride::Eight => Eight::entry_len(block, found.value, slot),
+            Stride::Four => Four::entry_len(block, found.value),
+            Stride::Eight => Eight::entry_len(block, found.value),
         };
         found.depth as u8 + len
     }

@@ -48,7 +48,7 @@ impl Numbers {
     }
 
     pub fn below(&mut self, bound: usize) -> usize {
-        ((self.next() >> 32) * bound as u64 >> 32) as usize
+        (((self.next() >> 32) * bound as u64) >> 32) as usize
     }
 }
 

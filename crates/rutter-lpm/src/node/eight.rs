@@ -7,6 +7,7 @@
 //! | 8 | a bit for each slot at which a run begins |
 //! | | a bit for each run that is *special*: its answer is no value |
 //! | | the answers of the runs: a value; or, special, a child ([`CHILD`]) or 0 for nothing |
+//! | | for each run the length of the entry whose value it is, eight a word |
 //! | | the values of entries that longer ones hide everywhere |
 //! | | the keys of the entries, two a word |
 //! | | for each entry an octet that says where its value is: the first of its runs, or which hidden one |
@@ -64,8 +65,12 @@ impl Head {
         SPECIAL + 1 + (self.0 >> 5 & 7)
     }
 
-    fn hidden_at(self) -> u32 {
+    fn lens_at(self) -> u32 {
         self.answers_at() + self.runs()
+    }
+
+    fn hidden_at(self) -> u32 {
+        self.lens_at() + self.runs().div_ceil(8)
     }
 
     fn keys_at(self) -> u32 {
@@ -152,10 +157,12 @@ impl Node for Eight {
         let mut places = [UNSEEN; 512];
         let mut special = [0; 8];
         let mut answers = [0; 256];
+        let mut lens = [0; 32];
         for (run, element) in runs.elements[..runs.count].iter().enumerate() {
             let at = *element as usize;
             if (1..=entries.len()).contains(&at) {
                 answers[run] = entries[at - 1].1;
+                lens[run / 8] |= entries[at - 1].0.len() << (run % 8 * 4);
                 places[at - 1] = places[at - 1].min(run as u16);
                 continue;
             }
@@ -179,6 +186,7 @@ impl Node for Eight {
         words.extend(runs.starts);
         words.extend(&special[..runs.count.div_ceil(32)]);
         words.extend(&answers[..runs.count]);
+        words.extend(&lens[..runs.count.div_ceil(8)]);
         words.extend(hidden().map(|((_, value), _)| *value));
         write_keys(entries, &mut places, words);
     }
@@ -220,11 +228,16 @@ impl Node for Eight {
         old & !CHILD | child
     }
 
-    fn entry_len(block: Block<'_>, value: u32, slot: u32) -> u8 {
-        match value.checked_sub(LATER) {
-            None => longest(block, slot).map_or(0, |key| key.len() as u8),
-            Some(len) => len as u8,
-        }
+    fn entry_len(block: Block<'_>, value: u32) -> u8 {
+        let head = Head::of(block);
+        let len = match value.checked_sub(LATER) {
+            Some(len) => len,
+            None => {
+                let run = value - head.answers_at();
+                block.word(head.lens_at() + run / 8) >> (run % 8 * 4) & 15
+            }
+        };
+        len as u8
     }
 
     fn len(block: Block<'_>) -> u32 {
@@ -291,47 +304,15 @@ fn covering(block: Block<'_>, slot: u32, len: u32) -> u32 {
     Eight::entry(block, key).unwrap_or_else(|| unreachable!("an entry that a child's slot names"))
 }
 
-/// The longest entry that covers a slot.
-fn longest(block: Block<'_>, slot: u32) -> Option<Key> {
-    let head = Head::of(block);
-    let mut bound = Key::new(slot, 8);
-    loop {
-        // In this order the last entry that covers the slot is the longest.
-        let key = key_at(
-            block,
-            head,
-            entries_up_to(block, head, bound).checked_sub(1)?,
-        );
-        if slot < key.end() {
-            return Some(key);
-        }
-        // What covers the slot and comes before this entry covers both.
-        let common = ((key.slot() ^ slot) << 24).leading_zeros();
-        if common == 0 {
-            return None;
-        }
-        bound = Key::new(slot >> (8 - common) << (8 - common), common);
-    }
-}
-
-/// How many entries have keys up to `key`. Most nodes have about as many runs as entries, so the search begins
-/// there and widens.
+/// How many entries have keys up to `key`.
 fn entries_up_to(block: Block<'_>, head: Head, key: Key) -> u32 {
     let (mut low, mut high) = (0, head.entries());
-    let mut at = run_of(block, key.slot());
-    let mut reach = 2;
     while low < high {
-        at = at.clamp(low, high - 1);
-        if key_at(block, head, at) <= key {
-            low = at + 1;
-            at = low.saturating_add(reach);
+        let middle = (low + high) / 2;
+        if key_at(block, head, middle) <= key {
+            low = middle + 1;
         } else {
-            high = at;
-            at = high.saturating_sub(reach);
-        }
-        reach *= 4;
-        if reach > high - low {
-            at = (low + high) / 2;
+            high = middle;
         }
     }
     low

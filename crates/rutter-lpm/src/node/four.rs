@@ -114,7 +114,7 @@ impl Node for Four {
         child
     }
 
-    fn entry_len(block: Block<'_>, value: u32, _: u32) -> u8 {
+    fn entry_len(block: Block<'_>, value: u32) -> u8 {
         let (mut entries, children) = (block.word(0), block.word(1));
         for _ in 0..value - HEAD - children.count_ones() {
             entries &= entries - 1;

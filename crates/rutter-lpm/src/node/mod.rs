@@ -41,8 +41,8 @@ pub(crate) trait Node {
     fn child(block: Block<'_>, slot: u32) -> Option<u32>;
     /// The word that takes the place of a pointer when the child moves.
     fn pointer(old: u32, child: u32) -> u32;
-    /// The length, relative to the node, of the entry that a step found for a slot.
-    fn entry_len(block: Block<'_>, value: u32, slot: u32) -> u8;
+    /// The length, relative to the node, of the entry that a step found.
+    fn entry_len(block: Block<'_>, value: u32) -> u8;
     /// Words in all.
     fn len(block: Block<'_>) -> u32;
 }

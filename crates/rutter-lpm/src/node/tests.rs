@@ -63,7 +63,7 @@ fn check<S: Node>(memory: &Memory, contents: &Contents) {
         if let Some((key, value)) = best {
             let at = S::resolve(block, step.value, slot);
             assert_eq!(block.word(at), *value, "slot {slot}");
-            assert_eq!(u32::from(S::entry_len(block, step.value, slot)), key.len());
+            assert_eq!(u32::from(S::entry_len(block, step.value)), key.len());
             let entry = S::entry(block, *key).map(|at| block.word(at));
             assert_eq!(entry, Some(*value));
             let (mut copies, mut all_right) = (Vec::new(), true);
