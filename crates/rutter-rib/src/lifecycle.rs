@@ -83,6 +83,7 @@ impl Rib {
     ///
     /// Work in slices: O(destinations), with other peers' updates in between.
     pub fn session_down(&self, peer: PeerId, retain: [Retain; 2]) {
+        let held: u32 = self.counts(peer).iter().map(|counts| counts.received).sum();
         for shard in &self.shards {
             let mut shard = shard.lock();
             shard.clients.leave(peer);
@@ -103,7 +104,15 @@ impl Rib {
                 Retain::Stale => self.mark_stale(peer, family),
             }
         }
-        self.store.shrink();
+        self.release_attributes(held as usize);
+    }
+
+    /// Gives memory of attribute sets back after many routes went. After few it is not worth a walk: what they
+    /// left behind is found before the store grows.
+    fn release_attributes(&self, routes_gone: usize) {
+        if routes_gone >= self.store.len() / 4 {
+            self.store.shrink();
+        }
     }
 
     fn drop_unused_groups(&self) {
