@@ -83,6 +83,8 @@ reasons! {
     AsSet = 24, "as-set", "The AS_PATH contains an AS_SET (RFC 9774).";
     /// Can never be routed, whatever the policy.
     Martian = 25, "martian", "The prefix cannot be routed: loopback, link-local, multicast or class E.";
+    /// Add-Path: more paths than are kept apart.
+    Paths = 26, "paths", "The neighbor sends more paths of the prefix than this server considers, or path identifiers that it cannot tell apart.";
     /// Nothing better is known.
     Unknown = 65535, "unknown", "The reason is not known.";
 }

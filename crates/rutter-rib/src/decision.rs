@@ -94,24 +94,26 @@ impl Decision<'_> {
 
     /// Compares two accepted routes; `Less` is better. The step is the first at which they differ.
     pub fn compare(&self, a: &Route, b: &Route) -> (Ordering, Step) {
+        self.compare_early(a, b)
+            .or_else(|| self.compare_med(a, b).because(Step::MultiExitDisc))
+            .unwrap_or_else(|| self.break_tie(a, b))
+    }
+
+    /// The steps before MULTI_EXIT_DISC.
+    fn compare_early(&self, a: &Route, b: &Route) -> Option<(Ordering, Step)> {
         let (sa, sb) = (a.attrs.summary(), b.attrs.summary());
         let stale = |r: &Route| r.state.has(State::LONG_LIVED_STALE);
-        let early = self
-            .local_pref(b)
-            .cmp(&self.local_pref(a))
-            .because(Step::LocalPref)
+        let local_pref = || self.local_pref(b).cmp(&self.local_pref(a));
+        stale(a)
+            .cmp(&stale(b))
+            .because(Step::LongLivedStale)
+            .or_else(|| local_pref().because(Step::LocalPref))
             .or_else(|| {
                 sa.as_path_len
                     .cmp(&sb.as_path_len)
                     .because(Step::AsPathLength)
             })
             .or_else(|| sa.origin.cmp(&sb.origin).because(Step::Origin))
-            .or_else(|| self.compare_med(a, b).because(Step::MultiExitDisc));
-        stale(a)
-            .cmp(&stale(b))
-            .because(Step::LongLivedStale)
-            .or(early)
-            .unwrap_or_else(|| self.break_tie(a, b))
     }
 
     fn compare_med(&self, a: &Route, b: &Route) -> Ordering {
@@ -157,8 +159,8 @@ impl Decision<'_> {
         })
     }
 
-    /// Where a new accepted route belongs among the accepted ones in front of `routes`, which are in order.
-    /// `None`: no single place is right, [`Decision::sort`] all of them.
+    /// Where a new route belongs among accepted ones that are in order; right unless
+    /// [`Decision::med_is_partial`] of all of them.
     pub fn place(&self, accepted: &[Route], new: &Route) -> usize {
         accepted
             .iter()
@@ -166,48 +168,62 @@ impl Decision<'_> {
             .unwrap_or(accepted.len())
     }
 
-    /// Puts accepted routes that [`Decision::place`] may have misplaced into order. Cheap where
-    /// MULTI_EXIT_DISC cannot matter, O(n³) comparisons for n routes where it does.
-    pub fn settle<R: Borrow<Route>>(&self, accepted: &mut [R]) {
-        if self.med_is_partial(accepted) {
-            self.sort(accepted);
-        }
-    }
-
     /// Puts routes into the order in which they are chosen, each time without those already chosen.
-    pub fn sort<R: Borrow<Route>>(&self, accepted: &mut [R]) {
-        for chosen in 0..accepted.len() {
-            let best = self.best_of(&accepted[chosen..]) + chosen;
-            accepted[chosen..=best].rotate_right(1);
+    ///
+    /// O(n log n) comparisons, and for each route one with the best left of each neighbouring AS.
+    pub fn sort<R: Borrow<Route>>(&self, routes: &mut [R]) {
+        if self.always_compare_med {
+            return routes.sort_by(|a, b| self.compare(a.borrow(), b.borrow()).0);
+        }
+        routes.sort_by(|a, b| self.compare_grouped(a.borrow(), b.borrow()));
+        let early_tie = |a: &R, b: &R| self.compare_early(a.borrow(), b.borrow()).is_none();
+        for tied in routes.chunk_by_mut(early_tie) {
+            self.merge(tied);
         }
     }
 
-    /// Index of the best of several: routes that lose on MULTI_EXIT_DISC to one of their neighbouring AS
-    /// are out before the later steps compare what is left (RFC 4271 §9.1.2.2 c).
-    fn best_of<R: Borrow<Route>>(&self, routes: &[R]) -> usize {
-        let early_tie = |a: &Route, b: &Route| {
-            let step = self.compare(a, b).1;
-            !matches!(
-                step,
-                Step::LongLivedStale | Step::LocalPref | Step::AsPathLength | Step::Origin
-            )
-        };
-        let loses_on_med = |route: &Route| {
-            routes.iter().map(Borrow::borrow).any(|other| {
-                early_tie(route, other) && self.compare_med(route, other) == Ordering::Greater
-            })
-        };
-        let mut best = None;
-        for (index, route) in routes.iter().map(Borrow::borrow).enumerate() {
-            if loses_on_med(route) {
-                continue;
-            }
-            match best {
-                Some((_, held)) if self.compare(route, held).0 != Ordering::Less => {}
-                _ => best = Some((index, route)),
+    /// An order of all routes in which those of one neighbouring AS that tie before MULTI_EXIT_DISC stand
+    /// together, in the order in which they are chosen among themselves.
+    fn compare_grouped(&self, a: &Route, b: &Route) -> Ordering {
+        let (sa, sb) = (a.attrs.summary(), b.attrs.summary());
+        let early = self.compare_early(a, b).map_or(Ordering::Equal, |(o, _)| o);
+        early
+            .then_with(|| sa.neighbour_as.cmp(&sb.neighbour_as))
+            .then_with(|| sa.multi_exit_disc.cmp(&sb.multi_exit_disc))
+            .then_with(|| self.break_tie(a, b).0)
+    }
+
+    /// Merges the routes of several neighbouring ASes. Who is next of its own AS has survived
+    /// MULTI_EXIT_DISC; the later steps choose among these (RFC 4271 §9.1.2.2 c).
+    fn merge<R: Borrow<Route>>(&self, tied: &mut [R]) {
+        let neighbour = |route: &R| route.borrow().attrs.summary().neighbour_as;
+        let mut groups: Vec<std::ops::Range<usize>> = Vec::new();
+        for at in 0..tied.len() {
+            match groups.last_mut() {
+                Some(group) if neighbour(&tied[group.start]) == neighbour(&tied[at]) => {
+                    group.end = at + 1;
+                }
+                _ => groups.push(at..at + 1),
             }
         }
-        best.map_or(0, |(index, _)| index)
+        let mut place_of = vec![0; tied.len()];
+        for place in 0..tied.len() {
+            let left = groups.iter_mut().filter(|group| group.start < group.end);
+            let next = left.min_by(|a, b| {
+                let (a, b) = (tied[a.start].borrow(), tied[b.start].borrow());
+                self.break_tie(a, b).0
+            });
+            if let Some(at) = next.and_then(Iterator::next) {
+                place_of[at] = place;
+            }
+        }
+        for at in 0..tied.len() {
+            while place_of[at] != at {
+                let to = place_of[at];
+                tied.swap(at, to);
+                place_of.swap(at, to);
+            }
+        }
     }
 }
 

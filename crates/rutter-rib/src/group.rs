@@ -122,6 +122,11 @@ impl Group {
         (self.clients.load(Ordering::Relaxed) / 8).max(1)
     }
 
+    /// Half of the clients, at least one.
+    pub fn half(&self) -> usize {
+        (self.clients.load(Ordering::Relaxed) / 2).max(1)
+    }
+
     /// Octets of the log that some client has yet to read.
     pub fn retained(&self) -> usize {
         self.retained.load(Ordering::Relaxed)

@@ -215,12 +215,18 @@ impl Rib {
     /// for, and only differences are sent.
     pub fn replace_neighbor(&self, peer: PeerId, neighbor: Neighbor) {
         let import = Arc::clone(&neighbor.import);
+        let ranked = self
+            .neighbor(peer)
+            .is_some_and(|held| held.default_local_pref != neighbor.default_local_pref);
         self.topology.write().replace(peer, neighbor);
         self.changed();
         for family in Family::ALL {
             self.edit(peer, family, |prefix, route| {
                 rejudge(&import, prefix, route)
             });
+            if ranked {
+                self.edit(peer, family, |_, _| Edited::Rank);
+            }
         }
     }
 

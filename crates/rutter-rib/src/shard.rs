@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use crate::attrs::AttrStore;
 use crate::bitset::PeerSet;
 use crate::catch_up::Catching;
-use crate::change::{Change, Record, Recorder, View};
+use crate::change::{Change, Record, Recorder, View, sent_path_id};
 use crate::encode::{Nlri, Style};
 use crate::group::{Group, Inbox};
 use crate::route::{Route, State};
@@ -177,15 +177,19 @@ impl Shard {
                 .filter(|(_, edited)| !matches!(edited, Edited::Keep))
                 .collect();
             for (path_id, edited) in edits {
-                let new = match edited {
-                    Edited::Replace(route) => Some(route),
-                    _ => None,
-                };
                 let path = (with.peer, path_id);
                 let mut edit = Edit {
                     table,
                     clients,
                     with,
+                };
+                let new = match edited {
+                    Edited::Rank => {
+                        edit.rank(id);
+                        continue;
+                    }
+                    Edited::Replace(route) => Some(route),
+                    Edited::Keep | Edited::Remove => None,
                 };
                 edit.replace(id, path, new, &limit, &mut tally);
             }
@@ -269,6 +273,8 @@ pub(crate) enum Edited {
     Keep,
     Remove,
     Replace(Route),
+    /// The route is what it was, but its sender's rank changed.
+    Rank,
 }
 
 /// The limit of `max-prefix` with action `block`, and the routes held when the batch began.
@@ -324,6 +330,13 @@ impl<K: Stored> Edit<'_, K> {
             destination.routes[at].state = route.state;
             return;
         }
+        if let Some(route) = &mut new
+            && is_one_path_too_many(destination, route)
+        {
+            route.reject.get_or_insert(RejectReason::Paths);
+        }
+        let decision = self.with.topology.decision();
+        let sort = decision.med_is_partial(destination.accepted());
         let before: Keys = keys(destination.accepted());
         let removed = position.map(|at| destination.routes.remove(at));
         tally.count(removed.as_ref(), -1);
@@ -332,6 +345,9 @@ impl<K: Stored> Edit<'_, K> {
         let concerns_clients = shown(&removed) || shown(&new);
         if let Some(route) = new {
             self.insert(id, route);
+        }
+        if sort {
+            self.sort(id);
         }
         if concerns_clients {
             self.tell(id, &before, removed.as_ref());
@@ -352,7 +368,25 @@ impl<K: Stored> Edit<'_, K> {
         let end = destination.accepted().len();
         let place = decision.place(&destination.routes[..end], &route);
         destination.routes.insert(place, route);
-        decision.settle(&mut destination.routes[..=end]);
+        if decision.med_is_partial(&destination.routes[..=end]) {
+            decision.sort(&mut destination.routes[..=end]);
+        }
+    }
+
+    fn sort(&mut self, id: Id) {
+        let destination = self.table.get_mut(id);
+        let end = destination.accepted().len();
+        let decision = self.with.topology.decision();
+        decision.sort(&mut destination.routes[..end]);
+    }
+
+    /// Puts a destination into order after the rank of a sender changed.
+    fn rank(&mut self, id: Id) {
+        let before: Keys = keys(self.table.get(id).accepted());
+        self.sort(id);
+        if before != keys(self.table.get(id).accepted()) {
+            self.tell(id, &before, None);
+        }
     }
 
     fn tell(&mut self, id: Id, before: &Keys, removed: Option<&Route>) {
@@ -435,6 +469,26 @@ fn keys(routes: &[Route]) -> Keys {
         .iter()
         .map(|route| (route.peer, route.path_id))
         .collect()
+}
+
+/// Paths of one prefix that a neighbor may have in the decision (RFC 7911 sets no bound).
+const MOST_PATHS: usize = 256;
+
+/// Whether a neighbor's further path of a prefix stays out: it has too many, or one that is sent on under the
+/// same identifier.
+fn is_one_path_too_many<K>(destination: &Destination<K>, new: &Route) -> bool {
+    let others = destination
+        .accepted()
+        .iter()
+        .filter(|held| held.peer == new.peer && held.path_id != new.path_id);
+    let mut count = 0;
+    for held in others {
+        count += 1;
+        if count == MOST_PATHS || sent_path_id(held) == sent_path_id(new) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether the new route says what the held one does, so that only its epoch changes.

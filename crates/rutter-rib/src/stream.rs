@@ -47,6 +47,14 @@ pub struct ClientStream {
     writer: MessageWriter,
 }
 
+/// How a client holds the log back.
+enum Slow {
+    /// Its socket takes nothing.
+    Stuck,
+    /// It reads, but far behind the first.
+    Behind,
+}
+
 /// Destinations looked at under one hold of a shard's lock.
 const SLICE: usize = 1024;
 /// Destinations that are cheap enough to finish while all shards stand still.
@@ -58,6 +66,8 @@ const STUCK_MS: u64 = 1_000;
 const SLOW_MS: u64 = 250;
 /// While many are slow the machine is, not they: input waits for them, but not longer than this.
 const PATIENCE_MS: u64 = 10_000;
+/// As [`PATIENCE_MS`] for clients that take nothing at all.
+const STUCK_PATIENCE_MS: u64 = 3_000;
 /// Slices handed to one `writev`.
 const MOST_SLICES: usize = 1_024;
 
@@ -366,30 +376,37 @@ impl ClientStream {
     /// Called now and then while [`Rib::congested`]: a client that holds the log back leaves it, and hears
     /// the present state of what it missed when it reads again.
     pub fn check_lag(&mut self, rib: &Rib, now_ms: u64) {
-        if !self.is_slow(rib, now_ms) {
+        let Some(slow) = self.slowness(rib, now_ms) else {
             return self.set_slow(None);
-        }
+        };
         let since = self.slow_since_ms.unwrap_or(now_ms);
         self.set_slow(Some(since));
+        let (few, patience) = match slow {
+            Slow::Behind => (self.group.few(), PATIENCE_MS),
+            // A busy machine slows all; that half of the clients take nothing is not its doing.
+            Slow::Stuck => (self.group.half(), STUCK_PATIENCE_MS),
+        };
         let slow_ms = now_ms.saturating_sub(since);
-        let few = self.group.slow.load(Ordering::Relaxed) <= self.group.few();
-        if slow_ms >= PATIENCE_MS || few && slow_ms >= SLOW_MS {
+        let are_few = self.group.slow.load(Ordering::Relaxed) <= few;
+        if slow_ms >= patience || are_few && slow_ms >= SLOW_MS {
             self.set_slow(None);
             self.leave_log(rib);
             self.mark_unread(rib);
         }
     }
 
-    fn is_slow(&self, rib: &Rib, now_ms: u64) -> bool {
+    fn slowness(&self, rib: &Rib, now_ms: u64) -> Option<Slow> {
         let half = rib.log_limit as u64 / 2;
         let position = self.position();
         let end = self.group.end.load(Ordering::Relaxed);
         if self.phase == Phase::Catching || end.saturating_sub(position) < half {
-            return false;
+            return None;
+        }
+        if now_ms.saturating_sub(self.progress_ms) > STUCK_MS {
+            return Some(Slow::Stuck);
         }
         let lead = self.group.lead.load(Ordering::Relaxed);
-        let stuck = now_ms.saturating_sub(self.progress_ms) > STUCK_MS;
-        stuck || lead.saturating_sub(position) > half
+        (lead.saturating_sub(position) > half).then_some(Slow::Behind)
     }
 
     fn set_slow(&mut self, since_ms: Option<u64>) {

@@ -462,6 +462,54 @@ fn explanations_name_the_step_and_the_reason() {
     assert!(lab.rib.explain("192.0.2.0/24".parse().unwrap()).is_none());
 }
 
+#[test]
+fn a_new_local_pref_ranks_held_routes_anew() {
+    let client = PeerKind::RouteServerClient;
+    let mut lab = Lab::new(&[(client, 1), (client, 2), (client, 3)]);
+    lab.announce(0, &Block::new(&[1]).0, "203.0.113.0/24");
+    lab.announce(1, &Block::new(&[2, 9]).0, "203.0.113.0/24");
+    assert_eq!(path(&lab.heard_block(2)), [1]);
+    let preferred = Neighbor {
+        default_local_pref: 200,
+        ..neighbor(2, client, 2)
+    };
+    lab.rib.replace_neighbor(PeerId(1), preferred);
+    lab.rib.flush();
+    assert_eq!(path(&lab.heard_block(2)), [2, 9]);
+    assert_eq!(path(&lab.heard_block(0)), [2, 9]);
+    let told = lab.rib.explain("203.0.113.0/24".parse().unwrap()).unwrap();
+    assert_eq!(told.candidates[1].lost_at, Some(Step::LocalPref));
+}
+
+#[test]
+fn paths_beyond_the_limit_and_like_sounding_ones_stay_out() {
+    let client = PeerKind::RouteServerClient;
+    let mut lab = Lab::empty();
+    lab.add(neighbor(1, client, 1), |session| {
+        session.families = [Some(FamilyInfo {
+            add_path_receive: true,
+            ..FamilyInfo::default()
+        }); 2];
+    });
+    let block = Block::new(&[1]).0;
+    for id in (1..=300).chain([0x1_0002]) {
+        let mut body = vec![0, 0];
+        body.extend((block.len() as u16).to_be_bytes());
+        body.extend(&block);
+        nlri::write_ipv4(&mut body, Some(id), "203.0.113.0/24".parse().unwrap());
+        lab.batch.push(&lab.rib, PeerId(0), &body, 0);
+    }
+    lab.rib.commit(&mut lab.batch);
+    let told = lab.rib.explain("203.0.113.0/24".parse().unwrap()).unwrap();
+    let out: Vec<_> = told
+        .candidates
+        .iter()
+        .filter(|c| c.reject.is_some())
+        .collect();
+    assert_eq!((told.candidates.len(), out.len()), (301, 45));
+    assert!(out.iter().all(|c| c.reject == Some(RejectReason::Paths)));
+}
+
 impl Lab {
     fn heard_block(&mut self, peer: u16) -> Vec<u8> {
         self.block(peer).expect("an UPDATE")
