@@ -308,7 +308,8 @@ impl Batch {
         if set.audience() == AUDIENCE_UNKNOWN && sender.neighbor.kind != PeerKind::Collector {
             rib.assign_audience(&set);
         }
-        let state = State::default()
+        let summary = set.summary();
+        let state = State::of_set(summary.neighbour_as, summary.multi_exit_disc)
             .with(State::EPOCH, sender.epoch[family.index()])
             .with(State::GRACEFUL_SHUTDOWN, verdict.graceful_shutdown)
             .with(State::BLACKHOLE, verdict.blackhole);

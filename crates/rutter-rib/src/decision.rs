@@ -150,13 +150,18 @@ impl Decision<'_> {
         if self.always_compare_med || routes.len() < 3 {
             return false;
         }
-        routes.iter().enumerate().any(|(index, a)| {
-            let sa = a.borrow().attrs.summary();
-            routes[..index].iter().any(|b| {
-                let sb = b.borrow().attrs.summary();
-                sa.neighbour_as == sb.neighbour_as && sa.multi_exit_disc != sb.multi_exit_disc
+        let differ = |a: &Route, b: &Route| {
+            let (sa, sb) = (a.attrs.summary(), b.attrs.summary());
+            sa.neighbour_as == sb.neighbour_as && sa.multi_exit_disc != sb.multi_exit_disc
+        };
+        routes
+            .iter()
+            .map(Borrow::borrow)
+            .enumerate()
+            .any(|(at, a)| {
+                let mut others = routes[..at].iter().map(Borrow::borrow);
+                others.any(|b| a.state.may_compare_med(b.state) && differ(a, b))
             })
-        })
     }
 
     /// Where a new route belongs among accepted ones that are in order; right unless

@@ -32,6 +32,23 @@ impl State {
     /// RFC 7999.
     pub const BLACKHOLE: u8 = 8;
 
+    /// The set has a MULTI_EXIT_DISC above 0.
+    const MED: u8 = 0x80;
+    /// Three bits of a hash of the neighbouring AS.
+    const NEIGHBOUR: u8 = 0x70;
+
+    /// What the state remembers of a set, so that most pairs of routes need not be looked at for
+    /// [`State::may_compare_med`].
+    pub fn of_set(neighbour_as: u32, multi_exit_disc: u32) -> Self {
+        let hash = (neighbour_as.wrapping_mul(0x9e37_79b9) >> 25) as u8 & Self::NEIGHBOUR;
+        State(hash).with(Self::MED, multi_exit_disc > 0)
+    }
+
+    /// Whether two routes can be of one neighbouring AS and differ in MULTI_EXIT_DISC; mostly right.
+    pub fn may_compare_med(self, other: State) -> bool {
+        (self.0 ^ other.0) & Self::NEIGHBOUR == 0 && (self.0 | other.0) & Self::MED != 0
+    }
+
     pub fn has(self, bit: u8) -> bool {
         self.0 & bit != 0
     }
