@@ -91,6 +91,11 @@ const STOPPING_POLL: Duration = Duration::from_millis(10);
 const RELIEF_MS: u64 = 20;
 /// A closed connection drains at most this long.
 const LINGER_MS: u64 = 1_000;
+/// Neighbors of a thread from which on a turn looks for more input before it writes.
+const MANY_PEERS: usize = 32;
+/// It looks at most this often, and not after this many octets.
+const MOST_POLLS: usize = 8;
+const MUCH_INPUT: usize = 256 * 1024;
 const MOST_LINGERING: usize = 256;
 
 /// Turns until all sessions have ended after a shutdown.
@@ -111,7 +116,7 @@ pub(crate) fn run(shared: &Shared, index: usize, mut poll: Poll) {
         let Some(reactor) = place.as_mut() else {
             return;
         };
-        reactor.turn(&events);
+        reactor.turn(&mut poll, &mut events);
         if reactor.has_ended() {
             *place = None;
             return;
@@ -147,11 +152,11 @@ impl Reactor {
         }
     }
 
-    fn turn(&mut self, events: &Events) {
+    fn turn(&mut self, poll: &mut Poll, events: &mut Events) {
         self.now_ms = self.shared.clock.now_ms();
         self.unix_us = unix_us();
         self.read_bytes = 0;
-        for event in events {
+        for event in events.iter() {
             self.note(event);
         }
         self.run_commands();
@@ -160,6 +165,7 @@ impl Reactor {
             self.relieve();
         }
         self.read_sockets();
+        self.read_more(poll, events);
         self.run_timers();
         if self.shared.rib.flush() {
             self.streams_grew = true;
@@ -167,6 +173,25 @@ impl Reactor {
         }
         self.write_sockets();
         self.drop_lingering();
+    }
+
+    /// Takes in what has arrived meanwhile. A turn costs a write a client, however little there is to say, so
+    /// with many clients it is worth a poll to say more.
+    fn read_more(&mut self, poll: &mut Poll, events: &mut Events) {
+        for _ in 0..MOST_POLLS {
+            let quiet = self.read_bytes == 0 || self.congested || self.peers.len() < MANY_PEERS;
+            if quiet || self.read_bytes > MUCH_INPUT {
+                return;
+            }
+            let polled = poll.poll(events, Some(Duration::ZERO));
+            if polled.is_err() || events.is_empty() {
+                return;
+            }
+            for event in events.iter() {
+                self.note(event);
+            }
+            self.read_sockets();
+        }
     }
 
     /// The other threads' clients have something new to hear.
