@@ -6,9 +6,32 @@ use std::path::Path;
 
 use rutter_load::workload::{ROUTE_SERVER_ASN, Workload};
 
+/// Which prefixes the route server accepts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Checks {
+    /// Those that an exchange accepts.
+    Exchange,
+    /// Any length and any space: the user's list is taken as it is.
+    AnyPrefix,
+}
+
 /// The text of the configuration file.
-pub(super) fn text(workload: &Workload, threads: u16, listen: SocketAddr, socket: &Path) -> String {
+pub(super) fn text(
+    workload: &Workload,
+    threads: u16,
+    listen: SocketAddr,
+    socket: &Path,
+    checks: Checks,
+) -> String {
     let mut out = head(threads, listen, socket);
+    if checks == Checks::AnyPrefix {
+        out.push_str(
+            "\n[checks]\n\
+             prefix-length = { v4 = \"1-32\", v6 = \"1-128\" }\n\
+             bogons = false\n\
+             ipv6-global-unicast = false\n",
+        );
+    }
     for (index, peer) in workload.peers.iter().enumerate() {
         let role = match index == workload.monitor() {
             true => "listener".to_owned(),
@@ -65,10 +88,12 @@ mod tests {
     fn the_text_is_a_good_configuration() {
         let workload = Workload::generate(Shape::shared(4, 200, 100), None, Settings::default());
         let listen = "127.0.0.1:1790".parse().unwrap();
-        let text = text(&workload, 2, listen, Path::new("/tmp/a b/s"));
-        let loaded = rutter_config::Config::parse(&text, Path::new("demo.toml")).unwrap();
-        assert_eq!(loaded.config.neighbors.len(), 5);
-        assert_eq!(loaded.config.daemon.control_socket, Path::new("/tmp/a b/s"));
-        assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+        for checks in [Checks::Exchange, Checks::AnyPrefix] {
+            let text = text(&workload, 2, listen, Path::new("/tmp/a b/s"), checks);
+            let loaded = rutter_config::Config::parse(&text, Path::new("demo.toml")).unwrap();
+            assert_eq!(loaded.config.neighbors.len(), 5);
+            assert_eq!(loaded.config.daemon.control_socket, Path::new("/tmp/a b/s"));
+            assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+        }
     }
 }

@@ -17,6 +17,7 @@ use rutter_load::speaker::FleetError;
 use crate::ask::demo_folder;
 use crate::cli::{Ask, DemoArgs};
 use crate::failure::Failure;
+use config::Checks;
 use report::Outcome;
 use server::Server;
 use watch::Watch;
@@ -28,7 +29,11 @@ pub(crate) fn demo(args: &DemoArgs, how: &Ask) -> Result<(), Failure> {
     let watch = Watch::new(how);
     let demo = watch.during("preparing the table", || prepare(args))?;
     let target = server::free_address()?;
-    let text = config::text(demo.workload(), args.threads, target, &socket);
+    let checks = match args.prefixes {
+        Some(_) => Checks::AnyPrefix,
+        None => Checks::Exchange,
+    };
+    let text = config::text(demo.workload(), args.threads, target, &socket, checks);
     let server = Server::start(folder, &socket, &text)?;
     interrupt::end_on_signal(server.clone())?;
     let result = announce(&demo, target, &server, &watch, how);
