@@ -1,5 +1,6 @@
 //! A new configuration for a running daemon: all or nothing, and only what differs.
 
+use std::fs;
 use std::io;
 use std::net::IpAddr;
 use std::path::Path;
@@ -62,11 +63,13 @@ pub(crate) fn evaluate_again(shared: &Shared, neighbor: IpAddr) -> Result<(), St
 }
 
 fn try_reload(shared: &Arc<Shared>) -> Result<Diff, ReloadError> {
-    let new = Arc::new(load(shared, None)?);
     let _one_at_a_time = shared.reloading.lock();
+    let new = Arc::new(load(shared, None)?);
+    let outlets = prepare_outlets(shared, &new)?;
     let old = std::mem::replace(&mut *shared.config.write(), Arc::clone(&new));
     let diff = rutter_config::diff(&old, &new);
     apply(shared, &old, &new, &diff);
+    change_outlets(shared, &old, &new, outlets);
     shared.flush();
     Ok(diff)
 }
@@ -105,9 +108,6 @@ fn apply(shared: &Arc<Shared>, old: &Config, new: &Config, diff: &Diff) {
     }
     if diff.dynamic_neighbors || !diff.checks.is_empty() {
         change_dynamic(shared, old, new);
-    }
-    if old.metrics != new.metrics || old.mrt != new.mrt {
-        change_outlets(shared, old, new);
     }
     for key in &diff.needs_restart {
         tracing::warn!(key, "the change takes effect on the next start only");
@@ -186,16 +186,40 @@ fn change_dynamic(shared: &Shared, old: &Config, new: &Config) {
     }
 }
 
-/// Starts the metrics endpoint and the archive anew where they differ.
-fn change_outlets(shared: &Arc<Shared>, old: &Config, new: &Config) {
+/// A metrics endpoint that listens already and waits to take the old one's place.
+struct Prepared {
+    metrics: Option<Service>,
+}
+
+/// Does everything about outlets that can fail, before anything is changed.
+fn prepare_outlets(shared: &Arc<Shared>, new: &Config) -> Result<Prepared, ReloadError> {
+    let old = Arc::clone(&shared.config.read());
+    if let Some(mrt) = new.mrt.as_ref().filter(|_| old.mrt != new.mrt) {
+        fs::create_dir_all(&mrt.directory).map_err(|error| {
+            let folder = mrt.directory.display();
+            ReloadError::Other(format!("mrt: cannot make the folder {folder}: {error}"))
+        })?;
+    }
+    let metrics = new.metrics.as_ref().filter(|_| old.metrics != new.metrics);
+    let started = metrics.map(|metrics| {
+        Service::metrics(shared, metrics.listen).map_err(|error| {
+            let address = metrics.listen;
+            ReloadError::Other(format!(
+                "metrics: cannot listen on {address}: {error}; write another address"
+            ))
+        })
+    });
+    Ok(Prepared {
+        metrics: started.transpose()?,
+    })
+}
+
+/// Puts the metrics endpoint and the archive in place where they differ.
+fn change_outlets(shared: &Arc<Shared>, old: &Config, new: &Config, prepared: Prepared) {
     let mut outlets = shared.outlets.lock();
     if old.metrics != new.metrics {
         outlets.metrics.take().into_iter().for_each(Service::stop);
-        let started = new
-            .metrics
-            .as_ref()
-            .map(|m| Service::metrics(shared, m.listen));
-        outlets.metrics = started.and_then(|started| or_log("metrics", started));
+        outlets.metrics = prepared.metrics;
     }
     if old.mrt != new.mrt {
         outlets.archive.take().into_iter().for_each(Archive::stop);

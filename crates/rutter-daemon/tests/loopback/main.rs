@@ -226,6 +226,36 @@ fn a_reload_changes_what_differs_and_nothing_else() {
 }
 
 #[test]
+fn a_reload_that_cannot_open_its_metrics_changes_nothing() {
+    let folder = Folder::new("outlets");
+    let (daemon, address) = start(&folder, 1, &two_members());
+    let mut one = Speaker::establish(1, 64501, address);
+    let mut two = Speaker::establish(2, 64502, address);
+    one.announce(&["8.8.8.0/24"], &[]);
+    two.expect_table(&["8.8.8.0/24"]);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let busy = taken.local_addr().expect("its address");
+    let file = folder.0.join("rutter.toml");
+    let only_two = format!("{}\n[metrics]\nlisten = \"{busy}\"\n", member(2, 64502, ""));
+    std::fs::write(&file, text(&folder, 1, &only_two)).expect("write");
+    let refused = ask(&folder, Request::Reload);
+    assert!(
+        matches!(refused.last(), Some(Line::Error { .. })),
+        "{refused:?}"
+    );
+    one.announce(&["9.9.9.0/24"], &[]);
+    two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
+    drop(taken);
+    let accepted = ask(&folder, Request::Reload);
+    assert!(
+        matches!(accepted.last(), Some(Line::Done(_))),
+        "{accepted:?}"
+    );
+    assert_eq!(daemon.metrics_address(), Some(busy));
+    two.expect_table(&[]);
+}
+
+#[test]
 fn management_sees_sessions_and_resets_them() {
     let folder = Folder::new("management");
     let (_daemon, address) = start(&folder, 2, &two_members());
