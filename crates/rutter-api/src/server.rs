@@ -71,7 +71,7 @@ fn parse_request(line: &[u8]) -> Result<Request, Failure> {
 }
 
 /// How long a client may take to ask.
-const REQUEST_PATIENCE: Duration = Duration::from_secs(10);
+const REQUEST_PATIENCE: Duration = Duration::from_secs(2);
 /// How long a client may take nothing.
 const WRITE_PATIENCE: Duration = Duration::from_secs(60);
 

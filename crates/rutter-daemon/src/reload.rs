@@ -130,7 +130,7 @@ fn change(shared: &Shared, new: &Config, changed: &Changed) {
         return;
     };
     let Some(status) = shared.peers.find(address) else {
-        return;
+        return report(address, add(shared, Plan::new(new, neighbor)));
     };
     let mut plan = Plan::new(new, neighbor);
     keep_local(&mut plan, &status);
