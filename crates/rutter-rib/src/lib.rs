@@ -13,6 +13,7 @@ mod batch;
 mod bitset;
 mod catch_up;
 mod change;
+mod clients;
 mod decision;
 mod encode;
 mod explain;

@@ -1,7 +1,5 @@
 //! A partition of prefix space: its destinations, and what follows for clients when one changes.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
@@ -12,6 +10,7 @@ use crate::attrs::AttrStore;
 use crate::bitset::PeerSet;
 use crate::catch_up::Catching;
 use crate::change::{Change, Record, Recorder, View, sent_path_id};
+use crate::clients::{Clients, Live};
 use crate::encode::{Nlri, Style};
 use crate::group::{Group, Inbox};
 use crate::route::{Route, State};
@@ -55,23 +54,6 @@ pub(crate) struct Shard {
     ipv4: Table<Ipv4Prefix>,
     ipv6: Table<Ipv6Prefix>,
     pub clients: Clients,
-}
-
-/// The clients as one shard sees them.
-#[derive(Default)]
-pub(crate) struct Clients {
-    pub live: Vec<Live>,
-    pub catching: Vec<Catching>,
-    /// Destinations without routes that stay until no client that catches up can still hold their prefix.
-    tombstones: [BTreeSet<Id>; 2],
-}
-
-/// The clients of one group that follow its log.
-pub(crate) struct Live {
-    pub group: Arc<Group>,
-    pub peers: PeerSet,
-    count: usize,
-    pending: Inbox,
 }
 
 /// One route to take or to drop.
@@ -496,50 +478,6 @@ fn is_refresh(held: &Route, new: &Route) -> bool {
     held.attrs.same(&new.attrs)
         && held.reject == new.reject
         && held.state.with(State::EPOCH, false) == new.state.with(State::EPOCH, false)
-}
-
-impl Clients {
-    /// Adds a client to those that follow the log of its group.
-    pub fn join(&mut self, peer: PeerId, group: &Arc<Group>) {
-        let known = self
-            .live
-            .iter_mut()
-            .find(|live| Arc::ptr_eq(&live.group, group));
-        match known {
-            Some(live) => live.add(peer),
-            None => {
-                let mut live = Live {
-                    group: Arc::clone(group),
-                    peers: PeerSet::default(),
-                    count: 0,
-                    pending: Inbox::default(),
-                };
-                live.add(peer);
-                self.live.push(live);
-            }
-        }
-    }
-
-    /// Removes a client from those that follow a log.
-    pub fn leave(&mut self, peer: PeerId) {
-        for live in &mut self.live {
-            live.peers.remove(peer);
-            live.count = live.peers.len();
-        }
-        self.live.retain(|live| live.count > 0);
-    }
-
-    /// The catch-up state of a client.
-    pub fn catching(&mut self, peer: PeerId) -> Option<&mut Catching> {
-        self.catching.iter_mut().find(|one| one.peer == peer)
-    }
-}
-
-impl Live {
-    fn add(&mut self, peer: PeerId) {
-        self.peers.insert(peer);
-        self.count = self.peers.len();
-    }
 }
 
 impl Shard {

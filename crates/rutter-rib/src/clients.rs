@@ -1,0 +1,71 @@
+//! The clients of the table as one shard sees them: who follows a group's log, who catches up.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::PeerId;
+use crate::bitset::PeerSet;
+use crate::catch_up::Catching;
+use crate::group::{Group, Inbox};
+use crate::table::Id;
+
+/// The clients as one shard sees them.
+#[derive(Default)]
+pub(crate) struct Clients {
+    pub live: Vec<Live>,
+    pub catching: Vec<Catching>,
+    /// Destinations without routes that stay until no client that catches up can still hold their prefix.
+    pub tombstones: [BTreeSet<Id>; 2],
+}
+
+/// The clients of one group that follow its log.
+pub(crate) struct Live {
+    pub group: Arc<Group>,
+    pub peers: PeerSet,
+    pub count: usize,
+    pub pending: Inbox,
+}
+
+impl Clients {
+    /// Adds a client to those that follow the log of its group.
+    pub fn join(&mut self, peer: PeerId, group: &Arc<Group>) {
+        let known = self
+            .live
+            .iter_mut()
+            .find(|live| Arc::ptr_eq(&live.group, group));
+        match known {
+            Some(live) => live.add(peer),
+            None => {
+                let mut live = Live {
+                    group: Arc::clone(group),
+                    peers: PeerSet::default(),
+                    count: 0,
+                    pending: Inbox::default(),
+                };
+                live.add(peer);
+                self.live.push(live);
+            }
+        }
+    }
+
+    /// Removes a client from those that follow a log.
+    pub fn leave(&mut self, peer: PeerId) {
+        for live in &mut self.live {
+            live.peers.remove(peer);
+            live.count = live.peers.len();
+        }
+        self.live.retain(|live| live.count > 0);
+    }
+
+    /// The catch-up state of a client.
+    pub fn catching(&mut self, peer: PeerId) -> Option<&mut Catching> {
+        self.catching.iter_mut().find(|one| one.peer == peer)
+    }
+}
+
+impl Live {
+    fn add(&mut self, peer: PeerId) {
+        self.peers.insert(peer);
+        self.count = self.peers.len();
+    }
+}
