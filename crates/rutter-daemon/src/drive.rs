@@ -160,7 +160,7 @@ impl Reactor {
             peer: id,
             stream,
         });
-        shared.rib.publish_peer_state(id, true, unix_us);
+        shared.rib.publish_peer_up(id, unix_us);
         let channel = peer.connections[side.index()].as_ref();
         let local = channel.and_then(|c| c.socket.local_addr().ok());
         let remote = channel.and_then(|c| c.socket.peer_addr().ok());
@@ -204,15 +204,15 @@ impl Reactor {
 
     fn down(&mut self, slot: usize, reason: &DownReason, keep: [bool; 2]) {
         let now_ms = self.now_ms;
+        let text = reason.to_string();
         if let Some(peer) = self.peer_mut(slot) {
-            let text = reason.to_string();
             tracing::warn!(peer = peer.name(), reason = %text, "session down");
             peer.status.with(|details| {
-                details.last_error = Some((text, now_ms));
+                details.last_error = Some((text.clone(), now_ms));
                 details.negotiated = None;
             });
         }
-        self.leave_table(slot, keep);
+        self.leave_table(slot, keep, &text);
     }
 
     pub(crate) fn refresh_client(&mut self, slot: usize, family: Family) {

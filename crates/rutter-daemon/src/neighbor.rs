@@ -117,6 +117,7 @@ fn for_table(config: &Config, neighbor: &Neighbor) -> rutter_rib::Neighbor {
         local_ipv6,
         next_hop_self: neighbor.next_hop_self,
         import: Arc::new(ImportPolicy::new(config.import_settings(neighbor))),
+        monitored: None,
         export_allowed: neighbor.export == ExportRule::All,
         default_local_pref: neighbor.local_pref,
         block_above: Family::ALL.map(|family| block_above(neighbor, family)),

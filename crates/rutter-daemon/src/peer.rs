@@ -142,7 +142,7 @@ impl Reactor {
     }
 
     /// The session was established and is not any more.
-    pub(crate) fn leave_table(&mut self, slot: usize, keep: [bool; 2]) {
+    pub(crate) fn leave_table(&mut self, slot: usize, keep: [bool; 2], reason: &str) {
         let (unix_us, stopping) = (self.unix_us, self.stop_by_ms.is_some());
         let shared = Arc::clone(&self.shared);
         let Some(peer) = self.peer_mut(slot) else {
@@ -154,12 +154,12 @@ impl Reactor {
         let id = established.peer;
         drop(established);
         peer.over_limit = [false; 2];
-        shared.rib.publish_peer_state(id, false, unix_us);
+        let retain = keep.map(|keep| if keep { Retain::Stale } else { Retain::Nothing });
+        shared.rib.publish_peer_down(id, retain, reason, unix_us);
         if stopping {
             // Nobody is left to hear of it, and the other neighbors wait for their goodbye.
             return;
         }
-        let retain = keep.map(|keep| if keep { Retain::Stale } else { Retain::Nothing });
         shared.rib.session_down(id, retain);
     }
 

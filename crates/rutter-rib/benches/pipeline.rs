@@ -31,6 +31,7 @@ fn neighbor(peer: u32) -> Neighbor {
             peer_asn: asn,
             ..ImportSettings::default()
         })),
+        monitored: None,
         export_allowed: true,
         default_local_pref: 100,
         block_above: [None; 2],

@@ -7,10 +7,13 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::PeerId;
+use rutter_net::Prefix;
+
+use crate::route::Route;
+use crate::{PeerId, PeerSummary, Rib};
 
 /// Something that happened. Events of one peer are in order; a reader sees each once or is told of a gap.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum FeedEvent {
     /// An UPDATE of a peer was taken into the table.
     Update {
@@ -21,14 +24,30 @@ pub enum FeedEvent {
         /// The message body as received.
         body: Arc<[u8]>,
     },
-    /// A session changed state.
-    PeerState {
+    /// A session was established.
+    PeerUp {
+        /// The neighbor, with what its session negotiated: how the following updates are to be read.
+        peer: Arc<PeerSummary>,
+        /// Wall time in microseconds since 1970.
+        unix_us: u64,
+    },
+    /// A session ended. The routes of families that are not retained are gone with it.
+    PeerDown {
         /// Whose.
         peer: PeerId,
         /// Wall time in microseconds since 1970.
         unix_us: u64,
-        /// Established, or no longer.
-        up: bool,
+        /// Per family (index order): its routes stay as stale, until [`FeedEvent::Swept`] or announced again.
+        retained: [bool; 2],
+        /// In words.
+        reason: Arc<str>,
+    },
+    /// Routes that were stale, or whose neighbor was removed, are gone without having been withdrawn.
+    Swept {
+        /// Whose.
+        peer: PeerId,
+        /// Prefix and path identifier of each.
+        routes: Arc<[(Prefix, u32)]>,
     },
     /// The reader was too slow: this many events are lost to it.
     Gap {
@@ -129,16 +148,59 @@ impl Drop for FeedReader {
     }
 }
 
+/// Routes that go without a withdrawal, for the readers of the feed.
+pub(crate) struct Swept<'a> {
+    rib: &'a Rib,
+    peer: PeerId,
+    /// `None` while nobody reads the feed.
+    routes: Option<Vec<(Prefix, u32)>>,
+}
+
+impl<'a> Swept<'a> {
+    pub fn new(rib: &'a Rib, peer: PeerId) -> Self {
+        Self {
+            rib,
+            peer,
+            routes: rib.feed.is_active().then(Vec::new),
+        }
+    }
+
+    pub fn note(&mut self, prefix: Prefix, route: &Route) {
+        if let Some(routes) = &mut self.routes {
+            routes.push((prefix, route.path_id));
+        }
+    }
+
+    pub fn publish(self) {
+        let Some(routes) = self.routes.filter(|routes| !routes.is_empty()) else {
+            return;
+        };
+        self.rib.feed.publish(FeedEvent::Swept {
+            peer: self.peer,
+            routes: routes.into(),
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn event(unix_us: u64) -> FeedEvent {
-        FeedEvent::PeerState {
+        FeedEvent::Update {
             peer: PeerId(0),
             unix_us,
-            up: true,
+            body: Arc::new([]),
         }
+    }
+
+    /// The time of an update, or what a gap has lost.
+    fn number(event: Option<FeedEvent>) -> Option<Result<u64, u64>> {
+        event.map(|event| match event {
+            FeedEvent::Update { unix_us, .. } => Ok(unix_us),
+            FeedEvent::Gap { lost } => Err(lost),
+            other => panic!("{other:?}"),
+        })
     }
 
     #[test]
@@ -146,13 +208,13 @@ mod tests {
         let feed = Feed::default();
         let reader = feed.subscribe(2);
         (0..5).for_each(|n| feed.publish(event(n)));
-        let next = || reader.next(Duration::ZERO);
-        assert_eq!(next(), Some(event(0)));
+        let next = || number(reader.next(Duration::ZERO));
+        assert_eq!(next(), Some(Ok(0)));
         feed.publish(event(5));
-        assert_eq!(next(), Some(event(1)));
-        assert_eq!(next(), Some(FeedEvent::Gap { lost: 4 }));
+        assert_eq!(next(), Some(Ok(1)));
+        assert_eq!(next(), Some(Err(4)));
         feed.publish(event(6));
-        assert_eq!(next(), Some(event(6)));
+        assert_eq!(next(), Some(Ok(6)));
         assert_eq!(next(), None);
         drop(reader);
         feed.publish(event(7));

@@ -22,6 +22,7 @@ mod group;
 mod lifecycle;
 mod log;
 mod memory;
+mod monitored;
 mod peer;
 mod rib;
 mod route;
@@ -39,6 +40,7 @@ pub use explain::{Candidate, ClientVerdict, Explanation, Withheld};
 pub use feed::{FeedEvent, FeedReader};
 pub use lifecycle::Retain;
 pub use memory::MemoryRow;
+pub use monitored::{Monitored, Source, View};
 pub use peer::{
     FamilyInfo, Neighbor, PeerId, PeerKind, RibConfig, RouteCounts, SessionInfo, TooManyNeighbors,
 };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
 
 use crate::encode::Style;
+use crate::feed::Swept;
 use crate::group::Group;
 use crate::route::{Route, State};
 use crate::shard::{Apply, Edited, Stored};
@@ -127,7 +128,8 @@ impl Rib {
     /// Removes a neighbor whose session is down, with all its routes.
     pub fn remove_neighbor(&self, peer: PeerId) {
         for family in Family::ALL {
-            self.remove_routes(peer, family);
+            self.remove_and_tell(peer, family, |_| true);
+            self.set_stale(peer, family, false);
         }
         self.topology.write().remove(peer);
         self.changed();
@@ -159,14 +161,21 @@ impl Rib {
             return;
         }
         let epoch = self.epoch(peer, family);
-        self.edit(peer, family, |_, route| {
-            if route.state.has(State::EPOCH) == epoch {
-                Edited::Keep
-            } else {
-                Edited::Remove
-            }
-        });
+        self.remove_and_tell(peer, family, |route| route.state.has(State::EPOCH) != epoch);
         self.set_stale(peer, family, false);
+    }
+
+    /// Removes routes that nobody withdraws: readers of the feed are told.
+    fn remove_and_tell(&self, peer: PeerId, family: Family, goes: impl Fn(&Route) -> bool) {
+        let mut swept = Swept::new(self, peer);
+        self.edit(peer, family, |prefix, route| {
+            if !goes(route) {
+                return Edited::Keep;
+            }
+            swept.note(prefix, route);
+            Edited::Remove
+        });
+        swept.publish();
     }
 
     fn epoch(&self, peer: PeerId, family: Family) -> bool {
@@ -186,17 +195,20 @@ impl Rib {
     pub fn start_long_lived_stale(&self, peer: PeerId, family: Family) {
         use crate::attrs::SetFlags;
         let epoch = self.epoch(peer, family);
-        self.edit(peer, family, |_, route| {
+        let mut swept = Swept::new(self, peer);
+        self.edit(peer, family, |prefix, route| {
             if route.state.has(State::EPOCH) == epoch {
                 return Edited::Keep;
             }
             if route.attrs.summary().flags.has(SetFlags::NO_LLGR) {
+                swept.note(prefix, route);
                 return Edited::Remove;
             }
             let mut kept = route.clone();
             kept.state = kept.state.with(State::LONG_LIVED_STALE, true);
             Edited::Replace(kept)
         });
+        swept.publish();
     }
 
     /// The client asked for a family again (RFC 2918); framed by BoRR and EoRR where RFC 7313 was agreed.

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use rutter_net::{Asn, Family};
 use rutter_policy::{ExportPolicy, ImportPolicy, Role};
 
+use crate::monitored::Monitored;
+
 /// Dense index of a neighbor; at most 65,535. Reused only after every route of the former owner is gone.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PeerId(pub u16);
@@ -70,6 +72,8 @@ pub struct Neighbor {
     pub add_path_limit: u16,
     /// Our role on the session (RFC 9234), `None` where none is configured.
     pub role: Option<Role>,
+    /// Set where the routes are not of a session of our own but those that somebody else reports.
+    pub monitored: Option<Arc<Monitored>>,
 }
 
 impl Neighbor {

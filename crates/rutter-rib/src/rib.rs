@@ -13,8 +13,9 @@ use crate::batch::Batch;
 use crate::feed::{Feed, FeedEvent, FeedReader};
 use crate::group::Group;
 use crate::shard::{Apply, Shard};
+use crate::snapshot::{summaries, summary};
 use crate::topology::Topology;
-use crate::{Neighbor, PeerId, RibConfig, RouteCounts, TooManyNeighbors};
+use crate::{Neighbor, PeerId, PeerSummary, Retain, RibConfig, RouteCounts, TooManyNeighbors};
 
 /// The table. Shared by all threads behind an `Arc`; every method takes `&self`.
 ///
@@ -146,15 +147,38 @@ impl Rib {
     }
 
     /// Subscribes to the ordered change feed; events wait in a queue of `capacity`, then count as a gap.
-    pub fn subscribe(&self, capacity: usize) -> FeedReader {
-        self.feed.subscribe(capacity)
+    /// With it come the neighbors as they are at this point of the feed.
+    ///
+    /// To follow the table exactly take a snapshot *after* subscribing, then apply the events to it: those that
+    /// it holds already say the same again.
+    pub fn subscribe(&self, capacity: usize) -> (FeedReader, Vec<PeerSummary>) {
+        // Sessions change under the same lock, so no update can be read with another session's agreement.
+        let topology = self.topology.read();
+        (self.feed.subscribe(capacity), summaries(&topology))
     }
 
-    /// Tells feed readers that a session changed state (`unix_us`: wall time in microseconds).
-    pub fn publish_peer_state(&self, peer: PeerId, up: bool, unix_us: u64) {
+    /// Tells feed readers that a session was established (`unix_us`: wall time in microseconds). Call it after
+    /// [`Rib::session_up`] and before its first update.
+    pub fn publish_peer_up(&self, peer: PeerId, unix_us: u64) {
+        if !self.feed.is_active() {
+            return;
+        }
+        let peer = summary(&self.topology.read(), peer);
+        if let Some(peer) = peer.map(Arc::new) {
+            self.feed.publish(FeedEvent::PeerUp { peer, unix_us });
+        }
+    }
+
+    /// Tells feed readers that a session ended (`unix_us`: wall time in microseconds) and what becomes of its
+    /// routes. Call it before [`Rib::session_down`] with the same `retain`.
+    pub fn publish_peer_down(&self, peer: PeerId, retain: [Retain; 2], reason: &str, unix_us: u64) {
         if self.feed.is_active() {
-            self.feed
-                .publish(FeedEvent::PeerState { peer, unix_us, up });
+            self.feed.publish(FeedEvent::PeerDown {
+                peer,
+                unix_us,
+                retained: retain.map(|retain| retain == Retain::Stale),
+                reason: reason.into(),
+            });
         }
     }
 

@@ -8,7 +8,7 @@ use rutter_policy::RejectReason;
 use crate::route::{Route, State};
 use crate::shard::Stored;
 use crate::table::{Destination, Key, Page};
-use crate::topology::Topology;
+use crate::topology::{Peer, Topology};
 use crate::{AttrSet, Neighbor, PeerId, Rib, RouteCounts, SessionInfo};
 
 /// A view of the whole table: each shard as it was at one moment.
@@ -187,16 +187,24 @@ fn view<'a, K: Key>(destination: &'a Destination<K>, epochs: &[[bool; 2]]) -> De
     }
 }
 
-fn summaries(topology: &Topology) -> Vec<PeerSummary> {
+pub(crate) fn summaries(topology: &Topology) -> Vec<PeerSummary> {
     topology
         .iter()
-        .map(|(id, peer)| PeerSummary {
-            id,
-            neighbor: peer.neighbor.clone(),
-            session: peer.session.clone(),
-            counts: peer.counts.both(),
-        })
+        .map(|(id, peer)| summarize(id, peer))
         .collect()
+}
+
+pub(crate) fn summary(topology: &Topology, id: PeerId) -> Option<PeerSummary> {
+    topology.peer(id).map(|peer| summarize(id, peer))
+}
+
+fn summarize(id: PeerId, peer: &Peer) -> PeerSummary {
+    PeerSummary {
+        id,
+        neighbor: peer.neighbor.clone(),
+        session: peer.session.clone(),
+        counts: peer.counts.both(),
+    }
 }
 
 pub(crate) fn epochs(topology: &Topology) -> Vec<[bool; 2]> {

@@ -32,6 +32,7 @@ fn neighbor(index: u8, kind: PeerKind, asn: u32) -> Neighbor {
             enforce_first_as: false,
             ..ImportSettings::default()
         })),
+        monitored: None,
         export_allowed: true,
         default_local_pref: 100,
         block_above: [None; 2],
@@ -360,6 +361,29 @@ fn long_lived_stale_routes_lose_and_say_so() {
         (*kind, update::split(body).unwrap().withdrawn.len()),
         (2, 4)
     );
+}
+
+#[test]
+fn readers_of_the_feed_are_told_of_routes_that_nobody_withdraws() {
+    let mut lab = Lab::new(&[(PeerKind::Collector, 1)]);
+    let (reader, peers) = lab.rib.subscribe(16);
+    assert_eq!((peers.len(), peers[0].id), (1, PeerId(0)));
+    let next = || reader.next(std::time::Duration::ZERO);
+    lab.announce(0, &Block::new(&[1]).0, "203.0.113.0/24");
+    assert!(matches!(next(), Some(FeedEvent::Update { .. })));
+    let retain = [Retain::Stale, Retain::Nothing];
+    lab.rib.publish_peer_down(PeerId(0), retain, "lost", 5);
+    lab.rib.session_down(PeerId(0), retain);
+    let Some(FeedEvent::PeerDown { retained, .. }) = next() else {
+        panic!("no end of the session");
+    };
+    assert_eq!(retained, [true, false]);
+    lab.rib.sweep_stale(PeerId(0), Family::Ipv4Unicast);
+    let Some(FeedEvent::Swept { routes, .. }) = next() else {
+        panic!("the swept route is not told");
+    };
+    assert_eq!(*routes, [("203.0.113.0/24".parse().unwrap(), 0)]);
+    assert!(next().is_none());
 }
 
 #[test]

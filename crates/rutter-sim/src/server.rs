@@ -188,6 +188,7 @@ fn neighbor(index: u16) -> Neighbor {
             peer_asn: Asn(asn(index)),
             ..ImportSettings::default()
         })),
+        monitored: None,
         export_allowed: true,
         default_local_pref: 100,
         block_above: [None; 2],

@@ -103,6 +103,7 @@ fn connect(rib: &Rib, name: &str, n: u8) -> PeerId {
         local_ipv6: None,
         next_hop_self: false,
         import: Arc::new(import),
+        monitored: None,
         export_allowed: true,
         default_local_pref: 100,
         block_above: [None; 2],

@@ -39,8 +39,8 @@ impl Archive {
         if config.updates_interval_s > 0 {
             let (shared, config, stop) = given();
             // Now, so that nothing of what comes from here on is missed.
-            let reader = shared.rib.subscribe(updates::QUEUE);
-            let run = move || updates::run(&shared, &config, &stop, &reader);
+            let (reader, peers) = shared.rib.subscribe(updates::QUEUE);
+            let run = move || updates::run(&config, &stop, &reader, &peers);
             threads.push(
                 thread::Builder::new()
                     .name("mrt-updates".into())

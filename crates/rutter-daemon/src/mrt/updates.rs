@@ -15,8 +15,6 @@ use rutter_wire::update;
 
 use super::file::ArchiveFile;
 use super::{PATIENCE, next_boundary, now_s};
-use crate::shared::Shared;
-
 /// Events that may wait for the disk; more are counted as lost.
 pub(super) const QUEUE: usize = 262_144;
 /// States of RFC 6396 §4.4.1.
@@ -25,8 +23,9 @@ const OPEN_CONFIRM: u16 = 5;
 const ESTABLISHED: u16 = 6;
 
 /// Writes until stopped; begins a new file at every multiple of the interval.
-pub(super) fn run(shared: &Shared, config: &Mrt, stop: &AtomicBool, reader: &FeedReader) {
+pub(super) fn run(config: &Mrt, stop: &AtomicBool, reader: &FeedReader, peers: &[PeerSummary]) {
     let mut writer = Writer::default();
+    peers.iter().for_each(|peer| writer.links.meet(peer));
     let mut ends = 0;
     while !stop.load(Ordering::Acquire) {
         if now_s() >= ends {
@@ -35,11 +34,11 @@ pub(super) fn run(shared: &Shared, config: &Mrt, stop: &AtomicBool, reader: &Fee
             ends = next_boundary(now_s(), config.updates_interval_s);
         }
         if let Some(event) = reader.next(PATIENCE) {
-            writer.write(shared, &event);
+            writer.write(&event);
         }
     }
     while let Some(event) = reader.next(Duration::ZERO) {
-        writer.write(shared, &event);
+        writer.write(&event);
     }
     finish(writer.file);
 }
@@ -53,9 +52,9 @@ struct Writer {
 }
 
 impl Writer {
-    fn write(&mut self, shared: &Shared, event: &FeedEvent) {
+    fn write(&mut self, event: &FeedEvent) {
         self.out.clear();
-        self.links.write(shared, event, &mut self.out);
+        self.links.write(event, &mut self.out);
         if let Some(file) = &mut self.file
             && let Err(error) = file.write(&self.out)
         {
@@ -90,7 +89,6 @@ fn finish(file: Option<ArchiveFile>) {
 #[derive(Default)]
 struct Links(HashMap<PeerId, Known>);
 
-#[derive(Clone)]
 struct Known {
     link: Link,
     /// Per family: NLRI have path identifiers.
@@ -98,14 +96,18 @@ struct Known {
 }
 
 impl Links {
-    fn write(&mut self, shared: &Shared, event: &FeedEvent, out: &mut Vec<u8>) {
+    fn meet(&mut self, peer: &PeerSummary) {
+        self.0.insert(peer.id, Known::new(peer));
+    }
+
+    fn write(&mut self, event: &FeedEvent, out: &mut Vec<u8>) {
         match event {
             FeedEvent::Update {
                 peer,
                 unix_us,
                 body,
             } => {
-                let Some(known) = self.known(shared, *peer) else {
+                let Some(known) = self.0.get(peer) else {
                     return;
                 };
                 let mut message = Vec::with_capacity(body.len() + frame::HEADER_LEN);
@@ -113,23 +115,17 @@ impl Links {
                 message.extend_from_slice(body);
                 frame::finish(&mut message, start);
                 let time = Timestamp::Microseconds(*unix_us);
-                write_message(out, time, &known.link, add_path(&known, body), &message);
+                write_message(out, time, &known.link, add_path(known, body), &message);
             }
-            FeedEvent::PeerState { peer, unix_us, up } => {
-                if *up {
-                    self.0.remove(peer);
-                }
-                let Some(known) = self.known(shared, *peer) else {
-                    return;
-                };
-                let (old, new) = if *up {
-                    (OPEN_CONFIRM, ESTABLISHED)
-                } else {
-                    (ESTABLISHED, IDLE)
-                };
-                let time = Timestamp::Microseconds(*unix_us);
-                write_state_change(out, time, &known.link, old, new);
+            FeedEvent::PeerUp { peer, unix_us } => {
+                self.meet(peer);
+                self.write_state(peer.id, *unix_us, (OPEN_CONFIRM, ESTABLISHED), out);
             }
+            FeedEvent::PeerDown { peer, unix_us, .. } => {
+                self.write_state(*peer, *unix_us, (ESTABLISHED, IDLE), out);
+            }
+            // The neighbor said nothing, and this is a record of what neighbors said.
+            FeedEvent::Swept { .. } => {}
             FeedEvent::Gap { lost } => {
                 tracing::error!(
                     lost,
@@ -139,14 +135,10 @@ impl Links {
         }
     }
 
-    fn known(&mut self, shared: &Shared, peer: PeerId) -> Option<Known> {
+    fn write_state(&self, peer: PeerId, unix_us: u64, (old, new): (u16, u16), out: &mut Vec<u8>) {
         if let Some(known) = self.0.get(&peer) {
-            return Some(known.clone());
+            write_state_change(out, Timestamp::Microseconds(unix_us), &known.link, old, new);
         }
-        let summaries = shared.rib.peers();
-        let summary = summaries.iter().find(|summary| summary.id == peer)?;
-        let known = self.0.entry(peer).insert_entry(Known::new(summary));
-        Some(known.get().clone())
     }
 }
 

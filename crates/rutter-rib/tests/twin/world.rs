@@ -86,6 +86,7 @@ pub fn neighbor(peer: u16) -> Neighbor {
             peer_asn: Asn(asn(peer)),
             ..ImportSettings::default()
         })),
+        monitored: None,
         export_allowed: true,
         default_local_pref: 100,
         block_above: [None; 2],
