@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
 use rutter_rib::AttrSet;
-use rutter_wire::attr::{AsPath, Attributes, SegmentKind, code};
+use rutter_wire::attr::{Attributes, code};
 
 use crate::{AttributesRow, UnknownAttributeRow};
 
@@ -21,7 +21,7 @@ pub(crate) fn attributes_row(set: &AttrSet) -> AttributesRow {
 fn block_row(attrs: &Attributes<'_>) -> AttributesRow {
     AttributesRow {
         origin: attrs.origin().map(|o| o.to_string().to_lowercase()),
-        as_path: attrs.as_path().map(as_path_text),
+        as_path: attrs.as_path().map(|path| path.to_string()),
         next_hop: attrs.next_hop().map(Into::into),
         link_local_next_hop: None,
         multi_exit_disc: attrs.multi_exit_disc(),
@@ -64,31 +64,6 @@ fn hex(bytes: &[u8]) -> String {
             let _ = write!(out, "{octet:02x}");
             out
         })
-}
-
-/// The path as people write it.
-fn as_path_text(path: AsPath<'_>) -> String {
-    let mut out = String::new();
-    for segment in path.segments() {
-        let (open, separator, close) = match segment.kind {
-            SegmentKind::Sequence => ("", " ", ""),
-            SegmentKind::Set => ("{", " ", "}"),
-            SegmentKind::ConfedSequence => ("(", " ", ")"),
-            SegmentKind::ConfedSet => ("[", " ", "]"),
-        };
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(open);
-        for (i, asn) in segment.asns().enumerate() {
-            if i > 0 {
-                out.push_str(separator);
-            }
-            let _ = write!(out, "{asn}");
-        }
-        out.push_str(close);
-    }
-    out
 }
 
 /// Attributes that have a field in [`AttributesRow`].
@@ -148,7 +123,7 @@ mod tests {
             (0xe0, 99, &[0xab, 0x01]),
         ]);
         assert_eq!(row.origin.as_deref(), Some("igp"));
-        assert_eq!(row.as_path.as_deref(), Some("64500 64501 {1 2}"));
+        assert_eq!(row.as_path.as_deref(), Some("64500 64501 {1,2}"));
         assert_eq!(row.next_hop, Some([192, 0, 2, 1].into()));
         assert_eq!(row.multi_exit_disc, Some(50));
         assert_eq!(row.communities, ["65535:65281"]);

@@ -97,7 +97,7 @@ pub struct AttributesRow {
     /// `igp`, `egp` or `incomplete`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
-    /// `64500 64501 {64502 64503}`: sets in braces, confederation segments in parentheses or brackets.
+    /// `64500 64501 {64502,64503}`: sets in braces, confederation segments in parentheses or brackets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_path: Option<String>,
     /// NEXT_HOP, or the global next hop of MP_REACH_NLRI.

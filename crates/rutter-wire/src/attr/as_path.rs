@@ -191,19 +191,19 @@ impl<'a> AsPath<'a> {
 }
 
 impl fmt::Display for AsPath<'_> {
-    /// `64500 64501 {64502 64503}`; confederation sequences in parentheses, confederation sets in brackets.
+    /// `64500 64501 {64502,64503}`, as in bgpdump; confederation sequences in parentheses, confederation sets in brackets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, segment) in self.segments().enumerate() {
-            let (open, close) = match segment.kind {
-                SegmentKind::Sequence => ("", ""),
-                SegmentKind::Set => ("{", "}"),
-                SegmentKind::ConfedSequence => ("(", ")"),
-                SegmentKind::ConfedSet => ("[", "]"),
+            let (open, separator, close) = match segment.kind {
+                SegmentKind::Sequence => ("", " ", ""),
+                SegmentKind::Set => ("{", ",", "}"),
+                SegmentKind::ConfedSequence => ("(", " ", ")"),
+                SegmentKind::ConfedSet => ("[", ",", "]"),
             };
             f.write_str(if i == 0 { "" } else { " " })?;
             f.write_str(open)?;
             for (j, asn) in segment.asns().enumerate() {
-                f.write_str(if j == 0 { "" } else { " " })?;
+                f.write_str(if j == 0 { "" } else { separator })?;
                 fmt::Display::fmt(&asn, f)?;
             }
             f.write_str(close)?;

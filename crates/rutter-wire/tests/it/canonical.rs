@@ -211,7 +211,7 @@ fn prepending() {
 fn what_a_path_tells() {
     let bytes = hex("0301 0000fde8 0202 00000001 00000002 0102 00000003 00000004");
     let path = AsPath::new(&bytes, true);
-    assert_eq!(path.to_string(), "(65000) 1 2 {3 4}");
+    assert_eq!(path.to_string(), "(65000) 1 2 {3,4}");
     assert_eq!(path.path_len(), 3);
     assert_eq!(path.first(), Some(Asn(1)));
     assert_eq!(path.origin(), None);

@@ -1,0 +1,304 @@
+//! Feed events to rows.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use rutter_net::Prefix;
+use rutter_rib::{FeedEvent, PeerId, PeerSummary};
+use rutter_wire::attr::Attributes;
+use rutter_wire::update;
+
+use crate::message::{self, Said, Scratch};
+use crate::{AttrColumns, Kind, Peer, Row};
+
+/// Two clocks: they part when somebody sets the wall clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Now {
+    /// Wall time in microseconds since 1970.
+    pub unix_us: u64,
+    /// A clock that only runs forward, in microseconds since whenever.
+    pub monotonic_us: u64,
+}
+
+/// Differences below are drift, not steps.
+const STEP_US: i64 = 1_000_000;
+/// Attribute sets that are remembered; then all are forgotten at once.
+const REMEMBERED: usize = 1 << 16;
+
+/// Turns feed events into rows: numbered, with the peer as it was when they were sent.
+pub struct Decoder {
+    collector: Arc<str>,
+    run: u64,
+    seq: u64,
+    clocks: Now,
+    peers: HashMap<PeerId, Arc<Peer>>,
+    attrs: Interned,
+    scratch: Scratch,
+}
+
+/// A row's own part.
+struct Told<'a> {
+    kind: Kind,
+    prefix: Option<(Prefix, u32)>,
+    attrs: Option<&'a Arc<AttrColumns>>,
+    detail: &'a str,
+}
+
+impl Decoder {
+    /// A decoder for a subscription that began with these peers ([`rutter_rib::Rib::subscribe`]).
+    pub fn new(collector: &str, peers: &[PeerSummary], now: Now) -> Self {
+        Self {
+            collector: collector.into(),
+            run: now.unix_us,
+            seq: 0,
+            clocks: now,
+            peers: peers
+                .iter()
+                .map(|peer| (peer.id, Arc::new(peer.into())))
+                .collect(),
+            attrs: Interned::default(),
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// The run that rows of this decoder belong to.
+    pub fn run(&self) -> u64 {
+        self.run
+    }
+
+    /// Number of the next event.
+    pub fn next_seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// A peer of the table as the feed last told of it.
+    pub fn peer(&self, id: PeerId) -> Option<&Arc<Peer>> {
+        self.peers.get(&id)
+    }
+
+    /// The row that begins a run.
+    pub fn start(&mut self, now: Now, visit: &mut dyn FnMut(&Row<'_>)) {
+        self.of_collector(Kind::Start, "", now.unix_us, visit);
+    }
+
+    /// The row that ends a run in order.
+    pub fn stop(&mut self, now: Now, visit: &mut dyn FnMut(&Row<'_>)) {
+        self.of_collector(Kind::Stop, "", now.unix_us, visit);
+    }
+
+    /// Calls `visit` with each row of an event, in order. Events of peers that the decoder never met say nothing.
+    pub fn decode(&mut self, event: &FeedEvent, now: Now, visit: &mut dyn FnMut(&Row<'_>)) {
+        self.watch_clock(now, visit);
+        match event {
+            FeedEvent::Update {
+                peer,
+                unix_us,
+                body,
+            } => {
+                self.update(*peer, *unix_us, body, visit);
+            }
+            FeedEvent::PeerUp { peer, unix_us } => {
+                let peer = Arc::new(Peer::from(&**peer));
+                self.peers.insert(peer.id, Arc::clone(&peer));
+                self.of_peer(&peer, Kind::PeerUp, "", *unix_us, visit);
+            }
+            FeedEvent::PeerDown {
+                peer,
+                unix_us,
+                retained,
+                reason,
+            } => {
+                if let Some(peer) = self.peers.get(peer).cloned() {
+                    let kind = Kind::PeerDown {
+                        retained: *retained,
+                    };
+                    self.of_peer(&peer, kind, reason, *unix_us, visit);
+                }
+            }
+            FeedEvent::Swept { peer, routes } => {
+                let Some(peer) = self.peers.get(peer).cloned() else {
+                    return;
+                };
+                let mut rows = self.rows(Some(&peer), now.unix_us, visit);
+                routes.iter().for_each(|route| {
+                    rows.put(Told {
+                        kind: Kind::Withdraw,
+                        prefix: Some(*route),
+                        attrs: None,
+                        detail: "swept",
+                    });
+                });
+            }
+            FeedEvent::Gap { lost } => {
+                let detail =
+                    format!("{lost} events were lost: the reader of the feed was too slow");
+                self.of_collector(Kind::Gap { lost: *lost }, &detail, now.unix_us, visit);
+            }
+        }
+    }
+
+    fn watch_clock(&mut self, now: Now, visit: &mut dyn FnMut(&Row<'_>)) {
+        let passed = now.monotonic_us.saturating_sub(self.clocks.monotonic_us);
+        let expected = self.clocks.unix_us.saturating_add(passed);
+        self.clocks = now;
+        let by_us = now.unix_us.wrapping_sub(expected) as i64;
+        if by_us.abs() >= STEP_US {
+            let detail = format!("the clock was set by {:.6} s", by_us as f64 / 1e6);
+            self.of_collector(Kind::ClockStep { by_us }, &detail, now.unix_us, visit);
+        }
+    }
+
+    fn update(&mut self, peer: PeerId, time_us: u64, body: &[u8], visit: &mut dyn FnMut(&Row<'_>)) {
+        let Some(peer) = self.peers.get(&peer).cloned() else {
+            return;
+        };
+        if let Some(family) = update::is_end_of_rib(body).and_then(|afi_safi| afi_safi.family()) {
+            let detail = family.to_string();
+            return self.of_peer(&peer, Kind::EndOfRib(family), &detail, time_us, visit);
+        }
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let mut attrs = std::mem::take(&mut self.attrs);
+        let mut rows = self.rows(Some(&peer), time_us, visit);
+        let mut last: Option<(*const u8, Option<IpAddr>, Arc<AttrColumns>)> = None;
+        message::read(
+            body,
+            &peer.reading,
+            &mut scratch,
+            |prefix, path_id, said| {
+                let prefix = Some((prefix, path_id));
+                let Said::Announced(block, next_hop) = said else {
+                    return rows.put(Told {
+                        kind: Kind::Withdraw,
+                        prefix,
+                        attrs: None,
+                        detail: "",
+                    });
+                };
+                if !matches!(&last, Some((at, hop, _)) if *at == block.as_ptr() && hop == next_hop)
+                {
+                    last = Some((block.as_ptr(), *next_hop, attrs.of(block, *next_hop)));
+                }
+                let attrs = last.as_ref().map(|(_, _, attrs)| attrs);
+                rows.put(Told {
+                    kind: Kind::Announce,
+                    prefix,
+                    attrs,
+                    detail: "",
+                });
+            },
+        );
+        self.scratch = scratch;
+        self.attrs = attrs;
+    }
+
+    fn of_peer(
+        &mut self,
+        peer: &Arc<Peer>,
+        kind: Kind,
+        detail: &str,
+        time_us: u64,
+        visit: &mut dyn FnMut(&Row<'_>),
+    ) {
+        let said = Told {
+            kind,
+            prefix: None,
+            attrs: None,
+            detail,
+        };
+        self.rows(Some(peer), time_us, visit).put(said);
+    }
+
+    fn of_collector(
+        &mut self,
+        kind: Kind,
+        detail: &str,
+        time_us: u64,
+        visit: &mut dyn FnMut(&Row<'_>),
+    ) {
+        let said = Told {
+            kind,
+            prefix: None,
+            attrs: None,
+            detail,
+        };
+        self.rows(None, time_us, visit).put(said);
+    }
+
+    fn rows<'r>(
+        &'r mut self,
+        peer: Option<&'r Arc<Peer>>,
+        time_us: u64,
+        visit: &'r mut dyn FnMut(&Row<'_>),
+    ) -> Rows<'r> {
+        Rows {
+            collector: &self.collector,
+            run: self.run,
+            seq: &mut self.seq,
+            peer,
+            time_us,
+            visit,
+        }
+    }
+}
+
+/// Numbers rows and hands them on.
+struct Rows<'r> {
+    collector: &'r str,
+    run: u64,
+    seq: &'r mut u64,
+    peer: Option<&'r Arc<Peer>>,
+    time_us: u64,
+    visit: &'r mut dyn FnMut(&Row<'_>),
+}
+
+impl Rows<'_> {
+    fn put(&mut self, said: Told<'_>) {
+        (self.visit)(&Row {
+            run: self.run,
+            seq: *self.seq,
+            time_us: self.time_us,
+            collector: self.collector,
+            peer: self.peer,
+            kind: said.kind,
+            prefix: said.prefix.map(|(prefix, _)| prefix),
+            path_id: said.prefix.map_or(0, |(_, path_id)| path_id),
+            attrs: said.attrs,
+            detail: said.detail,
+        });
+        *self.seq += 1;
+    }
+}
+
+/// A block with its next hop, and its columns.
+type Known = (Box<[u8]>, Option<IpAddr>, Arc<AttrColumns>);
+
+/// Attribute sets seen lately, so that equal ones are turned into columns once.
+#[derive(Default)]
+struct Interned {
+    by_hash: HashMap<u64, Known>,
+    hasher: RandomState,
+}
+
+impl Interned {
+    fn of(&mut self, block: &[u8], next_hop: Option<IpAddr>) -> Arc<AttrColumns> {
+        let hash = self.hasher.hash_one((block, next_hop));
+        if let Some((known, hop, columns)) = self.by_hash.get(&hash)
+            && **known == *block
+            && *hop == next_hop
+        {
+            return Arc::clone(columns);
+        }
+        if self.by_hash.len() >= REMEMBERED {
+            self.by_hash.clear();
+        }
+        let columns = Arc::new(AttrColumns::new(
+            &Attributes::from_canonical(block),
+            next_hop,
+        ));
+        self.by_hash
+            .insert(hash, (block.into(), next_hop, Arc::clone(&columns)));
+        columns
+    }
+}

@@ -1,0 +1,24 @@
+//! The change feed and the table as rows: the columns of every archive, database and stream.
+//!
+//! ```text
+//! FeedEvent ─► Decoder::decode ─► Row, Row, …     what happened, in order
+//! Snapshot  ─► state_rows      ─► Row, Row, …     what is so now
+//! ```
+//! SQL, Parquet, Kafka and JSON all use the names of [`COLUMNS`]. Pure: no I/O, and the time comes in as an argument.
+
+mod attrs;
+mod column;
+mod decoder;
+mod json;
+mod message;
+mod peer;
+mod row;
+mod state;
+
+pub use attrs::AttrColumns;
+pub use column::{COLUMNS, Column};
+pub use decoder::{Decoder, Now};
+pub use json::JsonRow;
+pub use peer::Peer;
+pub use row::{Kind, Row};
+pub use state::state_rows;

@@ -1,0 +1,153 @@
+//! The routes of one UPDATE, read with what its session negotiated.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
+use rutter_wire::attr::{self, AttrContext, Attributes, Disposition};
+use rutter_wire::{nlri, update};
+
+use crate::peer::Reading;
+
+/// Scratch that is used again for every message.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    ipv4: Vec<(u32, Ipv4Prefix)>,
+    ipv6: Vec<(u32, Ipv6Prefix)>,
+    canonical: Vec<u8>,
+    faults: Vec<attr::Malformed>,
+}
+
+/// What a message says of its routes.
+pub(crate) enum Said<'a> {
+    Withdrawn,
+    /// The canonical block of attributes and the next hop.
+    Announced(&'a [u8], Option<IpAddr>),
+}
+
+/// Where the next hop of the routes stands.
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    Own,
+    Reach(&'a [u8]),
+}
+
+/// Calls `tell` with each route of an UPDATE body, withdrawn ones first. Malformed attributes mean withdrawal, as in
+/// the table (RFC 7606); a body that would have reset the session tells of nothing.
+pub(crate) fn read(
+    body: &[u8],
+    reading: &Reading,
+    scratch: &mut Scratch,
+    mut tell: impl FnMut(Prefix, u32, &Said<'_>),
+) {
+    let Ok(sections) = update::split(body) else {
+        return;
+    };
+    let context = AttrContext {
+        as4: reading.as4,
+        external: reading.external,
+        accept_as_set: reading.accept_as_set,
+        has_ipv4_nlri: !sections.nlri.is_empty(),
+    };
+    scratch.faults.clear();
+    let attributes = attr::parse(sections.attributes, &context, &mut scratch.faults);
+    let worst = scratch.faults.iter().map(|fault| fault.disposition()).max();
+    if matches!(
+        worst,
+        Some(Disposition::SessionReset(_) | Disposition::AfiSafiDisable(_))
+    ) {
+        return;
+    }
+    let mut routes = Routes {
+        reading,
+        ipv4: &mut scratch.ipv4,
+        ipv6: &mut scratch.ipv6,
+    };
+    routes.tell(
+        Family::Ipv4Unicast,
+        sections.withdrawn,
+        &Said::Withdrawn,
+        &mut tell,
+    );
+    if let Some(unreach) = attributes.mp_unreach()
+        && let Some(family) = unreach.afi_safi.family()
+    {
+        routes.tell(family, unreach.withdrawn, &Said::Withdrawn, &mut tell);
+    }
+    scratch.canonical.clear();
+    attributes.write_canonical(&mut scratch.canonical);
+    let block = &scratch.canonical;
+    let withdraw = worst == Some(Disposition::TreatAsWithdraw);
+    let said = |part| match withdraw {
+        true => Said::Withdrawn,
+        false => Said::Announced(block, next_hop(&attributes, part)),
+    };
+    if !sections.nlri.is_empty() {
+        routes.tell(
+            Family::Ipv4Unicast,
+            sections.nlri,
+            &said(Part::Own),
+            &mut tell,
+        );
+    }
+    if let Some(reach) = attributes.mp_reach()
+        && let Some(family) = reach.afi_safi.family()
+    {
+        routes.tell(
+            family,
+            reach.nlri,
+            &said(Part::Reach(reach.next_hop)),
+            &mut tell,
+        );
+    }
+}
+
+struct Routes<'s> {
+    reading: &'s Reading,
+    ipv4: &'s mut Vec<(u32, Ipv4Prefix)>,
+    ipv6: &'s mut Vec<(u32, Ipv6Prefix)>,
+}
+
+impl Routes<'_> {
+    fn tell(
+        &mut self,
+        family: Family,
+        bytes: &[u8],
+        said: &Said<'_>,
+        tell: &mut impl FnMut(Prefix, u32, &Said<'_>),
+    ) {
+        let Some(add_path) = self.reading.add_path[family.index()] else {
+            return;
+        };
+        // A fault here would have reset the session, and the update with it.
+        match family {
+            Family::Ipv4Unicast => {
+                self.ipv4.clear();
+                if nlri::parse_ipv4(bytes, add_path, self.ipv4).is_ok() {
+                    self.ipv4
+                        .iter()
+                        .for_each(|(id, p)| tell((*p).into(), *id, said));
+                }
+            }
+            Family::Ipv6Unicast => {
+                self.ipv6.clear();
+                if nlri::parse_ipv6(bytes, add_path, self.ipv6).is_ok() {
+                    self.ipv6
+                        .iter()
+                        .for_each(|(id, p)| tell((*p).into(), *id, said));
+                }
+            }
+        }
+    }
+}
+
+fn next_hop(attributes: &Attributes<'_>, part: Part<'_>) -> Option<IpAddr> {
+    match part {
+        Part::Own => attributes.next_hop().map(IpAddr::V4),
+        Part::Reach(octets) => match octets.first_chunk::<16>() {
+            Some(global) => Some(IpAddr::V6(Ipv6Addr::from(*global))),
+            None => octets
+                .first_chunk::<4>()
+                .map(|octets| IpAddr::V4(Ipv4Addr::from(*octets))),
+        },
+    }
+}

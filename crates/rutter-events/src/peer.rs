@@ -1,0 +1,68 @@
+//! Who a route came from, as every stored row names it.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use rutter_net::{Asn, Family};
+use rutter_rib::{PeerId, PeerSummary, Source, View};
+
+/// A peer: the other end of a session of our own, or one that a monitored router or a file tells of.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// Its id in the table, reused after the peer is gone: never store it.
+    pub id: PeerId,
+    /// Name for people.
+    pub name: Arc<str>,
+    /// Address.
+    pub address: IpAddr,
+    /// AS number.
+    pub asn: Asn,
+    /// BGP Identifier; 0 where unknown.
+    pub bgp_id: u32,
+    /// The monitored router or file that tells of this peer; empty for sessions of our own.
+    pub router: Arc<str>,
+    /// How its routes come to us.
+    pub source: Source,
+    /// At which point of the router's tables they were seen.
+    pub view: View,
+    /// Which of the router's instances (RFC 7854 §4.2); 0 is the global one.
+    pub distinguisher: u64,
+    /// How its updates are to be read.
+    pub(crate) reading: Reading,
+}
+
+/// What the session negotiated, as far as the form of its updates depends on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    pub as4: bool,
+    pub external: bool,
+    pub accept_as_set: bool,
+    /// Per family: `None` where it was not negotiated, else whether NLRI have path identifiers.
+    pub add_path: [Option<bool>; 2],
+}
+
+impl From<&PeerSummary> for Peer {
+    fn from(summary: &PeerSummary) -> Self {
+        let neighbor = &summary.neighbor;
+        let session = summary.session.as_ref();
+        let monitored = neighbor.monitored.as_deref();
+        let family = |family| session.and_then(|session| session.family(family));
+        Self {
+            id: summary.id,
+            name: Arc::clone(&neighbor.name),
+            address: neighbor.address,
+            asn: session.map_or(neighbor.remote_asn, |session| session.remote_asn),
+            bgp_id: session.map_or(0, |session| session.remote_bgp_id),
+            router: monitored.map_or_else(|| "".into(), |m| Arc::clone(&m.router)),
+            source: monitored.map_or(Source::Bgp, |m| m.source),
+            view: monitored.map_or(View::AdjRibInPre, |m| m.view),
+            distinguisher: monitored.map_or(0, |m| m.distinguisher),
+            reading: Reading {
+                as4: session.is_none_or(|session| session.as4),
+                external: neighbor.kind.is_external(),
+                accept_as_set: !neighbor.import.settings().reject_as_set,
+                add_path: Family::ALL.map(|f| family(f).map(|agreed| agreed.add_path_receive)),
+            },
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! A snapshot of the table as rows.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rutter_net::Family;
+use rutter_rib::{PeerId, RouteView, Snapshot};
+
+use crate::{AttrColumns, Kind, Peer, Row};
+
+/// Calls `visit` with a row for every route of the table, rejected ones with their reason as `detail`.
+///
+/// `run`, `seq` and `time_us` go into each row: they say up to which event the state holds at least
+/// ([`crate::Decoder::next_seq`]).
+pub fn state_rows(
+    snapshot: &Snapshot,
+    collector: &str,
+    (run, seq): (u64, u64),
+    time_us: u64,
+    mut visit: impl FnMut(&Row<'_>),
+) {
+    let peers: HashMap<PeerId, Arc<Peer>> = snapshot
+        .peers()
+        .iter()
+        .map(|peer| (peer.id, Arc::new(peer.into())))
+        .collect();
+    let mut columns = Columns::default();
+    for family in Family::ALL {
+        for destination in snapshot.destinations(family) {
+            for route in &destination.routes {
+                visit(&Row {
+                    run,
+                    seq,
+                    time_us,
+                    collector,
+                    peer: peers.get(&route.peer),
+                    kind: Kind::State,
+                    prefix: Some(destination.prefix),
+                    path_id: route.path_id,
+                    attrs: Some(columns.of(route)),
+                    detail: route.reject.map_or("", |reason| reason.name()),
+                });
+            }
+        }
+    }
+}
+
+/// Columns by the address of their set, which stands as long as the snapshot.
+#[derive(Default)]
+struct Columns(HashMap<*const u8, Arc<AttrColumns>>);
+
+impl Columns {
+    fn of(&mut self, route: &RouteView<'_>) -> &Arc<AttrColumns> {
+        let address = route.attrs.block().as_ptr();
+        self.0
+            .entry(address)
+            .or_insert_with(|| Arc::new(AttrColumns::of(route.attrs)))
+    }
+}
