@@ -110,6 +110,13 @@ pub struct Metrics {
     pub listen: SocketAddr,
 }
 
+/// What a collector calls itself.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Collector {
+    /// The name in every row, message and file that it writes; `None`: the router id.
+    pub name: Option<String>,
+}
+
 /// The whole configuration. Members are expanded to one neighbor per address.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
@@ -133,6 +140,8 @@ pub struct Config {
     pub mrt: Option<Mrt>,
     /// Prometheus.
     pub metrics: Option<Metrics>,
+    /// The collector.
+    pub collector: Collector,
     /// All configured sessions, sorted by address.
     pub neighbors: Vec<Neighbor>,
     /// Sessions from known networks, longest prefix first.

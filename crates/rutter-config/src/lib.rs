@@ -19,7 +19,9 @@ mod source;
 mod suggest;
 mod to_policy;
 
-pub use config::{Checks, Communities, Config, Daemon, Exchange, Loaded, LogFormat, Metrics, Mrt};
+pub use config::{
+    Checks, Collector, Communities, Config, Daemon, Exchange, Loaded, LogFormat, Metrics, Mrt,
+};
 pub use diff::{Changed, Diff, diff};
 pub use error::{ConfigError, Severity};
 pub use neighbor::{

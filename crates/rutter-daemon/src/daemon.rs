@@ -76,7 +76,7 @@ impl Daemon {
         privileges::drop_to(user.as_deref(), group.as_deref()).map_err(failed("user and group"))?;
         let (threads, polls) = io_threads(thread_count(&config)).map_err(failed("I/O threads"))?;
         let shared = Arc::new(Shared {
-            rib: Rib::new(table_config(&config, threads.len())),
+            rib: Arc::new(Rib::new(table_config(&config, threads.len()))),
             clock: Clock::start(),
             peers: PeerTable::default(),
             threads,
@@ -169,8 +169,20 @@ impl Handle {
         outlets.metrics.as_ref().and_then(Service::tcp_address)
     }
 
+    /// The table, for programs that add to it or read it beside the daemon.
+    pub fn rib(&self) -> Arc<Rib> {
+        Arc::clone(&self.shared.rib)
+    }
+
     /// Waits for SIGTERM, SIGINT or a shutdown request on the control socket; SIGHUP reloads. Then ends.
     pub fn run_until_signal(self) -> io::Result<()> {
+        let text = self.wait_for_signal()?;
+        self.stop(&text);
+        Ok(())
+    }
+
+    /// As [`Handle::run_until_signal`], leaving the end to the caller: the text for [`Handle::stop`].
+    pub fn wait_for_signal(&self) -> io::Result<Arc<str>> {
         let signals = signals::spawn(Arc::clone(&self.shared))?;
         let text = loop {
             if let Some(text) = self.shared.stop_request.wait(Duration::from_secs(3_600)) {
@@ -178,8 +190,7 @@ impl Handle {
             }
         };
         signals.close();
-        self.stop(&text);
-        Ok(())
+        Ok(text)
     }
 
     /// Whether somebody asked the daemon to end (on the control socket), waiting at most so long.

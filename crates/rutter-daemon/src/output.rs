@@ -45,7 +45,7 @@ impl Reactor {
                 continue;
             }
             let stream = match &mut peer.established {
-                Some(e) if e.side == side => e.stream.as_mut().map(|s| (s, &self.shared.rib)),
+                Some(e) if e.side == side => e.stream.as_mut().map(|s| (s, &*self.shared.rib)),
                 _ => None,
             };
             let news = stream

@@ -23,7 +23,7 @@ use crate::status::{PeerStatus, PeerTable};
 
 /// One daemon.
 pub(crate) struct Shared {
-    pub(crate) rib: Rib,
+    pub(crate) rib: Arc<Rib>,
     pub(crate) clock: Clock,
     pub(crate) peers: PeerTable,
     pub(crate) threads: Vec<Thread>,

@@ -7,7 +7,7 @@ use rutter_api::{ClearHow, Request, RouteFilter};
 use crate::ask::ask;
 use crate::cli::{Ask, ClearArgs, Command, Show};
 use crate::failure::Failure;
-use crate::{check, demo, run};
+use crate::{check, collector, demo, run};
 
 /// Does what was typed.
 pub(crate) fn perform(command: Command, how: &Ask) -> Result<(), Failure> {
@@ -25,6 +25,7 @@ pub(crate) fn perform(command: Command, how: &Ask) -> Result<(), Failure> {
         Command::Log { follow } => ask(how, Request::Log { follow }),
         Command::Stop { text } => ask(how, Request::Shutdown { text }),
         Command::Demo(args) => demo::demo(&args, how),
+        Command::Collect { arguments } => collector::run("collect", arguments),
         Command::Bench { arguments } => bench(arguments),
     }
 }

@@ -3,6 +3,7 @@
 mod ask;
 mod check;
 mod cli;
+mod collector;
 mod command;
 mod demo;
 mod failure;
@@ -24,9 +25,14 @@ use crate::paint::{Paint, Tone};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
-    // The bench has options that are named like the common ones, so it gets its arguments untouched.
-    if arguments.next().is_some_and(|word| word == "bench") {
+    // The bench and the collector have options that are named like the common ones, so they get their
+    // arguments untouched.
+    let first = arguments.next().unwrap_or_default();
+    if first == "bench" {
         return exit_code(command::bench(arguments.collect()), ColorChoice::Auto);
+    }
+    if let Some(word) = collector::command(&first) {
+        return exit_code(collector::run(word, arguments), ColorChoice::Auto);
     }
     let cli = cli::Cli::parse();
     let color = cli.ask.color;

@@ -1,5 +1,6 @@
 //! From the tree of a file to the typed configuration.
 
+mod collector;
 mod daemon;
 mod neighbors;
 mod policy;
@@ -84,6 +85,7 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
         graceful_restart,
         mrt: daemon::mrt(&root),
         metrics: daemon::metrics(&root),
+        collector: collector::collector(&root),
         neighbors,
         dynamic_neighbors,
     }

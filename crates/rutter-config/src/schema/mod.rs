@@ -1,9 +1,11 @@
 //! Every key of the file: the reader accepts no other, and the manual is checked against this list.
 
+mod collector;
 mod policy;
 mod process;
 mod session;
 
+pub use collector::COLLECTOR;
 pub use policy::{CHECKS, COMMUNITIES, PER_FAMILY};
 pub use process::{DAEMON, EXCHANGE, GRACEFUL_RESTART, METRICS, MRT, ROUTER};
 pub use session::{ADD_PATH, DYNAMIC, MAX_PREFIX, MEMBER, NEIGHBOR, RESETS_SESSION, SESSION};
@@ -100,6 +102,13 @@ pub const SECTIONS: &[SectionKeys] = &[
         "metrics",
         "Prometheus. Without the section nothing listens.",
         METRICS,
+        false,
+    ),
+    section(
+        "[collector]",
+        "collector",
+        "A collector (`rutter collect`).",
+        COLLECTOR,
         false,
     ),
     section(

@@ -126,6 +126,19 @@ pub(crate) enum Command {
     /// Start a route server with built-in speakers that announce a full table, and look around
     #[command(after_help = demo::EXAMPLES)]
     Demo(DemoArgs),
+    /// Collect: BGP, BMP and MRT in; live SQL, archives, databases and streams out
+    ///
+    /// Run by the program `rutter-collect` beside this one: `rutter collect --help` tells.
+    #[command(disable_help_flag = true)]
+    Collect {
+        /// What to collect
+        #[arg(
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "ARGUMENTS"
+        )]
+        arguments: Vec<OsString>,
+    },
     /// Measure this program or another BGP daemon under load
     ///
     /// Everything after this word is read by the bench itself: `rutter bench --help` tells.

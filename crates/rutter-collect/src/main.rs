@@ -1,0 +1,26 @@
+//! The collector's commands: rutter collect, rutter sql, rutter mrt, rutter replay.
+
+mod cli;
+mod collect;
+mod failure;
+mod services;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::cli::{Cli, Command};
+use crate::failure::Failure;
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Collect(args) => collect::collect(&args),
+    };
+    match result {
+        Ok(()) | Err(Failure::NobodyReads) => ExitCode::SUCCESS,
+        Err(Failure::Text(text)) => {
+            eprintln!("error: {text}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What runs beside the daemon, as configured: the one list of a collector's services.
+
+use rutter_collector::{Context, Service};
+use rutter_config::Config;
+
+use crate::failure::Failure;
+
+/// The running services.
+#[derive(Default)]
+pub(crate) struct Services(Vec<Box<dyn Service>>);
+
+impl Services {
+    /// Starts everything that the configuration asks for, or nothing.
+    pub(crate) fn start(context: &Context, config: &Config) -> Result<Self, Failure> {
+        let mut services = Services::default();
+        let started = services.start_all(context, config);
+        match started {
+            Ok(()) => Ok(services),
+            Err(failure) => {
+                services.stop(context);
+                Err(failure)
+            }
+        }
+    }
+
+    /// One line a service, each of its own section.
+    fn start_all(&mut self, _context: &Context, _config: &Config) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Ends all services; each has written everything when this returns.
+    pub(crate) fn stop(self, context: &Context) {
+        context.stop.set();
+        for service in self.0 {
+            let name = service.name();
+            service.stop();
+            tracing::info!(service = %name, "stopped");
+        }
+    }
+}

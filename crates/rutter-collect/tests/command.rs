@@ -1,0 +1,22 @@
+//! The binary as a user runs it.
+
+use std::fs;
+use std::process::Command;
+
+#[test]
+fn a_bad_file_is_1_with_every_error() {
+    let folder = std::env::temp_dir().join(format!("rutter-collect-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("bad.toml");
+    fs::write(&file, "[router]\nasn = 0\n[collector]\nnam = 1\n").unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_rutter-collect"))
+        .arg("collect")
+        .arg(&file)
+        .output()
+        .unwrap();
+    fs::remove_dir_all(folder).unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(message.contains("bad.toml:4:"), "{message}");
+    assert!(message.contains("`name`"), "{message}");
+}

@@ -1,0 +1,13 @@
+//! What a collector adds to the daemon: feeds in, services out, all around the one table.
+//!
+//! ```text
+//! BGP sessions (rutter-daemon) ─┐                 ┌─► Rib::subscribe, Rib::snapshot ─► services
+//! BMP station, MRT files ───────┴─► Batch ─► Rib ─┘   (SQL, history, sinks, streams)
+//! ```
+//! Every service is started with a [`Context`], owns its threads, and never makes BGP wait.
+
+mod context;
+mod stop;
+
+pub use context::{Context, Service};
+pub use stop::Stop;
