@@ -9,7 +9,7 @@ use crate::Stop;
 /// What every service of a collector is started with.
 #[derive(Clone)]
 pub struct Context {
-    /// The table. Subscribe first, then take the snapshot, then apply events: the last writer wins for each
+    /// The table. `Rib::subscribe` first, then `Rib::snapshot`, then apply events: the last writer wins for each
     /// peer, prefix and path identifier.
     pub rib: Arc<Rib>,
     /// What the collector calls itself.
