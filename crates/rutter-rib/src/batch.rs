@@ -48,6 +48,10 @@ pub struct Batch {
     len: usize,
     canonical: Vec<u8>,
     merged: Vec<u8>,
+    /// What the feed hears once the routes are in the table.
+    told: Vec<FeedEvent>,
+    /// Updates that nobody wanted to hear of when they were pushed.
+    untold: u64,
 }
 
 /// What one UPDATE amounted to.
@@ -102,14 +106,39 @@ impl Batch {
             pushed.reset = Some(reset);
             return pushed;
         }
-        if rib.feed.is_active() {
-            rib.feed.publish(FeedEvent::Update {
-                peer,
-                unix_us,
-                body: body.into(),
-            });
-        }
+        self.tell(rib, peer, body, unix_us);
         pushed
+    }
+
+    /// The feed hears of an update after its commit: what a reader has heard is in every later snapshot.
+    fn tell(&mut self, rib: &Rib, peer: PeerId, body: &[u8], unix_us: u64) {
+        if !rib.feed.is_active() {
+            self.untold += u64::from(!self.is_empty());
+            return;
+        }
+        let body = body.into();
+        let event = FeedEvent::Update {
+            peer,
+            unix_us,
+            body,
+        };
+        if self.is_empty() {
+            // No commit need follow.
+            rib.feed.publish(event);
+        } else {
+            self.told.push(event);
+        }
+    }
+
+    /// Tells the feed what was committed. A reader that came while the batch was under way missed the beginning.
+    pub(crate) fn publish(&mut self, rib: &Rib) {
+        let lost = std::mem::take(&mut self.untold);
+        if lost > 0 && rib.feed.is_active() {
+            rib.feed.publish(FeedEvent::Gap { lost });
+        }
+        self.told
+            .drain(..)
+            .for_each(|event| rib.feed.publish(event));
     }
 
     /// Looks the peer up unless it is the same as before; `false` where it has no session.

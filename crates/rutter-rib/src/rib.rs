@@ -110,6 +110,7 @@ impl Rib {
                 shard.apply::<Ipv6Prefix>(&with, ipv6, &batch.sets);
             }
         }
+        batch.publish(self);
         batch.clear(self);
     }
 

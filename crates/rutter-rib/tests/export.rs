@@ -387,6 +387,28 @@ fn readers_of_the_feed_are_told_of_routes_that_nobody_withdraws() {
 }
 
 #[test]
+fn what_a_reader_of_the_feed_has_heard_is_in_the_table() {
+    let mut lab = Lab::new(&[(PeerKind::Collector, 1)]);
+    let block = Block::new(&[1]).0;
+    let mut body = vec![0, 0];
+    body.extend((block.len() as u16).to_be_bytes());
+    body.extend(&block);
+    body.extend([24, 203, 0, 113]);
+    let push = |lab: &mut Lab| lab.batch.push(&lab.rib, PeerId(0), &body, 0);
+    push(&mut lab);
+    let (reader, _) = lab.rib.subscribe(16);
+    let next = || reader.next(std::time::Duration::ZERO);
+    lab.rib.commit(&mut lab.batch);
+    // The reader came between push and commit: a snapshot of its own could have missed the route.
+    assert!(matches!(next(), Some(FeedEvent::Gap { lost: 1 })));
+    push(&mut lab);
+    assert!(next().is_none(), "not in the table yet");
+    lab.rib.commit(&mut lab.batch);
+    assert!(matches!(next(), Some(FeedEvent::Update { .. })));
+    assert!(next().is_none());
+}
+
+#[test]
 fn roles_add_and_withhold_only_to_customer() {
     let mut lab = Lab::empty();
     let with = |index, role| Neighbor {
