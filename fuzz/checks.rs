@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 use rutter_wire::attr::{self, AttrContext, Attributes, MpReach};
+use rutter_wire::bmp::{self, Message};
 use rutter_wire::frame::{MAX_EXTENDED_LEN, MessageType, next_frame};
 use rutter_wire::mrt::{Content, Records};
 use rutter_wire::notification::Notification;
@@ -158,4 +159,50 @@ pub fn canary(data: &[u8]) {
         .communities()
         .any(|community| community.high() >> 8 == 0xca);
     assert!(!found, "the canary sings");
+}
+
+/// A BMP stream: whole messages take their octets, and whatever they say can be asked for.
+pub fn bmp(mut data: &[u8]) {
+    while let Ok(Some(packet)) = bmp::next_packet(data, 1 << 20) {
+        assert_eq!(packet.len, packet.body.len() + bmp::HEADER_LEN);
+        match packet.decode() {
+            Ok(message) => bmp_message(&message),
+            Err(fault) => assert!(!fault.is_fatal(), "{fault}"),
+        }
+        data = &data[packet.len..];
+    }
+}
+
+fn bmp_message(message: &Message<'_>) {
+    match message {
+        Message::RouteMonitoring(monitored) => {
+            let _ = (
+                monitored.peer.view(),
+                message_parts::split(monitored.update()),
+            );
+            let mut out = Vec::new();
+            bmp::write_route_monitoring(&mut out, &monitored.peer, monitored.message);
+            let again = bmp::next_packet(&out, usize::MAX).ok().flatten();
+            let again = again.and_then(|packet| packet.decode().ok());
+            let Some(Message::RouteMonitoring(again)) = again else {
+                panic!("what was written cannot be read");
+            };
+            assert_eq!(again.message, monitored.message);
+        }
+        Message::StatisticsReport(report) => {
+            assert!(
+                report
+                    .iter()
+                    .filter_map(|one| one.name())
+                    .all(|name| !name.is_empty())
+            );
+        }
+        Message::PeerDown(down) => drop(down.to_string()),
+        Message::PeerUp(up) => drop((Open::parse(up.sent_open), Open::parse(up.received_open))),
+        Message::Initiation(tlvs) | Message::Termination(tlvs) => {
+            tlvs.into_iter().for_each(|tlv| drop(tlv.text()));
+        }
+        Message::RouteMirroring(mirroring) => assert!(mirroring.iter().count() < 1 << 20),
+        Message::Other(_) => {}
+    }
 }

@@ -60,6 +60,11 @@ fn mrt() {
 }
 
 #[test]
+fn bmp() {
+    run("bmp", checks::bmp);
+}
+
+#[test]
 fn message() {
     run("message", checks::message);
 }

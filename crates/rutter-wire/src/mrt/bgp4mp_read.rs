@@ -1,8 +1,8 @@
 //! Reading BGP4MP (RFC 6396 §4.4, RFC 8050 §3).
 
-use super::cursor::Cursor;
 use super::message_subtype as subtype;
 use super::{Content, Link, MrtFault};
+use crate::cursor::Cursor;
 
 /// A BGP message of a log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,7 +5,6 @@
 
 mod bgp4mp;
 mod bgp4mp_read;
-mod cursor;
 mod record;
 mod table_dump;
 mod table_dump_read;

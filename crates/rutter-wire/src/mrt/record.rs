@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::cursor::Cursor;
 use super::{Message, PeerIndexTable, Rib, StateChange, bgp4mp_read, kind, table_dump_read};
+use crate::cursor::Cursor;
 
 /// One record, borrowed from the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
-use super::cursor::Cursor;
 use super::table_dump::{PEER_AS4, PEER_IPV6};
 use super::{Content, MrtError, MrtFault, PeerEntry, table_subtype};
 use crate::attr::{Attributes, MpReach, code};
+use crate::cursor::Cursor;
 
 /// Who the peers of the RIB records are.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,6 @@
 //! The codec from outside: golden bytes, the faults of RFC 7606 one by one, round trips, and hostile input.
 
+mod bmp;
 mod canonical;
 mod faults;
 mod golden;

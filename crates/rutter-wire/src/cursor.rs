@@ -1,4 +1,4 @@
-//! Reading numbers and addresses off a record's body.
+//! Reading numbers and addresses off the body of a record or message.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -6,53 +6,53 @@ use rutter_net::Asn;
 
 /// What is left of a body. `None` from any method: it ends too early.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Cursor<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Cursor { rest: bytes }
     }
 
-    pub(super) fn rest(&self) -> &'a [u8] {
+    pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
     #[inline]
-    pub(super) fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
+    pub(crate) fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
         let (bytes, rest) = self.rest.split_at_checked(len)?;
         self.rest = rest;
         Some(bytes)
     }
 
     #[inline]
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+    pub(crate) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (array, rest) = self.rest.split_first_chunk()?;
         self.rest = rest;
         Some(*array)
     }
 
-    pub(super) fn u8(&mut self) -> Option<u8> {
+    pub(crate) fn u8(&mut self) -> Option<u8> {
         self.array().map(|[octet]| octet)
     }
 
-    pub(super) fn u16(&mut self) -> Option<u16> {
+    pub(crate) fn u16(&mut self) -> Option<u16> {
         self.array().map(u16::from_be_bytes)
     }
 
-    pub(super) fn u32(&mut self) -> Option<u32> {
+    pub(crate) fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_be_bytes)
     }
 
-    pub(super) fn asn(&mut self, as4: bool) -> Option<Asn> {
+    pub(crate) fn asn(&mut self, as4: bool) -> Option<Asn> {
         match as4 {
             true => self.u32().map(Asn),
             false => self.u16().map(|asn| Asn(u32::from(asn))),
         }
     }
 
-    pub(super) fn address(&mut self, ipv6: bool) -> Option<IpAddr> {
+    pub(crate) fn address(&mut self, ipv6: bool) -> Option<IpAddr> {
         match ipv6 {
             true => self.array().map(|a: [u8; 16]| Ipv6Addr::from(a).into()),
             false => self.array().map(|a: [u8; 4]| Ipv4Addr::from(a).into()),

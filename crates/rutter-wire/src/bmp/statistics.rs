@@ -1,0 +1,91 @@
+//! Statistics Report (RFC 7854 §4.8, RFC 8671 §6.2, RFC 9069 §5.5).
+
+use rutter_net::AfiSafi;
+
+use super::{PeerHeader, Tlvs};
+use crate::cursor::Cursor;
+
+/// Counters of a peer.
+#[derive(Clone, Copy, Debug)]
+pub struct StatisticsReport<'a> {
+    /// Whose.
+    pub peer: PeerHeader,
+    count: u32,
+    tlvs: Tlvs<'a>,
+}
+
+/// One counter or gauge.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Statistic {
+    /// Its type.
+    pub kind: u16,
+    /// The family that it counts, where it counts one.
+    pub afi_safi: Option<AfiSafi>,
+    /// Its value.
+    pub value: u64,
+}
+
+impl<'a> StatisticsReport<'a> {
+    pub(super) fn decode(mut body: Cursor<'a>) -> Option<Self> {
+        Some(StatisticsReport {
+            peer: PeerHeader::decode(&mut body)?,
+            count: body.u32()?,
+            tlvs: Tlvs::new(body.rest()),
+        })
+    }
+
+    /// The counters; those of an unknown form are left out.
+    pub fn iter(&self) -> impl Iterator<Item = Statistic> + use<'a> {
+        self.tlvs
+            .into_iter()
+            .take(self.count as usize)
+            .filter_map(|tlv| {
+                let mut value = Cursor::new(tlv.value);
+                let afi_safi = match tlv.value.len() {
+                    11 => Some(AfiSafi {
+                        afi: value.u16()?,
+                        safi: value.u8()?,
+                    }),
+                    _ => None,
+                };
+                let value = match value.rest() {
+                    [a, b, c, d] => u64::from(u32::from_be_bytes([*a, *b, *c, *d])),
+                    rest => u64::from_be_bytes(rest.try_into().ok()?),
+                };
+                Some(Statistic {
+                    kind: tlv.kind,
+                    afi_safi,
+                    value,
+                })
+            })
+    }
+}
+
+impl Statistic {
+    /// What is counted, as the RFCs name it; `None` for a number without a meaning yet.
+    pub fn name(&self) -> Option<&'static str> {
+        NAMES.get(usize::from(self.kind)).copied()
+    }
+}
+
+/// By number.
+const NAMES: [&str; 18] = [
+    "prefixes rejected by inbound policy",
+    "duplicate prefix advertisements",
+    "duplicate withdraws",
+    "updates invalidated: CLUSTER_LIST loop",
+    "updates invalidated: AS_PATH loop",
+    "updates invalidated: ORIGINATOR_ID",
+    "updates invalidated: AS_CONFED loop",
+    "routes in Adj-RIB-In",
+    "routes in Loc-RIB",
+    "routes in Adj-RIB-In of a family",
+    "routes in Loc-RIB of a family",
+    "updates treated as withdraw",
+    "prefixes treated as withdraw",
+    "duplicate update messages",
+    "routes in Adj-RIB-Out before policy",
+    "routes in Adj-RIB-Out",
+    "routes in Adj-RIB-Out before policy of a family",
+    "routes in Adj-RIB-Out of a family",
+];
