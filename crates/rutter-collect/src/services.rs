@@ -1,5 +1,6 @@
 //! What runs beside the daemon, as configured: the one list of a collector's services.
 
+use rutter_collector::bmp::Station;
 use rutter_collector::{Context, Service};
 use rutter_config::Config;
 
@@ -24,8 +25,16 @@ impl Services {
     }
 
     /// One line a service, each of its own section.
-    fn start_all(&mut self, _context: &Context, _config: &Config) -> Result<(), Failure> {
+    fn start_all(&mut self, context: &Context, config: &Config) -> Result<(), Failure> {
+        if let Some(bmp) = &config.bmp {
+            let station = Station::start(context, bmp);
+            self.add(station.map_err(|e| Failure::text(e.to_string()))?);
+        }
         Ok(())
+    }
+
+    fn add(&mut self, service: impl Service + 'static) {
+        self.0.push(Box::new(service));
     }
 
     /// Ends all services; each has written everything when this returns.

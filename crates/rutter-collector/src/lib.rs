@@ -6,8 +6,11 @@
 //! ```
 //! Every service is started with a [`Context`], owns its threads, and never makes BGP wait.
 
+pub mod bmp;
+mod clock;
 mod context;
 mod stop;
+mod writer;
 
 pub use context::{Context, Service};
 pub use stop::Stop;

@@ -117,6 +117,19 @@ pub struct Collector {
     pub name: Option<String>,
 }
 
+/// A BMP station: where monitored routers connect (RFC 7854).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Bmp {
+    /// Where to listen.
+    pub listen: Vec<SocketAddr>,
+    /// From where routers may connect; empty: from anywhere.
+    pub allow: Vec<Prefix>,
+    /// Most routers at a time.
+    pub max_routers: usize,
+    /// Most peers of the table that one router may take up.
+    pub max_peers: usize,
+}
+
 /// The whole configuration. Members are expanded to one neighbor per address.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
@@ -142,6 +155,8 @@ pub struct Config {
     pub metrics: Option<Metrics>,
     /// The collector.
     pub collector: Collector,
+    /// BMP station.
+    pub bmp: Option<Bmp>,
     /// All configured sessions, sorted by address.
     pub neighbors: Vec<Neighbor>,
     /// Sessions from known networks, longest prefix first.

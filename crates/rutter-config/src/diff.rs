@@ -76,11 +76,12 @@ pub fn diff(old: &Config, new: &Config) -> Diff {
     };
     diff.neighbors(old, new);
     daemon(&old.daemon, &new.daemon, &mut diff);
-    let restart: [(bool, &str); 4] = [
+    let restart: [(bool, &str); 5] = [
         (old.asn != new.asn, "asn"),
         (old.router_id != new.router_id, "router-id"),
         (old.cluster_id != new.cluster_id, "router.cluster-id"),
         (old.collector != new.collector, "collector"),
+        (old.bmp != new.bmp, "bmp"),
     ];
     let other: [(bool, &str); 4] = [
         (old.exchange != new.exchange, "exchange.lan"),

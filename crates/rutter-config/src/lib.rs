@@ -20,7 +20,7 @@ mod suggest;
 mod to_policy;
 
 pub use config::{
-    Checks, Collector, Communities, Config, Daemon, Exchange, Loaded, LogFormat, Metrics, Mrt,
+    Bmp, Checks, Collector, Communities, Config, Daemon, Exchange, Loaded, LogFormat, Metrics, Mrt,
 };
 pub use diff::{Changed, Diff, diff};
 pub use error::{ConfigError, Severity};

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use rutter_net::{Asn, Family};
-use rutter_policy::{ExportSettings, ImportSettings};
+use rutter_policy::{ExportSettings, ImportRule, ImportSettings};
 
 use crate::{Config, Neighbor, NeighborKind};
 
@@ -33,7 +33,8 @@ impl Config {
                 false => checks.transit_free_asns.clone(),
             },
             never_via_route_servers: checks.never_via_route_servers.clone(),
-            reject_as_set: checks.reject_as_set,
+            // A collector keeps what it hears: RFC 9774 speaks of those that pass it on.
+            reject_as_set: checks.reject_as_set && neighbor.import != ImportRule::Collect,
             role: neighbor.role,
             prefix_length: checks.prefix_length,
             reject_bogons: checks.bogons,

@@ -1,7 +1,8 @@
-//! `[collector]`.
+//! `[collector]`, `[bmp]`.
 
 use super::Root;
-use crate::config::Collector;
+use crate::config::{Bmp, Collector};
+use crate::forms;
 use crate::item::Item;
 use crate::schema;
 
@@ -14,3 +15,28 @@ pub(super) fn collector(root: &Root<'_>) -> Collector {
         collector
     })
 }
+
+pub(super) fn bmp(root: &Root<'_>) -> Option<Bmp> {
+    root.section("bmp", &[schema::BMP], |section| {
+        let listen = section.require("listen", "[\"0.0.0.0\", \"::\"]")?;
+        let mut bmp = Bmp {
+            listen: listen.each(|i| forms::socket(i, BMP_PORT)),
+            allow: Vec::new(),
+            max_routers: 1_000,
+            max_peers: 20_000,
+        };
+        section.set("allow", &mut bmp.allow, |i| {
+            Some(i.each(|i| i.parse("192.0.2.0/24")))
+        });
+        section.set("max-routers", &mut bmp.max_routers, |i| {
+            i.int(1..=10_000).map(|n| n as usize)
+        });
+        section.set("max-peers", &mut bmp.max_peers, |i| {
+            i.int(1..=65_535).map(|n| n as usize)
+        });
+        Some(bmp)
+    })
+}
+
+/// The port that IANA keeps for BMP.
+const BMP_PORT: u16 = 11_019;

@@ -86,6 +86,7 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
         mrt: daemon::mrt(&root),
         metrics: daemon::metrics(&root),
         collector: collector::collector(&root),
+        bmp: collector::bmp(&root),
         neighbors,
         dynamic_neighbors,
     }

@@ -5,7 +5,7 @@ mod policy;
 mod process;
 mod session;
 
-pub use collector::COLLECTOR;
+pub use collector::{BMP, COLLECTOR};
 pub use policy::{CHECKS, COMMUNITIES, PER_FAMILY};
 pub use process::{DAEMON, EXCHANGE, GRACEFUL_RESTART, METRICS, MRT, ROUTER};
 pub use session::{ADD_PATH, DYNAMIC, MAX_PREFIX, MEMBER, NEIGHBOR, RESETS_SESSION, SESSION};
@@ -109,6 +109,13 @@ pub const SECTIONS: &[SectionKeys] = &[
         "collector",
         "A collector (`rutter collect`).",
         COLLECTOR,
+        false,
+    ),
+    section(
+        "[bmp]",
+        "bmp",
+        "A BMP station (RFC 7854, 8671, 9069): routers connect and report what they hear. `rutter collect` only.",
+        BMP,
         false,
     ),
     section(

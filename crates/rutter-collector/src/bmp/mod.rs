@@ -1,0 +1,16 @@
+//! The BMP station (RFC 7854): routers connect, and the sessions that they monitor become peers of the table.
+//!
+//! ```text
+//! TCP ─► Connection (a thread a router) ─► Router (no I/O) ─► Writer ─► Rib
+//! ```
+//! A router that sends faster than the table takes is slowed by TCP; nothing is queued.
+
+mod connection;
+mod monitored;
+mod reading;
+mod router;
+mod station;
+mod status;
+
+pub use station::{Station, StationError};
+pub use status::{Counter, PeerStatus, RouterStatus};

@@ -1,0 +1,304 @@
+//! One monitored router: what its messages do to the table. No I/O, and time comes in as an argument.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use rutter_rib::{Monitored, PeerId, Rib, Source};
+use rutter_wire::bmp::{
+    Message, Mirrored, PeerDown, PeerHeader, PeerType, PeerUp, RouteMirroring, RouteMonitoring,
+    StatisticsReport, Tlvs, information, termination,
+};
+
+use super::monitored::{Key, Session, VIEWS, ViewPeer, index, table_view};
+use super::reading::Reading;
+use super::status::{Counter, PeerStatus, RouterStatus};
+use crate::writer::{self, Writer};
+
+/// A router and the sessions that it monitors.
+pub(super) struct Router {
+    address: SocketAddr,
+    name: Arc<str>,
+    writer: Writer,
+    sessions: BTreeMap<Key, (Session, Vec<Counter>)>,
+    /// Views that stand in the table.
+    views: usize,
+    most_views: usize,
+    status: RouterStatus,
+}
+
+/// What the connection is to do after a message.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Read on.
+    Continue,
+    /// The router says goodbye, and why.
+    Close(String),
+}
+
+impl Router {
+    /// A router that has said nothing yet. `most_views`: peers of the table that it may take up.
+    pub fn new(rib: Arc<Rib>, address: SocketAddr, most_views: usize, unix_us: u64) -> Self {
+        let name = address.ip().to_canonical().to_string();
+        Router {
+            address,
+            name: name.as_str().into(),
+            writer: Writer::new(rib),
+            sessions: BTreeMap::new(),
+            views: 0,
+            most_views,
+            status: RouterStatus {
+                name,
+                address,
+                description: String::new(),
+                since_us: unix_us,
+                messages: 0,
+                faults: 0,
+                unknown: 0,
+                malformed: 0,
+                mirrored: 0,
+                peers: Vec::new(),
+            },
+        }
+    }
+
+    /// Takes a message. What it says of routes is in the table at the latest after [`Router::commit`].
+    pub fn handle(&mut self, message: &Message<'_>, unix_us: u64) -> Next {
+        self.status.messages += 1;
+        match message {
+            Message::RouteMonitoring(monitored) => self.route_monitoring(monitored, unix_us),
+            Message::PeerUp(up) => self.peer_up(up, unix_us),
+            Message::PeerDown(down) => self.peer_down(down, unix_us),
+            Message::Initiation(said) => self.initiation(*said),
+            Message::StatisticsReport(report) => self.statistics(report),
+            Message::RouteMirroring(mirroring) => self.mirroring(mirroring),
+            Message::Termination(said) => return Next::Close(farewell(*said)),
+            Message::Other(_) => {}
+        }
+        Next::Continue
+    }
+
+    /// Applies what waits.
+    pub fn commit(&mut self) {
+        self.writer.commit();
+    }
+
+    /// The connection is gone: so are all its peers.
+    pub fn end(&mut self, reason: &str, unix_us: u64) {
+        for key in self.sessions.keys().copied().collect::<Vec<_>>() {
+            self.close(key, reason, unix_us);
+        }
+        self.writer.commit();
+    }
+
+    /// A message could not be read.
+    pub fn count_fault(&mut self) {
+        self.status.faults += 1;
+    }
+
+    /// What the router calls itself, or its address.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// For people.
+    pub fn status(&self) -> RouterStatus {
+        let peer = |(session, counters): &(Session, Vec<Counter>)| PeerStatus {
+            address: session.address,
+            asn: session.asn,
+            distinguisher: session.distinguisher,
+            counters: counters.clone(),
+        };
+        RouterStatus {
+            peers: self.sessions.values().map(peer).collect(),
+            ..self.status.clone()
+        }
+    }
+
+    fn initiation(&mut self, said: Tlvs<'_>) {
+        if let Some(name) = said.find(information::SYS_NAME)
+            && !name.value.is_empty()
+        {
+            let name = printable(&name.text());
+            self.name = name.as_str().into();
+            self.status.name = name;
+        }
+        if let Some(description) = said.find(information::SYS_DESCR) {
+            self.status.description = printable(&description.text());
+        }
+        tracing::info!(
+            router = %self.name, address = %self.address.ip(), description = %self.status.description,
+            "BMP router says who it is"
+        );
+    }
+
+    fn peer_up(&mut self, up: &PeerUp<'_>, unix_us: u64) {
+        let header = &up.peer;
+        let key = Key::of(header);
+        // Heard twice, the second one begins anew.
+        self.close(key, "the router reports the session anew", unix_us);
+        let table = up.information.find(information::TABLE_NAME);
+        let name = match (header.kind, table) {
+            (PeerType::LocRib, Some(table)) if !table.value.is_empty() => printable(&table.text()),
+            (PeerType::LocRib, _) => "loc-rib".to_owned(),
+            _ => header.address.to_string(),
+        };
+        let address = match header.kind {
+            // RFC 9069 leaves it zero: the table is the router's own.
+            PeerType::LocRib => self.address.ip().to_canonical(),
+            _ => header.address,
+        };
+        tracing::info!(router = %self.name, peer = %name, asn = %header.asn, "monitored session up");
+        let session = Session {
+            name,
+            address,
+            asn: header.asn,
+            bgp_id: header.bgp_id,
+            distinguisher: header.distinguisher,
+            reading: Reading::of(up),
+            views: [None; VIEWS],
+        };
+        self.sessions.insert(key, (session, Vec::new()));
+    }
+
+    fn peer_down(&mut self, down: &PeerDown<'_>, unix_us: u64) {
+        let reason = down.to_string();
+        let key = Key::of(&down.peer);
+        if let Some((session, _)) = self.sessions.get(&key) {
+            tracing::info!(
+                router = %self.name, peer = %session.name, %reason, "monitored session down"
+            );
+        }
+        self.close(key, &reason, unix_us);
+    }
+
+    /// Takes a session with all its views out of the table.
+    fn close(&mut self, key: Key, reason: &str, unix_us: u64) {
+        let Some((session, _)) = self.sessions.remove(&key) else {
+            return;
+        };
+        for view in session.views.into_iter().flatten() {
+            self.writer.down(view.peer, reason, unix_us);
+            self.writer.remove(view.peer);
+            self.views -= 1;
+        }
+    }
+
+    fn route_monitoring(&mut self, monitored: &RouteMonitoring<'_>, unix_us: u64) {
+        let Some(peer) = self.view_peer(&monitored.peer, unix_us) else {
+            self.status.unknown += 1;
+            return;
+        };
+        let pushed = self.writer.update(peer, monitored.update(), unix_us);
+        if pushed.reset.is_some() || !pushed.faults.is_empty() {
+            self.status.malformed += 1;
+            tracing::debug!(
+                router = %self.name, peer = %monitored.peer.address,
+                faults = ?pushed.faults, dropped = pushed.reset.is_some(), "malformed UPDATE"
+            );
+        }
+    }
+
+    /// The peer of the table that stands for a view, with a session of the form that the header says.
+    fn view_peer(&mut self, header: &PeerHeader, unix_us: u64) -> Option<PeerId> {
+        let (session, _) = self.sessions.get_mut(&Key::of(header))?;
+        let at = index(header.view());
+        let add_path = session.reading.add_path(header.view());
+        let info = || writer::session(session.asn, session.bgp_id, header.as4(), add_path);
+        if let Some(known) = &mut session.views[at] {
+            if known.as4 != header.as4() {
+                known.as4 = header.as4();
+                self.writer.up(known.peer, info(), unix_us);
+            }
+            return Some(known.peer);
+        }
+        if self.views >= self.most_views {
+            return None;
+        }
+        let monitored = Monitored {
+            router: Arc::clone(&self.name),
+            source: Source::Bmp,
+            view: table_view(header.view()),
+            distinguisher: header.distinguisher,
+        };
+        let added = self
+            .writer
+            .add_peer(&session.name, session.address, session.asn, monitored);
+        let peer = match added {
+            Ok(peer) => peer,
+            Err(error) => {
+                tracing::error!(router = %self.name, %error, "a monitored peer is left out");
+                return None;
+            }
+        };
+        self.writer.up(peer, info(), unix_us);
+        let as4 = header.as4();
+        session.views[at] = Some(ViewPeer { peer, as4 });
+        self.views += 1;
+        if self.views == self.most_views {
+            tracing::warn!(
+                router = %self.name, most = self.most_views,
+                "no more peers of this router are taken: raise bmp.max-peers"
+            );
+        }
+        Some(peer)
+    }
+
+    fn statistics(&mut self, report: &StatisticsReport<'_>) {
+        let Some((_, counters)) = self.sessions.get_mut(&Key::of(&report.peer)) else {
+            return;
+        };
+        for one in report.iter().take(MOST_COUNTERS) {
+            let counter = Counter {
+                kind: one.kind,
+                afi_safi: one.afi_safi,
+                name: one.name(),
+                value: one.value,
+            };
+            let same = |c: &Counter| c.kind == one.kind && c.afi_safi == one.afi_safi;
+            match counters.iter().position(same) {
+                Some(at) => counters[at] = counter,
+                None if counters.len() < MOST_COUNTERS => counters.push(counter),
+                None => {}
+            }
+        }
+    }
+
+    fn mirroring(&mut self, mirroring: &RouteMirroring<'_>) {
+        for mirrored in mirroring.iter() {
+            match mirrored {
+                Mirrored::Message(_) => self.status.mirrored += 1,
+                Mirrored::Errored => tracing::warn!(
+                    router = %self.name, peer = %mirroring.peer.address,
+                    "the router treats a malformed UPDATE as a withdrawal"
+                ),
+                Mirrored::Lost => tracing::warn!(
+                    router = %self.name, peer = %mirroring.peer.address, "mirrored messages were lost"
+                ),
+            }
+        }
+    }
+}
+
+/// Counters that are kept of a session.
+const MOST_COUNTERS: usize = 64;
+
+fn farewell(said: Tlvs<'_>) -> String {
+    let reason = said.find(termination::REASON).and_then(|tlv| {
+        let octets = <[u8; 2]>::try_from(tlv.value).ok()?;
+        Some(termination::words(u16::from_be_bytes(octets)))
+    });
+    let text = said.find(termination::STRING);
+    match (reason, text) {
+        (Some(reason), Some(text)) => format!("{reason}: {}", printable(&text.text())),
+        (Some(reason), None) => reason.to_owned(),
+        (None, Some(text)) => printable(&text.text()),
+        (None, None) => "no reason given".to_owned(),
+    }
+}
+
+/// What a router says goes into logs and rows: control characters do not, and it has an end.
+fn printable(text: &str) -> String {
+    let shown = text.chars().filter(|c| !c.is_control());
+    shown.take(255).collect()
+}

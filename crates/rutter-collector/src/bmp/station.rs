@@ -1,0 +1,180 @@
+//! Listening for routers.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rutter_config::Bmp;
+use socket2::{SockRef, TcpKeepalive};
+
+use super::connection::Connection;
+use super::status::{RouterStatus, Routers};
+use crate::{Context, Service, Stop};
+
+/// The running station.
+pub struct Station {
+    addresses: Vec<SocketAddr>,
+    thread: JoinHandle<()>,
+    routers: Routers,
+}
+
+/// Why the station does not start.
+#[derive(Debug)]
+pub struct StationError {
+    address: SocketAddr,
+    error: io::Error,
+}
+
+impl fmt::Display for StationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StationError { address, error } = self;
+        write!(
+            f,
+            "bmp: cannot listen on {address}: {error}; change bmp.listen"
+        )
+    }
+}
+
+impl std::error::Error for StationError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+/// The thread looks this often for connections and whether it is to end.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+impl Station {
+    /// Listens, and reads each router that connects on a thread of its own.
+    pub fn start(context: &Context, settings: &Bmp) -> Result<Self, StationError> {
+        let mut listeners = Vec::new();
+        for &address in &settings.listen {
+            let failed = |error| StationError { address, error };
+            let listener = TcpListener::bind(address).map_err(failed)?;
+            listener.set_nonblocking(true).map_err(failed)?;
+            listeners.push(listener);
+        }
+        let addresses: Vec<SocketAddr> = listeners
+            .iter()
+            .filter_map(|listener| listener.local_addr().ok())
+            .collect();
+        let address = addresses.first().copied();
+        let routers = Routers::default();
+        let accepting = Accepting {
+            context: context.clone(),
+            settings: settings.clone(),
+            routers: routers.clone(),
+            connections: Vec::new(),
+            accepted: 0,
+        };
+        let thread = thread::Builder::new()
+            .name("bmp".into())
+            .spawn(move || accepting.run(&listeners))
+            .map_err(|error| StationError {
+                address: address.unwrap_or(SocketAddr::from(([0; 4], 0))),
+                error,
+            })?;
+        tracing::info!(listen = ?addresses, "BMP station started");
+        Ok(Station {
+            addresses,
+            thread,
+            routers,
+        })
+    }
+
+    /// Where routers may connect; ports that the kernel chose are filled in.
+    pub fn listen_addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// The routers that are connected.
+    pub fn routers(&self) -> Vec<RouterStatus> {
+        self.routers.all()
+    }
+}
+
+impl Service for Station {
+    fn name(&self) -> String {
+        "bmp".into()
+    }
+
+    fn stop(self: Box<Self>) {
+        // A thread that panicked has said so.
+        let _ = self.thread.join();
+    }
+}
+
+/// The thread that accepts.
+struct Accepting {
+    context: Context,
+    settings: Bmp,
+    routers: Routers,
+    connections: Vec<JoinHandle<()>>,
+    accepted: u64,
+}
+
+impl Accepting {
+    fn run(mut self, listeners: &[TcpListener]) {
+        while !self.context.stop.wait(PATIENCE) {
+            for listener in listeners {
+                while let Ok((socket, address)) = listener.accept() {
+                    self.accept(socket, address);
+                }
+            }
+            self.connections.retain(|thread| !thread.is_finished());
+        }
+        for thread in self.connections {
+            let _ = thread.join();
+        }
+    }
+
+    fn accept(&mut self, socket: TcpStream, address: SocketAddr) {
+        if let Err(why) = self.admit(address.ip().to_canonical()) {
+            tracing::warn!(router = %address, why, "BMP router refused");
+            return;
+        }
+        self.accepted += 1;
+        let number = self.accepted;
+        let started = keep_alive(&socket)
+            .and_then(|()| {
+                let most = self.settings.max_peers;
+                let routers = self.routers.clone();
+                Connection::new(&self.context, number, socket, address, most, routers)
+            })
+            .and_then(|connection| spawn(number, connection, self.context.stop.clone()));
+        match started {
+            Ok(thread) => {
+                tracing::info!(router = %address, "BMP router connected");
+                self.connections.push(thread);
+            }
+            Err(error) => tracing::error!(router = %address, %error, "BMP router refused"),
+        }
+    }
+
+    fn admit(&self, address: IpAddr) -> Result<(), &'static str> {
+        let allow = &self.settings.allow;
+        if !allow.is_empty() && !allow.iter().any(|prefix| prefix.contains(address)) {
+            return Err("its address is not in bmp.allow");
+        }
+        if self.connections.len() >= self.settings.max_routers {
+            return Err("as many routers as bmp.max-routers allows are connected");
+        }
+        Ok(())
+    }
+}
+
+fn spawn(number: u64, connection: Connection, stop: Stop) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new()
+        .name(format!("bmp-{number}"))
+        .spawn(move || connection.run(&stop))
+}
+
+/// BMP has no keepalive of its own: TCP finds out that a router is gone.
+fn keep_alive(socket: &TcpStream) -> io::Result<()> {
+    let often = TcpKeepalive::new()
+        .with_time(Duration::from_secs(30))
+        .with_interval(Duration::from_secs(10));
+    SockRef::from(socket).set_tcp_keepalive(&often)
+}

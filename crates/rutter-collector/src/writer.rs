@@ -1,0 +1,126 @@
+//! Routes of other people's sessions on their way into the table.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use rutter_net::{Asn, Family};
+use rutter_policy::{ImportPolicy, ImportRule, ImportSettings};
+use rutter_rib::{
+    Batch, FamilyInfo, Monitored, Neighbor, PeerId, PeerKind, Pushed, Retain, Rib, SessionInfo,
+    TooManyNeighbors,
+};
+
+/// Writes UPDATEs of many peers into the table, those of one peer together.
+pub(crate) struct Writer {
+    rib: Arc<Rib>,
+    import: Arc<ImportPolicy>,
+    batch: Batch,
+    current: Option<PeerId>,
+}
+
+/// Routes that are applied at once: more wait for nothing but cache misses.
+const BATCH: usize = 4_096;
+
+impl Writer {
+    pub fn new(rib: Arc<Rib>) -> Self {
+        Writer {
+            rib,
+            import: Arc::new(collect_everything()),
+            batch: Batch::new(),
+            current: None,
+        }
+    }
+
+    /// Makes a peer known that has no session yet.
+    pub fn add_peer(
+        &self,
+        name: &str,
+        address: IpAddr,
+        asn: Asn,
+        monitored: Monitored,
+    ) -> Result<PeerId, TooManyNeighbors> {
+        self.rib.add_neighbor(Neighbor {
+            name: name.into(),
+            address,
+            kind: PeerKind::Collector,
+            local_asn: asn,
+            remote_asn: asn,
+            local_ipv4: None,
+            local_ipv6: None,
+            next_hop_self: false,
+            import: Arc::clone(&self.import),
+            monitored: Some(Arc::new(monitored)),
+            export_allowed: false,
+            default_local_pref: 100,
+            block_above: [None; 2],
+            add_path_limit: 0,
+            role: None,
+        })
+    }
+
+    /// A peer's session is established: its routes may come.
+    pub fn up(&mut self, peer: PeerId, session: SessionInfo, unix_us: u64) {
+        self.commit();
+        self.rib.session_up(peer, session);
+        self.rib.publish_peer_up(peer, unix_us);
+    }
+
+    /// A peer's session ended: its routes go.
+    pub fn down(&mut self, peer: PeerId, reason: &str, unix_us: u64) {
+        self.commit();
+        let retain = [Retain::Nothing; 2];
+        self.rib.publish_peer_down(peer, retain, reason, unix_us);
+        self.rib.session_down(peer, retain);
+    }
+
+    /// A peer is no longer of interest; its session has ended.
+    pub fn remove(&mut self, peer: PeerId) {
+        self.commit();
+        self.rib.remove_neighbor(peer);
+    }
+
+    /// Takes the body of an UPDATE. What it says is in the table at the latest after [`Writer::commit`].
+    pub fn update(&mut self, peer: PeerId, body: &[u8], unix_us: u64) -> Pushed {
+        if self.current != Some(peer) || self.batch.len() >= BATCH {
+            self.commit();
+            self.current = Some(peer);
+        }
+        self.batch.push(&self.rib, peer, body, unix_us)
+    }
+
+    /// Applies what waits.
+    pub fn commit(&mut self) {
+        if self.current.take().is_some() {
+            self.rib.commit(&mut self.batch);
+        }
+    }
+}
+
+/// A session of which only the form of its updates is known.
+pub(crate) fn session(asn: Asn, bgp_id: u32, as4: bool, add_path: [bool; 2]) -> SessionInfo {
+    let family = |family: Family| FamilyInfo {
+        add_path_receive: add_path[family.index()],
+        add_path_send: false,
+        extended_next_hop: true,
+    };
+    SessionInfo {
+        remote_bgp_id: bgp_id,
+        remote_asn: asn,
+        as4,
+        max_message_len: rutter_wire::frame::MAX_EXTENDED_LEN,
+        families: Family::ALL.map(|f| Some(family(f))),
+        enhanced_refresh: false,
+    }
+}
+
+/// What another router took is kept as it is, AS_SETs included.
+fn collect_everything() -> ImportPolicy {
+    ImportPolicy::new(ImportSettings {
+        rule: ImportRule::Collect,
+        enforce_first_as: false,
+        reject_as_loop: false,
+        reject_as_set: false,
+        graceful_shutdown: false,
+        ..ImportSettings::default()
+    })
+}
