@@ -16,7 +16,7 @@ pub(super) fn command(program: &Path, site: &Site<'_>) -> io::Result<Command> {
 
 fn config(site: &Site<'_>) -> String {
     format!(
-        "[global]\nasn = {}\nrouter_id = \"{ROUTER_ID}\"\nlisten_port = {}\nruntime_state_dir = \"{}\"\n\
+        "[global]\nasn = {}\nrouter_id = \"{ROUTER_ID}\"\nlisten_port = {}\ndynamic_neighbor_limit = 5000\nruntime_state_dir = \"{}\"\n\
          [global.telemetry]\nlog_format = \"json\"\n\
          [peer_groups.clients]\nfamilies = [\"ipv4_unicast\", \"ipv6_unicast\"]\nroute_server_client = true\nhold_time = 180\n\
          [[dynamic_neighbors]]\nprefix = \"127.1.0.0/16\"\npeer_group = \"clients\"\n",
