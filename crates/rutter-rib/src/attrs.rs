@@ -12,6 +12,7 @@ use rapidhash::fast::RapidHasher;
 use rutter_net::Community;
 use rutter_policy::NextHop;
 use rutter_wire::attr::{Attributes, Origin};
+use smallvec::SmallVec;
 use triomphe::ThinArc;
 
 /// What the decision process and the export rules read of an attribute set, decoded once.
@@ -254,8 +255,7 @@ impl AttrStore {
                     block_len: block.len() as u32,
                     audience: AtomicU32::new(AUDIENCE_UNKNOWN),
                 };
-                let bytes = Chain(block.iter(), mp_next_hop.iter());
-                let set = AttrSet(ThinArc::from_header_and_iter(header, bytes));
+                let set = AttrSet(new_arc(header, block, mp_next_hop));
                 entry.insert(set.clone());
                 set
             }
@@ -321,20 +321,12 @@ fn is(set: &AttrSet, hash: u64, block: &[u8], mp_next_hop: &[u8]) -> bool {
     set.0.header.header.hash == hash && set.block() == block && set.mp_next_hop() == mp_next_hop
 }
 
-/// Two slices one after the other, with the exact length that `ThinArc` asks for.
-struct Chain<'a>(std::slice::Iter<'a, u8>, std::slice::Iter<'a, u8>);
-
-impl Iterator for Chain<'_> {
-    type Item = u8;
-
-    fn next(&mut self) -> Option<u8> {
-        self.0.next().or_else(|| self.1.next()).copied()
+/// One allocation with the header and both runs of octets. Most sets have no second one.
+fn new_arc(header: Header, block: &[u8], mp_next_hop: &[u8]) -> ThinArc<Header, u8> {
+    if mp_next_hop.is_empty() {
+        return ThinArc::from_header_and_slice(header, block);
     }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let len = self.0.len() + self.1.len();
-        (len, Some(len))
-    }
+    let mut octets: SmallVec<[u8; 256]> = SmallVec::from_slice(block);
+    octets.extend_from_slice(mp_next_hop);
+    ThinArc::from_header_and_slice(header, &octets)
 }
-
-impl ExactSizeIterator for Chain<'_> {}

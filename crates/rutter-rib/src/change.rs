@@ -5,6 +5,8 @@
 //! whatever their number. In an exchange where routes go to all but their sender not even that: everybody
 //! hears the first but its sender, who hears the second.
 
+use std::borrow::Borrow;
+
 use smallvec::SmallVec;
 
 use rutter_net::Family;
@@ -37,6 +39,68 @@ pub(crate) struct Record<K> {
 pub(crate) struct Change<'a> {
     pub before: SmallVec<[&'a Route; 4]>,
     pub after: SmallVec<[&'a Route; 4]>,
+}
+
+/// A route that clients hear, as far as it matters for whether they must hear another instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Heard {
+    set: usize,
+    peer: PeerId,
+    long_lived_stale: bool,
+}
+
+impl Heard {
+    fn of(route: &Route) -> Self {
+        Heard {
+            set: route.attrs.address(),
+            peer: route.peer,
+            long_lived_stale: route.state.has(State::LONG_LIVED_STALE),
+        }
+    }
+}
+
+/// What everybody hears where routes go to all but their sender: the first candidate, and its sender the first of
+/// another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Top {
+    first: Option<Heard>,
+    second: Option<Heard>,
+}
+
+impl Top {
+    /// Of candidates in order.
+    pub fn of<R: Borrow<Route>>(routes: &[R]) -> Self {
+        let Some(first) = routes.first().map(R::borrow) else {
+            return Top {
+                first: None,
+                second: None,
+            };
+        };
+        let others = routes[1..].iter().map(R::borrow);
+        let second = others.into_iter().find(|route| route.peer != first.peer);
+        Top {
+            first: Some(Heard::of(first)),
+            second: second.map(Heard::of),
+        }
+    }
+
+    fn sender(&self) -> Option<PeerId> {
+        self.first.map(|heard| heard.peer)
+    }
+
+    fn heard_by(&self, peer: PeerId) -> Option<Heard> {
+        if self.sender() == Some(peer) {
+            self.second
+        } else {
+            self.first
+        }
+    }
+}
+
+/// Whether a route goes to all but its sender as it is, whatever the group of clients.
+pub(crate) fn is_plain(family: Family, route: &Route) -> bool {
+    route.attrs.audience() == EVERYONE
+        && (family != Family::Ipv4Unicast || route.attrs.mp_next_hop().len() < 16)
 }
 
 /// What a group's part of a shard knows when it looks at a change.
@@ -105,7 +169,7 @@ impl<'a, K: Copy> Recorder<'a, K> {
             && change.before.iter().all(plain)
             && change.after.iter().all(plain);
         if simple {
-            self.record_best(change);
+            self.record_best(Top::of(&change.before), &change.after);
         } else {
             self.record_served(change);
         }
@@ -143,39 +207,34 @@ impl<'a, K: Copy> Recorder<'a, K> {
     }
 
     /// Everybody hears the first candidate but its sender, who hears the next of another.
-    fn record_best(&mut self, change: &Change<'_>) {
-        let (old, new) = (change.before.first(), change.after.first());
-        let (old, new) = (old.copied(), new.copied());
-        let changed = !same(old, new);
-        let mut excluded: SmallVec<[PeerId; 2]> = SmallVec::new();
-        let mut senders: SmallVec<[PeerId; 2]> = SmallVec::new();
-        for route in [old, new].into_iter().flatten() {
-            if !senders.contains(&route.peer) {
-                senders.push(route.peer);
-            }
-        }
-        for peer in senders {
-            let heard = first_not_of(&change.before, peer);
-            let hears = first_not_of(&change.after, peer);
-            if changed && !same(heard, hears) && same(hears, new) {
-                continue;
-            }
-            excluded.push(peer);
-            if !same(heard, hears) && self.view.live.contains(peer) {
-                self.tell(hears, heard, Recipients::Only(peer));
-            }
-        }
-        if !changed {
+    pub fn record_best<R: Borrow<Route>>(&mut self, before: Top, after: &[R]) {
+        if self.view.live_count == 0 {
             return;
         }
-        let hidden = excluded.iter().filter(|p| self.view.live.contains(**p));
-        if self.view.live_count > hidden.count() {
-            let first = excluded.first().or(excluded.last());
-            let to = match (first, excluded.last()) {
-                (Some(a), Some(b)) => Recipients::AllBut(*a, *b),
-                _ => Recipients::AllBut(NOBODY, NOBODY),
-            };
-            self.tell(new, old, to);
+        let now = Top::of(after);
+        let changed = before.first != now.first;
+        let (old, new) = (before.sender(), now.sender());
+        let mut excluded = [NOBODY; 2];
+        let (mut count, mut hidden) = (0, 0);
+        for peer in [old, new.filter(|_| new != old)].into_iter().flatten() {
+            let (heard, hears) = (before.heard_by(peer), now.heard_by(peer));
+            if changed && heard != hears && hears == now.first {
+                continue;
+            }
+            excluded[count] = peer;
+            count += 1;
+            if self.view.live.contains(peer) {
+                hidden += 1;
+                if heard != hears {
+                    let route = after.iter().map(R::borrow).find(|r| r.peer != peer);
+                    self.tell(route, heard, Recipients::Only(peer));
+                }
+            }
+        }
+        if changed && self.view.live_count > hidden {
+            let last = excluded[count.saturating_sub(1)];
+            let to = Recipients::AllBut(excluded[0], last);
+            self.tell(after.first().map(R::borrow), before.first, to);
         }
     }
 
@@ -213,13 +272,13 @@ impl<'a, K: Copy> Recorder<'a, K> {
     }
 
     /// `new` is announced, or `old` withdrawn where there is no new one; routes without variations.
-    fn tell(&mut self, new: Option<&Route>, old: Option<&Route>, to: Recipients) {
+    fn tell(&mut self, new: Option<&Route>, old: Option<Heard>, to: Recipients) {
         match (new, old) {
             (Some(route), _) => {
                 let variation = with_stale(Variation::default(), route);
                 self.push(Some(route), route.peer, 0, variation, to);
             }
-            (None, Some(route)) => self.push(None, route.peer, 0, Variation::default(), to),
+            (None, Some(heard)) => self.push(None, heard.peer, 0, Variation::default(), to),
             (None, None) => {}
         }
     }
@@ -406,10 +465,6 @@ const NOBODY: PeerId = PeerId(u16::MAX);
 
 fn same_path(a: &Route, b: &Route) -> bool {
     a.peer == b.peer && a.path_id == b.path_id
-}
-
-fn first_not_of<'r>(routes: &[&'r Route], peer: PeerId) -> Option<&'r Route> {
-    routes.iter().find(|route| route.peer != peer).copied()
 }
 
 /// Adds what the route itself asks for to what its audience does.

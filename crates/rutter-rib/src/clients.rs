@@ -3,11 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use rutter_net::Family;
+
 use crate::PeerId;
 use crate::bitset::PeerSet;
 use crate::catch_up::Catching;
 use crate::group::{Group, Inbox};
 use crate::table::Id;
+use crate::topology::Topology;
 
 /// The clients as one shard sees them.
 #[derive(Default)]
@@ -55,6 +58,13 @@ impl Clients {
             live.count = live.peers.len();
         }
         self.live.retain(|live| live.count > 0);
+    }
+
+    /// Whether each client hears the best route of another and nothing else: nobody gets several paths, nobody
+    /// catches up.
+    pub fn hear_the_best(&self, family: Family, topology: &Topology) -> bool {
+        let one_path = |live: &Live| !live.group.style.add_path[family.index()];
+        topology.uniform && self.catching.is_empty() && self.live.iter().all(one_path)
     }
 
     /// The catch-up state of a client.

@@ -15,6 +15,7 @@ mod catch_up;
 mod change;
 mod clients;
 mod decision;
+mod edit;
 mod encode;
 mod explain;
 mod feed;

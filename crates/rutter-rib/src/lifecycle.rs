@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
 
+use crate::edit::Edited;
 use crate::encode::Style;
 use crate::feed::Swept;
 use crate::group::Group;
 use crate::route::{Route, State};
-use crate::shard::{Apply, Edited, Stored};
+use crate::shard::{Apply, Stored};
 use crate::stream::ClientStream;
 use crate::table::Id;
 use crate::topology::{Peer, Topology};

@@ -7,14 +7,14 @@ use rutter_policy::RejectReason;
 use smallvec::SmallVec;
 
 use crate::attrs::AttrStore;
-use crate::bitset::PeerSet;
 use crate::catch_up::Catching;
-use crate::change::{Change, Record, Recorder, View, sent_path_id};
+use crate::change::{Record, Recorder};
 use crate::clients::{Clients, Live};
+use crate::edit::{Edit, Edited, Limit, Tally, view};
 use crate::encode::{Nlri, Style};
-use crate::group::{Group, Inbox};
+use crate::group::Inbox;
 use crate::route::{Route, State};
-use crate::table::{Destination, Id, Table, accepted};
+use crate::table::{Id, Table, accepted};
 use crate::topology::Topology;
 use crate::{AttrSet, PeerId};
 
@@ -75,13 +75,6 @@ pub(crate) struct Apply<'a> {
     pub topology: &'a Topology,
     pub store: &'a AttrStore,
     pub peer: PeerId,
-}
-
-/// How the numbers of one peer's routes changed.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Tally {
-    pub received: i32,
-    pub accepted: i32,
 }
 
 impl Shard {
@@ -248,236 +241,6 @@ fn still_there<K: Stored>(table: &Table<K>, found: Option<Id>, prefix: K) -> Opt
     let destination = table.get(id);
     // The destination can have been freed, and its id given away, by an earlier operation of the batch.
     (destination.prefix == prefix && !destination.routes.is_empty()).then_some(id)
-}
-
-/// What becomes of a route that is looked at.
-pub(crate) enum Edited {
-    Keep,
-    Remove,
-    Replace(Route),
-    /// The route is what it was, but its sender's rank changed.
-    Rank,
-}
-
-/// The limit of `max-prefix` with action `block`, and the routes held when the batch began.
-struct Limit {
-    most: Option<u32>,
-    held: u32,
-}
-
-impl Limit {
-    /// Whether a route stays out that is held already and not accepted (`known`), or that is new.
-    fn blocks(&self, known: bool, tally: &Tally) -> bool {
-        let received = i64::from(self.held) + i64::from(tally.received);
-        let with_it = received + i64::from(!known);
-        self.most.is_some_and(|most| with_it > i64::from(most))
-    }
-}
-
-/// One change in a table, with those who must hear of it.
-struct Edit<'a, K> {
-    table: &'a mut Table<K>,
-    clients: &'a mut Clients,
-    with: &'a Apply<'a>,
-}
-
-/// Accepted routes before a change, by peer and path identifier.
-type Keys = SmallVec<[(PeerId, u32); 4]>;
-
-impl<K: Stored> Edit<'_, K> {
-    /// Puts `new` in the place of the route of this peer and path, if there is one.
-    fn replace(
-        &mut self,
-        id: Id,
-        path: (PeerId, u32),
-        mut new: Option<Route>,
-        limit: &Limit,
-        tally: &mut Tally,
-    ) {
-        let position = position(self.table.get(id), path);
-        if position.is_none() && new.is_none() {
-            return;
-        }
-        let destination = self.table.get_mut(id);
-        let is_in = position.is_some_and(|at| destination.routes[at].is_accepted());
-        if !is_in
-            && limit.blocks(position.is_some(), tally)
-            && let Some(route) = &mut new
-        {
-            route.reject.get_or_insert(RejectReason::MaxPrefix);
-        }
-        if let (Some(at), Some(route)) = (position, &new)
-            && is_refresh(&destination.routes[at], route)
-        {
-            destination.routes[at].state = route.state;
-            return;
-        }
-        if let Some(route) = &mut new
-            && is_one_path_too_many(destination, route)
-        {
-            route.reject.get_or_insert(RejectReason::Paths);
-        }
-        let decision = self.with.topology.decision();
-        let sort = decision.med_is_partial(destination.accepted());
-        let before: Keys = keys(destination.accepted());
-        let removed = position.map(|at| destination.routes.remove(at));
-        tally.count(removed.as_ref(), -1);
-        tally.count(new.as_ref(), 1);
-        let shown = |route: &Option<Route>| route.as_ref().is_some_and(Route::is_accepted);
-        let concerns_clients = shown(&removed) || shown(&new);
-        if let Some(route) = new {
-            self.insert(id, route);
-        }
-        if sort {
-            self.sort(id);
-        }
-        if concerns_clients {
-            self.tell(id, &before, removed.as_ref());
-        }
-        if let Some(route) = removed {
-            self.with.store.release(route.attrs);
-        }
-        self.clear_if_empty(id);
-    }
-
-    fn insert(&mut self, id: Id, route: Route) {
-        let destination = self.table.get_mut(id);
-        if !route.is_accepted() {
-            destination.routes.push(route);
-            return;
-        }
-        let decision = self.with.topology.decision();
-        let end = destination.accepted().len();
-        let place = decision.place(&destination.routes[..end], &route);
-        destination.routes.insert(place, route);
-        if decision.med_is_partial(&destination.routes[..=end]) {
-            decision.sort(&mut destination.routes[..=end]);
-        }
-    }
-
-    fn sort(&mut self, id: Id) {
-        let destination = self.table.get_mut(id);
-        let end = destination.accepted().len();
-        let decision = self.with.topology.decision();
-        decision.sort(&mut destination.routes[..end]);
-    }
-
-    /// Puts a destination into order after the rank of a sender changed.
-    fn rank(&mut self, id: Id) {
-        let before: Keys = keys(self.table.get(id).accepted());
-        self.sort(id);
-        if before != keys(self.table.get(id).accepted()) {
-            self.tell(id, &before, None);
-        }
-    }
-
-    fn tell(&mut self, id: Id, before: &Keys, removed: Option<&Route>) {
-        for catching in &mut self.clients.catching {
-            catching.mark(K::FAMILY, id);
-            catching.hold_paths(K::FAMILY, id, before);
-        }
-        let destination = self.table.get(id);
-        let old = |(peer, path_id): &(PeerId, u32)| {
-            let is = |route: &&Route| route.peer == *peer && route.path_id == *path_id;
-            removed
-                .filter(is)
-                .or_else(|| destination.routes.iter().find(is))
-        };
-        let change = Change {
-            before: before.iter().filter_map(old).collect(),
-            after: destination.accepted().iter().collect(),
-        };
-        for live in &mut self.clients.live {
-            if !live.group.style.families[K::FAMILY.index()] {
-                continue;
-            }
-            let Live {
-                group,
-                peers,
-                count,
-                pending,
-            } = live;
-            let view = view(self.with.topology, group, (peers, *count), K::FAMILY);
-            let out = K::records(pending);
-            Recorder::new(destination.prefix, &view, out).record(&change);
-        }
-    }
-
-    fn clear_if_empty(&mut self, id: Id) {
-        if !self.table.get(id).routes.is_empty() {
-            return;
-        }
-        if self.clients.catching.is_empty() {
-            self.table.remove(id);
-        } else {
-            self.clients.tombstones[K::FAMILY.index()].insert(id);
-        }
-    }
-}
-
-fn view<'a>(
-    topology: &'a Topology,
-    group: &'a Group,
-    (live, live_count): (&'a PeerSet, usize),
-    family: Family,
-) -> View<'a> {
-    View {
-        topology,
-        style: &group.style,
-        live,
-        live_count,
-        family,
-    }
-}
-
-impl Tally {
-    fn count(&mut self, route: Option<&Route>, by: i32) {
-        if let Some(route) = route {
-            self.received += by;
-            self.accepted += if route.is_accepted() { by } else { 0 };
-        }
-    }
-}
-
-fn position<K>(destination: &Destination<K>, (peer, path_id): (PeerId, u32)) -> Option<usize> {
-    destination
-        .routes
-        .iter()
-        .position(|route| route.peer == peer && route.path_id == path_id)
-}
-
-fn keys(routes: &[Route]) -> Keys {
-    routes
-        .iter()
-        .map(|route| (route.peer, route.path_id))
-        .collect()
-}
-
-/// Paths of one prefix that a neighbor may have in the decision (RFC 7911 sets no bound).
-const MOST_PATHS: usize = 256;
-
-/// Whether a neighbor's further path of a prefix stays out: it has too many, or one that is sent on under the
-/// same identifier.
-fn is_one_path_too_many<K>(destination: &Destination<K>, new: &Route) -> bool {
-    let others = destination
-        .accepted()
-        .iter()
-        .filter(|held| held.peer == new.peer && held.path_id != new.path_id);
-    let mut count = 0;
-    for held in others {
-        count += 1;
-        if count == MOST_PATHS || sent_path_id(held) == sent_path_id(new) {
-            return true;
-        }
-    }
-    false
-}
-
-/// Whether the new route says what the held one does, so that only its epoch changes.
-fn is_refresh(held: &Route, new: &Route) -> bool {
-    held.attrs.same(&new.attrs)
-        && held.reject == new.reject
-        && held.state.with(State::EPOCH, false) == new.state.with(State::EPOCH, false)
 }
 
 impl Shard {

@@ -1,0 +1,299 @@
+//! One change of one destination: the route is put in its place, and those who hear of it are told.
+
+use rutter_net::Family;
+use rutter_policy::RejectReason;
+use smallvec::SmallVec;
+
+use crate::PeerId;
+use crate::bitset::PeerSet;
+use crate::change::{Change, Recorder, Top, View, is_plain, sent_path_id};
+use crate::clients::{Clients, Live};
+use crate::decision::Decision;
+use crate::group::Group;
+use crate::route::{Route, State};
+use crate::shard::{Apply, Stored};
+use crate::table::{Destination, Id, Table};
+use crate::topology::Topology;
+
+/// How the numbers of one peer's routes changed.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Tally {
+    pub received: i32,
+    pub accepted: i32,
+}
+
+/// What becomes of a route that is looked at.
+pub(crate) enum Edited {
+    Keep,
+    Remove,
+    Replace(Route),
+    /// The route is what it was, but its sender's rank changed.
+    Rank,
+}
+
+/// The limit of `max-prefix` with action `block`, and the routes held when the batch began.
+pub(crate) struct Limit {
+    pub most: Option<u32>,
+    pub held: u32,
+}
+
+impl Limit {
+    /// Whether a route stays out that is held already and not accepted (`known`), or that is new.
+    fn blocks(&self, known: bool, tally: &Tally) -> bool {
+        let received = i64::from(self.held) + i64::from(tally.received);
+        let with_it = received + i64::from(!known);
+        self.most.is_some_and(|most| with_it > i64::from(most))
+    }
+}
+
+/// One change in a table, with those who must hear of it.
+pub(crate) struct Edit<'a, K> {
+    pub table: &'a mut Table<K>,
+    pub clients: &'a mut Clients,
+    pub with: &'a Apply<'a>,
+}
+
+/// Accepted routes before a change, by peer and path identifier.
+type Keys = SmallVec<[(PeerId, u32); 4]>;
+
+/// What clients heard before a change.
+enum Before {
+    /// Everybody hears the best route of another: this is all that matters.
+    Best(Top),
+    /// Anything else follows from all routes.
+    All(Keys),
+}
+
+impl<K: Stored> Edit<'_, K> {
+    /// Puts `new` in the place of the route of this peer and path, if there is one.
+    pub fn replace(
+        &mut self,
+        id: Id,
+        path: (PeerId, u32),
+        mut new: Option<Route>,
+        limit: &Limit,
+        tally: &mut Tally,
+    ) {
+        let position = position(self.table.get(id), path);
+        if position.is_none() && new.is_none() {
+            return;
+        }
+        let destination = self.table.get_mut(id);
+        let is_in = position.is_some_and(|at| destination.routes[at].is_accepted());
+        if !is_in
+            && limit.blocks(position.is_some(), tally)
+            && let Some(route) = &mut new
+        {
+            route.reject.get_or_insert(RejectReason::MaxPrefix);
+        }
+        if let (Some(at), Some(route)) = (position, &new)
+            && is_refresh(&destination.routes[at], route)
+        {
+            destination.routes[at].state = route.state;
+            return;
+        }
+        if let Some(route) = &mut new
+            && is_one_path_too_many(destination, route)
+        {
+            route.reject.get_or_insert(RejectReason::Paths);
+        }
+        let decision = self.with.topology.decision();
+        let was_partial = decision.med_is_partial(destination.accepted());
+        let shown = new.as_ref().filter(|route| route.is_accepted());
+        let concerns_clients = is_in || shown.is_some();
+        let plain = !was_partial && self.clients.hear_the_best(K::FAMILY, self.with.topology);
+        let before = before::<K>(destination.accepted(), shown, plain);
+        let removed = position.map(|at| destination.routes.remove(at));
+        tally.count(removed.as_ref(), -1);
+        tally.count(new.as_ref(), 1);
+        if let Some(route) = new {
+            insert(destination, &decision, route);
+        }
+        if was_partial {
+            sort(destination, &decision);
+        }
+        let is_empty = destination.routes.is_empty();
+        if concerns_clients {
+            match before {
+                Before::Best(top) => self.tell_best(id, top),
+                Before::All(keys) => self.tell(id, &keys, removed.as_ref()),
+            }
+        }
+        if let Some(route) = removed {
+            self.with.store.release(route.attrs);
+        }
+        if is_empty {
+            self.clear(id);
+        }
+    }
+
+    /// Puts a destination into order after the rank of a sender changed.
+    pub fn rank(&mut self, id: Id) {
+        let before: Keys = keys(self.table.get(id).accepted());
+        sort(self.table.get_mut(id), &self.with.topology.decision());
+        if before != keys(self.table.get(id).accepted()) {
+            self.tell(id, &before, None);
+        }
+    }
+
+    /// Tells the live clients, each of which hears the best route of another.
+    fn tell_best(&mut self, id: Id, before: Top) {
+        let destination = self.table.get(id);
+        for live in &mut self.clients.live {
+            if !live.group.style.families[K::FAMILY.index()] {
+                continue;
+            }
+            let Live {
+                group,
+                peers,
+                count,
+                pending,
+            } = live;
+            let view = view(self.with.topology, group, (peers, *count), K::FAMILY);
+            let out = K::records(pending);
+            Recorder::new(destination.prefix, &view, out)
+                .record_best(before, destination.accepted());
+        }
+    }
+
+    fn tell(&mut self, id: Id, before: &Keys, removed: Option<&Route>) {
+        for catching in &mut self.clients.catching {
+            catching.mark(K::FAMILY, id);
+            catching.hold_paths(K::FAMILY, id, before);
+        }
+        let destination = self.table.get(id);
+        let old = |(peer, path_id): &(PeerId, u32)| {
+            let is = |route: &&Route| route.peer == *peer && route.path_id == *path_id;
+            removed
+                .filter(is)
+                .or_else(|| destination.routes.iter().find(is))
+        };
+        let change = Change {
+            before: before.iter().filter_map(old).collect(),
+            after: destination.accepted().iter().collect(),
+        };
+        for live in &mut self.clients.live {
+            if !live.group.style.families[K::FAMILY.index()] {
+                continue;
+            }
+            let Live {
+                group,
+                peers,
+                count,
+                pending,
+            } = live;
+            let view = view(self.with.topology, group, (peers, *count), K::FAMILY);
+            let out = K::records(pending);
+            Recorder::new(destination.prefix, &view, out).record(&change);
+        }
+    }
+
+    /// Frees a destination without routes.
+    fn clear(&mut self, id: Id) {
+        if self.clients.catching.is_empty() {
+            self.table.remove(id);
+        } else {
+            self.clients.tombstones[K::FAMILY.index()].insert(id);
+        }
+    }
+}
+
+pub(crate) fn view<'a>(
+    topology: &'a Topology,
+    group: &'a Group,
+    (live, live_count): (&'a PeerSet, usize),
+    family: Family,
+) -> View<'a> {
+    View {
+        topology,
+        style: &group.style,
+        live,
+        live_count,
+        family,
+    }
+}
+
+impl Tally {
+    fn count(&mut self, route: Option<&Route>, by: i32) {
+        if let Some(route) = route {
+            self.received += by;
+            self.accepted += if route.is_accepted() { by } else { 0 };
+        }
+    }
+}
+
+fn position<K>(destination: &Destination<K>, (peer, path_id): (PeerId, u32)) -> Option<usize> {
+    destination
+        .routes
+        .iter()
+        .position(|route| route.peer == peer && route.path_id == path_id)
+}
+
+/// What the clients heard, in the least that tells what they must hear when `new` comes.
+fn before<K: Stored>(accepted: &[Route], new: Option<&Route>, plain: bool) -> Before {
+    let simple = |route: &Route| is_plain(K::FAMILY, route);
+    // With the new route MULTI_EXIT_DISC could become partial.
+    let med = |new: &Route| {
+        accepted.len() > 1
+            && accepted
+                .iter()
+                .any(|held| held.state.may_compare_med(new.state))
+    };
+    if plain && accepted.iter().all(simple) && new.is_none_or(|new| simple(new) && !med(new)) {
+        Before::Best(Top::of(accepted))
+    } else {
+        Before::All(keys(accepted))
+    }
+}
+
+fn insert<K>(destination: &mut Destination<K>, decision: &Decision<'_>, route: Route) {
+    if !route.is_accepted() {
+        destination.routes.push(route);
+        return;
+    }
+    let end = destination.accepted().len();
+    let place = decision.place(&destination.routes[..end], &route);
+    destination.routes.insert(place, route);
+    if decision.med_is_partial(&destination.routes[..=end]) {
+        decision.sort(&mut destination.routes[..=end]);
+    }
+}
+
+fn sort<K>(destination: &mut Destination<K>, decision: &Decision<'_>) {
+    let end = destination.accepted().len();
+    decision.sort(&mut destination.routes[..end]);
+}
+
+fn keys(routes: &[Route]) -> Keys {
+    routes
+        .iter()
+        .map(|route| (route.peer, route.path_id))
+        .collect()
+}
+
+/// Paths of one prefix that a neighbor may have in the decision (RFC 7911 sets no bound).
+const MOST_PATHS: usize = 256;
+
+/// Whether a neighbor's further path of a prefix stays out: it has too many, or one that is sent on under the
+/// same identifier.
+fn is_one_path_too_many<K>(destination: &Destination<K>, new: &Route) -> bool {
+    let others = destination
+        .accepted()
+        .iter()
+        .filter(|held| held.peer == new.peer && held.path_id != new.path_id);
+    let mut count = 0;
+    for held in others {
+        count += 1;
+        if count == MOST_PATHS || sent_path_id(held) == sent_path_id(new) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether the new route says what the held one does, so that only its epoch changes.
+fn is_refresh(held: &Route, new: &Route) -> bool {
+    held.attrs.same(&new.attrs)
+        && held.reject == new.reject
+        && held.state.with(State::EPOCH, false) == new.state.with(State::EPOCH, false)
+}
