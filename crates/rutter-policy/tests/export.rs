@@ -41,7 +41,11 @@ fn exchange() -> ExportSettings {
 fn audience(settings: ExportSettings, communities: &str) -> AudienceSpec {
     let policy = ExportPolicy::new(settings);
     with(&Route::communities(communities), |attributes| {
-        policy.audience(attributes)
+        let audience = policy.audience(attributes);
+        if policy.asks_nothing(attributes) {
+            assert!(audience.is_everyone() && !policy.has_action_community(attributes));
+        }
+        audience
     })
 }
 

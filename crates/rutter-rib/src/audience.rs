@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use rutter_net::Asn;
 use rutter_policy::{AudienceSpec, ExportPolicy};
+use rutter_wire::attr::Attributes;
 
 use crate::PeerId;
 use crate::attrs::AttrSet;
@@ -133,14 +134,10 @@ impl Audiences {
             .unwrap_or(&self.audiences[0])
     }
 
-    /// Assigns the audience of a set that is for everybody, as almost all are; `false` for another, which
-    /// needs [`Audiences::assign`].
-    pub fn assign_if_everyone(&self, set: &AttrSet) -> bool {
-        let everyone = self.is_plain(set, &self.spec_of(set));
-        if everyone {
-            set.set_audience(EVERYONE);
-        }
-        everyone
+    /// Whether routes with these attributes go to everybody as they are, as almost all do; other sets need
+    /// [`Audiences::assign`].
+    pub fn is_everyone(&self, attributes: &Attributes<'_>) -> bool {
+        self.policy.asks_nothing(attributes)
     }
 
     /// A set for everybody whose action communities are scrubbed is still rewritten, so it is not plain.

@@ -337,7 +337,7 @@ impl Batch {
         let verdict = policy.check_attributes(attributes, next_hop, family);
         let set = self.intern(rib, attributes, next_hop, in_mp, verdict);
         if set.audience() == AUDIENCE_UNKNOWN && sender.neighbor.kind != PeerKind::Collector {
-            rib.assign_audience(&set);
+            rib.assign_audience(&set, attributes);
         }
         let summary = set.summary();
         let state = State::of_set(summary.neighbour_as, summary.multi_exit_disc)

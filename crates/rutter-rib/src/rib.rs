@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::{Mutex, RwLock};
 use rutter_net::{Ipv4Prefix, Ipv6Prefix};
 use rutter_policy::ExportPolicy;
+use rutter_wire::attr::Attributes;
 
 use crate::attrs::{AttrSet, AttrStore};
-use crate::audience::Audiences;
+use crate::audience::{Audiences, EVERYONE};
 use crate::batch::Batch;
 use crate::feed::{Feed, FeedEvent, FeedReader};
 use crate::group::Group;
@@ -189,12 +190,10 @@ impl Rib {
     }
 
     /// Makes sure that it is known who may hear a set.
-    pub(crate) fn assign_audience(&self, set: &AttrSet) {
-        let plain = {
-            let topology = self.topology.read();
-            topology.audiences.assign_if_everyone(set)
-        };
-        if !plain {
+    pub(crate) fn assign_audience(&self, set: &AttrSet, attributes: &Attributes<'_>) {
+        if self.topology.read().audiences.is_everyone(attributes) {
+            set.set_audience(EVERYONE);
+        } else {
             self.topology.write().assign_audience(set);
         }
     }
