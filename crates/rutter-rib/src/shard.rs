@@ -92,8 +92,8 @@ impl Shard {
         let mut tally = Tally::default();
         let limit = self.limit::<K>(with);
         let (table, clients) = K::split(self);
-        // Look-ups first, each independent of the others, so that their cache misses overlap.
-        let found: Vec<Option<Id>> = ops.iter().map(|op| table.find(op.prefix)).collect();
+        let mut found = Vec::with_capacity(ops.len());
+        table.find_all(ops.iter().map(|op| op.prefix), &mut found);
         for (op, found) in ops.iter().zip(found) {
             let id = match still_there(table, found, op.prefix) {
                 Some(id) => id,

@@ -5,6 +5,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
 use smallvec::SmallVec;
 
@@ -79,14 +80,16 @@ pub(crate) type Id = u32;
 
 const PAGE: usize = 256;
 
-/// Destinations of a contiguous range of ids; shared with snapshots until written.
-pub(crate) type Page<K> = Vec<Destination<K>>;
+/// Destinations of a contiguous range of ids, in one allocation; shared with snapshots until written.
+pub(crate) type Page<K> = [Destination<K>];
 
 /// Destinations by id and by prefix.
 ///
 /// Ids are dense and reused. Look-up costs about two cache misses: the index, the destination.
 pub(crate) struct Table<K> {
     pages: Vec<Arc<Page<K>>>,
+    /// Ids below this were given out once; above it the last page is filled up with destinations without routes.
+    end: Id,
     index: HashTable<Id>,
     free: Vec<Id>,
     seed: u64,
@@ -96,6 +99,7 @@ impl<K: Key> Table<K> {
     pub fn new(seed: u64) -> Self {
         Table {
             pages: Vec::new(),
+            end: 0,
             index: HashTable::new(),
             free: Vec::new(),
             seed,
@@ -107,57 +111,52 @@ impl<K: Key> Table<K> {
         self.index.find(prefix.seeded_hash(self.seed), at).copied()
     }
 
+    /// Looks many prefixes up, appending to `found`. The misses of one step are independent of each other, so the
+    /// processor overlaps them: first all in the index, by the few bits of the hash that it holds, then all
+    /// destinations found there.
+    pub fn find_all(&self, prefixes: impl Iterator<Item = K> + Clone, found: &mut Vec<Option<Id>>) {
+        let start = found.len();
+        let likely = |prefix: K| self.index.find(prefix.seeded_hash(self.seed), |_| true);
+        found.extend(prefixes.clone().map(|prefix| likely(prefix).copied()));
+        for (slot, prefix) in found[start..].iter_mut().zip(prefixes) {
+            if slot.is_some_and(|id| self.get(id).prefix != prefix) {
+                *slot = self.find(prefix);
+            }
+        }
+    }
+
     pub fn get(&self, id: Id) -> &Destination<K> {
         &self.pages[id as usize / PAGE][id as usize % PAGE]
     }
 
     /// The destination for writing; its page is copied first where a snapshot shares it.
     pub fn get_mut(&mut self, id: Id) -> &mut Destination<K> {
-        &mut Arc::make_mut(&mut self.pages[id as usize / PAGE])[id as usize % PAGE]
+        slot(&mut self.pages, id)
     }
 
     /// The id of a prefix, new and without routes where it was unknown.
     pub fn find_or_insert(&mut self, prefix: K) -> Id {
-        match self.find(prefix) {
-            Some(id) => id,
-            None => self.insert(prefix),
-        }
-    }
-
-    fn insert(&mut self, prefix: K) -> Id {
-        let destination = Destination {
-            prefix,
-            routes: Routes::new(),
-        };
-        let id = match self.free.pop() {
-            Some(id) => {
-                *self.get_mut(id) = destination;
-                id
-            }
-            None => self.push(destination),
-        };
         let (pages, seed) = (&self.pages, self.seed);
-        let rehash = |id: &Id| {
-            pages[*id as usize / PAGE][*id as usize % PAGE]
-                .prefix
-                .seeded_hash(seed)
+        let held = |id: &Id| pages[*id as usize / PAGE][*id as usize % PAGE].prefix;
+        let entry = self.index.entry(
+            prefix.seeded_hash(seed),
+            |id| held(id) == prefix,
+            |id| held(id).seeded_hash(seed),
+        );
+        let vacant = match entry {
+            Entry::Occupied(entry) => return *entry.get(),
+            Entry::Vacant(vacant) => vacant,
         };
-        self.index
-            .insert_unique(prefix.seeded_hash(seed), id, rehash);
+        let id = self.free.pop().unwrap_or(self.end);
+        if id == self.end {
+            self.end += 1;
+        }
+        if id as usize == self.pages.len() * PAGE {
+            self.pages.push(empty_page(prefix));
+        }
+        slot(&mut self.pages, id).prefix = prefix;
+        vacant.insert(id);
         id
-    }
-
-    fn push(&mut self, destination: Destination<K>) -> Id {
-        if self.pages.last().is_none_or(|page| page.len() == PAGE) {
-            self.pages.push(Arc::new(Vec::with_capacity(PAGE)));
-        }
-        let last = self.pages.len() - 1;
-        let page = Arc::make_mut(&mut self.pages[last]);
-        if page.capacity() < PAGE {
-            page.reserve_exact(PAGE - page.len());
-        }
-        page.push(destination);
-        (last * PAGE + page.len() - 1) as Id
     }
 
     /// Frees a destination that has no routes; its id will be another prefix's.
@@ -170,6 +169,9 @@ impl<K: Key> Table<K> {
         {
             entry.remove();
             self.free.push(id);
+            if self.get(id).routes.spilled() {
+                self.get_mut(id).routes = Routes::new();
+            }
         }
     }
 
@@ -182,10 +184,7 @@ impl<K: Key> Table<K> {
 
     /// One more than the highest id in use.
     pub fn id_end(&self) -> Id {
-        match self.pages.last() {
-            Some(page) => ((self.pages.len() - 1) * PAGE + page.len()) as Id,
-            None => 0,
-        }
+        self.end
     }
 
     /// Number of destinations.
@@ -200,7 +199,7 @@ impl<K: Key> Table<K> {
 
     /// Octets of pages, of route lists that outgrew their destination, and of the index.
     pub fn size(&self) -> (u64, u64, u64) {
-        let page = |p: &Arc<Page<K>>| p.capacity() * size_of::<Destination<K>>();
+        let page = |page: &Arc<Page<K>>| size_of_val(&**page);
         let pages: usize = self.pages.iter().map(page).sum();
         let spilled: usize = self
             .pages
@@ -212,4 +211,16 @@ impl<K: Key> Table<K> {
         let index = self.index.allocation_size() + self.free.capacity() * size_of::<Id>();
         (pages as u64, spilled as u64, index as u64)
     }
+}
+
+fn slot<K: Key>(pages: &mut [Arc<Page<K>>], id: Id) -> &mut Destination<K> {
+    &mut Arc::make_mut(&mut pages[id as usize / PAGE])[id as usize % PAGE]
+}
+
+fn empty_page<K: Key>(prefix: K) -> Arc<Page<K>> {
+    let empty = |_| Destination {
+        prefix,
+        routes: Routes::new(),
+    };
+    (0..PAGE).map(empty).collect()
 }
