@@ -20,6 +20,23 @@ pub(crate) enum Command {
     /// Run a collector in the foreground until SIGTERM or Ctrl-C
     #[command(after_help = COLLECT)]
     Collect(CollectArgs),
+    /// Print the routes of MRT files
+    #[command(after_help = MRT)]
+    Mrt(MrtArgs),
+}
+
+/// What to print.
+#[derive(Args, Debug)]
+pub(crate) struct MrtArgs {
+    /// Files, folders with all files inside, or - for standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Print a JSON object a line, for programs
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print only how many records and routes there are
+    #[arg(long)]
+    pub(crate) count: bool,
 }
 
 /// What to collect.
@@ -47,6 +64,15 @@ file that `rutter run` reads past. All other commands (`rutter show`, `reload`, 
 
 Examples:
   rutter check collector.toml && rutter collect collector.toml";
+
+const MRT: &str = "\
+Reads TABLE_DUMP, TABLE_DUMP_V2, BGP4MP and BGP4MP_ET (RFC 6396), with Add-Path (RFC 8050), plain or
+packed by gzip, bzip2 or zstd. A line has the fields of `bgpdump -m`.
+
+Examples:
+  rutter mrt rib.20250101.0000.bz2 | grep '|203.0.113.0/24|'
+  rutter mrt updates/ --json | jq -r 'select(.kind == \"withdraw\").prefix'
+  curl -s https://data.ris.ripe.net/rrc00/latest-bview.gz | rutter mrt - --count";
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,12 @@
 //! The collector's commands: rutter collect, rutter sql, rutter mrt, rutter replay.
 
+mod bar;
 mod cli;
 mod collect;
 mod failure;
+#[cfg(test)]
+mod golden;
+mod mrt;
 mod services;
 
 use std::process::ExitCode;
@@ -15,6 +19,7 @@ use crate::failure::Failure;
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Collect(args) => collect::collect(&args),
+        Command::Mrt(args) => mrt::mrt(&args),
     };
     match result {
         Ok(()) | Err(Failure::NobodyReads) => ExitCode::SUCCESS,

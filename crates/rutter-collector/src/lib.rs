@@ -9,6 +9,7 @@
 pub mod bmp;
 mod clock;
 mod context;
+pub mod mrt;
 mod stop;
 mod writer;
 

@@ -26,6 +26,7 @@ pub(crate) fn perform(command: Command, how: &Ask) -> Result<(), Failure> {
         Command::Stop { text } => ask(how, Request::Shutdown { text }),
         Command::Demo(args) => demo::demo(&args, how),
         Command::Collect { arguments } => collector::run("collect", arguments),
+        Command::Mrt { arguments } => collector::run("mrt", arguments),
         Command::Bench { arguments } => bench(arguments),
     }
 }

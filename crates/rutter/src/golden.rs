@@ -30,6 +30,10 @@ fn helps(command: &mut Command, name: &str, out: &mut Vec<(String, String)>) {
         command.render_long_help().to_string(),
     ));
     for sub in command.get_subcommands_mut() {
+        // The help of these is the other program's.
+        if crate::collector::command(sub.get_name().as_ref()).is_some() {
+            continue;
+        }
         let name = format!("{name} {}", sub.get_name());
         helps(sub, &name, out);
     }

@@ -20,7 +20,7 @@ pub(super) struct ArchiveFile {
 
 enum Output {
     Plain(BufWriter<File>),
-    Gzip(GzEncoder<BufWriter<File>>),
+    Gzip(Box<GzEncoder<BufWriter<File>>>),
 }
 
 impl ArchiveFile {
@@ -35,7 +35,7 @@ impl ArchiveFile {
         let partial = directory.join(format!(".{name}.partial"));
         let file = BufWriter::with_capacity(256 * 1024, File::create(&partial)?);
         let output = if gzip {
-            Output::Gzip(GzEncoder::new(file, Compression::fast()))
+            Output::Gzip(Box::new(GzEncoder::new(file, Compression::fast())))
         } else {
             Output::Plain(file)
         };

@@ -1,6 +1,6 @@
 //! What each peer announces: deterministic, encoded before the clock starts.
 
-mod attributes;
+pub mod attributes;
 mod prefixes;
 mod shape;
 

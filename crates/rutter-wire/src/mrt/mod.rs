@@ -8,15 +8,18 @@ mod bgp4mp_read;
 mod record;
 mod table_dump;
 mod table_dump_read;
+mod table_dump_v1;
 
 pub use bgp4mp::{Link, Timestamp, write_message, write_state_change};
 pub use bgp4mp_read::{Message, StateChange};
 pub use record::{Content, MrtError, MrtFault, Record, Records, next_record};
 pub use table_dump::{PeerEntry, Route, write_peer_index_table, write_rib};
 pub use table_dump_read::{PeerIndexTable, Rib, RibEntry};
+pub use table_dump_v1::TableDump;
 
 /// Record types (RFC 6396 §4).
 mod kind {
+    pub(super) const TABLE_DUMP: u16 = 12;
     pub(super) const TABLE_DUMP_V2: u16 = 13;
     pub(super) const BGP4MP: u16 = 16;
     pub(super) const BGP4MP_ET: u16 = 17;

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use super::{Message, PeerIndexTable, Rib, StateChange, bgp4mp_read, kind, table_dump_read};
+use super::{
+    Message, PeerIndexTable, Rib, StateChange, TableDump, bgp4mp_read, kind, table_dump_read,
+    table_dump_v1,
+};
 use crate::cursor::Cursor;
 
 /// One record, borrowed from the file.
@@ -27,6 +30,8 @@ pub enum Content<'a> {
     PeerIndexTable(PeerIndexTable<'a>),
     /// The routes of one prefix.
     Rib(Rib<'a>),
+    /// One route, in the older form.
+    TableDump(TableDump<'a>),
     /// A BGP message.
     Message(Message<'a>),
     /// A session changed state.
@@ -112,6 +117,7 @@ impl<'a> Record<'a> {
     /// What the record says; the error's offset is that of the record itself, 0.
     pub fn decode(&self) -> Result<Content<'a>, MrtError> {
         let content = match self.kind {
+            kind::TABLE_DUMP => table_dump_v1::decode(self.subtype, self.body),
             kind::TABLE_DUMP_V2 => table_dump_read::decode(self.subtype, self.body),
             kind::BGP4MP | kind::BGP4MP_ET => bgp4mp_read::decode(self.subtype, self.body),
             _ => Ok(Content::Other),

@@ -168,7 +168,7 @@ fn rib(body: &[u8], ipv6: bool, add_path: bool) -> Result<Rib<'_>, MrtFault> {
     })
 }
 
-fn prefix(octets: &[u8], len: u8, ipv6: bool) -> Option<Prefix> {
+pub(super) fn prefix(octets: &[u8], len: u8, ipv6: bool) -> Option<Prefix> {
     let mut address = [0; 16];
     address.get_mut(..octets.len())?.copy_from_slice(octets);
     let bits = u128::from_be_bytes(address);

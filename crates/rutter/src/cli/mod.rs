@@ -139,6 +139,19 @@ pub(crate) enum Command {
         )]
         arguments: Vec<OsString>,
     },
+    /// Print the routes of MRT files
+    ///
+    /// Run by the program `rutter-collect` beside this one: `rutter mrt --help` tells.
+    #[command(disable_help_flag = true)]
+    Mrt {
+        /// What to print
+        #[arg(
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "ARGUMENTS"
+        )]
+        arguments: Vec<OsString>,
+    },
     /// Measure this program or another BGP daemon under load
     ///
     /// Everything after this word is read by the bench itself: `rutter bench --help` tells.

@@ -1,0 +1,221 @@
+//! `rutter mrt` prints what bgpdump prints.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rutter_net::{Asn, Prefix};
+use rutter_wire::attr::{OPTIONAL, TRANSITIVE, code, write_attr, write_mp_reach};
+use rutter_wire::mrt::{
+    Link, PeerEntry, Route, Timestamp, write_message, write_peer_index_table, write_rib,
+    write_state_change,
+};
+use rutter_wire::nlri::{write_ipv4, write_ipv6};
+use rutter_wire::update::{Sections, write};
+
+const TIME: u32 = 1_700_000_000;
+const V6: [u8; 16] = [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11];
+
+/// What a collector would write: paths with sets, communities with names, an aggregator.
+fn file() -> Vec<u8> {
+    let mut out = Vec::new();
+    let peer = |address: &str, asn| PeerEntry {
+        bgp_id: 9,
+        address: address.parse().unwrap(),
+        asn: Asn(asn),
+    };
+    let peers = [peer("192.0.2.11", 64501), peer("2001:db8::11", 200_000)];
+    write_peer_index_table(&mut out, TIME, 1, "", &peers);
+    let (rich, plain) = (rich(), plain());
+    let route = |peer_index, attributes, next_hop| Route {
+        peer_index,
+        originated_s: TIME,
+        path_id: 0,
+        attributes,
+        next_hop,
+    };
+    let near = route(0, &rich[..], &[192, 0, 2, 1][..]);
+    write_rib(&mut out, TIME, 0, prefix("198.51.100.0/24"), false, [near]);
+    let far = route(1, &plain[..], &V6[..]);
+    write_rib(&mut out, TIME, 1, prefix("2001:db8:1::/48"), false, [far]);
+    messages(&mut out);
+    out
+}
+
+fn messages(out: &mut Vec<u8>) {
+    let link = Link {
+        peer_asn: Asn(64501),
+        local_asn: Asn(64500),
+        interface: 0,
+        peer: "192.0.2.11".parse().unwrap(),
+        local: "192.0.2.1".parse().unwrap(),
+        as4: true,
+    };
+    let time = Timestamp::Seconds(TIME);
+    write_state_change(out, time, &link, 5, 6);
+    let mut nlri = Vec::new();
+    ipv4(&mut nlri, "203.0.113.0/24");
+    ipv4(&mut nlri, "198.51.100.128/25");
+    let mut gone = Vec::new();
+    ipv4(&mut gone, "192.0.2.0/24");
+    write_message(out, time, &link, false, &update(&gone, &rich(), &nlri));
+    let mut attributes = plain();
+    let ipv6 = rutter_net::AfiSafi::IPV6_UNICAST;
+    write_mp_reach(&mut attributes, ipv6, &V6, |out| {
+        match prefix("2001:db8:2::/48") {
+            Prefix::V6(prefix) => write_ipv6(out, None, prefix),
+            Prefix::V4(_) => unreachable!(),
+        }
+    });
+    let exact = Timestamp::Microseconds(u64::from(TIME) * 1_000_000 + 250_000);
+    write_message(out, exact, &link, false, &update(&[], &attributes, &[]));
+    write_state_change(out, exact, &link, 6, 1);
+}
+
+fn update(withdrawn: &[u8], attributes: &[u8], nlri: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let sections = Sections {
+        withdrawn,
+        attributes,
+        nlri,
+    };
+    write(&mut out, &sections);
+    out
+}
+
+fn prefix(text: &str) -> Prefix {
+    text.parse().unwrap()
+}
+
+fn ipv4(out: &mut Vec<u8>, text: &str) {
+    if let Prefix::V4(prefix) = prefix(text) {
+        write_ipv4(out, None, prefix);
+    }
+}
+
+fn rich() -> Vec<u8> {
+    let mut out = Vec::new();
+    write_attr(&mut out, TRANSITIVE, code::ORIGIN, &[2]);
+    // 64501 200000 {64502,64503}
+    let path = [
+        2, 2, 0, 0, 0xfb, 0xf5, 0, 3, 0x0d, 0x40, 1, 2, 0, 0, 0xfb, 0xf6, 0, 0, 0xfb, 0xf7,
+    ];
+    write_attr(&mut out, TRANSITIVE, code::AS_PATH, &path);
+    write_attr(&mut out, TRANSITIVE, code::NEXT_HOP, &[192, 0, 2, 1]);
+    write_attr(&mut out, OPTIONAL, code::MULTI_EXIT_DISC, &[0, 0, 0, 7]);
+    write_attr(&mut out, TRANSITIVE, code::LOCAL_PREF, &[0, 0, 0, 200]);
+    write_attr(&mut out, TRANSITIVE, code::ATOMIC_AGGREGATE, &[]);
+    let aggregator = [0, 3, 0x0d, 0x40, 192, 0, 2, 9];
+    write_attr(
+        &mut out,
+        OPTIONAL | TRANSITIVE,
+        code::AGGREGATOR,
+        &aggregator,
+    );
+    let communities = [0xfb, 0xf4, 0, 1, 0xff, 0xff, 0xff, 1, 0xff, 0xff, 0xff, 2];
+    write_attr(
+        &mut out,
+        OPTIONAL | TRANSITIVE,
+        code::COMMUNITIES,
+        &communities,
+    );
+    out
+}
+
+fn plain() -> Vec<u8> {
+    let mut out = Vec::new();
+    write_attr(&mut out, TRANSITIVE, code::ORIGIN, &[0]);
+    write_attr(
+        &mut out,
+        TRANSITIVE,
+        code::AS_PATH,
+        &[2, 1, 0, 3, 0x0d, 0x40],
+    );
+    out
+}
+
+fn folder(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("rutter-print-{name}-{}", std::process::id()));
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn output(command: &mut Command) -> String {
+    let output = command.stderr(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{command:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn rutter(arguments: &[&str], file: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rutter-collect"));
+    command.arg("mrt").args(arguments).arg(file);
+    command
+}
+
+#[test]
+fn the_lines_are_those_of_bgpdump() {
+    let folder = folder("lines");
+    let path = folder.join("file");
+    fs::write(&path, file()).unwrap();
+    let ours = output(&mut rutter(&[], &path));
+    let theirs = output(Command::new("bgpdump").args(["-m", "-v"]).arg(&path));
+    fs::remove_dir_all(folder).unwrap();
+    assert_eq!(ours.lines().count(), 8, "{ours}");
+    assert_eq!(ours, theirs);
+}
+
+#[test]
+fn json_has_the_columns_of_every_schema() {
+    let folder = folder("json");
+    let path = folder.join("file");
+    fs::write(&path, file()).unwrap();
+    let text = output(&mut rutter(&["--json"], &path));
+    fs::remove_dir_all(folder).unwrap();
+    let rows: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let kinds: Vec<&str> = rows
+        .iter()
+        .map(|row| row["kind"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "state",
+            "state",
+            "state-change",
+            "withdraw",
+            "announce",
+            "announce",
+            "announce",
+            "state-change"
+        ]
+    );
+    assert_eq!(
+        rows[0],
+        serde_json::json!({
+            "time": 1_700_000_000_000_000_u64, "kind": "state", "peer_address": "192.0.2.11",
+            "peer_asn": 64501, "prefix": "198.51.100.0/24", "path_id": 0, "origin": "incomplete",
+            "as_path": "64501 200000 {64502,64503}", "med": 7, "local_pref": 200,
+            "next_hop": "192.0.2.1", "extended_communities": [], "large_communities": [],
+            "communities": ["64500:1", "65535:65281", "65535:65282"]
+        })
+    );
+    assert_eq!(rows[6]["time"], 1_700_000_000_250_000_u64);
+    assert_eq!(rows[6]["next_hop"], "2001:db8::11");
+}
+
+#[test]
+fn standard_input_is_read_and_counted() {
+    let mut child = rutter(&["--count"], Path::new("-"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(&file()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text, "7 records, 6 routes\n");
+}

@@ -1,0 +1,362 @@
+//! Records into the table: each peer of a file becomes a peer of the table.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use rutter_net::{AfiSafi, Asn, Family, Prefix};
+use rutter_rib::{Batch, Monitored, PeerId, Retain, Rib, Source, TooManyNeighbors, View};
+use rutter_wire::attr::{AttrContext, code, parse, write_mp_reach};
+use rutter_wire::frame::{MAX_EXTENDED_LEN, MessageType, next_frame};
+use rutter_wire::mrt::{self, Content, MrtError, Record, RibEntry, StateChange};
+use rutter_wire::nlri::{write_ipv4, write_ipv6};
+use rutter_wire::update;
+
+use crate::writer::{self, Writer};
+
+/// Loads records into a table.
+pub struct Loader {
+    rib: Arc<Rib>,
+    peers: Writer,
+    router: Arc<str>,
+    known: HashMap<(IpAddr, Asn), usize>,
+    slots: Vec<Slot>,
+    /// By index of the latest PEER_INDEX_TABLE.
+    index: Vec<usize>,
+    body: Vec<u8>,
+    merged: Vec<u8>,
+    loaded: Loaded,
+}
+
+/// What was loaded.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Loaded {
+    /// Peers.
+    pub peers: u64,
+    /// Routes announced, over all records.
+    pub announced: u64,
+    /// Routes withdrawn.
+    pub withdrawn: u64,
+    /// UPDATEs and routes with faults (RFC 7606).
+    pub malformed: u64,
+    /// Records of types that hold no routes of IPv4 or IPv6 unicast.
+    pub passed_over: u64,
+}
+
+/// A peer of the table.
+struct Slot {
+    peer: PeerId,
+    asn: Asn,
+    bgp_id: u32,
+    batch: Batch,
+    /// `None` while its session is down.
+    form: Option<Form>,
+}
+
+/// How its updates are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Form {
+    as4: bool,
+    add_path: [bool; 2],
+}
+
+/// Routes of a peer that are applied at once.
+const BATCH: usize = 1_024;
+/// The state of RFC 6396 §4.4.1 in which routes may come.
+const ESTABLISHED: u16 = 6;
+
+impl Loader {
+    /// A loader whose peers are said to be of `router`: the name of the file or the collector.
+    pub fn new(rib: &Arc<Rib>, router: &str) -> Self {
+        Loader {
+            rib: Arc::clone(rib),
+            peers: Writer::new(Arc::clone(rib)),
+            router: router.into(),
+            known: HashMap::new(),
+            slots: Vec::new(),
+            index: Vec::new(),
+            body: Vec::new(),
+            merged: Vec::new(),
+            loaded: Loaded::default(),
+        }
+    }
+
+    /// Takes a record. Its routes are in the table at the latest after [`Loader::finish`].
+    pub fn take(&mut self, record: &Record<'_>) -> Result<(), LoadError> {
+        let unix_us = record.unix_us;
+        match record.decode()? {
+            Content::PeerIndexTable(table) => {
+                self.index.clear();
+                for peer in table.peers() {
+                    let peer = peer?;
+                    let slot = self.slot(peer.address, peer.asn, peer.bgp_id)?;
+                    self.index.push(slot);
+                }
+            }
+            Content::Rib(rib) => {
+                for entry in rib.entries() {
+                    self.rib_entry(rib.prefix, rib.add_path, &entry?, unix_us);
+                }
+            }
+            Content::TableDump(route) => {
+                let slot = self.slot(route.peer, route.peer_asn, 0)?;
+                self.old_route(slot, &route, unix_us);
+            }
+            Content::Message(message) => self.message(&message, unix_us)?,
+            Content::StateChange(change) => self.state_change(&change, unix_us)?,
+            Content::Other => self.loaded.passed_over += 1,
+        }
+        Ok(())
+    }
+
+    /// Applies what waits, and says what was loaded. The routes stay in the table.
+    pub fn finish(mut self) -> Loaded {
+        for slot in &mut self.slots {
+            self.rib.commit(&mut slot.batch);
+        }
+        self.loaded
+    }
+
+    /// What was loaded so far.
+    pub fn loaded(&self) -> Loaded {
+        self.loaded
+    }
+
+    fn slot(&mut self, address: IpAddr, asn: Asn, bgp_id: u32) -> Result<usize, TooManyNeighbors> {
+        if let Some(slot) = self.known.get(&(address, asn)) {
+            return Ok(*slot);
+        }
+        let monitored = Monitored {
+            router: Arc::clone(&self.router),
+            source: Source::Mrt,
+            view: View::AdjRibInPre,
+            distinguisher: 0,
+        };
+        let name = address.to_string();
+        let peer = self.peers.add_peer(&name, address, asn, monitored)?;
+        self.slots.push(Slot {
+            peer,
+            asn,
+            bgp_id,
+            batch: Batch::new(),
+            form: None,
+        });
+        self.loaded.peers += 1;
+        let slot = self.slots.len() - 1;
+        self.known.insert((address, asn), slot);
+        Ok(slot)
+    }
+
+    fn rib_entry(&mut self, prefix: Prefix, add_path: bool, entry: &RibEntry<'_>, unix_us: u64) {
+        let Some(&slot) = self.index.get(usize::from(entry.peer_index)) else {
+            self.loaded.malformed += 1;
+            return;
+        };
+        let mut body = std::mem::take(&mut self.body);
+        body.clear();
+        let path_id = add_path.then_some(entry.path_id);
+        let next_hop = entry.next_hop().unwrap_or_default();
+        let attributes = entry.view();
+        let others = attributes
+            .iter()
+            .filter(|raw| raw.code != code::MP_REACH_NLRI);
+        let next_hop = (next_hop, attributes.value(code::MP_REACH_NLRI).is_some());
+        write_update(&mut body, prefix, path_id, next_hop, |out| {
+            others.for_each(|raw| out.extend_from_slice(raw.wire));
+        });
+        self.push(slot, true, &[(prefix.family(), add_path)], &body, unix_us);
+        self.body = body;
+    }
+
+    fn old_route(&mut self, slot: usize, route: &mrt::TableDump<'_>, unix_us: u64) {
+        let context = AttrContext {
+            as4: false,
+            external: false,
+            accept_as_set: true,
+            has_ipv4_nlri: false,
+        };
+        let mut merged = std::mem::take(&mut self.merged);
+        merged.clear();
+        let attributes = parse(route.attributes, &context, &mut Vec::new());
+        attributes.write_canonical(&mut merged);
+        let entry = RibEntry {
+            peer_index: 0,
+            originated_s: route.originated_s,
+            path_id: 0,
+            attributes: route.attributes,
+        };
+        let next_hop = entry.next_hop().unwrap_or_default();
+        let mut body = std::mem::take(&mut self.body);
+        body.clear();
+        let in_mp = entry.view().value(code::MP_REACH_NLRI).is_some();
+        write_update(&mut body, route.prefix, None, (next_hop, in_mp), |out| {
+            out.extend_from_slice(&merged);
+        });
+        self.push(
+            slot,
+            true,
+            &[(route.prefix.family(), false)],
+            &body,
+            unix_us,
+        );
+        (self.body, self.merged) = (body, merged);
+    }
+
+    fn message(&mut self, message: &mrt::Message<'_>, unix_us: u64) -> Result<(), LoadError> {
+        let frame = match next_frame(message.message, MAX_EXTENDED_LEN) {
+            Ok(Some(frame)) => frame,
+            Ok(None) | Err(_) => {
+                self.loaded.malformed += 1;
+                return Ok(());
+            }
+        };
+        // What the collector itself sent says nothing of the peer.
+        if message.local || frame.kind != MessageType::Update {
+            return Ok(());
+        }
+        let link = &message.link;
+        let slot = self.slot(link.peer, link.peer_asn, 0)?;
+        let families: Vec<(Family, bool)> = families(frame.body)
+            .into_iter()
+            .map(|family| (family, message.add_path))
+            .collect();
+        self.push(slot, link.as4, &families, frame.body, unix_us);
+        Ok(())
+    }
+
+    fn state_change(&mut self, change: &StateChange, unix_us: u64) -> Result<(), LoadError> {
+        let slot = self.slot(change.link.peer, change.link.peer_asn, 0)?;
+        let slot = &mut self.slots[slot];
+        if change.new == ESTABLISHED || slot.form.is_none() {
+            return Ok(());
+        }
+        self.rib.commit(&mut slot.batch);
+        let retain = [Retain::Nothing; 2];
+        let reason = "the file says that the session ended";
+        self.rib
+            .publish_peer_down(slot.peer, retain, reason, unix_us);
+        self.rib.session_down(slot.peer, retain);
+        slot.form = None;
+        Ok(())
+    }
+
+    /// Gives a peer's UPDATE to its batch, opening its session in the right form first.
+    fn push(
+        &mut self,
+        slot: usize,
+        as4: bool,
+        families: &[(Family, bool)],
+        body: &[u8],
+        unix_us: u64,
+    ) {
+        let slot = &mut self.slots[slot];
+        let mut form = slot.form.unwrap_or(Form {
+            as4,
+            add_path: [false; 2],
+        });
+        form.as4 = as4;
+        for (family, add_path) in families {
+            form.add_path[family.index()] = *add_path;
+        }
+        if slot.form != Some(form) {
+            self.rib.commit(&mut slot.batch);
+            let session = writer::session(slot.asn, slot.bgp_id, form.as4, form.add_path);
+            self.rib.session_up(slot.peer, session);
+            self.rib.publish_peer_up(slot.peer, unix_us);
+            slot.form = Some(form);
+        }
+        let pushed = slot.batch.push(&self.rib, slot.peer, body, unix_us);
+        self.loaded.announced += u64::from(pushed.announced);
+        self.loaded.withdrawn += u64::from(pushed.withdrawn);
+        if pushed.reset.is_some() || !pushed.faults.is_empty() {
+            self.loaded.malformed += 1;
+        }
+        if slot.batch.len() >= BATCH {
+            self.rib.commit(&mut slot.batch);
+        }
+    }
+}
+
+/// Why a record cannot be loaded.
+#[derive(Debug)]
+pub enum LoadError {
+    /// It is broken; the next one may be good.
+    Record(MrtError),
+    /// There is no room for its peer.
+    Peers(TooManyNeighbors),
+}
+
+impl From<MrtError> for LoadError {
+    fn from(error: MrtError) -> Self {
+        LoadError::Record(error)
+    }
+}
+
+impl From<TooManyNeighbors> for LoadError {
+    fn from(error: TooManyNeighbors) -> Self {
+        LoadError::Peers(error)
+    }
+}
+
+impl std::fmt::Display for LoadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            LoadError::Record(error) => error.fmt(f),
+            LoadError::Peers(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+/// The body of an UPDATE that announces one route. The next hop comes with where it stood: in MP_REACH_NLRI, or in a
+/// NEXT_HOP among the others.
+fn write_update(
+    out: &mut Vec<u8>,
+    prefix: Prefix,
+    path_id: Option<u32>,
+    (next_hop, in_mp): (&[u8], bool),
+    others: impl FnOnce(&mut Vec<u8>),
+) {
+    out.extend_from_slice(&[0; 4]);
+    others(out);
+    let plain = match prefix {
+        Prefix::V4(prefix) if !in_mp => Some(prefix),
+        _ => None,
+    };
+    if plain.is_none() {
+        let afi_safi: AfiSafi = prefix.family().afi_safi();
+        write_mp_reach(out, afi_safi, next_hop, |out| match prefix {
+            Prefix::V4(prefix) => write_ipv4(out, path_id, prefix),
+            Prefix::V6(prefix) => write_ipv6(out, path_id, prefix),
+        });
+    }
+    // More attributes than an UPDATE holds are cut, and the table finds them malformed.
+    let len = u16::try_from(out.len() - 4).unwrap_or(u16::MAX);
+    out[2..4].copy_from_slice(&len.to_be_bytes());
+    if let Some(prefix) = plain {
+        write_ipv4(out, path_id, prefix);
+    }
+}
+
+/// The families that an UPDATE speaks of.
+fn families(body: &[u8]) -> Vec<Family> {
+    let Ok(sections) = update::split(body) else {
+        return Vec::new();
+    };
+    let mut families = Vec::new();
+    if !sections.withdrawn.is_empty() || !sections.nlri.is_empty() {
+        families.push(Family::Ipv4Unicast);
+    }
+    let view = rutter_wire::attr::Attributes::from_canonical(sections.attributes);
+    for raw in view.iter() {
+        if !matches!(raw.code, code::MP_REACH_NLRI | code::MP_UNREACH_NLRI) {
+            continue;
+        }
+        if let Some([high, low, safi]) = view.value(raw.code).and_then(|v| v.first_chunk::<3>()) {
+            let afi = u16::from_be_bytes([*high, *low]);
+            families.extend(AfiSafi { afi, safi: *safi }.family());
+        }
+    }
+    families
+}

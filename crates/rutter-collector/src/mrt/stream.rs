@@ -1,0 +1,174 @@
+//! The records of one file as they are unpacked.
+
+use std::fmt;
+use std::io::{self, Read};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use rutter_wire::mrt::{MrtError, MrtFault, Record, next_record};
+
+use super::unpack::unpack;
+use super::{Input, Progress};
+
+/// Reads one file, unpacking ahead on a thread of its own.
+pub struct Stream {
+    input: Input,
+    blocks: Receiver<io::Result<Vec<u8>>>,
+    buffer: Vec<u8>,
+    at: usize,
+    /// Octets of the unpacked file before the buffer.
+    before: u64,
+    progress: Progress,
+}
+
+/// Why a file cannot be read further.
+#[derive(Debug)]
+pub struct ReadError {
+    /// Which file.
+    pub input: Input,
+    /// Where in it, once unpacked.
+    pub offset: u64,
+    /// What is wrong.
+    pub why: Why,
+}
+
+/// What is wrong with a file.
+#[derive(Debug)]
+pub enum Why {
+    /// It cannot be read or unpacked.
+    Io(io::Error),
+    /// It is not MRT, or cut off.
+    Mrt(MrtError),
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ReadError { input, offset, why } = self;
+        match why {
+            Why::Io(error) => write!(f, "{input}: {error}"),
+            Why::Mrt(error) if *offset == 0 && error.fault == MrtFault::RecordTooLong => {
+                write!(f, "{input}: this is not an MRT file")
+            }
+            Why::Mrt(error) => {
+                let error = MrtError {
+                    offset: usize::try_from(*offset).unwrap_or(usize::MAX),
+                    ..*error
+                };
+                write!(f, "{input}: {error}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+/// Octets handed over at once.
+const BLOCK: usize = 1 << 20;
+/// Blocks that wait.
+const AHEAD: usize = 4;
+
+impl Stream {
+    /// Begins to read.
+    pub fn open(input: &Input, progress: &Progress) -> Result<Self, ReadError> {
+        let failed = |error| ReadError {
+            input: input.clone(),
+            offset: 0,
+            why: Why::Io(error),
+        };
+        let packed = input.open().map_err(failed)?;
+        let (sender, blocks) = sync_channel(AHEAD);
+        let counted = progress.clone();
+        thread::Builder::new()
+            .name("mrt-unpack".into())
+            .spawn(move || read_ahead(packed, counted, &sender))
+            .map_err(failed)?;
+        Ok(Stream {
+            input: input.clone(),
+            blocks,
+            buffer: Vec::new(),
+            at: 0,
+            before: 0,
+            progress: progress.clone(),
+        })
+    }
+
+    /// The next record; `None` at the end.
+    pub fn next_record(&mut self) -> Result<Option<Record<'_>>, ReadError> {
+        loop {
+            match next_record(&self.buffer[self.at..]) {
+                Ok(Some(_)) => break,
+                Ok(None) => {
+                    if !self.fill()? {
+                        return match self.at == self.buffer.len() {
+                            true => Ok(None),
+                            false => Err(self.fault(MrtFault::RecordTruncated)),
+                        };
+                    }
+                }
+                Err(error) => return Err(self.fault(error.fault)),
+            }
+        }
+        let start = self.at;
+        let record = next_record(&self.buffer[start..]).ok().flatten();
+        if let Some(record) = &record {
+            self.at += record.len;
+            self.progress.took_record();
+        }
+        Ok(record)
+    }
+
+    /// Takes the next block; `false` at the end.
+    fn fill(&mut self) -> Result<bool, ReadError> {
+        let Ok(block) = self.blocks.recv() else {
+            return Ok(false);
+        };
+        let block = block.map_err(|error| ReadError {
+            input: self.input.clone(),
+            offset: self.before + self.at as u64,
+            why: Why::Io(error),
+        })?;
+        self.before += self.at as u64;
+        self.buffer.drain(..self.at);
+        self.at = 0;
+        if self.buffer.is_empty() {
+            self.buffer = block;
+        } else {
+            self.buffer.extend_from_slice(&block);
+        }
+        Ok(true)
+    }
+
+    fn fault(&self, fault: MrtFault) -> ReadError {
+        ReadError {
+            input: self.input.clone(),
+            offset: self.before + self.at as u64,
+            why: Why::Mrt(MrtError { offset: 0, fault }),
+        }
+    }
+}
+
+/// Unpacks until the end, an error, or until nobody wants more.
+fn read_ahead(
+    packed: Box<dyn Read + Send>,
+    progress: Progress,
+    sender: &SyncSender<io::Result<Vec<u8>>>,
+) {
+    let mut reader = match unpack(packed, progress) {
+        Ok(reader) => reader,
+        Err(error) => return drop(sender.send(Err(error))),
+    };
+    loop {
+        let mut block = Vec::with_capacity(BLOCK);
+        let read = reader.by_ref().take(BLOCK as u64).read_to_end(&mut block);
+        let end = !matches!(read, Ok(count) if count == BLOCK);
+        if !block.is_empty() && sender.send(Ok(block)).is_err() {
+            return;
+        }
+        if let Err(error) = read {
+            return drop(sender.send(Err(error)));
+        }
+        if end {
+            return;
+        }
+    }
+}
