@@ -1,8 +1,11 @@
 //! The command line: what can be typed. What it means is in the modules named after the commands.
 
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use rutter_collector::replay::Speed;
+use rutter_net::{Asn, Prefix};
 
 /// The collector's part of `rutter`; usually run as `rutter collect` and so on.
 #[derive(Parser, Debug)]
@@ -23,6 +26,58 @@ pub(crate) enum Command {
     /// Print the routes of MRT files
     #[command(after_help = MRT)]
     Mrt(MrtArgs),
+    /// Play MRT files to a BGP daemon
+    #[command(after_help = REPLAY)]
+    Replay(ReplayArgs),
+}
+
+/// What to play to whom.
+#[derive(Args, Debug)]
+pub(crate) struct ReplayArgs {
+    /// Files, folders with all files inside, or - for standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// The BGP daemon; the port is 179 unless given
+    #[arg(long, value_name = "ADDRESS", value_parser = bgp_address)]
+    pub(crate) to: SocketAddr,
+    /// The AS of the sessions [default: that of the peer in the file]
+    #[arg(long, value_name = "ASN")]
+    pub(crate) asn: Option<Asn>,
+    /// Play only the routes of this peer of the files
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) peer: Option<IpAddr>,
+    /// Our address
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "each_from")]
+    pub(crate) from: Option<IpAddr>,
+    /// A session for each peer of the files, from addresses of this prefix
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) each_from: Option<Prefix>,
+    /// `recorded`, `full`, or how many times as fast as recorded
+    #[arg(long, value_name = "SPEED", default_value = "full", value_parser = speed)]
+    pub(crate) speed: Speed,
+    /// End the sessions when everything is played instead of keeping them up
+    #[arg(long)]
+    pub(crate) end: bool,
+}
+
+fn bgp_address(text: &str) -> Result<SocketAddr, String> {
+    let address = text
+        .parse()
+        .map(|address: IpAddr| SocketAddr::new(address, 179));
+    address
+        .or_else(|_| text.parse())
+        .map_err(|_| "write an address like 192.0.2.1, 192.0.2.1:1179 or [2001:db8::1]:1179".into())
+}
+
+fn speed(text: &str) -> Result<Speed, String> {
+    match text {
+        "full" => Ok(Speed::Full),
+        "recorded" => Ok(Speed::Times(1.0)),
+        number => match number.parse::<f64>() {
+            Ok(times) if times > 0.0 && times.is_finite() => Ok(Speed::Times(times)),
+            _ => Err("write `full`, `recorded` or a number such as 10 or 0.5".into()),
+        },
+    }
 }
 
 /// What to print.
@@ -73,6 +128,16 @@ Examples:
   rutter mrt rib.20250101.0000.bz2 | grep '|203.0.113.0/24|'
   rutter mrt updates/ --json | jq -r 'select(.kind == \"withdraw\").prefix'
   curl -s https://data.ris.ripe.net/rrc00/latest-bview.gz | rutter mrt - --count";
+
+const REPLAY: &str = "\
+Routes of table dumps are announced, UPDATEs of logs are repeated. With one session for all peers of the
+files, a later route for a prefix replaces an earlier one: choose one with --peer, or give each its own
+session with --each-from. Path identifiers are kept where the daemon takes them.
+
+Examples:
+  rutter replay rib.20250101.0000.bz2 --to 127.0.0.1:1179 --peer 203.0.113.5 --end
+  rutter replay updates.20250101.* --to 192.0.2.1 --asn 64500 --speed recorded
+  rutter replay rib.20250101.0000.bz2 --to 127.0.0.1:1179 --each-from 127.1.0.0/16";
 
 #[cfg(test)]
 mod tests {

@@ -7,6 +7,7 @@ mod failure;
 #[cfg(test)]
 mod golden;
 mod mrt;
+mod replay;
 mod services;
 
 use std::process::ExitCode;
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Collect(args) => collect::collect(&args),
         Command::Mrt(args) => mrt::mrt(&args),
+        Command::Replay(args) => replay::replay(&args),
     };
     match result {
         Ok(()) | Err(Failure::NobodyReads) => ExitCode::SUCCESS,

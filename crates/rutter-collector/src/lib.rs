@@ -10,6 +10,7 @@ pub mod bmp;
 mod clock;
 mod context;
 pub mod mrt;
+pub mod replay;
 mod stop;
 mod writer;
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::epoch::Epochs;
+use crate::pages::Pages;
 
 /// Retired nodes, oldest first.
 #[derive(Default)]
@@ -43,7 +44,7 @@ impl Limbo {
     }
 
     /// Raises the epoch and gives back what was retired before every reader's last rest.
-    pub fn free_into(&mut self, epochs: &Epochs, mut free: impl FnMut(u32)) {
+    pub fn free_into(&mut self, pages: &mut Pages, epochs: &Epochs) {
         let safe = epochs.advance();
         while let Some((epoch, _)) = self.closed.front() {
             if *epoch >= safe {
@@ -53,7 +54,7 @@ impl Limbo {
                 return;
             };
             self.len -= batch.len();
-            batch.drain(..).for_each(&mut free);
+            batch.drain(..).for_each(|index| pages.free(index));
             self.spare.push(batch);
         }
     }

@@ -27,7 +27,6 @@ mod monitored;
 mod peer;
 mod rib;
 mod route;
-mod routes;
 mod shard;
 mod snapshot;
 mod stream;

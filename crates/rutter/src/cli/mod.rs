@@ -152,6 +152,19 @@ pub(crate) enum Command {
         )]
         arguments: Vec<OsString>,
     },
+    /// Play MRT files to a BGP daemon
+    ///
+    /// Run by the program `rutter-collect` beside this one: `rutter replay --help` tells.
+    #[command(disable_help_flag = true)]
+    Replay {
+        /// What to play to whom
+        #[arg(
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "ARGUMENTS"
+        )]
+        arguments: Vec<OsString>,
+    },
     /// Measure this program or another BGP daemon under load
     ///
     /// Everything after this word is read by the bench itself: `rutter bench --help` tells.

@@ -1,0 +1,217 @@
+//! Records as UPDATEs that a session of four-octet AS numbers takes.
+
+use std::net::IpAddr;
+
+use rutter_net::{AfiSafi, Asn, Family, Ipv4Prefix, Ipv6Prefix, Prefix};
+use rutter_wire::attr::{AttrContext, Attributes, code, parse, write_mp_reach, write_mp_unreach};
+use rutter_wire::frame::{MAX_EXTENDED_LEN, MessageType, next_frame};
+use rutter_wire::mrt::{Content, Message, PeerEntry, Record, RibEntry, TableDump};
+use rutter_wire::nlri::{self, write_ipv4, write_ipv6};
+use rutter_wire::update::{self, Writer};
+
+/// Turns records into UPDATEs.
+#[derive(Default)]
+pub(super) struct Converter {
+    index: Vec<PeerEntry>,
+    block: Vec<u8>,
+}
+
+/// What one UPDATE will say; the session decides how.
+pub(super) struct Said<'a> {
+    /// Whose it was.
+    pub peer: (IpAddr, Asn),
+    /// The attributes in canonical form; empty where nothing is announced.
+    pub attributes: Attributes<'a>,
+    /// Announced routes have these next hops: of the prefixes in NLRI, and of those in MP_REACH_NLRI.
+    pub mp_next_hop: &'a [u8],
+    pub withdrawn: Vec<(Prefix, u32)>,
+    pub announced: Vec<(Prefix, u32)>,
+    pub mp_announced: Vec<(Prefix, u32)>,
+}
+
+impl Converter {
+    /// Calls `say` with everything that a record says. What cannot be read says nothing.
+    pub fn convert(&mut self, record: &Record<'_>, say: &mut dyn FnMut(&Said<'_>)) {
+        match record.decode() {
+            Ok(Content::PeerIndexTable(table)) => {
+                self.index = table.peers().filter_map(Result::ok).collect();
+            }
+            Ok(Content::Rib(rib)) => {
+                for entry in rib.entries().map_while(Result::ok) {
+                    if let Some(peer) = self.index.get(usize::from(entry.peer_index)) {
+                        let route = (rib.prefix, entry.path_id);
+                        table_route((peer.address, peer.asn), route, &entry, entry.view(), say);
+                    }
+                }
+            }
+            Ok(Content::TableDump(route)) => self.old_route(&route, say),
+            Ok(Content::Message(message)) => self.message(&message, say),
+            Ok(Content::StateChange(_) | Content::Other) | Err(_) => {}
+        }
+    }
+
+    fn old_route(&mut self, route: &TableDump<'_>, say: &mut dyn FnMut(&Said<'_>)) {
+        self.block.clear();
+        parse(route.attributes, &lenient(false), &mut Vec::new()).write_canonical(&mut self.block);
+        let entry = RibEntry {
+            peer_index: 0,
+            originated_s: route.originated_s,
+            path_id: 0,
+            attributes: route.attributes,
+        };
+        let view = Attributes::from_canonical(&self.block);
+        let peer = (route.peer, route.peer_asn);
+        table_route(peer, (route.prefix, 0), &entry, view, say);
+    }
+
+    fn message(&mut self, message: &Message<'_>, say: &mut dyn FnMut(&Said<'_>)) {
+        let Ok(Some(frame)) = next_frame(message.message, MAX_EXTENDED_LEN) else {
+            return;
+        };
+        let Ok(sections) = update::split(frame.body) else {
+            return;
+        };
+        if message.local || frame.kind != MessageType::Update {
+            return;
+        }
+        let context = lenient(message.link.as4);
+        let parsed = parse(sections.attributes, &context, &mut Vec::new());
+        self.block.clear();
+        parsed.write_canonical(&mut self.block);
+        let path = message.add_path;
+        let mut said = Said {
+            peer: (message.link.peer, message.link.peer_asn),
+            attributes: Attributes::from_canonical(&self.block),
+            mp_next_hop: &[],
+            withdrawn: routes(AfiSafi::IPV4_UNICAST, sections.withdrawn, path),
+            announced: routes(AfiSafi::IPV4_UNICAST, sections.nlri, path),
+            mp_announced: Vec::new(),
+        };
+        if let Some(unreach) = parsed.mp_unreach() {
+            let more = routes(unreach.afi_safi, unreach.withdrawn, path);
+            said.withdrawn.extend(more);
+        }
+        if let Some(reach) = parsed.mp_reach() {
+            said.mp_next_hop = reach.next_hop;
+            said.mp_announced = routes(reach.afi_safi, reach.nlri, path);
+        }
+        say(&said);
+    }
+}
+
+fn table_route(
+    peer: (IpAddr, Asn),
+    route: (Prefix, u32),
+    entry: &RibEntry<'_>,
+    attributes: Attributes<'_>,
+    say: &mut dyn FnMut(&Said<'_>),
+) {
+    let in_mp = entry.view().value(code::MP_REACH_NLRI).is_some();
+    let (announced, mp_announced) = match in_mp {
+        true => (Vec::new(), vec![route]),
+        false => (vec![route], Vec::new()),
+    };
+    say(&Said {
+        peer,
+        attributes,
+        mp_next_hop: entry.next_hop().unwrap_or_default(),
+        withdrawn: Vec::new(),
+        announced,
+        mp_announced,
+    });
+}
+
+impl Said<'_> {
+    /// Routes that are announced or withdrawn.
+    pub fn routes(&self) -> usize {
+        self.withdrawn.len() + self.announced.len() + self.mp_announced.len()
+    }
+
+    /// Appends the UPDATEs, with path identifiers for the families that have them: one that withdraws and announces of
+    /// one family, and one more for each other part.
+    pub fn write(&self, out: &mut Vec<u8>, add_path: [bool; 2]) {
+        let of = |routes: &[(Prefix, u32)], family: Family| -> Vec<(Prefix, u32)> {
+            let mine = routes.iter().filter(|(p, _)| p.family() == family);
+            mine.copied().collect()
+        };
+        let v4 = of(&self.withdrawn, Family::Ipv4Unicast);
+        if !v4.is_empty() || !self.announced.is_empty() {
+            let mut writer = Writer::new(out);
+            put(writer.out(), &v4, add_path);
+            if self.announced.is_empty() {
+                writer.attributes();
+            } else {
+                self.put_attributes(writer.attributes());
+            }
+            put(writer.nlri(), &self.announced, add_path);
+            writer.finish();
+        }
+        let v6 = of(&self.withdrawn, Family::Ipv6Unicast);
+        if !v6.is_empty() {
+            let mut writer = Writer::new(out);
+            let attributes = writer.attributes();
+            write_mp_unreach(attributes, AfiSafi::IPV6_UNICAST, |out| {
+                put(out, &v6, add_path)
+            });
+            writer.nlri();
+            writer.finish();
+        }
+        for family in Family::ALL {
+            let routes = of(&self.mp_announced, family);
+            if routes.is_empty() {
+                continue;
+            }
+            let mut writer = Writer::new(out);
+            let attributes = writer.attributes();
+            self.put_attributes(attributes);
+            write_mp_reach(attributes, family.afi_safi(), self.mp_next_hop, |out| {
+                put(out, &routes, add_path);
+            });
+            writer.nlri();
+            writer.finish();
+        }
+    }
+
+    fn put_attributes(&self, out: &mut Vec<u8>) {
+        let moved = |code: u8| matches!(code, code::MP_REACH_NLRI | code::MP_UNREACH_NLRI);
+        for raw in self.attributes.iter().filter(|raw| !moved(raw.code)) {
+            out.extend_from_slice(raw.wire);
+        }
+    }
+}
+
+fn put(out: &mut Vec<u8>, routes: &[(Prefix, u32)], add_path: [bool; 2]) {
+    for (prefix, path_id) in routes {
+        let id = add_path[prefix.family().index()].then_some(*path_id);
+        match prefix {
+            Prefix::V4(prefix) => write_ipv4(out, id, *prefix),
+            Prefix::V6(prefix) => write_ipv6(out, id, *prefix),
+        }
+    }
+}
+
+fn routes(family: AfiSafi, bytes: &[u8], add_path: bool) -> Vec<(Prefix, u32)> {
+    match family.family() {
+        Some(Family::Ipv4Unicast) => {
+            let mut parsed: Vec<(u32, Ipv4Prefix)> = Vec::new();
+            // What stands before a fault is replayed.
+            let _ = nlri::parse_ipv4(bytes, add_path, &mut parsed);
+            parsed.into_iter().map(|(id, p)| (p.into(), id)).collect()
+        }
+        Some(Family::Ipv6Unicast) => {
+            let mut parsed: Vec<(u32, Ipv6Prefix)> = Vec::new();
+            let _ = nlri::parse_ipv6(bytes, add_path, &mut parsed);
+            parsed.into_iter().map(|(id, p)| (p.into(), id)).collect()
+        }
+        None => Vec::new(),
+    }
+}
+
+fn lenient(as4: bool) -> AttrContext {
+    AttrContext {
+        as4,
+        external: false,
+        accept_as_set: true,
+        has_ipv4_nlri: false,
+    }
+}

@@ -1,0 +1,11 @@
+//! MRT files out again, as BGP speakers: at the recorded, a scaled, or full speed.
+//!
+//! ```text
+//! Stream ─► Record ─► Converter ─► UPDATE ─► Speaker (a session for all peers of the files, or one for each)
+//! ```
+
+mod converter;
+mod player;
+mod speaker;
+
+pub use player::{Played, Player, ReplayError, ReplaySettings, Speed};

@@ -1,0 +1,232 @@
+//! A BGP session that only says what it is given.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use rutter_net::{AfiSafi, Asn, Family};
+use rutter_wire::capability::{AddPathFamily, AddPathMode, Capability};
+use rutter_wire::frame::{self, Frame, KEEPALIVE, MAX_LEN, MessageType, next_frame};
+use rutter_wire::notification::Notification;
+use rutter_wire::open::Open;
+use socket2::{Domain, Protocol, Socket, Type};
+
+/// An established session.
+pub(super) struct Speaker {
+    socket: Arc<Mutex<TcpStream>>,
+    closer: TcpStream,
+    ended: Arc<Mutex<Option<String>>>,
+    listening: Option<JoinHandle<()>>,
+    /// Path identifiers are agreed on, per family.
+    pub add_path: [bool; 2],
+    /// What waits to be written.
+    pub out: Vec<u8>,
+}
+
+/// Hold Time that is offered, seconds.
+const HOLD_TIME_S: u16 = 180;
+/// How often a KEEPALIVE is sent.
+const KEEPALIVE_EVERY: Duration = Duration::from_secs(30);
+/// How long the other side may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Speaker {
+    /// Connects and waits until the session is established.
+    pub fn connect(
+        to: SocketAddr,
+        from: Option<IpAddr>,
+        asn: Asn,
+        bgp_id: u32,
+    ) -> Result<Self, String> {
+        let mut socket = open_socket(to, from).map_err(|e| format!("cannot connect: {e}"))?;
+        let said = |e: io::Error| format!("the session does not come up: {e}");
+        socket.set_read_timeout(Some(PATIENCE)).map_err(said)?;
+        let mut message = Vec::new();
+        Open::new(asn, HOLD_TIME_S, bgp_id, capabilities(asn)).encode(&mut message);
+        socket.write_all(&message).map_err(said)?;
+        let mut reader = Reader::default();
+        let theirs = loop {
+            match reader.next(&mut socket)? {
+                (MessageType::Open, body) => {
+                    break Open::parse(&body).map_err(|e| e.to_string())?;
+                }
+                (MessageType::Notification, body) => return Err(refused(&body)),
+                _ => {}
+            }
+        };
+        let four_octet = |c: &Capability| matches!(c, Capability::FourOctetAs(_));
+        if !theirs.capabilities.iter().any(four_octet) {
+            return Err("it has no four-octet AS numbers, and what is replayed does".into());
+        }
+        socket.write_all(&KEEPALIVE).map_err(said)?;
+        loop {
+            match reader.next(&mut socket)? {
+                (MessageType::Keepalive, _) => break,
+                (MessageType::Notification, body) => return Err(refused(&body)),
+                _ => {}
+            }
+        }
+        Self::established(socket, reader, agreed(&theirs)).map_err(said)
+    }
+
+    fn established(socket: TcpStream, reader: Reader, add_path: [bool; 2]) -> io::Result<Self> {
+        socket.set_read_timeout(Some(Duration::from_secs(1)))?;
+        let (incoming, closer) = (socket.try_clone()?, socket.try_clone()?);
+        let socket = Arc::new(Mutex::new(socket));
+        let ended = Arc::new(Mutex::new(None));
+        let listening = {
+            let (socket, ended) = (Arc::clone(&socket), Arc::clone(&ended));
+            thread::Builder::new()
+                .name("replay".into())
+                .spawn(move || *ended.lock() = Some(listen(incoming, reader, &socket)))?
+        };
+        Ok(Speaker {
+            socket,
+            closer,
+            ended,
+            listening: Some(listening),
+            add_path,
+            out: Vec::new(),
+        })
+    }
+
+    /// Writes what waits.
+    pub fn flush(&mut self) -> Result<(), String> {
+        let written = self.socket.lock().write_all(&self.out);
+        self.out.clear();
+        match (self.ended(), written) {
+            (Some(why), _) => Err(why),
+            (None, Err(error)) => Err(error.to_string()),
+            (None, Ok(())) => Ok(()),
+        }
+    }
+
+    /// Why the session has ended, if it has.
+    pub fn ended(&self) -> Option<String> {
+        self.ended.lock().clone()
+    }
+}
+
+impl Drop for Speaker {
+    fn drop(&mut self) {
+        let mut goodbye = Vec::new();
+        Notification::new(6, 2, Vec::new()).encode(&mut goodbye);
+        // The other side may be gone.
+        let _ = self.socket.lock().write_all(&goodbye);
+        let _ = self.closer.shutdown(std::net::Shutdown::Both);
+        if let Some(thread) = self.listening.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn open_socket(to: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
+    let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))?;
+    if let Some(from) = from {
+        socket.bind(&SocketAddr::new(from, 0).into())?;
+    }
+    socket.connect_timeout(&to.into(), PATIENCE)?;
+    socket.set_tcp_nodelay(true)?;
+    Ok(socket.into())
+}
+
+fn capabilities(asn: Asn) -> Vec<Capability> {
+    let send = |afi_safi| AddPathFamily {
+        afi_safi,
+        mode: AddPathMode::Send,
+    };
+    let families = [AfiSafi::IPV4_UNICAST, AfiSafi::IPV6_UNICAST];
+    vec![
+        Capability::MultiProtocol(families[0]),
+        Capability::MultiProtocol(families[1]),
+        Capability::FourOctetAs(asn),
+        Capability::AddPath(families.map(send).to_vec()),
+    ]
+}
+
+/// Families for which the other side receives several paths.
+fn agreed(theirs: &Open) -> [bool; 2] {
+    let mut agreed = [false; 2];
+    for capability in &theirs.capabilities {
+        if let Capability::AddPath(families) = capability {
+            for one in families.iter().filter(|one| one.mode.receives()) {
+                if let Some(family) = one.afi_safi.family() {
+                    agreed[Family::index(family)] = true;
+                }
+            }
+        }
+    }
+    agreed
+}
+
+fn refused(body: &[u8]) -> String {
+    format!("it refuses the session: {}", Notification::parse(body))
+}
+
+/// Keeps the session alive until it ends; returns why it did.
+fn listen(mut incoming: TcpStream, mut reader: Reader, outgoing: &Mutex<TcpStream>) -> String {
+    let mut sent = Instant::now();
+    loop {
+        match reader.poll(&mut incoming) {
+            Ok(Some((MessageType::Notification, body))) => {
+                return format!("the session ended: {}", Notification::parse(&body));
+            }
+            Ok(_) => {}
+            Err(why) => return why,
+        }
+        if sent.elapsed() >= KEEPALIVE_EVERY {
+            sent = Instant::now();
+            if let Err(error) = outgoing.lock().write_all(&KEEPALIVE) {
+                return error.to_string();
+            }
+        }
+    }
+}
+
+/// Messages of a socket.
+#[derive(Default)]
+struct Reader {
+    buffer: Vec<u8>,
+}
+
+impl Reader {
+    /// The next message; the socket's time-out is the patience.
+    fn next(&mut self, socket: &mut TcpStream) -> Result<(MessageType, Vec<u8>), String> {
+        match self.poll(socket)? {
+            Some(message) => Ok(message),
+            None => Err("the session does not come up: no answer".into()),
+        }
+    }
+
+    /// The next message, `None` if none came within the socket's time-out.
+    fn poll(&mut self, socket: &mut TcpStream) -> Result<Option<(MessageType, Vec<u8>)>, String> {
+        loop {
+            let broken = |e: Notification| e.to_string();
+            if let Some(Frame { kind, body, wire }) =
+                next_frame(&self.buffer, MAX_LEN).map_err(broken)?
+            {
+                let (message, len) = ((kind, body.to_vec()), wire.len());
+                self.buffer.drain(..len);
+                return Ok(Some(message));
+            }
+            let mut piece = [0; 16 * frame::MAX_LEN];
+            match socket.read(&mut piece) {
+                Ok(0) => return Err("the other side closed the connection".into()),
+                Ok(count) => self.buffer.extend_from_slice(&piece[..count]),
+                Err(e)
+                    if matches!(
+                        e.kind(),
+                        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                    ) =>
+                {
+                    return Ok(None);
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+    }
+}
