@@ -1,7 +1,7 @@
 //! Look-ups compiled once for any processor and once for those that count bits in one instruction.
 //!
 //! Invariant of the `unsafe` here: each call of a `_popcnt` function is behind a check, at run time, that this processor has
-//! exactly the features for which that function is compiled. Nothing else is unsafe in this crate.
+//! exactly the features for which that function is compiled. Nothing else is unsafe here.
 #![allow(
     unsafe_code,
     reason = "a function compiled for a processor feature may be called only where the feature is"

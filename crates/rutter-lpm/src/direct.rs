@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::net::Net;
 use crate::node::{Eight, Node};
 use crate::search::Shared;
+use crate::zeroed::zeroed;
 
 /// Answers by the first 24 bits: 0 for no prefix, a value plus one, or [`ASK`].
 pub(crate) struct Direct(Box<[AtomicU32]>);
@@ -23,7 +24,7 @@ pub(crate) enum Answer {
 
 impl Direct {
     pub fn new() -> Self {
-        Direct((0..1 << BITS).map(|_| AtomicU32::new(0)).collect())
+        Direct(zeroed(1 << BITS))
     }
 
     /// The answer for an address, by its first 24 bits.

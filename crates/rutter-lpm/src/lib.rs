@@ -27,8 +27,8 @@
 //! A writer with readers copies the few nodes between the changed one and the root, and publishes all of it with one
 //! store to a root slot. What it unlinked it keeps until every reader at work has said that it holds nothing
 //! (quiescent-state reclamation): readers say so in a word of their own every few dozen look-ups. The arena is made of
-//! relaxed atomics, so even a fault in this protocol could not become undefined behaviour; the one module
-//! with `unsafe` calls code for processors that count bits in one instruction.
+//! relaxed atomics, so even a fault in this protocol could not become undefined behaviour; the two modules
+//! with `unsafe` call code for processors that count bits in one instruction, and take arrays of zeros from the system.
 //!
 //! # How exact a look-up is
 //!
@@ -54,6 +54,8 @@ mod search;
 mod sync;
 mod table;
 mod walk;
+mod wide;
+mod zeroed;
 
 pub use map::PrefixMap;
 pub use net::Net;

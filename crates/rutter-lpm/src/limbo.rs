@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 use crate::epoch::Epochs;
-use crate::pages::Pages;
 
 /// Retired nodes, oldest first.
 #[derive(Default)]
@@ -44,7 +43,7 @@ impl Limbo {
     }
 
     /// Raises the epoch and gives back what was retired before every reader's last rest.
-    pub fn free_into(&mut self, pages: &mut Pages, epochs: &Epochs) {
+    pub fn free_into(&mut self, epochs: &Epochs, mut free: impl FnMut(u32)) {
         let safe = epochs.advance();
         while let Some((epoch, _)) = self.closed.front() {
             if *epoch >= safe {
@@ -54,7 +53,7 @@ impl Limbo {
                 return;
             };
             self.len -= batch.len();
-            batch.drain(..).for_each(|index| pages.free(index));
+            batch.drain(..).for_each(&mut free);
             self.spare.push(batch);
         }
     }

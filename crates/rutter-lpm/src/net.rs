@@ -65,6 +65,8 @@ pub trait Bits:
 {
     /// The first `width` bits, 1 to 32, as a number.
     fn head(self, width: u32) -> u32;
+    /// The first 64 bits; zeros follow where there are fewer.
+    fn high(self) -> u64;
     /// This with `value` as the `width` bits that follow the first `at`; those bits are zero before.
     fn with(self, at: u32, width: u32, value: u32) -> Self;
     /// All bits after the first `len` set.
@@ -79,6 +81,11 @@ macro_rules! bits_of {
             #[inline(always)]
             fn head(self, width: u32) -> u32 {
                 (self >> (<$bits>::BITS - width)) as u32
+            }
+
+            #[inline(always)]
+            fn high(self) -> u64 {
+                (u128::from(self) << (128 - <$bits>::BITS) >> 64) as u64
             }
 
             #[inline]

@@ -7,6 +7,7 @@ use crate::net::{Bits, Net};
 use crate::node::{Eight, Four, Node};
 use crate::profile::{Profile, Stride};
 use crate::root::Root;
+use crate::wide::Wide;
 
 /// The published table.
 pub(crate) struct Shared<N: Net> {
@@ -14,6 +15,7 @@ pub(crate) struct Shared<N: Net> {
     pub root: Root,
     pub memory: Memory,
     pub direct: Option<Direct>,
+    pub wide: Option<Wide>,
     pub epochs: Epochs,
     pub family: std::marker::PhantomData<N>,
 }
@@ -33,12 +35,13 @@ pub(crate) const LANES: usize = 32;
 
 impl<N: Net> Shared<N> {
     pub fn new(profile: Profile) -> Self {
-        let direct = profile == Profile::Fastest && !N::IS_IPV6;
+        let fastest = profile == Profile::Fastest;
         Shared {
             profile,
             root: Root::new(profile.root_bits(N::IS_IPV6)),
             memory: Memory::new(),
-            direct: direct.then(Direct::new),
+            direct: (fastest && !N::IS_IPV6).then(Direct::new),
+            wide: (fastest && N::IS_IPV6).then(Wide::new),
             epochs: Epochs::new(),
             family: std::marker::PhantomData,
         }
@@ -53,14 +56,22 @@ impl<N: Net> Shared<N> {
     /// The value of the longest match.
     #[inline(always)]
     pub fn lookup(&self, bits: N::Bits) -> Option<u32> {
-        if let Some(direct) = &self.direct {
-            match direct.answer(bits.head(24)) {
-                Answer::None => return None,
-                Answer::Value(value) => return Some(value),
-                Answer::Ask => {}
-            }
+        match self.direct_answer(bits) {
+            Answer::None => None,
+            Answer::Value(value) => Some(value),
+            Answer::Ask => crate::cpu::find(self, bits),
         }
-        crate::cpu::find(self, bits)
+    }
+
+    /// What the direct tables say, where there are any.
+    #[inline(always)]
+    fn direct_answer(&self, bits: N::Bits) -> Answer {
+        if N::IS_IPV6 {
+            let wide = self.wide.as_ref();
+            return wide.map_or(Answer::Ask, |wide| wide.answer(bits.high()));
+        }
+        let direct = self.direct.as_ref();
+        direct.map_or(Answer::Ask, |direct| direct.answer(bits.head(24)))
     }
 
     /// The value of the longest match, from the nodes.
@@ -155,21 +166,18 @@ impl<N: Net> Shared<N> {
             Profile::Compact => self.find_many_by::<Four, 8>(addrs, values),
             Profile::Balanced => self.find_many_by::<Eight, 8>(addrs, values),
             Profile::Fast => self.find_many_by::<Eight, 16>(addrs, values),
-            Profile::Fastest => match &self.direct {
-                Some(direct) => self.find_many_direct(direct, addrs, values),
-                None => self.find_many_by::<Eight, 24>(addrs, values),
-            },
+            Profile::Fastest => self.find_many_direct(addrs, values),
         }
     }
 
     #[inline(always)]
-    fn find_many_direct(&self, direct: &Direct, addrs: &[N::Addr], values: &mut [Option<u32>]) {
+    fn find_many_direct(&self, addrs: &[N::Addr], values: &mut [Option<u32>]) {
         for (value, addr) in values.iter_mut().zip(addrs) {
             let bits = N::addr_bits(*addr);
-            *value = match direct.answer(bits.head(24)) {
+            *value = match self.direct_answer(bits) {
                 Answer::None => None,
                 Answer::Value(value) => Some(value),
-                Answer::Ask => self.value(self.resolve(bits, self.walk_by::<Eight, 16>(bits))),
+                Answer::Ask => self.find(bits),
             };
         }
     }

@@ -12,6 +12,7 @@ use crate::pages::Pages;
 use crate::profile::{Profile, Stride};
 use crate::reader::Reader;
 use crate::search::Shared;
+use crate::wide::{RETIRED_TABLE, Refresh, Tables};
 
 /// Prefixes with a number each, for one writer and any number of [`Reader`]s.
 ///
@@ -41,6 +42,7 @@ pub struct Table<N: Net> {
     pub(crate) heads: BTreeMap<N, u32>,
     pages: Pages,
     limbo: Limbo,
+    tables: Tables,
     len: usize,
     scratch: Scratch,
 }
@@ -61,6 +63,7 @@ impl<N: Net> Table<N> {
             heads: BTreeMap::new(),
             pages: Pages::new(),
             limbo: Limbo::default(),
+            tables: Tables::new(),
             len: 0,
             scratch: Scratch::default(),
         }
@@ -126,13 +129,16 @@ impl<N: Net> Table<N> {
     /// Frees what no reader can still hold; updates do so by themselves now and then.
     pub fn reclaim(&mut self) {
         self.limbo.close(&self.shared.epochs);
-        self.limbo.free_into(&mut self.pages, &self.shared.epochs);
+        let (pages, tables) = (&mut self.pages, &mut self.tables);
+        let free = |index| release(pages, tables, index);
+        self.limbo.free_into(&self.shared.epochs, free);
     }
 
     /// What the table takes from memory.
     pub fn size(&self) -> Size {
         let shared = &self.shared;
         let direct = shared.direct.as_ref().map_or(0, |direct| direct.size());
+        let direct = direct + shared.wide.as_ref().map_or(0, |_| self.tables.size());
         // A B-tree's leaves hold up to 11 entries and are about three quarters full.
         let heads = self.heads.len() * size_of::<(N, u32)>() * 4 / 3;
         Size {
@@ -348,7 +354,7 @@ impl<N: Net> Table<N> {
 
     fn retire(&mut self, index: u32) {
         if self.is_alone() {
-            self.pages.free(index);
+            release(&mut self.pages, &mut self.tables, index);
         } else {
             self.limbo.push(index);
         }
@@ -360,11 +366,30 @@ impl<N: Net> Table<N> {
         }
     }
 
-    fn refresh_direct(&self, prefix: N) {
+    fn refresh_direct(&mut self, prefix: N) {
         if let Some(direct) = &self.shared.direct {
             let last = prefix.last_bits().head(24);
             direct.refresh(&self.shared, prefix.bits().head(24), last);
         }
+        if let Some(wide) = &self.shared.wide {
+            let mut refresh = Refresh {
+                shared: &self.shared,
+                wide,
+                tables: &mut self.tables,
+            };
+            refresh.prefix(prefix);
+            while let Some(table) = self.tables.retired.pop() {
+                self.retire(table);
+            }
+        }
+    }
+}
+
+/// Frees a node, or a table of [`Tables`].
+fn release(pages: &mut Pages, tables: &mut Tables, index: u32) {
+    match index.checked_sub(RETIRED_TABLE) {
+        Some(table) => tables.free(table),
+        None => pages.free(index),
     }
 }
 

@@ -207,7 +207,7 @@ proptest! {
 
 proptest! {
     // Tables with large roots: fewer of them.
-    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn fastest_ipv4_tables_answer_as_the_twin(operations in operations(ipv4())) {

@@ -15,34 +15,59 @@ use rutter_wire::attr::{Attributes, Origin};
 use smallvec::SmallVec;
 use triomphe::ThinArc;
 
+use crate::memory::allocated;
+
 /// What the decision process and the export rules read of an attribute set, decoded once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Summary {
-    pub local_pref: Option<u32>,
     /// Absent counts as 0 (RFC 4271 §9.1.2.2 c).
     pub multi_exit_disc: u32,
     /// First AS of the path: the neighbouring AS; 0 where the path is empty.
     pub neighbour_as: u32,
     /// Last AS of the path; 0 where it is empty or ends in a set.
     pub origin_as: u32,
-    pub originator_id: Option<u32>,
+    /// Counts with [`SetFlags::LOCAL_PREF`] only.
+    local_pref: u32,
     pub as_path_len: u16,
     pub cluster_list_len: u8,
-    pub origin: u8,
     pub flags: SetFlags,
 }
 
-/// Well-known facts of an attribute set, as bits.
+/// Facts of an attribute set as bits, and its ORIGIN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct SetFlags(pub u8);
+pub(crate) struct SetFlags(u8);
 
 impl SetFlags {
     pub const NO_LLGR: u8 = 1;
     pub const LLGR_STALE: u8 = 2;
     pub const ONLY_TO_CUSTOMER: u8 = 4;
+    const LOCAL_PREF: u8 = 8;
+    const ORIGINATOR_ID: u8 = 16;
+    /// The highest two bits are the ORIGIN as on the wire; absent counts as INCOMPLETE.
+    const ORIGIN_SHIFT: u32 = 6;
 
     pub fn has(self, bit: u8) -> bool {
         self.0 & bit != 0
+    }
+
+    fn of(attrs: &Attributes<'_>) -> Self {
+        let mut flags = match attrs.origin() {
+            Some(Origin::Igp) => 0,
+            Some(Origin::Egp) => 1,
+            Some(Origin::Incomplete) | None => 2,
+        } << Self::ORIGIN_SHIFT;
+        for community in attrs.communities() {
+            match community {
+                Community::NO_LLGR => flags |= Self::NO_LLGR,
+                Community::LLGR_STALE => flags |= Self::LLGR_STALE,
+                _ => {}
+            }
+        }
+        let mut set = |bit, on: bool| flags |= if on { bit } else { 0 };
+        set(Self::ONLY_TO_CUSTOMER, attrs.only_to_customer().is_some());
+        set(Self::LOCAL_PREF, attrs.local_pref().is_some());
+        set(Self::ORIGINATOR_ID, attrs.originator_id().is_some());
+        SetFlags(flags)
     }
 }
 
@@ -50,42 +75,49 @@ impl Summary {
     /// Decodes what is needed from a parsed block.
     pub fn of(attrs: &Attributes<'_>) -> Self {
         let path = attrs.as_path();
-        let mut flags = 0;
-        for community in attrs.communities() {
-            match community {
-                Community::NO_LLGR => flags |= SetFlags::NO_LLGR,
-                Community::LLGR_STALE => flags |= SetFlags::LLGR_STALE,
-                _ => {}
-            }
-        }
-        if attrs.only_to_customer().is_some() {
-            flags |= SetFlags::ONLY_TO_CUSTOMER;
-        }
         Summary {
-            local_pref: attrs.local_pref(),
+            local_pref: attrs.local_pref().unwrap_or(0),
             multi_exit_disc: attrs.multi_exit_disc().unwrap_or(0),
             neighbour_as: path.and_then(|p| p.first()).map_or(0, |asn| asn.0),
             origin_as: path.and_then(|p| p.origin()).map_or(0, |asn| asn.0),
-            originator_id: attrs.originator_id(),
             as_path_len: path.map_or(0, |p| u16::try_from(p.path_len()).unwrap_or(u16::MAX)),
             cluster_list_len: u8::try_from(attrs.cluster_list().count()).unwrap_or(u8::MAX),
-            origin: attrs.origin().map_or(2, |origin| match origin {
-                Origin::Igp => 0,
-                Origin::Egp => 1,
-                Origin::Incomplete => 2,
-            }),
-            flags: SetFlags(flags),
+            flags: SetFlags::of(attrs),
         }
+    }
+
+    pub fn local_pref(&self) -> Option<u32> {
+        let given = self.flags.has(SetFlags::LOCAL_PREF);
+        given.then_some(self.local_pref)
+    }
+
+    /// ORIGIN as the decision process ranks it: lower is better.
+    pub fn origin(&self) -> u8 {
+        self.flags.0 >> SetFlags::ORIGIN_SHIFT
     }
 }
 
+/// There are hundreds of thousands of them: every octet counts.
 struct Header {
-    hash: u64,
+    hash: ShortHash,
     summary: Summary,
     /// Octets of the attribute block; what follows is the next hop of MP_REACH_NLRI (0, 16 or 32 octets).
     block_len: u32,
     /// Index of the audience, see [`crate::audience`]; [`AUDIENCE_UNKNOWN`] until computed.
     audience: AtomicU32,
+}
+
+const _: () = assert!(size_of::<Header>() == 32);
+
+/// The half of a hash that is kept with a set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct ShortHash(u32);
+
+impl ShortHash {
+    /// All bits that an index of sets wants, of which some are its tags and others the stripe.
+    fn long(self) -> u64 {
+        u64::from(self.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
 }
 
 /// The audience of this set has not been computed under the present export policy.
@@ -174,7 +206,13 @@ impl AttrSet {
 
     /// A hash of the octets under the table's seed.
     pub(crate) fn hash(&self) -> u64 {
-        self.0.header.header.hash
+        self.0.header.header.hash.long()
+    }
+
+    /// ORIGINATOR_ID (RFC 4456): rare outside of route reflection, so it is looked up in the block.
+    pub(crate) fn originator_id(&self) -> Option<u32> {
+        let given = self.summary().flags.has(SetFlags::ORIGINATOR_ID);
+        given.then(|| self.attributes().originator_id()).flatten()
     }
 
     pub(crate) fn summary(&self) -> &Summary {
@@ -194,7 +232,8 @@ impl AttrSet {
     }
 
     fn heap_size(&self) -> usize {
-        size_of::<Header>() + 2 * size_of::<usize>() + self.0.slice.len()
+        // Before the octets stand the header, a count of uses and a length.
+        allocated(size_of::<Header>() + 2 * size_of::<usize>() + self.0.slice.len())
     }
 
     fn is_unused(&self) -> bool {
@@ -220,12 +259,12 @@ impl AttrStore {
         }
     }
 
-    fn hash(&self, block: &[u8], mp_next_hop: &[u8]) -> u64 {
+    fn hash(&self, block: &[u8], mp_next_hop: &[u8]) -> ShortHash {
         let mut hasher = RapidHasher::new(self.seed);
         hasher.write(block);
         hasher.write(mp_next_hop);
         hasher.write_u32(block.len() as u32);
-        hasher.finish()
+        ShortHash((hasher.finish() >> 32) as u32)
     }
 
     /// The set of these bytes; `summary` is asked for only where it is new.
@@ -242,9 +281,9 @@ impl AttrStore {
             stripe.retain(|set| !set.is_unused());
         }
         let entry = stripe.entry(
-            hash,
+            hash.long(),
             |set| is(set, hash, block, mp_next_hop),
-            |set| set.0.header.header.hash,
+            AttrSet::hash,
         );
         match entry {
             Entry::Occupied(entry) => entry.get().clone(),
@@ -271,7 +310,7 @@ impl AttrStore {
         let mut stripe = self.stripe(hash).lock();
         // Under the lock nobody can gain a use: this one and the store's own are all there is.
         if ThinArc::strong_count(&set.0) == 2
-            && let Ok(entry) = stripe.find_entry(hash, |other| other.same(&set))
+            && let Ok(entry) = stripe.find_entry(hash.long(), |other| other.same(&set))
         {
             entry.remove();
         }
@@ -283,7 +322,7 @@ impl AttrStore {
             let mut stripe = stripe.lock();
             stripe.retain(|set| !set.is_unused());
             if stripe.capacity() > 4 * stripe.len().max(16) {
-                stripe.shrink_to(0, |set| set.0.header.header.hash);
+                stripe.shrink_to(0, AttrSet::hash);
             }
         }
     }
@@ -307,17 +346,17 @@ impl AttrStore {
             let stripe = stripe.lock();
             count += stripe.len() as u64;
             sets += stripe.iter().map(|set| set.heap_size() as u64).sum::<u64>();
-            index += stripe.allocation_size() as u64;
+            index += allocated(stripe.allocation_size()) as u64;
         }
         (count, sets, index)
     }
 
-    fn stripe(&self, hash: u64) -> &Mutex<HashTable<AttrSet>> {
-        &self.stripes[(hash >> 32) as usize % STRIPES]
+    fn stripe(&self, hash: ShortHash) -> &Mutex<HashTable<AttrSet>> {
+        &self.stripes[(hash.long() >> 32) as usize % STRIPES]
     }
 }
 
-fn is(set: &AttrSet, hash: u64, block: &[u8], mp_next_hop: &[u8]) -> bool {
+fn is(set: &AttrSet, hash: ShortHash, block: &[u8], mp_next_hop: &[u8]) -> bool {
     set.0.header.header.hash == hash && set.block() == block && set.mp_next_hop() == mp_next_hop
 }
 

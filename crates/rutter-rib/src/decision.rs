@@ -86,7 +86,7 @@ impl Decision<'_> {
         if route.state.has(State::GRACEFUL_SHUTDOWN) {
             return 0;
         }
-        match route.attrs.summary().local_pref {
+        match route.attrs.summary().local_pref() {
             Some(local_pref) => local_pref,
             None => self.rank(route).default_local_pref,
         }
@@ -113,7 +113,7 @@ impl Decision<'_> {
                     .cmp(&sb.as_path_len)
                     .because(Step::AsPathLength)
             })
-            .or_else(|| sa.origin.cmp(&sb.origin).because(Step::Origin))
+            .or_else(|| sa.origin().cmp(&sb.origin()).because(Step::Origin))
     }
 
     fn compare_med(&self, a: &Route, b: &Route) -> Ordering {
@@ -128,8 +128,8 @@ impl Decision<'_> {
     fn break_tie(&self, a: &Route, b: &Route) -> (Ordering, Step) {
         let (ra, rb) = (self.rank(a), self.rank(b));
         let (sa, sb) = (a.attrs.summary(), b.attrs.summary());
-        let id_a = sa.originator_id.unwrap_or(ra.bgp_id);
-        let id_b = sb.originator_id.unwrap_or(rb.bgp_id);
+        let id_a = a.attrs.originator_id().unwrap_or(ra.bgp_id);
+        let id_b = b.attrs.originator_id().unwrap_or(rb.bgp_id);
         rb.external
             .cmp(&ra.external)
             .because(Step::ExternalOverInternal)

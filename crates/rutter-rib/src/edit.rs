@@ -253,12 +253,7 @@ fn insert<K>(destination: &mut Destination<K>, decision: &Decision<'_>, route: R
     }
     let end = destination.accepted().len();
     let place = decision.place(&destination.routes[..end], &route);
-    let routes = &mut destination.routes;
-    if routes.len() == routes.capacity() {
-        // Doubling would leave a quarter of a collector's lists empty.
-        routes.reserve_exact((routes.len() / 4).max(2));
-    }
-    routes.insert(place, route);
+    destination.routes.insert(place, route);
     if decision.med_is_partial(&destination.routes[..=end]) {
         decision.sort(&mut destination.routes[..=end]);
     }

@@ -27,6 +27,7 @@ mod monitored;
 mod peer;
 mod rib;
 mod route;
+mod routes;
 mod shard;
 mod snapshot;
 mod stream;

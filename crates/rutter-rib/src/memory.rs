@@ -12,8 +12,19 @@ pub struct MemoryRow {
     pub what: &'static str,
     /// How many of them there are.
     pub count: u64,
-    /// Octets allocated for them, without the allocator's own overhead.
+    /// Octets allocated for them, with the allocator's own overhead.
     pub bytes: u64,
+}
+
+/// What an allocation of so many octets takes from the system's allocator: glibc keeps a word before each and rounds
+/// up to 16; beyond its threshold it maps whole pages.
+pub(crate) fn allocated(octets: usize) -> usize {
+    const MAPPED: usize = 128 * 1024;
+    match octets {
+        0 => 0,
+        1..MAPPED => (octets + 8).next_multiple_of(16).max(32),
+        _ => (octets + 16).next_multiple_of(4096),
+    }
 }
 
 impl Rib {
@@ -26,13 +37,13 @@ impl Rib {
             row("attribute set index", sets, index_bytes),
         ];
         rows.extend(self.table_memory::<Ipv4Prefix>([
-            "ipv4 destinations with two routes inline",
-            "ipv4 further routes",
+            "ipv4 destinations with up to two routes",
+            "ipv4 routes of destinations with more",
             "ipv4 prefix index",
         ]));
         rows.extend(self.table_memory::<Ipv6Prefix>([
-            "ipv6 destinations with two routes inline",
-            "ipv6 further routes",
+            "ipv6 destinations with up to two routes",
+            "ipv6 routes of destinations with more",
             "ipv6 prefix index",
         ]));
         let groups = self.groups.read();

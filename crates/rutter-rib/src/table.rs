@@ -7,9 +7,10 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
-use smallvec::SmallVec;
 
+use crate::memory::allocated;
 use crate::route::Route;
+use crate::routes::Routes;
 
 /// A prefix type that the table can hold.
 pub(crate) trait Key:
@@ -47,10 +48,6 @@ fn mix(value: u64, seed: u64) -> u64 {
     let again = u128::from(folded ^ 0xd6e8_feb8_6659_fd93) * u128::from(seed | 1);
     (again as u64) ^ ((again >> 64) as u64)
 }
-
-/// Routes of one destination: accepted ones in the order of the decision process, then rejected ones.
-/// Two lie inline; that is the usual number.
-pub(crate) type Routes = SmallVec<[Route; 2]>;
 
 /// One destination. Without routes it is free, or kept because a client has yet to hear that it is gone.
 #[derive(Clone, Debug)]
@@ -169,9 +166,6 @@ impl<K: Key> Table<K> {
         {
             entry.remove();
             self.free.push(id);
-            if self.get(id).routes.spilled() {
-                self.get_mut(id).routes = Routes::new();
-            }
         }
     }
 
@@ -199,16 +193,14 @@ impl<K: Key> Table<K> {
 
     /// Octets of pages, of route lists that outgrew their destination, and of the index.
     pub fn size(&self) -> (u64, u64, u64) {
-        let page = |page: &Arc<Page<K>>| size_of_val(&**page);
-        let pages: usize = self.pages.iter().map(page).sum();
-        let spilled: usize = self
-            .pages
-            .iter()
-            .flat_map(|page| page.iter())
-            .filter(|destination| destination.routes.spilled())
-            .map(|destination| destination.routes.capacity() * size_of::<Route>())
-            .sum();
-        let index = self.index.allocation_size() + self.free.capacity() * size_of::<Id>();
+        // Two counters of references stand before each page.
+        let page = |page: &Arc<Page<K>>| allocated(2 * size_of::<usize>() + size_of_val(&**page));
+        let list = allocated(self.pages.capacity() * size_of::<Arc<Page<K>>>());
+        let pages = list + self.pages.iter().map(page).sum::<usize>();
+        let destinations = self.pages.iter().flat_map(|page| page.iter());
+        let spilled: usize = destinations.map(|held| held.routes.heap_size()).sum();
+        let free = allocated(self.free.capacity() * size_of::<Id>());
+        let index = allocated(self.index.allocation_size()) + free;
         (pages as u64, spilled as u64, index as u64)
     }
 }
@@ -220,7 +212,7 @@ fn slot<K: Key>(pages: &mut [Arc<Page<K>>], id: Id) -> &mut Destination<K> {
 fn empty_page<K: Key>(prefix: K) -> Arc<Page<K>> {
     let empty = |_| Destination {
         prefix,
-        routes: Routes::new(),
+        routes: Routes::default(),
     };
     (0..PAGE).map(empty).collect()
 }

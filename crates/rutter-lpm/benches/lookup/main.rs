@@ -1,7 +1,7 @@
 //! Look-ups, updates and memory on a real table, beside other tables, in one run.
 //!
 //! `cargo bench -p rutter-lpm` reads `../shared/data/prefixes.txt.gz` beside the workspace, or what `RUTTER_PREFIXES`
-//! or the first argument names: a prefix a line. Go builds bart for comparison where Go is there. Measurements take turns,
+//! or the first argument names: a prefix a line. More arguments choose parts: `ipv4`, `ipv6`, `updates`, `readers`. Go builds bart for comparison where Go is there. Measurements take turns,
 //! and medians are printed: compare within one run only.
 
 mod bart;
@@ -54,12 +54,21 @@ fn main() {
         data.ipv4.len(),
         data.ipv6.len()
     );
+    let wanted = |part: &str| arguments.len() < 2 || arguments[1..].iter().any(|a| a == part);
     let bart = RefCell::new(Bart::start(&path));
-    family(&data.ipv4, &bart, &path);
-    family(&data.ipv6, &bart, &path);
-    updates::print(&data.ipv4, &bart);
-    updates::print(&data.ipv6, &bart);
-    concurrent::print(&data.ipv4);
+    if wanted("ipv4") {
+        family(&data.ipv4, &bart, &path);
+    }
+    if wanted("ipv6") {
+        family(&data.ipv6, &bart, &path);
+    }
+    if wanted("updates") {
+        updates::print(&data.ipv4, &bart);
+        updates::print(&data.ipv6, &bart);
+    }
+    if wanted("readers") {
+        concurrent::print(&data.ipv4);
+    }
 }
 
 fn default_path() -> PathBuf {

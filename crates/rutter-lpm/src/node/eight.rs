@@ -86,6 +86,23 @@ impl Head {
     }
 }
 
+impl Eight {
+    /// The slot at which the run after that of `slot` begins, 256 after the last.
+    pub fn next_run(block: Block<'_>, slot: u32) -> u32 {
+        let mut word = slot / 32;
+        // Twice, as a shift by 32 is none.
+        let mut starts = block.word(BITMAP + word) & (u32::MAX << (slot % 32) << 1);
+        while starts == 0 {
+            word += 1;
+            if word == 8 {
+                return 256;
+            }
+            starts = block.word(BITMAP + word);
+        }
+        word * 32 + starts.trailing_zeros()
+    }
+}
+
 /// The run that a slot is in.
 #[inline(always)]
 fn run_of(block: Block<'_>, slot: u32) -> u32 {

@@ -1,0 +1,53 @@
+//! Large arrays of zeros, taken from the system as they are used.
+//!
+//! Invariant of the `unsafe` here: an array is made of memory that was allocated for exactly its type and length, and is
+//! all zeros, which is a valid value of an atomic integer. The advice to the system changes no value.
+#![allow(
+    unsafe_code,
+    reason = "the standard library has no safe way to allocate zeros as atomics without writing each"
+)]
+
+use std::sync::atomic::AtomicU32;
+
+/// An array of `len` zeros, on huge pages where the system has them to give: one miss of the address cache less a look-up.
+pub(crate) fn zeroed(len: usize) -> Box<[AtomicU32]> {
+    let layout = std::alloc::Layout::array::<AtomicU32>(len);
+    let layout = layout.unwrap_or_else(|error| unreachable!("{len} words: {error}"));
+    assert_ne!(len, 0, "an array has a size");
+    // SAFETY: the layout has a size.
+    let start = unsafe { std::alloc::alloc_zeroed(layout) };
+    if start.is_null() {
+        std::alloc::handle_alloc_error(layout);
+    }
+    let slice = std::ptr::slice_from_raw_parts_mut(start.cast(), len);
+    // SAFETY: the global allocator gave this memory for the layout of this slice, with which the box will free it; all
+    // octets are zero, and zero is a value of `AtomicU32`.
+    let array: Box<[AtomicU32]> = unsafe { Box::from_raw(slice) };
+    advise(&array);
+    array
+}
+
+/// Asks for huge pages. Where there are none, nothing changes.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn advise(array: &[AtomicU32]) {
+    const PAGE: usize = 4096;
+    const HUGE: std::ffi::c_int = 14;
+    unsafe extern "C" {
+        fn madvise(
+            start: *mut std::ffi::c_void,
+            len: usize,
+            advice: std::ffi::c_int,
+        ) -> std::ffi::c_int;
+    }
+    let range = array.as_ptr_range();
+    let first = range.start.addr().next_multiple_of(PAGE);
+    let last = range.end.addr() / PAGE * PAGE;
+    if first < last {
+        let start = range.start.with_addr(first).cast_mut().cast();
+        // SAFETY: the pages lie inside the array, and this advice changes nothing that a program can see.
+        unsafe { madvise(start, last - first, HUGE) };
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(miri))))]
+fn advise(_: &[AtomicU32]) {}
