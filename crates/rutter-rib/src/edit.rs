@@ -10,6 +10,7 @@ use crate::change::{Change, Recorder, Top, View, is_plain, sent_path_id};
 use crate::clients::{Clients, Live};
 use crate::decision::Decision;
 use crate::group::Group;
+use crate::lookup::Part;
 use crate::route::{Route, State};
 use crate::shard::{Apply, Stored};
 use crate::table::{Destination, Id, Table};
@@ -51,6 +52,7 @@ pub(crate) struct Edit<'a, K> {
     pub table: &'a mut Table<K>,
     pub clients: &'a mut Clients,
     pub with: &'a Apply<'a>,
+    pub mirror: Option<Part<'a>>,
 }
 
 /// Accepted routes before a change, by peer and path identifier.
@@ -90,6 +92,7 @@ impl<K: Stored> Edit<'_, K> {
             && is_refresh(&destination.routes[at], route)
         {
             destination.routes[at].state = route.state;
+            self.mirror(id);
             return;
         }
         if let Some(route) = &mut new
@@ -118,6 +121,7 @@ impl<K: Stored> Edit<'_, K> {
                 Before::Best(top) => self.tell_best(id, top),
                 Before::All(keys) => self.tell(id, &keys, removed.as_ref()),
             }
+            self.mirror(id);
         }
         if let Some(route) = removed {
             self.with.store.release(route.attrs);
@@ -133,6 +137,14 @@ impl<K: Stored> Edit<'_, K> {
         sort(self.table.get_mut(id), &self.with.topology.decision());
         if before != keys(self.table.get(id).accepted()) {
             self.tell(id, &before, None);
+            self.mirror(id);
+        }
+    }
+
+    /// Look-ups find the destination as it is now.
+    fn mirror(&self, id: Id) {
+        if let Some(mirror) = self.mirror {
+            mirror.publish(id, self.table.get(id));
         }
     }
 

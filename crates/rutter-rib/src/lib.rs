@@ -22,6 +22,7 @@ mod feed;
 mod group;
 mod lifecycle;
 mod log;
+mod lookup;
 mod memory;
 mod monitored;
 mod peer;
@@ -41,6 +42,7 @@ pub use decision::Step;
 pub use explain::{Candidate, ClientVerdict, Explanation, Withheld};
 pub use feed::{FeedEvent, FeedReader};
 pub use lifecycle::Retain;
+pub use lookup::{Lookup, RoutesOf};
 pub use memory::MemoryRow;
 pub use monitored::{Monitored, Source, View};
 pub use peer::{

@@ -46,6 +46,10 @@ impl Rib {
             "ipv6 routes of destinations with more",
             "ipv6 prefix index",
         ]));
+        if let Some(mirror) = self.mirror.get() {
+            let (count, bytes) = mirror.size();
+            rows.push(row("look-up mirror", count, bytes));
+        }
         let groups = self.groups.read();
         let retained = groups.iter().map(|group| group.retained() as u64).sum();
         rows.push(row("outbound logs", groups.len() as u64, retained));

@@ -1,7 +1,7 @@
 //! The table's door for the threads that move routes.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
 use rutter_net::{Ipv4Prefix, Ipv6Prefix};
@@ -13,6 +13,7 @@ use crate::audience::{Audiences, EVERYONE};
 use crate::batch::Batch;
 use crate::feed::{Feed, FeedEvent, FeedReader};
 use crate::group::Group;
+use crate::lookup::Mirror;
 use crate::shard::{Apply, Shard};
 use crate::snapshot::{summaries, summary};
 use crate::topology::Topology;
@@ -28,6 +29,8 @@ pub struct Rib {
     pub(crate) store: AttrStore,
     pub(crate) groups: RwLock<Vec<Arc<Group>>>,
     pub(crate) feed: Feed,
+    /// What look-ups read, once they are on.
+    pub(crate) mirror: OnceLock<Arc<Mirror>>,
     pub(crate) seed: u64,
     pub(crate) log_limit: usize,
     pub(crate) router_id: u32,
@@ -55,6 +58,7 @@ impl Rib {
             store: AttrStore::new(seed),
             groups: RwLock::default(),
             feed: Feed::default(),
+            mirror: OnceLock::new(),
             seed,
             log_limit: config.log_limit,
             router_id: config.router_id,

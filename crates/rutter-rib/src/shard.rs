@@ -1,7 +1,9 @@
 //! A partition of prefix space: its destinations, and what follows for clients when one changes.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use rutter_lpm::Net;
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
 use rutter_policy::RejectReason;
 use smallvec::SmallVec;
@@ -13,17 +15,19 @@ use crate::clients::{Clients, Live};
 use crate::edit::{Edit, Edited, Limit, Tally, view};
 use crate::encode::{Nlri, Style};
 use crate::group::Inbox;
+use crate::lookup::{Half, Mirror, Part};
 use crate::route::{Route, State};
 use crate::table::{Id, Table, accepted};
 use crate::topology::Topology;
 use crate::{AttrSet, PeerId};
 
 /// A prefix type with a table in every shard.
-pub(crate) trait Stored: Nlri {
+pub(crate) trait Stored: Nlri + Net {
     fn table(shard: &Shard) -> &Table<Self>;
     fn table_mut(shard: &mut Shard) -> &mut Table<Self>;
     fn records(inbox: &mut Inbox) -> &mut Vec<Record<Self>>;
     fn split(shard: &mut Shard) -> (&mut Table<Self>, &mut Clients);
+    fn half(mirror: &Mirror) -> &Half<Self>;
 }
 
 macro_rules! stored {
@@ -41,6 +45,9 @@ macro_rules! stored {
             fn split(shard: &mut Shard) -> (&mut Table<Self>, &mut Clients) {
                 (&mut shard.$field, &mut shard.clients)
             }
+            fn half(mirror: &Mirror) -> &Half<Self> {
+                &mirror.$field
+            }
         }
     };
 }
@@ -54,6 +61,8 @@ pub(crate) struct Shard {
     ipv4: Table<Ipv4Prefix>,
     ipv6: Table<Ipv6Prefix>,
     pub clients: Clients,
+    /// What look-ups read, once they are on.
+    pub mirror: Option<Arc<Mirror>>,
 }
 
 /// One route to take or to drop.
@@ -84,6 +93,7 @@ impl Shard {
             ipv4: Table::new(seed),
             ipv6: Table::new(seed),
             clients: Clients::default(),
+            mirror: None,
         }
     }
 
@@ -91,6 +101,8 @@ impl Shard {
     pub fn apply<K: Stored>(&mut self, with: &Apply<'_>, ops: &[Op<K>], sets: &[AttrSet]) {
         let mut tally = Tally::default();
         let limit = self.limit::<K>(with);
+        let mirror = self.mirror.clone();
+        let mirror = Part::of(mirror.as_deref(), self.index);
         let (table, clients) = K::split(self);
         let mut found = Vec::with_capacity(ops.len());
         table.find_all(ops.iter().map(|op| op.prefix), &mut found);
@@ -115,6 +127,7 @@ impl Shard {
                 table,
                 clients,
                 with,
+                mirror,
             };
             edit.replace(id, path, new, &limit, &mut tally);
         }
@@ -139,6 +152,8 @@ impl Shard {
     ) -> bool {
         let mut tally = Tally::default();
         let limit = self.limit::<K>(with);
+        let mirror = self.mirror.clone();
+        let mirror = Part::of(mirror.as_deref(), self.index);
         let (table, clients) = K::split(self);
         let end = ids.end.min(table.id_end());
         for id in ids.start..end {
@@ -157,6 +172,7 @@ impl Shard {
                     table,
                     clients,
                     with,
+                    mirror,
                 };
                 let new = match edited {
                     Edited::Rank => {
@@ -297,6 +313,16 @@ impl Shard {
                 catching.mark(K::FAMILY, id);
             }
         }
+    }
+
+    /// Takes the destinations of a range of ids into the mirror. Returns whether ids remain after the range.
+    pub fn mirror_slice<K: Stored>(&self, ids: std::ops::Range<Id>) -> bool {
+        let table = K::table(self);
+        let end = ids.end.min(table.id_end());
+        if let Some(part) = Part::of(self.mirror.as_deref(), self.index) {
+            (ids.start..end).for_each(|id| part.publish(id, table.get(id)));
+        }
+        end < table.id_end()
     }
 
     /// Ids in use end before this.

@@ -171,7 +171,15 @@ impl Snapshot {
 }
 
 fn view<'a, K: Key>(destination: &'a Destination<K>, epochs: &[[bool; 2]]) -> DestinationView<'a> {
-    let show = |route: &'a Route| RouteView {
+    let show = |route: &'a Route| route_view::<K>(route, epochs);
+    DestinationView {
+        prefix: destination.prefix.into(),
+        routes: destination.routes.iter().map(show).collect(),
+    }
+}
+
+pub(crate) fn route_view<'a, K: Key>(route: &'a Route, epochs: &[[bool; 2]]) -> RouteView<'a> {
+    RouteView {
         peer: route.peer,
         path_id: route.path_id,
         attrs: &route.attrs,
@@ -180,10 +188,6 @@ fn view<'a, K: Key>(destination: &'a Destination<K>, epochs: &[[bool; 2]]) -> De
             .is_some_and(|epoch| epoch[K::FAMILY.index()] != route.state.has(State::EPOCH)),
         long_lived_stale: route.state.has(State::LONG_LIVED_STALE),
         reject: route.reject,
-    };
-    DestinationView {
-        prefix: destination.prefix.into(),
-        routes: destination.routes.iter().map(show).collect(),
     }
 }
 

@@ -1,11 +1,13 @@
 //! The table against a naive twin: after any history every client holds exactly what it is owed, whatever
 //! the number of shards, whoever reads slowly, leaves, comes back or asks again.
 
+mod lookup;
 mod model;
 mod threads;
 mod world;
 
 use proptest::prelude::*;
+use rutter_lpm::Profile;
 use rutter_net::{Family, Prefix};
 use rutter_rib::{PeerId, Retain};
 
@@ -81,8 +83,11 @@ fn add_path(peer: u16) -> bool {
     peer % 3 == 2
 }
 
-fn run(events: &[Event], shards: usize, log_limit: usize) {
+fn run(events: &[Event], shards: usize, log_limit: usize, mirror: bool) {
     let mut world = World::new(PEERS, shards, log_limit);
+    if mirror {
+        world.rib.enable_lookup(Profile::Compact);
+    }
     let mut model = Model::default();
     for event in events {
         step(&mut world, &mut model, event);
@@ -146,6 +151,8 @@ fn check(world: &mut World, model: &Model) {
         assert!(client.end_of_rib >= 2, "End-of-RIB for both families");
     }
     check_snapshot(world, model);
+    let addresses = (0..PREFIXES).map(|index| prefix(index).addr());
+    lookup::check(&world.rib, model, addresses);
 }
 
 fn check_snapshot(world: &World, model: &Model) {
@@ -180,8 +187,9 @@ proptest! {
         events in proptest::collection::vec(event(), 1..80),
         shards in prop_oneof![Just(1usize), Just(4)],
         log_limit in prop_oneof![Just(200usize), Just(1 << 20)],
+        mirror in any::<bool>(),
     ) {
-        run(&events, shards, log_limit);
+        run(&events, shards, log_limit, mirror);
     }
 }
 

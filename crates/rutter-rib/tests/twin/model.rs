@@ -44,14 +44,17 @@ impl Model {
         self.stale.retain(|(_, of)| *of != peer);
     }
 
-    /// The routes of a prefix that a client may see, in the order in which the process chooses them.
-    fn ordered(&self, prefix: Prefix, client: u16) -> Vec<(u16, &Attrs)> {
+    /// The routes of a prefix that a client may see, or all, in the order in which the process chooses them.
+    pub fn ordered(&self, prefix: Prefix, client: Option<u16>) -> Vec<(u16, &Attrs)> {
+        let sees = |peer: u16, attrs: &Attrs| {
+            client.is_none_or(|client| peer != client && allows(attrs, asn(client)))
+        };
         let mut left: Vec<(u16, &Attrs)> = self
             .routes
             .iter()
             .filter(|((of, _), _)| *of == prefix)
             .map(|((_, peer), attrs)| (*peer, attrs))
-            .filter(|(peer, attrs)| *peer != client && allows(attrs, asn(client)))
+            .filter(|(peer, attrs)| sees(*peer, attrs))
             .collect();
         let mut chosen = Vec::new();
         while !left.is_empty() {
@@ -67,7 +70,7 @@ impl Model {
         prefixes.dedup();
         let mut held = BTreeMap::new();
         for prefix in prefixes {
-            let visible = self.ordered(prefix, client).into_iter();
+            let visible = self.ordered(prefix, Some(client)).into_iter();
             for (peer, attrs) in visible.take(if add_path { usize::MAX } else { 1 }) {
                 let id = if add_path {
                     (u32::from(peer) + 1) << 16

@@ -9,10 +9,10 @@ use crate::model::Model;
 use crate::world::{Attrs, Client, World, announcement, asn, withdrawal};
 use crate::{PEERS, PREFIXES, add_path, prefix};
 
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, end: u64) -> u64 {
+    pub fn below(&mut self, end: u64) -> u64 {
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)

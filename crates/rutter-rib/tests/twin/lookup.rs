@@ -1,0 +1,217 @@
+//! Look-ups against the slow twin: after any history, and while other threads load and withdraw a table.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Barrier, Mutex};
+
+use rutter_lpm::Profile;
+use rutter_net::Prefix;
+use rutter_rib::{Batch, Lookup, PeerId, Retain, Rib, RoutesOf};
+
+use crate::PEERS;
+use crate::model::Model;
+use crate::threads::Random;
+use crate::world::{Attrs, Client, World, address, announcement, asn, withdrawal};
+
+/// What a look-up found: the prefix and the peer that its route is of.
+type Found = Option<(Prefix, u16)>;
+
+/// What a writer's peer announces now.
+type Held = Mutex<BTreeMap<Prefix, Attrs>>;
+
+const QUIET_POINTS: u32 = 3;
+
+/// Prefixes that nest, so that the longest match is a matter of what is there now.
+fn nested(index: u8) -> Prefix {
+    let len = [8, 12, 16, 20, 24, 32][usize::from(index % 6)];
+    let addr = [10, 16 * (index / 6 % 3), 0, index / 18 % 2];
+    Prefix::from_addr(addr.into(), len).unwrap()
+}
+
+/// An address in each of them, and one outside.
+fn addresses(prefixes: u8) -> Vec<IpAddr> {
+    let inside = (0..prefixes).map(|index| nested(index).addr());
+    inside.chain([IpAddr::from([192, 0, 2, 1])]).collect()
+}
+
+fn best(lookup: &mut Lookup<'_>, addr: IpAddr) -> Found {
+    lookup.best(addr, |prefix, route| (prefix, route.peer.0))
+}
+
+/// The longest prefix that has the address and a route that is wanted, and the best of these.
+fn expected(model: &Model, addr: IpAddr, wanted: impl Fn(u16) -> bool) -> Found {
+    let mut prefixes: Vec<Prefix> = model.routes.keys().map(|(prefix, _)| *prefix).collect();
+    prefixes.retain(|prefix| prefix.contains(addr));
+    prefixes.sort_by_key(|prefix| std::cmp::Reverse(prefix.len()));
+    prefixes.dedup();
+    let chosen = |prefix: &Prefix| {
+        let ordered = model.ordered(*prefix, None).into_iter();
+        Some((
+            *prefix,
+            ordered.map(|(peer, _)| peer).find(|peer| wanted(*peer))?,
+        ))
+    };
+    prefixes.iter().find_map(chosen)
+}
+
+/// Every question about every address has the twin's answer.
+pub fn check(rib: &Rib, model: &Model, addresses: impl IntoIterator<Item = IpAddr>) {
+    let mut lookup = rib.lookup();
+    for addr in addresses {
+        assert_eq!(
+            best(&mut lookup, addr),
+            expected(model, addr, |_| true),
+            "{addr}"
+        );
+        for peer in 0..PEERS {
+            let of_peer = RoutesOf {
+                peers: vec![PeerId(peer)],
+                ..RoutesOf::default()
+            };
+            let by_next_hop = RoutesOf {
+                next_hops: vec![address(peer).into()],
+                ..RoutesOf::default()
+            };
+            let wanted = expected(model, addr, |of| of == peer);
+            let see = |prefix, route: rutter_rib::RouteView<'_>| (prefix, route.peer.0);
+            assert_eq!(lookup.of(addr, &of_peer, see), wanted, "{addr} of {peer}");
+            if addr.is_ipv4() {
+                assert_eq!(
+                    lookup.of(addr, &by_next_hop, see),
+                    wanted,
+                    "{addr} via {peer}"
+                );
+            }
+        }
+    }
+}
+
+/// One writer: announces and withdraws nested prefixes, loses its session now and then. Stops at each quiet point.
+fn write(world: &World, peer: u16, quiet: &Barrier, held: &Held, seed: u64) {
+    let rib = &world.rib;
+    let mut random = Random(seed ^ u64::from(peer) << 32);
+    let mut batch = Batch::new();
+    let mut client = Client::up(rib, peer, false);
+    for step in 0..QUIET_POINTS * 1_000 {
+        let prefix = nested(random.below(36) as u8);
+        match random.below(40) {
+            0 => {
+                rib.session_down(PeerId(peer), [Retain::Nothing; 2]);
+                held.lock().unwrap().clear();
+                client = Client::up(rib, peer, false);
+            }
+            1..=19 => {
+                batch.push(rib, PeerId(peer), &withdrawal(&[prefix]), 0);
+                held.lock().unwrap().remove(&prefix);
+            }
+            _ => {
+                let attrs = Attrs {
+                    path: vec![asn(peer), 1 + random.below(3) as u32],
+                    origin: random.below(2) as u8,
+                    med: None,
+                    communities: vec![],
+                };
+                let body = announcement(peer, &[prefix], &attrs);
+                batch.push(rib, PeerId(peer), &body, 0);
+                held.lock().unwrap().insert(prefix, attrs);
+            }
+        }
+        rib.commit(&mut batch);
+        rib.flush();
+        client.drain(rib, 0);
+        if step % 1_000 == 999 {
+            quiet.wait();
+            quiet.wait();
+        }
+    }
+}
+
+/// One reader: what it finds has the address, and is a prefix that somebody announces.
+fn read(rib: &Rib, stop: &AtomicBool) -> u64 {
+    let mut lookup = rib.lookup();
+    let mut found = 0;
+    while !stop.load(Ordering::Relaxed) {
+        for addr in addresses(36) {
+            if let Some((prefix, peer)) = best(&mut lookup, addr) {
+                assert!(
+                    prefix.contains(addr) && peer < PEERS,
+                    "{addr}: {prefix} of {peer}"
+                );
+                found += 1;
+            }
+        }
+    }
+    found
+}
+
+/// Writers, readers, and at each quiet point the twin. Look-ups are turned on while all of them are at work.
+fn threads_and_readers(seed: u64, enable: Option<Profile>) {
+    let world = World::new(PEERS, 4, 1 << 20);
+    let quiet = Barrier::new(usize::from(PEERS) + 1);
+    let stop = AtomicBool::new(false);
+    let held: Vec<Held> = (0..PEERS).map(|_| Held::default()).collect();
+    std::thread::scope(|scope| {
+        for (peer, held) in held.iter().enumerate() {
+            let (world, quiet) = (&world, &quiet);
+            scope.spawn(move || write(world, peer as u16, quiet, held, seed));
+        }
+        let start = |_| scope.spawn(|| read(&world.rib, &stop));
+        let readers: Vec<_> = (0..2).map(start).collect();
+        if let Some(profile) = enable {
+            world.rib.enable_lookup(profile);
+        }
+        for _ in 0..QUIET_POINTS {
+            quiet.wait();
+            check(&world.rib, &twin(&held), addresses(36));
+            quiet.wait();
+        }
+        stop.store(true, Ordering::Relaxed);
+        let found = readers.into_iter().map(|reader| reader.join().unwrap());
+        assert!(found.sum::<u64>() > 0, "the readers were at work");
+    });
+}
+
+fn twin(held: &[Held]) -> Model {
+    let mut model = Model::default();
+    for (peer, held) in held.iter().enumerate() {
+        for (prefix, attrs) in &*held.lock().unwrap() {
+            model.announce(peer as u16, *prefix, attrs);
+        }
+    }
+    model
+}
+
+#[test]
+fn threads_and_readers_agree_with_the_twin_at_every_quiet_point() {
+    threads_and_readers(1, Some(Profile::Compact));
+    threads_and_readers(2, Some(Profile::Fast));
+}
+
+#[test]
+fn so_they_do_where_nothing_is_kept_for_look_ups() {
+    threads_and_readers(3, None);
+}
+
+#[test]
+fn stale_routes_are_found_and_known_as_such() {
+    let mut world = World::new(2, 2, 1 << 20);
+    world.rib.enable_lookup(Profile::Compact);
+    world.up(0, false);
+    let attrs = Attrs {
+        path: vec![asn(0)],
+        origin: 0,
+        med: None,
+        communities: vec![],
+    };
+    world.announce(0, &[nested(0)], &attrs);
+    let mut lookup = world.rib.lookup();
+    let addr = nested(0).addr();
+    let mut stale = || lookup.best(addr, |_, route| route.stale);
+    assert_eq!(stale(), Some(false));
+    let family = rutter_net::Family::Ipv4Unicast;
+    world.rib.mark_stale(PeerId(0), family);
+    assert_eq!(stale(), Some(true));
+    world.rib.sweep_stale(PeerId(0), family);
+    assert_eq!(stale(), None);
+}
