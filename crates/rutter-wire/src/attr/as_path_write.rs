@@ -3,7 +3,19 @@
 use rutter_net::Asn;
 
 use super::as_path::{AsPath, Segment, SegmentKind, two_octet};
+use super::write::extend_numbers;
 use super::{OPTIONAL, TRANSITIVE, code, write_attr_with};
+
+/// Writes the attribute from AS_SEQUENCEs, in four octets; one of more than 255 AS numbers becomes several segments.
+#[inline]
+pub fn write_as_path<'s>(out: &mut Vec<u8>, sequences: impl Iterator<Item = &'s [u32]>) {
+    write_attr_with(out, TRANSITIVE, code::AS_PATH, |out| {
+        for segment in sequences.flat_map(|sequence| sequence.chunks(MAX_COUNT)) {
+            out.extend_from_slice(&[SegmentKind::Sequence as u8, segment.len() as u8]);
+            extend_numbers(out, segment);
+        }
+    });
+}
 
 /// Writes the attribute with `asn` put in front `times` times, in four octets.
 pub fn write_as_path_prepended(

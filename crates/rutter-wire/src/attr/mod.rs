@@ -33,14 +33,14 @@ mod write;
 
 pub use aggregator::Aggregator;
 pub use as_path::{AsPath, Segment, SegmentKind};
-pub use as_path_write::{write_as_path_prepended, write_as_path_two_octet};
+pub use as_path_write::{write_as_path, write_as_path_prepended, write_as_path_two_octet};
 pub use attributes::{Attributes, RawAttribute};
 pub use malformed::{Disposition, Fault, Malformed};
 pub use mp_reach::{MpReach, write_mp_reach};
 pub use mp_unreach::{MpUnreach, write_mp_unreach};
 pub use origin::Origin;
 pub use parse::parse;
-pub use write::write_attr;
+pub use write::{write_attr, write_numbers};
 
 use write::{patch_extended_length, write_attr_with};
 

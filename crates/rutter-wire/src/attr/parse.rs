@@ -2,7 +2,7 @@
 
 use super::attributes::Attributes;
 use super::malformed::{Disposition, Fault, Malformed};
-use super::table::{ROWS, UNKNOWN, slot_of};
+use super::table::{ROWS, UNKNOWN, check, slot_of};
 use super::{AttrContext, EXTENDED_LENGTH, OPTIONAL, PARTIAL, TRANSITIVE, code};
 
 /// Where one attribute is.
@@ -121,7 +121,7 @@ impl Pass<'_, '_> {
             }
         }
         let value = &self.attributes.block()[head.value..head.end];
-        match (row.check)(value, self.context) {
+        match check(head.code, value, self.context) {
             Ok(()) => self.attributes.keep(slot, head),
             Err((inside, fault)) => {
                 let offset = match inside {

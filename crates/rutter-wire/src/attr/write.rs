@@ -18,6 +18,22 @@ pub fn write_attr(out: &mut Vec<u8>, flags: u8, code: u8, value: &[u8]) {
     out.extend_from_slice(value);
 }
 
+/// As [`write_attr`], with a value of four-octet numbers: communities, AS numbers or identifiers.
+#[inline]
+pub fn write_numbers(out: &mut Vec<u8>, flags: u8, code: u8, numbers: &[u32]) {
+    write_attr_with(out, flags, code, |out| extend_numbers(out, numbers));
+}
+
+/// Appends numbers in network byte order.
+#[inline]
+pub(super) fn extend_numbers(out: &mut Vec<u8>, numbers: &[u32]) {
+    let at = out.len();
+    out.resize(at + 4 * numbers.len(), 0);
+    for (octets, number) in out[at..].chunks_exact_mut(4).zip(numbers) {
+        octets.copy_from_slice(&number.to_be_bytes());
+    }
+}
+
 /// As [`write_attr`], with the value that `write_value` appends.
 #[inline]
 pub(super) fn write_attr_with(

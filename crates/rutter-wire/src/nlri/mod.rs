@@ -5,7 +5,7 @@ use rutter_net::{AfiSafi, Ipv4Prefix, Ipv6Prefix};
 use crate::attr::{Fault, Malformed};
 
 macro_rules! nlri_of {
-    ($parse:ident, $parse_plain:ident, $parse_add_path:ident, $cut:ident,
+    ($parse:ident, $parse_plain:ident, $parse_add_path:ident, $cut:ident, $runs:ident,
      $prefix:ident, $bits:ty, $octets:literal, $family:expr) => {
         /// Appends all prefixes to `out`, with path identifier 0 where `add_path` is off. Bits below a length are
         /// cleared. On a fault, what stands before it has been appended.
@@ -26,7 +26,7 @@ macro_rules! nlri_of {
         fn $parse_plain(bytes: &[u8], out: &mut Vec<(u32, $prefix)>) -> Result<(), Malformed> {
             const CHUNK: usize = 1 + $octets;
             out.reserve(bytes.len() / (CHUNK - 1) + 1);
-            let mut rest = bytes;
+            let mut rest = $runs(bytes, out);
             while !rest.is_empty() {
                 let mut padded = [0; CHUNK];
                 let &[len, ref address @ ..] = chunk(rest, &mut padded);
@@ -37,7 +37,7 @@ macro_rules! nlri_of {
                     return Err($cut(bytes, rest, Fault::PrefixTruncated));
                 };
                 out.push((0, prefix));
-                rest = tail;
+                rest = $runs(tail, out);
             }
             Ok(())
         }
@@ -77,6 +77,7 @@ nlri_of!(
     plain_ipv4,
     add_path_ipv4,
     malformed_ipv4,
+    ipv4_runs,
     Ipv4Prefix,
     u32,
     4,
@@ -87,11 +88,53 @@ nlri_of!(
     plain_ipv6,
     add_path_ipv6,
     malformed_ipv6,
+    ipv6_runs,
     Ipv6Prefix,
     u128,
     16,
     AfiSafi::IPV6_UNICAST
 );
+
+/// Takes prefixes as long as they have 17 to 24 bits, as most do, four at a time where it can. Where the next one begins
+/// is then known before its predecessor's length is, which is what the plain way waits for.
+#[inline(always)]
+fn ipv4_runs<'b>(bytes: &'b [u8], out: &mut Vec<(u32, Ipv4Prefix)>) -> &'b [u8] {
+    let mut rest = bytes;
+    loop {
+        if let Some((four, tail)) = rest.split_first_chunk::<16>() {
+            let word = |at: usize| [four[at], four[at + 1], four[at + 2], four[at + 3]];
+            let all = [word(0), word(4), word(8), word(12)].map(three_octets);
+            if let [Some(a), Some(b), Some(c), Some(d)] = all {
+                out.extend_from_slice(&[(0, a), (0, b), (0, c), (0, d)]);
+                rest = tail;
+                continue;
+            }
+        }
+        let Some((one, tail)) = rest.split_first_chunk::<4>() else {
+            return rest;
+        };
+        let Some(prefix) = three_octets(*one) else {
+            return rest;
+        };
+        out.push((0, prefix));
+        rest = tail;
+    }
+}
+
+/// A prefix that takes these four octets.
+#[inline(always)]
+fn three_octets([len, a, b, c]: [u8; 4]) -> Option<Ipv4Prefix> {
+    match len {
+        17..=24 => Ipv4Prefix::new(u32::from_be_bytes([a, b, c, 0]), len),
+        _ => None,
+    }
+}
+
+/// IPv6 prefixes differ too much in length.
+#[inline(always)]
+fn ipv6_runs<'b>(bytes: &'b [u8], _: &mut Vec<(u32, Ipv6Prefix)>) -> &'b [u8] {
+    bytes
+}
 
 /// Appends a prefix, behind its path identifier where one is given.
 #[inline]
@@ -101,10 +144,37 @@ pub fn write_ipv4(out: &mut Vec<u8>, path_id: Option<u32>, prefix: Ipv4Prefix) {
     }
     // One word goes out; what the length does not cover is taken back.
     let end = out.len() + 1 + usize::from(prefix.len()).div_ceil(8);
-    let word = u64::from(prefix.len()) << 56 | u64::from(prefix.bits()) << 24;
-    out.extend_from_slice(&word.to_be_bytes());
+    out.extend_from_slice(&word(prefix));
     out.truncate(end);
 }
+
+/// Appends many prefixes without path identifiers. Room is made once, for all of them.
+pub fn write_ipv4_all(out: &mut Vec<u8>, prefixes: &[Ipv4Prefix]) {
+    if let [prefix] = prefixes {
+        return write_ipv4(out, None, *prefix);
+    }
+    let start = out.len();
+    out.resize(start + IPV4_LONGEST * prefixes.len() + 8, 0);
+    let room = &mut out[start..];
+    let mut at = 0;
+    for &prefix in prefixes {
+        // A whole word each; the next prefix overwrites what the length does not cover.
+        if let Some(octets) = room.get_mut(at..at + 8) {
+            octets.copy_from_slice(&word(prefix));
+        }
+        at += 1 + usize::from(prefix.len()).div_ceil(8);
+    }
+    out.truncate(start + at);
+}
+
+/// Length and address, then zeros.
+#[inline(always)]
+fn word(prefix: Ipv4Prefix) -> [u8; 8] {
+    (u64::from(prefix.len()) << 56 | u64::from(prefix.bits()) << 24).to_be_bytes()
+}
+
+/// Octets of the longest IPv4 prefix on the wire.
+const IPV4_LONGEST: usize = 5;
 
 /// As [`write_ipv4`], for IPv6.
 #[inline]
@@ -125,7 +195,10 @@ fn chunk<'b, const N: usize>(rest: &'b [u8], padded: &'b mut [u8; N]) -> &'b [u8
     match rest.first_chunk() {
         Some(chunk) => chunk,
         None => {
-            padded[..rest.len()].copy_from_slice(rest);
+            // A loop: a call of memcpy would take longer.
+            for (padded, octet) in padded.iter_mut().zip(rest) {
+                *padded = *octet;
+            }
             padded
         }
     }

@@ -1,8 +1,10 @@
 //! NLRI: bits below the length, cut prefixes, lengths out of range.
 
-use rutter_net::AfiSafi;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use rutter_net::{AfiSafi, Ipv4Prefix};
 use rutter_wire::attr::{Disposition, Fault, Malformed, code};
-use rutter_wire::nlri::{parse_ipv4, parse_ipv6};
+use rutter_wire::nlri::{parse_ipv4, parse_ipv6, write_ipv4_all};
 
 use crate::hex;
 
@@ -94,4 +96,27 @@ fn what_stands_before_a_fault_is_kept() {
     let mut out = Vec::new();
     assert!(parse_ipv4(&hex("08ff 21"), false, &mut out).is_err());
     assert_eq!(out.len(), 1);
+}
+
+proptest! {
+    /// Long lists, in which prefixes of one size stand together and apart, against a reading octet by octet.
+    #[test]
+    fn lists_of_prefixes(prefixes in vec((any::<u32>(), prop_oneof![4 => 17u8..=24, 1 => 0u8..=32]), 0..40)) {
+        let prefixes: Vec<Ipv4Prefix> = prefixes
+            .iter()
+            .filter_map(|(bits, len)| Ipv4Prefix::new(*bits, *len))
+            .collect();
+        let (mut one_by_one, mut together) = (Vec::new(), vec![7]);
+        for prefix in &prefixes {
+            let octets = usize::from(prefix.len().div_ceil(8));
+            one_by_one.push(prefix.len());
+            one_by_one.extend_from_slice(&prefix.bits().to_be_bytes()[..octets]);
+        }
+        write_ipv4_all(&mut together, &prefixes);
+        prop_assert_eq!(&together[1..], &one_by_one[..]);
+        let mut parsed = Vec::new();
+        prop_assert!(parse_ipv4(&one_by_one, false, &mut parsed).is_ok());
+        let parsed: Vec<Ipv4Prefix> = parsed.into_iter().map(|(_, prefix)| prefix).collect();
+        prop_assert_eq!(parsed, prefixes);
+    }
 }
