@@ -54,10 +54,7 @@ impl Decoder {
             run: now.unix_us,
             seq: 0,
             clocks: now,
-            peers: peers
-                .iter()
-                .map(|peer| (peer.id, Arc::new(peer.into())))
-                .collect(),
+            peers: known(peers),
             attrs: Interned::default(),
             scratch: Scratch::default(),
         }
@@ -76,6 +73,11 @@ impl Decoder {
     /// A peer of the table as the feed last told of it.
     pub fn peer(&self, id: PeerId) -> Option<&Arc<Peer>> {
         self.peers.get(&id)
+    }
+
+    /// Forgets the peers and learns them anew: after a gap in the feed, with those of a new subscription.
+    pub fn relearn(&mut self, peers: &[PeerSummary]) {
+        self.peers = known(peers);
     }
 
     /// The row that begins a run.
@@ -241,6 +243,11 @@ impl Decoder {
             visit,
         }
     }
+}
+
+fn known(peers: &[PeerSummary]) -> HashMap<PeerId, Arc<Peer>> {
+    let known = |peer: &PeerSummary| (peer.id, Arc::new(peer.into()));
+    peers.iter().map(known).collect()
 }
 
 /// Numbers rows and hands them on.

@@ -176,16 +176,22 @@ impl Rib {
     }
 
     /// Tells feed readers that a session ended (`unix_us`: wall time in microseconds) and what becomes of its
-    /// routes. Call it before [`Rib::session_down`] with the same `retain`.
+    /// routes. Call it before [`Rib::session_down`] with the same `retain`. From here on the session counts as ended: who
+    /// subscribes hears of it either as an event or by the neighbor's summary.
     pub fn publish_peer_down(&self, peer: PeerId, retain: [Retain; 2], reason: &str, unix_us: u64) {
-        if self.feed.is_active() {
-            self.feed.publish(FeedEvent::PeerDown {
-                peer,
-                unix_us,
-                retained: retain.map(|retain| retain == Retain::Stale),
-                reason: reason.into(),
-            });
+        if !self.feed.is_active() {
+            return;
         }
+        let mut topology = self.topology.write();
+        if let Some(held) = topology.peer_mut(peer) {
+            held.session = None;
+        }
+        self.feed.publish(FeedEvent::PeerDown {
+            peer,
+            unix_us,
+            retained: retain.map(|retain| retain == Retain::Stale),
+            reason: reason.into(),
+        });
     }
 
     /// How often a lagging client left the shared log and was served from the table instead.
