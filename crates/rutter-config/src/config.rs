@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rutter_net::{Asn, Prefix};
 use rutter_policy::{ActionCommunity, LengthRange, NextHopRule, PrefixMatch, WellKnown};
 
-use crate::{ConfigError, DynamicNeighbor, GracefulRestart, Neighbor, read};
+use crate::{ConfigError, DynamicNeighbor, GracefulRestart, Neighbor, Sink, read};
 
 /// The exchange that this route server serves; absent on a plain router or collector.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -157,6 +157,8 @@ pub struct Config {
     pub collector: Collector,
     /// BMP station.
     pub bmp: Option<Bmp>,
+    /// Databases and brokers that are kept up to date.
+    pub sinks: Vec<Sink>,
     /// All configured sessions, sorted by address.
     pub neighbors: Vec<Neighbor>,
     /// Sessions from known networks, longest prefix first.

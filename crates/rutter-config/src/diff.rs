@@ -76,12 +76,13 @@ pub fn diff(old: &Config, new: &Config) -> Diff {
     };
     diff.neighbors(old, new);
     daemon(&old.daemon, &new.daemon, &mut diff);
-    let restart: [(bool, &str); 5] = [
+    let restart: [(bool, &str); 6] = [
         (old.asn != new.asn, "asn"),
         (old.router_id != new.router_id, "router-id"),
         (old.cluster_id != new.cluster_id, "router.cluster-id"),
         (old.collector != new.collector, "collector"),
         (old.bmp != new.bmp, "bmp"),
+        (old.sinks != new.sinks, "sink"),
     ];
     let other: [(bool, &str); 4] = [
         (old.exchange != new.exchange, "exchange.lan"),

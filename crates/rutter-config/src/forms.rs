@@ -48,6 +48,37 @@ fn parse_seconds(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
+/// A number of octets: `4096` or `"512K"`, `"64M"`, `"4G"`.
+pub(crate) fn octets(item: &Item<'_>, from: u64, to: u64) -> Option<u64> {
+    let DeValue::String(text) = item.value.get_ref() else {
+        return item.int(from..=to);
+    };
+    match parse_octets(text).filter(|octets| (from..=to).contains(octets)) {
+        None => {
+            item.error(
+                format!("`{text}` is not a size that is possible here"),
+                format!("write \"64M\" or \"4G\", from {from} to {to} octets"),
+            );
+            None
+        }
+        octets => octets,
+    }
+}
+
+fn parse_octets(text: &str) -> Option<u64> {
+    let text = text.trim().trim_end_matches("iB").trim_end_matches('B');
+    let split = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at(split);
+    let shift = match unit.trim() {
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
 /// An AS number: `64500`, `"AS64500"` or `"1.10"`; 0 is refused.
 pub(crate) fn asn(item: &Item<'_>) -> Option<Asn> {
     match item.value.get_ref() {
@@ -142,6 +173,9 @@ mod tests {
         assert_eq!(parse_seconds("15m"), Some(900));
         assert_eq!(parse_seconds("4 h"), Some(14_400));
         assert_eq!(parse_seconds("7d"), Some(604_800));
+        assert_eq!(parse_octets("64M"), Some(64 << 20));
+        assert_eq!(parse_octets("4 GiB"), Some(4 << 30));
+        assert_eq!(parse_octets("4"), None);
         for wrong in ["", "90", "s", "-5s", "1.5h", "5w", "99999999999999999999d"] {
             assert_eq!(parse_seconds(wrong), None, "{wrong}");
         }

@@ -15,6 +15,7 @@ mod neighbor;
 mod read;
 pub mod schema;
 mod secret;
+mod sink;
 mod source;
 mod suggest;
 mod to_policy;
@@ -30,3 +31,4 @@ pub use neighbor::{
 };
 pub use rutter_policy::{ImportRule, NextHopRule, Role};
 pub use secret::Secret;
+pub use sink::{Broker, Database, Sink, SinkTarget};

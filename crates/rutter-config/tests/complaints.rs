@@ -56,6 +56,11 @@ fn member_files_are_named_with_their_own_lines() {
 }
 
 #[test]
+fn sinks_have_the_keys_of_their_type() {
+    check("sinks.toml");
+}
+
+#[test]
 fn an_empty_file_is_told_what_to_begin_with() {
     check("empty.toml");
 }

@@ -5,6 +5,7 @@ mod daemon;
 mod neighbors;
 mod policy;
 mod session;
+mod sink;
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -87,6 +88,7 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
         metrics: daemon::metrics(&root),
         collector: collector::collector(&root),
         bmp: collector::bmp(&root),
+        sinks: sink::sinks(&root),
         neighbors,
         dynamic_neighbors,
     }
@@ -184,7 +186,12 @@ impl<'a> Root<'a> {
     }
 
     /// Each of the sections that may be repeated.
-    fn each(&self, name: &'static str, own: &[Key], mut read: impl FnMut(Section<'_>)) {
+    fn each(&self, name: &'static str, own: &[Key], read: impl FnMut(Section<'_>)) {
+        self.each_of(name, &[own, SESSION], read);
+    }
+
+    /// Each of the sections that may be repeated, with these keys.
+    fn each_of(&self, name: &'static str, keys: &[&[Key]], mut read: impl FnMut(Section<'_>)) {
         let Some(value) = self.table.get_ref().get(name) else {
             return;
         };
@@ -203,13 +210,7 @@ impl<'a> Root<'a> {
         for item in all.list() {
             match item.table() {
                 Some(table) => {
-                    read(Section::open(
-                        self.source,
-                        name,
-                        table,
-                        item.at(),
-                        &[own, SESSION],
-                    ));
+                    read(Section::open(self.source, name, table, item.at(), keys));
                 }
                 None => item.error(
                     "a section is wanted here",

@@ -4,11 +4,13 @@ mod collector;
 mod policy;
 mod process;
 mod session;
+mod sink;
 
 pub use collector::{BMP, COLLECTOR};
 pub use policy::{CHECKS, COMMUNITIES, PER_FAMILY};
 pub use process::{DAEMON, EXCHANGE, GRACEFUL_RESTART, METRICS, MRT, ROUTER};
 pub use session::{ADD_PATH, DYNAMIC, MAX_PREFIX, MEMBER, NEIGHBOR, RESETS_SESSION, SESSION};
+pub use sink::SINK;
 
 /// One key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,6 +118,13 @@ pub const SECTIONS: &[SectionKeys] = &[
         "bmp",
         "A BMP station (RFC 7854, 8671, 9069): routers connect and report what they hear. `rutter collect` only.",
         BMP,
+        false,
+    ),
+    section(
+        "[[sink]]",
+        "sink",
+        "A database or broker that is kept up to date. `rutter collect` only.",
+        SINK,
         false,
     ),
     section(

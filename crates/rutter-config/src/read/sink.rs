@@ -1,0 +1,162 @@
+//! `[[sink]]`.
+
+use std::path::PathBuf;
+
+use super::Root;
+use crate::forms;
+use crate::item::{Item, Section};
+use crate::schema;
+use crate::secret::Secret;
+use crate::sink::{Broker, Database, Sink, SinkTarget};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Type {
+    Postgres,
+    MariaDb,
+    Kafka,
+}
+
+const TYPES: &[(&str, Type)] = &[
+    ("postgres", Type::Postgres),
+    ("mariadb", Type::MariaDb),
+    ("kafka", Type::Kafka),
+];
+
+pub(super) fn sinks(root: &Root<'_>) -> Vec<Sink> {
+    let mut sinks: Vec<Sink> = Vec::new();
+    root.each_of("sink", &[schema::SINK], |section| {
+        let Some(sink) = sink(&section) else {
+            return;
+        };
+        if sinks.iter().any(|other| other.name == sink.name) {
+            section.complain(
+                "name",
+                format!("there are two sinks `{}`", sink.name),
+                "give each a name of its own",
+            );
+        }
+        if sinks.iter().any(|other| other.spool == sink.spool) {
+            section.complain(
+                "spool",
+                format!("two sinks share the folder {}", sink.spool.display()),
+                "give each a folder of its own",
+            );
+        }
+        sinks.push(sink);
+    });
+    sinks
+}
+
+fn sink(section: &Section<'_>) -> Option<Sink> {
+    let kind = section.require("type", "\"postgres\"")?;
+    let kind = kind.word(TYPES)?;
+    only_for_some(section, kind);
+    let word = TYPES.iter().find(|(_, other)| *other == kind);
+    let mut name = word.map_or("", |(word, _)| word).to_owned();
+    section.set("name", &mut name, Item::text);
+    let mut sink = Sink {
+        target: match kind {
+            Type::Postgres => SinkTarget::Postgres(database(section, 5432)),
+            Type::MariaDb => SinkTarget::MariaDb(database(section, 3306)),
+            Type::Kafka => SinkTarget::Kafka(broker(section)?),
+        },
+        spool: PathBuf::from("/var/lib/rutter/spool").join(&name),
+        name,
+        spool_limit: 1 << 30,
+        interval_ms: 1000,
+        batch_rows: 100_000,
+    };
+    section.set("spool", &mut sink.spool, |i| i.text().map(PathBuf::from));
+    section.set("spool-limit", &mut sink.spool_limit, |i| {
+        forms::octets(i, 1 << 20, 1 << 50)
+    });
+    section.set("interval", &mut sink.interval_ms, |i| {
+        forms::seconds(i, 1, 3600).map(|s| s * 1000)
+    });
+    section.set("batch-rows", &mut sink.batch_rows, |i| {
+        i.int(1..=10_000_000).map(|n| n as usize)
+    });
+    Some(sink)
+}
+
+/// Keys that say nothing to a sink of this type are mistakes.
+fn only_for_some(section: &Section<'_>, kind: Type) {
+    let strange = match kind {
+        Type::Kafka => &[
+            "host",
+            "port",
+            "database",
+            "user",
+            "password",
+            "password-file",
+            "history",
+        ][..],
+        Type::Postgres | Type::MariaDb => &["brokers", "topic", "tombstones"][..],
+    };
+    for key in strange {
+        if let Some(item) = section.get(key) {
+            item.error(
+                format!("`{key}` does not belong to a sink of this type"),
+                "remove it, or see `type`",
+            );
+        }
+    }
+}
+
+fn database(section: &Section<'_>, port: u16) -> Database {
+    let mut database = Database {
+        host: "127.0.0.1".into(),
+        port,
+        database: "rutter".into(),
+        user: "rutter".into(),
+        password: None,
+        history: true,
+    };
+    section.set("host", &mut database.host, Item::text);
+    section.set("port", &mut database.port, |i| {
+        i.int(1..=65_535).map(|n| n as u16)
+    });
+    section.set("database", &mut database.database, Item::text);
+    section.set("user", &mut database.user, Item::text);
+    section.set("history", &mut database.history, Item::bool);
+    section.set("password", &mut database.password, |i| {
+        Some(Some(Secret::new(i.str("text")?.as_bytes())))
+    });
+    if let Some(file) = section.get("password-file") {
+        if database.password.is_some() {
+            file.error(
+                "there are both `password` and `password-file`",
+                "keep one of them",
+            );
+        }
+        database.password = password_of(&file);
+    }
+    database
+}
+
+fn password_of(file: &Item<'_>) -> Option<Secret> {
+    let path = file.source.beside(file.str("database.key")?);
+    match std::fs::read(&path) {
+        Ok(octets) => Some(Secret::new(octets.trim_ascii_end())),
+        Err(why) => {
+            file.error(
+                format!("cannot read {}: {why}", path.display()),
+                "see to it that the file is there and can be read",
+            );
+            None
+        }
+    }
+}
+
+fn broker(section: &Section<'_>) -> Option<Broker> {
+    let mut tombstones = false;
+    section.set("tombstones", &mut tombstones, Item::bool);
+    let brokers = section.require("brokers", "[\"192.0.2.7:9092\"]")?;
+    let mut topic = "rutter".to_owned();
+    section.set("topic", &mut topic, Item::text);
+    Some(Broker {
+        brokers: brokers.each(Item::text),
+        topic,
+        tombstones,
+    })
+}
