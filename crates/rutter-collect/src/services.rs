@@ -30,6 +30,10 @@ impl Services {
             let station = Station::start(context, bmp);
             self.add(station.map_err(|e| Failure::text(e.to_string()))?);
         }
+        for sink in &config.sinks {
+            let started = rutter_sinks::start(&context.rib, &context.collector, sink);
+            self.add(started.map_err(|e| Failure::text(e.to_string()))?);
+        }
         Ok(())
     }
 

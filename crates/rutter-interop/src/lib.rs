@@ -18,6 +18,7 @@ pub mod frr;
 pub mod gobgp;
 mod lab;
 pub mod openbgpd;
+pub mod postgres;
 mod process;
 mod route;
 pub mod rutter;

@@ -1,0 +1,147 @@
+//! PostgreSQL in a folder and on a port of its own.
+
+use std::fs;
+use std::os::unix::fs::chown;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::lab::{Lab, eventually};
+use crate::process::{Process, output_of, program};
+
+/// A server whose data outlive its process.
+pub struct Postgres {
+    folder: PathBuf,
+    port: u16,
+    process: Option<Process>,
+}
+
+impl Postgres {
+    /// Makes an empty database `rutter` and starts the server.
+    pub fn start(lab: &Lab) -> Postgres {
+        let folder = lab.folder("pg");
+        give_to(&folder, "postgres");
+        let mut server = Postgres {
+            port: lab.port(),
+            folder,
+            process: None,
+        };
+        let data = server.folder.join("data");
+        let mut initdb = as_user("postgres", &bin("initdb"));
+        initdb
+            .args(["-A", "trust", "-U", "postgres", "-N", "-D"])
+            .arg(&data);
+        output_of(&mut initdb).unwrap_or_else(|why| panic!("initdb: {why}"));
+        server.run();
+        server.query_in("postgres", "CREATE DATABASE rutter");
+        server
+    }
+
+    /// Starts the server again.
+    pub fn run(&mut self) {
+        let mut command = as_user("postgres", &bin("postgres"));
+        command
+            .arg("-D")
+            .arg(self.folder.join("data"))
+            .arg("-k")
+            .arg(&self.folder)
+            // A killed process loses nothing that it wrote, and a test never pulls a plug.
+            .args(["-c", "fsync=off"])
+            .args(["-p", &self.port.to_string(), "-h", "127.0.0.1"]);
+        self.process = Some(Process::start("postgres", &self.folder, &mut command));
+        eventually("postgres answers", || {
+            self.ask("postgres", "SELECT 1").map(drop)
+        });
+    }
+
+    /// Kills the server and all its children at once.
+    pub fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.kill();
+        }
+    }
+
+    /// Folder of its socket.
+    pub fn socket(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Rows of a query in database `rutter`, columns separated by `|`.
+    pub fn query(&self, sql: &str) -> Vec<String> {
+        self.query_in("rutter", sql)
+    }
+
+    /// As [`Postgres::query`], or what is wrong.
+    pub fn try_query(&self, sql: &str) -> Result<Vec<String>, String> {
+        self.ask("rutter", sql)
+    }
+
+    fn query_in(&self, database: &str, sql: &str) -> Vec<String> {
+        self.ask(database, sql)
+            .unwrap_or_else(|why| panic!("{sql}: {why}"))
+    }
+
+    fn ask(&self, database: &str, sql: &str) -> Result<Vec<String>, String> {
+        let port = self.port.to_string();
+        let mut psql = Command::new(program("psql"));
+        psql.args(["-X", "-q", "-A", "-t", "-h", "127.0.0.1", "-U", "postgres"])
+            .args([
+                "-v",
+                "ON_ERROR_STOP=1",
+                "-p",
+                &port,
+                "-d",
+                database,
+                "-c",
+                sql,
+            ]);
+        let text = output_of(&mut psql)?;
+        Ok(text.lines().map(str::to_owned).collect())
+    }
+}
+
+/// The newest installed version's program.
+fn bin(name: &str) -> PathBuf {
+    let versions = fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let newest = versions.map(|version| version.path().join("bin").join(name));
+    let newest = newest.filter(|path| path.exists()).max();
+    newest.unwrap_or_else(|| panic!("{name} is not installed: run tools/install-test-deps"))
+}
+
+/// Databases refuse to run as root: then they run as the user of their package.
+pub(crate) fn as_user(user: &str, program: &Path) -> Command {
+    if !is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("/usr/bin/setpriv");
+    let (reuid, regid) = (format!("--reuid={user}"), format!("--regid={user}"));
+    command
+        .args([&reuid, &regid, "--clear-groups"])
+        .arg(program);
+    command
+}
+
+/// Gives a folder to the user that a database runs as.
+pub(crate) fn give_to(folder: &Path, user: &str) {
+    if is_root() {
+        let id = |what: &str| -> u32 {
+            let id = output_of(Command::new("/usr/bin/id").args([what, user]));
+            let id = id.unwrap_or_else(|why| panic!("{why}"));
+            id.trim().parse().expect("a number")
+        };
+        chown(folder, Some(id("-u")), Some(id("-g")))
+            .unwrap_or_else(|why| panic!("cannot give {} away: {why}", folder.display()));
+    }
+}
+
+fn is_root() -> bool {
+    let id = output_of(Command::new("/usr/bin/id").arg("-u"));
+    id.is_ok_and(|id| id.trim() == "0")
+}

@@ -1,0 +1,105 @@
+//! A table and a sink that can be killed.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rutter_collector::Service as _;
+use rutter_config::{Sink, SinkTarget};
+use rutter_interop::eventually;
+use rutter_load::rng::Rng;
+use rutter_sinks::Handle;
+
+use crate::world::World;
+
+/// A collector's table and its one sink.
+pub struct Stage {
+    pub world: World,
+    pub rng: Rng,
+    settings: Sink,
+    sink: Option<Handle>,
+}
+
+impl Stage {
+    pub fn new(target: SinkTarget, spool: PathBuf, seed: u64) -> Self {
+        let settings = Sink {
+            name: "test".into(),
+            target,
+            spool,
+            spool_limit: 1 << 30,
+            interval_ms: 50,
+            batch_rows: 5_000,
+        };
+        let mut stage = Self {
+            world: World::new(6, now_us()),
+            rng: Rng::new(seed),
+            settings,
+            sink: None,
+        };
+        stage.start();
+        stage
+    }
+
+    fn start(&mut self) {
+        let sink = rutter_sinks::start(&self.world.rib, "lab", &self.settings);
+        self.sink = Some(sink.expect("the sink starts"));
+    }
+
+    /// The peers do so many things.
+    pub fn act(&mut self, times: usize) {
+        self.world.now_us = now_us();
+        for _ in 0..times {
+            self.world.act(&mut self.rng);
+        }
+    }
+
+    /// The collector is killed and starts again, with peers that are all down. What its threads were doing is
+    /// abandoned, as far as threads of one process can be.
+    pub fn restart(&mut self) {
+        drop(self.sink.take());
+        self.world = World::new(6, now_us());
+        self.start();
+    }
+
+    /// Ends the sink in order.
+    pub fn stop(&mut self) {
+        if let Some(sink) = self.sink.take() {
+            Box::new(sink).stop();
+        }
+    }
+
+    pub fn sink(&self) -> &Handle {
+        self.sink.as_ref().expect("the sink runs")
+    }
+
+    /// Each route as `address|prefix|path id|path`.
+    pub fn owed(&self) -> BTreeSet<String> {
+        let line = |((address, prefix, path_id), path): (&crate::world::Key, &String)| {
+            format!("{address}|{prefix}|{path_id}|{path}")
+        };
+        self.world.routes.iter().map(line).collect()
+    }
+
+    /// Waits until the store holds exactly the routes of the table.
+    pub fn settles(&self, stored: impl Fn() -> Result<Vec<String>, String>) {
+        let owed = self.owed();
+        eventually("the current routes are exact", || {
+            let rows = stored()?;
+            let stored: BTreeSet<String> = rows.iter().cloned().collect();
+            if stored.len() == rows.len() && stored == owed {
+                return Ok(());
+            }
+            let missing: Vec<_> = owed.difference(&stored).take(3).collect();
+            let strange: Vec<_> = stored.difference(&owed).take(3).collect();
+            let status = self.sink().status().line();
+            Err(format!(
+                "missing {missing:?}, strange {strange:?}; {status}"
+            ))
+        });
+    }
+}
+
+fn now_us() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.expect("after 1970").as_micros() as u64
+}

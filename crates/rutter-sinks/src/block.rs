@@ -1,0 +1,503 @@
+//! Rows in the form in which they wait on disk: a block stands for itself, each peer and attribute set once in it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rutter_events::{AttrColumns, Kind, Peer, Row};
+use rutter_net::{Asn, Community, ExtendedCommunity, Family, LargeCommunity, Prefix};
+use rutter_wire::attr::Origin;
+
+use crate::bytes::{Damaged, Octets, put_maybe, put_number, put_signed, put_text};
+use crate::peer::{StoredPeer, address, put_address};
+use crate::spool::Position;
+
+/// Why a block ends with a marker: the state must be read anew at this point of the events.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marker {
+    /// The peers that have routes then: whether their session is up, and which.
+    pub peers: Vec<(bool, Arc<StoredPeer>)>,
+}
+
+/// Rows that follow each other without a hole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// The run of the collector.
+    pub run: u64,
+    /// Number of the first row.
+    pub first_seq: u64,
+    /// The rows.
+    pub entries: Vec<Entry>,
+    /// After the rows the state is to be read anew.
+    pub marker: Option<Marker>,
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Wall time in microseconds since 1970.
+    pub time_us: u64,
+    /// What happened.
+    pub kind: Kind,
+    /// Whose; `None` for events of the collector itself.
+    pub peer: Option<Arc<StoredPeer>>,
+    /// To which prefix.
+    pub prefix: Option<Prefix>,
+    /// RFC 7911 path identifier.
+    pub path_id: u32,
+    /// With which attributes; the same allocation for equal sets of a block.
+    pub attrs: Option<Arc<AttrColumns>>,
+    /// In words.
+    pub detail: Box<str>,
+}
+
+impl Block {
+    /// The position behind the last row.
+    pub fn end(&self) -> Position {
+        Position {
+            run: self.run,
+            next_seq: self.first_seq + self.entries.len() as u64,
+        }
+    }
+
+    /// Reads a block of [`BlockWriter::finish`]; `None` where it is damaged.
+    pub fn decode(octets: &[u8]) -> Option<Self> {
+        read(&mut Octets(octets)).ok()
+    }
+
+    /// The positions before the first and behind the last row, without reading the rows.
+    pub(crate) fn span(octets: &[u8]) -> Option<(Position, Position)> {
+        let head = Head::decode(&mut Octets(octets)).ok()?;
+        let at = |next_seq| Position {
+            run: head.run,
+            next_seq,
+        };
+        Some((
+            at(head.first_seq),
+            at(head.first_seq + u64::from(head.rows)),
+        ))
+    }
+}
+
+/// Builds a block row by row.
+#[derive(Default)]
+pub struct BlockWriter {
+    run: u64,
+    first_seq: u64,
+    rows: u32,
+    octets: Vec<u8>,
+    /// By address, like the sets.
+    peers: HashMap<usize, u32>,
+    attrs: HashMap<usize, u32>,
+    /// Keeps alive what the maps know by address.
+    held: (Vec<Arc<Peer>>, Vec<Arc<AttrColumns>>),
+    /// First and last.
+    times_us: (u64, u64),
+    marked: bool,
+}
+
+impl BlockWriter {
+    /// Whether there are neither rows nor a marker.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0 && !self.marked
+    }
+
+    /// Whether the block ends with a marker already.
+    pub fn is_marked(&self) -> bool {
+        self.marked
+    }
+
+    /// Octets so far.
+    pub fn len(&self) -> usize {
+        self.octets.len()
+    }
+
+    /// Rows so far.
+    pub fn rows(&self) -> u32 {
+        self.rows
+    }
+
+    /// Number of the first row.
+    pub fn first_seq(&self) -> u64 {
+        self.first_seq
+    }
+
+    /// Times of the first and the last row.
+    pub fn times_us(&self) -> (u64, u64) {
+        self.times_us
+    }
+
+    /// Adds a row; rows of a block follow each other.
+    pub fn push(&mut self, row: &Row<'_>) {
+        if self.rows == 0 {
+            self.begin(row.run, row.seq);
+            self.times_us.0 = row.time_us;
+        }
+        debug_assert!(!self.marked, "a marker ends its block");
+        debug_assert!(row.seq == self.first_seq + u64::from(self.rows));
+        let peer = row.peer.map(|peer| self.peer(peer));
+        let attrs = row.attrs.map(|attrs| self.attrs(attrs));
+        let out = &mut self.octets;
+        out.push(tag_of(row.kind));
+        put_signed(out, row.time_us.wrapping_sub(self.times_us.1) as i64);
+        self.times_us.1 = row.time_us;
+        put_maybe(out, peer);
+        put_payload(out, row.kind);
+        put_prefix(out, row.prefix);
+        put_number(out, row.path_id.into());
+        put_maybe(out, attrs);
+        put_text(out, row.detail);
+        self.rows += 1;
+    }
+
+    /// Ends the block with the demand to read the state anew; `at` is the number of the next row.
+    pub fn mark<'p>(&mut self, run: u64, at: u64, peers: impl Iterator<Item = (bool, &'p Peer)>) {
+        if self.rows == 0 {
+            self.begin(run, at);
+        }
+        self.marked = true;
+        let peers: Vec<_> = peers.collect();
+        self.octets.push(tag::MARKER);
+        put_number(&mut self.octets, peers.len() as u64);
+        for (up, peer) in peers {
+            self.octets.push(up.into());
+            StoredPeer::from(peer).encode(&mut self.octets);
+        }
+    }
+
+    /// The block's octets; the writer is empty again.
+    pub fn finish(&mut self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.octets.len() + 32);
+        let head = Head {
+            run: self.run,
+            first_seq: self.first_seq,
+            rows: self.rows,
+        };
+        head.encode(&mut out);
+        out.append(&mut self.octets);
+        self.clear();
+        out
+    }
+
+    /// Empties it.
+    pub fn clear(&mut self) {
+        self.octets.clear();
+        self.peers.clear();
+        self.attrs.clear();
+        self.held.0.clear();
+        self.held.1.clear();
+        (self.rows, self.marked, self.times_us) = (0, false, (0, 0));
+    }
+
+    fn begin(&mut self, run: u64, seq: u64) {
+        self.run = run;
+        self.first_seq = seq;
+    }
+
+    fn peer(&mut self, peer: &Arc<Peer>) -> u32 {
+        let known = self.peers.len() as u32;
+        *self
+            .peers
+            .entry(Arc::as_ptr(peer).addr())
+            .or_insert_with(|| {
+                self.octets.push(tag::PEER);
+                StoredPeer::from(&**peer).encode(&mut self.octets);
+                self.held.0.push(Arc::clone(peer));
+                known
+            })
+    }
+
+    fn attrs(&mut self, attrs: &Arc<AttrColumns>) -> u32 {
+        let known = self.attrs.len() as u32;
+        *self
+            .attrs
+            .entry(Arc::as_ptr(attrs).addr())
+            .or_insert_with(|| {
+                self.octets.push(tag::ATTRS);
+                put_attrs(&mut self.octets, attrs);
+                self.held.1.push(Arc::clone(attrs));
+                known
+            })
+    }
+}
+
+struct Head {
+    run: u64,
+    first_seq: u64,
+    rows: u32,
+}
+
+impl Head {
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.push(VERSION);
+        put_number(out, self.run);
+        put_number(out, self.first_seq);
+        put_number(out, self.rows.into());
+    }
+
+    fn decode(octets: &mut Octets<'_>) -> Result<Self, Damaged> {
+        if octets.octet()? != VERSION {
+            return Err(Damaged);
+        }
+        Ok(Self {
+            run: octets.number()?,
+            first_seq: octets.number()?,
+            rows: octets.small()?,
+        })
+    }
+}
+
+fn read(octets: &mut Octets<'_>) -> Result<Block, Damaged> {
+    let head = Head::decode(octets)?;
+    let (mut peers, mut attrs) = (Vec::new(), Vec::new());
+    let mut block = Block {
+        run: head.run,
+        first_seq: head.first_seq,
+        entries: Vec::new(),
+        marker: None,
+    };
+    let mut time_us = 0;
+    while !octets.is_empty() {
+        match octets.octet()? {
+            tag::PEER => peers.push(Arc::new(StoredPeer::decode(octets)?)),
+            tag::ATTRS => attrs.push(Arc::new(read_attrs(octets)?)),
+            tag::MARKER => block.marker = Some(read_marker(octets)?),
+            tag => {
+                let entry = read_entry(tag, octets, &mut time_us, (&peers, &attrs))?;
+                block.entries.push(entry);
+            }
+        }
+    }
+    match block.entries.len() == head.rows as usize {
+        true => Ok(block),
+        false => Err(Damaged),
+    }
+}
+
+fn read_marker(octets: &mut Octets<'_>) -> Result<Marker, Damaged> {
+    let mut marker = Marker::default();
+    for _ in 0..octets.number()? {
+        let up = octets.octet()? != 0;
+        marker
+            .peers
+            .push((up, Arc::new(StoredPeer::decode(octets)?)));
+    }
+    Ok(marker)
+}
+
+type Known<'k> = (&'k [Arc<StoredPeer>], &'k [Arc<AttrColumns>]);
+
+fn read_entry(
+    tag: u8,
+    octets: &mut Octets<'_>,
+    time_us: &mut u64,
+    (peers, attrs): Known<'_>,
+) -> Result<Entry, Damaged> {
+    *time_us = time_us.wrapping_add(octets.signed()? as u64);
+    let peer = octets.maybe()?;
+    let kind = read_kind(tag, octets)?;
+    let prefix = read_prefix(octets)?;
+    let path_id = octets.small()?;
+    let set = octets.maybe()?;
+    Ok(Entry {
+        time_us: *time_us,
+        kind,
+        peer: nth(peers, peer)?,
+        prefix,
+        path_id,
+        attrs: nth(attrs, set)?,
+        detail: octets.text()?.into(),
+    })
+}
+
+fn nth<T>(all: &[Arc<T>], index: Option<u32>) -> Result<Option<Arc<T>>, Damaged> {
+    match index {
+        None => Ok(None),
+        Some(index) => Ok(Some(Arc::clone(all.get(index as usize).ok_or(Damaged)?))),
+    }
+}
+
+fn tag_of(kind: Kind) -> u8 {
+    match kind {
+        Kind::Announce => tag::ANNOUNCE,
+        Kind::Withdraw => tag::WITHDRAW,
+        Kind::PeerUp => tag::PEER_UP,
+        Kind::PeerDown { .. } => tag::PEER_DOWN,
+        Kind::EndOfRib(_) => tag::END_OF_RIB,
+        Kind::Gap { .. } => tag::GAP,
+        Kind::Start => tag::START,
+        Kind::Stop => tag::STOP,
+        Kind::ClockStep { .. } => tag::CLOCK_STEP,
+        Kind::State => tag::STATE,
+    }
+}
+
+fn put_payload(out: &mut Vec<u8>, kind: Kind) {
+    match kind {
+        Kind::PeerDown { retained } => out.extend(retained.map(u8::from)),
+        Kind::EndOfRib(family) => out.push(family.index() as u8),
+        Kind::Gap { lost } => put_number(out, lost),
+        Kind::ClockStep { by_us } => put_signed(out, by_us),
+        _ => {}
+    }
+}
+
+fn read_kind(tag: u8, octets: &mut Octets<'_>) -> Result<Kind, Damaged> {
+    Ok(match tag {
+        tag::ANNOUNCE => Kind::Announce,
+        tag::WITHDRAW => Kind::Withdraw,
+        tag::PEER_UP => Kind::PeerUp,
+        tag::PEER_DOWN => Kind::PeerDown {
+            retained: octets.array::<2>()?.map(|octet| octet != 0),
+        },
+        tag::END_OF_RIB => {
+            let index = usize::from(octets.octet()?);
+            Kind::EndOfRib(*Family::ALL.get(index).ok_or(Damaged)?)
+        }
+        tag::GAP => Kind::Gap {
+            lost: octets.number()?,
+        },
+        tag::START => Kind::Start,
+        tag::STOP => Kind::Stop,
+        tag::CLOCK_STEP => Kind::ClockStep {
+            by_us: octets.signed()?,
+        },
+        tag::STATE => Kind::State,
+        _ => return Err(Damaged),
+    })
+}
+
+fn put_prefix(out: &mut Vec<u8>, prefix: Option<Prefix>) {
+    let Some(prefix) = prefix else {
+        return out.push(NO_PREFIX);
+    };
+    let len = prefix.len();
+    let significant = usize::from(len.div_ceil(8));
+    match prefix {
+        Prefix::V4(prefix) => {
+            out.push(len);
+            out.extend_from_slice(&prefix.addr().octets()[..significant]);
+        }
+        Prefix::V6(prefix) => {
+            out.push(len + IPV6_LENGTHS);
+            out.extend_from_slice(&prefix.addr().octets()[..significant]);
+        }
+    }
+}
+
+fn read_prefix(octets: &mut Octets<'_>) -> Result<Option<Prefix>, Damaged> {
+    let form = octets.octet()?;
+    if form == NO_PREFIX {
+        return Ok(None);
+    }
+    let (len, ipv6) = match form.checked_sub(IPV6_LENGTHS) {
+        None => (form, false),
+        Some(len) => (len, true),
+    };
+    let mut address = [0; 16];
+    let significant = octets.take(usize::from(len.div_ceil(8)))?;
+    address
+        .get_mut(..significant.len())
+        .ok_or(Damaged)?
+        .copy_from_slice(significant);
+    let address = match (ipv6, address.first_chunk::<4>()) {
+        (false, Some(ipv4)) => (*ipv4).into(),
+        _ => address.into(),
+    };
+    Prefix::from_addr(address, len).map(Some).ok_or(Damaged)
+}
+
+fn put_attrs(out: &mut Vec<u8>, attrs: &AttrColumns) {
+    put_maybe(out, attrs.origin.map(|origin| origin as u32));
+    out.push(attrs.as_path.is_some().into());
+    put_text(out, attrs.as_path.as_deref().unwrap_or(""));
+    put_maybe(out, attrs.origin_as.map(|asn| asn.0));
+    put_number(out, attrs.path_len.into());
+    out.push(attrs.next_hop.is_some().into());
+    if let Some(next_hop) = attrs.next_hop {
+        put_address(out, next_hop);
+    }
+    put_maybe(out, attrs.med);
+    put_maybe(out, attrs.local_pref);
+    out.push(attrs.atomic_aggregate.into());
+    out.push(attrs.aggregator.is_some().into());
+    put_text(out, attrs.aggregator.as_deref().unwrap_or(""));
+    put_number(out, attrs.communities.len() as u64);
+    attrs
+        .communities
+        .iter()
+        .for_each(|c| out.extend(c.0.to_le_bytes()));
+    put_number(out, attrs.extended_communities.len() as u64);
+    attrs
+        .extended_communities
+        .iter()
+        .for_each(|c| out.extend(c.0));
+    put_number(out, attrs.large_communities.len() as u64);
+    for c in &attrs.large_communities {
+        [c.global, c.local1, c.local2]
+            .iter()
+            .for_each(|part| out.extend(part.to_le_bytes()));
+    }
+}
+
+fn read_attrs(octets: &mut Octets<'_>) -> Result<AttrColumns, Damaged> {
+    let origin = match octets.maybe()? {
+        None => None,
+        Some(origin) => {
+            let octet = u8::try_from(origin).map_err(|_| Damaged)?;
+            Some(Origin::from_octet(octet).ok_or(Damaged)?)
+        }
+    };
+    let text = |octets: &mut Octets<'_>| -> Result<Option<String>, Damaged> {
+        let there = octets.octet()? != 0;
+        let text = octets.text()?;
+        Ok(there.then(|| text.to_owned()))
+    };
+    Ok(AttrColumns {
+        origin,
+        as_path: text(octets)?,
+        origin_as: octets.maybe()?.map(Asn),
+        path_len: octets.small()?,
+        next_hop: match octets.octet()? {
+            0 => None,
+            _ => Some(address(octets)?),
+        },
+        med: octets.maybe()?,
+        local_pref: octets.maybe()?,
+        atomic_aggregate: octets.octet()? != 0,
+        aggregator: text(octets)?,
+        communities: list(octets, |o| Ok(Community(u32::from_le_bytes(o.array()?))))?,
+        extended_communities: list(octets, |o| Ok(ExtendedCommunity(o.array()?)))?,
+        large_communities: list(octets, |o| {
+            let mut part = || Ok(u32::from_le_bytes(o.array()?));
+            Ok(LargeCommunity::new(part()?, part()?, part()?))
+        })?,
+    })
+}
+
+fn list<T>(
+    octets: &mut Octets<'_>,
+    mut read: impl FnMut(&mut Octets<'_>) -> Result<T, Damaged>,
+) -> Result<Vec<T>, Damaged> {
+    (0..octets.number()?).map(|_| read(octets)).collect()
+}
+
+const VERSION: u8 = 1;
+const NO_PREFIX: u8 = 255;
+/// Lengths of IPv6 prefixes are written with this added.
+const IPV6_LENGTHS: u8 = 64;
+
+mod tag {
+    pub const PEER: u8 = 1;
+    pub const ATTRS: u8 = 2;
+    pub const MARKER: u8 = 3;
+    pub const ANNOUNCE: u8 = 16;
+    pub const WITHDRAW: u8 = 17;
+    pub const PEER_UP: u8 = 18;
+    pub const PEER_DOWN: u8 = 19;
+    pub const END_OF_RIB: u8 = 20;
+    pub const GAP: u8 = 21;
+    pub const START: u8 = 22;
+    pub const STOP: u8 = 23;
+    pub const CLOCK_STEP: u8 = 24;
+    pub const STATE: u8 = 25;
+}

@@ -1,0 +1,285 @@
+//! From the feed into the spool, without ever holding the table up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rutter_events::{Decoder, Kind, Now, Peer, Row};
+use rutter_rib::{FeedEvent, FeedReader, PeerSummary, Rib};
+
+use crate::block::BlockWriter;
+use crate::spool::{Medium, Spool, SpoolError};
+
+/// Where the time comes from.
+pub trait Clock {
+    /// The time by both clocks.
+    fn now(&self) -> Now;
+}
+
+/// Rows that did not fit the spool.
+#[derive(Clone, Debug)]
+struct Lost {
+    rows: u64,
+    first_seq: u64,
+    since_us: u64,
+    why: Arc<str>,
+}
+
+/// Reads the feed of a table, numbers its rows and puts them into a spool.
+///
+/// What the spool does not take is counted; as soon as half of it is free again a `gap` row with the bounds of what
+/// is missing follows, and the marker that has the state read anew.
+pub struct Intake {
+    rib: Arc<Rib>,
+    reader: FeedReader,
+    decoder: Decoder,
+    writer: BlockWriter,
+    lost: Option<Lost>,
+    start_over: Option<&'static str>,
+    gaps: u64,
+    lost_rows: u64,
+    last_time_us: u64,
+}
+
+impl Intake {
+    /// Subscribes. The run is later than that of every row in the spool, also where the clock was set back.
+    pub fn new<M: Medium>(
+        rib: Arc<Rib>,
+        collector: &str,
+        spool: &Spool<M>,
+        clock: &impl Clock,
+    ) -> Self {
+        let mut now = clock.now();
+        let earlier = spool.end().map_or(0, |end| end.run + 1);
+        now.unix_us = now.unix_us.max(earlier);
+        let (reader, peers) = rib.subscribe(QUEUE);
+        let mut intake = Self {
+            decoder: Decoder::new(collector, &peers, now),
+            rib,
+            reader,
+            writer: BlockWriter::default(),
+            lost: None,
+            start_over: None,
+            gaps: 0,
+            lost_rows: 0,
+            last_time_us: now.unix_us,
+        };
+        let writer = &mut intake.writer;
+        intake.decoder.start(now, &mut |row| writer.push(row));
+        intake.mark(&peers);
+        intake
+    }
+
+    /// The run of this process.
+    pub fn run(&self) -> u64 {
+        self.decoder.run()
+    }
+
+    /// How many gaps were told, and how many rows and events they hid.
+    pub fn gaps(&self) -> (u64, u64) {
+        (self.gaps, self.lost_rows)
+    }
+
+    /// Takes what the feed has, at most a block full, waiting at most `wait` for the first event.
+    pub fn gather(&mut self, wait: Duration, clock: &impl Clock) {
+        let mut wait = wait;
+        // A marker ends its block.
+        while self.writer.len() < BLOCK && !self.writer.is_marked() {
+            let Some(event) = self.reader.next(wait) else {
+                break;
+            };
+            wait = Duration::ZERO;
+            let now = clock.now();
+            if let FeedEvent::Gap { lost } = event {
+                self.missed(lost, now);
+                break;
+            }
+            let writer = &mut self.writer;
+            self.decoder
+                .decode(&event, now, &mut |row| writer.push(row));
+        }
+    }
+
+    /// Puts what was gathered into the spool; `true` where there was something.
+    pub fn store<M: Medium>(&mut self, spool: &mut Spool<M>, clock: &impl Clock) -> bool {
+        if self.lost.is_some() && spool.bytes() <= spool.limit() / 2 {
+            self.store_gathered(spool);
+            self.close_gap(clock.now());
+        } else if let Some(why) = self.start_over.take() {
+            let detail = format!("{why}: the state is read anew");
+            self.tell_gap(0, &detail, clock.now());
+            self.mark_here();
+        }
+        self.store_gathered(spool)
+    }
+
+    /// The events of a run end in order.
+    pub fn stop<M: Medium>(&mut self, spool: &mut Spool<M>, clock: &impl Clock) {
+        self.store(spool, clock);
+        let writer = &mut self.writer;
+        self.decoder.stop(clock.now(), &mut |row| writer.push(row));
+        self.store_gathered(spool);
+    }
+
+    /// The store is not as it was left, or rows are damaged: with the next rows that are stored a gap is told, and the
+    /// state is read anew.
+    pub fn start_over(&mut self, why: &'static str) {
+        self.start_over = Some(why);
+    }
+
+    /// Whether rows are being dropped, and why.
+    pub fn trouble(&self) -> Option<&str> {
+        self.lost.as_ref().map(|lost| &*lost.why)
+    }
+
+    fn store_gathered<M: Medium>(&mut self, spool: &mut Spool<M>) -> bool {
+        if self.writer.is_empty() {
+            return false;
+        }
+        let (rows, first_seq) = (u64::from(self.writer.rows()), self.writer.first_seq());
+        let (since_us, last_us) = self.writer.times_us();
+        self.last_time_us = last_us;
+        if let Some(lost) = &mut self.lost {
+            lost.rows += rows;
+            self.writer.clear();
+            return true;
+        }
+        // The first block of a run holds its start and is small: it has a place in a full spool, too.
+        let needed = first_seq == 0;
+        if let Err(why) = spool.append(&self.writer.finish(), needed) {
+            let why = match why {
+                SpoolError::Full => "the spool was full".into(),
+                other => other.to_string().into(),
+            };
+            self.lost = Some(Lost {
+                rows,
+                first_seq,
+                since_us,
+                why,
+            });
+        }
+        true
+    }
+
+    fn close_gap(&mut self, now: Now) {
+        let Some(lost) = self.lost.take() else {
+            return;
+        };
+        let last = lost.first_seq + lost.rows.saturating_sub(1);
+        let detail = format!(
+            "rows {} to {last} are missing, from {} to {}: {}",
+            lost.first_seq,
+            utc(lost.since_us),
+            utc(self.last_time_us),
+            lost.why
+        );
+        self.tell_gap(lost.rows, &detail, now);
+        self.mark_here();
+    }
+
+    /// The reader was too slow for the feed.
+    fn missed(&mut self, lost: u64, now: Now) {
+        let since = utc(self.last_row_us());
+        let detail = format!(
+            "{lost} messages are missing, from {since} to {}: they came faster than they could be read",
+            utc(now.unix_us)
+        );
+        self.tell_gap(lost, &detail, now);
+        self.mark_anew();
+    }
+
+    fn last_row_us(&self) -> u64 {
+        match self.writer.rows() {
+            0 => self.last_time_us,
+            _ => self.writer.times_us().1,
+        }
+    }
+
+    fn tell_gap(&mut self, lost: u64, detail: &str, now: Now) {
+        self.gaps += 1;
+        self.lost_rows += lost;
+        let writer = &mut self.writer;
+        self.decoder
+            .decode(&FeedEvent::Gap { lost }, now, &mut |row| {
+                let row = match row.kind {
+                    Kind::Gap { .. } => Row { detail, ..*row },
+                    _ => *row,
+                };
+                writer.push(&row);
+            });
+    }
+
+    /// Has the state read at this point. What the feed still holds says again what that state knows already.
+    fn mark_here(&mut self) {
+        let peers = self.rib.peers();
+        self.mark(&peers);
+    }
+
+    /// Subscribes anew, since sessions may have come and gone unheard, and has the state read there.
+    fn mark_anew(&mut self) {
+        let (reader, peers) = self.rib.subscribe(QUEUE);
+        // The old reader goes after the new one is there: the feed is active all the time.
+        self.reader = reader;
+        self.decoder.relearn(&peers);
+        self.mark(&peers);
+    }
+
+    fn mark(&mut self, peers: &[PeerSummary]) {
+        let held = peers.iter().filter_map(|summary| {
+            let routes: u32 = summary.counts.iter().map(|counts| counts.received).sum();
+            let up = summary.session.is_some();
+            (up || routes > 0).then(|| (up, Peer::from(summary)))
+        });
+        let held: Vec<(bool, Peer)> = held.collect();
+        self.writer.mark(
+            self.decoder.run(),
+            self.decoder.next_seq(),
+            held.iter().map(|(up, peer)| (*up, peer)),
+        );
+    }
+}
+
+/// A time for people: `2026-11-21 05:40:00.000000 UTC`.
+pub(crate) fn utc(unix_us: u64) -> String {
+    let (secs, us) = (unix_us / 1_000_000, unix_us % 1_000_000);
+    let (days, second) = (secs / 86_400, secs % 86_400);
+    // Civil date of a day number: years begin in March, so the leap day is the last.
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march_month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 {
+        march_month + 3
+    } else {
+        march_month - 9
+    };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    format!(
+        "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}.{us:06} UTC",
+        second / 3600,
+        second / 60 % 60,
+        second % 60
+    )
+}
+
+/// Events that may wait in the feed.
+const QUEUE: usize = 1 << 18;
+/// A block is stored when it has grown to this.
+const BLOCK: usize = 256 << 10;
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn times_are_written_for_people() {
+        assert_eq!(super::utc(0), "1970-01-01 00:00:00.000000 UTC");
+        assert_eq!(
+            super::utc(951_782_400_000_001),
+            "2000-02-29 00:00:00.000001 UTC"
+        );
+        assert_eq!(
+            super::utc(1_795_239_600_000_000),
+            "2026-11-21 05:40:00.000000 UTC"
+        );
+    }
+}

@@ -1,0 +1,184 @@
+//! Rows in the binary form of COPY.
+
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::net::IpAddr;
+use std::ops::Range;
+
+use rutter_events::AttrColumns;
+use rutter_net::Prefix;
+
+/// Octets of rows; attribute sets are encoded once, however many rows share them.
+pub(super) struct Rows {
+    pub(super) octets: Vec<u8>,
+    sets: Vec<u8>,
+    known: HashMap<*const AttrColumns, Range<usize>>,
+}
+
+/// Columns of an attribute set.
+pub(super) const ATTR_COLUMNS: i16 = 9;
+
+impl Rows {
+    /// Begins with the header of the form.
+    pub(super) fn new() -> Self {
+        let mut octets = Vec::with_capacity(PIECE + (16 << 10));
+        octets.extend(b"PGCOPY\n\xff\r\n\0");
+        octets.extend([0; 8]);
+        Self {
+            octets,
+            sets: Vec::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// Whether there is enough to be sent.
+    pub(super) fn is_piece(&self) -> bool {
+        self.octets.len() >= PIECE
+    }
+
+    /// Begins a row of so many columns.
+    pub(super) fn begin(&mut self, columns: i16) {
+        self.octets.extend(columns.to_be_bytes());
+    }
+
+    /// The trailer of the form.
+    pub(super) fn end(&mut self) {
+        self.octets.extend((-1_i16).to_be_bytes());
+    }
+
+    pub(super) fn null(&mut self) {
+        null(&mut self.octets);
+    }
+
+    pub(super) fn int(&mut self, value: i32) {
+        put(&mut self.octets, &value.to_be_bytes());
+    }
+
+    pub(super) fn bigint(&mut self, value: i64) {
+        put(&mut self.octets, &value.to_be_bytes());
+    }
+
+    pub(super) fn boolean(&mut self, value: bool) {
+        put(&mut self.octets, &[value.into()]);
+    }
+
+    pub(super) fn text(&mut self, value: &str) {
+        text(&mut self.octets, value);
+    }
+
+    /// Microseconds since 1970 as `timestamptz`, which counts from 2000.
+    pub(super) fn time(&mut self, unix_us: u64) {
+        self.bigint((unix_us as i64).wrapping_sub(EPOCH_2000_US));
+    }
+
+    pub(super) fn cidr(&mut self, prefix: Prefix) {
+        network(&mut self.octets, prefix.addr(), prefix.len(), true);
+    }
+
+    /// The columns of a set; all NULL without one.
+    pub(super) fn attrs(&mut self, attrs: Option<&AttrColumns>) {
+        let Some(attrs) = attrs else {
+            return (0..ATTR_COLUMNS).for_each(|_| self.null());
+        };
+        // By address: the caller holds all sets of a COPY until it ends.
+        let range = self.known.entry(attrs).or_insert_with(|| {
+            let start = self.sets.len();
+            put_attrs(&mut self.sets, attrs);
+            start..self.sets.len()
+        });
+        self.octets.extend_from_slice(&self.sets[range.clone()]);
+    }
+}
+
+fn put_attrs(out: &mut Vec<u8>, attrs: &AttrColumns) {
+    maybe(out, attrs.origin_name(), text);
+    maybe(out, attrs.as_path.as_deref(), text);
+    maybe(out, attrs.origin_as.map(|asn| asn.0), number);
+    maybe(out, attrs.next_hop, |out, address| {
+        let len = if address.is_ipv4() { 32 } else { 128 };
+        network(out, address, len, false);
+    });
+    maybe(out, attrs.med, number);
+    maybe(out, attrs.local_pref, number);
+    texts(out, &attrs.communities);
+    texts(out, &attrs.extended_communities);
+    texts(out, &attrs.large_communities);
+}
+
+fn maybe<T>(out: &mut Vec<u8>, value: Option<T>, put: impl Fn(&mut Vec<u8>, T)) {
+    match value {
+        Some(value) => put(out, value),
+        None => null(out),
+    }
+}
+
+fn null(out: &mut Vec<u8>) {
+    out.extend((-1_i32).to_be_bytes());
+}
+
+fn put(out: &mut Vec<u8>, octets: &[u8]) {
+    out.extend((octets.len() as i32).to_be_bytes());
+    out.extend_from_slice(octets);
+}
+
+fn number(out: &mut Vec<u8>, value: u32) {
+    put(out, &i64::from(value).to_be_bytes());
+}
+
+/// PostgreSQL has no place for U+0000 in a text.
+fn text(out: &mut Vec<u8>, value: &str) {
+    match value.contains('\0') {
+        false => put(out, value.as_bytes()),
+        true => put(out, value.replace('\0', "").as_bytes()),
+    }
+}
+
+fn network(out: &mut Vec<u8>, address: IpAddr, len: u8, is_cidr: bool) {
+    match address {
+        IpAddr::V4(address) => {
+            out.extend(8_i32.to_be_bytes());
+            out.extend([AF_INET, len, is_cidr.into(), 4]);
+            out.extend(address.octets());
+        }
+        IpAddr::V6(address) => {
+            out.extend(20_i32.to_be_bytes());
+            out.extend([AF_INET + 1, len, is_cidr.into(), 16]);
+            out.extend(address.octets());
+        }
+    }
+}
+
+/// An array of texts of one dimension, or of none when it is empty.
+fn texts(out: &mut Vec<u8>, values: &[impl Display]) {
+    use std::io::Write as _;
+    let start = out.len();
+    out.extend([0; 4]);
+    let dimensions = i32::from(!values.is_empty());
+    for word in [dimensions, 0, TEXT_OID] {
+        out.extend(word.to_be_bytes());
+    }
+    if !values.is_empty() {
+        out.extend((values.len() as i32).to_be_bytes());
+        out.extend(1_i32.to_be_bytes());
+    }
+    for value in values {
+        let at = out.len();
+        out.extend([0; 4]);
+        let _ = write!(out, "{value}");
+        fill_length(out, at);
+    }
+    fill_length(out, start);
+}
+
+/// Writes the length of what follows into the four octets kept free for it.
+fn fill_length(out: &mut [u8], at: usize) {
+    let len = (out.len() - at - 4) as i32;
+    out[at..at + 4].copy_from_slice(&len.to_be_bytes());
+}
+
+/// 2000-01-01 in microseconds since 1970.
+const EPOCH_2000_US: i64 = 946_684_800_000_000;
+const AF_INET: u8 = 2;
+const TEXT_OID: i32 = 25;
+/// Octets sent at a time.
+const PIECE: usize = 128 << 10;

@@ -1,0 +1,285 @@
+//! A sink's two threads: one takes rows in, one writes them out.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use parking_lot::{Condvar, Mutex};
+use rutter_collector::Service;
+use rutter_config::{Sink, SinkTarget};
+use rutter_events::Now;
+use rutter_rib::Rib;
+
+use crate::intake::{Clock, Intake};
+use crate::load::TableSource;
+use crate::postgres::Postgres;
+use crate::spool::{Disk, Spool};
+use crate::status::{Status, StatusView};
+use crate::store::Store;
+use crate::writer::{Limits, Step, Writer};
+
+/// A sink that runs. Stop it to have everything written that the feed told.
+pub struct Handle {
+    shared: Arc<Shared>,
+    intake: Option<JoinHandle<()>>,
+    writer: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    name: String,
+    spool: Mutex<Spool<Disk>>,
+    status: Status,
+    stop: AtomicBool,
+    /// The intake has stored its last row.
+    drained: AtomicBool,
+    start_over: Mutex<Option<&'static str>>,
+    wake: (Mutex<()>, Condvar),
+}
+
+/// A sink could not be started.
+#[derive(Debug)]
+pub struct StartError(String);
+
+impl std::fmt::Display for StartError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// The clocks of the machine.
+struct MachineClock(Instant);
+
+impl Clock for MachineClock {
+    fn now(&self) -> Now {
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        Now {
+            unix_us: since.as_micros() as u64,
+            monotonic_us: self.0.elapsed().as_micros() as u64,
+        }
+    }
+}
+
+/// Starts a sink of a table. A store that is away is waited for.
+pub fn start(rib: &Arc<Rib>, collector: &str, settings: &Sink) -> Result<Handle, StartError> {
+    let limits = Limits {
+        batch_rows: settings.batch_rows,
+        ..Limits::default()
+    };
+    match &settings.target {
+        SinkTarget::Postgres(database) => {
+            let store = Postgres::new(collector, database.clone());
+            start_store(rib, collector, settings, store, limits)
+        }
+        SinkTarget::MariaDb(_) | SinkTarget::Kafka(_) => Err(StartError(format!(
+            "sink {}: not in this version",
+            settings.name
+        ))),
+    }
+}
+
+fn start_store<S: Store + Send + 'static>(
+    rib: &Arc<Rib>,
+    collector: &str,
+    settings: &Sink,
+    store: S,
+    limits: Limits,
+) -> Result<Handle, StartError> {
+    let failed = |why: &dyn std::fmt::Display| {
+        let (name, folder) = (&settings.name, settings.spool.display());
+        StartError(format!("sink {name}: cannot use the spool {folder}: {why}"))
+    };
+    let disk = Disk::open(&settings.spool).map_err(|why| failed(&why))?;
+    let spool = Spool::open(disk, settings.spool_limit).map_err(|why| failed(&why))?;
+    let clock = MachineClock(Instant::now());
+    let intake = Intake::new(Arc::clone(rib), collector, &spool, &clock);
+    let shared = Arc::new(Shared {
+        name: settings.name.clone(),
+        spool: Mutex::new(spool),
+        status: Status::new(&settings.name),
+        stop: AtomicBool::new(false),
+        drained: AtomicBool::new(false),
+        start_over: Mutex::default(),
+        wake: Default::default(),
+    });
+    let writer = Writer::new(store, intake.run(), limits, shared.status.clone());
+    let writing = Writing {
+        source: TableSource(Arc::clone(rib)),
+        interval: Duration::from_millis(settings.interval_ms),
+        writer,
+        shared: Arc::clone(&shared),
+    };
+    let taking = Arc::clone(&shared);
+    let thread = |what: &str| thread::Builder::new().name(format!("{what} {}", settings.name));
+    let intake = thread("intake").spawn(move || take(&taking, intake, &clock));
+    let writer = thread("sink").spawn(move || writing.run());
+    Ok(Handle {
+        shared,
+        intake: Some(intake.map_err(|why| failed(&why))?),
+        writer: Some(writer.map_err(|why| failed(&why))?),
+    })
+}
+
+fn take(shared: &Shared, mut intake: Intake, clock: &MachineClock) {
+    let mut synced = Instant::now();
+    while !shared.stop.load(Ordering::Relaxed) {
+        intake.gather(TURN, clock);
+        if let Some(why) = shared.start_over.lock().take() {
+            intake.start_over(why);
+        }
+        let mut spool = shared.spool.lock();
+        let stored = intake.store(&mut spool, clock);
+        if synced.elapsed() >= SYNC {
+            synced = Instant::now();
+            // A disk that fails is noticed at the next row.
+            let _ = spool.sync();
+        }
+        note(shared, &intake, &spool);
+        drop(spool);
+        if stored {
+            shared.wake.1.notify_one();
+        }
+    }
+    let mut spool = shared.spool.lock();
+    intake.stop(&mut spool, clock);
+    let _ = spool.sync();
+    note(shared, &intake, &spool);
+    drop(spool);
+    shared.drained.store(true, Ordering::Release);
+    shared.wake.1.notify_one();
+}
+
+fn note(shared: &Shared, intake: &Intake, spool: &Spool<Disk>) {
+    let (gaps, lost) = intake.gaps();
+    shared.status.update(|view| {
+        (view.gaps, view.lost) = (gaps, lost);
+        view.spool_bytes = spool.bytes();
+        view.dropping = intake.trouble().map(str::to_owned);
+        let taken = spool.end().map_or(0, |end| end.next_seq);
+        let done = view
+            .position
+            .filter(|p| spool.end().is_some_and(|end| end.run == p.run));
+        view.waiting = taken.saturating_sub(done.map_or(0, |position| position.next_seq));
+    });
+}
+
+/// The thread that writes.
+struct Writing<S> {
+    shared: Arc<Shared>,
+    writer: Writer<S>,
+    source: TableSource,
+    interval: Duration,
+}
+
+impl<S: Store> Writing<S> {
+    fn run(mut self) {
+        let clock = MachineClock(Instant::now());
+        let mut told = None;
+        while !self.is_over() {
+            let step = self
+                .writer
+                .step(clock.now().unix_us, &self.shared.spool, &self.source);
+            self.tell(&mut told);
+            match step {
+                Step::Worked => self.pause_between(),
+                Step::Idle if self.shared.drained.load(Ordering::Acquire) => break,
+                Step::Idle => self.sleep(self.interval),
+                Step::Failed(pause) => self.sleep(pause),
+                Step::StartOver(why) => *self.shared.start_over.lock() = Some(why),
+            }
+        }
+        self.shared.spool.lock().sync().ok();
+    }
+
+    /// A store that is away is not waited for when everything ends: the spool keeps the rest.
+    fn is_over(&self) -> bool {
+        let view = self.shared.status.view();
+        let away = !view.connected && view.trouble.is_some();
+        away && self.shared.drained.load(Ordering::Acquire)
+    }
+
+    /// The next batch grows meanwhile, unless there is one already.
+    fn pause_between(&self) {
+        let view = self.shared.status.view();
+        if !self.shared.stop.load(Ordering::Relaxed) && view.waiting == 0 {
+            self.sleep(self.interval);
+        }
+    }
+
+    fn sleep(&self, pause: Duration) {
+        let end = Instant::now() + pause;
+        while Instant::now() < end && !self.shared.stop.load(Ordering::Relaxed) {
+            let mut guard = self.shared.wake.0.lock();
+            let left = end.saturating_duration_since(Instant::now()).min(LOOK);
+            self.shared.wake.1.wait_for(&mut guard, left);
+        }
+    }
+
+    /// A failure is logged when it is new, and when it is over.
+    fn tell(&self, told: &mut Option<String>) {
+        let trouble = self.shared.status.view().trouble;
+        if *told == trouble {
+            return;
+        }
+        match &trouble {
+            Some(why) => tracing::warn!(sink = %self.shared.name, "{why}; rows wait in the spool"),
+            None => tracing::info!(sink = %self.shared.name, "rows are written again"),
+        }
+        *told = trouble;
+    }
+}
+
+impl Handle {
+    /// The figures now.
+    pub fn status(&self) -> StatusView {
+        self.shared.status.view()
+    }
+
+    fn end(&mut self, patience: Duration) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        self.shared.wake.1.notify_one();
+        if let Some(intake) = self.intake.take() {
+            let _ = intake.join();
+        }
+        let end = Instant::now() + patience;
+        if let Some(writer) = self.writer.take() {
+            while !writer.is_finished() && Instant::now() < end {
+                thread::sleep(Duration::from_millis(5));
+            }
+            if writer.is_finished() {
+                let _ = writer.join();
+            }
+        }
+    }
+}
+
+impl Service for Handle {
+    fn name(&self) -> String {
+        format!("sink {}", self.shared.name)
+    }
+
+    /// Takes in what the feed has told, writes it where the store is there, and ends. What a store does not take in
+    /// time stays in the spool for the next run.
+    fn stop(mut self: Box<Self>) {
+        self.end(PATIENCE);
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.end(Duration::ZERO);
+    }
+}
+
+/// How long the intake waits for an event.
+const TURN: Duration = Duration::from_millis(50);
+/// How often the spool is made safe from a loss of power.
+const SYNC: Duration = Duration::from_secs(1);
+/// How often a sleeping writer looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(200);
+/// How long a stop waits for a store.
+const PATIENCE: Duration = Duration::from_secs(10);

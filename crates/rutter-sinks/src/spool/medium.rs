@@ -1,0 +1,113 @@
+//! Where segments lie: files in a folder, or memory that a test can damage.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Numbered files that only grow at their end.
+pub trait Medium {
+    /// The numbers of all segments, ascending.
+    fn list(&self) -> io::Result<Vec<u64>>;
+    /// Appends to a segment, which begins with its first octets.
+    fn append(&mut self, segment: u64, octets: &[u8]) -> io::Result<()>;
+    /// Returns when all that was appended to the segment survives a loss of power.
+    fn sync(&mut self, segment: u64) -> io::Result<()>;
+    /// The octets of a segment from an offset, at most so many.
+    fn read(&mut self, segment: u64, offset: u64, most: usize) -> io::Result<Vec<u8>>;
+    /// Cuts a segment to a length.
+    fn truncate(&mut self, segment: u64, len: u64) -> io::Result<()>;
+    /// Removes a segment.
+    fn remove(&mut self, segment: u64) -> io::Result<()>;
+}
+
+/// Segments as files of a folder.
+pub struct Disk {
+    folder: PathBuf,
+    writing: Option<(u64, File)>,
+    reading: Option<(u64, File)>,
+}
+
+impl Disk {
+    /// Makes the folder where it is missing.
+    pub fn open(folder: &Path) -> io::Result<Self> {
+        fs::create_dir_all(folder)?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            writing: None,
+            reading: None,
+        })
+    }
+
+    fn path(&self, segment: u64) -> PathBuf {
+        self.folder.join(format!("{segment:016x}.{EXTENSION}"))
+    }
+}
+
+impl Medium for Disk {
+    fn list(&self) -> io::Result<Vec<u64>> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            let stem = path.file_stem().and_then(|stem| stem.to_str());
+            if path.extension().is_some_and(|ext| ext == EXTENSION)
+                && let Some(number) = stem.and_then(|stem| u64::from_str_radix(stem, 16).ok())
+            {
+                found.push(number);
+            }
+        }
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    fn append(&mut self, segment: u64, octets: &[u8]) -> io::Result<()> {
+        if self
+            .writing
+            .as_ref()
+            .is_none_or(|(open, _)| *open != segment)
+        {
+            let path = self.path(segment);
+            let file = OpenOptions::new().create(true).append(true).open(path)?;
+            self.writing = Some((segment, file));
+        }
+        match &mut self.writing {
+            Some((_, file)) => file.write_all(octets),
+            None => Ok(()),
+        }
+    }
+
+    fn sync(&mut self, segment: u64) -> io::Result<()> {
+        match &self.writing {
+            Some((open, file)) if *open == segment => file.sync_data(),
+            _ => Ok(()),
+        }
+    }
+
+    fn read(&mut self, segment: u64, offset: u64, most: usize) -> io::Result<Vec<u8>> {
+        if self
+            .reading
+            .as_ref()
+            .is_none_or(|(open, _)| *open != segment)
+        {
+            self.reading = Some((segment, File::open(self.path(segment))?));
+        }
+        let mut octets = Vec::new();
+        if let Some((_, file)) = &mut self.reading {
+            file.seek(SeekFrom::Start(offset))?;
+            file.take(most as u64).read_to_end(&mut octets)?;
+        }
+        Ok(octets)
+    }
+
+    fn truncate(&mut self, segment: u64, len: u64) -> io::Result<()> {
+        let file = OpenOptions::new().write(true).open(self.path(segment))?;
+        file.set_len(len)
+    }
+
+    fn remove(&mut self, segment: u64) -> io::Result<()> {
+        self.reading.take_if(|(open, _)| *open == segment);
+        self.writing.take_if(|(open, _)| *open == segment);
+        fs::remove_file(self.path(segment))
+    }
+}
+
+const EXTENSION: &str = "spool";

@@ -1,0 +1,56 @@
+//! What a database or a broker must be able to do.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::batch::Batch;
+use crate::load::LoadRow;
+use crate::peer::StoredPeer;
+use crate::spool::Position;
+
+/// Why a store did not do what it was asked to; it is tried again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault(pub String);
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// What a load replaces.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// All routes of the collector, or only those of the peers below.
+    pub all: bool,
+    /// The peers whose routes follow, and whether their sessions are up.
+    pub peers: Vec<(bool, Arc<StoredPeer>)>,
+    /// Up to which row the state holds at least.
+    pub position: Position,
+    /// Wall time of the snapshot, microseconds since 1970.
+    pub time_us: u64,
+}
+
+/// A database or a broker. After a [`Fault`] it is opened again before anything else.
+pub trait Store {
+    /// Connects, brings the schema up to date, keeps other writers of the same collector out, and says how far the
+    /// rows go that are committed.
+    fn open(&mut self) -> Result<Option<Position>, Fault>;
+
+    /// Writes a batch and its end, both or nothing. What was written of it before, in part or in whole, does no harm.
+    fn write(&mut self, batch: &Batch) -> Result<(), Fault>;
+
+    /// Removes the routes that a load replaces.
+    fn begin_load(&mut self, load: &Load) -> Result<(), Fault>;
+
+    /// Adds routes of a load: sorted by peer, prefix and path identifier, each once.
+    fn load(&mut self, load: &Load, rows: &[LoadRow]) -> Result<(), Fault>;
+
+    /// The load is complete.
+    fn end_load(&mut self, load: &Load) -> Result<(), Fault>;
+
+    /// Closes the connection, if there is one.
+    fn close(&mut self);
+}

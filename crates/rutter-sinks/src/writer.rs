@@ -1,0 +1,334 @@
+//! From the spool into the store: what is done next, and what after a failure.
+
+use std::io;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::batch::Batch;
+use crate::block::Block;
+use crate::load::Source;
+use crate::spool::{Cursor, Medium, Position, Spool};
+use crate::state::State;
+use crate::status::Status;
+use crate::store::{Fault, Load, Store};
+
+/// How large batches are, and how soon a failure is tried again.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Rows of a batch, not counting the last block.
+    pub batch_rows: usize,
+    /// A peer with at least so many rows in one go is loaded by the bulk path.
+    pub defer_from: u64,
+    /// Pause after the first failure; it doubles up to the longest.
+    pub retry: (Duration, Duration),
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            batch_rows: 100_000,
+            defer_from: 20_000,
+            retry: (Duration::from_millis(500), Duration::from_secs(30)),
+        }
+    }
+}
+
+/// What a step amounted to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Something was committed or loaded: there may be more to do.
+    Worked,
+    /// Nothing to do.
+    Idle,
+    /// The store failed; the next step is due after this time.
+    Failed(Duration),
+    /// The store is not as it was left, or the spool is damaged: the intake has to start over, saying why.
+    StartOver(&'static str),
+}
+
+/// One sink's way from spool to store. Every step begins where the last commit ended.
+pub struct Writer<S> {
+    store: S,
+    limits: Limits,
+    run: u64,
+    open: bool,
+    state: State,
+    cursor: Option<Cursor>,
+    /// A commit of which nobody knows whether it happened.
+    pending: Option<(State, Cursor)>,
+    failures: u32,
+    status: Status,
+}
+
+impl<S: Store> Writer<S> {
+    /// For the run of this process.
+    pub fn new(store: S, run: u64, limits: Limits, status: Status) -> Self {
+        Self {
+            store,
+            limits,
+            run,
+            open: false,
+            state: State::new(limits.defer_from),
+            cursor: None,
+            pending: None,
+            failures: 0,
+            status,
+        }
+    }
+
+    /// What is known of the store.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The store, for tests.
+    pub fn store_mut(&mut self) -> &mut S {
+        &mut self.store
+    }
+
+    /// Does the next thing: connect, load a table, or commit a batch. `now_us` is wall time.
+    pub fn step<M: Medium>(
+        &mut self,
+        now_us: u64,
+        spool: &Mutex<Spool<M>>,
+        source: &impl Source,
+    ) -> Step {
+        let done = if !self.open {
+            self.open(spool)
+        } else if self.state.load_all() {
+            self.load_all(now_us, source).map(|()| Step::Worked)
+        } else {
+            self.forward(now_us, spool, source)
+        };
+        match done {
+            Ok(step) => step,
+            Err(fault) => self.failed(&fault),
+        }
+    }
+
+    fn failed(&mut self, fault: &Fault) -> Step {
+        self.store.close();
+        self.open = false;
+        let (first, longest) = self.limits.retry;
+        let pause = first
+            .saturating_mul(1 << self.failures.min(16))
+            .min(longest);
+        self.failures += 1;
+        self.status.update(|view| {
+            (view.connected, view.loading) = (false, false);
+            view.failures += 1;
+            view.trouble = Some(fault.to_string());
+        });
+        Step::Failed(pause)
+    }
+
+    fn open<M: Medium>(&mut self, spool: &Mutex<Spool<M>>) -> Result<Step, Fault> {
+        let position = self.store.open()?;
+        self.open = true;
+        self.status.update(|view| view.connected = true);
+        let pending = self.pending.take();
+        let Some(cursor) = self.cursor else {
+            let mut state = self.state.clone();
+            state.resume(position);
+            let cursor = seek(spool, position, self.run)?;
+            // What was committed before the spool heard of it goes now: it may be what fills the spool.
+            self.settle(spool, state, cursor)?;
+            return Ok(Step::Worked);
+        };
+        if position == self.state.position() {
+            return Ok(Step::Worked);
+        }
+        if let Some((state, cursor)) = pending
+            && state.position() == position
+        {
+            self.settle(spool, state, cursor)?;
+            return Ok(Step::Worked);
+        }
+        // Restored from a backup, or made anew.
+        self.state.forget();
+        self.state.resume(position);
+        self.cursor = Some(cursor);
+        Ok(Step::StartOver("the store was not as it was left"))
+    }
+
+    fn forward<M: Medium>(
+        &mut self,
+        now_us: u64,
+        spool: &Mutex<Spool<M>>,
+        source: &impl Source,
+    ) -> Result<Step, Fault> {
+        let Some(cursor) = self.cursor else {
+            return Ok(Step::Idle);
+        };
+        let blocks = match read(spool, cursor, self.limits.batch_rows) {
+            Ok(blocks) => blocks,
+            Err(_) => return self.skip_damage(spool, cursor),
+        };
+        if blocks.is_empty() {
+            self.state.rest();
+            let loaded = self.load_due(now_us, source)?;
+            return Ok(if loaded { Step::Worked } else { Step::Idle });
+        }
+        self.commit(spool, blocks)?;
+        self.load_due(now_us, source)?;
+        Ok(Step::Worked)
+    }
+
+    fn commit<M: Medium>(
+        &mut self,
+        spool: &Mutex<Spool<M>>,
+        blocks: Vec<(Block, Cursor)>,
+    ) -> Result<(), Fault> {
+        let cursors: Vec<Cursor> = blocks.iter().map(|(_, cursor)| *cursor).collect();
+        let blocks = blocks.into_iter().map(|(block, _)| block).collect();
+        let (batch, state, taken) = self.state.apply(blocks);
+        let Some(cursor) = taken.checked_sub(1).and_then(|last| cursors.get(last)) else {
+            return Ok(());
+        };
+        self.pending = Some((state.clone(), *cursor));
+        self.store.write(&batch)?;
+        self.pending = None;
+        self.failures = 0;
+        self.note(&batch);
+        self.settle(spool, state, *cursor)
+    }
+
+    fn note(&self, batch: &Batch) {
+        self.status.update(|view| {
+            view.trouble = None;
+            view.batches += 1;
+            view.events += batch.rows.len() as u64;
+            view.position = Some(batch.end);
+            if let Some((_, last)) = batch.rows.last() {
+                view.last_time_us = last.time_us;
+            }
+        });
+    }
+
+    fn settle<M: Medium>(
+        &mut self,
+        spool: &Mutex<Spool<M>>,
+        state: State,
+        cursor: Cursor,
+    ) -> Result<(), Fault> {
+        self.state = state;
+        self.cursor = Some(cursor);
+        let removed = spool.lock().acknowledge(cursor);
+        removed.map_err(|why| Fault(format!("cannot remove what is done from the spool: {why}")))
+    }
+
+    /// What follows in a damaged segment cannot be had: the next begins after a gap.
+    fn skip_damage<M: Medium>(
+        &mut self,
+        spool: &Mutex<Spool<M>>,
+        cursor: Cursor,
+    ) -> Result<Step, Fault> {
+        let next = spool.lock().behind_segment(cursor);
+        self.state.forget();
+        let state = self.state.clone();
+        self.settle(spool, state, next)?;
+        Ok(Step::StartOver("the spool is damaged"))
+    }
+
+    fn load_all(&mut self, now_us: u64, source: &impl Source) -> Result<(), Fault> {
+        let peers = self
+            .state
+            .peers()
+            .map(|(up, peer)| (up, peer.clone()))
+            .collect();
+        let load = self.begin_load(true, peers, now_us)?;
+        let state = &self.state;
+        self.store.begin_load(&load)?;
+        let (store, status) = (&mut self.store, &self.status);
+        source.routes(&|peer| state.holds(peer), &mut |rows| {
+            store.load(&load, rows)?;
+            status.update(|view| view.loaded += rows.len() as u64);
+            Ok::<_, Fault>(())
+        })?;
+        self.store.end_load(&load)?;
+        self.state.loaded(None);
+        self.loaded();
+        Ok(())
+    }
+
+    fn load_due(&mut self, now_us: u64, source: &impl Source) -> Result<bool, Fault> {
+        let due = self.state.due(now_us);
+        if due.is_empty() || self.state.load_all() {
+            return Ok(false);
+        }
+        let up = |key| self.state.is_up(key);
+        let peers = due
+            .iter()
+            .map(|peer| (up(&peer.key), peer.clone()))
+            .collect();
+        let load = self.begin_load(false, peers, now_us)?;
+        self.store.begin_load(&load)?;
+        let (state, store, status) = (&self.state, &mut self.store, &self.status);
+        let wanted = |key: &_| {
+            let named = due.iter().any(|peer| peer.key == *key);
+            state.holds(key).filter(|_| named)
+        };
+        source.routes(&wanted, &mut |rows| {
+            store.load(&load, rows)?;
+            status.update(|view| view.loaded += rows.len() as u64);
+            Ok::<_, Fault>(())
+        })?;
+        self.store.end_load(&load)?;
+        self.state.loaded(Some(&due));
+        self.loaded();
+        Ok(true)
+    }
+
+    fn begin_load(
+        &self,
+        all: bool,
+        peers: Vec<(bool, std::sync::Arc<crate::StoredPeer>)>,
+        time_us: u64,
+    ) -> Result<Load, Fault> {
+        self.status.update(|view| view.loading = true);
+        Ok(Load {
+            all,
+            peers,
+            position: self.state.position().unwrap_or_default(),
+            time_us,
+        })
+    }
+
+    fn loaded(&mut self) {
+        self.failures = 0;
+        self.status.update(|view| {
+            (view.loading, view.trouble) = (false, None);
+            view.loads += 1;
+        });
+    }
+}
+
+fn seek<M: Medium>(
+    spool: &Mutex<Spool<M>>,
+    position: Option<Position>,
+    run: u64,
+) -> Result<Cursor, Fault> {
+    let found = spool.lock().seek(position, run);
+    found.map_err(|why| Fault(format!("cannot read the spool: {why}")))
+}
+
+/// Blocks from a place on, up to the one that completes so many rows.
+fn read<M: Medium>(
+    spool: &Mutex<Spool<M>>,
+    from: Cursor,
+    rows: usize,
+) -> io::Result<Vec<(Block, Cursor)>> {
+    let (mut cursor, mut found, mut blocks) = (from, 0, Vec::new());
+    while found < rows {
+        let Some((octets, next)) = spool.lock().next(cursor)? else {
+            break;
+        };
+        let damaged = || io::Error::from(io::ErrorKind::InvalidData);
+        let block = Block::decode(&octets).ok_or_else(damaged)?;
+        found += block.entries.len();
+        blocks.push((block, next));
+        cursor = next;
+    }
+    Ok(blocks)
+}

@@ -1,0 +1,154 @@
+//! A database in memory that goes away, and that commits without saying so.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use rutter_load::rng::Rng;
+use rutter_net::Prefix;
+use rutter_sinks::{Batch, Fault, Load, LoadRow, Position, Store};
+
+/// What is committed.
+#[derive(Clone, Default)]
+pub struct Tables {
+    pub position: Option<Position>,
+    /// Run, number, and kind with peer and prefix; in the order of their commits.
+    pub events: Vec<(u64, u64, String)>,
+    pub routes: BTreeMap<(IpAddr, Prefix, u32), String>,
+    /// Sessions that are up, as told.
+    pub up: BTreeMap<IpAddr, bool>,
+}
+
+/// The server: it outlives the process that writes to it.
+pub struct Server {
+    pub tables: Tables,
+    pub rng: Rng,
+    /// Per cent of calls that fail.
+    pub faults: u64,
+    pub away: bool,
+}
+
+/// A client of the server.
+#[derive(Clone)]
+pub struct Database {
+    pub server: Rc<RefCell<Server>>,
+    connected: bool,
+}
+
+impl Database {
+    pub fn new(rng: Rng) -> Self {
+        let server = Server {
+            tables: Tables::default(),
+            rng,
+            faults: 0,
+            away: false,
+        };
+        Self {
+            server: Rc::new(RefCell::new(server)),
+            connected: false,
+        }
+    }
+
+    /// Applies a transaction, or not, and says so, or not.
+    fn transact(&mut self, change: impl FnOnce(&mut Tables)) -> Result<(), Fault> {
+        assert!(self.connected, "a store is opened after a fault");
+        let server = &mut *self.server.borrow_mut();
+        let fault = Err(Fault("the connection was lost".into()));
+        if server.away {
+            return fault;
+        }
+        let fails = server.rng.chance(server.faults);
+        if fails && server.rng.chance(50) {
+            return fault;
+        }
+        change(&mut server.tables);
+        if fails { fault } else { Ok(()) }
+    }
+}
+
+impl Store for Database {
+    fn open(&mut self) -> Result<Option<Position>, Fault> {
+        let server = &mut *self.server.borrow_mut();
+        if server.away || server.rng.chance(server.faults) {
+            return Err(Fault("nobody is there".into()));
+        }
+        self.connected = true;
+        Ok(server.tables.position)
+    }
+
+    fn write(&mut self, batch: &Batch) -> Result<(), Fault> {
+        self.transact(|tables| {
+            tables.position = Some(batch.end);
+            for (behind, entry) in &batch.rows {
+                let mut text = entry.kind.name().to_owned();
+                if let Some(peer) = &entry.peer {
+                    text += &format!(" {}", peer.key.address);
+                }
+                if let Some(prefix) = entry.prefix {
+                    text += &format!(" {prefix}");
+                }
+                tables.events.push((behind.run, behind.next_seq - 1, text));
+            }
+            for change in &batch.peer_changes {
+                tables.up.insert(change.peer.key.address, change.up);
+            }
+            for (peer, families) in &batch.cleared {
+                tables.routes.retain(|(of, prefix, _), _| {
+                    *of != peer.key.address || !families[prefix.family().index()]
+                });
+            }
+            for ((peer, prefix, path_id), change) in &batch.changes {
+                let key = (batch.peers[*peer].key.address, *prefix, *path_id);
+                match &change.attrs {
+                    Some(attrs) => {
+                        let path = attrs.as_path.clone().unwrap_or_default();
+                        tables.routes.insert(key, path);
+                    }
+                    None => {
+                        tables.routes.remove(&key);
+                    }
+                }
+            }
+        })
+    }
+
+    fn begin_load(&mut self, load: &Load) -> Result<(), Fault> {
+        self.transact(|tables| {
+            let named = |address: IpAddr| {
+                load.peers
+                    .iter()
+                    .any(|(_, peer)| peer.key.address == address)
+            };
+            tables
+                .routes
+                .retain(|(of, _, _), _| !load.all && !named(*of));
+            if load.all {
+                tables.up.values_mut().for_each(|up| *up = false);
+            }
+        })
+    }
+
+    fn load(&mut self, _: &Load, rows: &[LoadRow]) -> Result<(), Fault> {
+        self.transact(|tables| {
+            for row in rows {
+                let key = (row.peer.key.address, row.prefix, row.path_id);
+                let path = row.attrs.as_path.clone().unwrap_or_default();
+                let before = tables.routes.insert(key, path);
+                assert!(before.is_none(), "a load met the key {key:?}");
+            }
+        })
+    }
+
+    fn end_load(&mut self, load: &Load) -> Result<(), Fault> {
+        self.transact(|tables| {
+            for (up, peer) in &load.peers {
+                tables.up.insert(peer.key.address, *up);
+            }
+        })
+    }
+
+    fn close(&mut self) {
+        self.connected = false;
+    }
+}

@@ -1,0 +1,126 @@
+//! A disk in memory that keeps less than it was told when the power goes.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
+use std::rc::Rc;
+
+use rutter_load::rng::Rng;
+use rutter_sinks::{Block, Medium};
+
+/// Segments: their octets, and how many of them are safe.
+#[derive(Default)]
+pub struct Files {
+    segments: BTreeMap<u64, (Vec<u8>, usize)>,
+    /// What was appended and did not go with the power: run and numbers of rows, segment, end in it.
+    promised: Vec<Promise>,
+    fail_appends: u32,
+}
+
+#[derive(Clone)]
+pub struct Promise {
+    pub run: u64,
+    pub seqs: std::ops::Range<u64>,
+    segment: u64,
+    end: usize,
+    /// The spool let go of it: then it must be committed.
+    kept: bool,
+}
+
+/// The medium; what it holds outlives the process that writes it.
+#[derive(Clone, Default)]
+pub struct Disk(Rc<RefCell<Files>>);
+
+impl Disk {
+    /// What must be in the history in the end.
+    pub fn promised(&self) -> Vec<Promise> {
+        self.0.borrow().promised.clone()
+    }
+
+    /// The power went: what was not made safe is there in part, or damaged.
+    pub fn lose_power(&self, rng: &mut Rng) {
+        let mut files = self.0.borrow_mut();
+        for (octets, safe) in files.segments.values_mut() {
+            let kept = rng.between(*safe as u64, octets.len() as u64) as usize;
+            octets.truncate(kept);
+            if kept > *safe && rng.chance(50) {
+                let at = rng.between(*safe as u64, kept as u64 - 1) as usize;
+                octets[at] ^= 0x40;
+            }
+        }
+        let Files {
+            segments, promised, ..
+        } = &mut *files;
+        promised.retain(|p| {
+            segments
+                .get(&p.segment)
+                .is_some_and(|(_, safe)| p.end <= *safe)
+        });
+    }
+
+    /// The next appends fail, leaving half of what they were given.
+    pub fn fail_appends(&self, count: u32) {
+        self.0.borrow_mut().fail_appends = count;
+    }
+}
+
+impl Medium for Disk {
+    fn list(&self) -> io::Result<Vec<u64>> {
+        Ok(self.0.borrow().segments.keys().copied().collect())
+    }
+
+    fn append(&mut self, segment: u64, octets: &[u8]) -> io::Result<()> {
+        let mut files = self.0.borrow_mut();
+        let fail = files.fail_appends > 0;
+        files.fail_appends = files.fail_appends.saturating_sub(1);
+        let (held, _) = files.segments.entry(segment).or_default();
+        if fail {
+            held.extend_from_slice(&octets[..octets.len() / 2]);
+            return Err(io::Error::other("no space"));
+        }
+        held.extend_from_slice(octets);
+        let end = held.len();
+        let block = Block::decode(&octets[8..]).expect("a frame holds a block");
+        files.promised.push(Promise {
+            run: block.run,
+            seqs: block.first_seq..block.end().next_seq,
+            segment,
+            end,
+            kept: false,
+        });
+        Ok(())
+    }
+
+    fn sync(&mut self, segment: u64) -> io::Result<()> {
+        if let Some((octets, safe)) = self.0.borrow_mut().segments.get_mut(&segment) {
+            *safe = octets.len();
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, segment: u64, offset: u64, most: usize) -> io::Result<Vec<u8>> {
+        let files = self.0.borrow();
+        let (octets, _) = files
+            .segments
+            .get(&segment)
+            .ok_or(io::ErrorKind::NotFound)?;
+        let from = octets.len().min(offset as usize);
+        Ok(octets[from..octets.len().min(from + most)].to_vec())
+    }
+
+    fn truncate(&mut self, segment: u64, len: u64) -> io::Result<()> {
+        if let Some((octets, safe)) = self.0.borrow_mut().segments.get_mut(&segment) {
+            octets.truncate(len as usize);
+            *safe = (*safe).min(len as usize);
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, segment: u64) -> io::Result<()> {
+        let mut files = self.0.borrow_mut();
+        files.segments.remove(&segment);
+        let of_it = files.promised.iter_mut().filter(|p| p.segment == segment);
+        of_it.for_each(|promise| promise.kept = true);
+        Ok(())
+    }
+}

@@ -1,0 +1,304 @@
+//! Spool, intake, state and writer among faults, drawn from a seed: whatever is killed, whenever, nothing that was
+//! promised is lost, nothing is there twice, and in the quiet that follows the current routes are exact.
+//!
+//! `SEED=7 cargo test -p rutter-sinks --test simulation` runs one seed, `SEEDS=1000` that many.
+
+mod database;
+mod disk;
+#[path = "../world/mod.rs"]
+mod world;
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rutter_events::Now;
+use rutter_load::rng::Rng;
+use rutter_sinks::*;
+
+use database::Database;
+use disk::Disk;
+use world::World;
+
+#[derive(Clone)]
+struct SimClock(Rc<Cell<Now>>);
+
+impl Clock for SimClock {
+    fn now(&self) -> Now {
+        self.0.get()
+    }
+}
+
+/// The process: everything that a kill takes away.
+struct Collector {
+    world: World,
+    intake: Intake,
+    writer: Writer<Database>,
+    spool: Mutex<Spool<Disk>>,
+}
+
+/// What outlives it.
+struct Simulation {
+    rng: Rng,
+    clock: SimClock,
+    disk: Disk,
+    database: Database,
+    limit: u64,
+    /// What the peers did in each run.
+    logs: BTreeMap<u64, Vec<String>>,
+    kills: u32,
+}
+
+const PEERS: usize = 5;
+
+impl Simulation {
+    fn new(seed: u64) -> Self {
+        let rng = Rng::new(seed);
+        let start = Now {
+            unix_us: 1_795_000_000_000_000,
+            monotonic_us: 0,
+        };
+        Self {
+            database: Database::new(rng.fork(1)),
+            clock: SimClock(Rc::new(Cell::new(start))),
+            disk: Disk::default(),
+            limit: 24 << 10,
+            logs: BTreeMap::new(),
+            kills: 0,
+            rng,
+        }
+    }
+
+    fn start(&self) -> Collector {
+        let world = World::new(PEERS, self.clock.now().unix_us);
+        let spool = Spool::open(self.disk.clone(), self.limit).expect("the spool opens");
+        let intake = Intake::new(world.rib.clone(), "sim", &spool, &self.clock);
+        let limits = Limits {
+            batch_rows: 50,
+            // Small enough that peers are loaded from the table, too.
+            defer_from: 40,
+            ..Limits::default()
+        };
+        let writer = Writer::new(
+            self.database.clone(),
+            intake.run(),
+            limits,
+            Status::default(),
+        );
+        Collector {
+            world,
+            intake,
+            writer,
+            spool: Mutex::new(spool),
+        }
+    }
+
+    /// Time passes; now and then somebody sets the clock.
+    fn pass(&mut self) {
+        let mut now = self.clock.now();
+        let us = self.rng.between(1, 400_000);
+        now.monotonic_us += us;
+        now.unix_us += us;
+        if self.rng.chance(1) {
+            now.unix_us = now.unix_us + 50_000_000 - self.rng.below(100_000_000);
+        }
+        self.clock.0.set(now);
+    }
+
+    fn trouble(&mut self) {
+        let drawn = self.rng.below(100);
+        let mut server = self.database.server.borrow_mut();
+        match drawn {
+            0..=1 => server.away = !server.away,
+            2..=3 => server.faults = if server.faults == 0 { 20 } else { 0 },
+            4 => self.disk.fail_appends(1 + (drawn as u32 % 3)),
+            _ => {}
+        }
+    }
+
+    /// Kills the collector, or pulls the plug of its machine.
+    fn kill(&mut self, collector: Collector) {
+        self.kills += 1;
+        self.logs
+            .insert(collector.intake.run(), collector.world.log);
+        if self.rng.chance(50) {
+            self.disk.lose_power(&mut self.rng);
+        }
+    }
+
+    fn turn(&mut self, collector: &mut Collector) {
+        self.pass();
+        collector.world.now_us = self.clock.now().unix_us;
+        for _ in 0..self.rng.below(30) {
+            collector.world.act(&mut self.rng);
+        }
+        if self.rng.chance(70) {
+            self.take_in(collector);
+        }
+        if self.rng.chance(5) {
+            collector.spool.lock().sync().expect("the disk syncs");
+        }
+        if self.rng.chance(60) {
+            self.write_out(collector);
+        }
+    }
+
+    fn take_in(&self, collector: &mut Collector) {
+        collector.intake.gather(Duration::ZERO, &self.clock);
+        collector
+            .intake
+            .store(&mut collector.spool.lock(), &self.clock);
+    }
+
+    fn write_out(&self, collector: &mut Collector) -> Step {
+        let source = TableSource(collector.world.rib.clone());
+        let now_us = self.clock.now().unix_us;
+        let step = collector.writer.step(now_us, &collector.spool, &source);
+        if let Step::StartOver(why) = step {
+            collector.intake.start_over(why);
+        }
+        step
+    }
+
+    /// No more faults: everything has to become right.
+    fn quiet(&mut self, collector: &mut Collector) {
+        {
+            let mut server = self.database.server.borrow_mut();
+            (server.away, server.faults) = (false, 0);
+        }
+        self.disk.fail_appends(0);
+        let mut idle = 0;
+        for _ in 0..10_000 {
+            self.pass();
+            self.take_in(collector);
+            idle = match self.write_out(collector) {
+                Step::Idle => idle + 1,
+                _ => 0,
+            };
+            if idle == 3 && collector.intake.trouble().is_none() {
+                return;
+            }
+        }
+        let (trouble, bytes) = (collector.intake.trouble(), collector.spool.lock().bytes());
+        panic!("it does not come to rest: idle {idle}, {trouble:?}, {bytes} octets wait");
+    }
+
+    fn check(&self, collector: &Collector) {
+        let mut logs = self.logs.clone();
+        logs.insert(collector.intake.run(), collector.world.log.clone());
+        let server = self.database.server.borrow();
+        let tables = &server.tables;
+        same(&tables.routes, &collector.world.routes);
+        let numbers: BTreeSet<_> = tables.events.iter().map(|e| (e.0, e.1)).collect();
+        assert_eq!(numbers.len(), tables.events.len(), "each row once");
+        let rows = |p: disk::Promise| p.seqs.map(move |seq| (p.run, seq));
+        let promised = self.disk.promised().into_iter().flat_map(rows);
+        let lost: Vec<_> = promised.filter(|row| !numbers.contains(row)).collect();
+        assert!(lost.is_empty(), "promised and lost: {lost:?}");
+        for (run, log) in &logs {
+            check_run(&tables.events, *run, log);
+        }
+    }
+}
+
+fn same(stored: &BTreeMap<world::Key, String>, owed: &BTreeMap<world::Key, String>) {
+    let only = |a: &BTreeMap<_, String>, b: &BTreeMap<_, String>| -> Vec<_> {
+        let differs = |(key, path): &(&world::Key, &String)| b.get(*key) != Some(*path);
+        a.iter()
+            .filter(differs)
+            .map(|(key, path)| (*key, path.clone()))
+            .collect()
+    };
+    let (stored, owed) = (only(stored, owed), only(owed, stored));
+    assert!(
+        stored.is_empty() && owed.is_empty(),
+        "stored: {stored:?}\nowed: {owed:?}"
+    );
+}
+
+/// The rows of a run are what happened, in order; where a number is missing, a gap is told before anything else is.
+fn check_run(events: &[(u64, u64, String)], run: u64, log: &[String]) {
+    let own = ["start", "stop", "gap", "clock-step"];
+    let mut log = log.iter();
+    let (mut expected, mut hole) = (0, false);
+    let rows = events.iter().filter(|event| event.0 == run);
+    for (_, seq, text) in rows {
+        hole = (hole || *seq != expected) && text != "gap";
+        assert!(
+            !hole || text == "clock-step",
+            "row {seq} after {expected}: {text}"
+        );
+        expected = seq + 1;
+        if own.contains(&text.as_str()) {
+            continue;
+        }
+        let same = |said: &&String| **said == *text || said.ends_with('?') && same_peer(said, text);
+        assert!(
+            log.by_ref().any(|said| same(&said)),
+            "{text} did not happen then"
+        );
+    }
+}
+
+/// Swept routes go in an order that nobody promises.
+fn same_peer(said: &str, text: &str) -> bool {
+    let words = |text: &str| {
+        text.split(' ')
+            .take(2)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    words(said) == words(text)
+}
+
+/// Some hours of one sink.
+fn run(seed: u64) -> (u32, usize) {
+    let mut simulation = Simulation::new(seed);
+    let mut collector = simulation.start();
+    let turns = simulation.rng.between(50, 600);
+    for _ in 0..turns {
+        simulation.trouble();
+        simulation.turn(&mut collector);
+        if simulation.rng.chance(2) {
+            simulation.kill(collector);
+            collector = simulation.start();
+        }
+    }
+    simulation.quiet(&mut collector);
+    simulation.check(&collector);
+    let events = simulation.database.server.borrow().tables.events.len();
+    (simulation.kills, events)
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[test]
+fn nothing_promised_is_lost_and_nothing_is_there_twice() {
+    let seeds = match number("SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("SEEDS").unwrap_or(100),
+    };
+    let (mut kills, mut events) = (0, 0);
+    for seed in seeds {
+        let ran = std::panic::catch_unwind(|| run(seed));
+        let (killed, stored) = ran.unwrap_or_else(|why| {
+            eprintln!("SEED={seed} cargo test -p rutter-sinks --test simulation");
+            std::panic::resume_unwind(why)
+        });
+        (kills, events) = (kills + killed, events + stored);
+    }
+    println!("{kills} kills, {events} rows");
+    assert!(
+        kills > 0 || number("SEED").is_some(),
+        "no faults were drawn"
+    );
+}
+
+#[test]
+fn the_same_seed_does_the_same() {
+    assert_eq!(run(3), run(3));
+}
