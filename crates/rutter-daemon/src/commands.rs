@@ -24,6 +24,8 @@ pub(crate) enum Command {
     Accepted { remote: IpAddr, stream: TcpStream },
     /// An operator acts on one session.
     Clear { neighbor: IpAddr, what: Clear },
+    /// The table has come to rest: working memory of the burst before is not needed.
+    ReleaseBuffers,
     /// All sessions end with Cease/Administrative Shutdown, then the thread does.
     Shutdown { text: Arc<str> },
 }

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, TcpStream};
 use std::sync::Arc;
 
+use rutter_rib::Batch;
 use rutter_session::{Input, ResetReason, StopReason};
 
 use crate::commands::{Clear, Command};
@@ -27,6 +28,7 @@ impl Reactor {
                 Command::Replace { plan, reset } => self.replace(*plan, reset),
                 Command::Accepted { remote, stream } => self.accepted(remote, stream),
                 Command::Clear { neighbor, what } => self.clear(neighbor, what),
+                Command::ReleaseBuffers => self.release_buffers(),
                 Command::Shutdown { text } => self.shutdown(&text),
             }
         }
@@ -64,7 +66,7 @@ impl Reactor {
     fn replace(&mut self, plan: Plan, reset: bool) {
         let address = plan.config.address;
         let Some(&slot) = self.by_address.get(&address) else {
-            return;
+            return self.add_removed(plan);
         };
         let shared = Arc::clone(&self.shared);
         let Some(peer) = self.peer_mut(slot) else {
@@ -95,6 +97,24 @@ impl Reactor {
             (None, Some(text)) => self.stop(slot, text),
             (Some(_), None) => self.drive(slot, Input::Start),
             _ => {}
+        }
+    }
+
+    /// The neighbor went between the decision to change it and now (a reload before this one removed it, or it was
+    /// dynamic and is configured now): it is added under its new settings. A dynamic one comes back by itself.
+    fn add_removed(&mut self, plan: Plan) {
+        if plan.dynamic.is_some() {
+            return;
+        }
+        if let Err(why) = self.shared.add_peer(plan) {
+            tracing::error!(%why, "a neighbor was not added");
+        }
+    }
+
+    /// The table has come to rest: what a burst left of working memory goes.
+    fn release_buffers(&mut self) {
+        if self.batch.is_empty() {
+            self.batch = Batch::new();
         }
     }
 

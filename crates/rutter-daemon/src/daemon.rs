@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ use crate::neighbor::Plan;
 use crate::reactor::{self, Reactor, WAKE};
 use crate::shared::{Clock, Loaded, Shared, StopRequest, Thread, unix_us};
 use crate::status::PeerTable;
-use crate::{logging, privileges, signals};
+use crate::{logging, memory, privileges, signals};
 
 /// How a daemon is started.
 pub struct Daemon;
@@ -36,6 +37,8 @@ pub struct Handle {
     reactors: Vec<JoinHandle<()>>,
     acceptor: Option<(JoinHandle<()>, Waker)>,
     control: Option<Service>,
+    /// Ends when its sender goes.
+    keeper: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 /// Why a daemon does not start.
@@ -99,6 +102,7 @@ impl Daemon {
             reactors: Vec::new(),
             acceptor: None,
             control: None,
+            keeper: None,
         };
         handle.spawn(polls)?;
         Ok(handle)
@@ -128,6 +132,10 @@ impl Handle {
         let (acceptor, waker) = accepting;
         let thread = named("accept", move || acceptor.run()).map_err(failed("listen"))?;
         self.acceptor = Some((thread, waker));
+        let (keep, end) = mpsc::channel();
+        let shared = Arc::clone(&self.shared);
+        let keeper = named("memory", move || memory::keep_small(&shared, &end));
+        self.keeper = Some((keep, keeper.map_err(failed("memory"))?));
         tracing::info!(
             asn = %config.asn,
             router_id = %config.router_id,
@@ -152,7 +160,8 @@ impl Handle {
         }
         if let Some(mrt) = &config.mrt {
             let what = format!("MRT archive in {}", mrt.directory.display());
-            let archive = Archive::start(&self.shared, mrt).map_err(failed(&what))?;
+            let mut archive = Archive::open(&self.shared, mrt).map_err(failed(&what))?;
+            archive.begin();
             outlets.archive = Some(archive);
         }
         Ok(())
@@ -219,6 +228,10 @@ impl Handle {
             }
         }
         for thread in self.reactors.drain(..) {
+            let _ = thread.join();
+        }
+        if let Some((keep, thread)) = self.keeper.take() {
+            drop(keep);
             let _ = thread.join();
         }
         let outlets = std::mem::take(&mut *self.shared.outlets.lock());

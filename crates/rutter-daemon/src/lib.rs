@@ -7,6 +7,7 @@
 //! ```
 //! I/O threads never wait for anybody; everything else reads what they publish or leaves them a letter.
 
+mod allocator;
 mod commands;
 mod connection;
 mod control;
@@ -16,6 +17,7 @@ mod input;
 mod listener;
 mod logging;
 mod management;
+mod memory;
 mod mrt;
 mod neighbor;
 mod output;

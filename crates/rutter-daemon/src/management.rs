@@ -20,6 +20,7 @@ use rutter_rib::{Explanation, MemoryRow, Snapshot};
 
 use crate::commands::{Clear, Command};
 use crate::logging::{self, LogRing, Record};
+use crate::memory;
 use crate::reload;
 use crate::shared::Shared;
 
@@ -49,7 +50,7 @@ impl Backend for Management {
             peers: shared.peers.len() as u32,
             established: rows.iter().filter(up).count() as u32,
             cpu_s: cpu_seconds().unwrap_or(0.0),
-            rss_bytes: resident_bytes().unwrap_or(0),
+            rss_bytes: memory::resident().unwrap_or(0),
         }
     }
 
@@ -62,7 +63,7 @@ impl Backend for Management {
     }
 
     fn memory(&self) -> Vec<MemoryRow> {
-        self.0.rib.memory()
+        memory::rows(&self.0)
     }
 
     fn sessions(&self) -> Vec<SessionRow> {
@@ -153,13 +154,6 @@ fn cpu_seconds() -> Option<f64> {
     let ticks = |index| fields.split_whitespace().nth(index)?.parse::<f64>().ok();
     // USER_HZ is 100 on every Linux.
     Some((ticks(11)? + ticks(12)?) / 100.0)
-}
-
-fn resident_bytes() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:"))?;
-    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
-    Some(kib * 1_024)
 }
 
 /// A service that accepts connections on a thread; ends with [`Service::stop`].

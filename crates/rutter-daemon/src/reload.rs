@@ -1,7 +1,5 @@
 //! A new configuration for a running daemon: all or nothing, and only what differs.
 
-use std::fs;
-use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -186,20 +184,25 @@ fn change_dynamic(shared: &Shared, old: &Config, new: &Config) {
     }
 }
 
-/// A metrics endpoint that listens already and waits to take the old one's place.
+/// A metrics endpoint that listens already and an archive that can write, waiting to take the old ones' places.
 struct Prepared {
     metrics: Option<Service>,
+    archive: Option<Archive>,
 }
 
 /// Does everything about outlets that can fail, before anything is changed.
 fn prepare_outlets(shared: &Arc<Shared>, new: &Config) -> Result<Prepared, ReloadError> {
     let old = Arc::clone(&shared.config.read());
-    if let Some(mrt) = new.mrt.as_ref().filter(|_| old.mrt != new.mrt) {
-        fs::create_dir_all(&mrt.directory).map_err(|error| {
+    let mrt = new.mrt.as_ref().filter(|_| old.mrt != new.mrt);
+    let archive = mrt.map(|mrt| {
+        Archive::open(shared, mrt).map_err(|error| {
             let folder = mrt.directory.display();
-            ReloadError::Other(format!("mrt: cannot make the folder {folder}: {error}"))
-        })?;
-    }
+            ReloadError::Other(format!(
+                "mrt: cannot write in {folder}: {error}; write another directory, or let the daemon's user write there"
+            ))
+        })
+    });
+    let archive = archive.transpose()?;
     let metrics = new.metrics.as_ref().filter(|_| old.metrics != new.metrics);
     let started = metrics.map(|metrics| {
         Service::metrics(shared, metrics.listen).map_err(|error| {
@@ -209,9 +212,13 @@ fn prepare_outlets(shared: &Arc<Shared>, new: &Config) -> Result<Prepared, Reloa
             ))
         })
     });
-    Ok(Prepared {
-        metrics: started.transpose()?,
-    })
+    match started.transpose() {
+        Ok(metrics) => Ok(Prepared { metrics, archive }),
+        Err(error) => {
+            archive.into_iter().for_each(Archive::stop);
+            Err(error)
+        }
+    }
 }
 
 /// Puts the metrics endpoint and the archive in place where they differ.
@@ -222,16 +229,11 @@ fn change_outlets(shared: &Arc<Shared>, old: &Config, new: &Config, prepared: Pr
         outlets.metrics = prepared.metrics;
     }
     if old.mrt != new.mrt {
+        // The old one completes its files first: those of the new one may have the same names.
         outlets.archive.take().into_iter().for_each(Archive::stop);
-        let started = new.mrt.as_ref().map(|mrt| Archive::start(shared, mrt));
-        outlets.archive = started.and_then(|started| or_log("the MRT archive", started));
+        outlets.archive = prepared.archive;
+        outlets.archive.iter_mut().for_each(Archive::begin);
     }
-}
-
-fn or_log<T>(what: &str, started: io::Result<T>) -> Option<T> {
-    started
-        .inspect_err(|error| tracing::error!(%error, "cannot start {what}"))
-        .ok()
 }
 
 fn report(peer: IpAddr, posted: Result<(), Busy>) {

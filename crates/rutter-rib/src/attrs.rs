@@ -247,8 +247,27 @@ const STRIPES: usize = 64;
 ///
 /// Striped locks: interning takes one, once per UPDATE. A set leaves when its last route does.
 pub(crate) struct AttrStore {
-    stripes: Box<[Mutex<HashTable<AttrSet>>]>,
+    stripes: Box<[Mutex<Stripe>]>,
     seed: u64,
+}
+
+#[derive(Default)]
+struct Stripe {
+    sets: HashTable<AttrSet>,
+    /// Octets allocated for the sets.
+    bytes: usize,
+}
+
+impl Stripe {
+    /// Drops sets that nobody uses.
+    fn sweep(&mut self) {
+        let bytes = &mut self.bytes;
+        self.sets.retain(|set| {
+            let used = !set.is_unused();
+            *bytes -= if used { 0 } else { set.heap_size() };
+            used
+        });
+    }
 }
 
 impl AttrStore {
@@ -276,11 +295,12 @@ impl AttrStore {
     ) -> AttrSet {
         let hash = self.hash(block, mp_next_hop);
         let mut stripe = self.stripe(hash).lock();
-        if stripe.len() == stripe.capacity() {
+        if stripe.sets.len() == stripe.sets.capacity() {
             // Sets that a snapshot held when their last route went are found here, before the table grows.
-            stripe.retain(|set| !set.is_unused());
+            stripe.sweep();
         }
-        let entry = stripe.entry(
+        let Stripe { sets, bytes } = &mut *stripe;
+        let entry = sets.entry(
             hash.long(),
             |set| is(set, hash, block, mp_next_hop),
             AttrSet::hash,
@@ -295,6 +315,7 @@ impl AttrStore {
                     audience: AtomicU32::new(AUDIENCE_UNKNOWN),
                 };
                 let set = AttrSet(new_arc(header, block, mp_next_hop));
+                *bytes += set.heap_size();
                 entry.insert(set.clone());
                 set
             }
@@ -310,9 +331,12 @@ impl AttrStore {
         let mut stripe = self.stripe(hash).lock();
         // Under the lock nobody can gain a use: this one and the store's own are all there is.
         if ThinArc::strong_count(&set.0) == 2
-            && let Ok(entry) = stripe.find_entry(hash.long(), |other| other.same(&set))
+            && let Ok(entry) = stripe
+                .sets
+                .find_entry(hash.long(), |other| other.same(&set))
         {
             entry.remove();
+            stripe.bytes -= set.heap_size();
         }
     }
 
@@ -320,9 +344,10 @@ impl AttrStore {
     pub fn shrink(&self) {
         for stripe in &self.stripes {
             let mut stripe = stripe.lock();
-            stripe.retain(|set| !set.is_unused());
-            if stripe.capacity() > 4 * stripe.len().max(16) {
-                stripe.shrink_to(0, AttrSet::hash);
+            stripe.sweep();
+            let sets = &mut stripe.sets;
+            if sets.capacity() > 4 * sets.len().max(16) {
+                sets.shrink_to(0, AttrSet::hash);
             }
         }
     }
@@ -330,13 +355,16 @@ impl AttrStore {
     /// Calls `visit` for each set; new ones may be missed.
     pub fn for_each(&self, mut visit: impl FnMut(&AttrSet)) {
         for stripe in &self.stripes {
-            stripe.lock().iter().for_each(&mut visit);
+            stripe.lock().sets.iter().for_each(&mut visit);
         }
     }
 
     /// Number of sets.
     pub fn len(&self) -> usize {
-        self.stripes.iter().map(|stripe| stripe.lock().len()).sum()
+        self.stripes
+            .iter()
+            .map(|stripe| stripe.lock().sets.len())
+            .sum()
     }
 
     /// Number of sets, and bytes of sets and of the index.
@@ -344,14 +372,14 @@ impl AttrStore {
         let (mut count, mut sets, mut index) = (0, 0, 0);
         for stripe in &self.stripes {
             let stripe = stripe.lock();
-            count += stripe.len() as u64;
-            sets += stripe.iter().map(|set| set.heap_size() as u64).sum::<u64>();
-            index += allocated(stripe.allocation_size()) as u64;
+            count += stripe.sets.len() as u64;
+            sets += stripe.bytes as u64;
+            index += allocated(stripe.sets.allocation_size()) as u64;
         }
         (count, sets, index)
     }
 
-    fn stripe(&self, hash: ShortHash) -> &Mutex<HashTable<AttrSet>> {
+    fn stripe(&self, hash: ShortHash) -> &Mutex<Stripe> {
         &self.stripes[(hash.long() >> 32) as usize % STRIPES]
     }
 }

@@ -22,6 +22,15 @@ pub(crate) struct Inbox {
     pub ipv6: Vec<Record<Ipv6Prefix>>,
 }
 
+impl Inbox {
+    /// Gives the memory back unless it is in use.
+    pub fn release_if_empty(&mut self) {
+        if self.ipv4.is_empty() && self.ipv6.is_empty() {
+            *self = Inbox::default();
+        }
+    }
+}
+
 /// A group of clients with one style.
 pub(crate) struct Group {
     pub style: Style,
@@ -115,6 +124,21 @@ impl Group {
         ipv6.encode(&mut sink);
         sink.close_segment();
         true
+    }
+
+    /// Gives working memory back that a burst left behind.
+    pub fn release_buffers(&self) {
+        let mut stage = self.stage.lock();
+        if self.waiting.load(Ordering::Acquire) {
+            return;
+        }
+        stage.ipv4 = Encoder::default();
+        stage.ipv6 = Encoder::default();
+        stage.writer = MessageWriter::default();
+        stage.runs = Vec::new();
+        for inbox in &self.inboxes {
+            inbox.lock().release_if_empty();
+        }
     }
 
     /// So many slow clients are their own fault; more, and it is the machine that is slow.

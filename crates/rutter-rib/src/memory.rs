@@ -4,6 +4,7 @@ use rutter_net::{Ipv4Prefix, Ipv6Prefix};
 
 use crate::Rib;
 use crate::shard::Stored;
+use crate::table::Id;
 
 /// Memory of one purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +29,7 @@ pub(crate) fn allocated(octets: usize) -> usize {
 }
 
 impl Rib {
-    /// Octets by purpose. Walks the table under one shard's lock after the other: for people, not for loops.
+    /// Octets by purpose. Walks the table in slices: others' updates pass in between.
     pub fn memory(&self) -> Vec<MemoryRow> {
         let row = |what, count, bytes| MemoryRow { what, count, bytes };
         let (sets, set_bytes, index_bytes) = self.store.size();
@@ -56,15 +57,34 @@ impl Rib {
         rows
     }
 
+    /// Gives working memory back that a burst of changes left behind. For quiet moments: the next changes allocate it
+    /// anew.
+    pub fn release_buffers(&self) {
+        for shard in &self.shards {
+            let live = &mut shard.lock().clients.live;
+            live.iter_mut()
+                .for_each(|live| live.pending.release_if_empty());
+        }
+        let groups = self.groups.read();
+        groups.iter().for_each(|group| group.release_buffers());
+    }
+
     fn table_memory<K: Stored>(&self, names: [&'static str; 3]) -> [MemoryRow; 3] {
         let (mut count, mut bytes) = (0, [0; 3]);
         for shard in &self.shards {
-            let shard = shard.lock();
-            let table = K::table(&shard);
-            let (pages, spilled, index) = table.size();
-            count += table.len() as u64;
-            for (sum, part) in bytes.iter_mut().zip([pages, spilled, index]) {
-                *sum += part;
+            let (pages, index, end) = {
+                let shard = shard.lock();
+                let table = K::table(&shard);
+                count += table.len() as u64;
+                let (pages, index) = table.size();
+                (pages, index, table.id_end())
+            };
+            let outgrown: usize = (0..end)
+                .step_by(SLICE)
+                .map(|start| K::table(&shard.lock()).outgrown(start..start + SLICE as Id))
+                .sum();
+            for (sum, part) in bytes.iter_mut().zip([pages, outgrown, index]) {
+                *sum += part as u64;
             }
         }
         [0, 1, 2].map(|part| MemoryRow {
@@ -74,3 +94,6 @@ impl Rib {
         })
     }
 }
+
+/// Destinations looked at under one hold of a shard's lock.
+const SLICE: usize = 8 * 1024;

@@ -194,6 +194,11 @@ impl Rib {
         });
     }
 
+    /// Routes that came, changed or went so far: how busy the table is, not an exact count.
+    pub fn changes(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.lock().changes).sum()
+    }
+
     /// How often a lagging client left the shared log and was served from the table instead.
     pub fn demotions(&self) -> u64 {
         self.demotions.load(Ordering::Relaxed)

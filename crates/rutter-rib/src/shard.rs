@@ -63,6 +63,8 @@ pub(crate) struct Shard {
     pub clients: Clients,
     /// What look-ups read, once they are on.
     pub mirror: Option<Arc<Mirror>>,
+    /// Routes that came, changed or went so far.
+    pub changes: u64,
 }
 
 /// One route to take or to drop.
@@ -94,11 +96,13 @@ impl Shard {
             ipv6: Table::new(seed),
             clients: Clients::default(),
             mirror: None,
+            changes: 0,
         }
     }
 
     /// Applies operations of one peer in order, then hands the records to the groups.
     pub fn apply<K: Stored>(&mut self, with: &Apply<'_>, ops: &[Op<K>], sets: &[AttrSet]) {
+        self.changes += ops.len() as u64;
         let mut tally = Tally::default();
         let limit = self.limit::<K>(with);
         let mirror = self.mirror.clone();
@@ -194,6 +198,8 @@ impl Shard {
         if let Some(peer) = with.topology.peer(with.peer) {
             peer.counts.add(K::FAMILY, tally.received, tally.accepted);
         }
+        // What peers withdraw is counted already; this counts what goes with its session.
+        self.changes += u64::from(tally.received.min(0).unsigned_abs());
         K::table_mut(self).release_if_empty();
         self.deliver();
     }

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::hash::Hash;
+use std::ops::Range;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
@@ -191,17 +192,20 @@ impl<K: Key> Table<K> {
         self.pages.clone()
     }
 
-    /// Octets of pages, of route lists that outgrew their destination, and of the index.
-    pub fn size(&self) -> (u64, u64, u64) {
+    /// Octets of pages and of the index.
+    pub fn size(&self) -> (usize, usize) {
         // Two counters of references stand before each page.
-        let page = |page: &Arc<Page<K>>| allocated(2 * size_of::<usize>() + size_of_val(&**page));
+        let page = allocated(2 * size_of::<usize>() + PAGE * size_of::<Destination<K>>());
         let list = allocated(self.pages.capacity() * size_of::<Arc<Page<K>>>());
-        let pages = list + self.pages.iter().map(page).sum::<usize>();
-        let destinations = self.pages.iter().flat_map(|page| page.iter());
-        let spilled: usize = destinations.map(|held| held.routes.heap_size()).sum();
         let free = allocated(self.free.capacity() * size_of::<Id>());
-        let index = allocated(self.index.allocation_size()) + free;
-        (pages as u64, spilled as u64, index as u64)
+        let index = allocated(self.index.allocation_size());
+        (list + page * self.pages.len(), index + free)
+    }
+
+    /// Octets of route lists that outgrew their destination, for a range of ids.
+    pub fn outgrown(&self, ids: Range<Id>) -> usize {
+        let ids = ids.start..ids.end.min(self.end);
+        ids.map(|id| self.get(id).routes.heap_size()).sum()
     }
 }
 

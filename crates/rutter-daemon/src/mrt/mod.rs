@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -19,40 +20,66 @@ use crate::shared::{Shared, unix_us};
 pub(crate) struct Archive {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
+    /// One for each thread: it begins when it hears of it, and ends when the sender goes before that.
+    gates: Vec<Sender<()>>,
 }
 
 /// The threads look this often whether they are to end.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 impl Archive {
-    /// Starts what the configuration asks for.
-    pub(crate) fn start(shared: &Arc<Shared>, config: &Mrt) -> io::Result<Self> {
+    /// Does everything that can fail: the folder is there and can be written to, the threads stand ready. Nothing is
+    /// archived before [`Archive::begin`].
+    pub(crate) fn open(shared: &Arc<Shared>, config: &Mrt) -> io::Result<Self> {
         fs::create_dir_all(&config.directory)?;
+        let trial = config.directory.join(".rutter-trial");
+        fs::write(&trial, b"")?;
+        fs::remove_file(&trial)?;
         let stop: Arc<AtomicBool> = Arc::default();
+        let mut archive = Archive {
+            stop: Arc::clone(&stop),
+            threads: Vec::new(),
+            gates: Vec::new(),
+        };
         let given = || (Arc::clone(shared), config.clone(), Arc::clone(&stop));
-        let mut threads = Vec::new();
         if config.table_interval_s > 0 {
             let (shared, config, stop) = given();
-            let run = move || table::run(&shared, &config, &stop);
-            threads.push(thread::Builder::new().name("mrt-table".into()).spawn(run)?);
+            archive.spawn("mrt-table", move || table::run(&shared, &config, &stop))?;
         }
         if config.updates_interval_s > 0 {
             let (shared, config, stop) = given();
             // Now, so that nothing of what comes from here on is missed.
             let (reader, peers) = shared.rib.subscribe(updates::QUEUE);
             let run = move || updates::run(&config, &stop, &reader, &peers);
-            threads.push(
-                thread::Builder::new()
-                    .name("mrt-updates".into())
-                    .spawn(run)?,
-            );
+            archive.spawn("mrt-updates", run)?;
         }
-        Ok(Archive { stop, threads })
+        Ok(archive)
+    }
+
+    fn spawn(&mut self, name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        let (gate, opened) = mpsc::channel();
+        let thread = thread::Builder::new().name(name.into()).spawn(move || {
+            if opened.recv().is_ok() {
+                run();
+            }
+        })?;
+        self.threads.push(thread);
+        self.gates.push(gate);
+        Ok(())
+    }
+
+    /// Begins to write files.
+    pub(crate) fn begin(&mut self) {
+        for gate in self.gates.drain(..) {
+            // A thread that is gone has said why.
+            let _ = gate.send(());
+        }
     }
 
     /// Ends the threads; the file of updates is completed.
     pub(crate) fn stop(self) {
         self.stop.store(true, Ordering::Release);
+        drop(self.gates);
         for thread in self.threads {
             let _ = thread.join();
         }

@@ -256,6 +256,65 @@ fn a_reload_that_cannot_open_its_metrics_changes_nothing() {
 }
 
 #[test]
+fn a_reload_that_cannot_archive_changes_nothing() {
+    let folder = Folder::new("unarchived");
+    let (_daemon, address) = start(&folder, 1, &two_members());
+    let mut one = Speaker::establish(1, 64501, address);
+    let mut two = Speaker::establish(2, 64502, address);
+    let file = folder.0.join("rutter.toml");
+    // A file stands where the folder should be.
+    let mrt = format!("\n[mrt]\ndirectory = \"{}\"\n", file.display());
+    let only_two = format!("{}{mrt}", member(2, 64502, ""));
+    std::fs::write(&file, text(&folder, 1, &only_two)).expect("write");
+    let refused = ask(&folder, Request::Reload);
+    let Some(Line::Error { message }) = refused.last() else {
+        panic!("{refused:?}");
+    };
+    assert!(message.contains("mrt: cannot write in"), "{message}");
+    one.announce(&["9.9.9.0/24"], &[]);
+    two.expect_table(&["9.9.9.0/24"]);
+}
+
+#[test]
+fn a_neighbor_that_goes_and_comes_in_one_breath_is_there() {
+    let folder = Folder::new("breath");
+    let (_daemon, address) = start(&folder, 1, &two_members());
+    let file = folder.0.join("rutter.toml");
+    for _ in 0..20 {
+        std::fs::write(&file, text(&folder, 1, &member(2, 64502, ""))).expect("write");
+        ask(&folder, Request::Reload);
+        std::fs::write(&file, text(&folder, 1, &two_members())).expect("write");
+        ask(&folder, Request::Reload);
+    }
+    let mut one = Speaker::establish(1, 64501, address);
+    let mut two = Speaker::establish(2, 64502, address);
+    one.announce(&["9.9.9.0/24"], &[]);
+    two.expect_table(&["9.9.9.0/24"]);
+}
+
+#[test]
+fn show_memory_accounts_for_what_is_resident() {
+    let folder = Folder::new("memory");
+    let (_daemon, _) = start(&folder, 1, &two_members());
+    let rows = ask(&folder, Request::Memory);
+    let memory = |line: &Line| match line {
+        Line::Memory(row) => row.bytes,
+        _ => 0,
+    };
+    let known: u64 = rows.iter().map(memory).sum();
+    let status = ask(&folder, Request::Status);
+    let Some(Line::Status(status)) = status.first() else {
+        panic!("{status:?}");
+    };
+    // The tests of this program share a process: between the two looks others start and stop daemons.
+    let resident = status.rss_bytes;
+    assert!(
+        known > resident / 2 && known < resident * 2,
+        "{known} of {resident}"
+    );
+}
+
+#[test]
 fn management_sees_sessions_and_resets_them() {
     let folder = Folder::new("management");
     let (_daemon, address) = start(&folder, 2, &two_members());
