@@ -30,7 +30,7 @@ unit:
 
 # Rutter among BIRD, FRR, GoBGP, OpenBGPD and ExaBGP on loopback, route by route.
 interop:
-	$(CARGO) build --package rutter --bin rutter --locked
+	$(CARGO) build --package rutter --bin rutter --package rutter-collect --bin rutter-collect --locked
 	RUTTER_BIN=$(RUTTER_BIN) $(CARGO) test --package rutter-interop --locked
 
 docs:

@@ -25,10 +25,19 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     };
     let mut player = Player::new(settings, Stop::new());
     let failed = |error: &dyn std::error::Error| Failure::text(error.to_string());
+    let mut broken = None;
     for input in &inputs {
         let mut stream = Stream::open(input, &progress).map_err(|e| failed(&e))?;
-        while let Some(record) = stream.next_record().map_err(|e| failed(&e))? {
-            player.play(&record).map_err(|e| failed(&e))?;
+        loop {
+            match stream.next_record() {
+                Ok(Some(record)) => player.play(&record).map_err(|e| failed(&e))?,
+                Ok(None) => break,
+                Err(error) => {
+                    bar.say(&format!("error: {error}"));
+                    broken = Some(failed(&error));
+                    break;
+                }
+            }
         }
     }
     let played = player.finish().map_err(|e| failed(&e))?;
@@ -44,7 +53,7 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
         }
     );
     if args.end {
-        return Ok(());
+        return broken.map_or(Ok(()), Err);
     }
     eprintln!("the sessions stay up; Ctrl-C ends them");
     loop {

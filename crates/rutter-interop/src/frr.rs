@@ -26,7 +26,7 @@ impl Frr {
         let folder = &setup.folder;
         write_file(&folder.join("c.conf"), &config(&setup));
         let mut command = Command::new(program("/usr/lib/frr/bgpd"));
-        command.args(["-S", "-Z", "-n", "-P", "0"]);
+        command.args(["-S", "-Z", "-n", "-P", "0", "-M", "bmp"]);
         command.args(["-p", &setup.port.to_string()]);
         command.args(["-l", &setup.address.to_string()]);
         command.arg("-f").arg(folder.join("c.conf"));

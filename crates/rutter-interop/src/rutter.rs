@@ -17,6 +17,8 @@ pub struct Rutter {
     folder: PathBuf,
     header: String,
     address: IpAddr,
+    /// The command that runs it: `run` or `collect`.
+    word: &'static str,
     process: Process,
 }
 
@@ -34,7 +36,7 @@ impl Rutter {
             Rutter::ASN,
             lab.address(0),
         );
-        Rutter::start_as(lab, &identity, sections)
+        Rutter::start_as(lab, "run", &identity, sections)
     }
 
     /// Starts a plain router with `[[neighbor]]` sections.
@@ -43,10 +45,19 @@ impl Rutter {
             "[router]\nasn = {}\nrouter-id = \"10.255.0.1\"\n",
             Rutter::ASN
         );
-        Rutter::start_as(lab, &identity, sections)
+        Rutter::start_as(lab, "run", &identity, sections)
     }
 
-    fn start_as(lab: &Lab, identity: &str, sections: &str) -> Rutter {
+    /// Starts a collector with its sections.
+    pub fn start_collector(lab: &Lab, sections: &str) -> Rutter {
+        let identity = format!(
+            "[router]\nasn = {}\nrouter-id = \"10.255.0.1\"\n",
+            Rutter::ASN
+        );
+        Rutter::start_as(lab, "collect", &identity, sections)
+    }
+
+    fn start_as(lab: &Lab, word: &'static str, identity: &str, sections: &str) -> Rutter {
         let folder = lab.folder("rutter");
         let address = lab.address(1);
         let header = format!(
@@ -58,11 +69,12 @@ impl Rutter {
             socket = folder.join("s").display(),
         );
         write_file(&folder.join("c.toml"), &format!("{header}{sections}"));
-        let process = spawn(&folder);
+        let process = spawn(&folder, word);
         let mut rutter = Rutter {
             folder,
             header,
             address,
+            word,
             process,
         };
         rutter.wait_until_it_answers();
@@ -72,7 +84,7 @@ impl Rutter {
     /// Ends it without a word, as a crash would, and starts it again.
     pub fn crash_and_restart(&mut self) {
         self.process.kill();
-        self.process = spawn(&self.folder);
+        self.process = spawn(&self.folder, self.word);
         self.wait_until_it_answers();
     }
 
@@ -169,9 +181,9 @@ pub fn neighbor(address: IpAddr, asn: u32, keys: &str) -> String {
     format!("[[neighbor]]\nasn = {asn}\naddress = \"{address}\"\n{keys}\n")
 }
 
-fn spawn(folder: &Path) -> Process {
+fn spawn(folder: &Path, word: &str) -> Process {
     let mut command = Command::new(program());
-    command.arg("run").arg(folder.join("c.toml"));
+    command.arg(word).arg(folder.join("c.toml"));
     Process::start("Rutter", folder, &mut command)
 }
 

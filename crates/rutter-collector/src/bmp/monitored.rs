@@ -48,6 +48,10 @@ pub(super) struct ViewPeer {
     pub peer: PeerId,
     /// The form of AS numbers that its session was opened with.
     pub as4: bool,
+    /// Whether NLRI are read with path identifiers, per family.
+    pub add_path: [bool; 2],
+    /// Families of which an UPDATE has shown that this is so.
+    pub shown: [bool; 2],
 }
 
 /// The view's place in [`Session::views`].

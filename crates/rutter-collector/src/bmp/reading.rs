@@ -1,9 +1,11 @@
 //! How the UPDATEs of a monitored session are to be read: what its OPENs agreed on.
 
-use rutter_net::Family;
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
+use rutter_wire::attr::Attributes;
 use rutter_wire::bmp::{PeerUp, RibView};
 use rutter_wire::capability::{AddPathMode, Capability};
 use rutter_wire::open::Open;
+use rutter_wire::{nlri, update};
 
 /// Per family: path identifiers in what the router received, in what it sent, and in its own table.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -54,4 +56,45 @@ fn modes(open: &Open) -> [Option<AddPathMode>; 2] {
         }
     }
     modes
+}
+
+/// Whether the routes of a family in an UPDATE can be read only with path identifiers (`Some(true)`), only without
+/// (`Some(false)`), or both ways or neither.
+///
+/// FRR agrees on path identifiers by itself, but before version 10 its reports leave them out.
+pub(super) fn only_with_path_ids(body: &[u8], family: Family) -> Option<bool> {
+    let sections = update::split(body).ok()?;
+    let view = Attributes::from_canonical(sections.attributes);
+    let mut parts = Vec::new();
+    if family == Family::Ipv4Unicast {
+        parts.extend([sections.withdrawn, sections.nlri]);
+    }
+    let mine = Some(family);
+    let reach = view.mp_reach().filter(|r| r.afi_safi.family() == mine);
+    parts.extend(reach.map(|reach| reach.nlri));
+    let unreach = view.mp_unreach().filter(|u| u.afi_safi.family() == mine);
+    parts.extend(unreach.map(|unreach| unreach.withdrawn));
+    parts.retain(|part| !part.is_empty());
+    if parts.is_empty() {
+        return None;
+    }
+    let readable = |with: bool| parts.iter().all(|part| is_readable(part, family, with));
+    match (readable(true), readable(false)) {
+        (true, false) => Some(true),
+        (false, true) => Some(false),
+        _ => None,
+    }
+}
+
+fn is_readable(part: &[u8], family: Family, with: bool) -> bool {
+    match family {
+        Family::Ipv4Unicast => {
+            let mut parsed: Vec<(u32, Ipv4Prefix)> = Vec::new();
+            nlri::parse_ipv4(part, with, &mut parsed).is_ok()
+        }
+        Family::Ipv6Unicast => {
+            let mut parsed: Vec<(u32, Ipv6Prefix)> = Vec::new();
+            nlri::parse_ipv6(part, with, &mut parsed).is_ok()
+        }
+    }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use rutter_net::Family;
 use rutter_rib::{Monitored, PeerId, Rib, Source};
 use rutter_wire::bmp::{
     Message, Mirrored, PeerDown, PeerHeader, PeerType, PeerUp, RouteMirroring, RouteMonitoring,
@@ -11,7 +12,7 @@ use rutter_wire::bmp::{
 };
 
 use super::monitored::{Key, Session, VIEWS, ViewPeer, index, table_view};
-use super::reading::Reading;
+use super::reading::{Reading, only_with_path_ids};
 use super::status::{Counter, PeerStatus, RouterStatus};
 use crate::writer::{self, Writer};
 
@@ -189,6 +190,7 @@ impl Router {
             self.status.unknown += 1;
             return;
         };
+        self.check_path_ids(monitored, unix_us);
         let pushed = self.writer.update(peer, monitored.update(), unix_us);
         if pushed.reset.is_some() || !pushed.faults.is_empty() {
             self.status.malformed += 1;
@@ -203,12 +205,12 @@ impl Router {
     fn view_peer(&mut self, header: &PeerHeader, unix_us: u64) -> Option<PeerId> {
         let (session, _) = self.sessions.get_mut(&Key::of(header))?;
         let at = index(header.view());
-        let add_path = session.reading.add_path(header.view());
-        let info = || writer::session(session.asn, session.bgp_id, header.as4(), add_path);
+        let (asn, bgp_id, as4) = (session.asn, session.bgp_id, header.as4());
         if let Some(known) = &mut session.views[at] {
-            if known.as4 != header.as4() {
-                known.as4 = header.as4();
-                self.writer.up(known.peer, info(), unix_us);
+            if known.as4 != as4 {
+                known.as4 = as4;
+                let info = writer::session(asn, bgp_id, as4, known.add_path);
+                self.writer.up(known.peer, info, unix_us);
             }
             return Some(known.peer);
         }
@@ -231,9 +233,15 @@ impl Router {
                 return None;
             }
         };
-        self.writer.up(peer, info(), unix_us);
-        let as4 = header.as4();
-        session.views[at] = Some(ViewPeer { peer, as4 });
+        let add_path = session.reading.add_path(header.view());
+        let info = writer::session(asn, bgp_id, as4, add_path);
+        self.writer.up(peer, info, unix_us);
+        session.views[at] = Some(ViewPeer {
+            peer,
+            as4,
+            add_path,
+            shown: [false; 2],
+        });
         self.views += 1;
         if self.views == self.most_views {
             tracing::warn!(
@@ -242,6 +250,37 @@ impl Router {
             );
         }
         Some(peer)
+    }
+
+    /// Where path identifiers were agreed on, makes sure that they are there: an UPDATE that can be read only without
+    /// them shows that the router leaves them out.
+    fn check_path_ids(&mut self, monitored: &RouteMonitoring<'_>, unix_us: u64) {
+        let header = &monitored.peer;
+        let Some((session, _)) = self.sessions.get_mut(&Key::of(header)) else {
+            return;
+        };
+        let Some(view) = &mut session.views[index(header.view())] else {
+            return;
+        };
+        for family in Family::ALL {
+            let at = family.index();
+            if !view.add_path[at] || view.shown[at] {
+                continue;
+            }
+            let Some(with) = only_with_path_ids(monitored.update(), family) else {
+                continue;
+            };
+            view.shown[at] = true;
+            if !with {
+                view.add_path[at] = false;
+                let info = writer::session(session.asn, session.bgp_id, view.as4, view.add_path);
+                self.writer.up(view.peer, info, unix_us);
+                tracing::info!(
+                    router = %self.name, peer = %session.name, %family,
+                    "path identifiers were agreed on, but the router leaves them out"
+                );
+            }
+        }
     }
 
     fn statistics(&mut self, report: &StatisticsReport<'_>) {

@@ -193,6 +193,24 @@ fn capabilities_of_both_opens_decide_on_path_identifiers() {
 }
 
 #[test]
+fn path_identifiers_that_a_router_leaves_out_are_not_looked_for() {
+    let world = World::start();
+    let mut router = world.connect();
+    let header = peer("192.0.2.11", RibView::AdjRibInPre);
+    router.peer_up(&header, Some((AddPathMode::Receive, AddPathMode::Both)));
+    router.monitor(&header, &update(&["198.51.100.0/24"]));
+    // These two could be one route with an identifier.
+    router.monitor(&header, &update(&["192.0.2.0/24", "203.0.113.0/24"]));
+    let route = "127.0.0.1/192.0.2.11/adj-in-pre";
+    world.expect(&[
+        &format!("{route}/192.0.2.0/24"),
+        &format!("{route}/198.51.100.0/24"),
+        &format!("{route}/203.0.113.0/24"),
+    ]);
+    world.end();
+}
+
+#[test]
 fn two_octet_as_numbers_are_read_as_such() {
     let world = World::start();
     let mut router = world.connect();

@@ -1,0 +1,97 @@
+//! Real routers report to Rutter's BMP station.
+
+use std::collections::BTreeSet;
+
+use rutter_interop::frr::Frr;
+use rutter_interop::gobgp::GoBgp;
+use rutter_interop::rutter::Rutter;
+use rutter_interop::{Lab, Peer, Route, Setup, Speaker, eventually};
+
+const FRR: u32 = 2_101;
+const GOBGP: u32 = 202_103;
+
+/// Peer address, prefix and AS path of every route that the collector holds.
+fn held(collector: &Rutter) -> Result<BTreeSet<String>, String> {
+    let rows = collector.ask(&["show", "routes"])?;
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let routes = rows.iter().filter(|row| row["prefix"].is_string());
+    Ok(routes
+        .map(|row| {
+            let peer = text(&row["peer"]["name"]);
+            let path = text(&row["attributes"]["as-path"]);
+            format!("{peer} {} {path}", text(&row["prefix"]))
+        })
+        .collect())
+}
+
+fn holds(collector: &Rutter, what: &str, expected: &[String]) {
+    let expected: BTreeSet<String> = expected.iter().cloned().collect();
+    eventually(what, || {
+        let held = held(collector)?;
+        match held == expected {
+            true => Ok(()),
+            false => Err(format!("{held:#?} instead of {expected:#?}")),
+        }
+    });
+}
+
+#[test]
+fn frr_and_gobgp_report_what_they_hear_of_each_other() {
+    let lab = Lab::new();
+    let port = lab.port() + 4_000;
+    let (address, a, b) = (lab.address(1), lab.address(2), lab.address(3));
+    let section = format!("[bmp]\nlisten = [\"{address}:{port}\"]\n");
+    let collector = Rutter::start_collector(&lab, &section);
+    let mut frr = Frr::start(Setup::new(&lab, "frr", 2, FRR, Peer::new(b, GOBGP)));
+    let mut gobgp = GoBgp::start(Setup::new(&lab, "gobgp", 3, GOBGP, Peer::new(a, FRR)));
+    frr.announce(&[
+        Route::new("45.30.0.0/16", "10.77.0.2", &[FRR]).med(1),
+        Route::new("2a0e:30::/32", "2a0e:ffff::2", &[FRR]).med(2),
+    ]);
+    gobgp.announce(&[
+        Route::new("45.40.0.0/16", "10.77.0.3", &[GOBGP]),
+        Route::new("2a0e:40::/32", "2a0e:ffff::3", &[GOBGP]),
+    ]);
+    eventually("FRR and GoBGP talk", || {
+        match frr.established() && gobgp.established() {
+            true => Ok(()),
+            false => Err("not yet".into()),
+        }
+    });
+    frr.vtysh([
+        "configure terminal".to_owned(),
+        format!("router bgp {FRR}"),
+        "address-family ipv4 unicast".into(),
+        format!("neighbor {b} soft-reconfiguration inbound"),
+        "exit-address-family".into(),
+        "address-family ipv6 unicast".into(),
+        format!("neighbor {b} soft-reconfiguration inbound"),
+        "exit-address-family".into(),
+        "bmp targets collector".into(),
+        format!("bmp connect {address} port {port} min-retry 100 max-retry 500"),
+        "bmp monitor ipv4 unicast pre-policy".into(),
+        "bmp monitor ipv6 unicast pre-policy".into(),
+    ])
+    .unwrap_or_else(|error| panic!("{error}"));
+    // FRR 8 writes paths as it would send them on.
+    let of_gobgp = [
+        format!("{b} 45.40.0.0/16 {FRR} {GOBGP}"),
+        format!("{b} 2a0e:40::/32 {FRR} {GOBGP}"),
+    ];
+    holds(&collector, "FRR has reported", &of_gobgp);
+    gobgp
+        .client(&["bmp", "add", &format!("{address}:{port}"), "pre"])
+        .unwrap_or_else(|error| panic!("{error}"));
+    let of_frr = [
+        format!("{a} 45.30.0.0/16 {FRR}"),
+        format!("{a} 2a0e:30::/32 {FRR}"),
+    ];
+    let both = [of_gobgp.clone(), of_frr.clone()].concat();
+    holds(&collector, "GoBGP has reported", &both);
+    gobgp.withdraw(&["45.40.0.0/16".parse().unwrap()]);
+    let fewer = [&of_gobgp[1..], &of_frr].concat();
+    holds(&collector, "FRR has reported the withdrawal", &fewer);
+    // With the router its routes are gone; and for GoBGP, its peer.
+    frr.process().kill();
+    holds(&collector, "everything is gone", &[]);
+}
