@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rutter_config::{ConfigError, Diff};
 use rutter_net::Prefix;
-use rutter_rib::{Explanation, PeerSummary, Snapshot};
+use rutter_rib::{Explanation, PeerSummary, Rib, Snapshot};
 
 use crate::{ClearHow, LogRow, SessionRow, StatusRow};
 
@@ -18,10 +18,12 @@ pub trait Backend: Send + Sync {
     fn status(&self) -> StatusRow;
     /// A consistent view of the table.
     fn snapshot(&self) -> Snapshot;
-    /// All neighbors of the table with their counts; cheaper than a snapshot where the table can tell them apart.
+    /// All neighbors of the table with their counts.
     fn peers(&self) -> Vec<PeerSummary> {
-        self.snapshot().peers().to_vec()
+        self.rib().peers()
     }
+    /// The table itself, for look-ups.
+    fn rib(&self) -> &Rib;
     /// Why a prefix goes where it goes; `None` where the table has no such destination.
     fn explain(&self, prefix: Prefix) -> Option<Explanation>;
     /// Bytes by purpose.

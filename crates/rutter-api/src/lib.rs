@@ -25,7 +25,10 @@ pub use backend::{Backend, LogReader, ReloadError};
 pub use client::{Answer, Client, RawLine};
 pub use http::serve_metrics;
 pub use line::{Done, Line};
-pub use request::{ClearHow, Envelope, FamilyFilter, MAX_REQUEST, Request, RouteFilter, VERSION};
+pub use request::{
+    ClearHow, Envelope, FamilyFilter, LookupQuery, MAX_REQUEST, Request, RouteFilter, VERSION,
+    Whose,
+};
 pub use rows::*;
 pub use server::serve_connection;
 pub use socket::listen;

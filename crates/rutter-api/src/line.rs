@@ -18,6 +18,12 @@ pub enum Line {
     Rejected(Box<RejectedRow>),
     /// A distinct attribute set.
     AttributeSet(Box<AttributeSetRow>),
+    /// Where packets to an address go.
+    Lookup(Box<LookupRow>),
+    /// An attribute set of a table.
+    TableSet(Box<TableSetRow>),
+    /// Routes of a table.
+    TableRoutes(TableRoutesRow),
     /// Bytes of one purpose.
     Memory(MemoryRow),
     /// Why a destination goes where it goes.

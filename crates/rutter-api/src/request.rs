@@ -1,5 +1,6 @@
 //! What can be asked.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use rutter_net::{Family, Prefix};
@@ -50,6 +51,11 @@ pub enum Request {
         /// An exact prefix, or an address, which finds the longest match.
         target: String,
     },
+    /// Where packets to these addresses go: a [`crate::LookupRow`] each, in this order.
+    Lookup(LookupQuery),
+    /// The whole table in few octets, for look-ups elsewhere: [`crate::TableSetRow`]s and
+    /// [`crate::TableRoutesRow`]s, the accepted route of each destination that is best of those wanted.
+    Table(Whose),
     /// Rejected routes with all reasons and the evidence: [`crate::RejectedRow`]s.
     Rejected(RouteFilter),
     /// Distinct attribute sets: [`crate::AttributeSetRow`]s, the most used first.
@@ -93,6 +99,39 @@ pub enum Request {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
+}
+
+/// Whose routes are looked up: of any of these neighbors or with any of these next hops; without both: the best.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct Whose {
+    /// Neighbors by name, address or `AS64500`, and monitored routers by name or address.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub peers: Vec<String>,
+    /// Next hops.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub next_hops: Vec<IpAddr>,
+}
+
+impl Whose {
+    /// Whether the best routes are wanted, whoever sent them.
+    pub fn is_anybody(&self) -> bool {
+        self.peers.is_empty() && self.next_hops.is_empty()
+    }
+}
+
+/// Addresses to look up.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct LookupQuery {
+    /// The addresses.
+    pub addresses: Vec<IpAddr>,
+    /// Whose routes.
+    #[serde(skip_serializing_if = "Whose::is_anybody")]
+    pub of: Whose,
+    /// Where none of those wanted leads to an address, the best of all is told.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub or_best: bool,
 }
 
 /// How to clear a session.

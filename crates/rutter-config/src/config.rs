@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use rutter_lpm::Profile;
 use rutter_net::{Asn, Prefix};
 use rutter_policy::{ActionCommunity, LengthRange, NextHopRule, PrefixMatch, WellKnown};
 
@@ -130,6 +131,13 @@ pub struct Bmp {
     pub max_peers: usize,
 }
 
+/// Look-ups by address that take no lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Lookup {
+    /// Memory against speed.
+    pub profile: Profile,
+}
+
 /// The whole configuration. Members are expanded to one neighbor per address.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
@@ -153,6 +161,8 @@ pub struct Config {
     pub mrt: Option<Mrt>,
     /// Prometheus.
     pub metrics: Option<Metrics>,
+    /// What is kept for look-ups; `None`: nothing.
+    pub lookup: Option<Lookup>,
     /// The collector.
     pub collector: Collector,
     /// BMP station.

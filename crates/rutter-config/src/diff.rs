@@ -76,10 +76,11 @@ pub fn diff(old: &Config, new: &Config) -> Diff {
     };
     diff.neighbors(old, new);
     daemon(&old.daemon, &new.daemon, &mut diff);
-    let restart: [(bool, &str); 6] = [
+    let restart: [(bool, &str); 7] = [
         (old.asn != new.asn, "asn"),
         (old.router_id != new.router_id, "router-id"),
         (old.cluster_id != new.cluster_id, "router.cluster-id"),
+        (old.lookup != new.lookup, "lookup"),
         (old.collector != new.collector, "collector"),
         (old.bmp != new.bmp, "bmp"),
         (old.sinks != new.sinks, "sink"),

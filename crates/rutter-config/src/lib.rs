@@ -21,7 +21,8 @@ mod suggest;
 mod to_policy;
 
 pub use config::{
-    Bmp, Checks, Collector, Communities, Config, Daemon, Exchange, Loaded, LogFormat, Metrics, Mrt,
+    Bmp, Checks, Collector, Communities, Config, Daemon, Exchange, Loaded, LogFormat, Lookup,
+    Metrics, Mrt,
 };
 pub use diff::{Changed, Diff, diff};
 pub use error::{ConfigError, Severity};

@@ -97,6 +97,9 @@ impl Daemon {
             stop_request: StopRequest::default(),
             config: RwLock::new(Arc::new(config)),
         });
+        if let Some(lookup) = shared.config.read().lookup {
+            shared.rib.enable_lookup(lookup.profile);
+        }
         let mut handle = Handle {
             shared,
             reactors: Vec::new(),

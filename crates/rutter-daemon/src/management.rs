@@ -16,7 +16,7 @@ use rutter_api::{
 };
 use rutter_config::Diff;
 use rutter_net::{Family, Prefix};
-use rutter_rib::{Explanation, MemoryRow, Snapshot};
+use rutter_rib::{Explanation, MemoryRow, Rib, Snapshot};
 
 use crate::commands::{Clear, Command};
 use crate::logging::{self, LogRing, Record};
@@ -56,6 +56,10 @@ impl Backend for Management {
 
     fn snapshot(&self) -> Snapshot {
         self.0.rib.snapshot()
+    }
+
+    fn rib(&self) -> &Rib {
+        &self.0.rib
     }
 
     fn explain(&self, prefix: Prefix) -> Option<Explanation> {

@@ -4,6 +4,7 @@ mod control;
 mod explain;
 mod filter;
 mod log;
+mod lookup;
 mod out;
 mod peers;
 mod routes;
@@ -27,6 +28,8 @@ pub(crate) fn answer(
         Request::Attributes { limit } => return routes::attribute_sets(backend, *limit, rows),
         Request::Route { target } => explain::route(backend, target, rows)?,
         Request::Explain { target } => explain::explain(backend, target, rows)?,
+        Request::Lookup(query) => lookup::lookup(backend, query, rows)?,
+        Request::Table(whose) => lookup::table(backend, whose, rows)?,
         Request::Memory => memory(backend, rows)?,
         Request::Log { follow } => log::log(backend, *follow, rows)?,
         Request::Clear { peer, how } => return control::clear(backend, peer, *how),

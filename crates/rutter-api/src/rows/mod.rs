@@ -2,12 +2,14 @@
 
 mod config;
 mod explain;
+mod lookup;
 mod peer;
 mod process;
 mod route;
 
 pub use config::{ChangedRow, ConfigErrorRow, DiffRow};
 pub use explain::{CandidateRow, ExplainRow, HearsRow, WithheldRow};
+pub use lookup::{LookupRow, PrefixText, TableRoutesRow, TableSetRow};
 pub use peer::{
     Direction, FamilyRow, MessageCounts, NegotiatedRow, PeerRow, SessionRow, SessionState, TimerRow,
 };

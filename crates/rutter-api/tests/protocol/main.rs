@@ -6,7 +6,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::thread;
 
-use rutter_api::{ClearHow, Line, Request, RouteFilter, serve_connection};
+use rutter_api::{ClearHow, Line, LookupQuery, Request, RouteFilter, Whose, serve_connection};
 
 use world::World;
 
@@ -257,6 +257,74 @@ fn a_client_that_goes_away_ends_its_answer() {
     let _ = serve_connection(theirs, &world);
 }
 
+fn of(peer: &str) -> Whose {
+    Whose {
+        peers: vec![peer.into()],
+        ..Whose::default()
+    }
+}
+
+#[test]
+fn addresses_are_looked_up_for_anybody_and_for_one() {
+    let world = World::new();
+    let ask = |of, or_best| {
+        let query = LookupQuery {
+            addresses: vec![[193, 0, 0, 1].into(), [10, 0, 0, 1].into()],
+            of,
+            or_best,
+        };
+        let rows = ask(&world, Request::Lookup(query)).into_iter();
+        let told = |line| match line {
+            Line::Lookup(row) => Some((row.peer.map(|peer| peer.name), row.fallback)),
+            Line::Done(_) => None,
+            other => panic!("{other:?}"),
+        };
+        rows.filter_map(told).collect::<Vec<_>>()
+    };
+    let name = |name: &str| Some(name.to_owned());
+    // What beta says of 10.0.0.0/8 is rejected.
+    assert_eq!(
+        ask(Whose::default(), false),
+        [(name("alpha"), false), (None, false)]
+    );
+    assert_eq!(
+        ask(of("beta"), false),
+        [(name("beta"), false), (None, false)]
+    );
+    let next_hop = |last| Whose {
+        next_hops: vec![[127, 0, 0, last].into()],
+        ..Whose::default()
+    };
+    assert_eq!(ask(next_hop(2), false)[0], (name("beta"), false));
+    assert_eq!(ask(next_hop(9), false)[0], (None, false));
+    assert_eq!(ask(next_hop(9), true)[0], (name("alpha"), true));
+}
+
+#[test]
+fn a_table_names_each_set_before_its_routes() {
+    let world = World::new();
+    let mut sets = 0;
+    let mut routes = 0;
+    for line in ask(&world, Request::Table(Whose::default())) {
+        match line {
+            Line::TableSet(set) => {
+                assert_eq!(set.set, sets);
+                sets += 1;
+            }
+            Line::TableRoutes(row) => {
+                assert!(row.routes.iter().all(|(set, _)| *set < sets));
+                routes += row.routes.len();
+            }
+            other => assert!(matches!(other, Line::Done(_)), "{other:?}"),
+        }
+    }
+    let best = RouteFilter {
+        best: true,
+        ..RouteFilter::default()
+    };
+    assert_eq!(routes, self::routes(&world, best).len());
+}
+
 /// `UPDATE_GOLDEN=1` writes the sample anew.
 #[test]
 fn rows_are_those_of_the_sample() {
@@ -275,6 +343,11 @@ fn rows_are_those_of_the_sample() {
         Request::Explain {
             target: "193.0.0.0/21".into(),
         },
+        Request::Lookup(LookupQuery {
+            addresses: vec![[193, 0, 0, 1].into(), [8, 8, 8, 8].into()],
+            ..LookupQuery::default()
+        }),
+        Request::Table(of("beta")),
         Request::Reload,
         Request::Peer {
             peer: "nobody".into(),

@@ -146,6 +146,10 @@ impl Backend for World {
         self.rib.snapshot()
     }
 
+    fn rib(&self) -> &Rib {
+        &self.rib
+    }
+
     fn explain(&self, prefix: Prefix) -> Option<Explanation> {
         self.rib.explain(prefix)
     }

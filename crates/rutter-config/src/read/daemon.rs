@@ -1,12 +1,13 @@
-//! `[exchange]`, `[router]`, `[daemon]`, `[graceful-restart]`, `[mrt]`, `[metrics]`.
+//! `[exchange]`, `[router]`, `[daemon]`, `[graceful-restart]`, `[mrt]`, `[metrics]`, `[lookup]`.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
+use rutter_lpm::Profile;
 use rutter_net::{Asn, Prefix};
 
 use super::Root;
-use crate::config::{Daemon, Exchange, LogFormat, Metrics, Mrt};
+use crate::config::{Daemon, Exchange, LogFormat, Lookup, Metrics, Mrt};
 use crate::forms;
 use crate::item::{Item, Section};
 use crate::neighbor::GracefulRestart;
@@ -234,5 +235,15 @@ pub(super) fn metrics(root: &Root<'_>) -> Option<Metrics> {
         Some(Metrics {
             listen: forms::socket(&listen, 9179)?,
         })
+    })
+}
+
+pub(super) fn lookup(root: &Root<'_>) -> Option<Lookup> {
+    root.section("lookup", &[schema::LOOKUP], |section| {
+        let mut lookup = Lookup::default();
+        section.set("profile", &mut lookup.profile, |i| {
+            i.word(&Profile::ALL.map(|profile| (profile.name(), profile)))
+        });
+        Some(lookup)
     })
 }

@@ -87,6 +87,7 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
         mrt: daemon::mrt(&root),
         metrics: daemon::metrics(&root),
         collector: collector::collector(&root),
+        lookup: daemon::lookup(&root),
         bmp: collector::bmp(&root),
         sinks: sink::sinks(&root),
         neighbors,

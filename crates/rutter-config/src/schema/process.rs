@@ -151,6 +151,14 @@ pub const MRT: &[Key] = &[
     ),
 ];
 
+/// `[lookup]`
+pub const LOOKUP: &[Key] = &[key(
+    "profile",
+    "`\"compact\"`, `\"balanced\"`, `\"fast\"`, `\"fastest\"`",
+    "`\"fast\"`",
+    "Memory against speed of the longest-prefix table: from 7 to 87 octets a prefix of IPv4. The routes that it leads to take about 80 octets a destination more.",
+)];
+
 /// `[metrics]`
 pub const METRICS: &[Key] = &[key(
     "listen",

@@ -22,7 +22,7 @@ use crate::route::Route;
 use crate::shard::{Shard, Stored};
 use crate::snapshot::{epochs, route_view};
 use crate::table::Id;
-use crate::{PeerId, Rib, RouteView};
+use crate::{AttrSet, PeerId, Rib, RouteView};
 
 /// Whose routes are asked for: a route is wanted that any of these names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -182,8 +182,16 @@ fn find<K: Stored, T>(
 }
 
 impl RoutesOf {
+    /// Whether a route is one of those asked for.
+    pub fn wants(&self, route: &RouteView<'_>) -> bool {
+        self.peers.contains(&route.peer) || self.has_next_hop(route.attrs)
+    }
+
     fn has(&self, route: &Route) -> bool {
-        self.peers.contains(&route.peer)
-            || !self.next_hops.is_empty() && self.next_hops.contains(&route.attrs.next_hop())
+        self.peers.contains(&route.peer) || self.has_next_hop(&route.attrs)
+    }
+
+    fn has_next_hop(&self, attrs: &AttrSet) -> bool {
+        !self.next_hops.is_empty() && self.next_hops.contains(&attrs.next_hop())
     }
 }

@@ -2,6 +2,7 @@
 
 mod demo;
 mod filter;
+mod lookup;
 mod show;
 
 use std::ffi::OsString;
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use demo::DemoArgs;
 pub(crate) use filter::FilterArgs;
+pub(crate) use lookup::LookupArgs;
 pub(crate) use show::{Show, ShowArgs};
 
 /// A BGP route server, route collector and look-up engine.
@@ -106,6 +108,9 @@ pub(crate) enum Command {
         #[arg(value_name = "PREFIX")]
         target: String,
     },
+    /// Look addresses up: the longest match, its origin, AS path and next hop
+    #[command(after_help = lookup::LOOKUP)]
+    Lookup(LookupArgs),
     /// Reset a session, or evaluate or send its routes again
     #[command(after_help = CLEAR)]
     Clear(ClearArgs),

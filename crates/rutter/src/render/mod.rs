@@ -3,6 +3,7 @@
 mod diff;
 mod explain;
 mod log;
+mod lookup;
 mod peer;
 mod peers;
 mod process;
@@ -39,7 +40,10 @@ pub(crate) fn view_of(request: &Request, paint: Paint) -> Box<dyn View> {
         Request::Explain { .. } => Box::new(explain::ExplainView(paint)),
         Request::Log { .. } => Box::new(log::LogView(paint)),
         Request::Reload | Request::Diff { .. } => Box::new(DiffView(paint)),
-        Request::Clear { .. } | Request::Shutdown { .. } => Box::new(MessageView),
+        Request::Lookup(_) => Box::new(lookup::LookupView::new(paint)),
+        Request::Clear { .. } | Request::Shutdown { .. } | Request::Table(_) => {
+            Box::new(MessageView)
+        }
     }
 }
 

@@ -1,0 +1,71 @@
+//! `rutter lookup`: a line for each address.
+
+use std::io::{self, Write};
+
+use rutter_api::{Done, Line, LookupRow};
+
+use super::View;
+use crate::paint::{Paint, Tone};
+use crate::table::{Cell, Column, Table};
+
+/// A line for each address.
+pub(super) struct LookupView(Table);
+
+impl LookupView {
+    /// An empty table.
+    pub(super) fn new(paint: Paint) -> Self {
+        LookupView(Table::new(COLUMNS, paint))
+    }
+}
+
+const COLUMNS: &[Column] = &[
+    Column::Left("Address"),
+    Column::Left("Prefix"),
+    Column::Left("Origin"),
+    Column::Left("Next hop"),
+    Column::Left("From"),
+    Column::Left("AS path"),
+];
+
+impl View for LookupView {
+    fn row(&mut self, line: Line, out: &mut dyn Write) -> io::Result<()> {
+        match line {
+            Line::Lookup(row) => self.0.row(out, cells(&row)),
+            _ => Ok(()),
+        }
+    }
+
+    fn end(&mut self, _: &Done, out: &mut dyn Write) -> io::Result<()> {
+        self.0.finish(out)
+    }
+}
+
+fn cells(row: &LookupRow) -> Vec<Cell> {
+    let Some(prefix) = row.prefix else {
+        let nothing = || Cell::from("");
+        return vec![
+            row.address.into(),
+            Cell::new(Tone::Bad, "no route"),
+            nothing(),
+            nothing(),
+            nothing(),
+            nothing(),
+        ];
+    };
+    let attributes = row.attributes.clone().unwrap_or_default();
+    let origin = row.origin_as.map(|asn| format!("AS{asn}"));
+    let next_hop = attributes.next_hop.map(|addr| addr.to_string());
+    let tone = match row.fallback || row.stale {
+        true => Tone::Warn,
+        false => Tone::Plain,
+    };
+    let from = row.peer.as_ref().map(|peer| peer.name.clone());
+    vec![
+        row.address.into(),
+        prefix.into(),
+        origin.unwrap_or_default().into(),
+        next_hop.unwrap_or_default().into(),
+        Cell::new(tone, from.unwrap_or_default()),
+        attributes.as_path.unwrap_or_default().into(),
+    ]
+}
