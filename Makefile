@@ -4,7 +4,7 @@ ARGS ?=
 # The command, built as the interop tests use it.
 RUTTER_BIN ?= $(abspath $(or $(CARGO_TARGET_DIR),target)/debug/rutter)
 
-.PHONY: demo test test-deps format lint unit interop docs
+.PHONY: demo test test-deps format lint unit interop docs ratchet micro
 
 # A route server with built-in speakers and a full table; ARGS go to `rutter demo` (see README.md).
 demo:
@@ -12,7 +12,7 @@ demo:
 	$(or $(CARGO_TARGET_DIR),target)/release/rutter demo $(ARGS)
 
 # Everything that must hold before a change lands; .ci/run calls this.
-test: test-deps format lint unit interop docs
+test: test-deps format lint unit interop docs ratchet
 
 # The real daemons the interop tests run, installed with their services kept from starting.
 test-deps:
@@ -35,3 +35,12 @@ interop:
 
 docs:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+
+# Instructions of the hot functions against tools/ratchet.txt: they may only go down.
+ratchet:
+	tools/ratchet
+
+# rutter-wire and rutter-rib beside other implementations on the same inputs (docs/benchmarks.md); not part of the tests.
+micro:
+	cd bench/codec && CARGO_TARGET_DIR=$(abspath $(or $(CARGO_TARGET_DIR),target))/bench $(CARGO) run --release --locked -- $(ARGS)
+	cd bench/table && CARGO_TARGET_DIR=$(abspath $(or $(CARGO_TARGET_DIR),target))/bench $(CARGO) run --release --locked -- $(ARGS)
