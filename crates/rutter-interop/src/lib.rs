@@ -17,6 +17,7 @@ mod expect;
 pub mod frr;
 pub mod gobgp;
 mod lab;
+pub mod mariadb;
 pub mod openbgpd;
 pub mod postgres;
 mod process;

@@ -13,6 +13,7 @@ mod block;
 mod bytes;
 mod intake;
 mod load;
+pub mod mariadb;
 mod peer;
 pub mod postgres;
 mod service;

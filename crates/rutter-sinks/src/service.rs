@@ -13,6 +13,7 @@ use rutter_rib::Rib;
 
 use crate::intake::{Clock, Intake};
 use crate::load::TableSource;
+use crate::mariadb::MariaDb;
 use crate::postgres::Postgres;
 use crate::spool::{Disk, Spool};
 use crate::status::{Status, StatusView};
@@ -75,7 +76,11 @@ pub fn start(rib: &Arc<Rib>, collector: &str, settings: &Sink) -> Result<Handle,
             let store = Postgres::new(collector, database.clone());
             start_store(rib, collector, settings, store, limits)
         }
-        SinkTarget::MariaDb(_) | SinkTarget::Kafka(_) => Err(StartError(format!(
+        SinkTarget::MariaDb(database) => {
+            let store = MariaDb::new(collector, database.clone());
+            start_store(rib, collector, settings, store, limits)
+        }
+        SinkTarget::Kafka(_) => Err(StartError(format!(
             "sink {}: not in this version",
             settings.name
         ))),

@@ -1,0 +1,54 @@
+//! MariaDB.
+
+use rutter_config::{Database, Secret, SinkTarget};
+use rutter_interop::Lab;
+use rutter_interop::mariadb::MariaDb;
+
+use crate::stage::Stage;
+
+const ROUTES: &str = "SELECT peer_address, prefix, path_id, as_path FROM rutter_current";
+
+fn stage(lab: &Lab, server: &MariaDb, seed: u64) -> Stage {
+    let database = Database {
+        host: "127.0.0.1".into(),
+        port: server.port(),
+        database: "rutter".into(),
+        user: "rutter".into(),
+        password: Some(Secret::new("sesame")),
+        history: true,
+    };
+    Stage::new(SinkTarget::MariaDb(database), lab.folder("spool"), seed)
+}
+
+/// Every number of a run is there once: by the key, and without holes that nobody tells of.
+fn check_history(server: &MariaDb) {
+    let holes = "SELECT run, seq, before_it, kind FROM (SELECT run, seq, kind,
+        lag(seq) OVER (PARTITION BY run ORDER BY seq) AS before_it FROM rutter_events) e
+        WHERE seq <> coalesce(before_it + 1, 0) AND kind <> 'gap'";
+    assert_eq!(server.query(holes), Vec::<String>::new());
+}
+
+#[test]
+fn mariadb_is_exact_whoever_is_killed() {
+    let lab = Lab::new();
+    let mut server = MariaDb::start(&lab);
+    let mut stage = stage(&lab, &server, 6);
+    stage.act(800);
+    stage.settles(|| server.try_query(ROUTES));
+    for round in 0..2 {
+        stage.act(400);
+        std::thread::sleep(std::time::Duration::from_millis(stage.rng.below(120)));
+        server.kill();
+        stage.act(400);
+        if round == 1 {
+            stage.restart();
+            stage.act(300);
+        }
+        server.run();
+        stage.settles(|| server.try_query(ROUTES));
+    }
+    stage.stop();
+    check_history(&server);
+    let runs = server.query("SELECT count(*) FROM rutter_events WHERE kind IN ('start', 'stop')");
+    assert_eq!(runs, ["4"], "two runs, each with its start and its end");
+}

@@ -1,0 +1,293 @@
+//! MariaDB and MySQL: LOAD DATA into the history and, replacing by key, into the current routes.
+
+mod changes;
+mod peers;
+mod rows;
+mod schema;
+
+use std::io::{self, Write as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, LocalInfileHandler, OptsBuilder};
+use parking_lot::Mutex;
+use rutter_config::Database;
+
+use crate::batch::Batch;
+use crate::load::LoadRow;
+use crate::spool::Position;
+use crate::store::{Fault, Load, Store};
+use peers::PeerIds;
+use rows::Rows;
+
+/// A database of MariaDB 10.5 or MySQL 8 or later, written to as one collector.
+pub struct MariaDb {
+    collector: String,
+    settings: Database,
+    session: Option<Session>,
+}
+
+struct Session {
+    conn: Conn,
+    collector: i32,
+    peers: PeerIds,
+    /// What the server asks for during LOAD DATA LOCAL.
+    file: Arc<Mutex<Vec<u8>>>,
+}
+
+impl MariaDb {
+    /// Nothing is connected before [`Store::open`].
+    pub fn new(collector: &str, settings: Database) -> Self {
+        Self {
+            collector: collector.to_owned(),
+            settings,
+            session: None,
+        }
+    }
+
+    fn connect(&self) -> Result<Conn, Fault> {
+        let settings = &self.settings;
+        let password = settings
+            .password
+            .as_ref()
+            .map(|password| String::from_utf8_lossy(password.reveal()).into_owned());
+        let mut options = OptsBuilder::new()
+            .prefer_socket(false)
+            .user(Some(&settings.user))
+            .pass(password)
+            .db_name(Some(&settings.database))
+            .tcp_connect_timeout(Some(Duration::from_secs(10)))
+            .tcp_keepalive_time_ms(Some(30_000))
+            .read_timeout(Some(Duration::from_secs(600)))
+            .write_timeout(Some(Duration::from_secs(600)));
+        options = match settings.host.starts_with('/') {
+            true => options.socket(Some(&settings.host)),
+            false => options
+                .ip_or_hostname(Some(&settings.host))
+                .tcp_port(settings.port),
+        };
+        Conn::new(options).map_err(fault("cannot connect"))
+    }
+
+    fn session(&mut self) -> Result<&mut Session, Fault> {
+        self.session
+            .as_mut()
+            .ok_or_else(|| Fault("not connected".into()))
+    }
+}
+
+/// Held while tables are made, emptied at once, or a collector is registered.
+const SCHEMA_LOCK: &str = "schema";
+
+/// Takes a lock of the server for this database and connection; `false` where another holds it for too long.
+fn lock(conn: &mut Conn, name: &str, wait_s: u32) -> Result<bool, Fault> {
+    let taken: Option<Option<i32>> = conn
+        .exec_first(
+            "SELECT GET_LOCK(CONCAT('rutter ', MD5(CONCAT(DATABASE(), '/', ?))), ?)",
+            (name, wait_s),
+        )
+        .map_err(fault("cannot take a lock"))?;
+    Ok(taken.flatten() == Some(1))
+}
+
+fn unlock(conn: &mut Conn, name: &str) -> Result<(), Fault> {
+    conn.exec_drop(
+        "SELECT RELEASE_LOCK(CONCAT('rutter ', MD5(CONCAT(DATABASE(), '/', ?))))",
+        (name,),
+    )
+    .map_err(fault("cannot release a lock"))
+}
+
+impl Store for MariaDb {
+    fn open(&mut self) -> Result<Option<Position>, Fault> {
+        self.session = None;
+        let mut conn = self.connect()?;
+        conn.query_drop("SET time_zone = '+00:00', unique_checks = 0, lock_wait_timeout = 30")
+            .map_err(fault("cannot prepare the session"))?;
+        // Only one process at a time writes as a collector, and a transaction of an earlier connection has ended.
+        if !lock(&mut conn, &format!("collector {}", self.collector), 0)? {
+            return Err(Fault(format!(
+                "another connection writes as collector `{}`: give each collector a name of its own",
+                self.collector
+            )));
+        }
+        if !lock(&mut conn, SCHEMA_LOCK, 60)? {
+            return Err(Fault("another collector changes the schema".into()));
+        }
+        schema::migrate(&mut conn)?;
+        conn.exec_drop(
+            "INSERT IGNORE INTO rutter_collectors (collector) VALUES (?)",
+            (&self.collector,),
+        )
+        .map_err(fault("cannot register the collector"))?;
+        unlock(&mut conn, SCHEMA_LOCK)?;
+        let row: Option<(i32, Option<u64>, Option<u64>)> = conn
+            .exec_first(
+                "SELECT collector_id, run, next_seq FROM rutter_collectors WHERE collector = ?",
+                (&self.collector,),
+            )
+            .map_err(fault("cannot read the position"))?;
+        let (collector, run, next_seq) =
+            row.ok_or_else(|| Fault("the collector is gone".into()))?;
+        conn.query_drop(changes::STAGE)
+            .map_err(fault("cannot make the staging table"))?;
+        let file = Arc::new(Mutex::new(Vec::new()));
+        conn.set_local_infile_handler(Some(answer_with(&file)));
+        self.session = Some(Session {
+            conn,
+            collector,
+            peers: PeerIds::default(),
+            file,
+        });
+        Ok(run
+            .zip(next_seq)
+            .map(|(run, next_seq)| Position { run, next_seq }))
+    }
+
+    fn write(&mut self, batch: &Batch) -> Result<(), Fault> {
+        let history = self.settings.history;
+        let session = self.session()?;
+        session.run("START TRANSACTION", "cannot begin")?;
+        for peer in &batch.peers {
+            session
+                .peers
+                .learn(&mut session.conn, session.collector, peer)?;
+        }
+        if history {
+            session.write_events(batch)?;
+        }
+        changes::apply(session, batch)?;
+        session
+            .conn
+            .exec_drop(
+                "UPDATE rutter_collectors SET run = ?, next_seq = ?, updated = utc_timestamp(6)
+                 WHERE collector_id = ?",
+                (batch.end.run, batch.end.next_seq, session.collector),
+            )
+            .map_err(fault("cannot store the position"))?;
+        session.run("COMMIT", "cannot commit")
+    }
+
+    fn begin_load(&mut self, load: &Load) -> Result<(), Fault> {
+        let session = self.session()?;
+        session.run("START TRANSACTION", "cannot begin")?;
+        let mut ids = Vec::new();
+        for (up, peer) in &load.peers {
+            let id = session
+                .peers
+                .learn(&mut session.conn, session.collector, peer)?;
+            ids.push((*up, id));
+        }
+        changes::begin_load(session, load.all, &ids)
+    }
+
+    fn load(&mut self, load: &Load, rows: &[LoadRow]) -> Result<(), Fault> {
+        let session = self.session()?;
+        let mut out = Rows::default();
+        for row in rows {
+            out.number(session.peers.of(&row.peer.key)?);
+            out.network(row.prefix);
+            out.number(row.path_id);
+            out.plain(row.prefix);
+            out.time(load.time_us);
+            out.attrs(Some(&row.attrs));
+            out.end_row();
+        }
+        session.load_data("REPLACE INTO TABLE rutter_routes", out)
+    }
+
+    fn end_load(&mut self, load: &Load) -> Result<(), Fault> {
+        let session = self.session()?;
+        for (_, peer) in load.peers.iter().filter(|(up, _)| *up) {
+            let id = session.peers.of(&peer.key)?;
+            session
+                .conn
+                .exec_drop(
+                    "UPDATE rutter_peers SET state = 'up' WHERE peer_id = ?",
+                    (id,),
+                )
+                .map_err(fault("cannot store the state of a peer"))?;
+        }
+        session
+            .conn
+            .exec_drop(
+                "UPDATE rutter_collectors SET state = 'live' WHERE collector_id = ?",
+                (session.collector,),
+            )
+            .map_err(fault("cannot store the state of the collector"))
+    }
+
+    fn close(&mut self) {
+        self.session = None;
+    }
+}
+
+impl Session {
+    fn run(&mut self, statement: &str, what: &str) -> Result<(), Fault> {
+        self.conn.query_drop(statement).map_err(fault(what))
+    }
+
+    /// LOAD DATA of these rows. Whatever the server would only warn of is a fault.
+    fn load_data(&mut self, into: &str, rows: Rows) -> Result<(), Fault> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        *self.file.lock() = rows.octets;
+        let statement = format!("LOAD DATA LOCAL INFILE 'rutter' {into} CHARACTER SET binary");
+        self.run(&statement, "LOAD DATA failed")?;
+        if self.conn.warnings() == 0 {
+            return Ok(());
+        }
+        let warning: Option<(String, u32, String)> = self
+            .conn
+            .query_first("SHOW WARNINGS")
+            .map_err(fault("LOAD DATA warned"))?;
+        let text = warning.map_or_else(String::new, |(_, _, text)| text);
+        Err(Fault(format!(
+            "LOAD DATA did not take all as it is: {text}"
+        )))
+    }
+
+    fn write_events(&mut self, batch: &Batch) -> Result<(), Fault> {
+        let mut out = Rows::default();
+        for (behind, entry) in &batch.rows {
+            out.number(self.collector);
+            out.number(behind.run as i64);
+            out.number(behind.next_seq as i64 - 1);
+            out.time(entry.time_us);
+            match &entry.peer {
+                Some(peer) => out.number(self.peers.of(&peer.key)?),
+                None => out.null(),
+            }
+            out.plain(entry.kind.name());
+            match entry.prefix {
+                Some(prefix) => {
+                    out.network(prefix);
+                    out.number(entry.path_id);
+                    out.plain(prefix);
+                }
+                None => (0..4).for_each(|_| out.null()),
+            }
+            out.attrs(entry.attrs.as_deref());
+            out.text(&entry.detail);
+            out.end_row();
+        }
+        self.load_data("INTO TABLE rutter_events", out)
+    }
+}
+
+/// Answers every request for a file with what is at hand.
+fn answer_with(file: &Arc<Mutex<Vec<u8>>>) -> LocalInfileHandler {
+    let file = Arc::clone(file);
+    LocalInfileHandler::new(move |_, stream| -> io::Result<()> {
+        let octets = std::mem::take(&mut *file.lock());
+        stream.write_all(&octets)
+    })
+}
+
+/// What was tried, and what the server or the connection had to say about it. Never a password.
+fn fault(what: &str) -> impl FnOnce(mysql::Error) -> Fault {
+    let what = what.to_owned();
+    move |why| Fault(format!("{what}: {why}"))
+}

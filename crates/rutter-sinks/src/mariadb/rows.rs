@@ -1,0 +1,149 @@
+//! Rows in the text form of LOAD DATA.
+
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::io::Write as _;
+use std::net::IpAddr;
+use std::ops::Range;
+
+use rutter_events::AttrColumns;
+use rutter_net::Prefix;
+
+use crate::intake::utc;
+
+/// Octets of rows; attribute sets are written once, however many rows share them.
+#[derive(Default)]
+pub(super) struct Rows {
+    pub(super) octets: Vec<u8>,
+    sets: Vec<u8>,
+    known: HashMap<*const AttrColumns, Range<usize>>,
+    time: (u64, String),
+}
+
+impl Rows {
+    /// Whether there are no rows.
+    pub(super) fn is_empty(&self) -> bool {
+        self.octets.is_empty()
+    }
+
+    pub(super) fn end_row(&mut self) {
+        // The tab behind the last field becomes the end of the line.
+        if let Some(last) = self.octets.last_mut() {
+            *last = b'\n';
+        }
+    }
+
+    pub(super) fn null(&mut self) {
+        self.octets.extend_from_slice(b"\\N\t");
+    }
+
+    pub(super) fn number(&mut self, value: impl Into<i64>) {
+        number(&mut self.octets, value.into() as u64);
+    }
+
+    pub(super) fn text(&mut self, value: &str) {
+        octets(&mut self.octets, value.as_bytes());
+    }
+
+    pub(super) fn time(&mut self, unix_us: u64) {
+        if self.time.0 != unix_us || self.time.1.is_empty() {
+            let text = utc(unix_us);
+            self.time = (unix_us, text.trim_end_matches(" UTC").to_owned());
+        }
+        self.octets.extend_from_slice(self.time.1.as_bytes());
+        self.octets.push(b'\t');
+    }
+
+    /// Network and length.
+    pub(super) fn network(&mut self, prefix: Prefix) {
+        match prefix.addr() {
+            IpAddr::V4(address) => octets(&mut self.octets, &address.octets()),
+            IpAddr::V6(address) => octets(&mut self.octets, &address.octets()),
+        }
+        self.number(prefix.len());
+    }
+
+    /// Anything that needs no escaping.
+    pub(super) fn plain(&mut self, value: impl Display) {
+        plain(&mut self.octets, value);
+    }
+
+    /// The columns of a set; all NULL without one.
+    pub(super) fn attrs(&mut self, attrs: Option<&AttrColumns>) {
+        let Some(attrs) = attrs else {
+            return (0..ATTR_COLUMNS).for_each(|_| self.null());
+        };
+        // By address: the caller holds all sets of a piece until it ends.
+        let range = self.known.entry(attrs).or_insert_with(|| {
+            let start = self.sets.len();
+            put_attrs(&mut self.sets, attrs);
+            start..self.sets.len()
+        });
+        self.octets.extend_from_slice(&self.sets[range.clone()]);
+    }
+}
+
+fn put_attrs(out: &mut Vec<u8>, attrs: &AttrColumns) {
+    maybe(out, attrs.origin_name());
+    maybe(out, attrs.as_path.as_deref());
+    maybe(out, attrs.origin_as.map(|asn| asn.0));
+    maybe(out, attrs.next_hop);
+    maybe(out, attrs.med);
+    maybe(out, attrs.local_pref);
+    spaced(out, &attrs.communities);
+    spaced(out, &attrs.extended_communities);
+    spaced(out, &attrs.large_communities);
+}
+
+fn maybe(out: &mut Vec<u8>, value: Option<impl Display>) {
+    match value {
+        Some(value) => plain(out, value),
+        None => out.extend_from_slice(b"\\N\t"),
+    }
+}
+
+fn plain(out: &mut Vec<u8>, value: impl Display) {
+    let _ = write!(out, "{value}\t");
+}
+
+fn spaced(out: &mut Vec<u8>, values: &[impl Display]) {
+    for (index, value) in values.iter().enumerate() {
+        if index > 0 {
+            out.push(b' ');
+        }
+        let _ = write!(out, "{value}");
+    }
+    out.push(b'\t');
+}
+
+fn number(out: &mut Vec<u8>, mut value: u64) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+    out.push(b'\t');
+}
+
+/// Escapes what means something to LOAD DATA.
+fn octets(out: &mut Vec<u8>, value: &[u8]) {
+    for octet in value {
+        match octet {
+            b'\t' => out.extend_from_slice(b"\\t"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            0 => out.extend_from_slice(b"\\0"),
+            other => out.push(*other),
+        }
+    }
+    out.push(b'\t');
+}
+
+/// Columns of an attribute set.
+const ATTR_COLUMNS: usize = 9;
