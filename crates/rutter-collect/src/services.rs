@@ -1,6 +1,7 @@
 //! What runs beside the daemon, as configured: the one list of a collector's services.
 
-use rutter_collector::bmp::Station;
+use rutter_collector::bmp::{Station, Target};
+use rutter_collector::stream::StreamServer;
 use rutter_collector::{Context, Service};
 use rutter_config::Config;
 
@@ -29,6 +30,13 @@ impl Services {
         if let Some(bmp) = &config.bmp {
             let station = Station::start(context, bmp);
             self.add(station.map_err(|e| Failure::text(e.to_string()))?);
+        }
+        if let Some(stream) = &config.stream {
+            let server = StreamServer::start(context, stream);
+            self.add(server.map_err(|e| Failure::text(e.to_string()))?);
+        }
+        for target in &config.bmp_targets {
+            self.add(Target::start(context, target)?);
         }
         for sink in &config.sinks {
             let started = rutter_sinks::start(&context.rib, &context.collector, sink);

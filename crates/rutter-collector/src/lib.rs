@@ -12,6 +12,7 @@ mod context;
 pub mod mrt;
 pub mod replay;
 mod stop;
+pub mod stream;
 mod writer;
 
 pub use context::{Context, Service};

@@ -138,6 +138,24 @@ pub struct Lookup {
     pub profile: Profile,
 }
 
+/// The JSON stream over WebSocket.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stream {
+    /// Where clients connect.
+    pub listen: SocketAddr,
+    /// Most clients at a time.
+    pub max_clients: usize,
+    /// Messages that may wait for one client.
+    pub queue: usize,
+}
+
+/// A BMP station that hears what is collected.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BmpTarget {
+    /// Its address and port.
+    pub address: SocketAddr,
+}
+
 /// The whole configuration. Members are expanded to one neighbor per address.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
@@ -167,6 +185,10 @@ pub struct Config {
     pub collector: Collector,
     /// BMP station.
     pub bmp: Option<Bmp>,
+    /// The JSON stream.
+    pub stream: Option<Stream>,
+    /// BMP stations that hear what is collected.
+    pub bmp_targets: Vec<BmpTarget>,
     /// Databases and brokers that are kept up to date.
     pub sinks: Vec<Sink>,
     /// All configured sessions, sorted by address.

@@ -76,13 +76,15 @@ pub fn diff(old: &Config, new: &Config) -> Diff {
     };
     diff.neighbors(old, new);
     daemon(&old.daemon, &new.daemon, &mut diff);
-    let restart: [(bool, &str); 7] = [
+    let restart: [(bool, &str); 9] = [
         (old.asn != new.asn, "asn"),
         (old.router_id != new.router_id, "router-id"),
         (old.cluster_id != new.cluster_id, "router.cluster-id"),
         (old.lookup != new.lookup, "lookup"),
         (old.collector != new.collector, "collector"),
         (old.bmp != new.bmp, "bmp"),
+        (old.bmp_targets != new.bmp_targets, "bmp-target"),
+        (old.stream != new.stream, "stream"),
         (old.sinks != new.sinks, "sink"),
     ];
     let other: [(bool, &str); 4] = [

@@ -21,8 +21,8 @@ mod suggest;
 mod to_policy;
 
 pub use config::{
-    Bmp, Checks, Collector, Communities, Config, Daemon, Exchange, Loaded, LogFormat, Lookup,
-    Metrics, Mrt,
+    Bmp, BmpTarget, Checks, Collector, Communities, Config, Daemon, Exchange, Loaded, LogFormat,
+    Lookup, Metrics, Mrt, Stream,
 };
 pub use diff::{Changed, Diff, diff};
 pub use error::{ConfigError, Severity};

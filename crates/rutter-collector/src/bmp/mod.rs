@@ -11,6 +11,8 @@ mod reading;
 mod router;
 mod station;
 mod status;
+mod target;
 
 pub use station::{Station, StationError};
 pub use status::{Counter, PeerStatus, RouterStatus};
+pub use target::Target;

@@ -1,6 +1,7 @@
 //! The station over TCP: what monitored routers say stands in the table.
 
 mod router;
+mod target;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

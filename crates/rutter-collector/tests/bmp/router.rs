@@ -109,6 +109,21 @@ pub fn two_octet_update(prefix: &str, asns: &[u16]) -> Vec<u8> {
     build(&[prefix], None, &path)
 }
 
+pub fn withdraw(text: &str) -> Vec<u8> {
+    let mut withdrawn = Vec::new();
+    if let Prefix::V4(prefix) = prefix(text) {
+        write_ipv4(&mut withdrawn, None, prefix);
+    }
+    let mut message = Vec::new();
+    let sections = Sections {
+        withdrawn: &withdrawn,
+        attributes: &[],
+        nlri: &[],
+    };
+    write(&mut message, &sections);
+    message
+}
+
 fn build(prefixes: &[&str], path_id: Option<u32>, path: &[u8]) -> Vec<u8> {
     let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
     for text in prefixes {

@@ -1,7 +1,7 @@
-//! `[collector]`, `[bmp]`.
+//! `[collector]`, `[bmp]`, `[[bmp-target]]`, `[stream]`.
 
 use super::Root;
-use crate::config::{Bmp, Collector};
+use crate::config::{Bmp, BmpTarget, Collector, Stream};
 use crate::forms;
 use crate::item::Item;
 use crate::schema;
@@ -35,6 +35,34 @@ pub(super) fn bmp(root: &Root<'_>) -> Option<Bmp> {
             i.int(1..=65_535).map(|n| n as usize)
         });
         Some(bmp)
+    })
+}
+
+pub(super) fn bmp_targets(root: &Root<'_>) -> Vec<BmpTarget> {
+    let mut targets = Vec::new();
+    root.each_of("bmp-target", &[schema::BMP_TARGET], |section| {
+        let address = section.require("address", "\"192.0.2.1\"");
+        let address = address.and_then(|i| forms::socket(&i, BMP_PORT));
+        targets.extend(address.map(|address| BmpTarget { address }));
+    });
+    targets
+}
+
+pub(super) fn stream(root: &Root<'_>) -> Option<Stream> {
+    root.section("stream", &[schema::STREAM], |section| {
+        let listen = section.require("listen", "\"127.0.0.1:8180\"")?;
+        let mut stream = Stream {
+            listen: forms::socket(&listen, 8180)?,
+            max_clients: 100,
+            queue: 10_000,
+        };
+        section.set("max-clients", &mut stream.max_clients, |i| {
+            i.int(1..=10_000).map(|n| n as usize)
+        });
+        section.set("queue", &mut stream.queue, |i| {
+            i.int(1..=10_000_000).map(|n| n as usize)
+        });
+        Some(stream)
     })
 }
 

@@ -89,6 +89,8 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
         collector: collector::collector(&root),
         lookup: daemon::lookup(&root),
         bmp: collector::bmp(&root),
+        stream: collector::stream(&root),
+        bmp_targets: collector::bmp_targets(&root),
         sinks: sink::sinks(&root),
         neighbors,
         dynamic_neighbors,

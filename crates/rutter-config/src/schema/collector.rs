@@ -37,3 +37,33 @@ pub const BMP: &[Key] = &[
         "Most monitored peers of one router, each view counted; the routes of others are passed over.",
     ),
 ];
+
+/// `[[bmp-target]]`
+pub const BMP_TARGET: &[Key] = &[key(
+    "address",
+    "address, with or without port",
+    "required",
+    "The station. The port is 11019 where none is named.",
+)];
+
+/// `[stream]`
+pub const STREAM: &[Key] = &[
+    key(
+        "listen",
+        "address and port",
+        "required",
+        "Where clients connect by WebSocket. There is no authentication: keep it local, or behind a proxy.",
+    ),
+    key(
+        "max-clients",
+        "number",
+        "100",
+        "Most clients at a time; others are refused.",
+    ),
+    key(
+        "queue",
+        "number",
+        "10000",
+        "Messages that may wait for one client; what does not fit is told as a gap.",
+    ),
+];

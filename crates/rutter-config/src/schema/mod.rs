@@ -6,7 +6,7 @@ mod process;
 mod session;
 mod sink;
 
-pub use collector::{BMP, COLLECTOR};
+pub use collector::{BMP, BMP_TARGET, COLLECTOR, STREAM};
 pub use policy::{CHECKS, COMMUNITIES, PER_FAMILY};
 pub use process::{DAEMON, EXCHANGE, GRACEFUL_RESTART, LOOKUP, METRICS, MRT, ROUTER};
 pub use session::{ADD_PATH, DYNAMIC, MAX_PREFIX, MEMBER, NEIGHBOR, RESETS_SESSION, SESSION};
@@ -125,6 +125,20 @@ pub const SECTIONS: &[SectionKeys] = &[
         "bmp",
         "A BMP station (RFC 7854, 8671, 9069): routers connect and report what they hear. `rutter collect` only.",
         BMP,
+        false,
+    ),
+    section(
+        "[[bmp-target]]",
+        "bmp-target",
+        "A BMP station that hears everything that is collected. `rutter collect` only.",
+        BMP_TARGET,
+        false,
+    ),
+    section(
+        "[stream]",
+        "stream",
+        "What happens as JSON over WebSocket, as RIS Live has it. `rutter collect` only.",
+        STREAM,
         false,
     ),
     section(

@@ -1,0 +1,197 @@
+//! Peers and routes as BMP messages.
+
+use std::net::IpAddr;
+
+use rutter_net::{AfiSafi, Asn, Family, Prefix};
+use rutter_rib::{PeerSummary, RouteView, SessionInfo, View};
+use rutter_wire::attr::write_mp_reach;
+use rutter_wire::bmp::{
+    PeerDown, PeerHeader, PeerType, RibView, write_peer_down, write_peer_up, write_route_monitoring,
+};
+use rutter_wire::capability::{AddPathFamily, AddPathMode, Capability};
+use rutter_wire::frame::{MessageType, begin, finish};
+use rutter_wire::nlri::{write_ipv4, write_ipv6};
+use rutter_wire::open::Open;
+use rutter_wire::update::{Writer, write_end_of_rib};
+
+/// A peer whose session is established.
+#[derive(Clone)]
+pub(super) struct Peer {
+    /// Name of the monitored router, empty for sessions of our own.
+    pub router: String,
+    header: PeerHeader,
+    as4: bool,
+    add_path: [bool; 2],
+}
+
+impl Peer {
+    /// `None` while there is no session.
+    pub fn of(summary: &PeerSummary) -> Option<Self> {
+        let session: &SessionInfo = summary.session.as_ref()?;
+        let monitored = summary.neighbor.monitored.as_deref();
+        let view = monitored.map_or(View::AdjRibInPre, |one| one.view);
+        let distinguisher = monitored.map_or(0, |one| one.distinguisher);
+        let address = match view {
+            View::LocRib => IpAddr::from([0; 4]),
+            _ => summary.neighbor.address,
+        };
+        let mut header = PeerHeader::global(
+            address,
+            session.remote_asn,
+            session.remote_bgp_id,
+            wire_view(view),
+        );
+        header.distinguisher = distinguisher;
+        if distinguisher != 0 && view != View::LocRib {
+            header.kind = PeerType::RouteDistinguisher;
+        }
+        let family = |f: Family| session.family(f).is_some_and(|one| one.add_path_receive);
+        Some(Peer {
+            router: monitored.map_or_else(String::new, |one| one.router.to_string()),
+            header,
+            as4: session.as4,
+            add_path: Family::ALL.map(family),
+        })
+    }
+
+    /// Whether both are views of one session.
+    pub fn is_of_same_session(&self, other: &Peer) -> bool {
+        let key = |peer: &Peer| {
+            (
+                peer.header.kind,
+                peer.header.distinguisher,
+                peer.header.address,
+            )
+        };
+        self.router == other.router && key(self) == key(other)
+    }
+
+    /// Whether updates of both are read alike. The form of AS numbers is said with each.
+    pub fn is_read_like(&self, other: &Peer) -> bool {
+        self.is_of_same_session(other) && self.add_path == other.add_path
+    }
+
+    /// Appends that its session is established.
+    pub fn write_up(&self, out: &mut Vec<u8>, unix_us: u64) {
+        let out_view = matches!(
+            self.header.view(),
+            RibView::AdjRibOutPre | RibView::AdjRibOutPost
+        );
+        // The side that receives the routes receives several paths.
+        let (router, peer) = match out_view {
+            false => (AddPathMode::Receive, AddPathMode::Send),
+            true => (AddPathMode::Send, AddPathMode::Receive),
+        };
+        let (router, peer) = match self.header.view() {
+            RibView::LocRib => (AddPathMode::Both, AddPathMode::Both),
+            _ => (router, peer),
+        };
+        let sent = self.open(self.header.asn, router);
+        let received = self.open(self.header.asn, peer);
+        let local = match self.header.address {
+            IpAddr::V4(_) => IpAddr::from([0; 4]),
+            IpAddr::V6(_) => IpAddr::from([0; 16]),
+        };
+        write_peer_up(out, &self.at(unix_us), local, (0, 0), &sent, &received);
+    }
+
+    /// An OPEN as it must have been for the routes to look as they do. We know no more of it.
+    fn open(&self, asn: Asn, mode: AddPathMode) -> Vec<u8> {
+        let families = [AfiSafi::IPV4_UNICAST, AfiSafi::IPV6_UNICAST];
+        let mut capabilities = families.map(Capability::MultiProtocol).to_vec();
+        if self.as4 || self.header.kind == PeerType::LocRib {
+            capabilities.push(Capability::FourOctetAs(asn));
+        }
+        let with_paths = Family::ALL.into_iter().filter(|f| self.add_path[f.index()]);
+        let with_paths: Vec<AddPathFamily> = with_paths
+            .map(|family| AddPathFamily {
+                afi_safi: family.afi_safi(),
+                mode,
+            })
+            .collect();
+        if !with_paths.is_empty() {
+            capabilities.push(Capability::AddPath(with_paths));
+        }
+        let mut out = Vec::new();
+        Open::new(asn, 0, self.header.bgp_id, capabilities).encode(&mut out);
+        out
+    }
+
+    /// Appends that its session ended.
+    pub fn write_down(&self, out: &mut Vec<u8>, unix_us: u64) {
+        write_peer_down(out, &self.at(unix_us), PeerDown::REMOTE_NO_DATA, &[]);
+    }
+
+    /// Appends an UPDATE of its, as it came.
+    pub fn write_update(&self, out: &mut Vec<u8>, body: &[u8], unix_us: u64) {
+        let mut message = Vec::with_capacity(body.len() + 19);
+        let start = begin(&mut message, MessageType::Update);
+        message.extend_from_slice(body);
+        finish(&mut message, start);
+        write_route_monitoring(out, &self.at(unix_us).with_as4(self.as4), &message);
+    }
+
+    /// Appends a route of the table.
+    pub fn write_route(&self, out: &mut Vec<u8>, prefix: Prefix, route: &RouteView<'_>) {
+        let path_id = self.add_path[prefix.family().index()].then_some(route.path_id);
+        let mut message = Vec::new();
+        let mut writer = Writer::new(&mut message);
+        let attributes = writer.attributes();
+        attributes.extend_from_slice(route.attrs.block());
+        let view = route.attrs.attributes();
+        let plain = match (prefix, route.attrs.next_hop()) {
+            (Prefix::V4(prefix), IpAddr::V4(_)) if view.next_hop().is_some() => Some(prefix),
+            _ => None,
+        };
+        if plain.is_none() {
+            let next_hop = next_hop(route);
+            let family = prefix.family().afi_safi();
+            write_mp_reach(attributes, family, &next_hop, |out| match prefix {
+                Prefix::V4(prefix) => write_ipv4(out, path_id, prefix),
+                Prefix::V6(prefix) => write_ipv6(out, path_id, prefix),
+            });
+        }
+        let nlri = writer.nlri();
+        if let Some(prefix) = plain {
+            write_ipv4(nlri, path_id, prefix);
+        }
+        writer.finish();
+        // The table's form has four-octet AS numbers, whatever the session's is.
+        write_route_monitoring(out, &self.header.with_as4(true), &message);
+    }
+
+    /// Appends that all its routes of a family have been told.
+    pub fn write_end_of_rib(&self, out: &mut Vec<u8>, family: Family) {
+        let mut message = Vec::new();
+        write_end_of_rib(&mut message, family.afi_safi());
+        write_route_monitoring(out, &self.header, &message);
+    }
+
+    fn at(&self, unix_us: u64) -> PeerHeader {
+        PeerHeader {
+            unix_us: Some(unix_us),
+            ..self.header
+        }
+    }
+}
+
+fn wire_view(view: View) -> RibView {
+    match view {
+        View::AdjRibInPre => RibView::AdjRibInPre,
+        View::AdjRibInPost => RibView::AdjRibInPost,
+        View::LocRib => RibView::LocRib,
+        View::AdjRibOutPre => RibView::AdjRibOutPre,
+        View::AdjRibOutPost => RibView::AdjRibOutPost,
+    }
+}
+
+fn next_hop(route: &RouteView<'_>) -> Vec<u8> {
+    let mut octets = match route.attrs.next_hop() {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets().to_vec(),
+    };
+    if let Some(link_local) = route.attrs.link_local_next_hop() {
+        octets.extend_from_slice(&link_local.octets());
+    }
+    octets
+}

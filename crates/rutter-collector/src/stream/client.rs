@@ -1,0 +1,206 @@
+//! One client: its filters, its queue, and the thread that talks to it.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tungstenite::{Message, WebSocket};
+
+use super::filter::Filter;
+use super::message::{Update, error, gap};
+use crate::Stop;
+
+/// What the publisher sees of a client.
+pub(super) struct Client {
+    filters: Mutex<Vec<Filter>>,
+    queue: Mutex<Queue>,
+    capacity: usize,
+    gone: AtomicBool,
+}
+
+#[derive(Default)]
+struct Queue {
+    messages: VecDeque<Arc<str>>,
+    /// Messages that found no room behind those in the queue.
+    lost: u64,
+}
+
+/// How long a client's thread waits for it to speak before it looks into the queue again.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// A client that takes nothing for so long is gone.
+const WRITE_PATIENCE: Duration = Duration::from_secs(30);
+/// Subscriptions of one client.
+const MOST_FILTERS: usize = 100;
+
+impl Client {
+    pub fn new(capacity: usize) -> Self {
+        Client {
+            filters: Mutex::default(),
+            queue: Mutex::default(),
+            capacity,
+            gone: AtomicBool::new(false),
+        }
+    }
+
+    pub fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Acquire)
+    }
+
+    /// Whether any of its subscriptions wants a message.
+    pub fn wants(&self, update: &Update) -> bool {
+        self.filters
+            .lock()
+            .iter()
+            .any(|filter| filter.matches(update))
+    }
+
+    /// Queues a message; a full queue counts it as lost, and those behind it until the queue has been emptied.
+    pub fn push(&self, message: &Arc<str>) {
+        let mut queue = self.queue.lock();
+        if queue.lost > 0 || queue.messages.len() >= self.capacity {
+            queue.lost += 1;
+        } else {
+            queue.messages.push_back(Arc::clone(message));
+        }
+    }
+
+    /// The server itself missed so many events.
+    pub fn lose(&self, lost: u64) {
+        if !self.filters.lock().is_empty() {
+            self.queue.lock().lost += lost;
+        }
+    }
+
+    fn pop(&self) -> Option<Arc<str>> {
+        let mut queue = self.queue.lock();
+        let next = queue.messages.pop_front();
+        if next.is_none() && queue.lost > 0 {
+            return Some(gap(std::mem::take(&mut queue.lost)).into());
+        }
+        next
+    }
+
+    /// Talks to the client until it or the collector goes.
+    pub fn run(&self, socket: TcpStream, stop: &Stop) {
+        if let Err(error) = self.serve(socket, stop) {
+            tracing::debug!(%error, "stream client gone");
+        }
+        self.gone.store(true, Ordering::Release);
+    }
+
+    fn serve(&self, socket: TcpStream, stop: &Stop) -> Result<(), tungstenite::Error> {
+        socket.set_nonblocking(false)?;
+        socket.set_nodelay(true)?;
+        socket.set_read_timeout(Some(WRITE_PATIENCE))?;
+        socket.set_write_timeout(Some(WRITE_PATIENCE))?;
+        let mut socket = tungstenite::accept(socket)
+            .map_err(|error| io::Error::other(format!("no WebSocket: {error}")))?;
+        socket.get_ref().set_read_timeout(Some(PATIENCE))?;
+        while !stop.is_set() {
+            while let Some(message) = self.pop() {
+                socket.write(Message::text(&*message))?;
+            }
+            socket.flush()?;
+            match socket.read() {
+                Ok(Message::Text(text)) => self.command(text.as_str(), &mut socket)?,
+                Ok(Message::Close(_)) => break,
+                Ok(_) => {}
+                Err(tungstenite::Error::Io(error)) if is_timeout(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        // The client may be gone already.
+        let _ = socket.close(None);
+        let _ = socket.flush();
+        Ok(())
+    }
+
+    fn command(
+        &self,
+        text: &str,
+        socket: &mut WebSocket<TcpStream>,
+    ) -> Result<(), tungstenite::Error> {
+        if let Some(answer) = self.obey(text) {
+            socket.send(Message::text(answer))?;
+        }
+        Ok(())
+    }
+
+    /// Does what a message asks for; what is answered.
+    fn obey(&self, text: &str) -> Option<String> {
+        let command: Value = match serde_json::from_str(text) {
+            Ok(command) => command,
+            Err(why) => return Some(error(&format!("this is not JSON: {why}"))),
+        };
+        let data = &command["data"];
+        let filter = Filter::read(data);
+        let mut filters = self.filters.lock();
+        match (command["type"].as_str().unwrap_or_default(), filter) {
+            ("ping", _) => Some(json!({"type": "pong", "data": data}).to_string()),
+            ("ris_subscribe" | "ris_unsubscribe", Err(why)) => Some(error(&why.to_string())),
+            ("ris_subscribe", Ok(_)) if filters.len() >= MOST_FILTERS => {
+                Some(error("this client has 100 subscriptions already"))
+            }
+            ("ris_subscribe", Ok(filter)) => {
+                filters.push(filter);
+                let acknowledge = &data["socketOptions"]["acknowledge"];
+                let answer = || json!({"type": "ris_subscribe_ok", "data": data}).to_string();
+                acknowledge.as_bool().unwrap_or(false).then(answer)
+            }
+            ("ris_unsubscribe", Ok(filter)) => {
+                filters.retain(|held| *held != filter);
+                None
+            }
+            (other, _) => Some(error(&format!(
+                "`{other}` is not known; send ris_subscribe, ris_unsubscribe or ping"
+            ))),
+        }
+    }
+}
+
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_client_is_told_of_its_gap_in_place() {
+        let client = Client::new(2);
+        let message = |n: u8| Arc::<str>::from(n.to_string());
+        (0..5).for_each(|n| client.push(&message(n)));
+        let next = || client.pop().map(|text| text.to_string());
+        assert_eq!(next().as_deref(), Some("0"));
+        client.push(&message(5));
+        assert_eq!(next().as_deref(), Some("1"));
+        assert_eq!(next(), Some(gap(4)));
+        client.push(&message(6));
+        assert_eq!(next().as_deref(), Some("6"));
+        assert_eq!(next(), None);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_said() {
+        let client = Client::new(2);
+        let said = |text| client.obey(text).unwrap_or_default();
+        assert!(said("{").contains("not JSON"));
+        assert!(said(r#"{"type":"shout"}"#).contains("`shout` is not known"));
+        let prefix = r#"{"type":"ris_subscribe","data":{"prefix":"192.0.2.0"}}"#;
+        assert!(said(prefix).contains("prefix: `192.0.2.0`"));
+        assert!(said(r#"{"type":"ping","data":7}"#).contains("pong"));
+        assert_eq!(said(r#"{"type":"ris_subscribe","data":{}}"#), "");
+        assert_eq!(client.filters.lock().len(), 1);
+        assert_eq!(said(r#"{"type":"ris_unsubscribe","data":{}}"#), "");
+        assert!(client.filters.lock().is_empty());
+    }
+}

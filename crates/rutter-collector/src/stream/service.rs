@@ -1,0 +1,126 @@
+//! Listening for clients of the stream.
+
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rutter_config::Stream;
+
+use super::client::Client;
+use super::publisher::{self, Audience};
+use crate::{Context, Service};
+
+/// The running server.
+pub struct StreamServer {
+    address: SocketAddr,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// Why the server does not start.
+#[derive(Debug)]
+pub struct StreamError {
+    address: SocketAddr,
+    error: io::Error,
+}
+
+impl fmt::Display for StreamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StreamError { address, error } = self;
+        write!(
+            f,
+            "stream: cannot listen on {address}: {error}; change stream.listen"
+        )
+    }
+}
+
+impl std::error::Error for StreamError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+/// The thread looks this often for clients and whether it is to end.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+impl StreamServer {
+    /// Listens; each client gets a thread of its own.
+    pub fn start(context: &Context, settings: &Stream) -> Result<Self, StreamError> {
+        let address = settings.listen;
+        let failed = |error| StreamError { address, error };
+        let listener = TcpListener::bind(address).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let audience: Arc<Audience> = Arc::default();
+        let publishing = {
+            let (context, audience) = (context.clone(), Arc::clone(&audience));
+            named("stream", move || publisher::run(&context, &audience)).map_err(failed)?
+        };
+        let accepting = {
+            let (context, settings) = (context.clone(), settings.clone());
+            let run = move || accept(&listener, &context, &settings, &audience);
+            named("stream-accept", run).map_err(failed)?
+        };
+        tracing::info!(listen = %address, "stream started");
+        Ok(StreamServer {
+            address,
+            threads: vec![publishing, accepting],
+        })
+    }
+
+    /// Where clients connect; a port that the kernel chose is filled in.
+    pub fn listen_address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Service for StreamServer {
+    fn name(&self) -> String {
+        "stream".into()
+    }
+
+    fn stop(self: Box<Self>) {
+        for thread in self.threads {
+            // A thread that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn named(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().name(name.into()).spawn(body)
+}
+
+fn accept(listener: &TcpListener, context: &Context, settings: &Stream, audience: &Audience) {
+    let mut threads: Vec<JoinHandle<()>> = Vec::new();
+    while !context.stop.wait(PATIENCE) {
+        while let Ok((socket, address)) = listener.accept() {
+            threads.retain(|thread| !thread.is_finished());
+            if threads.len() >= settings.max_clients {
+                tracing::warn!(%address, most = settings.max_clients, "stream client refused");
+                continue;
+            }
+            match serve(socket, context, settings, audience) {
+                Ok(thread) => threads.push(thread),
+                Err(error) => tracing::error!(%address, %error, "stream client refused"),
+            }
+        }
+    }
+    for thread in threads {
+        let _ = thread.join();
+    }
+}
+
+fn serve(
+    socket: TcpStream,
+    context: &Context,
+    settings: &Stream,
+    audience: &Audience,
+) -> io::Result<JoinHandle<()>> {
+    let client = Arc::new(Client::new(settings.queue));
+    let stop = context.stop.clone();
+    audience.add(Arc::clone(&client), context);
+    named("stream-client", move || client.run(socket, &stop))
+}
