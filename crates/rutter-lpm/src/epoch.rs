@@ -1,9 +1,11 @@
 //! When memory that was unlinked may be used again: quiescent-state reclamation.
 //!
-//! The writer unlinks a block (a release store that readers see), *retires* it under the present epoch and
-//! raises the epoch now and then. A reader says in a word of its own (never written by anybody else, read only by the writer)
+//! A writer unlinks blocks (a release store that readers see), then raises the epoch and *retires* them under the epoch
+//! that it raised. A reader says in a word of its own (never written by anybody else, read only by the writer)
 //! at which epoch it last held nothing. A block retired under epoch `e` is free when every reader at work has
-//! said `e + 1` or more, because who has seen the raised epoch sees the unlinking too. Readers do one
+//! said `e + 1` or more, because who has seen the raised epoch sees the unlinking too: whoever raised it further did so
+//! after, by a read-modify-write that carries the first writer's release on. So several tables, each with a writer
+//! of its own, may share epochs and readers. Readers do one
 //! load of the shared epoch and one store to their own word each few dozen look-ups; no read-modify-write, no wait.
 
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering, fence};
@@ -62,16 +64,15 @@ impl Epochs {
         mark.0.store(0, Ordering::Release);
     }
 
-    /// Writer: the epoch under which unlinked blocks are retired.
-    pub fn now(&self) -> u64 {
-        self.now.0.load(Ordering::Relaxed)
+    /// Writer: raises the epoch and returns the one before, under which what was unlinked until now is retired.
+    pub fn raise(&self) -> u64 {
+        self.now.0.fetch_add(1, Ordering::AcqRel)
     }
 
-    /// Writer: raises the epoch and returns the one below which everything retired is free.
-    pub fn advance(&self) -> u64 {
-        let next = self.now() + 1;
-        self.now.0.store(next, Ordering::Release);
+    /// Writer: the epoch below which everything retired is free.
+    pub fn safe(&self) -> u64 {
         fence(Ordering::SeqCst);
+        let next = self.now.0.load(Ordering::Relaxed);
         let readers = self.lock();
         let marks = readers.iter().map(|mark| mark.0.load(Ordering::Acquire));
         marks.filter(|mark| *mark != 0).min().unwrap_or(next)
@@ -117,8 +118,8 @@ mod explored {
     fn replace(model: &Model) {
         model.blocks[1].store(GOOD, Ordering::Relaxed);
         model.slot.store(1, Ordering::Release);
-        let retired = model.epochs.now();
-        if model.epochs.advance() > retired {
+        let retired = model.epochs.raise();
+        if model.epochs.safe() > retired {
             model.blocks[0].store(FREED, Ordering::Relaxed);
         }
     }

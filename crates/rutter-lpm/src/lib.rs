@@ -1,8 +1,8 @@
 //! Longest-prefix tables: stride profiles, one writer, lock-free readers.
 //!
-//! Two types: [`PrefixMap`] has values of any type, for one thread. [`Table`] has a number per prefix, and
+//! Three types: [`PrefixMap`] has values of any type, for one thread. [`Table`] has a number per prefix, and
 //! [`Reader`]s in other threads that look up while it changes: they take no lock, wait for nobody and never see half
-//! an update. Both are for IPv4 or IPv6, by the prefix type, and in one of four stride [`Profile`]s.
+//! an update. [`Routes`] has several routes per prefix, many writers and many readers. All are for IPv4 or IPv6, by the prefix type, and in one of four stride [`Profile`]s.
 //!
 //! ```
 //! use rutter_lpm::{PrefixMap, Profile};
@@ -50,6 +50,7 @@ mod profile;
 mod query;
 mod reader;
 mod root;
+mod routes;
 mod search;
 mod sync;
 mod table;
@@ -61,4 +62,5 @@ pub use map::PrefixMap;
 pub use net::Net;
 pub use profile::{ParseProfileError, Profile};
 pub use reader::{Reader, View};
+pub use routes::{Found, Routes, RoutesReader, RoutesSize, RoutesView, TooLong, Value};
 pub use table::{Size, Table};

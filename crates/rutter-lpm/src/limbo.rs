@@ -33,18 +33,18 @@ impl Limbo {
         self.len
     }
 
-    /// Ends the batch under the present epoch; the next scan raises it.
+    /// Ends the batch and raises the epoch.
     pub fn close(&mut self, epochs: &Epochs) {
         if !self.open.is_empty() {
             let next = self.spare.pop().unwrap_or_default();
             let batch = std::mem::replace(&mut self.open, next);
-            self.closed.push_back((epochs.now(), batch));
+            self.closed.push_back((epochs.raise(), batch));
         }
     }
 
-    /// Raises the epoch and gives back what was retired before every reader's last rest.
+    /// Gives back what was retired before every reader's last rest.
     pub fn free_into(&mut self, epochs: &Epochs, mut free: impl FnMut(u32)) {
-        let safe = epochs.advance();
+        let safe = epochs.safe();
         while let Some((epoch, _)) = self.closed.front() {
             if *epoch >= safe {
                 return;

@@ -7,6 +7,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::zeroed::zeroed;
+
 /// Slots of a page.
 const PAGE: usize = 1 << 16;
 
@@ -38,7 +40,7 @@ impl Root {
         };
         Root {
             bits,
-            flat: empty(flat),
+            flat: if flat == 0 { empty(0) } else { zeroed(flat) },
             pages: (0..pages).map(|_| OnceLock::new()).collect(),
             absent: empty(pages),
         }

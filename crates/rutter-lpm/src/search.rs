@@ -7,6 +7,7 @@ use crate::net::{Bits, Net};
 use crate::node::{Eight, Four, Node};
 use crate::profile::{Profile, Stride};
 use crate::root::Root;
+use crate::sync::Arc;
 use crate::wide::Wide;
 
 /// The published table.
@@ -16,7 +17,7 @@ pub(crate) struct Shared<N: Net> {
     pub memory: Memory,
     pub direct: Option<Direct>,
     pub wide: Option<Wide>,
-    pub epochs: Epochs,
+    pub epochs: Arc<Epochs>,
     pub family: std::marker::PhantomData<N>,
 }
 
@@ -34,7 +35,7 @@ struct Found {
 pub(crate) const LANES: usize = 32;
 
 impl<N: Net> Shared<N> {
-    pub fn new(profile: Profile) -> Self {
+    pub fn new(profile: Profile, epochs: Arc<Epochs>) -> Self {
         let fastest = profile == Profile::Fastest;
         Shared {
             profile,
@@ -42,7 +43,7 @@ impl<N: Net> Shared<N> {
             memory: Memory::new(),
             direct: (fastest && !N::IS_IPV6).then(Direct::new),
             wide: (fastest && N::IS_IPV6).then(Wide::new),
-            epochs: Epochs::new(),
+            epochs,
             family: std::marker::PhantomData,
         }
     }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
+use crate::epoch::Epochs;
 use crate::limbo::Limbo;
 use crate::net::{Bits, Net};
 use crate::node::{Contents, Eight, Four, Key, Node};
@@ -58,8 +59,13 @@ struct Scratch {
 impl<N: Net> Table<N> {
     /// An empty table.
     pub fn new(profile: Profile) -> Self {
+        Self::with_epochs(profile, crate::sync::Arc::new(Epochs::new()))
+    }
+
+    /// An empty table that shares its readers with other tables.
+    pub(crate) fn with_epochs(profile: Profile, epochs: crate::sync::Arc<Epochs>) -> Self {
         Table {
-            shared: Arc::new(Shared::new(profile)),
+            shared: Arc::new(Shared::new(profile, epochs)),
             heads: BTreeMap::new(),
             pages: Pages::new(),
             limbo: Limbo::default(),
@@ -331,7 +337,8 @@ impl<N: Net> Table<N> {
         index
     }
 
-    fn store(&mut self, words: &[u32]) -> u32 {
+    /// Keeps words beside the nodes; [`Self::retire`] lets them go.
+    pub(crate) fn store(&mut self, words: &[u32]) -> u32 {
         let index = self.alloc(words.len() as u32);
         self.shared.memory.write(index, words);
         index
@@ -352,7 +359,8 @@ impl<N: Net> Table<N> {
         alone
     }
 
-    fn retire(&mut self, index: u32) {
+    /// Frees a block when no reader can hold it any more.
+    pub(crate) fn retire(&mut self, index: u32) {
         if self.is_alone() {
             release(&mut self.pages, &mut self.tables, index);
         } else {

@@ -7,11 +7,22 @@
     reason = "the standard library has no safe way to allocate zeros as atomics without writing each"
 )]
 
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// A type of which zeros are a value.
+///
+/// # Safety
+/// All octets zero are a value of the type.
+pub(crate) unsafe trait Zero {}
+
+// SAFETY: they have the representation of the integers.
+unsafe impl Zero for AtomicU32 {}
+// SAFETY: as above.
+unsafe impl Zero for AtomicU64 {}
 
 /// An array of `len` zeros, on huge pages where the system has them to give: one miss of the address cache less a look-up.
-pub(crate) fn zeroed(len: usize) -> Box<[AtomicU32]> {
-    let layout = std::alloc::Layout::array::<AtomicU32>(len);
+pub(crate) fn zeroed<T: Zero>(len: usize) -> Box<[T]> {
+    let layout = std::alloc::Layout::array::<T>(len);
     let layout = layout.unwrap_or_else(|error| unreachable!("{len} words: {error}"));
     assert_ne!(len, 0, "an array has a size");
     // SAFETY: the layout has a size.
@@ -21,15 +32,15 @@ pub(crate) fn zeroed(len: usize) -> Box<[AtomicU32]> {
     }
     let slice = std::ptr::slice_from_raw_parts_mut(start.cast(), len);
     // SAFETY: the global allocator gave this memory for the layout of this slice, with which the box will free it; all
-    // octets are zero, and zero is a value of `AtomicU32`.
-    let array: Box<[AtomicU32]> = unsafe { Box::from_raw(slice) };
+    // octets are zero, which is a value.
+    let array: Box<[T]> = unsafe { Box::from_raw(slice) };
     advise(&array);
     array
 }
 
 /// Asks for huge pages. Where there are none, nothing changes.
 #[cfg(all(target_os = "linux", not(miri)))]
-fn advise(array: &[AtomicU32]) {
+fn advise<T>(array: &[T]) {
     const PAGE: usize = 4096;
     const HUGE: std::ffi::c_int = 14;
     unsafe extern "C" {
@@ -50,4 +61,4 @@ fn advise(array: &[AtomicU32]) {
 }
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
-fn advise(_: &[AtomicU32]) {}
+fn advise<T>(_: &[T]) {}

@@ -1,0 +1,179 @@
+//! A part of the address space: its prefixes, the lists of their routes, and the values these share.
+//!
+//! The table's number of a prefix is the place of its list: blocks of a head word (how many routes, the prefix's length,
+//! whether the list goes on) and a pair of words (source, value) a route; the place of the next block ends one that is
+//! not the last. A list is replaced as a whole, but for values, which readers find changed from one word to the other.
+
+use std::sync::Arc;
+
+use crate::epoch::Epochs;
+use crate::memory::Memory;
+use crate::net::Net;
+use crate::profile::Profile;
+use crate::search::Shared;
+use crate::sync::Arc as EpochsArc;
+use crate::table::Table;
+
+use super::RoutesSize;
+use super::intern::Pool;
+
+/// What one lock protects.
+pub(super) struct Shard<N: Net> {
+    table: Table<N>,
+    values: Pool,
+    routes: usize,
+    /// Prefixes, and their routes, that all shards have.
+    short: (usize, usize),
+    list: Vec<(u32, u32)>,
+    words: Vec<u32>,
+}
+
+/// Routes in a block.
+const MOST: usize = 64;
+const COUNT: u32 = 0xff;
+const LEN_AT: u32 = 8;
+const MORE: u32 = 1 << 16;
+
+/// The length of the prefix that has a list.
+pub(super) fn prefix_len(memory: &Memory, list: u32) -> u8 {
+    (memory.word(list) >> LEN_AT) as u8
+}
+
+/// The sources and values of a list, each pair with the place of its value.
+pub(super) fn routes(memory: &Memory, list: u32) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
+    let (mut block, mut at, mut head) = (list, 0, memory.word(list));
+    std::iter::from_fn(move || {
+        if at == head & COUNT {
+            if head & MORE == 0 {
+                return None;
+            }
+            block = memory.word(block + 1 + at * 2);
+            head = memory.word(block);
+            at = 0;
+        }
+        let place = block + 1 + at * 2;
+        at += 1;
+        Some((memory.word(place), memory.word(place + 1), place + 1))
+    })
+}
+
+impl<N: Net> Shard<N> {
+    pub fn new(profile: Profile, epochs: EpochsArc<Epochs>) -> Self {
+        Shard {
+            table: Table::with_epochs(profile, epochs),
+            values: Pool::new(),
+            routes: 0,
+            short: (0, 0),
+            list: Vec::new(),
+            words: Vec::new(),
+        }
+    }
+
+    pub fn shared(&self) -> Arc<Shared<N>> {
+        Arc::clone(&self.table.shared)
+    }
+
+    /// Sets a route; whether it is new.
+    pub fn insert(&mut self, prefix: N, source: u32, value: &[u32], is_short: bool) -> bool {
+        let value = self.values.take(&mut self.table, value);
+        let old = self.table.get(prefix);
+        self.list.clear();
+        if let Some(old) = old {
+            let memory = &self.table.shared.memory;
+            let found = routes(memory, old).find(|(other, ..)| *other == source);
+            if let Some((_, before, place)) = found {
+                memory.set(place, value);
+                self.values.give_back(&mut self.table, before);
+                return false;
+            }
+            let pairs = routes(memory, old).map(|(source, value, _)| (source, value));
+            self.list.extend(pairs);
+        }
+        self.list.push((source, value));
+        self.replace(prefix, old);
+        self.routes += 1;
+        self.short.1 += usize::from(is_short);
+        self.short.0 += usize::from(is_short && old.is_none());
+        true
+    }
+
+    /// Takes a route out; whether it was there.
+    pub fn remove(&mut self, prefix: N, source: u32, is_short: bool) -> bool {
+        let Some(old) = self.table.get(prefix) else {
+            return false;
+        };
+        self.list.clear();
+        let mut gone = None;
+        for (other, value, _) in routes(&self.table.shared.memory, old) {
+            if other == source {
+                gone = Some(value);
+            } else {
+                self.list.push((other, value));
+            }
+        }
+        let Some(gone) = gone else {
+            return false;
+        };
+        self.replace(prefix, Some(old));
+        self.values.give_back(&mut self.table, gone);
+        self.routes -= 1;
+        self.short.1 -= usize::from(is_short);
+        self.short.0 -= usize::from(is_short && self.list.is_empty());
+        true
+    }
+
+    /// Takes all routes of a source out: how many in all, and of short prefixes.
+    pub fn remove_source(&mut self, source: u32, is_short: impl Fn(N) -> bool) -> (usize, usize) {
+        let before = (self.routes, self.short.1);
+        let memory = &self.table.shared.memory;
+        let has = |list| routes(memory, list).any(|(other, ..)| other == source);
+        let all = self.table.iter().filter(|(_, list)| has(*list));
+        let prefixes: Vec<N> = all.map(|(prefix, _)| prefix).collect();
+        for prefix in prefixes {
+            self.remove(prefix, source, is_short(prefix));
+        }
+        (before.0 - self.routes, before.1 - self.short.1)
+    }
+
+    /// Adds this shard's part; what all shards have is counted once.
+    pub fn add_to(&self, size: &mut RoutesSize, is_first: bool) {
+        let (prefixes, routes) = if is_first { (0, 0) } else { self.short };
+        size.prefixes += self.table.len() - prefixes;
+        size.routes += self.routes - routes;
+        size.values += self.values.len();
+        size.taken += self.table.size().taken + self.values.size();
+    }
+
+    pub fn reclaim(&mut self) {
+        self.table.reclaim();
+    }
+
+    /// Puts the list in place of the one that a prefix had.
+    fn replace(&mut self, prefix: N, old: Option<u32>) {
+        if self.list.is_empty() {
+            self.table.remove(prefix);
+        } else {
+            let len = u32::from(prefix.prefix_len()) << LEN_AT;
+            let mut next = None;
+            // From the end, so that each block can name the one after.
+            for routes in self.list.chunks(MOST).rev() {
+                let more = if next.is_some() { MORE } else { 0 };
+                self.words.clear();
+                self.words.push(routes.len() as u32 | len | more);
+                self.words.extend(routes.iter().flat_map(|(s, v)| [*s, *v]));
+                self.words.extend(next);
+                next = Some(self.table.store(&self.words));
+            }
+            if let Some(list) = next {
+                self.table.insert(prefix, list);
+            }
+        }
+        let mut block = old;
+        while let Some(place) = block {
+            let memory = &self.table.shared.memory;
+            let head = memory.word(place);
+            block = (head & MORE != 0).then(|| memory.word(place + 1 + (head & COUNT) * 2));
+            self.table.retire(place);
+        }
+    }
+}

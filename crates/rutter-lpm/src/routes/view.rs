@@ -1,0 +1,183 @@
+//! Look-ups in routes that other threads write.
+
+use std::cell::Cell;
+use std::fmt;
+use std::sync::Arc as StdArc;
+
+use crate::epoch::Mark;
+use crate::memory::Memory;
+use crate::net::Net;
+use crate::sync::Arc;
+
+use super::{Inner, intern, shard};
+
+/// A thread's way to look up in [`Routes`](super::Routes) that other threads write.
+///
+/// It takes no lock, waits for nobody and writes nothing that other threads write.
+pub struct RoutesReader<N: Net> {
+    inner: StdArc<Inner<N>>,
+    mark: Arc<Mark>,
+}
+
+/// A [`RoutesReader`] at work. Drop it when there is nothing to look up for a while, as a [`View`](crate::View).
+pub struct RoutesView<'r, N: Net> {
+    reader: &'r RoutesReader<N>,
+    left: Cell<u32>,
+}
+
+/// The longest prefix that has an address, and its routes.
+#[derive(Clone, Copy)]
+pub struct Found<'v> {
+    memory: &'v Memory,
+    list: u32,
+}
+
+/// The value of a route: its words.
+#[derive(Clone, Copy)]
+pub struct Value<'v> {
+    memory: &'v Memory,
+    block: u32,
+}
+
+/// Look-ups between two announcements that the reader holds nothing.
+const ANNOUNCE_EVERY: u32 = 64;
+
+impl<N: Net> RoutesReader<N> {
+    pub(super) fn new(inner: StdArc<Inner<N>>) -> Self {
+        let mark = inner.epochs.join();
+        RoutesReader { inner, mark }
+    }
+
+    /// Goes to work. It costs a memory fence, so one view should serve many look-ups.
+    pub fn enter(&mut self) -> RoutesView<'_, N> {
+        self.inner.epochs.enter(&self.mark);
+        RoutesView {
+            reader: self,
+            left: Cell::new(ANNOUNCE_EVERY),
+        }
+    }
+}
+
+impl<N: Net> Clone for RoutesReader<N> {
+    fn clone(&self) -> Self {
+        RoutesReader::new(StdArc::clone(&self.inner))
+    }
+}
+
+impl<N: Net> Drop for RoutesReader<N> {
+    fn drop(&mut self) {
+        self.inner.epochs.leave(&self.mark);
+    }
+}
+
+impl<N: Net> RoutesView<'_, N> {
+    /// The routes to the longest prefix that has the address.
+    ///
+    /// What is found is as it was at one instant between call and return, but for values: of those each is the one its
+    /// route has when it is read. It is whole until the next look-up, whatever writers do.
+    #[inline]
+    pub fn lookup(&mut self, addr: N::Addr) -> Option<Found<'_>> {
+        match self.left.get().checked_sub(1) {
+            Some(left) => self.left.set(left),
+            None => self.pause(),
+        }
+        let inner = &self.reader.inner;
+        let bits = N::addr_bits(addr);
+        let table = &inner.tables[inner.shard(bits)];
+        let list = table.lookup(bits)?;
+        Some(Found {
+            memory: &table.memory,
+            list,
+        })
+    }
+
+    /// Tells the writers that this view holds nothing now. Look-ups do so by themselves now and then.
+    pub fn pause(&mut self) {
+        self.left.set(ANNOUNCE_EVERY);
+        self.reader.inner.epochs.announce(&self.reader.mark);
+    }
+}
+
+impl<N: Net> Drop for RoutesView<'_, N> {
+    fn drop(&mut self) {
+        self.reader.inner.epochs.exit(&self.reader.mark);
+    }
+}
+
+impl<'v> Found<'v> {
+    /// The length of the prefix.
+    #[inline]
+    pub fn prefix_len(self) -> u8 {
+        shard::prefix_len(self.memory, self.list)
+    }
+
+    /// The routes: source and value of each, the oldest first.
+    pub fn routes(self) -> impl Iterator<Item = (u32, Value<'v>)> {
+        let value = move |block| Value {
+            memory: self.memory,
+            block,
+        };
+        shard::routes(self.memory, self.list).map(move |(source, block, _)| (source, value(block)))
+    }
+
+    /// The first route that `wanted` says is the one, else the oldest.
+    #[inline]
+    pub fn prefer(self, wanted: impl Fn(u32, Value<'v>) -> bool) -> Option<(u32, Value<'v>)> {
+        let found = self
+            .routes()
+            .find(|(source, value)| wanted(*source, *value));
+        found.or_else(|| self.routes().next())
+    }
+}
+
+impl<'v> Value<'v> {
+    /// How many words there are.
+    #[inline]
+    pub fn len(self) -> usize {
+        intern::words(self.memory, self.block).len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// Word number `at`.
+    ///
+    /// # Panics
+    /// When there are no more than `at` words.
+    #[inline]
+    pub fn word(self, at: usize) -> u32 {
+        assert!(at < self.len(), "word {at} of {}", self.len());
+        self.memory.block(self.block).word(intern::HEAD + at as u32)
+    }
+
+    /// All words.
+    pub fn words(self) -> impl ExactSizeIterator<Item = u32> + 'v {
+        intern::words(self.memory, self.block)
+    }
+}
+
+impl<N: Net> fmt::Debug for RoutesReader<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RoutesReader").finish_non_exhaustive()
+    }
+}
+
+impl<N: Net> fmt::Debug for RoutesView<'_, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RoutesView").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Found<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.routes()).finish()
+    }
+}
+
+impl fmt::Debug for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.words()).finish()
+    }
+}

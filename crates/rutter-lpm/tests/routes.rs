@@ -1,0 +1,187 @@
+//! Routes of several sources: against a naive twin, and under several writers.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use proptest::prelude::*;
+use rutter_lpm::{Net, Profile, Routes};
+use rutter_net::{Ipv4Prefix, Ipv6Prefix};
+
+/// Every route, in the order in which the sources first came.
+type Twin<N> = BTreeMap<N, Vec<(u32, Vec<u32>)>>;
+
+#[derive(Clone, Debug)]
+enum Operation<N> {
+    Insert(N, u32, Vec<u32>),
+    Remove(N, u32),
+    RemoveSource(u32),
+}
+
+fn operations<N: Net>(
+    prefix: impl Strategy<Value = N> + Clone,
+) -> impl Strategy<Value = Vec<Operation<N>>> {
+    let source = 0..90_u32;
+    let value = prop::collection::vec(0..3_u32, 0..4);
+    prop::collection::vec(
+        prop_oneof![
+            12 => (prefix.clone(), source.clone(), value).prop_map(|(p, s, v)| Operation::Insert(p, s, v)),
+            4 => (prefix, source.clone()).prop_map(|(p, s)| Operation::Remove(p, s)),
+            1 => source.prop_map(Operation::RemoveSource),
+        ],
+        1..300,
+    )
+}
+
+/// Few prefixes, so that they have many routes each, some too short for one shard.
+fn ipv4() -> impl Strategy<Value = Ipv4Prefix> + Clone {
+    let few = prop::sample::select(vec![0, 6, 8, 16, 24, 32]);
+    (0..3_u32, few).prop_map(|(bits, len)| {
+        Ipv4Prefix::new(bits << 30 | bits << 8, len).expect("a length in range")
+    })
+}
+
+fn ipv6() -> impl Strategy<Value = Ipv6Prefix> + Clone {
+    let few = prop::sample::select(vec![0, 20, 24, 32, 48, 64]);
+    (0..3_u128, few).prop_map(|(bits, len)| {
+        Ipv6Prefix::new(bits << 126 | bits << 80, len).expect("a length in range")
+    })
+}
+
+fn run<N: Net>(shards: usize, operations: &[Operation<N>]) {
+    let routes = Routes::new(Profile::Fast, shards);
+    let mut twin: Twin<N> = BTreeMap::new();
+    let mut reader = routes.reader();
+    let mut view = reader.enter();
+    for operation in operations {
+        let near = match operation {
+            Operation::Insert(prefix, source, value) => {
+                let of_prefix = twin.entry(*prefix).or_default();
+                let known = of_prefix.iter_mut().find(|(s, _)| s == source);
+                let is_new = known.is_none();
+                match known {
+                    Some((_, known)) => known.clone_from(value),
+                    None => of_prefix.push((*source, value.clone())),
+                }
+                assert_eq!(routes.insert(*prefix, *source, value), Ok(is_new));
+                *prefix
+            }
+            Operation::Remove(prefix, source) => {
+                let before = count(&twin);
+                twin.entry(*prefix)
+                    .or_default()
+                    .retain(|(s, _)| s != source);
+                assert_eq!(routes.remove(*prefix, *source), count(&twin) < before);
+                *prefix
+            }
+            Operation::RemoveSource(source) => {
+                let before = count(&twin);
+                let all = twin.values_mut();
+                all.for_each(|routes| routes.retain(|(s, _)| s != source));
+                assert_eq!(routes.remove_source(*source), before - count(&twin));
+                N::from_bits(N::ZERO, 0)
+            }
+        };
+        twin.retain(|_, routes| !routes.is_empty());
+        let addr = near.bits();
+        let best = twin
+            .iter()
+            .filter(|(p, _)| p.covers(N::from_bits(addr, N::MAX_LEN)))
+            .max_by_key(|(p, _)| p.prefix_len());
+        let found = view.lookup(N::addr_from_bits(addr)).map(|found| {
+            let each = found.routes().map(|(s, v)| (s, v.words().collect()));
+            (found.prefix_len(), each.collect::<Vec<_>>())
+        });
+        assert_eq!(found, best.map(|(p, r)| (p.prefix_len(), r.clone())));
+    }
+    let size = routes.size();
+    assert_eq!((size.prefixes, size.routes), (twin.len(), count(&twin)));
+}
+
+fn count<N>(twin: &Twin<N>) -> usize {
+    twin.values().map(Vec::len).sum()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn ipv4_routes_answer_as_the_twin(operations in operations(ipv4())) {
+        run(5, &operations);
+        run(1, &operations);
+    }
+
+    #[test]
+    fn ipv6_routes_answer_as_the_twin(operations in operations(ipv6())) {
+        run(3, &operations);
+    }
+}
+
+/// Four writers with a source each change routes and values; readers check that what they find belongs together, and that
+/// what is always covered is always found.
+#[test]
+fn readers_find_whole_routes_while_several_write() {
+    let routes = Routes::<Ipv4Prefix>::new(Profile::Fast, 4);
+    let net = |n: u32, len| Ipv4Prefix::new(n, len).expect("a length in range");
+    let value = |source: u32, n: u32| [source, n, source ^ n, 7];
+    routes.insert(net(0, 1), 9, &value(9, 0)).expect("short");
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            let (mut reader, done) = (routes.reader(), &done);
+            scope.spawn(move || {
+                let mut n = 1_u32;
+                let mut view = reader.enter();
+                while !done.load(Ordering::Acquire) {
+                    n = n.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    let addr = Ipv4Addr::from_bits(n >> 8 & 0x0303_00ff);
+                    let found = view.lookup(addr).expect("always covered");
+                    let mut seen = 0;
+                    for (source, value) in found.routes() {
+                        assert_eq!(value.word(0), source);
+                        assert_eq!(value.word(0) ^ value.word(1), value.word(2));
+                        seen += 1;
+                    }
+                    assert!(seen > 0, "a prefix without a route");
+                }
+            });
+        }
+        let writers = (0..4).map(|source| {
+            let routes = &routes;
+            scope.spawn(move || {
+                for n in 0..12_000_u32 {
+                    let at = n.wrapping_mul(2_654_435_761) & 0x0303_00e0;
+                    let prefix = net(at, 16 + (n % 3 * 6) as u8);
+                    if n % 3 == 0 {
+                        routes.remove(prefix, source);
+                    } else {
+                        let value = value(source, n % 16);
+                        routes.insert(prefix, source, &value).expect("short");
+                    }
+                }
+                routes.remove_source(source);
+            })
+        });
+        let writers: Vec<_> = writers.collect();
+        writers.into_iter().for_each(|writer| {
+            writer.join().expect("a writer does not panic");
+        });
+        done.store(true, Ordering::Release);
+    });
+    routes.reclaim();
+    let size = routes.size();
+    assert_eq!((size.prefixes, size.routes), (1, 1));
+}
+
+#[test]
+fn a_value_that_is_too_long_is_refused() {
+    let routes = Routes::<Ipv4Prefix>::new(Profile::Compact, 2);
+    let prefix = Ipv4Prefix::new(0, 8).expect("a length in range");
+    let mut value = vec![1; Routes::<Ipv4Prefix>::LONGEST_VALUE];
+    assert_eq!(routes.insert(prefix, 1, &value), Ok(true));
+    value.push(1);
+    let refused = routes.insert(prefix, 2, &value).expect_err("too long");
+    assert!(refused.to_string().contains("1399 words"));
+    assert_eq!(routes.size().routes, 1);
+}
