@@ -21,6 +21,7 @@ const CLIENTS: u32 = 8;
 fn main() {
     let bodies: Vec<Vec<Vec<u8>>> = (0..2).map(|peer| updates(peer, PREFIXES)).collect();
     codec(&bodies[0]);
+    decisions(&bodies[0][0]);
     table(&bodies);
     lookups();
 }
@@ -135,6 +136,21 @@ fn table(bodies: &[Vec<Vec<u8>>]) {
     step_peer_down(&rib);
     told("step_peer_down", routes, "route");
     drop(snapshot);
+}
+
+/// Two routes that differ in nothing but their peers.
+fn decisions(body: &[u8]) {
+    let block = update::split(body).unwrap_or_default().attributes;
+    let contest = Contest::new([block, block]);
+    step_decide(&contest);
+    told("step_decide", 1_000, "comparison");
+}
+
+#[inline(never)]
+fn step_decide(contest: &Contest) {
+    for _ in 0..1_000 {
+        black_box(black_box(contest).decide());
+    }
 }
 
 #[inline(never)]

@@ -14,6 +14,7 @@ mod bitset;
 mod catch_up;
 mod change;
 mod clients;
+mod contest;
 mod decision;
 mod edit;
 mod encode;
@@ -38,6 +39,8 @@ mod unread;
 
 pub use attrs::AttrSet;
 pub use batch::{Batch, Pushed};
+#[doc(hidden)]
+pub use contest::Contest;
 pub use decision::Step;
 pub use explain::{Candidate, ClientVerdict, Explanation, Withheld};
 pub use feed::{FeedEvent, FeedReader};
