@@ -1,11 +1,12 @@
 //! Several routes a prefix, each of a *source*, for many writers and many readers.
 
 mod intern;
+mod lane;
 mod shard;
 mod view;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use crate::epoch::Epochs;
 use crate::net::{Bits, Net};
@@ -13,6 +14,7 @@ use crate::profile::Profile;
 use crate::search::Shared;
 use crate::sync::Arc as EpochsArc;
 
+use lane::{Change, Lane};
 use shard::Shard;
 pub use view::{Found, RoutesReader, RoutesView, Value};
 
@@ -57,7 +59,7 @@ pub struct Routes<N: Net> {
 /// What writers and readers share.
 struct Inner<N: Net> {
     epochs: EpochsArc<Epochs>,
-    shards: Box<[Mutex<Shard<N>>]>,
+    lanes: Box<[Lane<N>]>,
     /// The tables of the shards, for readers.
     tables: Box<[Arc<Shared<N>>]>,
 }
@@ -102,7 +104,7 @@ impl<N: Net> Routes<N> {
         let shards: Vec<_> = (0..shards.max(1)).map(shard).collect();
         let tables = shards.iter().map(Shard::shared).collect();
         let inner = Inner {
-            shards: shards.into_iter().map(Mutex::new).collect(),
+            lanes: shards.into_iter().map(Lane::new).collect(),
             tables,
             epochs,
         };
@@ -111,34 +113,33 @@ impl<N: Net> Routes<N> {
         }
     }
 
-    /// Sets the value of a source's route to a prefix. Returns whether the route is new.
+    /// Sets the value of a source's route to a prefix.
+    ///
+    /// Readers see it when this returns, unless another thread is writing to the shard at the moment: then that thread
+    /// makes the change when it comes to it, before any later one.
     ///
     /// # Errors
     /// When the value is longer than [`Self::LONGEST_VALUE`].
-    pub fn insert(&self, prefix: N, source: u32, value: &[u32]) -> Result<bool, TooLong> {
+    pub fn insert(&self, prefix: N, source: u32, value: &[u32]) -> Result<(), TooLong> {
         if value.len() > intern::LONGEST {
             return Err(TooLong(value.len()));
         }
-        let is_short = self.inner.is_short(prefix);
-        let shards = self.shards_of(prefix);
-        let each = shards.map(|mut shard| shard.insert(prefix, source, value, is_short));
-        Ok(each.fold(false, |_, is_new| is_new))
+        self.submit(prefix, source, Some(value));
+        Ok(())
     }
 
-    /// Takes a source's route to a prefix out. Returns whether there was one.
-    pub fn remove(&self, prefix: N, source: u32) -> bool {
-        let is_short = self.inner.is_short(prefix);
-        let shards = self.shards_of(prefix);
-        let each = shards.map(|mut shard| shard.remove(prefix, source, is_short));
-        each.fold(false, |_, was_there| was_there)
+    /// Takes a source's route to a prefix out, if there is one. Seen by readers as what [`Self::insert`] does.
+    pub fn remove(&self, prefix: N, source: u32) {
+        self.submit(prefix, source, None);
     }
 
-    /// Takes all routes of a source out, one shard after another, and returns how many there were.
+    /// Takes all routes of a source out, one shard after another, and returns how many there were. Everything that this
+    /// thread did before is done then.
     pub fn remove_source(&self, source: u32) -> usize {
         let mut removed = 0;
-        for number in 0..self.inner.shards.len() {
+        for (number, lane) in self.inner.lanes.iter().enumerate() {
             let is_short = |prefix| self.inner.is_short(prefix);
-            let (all, short) = self.inner.lock(number).remove_source(source, is_short);
+            let (all, short) = lane.with(|shard| shard.remove_source(source, is_short));
             // Short prefixes are in every shard.
             removed += if number == 0 { all } else { all - short };
         }
@@ -150,29 +151,36 @@ impl<N: Net> Routes<N> {
         RoutesReader::new(Arc::clone(&self.inner))
     }
 
-    /// What there is, and what it takes. Waits for writers.
+    /// What there is, and what it takes. Waits for writers; everything that was done before is done then.
     pub fn size(&self) -> RoutesSize {
         let mut size = RoutesSize::default();
-        for number in 0..self.inner.shards.len() {
-            self.inner.lock(number).add_to(&mut size, number == 0);
+        for (number, lane) in self.inner.lanes.iter().enumerate() {
+            lane.with(|shard| shard.add_to(&mut size, number == 0));
         }
         size
     }
 
     /// Frees what no reader can still hold; writers do so by themselves now and then.
     pub fn reclaim(&self) {
-        (0..self.inner.shards.len()).for_each(|number| self.inner.lock(number).reclaim());
+        let lanes = self.inner.lanes.iter();
+        lanes.for_each(|lane| lane.with(Shard::reclaim));
     }
 
-    /// The shards that have a prefix: one, or all where the prefix is shorter than the bits that choose a shard.
-    fn shards_of(&self, prefix: N) -> impl Iterator<Item = MutexGuard<'_, Shard<N>>> {
-        let shards = if self.inner.is_short(prefix) {
-            0..self.inner.shards.len()
-        } else {
-            let number = self.inner.shard(prefix.bits());
-            number..number + 1
+    /// To the shard that has the prefix, or all where it is shorter than the bits that choose a shard.
+    fn submit(&self, prefix: N, source: u32, value: Option<&[u32]>) {
+        let is_short = self.inner.is_short(prefix);
+        let change = Change {
+            prefix,
+            source,
+            value,
+            is_short,
         };
-        shards.map(|number| self.inner.lock(number))
+        if is_short {
+            let lanes = self.inner.lanes.iter();
+            lanes.for_each(|lane| lane.submit(&change));
+        } else {
+            self.inner.lanes[self.inner.shard(prefix.bits())].submit(&change);
+        }
     }
 }
 
@@ -181,7 +189,7 @@ impl<N: Net> Inner<N> {
     const BITS: u32 = if N::IS_IPV6 { 24 } else { 8 };
 
     fn is_short(&self, prefix: N) -> bool {
-        u32::from(prefix.prefix_len()) < Self::BITS && self.shards.len() > 1
+        u32::from(prefix.prefix_len()) < Self::BITS && self.lanes.len() > 1
     }
 
     /// The number of the shard of an address.
@@ -190,12 +198,6 @@ impl<N: Net> Inner<N> {
         // Neighbours, by far the most alike in use, go to different shards.
         let spread = bits.head(Self::BITS).wrapping_mul(0x9e37_79b1);
         ((u64::from(spread) * self.tables.len() as u64) >> 32) as usize
-    }
-
-    fn lock(&self, number: usize) -> MutexGuard<'_, Shard<N>> {
-        self.shards[number]
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 

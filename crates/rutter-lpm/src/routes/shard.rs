@@ -16,6 +16,7 @@ use crate::table::Table;
 
 use super::RoutesSize;
 use super::intern::Pool;
+use super::lane::Change;
 
 /// What one lock protects.
 pub(super) struct Shard<N: Net> {
@@ -73,8 +74,15 @@ impl<N: Net> Shard<N> {
         Arc::clone(&self.table.shared)
     }
 
-    /// Sets a route; whether it is new.
-    pub fn insert(&mut self, prefix: N, source: u32, value: &[u32], is_short: bool) -> bool {
+    /// Sets a route or takes it out.
+    pub fn apply(&mut self, change: &Change<N, &[u32]>) {
+        match change.value {
+            Some(value) => self.insert(change.prefix, change.source, value, change.is_short),
+            None => self.remove(change.prefix, change.source, change.is_short),
+        }
+    }
+
+    fn insert(&mut self, prefix: N, source: u32, value: &[u32], is_short: bool) {
         let value = self.values.take(&mut self.table, value);
         let old = self.table.get(prefix);
         self.list.clear();
@@ -83,8 +91,7 @@ impl<N: Net> Shard<N> {
             let found = routes(memory, old).find(|(other, ..)| *other == source);
             if let Some((_, before, place)) = found {
                 memory.set(place, value);
-                self.values.give_back(&mut self.table, before);
-                return false;
+                return self.values.give_back(&mut self.table, before);
             }
             let pairs = routes(memory, old).map(|(source, value, _)| (source, value));
             self.list.extend(pairs);
@@ -94,13 +101,11 @@ impl<N: Net> Shard<N> {
         self.routes += 1;
         self.short.1 += usize::from(is_short);
         self.short.0 += usize::from(is_short && old.is_none());
-        true
     }
 
-    /// Takes a route out; whether it was there.
-    pub fn remove(&mut self, prefix: N, source: u32, is_short: bool) -> bool {
+    fn remove(&mut self, prefix: N, source: u32, is_short: bool) {
         let Some(old) = self.table.get(prefix) else {
-            return false;
+            return;
         };
         self.list.clear();
         let mut gone = None;
@@ -112,14 +117,13 @@ impl<N: Net> Shard<N> {
             }
         }
         let Some(gone) = gone else {
-            return false;
+            return;
         };
         self.replace(prefix, Some(old));
         self.values.give_back(&mut self.table, gone);
         self.routes -= 1;
         self.short.1 -= usize::from(is_short);
         self.short.0 -= usize::from(is_short && self.list.is_empty());
-        true
     }
 
     /// Takes all routes of a source out: how many in all, and of short prefixes.

@@ -1,0 +1,138 @@
+//! A shard behind its lock, with a queue for writers who find it locked.
+//!
+//! A thread that waits for a lock whose holder has lost its processor waits for a whole turn of the scheduler, and so do all
+//! after it. Here it leaves its change in the queue and goes on; who holds the lock looks into the queue before it goes.
+
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, MutexGuard, TryLockError};
+
+use crate::net::Net;
+
+use super::shard::Shard;
+
+/// A shard, its lock and its queue.
+pub(super) struct Lane<N: Net> {
+    state: Mutex<State<N>>,
+    queue: Sender<Change<N, Box<[u32]>>>,
+    /// Changes in the queue.
+    waiting: AtomicUsize,
+}
+
+struct State<N: Net> {
+    shard: Shard<N>,
+    queue: Receiver<Change<N, Box<[u32]>>>,
+}
+
+/// What a writer wants of a shard.
+pub(super) struct Change<N, V> {
+    pub prefix: N,
+    pub source: u32,
+    /// Nothing to take the route out.
+    pub value: Option<V>,
+    pub is_short: bool,
+}
+
+/// Changes in the queue at which writers wait for the lock after all.
+const MOST: usize = 4096;
+
+impl<N: Net> Lane<N> {
+    pub fn new(shard: Shard<N>) -> Self {
+        let (sender, receiver) = channel();
+        let state = State {
+            shard,
+            queue: receiver,
+        };
+        Lane {
+            state: Mutex::new(state),
+            queue: sender,
+            waiting: AtomicUsize::new(0),
+        }
+    }
+
+    /// Makes a change, or leaves it to the thread that is at the shard now.
+    pub fn submit(&self, change: &Change<N, &[u32]>) {
+        match self.try_lock() {
+            Some(mut state) => self.apply(&mut state, change),
+            None if self.waiting.load(Ordering::Relaxed) < MOST => {
+                self.waiting.fetch_add(1, Ordering::SeqCst);
+                // The receiver lives as long as this.
+                let _ = self.queue.send(change.owned());
+            }
+            None => {
+                let state = self.state.lock();
+                let mut state = state.unwrap_or_else(|poisoned| poisoned.into_inner());
+                self.apply(&mut state, change);
+            }
+        }
+        self.help();
+    }
+
+    /// Runs `work` on the shard with all changes made that were submitted before.
+    pub fn with<T>(&self, work: impl FnOnce(&mut Shard<N>) -> T) -> T {
+        let state = self.state.lock();
+        let mut state = state.unwrap_or_else(|poisoned| poisoned.into_inner());
+        self.drain(&mut state);
+        let result = work(&mut state.shard);
+        drop(state);
+        self.help();
+        result
+    }
+
+    fn apply(&self, state: &mut State<N>, change: &Change<N, &[u32]>) {
+        self.drain(state);
+        state.shard.apply(change);
+    }
+
+    fn drain(&self, state: &mut State<N>) {
+        while let Ok(change) = state.queue.try_recv() {
+            state.shard.apply(&change.borrowed());
+            self.waiting.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Makes the changes that came while the lock was held, or leaves them to who holds it now.
+    fn help(&self) {
+        loop {
+            // Either who unlocked before this sees what was queued, or this finds the lock free.
+            fence(Ordering::SeqCst);
+            if self.waiting.load(Ordering::SeqCst) == 0 {
+                return;
+            }
+            let Some(mut state) = self.try_lock() else {
+                return;
+            };
+            self.drain(&mut state);
+        }
+    }
+
+    fn try_lock(&self) -> Option<MutexGuard<'_, State<N>>> {
+        match self.state.try_lock() {
+            Ok(state) => Some(state),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+}
+
+impl<N: Net> Change<N, &[u32]> {
+    fn owned(&self) -> Change<N, Box<[u32]>> {
+        Change {
+            prefix: self.prefix,
+            source: self.source,
+            value: self.value.map(Box::from),
+            is_short: self.is_short,
+        }
+    }
+}
+
+impl<N: Net> Change<N, Box<[u32]>> {
+    fn borrowed(&self) -> Change<N, &[u32]> {
+        Change {
+            prefix: self.prefix,
+            source: self.source,
+            value: self.value.as_deref(),
+            is_short: self.is_short,
+        }
+    }
+}
