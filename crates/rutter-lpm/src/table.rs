@@ -8,7 +8,7 @@ use std::sync::atomic::{Ordering, fence};
 use crate::epoch::Epochs;
 use crate::limbo::Limbo;
 use crate::net::{Bits, Net};
-use crate::node::{Contents, Eight, Four, Key, Node};
+use crate::node::{self, Eight, Four, Key, Node, Parts};
 use crate::pages::Pages;
 use crate::profile::{Profile, Stride};
 use crate::reader::Reader;
@@ -51,7 +51,7 @@ pub struct Table<N: Net> {
 /// Reused between updates.
 #[derive(Default)]
 struct Scratch {
-    contents: Contents,
+    parts: node::Scratch,
     words: Vec<u32>,
     path: Vec<(u32, u32)>,
 }
@@ -205,29 +205,29 @@ impl<N: Net> Table<N> {
         let bits = prefix.bits();
         let last_depth = self.home::<S>(prefix);
         let key = key_of::<N, S>(prefix, last_depth);
-        let mut contents = std::mem::take(&mut self.scratch.contents);
-        contents.clear();
+        let mut parts = std::mem::take(S::scratch(&mut self.scratch.parts));
+        parts.clear();
         if target != 0 {
             let block = self.shared.memory.block(target);
             if let Some(at) = S::entry(block, key) {
-                self.scratch.contents = contents;
+                *S::scratch(&mut self.scratch.parts) = parts;
                 let old = block.word(at);
                 S::each_value(block, key, |at| self.shared.memory.set(target + at, value));
                 return Some(old);
             }
-            S::read(block, &mut contents);
+            S::take_apart(block, &mut parts);
             depth = last_depth;
         }
-        contents.insert(key, value);
-        let mut new = self.store_node::<S>(&contents);
+        parts.insert(key, value);
+        let mut new = self.store_node::<S>(&parts);
         let mut at = last_depth;
         while at > depth {
             at -= S::BITS;
-            contents.clear();
-            contents.set_child((bits << at).head(S::BITS), new);
-            new = self.store_node::<S>(&contents);
+            parts.clear();
+            parts.set_child((bits << at).head(S::BITS), new);
+            new = self.store_node::<S>(&parts);
         }
-        self.scratch.contents = contents;
+        *S::scratch(&mut self.scratch.parts) = parts;
         self.relink::<S>(bits, target, new);
         None
     }
@@ -240,11 +240,11 @@ impl<N: Net> Table<N> {
         let key = key_of::<N, S>(prefix, self.home::<S>(prefix));
         let block = self.shared.memory.block(target);
         let old = self.shared.memory.word(target + S::entry(block, key)?);
-        let mut contents = std::mem::take(&mut self.scratch.contents);
-        S::read(block, &mut contents);
-        contents.remove(key);
-        let new = self.store_node::<S>(&contents);
-        self.scratch.contents = contents;
+        let mut parts = std::mem::take(S::scratch(&mut self.scratch.parts));
+        S::take_apart(block, &mut parts);
+        parts.remove(key);
+        let new = self.store_node::<S>(&parts);
+        *S::scratch(&mut self.scratch.parts) = parts;
         self.relink::<S>(prefix.bits(), target, new);
         Some(old)
     }
@@ -304,11 +304,11 @@ impl<N: Net> Table<N> {
     }
 
     fn with_child<S: Node>(&mut self, parent: u32, slot: u32, child: u32) -> u32 {
-        let mut contents = std::mem::take(&mut self.scratch.contents);
-        S::read(self.shared.memory.block(parent), &mut contents);
-        contents.set_child(slot, child);
-        let new = self.store_node::<S>(&contents);
-        self.scratch.contents = contents;
+        let mut parts = std::mem::take(S::scratch(&mut self.scratch.parts));
+        S::take_apart(self.shared.memory.block(parent), &mut parts);
+        parts.set_child(slot, child);
+        let new = self.store_node::<S>(&parts);
+        *S::scratch(&mut self.scratch.parts) = parts;
         new
     }
 
@@ -324,14 +324,14 @@ impl<N: Net> Table<N> {
         new
     }
 
-    /// Lays a node out; 0 for one without contents.
-    fn store_node<S: Node>(&mut self, contents: &Contents) -> u32 {
-        if contents.is_empty() {
+    /// Lays a node out; 0 for one without parts.
+    fn store_node<S: Node>(&mut self, parts: &S::Parts) -> u32 {
+        if parts.is_empty() {
             return 0;
         }
         let mut words = std::mem::take(&mut self.scratch.words);
         words.clear();
-        S::write(contents, &mut words);
+        S::write(parts, &mut words);
         let index = self.store(&words);
         self.scratch.words = words;
         index

@@ -3,7 +3,7 @@
 //! Word 0 has a bit for each of the 30 possible entries, at `1 << length | bits`; word 1 a bit for each slot with a
 //! child. A slot's longest entry is the highest bit that word 0 shares with a mask of the slot's four ancestors.
 
-use super::{Contents, Key, Node, Step};
+use super::{Contents, Key, Node, Parts, Scratch, Step};
 use crate::memory::Block;
 
 /// 8/**4/4/4/…**
@@ -36,6 +36,11 @@ const fn below(place: u32) -> u32 {
 
 impl Node for Four {
     const BITS: u32 = 4;
+    type Parts = Contents;
+
+    fn scratch(scratch: &mut Scratch) -> &mut Contents {
+        &mut scratch.contents
+    }
 
     #[inline(always)]
     fn step(block: Block<'_>, slot: u32) -> Step {
@@ -75,6 +80,10 @@ impl Node for Four {
             at += 1;
         }
         contents.entries.sort_unstable();
+    }
+
+    fn take_apart(block: Block<'_>, parts: &mut Contents) {
+        Self::read(block, parts);
     }
 
     fn write(contents: &Contents, words: &mut Vec<u32>) {

@@ -5,11 +5,13 @@
 
 mod eight;
 mod four;
+mod runs;
 
 pub(crate) use eight::Eight;
 pub(crate) use four::Four;
 
 use crate::memory::Block;
+use runs::Runs;
 
 /// One step down: what a node says of a slot. Zero means nothing.
 #[derive(Clone, Copy)]
@@ -24,15 +26,22 @@ pub(crate) struct Step {
 pub(crate) trait Node {
     /// Address bits resolved.
     const BITS: u32;
+    /// A node taken apart, to be changed.
+    type Parts: Parts;
+
+    /// The parts that updates use again and again.
+    fn scratch(scratch: &mut Scratch) -> &mut Self::Parts;
 
     /// What the node says of a slot.
     fn step(block: Block<'_>, slot: u32) -> Step;
     /// The offset of a value that a step found.
     fn resolve(block: Block<'_>, value: u32, slot: u32) -> u32;
-    /// Reads all of it.
+    /// Reads what is in it.
     fn read(block: Block<'_>, contents: &mut Contents);
+    /// Takes it apart.
+    fn take_apart(block: Block<'_>, parts: &mut Self::Parts);
     /// Lays it out; `words` comes empty.
-    fn write(contents: &Contents, words: &mut Vec<u32>);
+    fn write(parts: &Self::Parts, words: &mut Vec<u32>);
     /// The offset of an entry's value.
     fn entry(block: Block<'_>, key: Key) -> Option<u32>;
     /// The offsets of all copies of the value of an entry that is there.
@@ -71,7 +80,26 @@ impl Key {
     }
 }
 
-/// A node taken apart.
+/// What updates do to a node that was taken apart.
+pub(crate) trait Parts: Default {
+    fn clear(&mut self);
+    fn is_empty(&self) -> bool;
+    /// Adds an entry that is not there.
+    fn insert(&mut self, key: Key, value: u32);
+    /// Takes an entry out.
+    fn remove(&mut self, key: Key);
+    /// Sets, adds or (with 0) removes a child.
+    fn set_child(&mut self, slot: u32, child: u32);
+}
+
+/// Parts of either stride.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    contents: Contents,
+    runs: Runs,
+}
+
+/// What is in a node.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
     /// Sorted by key.
@@ -80,28 +108,26 @@ pub(crate) struct Contents {
     pub children: Vec<(u8, u32)>,
 }
 
-impl Contents {
-    pub fn clear(&mut self) {
+impl Parts for Contents {
+    fn clear(&mut self) {
         self.entries.clear();
         self.children.clear();
     }
 
-    pub fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.children.is_empty()
     }
 
-    /// Adds an entry that is not there.
-    pub fn insert(&mut self, key: Key, value: u32) {
+    fn insert(&mut self, key: Key, value: u32) {
         let at = self.entries.partition_point(|(other, _)| *other < key);
         self.entries.insert(at, (key, value));
     }
 
-    pub fn remove(&mut self, key: Key) {
+    fn remove(&mut self, key: Key) {
         self.entries.retain(|(other, _)| *other != key);
     }
 
-    /// Sets, adds or (with 0) removes a child.
-    pub fn set_child(&mut self, slot: u32, child: u32) {
+    fn set_child(&mut self, slot: u32, child: u32) {
         let slot = slot as u8;
         let found = self.children.binary_search_by_key(&slot, |(slot, _)| *slot);
         match found {

@@ -33,11 +33,33 @@ fn some_contents<S: Node>(numbers: &mut Numbers) -> Contents {
 }
 
 fn check<S: Node>(memory: &Memory, contents: &Contents) {
+    let mut parts = S::Parts::default();
+    for (slot, child) in contents.children.iter().rev() {
+        parts.set_child(u32::from(*slot), *child);
+    }
+    for (key, value) in contents.entries.iter().rev() {
+        parts.insert(*key, *value);
+    }
+    // What comes and goes leaves no trace.
+    for (key, value) in contents.entries.iter().step_by(3) {
+        parts.remove(*key);
+        parts.insert(*key, *value);
+    }
+    for (slot, child) in contents.children.iter().step_by(2) {
+        parts.set_child(u32::from(*slot), 0);
+        parts.set_child(u32::from(*slot), *child);
+    }
+    assert_eq!(parts.is_empty(), contents.is_empty());
     let mut words = Vec::new();
-    S::write(contents, &mut words);
+    S::write(&parts, &mut words);
     memory.write(1, &words);
     let block = memory.block(1);
     assert_eq!(S::len(block) as usize, words.len());
+    let mut again = S::Parts::default();
+    S::take_apart(block, &mut again);
+    let mut words_again = Vec::new();
+    S::write(&again, &mut words_again);
+    assert_eq!(words_again, words);
     let mut back = Contents::default();
     S::read(block, &mut back);
     assert_eq!(
