@@ -14,16 +14,20 @@ use crate::render::{self, View};
 /// Asks and prints.
 pub(crate) fn ask(how: &Ask, request: Request) -> Result<(), Failure> {
     let view = render::view_of(&request, Paint::stdout(how.color));
-    let path = socket(how);
-    let client = Client::connect(&path).map_err(|e| unreachable_text(&path, &e))?;
-    let answer = client
+    let answer = connect(how)?
         .call(request)
-        .map_err(|e| Failure::text(format!("{}: {e}", path.display())))?;
+        .map_err(|e| Failure::text(format!("{}: {e}", socket(how).display())))?;
     let out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
     match how.json {
         true => pass_on(answer, out),
         false => show(answer, view, out),
     }
+}
+
+/// A connection to the daemon.
+pub(crate) fn connect(how: &Ask) -> Result<Client, Failure> {
+    let path = socket(how);
+    Client::connect(&path).map_err(|e| unreachable_text(&path, &e))
 }
 
 /// The socket to use: as asked for, else the packaged place, else that of a running demo.

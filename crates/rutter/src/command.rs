@@ -2,12 +2,12 @@
 
 use std::ffi::OsString;
 
-use rutter_api::{ClearHow, LookupQuery, Request, RouteFilter};
+use rutter_api::{ClearHow, Request, RouteFilter};
 
 use crate::ask::ask;
-use crate::cli::{Ask, ClearArgs, Command, LookupArgs, Show};
+use crate::cli::{Ask, ClearArgs, Command, Show};
 use crate::failure::Failure;
-use crate::{check, collector, demo, run};
+use crate::{check, collector, demo, enrich, export, lookup, run};
 
 /// Does what was typed.
 pub(crate) fn perform(command: Command, how: &Ask) -> Result<(), Failure> {
@@ -21,7 +21,9 @@ pub(crate) fn perform(command: Command, how: &Ask) -> Result<(), Failure> {
         Command::Reload => ask(how, Request::Reload),
         Command::Show(show) => ask(how, show_request(show.what)),
         Command::Explain { target } => ask(how, Request::Explain { target }),
-        Command::Lookup(args) => ask(how, lookup_request(args)),
+        Command::Lookup(args) => lookup::lookup(how, &args),
+        Command::Enrich(args) => enrich::enrich(how, &args),
+        Command::Export(args) => export::export(how, args.what),
         Command::Clear(args) => ask(how, clear_request(args)),
         Command::Log { follow } => ask(how, Request::Log { follow }),
         Command::Stop { text } => ask(how, Request::Shutdown { text }),
@@ -64,14 +66,6 @@ fn show_request(what: Show) -> Request {
         Show::Attributes { limit } => Request::Attributes { limit },
         Show::Memory => Request::Memory,
     }
-}
-
-fn lookup_request(args: LookupArgs) -> Request {
-    Request::Lookup(LookupQuery {
-        addresses: args.addresses,
-        of: args.whose.into(),
-        or_best: args.or_best,
-    })
 }
 
 fn clear_request(args: ClearArgs) -> Request {

@@ -6,9 +6,12 @@ mod cli;
 mod collector;
 mod command;
 mod demo;
+mod enrich;
+mod export;
 mod failure;
 #[cfg(test)]
 mod golden;
+mod lookup;
 mod paint;
 mod render;
 mod run;

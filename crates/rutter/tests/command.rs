@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 fn rutter(arguments: &[&str]) -> Command {
@@ -12,11 +12,15 @@ fn rutter(arguments: &[&str]) -> Command {
 }
 
 fn run(arguments: &[&str]) -> (i32, String, String) {
+    result(rutter(arguments))
+}
+
+fn result(mut command: Command) -> (i32, String, String) {
     let Output {
         status,
         stdout,
         stderr,
-    } = rutter(arguments).output().unwrap();
+    } = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (status.code().unwrap(), text(stdout), text(stderr))
 }
@@ -147,6 +151,13 @@ impl Demo {
         run(&all)
     }
 
+    fn with_input(&self, arguments: &[&str], input: &Path) -> (i32, String, String) {
+        let mut command = rutter(arguments);
+        command.args(["--socket", &self.socket]);
+        command.stdin(fs::File::open(input).unwrap());
+        result(command)
+    }
+
     fn rows(&self, arguments: &[&str]) -> Vec<serde_json::Value> {
         let mut all = arguments.to_vec();
         all.push("--json");
@@ -174,6 +185,7 @@ fn a_demonstration_can_be_looked_at_and_stopped() {
         routes.len()
     );
     assert_eq!(explain["clients"].as_array().unwrap().len(), 4);
+    looks_up(&demo, &best);
     assert!(demo.rows(&["show", "rejected"]).is_empty());
     assert!(!demo.rows(&["show", "attributes"]).is_empty());
     assert!(!demo.rows(&["show", "memory"]).is_empty());
@@ -188,4 +200,84 @@ fn a_demonstration_can_be_looked_at_and_stopped() {
     assert_eq!(demo.ask(&["stop", "--text", "enough"]).0, 0);
     assert!(demo.child.wait().unwrap().success());
     fs::remove_dir_all(&demo.folder).unwrap();
+}
+
+/// The first address of each best route leads to that route: asked of the daemon, in bulk, in rows and in a file.
+fn looks_up(demo: &Demo, best: &[serde_json::Value]) {
+    let address = |route: &serde_json::Value| {
+        let prefix = route["prefix"].as_str().unwrap();
+        prefix.split_once('/').unwrap().0.to_owned()
+    };
+    // Where prefixes nest, the first address of one can be in a longer one: the daemon's answer is compared instead.
+    let addresses: Vec<String> = best.iter().map(address).collect();
+    let mut arguments = vec!["lookup"];
+    arguments.extend(addresses.iter().map(String::as_str));
+    let live = demo.rows(&arguments);
+    assert_eq!(live.len(), best.len());
+    let same = live.iter().zip(best).filter(|(row, route)| {
+        row["prefix"] == route["prefix"] && row["attributes"] == route["attributes"]
+    });
+    assert!(same.count() * 2 > best.len());
+
+    let input = demo.folder.join("addresses");
+    fs::write(&input, addresses.join("\n")).unwrap();
+    let (code, bulk, message) = demo.with_input(&["lookup", "-", "--json"], &input);
+    assert_eq!(code, 0, "{message}");
+    let bulk: Vec<serde_json::Value> = bulk
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(bulk, live);
+
+    let rows: String = addresses.iter().map(|a| format!("x,{a}\n")).collect();
+    fs::write(&input, format!("a,ip\n{rows}")).unwrap();
+    let (code, enriched, message) = demo.with_input(&["enrich", "--column", "ip"], &input);
+    assert_eq!((code, message.as_str()), (0, ""));
+    let mut lines = enriched.lines();
+    assert_eq!(lines.next(), Some("a,ip,asn,prefix,as_path,next_hop"));
+    for (row, line) in live.iter().zip(lines) {
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        let attributes = &row["attributes"];
+        let expected = format!(
+            "x,{},{},{},{},{}",
+            text(&row["address"]),
+            row["origin-as"],
+            text(&row["prefix"]),
+            text(&attributes["as-path"]),
+            text(&attributes["next-hop"]),
+        );
+        assert_eq!(line, expected);
+    }
+
+    let file = demo.folder.join("table.mmdb");
+    let file = file.to_str().unwrap();
+    let (code, said, message) = demo.ask(&["export", "mmdb", file]);
+    assert_eq!(code, 0, "{message}");
+    assert!(said.contains("500 routes"), "{said}");
+    let octets = fs::read(file).unwrap();
+    assert!(octets.windows(14).any(|w| w == b"\xab\xcd\xefMaxMind.com"));
+}
+
+#[test]
+fn what_cannot_be_looked_up_is_named() {
+    let folder = folder("lookup");
+    let vrps = folder.join("vrps.json");
+    fs::write(&vrps, "{}").unwrap();
+    let vrps = vrps.to_str().unwrap();
+    let error = |arguments: &[&str]| {
+        let (code, _, message) = run(arguments);
+        assert_eq!(code, 1, "{message}");
+        message
+    };
+    assert!(error(&["lookup", "10.0.0.0/8"]).contains("rutter show route"));
+    assert!(error(&["lookup", "-", "::1"]).contains("stands alone"));
+    assert!(error(&["lookup", "::1", "--socket", "/nonexistent"]).contains("rutter run FILE"));
+    assert!(error(&["lookup", "::1", "--mrt", "/nonexistent"]).contains("/nonexistent: "));
+    assert!(error(&["lookup", "::1", "--mrt", vrps]).contains("vrps.json"));
+    assert!(error(&["enrich", "--column", "a", "/nonexistent"]).contains("/nonexistent: "));
+    assert!(error(&["enrich", "--column", "a", "--add", "rov"]).contains("--vrps"));
+    let both = error(&["enrich", "--column", "a", "--mrt", "-"]);
+    assert!(both.contains("once only"), "{both}");
+    assert!(error(&["enrich", "-c", "a", "--delimiter", "ab"]).contains("one octet"));
+    fs::remove_dir_all(folder).unwrap();
 }

@@ -13,11 +13,17 @@ pub(crate) fn attributes_row(set: &AttrSet) -> AttributesRow {
     AttributesRow {
         next_hop: Some(set.next_hop()),
         link_local_next_hop: set.link_local_next_hop(),
-        ..block_row(&set.attributes())
+        ..AttributesRow::of(&set.attributes())
     }
 }
 
-/// Everything that stands in the block itself.
+impl AttributesRow {
+    /// Everything that stands in a block itself; the next hop is that of NEXT_HOP.
+    pub fn of(attrs: &Attributes<'_>) -> Self {
+        block_row(attrs)
+    }
+}
+
 fn block_row(attrs: &Attributes<'_>) -> AttributesRow {
     AttributesRow {
         origin: attrs.origin().map(|o| o.to_string().to_lowercase()),

@@ -12,7 +12,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use demo::DemoArgs;
 pub(crate) use filter::FilterArgs;
-pub(crate) use lookup::LookupArgs;
+pub(crate) use lookup::{
+    ColumnArg, EnrichArgs, Export, ExportArgs, FormatArg, LookupArgs, MmdbArgs, TableArgs,
+};
 pub(crate) use show::{Show, ShowArgs};
 
 /// A BGP route server, route collector and look-up engine.
@@ -111,6 +113,11 @@ pub(crate) enum Command {
     /// Look addresses up: the longest match, its origin, AS path and next hop
     #[command(after_help = lookup::LOOKUP)]
     Lookup(LookupArgs),
+    /// Add columns to CSV or JSON lines: origin AS, prefix, AS path and next hop of an address
+    #[command(after_help = lookup::ENRICH)]
+    Enrich(EnrichArgs),
+    /// Write the table as a file for other programs
+    Export(ExportArgs),
     /// Reset a session, or evaluate or send its routes again
     #[command(after_help = CLEAR)]
     Clear(ClearArgs),

@@ -1,0 +1,27 @@
+//! MaxMind DB files, written: from prefixes to what every flow tool can look up.
+//!
+//! The format is the MaxMind DB File Format Specification 2.0: a binary search tree over address bits, then the
+//! data that its leaves lead to, then metadata. [`Data`] lays values out, each text once; [`Database`] joins them with
+//! prefixes, of which the longest counts, and writes the file.
+//!
+//! ```
+//! use rutter_mmdb::{Data, Database, Metadata, Value};
+//!
+//! let mut data = Data::new();
+//! let (asn, name) = (data.text("autonomous_system_number"), data.text("as_path"));
+//! let path = data.text("64500 64501");
+//! let entry = data.map(&[(asn, Value::U32(64501)), (name, Value::At(path))]);
+//! let mut database = Database::new(data);
+//! database.insert("192.0.2.0/24".parse()?, entry);
+//! let mut file = Vec::new();
+//! database.write(&Metadata::default(), &mut file)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod data;
+mod database;
+mod encode;
+mod tree;
+
+pub use data::{At, Data, Value};
+pub use database::{Database, Metadata, TooLarge};

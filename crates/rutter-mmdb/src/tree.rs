@@ -1,0 +1,65 @@
+//! The binary search tree over address bits.
+
+use crate::data::At;
+
+/// What a record leads to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Record {
+    Nothing,
+    Node(u32),
+    Data(At),
+}
+
+/// Nodes, the root first. Prefixes must come from short to long: a longer one then only splits leaves.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    pub nodes: Vec<[Record; 2]>,
+}
+
+impl Tree {
+    pub fn new() -> Self {
+        Tree {
+            nodes: vec![[Record::Nothing; 2]],
+        }
+    }
+
+    /// Leads a prefix (`len` bits, the first one the highest of `bits`) to `record`.
+    pub fn insert(&mut self, bits: u128, len: u8, record: Record) {
+        if len == 0 {
+            self.nodes[0] = [record; 2];
+            return;
+        }
+        let mut node = 0;
+        for depth in 0..len - 1 {
+            node = self.child(node, bit(bits, depth));
+        }
+        self.nodes[node][bit(bits, len - 1)] = record;
+    }
+
+    /// The node behind a record, made of what the record leads to where there is none.
+    fn child(&mut self, node: usize, side: usize) -> usize {
+        if let Record::Node(child) = self.nodes[node][side] {
+            return child as usize;
+        }
+        let child = self.nodes.len();
+        self.nodes.push([self.nodes[node][side]; 2]);
+        self.nodes[node][side] = Record::Node(child as u32);
+        child
+    }
+
+    /// Appends another tree; returns its root.
+    pub fn graft(&mut self, other: Tree) -> Record {
+        let start = self.nodes.len() as u32;
+        let moved = |record| match record {
+            Record::Node(child) => Record::Node(child + start),
+            other => other,
+        };
+        let nodes = other.nodes.into_iter().map(|records| records.map(moved));
+        self.nodes.extend(nodes);
+        Record::Node(start)
+    }
+}
+
+fn bit(bits: u128, depth: u8) -> usize {
+    (bits >> (127 - depth) & 1) as usize
+}

@@ -1,0 +1,178 @@
+//! CSV in, CSV with more columns out.
+
+use crate::stream::{Counts, RowError, Work, address, row_end};
+use crate::{Column, Route, Set, Table, Told};
+
+/// How the rows of a file are cut, and which field has the address.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CsvHead {
+    /// Between fields.
+    pub delimiter: u8,
+    /// Index of the field with the address.
+    pub field: usize,
+}
+
+impl CsvHead {
+    /// Finds a column by its name in the first row. `Err` lists the names that there are.
+    pub fn find(row: &[u8], delimiter: u8, name: &str) -> Result<Self, Vec<String>> {
+        let names: Vec<String> = (0..)
+            .map_while(|field| field_of(trim(row), delimiter, field))
+            .map(|name| String::from_utf8_lossy(name).trim().to_owned())
+            .collect();
+        match names.iter().position(|known| known == name) {
+            Some(field) => Ok(CsvHead { delimiter, field }),
+            None => Err(names),
+        }
+    }
+}
+
+/// Adds columns to rows.
+#[derive(Debug)]
+pub struct Csv<'t> {
+    head: CsvHead,
+    told: Told<'t>,
+}
+
+impl<'t> Csv<'t> {
+    /// Adds these columns behind the others.
+    pub fn new(table: &'t Table, head: CsvHead, columns: Vec<Column>) -> Self {
+        let nothing = vec![head.delimiter; columns.len()];
+        let delimiter = head.delimiter;
+        let form = move |route: &Route, set: &Set| {
+            let mut out = Vec::new();
+            for column in &columns {
+                out.push(delimiter);
+                quote(
+                    &mut out,
+                    delimiter,
+                    &column.text(route, set).unwrap_or_default(),
+                );
+            }
+            out
+        };
+        Csv {
+            head,
+            told: Told::new(table, nothing, form),
+        }
+    }
+
+    /// The first row with the names of the new columns.
+    pub fn head(row: &[u8], delimiter: u8, names: &[String]) -> Vec<u8> {
+        let (row, end) = row.split_at(trim(row).len());
+        let mut out = row.to_vec();
+        for name in names {
+            out.push(delimiter);
+            quote(&mut out, delimiter, name);
+        }
+        out.extend_from_slice(if end.is_empty() { b"\n" } else { end });
+        out
+    }
+}
+
+impl Work for Csv<'_> {
+    fn has_quotes(&self) -> bool {
+        true
+    }
+
+    fn work(&self, rows: &[u8], first_line: u64, out: &mut Vec<u8>) -> Result<Counts, RowError> {
+        let quotes = memchr::memchr(b'"', rows).is_some();
+        let mut counts = Counts::default();
+        let (mut rest, mut line) = (rows, first_line);
+        while !rest.is_empty() {
+            let end = row_end(rest, quotes).map_or(rest.len(), |at| at + 1);
+            let (whole, after) = rest.split_at(end);
+            self.row(whole, line, &mut counts, out)?;
+            line += match quotes {
+                true => memchr::memchr_iter(b'\n', whole).count() as u64,
+                false => 1,
+            };
+            rest = after;
+        }
+        Ok(counts)
+    }
+}
+
+impl Csv<'_> {
+    fn row(
+        &self,
+        whole: &[u8],
+        line: u64,
+        counts: &mut Counts,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RowError> {
+        let row = trim(whole);
+        if row.is_empty() {
+            out.extend_from_slice(whole);
+            return Ok(());
+        }
+        let CsvHead { delimiter, field } = self.head;
+        let Some(text) = field_of(row, delimiter, field) else {
+            let fields = (0..).map_while(|n| field_of(row, delimiter, n)).count();
+            return Err(RowError {
+                line,
+                what: format!(
+                    "the row has {fields} {}, the address is to be in number {}",
+                    if fields == 1 { "field" } else { "fields" },
+                    field + 1
+                ),
+            });
+        };
+        counts.rows += 1;
+        out.extend_from_slice(row);
+        match address(text) {
+            Some(addr) => out.extend_from_slice(self.told.of(addr)),
+            None => {
+                counts.without(line, text);
+                out.extend_from_slice(self.told.nothing());
+            }
+        }
+        match &whole[row.len()..] {
+            b"" => out.push(b'\n'),
+            end => out.extend_from_slice(end),
+        }
+        Ok(())
+    }
+}
+
+/// A row without what ends its line.
+fn trim(row: &[u8]) -> &[u8] {
+    let row = row.strip_suffix(b"\n").unwrap_or(row);
+    row.strip_suffix(b"\r").unwrap_or(row)
+}
+
+/// A field by its index, without quotes around it.
+fn field_of(row: &[u8], delimiter: u8, index: usize) -> Option<&[u8]> {
+    let mut rest = row;
+    for _ in 0..index {
+        let end = field_end(rest, delimiter);
+        rest = rest.get(end + 1..)?;
+    }
+    let field = &rest[..field_end(rest, delimiter)];
+    let quoted = field
+        .strip_prefix(b"\"")
+        .and_then(|f| f.strip_suffix(b"\""));
+    Some(quoted.unwrap_or(field))
+}
+
+fn field_end(row: &[u8], delimiter: u8) -> usize {
+    let mut quoted = false;
+    for (at, octet) in row.iter().enumerate() {
+        if *octet == b'"' {
+            quoted = !quoted;
+        } else if *octet == delimiter && !quoted {
+            return at;
+        }
+    }
+    row.len()
+}
+
+fn quote(out: &mut Vec<u8>, delimiter: u8, text: &str) {
+    let special = |octet: &u8| *octet == delimiter || matches!(octet, b'"' | b'\n' | b'\r');
+    if !text.as_bytes().iter().any(special) {
+        out.extend_from_slice(text.as_bytes());
+        return;
+    }
+    out.push(b'"');
+    out.extend_from_slice(text.replace('"', "\"\"").as_bytes());
+    out.push(b'"');
+}

@@ -1,0 +1,74 @@
+//! The table as a file for other programs.
+
+use std::io::{self, Write};
+
+pub use rutter_mmdb::Metadata;
+use rutter_mmdb::{At, Data, Database, Value};
+
+use crate::{Set, Table};
+
+/// Keys of the maps that addresses lead to. Those that GeoLite2-ASN has are named as there.
+struct Keys {
+    asn: At,
+    as_path: At,
+    next_hop: At,
+    prefix: At,
+    communities: At,
+    rov: At,
+}
+
+/// Writes a MaxMind DB file: every address leads to the origin AS, AS path, next hop, communities and prefix of its
+/// longest match, and to the route's validity where the table knows it.
+pub fn mmdb(table: &Table, metadata: &Metadata, out: &mut impl Write) -> io::Result<()> {
+    let mut data = Data::new();
+    let keys = Keys {
+        asn: data.text("autonomous_system_number"),
+        as_path: data.text("as_path"),
+        next_hop: data.text("next_hop"),
+        prefix: data.text("prefix"),
+        communities: data.text("communities"),
+        rov: data.text("rov"),
+    };
+    let sets = table.sets().iter();
+    let sets: Vec<_> = sets.map(|set| entries(set, &keys, &mut data)).collect();
+    let mut database = Database::new(data);
+    for route in table.routes() {
+        let prefix = route.prefix.to_string();
+        let mut entries: Vec<(At, Value<'_>)> = sets[route.set as usize].clone();
+        entries.push((keys.prefix, Value::Text(&prefix)));
+        if let Some(rov) = route.rov {
+            let rov = database.data().text(rov.name());
+            entries.push((keys.rov, Value::At(rov)));
+        }
+        let at = database.data().map(&entries);
+        database.insert(route.prefix, at);
+    }
+    database.write(metadata, out)
+}
+
+fn entries(set: &Set, keys: &Keys, data: &mut Data) -> Vec<(At, Value<'static>)> {
+    let attributes = &set.attributes;
+    let mut entries = Vec::with_capacity(6);
+    if let Some(asn) = set.origin_as {
+        entries.push((keys.asn, Value::U32(asn)));
+    }
+    let path = attributes.as_path.as_deref().unwrap_or_default();
+    entries.push((keys.as_path, Value::At(data.text(path))));
+    if let Some(next_hop) = attributes.next_hop {
+        entries.push((keys.next_hop, Value::At(data.text(&next_hop.to_string()))));
+    }
+    let all = [
+        &attributes.communities,
+        &attributes.extended_communities,
+        &attributes.large_communities,
+    ];
+    let communities: Vec<_> = all
+        .into_iter()
+        .flatten()
+        .map(|c| Value::At(data.text(c)))
+        .collect();
+    if !communities.is_empty() {
+        entries.push((keys.communities, Value::At(data.list(&communities))));
+    }
+    entries
+}

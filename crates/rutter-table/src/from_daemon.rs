@@ -1,0 +1,37 @@
+//! The table of a running daemon, over its management socket.
+
+use std::io;
+
+use rutter_api::{Client, Line, Request, Whose};
+
+use crate::{Failed, Set, Table};
+
+/// Fetches the table: of each prefix the best route of those wanted. It is the table of one moment.
+pub fn from_daemon(client: Client, of: Whose) -> Result<Table, Failed> {
+    let ended = |error: io::Error| Failed(format!("the daemon's answer ended early: {error}"));
+    let mut table = Table::default();
+    for line in client.call(Request::Table(of)).map_err(ended)? {
+        match line.map_err(ended)? {
+            Line::TableSet(row) => {
+                table.add_set(Set {
+                    peer: row.peer,
+                    origin_as: row.origin_as,
+                    attributes: row.attributes,
+                });
+            }
+            Line::TableRoutes(row) => {
+                for (set, prefix) in row.routes {
+                    if set as usize >= table.sets().len() {
+                        return Err(Failed(format!(
+                            "the daemon names a set {set} that it has not sent"
+                        )));
+                    }
+                    table.insert(prefix.0, set);
+                }
+            }
+            Line::Error { message } => return Err(Failed(message)),
+            _ => {}
+        }
+    }
+    Ok(table)
+}

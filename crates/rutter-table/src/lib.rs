@@ -1,0 +1,40 @@
+//! A routing table outside the daemon: from its socket or an MRT file, for look-ups, enrichment and export.
+//!
+//! ```text
+//! rutter_api::Answer (request `table`) ─┐           ┌─► stream::run: rows in, rows with columns out, on all cores
+//! MRT table dump ───────────────────────┴─► Table ──┴─► export::mmdb: a MaxMind DB file
+//! ```
+//! A [`Table`] is the table of one moment and does not change: millions of look-ups a second in one thread.
+
+mod best;
+mod csv;
+pub mod export;
+mod from_daemon;
+mod from_mrt;
+mod json;
+mod lines;
+pub mod stream;
+mod table;
+mod told;
+mod vrps;
+
+pub use csv::{Csv, CsvHead};
+pub use from_daemon::from_daemon;
+pub use from_mrt::from_mrt;
+pub use json::Json;
+pub use lines::Lines;
+pub use table::{Route, Set, Table};
+pub use told::{Column, Told};
+pub use vrps::{Rov, Vrps};
+
+/// Why something could not be read, for a person.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failed(pub String);
+
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Failed {}

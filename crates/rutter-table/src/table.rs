@@ -1,0 +1,155 @@
+//! The table of one moment.
+
+use std::net::IpAddr;
+
+use rutter_api::{AttributesRow, RouteSource};
+use rutter_lpm::Profile;
+use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
+
+use crate::{Rov, Vrps};
+
+/// What routes have in common.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Set {
+    /// Who sent them.
+    pub peer: RouteSource,
+    /// The last AS of the path, `None` where the path is empty or ends in a set.
+    pub origin_as: Option<u32>,
+    /// The attributes.
+    pub attributes: AttributesRow,
+}
+
+/// A route.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Route {
+    /// Its prefix.
+    pub prefix: Prefix,
+    /// Index of its [`Set`].
+    pub set: u32,
+    /// Origin validation, where the table was told of VRPs.
+    pub rov: Option<Rov>,
+}
+
+/// One route for each prefix, found by address.
+#[derive(Debug)]
+pub struct Table {
+    sets: Vec<Set>,
+    routes: Vec<Route>,
+    ipv4: rutter_lpm::Table<Ipv4Prefix>,
+    ipv6: rutter_lpm::Table<Ipv6Prefix>,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Table {
+            sets: Vec::new(),
+            routes: Vec::new(),
+            ipv4: rutter_lpm::Table::new(Profile::Fast),
+            ipv6: rutter_lpm::Table::new(Profile::Fast),
+        }
+    }
+}
+
+impl Table {
+    /// Adds a set; its index is for [`Table::insert`].
+    pub fn add_set(&mut self, set: Set) -> u32 {
+        self.sets.push(set);
+        (self.sets.len() - 1) as u32
+    }
+
+    /// Adds a route of a set. A prefix that comes again gets the later route.
+    pub fn insert(&mut self, prefix: Prefix, set: u32) {
+        let index = self.routes.len() as u32;
+        let old = match prefix {
+            Prefix::V4(prefix) => self.ipv4.insert(prefix, index),
+            Prefix::V6(prefix) => self.ipv6.insert(prefix, index),
+        };
+        if let Some(old) = old {
+            self.routes[old as usize].set = set;
+            match prefix {
+                Prefix::V4(prefix) => self.ipv4.insert(prefix, old),
+                Prefix::V6(prefix) => self.ipv6.insert(prefix, old),
+            };
+            return;
+        }
+        self.routes.push(Route {
+            prefix,
+            set,
+            rov: None,
+        });
+    }
+
+    /// Says of every route what VRPs make of it (RFC 6811).
+    pub fn validate(&mut self, vrps: &Vrps) {
+        for route in &mut self.routes {
+            let origin = self.sets[route.set as usize].origin_as;
+            route.rov = Some(vrps.validate(route.prefix, origin));
+        }
+    }
+
+    /// Index of the route with the longest prefix that has the address. IPv4 addresses in IPv6 form
+    /// (`::ffff:192.0.2.1`) are IPv4 addresses.
+    #[inline]
+    pub fn find(&self, addr: IpAddr) -> Option<u32> {
+        match addr.to_canonical() {
+            IpAddr::V4(addr) => self.ipv4.lookup(addr),
+            IpAddr::V6(addr) => self.ipv6.lookup(addr),
+        }
+    }
+
+    /// The route with the longest prefix that has the address.
+    pub fn lookup(&self, addr: IpAddr) -> Option<(&Route, &Set)> {
+        let route = &self.routes[self.find(addr)? as usize];
+        Some((route, self.set(route)))
+    }
+
+    /// All routes, in the order in which they came.
+    pub fn routes(&self) -> &[Route] {
+        &self.routes
+    }
+
+    /// All sets.
+    pub fn sets(&self) -> &[Set] {
+        &self.sets
+    }
+
+    /// The set of a route.
+    pub fn set(&self, route: &Route) -> &Set {
+        &self.sets[route.set as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(crate) fn set(origin_as: u32) -> Set {
+        Set {
+            peer: RouteSource {
+                name: "peer".into(),
+                address: [192, 0, 2, 1].into(),
+                asn: 64_500,
+            },
+            origin_as: Some(origin_as),
+            attributes: AttributesRow::default(),
+        }
+    }
+
+    #[test]
+    fn the_longest_prefix_and_the_latest_route_count() {
+        let mut table = Table::default();
+        let sets = [1, 2, 3].map(|asn| table.add_set(set(asn)));
+        table.insert("10.0.0.0/8".parse().unwrap(), sets[0]);
+        table.insert("10.1.0.0/16".parse().unwrap(), sets[1]);
+        table.insert("10.1.0.0/16".parse().unwrap(), sets[2]);
+        let origin = |addr: &str| {
+            let found = table.lookup(addr.parse().unwrap());
+            found.and_then(|(_, set)| set.origin_as)
+        };
+        assert_eq!(origin("10.2.0.1"), Some(1));
+        assert_eq!(origin("10.1.0.1"), Some(3));
+        assert_eq!(origin("::ffff:10.1.0.1"), Some(3));
+        assert_eq!(origin("2001:db8::1"), None);
+        assert_eq!(table.routes().len(), 2);
+    }
+}

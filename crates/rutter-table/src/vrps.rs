@@ -1,0 +1,183 @@
+//! Validated ROA payloads from the JSON that validators write, and what they make of a route (RFC 6811).
+
+use std::fmt;
+use std::path::Path;
+
+use rutter_lpm::{PrefixMap, Profile};
+use rutter_net::{Asn, Ipv4Prefix, Ipv6Prefix, Prefix};
+use serde::{Deserialize, Deserializer, de::Error as _};
+
+use crate::Failed;
+
+/// The validity of a route's origin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rov {
+    /// A VRP matches.
+    Valid,
+    /// VRPs cover the prefix, but none matches.
+    Invalid,
+    /// No VRP covers the prefix.
+    NotFound,
+}
+
+impl Rov {
+    /// `valid`, `invalid` or `not-found`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rov::Valid => "valid",
+            Rov::Invalid => "invalid",
+            Rov::NotFound => "not-found",
+        }
+    }
+}
+
+impl fmt::Display for Rov {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Longest announced length, and origin.
+type Allowed = Vec<(u8, u32)>;
+
+/// All VRPs.
+#[derive(Debug)]
+pub struct Vrps {
+    ipv4: PrefixMap<Ipv4Prefix, Allowed>,
+    ipv6: PrefixMap<Ipv6Prefix, Allowed>,
+    len: usize,
+}
+
+/// The form that Routinator, rpki-client, FORT, OctoRPKI and rtrtr share.
+#[derive(Deserialize)]
+struct Document {
+    roas: Vec<Vrp>,
+}
+
+#[derive(Deserialize)]
+struct Vrp {
+    #[serde(deserialize_with = "prefix")]
+    prefix: Prefix,
+    #[serde(rename = "maxLength")]
+    max_len: u8,
+    #[serde(deserialize_with = "asn")]
+    asn: u32,
+}
+
+fn prefix<'de, D: Deserializer<'de>>(input: D) -> Result<Prefix, D::Error> {
+    let text = <std::borrow::Cow<'de, str>>::deserialize(input)?;
+    text.parse().map_err(D::Error::custom)
+}
+
+/// A number, or `AS64500`.
+fn asn<'de, D: Deserializer<'de>>(input: D) -> Result<u32, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        Number(u32),
+        Text(String),
+    }
+    match Form::deserialize(input)? {
+        Form::Number(number) => Ok(number),
+        Form::Text(text) => {
+            let parsed: Result<Asn, _> = text.parse();
+            parsed.map(|asn| asn.0).map_err(D::Error::custom)
+        }
+    }
+}
+
+impl Vrps {
+    /// Reads a file.
+    pub fn read(path: &Path) -> Result<Self, Failed> {
+        let text = std::fs::read(path);
+        let text = text.map_err(|error| Failed(format!("{}: {error}", path.display())))?;
+        Self::parse(&text).map_err(|error| {
+            Failed(format!(
+                "{}: {error}\nVRPs are read as JSON, as `routinator vrps --format json` and `rpki-client -j` write them",
+                path.display()
+            ))
+        })
+    }
+
+    /// Reads a document.
+    pub fn parse(text: &[u8]) -> Result<Self, serde_json::Error> {
+        let document: Document = serde_json::from_slice(text)?;
+        let mut vrps = Vrps {
+            ipv4: PrefixMap::new(Profile::Compact),
+            ipv6: PrefixMap::new(Profile::Compact),
+            len: 0,
+        };
+        document.roas.iter().for_each(|vrp| vrps.add(vrp));
+        Ok(vrps)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    fn add(&mut self, vrp: &Vrp) {
+        let entry = (vrp.max_len, vrp.asn);
+        self.len += 1;
+        match vrp.prefix {
+            Prefix::V4(prefix) => match self.ipv4.get_mut(prefix) {
+                Some(allowed) => allowed.push(entry),
+                None => drop(self.ipv4.insert(prefix, vec![entry])),
+            },
+            Prefix::V6(prefix) => match self.ipv6.get_mut(prefix) {
+                Some(allowed) => allowed.push(entry),
+                None => drop(self.ipv6.insert(prefix, vec![entry])),
+            },
+        }
+    }
+
+    /// RFC 6811 §2: a route without an origin (an empty path, or one that ends in a set) is never valid.
+    pub fn validate(&self, prefix: Prefix, origin: Option<u32>) -> Rov {
+        match prefix {
+            Prefix::V4(p) => judge(self.ipv4.covering(p).map(|(_, a)| a), p.len(), origin),
+            Prefix::V6(p) => judge(self.ipv6.covering(p).map(|(_, a)| a), p.len(), origin),
+        }
+    }
+}
+
+fn judge<'a>(covering: impl Iterator<Item = &'a Allowed>, len: u8, origin: Option<u32>) -> Rov {
+    let mut state = Rov::NotFound;
+    for (max_len, asn) in covering.flatten() {
+        // AS 0 says that nobody may announce the prefix (RFC 6483 §4).
+        if *max_len >= len && Some(*asn) == origin && *asn != 0 {
+            return Rov::Valid;
+        }
+        state = Rov::Invalid;
+    }
+    state
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn routes_are_judged_by_the_vrps_that_cover_them() {
+        let vrps = Vrps::parse(
+            br#"{"metadata":{"n":1},"roas":[
+                {"asn":"AS64500","prefix":"10.0.0.0/8","maxLength":16,"ta":"x"},
+                {"asn":64501,"prefix":"10.1.0.0/16","maxLength":24},
+                {"asn":0,"prefix":"2001:db8::/32","maxLength":128}]}"#,
+        )
+        .unwrap();
+        let rov = |prefix: &str, origin| vrps.validate(prefix.parse().unwrap(), origin);
+        assert_eq!(vrps.len(), 3);
+        assert_eq!(rov("10.1.0.0/16", Some(64_500)), Rov::Valid);
+        assert_eq!(rov("10.1.0.0/16", Some(64_501)), Rov::Valid);
+        assert_eq!(rov("10.1.1.0/24", Some(64_500)), Rov::Invalid);
+        assert_eq!(rov("10.1.1.0/24", None), Rov::Invalid);
+        assert_eq!(rov("0.0.0.0/0", Some(64_500)), Rov::NotFound);
+        assert_eq!(rov("2001:db8::/32", Some(0)), Rov::Invalid);
+        assert!(Vrps::parse(br#"{"roas":[{"asn":"x"}]}"#).is_err());
+    }
+}

@@ -1,0 +1,101 @@
+//! `rutter lookup`: a few addresses are asked of the daemon, many are looked up here in its table.
+
+use std::io::{self, BufWriter, Read};
+use std::net::IpAddr;
+
+use rutter_api::{LookupQuery, Request};
+use rutter_table::stream::{self, Rows, StreamError};
+use rutter_table::{Lines, Table, Vrps, from_daemon, from_mrt};
+
+use crate::ask::{ask, connect};
+use crate::cli::{Ask, LookupArgs, TableArgs};
+use crate::failure::Failure;
+
+/// Looks addresses up.
+pub(crate) fn lookup(how: &Ask, args: &LookupArgs) -> Result<(), Failure> {
+    let in_bulk = args.addresses.iter().any(|text| text == "-");
+    if in_bulk && args.addresses.len() > 1 {
+        return Err(Failure::text(
+            "`-` stands alone: addresses come from the command line or from standard input",
+        ));
+    }
+    let elsewhere = args.table.mrt.is_some() || args.table.vrps.is_some();
+    if args.or_best && (in_bulk || elsewhere) {
+        return Err(Failure::text(
+            "--or-best is for addresses that the daemon is asked about: leave out `-`, --mrt and --vrps",
+        ));
+    }
+    if in_bulk {
+        return here(how, &args.table, io::stdin());
+    }
+    let addresses = parse(&args.addresses)?;
+    if elsewhere {
+        return here(how, &args.table, io::Cursor::new(args.addresses.join("\n")));
+    }
+    // A request has an end: 1,000 addresses are well below it.
+    for addresses in addresses.chunks(1_000) {
+        let query = LookupQuery {
+            addresses: addresses.to_vec(),
+            of: args.table.whose(),
+            or_best: args.or_best,
+        };
+        ask(how, Request::Lookup(query))?;
+    }
+    Ok(())
+}
+
+fn parse(texts: &[String]) -> Result<Vec<IpAddr>, Failure> {
+    let parse = |text: &String| {
+        text.parse().map_err(|_| {
+            let hint = match text.contains('/') {
+                true => "\n`rutter show route PREFIX` shows the routes of a prefix",
+                false => "",
+            };
+            Failure::text(format!("`{text}` is no IP address{hint}"))
+        })
+    };
+    texts.iter().map(parse).collect()
+}
+
+fn here(how: &Ask, args: &TableArgs, input: impl Read + Send + 'static) -> Result<(), Failure> {
+    if args
+        .mrt
+        .as_ref()
+        .is_some_and(|path| path.as_os_str() == "-")
+    {
+        return Err(Failure::text(
+            "standard input cannot be both the table dump and the addresses: name the file of one",
+        ));
+    }
+    let table = table(how, args)?;
+    let lines = match how.json {
+        true => Lines::json(&table),
+        false => Lines::text(&table),
+    };
+    let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
+    stream::run(Rows::new(input), &lines, &mut out)
+        .map(drop)
+        .map_err(|error| failure("standard input", error))
+}
+
+/// The table that is asked for, of this moment.
+pub(crate) fn table(how: &Ask, args: &TableArgs) -> Result<Table, Failure> {
+    let failed = |error: rutter_table::Failed| Failure::Text(error.0);
+    let mut table = match &args.mrt {
+        Some(path) => from_mrt(path, &args.whose()).map_err(failed)?,
+        None => from_daemon(connect(how)?, args.whose()).map_err(failed)?,
+    };
+    if let Some(path) = &args.vrps {
+        table.validate(&Vrps::read(path).map_err(failed)?);
+    }
+    Ok(table)
+}
+
+/// Why rows stopped, for a person.
+pub(crate) fn failure(input: &str, error: StreamError) -> Failure {
+    match error {
+        StreamError::Write(error) => error.into(),
+        StreamError::Read(error) => Failure::text(format!("{input}: {error}")),
+        StreamError::Row(row) => Failure::text(format!("{input}:{}: {}", row.line, row.what)),
+    }
+}
