@@ -29,6 +29,53 @@ pub(crate) enum Command {
     /// Play MRT files to a BGP daemon
     #[command(after_help = REPLAY)]
     Replay(ReplayArgs),
+    /// Measure how fast rows leave the collector
+    Bench(BenchArgs),
+}
+
+/// What to measure.
+#[derive(Args, Debug)]
+pub(crate) struct BenchArgs {
+    /// What to measure
+    #[command(subcommand)]
+    pub(crate) what: Bench,
+}
+
+/// What can be measured.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Bench {
+    /// Full feeds into databases, beside their own bulk commands and beside a row at a time
+    #[command(after_help = BENCH_SINKS)]
+    Sinks(BenchSinksArgs),
+}
+
+/// Which databases, and with what.
+#[derive(Args, Debug)]
+pub(crate) struct BenchSinksArgs {
+    /// One prefix a line, plain or gzip
+    #[arg(value_name = "PREFIXES")]
+    pub(crate) prefixes: PathBuf,
+    /// postgres://user:password@host:port/database
+    #[arg(long, value_name = "URL")]
+    pub(crate) postgres: Option<rutter_sinks::bench::Url>,
+    /// mariadb://user:password@host:port/database
+    #[arg(long, value_name = "URL")]
+    pub(crate) mariadb: Option<rutter_sinks::bench::Url>,
+    /// Feeds of each family
+    #[arg(long, default_value_t = 6)]
+    pub(crate) feeds: usize,
+    /// At most so many prefixes of each family
+    #[arg(long, value_name = "PREFIXES")]
+    pub(crate) most: Option<usize>,
+    /// Rounds; medians are told
+    #[arg(long, default_value_t = 3)]
+    pub(crate) rounds: usize,
+    /// Routes that are inserted one by one
+    #[arg(long, default_value_t = 2_000)]
+    pub(crate) singles: usize,
+    /// For spools and prepared files
+    #[arg(long, value_name = "PATH", default_value = "/tmp")]
+    pub(crate) folder: PathBuf,
 }
 
 /// What to play to whom.
@@ -112,6 +159,12 @@ pub(crate) struct CollectArgs {
 
 /// Where the configuration of a packaged installation is.
 pub(crate) const DEFAULT_CONFIG: &str = "/etc/rutter/rutter.toml";
+
+const BENCH_SINKS: &str = "\
+All tables of rutter in these databases are dropped before and after.
+
+Example:
+  rutter-collect bench sinks prefixes.txt.gz --postgres postgres://rutter:sesame@127.0.0.1/rutter";
 
 const COLLECT: &str = "\
 A collector is the daemon of `rutter run` with what only collectors have: the sections of the same

@@ -1,6 +1,7 @@
 //! The collector's commands: rutter collect, rutter sql, rutter mrt, rutter replay.
 
 mod bar;
+mod bench;
 mod cli;
 mod collect;
 mod failure;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
         Command::Collect(args) => collect::collect(&args),
         Command::Mrt(args) => mrt::mrt(&args),
         Command::Replay(args) => replay::replay(&args),
+        Command::Bench(args) => bench::bench(&args),
     };
     match result {
         Ok(()) | Err(Failure::NobodyReads) => ExitCode::SUCCESS,

@@ -9,6 +9,7 @@
 //! position behind them in one transaction, so after a crash of either side the spool goes on exactly there.
 
 mod batch;
+pub mod bench;
 mod block;
 mod bytes;
 mod intake;
@@ -32,5 +33,5 @@ pub use service::{Handle, StartError, start};
 pub use spool::{Cursor, Disk, Medium, Position, Spool, SpoolError};
 pub use state::State;
 pub use status::{Status, StatusView, metrics};
-pub use store::{Fault, Load, Store};
+pub use store::{Fault, Load, Pieces, Store};
 pub use writer::{Limits, Step, Writer};

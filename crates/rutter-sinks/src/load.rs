@@ -23,15 +23,15 @@ pub struct LoadRow {
 }
 
 /// Which routes of a peer are wanted: per family, `None` for none.
-pub type Wanted<'w> = &'w dyn Fn(&PeerKey) -> Option<[bool; 2]>;
+pub type Wanted<'w> = &'w (dyn Fn(&PeerKey) -> Option<[bool; 2]> + Sync);
 
 /// Where whole tables come from.
-pub trait Source {
+pub trait Source: Sync {
     /// Calls `visit` with pieces of the state as it is now, until one fails.
     fn routes<E>(
         &self,
         wanted: Wanted<'_>,
-        visit: &mut dyn FnMut(&[LoadRow]) -> Result<(), E>,
+        visit: &mut dyn FnMut(Vec<LoadRow>) -> Result<(), E>,
     ) -> Result<(), E>;
 }
 
@@ -42,10 +42,10 @@ impl Source for TableSource {
     fn routes<E>(
         &self,
         wanted: Wanted<'_>,
-        visit: &mut dyn FnMut(&[LoadRow]) -> Result<(), E>,
+        visit: &mut dyn FnMut(Vec<LoadRow>) -> Result<(), E>,
     ) -> Result<(), E> {
         let snapshot = self.0.snapshot();
-        let peers: Vec<_> = snapshot
+        let mut peers: Vec<_> = snapshot
             .peers()
             .iter()
             .filter_map(|summary| {
@@ -58,6 +58,8 @@ impl Source for TableSource {
                 Some((summary.id, peer, families, held.sum::<u64>()))
             })
             .collect();
+        // In the order in which stores number them: then keys are filled from one end to the other.
+        peers.sort_unstable_by(|a, b| a.1.key.cmp(&b.1.key));
         let mut rest = &peers[..];
         while !rest.is_empty() {
             // Several small peers, or one large one, share a walk over the table.
@@ -79,7 +81,7 @@ type Walked = (PeerId, Arc<StoredPeer>, [bool; 2], u64);
 fn walk<E>(
     snapshot: &Snapshot,
     peers: &[Walked],
-    visit: &mut dyn FnMut(&[LoadRow]) -> Result<(), E>,
+    visit: &mut dyn FnMut(Vec<LoadRow>) -> Result<(), E>,
 ) -> Result<(), E> {
     let ordinals: HashMap<PeerId, u32> = peers.iter().map(|peer| peer.0).zip(0..).collect();
     let mut found: Vec<(u32, Prefix, u32, &AttrSet)> = Vec::new();
@@ -97,16 +99,14 @@ fn walk<E>(
     }
     found.sort_unstable_by_key(|(ordinal, prefix, path_id, _)| (*ordinal, *prefix, *path_id));
     let mut columns = Columns::default();
-    let mut rows = Vec::new();
     for piece in found.chunks(PIECE) {
-        rows.clear();
-        rows.extend(piece.iter().map(|(ordinal, prefix, path_id, set)| LoadRow {
+        let row = |(ordinal, prefix, path_id, set): &(u32, Prefix, u32, &AttrSet)| LoadRow {
             peer: Arc::clone(&peers[*ordinal as usize].1),
             prefix: *prefix,
             path_id: *path_id,
             attrs: columns.of(set),
-        }));
-        visit(&rows)?;
+        };
+        visit(piece.iter().map(row).collect())?;
     }
     Ok(())
 }
@@ -128,5 +128,5 @@ impl Columns {
 /// Routes that are sorted at a time.
 const A_WALK: u64 = 2_000_000;
 /// Routes a store gets at a time.
-const PIECE: usize = 50_000;
+const PIECE: usize = 20_000;
 const REMEMBERED: usize = 1 << 16;

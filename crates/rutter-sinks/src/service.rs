@@ -51,7 +51,13 @@ impl std::fmt::Display for StartError {
 impl std::error::Error for StartError {}
 
 /// The clocks of the machine.
-struct MachineClock(Instant);
+pub(crate) struct MachineClock(Instant);
+
+impl MachineClock {
+    pub(crate) fn new() -> Self {
+        Self(Instant::now())
+    }
+}
 
 impl Clock for MachineClock {
     fn now(&self) -> Now {
@@ -100,7 +106,7 @@ fn start_store<S: Store + Send + 'static>(
     };
     let disk = Disk::open(&settings.spool).map_err(|why| failed(&why))?;
     let spool = Spool::open(disk, settings.spool_limit).map_err(|why| failed(&why))?;
-    let clock = MachineClock(Instant::now());
+    let clock = MachineClock::new();
     let intake = Intake::new(Arc::clone(rib), collector, &spool, &clock);
     let shared = Arc::new(Shared {
         name: settings.name.clone(),
@@ -182,7 +188,7 @@ struct Writing<S> {
 
 impl<S: Store> Writing<S> {
     fn run(mut self) {
-        let clock = MachineClock(Instant::now());
+        let clock = MachineClock::new();
         let mut told = None;
         while !self.is_over() {
             let step = self

@@ -33,6 +33,9 @@ pub struct Load {
     pub time_us: u64,
 }
 
+/// The next piece of a load.
+pub type Pieces<'p> = dyn FnMut() -> Option<Vec<LoadRow>> + 'p;
+
 /// A database or a broker. After a [`Fault`] it is opened again before anything else.
 pub trait Store {
     /// Connects, brings the schema up to date, keeps other writers of the same collector out, and says how far the
@@ -45,8 +48,9 @@ pub trait Store {
     /// Removes the routes that a load replaces.
     fn begin_load(&mut self, load: &Load) -> Result<(), Fault>;
 
-    /// Adds routes of a load: sorted by peer, prefix and path identifier, each once.
-    fn load(&mut self, load: &Load, rows: &[LoadRow]) -> Result<(), Fault>;
+    /// Adds the routes of a load, piece by piece until there is none: sorted by peer, prefix and path identifier, each
+    /// once.
+    fn load(&mut self, load: &Load, pieces: &mut Pieces<'_>) -> Result<(), Fault>;
 
     /// The load is complete.
     fn end_load(&mut self, load: &Load) -> Result<(), Fault>;

@@ -1,13 +1,17 @@
 //! From the spool into the store: what is done next, and what after a failure.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::thread;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use crate::batch::Batch;
 use crate::block::Block;
-use crate::load::Source;
+use crate::load::{LoadRow, Source, Wanted};
+use crate::peer::{PeerKey, StoredPeer};
 use crate::spool::{Cursor, Medium, Position, Spool};
 use crate::state::State;
 use crate::status::Status;
@@ -232,21 +236,12 @@ impl<S: Store> Writer<S> {
     }
 
     fn load_all(&mut self, now_us: u64, source: &impl Source) -> Result<(), Fault> {
-        let peers = self
-            .state
-            .peers()
-            .map(|(up, peer)| (up, peer.clone()))
-            .collect();
+        let held = self.state.peers();
+        let mut peers: Vec<_> = held.map(|(up, peer)| (up, peer.clone())).collect();
+        peers.sort_unstable_by(|a, b| a.1.key.cmp(&b.1.key));
         let load = self.begin_load(true, peers, now_us)?;
-        let state = &self.state;
-        self.store.begin_load(&load)?;
-        let (store, status) = (&mut self.store, &self.status);
-        source.routes(&|peer| state.holds(peer), &mut |rows| {
-            store.load(&load, rows)?;
-            status.update(|view| view.loaded += rows.len() as u64);
-            Ok::<_, Fault>(())
-        })?;
-        self.store.end_load(&load)?;
+        let state = self.state.clone();
+        self.stream(&load, source, &|peer| state.holds(peer))?;
         self.state.loaded(None);
         self.loaded();
         Ok(())
@@ -263,27 +258,44 @@ impl<S: Store> Writer<S> {
             .map(|peer| (up(&peer.key), peer.clone()))
             .collect();
         let load = self.begin_load(false, peers, now_us)?;
-        self.store.begin_load(&load)?;
-        let (state, store, status) = (&self.state, &mut self.store, &self.status);
-        let wanted = |key: &_| {
+        let state = self.state.clone();
+        let wanted = |key: &PeerKey| {
             let named = due.iter().any(|peer| peer.key == *key);
             state.holds(key).filter(|_| named)
         };
-        source.routes(&wanted, &mut |rows| {
-            store.load(&load, rows)?;
-            status.update(|view| view.loaded += rows.len() as u64);
-            Ok::<_, Fault>(())
-        })?;
-        self.store.end_load(&load)?;
+        self.stream(&load, source, &wanted)?;
         self.state.loaded(Some(&due));
         self.loaded();
         Ok(true)
     }
 
+    /// Routes are read, sorted and turned into columns while those before them are on their way.
+    fn stream(
+        &mut self,
+        load: &Load,
+        source: &impl Source,
+        wanted: Wanted<'_>,
+    ) -> Result<(), Fault> {
+        self.store.begin_load(load)?;
+        let (store, status) = (&mut self.store, &self.status);
+        let (pieces, arrived) = sync_channel(AHEAD);
+        thread::scope(|scope| {
+            // It ends by itself when nobody wants more.
+            scope.spawn(move || source.routes(wanted, &mut |rows| pieces.send(rows)));
+            let arrived = arrived;
+            store.load(load, &mut || {
+                let rows: Vec<LoadRow> = arrived.recv().ok()?;
+                status.update(|view| view.loaded += rows.len() as u64);
+                Some(rows)
+            })
+        })?;
+        self.store.end_load(load)
+    }
+
     fn begin_load(
         &self,
         all: bool,
-        peers: Vec<(bool, std::sync::Arc<crate::StoredPeer>)>,
+        peers: Vec<(bool, Arc<StoredPeer>)>,
         time_us: u64,
     ) -> Result<Load, Fault> {
         self.status.update(|view| view.loading = true);
@@ -303,6 +315,9 @@ impl<S: Store> Writer<S> {
         });
     }
 }
+
+/// Pieces of a load that are ready before they are wanted.
+const AHEAD: usize = 8;
 
 fn seek<M: Medium>(
     spool: &Mutex<Spool<M>>,

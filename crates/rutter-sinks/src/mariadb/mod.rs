@@ -7,6 +7,8 @@ mod schema;
 
 use std::io::{self, Write as _};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
 use std::time::Duration;
 
 use mysql::prelude::Queryable;
@@ -17,7 +19,7 @@ use rutter_config::Database;
 use crate::batch::Batch;
 use crate::load::LoadRow;
 use crate::spool::Position;
-use crate::store::{Fault, Load, Store};
+use crate::store::{Fault, Load, Pieces, Store};
 use peers::PeerIds;
 use rows::Rows;
 
@@ -33,7 +35,7 @@ struct Session {
     collector: i32,
     peers: PeerIds,
     /// What the server asks for during LOAD DATA LOCAL.
-    file: Arc<Mutex<Vec<u8>>>,
+    file: Arc<Mutex<Option<Receiver<Vec<u8>>>>>,
 }
 
 impl MariaDb {
@@ -132,7 +134,7 @@ impl Store for MariaDb {
             row.ok_or_else(|| Fault("the collector is gone".into()))?;
         conn.query_drop(changes::STAGE)
             .map_err(fault("cannot make the staging table"))?;
-        let file = Arc::new(Mutex::new(Vec::new()));
+        let file = Arc::new(Mutex::new(None));
         conn.set_local_infile_handler(Some(answer_with(&file)));
         self.session = Some(Session {
             conn,
@@ -182,19 +184,12 @@ impl Store for MariaDb {
         changes::begin_load(session, load.all, &ids)
     }
 
-    fn load(&mut self, load: &Load, rows: &[LoadRow]) -> Result<(), Fault> {
+    fn load(&mut self, load: &Load, pieces: &mut Pieces<'_>) -> Result<(), Fault> {
         let session = self.session()?;
-        let mut out = Rows::default();
-        for row in rows {
-            out.number(session.peers.of(&row.peer.key)?);
-            out.network(row.prefix);
-            out.number(row.path_id);
-            out.plain(row.prefix);
-            out.time(load.time_us);
-            out.attrs(Some(&row.attrs));
-            out.end_row();
+        while let Some(rows) = pieces() {
+            session.load_some(load, rows, pieces)?;
         }
-        session.load_data("REPLACE INTO TABLE rutter_routes", out)
+        Ok(())
     }
 
     fn end_load(&mut self, load: &Load) -> Result<(), Fault> {
@@ -228,25 +223,42 @@ impl Session {
         self.conn.query_drop(statement).map_err(fault(what))
     }
 
-    /// LOAD DATA of these rows. Whatever the server would only warn of is a fault.
+    /// LOAD DATA of these rows.
     fn load_data(&mut self, into: &str, rows: Rows) -> Result<(), Fault> {
         if rows.is_empty() {
             return Ok(());
         }
-        *self.file.lock() = rows.octets;
-        let statement = format!("LOAD DATA LOCAL INFILE 'rutter' {into} CHARACTER SET binary");
-        self.run(&statement, "LOAD DATA failed")?;
-        if self.conn.warnings() == 0 {
-            return Ok(());
-        }
-        let warning: Option<(String, u32, String)> = self
-            .conn
-            .query_first("SHOW WARNINGS")
-            .map_err(fault("LOAD DATA warned"))?;
-        let text = warning.map_or_else(String::new, |(_, _, text)| text);
-        Err(Fault(format!(
-            "LOAD DATA did not take all as it is: {text}"
-        )))
+        let (send, receive) = sync_channel(1);
+        *self.file.lock() = Some(receive);
+        // There is room for it.
+        let _ = send.send(rows.octets);
+        drop(send);
+        load_file(&mut self.conn, into)
+    }
+
+    /// One LOAD DATA of many routes: the server takes rows while the next are written.
+    fn load_some(
+        &mut self,
+        load: &Load,
+        first: Vec<LoadRow>,
+        pieces: &mut Pieces<'_>,
+    ) -> Result<(), Fault> {
+        let (send, receive) = sync_channel(8);
+        *self.file.lock() = Some(receive);
+        let (conn, peers, file) = (&mut self.conn, &self.peers, &self.file);
+        thread::scope(|scope| {
+            let loading = scope.spawn(|| {
+                let loaded = load_file(conn, ROUTES);
+                // A server that never asked for the file leaves nobody waiting to send it.
+                file.lock().take();
+                loaded
+            });
+            let written = write_routes(peers, load, first, pieces, &send);
+            drop(send);
+            let loaded = loading.join();
+            let panicked = |_| Fault("LOAD DATA panicked: this is a mistake in Rutter".into());
+            written.and(loaded.map_err(panicked)?)
+        })
     }
 
     fn write_events(&mut self, batch: &Batch) -> Result<(), Fault> {
@@ -277,12 +289,73 @@ impl Session {
     }
 }
 
-/// Answers every request for a file with what is at hand.
-fn answer_with(file: &Arc<Mutex<Vec<u8>>>) -> LocalInfileHandler {
+/// Where routes are replaced by key.
+const ROUTES: &str = "REPLACE INTO TABLE rutter_routes";
+/// So many routes a statement: undoing one that failed takes longer than it took.
+const LOADED: usize = 1_000_000;
+/// Octets sent at a time.
+const SENT: usize = 256 << 10;
+
+fn write_routes(
+    peers: &PeerIds,
+    load: &Load,
+    first: Vec<LoadRow>,
+    pieces: &mut Pieces<'_>,
+    send: &SyncSender<Vec<u8>>,
+) -> Result<(), Fault> {
+    let (mut count, mut next) = (0, Some(first));
+    while let Some(rows) = next {
+        let mut out = Rows::default();
+        for row in &rows {
+            out.number(peers.of(&row.peer.key)?);
+            out.network(row.prefix);
+            out.number(row.path_id);
+            out.plain(row.prefix);
+            out.time(load.time_us);
+            out.attrs(Some(&row.attrs));
+            out.end_row();
+            // Where the server has gone, its error says why.
+            if out.octets.len() >= SENT && send.send(std::mem::take(&mut out.octets)).is_err() {
+                return Ok(());
+            }
+        }
+        if send.send(out.octets).is_err() {
+            return Ok(());
+        }
+        count += rows.len();
+        next = if count < LOADED { pieces() } else { None };
+    }
+    Ok(())
+}
+
+/// LOAD DATA of the file at hand. Whatever the server would only warn of is a fault.
+fn load_file(conn: &mut Conn, into: &str) -> Result<(), Fault> {
+    conn.query_drop(format!(
+        "LOAD DATA LOCAL INFILE 'rutter' {into} CHARACTER SET binary"
+    ))
+    .map_err(fault("LOAD DATA failed"))?;
+    if conn.warnings() == 0 {
+        return Ok(());
+    }
+    let warning: Option<(String, u32, String)> = conn
+        .query_first("SHOW WARNINGS")
+        .map_err(fault("LOAD DATA warned"))?;
+    let text = warning.map_or_else(String::new, |(_, _, text)| text);
+    Err(Fault(format!(
+        "LOAD DATA did not take all as it is: {text}"
+    )))
+}
+
+/// Answers a request for a file with what arrives.
+fn answer_with(file: &Arc<Mutex<Option<Receiver<Vec<u8>>>>>) -> LocalInfileHandler {
     let file = Arc::clone(file);
     LocalInfileHandler::new(move |_, stream| -> io::Result<()> {
-        let octets = std::mem::take(&mut *file.lock());
-        stream.write_all(&octets)
+        let Some(arriving) = file.lock().take() else {
+            return Ok(());
+        };
+        arriving
+            .iter()
+            .try_for_each(|octets| stream.write_all(&octets))
     })
 }
 

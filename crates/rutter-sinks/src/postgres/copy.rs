@@ -36,6 +36,12 @@ impl Rows {
         self.octets.len() >= PIECE
     }
 
+    /// The sets met so far may be gone from their addresses.
+    pub(super) fn forget_sets(&mut self) {
+        self.known.clear();
+        self.sets.clear();
+    }
+
     /// Begins a row of so many columns.
     pub(super) fn begin(&mut self, columns: i16) {
         self.octets.extend(columns.to_be_bytes());
@@ -80,7 +86,7 @@ impl Rows {
         let Some(attrs) = attrs else {
             return (0..ATTR_COLUMNS).for_each(|_| self.null());
         };
-        // By address: the caller holds all sets of a COPY until it ends.
+        // By address: the caller holds all sets until `forget_sets`.
         let range = self.known.entry(attrs).or_insert_with(|| {
             let start = self.sets.len();
             put_attrs(&mut self.sets, attrs);

@@ -16,7 +16,7 @@ use rutter_config::Database;
 use crate::batch::Batch;
 use crate::load::LoadRow;
 use crate::spool::Position;
-use crate::store::{Fault, Load, Store};
+use crate::store::{Fault, Load, Pieces, Store};
 use copy::{ATTR_COLUMNS, Rows};
 use peers::PeerIds;
 
@@ -162,25 +162,21 @@ impl Store for Postgres {
         transaction.commit().map_err(fault("cannot commit"))
     }
 
-    fn load(&mut self, load: &Load, rows: &[LoadRow]) -> Result<(), Fault> {
+    fn load(&mut self, load: &Load, pieces: &mut Pieces<'_>) -> Result<(), Fault> {
         let session = self.session()?;
-        let mut transaction = session
-            .client
-            .transaction()
-            .map_err(fault("cannot begin"))?;
-        let mut writer = copy_into(&mut transaction, COPY_ROUTES)?;
-        let mut out = Rows::new();
-        for row in rows {
-            out.begin(4 + ATTR_COLUMNS);
-            out.int(session.peers.of(&row.peer.key)?);
-            out.cidr(row.prefix);
-            out.bigint(row.path_id.into());
-            out.time(load.time_us);
-            out.attrs(Some(&row.attrs));
-            send_piece(&mut writer, &mut out)?;
+        while let Some(rows) = pieces() {
+            let mut transaction = session
+                .client
+                .transaction()
+                .map_err(fault("cannot begin"))?;
+            // The last transaction of the load makes all before it durable, too.
+            transaction
+                .batch_execute("SET LOCAL synchronous_commit = off")
+                .map_err(fault("cannot begin"))?;
+            load_some(&mut transaction, &session.peers, load, rows, pieces)?;
+            transaction.commit().map_err(fault("cannot commit"))?;
         }
-        finish(writer, out)?;
-        transaction.commit().map_err(fault("cannot commit"))
+        Ok(())
     }
 
     fn end_load(&mut self, load: &Load) -> Result<(), Fault> {
@@ -234,6 +230,35 @@ fn write_events(
         out.attrs(entry.attrs.as_deref());
         out.text(&entry.detail);
         send_piece(&mut writer, &mut out)?;
+    }
+    finish(writer, out)
+}
+
+/// So many rows a transaction: undoing one that failed takes as long as it took.
+const LOADED: usize = 1_000_000;
+
+fn load_some(
+    transaction: &mut Transaction<'_>,
+    peers: &PeerIds,
+    load: &Load,
+    first: Vec<LoadRow>,
+    pieces: &mut Pieces<'_>,
+) -> Result<(), Fault> {
+    let mut writer = copy_into(transaction, COPY_ROUTES)?;
+    let (mut out, mut count, mut next) = (Rows::new(), 0, Some(first));
+    while let Some(rows) = next {
+        for row in &rows {
+            out.begin(4 + ATTR_COLUMNS);
+            out.int(peers.of(&row.peer.key)?);
+            out.cidr(row.prefix);
+            out.bigint(row.path_id.into());
+            out.time(load.time_us);
+            out.attrs(Some(&row.attrs));
+            send_piece(&mut writer, &mut out)?;
+        }
+        out.forget_sets();
+        count += rows.len();
+        next = if count < LOADED { pieces() } else { None };
     }
     finish(writer, out)
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use rutter_load::rng::Rng;
 use rutter_net::Prefix;
-use rutter_sinks::{Batch, Fault, Load, LoadRow, Position, Store};
+use rutter_sinks::{Batch, Fault, Load, LoadRow, Pieces, Position, Store};
 
 /// What is committed.
 #[derive(Clone, Default)]
@@ -129,15 +129,11 @@ impl Store for Database {
         })
     }
 
-    fn load(&mut self, _: &Load, rows: &[LoadRow]) -> Result<(), Fault> {
-        self.transact(|tables| {
-            for row in rows {
-                let key = (row.peer.key.address, row.prefix, row.path_id);
-                let path = row.attrs.as_path.clone().unwrap_or_default();
-                let before = tables.routes.insert(key, path);
-                assert!(before.is_none(), "a load met the key {key:?}");
-            }
-        })
+    fn load(&mut self, _: &Load, pieces: &mut Pieces<'_>) -> Result<(), Fault> {
+        while let Some(rows) = pieces() {
+            self.add(&rows)?;
+        }
+        Ok(())
     }
 
     fn end_load(&mut self, load: &Load) -> Result<(), Fault> {
@@ -150,5 +146,18 @@ impl Store for Database {
 
     fn close(&mut self) {
         self.connected = false;
+    }
+}
+
+impl Database {
+    fn add(&mut self, rows: &[LoadRow]) -> Result<(), Fault> {
+        self.transact(|tables| {
+            for row in rows {
+                let key = (row.peer.key.address, row.prefix, row.path_id);
+                let path = row.attrs.as_path.clone().unwrap_or_default();
+                let before = tables.routes.insert(key, path);
+                assert!(before.is_none(), "a load met the key {key:?}");
+            }
+        })
     }
 }

@@ -1,0 +1,225 @@
+//! How fast whole tables reach a database, beside the database's own bulk command and beside a row at a time.
+//!
+//! Each round fills the empty table of current routes twice: by the sink, from the table of the collector, and by the
+//! server's own client (`psql \copy` in binary, `mariadb` with `LOAD DATA LOCAL INFILE`) from a file with the very rows that
+//! the sink had written, into a second table of the same schema. Then every row is compared with the collector's table.
+
+mod feeds;
+mod mariadb;
+mod postgres;
+mod url;
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use rutter_rib::Rib;
+
+use crate::intake::Intake;
+use crate::load::{LoadRow, Source as _, TableSource};
+use crate::peer::PeerKey;
+use crate::service::MachineClock;
+use crate::spool::{Disk, Spool};
+use crate::status::Status;
+use crate::store::Store;
+use crate::writer::{Limits, Step, Writer};
+pub use url::Url;
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// One prefix a line, plain or gzip.
+    pub prefixes: PathBuf,
+    /// At most so many of each family; 0: all.
+    pub most: usize,
+    /// Feeds of each family.
+    pub feeds: usize,
+    /// Rounds; medians are told.
+    pub rounds: usize,
+    /// `postgres://user:password@host:port/database`; the database is emptied.
+    pub postgres: Option<Url>,
+    /// `mariadb://user:password@host:port/database`; the database is emptied.
+    pub mariadb: Option<Url>,
+    /// Routes that are inserted one by one.
+    pub singles: usize,
+    /// Where spools and the prepared file lie meanwhile.
+    pub folder: PathBuf,
+}
+
+/// A database that can be measured.
+trait Rival {
+    type Store: Store;
+    /// Name for people.
+    fn name(&self) -> &'static str;
+    /// Removes all our tables.
+    fn wipe(&mut self) -> Result<(), String>;
+    fn store(&self) -> Self::Store;
+    /// Writes the file for the bulk command from what the sink has stored.
+    fn prepare(&mut self, file: &std::path::Path) -> Result<(), String>;
+    /// Runs the server's own client with its bulk command into an empty table of the same schema.
+    fn bulk(&mut self, file: &std::path::Path) -> Result<Duration, String>;
+    /// SELECT, then INSERT, each committed, as in 2013; into an empty table of the same schema.
+    fn singles(&mut self, count: usize) -> Result<Duration, String>;
+    /// The stored routes of a peer in order of their prefixes, as tabbed text with `\N` for NULL.
+    fn rows(&mut self, peer: IpAddr, visit: Visit<'_>) -> Result<(), String>;
+}
+
+/// Takes a line.
+type Visit<'v> = &'v mut dyn FnMut(&str) -> Result<(), String>;
+
+/// Measures, telling each figure through `say`.
+pub fn run(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<(), String> {
+    let began = Instant::now();
+    let rib = feeds::table(settings)?;
+    let routes: u64 = routes_of(&rib);
+    say(&format!(
+        "{routes} routes of {} feeds are in the table after {:.1} s",
+        2 * settings.feeds,
+        began.elapsed().as_secs_f64()
+    ));
+    if let Some(url) = &settings.postgres {
+        compare(settings, &rib, postgres::Server::connect(url)?, say)?;
+    }
+    if let Some(url) = &settings.mariadb {
+        compare(settings, &rib, mariadb::Server::connect(url)?, say)?;
+    }
+    Ok(())
+}
+
+fn routes_of(rib: &Rib) -> u64 {
+    let counts = rib.peers().into_iter().flat_map(|peer| peer.counts);
+    counts.map(|counts| u64::from(counts.received)).sum()
+}
+
+fn compare(
+    settings: &Settings,
+    rib: &Arc<Rib>,
+    mut rival: impl Rival,
+    say: &mut dyn FnMut(&str),
+) -> Result<(), String> {
+    let (name, routes) = (rival.name(), routes_of(rib) as f64);
+    let file = settings.folder.join(format!("bench-{name}"));
+    let (mut own, mut bulk) = (Vec::new(), Vec::new());
+    for round in 1..=settings.rounds {
+        rival.wipe()?;
+        let took = fill(settings, rib, rival.store())?;
+        own.push(took);
+        if round == 1 {
+            let rows = verify(rib, &mut rival)?;
+            say(&format!(
+                "{name}: {rows} rows compared one by one with the table: all the same"
+            ));
+            rival.prepare(&file)?;
+        }
+        bulk.push(rival.bulk(&file)?);
+        let (own, bulk) = (seconds(took), seconds(bulk[round - 1]));
+        say(&format!(
+            "{name}, round {round}: sink {own:.1} s, bulk command {bulk:.1} s"
+        ));
+    }
+    let (own, bulk) = (median(own), median(bulk));
+    say(&format!(
+        "{name}: sink {:.0} rows/s, bulk command {:.0} rows/s: ratio {:.2} (medians of {})",
+        routes / own,
+        routes / bulk,
+        bulk / own,
+        settings.rounds
+    ));
+    let single = seconds(rival.singles(settings.singles)?) / settings.singles.max(1) as f64;
+    say(&format!(
+        "{name}: SELECT, then INSERT, as in 2013: {:.0} rows/s over {} rows; so many routes would take {:.0} min \
+         (extrapolated): the sink is {:.0} times sooner",
+        1.0 / single,
+        settings.singles,
+        single * routes / 60.0,
+        single * routes / own
+    ));
+    std::fs::remove_file(&file).map_err(|why| format!("{}: {why}", file.display()))?;
+    rival.wipe()
+}
+
+/// Compares each stored row with the table; how many there are.
+fn verify(rib: &Arc<Rib>, rival: &mut impl Rival) -> Result<usize, String> {
+    let mut count = 0;
+    for peer in rib.peers() {
+        let address = peer.neighbor.address;
+        let mut owed = Vec::new();
+        let wanted = |key: &PeerKey| (key.address == address).then_some([true; 2]);
+        TableSource(Arc::clone(rib)).routes(&wanted, &mut |rows| {
+            owed.extend(rows.iter().map(line));
+            Ok::<_, String>(())
+        })?;
+        let mut owed = owed.into_iter();
+        rival.rows(address, &mut |stored| {
+            count += 1;
+            match owed.next() {
+                Some(owed) if owed == stored => Ok(()),
+                owed => Err(format!("peer {address}: stored {stored:?}, owed {owed:?}")),
+            }
+        })?;
+        if let Some(owed) = owed.next() {
+            return Err(format!("peer {address}: {owed:?} is not stored"));
+        }
+    }
+    Ok(count)
+}
+
+fn line(row: &LoadRow) -> String {
+    let attrs = &row.attrs;
+    let text = |value: Option<String>| value.unwrap_or_else(|| "\\N".to_owned());
+    [
+        row.prefix.to_string(),
+        row.path_id.to_string(),
+        text(attrs.origin_name().map(str::to_owned)),
+        text(attrs.as_path.clone()),
+        text(attrs.origin_as.map(|asn| asn.0.to_string())),
+        text(attrs.next_hop.map(|address| address.to_string())),
+        text(attrs.med.map(|med| med.to_string())),
+        text(attrs.local_pref.map(|pref| pref.to_string())),
+        attrs.communities_text(),
+        attrs.extended_communities_text(),
+        attrs.large_communities_text(),
+    ]
+    .join("\t")
+}
+
+/// From an empty database to a live table.
+fn fill<S: Store>(settings: &Settings, rib: &Arc<Rib>, store: S) -> Result<Duration, String> {
+    let folder = settings.folder.join("bench-spool");
+    let failed = |why: std::io::Error| format!("{}: {why}", folder.display());
+    let disk = Disk::open(&folder).map_err(failed)?;
+    let mut spool = Spool::open(disk, 1 << 30).map_err(failed)?;
+    let clock = MachineClock::new();
+    let mut intake = Intake::new(rib.clone(), "bench", &spool, &clock);
+    intake.store(&mut spool, &clock);
+    let (spool, source) = (Mutex::new(spool), TableSource(rib.clone()));
+    let status = Status::new("bench");
+    let mut writer = Writer::new(store, intake.run(), Limits::default(), status.clone());
+    // The first step connects and makes the tables.
+    writer.step(0, &spool, &source);
+    let began = Instant::now();
+    loop {
+        match writer.step(0, &spool, &source) {
+            Step::Worked => {}
+            Step::Idle => break,
+            Step::Failed(_) | Step::StartOver(_) => {
+                return Err(status.view().trouble.unwrap_or_default());
+            }
+        }
+    }
+    let took = began.elapsed();
+    std::fs::remove_dir_all(&folder).map_err(failed)?;
+    Ok(took)
+}
+
+fn seconds(took: Duration) -> f64 {
+    took.as_secs_f64()
+}
+
+fn median(mut all: Vec<Duration>) -> f64 {
+    all.sort_unstable();
+    all.get(all.len() / 2)
+        .map_or(0.0, |middle| seconds(*middle))
+}

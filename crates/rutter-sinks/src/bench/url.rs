@@ -1,0 +1,34 @@
+//! Where a database is, in one word.
+
+use std::str::FromStr;
+
+use rutter_config::{Database, Secret};
+
+/// `postgres://user:password@host:port/database`; the password and the port may be missing.
+#[derive(Clone, Debug)]
+pub struct Url(pub(super) Database);
+
+impl FromStr for Url {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "write postgres://user:password@host:port/database".to_owned();
+        let (scheme, rest) = text.split_once("://").ok_or_else(wrong)?;
+        let (who, rest) = rest.rsplit_once('@').ok_or_else(wrong)?;
+        let (place, database) = rest.split_once('/').ok_or_else(wrong)?;
+        let (user, password) = match who.split_once(':') {
+            Some((user, password)) => (user, Some(Secret::new(password))),
+            None => (who, None),
+        };
+        let default = if scheme == "postgres" { "5432" } else { "3306" };
+        let (host, port) = place.rsplit_once(':').unwrap_or((place, default));
+        Ok(Url(Database {
+            host: host.to_owned(),
+            port: port.parse().map_err(|_| wrong())?,
+            database: database.to_owned(),
+            user: user.to_owned(),
+            password,
+            history: true,
+        }))
+    }
+}
