@@ -1,13 +1,12 @@
-//! `rutter-collect bench`: how fast rows leave the collector.
+//! `rutter-collect bench-sinks`: how fast rows leave the collector.
 
 use rutter_sinks::bench::{self, Settings};
 
-use crate::cli::{Bench, BenchArgs};
+use crate::cli::BenchSinksArgs;
 use crate::failure::Failure;
 
 /// Measures and prints each figure when it is known.
-pub(crate) fn bench(args: &BenchArgs) -> Result<(), Failure> {
-    let Bench::Sinks(args) = &args.what;
+pub(crate) fn sinks(args: &BenchSinksArgs) -> Result<(), Failure> {
     let settings = Settings {
         prefixes: args.prefixes.clone(),
         most: args.most.unwrap_or(0),

@@ -29,24 +29,9 @@ pub(crate) enum Command {
     /// Play MRT files to a BGP daemon
     #[command(after_help = REPLAY)]
     Replay(ReplayArgs),
-    /// Measure how fast rows leave the collector
-    Bench(BenchArgs),
-}
-
-/// What to measure.
-#[derive(Args, Debug)]
-pub(crate) struct BenchArgs {
-    /// What to measure
-    #[command(subcommand)]
-    pub(crate) what: Bench,
-}
-
-/// What can be measured.
-#[derive(Subcommand, Debug)]
-pub(crate) enum Bench {
-    /// Full feeds into databases, beside their own bulk commands and beside a row at a time
+    /// Measure full feeds into databases, beside their own bulk commands and beside a row at a time
     #[command(after_help = BENCH_SINKS)]
-    Sinks(BenchSinksArgs),
+    BenchSinks(BenchSinksArgs),
 }
 
 /// Which databases, and with what.
@@ -164,7 +149,7 @@ const BENCH_SINKS: &str = "\
 All tables of rutter in these databases are dropped before and after.
 
 Example:
-  rutter-collect bench sinks prefixes.txt.gz --postgres postgres://rutter:sesame@127.0.0.1/rutter";
+  rutter-collect bench-sinks prefixes.txt.gz --postgres postgres://rutter:sesame@127.0.0.1/rutter";
 
 const COLLECT: &str = "\
 A collector is the daemon of `rutter run` with what only collectors have: the sections of the same

@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         Command::Collect(args) => collect::collect(&args),
         Command::Mrt(args) => mrt::mrt(&args),
         Command::Replay(args) => replay::replay(&args),
-        Command::Bench(args) => bench::bench(&args),
+        Command::BenchSinks(args) => bench::sinks(&args),
     };
     match result {
         Ok(()) | Err(Failure::NobodyReads) => ExitCode::SUCCESS,
