@@ -140,6 +140,32 @@ pub(crate) struct CollectArgs {
         hide_env_values = true
     )]
     pub(crate) socket: Option<PathBuf>,
+    /// Load these MRT files into the table first: files, folders, or - for standard input
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) mrt: Vec<PathBuf>,
+    /// What the collector or router of the MRT files is called
+    #[arg(long, value_name = "NAME", default_value = "mrt", requires = "mrt")]
+    pub(crate) mrt_router: String,
+    /// Show it: collect from built-in speakers, with a configuration of its own
+    #[arg(long, conflicts_with_all = ["file", "mrt"])]
+    pub(crate) demo: bool,
+    /// With --demo: speakers, half of them with all IPv4 prefixes, half with all IPv6 prefixes
+    #[arg(long, value_name = "N", default_value_t = 12, requires = "demo", value_parser = clap::value_parser!(u16).range(2..=200))]
+    pub(crate) feeds: u16,
+    /// With --demo: prefixes of a full feed (15 in 100 are IPv6)
+    #[arg(long, value_name = "N", default_value_t = 100_000, requires = "demo")]
+    pub(crate) destinations: u32,
+    /// With --demo: take the prefixes from this list, one a line, plain or .gz
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "demo",
+        conflicts_with = "destinations"
+    )]
+    pub(crate) prefixes: Option<PathBuf>,
+    /// With --demo: end after the report instead of staying up
+    #[arg(long, requires = "demo")]
+    pub(crate) once: bool,
 }
 
 /// Where the configuration of a packaged installation is.
@@ -156,7 +182,9 @@ A collector is the daemon of `rutter run` with what only collectors have: the se
 file that `rutter run` reads past. All other commands (`rutter show`, `reload`, `stop`) work as usual.
 
 Examples:
-  rutter check collector.toml && rutter collect collector.toml";
+  rutter collect --demo                    see it work: twelve feeds of built-in speakers, on this machine
+  rutter check collector.toml && rutter collect collector.toml
+  rutter collect collector.toml --mrt rib.20250101.0000.bz2";
 
 const MRT: &str = "\
 Reads TABLE_DUMP, TABLE_DUMP_V2, BGP4MP and BGP4MP_ET (RFC 6396), with Add-Path (RFC 8050), plain or

@@ -1,11 +1,13 @@
 //! `rutter collect`: the daemon with the services of a collector around it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use rutter_collector::mrt::{Input, LoadError, Loader, Progress, ReadError, Stream, find};
 use rutter_collector::{Context, Stop};
 use rutter_config::{Config, Severity};
-use rutter_daemon::Daemon;
+use rutter_daemon::{Daemon, Handle};
 
+use crate::bar::Bar;
 use crate::cli::CollectArgs;
 use crate::failure::Failure;
 use crate::services::Services;
@@ -16,20 +18,86 @@ pub(crate) fn collect(args: &CollectArgs) -> Result<(), Failure> {
     if let Some(socket) = &args.socket {
         config.daemon.control_socket = socket.clone();
     }
+    let inputs = find(&args.mrt)?;
     let source = std::path::absolute(&args.file)?;
-    let daemon = Daemon::start(config.clone(), Some(source))
-        .map_err(|e| Failure::text(format!("cannot start: {e}")))?;
-    let context = Context {
-        rib: daemon.rib(),
-        collector: name(&config).into(),
-        stop: Stop::new(),
-    };
-    // Dropping the daemon ends its sessions in order should a service not start.
-    let services = Services::start(&context, &config)?;
-    let text = daemon.wait_for_signal()?;
-    // First, so that the end of our own sessions is not recorded as the peers' doing.
-    services.stop(&context);
-    daemon.stop(&text);
+    let collector = Running::start(config, Some(source))?;
+    if !inputs.is_empty() {
+        load_mrt(&collector.context, &inputs, &args.mrt_router)?;
+    }
+    let text = collector.daemon.wait_for_signal()?;
+    collector.stop(&text);
+    Ok(())
+}
+
+/// A daemon with its services.
+pub(crate) struct Running {
+    pub(crate) daemon: Handle,
+    pub(crate) context: Context,
+    services: Services,
+}
+
+impl Running {
+    /// Starts the daemon, then the services. `source` is what a reload reads again.
+    pub(crate) fn start(config: Config, source: Option<PathBuf>) -> Result<Self, Failure> {
+        let daemon = Daemon::start(config.clone(), source)
+            .map_err(|e| Failure::text(format!("cannot start: {e}")))?;
+        let context = Context {
+            rib: daemon.rib(),
+            collector: name(&config).into(),
+            stop: Stop::new(),
+        };
+        // Dropping the daemon ends its sessions in order should a service not start.
+        let services = Services::start(&context, &config)?;
+        Ok(Running {
+            daemon,
+            context,
+            services,
+        })
+    }
+
+    /// Ends everything, with a text for the neighbors.
+    pub(crate) fn stop(self, text: &str) {
+        // Services first, so that the end of our own sessions is not recorded as the peers' doing.
+        self.services.stop(&self.context);
+        self.daemon.stop(text);
+    }
+}
+
+/// Loads files into the table; what is broken in them is said and passed over.
+fn load_mrt(context: &Context, inputs: &[Input], router: &str) -> Result<(), Failure> {
+    let progress = Progress::new();
+    let bar = Bar::of_files(inputs, &progress);
+    let mut loader = Loader::new(&context.rib, router);
+    for input in inputs {
+        if let Err(why) = load_file(&mut loader, input, &progress) {
+            bar.say(&format!("error: {why}"));
+        }
+    }
+    let loaded = loader.finish();
+    bar.end();
+    tracing::info!(
+        peers = loaded.peers,
+        announced = loaded.announced,
+        withdrawn = loaded.withdrawn,
+        malformed = loaded.malformed,
+        "MRT files loaded"
+    );
+    Ok(())
+}
+
+fn load_file(loader: &mut Loader, input: &Input, progress: &Progress) -> Result<(), String> {
+    let words = |error: ReadError| error.to_string();
+    let mut stream = Stream::open(input, progress).map_err(words)?;
+    let mut before = loader.loaded();
+    while let Some(record) = stream.next_record().map_err(words)? {
+        match loader.take(&record) {
+            Ok(()) | Err(LoadError::Record(_)) => {}
+            Err(error @ LoadError::Peers(_)) => return Err(format!("{input}: {error}")),
+        }
+        let now = loader.loaded();
+        progress.add_routes(now.announced + now.withdrawn - before.announced - before.withdrawn);
+        before = now;
+    }
     Ok(())
 }
 

@@ -4,6 +4,7 @@ mod bar;
 mod bench;
 mod cli;
 mod collect;
+mod demo;
 mod failure;
 #[cfg(test)]
 mod golden;
@@ -20,6 +21,7 @@ use crate::failure::Failure;
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Collect(args) if args.demo => demo::demo(&args),
         Command::Collect(args) => collect::collect(&args),
         Command::Mrt(args) => mrt::mrt(&args),
         Command::Replay(args) => replay::replay(&args),

@@ -20,3 +20,29 @@ fn a_bad_file_is_1_with_every_error() {
     assert!(message.contains("bad.toml:4:"), "{message}");
     assert!(message.contains("`name`"), "{message}");
 }
+
+#[test]
+fn a_demonstration_collects_every_route() {
+    let folder = std::env::temp_dir().join(format!("rutter-collect-demo-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_rutter-collect"))
+        .args([
+            "collect",
+            "--demo",
+            "--once",
+            "--feeds",
+            "4",
+            "--destinations",
+            "1000",
+        ])
+        .arg("--socket")
+        .arg(folder.join("s"))
+        .output()
+        .unwrap();
+    fs::remove_dir_all(folder).unwrap();
+    let (text, errors) = (output.stdout, String::from_utf8(output.stderr).unwrap());
+    let text = String::from_utf8(text).unwrap();
+    assert!(output.status.success(), "{errors}");
+    assert!(text.contains("Collected 2000 routes of 4 peers"), "{text}");
+    assert_eq!(errors, "");
+}

@@ -9,3 +9,4 @@ mod player;
 mod speaker;
 
 pub use player::{Played, Player, ReplayError, ReplaySettings, Speed};
+pub use speaker::Speaker;

@@ -14,8 +14,8 @@ use rutter_wire::notification::Notification;
 use rutter_wire::open::Open;
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// An established session.
-pub(super) struct Speaker {
+/// An established session; it ends when it is dropped.
+pub struct Speaker {
     socket: Arc<Mutex<TcpStream>>,
     closer: TcpStream,
     ended: Arc<Mutex<Option<String>>>,

@@ -1,0 +1,176 @@
+//! `rutter collect --demo`: a collector and built-in speakers, one process, nothing to set up.
+
+mod feed;
+mod table;
+
+use std::fs;
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rutter_collector::Stop;
+use rutter_config::Config;
+use rutter_rib::Rib;
+
+use crate::cli::CollectArgs;
+use crate::collect::Running;
+use crate::failure::Failure;
+use table::Table;
+
+/// Collects from built-in speakers, reports, and stays up.
+pub(crate) fn demo(args: &CollectArgs) -> Result<(), Failure> {
+    let table = Arc::new(Table::of(args)?);
+    let folder = folder()?;
+    let socket = args
+        .socket
+        .clone()
+        .unwrap_or_else(|| folder.join("rutter.sock"));
+    let (bmp, stream) = (address_near(BMP)?, address_near(STREAM)?);
+    let mut config = configuration(&socket, bmp, stream)?;
+    let address = address_near(0)?;
+    config.daemon.listen = vec![address];
+    let collector = Running::start(config, None)?;
+    let stop = Stop::new();
+    let begun = Instant::now();
+    let feeds = start_feeds(args.feeds, address, &table, &stop)?;
+    let routes = table.routes(args.feeds);
+    let result = wait_for(&collector.context.rib, routes, &feeds)
+        .and_then(|()| Ok(report(&collector, routes, begun.elapsed())?));
+    if result.is_ok() && !args.once {
+        invite(&socket, bmp, stream)?;
+    }
+    let text = match (&result, args.once) {
+        (Ok(()), false) => collector.daemon.wait_for_signal()?,
+        _ => "the demonstration is over".into(),
+    };
+    collector.stop(&text);
+    stop.set();
+    for feed in feeds {
+        let _ = feed.join();
+    }
+    let _ = fs::remove_file(&socket);
+    result
+}
+
+/// A folder of this user's, where the other commands look for the socket of a demonstration.
+fn folder() -> Result<PathBuf, Failure> {
+    let user = fs::metadata("/proc/self").map_or(0, |meta| meta.uid());
+    let folder = std::env::temp_dir().join(format!("rutter-demo-{user}"));
+    match fs::DirBuilder::new().mode(0o700).create(&folder) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e.into()),
+        _ => {}
+    }
+    let owner = fs::symlink_metadata(&folder)?;
+    match owner.is_dir() && owner.uid() == user {
+        true => Ok(folder),
+        false => {
+            let folder = folder.display();
+            Err(Failure::text(format!(
+                "{folder} is somebody else's: use --socket"
+            )))
+        }
+    }
+}
+
+fn configuration(socket: &Path, bmp: SocketAddr, stream: SocketAddr) -> Result<Config, Failure> {
+    let socket = socket.display();
+    let text = format!(
+        "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\n\
+         [daemon]\ncontrol-socket = \"{socket}\"\nlog = \"error\"\n\
+         [collector]\nname = \"demo\"\n\
+         [[dynamic-neighbor]]\nprefix = \"127.1.0.0/16\"\nmode = \"collector\"\nlimit = 1000\n\
+         [bmp]\nlisten = [\"{bmp}\"]\n[stream]\nlisten = \"{stream}\"\n"
+    );
+    let loaded = Config::parse(&text, Path::new("demo.toml"));
+    loaded.map(|loaded| loaded.config).map_err(|errors| {
+        let words: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        Failure::text(words.join("\n"))
+    })
+}
+
+/// The port where routers may report to the demonstration, if it is free.
+const BMP: u16 = 11_019;
+/// The port of its stream, if it is free.
+const STREAM: u16 = 8_180;
+
+/// This port of 127.0.0.1, or else one that was free a moment ago.
+fn address_near(port: u16) -> io::Result<SocketAddr> {
+    let bind = |port| TcpListener::bind(("127.0.0.1", port));
+    bind(port).or_else(|_| bind(0))?.local_addr()
+}
+
+fn start_feeds(
+    count: u16,
+    to: SocketAddr,
+    table: &Arc<Table>,
+    stop: &Stop,
+) -> Result<Vec<JoinHandle<Result<(), String>>>, Failure> {
+    let mut feeds = Vec::new();
+    for number in 0..count {
+        let (table, stop) = (Arc::clone(table), stop.clone());
+        let [high, low] = (number + 1).to_be_bytes();
+        let from = IpAddr::from([127, 1, high, low]);
+        let feed = thread::Builder::new()
+            .name(format!("feed-{number}"))
+            .spawn(move || feed::run(number, from, to, &table, &stop))?;
+        feeds.push(feed);
+    }
+    Ok(feeds)
+}
+
+/// Waits until the table holds so many routes.
+fn wait_for(
+    rib: &Rib,
+    routes: u64,
+    feeds: &[JoinHandle<Result<(), String>>],
+) -> Result<(), Failure> {
+    while held(rib) < routes {
+        if feeds.iter().any(JoinHandle::is_finished) {
+            return Err(Failure::text("a built-in speaker has ended early"));
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    Ok(())
+}
+
+fn held(rib: &Rib) -> u64 {
+    let of_peer = |peer: rutter_rib::PeerSummary| {
+        let counts = peer.counts.iter().map(|count| u64::from(count.received));
+        counts.sum::<u64>()
+    };
+    rib.peers().into_iter().map(of_peer).sum()
+}
+
+fn report(collector: &Running, routes: u64, took: Duration) -> io::Result<()> {
+    let rib = &collector.context.rib;
+    let memory: u64 = rib.memory().iter().map(|row| row.bytes).sum();
+    let (peers, seconds) = (rib.peers().len(), took.as_secs_f64());
+    writeln!(
+        io::stdout(),
+        "Collected {routes} routes of {peers} peers in {seconds:.2} s, {:.1} million a second.\n\
+         The table takes {} MiB: {:.0} bytes a route.",
+        routes as f64 / seconds / 1e6,
+        memory >> 20,
+        memory as f64 / routes as f64,
+    )
+}
+
+fn invite(socket: &Path, bmp: SocketAddr, stream: SocketAddr) -> io::Result<()> {
+    let program = std::env::current_exe()?.with_file_name("rutter");
+    let (program, socket) = (program.display(), socket.display());
+    let mut out = io::stdout().lock();
+    writeln!(out, "\nThe collector stays up. In another terminal:\n")?;
+    for command in ["show routes --limit 20", "show peers", "show memory"] {
+        writeln!(out, "  {program} {command} --socket {socket}")?;
+    }
+    writeln!(
+        out,
+        "\nRouters may report to {bmp} by BMP; what happens is at ws://{stream} in RIS Live's messages.\n\
+         Ctrl-C ends it."
+    )?;
+    out.flush()
+}
