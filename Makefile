@@ -1,15 +1,20 @@
-# The two commands of this project. `make demo` shows it, `make test` proves it.
+# The commands of this project. `make demo` and `make collect` show it, `make test` proves it.
 CARGO ?= cargo
 ARGS ?=
 # The command, built as the interop tests use it.
 RUTTER_BIN ?= $(abspath $(or $(CARGO_TARGET_DIR),target)/debug/rutter)
 
-.PHONY: demo test test-deps format lint unit interop docs ratchet micro
+.PHONY: demo collect test test-deps format lint unit interop docs ratchet micro
 
 # A route server with built-in speakers and a full table; ARGS go to `rutter demo` (see README.md).
 demo:
 	$(CARGO) build --release --locked --package rutter --bin rutter
 	$(or $(CARGO_TARGET_DIR),target)/release/rutter demo $(ARGS)
+
+# A collector with built-in speakers; ARGS go to `rutter collect --demo` (see docs/collector.md).
+collect:
+	$(CARGO) build --release --locked --package rutter --bin rutter --package rutter-collect --bin rutter-collect
+	$(or $(CARGO_TARGET_DIR),target)/release/rutter collect --demo $(ARGS)
 
 # Everything that must hold before a change lands; .ci/run calls this.
 test: test-deps format lint unit interop docs ratchet

@@ -85,3 +85,20 @@ fn the_exchange_may_have_a_role_towards_its_members() {
     let roles: Vec<_> = config.neighbors.iter().map(|n| n.role).collect();
     assert_eq!(roles, [Some(Role::RouteServer), None]);
 }
+
+#[test]
+fn a_collector_has_all_its_doors() {
+    let Loaded { config, .. } = load("collector.toml");
+    assert_eq!(config.collector.name.as_deref(), Some("collector1"));
+    let kinds = config.dynamic_neighbors.iter().map(|d| d.template.kind);
+    assert!(
+        kinds
+            .into_iter()
+            .all(|kind| kind == NeighborKind::Collector)
+    );
+    let bmp = config.bmp.unwrap();
+    assert_eq!(bmp.listen[0].port(), 11_019);
+    assert_eq!((bmp.allow.len(), bmp.max_peers), (2, 20_000));
+    assert_eq!(config.bmp_targets[0].address.port(), 5_000);
+    assert!(config.stream.unwrap().listen.ip().is_loopback());
+}
