@@ -18,6 +18,7 @@ use crate::report::{Column, Report};
 use crate::robust::Disturbance;
 use crate::scenario::{self, Phase, Plan, Target};
 use crate::speaker::{Counters, Offer};
+use crate::under_load;
 use crate::workload::{Named, Settings, Workload, read_prefix_file};
 
 /// Measure a BGP daemon under load, and verify what each of its clients receives
@@ -105,6 +106,10 @@ struct Bench {
     #[arg(long, value_name = "N", default_value_t = 0, num_args = 0..=1, default_missing_value = "2000")]
     latency: u32,
 
+    /// Afterwards time it while routes are shown, dumped, reloaded, and peers are lost or slow, N times each
+    #[arg(long, value_name = "N", default_value_t = 0, num_args = 0..=1, default_missing_value = "2000")]
+    under_load: u32,
+
     /// Afterwards lose the peer with the most routes, and let it come back
     #[arg(long)]
     lose_biggest: bool,
@@ -160,6 +165,7 @@ Examples:
   rutter bench S6 --prefixes prefixes.txt.gz --vs bird=/opt/bird-2.19/sbin/bird --runs 3
   rutter bench S5 --floor
   rutter bench S3 --latency
+  rutter bench S6 --under-load
   rutter bench 50x20000/8000 --lose-biggest --kill 5 --late-monitor
   rutter bench S3 --attach 192.0.2.1:179 --pid 4711 --visibility best-only";
 
@@ -254,9 +260,13 @@ fn plan(args: &Bench) -> Plan {
     disturbances.extend(args.kill.map(Disturbance::Kill));
     Plan {
         threads: args.threads.unwrap_or_else(process::cores),
-        load_threads: args.load_threads,
+        load_threads: match args.under_load {
+            0 => args.load_threads,
+            _ => args.load_threads.max(under_load::THREADS),
+        },
         deep: !args.shallow,
         latency_rounds: args.latency,
+        under_load_rounds: args.under_load,
         disturbances,
         timeout: Duration::from_secs(args.timeout),
         settle: Duration::from_secs(args.settle),

@@ -24,4 +24,5 @@ pub mod robust;
 pub mod scenario;
 pub mod speaker;
 pub mod tracker;
+pub mod under_load;
 pub mod workload;

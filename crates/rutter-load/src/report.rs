@@ -5,7 +5,9 @@ use std::fmt::{self, Write};
 use serde::Serialize;
 
 use crate::floor::Floor;
+use crate::latency::Latency;
 use crate::scenario::Measured;
+use crate::under_load;
 
 /// All runs of one daemon.
 #[derive(Clone, Debug, Serialize)]
@@ -166,6 +168,7 @@ fn describe(f: &mut fmt::Formatter<'_>, column: &Column) -> fmt::Result {
         writeln!(f, "  failed: {failure}")?;
     }
     for run in &column.runs {
+        scenes(f, &run.under_load)?;
         for recovery in &run.recoveries {
             writeln!(
                 f,
@@ -197,6 +200,34 @@ fn describe(f: &mut fmt::Formatter<'_>, column: &Column) -> fmt::Result {
             .iter()
             .take(5)
             .try_for_each(|line| writeln!(f, "  {line}"))?;
+    }
+    Ok(())
+}
+
+/// Latency in the quiet, during a scene and after it, and the change of the 99th percentile.
+fn scenes(f: &mut fmt::Formatter<'_>, measured: &[under_load::Measured]) -> fmt::Result {
+    if !measured.is_empty() {
+        let heads = ["quiet", "during", "after"].map(|head| format!("{head} p50 / p99 ms"));
+        writeln!(
+            f,
+            "  {:<40}{:>22}{:>23}{:>22}",
+            "", heads[0], heads[1], heads[2]
+        )?;
+    }
+    for one in measured {
+        let [quiet, during, after] = [one.quiet, one.during, one.after]
+            .map(|latency| format!("{:.3} / {:.3}", latency.p50_ms, latency.p99_ms));
+        let change = |latency: Latency| 100.0 * (latency.p99_ms / one.quiet.p99_ms - 1.0);
+        let scene = format!("{} ({} times)", one.scene.words(), one.times);
+        writeln!(
+            f,
+            "  {scene:<40}{quiet:>22}{during:>23}{after:>22}   p99 {:+.0} %, then {:+.0} %",
+            change(one.during),
+            change(one.after)
+        )?;
+        one.trouble
+            .iter()
+            .try_for_each(|text| writeln!(f, "    {text}"))?;
     }
     Ok(())
 }

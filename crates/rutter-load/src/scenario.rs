@@ -3,18 +3,20 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::daemons::{self, Daemon, Running};
+use crate::daemons::{self, Daemon, Kind, Running};
 use crate::latency::{self, Latency};
 use crate::oracle::{Oracle, PrefixIndex, Visibility};
 use crate::process::{self, Usage};
 use crate::robust::{self, Disturbance, Recovery, Stage};
 use crate::speaker::{ClientReport, Counters, Fleet, FleetError, FleetSettings, Offer};
 use crate::tracker::Bench;
+use crate::under_load;
 use crate::workload::Workload;
 
 /// Against what a run goes.
@@ -44,6 +46,8 @@ pub struct Plan {
     pub deep: bool,
     /// Rounds of the latency test after the load; 0: none.
     pub latency_rounds: u32,
+    /// Rounds of each measurement of the latency under other load; 0: none.
+    pub under_load_rounds: u32,
     /// What is done to it after the load.
     pub disturbances: Vec<Disturbance>,
     /// How long to wait for sessions, and for every client to be exact.
@@ -61,6 +65,7 @@ impl Default for Plan {
             load_threads: 1,
             deep: true,
             latency_rounds: 0,
+            under_load_rounds: 0,
             disturbances: Vec::new(),
             timeout: Duration::from_secs(600),
             settle: Duration::from_secs(2),
@@ -111,6 +116,8 @@ pub struct Measured {
     pub counters: Counters,
     /// One prefix, announced and timed.
     pub latency: Option<Latency>,
+    /// The same while other things went on.
+    pub under_load: Vec<under_load::Measured>,
     /// How it took what was done to it.
     pub recoveries: Vec<Recovery>,
     /// Clients that are not exact.
@@ -216,6 +223,12 @@ impl Subject {
         self.pid.map(process::usage_of_tree).unwrap_or_default()
     }
 
+    /// Its kind and its folder, where we started it.
+    pub(crate) fn started(&self) -> Option<(Kind, &Path)> {
+        let running = self.running.as_ref()?;
+        Some((running.kind, running.folder()))
+    }
+
     fn ended(&mut self) -> Option<String> {
         self.running.as_mut()?.ended()
     }
@@ -298,6 +311,14 @@ fn phases(
     } else {
         None
     };
+    let under_load = if plan.under_load_rounds > 0 {
+        watch(Phase::Probing, &fleet.progress().counters());
+        let measured = under_load::measure(fleet, subject, plan.under_load_rounds, plan.timeout)?;
+        wrong = wrong_clients(fleet)?;
+        measured
+    } else {
+        Vec::new()
+    };
     let recoveries = Stage {
         fleet,
         subject,
@@ -322,6 +343,7 @@ fn phases(
         owed: expected.iter().map(|&n| u64::from(n)).sum(),
         counters,
         latency,
+        under_load,
         recoveries,
         wrong,
         trouble: fleet.progress().take_trouble(),

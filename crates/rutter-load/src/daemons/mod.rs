@@ -143,6 +143,8 @@ pub struct Running {
     child: Child,
     helpers: Vec<Child>,
     folder: PathBuf,
+    /// What it is.
+    pub kind: Kind,
     /// Where it listens.
     pub target: SocketAddr,
     /// Whom it gives the best route.
@@ -153,6 +155,11 @@ impl Running {
     /// Its process.
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Its folder: configuration, log, control socket.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Its state, when it has ended by itself, with the end of its log.
@@ -239,6 +246,7 @@ fn spawn(
         child,
         helpers: Vec::new(),
         folder,
+        kind: daemon.kind,
         target,
         visibility: daemon.kind.visibility(),
     })

@@ -1,0 +1,100 @@
+//! The latency of one prefix while other things go on: people who look, dumps, reloads, clients that are slow or lost.
+//!
+//! Each scene is measured three times: in the quiet before it, during it, and after it. The quiet is measured anew for
+//! each scene, because shared machines change their mind.
+
+mod scene;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use serde::Serialize;
+
+pub use scene::Scene;
+
+use crate::latency::{self, Latency};
+use crate::scenario::Subject;
+use crate::speaker::{Fleet, FleetError};
+
+/// One scene, measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Measured {
+    /// What went on.
+    pub scene: Scene,
+    /// How often it was done meanwhile.
+    pub times: u64,
+    /// Before it.
+    pub quiet: Latency,
+    /// While it went on.
+    pub during: Latency,
+    /// When it was over.
+    pub after: Latency,
+    /// Why it could not be done, in words.
+    pub trouble: Option<String>,
+}
+
+/// Threads of the load that scenes need: one for the prefix that is timed, one for the clients that suffer.
+pub const THREADS: usize = 2;
+const BETWEEN: Duration = Duration::from_millis(700);
+
+/// Plays all scenes that the daemon knows, each with so many rounds a measurement.
+pub(crate) fn measure(
+    fleet: &Fleet,
+    subject: &Subject,
+    rounds: u32,
+    timeout: Duration,
+) -> Result<Vec<Measured>, FleetError> {
+    let mut measured = Vec::new();
+    let clients = fleet.bench().workload.peers.len();
+    let announcers = fleet.bench().workload.announcers();
+    for scene in Scene::ALL {
+        if scene.is_known_to(subject, clients) {
+            measured.extend(play(fleet, subject, scene, rounds)?);
+            fleet.wait_exact(clients, announcers, timeout, |_| {})?;
+        }
+    }
+    Ok(measured)
+}
+
+fn play(
+    fleet: &Fleet,
+    subject: &Subject,
+    scene: Scene,
+    rounds: u32,
+) -> Result<Option<Measured>, FleetError> {
+    let stop = AtomicBool::new(false);
+    let quiet = latency::measure(fleet, rounds)?;
+    let (during, done) = thread::scope(|threads| {
+        let acting = threads.spawn(|| scene.act(fleet, subject, &stop));
+        thread::sleep(BETWEEN);
+        let during = latency::measure(fleet, rounds);
+        stop.store(true, Ordering::Release);
+        (during, acting.join())
+    });
+    let (times, trouble) = match done {
+        Ok(Ok(times)) => (times, None),
+        Ok(Err(error)) => (0, Some(error.to_string())),
+        Err(_) => (0, Some("the scene's thread panicked".to_owned())),
+    };
+    thread::sleep(BETWEEN);
+    let after = latency::measure(fleet, rounds)?;
+    let all = (quiet, during?, after);
+    Ok(match all {
+        (Some(quiet), Some(during), Some(after)) => Some(Measured {
+            scene,
+            times,
+            quiet,
+            during,
+            after,
+            trouble,
+        }),
+        _ => None,
+    })
+}
+
+/// The configuration that a scene may change, beside the control socket.
+pub(crate) fn configuration(folder: &Path) -> std::path::PathBuf {
+    folder.join("c.toml")
+}

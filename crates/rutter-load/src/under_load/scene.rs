@@ -1,0 +1,258 @@
+//! What goes on while the latency is measured.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::daemons::Kind;
+use crate::scenario::Subject;
+use crate::speaker::Fleet;
+use crate::under_load::configuration;
+
+/// Something that goes on beside routing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scene {
+    /// All routes are shown, again and again.
+    Show,
+    /// Four readers ask for sessions, memory and status, as a metrics endpoint does.
+    Readers,
+    /// The table is dumped to MRT files, again and again.
+    Dump,
+    /// A changed policy for everybody is loaded twice a second.
+    Reload,
+    /// A peer crashes and comes back, again and again, and another client reads slowly.
+    Slow,
+    /// A peer crashes and comes back, again and again.
+    Lost,
+}
+
+impl Scene {
+    /// All, in the order in which they are played.
+    pub const ALL: [Scene; 6] = [
+        Scene::Show,
+        Scene::Readers,
+        Scene::Dump,
+        Scene::Reload,
+        Scene::Slow,
+        Scene::Lost,
+    ];
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Scene::Show => "all routes are shown",
+            Scene::Readers => "4 readers of sessions and memory",
+            Scene::Dump => "MRT dumps of the table",
+            Scene::Reload => "reloads of a changed policy",
+            Scene::Slow => "a peer lost and back, a slow client",
+            Scene::Lost => "a peer lost and back",
+        }
+    }
+
+    /// Whether this can be done with the daemon and so many clients.
+    pub(crate) fn is_known_to(self, subject: &Subject, clients: usize) -> bool {
+        let kind = subject.started().map(|(kind, _)| kind);
+        match self {
+            Scene::Lost => true,
+            Scene::Slow => clients > SLOW,
+            Scene::Show => matches!(kind, Some(Kind::Rutter | Kind::Bird | Kind::Bird3)),
+            Scene::Readers | Scene::Dump | Scene::Reload => kind == Some(Kind::Rutter),
+        }
+    }
+
+    /// Does it until told to stop; how often.
+    pub(crate) fn act(
+        self,
+        fleet: &Fleet,
+        subject: &Subject,
+        stop: &AtomicBool,
+    ) -> io::Result<u64> {
+        let lose = || lose(fleet, stop).map_err(|error| io::Error::other(error.to_string()));
+        match self {
+            Scene::Lost => return lose(),
+            Scene::Slow => {
+                let slow = |octets| {
+                    let told = fleet.slow(SLOW, octets);
+                    told.map_err(|error| io::Error::other(error.to_string()))
+                };
+                slow(Some(4_096))?;
+                let done = lose();
+                slow(None)?;
+                return done;
+            }
+            _ => {}
+        }
+        let Some((kind, folder)) = subject.started() else {
+            return Ok(0);
+        };
+        let socket = folder.join("s");
+        match self {
+            Scene::Show if kind == Kind::Rutter => repeat(stop, || ask(&socket, ROUTES)),
+            Scene::Show => repeat(stop, || ask_bird(&socket)),
+            Scene::Readers => readers(&socket, stop),
+            Scene::Dump => dump(folder, &socket, stop),
+            _ => reload(folder, &socket, stop),
+        }
+    }
+}
+
+/// The client that crashes, on the load's second thread; the prefix that is timed goes over the first.
+const VICTIM: usize = 1;
+/// The client that reads slowly.
+const SLOW: usize = 3;
+const ROUTES: &str = r#"{"routes":{}}"#;
+const RELOAD: &str = r#""reload""#;
+
+fn repeat(stop: &AtomicBool, mut act: impl FnMut() -> io::Result<()>) -> io::Result<u64> {
+    let mut times = 0;
+    while !stop.load(Ordering::Acquire) {
+        act()?;
+        times += 1;
+    }
+    Ok(times)
+}
+
+/// Asks Rutter and reads the whole answer.
+fn ask(socket: &Path, request: &str) -> io::Result<()> {
+    let mut stream = UnixStream::connect(socket)?;
+    writeln!(stream, r#"{{"version":1,"request":{request}}}"#)?;
+    let mut buffer = vec![0; 256 * 1024];
+    let mut end = Vec::new();
+    loop {
+        let read = stream.read(&mut buffer)?;
+        if read == 0 {
+            break;
+        }
+        end.extend_from_slice(&buffer[read.saturating_sub(LAST_LINE)..read]);
+        end.drain(..end.len().saturating_sub(LAST_LINE));
+    }
+    let text = String::from_utf8_lossy(&end);
+    match text.lines().last() {
+        Some(line) if line.contains(r#""kind":"error""#) => Err(io::Error::other(line.to_owned())),
+        Some(_) => Ok(()),
+        None => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+const LAST_LINE: usize = 4_096;
+
+/// Asks BIRD for all routes; an answer ends with a line of code 0000.
+fn ask_bird(socket: &Path) -> io::Result<()> {
+    let mut stream = UnixStream::connect(socket)?;
+    writeln!(stream, "show route all")?;
+    stream.shutdown(Shutdown::Write).ok();
+    let mut buffer = vec![0; 256 * 1024];
+    loop {
+        let read = stream.read(&mut buffer)?;
+        if read == 0 || buffer[..read].ends_with(b"0000 \n") {
+            return Ok(());
+        }
+    }
+}
+
+fn readers(socket: &Path, stop: &AtomicBool) -> io::Result<u64> {
+    let times = AtomicU64::new(0);
+    thread::scope(|threads| {
+        let reading: Vec<_> = ["\"peers\"", "\"memory\"", "\"status\"", "\"memory\""]
+            .into_iter()
+            .map(|request| {
+                let times = &times;
+                threads.spawn(move || {
+                    repeat(stop, || {
+                        ask(socket, request)?;
+                        times.fetch_add(1, Ordering::Relaxed);
+                        thread::sleep(Duration::from_millis(20));
+                        Ok(())
+                    })
+                })
+            })
+            .collect();
+        let ended = reading.into_iter().map(|thread| thread.join());
+        ended
+            .map(|result| result.map_err(|_| io::Error::other("a reader panicked"))?)
+            .try_for_each(|result| result.map(drop))
+    })?;
+    Ok(times.into_inner())
+}
+
+fn dump(folder: &Path, socket: &Path, stop: &AtomicBool) -> io::Result<u64> {
+    let (file, archive) = (configuration(folder), folder.join("mrt"));
+    let before = fs::read_to_string(&file)?;
+    let section = format!(
+        "\n[mrt]\ndirectory = \"{}\"\ntable-interval = 1\nupdates-interval = 0\ncompress = \"none\"\n",
+        archive.display()
+    );
+    fs::write(&file, format!("{before}{section}"))?;
+    ask(socket, RELOAD)?;
+    let mut times = 0;
+    while !stop.load(Ordering::Acquire) {
+        thread::sleep(Duration::from_millis(100));
+        times += remove_finished(&archive)?;
+    }
+    fs::write(&file, before)?;
+    ask(socket, RELOAD)?;
+    Ok(times + remove_finished(&archive)?)
+}
+
+/// Dumps are large: those that are complete go at once.
+fn remove_finished(archive: &Path) -> io::Result<u64> {
+    let mut removed = 0;
+    for entry in fs::read_dir(archive)? {
+        let path = entry?.path();
+        // A file that is being written is hidden: its name begins with a dot.
+        let name = path.file_name().and_then(|name| name.to_str());
+        if name.is_some_and(|name| name.starts_with("rib.")) {
+            fs::remove_file(&path)?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+fn reload(folder: &Path, socket: &Path, stop: &AtomicBool) -> io::Result<u64> {
+    let file = configuration(folder);
+    let before = fs::read_to_string(&file)?;
+    let mut times = 0;
+    repeat(stop, || {
+        let most = 50 + times % 2;
+        times += 1;
+        let checks = format!("[checks]\nmax-as-path-length = {most}\n");
+        fs::write(&file, before.replace("[checks]\n", &checks))?;
+        ask(socket, RELOAD)?;
+        pause(stop, Duration::from_millis(500));
+        Ok(())
+    })?;
+    fs::write(&file, before)?;
+    ask(socket, RELOAD)?;
+    Ok(times)
+}
+
+/// The victim goes without a word and comes back, each time until everybody has heard of it.
+fn lose(fleet: &Fleet, stop: &AtomicBool) -> Result<u64, crate::speaker::FleetError> {
+    let clients = fleet.bench().workload.peers.len();
+    let mut times = 0;
+    while !stop.load(Ordering::Acquire) {
+        fleet.kill(&[VICTIM])?;
+        pause(stop, Duration::from_millis(400));
+        fleet.connect(&[VICTIM])?;
+        fleet.wait_established(clients, Duration::from_secs(60), |_| {})?;
+        pause(stop, Duration::from_millis(800));
+        times += 1;
+    }
+    Ok(times)
+}
+
+fn pause(stop: &AtomicBool, length: Duration) {
+    let until = Instant::now() + length;
+    while Instant::now() < until && !stop.load(Ordering::Acquire) {
+        thread::sleep(Duration::from_millis(10));
+    }
+}
