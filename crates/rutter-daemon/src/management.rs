@@ -21,6 +21,7 @@ use rutter_rib::{Explanation, MemoryRow, Rib, Snapshot};
 use crate::commands::{Clear, Command};
 use crate::logging::{self, LogRing, Record};
 use crate::memory;
+use crate::privileges;
 use crate::reload;
 use crate::shared::Shared;
 
@@ -267,6 +268,7 @@ fn accept_loop<L, S: Send + 'static>(
                 let (serve, busy) = (serve.clone(), Done(Arc::clone(&busy)));
                 let spawned = thread::Builder::new().name(name.into()).spawn(move || {
                     let _busy = busy;
+                    privileges::yield_to_routing();
                     serve(stream);
                 });
                 if let Err(error) = spawned {

@@ -9,6 +9,7 @@ use rutter_rib::MemoryRow;
 
 use crate::allocator;
 use crate::commands::Command;
+use crate::privileges;
 use crate::shared::Shared;
 
 /// The table has come to rest when it changed less than this since the last look.
@@ -20,6 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Gives free memory back to the kernel each time the table has come to rest after much change: freed pages lie
 /// between used ones, where the allocator does not look by itself. Ends when the sender of `end` is dropped.
 pub(crate) fn keep_small(shared: &Arc<Shared>, end: &Receiver<()>) {
+    privileges::yield_to_routing();
     let (mut seen, mut since, mut trim_due) = (0, 0, false);
     while end.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
         let changes = shared.rib.changes();

@@ -160,7 +160,7 @@ impl Reactor {
             // Nobody is left to hear of it, and the other neighbors wait for their goodbye.
             return;
         }
-        shared.rib.session_down(id, retain);
+        shared.rib.end_session(id, retain, &mut self.sweeper);
     }
 
     /// After a commit: did the neighbor send more prefixes than it may?

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Registry, Token};
-use rutter_rib::Batch;
+use rutter_rib::{Batch, Sweeper};
 
 use crate::commands::Mailbox;
 use crate::connection::{self, Buffers};
@@ -47,6 +47,8 @@ pub(crate) struct Reactor {
     pub(crate) streams_grew: bool,
     /// The neighbor that is written to first the next time all are.
     pub(crate) first_served: usize,
+    /// Routes of sessions that ended.
+    pub(crate) sweeper: Sweeper,
     /// Closed connections that still drain, and until when.
     pub(crate) lingering: Vec<(TcpStream, u64)>,
     pub(crate) now_ms: u64,
@@ -144,6 +146,7 @@ impl Reactor {
             relief_ms: 0,
             streams_grew: false,
             first_served: 0,
+            sweeper: Sweeper::default(),
             lingering: Vec::new(),
             now_ms: 0,
             read_bytes: 0,
@@ -167,6 +170,9 @@ impl Reactor {
         self.read_sockets();
         self.read_more(poll, events);
         self.run_timers();
+        if !self.sweeper.is_idle() && !self.congested {
+            self.sweeper.step(&self.shared.rib);
+        }
         if self.shared.rib.flush() {
             self.streams_grew = true;
             self.tell_others();
@@ -255,10 +261,10 @@ impl Reactor {
 
     /// How long the poll may sleep.
     fn timeout(&mut self) -> Option<Duration> {
-        if !self.to_write.is_empty() {
+        if !self.to_write.is_empty() || !self.sweeper.is_idle() && !self.congested {
             return Some(Duration::ZERO);
         }
-        if !self.to_read.is_empty() {
+        if !self.to_read.is_empty() || !self.sweeper.is_idle() {
             return Some(if self.congested {
                 CONGESTED_POLL
             } else {

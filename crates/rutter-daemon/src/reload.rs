@@ -53,10 +53,8 @@ pub(crate) fn evaluate_again(shared: &Shared, neighbor: IpAddr) -> Result<(), St
     let Some(peer) = status.with(|details| details.peer) else {
         return Ok(());
     };
-    if let Some(known) = shared.rib.neighbor(peer) {
-        shared.rib.replace_neighbor(peer, known);
-        shared.flush();
-    }
+    shared.rib.judge_again(peer);
+    shared.flush();
     Ok(())
 }
 

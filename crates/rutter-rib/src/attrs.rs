@@ -359,14 +359,6 @@ impl AttrStore {
         }
     }
 
-    /// Number of sets.
-    pub fn len(&self) -> usize {
-        self.stripes
-            .iter()
-            .map(|stripe| stripe.lock().sets.len())
-            .sum()
-    }
-
     /// Number of sets, and bytes of sets and of the index.
     pub fn size(&self) -> (u64, u64, u64) {
         let (mut count, mut sets, mut index) = (0, 0, 0);

@@ -33,6 +33,7 @@ pub(crate) enum Edited {
 }
 
 /// The limit of `max-prefix` with action `block`, and the routes held when the batch began.
+#[derive(Default)]
 pub(crate) struct Limit {
     pub most: Option<u32>,
     pub held: u32,

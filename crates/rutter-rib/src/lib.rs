@@ -33,6 +33,7 @@ mod routes;
 mod shard;
 mod snapshot;
 mod stream;
+mod sweep;
 mod table;
 mod topology;
 mod unread;
@@ -54,3 +55,4 @@ pub use peer::{
 pub use rib::Rib;
 pub use snapshot::{DestinationView, PeerSummary, RouteView, Snapshot};
 pub use stream::ClientStream;
+pub use sweep::Sweeper;

@@ -11,6 +11,7 @@ use crate::group::Group;
 use crate::route::{Route, State};
 use crate::shard::{Apply, Stored};
 use crate::stream::ClientStream;
+use crate::sweep::Sweeper;
 use crate::table::Id;
 use crate::topology::{Peer, Topology};
 use crate::{Neighbor, PeerId, PeerKind, Rib, SessionInfo};
@@ -31,10 +32,12 @@ impl Rib {
     /// The session is Established: its routes may come, and unless nothing is sent to it, it becomes a
     /// client. Drop the stream before [`Rib::session_down`].
     pub fn session_up(&self, peer: PeerId, session: SessionInfo) -> Option<ClientStream> {
-        let stale = self.stale_families(peer);
+        let (stale, leaving) = (self.stale_families(peer), self.leaving_families(peer));
         for family in Family::ALL {
-            // RFC 4724 §4.2: routes of a family that was not agreed again are not kept.
-            if stale[family.index()] && session.family(family).is_none() {
+            let index = family.index();
+            // RFC 4724 §4.2: routes of a family that was not agreed again are not kept. Those that still leave would
+            // count towards the limits of the new session.
+            if leaving[index] || stale[index] && session.family(family).is_none() {
                 self.sweep_stale(peer, family);
             }
         }
@@ -57,6 +60,11 @@ impl Rib {
         topology
             .peer(peer)
             .map_or([false; 2], |held| held.has_stale)
+    }
+
+    fn leaving_families(&self, peer: PeerId) -> [bool; 2] {
+        let topology = self.topology.read();
+        topology.peer(peer).map_or([false; 2], |held| held.leaving)
     }
 
     fn group(&self, style: Style) -> Arc<Group> {
@@ -85,7 +93,17 @@ impl Rib {
     ///
     /// Work in slices: O(destinations), with other peers' updates in between.
     pub fn session_down(&self, peer: PeerId, retain: [Retain; 2]) {
-        let held: u32 = self.counts(peer).iter().map(|counts| counts.received).sum();
+        let mut sweeper = Sweeper::default();
+        self.end_session(peer, retain, &mut sweeper);
+        while !sweeper.is_idle() {
+            sweeper.step(self);
+            self.encode(&self.topology.read());
+        }
+    }
+
+    /// As [`Rib::session_down`], leaving the walk over the table to a sweeper that its caller lets go on in steps, so
+    /// that others need not wait. Readers of the table do not see the routes any more.
+    pub fn end_session(&self, peer: PeerId, retain: [Retain; 2], sweeper: &mut Sweeper) {
         for shard in &self.shards {
             let mut shard = shard.lock();
             shard.clients.leave(peer);
@@ -102,18 +120,22 @@ impl Rib {
         self.changed();
         for family in Family::ALL {
             match retain[family.index()] {
-                Retain::Nothing => self.remove_routes(peer, family),
+                Retain::Nothing => self.let_leave(peer, family, sweeper),
                 Retain::Stale => self.mark_stale(peer, family),
             }
         }
-        self.release_attributes(held as usize);
     }
 
-    /// Gives memory of attribute sets back after many routes went. After few it is not worth a walk: what they
-    /// left behind is found before the store grows.
-    fn release_attributes(&self, routes_gone: usize) {
-        if routes_gone >= self.store.len() / 4 {
-            self.store.shrink();
+    /// All routes of a neighbor and family so far are to go.
+    fn let_leave(&self, peer: PeerId, family: Family, sweeper: &mut Sweeper) {
+        if self.counts(peer)[family.index()].received == 0 {
+            return self.set_stale(peer, family, false);
+        }
+        self.mark_stale(peer, family);
+        let mut topology = self.topology.write();
+        if let Some(held) = topology.peer_mut(peer) {
+            held.leaving[family.index()] = true;
+            sweeper.add(peer, family, held.epoch[family.index()]);
         }
     }
 
@@ -134,11 +156,6 @@ impl Rib {
         }
         self.topology.write().remove(peer);
         self.changed();
-    }
-
-    fn remove_routes(&self, peer: PeerId, family: Family) {
-        self.edit(peer, family, |_, _| Edited::Remove);
-        self.set_stale(peer, family, false);
     }
 
     /// Everything the neighbor sent for a family so far becomes stale (RFC 7313 BoRR, RFC 4724). One flip;
@@ -189,6 +206,7 @@ impl Rib {
     fn set_stale(&self, peer: PeerId, family: Family, stale: bool) {
         if let Some(held) = self.topology.write().peer_mut(peer) {
             held.has_stale[family.index()] = stale;
+            held.leaving[family.index()] &= stale;
         }
     }
 
@@ -224,22 +242,36 @@ impl Rib {
         stream.refresh(self, family, framed);
     }
 
-    /// Replaces settings and policy of a neighbor, and judges its routes anew in place: no refresh is asked
-    /// for, and only differences are sent.
+    /// Replaces settings and policy of a neighbor. Under another policy its routes are judged anew in place: no refresh
+    /// is asked for, and only differences are sent.
     pub fn replace_neighbor(&self, peer: PeerId, neighbor: Neighbor) {
-        let import = Arc::clone(&neighbor.import);
-        let ranked = self
-            .neighbor(peer)
-            .is_some_and(|held| held.default_local_pref != neighbor.default_local_pref);
+        let known = self.neighbor(peer);
+        let same_policy = known
+            .as_ref()
+            .is_some_and(|held| is_judged_alike(held, &neighbor));
+        let ranked =
+            known.is_some_and(|held| held.default_local_pref != neighbor.default_local_pref);
         self.topology.write().replace(peer, neighbor);
         self.changed();
+        if !same_policy {
+            self.judge_again(peer);
+        }
+        if ranked {
+            for family in Family::ALL {
+                self.edit(peer, family, |_, _| Edited::Rank);
+            }
+        }
+    }
+
+    /// Judges the routes of a neighbor anew under its present policy.
+    pub fn judge_again(&self, peer: PeerId) {
+        let Some(import) = self.neighbor(peer).map(|neighbor| neighbor.import) else {
+            return;
+        };
         for family in Family::ALL {
             self.edit(peer, family, |prefix, route| {
                 rejudge(&import, prefix, route)
             });
-            if ranked {
-                self.edit(peer, family, |_, _| Edited::Rank);
-            }
         }
     }
 
@@ -299,6 +331,11 @@ impl Rib {
             self.encode(&topology);
         }
     }
+}
+
+/// Whether two settings accept and reject the same.
+fn is_judged_alike(a: &Neighbor, b: &Neighbor) -> bool {
+    Arc::ptr_eq(&a.import, &b.import) && a.block_above == b.block_above
 }
 
 /// A route after its neighbor's policy changed.

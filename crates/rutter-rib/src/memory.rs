@@ -57,9 +57,10 @@ impl Rib {
         rows
     }
 
-    /// Gives working memory back that a burst of changes left behind. For quiet moments: the next changes allocate it
+    /// Gives memory back that a burst of changes left behind: attribute sets that nobody uses, working memory. For quiet moments: the next changes allocate it
     /// anew.
     pub fn release_buffers(&self) {
+        self.store.shrink();
         for shard in &self.shards {
             let live = &mut shard.lock().clients.live;
             live.iter_mut()

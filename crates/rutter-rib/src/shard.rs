@@ -88,6 +88,17 @@ pub(crate) struct Apply<'a> {
     pub peer: PeerId,
 }
 
+/// Where a slice of a sweep begins, and what it needs besides the shard.
+pub(crate) struct SweepSlice<'a> {
+    pub topology: &'a Topology,
+    pub store: &'a AttrStore,
+    pub from: Id,
+}
+
+/// Destinations that a slice of a sweep looks at, and routes that it removes: about a tenth of a millisecond of each.
+const MOST_VISITED: Id = 8 * 1024;
+const MOST_REMOVED: u64 = 256;
+
 impl Shard {
     pub fn new(index: usize, seed: u64) -> Self {
         Shard {
@@ -192,6 +203,49 @@ impl Shard {
         let more = end < K::table(self).id_end();
         self.finish::<K>(with, tally);
         more
+    }
+
+    /// Removes the routes that `goes` says, from an id on, until it was a slice's work. Returns the id to go on with.
+    pub fn sweep<K: Stored>(
+        &mut self,
+        slice: &SweepSlice<'_>,
+        goes: impl Fn(&Route) -> bool,
+    ) -> Option<Id> {
+        let (limit, mut removed) = (Limit::default(), 0);
+        let mirror = self.mirror.clone();
+        let mirror = Part::of(mirror.as_deref(), self.index);
+        let (table, clients) = K::split(self);
+        let end = table.id_end();
+        let mut id = slice.from;
+        while id < end && id - slice.from < MOST_VISITED && removed < MOST_REMOVED {
+            let leaving = table.get(id).routes.iter().filter(|route| goes(route));
+            let paths: SmallVec<[(PeerId, u32); 4]> =
+                leaving.map(|route| (route.peer, route.path_id)).collect();
+            for path in paths {
+                let with = Apply {
+                    topology: slice.topology,
+                    store: slice.store,
+                    peer: path.0,
+                };
+                let mut edit = Edit {
+                    table,
+                    clients,
+                    with: &with,
+                    mirror,
+                };
+                let mut tally = Tally::default();
+                edit.replace(id, path, None, &limit, &mut tally);
+                if let Some(peer) = slice.topology.peer(path.0) {
+                    peer.counts.add(K::FAMILY, tally.received, tally.accepted);
+                }
+                removed += 1;
+            }
+            id += 1;
+        }
+        self.changes += removed;
+        K::table_mut(self).release_if_empty();
+        self.deliver();
+        (id < K::table(self).id_end()).then_some(id)
     }
 
     fn finish<K: Stored>(&mut self, with: &Apply<'_>, tally: Tally) {

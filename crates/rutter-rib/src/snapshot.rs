@@ -20,7 +20,7 @@ pub struct Snapshot {
     ipv4: Vec<Vec<Arc<Page<Ipv4Prefix>>>>,
     ipv6: Vec<Vec<Arc<Page<Ipv6Prefix>>>>,
     peers: Vec<PeerSummary>,
-    epochs: Vec<[bool; 2]>,
+    epochs: Vec<[Epoch; 2]>,
 }
 
 /// A neighbor when the snapshot was taken.
@@ -105,11 +105,13 @@ impl Rib {
         match prefix {
             Prefix::V4(prefix) => {
                 let held = self.copy_of(prefix)?;
-                Some(with(view(&held, &epochs)))
+                let view = view(&held, &epochs);
+                (!view.routes.is_empty()).then(|| with(view))
             }
             Prefix::V6(prefix) => {
                 let held = self.copy_of(prefix)?;
-                Some(with(view(&held, &epochs)))
+                let view = view(&held, &epochs);
+                (!view.routes.is_empty()).then(|| with(view))
             }
         }
     }
@@ -155,6 +157,7 @@ impl Snapshot {
             .flat_map(|page| page.iter())
             .filter(|destination| !destination.routes.is_empty())
             .map(|destination| view(destination, &self.epochs))
+            .filter(|view| !view.routes.is_empty())
     }
 
     /// Number of destinations of a family that have routes; walks them.
@@ -170,22 +173,44 @@ impl Snapshot {
     }
 }
 
-fn view<'a, K: Key>(destination: &'a Destination<K>, epochs: &[[bool; 2]]) -> DestinationView<'a> {
+fn view<'a, K: Key>(destination: &'a Destination<K>, epochs: &[[Epoch; 2]]) -> DestinationView<'a> {
+    let stays = |route: &&'a Route| !Epoch::of::<K>(route, epochs).leaves(route);
     let show = |route: &'a Route| route_view::<K>(route, epochs);
     DestinationView {
         prefix: destination.prefix.into(),
-        routes: destination.routes.iter().map(show).collect(),
+        routes: destination.routes.iter().filter(stays).map(show).collect(),
     }
 }
 
-pub(crate) fn route_view<'a, K: Key>(route: &'a Route, epochs: &[[bool; 2]]) -> RouteView<'a> {
+/// Which of a peer's routes are stale, for one family.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Epoch {
+    present: bool,
+    /// Stale ones are of a session that ended: they are not shown any more.
+    leaving: bool,
+}
+
+impl Epoch {
+    fn of<K: Key>(route: &Route, epochs: &[[Epoch; 2]]) -> Self {
+        let families = epochs.get(route.peer.index());
+        families.map_or_else(Epoch::default, |families| families[K::FAMILY.index()])
+    }
+
+    fn is_stale(self, route: &Route) -> bool {
+        route.state.has(State::EPOCH) != self.present
+    }
+
+    fn leaves(self, route: &Route) -> bool {
+        self.leaving && self.is_stale(route)
+    }
+}
+
+pub(crate) fn route_view<'a, K: Key>(route: &'a Route, epochs: &[[Epoch; 2]]) -> RouteView<'a> {
     RouteView {
         peer: route.peer,
         path_id: route.path_id,
         attrs: &route.attrs,
-        stale: epochs
-            .get(route.peer.index())
-            .is_some_and(|epoch| epoch[K::FAMILY.index()] != route.state.has(State::EPOCH)),
+        stale: Epoch::of::<K>(route, epochs).is_stale(route),
         long_lived_stale: route.state.has(State::LONG_LIVED_STALE),
         reject: route.reject,
     }
@@ -211,10 +236,18 @@ fn summarize(id: PeerId, peer: &Peer) -> PeerSummary {
     }
 }
 
-pub(crate) fn epochs(topology: &Topology) -> Vec<[bool; 2]> {
+pub(crate) fn epochs(topology: &Topology) -> Vec<[Epoch; 2]> {
     topology
         .peers
         .iter()
-        .map(|peer| peer.as_ref().map_or([false; 2], |peer| peer.epoch))
+        .map(|peer| {
+            let families = [0, 1];
+            peer.as_ref().map_or_else(Default::default, |peer| {
+                families.map(|family| Epoch {
+                    present: peer.epoch[family],
+                    leaving: peer.leaving[family],
+                })
+            })
+        })
         .collect()
 }

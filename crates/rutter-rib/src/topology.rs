@@ -25,6 +25,8 @@ pub(crate) struct Peer {
     pub epoch: [bool; 2],
     /// Whether routes of the other epoch may still be in the table.
     pub has_stale: [bool; 2],
+    /// Those are no stale routes but ones whose session ended: they only wait to be removed.
+    pub leaving: [bool; 2],
 }
 
 /// Routes held per family; written under a shard's lock, read by anybody.
@@ -126,6 +128,7 @@ impl Topology {
             counts: Arc::default(),
             epoch: [false; 2],
             has_stale: [false; 2],
+            leaving: [false; 2],
         });
         self.refresh_rank(peer);
         self.rebuild_rules();

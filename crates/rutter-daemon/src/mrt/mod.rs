@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use rutter_config::Mrt;
 
+use crate::privileges;
 use crate::shared::{Shared, unix_us};
 
 /// The archive of a running daemon.
@@ -59,6 +60,7 @@ impl Archive {
     fn spawn(&mut self, name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let (gate, opened) = mpsc::channel();
         let thread = thread::Builder::new().name(name.into()).spawn(move || {
+            privileges::yield_to_routing();
             if opened.recv().is_ok() {
                 run();
             }

@@ -20,7 +20,7 @@ pub(crate) use mirror::{Half, Mirror, Part};
 
 use crate::route::Route;
 use crate::shard::{Shard, Stored};
-use crate::snapshot::{epochs, route_view};
+use crate::snapshot::{Epoch, epochs, route_view};
 use crate::table::Id;
 use crate::{AttrSet, PeerId, Rib, RouteView};
 
@@ -40,7 +40,7 @@ pub struct Lookup<'r> {
     rib: &'r Rib,
     readers: Option<Readers>,
     generation: u64,
-    epochs: Vec<[bool; 2]>,
+    epochs: Vec<[Epoch; 2]>,
 }
 
 struct Readers {
@@ -154,7 +154,7 @@ impl Lookup<'_> {
 
 fn find<K: Stored, T>(
     rib: &Rib,
-    epochs: &[[bool; 2]],
+    epochs: &[[Epoch; 2]],
     readers: Option<(&Mirror, &mut Reader<K>)>,
     addr: K::Addr,
     choose: impl Fn(&[Route]) -> Option<&Route>,

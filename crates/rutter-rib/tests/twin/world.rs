@@ -42,6 +42,7 @@ pub struct World {
     pub rib: Rib,
     batch: Batch,
     pub clients: Vec<Option<Client>>,
+    sweeper: Sweeper,
     now_ms: u64,
 }
 
@@ -112,6 +113,7 @@ impl World {
             rib,
             batch: Batch::new(),
             clients: (0..peers).map(|_| None).collect(),
+            sweeper: Sweeper::default(),
             now_ms: 0,
         }
     }
@@ -122,7 +124,16 @@ impl World {
 
     pub fn down(&mut self, peer: u16, retain: Retain) {
         if self.clients[usize::from(peer)].take().is_some() {
-            self.rib.session_down(PeerId(peer), [retain; 2]);
+            let sweeper = &mut self.sweeper;
+            self.rib.end_session(PeerId(peer), [retain; 2], sweeper);
+            self.rib.flush();
+        }
+    }
+
+    /// Some of the routes of ended sessions go.
+    fn sweep(&mut self) {
+        if !self.sweeper.is_idle() {
+            self.sweeper.step(&self.rib);
             self.rib.flush();
         }
     }
@@ -143,6 +154,7 @@ impl World {
         );
         self.rib.commit(&mut self.batch);
         self.rib.flush();
+        self.sweep();
     }
 
     pub fn refresh(&mut self, peer: u16, family: Family) {
@@ -176,8 +188,11 @@ impl World {
         }
     }
 
-    /// Everybody does.
+    /// Everybody does, and what is left of ended sessions goes.
     pub fn settle(&mut self) {
+        while !self.sweeper.is_idle() {
+            self.sweep();
+        }
         (0..self.clients.len() as u16).for_each(|peer| self.drain(peer));
     }
 }
