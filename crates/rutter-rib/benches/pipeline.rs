@@ -1,7 +1,8 @@
 //! The table without sockets: P peers announce a table in UPDATEs of about five prefixes, one monitor hears the
 //! best. Prints nanoseconds and octets a route.
 //!
-//! `cargo bench -p rutter-rib --bench pipeline -- [PEERS] [PREFIXES] [SHARDS]`
+//! `cargo bench -p rutter-rib --bench pipeline -- [PEERS] [PREFIXES] [SHARDS] [unique]`; with `unique` each peer has
+//! prefixes of its own.
 
 use std::time::Instant;
 
@@ -9,6 +10,7 @@ mod exchange;
 
 use exchange::{drain, neighbor, session, updates};
 use rutter_rib::*;
+use rutter_wire::frame;
 
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
@@ -19,6 +21,41 @@ fn resident() -> usize {
     pages.unwrap_or(0) * 4096
 }
 
+/// What reads of a socket bring: some 64 KiB of whole messages each.
+fn reads(bodies: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let message = |body: &Vec<u8>| {
+        let mut message = vec![0xff; 16];
+        message.extend_from_slice(&(19 + body.len() as u16).to_be_bytes());
+        message.push(2);
+        message.extend_from_slice(body);
+        message
+    };
+    let some = bodies.chunks(500);
+    some.map(|bodies| bodies.iter().flat_map(message).collect())
+        .collect()
+}
+
+/// From the octets of all peers, who take turns, to the octets for all clients.
+#[inline(never)]
+fn measured(rib: &Rib, streams: &mut [ClientStream], inputs: &[Vec<Vec<u8>>]) -> usize {
+    let mut batch = Batch::new();
+    let mut sent = 0;
+    let longest = inputs.iter().map(Vec::len).max().unwrap_or(0);
+    for turn in 0..longest {
+        for (peer, reads) in inputs.iter().enumerate() {
+            let mut rest = reads.get(turn).map_or(&[][..], Vec::as_slice);
+            while let Ok(Some(frame)) = frame::next_frame(rest, frame::MAX_LEN) {
+                batch.push(rib, PeerId(peer as u16), frame.body, 0);
+                rest = &rest[frame.wire.len()..];
+            }
+            rib.commit(&mut batch);
+        }
+        rib.flush();
+        sent += streams.iter_mut().map(|s| drain(s, rib)).sum::<usize>();
+    }
+    sent
+}
+
 fn main() {
     let args: Vec<u32> = std::env::args()
         .filter_map(|arg| arg.parse().ok())
@@ -26,7 +63,16 @@ fn main() {
     let peers = args.first().copied().unwrap_or(2);
     let prefixes = args.get(1).copied().unwrap_or(1_000_000);
     let shards = args.get(2).copied().unwrap_or(1) as usize;
-    let bodies: Vec<Vec<Vec<u8>>> = (0..peers).map(|peer| updates(peer, prefixes)).collect();
+    let unique = std::env::args().any(|arg| arg == "unique");
+    let inputs: Vec<Vec<Vec<u8>>> = (0..peers)
+        .map(|peer| {
+            reads(&updates(
+                peer,
+                prefixes,
+                if unique { peer * prefixes } else { 0 },
+            ))
+        })
+        .collect();
     let before = resident();
     let rib = exchange::rib(shards);
     let mut streams: Vec<ClientStream> = (0..=peers)
@@ -38,22 +84,8 @@ fn main() {
     streams.iter_mut().for_each(|stream| {
         drain(stream, &rib);
     });
-    let mut batch = Batch::new();
-    let mut sent = 0;
     let start = Instant::now();
-    let longest = bodies.iter().map(Vec::len).max().unwrap_or(0);
-    // Peers take turns, with what one read of a socket brings.
-    for turn in (0..longest).step_by(500) {
-        for (peer, bodies) in bodies.iter().enumerate() {
-            let end = bodies.len().min(turn + 500);
-            for body in bodies.get(turn..end).unwrap_or_default() {
-                batch.push(&rib, PeerId(peer as u16), body, 0);
-            }
-            rib.commit(&mut batch);
-        }
-        rib.flush();
-        sent += streams.iter_mut().map(|s| drain(s, &rib)).sum::<usize>();
-    }
+    let sent = measured(&rib, &mut streams, &inputs);
     let took = start.elapsed();
     let routes = f64::from(peers) * f64::from(prefixes);
     let memory = resident() - before;

@@ -19,7 +19,7 @@ const PREFIXES: u32 = 20_000;
 const CLIENTS: u32 = 8;
 
 fn main() {
-    let bodies: Vec<Vec<Vec<u8>>> = (0..2).map(|peer| updates(peer, PREFIXES)).collect();
+    let bodies: Vec<Vec<Vec<u8>>> = (0..2).map(|peer| updates(peer, PREFIXES, 0)).collect();
     codec(&bodies[0]);
     decisions(&bodies[0][0]);
     table(&bodies);

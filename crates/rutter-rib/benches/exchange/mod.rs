@@ -74,8 +74,8 @@ impl Random {
     }
 }
 
-/// UPDATE bodies of one peer for all prefixes in an order of its own.
-pub fn updates(peer: u32, prefixes: u32) -> Vec<Vec<u8>> {
+/// UPDATE bodies of one peer for so many prefixes from the `first` on, in an order of its own.
+pub fn updates(peer: u32, prefixes: u32, first: u32) -> Vec<Vec<u8>> {
     let mut random = Random(0x9e37_79b9_97f4_a7c1 ^ u64::from(peer + 1) << 20);
     let mut order: Vec<u32> = (0..prefixes).collect();
     for index in (1..order.len()).rev() {
@@ -104,7 +104,7 @@ pub fn updates(peer: u32, prefixes: u32) -> Vec<Vec<u8>> {
         out.extend((attributes.len() as u16).to_be_bytes());
         out.extend(attributes);
         for prefix in prefixes {
-            let bits = 0x0100_0000 + (prefix << 8);
+            let bits = 0x0100_0000 + ((first + prefix) << 8);
             nlri::write_ipv4(&mut out, None, Ipv4Prefix::new(bits, 24).unwrap());
         }
         out
