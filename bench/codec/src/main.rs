@@ -52,7 +52,7 @@ fn main() {
             contestants: contestants(&task),
         };
         let name = row.name.clone();
-        let figures = row.measure(options.rounds, Duration::from_micros(1_500));
+        let figures = row.measure(options.rounds, Duration::from_micros(150));
         report.add(&name, &figures);
     }
     if let Some(file) = options.json {
@@ -70,7 +70,7 @@ impl Options {
     fn read() -> Self {
         let mut options = Options {
             json: None,
-            rounds: 41,
+            rounds: 201,
             word: String::new(),
         };
         let mut args = std::env::args().skip(1);
