@@ -7,7 +7,7 @@ use rutter_net::{Asn, Family};
 use rutter_policy::{ImportPolicy, ImportRule, ImportSettings};
 use rutter_rib::{
     Batch, FamilyInfo, Monitored, Neighbor, PeerId, PeerKind, Pushed, Retain, Rib, SessionInfo,
-    TooManyNeighbors,
+    Sweeper, TooManyNeighbors,
 };
 
 /// Writes UPDATEs of many peers into the table, those of one peer together.
@@ -65,18 +65,21 @@ impl Writer {
         self.rib.publish_peer_up(peer, unix_us);
     }
 
-    /// A peer's session ended: its routes go.
-    pub fn down(&mut self, peer: PeerId, reason: &str, unix_us: u64) {
+    /// Sessions of peers ended, and the peers are no longer of interest: one walk over the table for all of them.
+    pub fn end(&mut self, peers: &[PeerId], reason: &str, unix_us: u64) {
         self.commit();
         let retain = [Retain::Nothing; 2];
-        self.rib.publish_peer_down(peer, retain, reason, unix_us);
-        self.rib.session_down(peer, retain);
-    }
-
-    /// A peer is no longer of interest; its session has ended.
-    pub fn remove(&mut self, peer: PeerId) {
-        self.commit();
-        self.rib.remove_neighbor(peer);
+        let mut sweeper = Sweeper::default();
+        for peer in peers {
+            self.rib.publish_peer_down(*peer, retain, reason, unix_us);
+            self.rib.end_session(*peer, retain, &mut sweeper);
+        }
+        while !sweeper.is_idle() {
+            sweeper.step(&self.rib);
+        }
+        for peer in peers {
+            self.rib.remove_neighbor(*peer);
+        }
     }
 
     /// Takes the body of an UPDATE. What it says is in the table at the latest after [`Writer::commit`].

@@ -86,10 +86,11 @@ impl Router {
 
     /// The connection is gone: so are all its peers.
     pub fn end(&mut self, reason: &str, unix_us: u64) {
-        for key in self.sessions.keys().copied().collect::<Vec<_>>() {
-            self.close(key, reason, unix_us);
-        }
-        self.writer.commit();
+        let sessions = std::mem::take(&mut self.sessions);
+        let views = sessions.values().flat_map(|(session, _)| session.views);
+        let peers: Vec<PeerId> = views.flatten().map(|view| view.peer).collect();
+        self.views = 0;
+        self.writer.end(&peers, reason, unix_us);
     }
 
     /// A message could not be read.
@@ -178,11 +179,10 @@ impl Router {
         let Some((session, _)) = self.sessions.remove(&key) else {
             return;
         };
-        for view in session.views.into_iter().flatten() {
-            self.writer.down(view.peer, reason, unix_us);
-            self.writer.remove(view.peer);
-            self.views -= 1;
-        }
+        let views = session.views.into_iter().flatten();
+        let peers: Vec<PeerId> = views.map(|view| view.peer).collect();
+        self.views -= peers.len();
+        self.writer.end(&peers, reason, unix_us);
     }
 
     fn route_monitoring(&mut self, monitored: &RouteMonitoring<'_>, unix_us: u64) {
