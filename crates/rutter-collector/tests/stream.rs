@@ -171,6 +171,20 @@ fn update(out: &mut Vec<u8>, withdrawn: &[&str], announced: &[&str]) {
     write_message(out, Timestamp::Microseconds(TIME), &link(), false, &message);
 }
 
+/// Compares with the message of the documents, or writes it.
+fn golden(data: &Value) {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/stream.json");
+    let text = format!("{data:#}\n");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(file, &text).unwrap();
+    }
+    assert_eq!(
+        std::fs::read_to_string(file).unwrap(),
+        text,
+        "docs/schema/stream.json"
+    );
+}
+
 #[test]
 fn an_update_as_ris_live_says_it() {
     let world = World::start();
@@ -185,6 +199,7 @@ fn an_update_as_ris_live_says_it() {
     let mut data = client.next()["data"].clone();
     assert!(data["id"].is_string());
     data["id"] = Value::Null;
+    golden(&data);
     assert_eq!(
         data,
         json!({
