@@ -4,7 +4,7 @@ ARGS ?=
 # The command, built as the interop tests use it.
 RUTTER_BIN ?= $(abspath $(or $(CARGO_TARGET_DIR),target)/debug/rutter)
 
-.PHONY: demo collect test test-deps format lint unit interop docs ratchet micro
+.PHONY: demo bench collect test test-deps format lint unit interop docs ratchet micro
 
 # A route server with built-in speakers and a full table; ARGS go to `rutter demo` (see README.md).
 demo:
@@ -15,6 +15,11 @@ demo:
 collect:
 	$(CARGO) build --release --locked --package rutter --bin rutter --package rutter-collect --bin rutter-collect
 	$(or $(CARGO_TARGET_DIR),target)/release/rutter collect --demo $(ARGS)
+
+# The table and the chart of the README's performance section, beside BIRD; ARGS go to `rutter bench readme`.
+bench:
+	$(CARGO) build --release --locked --package rutter --bin rutter
+	$(or $(CARGO_TARGET_DIR),target)/release/rutter bench readme --json bench.json --svg bench.svg $(ARGS)
 
 # Everything that must hold before a change lands; .ci/run calls this.
 test: test-deps format lint unit interop docs ratchet

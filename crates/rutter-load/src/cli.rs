@@ -14,6 +14,7 @@ use crate::daemons::Daemon;
 use crate::floor;
 use crate::oracle::Visibility;
 use crate::process;
+use crate::readme::{self, ReadmeArgs};
 use crate::report::{Column, Report};
 use crate::robust::Disturbance;
 use crate::scenario::{self, Phase, Plan, Target};
@@ -42,6 +43,9 @@ enum Special {
     /// Write octets to sockets and nothing else (started by --floor).
     #[command(hide = true)]
     FloorWriter { target: SocketAddr, count: usize },
+
+    /// Measure the table of the README: S3 to S7 beside other daemons; prints it as Markdown
+    Readme(ReadmeArgs),
 }
 
 #[derive(Debug, Args)]
@@ -118,6 +122,10 @@ struct Bench {
     #[arg(long, value_name = "N")]
     kill: Option<usize>,
 
+    /// Afterwards lose half of the peers and let them come back until N million routes have come and gone
+    #[arg(long, value_name = "N")]
+    churn: Option<u64>,
+
     /// The monitor connects when all others are served
     #[arg(long)]
     late_monitor: bool,
@@ -166,6 +174,8 @@ Examples:
   rutter bench S5 --floor
   rutter bench S3 --latency
   rutter bench S6 --under-load
+  rutter bench 20x20000 --churn 10
+  rutter bench readme --prefixes prefixes.txt.gz --vs bird --svg chart.svg
   rutter bench 50x20000/8000 --lose-biggest --kill 5 --late-monitor
   rutter bench S3 --attach 192.0.2.1:179 --pid 4711 --visibility best-only";
 
@@ -181,8 +191,18 @@ pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<b
             floor::write(target, count).map_err(|error| error.to_string())?;
             Ok(true)
         }
+        Some(Special::Readme(args)) => readme::run(&args),
         None => bench(&args.bench),
     }
+}
+
+/// One comparison, for those who show it in their own way.
+pub(crate) fn measure(arguments: Vec<std::ffi::OsString>) -> Result<Report, String> {
+    let name = std::iter::once("bench".into());
+    let args = BenchArgs::try_parse_from(name.chain(arguments)).map_err(|e| e.to_string())?;
+    let named = args.bench.workload.ok_or("a workload is missing")?;
+    let (workload, dropped) = generate(&args.bench, &named)?;
+    report(&args.bench, &named, workload, dropped)
 }
 
 fn bench(args: &Bench) -> Result<bool, String> {
@@ -196,6 +216,17 @@ fn bench(args: &Bench) -> Result<bool, String> {
         }
         return Ok(true);
     }
+    let report = report(args, &named, workload, dropped)?;
+    print(args, &report).map_err(|error| error.to_string())?;
+    Ok(report.is_exact())
+}
+
+fn report(
+    args: &Bench,
+    named: &Named,
+    workload: Workload,
+    dropped: usize,
+) -> Result<Report, String> {
     let mut report = Report {
         workload: named.to_string(),
         peers: workload.announcers(),
@@ -208,8 +239,7 @@ fn bench(args: &Bench) -> Result<bool, String> {
         floor: None,
     };
     run_all(args, &Arc::new(workload), &mut report)?;
-    print(args, &report).map_err(|error| error.to_string())?;
-    Ok(report.is_exact())
+    Ok(report)
 }
 
 fn generate(args: &Bench, named: &Named) -> Result<(Workload, usize), String> {
@@ -258,6 +288,10 @@ fn plan(args: &Bench) -> Plan {
     disturbances.extend(args.late_monitor.then_some(Disturbance::LateMonitor));
     disturbances.extend(args.lose_biggest.then_some(Disturbance::LoseBiggest));
     disturbances.extend(args.kill.map(Disturbance::Kill));
+    disturbances.extend(
+        args.churn
+            .map(|millions| Disturbance::Churn(millions * 1_000_000)),
+    );
     Plan {
         threads: args.threads.unwrap_or_else(process::cores),
         load_threads: match args.under_load {

@@ -7,6 +7,7 @@
 //!
 //! [`scenario::run`] is one measured run, [`cli::main`] is `rutter bench`, [`demo::Demo`] what `rutter demo` stands on.
 
+mod chart;
 pub mod cli;
 pub mod daemons;
 pub mod decision;
@@ -18,6 +19,7 @@ pub mod latency;
 mod nlri;
 pub mod oracle;
 pub mod process;
+mod readme;
 pub mod report;
 pub mod rng;
 pub mod robust;

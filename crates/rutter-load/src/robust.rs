@@ -1,6 +1,6 @@
 //! What happens to a route server besides load: clients that crash, come back, come late or hardly read.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
@@ -17,6 +17,8 @@ pub enum Disturbance {
     LoseBiggest,
     /// So many random peers are lost at once, then come back.
     Kill(usize),
+    /// Half of the peers are lost and come back, until so many routes have come and gone.
+    Churn(u64),
     /// The monitor connects only after all others are exact.
     LateMonitor,
     /// So many peers read 4 KiB every 10 ms until the others are served, then normally.
@@ -88,6 +90,7 @@ impl Stage<'_> {
                     peers.truncate(count);
                     self.lose_and_restore(&peers, late.len(), &mut recoveries)?;
                 }
+                Disturbance::Churn(changes) => self.churn(changes, late.len(), &mut recoveries)?,
                 Disturbance::LateMonitor => {
                     let joining = std::mem::take(&mut late);
                     recoveries.push(self.timed("the monitor connects late", 0, 0, |fleet| {
@@ -129,6 +132,35 @@ impl Stage<'_> {
             fleet.set_alive(peers, true)?;
             fleet.connect(peers)
         })?);
+        Ok(())
+    }
+
+    /// Lost and back, and again; what is kept of it is the first and the last time, and how long it all took.
+    fn churn(
+        &mut self,
+        changes: u64,
+        late: usize,
+        recoveries: &mut Vec<Recovery>,
+    ) -> Result<(), FleetError> {
+        let (begun, before) = (Instant::now(), self.subject.usage());
+        let workload = self.fleet.bench().workload.clone();
+        let half: Vec<usize> = (0..workload.announcers()).step_by(2).collect();
+        let routes: usize = half.iter().map(|&peer| workload.peers[peer].routes).sum();
+        let mut all = Vec::new();
+        let mut done = 0;
+        while done < changes {
+            self.lose_and_restore(&half, late, &mut all)?;
+            done += 2 * routes as u64;
+        }
+        let last = all.last().map_or(before.rss, |recovery| recovery.rss);
+        all.truncate(2);
+        recoveries.append(&mut all);
+        recoveries.push(Recovery {
+            event: format!("{done} routes have come and gone"),
+            wall_s: begun.elapsed().as_secs_f64(),
+            cpu_s: (self.subject.usage().cpu.saturating_sub(before.cpu)).as_secs_f64(),
+            rss: last,
+        });
         Ok(())
     }
 

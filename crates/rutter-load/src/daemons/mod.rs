@@ -8,6 +8,7 @@ mod rustbgpd;
 mod rustybgp;
 mod rutter;
 
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
@@ -108,6 +109,15 @@ impl FromStr for Daemon {
 fn own_rutter() -> Option<PathBuf> {
     let beside = std::env::current_exe().ok()?.with_file_name("rutter");
     beside.is_file().then_some(beside)
+}
+
+impl Daemon {
+    /// As it is written on the command line.
+    pub fn argument(&self) -> OsString {
+        let mut argument = OsString::from(format!("{self}="));
+        argument.push(&self.program);
+        argument
+    }
 }
 
 impl fmt::Display for Daemon {
