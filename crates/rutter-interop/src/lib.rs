@@ -16,6 +16,7 @@ pub mod exabgp;
 mod expect;
 pub mod frr;
 pub mod gobgp;
+pub mod kafka;
 mod lab;
 pub mod mariadb;
 pub mod openbgpd;

@@ -13,6 +13,7 @@ pub mod bench;
 mod block;
 mod bytes;
 mod intake;
+pub mod kafka;
 mod load;
 pub mod mariadb;
 mod peer;

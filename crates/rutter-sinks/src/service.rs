@@ -12,6 +12,7 @@ use rutter_events::Now;
 use rutter_rib::Rib;
 
 use crate::intake::{Clock, Intake};
+use crate::kafka::Kafka;
 use crate::load::TableSource;
 use crate::mariadb::MariaDb;
 use crate::postgres::Postgres;
@@ -86,10 +87,10 @@ pub fn start(rib: &Arc<Rib>, collector: &str, settings: &Sink) -> Result<Handle,
             let store = MariaDb::new(collector, database.clone());
             start_store(rib, collector, settings, store, limits)
         }
-        SinkTarget::Kafka(_) => Err(StartError(format!(
-            "sink {}: not in this version",
-            settings.name
-        ))),
+        SinkTarget::Kafka(broker) => {
+            let store = Kafka::new(collector, broker.clone(), &settings.spool);
+            start_store(rib, collector, settings, store, limits)
+        }
     }
 }
 
@@ -174,6 +175,7 @@ fn note(shared: &Shared, intake: &Intake, spool: &Spool<Disk>) {
         let done = view
             .position
             .filter(|p| spool.end().is_some_and(|end| end.run == p.run));
+        view.taken = taken;
         view.waiting = taken.saturating_sub(done.map_or(0, |position| position.next_seq));
     });
 }

@@ -44,7 +44,9 @@ pub struct StatusView {
     pub position: Option<Position>,
     /// Wall time of the last committed row, microseconds since 1970.
     pub last_time_us: u64,
-    /// Rows that were taken from the feed and wait.
+    /// Rows that were taken from the feed.
+    pub taken: u64,
+    /// Those of them that wait.
     pub waiting: u64,
 }
 

@@ -17,7 +17,12 @@ fn stage(lab: &Lab, server: &MariaDb, seed: u64) -> Stage {
         password: Some(Secret::new("sesame")),
         history: true,
     };
-    Stage::new(SinkTarget::MariaDb(database), lab.folder("spool"), seed)
+    Stage::new(
+        "lab",
+        SinkTarget::MariaDb(database),
+        lab.folder("spool"),
+        seed,
+    )
 }
 
 /// Every number of a run is there once: by the key, and without holes that nobody tells of.

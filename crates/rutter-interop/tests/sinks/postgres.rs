@@ -17,7 +17,12 @@ fn stage(lab: &Lab, server: &Postgres, seed: u64) -> Stage {
         password: None,
         history: true,
     };
-    Stage::new(SinkTarget::Postgres(database), lab.folder("spool"), seed)
+    Stage::new(
+        "lab",
+        SinkTarget::Postgres(database),
+        lab.folder("spool"),
+        seed,
+    )
 }
 
 /// Every number of a run is there once.

@@ -16,12 +16,13 @@ use crate::world::World;
 pub struct Stage {
     pub world: World,
     pub rng: Rng,
+    collector: &'static str,
     settings: Sink,
     sink: Option<Handle>,
 }
 
 impl Stage {
-    pub fn new(target: SinkTarget, spool: PathBuf, seed: u64) -> Self {
+    pub fn new(collector: &'static str, target: SinkTarget, spool: PathBuf, seed: u64) -> Self {
         let settings = Sink {
             name: "test".into(),
             target,
@@ -33,6 +34,7 @@ impl Stage {
         let mut stage = Self {
             world: World::new(6, now_us()),
             rng: Rng::new(seed),
+            collector,
             settings,
             sink: None,
         };
@@ -41,7 +43,7 @@ impl Stage {
     }
 
     fn start(&mut self) {
-        let sink = rutter_sinks::start(&self.world.rib, "lab", &self.settings);
+        let sink = rutter_sinks::start(&self.world.rib, self.collector, &self.settings);
         self.sink = Some(sink.expect("the sink starts"));
     }
 
@@ -70,6 +72,19 @@ impl Stage {
 
     pub fn sink(&self) -> &Handle {
         self.sink.as_ref().expect("the sink runs")
+    }
+
+    /// Waits until everything that was said is written.
+    pub fn has_written(&self) {
+        eventually("all is written", || {
+            let status = self.sink().status();
+            let said = self.world.log.len() as u64;
+            match status.connected && !status.loading && status.waiting == 0 && status.taken >= said
+            {
+                true => Ok(()),
+                false => Err(format!("{status:?}")),
+            }
+        });
     }
 
     /// Each route as `address|prefix|path id|path`.

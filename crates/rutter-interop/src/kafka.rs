@@ -1,0 +1,121 @@
+//! A Kafka broker, which is its own controller, in a folder and on ports of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::lab::{Lab, eventually, write_file};
+use crate::process::{Process, output_of, program};
+
+/// A broker whose data outlive its process.
+pub struct Kafka {
+    folder: PathBuf,
+    port: u16,
+    process: Option<Process>,
+}
+
+impl Kafka {
+    /// Starts an empty broker.
+    pub fn start(lab: &Lab) -> Kafka {
+        let folder = lab.folder("kafka");
+        let mut broker = Kafka {
+            port: lab.port(),
+            folder,
+            process: None,
+        };
+        write_file(&broker.folder.join("conf"), &broker.configuration());
+        let mut format = java("kafka.tools.StorageTool");
+        format
+            .args(["format", "-t", "cnV0dGVyLXRlc3RzLTAwMQ", "-c"])
+            .arg(broker.folder.join("conf"));
+        output_of(&mut format).unwrap_or_else(|why| panic!("kafka format: {why}"));
+        broker.run();
+        broker
+    }
+
+    fn configuration(&self) -> String {
+        let (port, controller) = (self.port, self.port + 10_000);
+        let data = self.folder.join("data");
+        format!(
+            "process.roles=broker,controller\nnode.id=1\ncontroller.quorum.voters=1@127.0.0.1:{controller}\n\
+             listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}\n\
+             advertised.listeners=PLAINTEXT://127.0.0.1:{port}\ncontroller.listener.names=CONTROLLER\n\
+             listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n\
+             log.dirs={}\noffsets.topic.replication.factor=1\noffsets.topic.num.partitions=1\n\
+             transaction.state.log.replication.factor=1\ngroup.initial.rebalance.delay.ms=0\n\
+             auto.create.topics.enable=false\nbroker.session.timeout.ms=3000\n",
+            data.display()
+        )
+    }
+
+    /// Starts the broker again.
+    pub fn run(&mut self) {
+        let mut command = java("kafka.Kafka");
+        command.arg(self.folder.join("conf"));
+        self.process = Some(Process::start("kafka", &self.folder, &mut command));
+        eventually("kafka answers", || self.topics(&["--list"]).map(drop));
+    }
+
+    /// Kills the broker at once.
+    pub fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.kill();
+        }
+    }
+
+    /// Where clients connect.
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// Makes a topic.
+    pub fn create_topic(&self, name: &str, partitions: u32) {
+        let partitions = partitions.to_string();
+        let done = self.topics(&["--create", "--topic", name, "--partitions", &partitions]);
+        done.unwrap_or_else(|why| panic!("topic {name}: {why}"));
+    }
+
+    fn topics(&self, args: &[&str]) -> Result<String, String> {
+        let mut command = java("org.apache.kafka.tools.TopicCommand");
+        command
+            .args(["--bootstrap-server", &self.address()])
+            .args(args);
+        output_of(&mut command)
+    }
+
+    /// A member of a consumer group that reads from the beginning and ends when nothing came for some seconds: lines
+    /// of partition, key and value, separated by tabs.
+    pub fn reader(&self, topic: &str, group: &str) -> Command {
+        let mut command = java("org.apache.kafka.tools.consumer.ConsoleConsumer");
+        command
+            .args([
+                "--bootstrap-server",
+                &self.address(),
+                "--topic",
+                topic,
+                "--group",
+                group,
+            ])
+            .args(["--from-beginning", "--timeout-ms", "4000"])
+            .args([
+                "--property",
+                "print.partition=true",
+                "--property",
+                "print.key=true",
+            ]);
+        command
+    }
+}
+
+/// A class of Kafka's jars.
+fn java(class: &str) -> Command {
+    let jars = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/kafka");
+    assert!(
+        jars.is_dir(),
+        "no jars of Kafka in {}: run tools/install-test-deps",
+        jars.display()
+    );
+    let mut command = Command::new(program("java"));
+    command.args(["-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp"]);
+    command.arg(jars.join("*")).arg(class);
+    command
+}

@@ -1,0 +1,196 @@
+//! Messages: what their keys and values say.
+
+use std::net::IpAddr;
+
+use rutter_events::{AttrColumns, Kind};
+use rutter_net::{Family, Prefix};
+use serde::Serialize;
+
+use crate::block::Entry;
+use crate::peer::{PeerKey, StoredPeer};
+use crate::spool::Position;
+
+/// Grows when a reader of the version before would misunderstand; new fields alone do not count.
+pub const SCHEMA: u32 = 1;
+
+/// The value of a message. Fields have the names and meanings that all schemas of Rutter share.
+#[derive(Serialize)]
+pub(super) struct Message<'a> {
+    schema: u32,
+    run: u64,
+    seq: u64,
+    time: u64,
+    collector: &'a str,
+    #[serde(flatten)]
+    peer: Option<PeerFields<'a>>,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    family: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prefix: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_id: Option<u32>,
+    #[serde(flatten)]
+    attrs: Option<AttrFields<'a>>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    detail: &'a str,
+}
+
+#[derive(Serialize)]
+struct PeerFields<'a> {
+    router: &'a str,
+    peer_name: &'a str,
+    peer_address: IpAddr,
+    peer_asn: u32,
+    view: &'static str,
+    distinguisher: u64,
+}
+
+#[derive(Serialize)]
+struct AttrFields<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    as_path: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin_as: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_hop: Option<IpAddr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    med: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    local_pref: Option<u32>,
+    communities: Vec<String>,
+    extended_communities: Vec<String>,
+    large_communities: Vec<String>,
+}
+
+impl<'a> Message<'a> {
+    /// An event.
+    pub(super) fn event(collector: &'a str, behind: Position, entry: &'a Entry) -> Self {
+        Self {
+            path_id: entry.prefix.map(|_| entry.path_id),
+            prefix: entry.prefix.map(|prefix| prefix.to_string()),
+            attrs: entry.attrs.as_deref().map(AttrFields::from),
+            detail: &entry.detail,
+            peer: entry.peer.as_deref().map(PeerFields::from),
+            ..Self::bare(collector, before(behind), entry.time_us, entry.kind.name())
+        }
+    }
+
+    /// All routes of a peer and family before this are gone; without a peer, all of the collector.
+    pub(super) fn clear(
+        collector: &'a str,
+        at: Position,
+        time_us: u64,
+        of: Option<(&'a StoredPeer, Family)>,
+    ) -> Self {
+        Self {
+            peer: of.map(|(peer, _)| peer.into()),
+            family: of.map(|(_, family)| family_name(family)),
+            ..Self::bare(collector, at, time_us, "clear")
+        }
+    }
+
+    /// A route of a state that is told anew.
+    pub(super) fn state(
+        collector: &'a str,
+        at: Position,
+        time_us: u64,
+        peer: &'a StoredPeer,
+        (prefix, path_id, attrs): (Prefix, u32, &'a AttrColumns),
+    ) -> Self {
+        Self {
+            peer: Some(peer.into()),
+            prefix: Some(prefix.to_string()),
+            path_id: Some(path_id),
+            attrs: Some(attrs.into()),
+            ..Self::bare(collector, at, time_us, Kind::State.name())
+        }
+    }
+
+    fn bare(collector: &'a str, at: Position, time: u64, kind: &'static str) -> Self {
+        Self {
+            schema: SCHEMA,
+            run: at.run,
+            seq: at.next_seq,
+            time,
+            collector,
+            peer: None,
+            kind,
+            family: None,
+            prefix: None,
+            path_id: None,
+            attrs: None,
+            detail: "",
+        }
+    }
+
+    /// As it is sent.
+    pub(super) fn json(&self) -> Vec<u8> {
+        // Only maps with keys that are not texts, and writers that fail, make this fail.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+}
+
+fn before(behind: Position) -> Position {
+    Position {
+        next_seq: behind.next_seq.saturating_sub(1),
+        ..behind
+    }
+}
+
+pub(super) fn family_name(family: Family) -> &'static str {
+    match family {
+        Family::Ipv4Unicast => "ipv4",
+        Family::Ipv6Unicast => "ipv6",
+    }
+}
+
+impl<'a> From<&'a StoredPeer> for PeerFields<'a> {
+    fn from(peer: &'a StoredPeer) -> Self {
+        Self {
+            router: &peer.key.router,
+            peer_name: &peer.name,
+            peer_address: peer.key.address,
+            peer_asn: peer.asn.0,
+            view: peer.key.view,
+            distinguisher: peer.key.distinguisher,
+        }
+    }
+}
+
+impl<'a> From<&'a AttrColumns> for AttrFields<'a> {
+    fn from(attrs: &'a AttrColumns) -> Self {
+        fn texts(values: &[impl ToString]) -> Vec<String> {
+            values.iter().map(ToString::to_string).collect()
+        }
+        Self {
+            origin: attrs.origin_name(),
+            as_path: attrs.as_path.as_deref(),
+            origin_as: attrs.origin_as.map(|asn| asn.0),
+            next_hop: attrs.next_hop,
+            med: attrs.med,
+            local_pref: attrs.local_pref,
+            communities: texts(&attrs.communities),
+            extended_communities: texts(&attrs.extended_communities),
+            large_communities: texts(&attrs.large_communities),
+        }
+    }
+}
+
+/// The key of a peer's messages, and of their partition: all that a peer says stays in order.
+pub(super) fn peer_key(collector: &str, peer: &PeerKey) -> String {
+    let PeerKey {
+        router,
+        address,
+        distinguisher,
+        view,
+    } = peer;
+    format!("{collector}|{router}|{address}|{distinguisher}|{view}")
+}
+
+/// The key of a route: compaction keeps the last word on it.
+pub(super) fn route_key(peer_key: &str, prefix: Prefix, path_id: u32) -> String {
+    format!("{peer_key}|{prefix}|{path_id}")
+}

@@ -1,0 +1,347 @@
+//! Kafka: one topic, keys that compact to the current routes, and all of a peer in one partition.
+//!
+//! Written at least once: after a crash the rows behind the last position that was noted are sent again, with the same
+//! run and number.
+
+mod message;
+mod partition;
+
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
+
+use rskafka::BackoffConfig;
+use rskafka::chrono::{DateTime, Utc};
+use rskafka::client::ClientBuilder;
+use rskafka::client::partition::{Compression, PartitionClient, UnknownTopicHandling};
+use rskafka::record::Record;
+use rutter_config::Broker;
+use rutter_events::Kind;
+use rutter_net::Family;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::batch::Batch;
+use crate::block::Entry;
+use crate::spool::Position;
+use crate::store::{Fault, Load, Pieces, Store};
+pub use message::SCHEMA;
+use message::{Message, family_name, peer_key, route_key};
+
+/// A topic of a cluster, written to as one collector.
+pub struct Kafka {
+    collector: String,
+    settings: Broker,
+    /// How far it is, since the cluster does not keep that for us.
+    noted: PathBuf,
+    session: Option<Session>,
+}
+
+struct Session {
+    runtime: Runtime,
+    partitions: Vec<Partition>,
+}
+
+/// A partition and what is on its way there.
+struct Partition {
+    client: PartitionClient,
+    records: Vec<Record>,
+    size: usize,
+}
+
+impl Kafka {
+    /// Nothing is connected before [`Store::open`]. The position is noted in the folder of the spool.
+    pub fn new(collector: &str, settings: Broker, folder: &Path) -> Self {
+        Self {
+            collector: collector.to_owned(),
+            settings,
+            noted: folder.join("kafka.position"),
+            session: None,
+        }
+    }
+
+    fn position(&self) -> Result<Option<Position>, Fault> {
+        let text = match fs::read_to_string(&self.noted) {
+            Ok(text) => text,
+            Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(why) => return Err(self.unnoted(&why)),
+        };
+        let mut words = text.split_whitespace().map(str::parse);
+        match (words.next(), words.next()) {
+            (Some(Ok(run)), Some(Ok(next_seq))) => Ok(Some(Position { run, next_seq })),
+            // Rows are sent again rather than lost.
+            _ => Ok(None),
+        }
+    }
+
+    fn note(&self, position: Position) -> Result<(), Fault> {
+        let new = self.noted.with_extension("new");
+        let text = format!("{} {}\n", position.run, position.next_seq);
+        let written = fs::write(&new, text).and_then(|()| fs::rename(&new, &self.noted));
+        written.map_err(|why| self.unnoted(&why))
+    }
+
+    fn unnoted(&self, why: &io::Error) -> Fault {
+        Fault(format!("{}: {why}", self.noted.display()))
+    }
+
+    fn put(
+        &mut self,
+        session: &mut Session,
+        by: &str,
+        key: String,
+        value: Option<Vec<u8>>,
+        time_us: u64,
+    ) -> Result<(), Fault> {
+        let index = partition::of(by.as_bytes(), session.partitions.len());
+        session.put(index, record(key, value, time_us))
+    }
+
+    /// Into every partition: what concerns all peers.
+    fn put_everywhere(
+        &mut self,
+        session: &mut Session,
+        key: &str,
+        value: &[u8],
+        time_us: u64,
+    ) -> Result<(), Fault> {
+        (0..session.partitions.len()).try_for_each(|index| {
+            session.put(index, record(key.to_owned(), Some(value.to_vec()), time_us))
+        })
+    }
+
+    fn put_event(
+        &mut self,
+        session: &mut Session,
+        behind: Position,
+        entry: &Entry,
+    ) -> Result<(), Fault> {
+        let collector = self.collector.clone();
+        let value = Message::event(&collector, behind, entry).json();
+        let Some(peer) = &entry.peer else {
+            let key = format!("{collector}|{}", entry.kind.name());
+            return self.put_everywhere(session, &key, &value, entry.time_us);
+        };
+        let own = peer_key(&collector, &peer.key);
+        let Some(prefix) = entry.prefix else {
+            let key = format!("{own}|{}", entry.kind.name());
+            self.put(session, &own, key, Some(value), entry.time_us)?;
+            return self.clear_families(session, behind, entry);
+        };
+        let key = route_key(&own, prefix, entry.path_id);
+        self.put(session, &own, key.clone(), Some(value), entry.time_us)?;
+        if entry.kind == Kind::Withdraw && self.settings.tombstones {
+            self.put(session, &own, key, None, entry.time_us)?;
+        }
+        Ok(())
+    }
+
+    /// The routes of families that a session does not leave behind are gone with it.
+    fn clear_families(
+        &mut self,
+        session: &mut Session,
+        behind: Position,
+        entry: &Entry,
+    ) -> Result<(), Fault> {
+        let (Some(peer), Kind::PeerDown { retained }) = (&entry.peer, entry.kind) else {
+            return Ok(());
+        };
+        let collector = self.collector.clone();
+        for family in Family::ALL
+            .into_iter()
+            .filter(|family| !retained[family.index()])
+        {
+            let of = Some((&**peer, family));
+            let at = Position {
+                next_seq: behind.next_seq.saturating_sub(1),
+                ..behind
+            };
+            let value = Message::clear(&collector, at, entry.time_us, of).json();
+            let own = peer_key(&collector, &peer.key);
+            let key = format!("{own}|clear|{}", family_name(family));
+            self.put(session, &own, key, Some(value), entry.time_us)?;
+        }
+        Ok(())
+    }
+
+    /// Does something with the session; after a fault it is gone.
+    fn with<T>(
+        &mut self,
+        act: impl FnOnce(&mut Self, &mut Session) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let mut session = self
+            .session
+            .take()
+            .ok_or_else(|| Fault("not connected".into()))?;
+        let done = act(self, &mut session)?;
+        self.session = Some(session);
+        Ok(done)
+    }
+}
+
+impl Store for Kafka {
+    fn open(&mut self) -> Result<Option<Position>, Fault> {
+        let position = self.position()?;
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|why| Fault(format!("cannot begin: {why}")))?;
+        let partitions = within(&runtime, "cannot connect", connect(&self.settings))?;
+        self.session = Some(Session {
+            runtime,
+            partitions,
+        });
+        Ok(position)
+    }
+
+    fn write(&mut self, batch: &Batch) -> Result<(), Fault> {
+        self.with(|kafka, session| {
+            for (behind, entry) in &batch.rows {
+                kafka.put_event(session, *behind, entry)?;
+            }
+            session.flush()
+        })?;
+        self.note(batch.end)
+    }
+
+    fn begin_load(&mut self, load: &Load) -> Result<(), Fault> {
+        self.with(|kafka, session| {
+            let collector = kafka.collector.clone();
+            if load.all {
+                let value = Message::clear(&collector, load.position, load.time_us, None).json();
+                return kafka.put_everywhere(
+                    session,
+                    &format!("{collector}|clear"),
+                    &value,
+                    load.time_us,
+                );
+            }
+            for (_, peer) in &load.peers {
+                let own = peer_key(&collector, &peer.key);
+                for family in Family::ALL {
+                    let of = Some((&**peer, family));
+                    let value = Message::clear(&collector, load.position, load.time_us, of).json();
+                    let key = format!("{own}|clear|{}", family_name(family));
+                    kafka.put(session, &own, key, Some(value), load.time_us)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn load(&mut self, load: &Load, pieces: &mut Pieces<'_>) -> Result<(), Fault> {
+        self.with(|kafka, session| {
+            let collector = kafka.collector.clone();
+            while let Some(rows) = pieces() {
+                for row in &rows {
+                    let own = peer_key(&collector, &row.peer.key);
+                    let route = (row.prefix, row.path_id, &*row.attrs);
+                    let message =
+                        Message::state(&collector, load.position, load.time_us, &row.peer, route);
+                    let key = route_key(&own, row.prefix, row.path_id);
+                    kafka.put(session, &own, key, Some(message.json()), load.time_us)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn end_load(&mut self, _: &Load) -> Result<(), Fault> {
+        self.with(|_, session| session.flush())
+    }
+
+    fn close(&mut self) {
+        self.session = None;
+    }
+}
+
+impl Session {
+    fn put(&mut self, index: usize, record: Record) -> Result<(), Fault> {
+        let partition = &mut self.partitions[index];
+        partition.size += record.approximate_size() + OVERHEAD;
+        partition.records.push(record);
+        match partition.size >= REQUEST {
+            true => send(&self.runtime, partition),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns when all that was put is acknowledged by all replicas in sync.
+    fn flush(&mut self) -> Result<(), Fault> {
+        let runtime = &self.runtime;
+        self.partitions
+            .iter_mut()
+            .try_for_each(|partition| send(runtime, partition))
+    }
+}
+
+fn send(runtime: &Runtime, partition: &mut Partition) -> Result<(), Fault> {
+    partition.size = 0;
+    let records = std::mem::take(&mut partition.records);
+    let produced = partition
+        .client
+        .produce(records, Compression::NoCompression);
+    within(runtime, "cannot send", produced).map(drop)
+}
+
+async fn connect(settings: &Broker) -> Result<Vec<Partition>, String> {
+    let backoff = BackoffConfig {
+        deadline: Some(PATIENCE / 2),
+        ..BackoffConfig::default()
+    };
+    let client = ClientBuilder::new(settings.brokers.clone())
+        .client_id("rutter")
+        .backoff_config(backoff)
+        .build()
+        .await
+        .map_err(|why| why.to_string())?;
+    let topics = client.list_topics().await.map_err(|why| why.to_string())?;
+    let topic = topics
+        .into_iter()
+        .find(|topic| topic.name == settings.topic);
+    let topic =
+        topic.ok_or_else(|| format!("there is no topic `{}`: create it first", settings.topic))?;
+    let mut partitions = Vec::new();
+    for number in topic.partitions {
+        let handling = UnknownTopicHandling::Retry;
+        let client = client
+            .partition_client(&settings.topic, number, handling)
+            .await;
+        partitions.push(Partition {
+            client: client.map_err(|why| why.to_string())?,
+            records: Vec::new(),
+            size: 0,
+        });
+    }
+    Ok(partitions)
+}
+
+/// Waits for an answer, but not for ever.
+fn within<T, E: std::fmt::Display>(
+    runtime: &Runtime,
+    what: &str,
+    asked: impl Future<Output = Result<T, E>>,
+) -> Result<T, Fault> {
+    match runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await }) {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(why)) => Err(Fault(format!("{what}: {why}"))),
+        Err(_) => Err(Fault(format!(
+            "{what}: no answer in {} s",
+            PATIENCE.as_secs()
+        ))),
+    }
+}
+
+fn record(key: String, value: Option<Vec<u8>>, time_us: u64) -> Record {
+    let timestamp = DateTime::<Utc>::from_timestamp_micros(time_us as i64).unwrap_or_default();
+    Record {
+        key: Some(key.into_bytes()),
+        value,
+        headers: Default::default(),
+        timestamp,
+    }
+}
+
+/// Brokers refuse requests above a megabyte unless configured otherwise.
+const REQUEST: usize = 700 << 10;
+/// Octets of a record besides key and value.
+const OVERHEAD: usize = 24;
+const PATIENCE: Duration = Duration::from_secs(30);
