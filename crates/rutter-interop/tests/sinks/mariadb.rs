@@ -4,7 +4,7 @@ use rutter_config::{Database, Secret, SinkTarget};
 use rutter_interop::Lab;
 use rutter_interop::mariadb::MariaDb;
 
-use crate::stage::Stage;
+use crate::stage::{Stage, golden};
 
 const ROUTES: &str = "SELECT peer_address, prefix, path_id, as_path FROM rutter_current";
 
@@ -40,6 +40,10 @@ fn mariadb_is_exact_whoever_is_killed() {
     let mut stage = stage(&lab, &server, 6);
     stage.act(800);
     stage.settles(|| server.try_query(ROUTES));
+    let schema =
+        "SELECT table_name, column_name, column_type, is_nullable FROM information_schema.columns
+        WHERE table_schema = 'rutter' ORDER BY table_name, ordinal_position";
+    golden("schema-mariadb.txt", &server.query(schema));
     for round in 0..2 {
         stage.act(400);
         std::thread::sleep(std::time::Duration::from_millis(stage.rng.below(120)));

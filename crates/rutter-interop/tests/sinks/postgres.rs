@@ -4,7 +4,7 @@ use rutter_config::{Database, SinkTarget};
 use rutter_interop::postgres::Postgres;
 use rutter_interop::{Lab, eventually};
 
-use crate::stage::Stage;
+use crate::stage::{Stage, docs, golden};
 
 const ROUTES: &str = "SELECT host(peer_address), prefix, path_id, as_path FROM rutter_current";
 
@@ -23,6 +23,17 @@ fn stage(lab: &Lab, server: &Postgres, seed: u64) -> Stage {
         lab.folder("spool"),
         seed,
     )
+}
+
+/// The questions of docs/sinks.md are asked as they stand there.
+fn questions(server: &Postgres) {
+    let text = std::fs::read_to_string(docs().join("sinks.md")).expect("docs/sinks.md");
+    let blocks = text.split("```sql\n").skip(1);
+    let asked: Vec<&str> = blocks.filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(asked.len(), 10);
+    for sql in asked {
+        assert!(!server.query(sql).is_empty(), "no answer to {sql}");
+    }
 }
 
 /// Every number of a run is there once.
@@ -50,6 +61,11 @@ fn postgres_is_exact_whoever_is_killed() {
     let mut stage = stage(&lab, &server, 5);
     stage.act(800);
     stage.settles(|| server.try_query(ROUTES));
+    let schema =
+        "SELECT table_name, column_name, data_type, is_nullable FROM information_schema.columns
+        WHERE table_schema = 'public' ORDER BY table_name, ordinal_position";
+    golden("schema-postgres.txt", &server.query(schema));
+    questions(&server);
     for round in 0..3 {
         stage.act(400);
         std::thread::sleep(std::time::Duration::from_millis(stage.rng.below(120)));

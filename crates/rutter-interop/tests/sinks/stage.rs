@@ -118,3 +118,19 @@ fn now_us() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.expect("after 1970").as_micros() as u64
 }
+
+/// Compares what a store looks like with a file in `docs/samples`; `UPDATE_GOLDEN=1` writes it anew.
+pub fn golden(name: &str, lines: &[String]) {
+    let file = docs().join("samples").join(name);
+    let text = lines.join("\n") + "\n";
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&file, &text).expect("the sample is written");
+    }
+    let expected = std::fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(text, expected, "{}", file.display());
+}
+
+/// The folder of the documents.
+pub fn docs() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs"))
+}
