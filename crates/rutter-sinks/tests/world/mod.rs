@@ -138,12 +138,12 @@ impl World {
         self.rib.session_down(id, retain);
         self.peers[peer].up = false;
         self.log.push(format!("peer-down {}", address(peer)));
+        // What was stale already is swept, the rest goes or becomes it.
+        self.swept(peer);
         let kept = |prefix: &Prefix| retain[prefix.family().index()] == Retain::Stale;
         let goes = |(of, prefix, _): &Key| *of == address(peer) && !kept(prefix);
         self.routes.retain(|key, _| !goes(key));
         self.stale.retain(|key| !goes(key));
-        // What was stale already goes, the rest becomes it.
-        self.swept(peer);
         let own = self.routes.keys().filter(|key| key.0 == address(peer));
         self.stale.extend(own.copied());
         // The restart timer, at once.
