@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use rutter_collector::replay::Speed;
 use rutter_net::{Asn, Prefix};
+use rutter_sql::Format;
 
 /// The collector's part of `rutter`; usually run as `rutter collect` and so on.
 #[derive(Parser, Debug)]
@@ -26,6 +27,9 @@ pub(crate) enum Command {
     /// Print the routes of MRT files
     #[command(after_help = MRT)]
     Mrt(MrtArgs),
+    /// Answer one SQL query
+    #[command(after_help = SQL)]
+    Sql(SqlArgs),
     /// Play MRT files to a BGP daemon
     #[command(after_help = REPLAY)]
     Replay(ReplayArgs),
@@ -61,6 +65,46 @@ pub(crate) struct BenchSinksArgs {
     /// For spools and prepared files
     #[arg(long, value_name = "PATH", default_value = "/tmp")]
     pub(crate) folder: PathBuf,
+}
+
+/// What to ask whom.
+#[derive(Args, Debug)]
+pub(crate) struct SqlArgs {
+    /// The query, or - for standard input
+    #[arg(value_name = "QUERY")]
+    pub(crate) query: String,
+    /// The running collector that is asked
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:5439")]
+    pub(crate) server: SocketAddr,
+    /// Who asks
+    #[arg(long, value_name = "NAME", default_value = "rutter")]
+    pub(crate) user: String,
+    /// The password, where the collector wants one
+    #[arg(long, value_name = "TEXT", env = "PGPASSWORD", hide_env_values = true)]
+    pub(crate) password: Option<String>,
+    /// Ask these MRT files instead: they become the tables `routes`, `best` and `peers`
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) mrt: Vec<PathBuf>,
+    /// Let the query name files as tables: FROM 'events.parquet'
+    #[arg(long)]
+    pub(crate) files: bool,
+    /// A JSON object a row
+    #[arg(long, conflicts_with = "csv")]
+    pub(crate) json: bool,
+    /// Comma-separated values
+    #[arg(long)]
+    pub(crate) csv: bool,
+}
+
+impl SqlArgs {
+    /// How the answer is written.
+    pub(crate) fn format(&self) -> Format {
+        match (self.json, self.csv) {
+            (true, _) => Format::Json,
+            (_, true) => Format::Csv,
+            _ => Format::Table,
+        }
+    }
 }
 
 /// What to play to whom.
@@ -194,6 +238,15 @@ Examples:
   rutter mrt rib.20250101.0000.bz2 | grep '|203.0.113.0/24|'
   rutter mrt updates/ --json | jq -r 'select(.kind == \"withdraw\").prefix'
   curl -s https://data.ris.ripe.net/rrc00/latest-bview.gz | rutter mrt - --count";
+
+const SQL: &str = "\
+Tables: peers, routes, best, rejected, events, and lookup('192.0.2.1') for the longest match. docs/sql.md
+has every column, the operators on prefixes, and ten questions that people ask.
+
+Examples:
+  rutter sql \"SELECT prefix, as_path FROM lookup('203.0.113.9')\"
+  rutter sql \"SELECT origin_as, count(*) FROM best GROUP BY 1 ORDER BY 2 DESC LIMIT 10\" --json
+  rutter sql \"SELECT * FROM routes WHERE prefix <<= '203.0.113.0/24'\" --mrt rib.20250101.0000.bz2";
 
 const REPLAY: &str = "\
 Routes of table dumps are announced, UPDATEs of logs are repeated. With one session for all peers of the

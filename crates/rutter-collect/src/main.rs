@@ -11,6 +11,7 @@ mod golden;
 mod mrt;
 mod replay;
 mod services;
+mod sql;
 
 use std::process::ExitCode;
 
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         Command::Mrt(args) => mrt::mrt(&args),
         Command::Replay(args) => replay::replay(&args),
         Command::BenchSinks(args) => bench::sinks(&args),
+        Command::Sql(args) => sql::sql(&args),
     };
     match result {
         Ok(()) | Err(Failure::NobodyReads) => ExitCode::SUCCESS,

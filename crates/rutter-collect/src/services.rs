@@ -6,6 +6,7 @@ use rutter_collector::{Context, Service};
 use rutter_config::Config;
 
 use crate::failure::Failure;
+use crate::sql::SqlService;
 
 /// The running services.
 #[derive(Default)]
@@ -30,6 +31,9 @@ impl Services {
         if let Some(bmp) = &config.bmp {
             let station = Station::start(context, bmp);
             self.add(station.map_err(|e| Failure::text(e.to_string()))?);
+        }
+        if let Some(sql) = &config.sql {
+            self.add(SqlService::start(context, sql)?);
         }
         if let Some(stream) = &config.stream {
             let server = StreamServer::start(context, stream);

@@ -7,6 +7,7 @@ use rutter_lpm::Profile;
 use rutter_net::{Asn, Prefix};
 use rutter_policy::{ActionCommunity, LengthRange, NextHopRule, PrefixMatch, WellKnown};
 
+use crate::Secret;
 use crate::{ConfigError, DynamicNeighbor, GracefulRestart, Neighbor, Sink, read};
 
 /// The exchange that this route server serves; absent on a plain router or collector.
@@ -149,6 +150,30 @@ pub struct Stream {
     pub queue: usize,
 }
 
+/// SQL over the live table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sql {
+    /// Where clients of the PostgreSQL protocol connect.
+    pub listen: Vec<SocketAddr>,
+    /// Memory of all queries together, octets.
+    pub memory: u64,
+    /// Threads that answer.
+    pub threads: usize,
+    /// Latest events that the table `events` holds; 0: there is no such table.
+    pub events: usize,
+    /// Who may ask, with a password; `None`: everybody who can connect.
+    pub login: Option<Login>,
+}
+
+/// A user with a password.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Login {
+    /// Name.
+    pub user: String,
+    /// Password.
+    pub password: Secret,
+}
+
 /// A BMP station that hears what is collected.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BmpTarget {
@@ -185,6 +210,8 @@ pub struct Config {
     pub collector: Collector,
     /// BMP station.
     pub bmp: Option<Bmp>,
+    /// SQL over the live table.
+    pub sql: Option<Sql>,
     /// The JSON stream.
     pub stream: Option<Stream>,
     /// BMP stations that hear what is collected.

@@ -147,6 +147,24 @@ impl Snapshot {
         }
     }
 
+    /// Number of pages: parts of the table that can be read on their own, by several threads.
+    pub fn pages(&self) -> usize {
+        let ipv4: usize = self.ipv4.iter().map(Vec::len).sum();
+        let ipv6: usize = self.ipv6.iter().map(Vec::len).sum();
+        ipv4 + ipv6
+    }
+
+    /// Calls `visit` with each route of a page: its prefix, its place among the routes of that prefix (0 is the best
+    /// if it is accepted), and itself. Nothing is copied. Pages above the last are empty.
+    pub fn visit_page(&self, page: usize, mut visit: impl FnMut(Prefix, usize, RouteView<'_>)) {
+        let ipv4: usize = self.ipv4.iter().map(Vec::len).sum();
+        if page < ipv4 {
+            visit_page(nth(&self.ipv4, page), &self.epochs, &mut visit);
+        } else {
+            visit_page(nth(&self.ipv6, page - ipv4), &self.epochs, &mut visit);
+        }
+    }
+
     fn walk<'a, K: Key>(
         &'a self,
         shards: &'a [Vec<Arc<Page<K>>>],
@@ -170,6 +188,30 @@ impl Snapshot {
         Family::ALL
             .iter()
             .all(|family| self.destinations(*family).next().is_none())
+    }
+}
+
+fn nth<K>(shards: &[Vec<Arc<Page<K>>>], mut page: usize) -> &[Destination<K>] {
+    for shard in shards {
+        match shard.get(page) {
+            Some(page) => return page,
+            None => page -= shard.len(),
+        }
+    }
+    &[]
+}
+
+fn visit_page<K: Key>(
+    page: &[Destination<K>],
+    epochs: &[[Epoch; 2]],
+    visit: &mut impl FnMut(Prefix, usize, RouteView<'_>),
+) {
+    for destination in page {
+        let stays = |route: &&Route| !Epoch::of::<K>(route, epochs).leaves(route);
+        for (place, route) in destination.routes.iter().filter(stays).enumerate() {
+            let route = route_view::<K>(route, epochs);
+            visit(destination.prefix.into(), place, route);
+        }
     }
 }
 

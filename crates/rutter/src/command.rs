@@ -30,6 +30,7 @@ pub(crate) fn perform(command: Command, how: &Ask) -> Result<(), Failure> {
         Command::Demo(args) => demo::demo(&args, how),
         Command::Collect { arguments } => collector::run("collect", arguments),
         Command::Mrt { arguments } => collector::run("mrt", arguments),
+        Command::Sql { arguments } => collector::run("sql", arguments),
         Command::Replay { arguments } => collector::run("replay", arguments),
         Command::Bench { arguments } => bench(arguments),
     }

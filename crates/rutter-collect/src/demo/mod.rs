@@ -29,8 +29,8 @@ pub(crate) fn demo(args: &CollectArgs) -> Result<(), Failure> {
         .socket
         .clone()
         .unwrap_or_else(|| folder.join("rutter.sock"));
-    let (bmp, stream) = (address_near(BMP)?, address_near(STREAM)?);
-    let mut config = configuration(&socket, bmp, stream)?;
+    let doors = Doors::open()?;
+    let mut config = configuration(&socket, &doors)?;
     let address = address_near(0)?;
     config.daemon.listen = vec![address];
     let collector = Running::start(config, None)?;
@@ -41,7 +41,7 @@ pub(crate) fn demo(args: &CollectArgs) -> Result<(), Failure> {
     let result = wait_for(&collector.context.rib, routes, &feeds)
         .and_then(|()| Ok(report(&collector, routes, begun.elapsed())?));
     if result.is_ok() && !args.once {
-        invite(&socket, bmp, stream)?;
+        invite(&socket, &doors)?;
     }
     let text = match (&result, args.once) {
         (Ok(()), false) => collector.daemon.wait_for_signal()?,
@@ -76,14 +76,14 @@ fn folder() -> Result<PathBuf, Failure> {
     }
 }
 
-fn configuration(socket: &Path, bmp: SocketAddr, stream: SocketAddr) -> Result<Config, Failure> {
-    let socket = socket.display();
+fn configuration(socket: &Path, doors: &Doors) -> Result<Config, Failure> {
+    let (socket, Doors { bmp, stream, sql }) = (socket.display(), doors);
     let text = format!(
         "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\n\
          [daemon]\ncontrol-socket = \"{socket}\"\nlog = \"error\"\n\
          [collector]\nname = \"demo\"\n\
          [[dynamic-neighbor]]\nprefix = \"127.1.0.0/16\"\nmode = \"collector\"\nlimit = 1000\n\
-         [bmp]\nlisten = [\"{bmp}\"]\n[stream]\nlisten = \"{stream}\"\n"
+         [bmp]\nlisten = [\"{bmp}\"]\n[stream]\nlisten = \"{stream}\"\n[sql]\nlisten = [\"{sql}\"]\n"
     );
     let loaded = Config::parse(&text, Path::new("demo.toml"));
     loaded.map(|loaded| loaded.config).map_err(|errors| {
@@ -96,6 +96,26 @@ fn configuration(socket: &Path, bmp: SocketAddr, stream: SocketAddr) -> Result<C
 const BMP: u16 = 11_019;
 /// The port of its stream, if it is free.
 const STREAM: u16 = 8_180;
+
+/// The port of its SQL, if it is free.
+const SQL: u16 = 5_439;
+
+/// Where the demonstration can be reached.
+struct Doors {
+    bmp: SocketAddr,
+    stream: SocketAddr,
+    sql: SocketAddr,
+}
+
+impl Doors {
+    fn open() -> io::Result<Self> {
+        Ok(Doors {
+            bmp: address_near(BMP)?,
+            stream: address_near(STREAM)?,
+            sql: address_near(SQL)?,
+        })
+    }
+}
 
 /// This port of 127.0.0.1, or else one that was free a moment ago.
 fn address_near(port: u16) -> io::Result<SocketAddr> {
@@ -159,7 +179,8 @@ fn report(collector: &Running, routes: u64, took: Duration) -> io::Result<()> {
     )
 }
 
-fn invite(socket: &Path, bmp: SocketAddr, stream: SocketAddr) -> io::Result<()> {
+fn invite(socket: &Path, doors: &Doors) -> io::Result<()> {
+    let Doors { bmp, stream, sql } = doors;
     let program = std::env::current_exe()?.with_file_name("rutter");
     let (program, socket) = (program.display(), socket.display());
     let mut out = io::stdout().lock();
@@ -167,6 +188,16 @@ fn invite(socket: &Path, bmp: SocketAddr, stream: SocketAddr) -> io::Result<()> 
     for command in ["show routes --limit 20", "show peers", "show memory"] {
         writeln!(out, "  {program} {command} --socket {socket}")?;
     }
+    writeln!(
+        out,
+        "  psql -h {} -p {} -U anybody rutter",
+        sql.ip(),
+        sql.port()
+    )?;
+    writeln!(
+        out,
+        "  {program} sql --server {sql} \"SELECT peer_name, count(*) FROM routes GROUP BY 1\""
+    )?;
     writeln!(
         out,
         "\nRouters may report to {bmp} by BMP; what happens is at ws://{stream} in RIS Live's messages.\n\

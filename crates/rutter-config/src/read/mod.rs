@@ -3,9 +3,11 @@
 mod collector;
 mod daemon;
 mod neighbors;
+mod password;
 mod policy;
 mod session;
 mod sink;
+mod sql;
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -89,6 +91,7 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
         collector: collector::collector(&root),
         lookup: daemon::lookup(&root),
         bmp: collector::bmp(&root),
+        sql: sql::sql(&root),
         stream: collector::stream(&root),
         bmp_targets: collector::bmp_targets(&root),
         sinks: sink::sinks(&root),

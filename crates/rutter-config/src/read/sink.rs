@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use super::Root;
+use super::password::password;
 use crate::forms;
 use crate::item::{Item, Section};
 use crate::schema;
-use crate::secret::Secret;
 use crate::sink::{Broker, Database, Sink, SinkTarget};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -119,33 +119,8 @@ fn database(section: &Section<'_>, port: u16) -> Database {
     section.set("database", &mut database.database, Item::text);
     section.set("user", &mut database.user, Item::text);
     section.set("history", &mut database.history, Item::bool);
-    section.set("password", &mut database.password, |i| {
-        Some(Some(Secret::new(i.str("text")?.as_bytes())))
-    });
-    if let Some(file) = section.get("password-file") {
-        if database.password.is_some() {
-            file.error(
-                "there are both `password` and `password-file`",
-                "keep one of them",
-            );
-        }
-        database.password = password_of(&file);
-    }
+    database.password = password(section);
     database
-}
-
-fn password_of(file: &Item<'_>) -> Option<Secret> {
-    let path = file.source.beside(file.str("database.key")?);
-    match std::fs::read(&path) {
-        Ok(octets) => Some(Secret::new(octets.trim_ascii_end())),
-        Err(why) => {
-            file.error(
-                format!("cannot read {}: {why}", path.display()),
-                "see to it that the file is there and can be read",
-            );
-            None
-        }
-    }
 }
 
 fn broker(section: &Section<'_>) -> Option<Broker> {

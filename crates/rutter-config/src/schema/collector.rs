@@ -46,6 +46,42 @@ pub const BMP_TARGET: &[Key] = &[key(
     "The station. The port is 11019 where none is named.",
 )];
 
+/// `[sql]`
+pub const SQL: &[Key] = &[
+    key(
+        "listen",
+        "addresses, each with or without port",
+        "`[\"127.0.0.1:5439\"]`",
+        "Where clients connect. Addresses of other machines need a `user` with a password.",
+    ),
+    key(
+        "memory",
+        "size",
+        "`\"512M\"`",
+        "Memory of all queries together; a query that needs more ends with an error.",
+    ),
+    key(
+        "threads",
+        "number",
+        "1",
+        "Threads that answer, with a lower priority than those that route.",
+    ),
+    key(
+        "events",
+        "number",
+        "100000",
+        "The latest events that the table `events` holds, in memory; 0: there is none.",
+    ),
+    key("user", "text", "everybody", "Who may ask."),
+    key("password", "text", "none", "The user's password."),
+    key(
+        "password-file",
+        "path",
+        "none",
+        "A file with the password, relative to the file that names it.",
+    ),
+];
+
 /// `[stream]`
 pub const STREAM: &[Key] = &[
     key(

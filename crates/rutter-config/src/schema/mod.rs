@@ -6,7 +6,7 @@ mod process;
 mod session;
 mod sink;
 
-pub use collector::{BMP, BMP_TARGET, COLLECTOR, STREAM};
+pub use collector::{BMP, BMP_TARGET, COLLECTOR, SQL, STREAM};
 pub use policy::{CHECKS, COMMUNITIES, PER_FAMILY};
 pub use process::{DAEMON, EXCHANGE, GRACEFUL_RESTART, LOOKUP, METRICS, MRT, ROUTER};
 pub use session::{ADD_PATH, DYNAMIC, MAX_PREFIX, MEMBER, NEIGHBOR, RESETS_SESSION, SESSION};
@@ -132,6 +132,13 @@ pub const SECTIONS: &[SectionKeys] = &[
         "bmp-target",
         "A BMP station that hears everything that is collected. `rutter collect` only.",
         BMP_TARGET,
+        false,
+    ),
+    section(
+        "[sql]",
+        "sql",
+        "SQL over the live table, for clients of PostgreSQL: see docs/sql.md. `rutter collect` only.",
+        SQL,
         false,
     ),
     section(

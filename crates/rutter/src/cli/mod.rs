@@ -164,6 +164,19 @@ pub(crate) enum Command {
         )]
         arguments: Vec<OsString>,
     },
+    /// Answer one SQL query, over the live table or over files
+    ///
+    /// Run by the program `rutter-collect` beside this one: `rutter sql --help` tells.
+    #[command(disable_help_flag = true)]
+    Sql {
+        /// What to ask
+        #[arg(
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "ARGUMENTS"
+        )]
+        arguments: Vec<OsString>,
+    },
     /// Play MRT files to a BGP daemon
     ///
     /// Run by the program `rutter-collect` beside this one: `rutter replay --help` tells.

@@ -1,0 +1,85 @@
+//! A query over files: MRT is read into a table of this process, Parquet, CSV and JSON are read by the engine.
+
+use std::io::{self, Write as _};
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use rutter_collector::mrt::{Loader, Progress, Stream, find};
+use rutter_policy::{ExportPolicy, ExportSettings};
+use rutter_rib::{Rib, RibConfig};
+use rutter_sql::{Engine, Format, Limits, print};
+
+use crate::bar::Bar;
+use crate::cli::SqlArgs;
+use crate::failure::Failure;
+
+/// Loads the files, then answers.
+pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
+    let rib = load(args)?;
+    let limits = Limits {
+        memory: usize::MAX / 2,
+        ..Limits::default()
+    };
+    let say = |error: rutter_sql::QueryError| Failure::text(error.to_string());
+    let mut engine = Engine::new(rib, None, &limits).map_err(say)?;
+    if args.files {
+        engine = engine.with_files();
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(answer(&engine, query, args.format()))
+}
+
+fn load(args: &SqlArgs) -> Result<Arc<Rib>, Failure> {
+    let rib = Arc::new(Rib::new(RibConfig {
+        shards: 16,
+        router_id: 0,
+        log_limit: 1 << 20,
+        export: Arc::new(ExportPolicy::new(ExportSettings::default())),
+        seed: 1,
+        always_compare_med: false,
+    }));
+    if args.mrt.is_empty() {
+        return Ok(rib);
+    }
+    let inputs = find(&args.mrt)?;
+    let progress = Progress::new();
+    let bar = Bar::of_files(&inputs, &progress);
+    for input in &inputs {
+        let mut loader = Loader::new(&rib, &input.to_string());
+        let mut read = || -> Result<(), String> {
+            let mut stream = Stream::open(input, &progress).map_err(|e| e.to_string())?;
+            while let Some(record) = stream.next_record().map_err(|e| e.to_string())? {
+                loader.take(&record).map_err(|e| format!("{input}: {e}"))?;
+            }
+            Ok(())
+        };
+        read().map_err(Failure::text)?;
+        loader.finish();
+    }
+    bar.end();
+    Ok(rib)
+}
+
+async fn answer(engine: &Engine, query: &str, format: Format) -> Result<(), Failure> {
+    let say = |error: rutter_sql::QueryError| Failure::text(error.to_string());
+    let mut batches = engine.query(query).await.map_err(say)?;
+    let schema = batches.schema();
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let (mut all, mut first) = (Vec::new(), true);
+    while let Some(batch) = batches.next().await {
+        let batch = batch
+            .map_err(|error| Failure::text(rutter_sql::QueryError::from(error).to_string()))?;
+        if format == Format::Table {
+            all.push(batch);
+        } else {
+            print(&mut out, format, &schema, &[batch], first)?;
+            first = false;
+        }
+    }
+    if format == Format::Table || first {
+        print(&mut out, format, &schema, &all, true)?;
+    }
+    Ok(out.flush()?)
+}

@@ -1,0 +1,145 @@
+//! A query of a running collector, over the PostgreSQL protocol.
+
+use std::io::{self, Write as _};
+
+use postgres::types::Type;
+use postgres::{Client, NoTls, SimpleQueryMessage, SimpleQueryRow};
+use rutter_sql::Format;
+
+use crate::cli::SqlArgs;
+use crate::failure::Failure;
+
+/// Asks, and prints what comes.
+pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
+    let mut config = postgres::Config::new();
+    config
+        .host(&args.server.ip().to_string())
+        .port(args.server.port())
+        .user(&args.user)
+        .dbname("rutter")
+        .application_name("rutter sql")
+        .connect_timeout(std::time::Duration::from_secs(10));
+    if let Some(password) = &args.password {
+        config.password(password);
+    }
+    let mut client = config.connect(NoTls).map_err(|error| {
+        let server = args.server;
+        Failure::text(format!(
+            "cannot ask {server}: {error}\n  does `rutter collect` run there with a section [sql]? --mrt FILE asks files instead"
+        ))
+    })?;
+    let kinds = kinds(&mut client, query)?;
+    let messages = client.simple_query(query).map_err(|error| said(&error))?;
+    let rows: Vec<&SimpleQueryRow> = messages
+        .iter()
+        .filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some(row),
+            _ => None,
+        })
+        .collect();
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match args.format() {
+        Format::Json => json(&mut out, &kinds, &rows)?,
+        Format::Csv => csv(&mut out, &kinds, &rows)?,
+        Format::Table => table(&mut out, &kinds, &rows)?,
+    }
+    Ok(out.flush()?)
+}
+
+/// Name and type of each column.
+fn kinds(client: &mut Client, query: &str) -> Result<Vec<(String, Type)>, Failure> {
+    let statement = client.prepare(query).map_err(|error| said(&error))?;
+    let columns = statement.columns().iter();
+    Ok(columns
+        .map(|c| (c.name().to_owned(), c.type_().clone()))
+        .collect())
+}
+
+fn said(error: &postgres::Error) -> Failure {
+    let text = error.as_db_error().map(|error| error.message().to_owned());
+    Failure::text(text.unwrap_or_else(|| error.to_string()))
+}
+
+fn json(
+    out: &mut impl io::Write,
+    kinds: &[(String, Type)],
+    rows: &[&SimpleQueryRow],
+) -> Result<(), Failure> {
+    for row in rows {
+        let mut object = serde_json::Map::new();
+        for (at, (name, kind)) in kinds.iter().enumerate() {
+            object.insert(name.clone(), value(row.get(at), kind));
+        }
+        writeln!(out, "{}", serde_json::Value::Object(object))?;
+    }
+    Ok(())
+}
+
+fn value(text: Option<&str>, kind: &Type) -> serde_json::Value {
+    let Some(text) = text else {
+        return serde_json::Value::Null;
+    };
+    let numbers = [Type::INT2, Type::INT4, Type::INT8, Type::FLOAT8];
+    match *kind {
+        Type::BOOL => serde_json::Value::Bool(text == "t"),
+        Type::TEXT_ARRAY => text
+            .trim_start_matches('{')
+            .trim_end_matches('}')
+            .split(',')
+            .filter(|item| !item.is_empty())
+            .map(|item| serde_json::Value::from(item.trim_matches('"')))
+            .collect(),
+        _ if numbers.contains(kind) => text
+            .parse::<serde_json::Number>()
+            .map_or_else(|_| serde_json::Value::from(text), serde_json::Value::Number),
+        _ => serde_json::Value::from(text),
+    }
+}
+
+fn csv(
+    out: &mut impl io::Write,
+    kinds: &[(String, Type)],
+    rows: &[&SimpleQueryRow],
+) -> io::Result<()> {
+    let line = |values: Vec<&str>| {
+        let quote = |text: &&str| match text.contains([',', '"', '\n', '\r']) {
+            true => format!("\"{}\"", text.replace('"', "\"\"")),
+            false => (*text).to_owned(),
+        };
+        values.iter().map(quote).collect::<Vec<_>>().join(",")
+    };
+    writeln!(
+        out,
+        "{}",
+        line(kinds.iter().map(|(name, _)| name.as_str()).collect())
+    )?;
+    rows.iter().try_for_each(|row| {
+        let values = (0..kinds.len()).map(|at| row.get(at).unwrap_or(""));
+        writeln!(out, "{}", line(values.collect()))
+    })
+}
+
+fn table(
+    out: &mut impl io::Write,
+    kinds: &[(String, Type)],
+    rows: &[&SimpleQueryRow],
+) -> io::Result<()> {
+    let cell = |row: &SimpleQueryRow, at| row.get(at).unwrap_or("").to_owned();
+    let width = |(at, (name, _)): (usize, &(String, Type))| {
+        let cells = rows.iter().map(|row| cell(row, at).chars().count());
+        cells.max().unwrap_or(0).max(name.chars().count())
+    };
+    let widths: Vec<usize> = kinds.iter().enumerate().map(width).collect();
+    let mut line = |cells: Vec<String>| {
+        let padded = cells
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:width$}"));
+        writeln!(out, "{}", padded.collect::<Vec<_>>().join("  ").trim_end())
+    };
+    line(kinds.iter().map(|(name, _)| name.clone()).collect())?;
+    for row in rows {
+        line((0..kinds.len()).map(|at| cell(row, at)).collect())?;
+    }
+    Ok(())
+}

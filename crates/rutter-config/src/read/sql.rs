@@ -1,0 +1,71 @@
+//! `[sql]`.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use super::Root;
+use super::password::password;
+use crate::config::{Login, Sql};
+use crate::forms;
+use crate::item::{Item, Section};
+use crate::schema;
+
+/// Near that of PostgreSQL, so that people guess it, but not it.
+const PORT: u16 = 5439;
+
+pub(super) fn sql(root: &Root<'_>) -> Option<Sql> {
+    root.section("sql", &[schema::SQL], |section| {
+        let mut sql = Sql {
+            listen: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))],
+            memory: 512 << 20,
+            threads: 1,
+            events: 100_000,
+            login: login(&section),
+        };
+        section.set("listen", &mut sql.listen, |i| {
+            Some(i.each(|i| forms::socket(i, PORT)))
+        });
+        section.set("memory", &mut sql.memory, |i| {
+            forms::octets(i, 16 << 20, 1 << 50)
+        });
+        section.set("threads", &mut sql.threads, |i| {
+            i.int(1..=1_024).map(|n| n as usize)
+        });
+        section.set("events", &mut sql.events, |i| {
+            i.int(0..=100_000_000).map(|n| n as usize)
+        });
+        let open = sql.listen.iter().find(|at| !at.ip().is_loopback());
+        if let (Some(open), None) = (open, &sql.login) {
+            section.complain(
+                "listen",
+                format!("everybody who reaches {open} could ask"),
+                "add `user` and `password-file`, or listen on 127.0.0.1 only",
+            );
+        }
+        Some(sql)
+    })
+}
+
+fn login(section: &Section<'_>) -> Option<Login> {
+    let mut user = None;
+    section.set("user", &mut user, |i: &Item<'_>| i.text().map(Some));
+    match (user, password(section)) {
+        (Some(user), Some(password)) => Some(Login { user, password }),
+        (None, None) => None,
+        (Some(_), None) => {
+            section.complain(
+                "user",
+                "there is a `user` without a password",
+                "add `password-file`",
+            );
+            None
+        }
+        (None, Some(_)) => {
+            section.complain(
+                "password",
+                "there is a password without a `user`",
+                "add `user`",
+            );
+            None
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Queries over a table.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::dataframe::DataFrame;
+use datafusion::error::DataFusionError;
+use datafusion::execution::context::SQLOptions;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::execution::{SendableRecordBatchStream, SessionStateDefaults};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::planner::ExprPlanner;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use rutter_rib::Rib;
+
+use crate::events::EventLog;
+use crate::functions::{self, PrefixOperators};
+use crate::tables::{EventsTable, Lookup, PeersTable, RoutesTable, Which};
+
+/// What queries may cost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Memory of all queries together, octets. A query that needs more ends with an error.
+    pub memory: usize,
+    /// Partitions of a query that run at the same time.
+    pub threads: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            memory: 512 << 20,
+            threads,
+        }
+    }
+}
+
+/// Why a query has no answer, in words for its author.
+#[derive(Debug)]
+pub struct QueryError(DataFusionError);
+
+impl fmt::Display for QueryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.find_root() {
+            DataFusionError::ResourcesExhausted(_) => f.write_str(
+                "the query needs more memory than queries may have (sql.memory): ask for fewer rows at once",
+            ),
+            DataFusionError::Plan(text) if text.contains("not supported: ") => {
+                write!(f, "this is read-only: {text}")
+            }
+            root => f.write_str(&root.strip_backtrace()),
+        }
+    }
+}
+
+impl std::error::Error for QueryError {}
+
+impl From<DataFusionError> for QueryError {
+    fn from(error: DataFusionError) -> Self {
+        Self(error)
+    }
+}
+
+/// Answers queries over a [`Rib`]: tables `peers`, `routes`, `best`, `rejected` and, where a log is kept, `events`;
+/// the table function `lookup('192.0.2.1')`; functions and operators on prefixes, paths and communities.
+#[derive(Clone)]
+pub struct Engine {
+    context: SessionContext,
+}
+
+impl Engine {
+    /// Over a table that may change while it is asked.
+    ///
+    /// # Errors
+    /// Not with sensible limits.
+    pub fn new(rib: Arc<Rib>, log: Option<EventLog>, limits: &Limits) -> Result<Self, QueryError> {
+        let mut config = SessionConfig::new()
+            .with_information_schema(true)
+            .with_target_partitions(limits.threads.max(1));
+        config.options_mut().sql_parser.dialect = "PostgreSQL".parse()?;
+        let runtime = RuntimeEnvBuilder::new().with_memory_limit(limits.memory, 1.0);
+        let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![Arc::new(PrefixOperators::new())];
+        planners.extend(SessionStateDefaults::default_expr_planners());
+        let state = SessionStateBuilder::new_with_default_features()
+            .with_config(config)
+            .with_runtime_env(runtime.build_arc()?)
+            .with_expr_planners(planners)
+            .build();
+        let context = SessionContext::new_with_state(state);
+        for function in functions::all() {
+            context.register_udf(function);
+        }
+        let routes = |which| Arc::new(RoutesTable::new(Arc::clone(&rib), which, None));
+        context.register_table("routes", routes(Which::All))?;
+        context.register_table("best", routes(Which::Best))?;
+        context.register_table("rejected", routes(Which::Rejected))?;
+        context.register_table("peers", Arc::new(PeersTable::new(Arc::clone(&rib))))?;
+        if let Some(log) = log {
+            context.register_table("events", Arc::new(EventsTable::new(log)))?;
+        }
+        context.register_udtf("lookup", Arc::new(Lookup(rib)));
+        Ok(Self { context })
+    }
+
+    /// As this one, and files can be named as tables: `SELECT * FROM 'events.parquet'`. Not for servers: whoever may
+    /// ask may read every file then.
+    pub fn with_files(self) -> Self {
+        Self {
+            context: self.context.enable_url_table(),
+        }
+    }
+
+    /// Plans a query. Statements that would change something are refused.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the query.
+    pub async fn plan(&self, sql: &str) -> Result<DataFrame, QueryError> {
+        let read_only = SQLOptions::new()
+            .with_allow_ddl(false)
+            .with_allow_dml(false)
+            .with_allow_statements(false);
+        Ok(self.context.sql_with_options(sql, read_only).await?)
+    }
+
+    /// Begins to answer a query; its rows come as they are found.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the query.
+    pub async fn query(&self, sql: &str) -> Result<SendableRecordBatchStream, QueryError> {
+        Ok(self.plan(sql).await?.execute_stream().await?)
+    }
+
+    pub(crate) async fn run(
+        &self,
+        plan: LogicalPlan,
+    ) -> Result<SendableRecordBatchStream, QueryError> {
+        let frame = self.context.execute_logical_plan(plan).await?;
+        Ok(frame.execute_stream().await?)
+    }
+}

@@ -1,0 +1,45 @@
+//! Prefixes against prefixes and addresses.
+
+use datafusion::logical_expr::ScalarUDF;
+use rutter_net::Family;
+
+use super::scalar::{Body, function};
+use crate::tables::prefix_of;
+
+/// `a >>= b`: `a` covers `b` or is it.
+pub const CONTAINS_OR_EQUAL: &str = "prefix_contains_or_equal";
+/// `a <<= b`: `a` is inside `b` or is it.
+pub const WITHIN_OR_EQUAL: &str = "prefix_within_or_equal";
+/// `a >> b`.
+pub const CONTAINS: &str = "prefix_contains";
+/// `a << b`.
+pub const WITHIN: &str = "prefix_within";
+/// `a && b`: one covers the other.
+pub const OVERLAPS: &str = "prefix_overlaps";
+
+/// The functions of this file.
+pub fn functions() -> Vec<ScalarUDF> {
+    vec![
+        function(CONTAINS_OR_EQUAL, Body::Prefixes(|a, b| a.covers(b))),
+        function(WITHIN_OR_EQUAL, Body::Prefixes(|a, b| b.covers(a))),
+        function(CONTAINS, Body::Prefixes(|a, b| a != b && a.covers(b))),
+        function(WITHIN, Body::Prefixes(|a, b| a != b && b.covers(a))),
+        function(OVERLAPS, Body::Prefixes(|a, b| a.covers(b) || b.covers(a))),
+        function("family", Body::Number(family)),
+        function(
+            "masklen",
+            Body::Number(|text| prefix_of(text).map(|p| p.len().into())),
+        ),
+        function(
+            "network",
+            Body::Text(|text| prefix_of(text).map(|p| p.addr().to_string())),
+        ),
+    ]
+}
+
+fn family(text: &str) -> Option<i64> {
+    Some(match prefix_of(text)?.family() {
+        Family::Ipv4Unicast => 4,
+        Family::Ipv6Unicast => 6,
+    })
+}

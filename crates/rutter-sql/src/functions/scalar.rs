@@ -1,0 +1,136 @@
+//! A function on texts, made from a plain closure.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray as _, BooleanArray, Int64Array, StringArray,
+};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::exec_err;
+use datafusion::error::Result;
+use datafusion::logical_expr::{
+    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+
+use rutter_net::Prefix;
+
+use crate::tables::prefix_of;
+
+/// What a function does with the texts of one row; `None` is NULL.
+#[derive(Clone, Copy)]
+pub enum Body {
+    /// One text to a number.
+    Number(fn(&str) -> Option<i64>),
+    /// One text to a text.
+    Text(fn(&str) -> Option<String>),
+    /// Two texts to yes or no.
+    Test(fn(&str, &str) -> Option<bool>),
+    /// Two prefixes to yes or no; a text that is none is an error.
+    Prefixes(fn(Prefix, Prefix) -> bool),
+}
+
+/// A named [`Body`].
+pub struct TextFunction {
+    name: &'static str,
+    body: Body,
+    signature: Signature,
+}
+
+/// Makes a function known under a name. Arguments of any type are taken as their texts.
+pub fn function(name: &'static str, body: Body) -> ScalarUDF {
+    let arguments = match body {
+        Body::Number(_) | Body::Text(_) => 1,
+        Body::Test(_) | Body::Prefixes(_) => 2,
+    };
+    ScalarUDF::from(TextFunction {
+        name,
+        body,
+        signature: Signature::any(arguments, Volatility::Immutable),
+    })
+}
+
+impl std::fmt::Debug for TextFunction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl PartialEq for TextFunction {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for TextFunction {}
+
+impl Hash for TextFunction {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl ScalarUDFImpl for TextFunction {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _arguments: &[DataType]) -> Result<DataType> {
+        Ok(match self.body {
+            Body::Number(_) => DataType::Int64,
+            Body::Text(_) => DataType::Utf8,
+            Body::Test(_) | Body::Prefixes(_) => DataType::Boolean,
+        })
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let rows = args.number_rows;
+        let texts = |value: &ColumnarValue| -> Result<StringArray> {
+            let array = value.clone().into_array(rows)?;
+            Ok(cast(&array, &DataType::Utf8)?.as_string::<i32>().clone())
+        };
+        let first = texts(&args.args[0])?;
+        let result: ArrayRef = match self.body {
+            Body::Number(of) => Arc::new(each(&first, of).collect::<Int64Array>()),
+            Body::Text(of) => Arc::new(each(&first, of).collect::<StringArray>()),
+            Body::Test(of) => {
+                let second = texts(&args.args[1])?;
+                let pairs = first.iter().zip(second.iter());
+                let results = pairs.map(|(a, b)| of(a?, b?));
+                Arc::new(results.collect::<BooleanArray>())
+            }
+            Body::Prefixes(of) => {
+                let second = texts(&args.args[1])?;
+                let pairs = first.iter().zip(second.iter());
+                let test = |(a, b): (Option<&str>, Option<&str>)| match (a, b) {
+                    (Some(a), Some(b)) => Ok(Some(of(prefix(a)?, prefix(b)?))),
+                    _ => Ok(None),
+                };
+                Arc::new(pairs.map(test).collect::<Result<BooleanArray>>()?)
+            }
+        };
+        debug_assert_eq!(result.len(), rows);
+        Ok(ColumnarValue::Array(result))
+    }
+}
+
+fn each<T: 'static>(
+    texts: &StringArray,
+    of: fn(&str) -> Option<T>,
+) -> impl Iterator<Item = Option<T>> + '_ {
+    texts.iter().map(move |text| text.and_then(of))
+}
+
+fn prefix(text: &str) -> Result<Prefix> {
+    match prefix_of(text) {
+        Some(prefix) => Ok(prefix),
+        None => exec_err!(
+            "`{text}` is not a prefix and not an address: write 192.0.2.0/24 or 2001:db8::1"
+        ),
+    }
+}

@@ -1,0 +1,19 @@
+//! Live SQL: the table as SQL tables while it changes, over the PostgreSQL protocol.
+//!
+//! ```text
+//! Rib ─► Snapshot (shared pages) ─► tables (peers, routes, best, rejected, events) ─► DataFusion ─► rows
+//! ```
+//! No copy of the table is kept: a query reads the pages that the writers share, and only the columns that it names
+//! are made. A filter on one prefix, and the longest match, are answered by look-ups and not by a scan.
+
+mod engine;
+mod events;
+mod functions;
+mod print;
+mod server;
+mod tables;
+
+pub use engine::{Engine, Limits, QueryError};
+pub use events::EventLog;
+pub use print::{Format, print};
+pub use server::{Access, Server, ServerError};

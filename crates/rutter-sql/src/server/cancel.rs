@@ -1,0 +1,80 @@
+//! Queries that can be cancelled from another connection, as the protocol wants it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use pgwire::api::ClientInfo;
+use pgwire::api::cancel::CancelHandler;
+use pgwire::messages::cancel::CancelRequest;
+use tokio::sync::watch;
+
+/// Names a connection: process id and secret.
+type Key = (i32, Vec<u8>);
+
+/// The query that runs on each connection.
+#[derive(Clone, Default)]
+pub struct Running(Arc<Mutex<HashMap<Key, watch::Sender<bool>>>>);
+
+/// A query while it runs.
+pub struct Query {
+    running: Running,
+    key: Key,
+    cancelled: watch::Receiver<bool>,
+}
+
+impl Running {
+    /// Notes that a query of this client begins.
+    pub fn begin(&self, client: &impl ClientInfo) -> Query {
+        let (pid, secret) = client.pid_and_secret_key();
+        let key = (pid, secret.to_bytes().to_vec());
+        let (sender, cancelled) = watch::channel(false);
+        let mut queries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        queries.insert(key.clone(), sender);
+        Query {
+            running: self.clone(),
+            key,
+            cancelled,
+        }
+    }
+}
+
+impl Query {
+    /// Waits until the query is cancelled.
+    pub async fn cancelled(&mut self) {
+        if self
+            .cancelled
+            .wait_for(|cancelled| *cancelled)
+            .await
+            .is_err()
+        {
+            // Replaced by another query of the same connection: nobody can cancel this one.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl Drop for Query {
+    fn drop(&mut self) {
+        let mut queries = self
+            .running
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let own = |sender: &watch::Sender<bool>| self.cancelled.same_channel(&sender.subscribe());
+        if queries.get(&self.key).is_some_and(own) {
+            queries.remove(&self.key);
+        }
+    }
+}
+
+#[async_trait]
+impl CancelHandler for Running {
+    async fn on_cancel_request(&self, request: CancelRequest) {
+        let key = (request.pid, request.secret_key.to_bytes().to_vec());
+        let queries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(query) = queries.get(&key) {
+            let _ = query.send(true);
+        }
+    }
+}

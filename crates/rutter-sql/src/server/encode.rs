@@ -1,0 +1,164 @@
+//! Arrow arrays to the values of the protocol.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray as _, BooleanArray, Float64Array, Int16Array, Int32Array, Int64Array,
+    ListArray, RecordBatch, StringArray,
+};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{
+    DataType, Float64Type, Int16Type, Int32Type, Int64Type, Schema,
+};
+use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use datafusion::error::{DataFusionError, Result};
+use pgwire::api::Type;
+use pgwire::api::portal::Format;
+use pgwire::api::results::{DataRowEncoder, FieldInfo};
+use pgwire::error::{PgWireError, PgWireResult};
+use pgwire::messages::data::DataRow;
+
+/// The description of an answer's columns.
+pub fn fields(schema: &Schema, format: &Format) -> Vec<FieldInfo> {
+    let field = |(at, field): (usize, &Arc<datafusion::arrow::datatypes::Field>)| {
+        let name = field.name().clone();
+        FieldInfo::new(
+            name,
+            None,
+            None,
+            kind(field.data_type()),
+            format.format_for(at),
+        )
+    };
+    schema.fields().iter().enumerate().map(field).collect()
+}
+
+/// The type that a client is told. Numbers that PostgreSQL does not have are the next larger one; everything else
+/// is text.
+pub fn kind(data: &DataType) -> Type {
+    match data {
+        DataType::Boolean => Type::BOOL,
+        DataType::Int8 | DataType::Int16 | DataType::UInt8 => Type::INT2,
+        DataType::Int32 | DataType::UInt16 => Type::INT4,
+        DataType::Int64 | DataType::UInt32 | DataType::UInt64 => Type::INT8,
+        DataType::Float16 | DataType::Float32 | DataType::Float64 => Type::FLOAT8,
+        DataType::List(item) if is_text(item.data_type()) => Type::TEXT_ARRAY,
+        DataType::Timestamp(_, _) => Type::TIMESTAMPTZ,
+        _ => Type::TEXT,
+    }
+}
+
+fn is_text(data: &DataType) -> bool {
+    matches!(
+        data,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+    )
+}
+
+/// A column in one of the forms that can be sent.
+enum Values {
+    Flag(BooleanArray),
+    Small(Int16Array),
+    Medium(Int32Array),
+    Large(Int64Array),
+    Float(Float64Array),
+    Texts(ListArray),
+    Time(Int64Array),
+    Text(StringArray),
+}
+
+impl Values {
+    fn of(array: &ArrayRef) -> Result<Self> {
+        let to = |data: DataType| cast(array, &data);
+        let kind = kind(array.data_type());
+        Ok(if kind == Type::BOOL {
+            Self::Flag(array.as_boolean().clone())
+        } else if kind == Type::INT2 {
+            Self::Small(to(DataType::Int16)?.as_primitive::<Int16Type>().clone())
+        } else if kind == Type::INT4 {
+            Self::Medium(to(DataType::Int32)?.as_primitive::<Int32Type>().clone())
+        } else if kind == Type::INT8 {
+            Self::Large(to(DataType::Int64)?.as_primitive::<Int64Type>().clone())
+        } else if kind == Type::FLOAT8 {
+            Self::Float(to(DataType::Float64)?.as_primitive::<Float64Type>().clone())
+        } else if kind == Type::TEXT_ARRAY {
+            Self::Texts(array.as_list::<i32>().clone())
+        } else if kind == Type::TIMESTAMPTZ {
+            use datafusion::arrow::datatypes::TimeUnit::Microsecond;
+            let micros = cast(
+                &to(DataType::Timestamp(Microsecond, None))?,
+                &DataType::Int64,
+            )?;
+            Self::Time(micros.as_primitive::<Int64Type>().clone())
+        } else {
+            Self::Text(texts(array)?)
+        })
+    }
+
+    fn encode(&self, row: usize, out: &mut DataRowEncoder) -> PgWireResult<()> {
+        match self {
+            Self::Flag(values) => out.encode_field(&given(values, row).then(|| values.value(row))),
+            Self::Small(values) => out.encode_field(&given(values, row).then(|| values.value(row))),
+            Self::Medium(values) => {
+                out.encode_field(&given(values, row).then(|| values.value(row)))
+            }
+            Self::Large(values) => out.encode_field(&given(values, row).then(|| values.value(row))),
+            Self::Float(values) => out.encode_field(&given(values, row).then(|| values.value(row))),
+            Self::Text(values) => out.encode_field(&given(values, row).then(|| values.value(row))),
+            Self::Time(values) => {
+                let time = given(values, row).then(|| time(values.value(row)));
+                out.encode_field(&time)
+            }
+            Self::Texts(values) => {
+                let list = given(values, row).then(|| list(&values.value(row)));
+                out.encode_field(&list)
+            }
+        }
+    }
+}
+
+fn given(values: &dyn Array, row: usize) -> bool {
+    !values.is_null(row)
+}
+
+/// Microseconds since 1970 as a time of the protocol.
+fn time(micros: i64) -> chrono::DateTime<chrono::Utc> {
+    chrono::DateTime::from_timestamp_micros(micros).unwrap_or_default()
+}
+
+fn list(values: &ArrayRef) -> Vec<Option<String>> {
+    match cast(values, &DataType::Utf8) {
+        Ok(texts) => texts
+            .as_string::<i32>()
+            .iter()
+            .map(|text| text.map(str::to_owned))
+            .collect(),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// Any array as texts.
+fn texts(array: &ArrayRef) -> Result<StringArray> {
+    if let Ok(texts) = cast(array, &DataType::Utf8) {
+        return Ok(texts.as_string::<i32>().clone());
+    }
+    let options = FormatOptions::default();
+    let formatter = ArrayFormatter::try_new(array.as_ref(), &options)?;
+    let text = |row| given(array.as_ref(), row).then(|| formatter.value(row).to_string());
+    Ok((0..array.len()).map(text).collect())
+}
+
+/// The rows of a batch, in the formats that the client asked for.
+pub fn rows(batch: &RecordBatch, fields: &Arc<Vec<FieldInfo>>) -> PgWireResult<Vec<DataRow>> {
+    let columns: Result<Vec<Values>> = batch.columns().iter().map(Values::of).collect();
+    let columns = columns.map_err(|error: DataFusionError| PgWireError::ApiError(error.into()))?;
+    let mut encoder = DataRowEncoder::new(Arc::clone(fields));
+    let mut rows = Vec::with_capacity(batch.num_rows());
+    for row in 0..batch.num_rows() {
+        for column in &columns {
+            column.encode(row, &mut encoder)?;
+        }
+        rows.push(encoder.take_row());
+    }
+    Ok(rows)
+}

@@ -1,0 +1,259 @@
+//! The messages of a connection.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::logical_expr::LogicalPlan;
+use futures::Sink;
+use pgwire::api::auth::md5pass::Md5PasswordAuthStartupHandler;
+use pgwire::api::auth::noop::NoopStartupHandler;
+use pgwire::api::auth::{DefaultServerParameterProvider, StartupHandler};
+use pgwire::api::cancel::CancelHandler;
+use pgwire::api::portal::{Format, Portal};
+use pgwire::api::query::{ExtendedQueryHandler, SimpleQueryHandler};
+use pgwire::api::results::{DataRowEncoder, FieldInfo, QueryResponse, Response};
+use pgwire::api::stmt::QueryParser;
+use pgwire::api::{ClientInfo, ClientPortalStore, PgWireServerHandlers, Type};
+use pgwire::error::{PgWireError, PgWireResult};
+use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
+
+use super::access::Access;
+use super::answer::{error, respond};
+use super::cancel::Running;
+use super::encode::fields;
+use super::parameters;
+use super::statement::{Statement, nothing, setting, split};
+use crate::Engine;
+
+/// Everything that connections share.
+pub struct Handlers {
+    access: Access,
+    asker: Arc<Asker>,
+    running: Arc<Running>,
+}
+
+/// Answers queries.
+pub struct Asker {
+    engine: Engine,
+    running: Running,
+    parser: Arc<Parser>,
+}
+
+impl Handlers {
+    pub fn new(engine: Engine, access: Access) -> Self {
+        let running = Running::default();
+        let parser = Arc::new(Parser(engine.clone()));
+        Self {
+            access,
+            asker: Arc::new(Asker {
+                engine,
+                running: running.clone(),
+                parser,
+            }),
+            running: Arc::new(running),
+        }
+    }
+}
+
+impl PgWireServerHandlers for Handlers {
+    fn simple_query_handler(&self) -> Arc<impl SimpleQueryHandler> {
+        Arc::clone(&self.asker)
+    }
+
+    fn extended_query_handler(&self) -> Arc<impl ExtendedQueryHandler> {
+        Arc::clone(&self.asker)
+    }
+
+    fn startup_handler(&self) -> Arc<impl StartupHandler> {
+        let mut parameters = DefaultServerParameterProvider::default();
+        parameters.server_version = setting("server_version").to_owned();
+        parameters.default_transaction_read_only = true;
+        parameters.is_superuser = false;
+        parameters.time_zone = "UTC".to_owned();
+        Arc::new(match &self.access {
+            Access::Open => Startup::Open,
+            access => Startup::Password(Box::new(Md5PasswordAuthStartupHandler::new(
+                Arc::new(access.clone()),
+                Arc::new(parameters),
+            ))),
+        })
+    }
+
+    fn cancel_handler(&self) -> Arc<impl CancelHandler> {
+        Arc::clone(&self.running)
+    }
+}
+
+/// How connections begin.
+enum Startup {
+    Open,
+    Password(Box<Md5PasswordAuthStartupHandler<Access, DefaultServerParameterProvider>>),
+}
+
+struct Welcome;
+
+impl NoopStartupHandler for Welcome {}
+
+#[async_trait]
+impl StartupHandler for Startup {
+    async fn on_startup<C>(
+        &self,
+        client: &mut C,
+        message: PgWireFrontendMessage,
+    ) -> PgWireResult<()>
+    where
+        C: ClientInfo + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::Error: std::fmt::Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        match self {
+            Self::Open => Welcome.on_startup(client, message).await,
+            Self::Password(handler) => handler.on_startup(client, message).await,
+        }
+    }
+}
+
+#[async_trait]
+impl SimpleQueryHandler for Asker {
+    async fn do_query<C>(&self, client: &mut C, query: &str) -> PgWireResult<Vec<Response>>
+    where
+        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::Error: std::fmt::Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let mut responses = Vec::new();
+        for part in split(query) {
+            responses.push(match Statement::of(part) {
+                Statement::Nothing(tag) => nothing(tag),
+                Statement::Show(name) => Response::Query(show(&name, &Format::UnifiedText)?),
+                Statement::Query(sql) => {
+                    let plan = self.engine.plan(&sql).await.map_err(|e| error(&e))?;
+                    let fields = fields(plan.schema().as_arrow(), &Format::UnifiedText);
+                    let (_, plan) = plan.into_parts();
+                    self.run(client, plan, fields).await?
+                }
+            });
+        }
+        Ok(responses)
+    }
+}
+
+impl Asker {
+    async fn run(
+        &self,
+        client: &impl ClientInfo,
+        plan: LogicalPlan,
+        fields: Vec<FieldInfo>,
+    ) -> PgWireResult<Response> {
+        let query = self.running.begin(client);
+        let batches = self.engine.run(plan).await.map_err(|e| error(&e))?;
+        Ok(Response::Query(respond(batches, Arc::new(fields), query)))
+    }
+}
+
+fn show(name: &str, format: &Format) -> PgWireResult<QueryResponse> {
+    let fields = Arc::new(vec![show_field(name, format)]);
+    let mut row = DataRowEncoder::new(Arc::clone(&fields));
+    row.encode_field(&setting(name))?;
+    let row = row.take_row();
+    Ok(QueryResponse::new(fields, futures::stream::iter([Ok(row)])))
+}
+
+fn show_field(name: &str, format: &Format) -> FieldInfo {
+    FieldInfo::new(
+        name.to_owned(),
+        None,
+        None,
+        Type::TEXT,
+        format.format_for(0),
+    )
+}
+
+/// A prepared statement.
+#[derive(Clone, Debug)]
+pub enum Prepared {
+    Nothing(&'static str),
+    Show(String),
+    Query(Box<LogicalPlan>),
+}
+
+/// Prepares statements.
+pub struct Parser(Engine);
+
+#[async_trait]
+impl QueryParser for Parser {
+    type Statement = Prepared;
+
+    async fn parse_sql<C>(
+        &self,
+        _client: &C,
+        sql: &str,
+        _types: &[Option<Type>],
+    ) -> PgWireResult<Option<Prepared>>
+    where
+        C: ClientInfo + Unpin + Send + Sync,
+    {
+        Ok(Some(match Statement::of(sql) {
+            Statement::Nothing(tag) => Prepared::Nothing(tag),
+            Statement::Show(name) => Prepared::Show(name),
+            Statement::Query(sql) => {
+                let frame = self.0.plan(&sql).await.map_err(|e| error(&e))?;
+                Prepared::Query(Box::new(frame.into_parts().1))
+            }
+        }))
+    }
+
+    fn get_parameter_types(&self, statement: &Prepared) -> PgWireResult<Vec<Type>> {
+        match statement {
+            Prepared::Query(plan) => parameters::types(plan),
+            Prepared::Nothing(_) | Prepared::Show(_) => Ok(Vec::new()),
+        }
+    }
+
+    fn get_result_schema(
+        &self,
+        statement: &Prepared,
+        format: Option<&Format>,
+    ) -> PgWireResult<Vec<FieldInfo>> {
+        let format = format.unwrap_or(&Format::UnifiedBinary);
+        Ok(match statement {
+            Prepared::Query(plan) => fields(plan.schema().as_arrow(), format),
+            Prepared::Show(name) => vec![show_field(name, format)],
+            Prepared::Nothing(_) => Vec::new(),
+        })
+    }
+}
+
+#[async_trait]
+impl ExtendedQueryHandler for Asker {
+    type Statement = Prepared;
+    type QueryParser = Parser;
+
+    fn query_parser(&self) -> Arc<Parser> {
+        Arc::clone(&self.parser)
+    }
+
+    async fn do_query<C>(
+        &self,
+        client: &mut C,
+        portal: &Portal<Prepared>,
+        _max_rows: usize,
+    ) -> PgWireResult<Response>
+    where
+        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::Error: std::fmt::Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        match &portal.statement.statement {
+            Prepared::Nothing(tag) => Ok(nothing(tag)),
+            Prepared::Show(name) => Ok(Response::Query(show(name, &portal.result_column_format)?)),
+            Prepared::Query(plan) => {
+                let values = parameters::values(portal, &parameters::types(plan)?)?;
+                let plan = (**plan).clone().with_param_values(values);
+                let plan = plan.map_err(|failed| error(&failed.into()))?;
+                let fields = fields(plan.schema().as_arrow(), &portal.result_column_format);
+                self.run(client, plan, fields).await
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The PostgreSQL protocol, version 3, for reading.
+
+mod access;
+mod answer;
+mod cancel;
+mod encode;
+mod handler;
+mod parameters;
+mod statement;
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+
+pub use access::Access;
+
+use crate::Engine;
+use handler::Handlers;
+
+/// Connections at once; more wait.
+const CONNECTIONS: usize = 100;
+/// What a query may take before it is ended.
+const TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Why the server does not run.
+#[derive(Debug)]
+pub struct ServerError {
+    listen: SocketAddr,
+    error: io::Error,
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SQL: cannot listen on {}: {}", self.listen, self.error)
+    }
+}
+
+impl std::error::Error for ServerError {}
+
+/// A server that answers queries until it is dropped.
+pub struct Server {
+    addresses: Vec<SocketAddr>,
+    stop: watch::Sender<bool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Listens, and answers on threads of its own with a lower priority than those that route.
+    ///
+    /// # Errors
+    /// When an address cannot be listened on.
+    pub fn start(
+        engine: Engine,
+        listen: &[SocketAddr],
+        access: Access,
+        threads: usize,
+    ) -> Result<Self, ServerError> {
+        let (stop, stopped) = watch::channel(false);
+        let mut sockets = Vec::new();
+        for address in listen {
+            let socket = std::net::TcpListener::bind(address).and_then(|socket| {
+                socket.set_nonblocking(true)?;
+                Ok(socket)
+            });
+            sockets.push(socket.map_err(|error| ServerError {
+                listen: *address,
+                error,
+            })?);
+        }
+        let addresses = sockets.iter().filter_map(|s| s.local_addr().ok()).collect();
+        let fail = |error| ServerError {
+            listen: listen
+                .first()
+                .copied()
+                .unwrap_or_else(|| ([127, 0, 0, 1], 0).into()),
+            error,
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(threads.max(1))
+            .thread_name("sql")
+            .on_thread_start(step_back)
+            .enable_all()
+            .build()
+            .map_err(fail)?;
+        let handlers = Arc::new(Handlers::new(engine, access));
+        let thread = std::thread::Builder::new()
+            .name("sql-main".into())
+            .spawn(move || {
+                runtime.block_on(serve(sockets, handlers, stopped));
+                runtime.shutdown_timeout(Duration::from_secs(1));
+            });
+        Ok(Self {
+            addresses,
+            stop,
+            thread: Some(thread.map_err(fail)?),
+        })
+    }
+
+    /// Where it listens.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.stop.send(true);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Whoever routes comes first.
+fn step_back() {
+    let _ = rustix::process::nice(10);
+}
+
+async fn serve(
+    sockets: Vec<std::net::TcpListener>,
+    handlers: Arc<Handlers>,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    for socket in sockets {
+        match TcpListener::from_std(socket) {
+            Ok(socket) => {
+                tokio::spawn(accept(socket, Arc::clone(&handlers), Arc::clone(&places)));
+            }
+            Err(error) => tracing::error!(%error, "SQL is not served"),
+        }
+    }
+    let _ = stopped.wait_for(|stopped| *stopped).await;
+}
+
+async fn accept(socket: TcpListener, handlers: Arc<Handlers>, places: Arc<Semaphore>) {
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+            return;
+        };
+        match socket.accept().await {
+            Ok((connection, _)) => {
+                let handlers = Arc::clone(&handlers);
+                tokio::spawn(async move {
+                    let ended = pgwire::tokio::process_socket(connection, None, handlers).await;
+                    if let Err(error) = ended {
+                        tracing::debug!(%error, "a SQL connection ended");
+                    }
+                    drop(place);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a SQL connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}

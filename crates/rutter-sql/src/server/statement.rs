@@ -1,0 +1,132 @@
+//! What a client says that is not a query, but that drivers and psql say all the same.
+
+use pgwire::api::results::{Response, Tag};
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Statement {
+    /// To be answered from the tables.
+    Query(String),
+    /// Answered with its name and nothing done: settings and transactions change nothing for a reader.
+    Nothing(&'static str),
+    /// `SHOW name`.
+    Show(String),
+}
+
+/// Commands that are accepted without effect, with the tag that answers them.
+const WITHOUT_EFFECT: [(&str, &str); 11] = [
+    ("SET", "SET"),
+    ("RESET", "RESET"),
+    ("BEGIN", "BEGIN"),
+    ("START TRANSACTION", "BEGIN"),
+    ("COMMIT", "COMMIT"),
+    ("END", "COMMIT"),
+    ("ROLLBACK", "ROLLBACK"),
+    ("ABORT", "ROLLBACK"),
+    ("DISCARD", "DISCARD ALL"),
+    ("DEALLOCATE", "DEALLOCATE"),
+    ("CLOSE", "CLOSE CURSOR"),
+];
+
+impl Statement {
+    /// What one statement is, by its first words.
+    pub fn of(sql: &str) -> Self {
+        let sql = sql.trim().trim_end_matches(';').trim();
+        let words: Vec<&str> = sql.split_whitespace().collect();
+        let begins = |command: &str| {
+            let mut words = words.iter();
+            command.split(' ').all(|part| {
+                words
+                    .next()
+                    .is_some_and(|word| word.eq_ignore_ascii_case(part))
+            })
+        };
+        if let Some((_, tag)) = WITHOUT_EFFECT.iter().find(|(command, _)| begins(command)) {
+            return Self::Nothing(tag);
+        }
+        if begins("SHOW") && !begins("SHOW TABLES") && !begins("SHOW COLUMNS") {
+            return Self::Show(words[1..].join(" ").to_lowercase());
+        }
+        Self::Query(sql.to_owned())
+    }
+}
+
+/// The answer to a statement without effect.
+pub fn nothing(tag: &'static str) -> Response {
+    match tag {
+        "BEGIN" => Response::TransactionStart(Tag::new(tag)),
+        "COMMIT" | "ROLLBACK" => Response::TransactionEnd(Tag::new(tag)),
+        _ => Response::Execution(Tag::new(tag)),
+    }
+}
+
+/// The value of a setting that drivers ask for.
+pub fn setting(name: &str) -> &'static str {
+    match name {
+        "transaction isolation level" | "transaction_isolation" => "read committed",
+        "transaction_read_only" | "default_transaction_read_only" => "on",
+        "server_version" => "16.0 (Rutter)",
+        "server_version_num" => "160000",
+        "standard_conforming_strings" | "integer_datetimes" => "on",
+        "client_encoding" | "server_encoding" => "UTF8",
+        "timezone" | "time zone" => "UTC",
+        "datestyle" => "ISO, MDY",
+        "search_path" => "public",
+        "max_identifier_length" => "63",
+        _ => "",
+    }
+}
+
+/// The statements of a text, split at semicolons outside of quotes and comments.
+pub fn split(sql: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut start, mut quote) = (0, None);
+    let mut chars = sql.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        match (quote, c) {
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(open), c) if c == open => quote = None,
+            (None, '-') if chars.peek().is_some_and(|(_, next)| *next == '-') => {
+                for (_, c) in chars.by_ref() {
+                    if c == '\n' {
+                        break;
+                    }
+                }
+            }
+            (None, ';') => {
+                parts.push(&sql[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&sql[start..]);
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_of_drivers_are_told_from_queries() {
+        assert_eq!(Statement::of("begin;"), Statement::Nothing("BEGIN"));
+        assert_eq!(Statement::of("SET x TO 1"), Statement::Nothing("SET"));
+        assert_eq!(
+            Statement::of("show TIME ZONE"),
+            Statement::Show("time zone".into())
+        );
+        let query = Statement::of(" SELECT setting;");
+        assert_eq!(query, Statement::Query("SELECT setting".into()));
+    }
+
+    #[test]
+    fn statements_are_split_outside_of_quotes_and_comments() {
+        assert_eq!(
+            split("SELECT ';' ; -- a; b\nSELECT 2;"),
+            ["SELECT ';' ", " -- a; b\nSELECT 2"]
+        );
+        assert!(split(" ; ").is_empty());
+    }
+}

@@ -1,0 +1,146 @@
+//! Columns of attribute sets: each set is looked at once a batch, whatever the number of its routes.
+
+use std::collections::HashMap;
+use std::fmt::{Display, Write as _};
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, DictionaryArray, Int32Array, ListBuilder, StringBuilder,
+};
+use datafusion::arrow::compute::take;
+use datafusion::arrow::datatypes::{DataType, Field};
+use datafusion::error::Result;
+use rutter_rib::AttrSet;
+use rutter_wire::attr::Origin;
+
+use super::columns::Column;
+
+/// The sets of the routes of a batch.
+pub struct Sets {
+    /// By address, which stands as long as the set is alive: in a snapshot, or held.
+    known: HashMap<usize, i32>,
+    keys: Vec<i32>,
+    columns: Vec<(Column, Values)>,
+    /// The sets themselves, where nothing else keeps them alive.
+    held: Option<Vec<AttrSet>>,
+}
+
+enum Values {
+    Text(StringBuilder),
+    List(ListBuilder<StringBuilder>),
+}
+
+impl Sets {
+    /// For the columns that are asked for.
+    pub fn new(columns: &[Column]) -> Self {
+        let of_set = |column: &&Column| column.is_text_of_set() || column.is_list();
+        Self {
+            known: HashMap::new(),
+            keys: Vec::new(),
+            columns: columns
+                .iter()
+                .filter(of_set)
+                .map(|column| (*column, Values::of(*column)))
+                .collect(),
+            held: None,
+        }
+    }
+
+    /// Keeps the sets alive: an address could become another set's otherwise.
+    pub fn hold(&mut self) {
+        self.held = Some(Vec::new());
+    }
+
+    /// Whether any column needs the sets.
+    pub fn is_wanted(&self) -> bool {
+        !self.columns.is_empty()
+    }
+
+    /// Adds a route's set.
+    pub fn push(&mut self, set: &AttrSet) {
+        let next = self.known.len() as i32;
+        let key = *self
+            .known
+            .entry(set.block().as_ptr().addr())
+            .or_insert(next);
+        self.keys.push(key);
+        if key == next {
+            if let Some(held) = &mut self.held {
+                held.push(set.clone());
+            }
+            for (column, values) in &mut self.columns {
+                values.push(*column, set);
+            }
+        }
+    }
+
+    /// The finished columns, and empty for the next batch.
+    pub fn finish(&mut self) -> Result<Vec<(Column, ArrayRef)>> {
+        self.known.clear();
+        let keys = Int32Array::from(std::mem::take(&mut self.keys));
+        let finish = |(column, values): &mut (Column, Values)| Ok((*column, values.finish(&keys)?));
+        self.columns.iter_mut().map(finish).collect()
+    }
+}
+
+impl Values {
+    fn of(column: Column) -> Self {
+        if column.is_list() {
+            let item = Arc::new(Field::new_list_field(DataType::Utf8, false));
+            Values::List(ListBuilder::new(StringBuilder::new()).with_field(item))
+        } else {
+            Values::Text(StringBuilder::new())
+        }
+    }
+
+    fn push(&mut self, column: Column, set: &AttrSet) {
+        let attributes = set.attributes();
+        match (self, column) {
+            (Values::Text(out), Column::Origin) => {
+                out.append_value(attributes.origin().map_or("", origin_name));
+            }
+            (Values::Text(out), Column::AsPath) => {
+                if let Some(path) = attributes.as_path() {
+                    let _ = write!(out, "{path}");
+                }
+                out.append_value("");
+            }
+            (Values::Text(out), _) => {
+                let _ = write!(out, "{}", set.next_hop());
+                out.append_value("");
+            }
+            (Values::List(out), Column::Communities) => append(out, attributes.communities()),
+            (Values::List(out), Column::ExtendedCommunities) => {
+                append(out, attributes.extended_communities());
+            }
+            (Values::List(out), _) => append(out, attributes.large_communities()),
+        }
+    }
+
+    fn finish(&mut self, keys: &Int32Array) -> Result<ArrayRef> {
+        Ok(match self {
+            Values::Text(values) => {
+                let values = Arc::new(values.finish());
+                Arc::new(DictionaryArray::try_new(keys.clone(), values)?)
+            }
+            Values::List(values) => take(&values.finish() as &dyn Array, keys, None)?,
+        })
+    }
+}
+
+fn append(out: &mut ListBuilder<StringBuilder>, values: impl Iterator<Item = impl Display>) {
+    for value in values {
+        let _ = write!(out.values(), "{value}");
+        out.values().append_value("");
+    }
+    out.append(true);
+}
+
+/// The name of an ORIGIN in every table.
+fn origin_name(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Igp => "igp",
+        Origin::Egp => "egp",
+        Origin::Incomplete => "incomplete",
+    }
+}

@@ -1,0 +1,16 @@
+//! The tables.
+
+mod attributes;
+mod batch;
+mod columns;
+mod events;
+mod filter;
+mod lookup;
+mod peers;
+mod routes;
+
+pub use events::EventsTable;
+pub use filter::prefix_of;
+pub use lookup::Lookup;
+pub use peers::PeersTable;
+pub use routes::{RoutesTable, Which};

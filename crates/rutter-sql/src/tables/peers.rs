@@ -1,0 +1,115 @@
+//! The table `peers`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::datasource::MemTable;
+use datafusion::error::Result;
+use datafusion::logical_expr::{Expr, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use rutter_events::Peer;
+use rutter_net::Family;
+use rutter_rib::{PeerSummary, Rib};
+
+/// All peers, with what their sessions negotiated and how many routes they have.
+pub struct PeersTable {
+    rib: Arc<Rib>,
+    schema: SchemaRef,
+}
+
+const TEXTS: [&str; 5] = ["router", "peer_name", "peer_address", "view", "source"];
+const NUMBERS: [&str; 7] = [
+    "peer_asn",
+    "bgp_id",
+    "distinguisher",
+    "ipv4_received",
+    "ipv4_rejected",
+    "ipv6_received",
+    "ipv6_rejected",
+];
+
+impl PeersTable {
+    /// Over a [`Rib`].
+    pub fn new(rib: Arc<Rib>) -> Self {
+        let text = |name| Field::new(name, DataType::Utf8, false);
+        let number = |name| Field::new(name, DataType::Int64, false);
+        let mut fields: Vec<Field> = TEXTS.into_iter().map(text).collect();
+        fields.extend(NUMBERS.into_iter().map(number));
+        fields.push(Field::new("established", DataType::Boolean, false));
+        let schema = Arc::new(Schema::new(fields));
+        Self { rib, schema }
+    }
+
+    fn rows(&self) -> Result<RecordBatch> {
+        let summaries = self.rib.peers();
+        let mut columns: Vec<ArrayRef> = Vec::new();
+        for name in TEXTS {
+            let values = summaries.iter().map(|summary| text(name, summary));
+            columns.push(Arc::new(StringArray::from_iter_values(values)));
+        }
+        for name in NUMBERS {
+            let values = summaries.iter().map(|summary| number(name, summary));
+            columns.push(Arc::new(Int64Array::from_iter_values(values)));
+        }
+        let up: Vec<bool> = summaries.iter().map(|s| s.session.is_some()).collect();
+        columns.push(Arc::new(BooleanArray::from(up)));
+        Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
+    }
+}
+
+fn text(name: &str, summary: &PeerSummary) -> String {
+    let peer = Peer::from(summary);
+    match name {
+        "router" => peer.router.to_string(),
+        "peer_name" => peer.name.to_string(),
+        "peer_address" => peer.address.to_string(),
+        "view" => peer.view.name().to_owned(),
+        _ => format!("{:?}", peer.source).to_lowercase(),
+    }
+}
+
+fn number(name: &str, summary: &PeerSummary) -> i64 {
+    let peer = Peer::from(summary);
+    let of = |family: Family| summary.counts[family.index()];
+    match name {
+        "peer_asn" => peer.asn.0.into(),
+        "bgp_id" => peer.bgp_id.into(),
+        "distinguisher" => peer.distinguisher as i64,
+        "ipv4_received" => of(Family::Ipv4Unicast).received.into(),
+        "ipv4_rejected" => of(Family::Ipv4Unicast).rejected().into(),
+        "ipv6_received" => of(Family::Ipv6Unicast).received.into(),
+        _ => of(Family::Ipv6Unicast).rejected().into(),
+    }
+}
+
+impl fmt::Debug for PeersTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PeersTable")
+    }
+}
+
+#[async_trait]
+impl TableProvider for PeersTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let rows = MemTable::try_new(Arc::clone(&self.schema), vec![vec![self.rows()?]])?;
+        rows.scan(state, projection, filters, limit).await
+    }
+}

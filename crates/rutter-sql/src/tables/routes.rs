@@ -1,0 +1,248 @@
+//! Tables of routes: `routes`, `best` and `rejected`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::error::Result;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
+use futures::stream;
+use rutter_net::Prefix;
+use rutter_rib::{PeerSummary, Rib, RouteView, Snapshot};
+
+use super::batch::{Batches, Peers};
+use super::columns::{COLUMNS, Column, schema};
+use super::filter::{Condition, Wanted};
+
+/// Rows of a batch.
+const BATCH: usize = 8192;
+
+/// Which routes a table has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// Every route of every peer.
+    All,
+    /// The best route of each destination.
+    Best,
+    /// The routes that take no part in the decision.
+    Rejected,
+}
+
+impl Which {
+    fn takes(self, place: usize, route: &RouteView<'_>) -> bool {
+        match self {
+            Self::All => true,
+            Self::Best => place == 0 && route.reject.is_none(),
+            Self::Rejected => route.reject.is_some(),
+        }
+    }
+}
+
+/// Routes as they are when the query begins.
+pub struct RoutesTable {
+    rib: Arc<Rib>,
+    which: Which,
+    schema: SchemaRef,
+    /// Only these, as the longest match has found them.
+    only: Option<Vec<Prefix>>,
+}
+
+impl RoutesTable {
+    /// A table over a [`Rib`]; `only` restricts it to some prefixes.
+    pub fn new(rib: Arc<Rib>, which: Which, only: Option<Vec<Prefix>>) -> Self {
+        Self {
+            rib,
+            which,
+            schema: schema(),
+            only,
+        }
+    }
+
+    fn conditions(&self, filters: &[Expr]) -> Vec<Condition> {
+        filters.iter().filter_map(Condition::of).collect()
+    }
+
+    /// The prefixes that alone can be part of the answer, where the conditions name them.
+    fn only(&self, conditions: &[Condition]) -> Option<Vec<Prefix>> {
+        let named = Wanted::new(conditions, &[]).only;
+        match (&self.only, named) {
+            (Some(own), Some(named)) => {
+                Some(own.iter().filter(|p| named.contains(p)).copied().collect())
+            }
+            (Some(own), None) => Some(own.clone()),
+            (None, named) => named,
+        }
+    }
+}
+
+impl fmt::Debug for RoutesTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RoutesTable({:?})", self.which)
+    }
+}
+
+#[async_trait]
+impl TableProvider for RoutesTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> Result<Vec<TableProviderFilterPushDown>> {
+        let answer = |filter: &&Expr| match Condition::of(filter) {
+            Some(_) => TableProviderFilterPushDown::Exact,
+            None => TableProviderFilterPushDown::Unsupported,
+        };
+        Ok(filters.iter().map(answer).collect())
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let all: Vec<usize> = (0..COLUMNS.len()).collect();
+        let projection = projection.unwrap_or(&all);
+        let projected = Arc::new(self.schema.project(projection)?);
+        let columns: Arc<[Column]> = projection.iter().map(|at| COLUMNS[*at].0).collect();
+        let conditions = self.conditions(filters);
+        let reading = |peers: &[PeerSummary], from: From| Reading {
+            which: self.which,
+            peers: Arc::new(Peers::new(peers)),
+            from,
+            schema: Arc::clone(&projected),
+            columns: Arc::clone(&columns),
+            wanted: Arc::new(Wanted::new(&conditions, peers)),
+        };
+        let partitions: Vec<Arc<dyn PartitionStream>> = match self.only(&conditions) {
+            // Look-ups read the table itself: no page is shared for their sake.
+            Some(only) => {
+                let from = From::LookUps(Arc::clone(&self.rib), only.into());
+                vec![Arc::new(reading(&self.rib.peers(), from))]
+            }
+            None => {
+                let snapshot = Arc::new(self.rib.snapshot());
+                let step = state.config().target_partitions().max(1);
+                let from = |next| From::Pages(Arc::clone(&snapshot), Pages { next, step });
+                (0..step)
+                    .map(|next| reading(snapshot.peers(), from(next)))
+                    .map(|reading| Arc::new(reading) as Arc<dyn PartitionStream>)
+                    .collect()
+            }
+        };
+        let plan = StreamingTableExec::try_new(projected, partitions, None, [], false, limit)?;
+        Ok(Arc::new(plan))
+    }
+}
+
+/// Where a partition's routes come from.
+#[derive(Clone)]
+enum From {
+    /// Every so many pages of a snapshot.
+    Pages(Arc<Snapshot>, Pages),
+    /// These prefixes, looked up.
+    LookUps(Arc<Rib>, Arc<[Prefix]>),
+}
+
+/// Pages of the snapshot that one partition reads.
+#[derive(Clone, Copy, Debug)]
+struct Pages {
+    next: usize,
+    step: usize,
+}
+
+/// What one partition needs.
+#[derive(Clone)]
+struct Reading {
+    which: Which,
+    peers: Arc<Peers>,
+    from: From,
+    schema: SchemaRef,
+    columns: Arc<[Column]>,
+    wanted: Arc<Wanted>,
+}
+
+impl fmt::Debug for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} routes", self.which)
+    }
+}
+
+impl PartitionStream for Reading {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, _context: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let schema = Arc::clone(&self.schema);
+        let batches = Batches::new(Arc::clone(&schema), &self.columns, Arc::clone(&self.peers));
+        let (snapshot, pages) = match &self.from {
+            From::Pages(snapshot, pages) => (Arc::clone(snapshot), *pages),
+            From::LookUps(rib, prefixes) => {
+                let batch = self.look_up(rib, prefixes, batches.holding());
+                let stream = stream::once(async move { batch });
+                return Box::pin(RecordBatchStreamAdapter::new(schema, stream));
+            }
+        };
+        let reading = self.clone();
+        let state = Some((batches, pages));
+        let stream = stream::unfold(state, move |state| {
+            let (reading, snapshot) = (reading.clone(), Arc::clone(&snapshot));
+            async move {
+                let (mut batches, mut pages) = state?;
+                // Between batches others have their turn, so that a long query can be cancelled.
+                tokio::task::yield_now().await;
+                let more = reading.fill(&snapshot, &mut pages, &mut batches);
+                let batch = batches.finish();
+                Some((batch, more.then_some((batches, pages))))
+            }
+        });
+        Box::pin(RecordBatchStreamAdapter::new(schema, stream))
+    }
+}
+
+impl Reading {
+    /// Fills a batch; whether there may be more after it.
+    fn fill(&self, snapshot: &Snapshot, pages: &mut Pages, batches: &mut Batches) -> bool {
+        while batches.len() < BATCH {
+            if pages.next >= snapshot.pages() {
+                return false;
+            }
+            snapshot.visit_page(pages.next, |prefix, place, route| {
+                if self.which.takes(place, &route) && self.wanted.takes(prefix, route.peer) {
+                    batches.push(prefix, place, &route);
+                }
+            });
+            pages.next += pages.step;
+        }
+        true
+    }
+
+    fn look_up(&self, rib: &Rib, prefixes: &[Prefix], mut batches: Batches) -> Result<RecordBatch> {
+        for prefix in prefixes {
+            rib.destination(*prefix, |destination| {
+                for (place, route) in destination.routes.iter().enumerate() {
+                    if self.which.takes(place, route) && self.wanted.takes(*prefix, route.peer) {
+                        batches.push(*prefix, place, route);
+                    }
+                }
+            });
+        }
+        batches.finish()
+    }
+}

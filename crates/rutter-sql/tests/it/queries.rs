@@ -1,0 +1,178 @@
+//! What the engine answers.
+
+use futures::TryStreamExt as _;
+use rutter_sql::{Engine, Format, print};
+
+use crate::table;
+
+/// The answer as CSV without its line of names, lines sorted; or the error.
+pub async fn ask(engine: &Engine, sql: &str) -> Result<Vec<String>, String> {
+    let stream = engine.query(sql).await.map_err(|e| e.to_string())?;
+    let schema = stream.schema();
+    let batches: Vec<_> = stream.try_collect().await.map_err(|e| e.to_string())?;
+    let mut out = Vec::new();
+    print(&mut out, Format::Csv, &schema, &batches, true).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let mut lines: Vec<String> = text.lines().skip(1).map(str::to_owned).collect();
+    lines.sort();
+    Ok(lines)
+}
+
+async fn answers(sql: &str, expected: &[&str]) {
+    assert_eq!(ask(&table::engine(), sql).await.unwrap(), expected, "{sql}");
+}
+
+#[tokio::test]
+async fn every_route_has_its_columns() {
+    let columns = "peer_name, peer_address, peer_asn, view, family, prefix, prefix_length, path_id, \
+        best, verdict, reason, stale, origin, as_path, as_path_length, origin_as, next_hop, med, local_pref";
+    answers(
+        &format!("SELECT {columns} FROM routes WHERE peer_asn = 64501 AND family = 4"),
+        &[
+            "peer 1,192.0.2.1,64501,adj-in-pre,4,10.0.0.0/8,8,0,true,accepted,,false,igp,64501 64510,2,64510,192.0.2.1,50,",
+            "peer 1,192.0.2.1,64501,adj-in-pre,4,10.1.0.0/16,16,0,true,accepted,,false,igp,64501 64510,2,64510,192.0.2.1,50,",
+            "peer 1,192.0.2.1,64501,adj-in-pre,4,198.51.100.0/24,24,0,false,rejected,as-loop,false,igp,64501 64500,2,64500,192.0.2.1,,",
+            "peer 1,192.0.2.1,64501,adj-in-pre,4,203.0.113.0/24,24,0,true,accepted,,false,igp,64501 64511,2,64511,192.0.2.1,,",
+        ],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn best_and_rejected_are_parts_of_routes() {
+    answers("SELECT count(*) FROM routes", &["6"]).await;
+    let best = [
+        "10.0.0.0/8",
+        "10.1.0.0/16",
+        "2001:db8::/32",
+        "203.0.113.0/24",
+    ];
+    answers("SELECT prefix FROM best", &best).await;
+    answers(
+        "SELECT prefix, reason FROM rejected",
+        &["198.51.100.0/24,as-loop"],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn prefixes_are_compared_as_with_inet() {
+    let cases = [
+        ("prefix = '10.1.0.0/16'", vec!["10.1.0.0/16", "10.1.0.0/16"]),
+        ("prefix = '10.1.0.1/16'", vec![]),
+        (
+            "prefix >>= '10.1.2.3'",
+            vec!["10.0.0.0/8", "10.1.0.0/16", "10.1.0.0/16"],
+        ),
+        ("prefix >> '10.1.0.0/16'", vec!["10.0.0.0/8"]),
+        (
+            "prefix <<= '10.0.0.0/8'",
+            vec!["10.0.0.0/8", "10.1.0.0/16", "10.1.0.0/16"],
+        ),
+        ("prefix << '10.0.0.0/8'", vec!["10.1.0.0/16", "10.1.0.0/16"]),
+        (
+            "prefix && '10.1.0.0/17'",
+            vec!["10.0.0.0/8", "10.1.0.0/16", "10.1.0.0/16"],
+        ),
+        (
+            "prefix >>= '10.1.2.3' AND prefix_length > 8 AND peer_asn = 64502",
+            vec!["10.1.0.0/16"],
+        ),
+        (
+            "prefix >>= '10.1.2.3' AND prefix = '203.0.113.0/24'",
+            vec![],
+        ),
+        ("prefix <<= '2001:db8::/16'", vec!["2001:db8::/32"]),
+        (
+            "family(prefix) = 6 AND masklen(prefix) = 32",
+            vec!["2001:db8::/32"],
+        ),
+    ];
+    for (condition, expected) in cases {
+        answers(
+            &format!("SELECT prefix FROM routes WHERE {condition}"),
+            &expected,
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn the_longest_match_is_a_table() {
+    let columns = "SELECT prefix, peer_name, best FROM";
+    let expected = ["10.1.0.0/16,peer 1,true", "10.1.0.0/16,peer 2,false"];
+    answers(&format!("{columns} lookup('10.1.2.3')"), &expected).await;
+    answers(
+        &format!("{columns} lookup('10.2.0.0/16')"),
+        &["10.0.0.0/8,peer 1,true"],
+    )
+    .await;
+    // A destination whose only route is rejected is none.
+    answers(&format!("{columns} lookup('198.51.100.1')"), &[]).await;
+}
+
+#[tokio::test]
+async fn paths_and_communities_can_be_asked() {
+    let cases = [
+        (
+            "origin_as(as_path) = 64510",
+            vec!["10.0.0.0/8", "10.1.0.0/16", "10.1.0.0/16", "2001:db8::/32"],
+        ),
+        ("path_len(as_path) = 3 AND family = 4", vec!["10.1.0.0/16"]),
+        ("path_contains(as_path, 64511)", vec!["203.0.113.0/24"]),
+        ("NOT has_community(communities, '64500:1')", vec![]),
+        (
+            "has_community(communities, '64500:*') AND med IS NOT NULL",
+            vec!["10.0.0.0/8", "10.1.0.0/16"],
+        ),
+    ];
+    for (condition, expected) in cases {
+        answers(
+            &format!("SELECT prefix FROM routes WHERE {condition}"),
+            &expected,
+        )
+        .await;
+    }
+    answers("SELECT DISTINCT communities[1] FROM routes", &["64500:1"]).await;
+}
+
+#[tokio::test]
+async fn peers_and_events_are_tables() {
+    let expected = ["peer 1,64501,4,1,0,true", "peer 2,64502,1,0,1,true"];
+    let columns = "peer_name, peer_asn, ipv4_received, ipv4_rejected, ipv6_received, established";
+    answers(&format!("SELECT {columns} FROM peers"), &expected).await;
+    let expected = ["announce,6", "peer-up,2"];
+    answers("SELECT kind, count(*) FROM events GROUP BY kind", &expected).await;
+}
+
+#[tokio::test]
+async fn nothing_can_be_changed_and_no_file_read() {
+    let engine = table::engine();
+    for sql in [
+        "CREATE TABLE t (a int)",
+        "DROP TABLE routes",
+        "INSERT INTO peers VALUES (1)",
+        "COPY routes TO '/tmp/rutter-sql-never.csv'",
+        "SELECT * FROM '/etc/passwd'",
+        "CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '/etc/passwd'",
+        "SELECT nonsense FROM routes",
+        "SELECT * FROM lookup('nonsense')",
+        "SELECT * FROM routes WHERE prefix <<= 'nonsense'",
+    ] {
+        let refused = ask(&engine, sql).await;
+        assert!(refused.is_err(), "{sql}: {refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_query_sees_the_table_as_it_is_now() {
+    let (rib, log) = table::rib();
+    let limits = rutter_sql::Limits::default();
+    let engine = Engine::new(std::sync::Arc::clone(&rib), Some(log), &limits).unwrap();
+    let count = "SELECT count(*) FROM best";
+    assert_eq!(ask(&engine, count).await.unwrap(), ["4"]);
+    table::announce(&rib, 1, &[64_502], None, &["192.88.98.0/24"]);
+    assert_eq!(ask(&engine, count).await.unwrap(), ["5"]);
+    let exact = "SELECT as_path FROM routes WHERE prefix = '192.88.98.0/24'";
+    assert_eq!(ask(&engine, exact).await.unwrap(), ["64502"]);
+}
