@@ -10,7 +10,7 @@ use std::process::Command;
 use crate::failure::Failure;
 
 /// The commands that the other program knows.
-const COMMANDS: [&str; 3] = ["collect", "mrt", "replay"];
+const COMMANDS: [&str; 4] = ["collect", "mrt", "replay", "sql"];
 
 /// The program's name.
 const PROGRAM: &str = "rutter-collect";
