@@ -10,7 +10,7 @@
 //! let mut data = Data::new();
 //! let (asn, name) = (data.text("autonomous_system_number"), data.text("as_path"));
 //! let path = data.text("64500 64501");
-//! let entry = data.map(&[(asn, Value::U32(64501)), (name, Value::At(path))]);
+//! let entry = data.map(&[(asn, Value::U32(64501)), (name, Value::Shared(path))]);
 //! let mut database = Database::new(data);
 //! database.insert("192.0.2.0/24".parse()?, entry);
 //! let mut file = Vec::new();
@@ -23,5 +23,5 @@ mod database;
 mod encode;
 mod tree;
 
-pub use data::{At, Data, Value};
+pub use data::{At, Data, Shared, Value};
 pub use database::{Database, Metadata, TooLarge};

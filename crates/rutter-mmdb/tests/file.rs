@@ -65,14 +65,17 @@ impl File {
         }
         let offset = record.checked_sub(self.nodes + 16)?;
         let data = &self.octets[self.nodes * self.width / 4 + 16 + offset..];
-        assert_eq!(
-            data[..3],
-            [0xe1, 0x20, 0],
-            "a map, and a pointer to the first key"
-        );
-        let len = usize::from(data[3] & 31);
+        assert_eq!(data[0], 0xe1, "a map of one entry");
+        // The first map has the key itself, the others point to it.
+        let key = match data[1] {
+            0x41 => 2,
+            0x20 => 2,
+            other => panic!("{other:#x} is no key"),
+        };
+        let data = &data[1 + key..];
+        let len = usize::from(data[0] & 31);
         Some(
-            data[4..4 + len]
+            data[1..1 + len]
                 .iter()
                 .fold(0, |n, octet| n << 8 | u32::from(*octet)),
         )
@@ -84,7 +87,7 @@ fn file(prefixes: &[(&str, u32)], padding: usize) -> File {
     let key = data.text("n");
     // Pads the data so that records need more bits.
     for n in 0..padding {
-        data.text(&format!("{n:01000}"));
+        data.map(&[(key, Value::Text(&format!("{n:01000}")))]);
     }
     let mut database = Database::new(data);
     for (prefix, number) in prefixes {

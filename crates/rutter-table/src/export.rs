@@ -3,18 +3,18 @@
 use std::io::{self, Write};
 
 pub use rutter_mmdb::Metadata;
-use rutter_mmdb::{At, Data, Database, Value};
+use rutter_mmdb::{Data, Database, Shared, Value};
 
 use crate::{Set, Table};
 
 /// Keys of the maps that addresses lead to. Those that GeoLite2-ASN has are named as there.
 struct Keys {
-    asn: At,
-    as_path: At,
-    next_hop: At,
-    prefix: At,
-    communities: At,
-    rov: At,
+    asn: Shared,
+    as_path: Shared,
+    next_hop: Shared,
+    prefix: Shared,
+    communities: Shared,
+    rov: Shared,
 }
 
 /// Writes a MaxMind DB file: every address leads to the origin AS, AS path, next hop, communities and prefix of its
@@ -34,11 +34,11 @@ pub fn mmdb(table: &Table, metadata: &Metadata, out: &mut impl Write) -> io::Res
     let mut database = Database::new(data);
     for route in table.routes() {
         let prefix = route.prefix.to_string();
-        let mut entries: Vec<(At, Value<'_>)> = sets[route.set as usize].clone();
+        let mut entries: Vec<(Shared, Value<'_>)> = sets[route.set as usize].clone();
         entries.push((keys.prefix, Value::Text(&prefix)));
         if let Some(rov) = route.rov {
             let rov = database.data().text(rov.name());
-            entries.push((keys.rov, Value::At(rov)));
+            entries.push((keys.rov, Value::Shared(rov)));
         }
         let at = database.data().map(&entries);
         database.insert(route.prefix, at);
@@ -46,29 +46,28 @@ pub fn mmdb(table: &Table, metadata: &Metadata, out: &mut impl Write) -> io::Res
     database.write(metadata, out)
 }
 
-fn entries(set: &Set, keys: &Keys, data: &mut Data) -> Vec<(At, Value<'static>)> {
+fn entries(set: &Set, keys: &Keys, data: &mut Data) -> Vec<(Shared, Value<'static>)> {
     let attributes = &set.attributes;
     let mut entries = Vec::with_capacity(6);
     if let Some(asn) = set.origin_as {
         entries.push((keys.asn, Value::U32(asn)));
     }
     let path = attributes.as_path.as_deref().unwrap_or_default();
-    entries.push((keys.as_path, Value::At(data.text(path))));
+    entries.push((keys.as_path, Value::Shared(data.text(path))));
     if let Some(next_hop) = attributes.next_hop {
-        entries.push((keys.next_hop, Value::At(data.text(&next_hop.to_string()))));
+        entries.push((
+            keys.next_hop,
+            Value::Shared(data.text(&next_hop.to_string())),
+        ));
     }
     let all = [
         &attributes.communities,
         &attributes.extended_communities,
         &attributes.large_communities,
     ];
-    let communities: Vec<_> = all
-        .into_iter()
-        .flatten()
-        .map(|c| Value::At(data.text(c)))
-        .collect();
+    let communities: Vec<_> = all.into_iter().flatten().map(|c| data.text(c)).collect();
     if !communities.is_empty() {
-        entries.push((keys.communities, Value::At(data.list(&communities))));
+        entries.push((keys.communities, Value::Shared(data.list(&communities))));
     }
     entries
 }
