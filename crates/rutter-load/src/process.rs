@@ -28,8 +28,9 @@ pub fn usage_of_tree(pid: u32) -> Usage {
             continue;
         };
         usage.cpu += cpu;
-        usage.rss += status_kib(pid, "VmRSS:").unwrap_or(0) * 1024;
-        usage.peak_rss += status_kib(pid, "VmHWM:").unwrap_or(0) * 1024;
+        let (rss, peak) = resident_kib(pid);
+        usage.rss += rss * 1024;
+        usage.peak_rss += peak * 1024;
         usage.processes += 1;
     }
     usage
@@ -86,9 +87,23 @@ fn cpu_time(pid: u32) -> Option<Duration> {
     Some(by_ticks.max(Duration::from_nanos(by_threads)))
 }
 
-fn status_kib(pid: u32, field: &str) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find(|line| line.starts_with(field))?;
+/// Resident memory now and at its peak, KiB. Kernels that count pages for each core apart may report nothing for a small
+/// process, or a peak below the size of now; then the pages are counted one by one.
+fn resident_kib(pid: u32) -> (u64, u64) {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let rss = match field_kib(&status, "VmRSS:") {
+        Some(rss) if rss > 0 => rss,
+        _ => fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))
+            .ok()
+            .and_then(|rollup| field_kib(&rollup, "Rss:"))
+            .unwrap_or(0),
+    };
+    let peak = field_kib(&status, "VmHWM:").unwrap_or(0);
+    (rss, peak.max(rss))
+}
+
+fn field_kib(text: &str, field: &str) -> Option<u64> {
+    let line = text.lines().find(|line| line.starts_with(field))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
