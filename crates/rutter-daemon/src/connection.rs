@@ -1,9 +1,11 @@
 //! One TCP connection: bytes in up to the last whole message, bytes out at message boundaries.
 
+use std::fs::File;
 use std::io::{self, IoSlice, Read, Write};
 
 use mio::net::TcpStream;
-use rutter_rib::{ClientStream, Rib};
+use rustix::fs::{MemfdFlags, memfd_create, sendfile};
+use rutter_rib::{ClientStream, FileRange, Rib};
 
 /// A socket and what is on its way through it.
 pub(crate) struct Connection {
@@ -175,8 +177,30 @@ impl Connection {
             if self.written >= share_ends {
                 return Ok(Wrote::ShareUsed);
             }
-            self.write_stream(stream, buffers, now_ms)?;
+            if !self.send_file(stream, now_ms)? {
+                self.write_stream(stream, buffers, now_ms)?;
+            }
         }
+    }
+
+    /// One `sendfile` of what lies in a file, so that no copy of it waits in the socket.
+    fn send_file(&mut self, stream: &mut ClientStream, now_ms: u64) -> io::Result<bool> {
+        let Some(FileRange { file, offset, len }) = stream.file_range() else {
+            return Ok(false);
+        };
+        let send = || Ok(sendfile(&self.socket, file, Some(&mut { offset }), len)?);
+        let taken = retry_interrupted(send)?;
+        if taken == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        self.took(taken, stream, now_ms);
+        Ok(true)
+    }
+
+    fn took(&mut self, octets: usize, stream: &mut ClientStream, now_ms: u64) {
+        stream.consume(octets, now_ms);
+        self.written += octets;
+        self.mid_message = !stream.at_message_boundary();
     }
 
     /// One `writev`. Taking less than offered means that the socket's buffer is full.
@@ -195,9 +219,7 @@ impl Connection {
         if taken == 0 {
             return Err(io::ErrorKind::WriteZero.into());
         }
-        stream.consume(taken, now_ms);
-        self.written += taken;
-        self.mid_message = !stream.at_message_boundary();
+        self.took(taken, stream, now_ms);
         if taken < offered {
             return Err(io::ErrorKind::WouldBlock.into());
         }
@@ -229,6 +251,12 @@ impl Connection {
         }
         (self.socket, self.written)
     }
+}
+
+/// An empty file without a name, in memory; see [`Rib::use_files`].
+pub(crate) fn memory_file() -> io::Result<File> {
+    let file = memfd_create("rutter: encoded updates", MemfdFlags::CLOEXEC)?;
+    Ok(File::from(file))
 }
 
 /// Reads and forgets what a connection still brings, so that closing it does not reset it; `true` when the

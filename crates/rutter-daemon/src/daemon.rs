@@ -19,6 +19,7 @@ use rutter_policy::ExportPolicy;
 use rutter_rib::{Rib, RibConfig};
 
 use crate::commands::{Command, Mailbox};
+use crate::connection::memory_file;
 use crate::listener::{Acceptor, Listeners};
 use crate::management::Service;
 use crate::mrt::Archive;
@@ -79,7 +80,7 @@ impl Daemon {
         privileges::drop_to(user.as_deref(), group.as_deref()).map_err(failed("user and group"))?;
         let (threads, polls) = io_threads(thread_count(&config)).map_err(failed("I/O threads"))?;
         let shared = Arc::new(Shared {
-            rib: Arc::new(Rib::new(table_config(&config, threads.len()))),
+            rib: Arc::new(table(&config, threads.len())),
             clock: Clock::start(),
             peers: PeerTable::default(),
             threads,
@@ -271,6 +272,12 @@ fn io_threads(count: usize) -> io::Result<(Vec<Thread>, Vec<Poll>)> {
         polls.push(poll);
     }
     Ok((threads, polls))
+}
+
+fn table(config: &Config, threads: usize) -> Rib {
+    let rib = Rib::new(table_config(config, threads));
+    rib.use_files(memory_file);
+    rib
 }
 
 fn table_config(config: &Config, threads: usize) -> RibConfig {

@@ -11,7 +11,9 @@ use rutter_net::{Ipv4Prefix, Ipv6Prefix};
 use crate::audience::Variation;
 use crate::change::Record;
 use crate::encode::{MessageWriter, Nlri, Sender, Style};
+use crate::extent::{Extent, NewFile};
 use crate::log::{Log, Recipients, Run, Segment};
+use crate::stream::LONG_RANGE;
 use crate::topology::Topology;
 use crate::{AttrSet, PeerId};
 
@@ -49,12 +51,15 @@ pub(crate) struct Group {
     pub slow: AtomicUsize,
     /// Octets of the log that some client has yet to read.
     retained: Arc<AtomicUsize>,
+    /// For copies of what many clients hear.
+    new_file: Option<NewFile>,
 }
 
 /// The encoder of a group and the writing end of its log.
 #[derive(Default)]
 pub(crate) struct Stage {
     pub log: Log,
+    extent: Extent,
     ipv4: Encoder<Ipv4Prefix>,
     ipv6: Encoder<Ipv6Prefix>,
     writer: MessageWriter,
@@ -71,8 +76,11 @@ const SEED: u64 = 0x5eed;
 /// A segment is closed when it has grown to this many octets, so that readers can free what they passed.
 const SEGMENT_LEN: usize = 128 * 1024;
 
+/// So many clients make a copy in a file cheaper than their copies in sockets, if a segment is at least so long.
+const MANY_CLIENTS: usize = 8;
+
 impl Group {
-    pub fn new(style: Style, shards: usize) -> Self {
+    pub fn new(style: Style, shards: usize, new_file: Option<NewFile>) -> Self {
         let stage = Stage::default();
         Group {
             style,
@@ -84,7 +92,14 @@ impl Group {
             lead: AtomicU64::new(0),
             clients: AtomicUsize::new(0),
             slow: AtomicUsize::new(0),
+            new_file,
         }
+    }
+
+    /// Whether copies in files are worth it.
+    fn new_file(&self) -> Option<NewFile> {
+        let many = self.clients.load(Ordering::Relaxed) >= MANY_CLIENTS;
+        self.new_file.filter(|_| many)
     }
 
     /// Encodes what waits and appends it to the log; whether there was anything.
@@ -107,6 +122,7 @@ impl Group {
         }
         let Stage {
             log,
+            extent,
             ipv4,
             ipv6,
             writer,
@@ -118,6 +134,7 @@ impl Group {
             writer,
             runs,
             log,
+            extent,
             blocks: Vec::new(),
         };
         ipv4.encode(&mut sink);
@@ -136,6 +153,7 @@ impl Group {
         stage.ipv6 = Encoder::default();
         stage.writer = MessageWriter::default();
         stage.runs = Vec::new();
+        stage.extent = Extent::default();
         for inbox in &self.inboxes {
             inbox.lock().release_if_empty();
         }
@@ -164,6 +182,7 @@ struct Sink<'a> {
     writer: &'a mut MessageWriter,
     runs: &'a mut Vec<Run>,
     log: &'a mut Log,
+    extent: &'a mut Extent,
     /// Scratch for rewritten attributes.
     blocks: Vec<u8>,
 }
@@ -192,7 +211,9 @@ impl Sink<'_> {
         let bytes: Box<[u8]> = self.writer.bytes.as_slice().into();
         self.writer.bytes.clear();
         let runs: Box<[Run]> = self.runs.drain(..).collect();
-        self.log.append(bytes, runs, &self.group.end);
+        let new_file = self.group.new_file().filter(|_| bytes.len() >= LONG_RANGE);
+        let place = new_file.and_then(|new_file| self.extent.append(&bytes, new_file));
+        self.log.append((bytes, place), runs, &self.group.end);
         if self.writer.bytes.capacity() > 2 * SEGMENT_LEN {
             self.writer.bytes.shrink_to(SEGMENT_LEN);
         }

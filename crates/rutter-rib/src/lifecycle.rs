@@ -72,7 +72,11 @@ impl Rib {
         if let Some(group) = groups.iter().find(|group| group.style == style) {
             return Arc::clone(group);
         }
-        let group = Arc::new(Group::new(style, self.shards.len()));
+        let group = Arc::new(Group::new(
+            style,
+            self.shards.len(),
+            self.new_file.get().copied(),
+        ));
         groups.push(Arc::clone(&group));
         group
     }

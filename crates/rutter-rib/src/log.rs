@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::PeerId;
 use crate::bitset::PeerSet;
+use crate::extent::Place;
 
 /// Which clients of the group a run of messages is for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -53,6 +54,8 @@ pub(crate) struct Run {
 #[derive(Debug)]
 pub(crate) struct Segment {
     pub bytes: Box<[u8]>,
+    /// Where the same octets can be sent from without a copy.
+    pub place: Option<Place>,
     pub runs: Box<[Run]>,
     /// Position in the stream of the octet after the last.
     pub end: u64,
@@ -66,11 +69,26 @@ impl Segment {
         retained.fetch_add(bytes.len(), Ordering::Relaxed);
         Segment {
             bytes,
+            place: None,
             runs,
             end,
             next: OnceLock::new(),
             retained: Arc::clone(retained),
         }
+    }
+
+    /// The same segment, with a copy of it in a file.
+    pub fn placed(mut self, place: Option<Place>) -> Self {
+        let before = self.held();
+        self.place = place;
+        let more = self.held() - before;
+        self.retained.fetch_add(more, Ordering::Relaxed);
+        self
+    }
+
+    /// Octets of memory, the copy included.
+    fn held(&self) -> usize {
+        self.bytes.len() * (1 + usize::from(self.place.is_some()))
     }
 
     pub fn next(&self) -> Option<&Arc<Segment>> {
@@ -100,7 +118,7 @@ impl Segment {
 impl Drop for Segment {
     /// Frees a chain in a loop: the default would recurse once a segment.
     fn drop(&mut self) {
-        self.retained.fetch_sub(self.bytes.len(), Ordering::Relaxed);
+        self.retained.fetch_sub(self.held(), Ordering::Relaxed);
         let mut next = self.next.take();
         while let Some(segment) = next {
             next = Arc::into_inner(segment).and_then(|mut segment| segment.next.take());
@@ -125,9 +143,15 @@ impl Default for Log {
 
 impl Log {
     /// Appends messages; they are visible to readers at once.
-    pub fn append(&mut self, bytes: Box<[u8]>, runs: Box<[Run]>, published: &AtomicU64) {
+    pub fn append(
+        &mut self,
+        (bytes, place): (Box<[u8]>, Option<Place>),
+        runs: Box<[Run]>,
+        published: &AtomicU64,
+    ) {
         let end = self.tail.end + bytes.len() as u64;
-        let segment = Arc::new(Segment::new(bytes, runs, end, &self.retained));
+        let segment = Segment::new(bytes, runs, end, &self.retained).placed(place);
+        let segment = Arc::new(segment);
         let before = std::mem::replace(&mut self.tail, Arc::clone(&segment));
         let fresh = before.next.set(segment).is_ok();
         debug_assert!(fresh, "only the owner appends");
@@ -176,7 +200,7 @@ mod tests {
         let slow = log.tail();
         for _ in 0..200_000 {
             let to = Recipients::AllBut(PeerId(0), PeerId(0));
-            log.append(vec![0; 8].into(), vec![run(8, to)].into(), &end);
+            log.append((vec![0; 8].into(), None), vec![run(8, to)].into(), &end);
         }
         let retained = Arc::clone(log.retained());
         assert_eq!(retained.load(Ordering::Relaxed), 1_600_000);

@@ -11,6 +11,7 @@ use rutter_wire::attr::Attributes;
 use crate::attrs::{AttrSet, AttrStore};
 use crate::audience::{Audiences, EVERYONE};
 use crate::batch::Batch;
+use crate::extent::NewFile;
 use crate::feed::{Feed, FeedEvent, FeedReader};
 use crate::group::Group;
 use crate::lookup::Mirror;
@@ -34,6 +35,7 @@ pub struct Rib {
     pub(crate) seed: u64,
     pub(crate) log_limit: usize,
     pub(crate) router_id: u32,
+    pub(crate) new_file: OnceLock<NewFile>,
     /// How often a client that lagged left its group's log.
     pub(crate) demotions: AtomicU64,
     /// Something was appended to a log since the last flush.
@@ -62,10 +64,19 @@ impl Rib {
             seed,
             log_limit: config.log_limit,
             router_id: config.router_id,
+            new_file: OnceLock::new(),
             demotions: AtomicU64::new(0),
             published: AtomicBool::new(false),
             generation: AtomicU64::new(0),
         }
+    }
+
+    /// Lets long runs of what many clients hear lie in files, made by `new_file`, for [`ClientStream::file_range`].
+    /// To be called before the first session.
+    ///
+    /// [`ClientStream::file_range`]: crate::ClientStream::file_range
+    pub fn use_files(&self, new_file: NewFile) {
+        let _ = self.new_file.set(new_file);
     }
 
     pub(crate) fn generation(&self) -> u64 {

@@ -1,6 +1,7 @@
 //! The outbound stream of one client: shared segments of its group's log, or its own catch-up from the table.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io::IoSlice;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -47,6 +48,17 @@ pub struct ClientStream {
     writer: MessageWriter,
 }
 
+/// The next octets of a stream as a range of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct FileRange<'a> {
+    /// Made by the function that [`Rib::use_files`] was given.
+    pub file: &'a File,
+    /// Where the range begins, octets.
+    pub offset: u64,
+    /// Its length, octets.
+    pub len: usize,
+}
+
 /// How a client holds the log back.
 enum Slow {
     /// Its socket takes nothing.
@@ -68,6 +80,8 @@ const SLOW_MS: u64 = 250;
 const PATIENCE_MS: u64 = 10_000;
 /// As [`PATIENCE_MS`] for clients that take nothing at all.
 const STUCK_PATIENCE_MS: u64 = 3_000;
+/// A shorter run is copied sooner than its pages are looked up.
+pub(crate) const LONG_RANGE: usize = 16 * 1024;
 /// Slices handed to one `writev`.
 const MOST_SLICES: usize = 1_024;
 
@@ -438,15 +452,24 @@ impl ClientStream {
         rib.demotions.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What to write next, as shared slices (at most 1,024).
+    /// What to write next, as shared slices (at most 1,024), up to the next [`ClientStream::file_range`].
     pub fn slices<'a>(&'a self, out: &mut Vec<IoSlice<'a>>) {
-        let slices = self.queue.iter().take(MOST_SLICES).map(|chunk| {
+        let first = self.queue.iter().take(1);
+        let others = self.queue.iter().take(MOST_SLICES).skip(1);
+        let others = others.take_while(|chunk| chunk.file_range().is_none());
+        let slices = first.chain(others).map(|chunk| {
             IoSlice::new(&chunk.segment.bytes[chunk.start as usize..chunk.end as usize])
         });
         out.extend(slices);
     }
 
-    /// The socket took this many bytes of [`ClientStream::slices`] at `now_ms`.
+    /// What to write next, where it lies in a file and is long: the kernel need not copy it. [`ClientStream::slices`]
+    /// has the same octets.
+    pub fn file_range(&self) -> Option<FileRange<'_>> {
+        self.queue.front()?.file_range()
+    }
+
+    /// The socket took this many bytes of [`ClientStream::slices`] or [`ClientStream::file_range`] at `now_ms`.
     pub fn consume(&mut self, mut written: usize, now_ms: u64) {
         if written > 0 {
             self.progress_ms = now_ms;
@@ -492,6 +515,16 @@ impl Drop for ClientStream {
 }
 
 impl Chunk {
+    fn file_range(&self) -> Option<FileRange<'_>> {
+        let place = self.segment.place.as_ref()?;
+        let len = (self.end - self.start) as usize;
+        (len >= LONG_RANGE).then(|| FileRange {
+            file: &place.file,
+            offset: place.offset + u64::from(self.start),
+            len,
+        })
+    }
+
     /// Copies what is left to be sent, from the start of its range so that message boundaries can still be found:
     /// as long as it holds the log's own segment, it holds everything that came after.
     fn detach(&mut self, peer: PeerId) {

@@ -1,8 +1,12 @@
 //! What each kind of client hears, attribute by attribute: the rules of RFC 4271 §5, RFC 4456, RFC 6793, RFC 7947,
 //! RFC 9234 and RFC 9494 as cases.
 
+use std::fs::File;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr};
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rutter_net::{Asn, Community, Family, Prefix};
 use rutter_policy::{
@@ -56,6 +60,8 @@ struct Lab {
     rib: Rib,
     batch: Batch,
     streams: Vec<Option<ClientStream>>,
+    /// Octets that lay in files.
+    from_files: usize,
 }
 
 impl Lab {
@@ -92,6 +98,7 @@ impl Lab {
             }),
             batch: Batch::new(),
             streams: Vec::new(),
+            from_files: 0,
         }
     }
 
@@ -106,6 +113,13 @@ impl Lab {
     }
 
     fn announce(&mut self, peer: u16, block: &[u8], prefix: &str) -> Pushed {
+        let pushed = self.push(peer, block, prefix);
+        self.rib.commit(&mut self.batch);
+        self.rib.flush();
+        pushed
+    }
+
+    fn push(&mut self, peer: u16, block: &[u8], prefix: &str) -> Pushed {
         let mut body = vec![0, 0];
         body.extend((block.len() as u16).to_be_bytes());
         body.extend(block);
@@ -113,10 +127,7 @@ impl Lab {
             panic!("an IPv4 prefix")
         };
         nlri::write_ipv4(&mut body, None, prefix);
-        let pushed = self.batch.push(&self.rib, PeerId(peer), &body, 0);
-        self.rib.commit(&mut self.batch);
-        self.rib.flush();
-        pushed
+        self.batch.push(&self.rib, PeerId(peer), &body, 0)
     }
 
     /// The messages a client gets now, without headers.
@@ -129,8 +140,16 @@ impl Lab {
             stream.fill(&self.rib, 10_000);
             let mut slices = Vec::new();
             stream.slices(&mut slices);
-            let part: Vec<u8> = slices.iter().flat_map(|slice| slice.to_vec()).collect();
+            let mut part: Vec<u8> = slices.iter().flat_map(|slice| slice.to_vec()).collect();
             drop(slices);
+            if let Some(FileRange { file, offset, len }) = stream.file_range() {
+                let mut in_file = vec![0; len];
+                file.read_exact_at(&mut in_file, offset).unwrap();
+                assert_eq!(in_file, part, "the file has what the slices have");
+                // Sockets take less than they are offered.
+                part.truncate(len / 2 + 1);
+                self.from_files += part.len();
+            }
             stream.consume(part.len(), 0);
             bytes.extend(part);
         }
@@ -559,5 +578,57 @@ fn paths_beyond_the_limit_and_like_sounding_ones_stay_out() {
 impl Lab {
     fn heard_block(&mut self, peer: u16) -> Vec<u8> {
         self.block(peer).expect("an UPDATE")
+    }
+}
+
+/// An empty file without a name.
+fn new_file() -> io::Result<File> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("rutter-export-{}-{number}", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(&path)?;
+    std::fs::remove_file(path)?;
+    Ok(file)
+}
+
+#[test]
+fn long_runs_for_many_clients_lie_in_files_too() {
+    let client = PeerKind::RouteServerClient;
+    for (clients, use_files, expected) in [(12, true, true), (2, true, false), (12, false, false)] {
+        let mut lab = Lab::empty();
+        if use_files {
+            lab.rib.use_files(new_file);
+        }
+        for index in 1..=clients {
+            lab.add(neighbor(index, client, index.into()), |_| {});
+        }
+        let mut sent = 0;
+        for turn in 0..3_u32 {
+            for number in 0..20_000_u32 {
+                let block = Block::new(&[1, 65_000 + number]).0;
+                let prefix = format!("100.{}.{}.0/24", turn * 80 + number / 256, number % 256);
+                assert_eq!(lab.push(0, &block, &prefix).announced, 1);
+                sent += 1;
+            }
+            lab.rib.commit(&mut lab.batch);
+            lab.rib.flush();
+            // Some hear it late, from segments that have files of several turns behind them.
+            for peer in (0..u16::from(clients)).filter(|peer| turn == 2 || peer % 3 > 0) {
+                lab.heard(PeerId(peer));
+            }
+        }
+        for peer in 1..u16::from(clients) {
+            assert_eq!(lab.heard(PeerId(peer)), [], "everything was heard");
+        }
+        assert_eq!(
+            lab.from_files > 0,
+            expected,
+            "{clients} clients, {sent} routes"
+        );
     }
 }

@@ -326,7 +326,7 @@ impl Client {
 }
 
 /// Room for what one read may bring besides the rest of a message.
-pub(crate) const READ_BUFFER: usize = 256 * 1024;
+pub(crate) const READ_BUFFER: usize = 64 * 1024;
 const WRITE_CHUNK: usize = 256 * 1024;
 /// EINPROGRESS on Linux.
 const IN_PROGRESS: i32 = 115;
