@@ -3,7 +3,7 @@
 use std::fmt;
 use std::hash::Hasher;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -248,6 +248,8 @@ const STRIPES: usize = 64;
 /// Striped locks: interning takes one, once per UPDATE. A set leaves when its last route does.
 pub(crate) struct AttrStore {
     stripes: Box<[Mutex<Stripe>]>,
+    /// By stripe: there may be sets without a route, because somebody else held them when their last one went.
+    left: Box<[AtomicBool]>,
     seed: u64,
 }
 
@@ -274,6 +276,7 @@ impl AttrStore {
     pub fn new(seed: u64) -> Self {
         AttrStore {
             stripes: (0..STRIPES).map(|_| Mutex::default()).collect(),
+            left: (0..STRIPES).map(|_| AtomicBool::new(false)).collect(),
             seed,
         }
     }
@@ -294,9 +297,11 @@ impl AttrStore {
         summary: impl FnOnce() -> Summary,
     ) -> AttrSet {
         let hash = self.hash(block, mp_next_hop);
-        let mut stripe = self.stripe(hash).lock();
-        if stripe.sets.len() == stripe.sets.capacity() {
-            // Sets that a snapshot held when their last route went are found here, before the table grows.
+        let number = stripe_of(hash);
+        let mut stripe = self.stripes[number].lock();
+        let is_full = stripe.sets.len() == stripe.sets.capacity();
+        if is_full && self.left[number].swap(false, Ordering::Relaxed) {
+            // Before the table grows.
             stripe.sweep();
         }
         let Stripe { sets, bytes } = &mut *stripe;
@@ -322,13 +327,22 @@ impl AttrStore {
         }
     }
 
-    /// Gives one use back; the last one frees the set.
+    /// Gives a route's use back; the last use frees the set.
     pub fn release(&self, set: AttrSet) {
+        if ThinArc::strong_count(&set.0) > 2 {
+            let number = stripe_of(set.0.header.header.hash);
+            return self.left[number].store(true, Ordering::Relaxed);
+        }
+        self.release_unrouted(set);
+    }
+
+    /// As [`AttrStore::release`] for a use that was none of a route.
+    pub fn release_unrouted(&self, set: AttrSet) {
         if ThinArc::strong_count(&set.0) > 2 {
             return;
         }
         let hash = set.0.header.header.hash;
-        let mut stripe = self.stripe(hash).lock();
+        let mut stripe = self.stripes[stripe_of(hash)].lock();
         // Under the lock nobody can gain a use: this one and the store's own are all there is.
         if ThinArc::strong_count(&set.0) == 2
             && let Ok(entry) = stripe
@@ -370,10 +384,10 @@ impl AttrStore {
         }
         (count, sets, index)
     }
+}
 
-    fn stripe(&self, hash: ShortHash) -> &Mutex<Stripe> {
-        &self.stripes[(hash.long() >> 32) as usize % STRIPES]
-    }
+fn stripe_of(hash: ShortHash) -> usize {
+    (hash.long() >> 32) as usize % STRIPES
 }
 
 fn is(set: &AttrSet, hash: ShortHash, block: &[u8], mp_next_hop: &[u8]) -> bool {

@@ -400,7 +400,9 @@ impl Batch {
         self.ipv4.by_shard.iter_mut().for_each(Vec::clear);
         self.ipv6.by_shard.iter_mut().for_each(Vec::clear);
         // Sets whose every route was replaced within the batch are of no use any more.
-        self.sets.drain(..).for_each(|set| rib.store.release(set));
+        self.sets
+            .drain(..)
+            .for_each(|set| rib.store.release_unrouted(set));
         self.len = 0;
     }
 }

@@ -143,7 +143,7 @@ impl<K: Stored> Edit<'_, K> {
     }
 
     /// Look-ups find the destination as it is now.
-    fn mirror(&self, id: Id) {
+    pub fn mirror(&self, id: Id) {
         if let Some(mirror) = self.mirror {
             mirror.publish(id, self.table.get(id));
         }

@@ -28,6 +28,7 @@ mod lookup;
 mod memory;
 mod monitored;
 mod peer;
+mod plain;
 mod rib;
 mod route;
 mod routes;

@@ -119,6 +119,7 @@ impl Shard {
         let mirror = self.mirror.clone();
         let mirror = Part::of(mirror.as_deref(), self.index);
         let (table, clients) = K::split(self);
+        let plain = limit.most.is_none() && clients.hear_the_best(K::FAMILY, with.topology);
         let mut found = Vec::with_capacity(ops.len());
         table.find_all(ops.iter().map(|op| op.prefix), &mut found);
         for (op, found) in ops.iter().zip(found) {
@@ -130,7 +131,7 @@ impl Shard {
                 },
                 None => table.find_or_insert(op.prefix),
             };
-            let new = sets.get(op.set as usize).map(|set| Route {
+            let mut new = sets.get(op.set as usize).map(|set| Route {
                 attrs: set.clone(),
                 path_id: op.path_id,
                 peer: with.peer,
@@ -144,6 +145,12 @@ impl Shard {
                 with,
                 mirror,
             };
+            if plain && let Some(route) = new.take() {
+                match edit.add(id, route, &mut tally) {
+                    Ok(()) => continue,
+                    Err(route) => new = Some(route),
+                }
+            }
             edit.replace(id, path, new, &limit, &mut tally);
         }
         self.finish::<K>(with, tally);

@@ -1,9 +1,8 @@
 //! Views of the table for readers: pages are shared with the writers until these write to them.
 
-use std::sync::Arc;
-
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
 use rutter_policy::RejectReason;
+use triomphe::Arc;
 
 use crate::route::{Route, State};
 use crate::shard::Stored;

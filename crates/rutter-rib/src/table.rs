@@ -3,11 +3,11 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::Range;
-use std::sync::Arc;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
+use triomphe::Arc;
 
 use crate::memory::allocated;
 use crate::route::Route;
@@ -194,8 +194,8 @@ impl<K: Key> Table<K> {
 
     /// Octets of pages and of the index.
     pub fn size(&self) -> (usize, usize) {
-        // Two counters of references stand before each page.
-        let page = allocated(2 * size_of::<usize>() + PAGE * size_of::<Destination<K>>());
+        // A counter of references stands before each page.
+        let page = allocated(size_of::<usize>() + PAGE * size_of::<Destination<K>>());
         let list = allocated(self.pages.capacity() * size_of::<Arc<Page<K>>>());
         let free = allocated(self.free.capacity() * size_of::<Id>());
         let index = allocated(self.index.allocation_size());
@@ -210,7 +210,15 @@ impl<K: Key> Table<K> {
 }
 
 fn slot<K: Key>(pages: &mut [Arc<Page<K>>], id: Id) -> &mut Destination<K> {
-    &mut Arc::make_mut(&mut pages[id as usize / PAGE])[id as usize % PAGE]
+    let page = &mut pages[id as usize / PAGE];
+    if !page.is_unique() {
+        *page = page.iter().cloned().collect();
+    }
+    // A load where the standard library's would write twice.
+    let Some(page) = Arc::get_mut(page) else {
+        unreachable!("nobody else has a page that was just made");
+    };
+    &mut page[id as usize % PAGE]
 }
 
 fn empty_page<K: Key>(prefix: K) -> Arc<Page<K>> {

@@ -1,0 +1,96 @@
+//! The usual change: a peer adds its route to a destination, and each client hears the best route of another.
+//!
+//! What follows for clients is then known from the new route's place alone. [`Edit::replace`] comes to the same by
+//! comparing what everybody heard before and after; a table is mostly filled here.
+
+use crate::change::{Record, is_plain, with_stale};
+use crate::clients::Live;
+use crate::edit::{Edit, Tally};
+use crate::log::Recipients;
+use crate::route::Route;
+use crate::shard::Stored;
+use crate::table::Id;
+
+/// With more routes held than this, looking at all pairs of them is no longer cheap.
+const MOST_HELD: usize = 4;
+
+/// Who hears a new route.
+enum Hears {
+    /// It is the best: everybody but its sender.
+    Others,
+    /// It is the best of another for the sender of the best one.
+    First(crate::PeerId),
+    /// It is neither.
+    Nobody,
+}
+
+impl<K: Stored> Edit<'_, K> {
+    /// Takes in a route of a peer that had none here, where all clients hear the best route of another
+    /// ([`crate::clients::Clients::hear_the_best`]). Gives it back where there is more to the change than its place.
+    pub fn add(&mut self, id: Id, route: Route, tally: &mut Tally) -> Result<(), Route> {
+        let held: &[Route] = &self.table.get(id).routes;
+        if held.len() > MOST_HELD || held.iter().any(|held| held.peer == route.peer) {
+            return Err(route);
+        }
+        let simple = |route: &Route| route.is_accepted() && is_plain(K::FAMILY, route);
+        if !simple(&route) || !held.iter().all(simple) || is_med_compared(held, &route) {
+            return Err(route);
+        }
+        let place = if held.is_empty() {
+            0
+        } else {
+            self.with.topology.decision().place(held, &route)
+        };
+        let hears = match held.first() {
+            Some(first) if place > 0 => {
+                let is_second = held[..place].iter().all(|held| held.peer == first.peer);
+                if is_second {
+                    Hears::First(first.peer)
+                } else {
+                    Hears::Nobody
+                }
+            }
+            _ => Hears::Others,
+        };
+        let destination = self.table.get_mut(id);
+        for live in &mut self.clients.live {
+            tell(live, destination.prefix, &route, &hears);
+        }
+        destination.routes.insert(place, route);
+        tally.received += 1;
+        tally.accepted += 1;
+        self.mirror(id);
+        Ok(())
+    }
+}
+
+/// Whether MULTI_EXIT_DISC may make the order of three or more routes depend on which of them a client may see.
+fn is_med_compared(held: &[Route], new: &Route) -> bool {
+    held.len() > 1
+        && held.iter().enumerate().any(|(at, a)| {
+            let later = held[at + 1..].iter().chain([new]);
+            later.into_iter().any(|b| a.state.may_compare_med(b.state))
+        })
+}
+
+fn tell<K: Stored>(live: &mut Live, prefix: K, route: &Route, hears: &Hears) {
+    let sender = route.peer;
+    let to = match hears {
+        Hears::Others if live.count > usize::from(live.peers.contains(sender)) => {
+            Recipients::AllBut(sender, sender)
+        }
+        Hears::First(peer) if live.peers.contains(*peer) => Recipients::Only(*peer),
+        _ => return,
+    };
+    if live.group.style.families[K::FAMILY.index()] {
+        K::records(&mut live.pending).push(Record {
+            prefix,
+            path_id: 0,
+            set: Some(route.attrs.clone()),
+            to,
+            sender,
+            variation: with_stale(Default::default(), route),
+            opens_change: true,
+        });
+    }
+}
