@@ -8,7 +8,7 @@ use rutter_config::{ConfigError, Diff};
 use rutter_net::Prefix;
 use rutter_rib::{Explanation, PeerSummary, Rib, Snapshot};
 
-use crate::{ClearHow, LogRow, SessionRow, StatusRow};
+use crate::{ClearHow, LogRow, RouterRow, SessionRow, SinkRow, StatusRow};
 
 /// The daemon as the management side sees it. Every method may be called from any thread at any time and must
 /// not wait for the threads that route, except [`Backend::clear`], [`Backend::reload`] and
@@ -28,6 +28,10 @@ pub trait Backend: Send + Sync {
     fn explain(&self, prefix: Prefix) -> Option<Explanation>;
     /// Bytes by purpose.
     fn memory(&self) -> Vec<rutter_rib::MemoryRow>;
+    /// The services of a collector; `None` in a daemon that is none.
+    fn collected(&self) -> Option<&dyn Collected> {
+        None
+    }
     /// Every session that is configured or was accepted, up or down.
     fn sessions(&self) -> Vec<SessionRow>;
     /// Clears the sessions of the neighbors at these addresses; `Err` says in words why not.
@@ -40,6 +44,14 @@ pub trait Backend: Send + Sync {
     fn shutdown(&self, text: Option<&str>);
     /// Log lines kept in memory, oldest first, then new ones.
     fn log(&self) -> Box<dyn LogReader>;
+}
+
+/// The services of a collector as the management side sees them. No method waits for anybody.
+pub trait Collected: Send + Sync {
+    /// Databases and brokers.
+    fn sinks(&self) -> Vec<SinkRow>;
+    /// Monitored routers that are connected.
+    fn routers(&self) -> Vec<RouterRow>;
 }
 
 /// Why a configuration was not taken.

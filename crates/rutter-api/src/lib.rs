@@ -21,7 +21,7 @@ mod server;
 mod socket;
 mod text;
 
-pub use backend::{Backend, LogReader, ReloadError};
+pub use backend::{Backend, Collected, LogReader, ReloadError};
 pub use client::{Answer, Client, RawLine};
 pub use http::serve_metrics;
 pub use line::{Done, Line};

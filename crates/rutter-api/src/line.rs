@@ -26,6 +26,10 @@ pub enum Line {
     TableRoutes(TableRoutesRow),
     /// Bytes of one purpose.
     Memory(MemoryRow),
+    /// A database or broker.
+    Sink(Box<SinkRow>),
+    /// A monitored router.
+    Router(Box<RouterRow>),
     /// Why a destination goes where it goes.
     Explain(Box<ExplainRow>),
     /// A log line.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::convert::peer_rows;
-use crate::{Backend, PeerRow, SessionState, StatusRow};
+use crate::{Backend, PeerRow, RouterRow, SessionState, SinkRow, StatusRow};
 
 /// A metric: its name, its type and what it means.
 pub struct Metric {
@@ -30,6 +30,15 @@ pub fn render(backend: &dyn Backend) -> String {
     for row in backend.memory() {
         page.sample(Name::MemoryBytes, &[("what", row.what)], row.bytes as f64);
         page.sample(Name::MemoryItems, &[("what", row.what)], row.count as f64);
+    }
+    if let Some(collected) = backend.collected() {
+        collected
+            .sinks()
+            .iter()
+            .for_each(|row| sink(&mut page, row));
+        let routers = collected.routers();
+        page.sample(Name::Routers, &[], routers.len() as f64);
+        routers.iter().for_each(|row| router(&mut page, row));
     }
     page.finish()
 }
@@ -95,6 +104,47 @@ fn session(page: &mut Page, peer: &PeerRow) {
     }
 }
 
+fn sink(page: &mut Page, row: &SinkRow) {
+    let name = ("sink", row.name.as_str());
+    for state in ["connecting", "loading", "live", "away"] {
+        let is = f64::from(u8::from(row.state == state));
+        page.sample(Name::SinkState, &[name, ("state", state)], is);
+    }
+    let waiting = row.taken.saturating_sub(row.committed);
+    for (metric, value) in [
+        (Name::SinkTaken, row.taken),
+        (Name::SinkWaiting, waiting),
+        (Name::SinkBehind, row.behind_s),
+        (Name::SinkSpool, row.spool_bytes),
+        (Name::SinkEvents, row.events),
+        (Name::SinkLoaded, row.loaded_routes),
+        (Name::SinkLoads, row.loads),
+        (Name::SinkBatches, row.batches),
+        (Name::SinkGaps, row.gaps),
+        (Name::SinkLost, row.lost),
+        (Name::SinkFailures, row.failures),
+        (Name::SinkDropping, row.dropping.is_some().into()),
+    ] {
+        page.sample(metric, &[name], value as f64);
+    }
+}
+
+fn router(page: &mut Page, row: &RouterRow) {
+    let address = row.address.to_string();
+    let who = [("router", row.name.as_str()), ("address", &address)];
+    for (metric, value) in [
+        (Name::RouterSeconds, row.connected_for_s),
+        (Name::RouterPeers, row.peers),
+        (Name::RouterMessages, row.messages),
+        (Name::RouterFaults, row.faults),
+        (Name::RouterUnknown, row.unknown),
+        (Name::RouterMalformed, row.malformed),
+        (Name::RouterMirrored, row.mirrored),
+    ] {
+        page.sample(metric, &who, value as f64);
+    }
+}
+
 macro_rules! metrics {
     ($($variant:ident = $name:literal, $kind:literal, $help:literal;)*) => {
         #[derive(Clone, Copy)]
@@ -125,6 +175,27 @@ metrics! {
     PeerRoutes = "rutter_peer_routes", "gauge", "Routes held from the neighbor by family and verdict.";
     MemoryBytes = "rutter_memory_bytes", "gauge", "Octets of the table by purpose.";
     MemoryItems = "rutter_memory_items", "gauge", "Things of the table by purpose.";
+    SinkState = "rutter_sink_state", "gauge", "1 for the state that the sink is in.";
+    SinkTaken = "rutter_sink_taken_rows_total", "counter", "Rows that the sink's spool took since the start.";
+    SinkWaiting = "rutter_sink_waiting_rows", "gauge", "Those of them that the sink has not committed.";
+    SinkBehind = "rutter_sink_behind_seconds", "gauge", "For how long the oldest of them has waited.";
+    SinkSpool = "rutter_sink_spool_bytes", "gauge", "Octets in the spool.";
+    SinkEvents = "rutter_sink_events_total", "counter", "Events committed, those of earlier runs too.";
+    SinkLoaded = "rutter_sink_loaded_routes_total", "counter", "Routes committed by loads of whole tables.";
+    SinkLoads = "rutter_sink_loads_total", "counter", "Loads of whole tables finished.";
+    SinkBatches = "rutter_sink_batches_total", "counter", "Batches committed.";
+    SinkGaps = "rutter_sink_gaps_total", "counter", "Gaps told.";
+    SinkLost = "rutter_sink_lost_total", "counter", "Rows and messages that gaps hid.";
+    SinkFailures = "rutter_sink_failures_total", "counter", "Failures of the sink.";
+    SinkDropping = "rutter_sink_dropping", "gauge", "1 while rows are being dropped.";
+    Routers = "rutter_bmp_routers", "gauge", "Routers that report by BMP now.";
+    RouterSeconds = "rutter_bmp_connected_seconds", "gauge", "Seconds since the router connected.";
+    RouterPeers = "rutter_bmp_peers", "gauge", "Monitored sessions of the router that are up.";
+    RouterMessages = "rutter_bmp_messages_total", "counter", "Messages taken from the router since it connected.";
+    RouterFaults = "rutter_bmp_faults_total", "counter", "Messages that could not be read and were passed over.";
+    RouterUnknown = "rutter_bmp_unknown_total", "counter", "UPDATEs of peers that are unknown or beyond the limit, passed over.";
+    RouterMalformed = "rutter_bmp_malformed_updates_total", "counter", "UPDATEs that were malformed.";
+    RouterMirrored = "rutter_bmp_mirrored_total", "counter", "Messages that were mirrored.";
 }
 
 /// Samples by metric, so that those of one metric stand together as the format wants it.

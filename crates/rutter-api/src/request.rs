@@ -66,6 +66,10 @@ pub enum Request {
     },
     /// Bytes by purpose: [`crate::MemoryRow`]s.
     Memory,
+    /// The databases and brokers of a collector: [`crate::SinkRow`]s.
+    Sinks,
+    /// The routers that report to a collector by BMP: [`crate::RouterRow`]s.
+    Routers,
     /// Why a destination goes where it goes: one [`crate::ExplainRow`].
     Explain {
         /// An exact prefix, or an address, which finds the longest match.

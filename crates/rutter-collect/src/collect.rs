@@ -1,9 +1,10 @@
 //! `rutter collect`: the daemon with the services of a collector around it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rutter_collector::mrt::{Input, LoadError, Loader, Progress, ReadError, Stream, find};
-use rutter_collector::{Context, Stop};
+use rutter_collector::{Board, Context, Stop};
 use rutter_config::{Config, Severity};
 use rutter_daemon::{Daemon, Handle};
 
@@ -37,17 +38,26 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts the daemon, then the services. `source` is what a reload reads again.
+    /// Starts the services, then the daemon around the same table. `source` is what a reload reads again.
     pub(crate) fn start(config: Config, source: Option<PathBuf>) -> Result<Self, Failure> {
-        let daemon = Daemon::start(config.clone(), source)
-            .map_err(|e| Failure::text(format!("cannot start: {e}")))?;
+        let cannot = |e| Failure::text(format!("cannot start: {e}"));
+        let daemon = Daemon::prepare(config.clone(), source).map_err(cannot)?;
         let context = Context {
             rib: daemon.rib(),
             collector: name(&config).into(),
             stop: Stop::new(),
+            board: Board::default(),
         };
-        // Dropping the daemon ends its sessions in order should a service not start.
+        daemon.attach(Arc::new(context.board.clone()));
+        // Before anything is heard: their history begins with an empty table.
         let services = Services::start(&context, &config)?;
+        let daemon = match daemon.start() {
+            Ok(daemon) => daemon,
+            Err(why) => {
+                services.stop(&context);
+                return Err(cannot(why));
+            }
+        };
         Ok(Running {
             daemon,
             context,

@@ -44,7 +44,10 @@ impl Services {
         }
         for sink in &config.sinks {
             let started = rutter_sinks::start(&context.rib, &context.collector, sink);
-            self.add(started.map_err(|e| Failure::text(e.to_string()))?);
+            let sink = started.map_err(|e| Failure::text(e.to_string()))?;
+            let status = sink.shared_status();
+            context.board.add_sinks(move || vec![status.view().row()]);
+            self.add(sink);
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rutter_rib::Rib;
 
-use crate::Stop;
+use crate::{Board, Stop};
 
 /// What every service of a collector is started with.
 #[derive(Clone)]
@@ -16,6 +16,8 @@ pub struct Context {
     pub collector: Arc<str>,
     /// Set once, when everything shall end.
     pub stop: Stop,
+    /// Where services tell what they do.
+    pub board: Board,
 }
 
 /// A running service.

@@ -7,6 +7,7 @@
 //! Every service is started with a [`Context`], owns its threads, and never makes BGP wait.
 
 pub mod bmp;
+mod board;
 mod clock;
 mod context;
 pub mod mrt;
@@ -15,5 +16,6 @@ mod stop;
 pub mod stream;
 mod writer;
 
+pub use board::Board;
 pub use context::{Context, Service};
 pub use stop::Stop;

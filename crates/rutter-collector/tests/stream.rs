@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rutter_collector::mrt::Loader;
 use rutter_collector::stream::StreamServer;
-use rutter_collector::{Context, Service, Stop};
+use rutter_collector::{Board, Context, Service, Stop};
 use rutter_config::Stream;
 use rutter_net::{Asn, Prefix};
 use rutter_policy::{ExportPolicy, ExportSettings};
@@ -39,6 +39,7 @@ impl World {
             rib: Arc::new(rib),
             collector: "here".into(),
             stop: Stop::new(),
+            board: Board::default(),
         };
         let settings = Stream {
             listen: "127.0.0.1:0".parse().unwrap(),

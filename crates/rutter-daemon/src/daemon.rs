@@ -6,14 +6,15 @@ use std::hash::BuildHasher;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use mio::{Poll, Waker};
 use parking_lot::{Mutex, RwLock};
+use rutter_api::Collected;
 use rutter_config::Config;
 use rutter_policy::ExportPolicy;
 use rutter_rib::{Rib, RibConfig};
@@ -31,6 +32,12 @@ use crate::{logging, memory, privileges, signals};
 
 /// How a daemon is started.
 pub struct Daemon;
+
+/// A daemon with its table and its sockets, before the first neighbor is heard: who must miss nothing begins here.
+pub struct Prepared {
+    handle: Handle,
+    polls: Vec<Poll>,
+}
 
 /// A running daemon. Dropping it ends the daemon.
 pub struct Handle {
@@ -70,6 +77,11 @@ impl Daemon {
     /// Opens the sockets and starts the threads. `source` is the file that a reload reads again; without it the
     /// configuration is an embedded one and cannot be reloaded.
     pub fn start(config: Config, source: Option<PathBuf>) -> Result<Handle, StartError> {
+        Self::prepare(config, source)?.start()
+    }
+
+    /// As [`Daemon::start`], but nothing is heard and nobody is answered before [`Prepared::start`].
+    pub fn prepare(config: Config, source: Option<PathBuf>) -> Result<Prepared, StartError> {
         let log = logging::init(config.daemon.log_format, logging::level(&config.daemon.log));
         if let Err(error) = privileges::raise_open_files() {
             tracing::warn!(%error, "cannot raise the limit of open files");
@@ -96,20 +108,38 @@ impl Daemon {
             log,
             stopping: AtomicBool::new(false),
             stop_request: StopRequest::default(),
+            collected: OnceLock::new(),
             config: RwLock::new(Arc::new(config)),
         });
         if let Some(lookup) = shared.config.read().lookup {
             shared.rib.enable_lookup(lookup.profile);
         }
-        let mut handle = Handle {
+        let handle = Handle {
             shared,
             reactors: Vec::new(),
             acceptor: None,
             control: None,
             keeper: None,
         };
-        handle.spawn(polls)?;
-        Ok(handle)
+        Ok(Prepared { handle, polls })
+    }
+}
+
+impl Prepared {
+    /// The empty table.
+    pub fn rib(&self) -> Arc<Rib> {
+        self.handle.rib()
+    }
+
+    /// Whom the management side asks for what a collector's services do. Only the first is asked.
+    pub fn attach(&self, collected: Arc<dyn Collected>) {
+        let _ = self.handle.shared.collected.set(collected);
+    }
+
+    /// Starts the threads.
+    pub fn start(mut self) -> Result<Handle, StartError> {
+        self.handle.spawn(self.polls)?;
+        Ok(self.handle)
     }
 }
 

@@ -33,4 +33,4 @@ mod status;
 mod timers;
 mod transport;
 
-pub use daemon::{Daemon, Handle, StartError};
+pub use daemon::{Daemon, Handle, Prepared, StartError};

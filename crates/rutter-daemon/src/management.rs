@@ -12,7 +12,8 @@ use std::time::Duration;
 use std::{io, process};
 
 use rutter_api::{
-    Backend, ClearHow, LogReader, LogRow, ReloadError, SessionRow, SessionState, StatusRow,
+    Backend, ClearHow, Collected, LogReader, LogRow, ReloadError, SessionRow, SessionState,
+    StatusRow,
 };
 use rutter_config::Diff;
 use rutter_net::{Family, Prefix};
@@ -69,6 +70,10 @@ impl Backend for Management {
 
     fn memory(&self) -> Vec<MemoryRow> {
         memory::rows(&self.0)
+    }
+
+    fn collected(&self) -> Option<&dyn Collected> {
+        self.0.collected.get().map(|collected| &**collected)
     }
 
     fn sessions(&self) -> Vec<SessionRow> {

@@ -4,11 +4,12 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Mutex, RwLock};
+use rutter_api::Collected;
 use rutter_config::Config;
 use rutter_rib::Rib;
 
@@ -42,6 +43,8 @@ pub(crate) struct Shared {
     pub(crate) stopping: AtomicBool,
     /// The end was asked for: the text for the neighbors.
     pub(crate) stop_request: StopRequest,
+    /// The services of a collector, where there are any.
+    pub(crate) collected: OnceLock<Arc<dyn Collected>>,
 }
 
 /// Where the daemon writes to besides neighbors, as configured.

@@ -33,6 +33,6 @@ pub use peer::{PeerKey, StoredPeer};
 pub use service::{Handle, StartError, start};
 pub use spool::{Cursor, Disk, Medium, Position, Spool, SpoolError};
 pub use state::State;
-pub use status::{Status, StatusView, metrics};
+pub use status::{Status, StatusView};
 pub use store::{Fault, Load, Pieces, Store};
 pub use writer::{Limits, Step, Writer};

@@ -16,7 +16,7 @@ use crate::kafka::Kafka;
 use crate::load::TableSource;
 use crate::mariadb::MariaDb;
 use crate::postgres::Postgres;
-use crate::spool::{Disk, Spool};
+use crate::spool::{Disk, Position, Spool};
 use crate::status::{Status, StatusView};
 use crate::store::Store;
 use crate::writer::{Limits, Step, Writer};
@@ -150,7 +150,7 @@ fn take(shared: &Shared, mut intake: Intake, clock: &MachineClock) {
             // A disk that fails is noticed at the next row.
             let _ = spool.sync();
         }
-        note(shared, &intake, &spool);
+        note(shared, &intake, &spool, clock.now().unix_us);
         drop(spool);
         if stored {
             shared.wake.1.notify_one();
@@ -159,24 +159,31 @@ fn take(shared: &Shared, mut intake: Intake, clock: &MachineClock) {
     let mut spool = shared.spool.lock();
     intake.stop(&mut spool, clock);
     let _ = spool.sync();
-    note(shared, &intake, &spool);
+    note(shared, &intake, &spool, clock.now().unix_us);
     drop(spool);
     shared.drained.store(true, Ordering::Release);
     shared.wake.1.notify_one();
 }
 
-fn note(shared: &Shared, intake: &Intake, spool: &Spool<Disk>) {
+fn note(shared: &Shared, intake: &Intake, spool: &Spool<Disk>, now_us: u64) {
     let (gaps, lost) = intake.gaps();
     shared.status.update(|view| {
         (view.gaps, view.lost) = (gaps, lost);
         view.spool_bytes = spool.bytes();
         view.dropping = intake.trouble().map(str::to_owned);
-        let taken = spool.end().map_or(0, |end| end.next_seq);
-        let done = view
-            .position
-            .filter(|p| spool.end().is_some_and(|end| end.run == p.run));
-        view.taken = taken;
-        view.waiting = taken.saturating_sub(done.map_or(0, |position| position.next_seq));
+        view.run = intake.run();
+        // Of this run: what earlier ones left is not counted.
+        let rows = |position: Option<Position>| {
+            let own = position.filter(|position| position.run == intake.run());
+            own.map_or(0, |position| position.next_seq)
+        };
+        view.taken = rows(spool.end());
+        let waited = view.waiting > 0;
+        view.waiting = view.taken.saturating_sub(rows(view.position));
+        if !waited {
+            view.waiting_since_us = now_us;
+        }
+        view.now_us = now_us;
     });
 }
 
@@ -250,6 +257,11 @@ impl Handle {
     /// The figures now.
     pub fn status(&self) -> StatusView {
         self.shared.status.view()
+    }
+
+    /// The figures, for who asks again and again.
+    pub fn shared_status(&self) -> Status {
+        self.shared.status.clone()
     }
 
     fn end(&mut self, patience: Duration) {

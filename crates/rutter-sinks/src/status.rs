@@ -1,9 +1,9 @@
 //! What a sink is doing, for people and for metrics.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use rutter_api::SinkRow;
 
 use crate::spool::Position;
 
@@ -34,12 +34,16 @@ pub struct StatusView {
     pub lost: u64,
     /// Failures of the store.
     pub failures: u64,
-    /// The last one, in words.
+    /// The one that is not over, in words.
     pub trouble: Option<String>,
+    /// The last one, over or not.
+    pub last_error: Option<String>,
     /// Why rows are being dropped, while they are.
     pub dropping: Option<String>,
     /// Octets in the spool.
     pub spool_bytes: u64,
+    /// The run of this process.
+    pub run: u64,
     /// Behind the last committed row.
     pub position: Option<Position>,
     /// Wall time of the last committed row, microseconds since 1970.
@@ -48,6 +52,10 @@ pub struct StatusView {
     pub taken: u64,
     /// Those of them that wait.
     pub waiting: u64,
+    /// Wall time at which the first of them came, as long as some wait.
+    pub waiting_since_us: u64,
+    /// Wall time of these figures.
+    pub now_us: u64,
 }
 
 impl Status {
@@ -68,104 +76,53 @@ impl Status {
     }
 }
 
-/// Name, type, help and value of a metric.
-type Metric = (
-    &'static str,
-    &'static str,
-    &'static str,
-    fn(&StatusView) -> u64,
-);
-
-const METRICS: &[Metric] = &[
-    (
-        "rutter_sink_connected",
-        "gauge",
-        "Whether the sink is connected.",
-        |v| v.connected.into(),
-    ),
-    (
-        "rutter_sink_loading",
-        "gauge",
-        "Whether whole tables are being loaded.",
-        |v| v.loading.into(),
-    ),
-    (
-        "rutter_sink_events_total",
-        "counter",
-        "Events committed.",
-        |v| v.events,
-    ),
-    (
-        "rutter_sink_loaded_routes_total",
-        "counter",
-        "Routes committed by loads.",
-        |v| v.loaded,
-    ),
-    (
-        "rutter_sink_batches_total",
-        "counter",
-        "Batches committed.",
-        |v| v.batches,
-    ),
-    ("rutter_sink_gaps_total", "counter", "Gaps told.", |v| {
-        v.gaps
-    }),
-    (
-        "rutter_sink_lost_total",
-        "counter",
-        "Rows and messages hidden by gaps.",
-        |v| v.lost,
-    ),
-    (
-        "rutter_sink_failures_total",
-        "counter",
-        "Failures of the store.",
-        |v| v.failures,
-    ),
-    (
-        "rutter_sink_spool_bytes",
-        "gauge",
-        "Octets waiting on disk.",
-        |v| v.spool_bytes,
-    ),
-    (
-        "rutter_sink_waiting_rows",
-        "gauge",
-        "Rows waiting: how far the sink is behind.",
-        |v| v.waiting,
-    ),
-    (
-        "rutter_sink_last_committed_seconds",
-        "gauge",
-        "Wall time of the last committed row, since 1970.",
-        |v| v.last_time_us / 1_000_000,
-    ),
-];
-
 impl StatusView {
+    /// `connecting`, `loading`, `live` or `away`.
+    pub fn state(&self) -> &'static str {
+        match (self.connected, self.loading) {
+            (false, _) if self.trouble.is_some() => "away",
+            (false, _) => "connecting",
+            (true, true) => "loading",
+            (true, false) => "live",
+        }
+    }
+
     /// One line for people.
     pub fn line(&self) -> String {
-        let state = match (&self.trouble, self.connected, self.loading) {
-            (Some(trouble), false, _) => format!("away: {trouble}"),
-            (_, false, _) => "connecting".to_owned(),
-            (_, true, true) => "loading".to_owned(),
-            (_, true, false) => "live".to_owned(),
+        let state = match &self.trouble {
+            Some(trouble) => format!("{}: {trouble}", self.state()),
+            None => self.state().to_owned(),
         };
         format!(
             "{}: {state}; {} events, {} routes loaded, {} rows wait ({} octets), {} gaps",
             self.name, self.events, self.loaded, self.waiting, self.spool_bytes, self.gaps
         )
     }
-}
 
-/// The figures of all sinks in Prometheus' text form.
-pub fn metrics(sinks: &[StatusView]) -> String {
-    let mut out = String::new();
-    for (name, kind, help, value) in METRICS {
-        let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
-        for sink in sinks {
-            let _ = writeln!(out, "{name}{{sink=\"{}\"}} {}", sink.name, value(sink));
+    /// As the management side shows it.
+    pub fn row(&self) -> SinkRow {
+        let since_us = self.waiting_since_us.max(self.last_time_us);
+        let behind_us = match self.waiting {
+            0 => 0,
+            _ => self.now_us.saturating_sub(since_us),
+        };
+        SinkRow {
+            name: self.name.clone(),
+            state: self.state().to_owned(),
+            run: self.run,
+            taken: self.taken,
+            committed: self.taken - self.waiting.min(self.taken),
+            behind_s: behind_us / 1_000_000,
+            spool_bytes: self.spool_bytes,
+            events: self.events,
+            loaded_routes: self.loaded,
+            loads: self.loads,
+            batches: self.batches,
+            gaps: self.gaps,
+            lost: self.lost,
+            failures: self.failures,
+            last_error: self.last_error.clone(),
+            dropping: self.dropping.clone(),
         }
     }
-    out
 }

@@ -123,6 +123,7 @@ impl<S: Store> Writer<S> {
             (view.connected, view.loading) = (false, false);
             view.failures += 1;
             view.trouble = Some(fault.to_string());
+            view.last_error = view.trouble.clone();
         });
         Step::Failed(pause)
     }

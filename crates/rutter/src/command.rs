@@ -66,6 +66,8 @@ fn show_request(what: Show) -> Request {
         }),
         Show::Attributes { limit } => Request::Attributes { limit },
         Show::Memory => Request::Memory,
+        Show::Sinks => Request::Sinks,
+        Show::Routers => Request::Routers,
     }
 }
 

@@ -1,5 +1,6 @@
 //! How each request is answered.
 
+mod collected;
 mod control;
 mod explain;
 mod filter;
@@ -31,6 +32,8 @@ pub(crate) fn answer(
         Request::Lookup(query) => lookup::lookup(backend, query, rows)?,
         Request::Table(whose) => lookup::table(backend, whose, rows)?,
         Request::Memory => memory(backend, rows)?,
+        Request::Sinks => collected::sinks(backend, rows)?,
+        Request::Routers => collected::routers(backend, rows)?,
         Request::Log { follow } => log::log(backend, *follow, rows)?,
         Request::Clear { peer, how } => return control::clear(backend, peer, *how),
         Request::Reload => return control::reload(backend, rows),

@@ -1,5 +1,6 @@
 //! The rows of answers as plain structs: what stands in JSON is what stands here.
 
+mod collected;
 mod config;
 mod explain;
 mod lookup;
@@ -7,6 +8,7 @@ mod peer;
 mod process;
 mod route;
 
+pub use collected::{RouterRow, SinkRow};
 pub use config::{ChangedRow, ConfigErrorRow, DiffRow};
 pub use explain::{CandidateRow, ExplainRow, HearsRow, WithheldRow};
 pub use lookup::{LookupRow, PrefixText, TableRoutesRow, TableSetRow};

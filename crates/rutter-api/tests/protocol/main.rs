@@ -348,6 +348,8 @@ fn rows_are_those_of_the_sample() {
             ..LookupQuery::default()
         }),
         Request::Table(of("beta")),
+        Request::Sinks,
+        Request::Routers,
         Request::Reload,
         Request::Peer {
             peer: "nobody".into(),

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rutter_api::{
-    Backend, ClearHow, LogReader, LogRow, ReloadError, SessionRow, SessionState, StatusRow,
+    Backend, ClearHow, Collected, LogReader, LogRow, ReloadError, RouterRow, SessionRow,
+    SessionState, SinkRow, StatusRow,
 };
 use rutter_config::Diff;
 use rutter_net::{Asn, Ipv4Prefix, Prefix};
@@ -184,6 +185,10 @@ impl Backend for World {
         self.peers.iter().map(row).collect()
     }
 
+    fn collected(&self) -> Option<&dyn Collected> {
+        Some(self)
+    }
+
     fn clear(&self, _: &[IpAddr], _: ClearHow) -> Result<(), String> {
         Err("no".into())
     }
@@ -200,6 +205,39 @@ impl Backend for World {
 
     fn log(&self) -> Box<dyn LogReader> {
         Box::new(NoLog)
+    }
+}
+
+impl Collected for World {
+    fn sinks(&self) -> Vec<SinkRow> {
+        vec![SinkRow {
+            name: "archive".into(),
+            state: "away".into(),
+            run: 1_700_000_000_000_000,
+            taken: 1_200,
+            committed: 1_000,
+            behind_s: 3,
+            spool_bytes: 4_096,
+            events: 1_000,
+            failures: 1,
+            last_error: Some("cannot connect".into()),
+            ..SinkRow::default()
+        }]
+    }
+
+    fn routers(&self) -> Vec<RouterRow> {
+        vec![RouterRow {
+            name: "edge1".into(),
+            address: "192.0.2.9:40000".parse().unwrap(),
+            description: "FRR".into(),
+            connected_for_s: 60,
+            peers: 2,
+            messages: 1_000,
+            faults: 0,
+            unknown: 0,
+            malformed: 1,
+            mirrored: 0,
+        }]
     }
 }
 

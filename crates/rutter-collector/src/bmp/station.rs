@@ -62,6 +62,7 @@ impl Station {
             .collect();
         let address = addresses.first().copied();
         let routers = Routers::default();
+        let shown = routers.clone();
         let accepting = Accepting {
             context: context.clone(),
             settings: settings.clone(),
@@ -76,6 +77,7 @@ impl Station {
                 address: address.unwrap_or(SocketAddr::from(([0; 4], 0))),
                 error,
             })?;
+        context.board.add_routers(move || shown.rows());
         tracing::info!(listen = ?addresses, "BMP station started");
         Ok(Station {
             addresses,

@@ -5,7 +5,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use rutter_api::RouterRow;
 use rutter_net::{AfiSafi, Asn};
+
+use crate::clock::unix_us;
 
 /// A router that is connected.
 #[derive(Clone, Debug)]
@@ -58,6 +61,23 @@ pub struct Counter {
     pub value: u64,
 }
 
+impl From<&RouterStatus> for RouterRow {
+    fn from(status: &RouterStatus) -> Self {
+        RouterRow {
+            name: status.name.clone(),
+            address: status.address,
+            description: status.description.clone(),
+            connected_for_s: unix_us().saturating_sub(status.since_us) / 1_000_000,
+            peers: status.peers.len() as u64,
+            messages: status.messages,
+            faults: status.faults,
+            unknown: status.unknown,
+            malformed: status.malformed,
+            mirrored: status.mirrored,
+        }
+    }
+}
+
 /// All connected routers, by a number of their connection.
 #[derive(Clone, Default)]
 pub(super) struct Routers(Arc<Mutex<BTreeMap<u64, RouterStatus>>>);
@@ -73,5 +93,10 @@ impl Routers {
 
     pub fn all(&self) -> Vec<RouterStatus> {
         self.0.lock().values().cloned().collect()
+    }
+
+    /// For whoever is shown them.
+    pub fn rows(&self) -> Vec<RouterRow> {
+        self.0.lock().values().map(RouterRow::from).collect()
     }
 }

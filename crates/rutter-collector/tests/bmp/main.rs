@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rutter_collector::bmp::Station;
-use rutter_collector::{Context, Service, Stop};
+use rutter_collector::{Board, Context, Service, Stop};
 use rutter_config::Bmp;
 use rutter_net::{Asn, Family};
 use rutter_policy::{ExportPolicy, ExportSettings};
@@ -43,6 +43,7 @@ impl World {
             rib: Arc::new(rib),
             collector: "here".into(),
             stop: Stop::new(),
+            board: Board::default(),
         };
         let settings = Bmp {
             listen: vec!["127.0.0.1:0".parse().unwrap()],

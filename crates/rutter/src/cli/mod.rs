@@ -100,7 +100,7 @@ pub(crate) enum Command {
     /// Make the daemon read its configuration anew, all or nothing
     #[command(after_help = RELOAD)]
     Reload,
-    /// Show sessions, routes, attributes, memory
+    /// Show sessions, routes, attributes, memory, sinks
     #[command(after_help = SHOW)]
     Show(ShowArgs),
     /// Explain a destination: all candidates, which step decided, who hears it and who does not

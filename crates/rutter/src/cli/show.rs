@@ -71,6 +71,13 @@ pub(crate) enum Show {
     },
     /// Memory by purpose
     Memory,
+    /// A collector's databases and brokers: state, how far behind, what waits, gaps, last error
+    #[command(
+        after_help = "Examples:\n  rutter show sinks\n  rutter show sinks --json | jq 'select(.state != \"live\") | .[\"last-error\"]'"
+    )]
+    Sinks,
+    /// Routers that report to a collector by BMP: sessions, messages, what was passed over
+    Routers,
 }
 
 const ROUTES: &str = "\

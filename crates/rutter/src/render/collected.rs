@@ -1,0 +1,142 @@
+//! `rutter show sinks`, `rutter show routers`.
+
+use std::io::{self, Write};
+
+use rutter_api::{Done, Line, SinkRow};
+
+use super::View;
+use crate::paint::{Paint, Tone};
+use crate::table::{Cell, Column, Table};
+use crate::units::{bytes, duration, grouped, plural};
+
+/// A table of sinks, and below it what is wrong with them.
+pub(super) struct SinksView {
+    table: Table,
+    complaints: Vec<String>,
+    paint: Paint,
+}
+
+impl SinksView {
+    /// An empty table.
+    pub(super) fn new(paint: Paint) -> Self {
+        SinksView {
+            table: Table::new(SINKS, paint),
+            complaints: Vec::new(),
+            paint,
+        }
+    }
+}
+
+impl View for SinksView {
+    fn row(&mut self, line: Line, out: &mut dyn Write) -> io::Result<()> {
+        let Line::Sink(sink) = line else {
+            return Ok(());
+        };
+        if let Some(why) = &sink.dropping {
+            self.complaints
+                .push(format!("{}: rows are dropped: {why}", sink.name));
+        }
+        if let Some(error) = &sink.last_error {
+            self.complaints
+                .push(format!("{}: last error: {error}", sink.name));
+        }
+        let waiting = sink.taken.saturating_sub(sink.committed);
+        let cells = vec![
+            sink.name.as_str().into(),
+            state(&sink),
+            duration(sink.behind_s).into(),
+            grouped(waiting).into(),
+            bytes(sink.spool_bytes).into(),
+            grouped(sink.events).into(),
+            grouped(sink.loaded_routes).into(),
+            Cell::new(
+                match sink.gaps {
+                    0 => Tone::Plain,
+                    _ => Tone::Warn,
+                },
+                grouped(sink.gaps),
+            ),
+        ];
+        self.table.row(out, cells)
+    }
+
+    fn end(&mut self, done: &Done, out: &mut dyn Write) -> io::Result<()> {
+        self.table.finish(out)?;
+        for complaint in &self.complaints {
+            writeln!(out, "{}", self.paint.tone(Tone::Warn, complaint))?;
+        }
+        writeln!(out, "{}", plural(done.rows, "sink"))
+    }
+}
+
+fn state(sink: &SinkRow) -> Cell {
+    let tone = match sink.state.as_str() {
+        "live" => Tone::Good,
+        "away" => Tone::Bad,
+        _ => Tone::Warn,
+    };
+    Cell::new(tone, sink.state.as_str())
+}
+
+const SINKS: &[Column] = &[
+    Column::Left("SINK"),
+    Column::Left("STATE"),
+    Column::Right("BEHIND"),
+    Column::Right("WAITING"),
+    Column::Right("SPOOL"),
+    Column::Right("EVENTS"),
+    Column::Right("LOADED"),
+    Column::Right("GAPS"),
+];
+
+/// A table of monitored routers.
+pub(super) struct RoutersView(Table);
+
+impl RoutersView {
+    /// An empty table.
+    pub(super) fn new(paint: Paint) -> Self {
+        RoutersView(Table::new(ROUTERS, paint))
+    }
+}
+
+impl View for RoutersView {
+    fn row(&mut self, line: Line, out: &mut dyn Write) -> io::Result<()> {
+        let Line::Router(router) = line else {
+            return Ok(());
+        };
+        let passed_over = router.faults + router.unknown;
+        let cells = vec![
+            router.name.as_str().into(),
+            router.address.into(),
+            duration(router.connected_for_s).into(),
+            grouped(router.peers).into(),
+            grouped(router.messages).into(),
+            grouped(router.malformed).into(),
+            Cell::new(
+                match passed_over {
+                    0 => Tone::Plain,
+                    _ => Tone::Warn,
+                },
+                grouped(passed_over),
+            ),
+            router.description.as_str().into(),
+        ];
+        self.0.row(out, cells)
+    }
+
+    fn end(&mut self, done: &Done, out: &mut dyn Write) -> io::Result<()> {
+        self.0.finish(out)?;
+        writeln!(out, "{}", plural(done.rows, "router"))
+    }
+}
+
+const ROUTERS: &[Column] = &[
+    Column::Left("ROUTER"),
+    Column::Left("ADDRESS"),
+    Column::Right("FOR"),
+    Column::Right("PEERS"),
+    Column::Right("MESSAGES"),
+    Column::Right("MALFORMED"),
+    Column::Right("PASSED OVER"),
+    Column::Left("DESCRIPTION"),
+];
