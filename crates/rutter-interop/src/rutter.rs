@@ -83,7 +83,17 @@ impl Rutter {
 
     /// Ends it without a word, as a crash would, and starts it again.
     pub fn crash_and_restart(&mut self) {
+        self.kill();
+        self.run_again();
+    }
+
+    /// Ends it without a word, as a crash would.
+    pub fn kill(&mut self) {
         self.process.kill();
+    }
+
+    /// Starts it again.
+    pub fn run_again(&mut self) {
         self.process = spawn(&self.folder, self.word);
         self.wait_until_it_answers();
     }

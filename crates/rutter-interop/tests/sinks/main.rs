@@ -1,5 +1,7 @@
 //! Sinks into real databases and brokers that are killed: what they hold is compared row by row.
 
+mod collector;
+mod feed;
 mod kafka;
 mod mariadb;
 mod postgres;

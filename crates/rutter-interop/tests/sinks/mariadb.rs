@@ -26,7 +26,7 @@ fn stage(lab: &Lab, server: &MariaDb, seed: u64) -> Stage {
 }
 
 /// Every number of a run is there once: by the key, and without holes that nobody tells of.
-fn check_history(server: &MariaDb) {
+pub fn check_history(server: &MariaDb) {
     let holes = "SELECT run, seq, before_it, kind FROM (SELECT run, seq, kind,
         lag(seq) OVER (PARTITION BY run ORDER BY seq) AS before_it FROM rutter_events) e
         WHERE seq <> coalesce(before_it + 1, 0) AND kind <> 'gap'";

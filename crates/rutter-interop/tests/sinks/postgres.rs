@@ -37,7 +37,7 @@ fn questions(server: &Postgres) {
 }
 
 /// Every number of a run is there once.
-fn check_history(server: &Postgres) {
+pub fn check_history(server: &Postgres) {
     let twice = "SELECT run, seq, count(*) FROM rutter_events GROUP BY 1, 2 HAVING count(*) > 1";
     assert_eq!(
         server.query(twice),
