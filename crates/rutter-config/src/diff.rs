@@ -182,6 +182,7 @@ fn neighbor_diff(old: &Config, a: &Neighbor, new: &Config, b: &Neighbor) -> Opti
         hold_time_s => "hold-time",
         connect_retry_s => "connect-retry",
         send_hold_time_s => "send-hold-time",
+        idle_hold_time_s => "idle-hold-time",
         extended_message => "extended-message",
         graceful_restart => "graceful-restart",
         role => "role",

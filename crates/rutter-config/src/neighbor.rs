@@ -143,6 +143,8 @@ pub struct Neighbor {
     pub connect_retry_s: u16,
     /// Send Hold Timer (RFC 9687), seconds; 0: off.
     pub send_hold_time_s: u16,
+    /// Longest pause after a fault (IdleHoldTimer, RFC 4271 §8.1.1), seconds.
+    pub idle_hold_time_s: u16,
     /// Messages of 65,535 octets (RFC 8654).
     pub extended_message: bool,
     /// Graceful restart.

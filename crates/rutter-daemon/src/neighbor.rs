@@ -7,7 +7,7 @@ use rutter_config::{Config, DynamicNeighbor, ExportRule, LimitAction, Neighbor, 
 use rutter_net::{Asn, Family};
 use rutter_policy::ImportPolicy;
 use rutter_rib::PeerKind;
-use rutter_session::{FamilyConfig, GracefulRestartConfig, RemoteAs};
+use rutter_session::{FamilyConfig, GracefulRestartConfig, IdleHold, RemoteAs};
 
 /// Everything an I/O thread needs to know about one neighbor.
 #[derive(Clone)]
@@ -79,6 +79,10 @@ fn for_session(config: &Config, neighbor: &Neighbor) -> rutter_session::Config {
         hold_time_s: neighbor.hold_time_s,
         send_hold_time_s: neighbor.send_hold_time_s.into(),
         connect_retry_s: neighbor.connect_retry_s,
+        idle_hold: IdleHold {
+            max_ms: u64::from(neighbor.idle_hold_time_s) * 1_000,
+            ..IdleHold::default()
+        },
         families: Family::ALL.map(family),
         extended_message: neighbor.extended_message,
         graceful_restart: restart.enabled.then(|| GracefulRestartConfig {

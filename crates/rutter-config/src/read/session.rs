@@ -36,6 +36,7 @@ pub(super) struct Session {
     hold_time_s: u16,
     connect_retry_s: u16,
     send_hold_time_s: u16,
+    idle_hold_time_s: u16,
     graceful_restart: GracefulRestart,
     pub(super) role: Option<Role>,
     role_strict: bool,
@@ -80,6 +81,7 @@ impl Session {
             hold_time_s: 90,
             connect_retry_s: 30,
             send_hold_time_s: 480,
+            idle_hold_time_s: 120,
             graceful_restart,
             role: None,
             role_strict: false,
@@ -118,6 +120,9 @@ impl Session {
         });
         section.set("send-hold-time", &mut self.send_hold_time_s, |i| {
             forms::seconds(i, 0, 65535).map(|s| s as u16)
+        });
+        section.set("idle-hold-time", &mut self.idle_hold_time_s, |i| {
+            forms::seconds(i, 1, 3600).map(|s| s as u16)
         });
     }
 
@@ -259,6 +264,7 @@ impl Session {
             hold_time_s: self.hold_time_s,
             connect_retry_s: self.connect_retry_s,
             send_hold_time_s: self.send_hold_time_s,
+            idle_hold_time_s: self.idle_hold_time_s,
             extended_message: self.extended_message,
             graceful_restart: self.graceful_restart,
             role: self.role,

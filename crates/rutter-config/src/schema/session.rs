@@ -208,6 +208,12 @@ pub const SESSION: &[Key] = &[
         "A neighbor that takes nothing for so long is disconnected (RFC 9687); `0`: never.",
     ),
     key(
+        "idle-hold-time",
+        "duration",
+        "`\"2m\"`",
+        "Longest pause after a fault: the first is a second, and it doubles with each fault until a session lasts a minute.",
+    ),
+    key(
         "graceful-restart",
         "true, false",
         "`graceful-restart.enabled`",

@@ -39,7 +39,7 @@ pub fn config(
     }
     text.push_str(
         "\n[checks]\nnext-hop = \"any\"\n\n\
-         [defaults]\nfamilies = [\"ipv4\", \"ipv6\"]\nhold-time = 180\nmultihop = 8\npassive = true\n",
+         [defaults]\nfamilies = [\"ipv4\", \"ipv6\"]\nhold-time = 180\nidle-hold-time = 1\nmultihop = 8\npassive = true\n",
     );
     for peer in peers {
         let _ = write!(
