@@ -4,6 +4,7 @@ use rutter_collector::bmp::{Station, Target};
 use rutter_collector::stream::StreamServer;
 use rutter_collector::{Context, Service};
 use rutter_config::Config;
+use rutter_history::HistoryService;
 
 use crate::failure::Failure;
 use crate::sql::SqlService;
@@ -34,6 +35,10 @@ impl Services {
         }
         if let Some(sql) = &config.sql {
             self.add(SqlService::start(context, sql)?);
+        }
+        if let Some(history) = &config.history {
+            let started = HistoryService::start(context, history);
+            self.add(started.map_err(|e| Failure::text(e.to_string()))?);
         }
         if let Some(stream) = &config.stream {
             let server = StreamServer::start(context, stream);

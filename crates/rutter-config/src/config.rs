@@ -165,6 +165,23 @@ pub struct Sql {
     pub login: Option<Login>,
 }
 
+/// The archive of Parquet files.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct History {
+    /// Its folder.
+    pub path: PathBuf,
+    /// Seconds after which a file of events ends.
+    pub rotate_s: u64,
+    /// Rows after which a file of events ends.
+    pub rotate_rows: u64,
+    /// Seconds between snapshots.
+    pub snapshot_every_s: u64,
+    /// Seconds after which files go; 0: never.
+    pub retention_s: u64,
+    /// Level of ZSTD; 0: not packed.
+    pub compression: i32,
+}
+
 /// A user with a password.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Login {
@@ -212,6 +229,8 @@ pub struct Config {
     pub bmp: Option<Bmp>,
     /// SQL over the live table.
     pub sql: Option<Sql>,
+    /// The archive of Parquet files.
+    pub history: Option<History>,
     /// The JSON stream.
     pub stream: Option<Stream>,
     /// BMP stations that hear what is collected.

@@ -76,7 +76,7 @@ pub fn diff(old: &Config, new: &Config) -> Diff {
     };
     diff.neighbors(old, new);
     daemon(&old.daemon, &new.daemon, &mut diff);
-    let restart: [(bool, &str); 10] = [
+    let restart: [(bool, &str); 11] = [
         (old.asn != new.asn, "asn"),
         (old.router_id != new.router_id, "router-id"),
         (old.cluster_id != new.cluster_id, "router.cluster-id"),
@@ -85,6 +85,7 @@ pub fn diff(old: &Config, new: &Config) -> Diff {
         (old.bmp != new.bmp, "bmp"),
         (old.bmp_targets != new.bmp_targets, "bmp-target"),
         (old.sql != new.sql, "sql"),
+        (old.history != new.history, "history"),
         (old.stream != new.stream, "stream"),
         (old.sinks != new.sinks, "sink"),
     ];

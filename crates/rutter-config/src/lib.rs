@@ -21,8 +21,8 @@ mod suggest;
 mod to_policy;
 
 pub use config::{
-    Bmp, BmpTarget, Checks, Collector, Communities, Config, Daemon, Exchange, Loaded, LogFormat,
-    Login, Lookup, Metrics, Mrt, Sql, Stream,
+    Bmp, BmpTarget, Checks, Collector, Communities, Config, Daemon, Exchange, History, Loaded,
+    LogFormat, Login, Lookup, Metrics, Mrt, Sql, Stream,
 };
 pub use diff::{Changed, Diff, diff};
 pub use error::{ConfigError, Severity};

@@ -2,6 +2,7 @@
 
 mod collector;
 mod daemon;
+mod history;
 mod neighbors;
 mod password;
 mod policy;
@@ -92,6 +93,7 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
         lookup: daemon::lookup(&root),
         bmp: collector::bmp(&root),
         sql: sql::sql(&root),
+        history: history::history(&root),
         stream: collector::stream(&root),
         bmp_targets: collector::bmp_targets(&root),
         sinks: sink::sinks(&root),

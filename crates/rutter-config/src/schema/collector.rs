@@ -103,3 +103,38 @@ pub const STREAM: &[Key] = &[
         "Messages that may wait for one client; what does not fit is told as a gap.",
     ),
 ];
+
+/// `[history]`
+pub const HISTORY: &[Key] = &[
+    key("path", "path", "required", "The folder of the archive."),
+    key(
+        "rotate",
+        "duration",
+        "`\"5m\"`",
+        "A file of events ends after this time, at the latest with its hour. A collector that is killed loses the events of the file that it was writing, and says so.",
+    ),
+    key(
+        "rotate-rows",
+        "number",
+        "10000000",
+        "And after so many rows.",
+    ),
+    key(
+        "snapshot-every",
+        "duration",
+        "`\"1h\"`",
+        "Time between snapshots of the whole table: the table as of a time is a snapshot and the events that follow.",
+    ),
+    key(
+        "retention",
+        "duration",
+        "`0`: for ever",
+        "Files of hours that ended this long ago are removed.",
+    ),
+    key(
+        "compression",
+        "number",
+        "3",
+        "Level of ZSTD, 1 to 22; 0: files are not packed.",
+    ),
+];

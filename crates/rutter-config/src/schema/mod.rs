@@ -6,7 +6,7 @@ mod process;
 mod session;
 mod sink;
 
-pub use collector::{BMP, BMP_TARGET, COLLECTOR, SQL, STREAM};
+pub use collector::{BMP, BMP_TARGET, COLLECTOR, HISTORY, SQL, STREAM};
 pub use policy::{CHECKS, COMMUNITIES, PER_FAMILY};
 pub use process::{DAEMON, EXCHANGE, GRACEFUL_RESTART, LOOKUP, METRICS, MRT, ROUTER};
 pub use session::{ADD_PATH, DYNAMIC, MAX_PREFIX, MEMBER, NEIGHBOR, RESETS_SESSION, SESSION};
@@ -139,6 +139,13 @@ pub const SECTIONS: &[SectionKeys] = &[
         "sql",
         "SQL over the live table, for clients of PostgreSQL: see docs/sql.md. `rutter collect` only.",
         SQL,
+        false,
+    ),
+    section(
+        "[history]",
+        "history",
+        "What happens and the whole table as Parquet files: see docs/history.md. `rutter collect` only.",
+        HISTORY,
         false,
     ),
     section(

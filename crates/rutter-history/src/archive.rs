@@ -1,0 +1,228 @@
+//! The folder: which files there are, what their names say, and which of them go.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::time;
+
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// What happened.
+    Events,
+    /// The whole table at a time.
+    Snapshots,
+}
+
+impl Part {
+    /// Its folder.
+    pub fn folder(self) -> &'static str {
+        match self {
+            Part::Events => "events",
+            Part::Snapshots => "snapshots",
+        }
+    }
+}
+
+/// A file, as far as its name tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArchiveFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whose rows, in the form that names of files have.
+    pub collector: String,
+    /// The run of the collector.
+    pub run: u64,
+    /// Number of its first event; of a snapshot: of the first event that may not be in it.
+    pub seq: u64,
+    /// Of a snapshot: since when the table was so, in microseconds since 1970.
+    pub time_us: Option<u64>,
+    /// The hour of its folder, counted since 1970.
+    pub hour: u64,
+}
+
+/// An archive.
+#[derive(Clone, Debug)]
+pub struct Archive(PathBuf);
+
+impl Archive {
+    /// The archive in a folder.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Archive(folder.into())
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        &self.0
+    }
+
+    /// Whether the folder looks like one.
+    pub fn is_there(&self) -> bool {
+        [Part::Events, Part::Snapshots]
+            .iter()
+            .any(|part| self.0.join(part.folder()).is_dir())
+    }
+
+    /// The complete files of a part: by collector, then in the order in which they were written.
+    ///
+    /// # Errors
+    /// Where a folder cannot be read.
+    pub fn files(&self, part: Part) -> io::Result<Vec<ArchiveFile>> {
+        let mut files = Vec::new();
+        self.each(part, &mut |path, hour| {
+            files.extend(ArchiveFile::of(path, hour, part))
+        })?;
+        files.sort_by(|a, b| {
+            (&a.collector, a.run, a.seq, a.time_us).cmp(&(&b.collector, b.run, b.seq, b.time_us))
+        });
+        Ok(files)
+    }
+
+    /// Where a file with a first row of this hour goes, and its name while it is written.
+    pub(crate) fn place(&self, part: Part, hour: u64, name: &str) -> (PathBuf, PathBuf) {
+        let folder = self.0.join(part.folder()).join(time::partition(hour));
+        (
+            folder.join(format!(".{name}{TEMPORARY}")),
+            folder.join(format!("{name}{FINISHED}")),
+        )
+    }
+
+    /// Removes the unfinished files of a collector; those of events are returned.
+    pub(crate) fn remove_unfinished(&self, collector: &str) -> io::Result<Vec<ArchiveFile>> {
+        let mut unfinished = Vec::new();
+        for part in [Part::Events, Part::Snapshots] {
+            let mut found = Vec::new();
+            self.each(part, &mut |path, hour| {
+                found.extend(ArchiveFile::unfinished(path, hour, part))
+            })?;
+            for file in found.into_iter().filter(|file| file.collector == collector) {
+                fs::remove_file(&file.path)?;
+                if part == Part::Events {
+                    unfinished.push(file);
+                }
+            }
+        }
+        Ok(unfinished)
+    }
+
+    /// Removes complete files of hours that ended before this time, and folders that become empty. How many files.
+    pub(crate) fn expire(&self, before_us: u64) -> io::Result<usize> {
+        let mut count = 0;
+        for part in [Part::Events, Part::Snapshots] {
+            let old = |file: &ArchiveFile| (file.hour + 1) * time::HOUR_US <= before_us;
+            for file in self.files(part)?.into_iter().filter(old) {
+                fs::remove_file(&file.path)?;
+                count += 1;
+                // Only empty ones go; the folder of the day when its last hour has gone.
+                let hour = file.path.parent();
+                for folder in hour.into_iter().chain(hour.and_then(Path::parent)) {
+                    let _ = fs::remove_dir(folder);
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    fn each(&self, part: Part, visit: &mut dyn FnMut(&Path, u64)) -> io::Result<()> {
+        for day in entries(&self.0.join(part.folder()))? {
+            for hour in entries(&day)? {
+                let Some(number) = time::of_partition(&name(&day), &name(&hour)) else {
+                    continue;
+                };
+                entries(&hour)?.iter().for_each(|path| visit(path, number));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ArchiveFile {
+    fn of(path: &Path, hour: u64, part: Part) -> Option<Self> {
+        let name = name(path);
+        Self::named(path, name.strip_suffix(FINISHED)?, hour, part)
+    }
+
+    fn unfinished(path: &Path, hour: u64, part: Part) -> Option<Self> {
+        let name = name(path);
+        Self::named(
+            path,
+            name.strip_prefix('.')?.strip_suffix(TEMPORARY)?,
+            hour,
+            part,
+        )
+    }
+
+    fn named(path: &Path, name: &str, hour: u64, part: Part) -> Option<Self> {
+        let (name, time_us) = match part {
+            Part::Events => (name, None),
+            Part::Snapshots => {
+                let (name, time) = name.rsplit_once('-')?;
+                (name, Some(time.parse().ok()?))
+            }
+        };
+        let (name, seq) = name.rsplit_once('-')?;
+        let (collector, run) = name.rsplit_once('-')?;
+        Some(Self {
+            path: path.to_owned(),
+            collector: collector.to_owned(),
+            run: run.parse().ok()?,
+            seq: seq.parse().ok()?,
+            time_us,
+            hour,
+        })
+    }
+}
+
+impl fmt::Display for ArchiveFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.path.display().fmt(f)
+    }
+}
+
+/// The name of a collector in names of files: other signs than letters, digits, `.` and `_` become `_`.
+pub(crate) fn file_name(collector: &str) -> String {
+    let sign = |c: char| {
+        if c.is_alphanumeric() || c == '.' {
+            c
+        } else {
+            '_'
+        }
+    };
+    collector.chars().map(sign).collect()
+}
+
+fn name(path: &Path) -> String {
+    path.file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// What a folder holds, in order of names; one that is not there, or goes meanwhile, holds nothing.
+fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let listed = match fs::read_dir(folder) {
+        Ok(listed) => listed,
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(error),
+    };
+    let mut paths = listed
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<io::Result<Vec<_>>>()?;
+    paths.sort_unstable();
+    Ok(paths)
+}
+
+/// Makes the names in a folder safe from a loss of power.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+const FINISHED: &str = ".parquet";
+const TEMPORARY: &str = ".tmp";

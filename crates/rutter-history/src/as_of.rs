@@ -1,0 +1,309 @@
+//! The table as of a time: the latest snapshot, then the events that followed.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use arrow_array::{RecordBatch, UInt32Array};
+use arrow_select::take::take_record_batch;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use rutter_net::{Family, Prefix};
+
+use crate::archive::{Archive, ArchiveFile, Part};
+use crate::columns::retained_of;
+use crate::rows::{Peers, Rows};
+use crate::time::{self, utc};
+
+/// The routes of all collectors of an archive at a time.
+#[derive(Debug, Default)]
+pub struct AsOf {
+    /// Rows with the columns of the archive: each route as it was last told of. `kind` is `state` where the snapshot
+    /// told, else `announce`.
+    pub routes: Vec<RecordBatch>,
+    /// What those who ask should know: gaps, and collectors whose history begins later.
+    pub notes: Vec<String>,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum AsOfError {
+    /// The folder holds no history of that time.
+    Nothing {
+        /// In words.
+        why: String,
+    },
+    /// A file or folder cannot be read.
+    Unreadable {
+        /// Which, and why.
+        why: String,
+    },
+}
+
+impl fmt::Display for AsOfError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (AsOfError::Nothing { why } | AsOfError::Unreadable { why }) = self;
+        f.write_str(why)
+    }
+}
+
+impl std::error::Error for AsOfError {}
+
+impl Archive {
+    /// The table as it was after the last event that is not later than `time_us`, in the order in which the collector
+    /// took them.
+    ///
+    /// # Errors
+    /// Where nothing is known of that time, or a file cannot be read.
+    pub fn as_of(&self, time_us: u64) -> Result<AsOf, AsOfError> {
+        let listed = |part| {
+            self.files(part)
+                .map_err(|why| unreadable(self.folder(), &why))
+        };
+        let (snapshots, events) = (listed(Part::Snapshots)?, listed(Part::Events)?);
+        let mut collectors: Vec<&str> = snapshots
+            .iter()
+            .chain(&events)
+            .map(|file| &*file.collector)
+            .collect();
+        collectors.sort_unstable();
+        collectors.dedup();
+        let (mut answer, mut known) = (AsOf::default(), 0);
+        for collector in &collectors {
+            let of = |files: &[ArchiveFile]| -> Vec<ArchiveFile> {
+                files
+                    .iter()
+                    .filter(|file| file.collector == *collector)
+                    .cloned()
+                    .collect()
+            };
+            let plan = Plan::new(of(&snapshots), of(&events), time_us);
+            if plan.map_or(Ok(false), |plan| plan.run(time_us, &mut answer))? {
+                known += 1;
+            } else {
+                let time = utc(time_us);
+                answer
+                    .notes
+                    .push(format!("{collector}: its history begins after {time}"));
+            }
+        }
+        if known == 0 {
+            let (folder, time) = (self.folder().display(), utc(time_us));
+            let why = match collectors.is_empty() {
+                true => format!(
+                    "{folder} holds no history: it has no folders `events` and `snapshots` with files"
+                ),
+                false => format!("{folder} holds nothing of {time}: its first snapshot is later"),
+            };
+            return Err(AsOfError::Nothing { why });
+        }
+        Ok(answer)
+    }
+}
+
+/// The files that tell of a time.
+struct Plan {
+    snapshot: Option<ArchiveFile>,
+    events: Vec<ArchiveFile>,
+}
+
+impl Plan {
+    fn new(snapshots: Vec<ArchiveFile>, events: Vec<ArchiveFile>, time_us: u64) -> Option<Self> {
+        let is_before = |file: &ArchiveFile| file.time_us.is_some_and(|time| time <= time_us);
+        let snapshot = snapshots.into_iter().rfind(is_before);
+        // Without a snapshot the beginning of the first run will do: the table was empty then.
+        let from = match &snapshot {
+            Some(snapshot) => (snapshot.run, snapshot.seq),
+            None => events
+                .first()
+                .filter(|file| file.seq == 0)
+                .map(|file| (file.run, 0))?,
+        };
+        let first = events.iter().rposition(|file| (file.run, file.seq) <= from);
+        let events = events.into_iter().skip(first.unwrap_or(0));
+        let events = events
+            .filter(|file| file.hour <= time::hour(time_us))
+            .collect::<Vec<_>>();
+        (snapshot.is_some() || !events.is_empty()).then_some(Self { snapshot, events })
+    }
+
+    /// Whether there was anything to tell.
+    fn run(self, time_us: u64, answer: &mut AsOf) -> Result<bool, AsOfError> {
+        let mut table = Table::default();
+        let mut from = (0, 0);
+        if let Some(snapshot) = &self.snapshot {
+            from = (snapshot.run, snapshot.seq);
+            read(&snapshot.path, &mut |batch| table.load(batch))?;
+        }
+        let mut applied = 0;
+        for file in &self.events {
+            read(&file.path, &mut |batch| {
+                let until = table.apply(batch, from, time_us)?;
+                applied += until;
+                Ok(())
+            })?;
+        }
+        answer.notes.append(&mut table.notes);
+        let finished = table.finish(&mut answer.routes);
+        finished.map_err(|why| AsOfError::Unreadable { why })?;
+        Ok(self.snapshot.is_some() || applied > 0)
+    }
+}
+
+fn read(
+    path: &Path,
+    visit: &mut dyn FnMut(RecordBatch) -> Result<(), String>,
+) -> Result<(), AsOfError> {
+    let failed = |why: &dyn fmt::Display| unreadable(path, why);
+    let file = File::open(path).map_err(|why: io::Error| failed(&why))?;
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|why| failed(&why))?;
+    let reader = reader
+        .with_batch_size(BATCH)
+        .build()
+        .map_err(|why| failed(&why))?;
+    for batch in reader {
+        let batch = batch.map_err(|why| failed(&why))?;
+        visit(batch).map_err(|why| failed(&why))?;
+    }
+    Ok(())
+}
+
+fn unreadable(path: &Path, why: &dyn fmt::Display) -> AsOfError {
+    let why = format!("cannot read {}: {why}", path.display());
+    AsOfError::Unreadable { why }
+}
+
+/// Where a row is: its batch, and its place in it.
+type Place = (u32, u32);
+/// A route of a peer.
+type Key = (Prefix, u32);
+
+/// The routes of one collector.
+#[derive(Default)]
+struct Table {
+    batches: Vec<RecordBatch>,
+    peers: Peers,
+    /// By peer and family.
+    routes: Vec<[HashMap<Key, Place>; 2]>,
+    /// Rows that are later than asked for, as long as no earlier one follows.
+    waiting: Vec<Place>,
+    notes: Vec<String>,
+}
+
+impl Table {
+    fn load(&mut self, batch: RecordBatch) -> Result<(), String> {
+        let rows = Rows::new(&batch)?;
+        let number = self.batches.len() as u32;
+        for row in 0..batch.num_rows() {
+            self.put(&rows, row, (number, row as u32));
+        }
+        self.batches.push(batch);
+        Ok(())
+    }
+
+    /// Applies the rows from a position on, up to the last one that is not later than a time. How many.
+    fn apply(
+        &mut self,
+        batch: RecordBatch,
+        from: (u64, u64),
+        time_us: u64,
+    ) -> Result<usize, String> {
+        let number = self.batches.len() as u32;
+        let rows = Rows::new(&batch)?;
+        let mut applied = 0;
+        let last = (0..batch.num_rows()).rfind(|row| rows.time_us(*row) <= time_us);
+        let end = last.map_or(0, |last| last + 1);
+        if end > 0 {
+            for (number, row) in std::mem::take(&mut self.waiting) {
+                let batch = self.batches[number as usize].clone();
+                self.tell(&Rows::new(&batch)?, row as usize, (number, row));
+            }
+        }
+        for row in 0..batch.num_rows() {
+            if rows.position(row) < from {
+                continue;
+            }
+            match row < end {
+                true => {
+                    applied += 1;
+                    self.tell(&rows, row, (number, row as u32));
+                }
+                false => self.waiting.push((number, row as u32)),
+            }
+        }
+        self.batches.push(batch);
+        Ok(applied)
+    }
+
+    fn tell(&mut self, rows: &Rows<'_>, row: usize, place: Place) {
+        match rows.kind(row) {
+            "announce" | "state" => self.put(rows, row, place),
+            "withdraw" => {
+                if let (Some(peer), Some((prefix, path_id))) =
+                    (rows.peer(row, &mut self.peers), rows.route(row))
+                {
+                    self.of_peer(peer)[prefix.family().index()].remove(&(prefix, path_id));
+                }
+            }
+            "peer-down" => {
+                let retained = retained_of(rows.detail(row));
+                if let Some(peer) = rows.peer(row, &mut self.peers) {
+                    for family in Family::ALL
+                        .into_iter()
+                        .filter(|family| !retained[family.index()])
+                    {
+                        self.of_peer(peer)[family.index()].clear();
+                    }
+                }
+            }
+            "start" => self.routes.clear(),
+            "gap" => self.notes.push(format!(
+                "{}: gap: {}",
+                rows.collector(row),
+                rows.detail(row)
+            )),
+            _ => {}
+        }
+    }
+
+    fn put(&mut self, rows: &Rows<'_>, row: usize, place: Place) {
+        if let (Some(peer), Some((prefix, path_id))) =
+            (rows.peer(row, &mut self.peers), rows.route(row))
+        {
+            self.of_peer(peer)[prefix.family().index()].insert((prefix, path_id), place);
+        }
+    }
+
+    fn of_peer(&mut self, peer: usize) -> &mut [HashMap<Key, Place>; 2] {
+        if self.routes.len() <= peer {
+            self.routes.resize_with(peer + 1, Default::default);
+        }
+        &mut self.routes[peer]
+    }
+
+    /// The rows of all routes, in the order of the files.
+    fn finish(self, out: &mut Vec<RecordBatch>) -> Result<(), String> {
+        let mut rows: Vec<Vec<u32>> = vec![Vec::new(); self.batches.len()];
+        for (batch, row) in self.routes.iter().flatten().flat_map(HashMap::values) {
+            rows[*batch as usize].push(*row);
+        }
+        for (batch, mut rows) in self
+            .batches
+            .iter()
+            .zip(rows)
+            .filter(|(_, rows)| !rows.is_empty())
+        {
+            rows.sort_unstable();
+            let taken = match rows.len() == batch.num_rows() {
+                true => Ok(batch.clone()),
+                false => take_record_batch(batch, &UInt32Array::from(rows)),
+            };
+            out.push(taken.map_err(|why| why.to_string())?);
+        }
+        Ok(())
+    }
+}
+
+/// Rows that are read at once.
+const BATCH: usize = 1 << 16;

@@ -1,0 +1,361 @@
+//! Events into files: when a file ends, and what happens when none can be written.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rutter_events::{Decoder, Kind, Now, Row};
+use rutter_rib::{FeedEvent, PeerSummary, Snapshot};
+
+use crate::archive::{Archive, Part, file_name};
+use crate::columns::Columns;
+use crate::file::{Compression, WriteError, Writing};
+use crate::time::{self, utc};
+
+/// How an archive is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// A file of events ends after this time.
+    pub rotate: Duration,
+    /// And after so many rows.
+    pub rotate_rows: u64,
+    /// Time between snapshots.
+    pub snapshot_every: Duration,
+    /// Files of hours that ended this long ago go; `None`: all stay.
+    pub retention: Option<Duration>,
+    /// How files are packed.
+    pub compression: Compression,
+    /// After a failure, the disk is tried again after this time.
+    pub retry: Duration,
+}
+
+/// Writes the rows of one run of a collector.
+pub struct Keeper {
+    decoder: Decoder,
+    store: Store,
+}
+
+/// Rows that were not written.
+#[derive(Clone, Debug)]
+struct Lost {
+    rows: u64,
+    first_seq: u64,
+    since_us: u64,
+    why: Arc<str>,
+    retry_us: u64,
+}
+
+struct Open {
+    writing: Writing,
+    first_seq: u64,
+    since_us: u64,
+    hour: u64,
+    rows: u64,
+    end_us: u64,
+}
+
+struct Store {
+    archive: Archive,
+    options: Options,
+    name: String,
+    columns: Columns,
+    open: Option<Open>,
+    lost: Option<Lost>,
+    last_us: u64,
+    monotonic_us: u64,
+    rows: u64,
+    octets: u64,
+    files: u64,
+}
+
+impl Keeper {
+    /// Begins a run: its `start`, and a `gap` for what a killed predecessor has left unfinished. The run is later than
+    /// that of every file of the archive, also where the clock was set back.
+    ///
+    /// # Errors
+    /// Where the folder cannot be written to.
+    pub fn start(
+        archive: Archive,
+        collector: &str,
+        options: Options,
+        peers: &[PeerSummary],
+        mut now: Now,
+    ) -> Result<Self, WriteError> {
+        let failed = |why: std::io::Error| WriteError::new(archive.folder(), why);
+        std::fs::create_dir_all(archive.folder()).map_err(failed)?;
+        let name = file_name(collector);
+        let unfinished = archive.remove_unfinished(&name).map_err(failed)?;
+        let files = archive.files(Part::Events).map_err(failed)?;
+        let runs = files.iter().chain(&unfinished).map(|file| file.run);
+        now.unix_us = now.unix_us.max(runs.max().map_or(0, |run| run + 1));
+        let mut keeper = Self {
+            decoder: Decoder::new(collector, peers, now),
+            store: Store {
+                columns: Columns::new(collector),
+                archive: archive.clone(),
+                options,
+                name,
+                open: None,
+                lost: None,
+                last_us: now.unix_us,
+                monotonic_us: now.monotonic_us,
+                rows: 0,
+                octets: 0,
+                files: 0,
+            },
+        };
+        let Self { decoder, store } = &mut keeper;
+        decoder.start(now, &mut |row| store.push(row));
+        if let Some(lost) = keeper.store.lost.take() {
+            return Err(WriteError::new(archive.folder(), lost.why));
+        }
+        for file in unfinished {
+            let detail = format!(
+                "the collector ended without completing its file: rows of run {} from {} on are missing",
+                file.run, file.seq
+            );
+            keeper.tell_gap(0, &detail, now);
+        }
+        Ok(keeper)
+    }
+
+    /// The run, and the number of the next event.
+    pub fn position(&self) -> (u64, u64) {
+        (self.decoder.run(), self.decoder.next_seq())
+    }
+
+    /// Rows written, the octets of their files, and the files.
+    pub fn written(&self) -> (u64, u64, u64) {
+        (self.store.rows, self.store.octets, self.store.files)
+    }
+
+    /// Why rows are being dropped at present.
+    pub fn trouble(&self) -> Option<&str> {
+        self.store.lost.as_ref().map(|lost| &*lost.why)
+    }
+
+    /// Takes an event.
+    pub fn take(&mut self, event: &FeedEvent, now: Now) {
+        self.store.monotonic_us = now.monotonic_us;
+        let Self { decoder, store } = self;
+        decoder.decode(event, now, &mut |row| store.push(row));
+    }
+
+    /// The reader was too slow for the feed: these peers come of a new subscription. A snapshot must follow.
+    pub fn missed(&mut self, lost: u64, peers: &[PeerSummary], now: Now) {
+        let (since, until) = (utc(self.store.last_us), utc(now.unix_us));
+        let detail = format!(
+            "{lost} messages are missing, from {since} to {until}: they came faster than they could be read"
+        );
+        self.tell_gap(lost, &detail, now);
+        self.decoder.relearn(peers);
+    }
+
+    /// Ends files that are old enough, and tries the disk again where it failed. Whether a hole has been closed: then a
+    /// snapshot must follow.
+    pub fn turn(&mut self, now: Now) -> bool {
+        self.store.monotonic_us = now.monotonic_us;
+        let over = self.store.open.as_ref().is_some_and(|open| {
+            now.monotonic_us >= open.end_us || time::hour(now.unix_us) > open.hour
+        });
+        if over {
+            self.store.rotate();
+        }
+        let retry = self
+            .store
+            .lost
+            .as_ref()
+            .is_some_and(|lost| now.monotonic_us >= lost.retry_us);
+        retry && self.close_gap(now)
+    }
+
+    /// Ends the run in order.
+    pub fn stop(&mut self, now: Now) {
+        if self.store.lost.is_some() {
+            self.close_gap(now);
+        }
+        let Self { decoder, store } = self;
+        decoder.stop(now, &mut |row| store.push(row));
+        store.rotate();
+    }
+
+    fn close_gap(&mut self, now: Now) -> bool {
+        self.store.flush();
+        let Some(lost) = self.store.lost.take() else {
+            return false;
+        };
+        let last = lost.first_seq + lost.rows.saturating_sub(1);
+        let (since, until) = (utc(lost.since_us), utc(self.store.last_us));
+        let detail = format!(
+            "rows {} to {last} are missing, from {since} to {until}: {}",
+            lost.first_seq, lost.why
+        );
+        self.tell_gap(lost.rows, &detail, now);
+        self.store.rotate();
+        if let Some(again) = &mut self.store.lost {
+            again.rows += lost.rows;
+            (again.first_seq, again.since_us) = (lost.first_seq, lost.since_us);
+            return false;
+        }
+        tracing::warn!("history is written again; {detail}");
+        true
+    }
+
+    fn tell_gap(&mut self, lost: u64, detail: &str, now: Now) {
+        let Self { decoder, store } = self;
+        decoder.decode(&FeedEvent::Gap { lost }, now, &mut |row| {
+            let row = match row.kind {
+                Kind::Gap { .. } => Row { detail, ..*row },
+                _ => *row,
+            };
+            store.push(&row);
+        });
+    }
+}
+
+impl Store {
+    fn push(&mut self, row: &Row<'_>) {
+        let hour = time::hour(row.time_us);
+        let later = self.open.as_ref().is_some_and(|open| hour > open.hour);
+        // A file's rows are in order of time, so that its folder says from when on they are.
+        if later || matches!(row.kind, Kind::ClockStep { .. }) {
+            self.rotate();
+        }
+        if self.open.is_none() && self.lost.is_none() {
+            self.begin(row);
+        }
+        self.last_us = row.time_us;
+        self.columns.push(row);
+        if self.columns.len() >= BATCH {
+            self.flush();
+            if self
+                .open
+                .as_ref()
+                .is_some_and(|open| open.rows >= self.options.rotate_rows)
+            {
+                self.rotate();
+            }
+        }
+    }
+
+    fn begin(&mut self, row: &Row<'_>) {
+        let name = format!("{}-{:016}-{:012}", self.name, row.run, row.seq);
+        let hour = time::hour(row.time_us);
+        match Writing::create(
+            &self.archive,
+            Part::Events,
+            hour,
+            &name,
+            self.options.compression,
+        ) {
+            Ok(writing) => {
+                self.open = Some(Open {
+                    writing,
+                    first_seq: row.seq,
+                    since_us: row.time_us,
+                    hour,
+                    rows: 0,
+                    end_us: self.monotonic_us + self.options.rotate.as_micros() as u64,
+                });
+            }
+            Err(why) => self.fail(&why, 0, row.seq, row.time_us),
+        }
+    }
+
+    /// Hands the collected rows to the file.
+    fn flush(&mut self) {
+        let rows = self.columns.len() as u64;
+        if rows == 0 {
+            return;
+        }
+        if let Some(lost) = &mut self.lost {
+            lost.rows += rows;
+            return self.columns.clear();
+        }
+        let Some(open) = &mut self.open else {
+            return self.columns.clear();
+        };
+        open.rows += rows;
+        let batch = self.columns.finish();
+        let written = batch.map_err(|why| WriteError::new(self.archive.folder(), why));
+        if let Err(why) = written.and_then(|batch| open.writing.write(&batch)) {
+            let (rows, seq, since_us) = (open.rows, open.first_seq, open.since_us);
+            self.columns.clear();
+            self.fail(&why, rows, seq, since_us);
+        }
+    }
+
+    /// Ends the file.
+    fn rotate(&mut self) {
+        self.flush();
+        let Some(open) = self.open.take() else {
+            return;
+        };
+        match open.writing.finish() {
+            Ok(octets) => {
+                self.rows += open.rows;
+                self.octets += octets;
+                self.files += 1;
+            }
+            Err(why) => self.fail(&why, open.rows, open.first_seq, open.since_us),
+        }
+    }
+
+    fn fail(&mut self, why: &WriteError, rows: u64, first_seq: u64, since_us: u64) {
+        tracing::error!(
+            "history: {why}; events are lost until the disk takes them again, BGP goes on"
+        );
+        self.open = None;
+        self.lost = Some(Lost {
+            rows,
+            first_seq,
+            since_us,
+            why: why.to_string().into(),
+            retry_us: self.monotonic_us + self.options.retry.as_micros() as u64,
+        });
+    }
+}
+
+/// Writes the whole table, as it was at `time_us` and not before the event `seq` of the run. How many routes, and octets.
+///
+/// # Errors
+/// Where the file cannot be written; nothing remains of it then.
+pub fn write_snapshot(
+    archive: &Archive,
+    collector: &str,
+    compression: Compression,
+    snapshot: &Snapshot,
+    (run, seq): (u64, u64),
+    time_us: u64,
+) -> Result<(u64, u64), WriteError> {
+    let name = format!("{}-{run:016}-{seq:012}-{time_us:016}", file_name(collector));
+    let mut writing = Writing::create(
+        archive,
+        Part::Snapshots,
+        time::hour(time_us),
+        &name,
+        compression,
+    )?;
+    let (mut columns, mut rows, mut failed) = (Columns::new(collector), 0, None);
+    let flush = |columns: &mut Columns, writing: &mut Writing| {
+        let batch = columns
+            .finish()
+            .map_err(|why| WriteError::new(archive.folder(), why))?;
+        writing.write(&batch)
+    };
+    rutter_events::state_rows(snapshot, collector, (run, seq), time_us, |row| {
+        if failed.is_some() {
+            return;
+        }
+        columns.push(row);
+        rows += 1;
+        if columns.len() >= BATCH {
+            failed = flush(&mut columns, &mut writing).err();
+        }
+    });
+    failed.map_or(Ok(()), Err)?;
+    flush(&mut columns, &mut writing)?;
+    Ok((rows, writing.finish()?))
+}
+
+/// Rows that are handed over at once.
+const BATCH: usize = 1 << 16;

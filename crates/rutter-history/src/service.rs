@@ -1,0 +1,240 @@
+//! The archive of a collector: one thread that follows the feed, and one for each snapshot while it is written.
+
+use std::fmt;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rutter_collector::{Context, Service};
+use rutter_config::History;
+use rutter_events::Now;
+use rutter_rib::{FeedEvent, FeedReader};
+
+use crate::archive::Archive;
+use crate::clock::Clock;
+use crate::file::Compression;
+use crate::keeper::{Keeper, Options, write_snapshot};
+
+/// An archive that is written.
+pub struct HistoryService(JoinHandle<()>);
+
+/// The archive could not be begun.
+#[derive(Debug)]
+pub struct StartError(String);
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl HistoryService {
+    /// Begins a run in the archive; the table follows at once as a snapshot.
+    ///
+    /// # Errors
+    /// Where the folder cannot be written to.
+    pub fn start(context: &Context, settings: &History) -> Result<Self, StartError> {
+        Self::with_options(context, &Archive::new(&settings.path), options(settings))
+    }
+
+    /// As [`Self::start`], with times of the caller's choice.
+    ///
+    /// # Errors
+    /// Where the folder cannot be written to.
+    pub fn with_options(
+        context: &Context,
+        archive: &Archive,
+        options: Options,
+    ) -> Result<Self, StartError> {
+        let clock = Clock::new();
+        let (reader, peers) = context.rib.subscribe(QUEUE);
+        let hint = "\n  choose another folder by history.path, or make this one writable";
+        let failed = |why: &dyn fmt::Display| StartError(format!("history: {why}{hint}"));
+        let keeper = Keeper::start(
+            archive.clone(),
+            &context.collector,
+            options,
+            &peers,
+            clock.now(),
+        );
+        let keeping = Keeping {
+            keeper: keeper.map_err(|why| failed(&why))?,
+            context: context.clone(),
+            archive: archive.clone(),
+            options,
+            reader,
+            clock,
+            snapshot: None,
+            snapshot_us: 0,
+            expire_us: 0,
+        };
+        let thread = thread::Builder::new().name("history".into());
+        let thread = thread.spawn(move || keeping.run());
+        Ok(Self(thread.map_err(|why| failed(&why))?))
+    }
+}
+
+fn options(settings: &History) -> Options {
+    Options {
+        rotate: Duration::from_secs(settings.rotate_s),
+        rotate_rows: settings.rotate_rows,
+        snapshot_every: Duration::from_secs(settings.snapshot_every_s),
+        retention: (settings.retention_s > 0).then(|| Duration::from_secs(settings.retention_s)),
+        compression: Compression(settings.compression),
+        retry: RETRY,
+    }
+}
+
+impl Service for HistoryService {
+    fn name(&self) -> String {
+        "history".into()
+    }
+
+    /// Takes in what the feed has told, and completes the file.
+    fn stop(self: Box<Self>) {
+        // The thread does nothing that could panic but for a programmer's error, which has been printed then.
+        let _ = self.0.join();
+    }
+}
+
+struct Keeping {
+    context: Context,
+    keeper: Keeper,
+    archive: Archive,
+    options: Options,
+    reader: FeedReader,
+    clock: Clock,
+    snapshot: Option<JoinHandle<bool>>,
+    /// When the next snapshot is due, and when old files go, by the clock that only runs forward.
+    snapshot_us: u64,
+    expire_us: u64,
+}
+
+impl Keeping {
+    fn run(mut self) {
+        // Those who route come first. On Linux this is the thread's own.
+        let _ = rustix::process::nice(5);
+        while !self.context.stop.is_set() {
+            self.turn(self.clock.now());
+            for _ in 0..TURN_EVENTS {
+                let Some(event) = self.reader.next(TURN) else {
+                    break;
+                };
+                self.take(&event);
+                if self.context.stop.is_set() {
+                    break;
+                }
+            }
+        }
+        while let Some(event) = self.reader.next(Duration::ZERO) {
+            self.take(&event);
+        }
+        self.keeper.stop(self.clock.now());
+        if let Some(thread) = self.snapshot.take() {
+            let _ = thread.join();
+        }
+    }
+
+    fn take(&mut self, event: &FeedEvent) {
+        let now = self.clock.now();
+        let FeedEvent::Gap { lost } = event else {
+            return self.keeper.take(event, now);
+        };
+        // Sessions may have come and gone unheard. The old reader goes after the new one is there: the feed is
+        // active all the time.
+        let (reader, peers) = self.context.rib.subscribe(QUEUE);
+        self.reader = reader;
+        self.keeper.missed(*lost, &peers, now);
+        self.snapshot_us = now.monotonic_us;
+    }
+
+    fn turn(&mut self, now: Now) {
+        if self.keeper.turn(now) {
+            self.snapshot_us = now.monotonic_us;
+        }
+        if self.snapshot.as_ref().is_some_and(JoinHandle::is_finished) {
+            let done = self
+                .snapshot
+                .take()
+                .is_some_and(|thread| thread.join().unwrap_or(false));
+            if !done {
+                self.snapshot_us = self
+                    .snapshot_us
+                    .min(now.monotonic_us + micros(self.options.retry));
+            }
+        }
+        if now.monotonic_us >= self.snapshot_us
+            && self.snapshot.is_none()
+            && self.keeper.trouble().is_none()
+        {
+            self.snapshot_us = now.monotonic_us + micros(self.options.snapshot_every);
+            self.snapshot = self.begin_snapshot();
+        }
+        if now.monotonic_us >= self.expire_us {
+            self.expire_us = now.monotonic_us + micros(EXPIRE);
+            self.expire(now);
+        }
+    }
+
+    fn begin_snapshot(&self) -> Option<JoinHandle<bool>> {
+        let position = self.keeper.position();
+        let snapshot = self.context.rib.snapshot();
+        // All that is in the snapshot was said before this time.
+        let time_us = self.clock.now().unix_us;
+        let (archive, collector) = (self.archive.clone(), Arc::clone(&self.context.collector));
+        let compression = self.options.compression;
+        let write = move || {
+            let _ = rustix::process::nice(5);
+            match write_snapshot(
+                &archive,
+                &collector,
+                compression,
+                &snapshot,
+                position,
+                time_us,
+            ) {
+                Ok((routes, octets)) => tracing::info!(routes, octets, "snapshot written"),
+                Err(why) => {
+                    tracing::error!("history: snapshot: {why}; it is tried again");
+                    return false;
+                }
+            }
+            true
+        };
+        let thread = thread::Builder::new().name("snapshot".into()).spawn(write);
+        thread
+            .inspect_err(|why| tracing::error!("history: snapshot: {why}"))
+            .ok()
+    }
+
+    fn expire(&self, now: Now) {
+        let Some(retention) = self.options.retention else {
+            return;
+        };
+        match self
+            .archive
+            .expire(now.unix_us.saturating_sub(micros(retention)))
+        {
+            Ok(0) => {}
+            Ok(files) => tracing::info!(files, "old history removed"),
+            Err(why) => tracing::warn!("history: cannot remove old files: {why}"),
+        }
+    }
+}
+
+fn micros(duration: Duration) -> u64 {
+    duration.as_micros() as u64
+}
+
+/// Events that may wait in the feed.
+const QUEUE: usize = 1 << 18;
+/// How long to wait for an event.
+const TURN: Duration = Duration::from_millis(100);
+/// Events between two looks at the clock of files.
+const TURN_EVENTS: usize = 1024;
+/// How often old files are looked for.
+const EXPIRE: Duration = Duration::from_secs(600);
+/// When a disk that failed is tried again.
+const RETRY: Duration = Duration::from_secs(10);

@@ -1,0 +1,146 @@
+//! Times as people and folders write them. All are UTC.
+
+/// Microseconds of an hour.
+pub(crate) const HOUR_US: u64 = 3_600_000_000;
+const DAY_US: u64 = 24 * HOUR_US;
+
+/// A time for people: `2026-11-21 05:40:00.000000 UTC`.
+pub fn utc(unix_us: u64) -> String {
+    let (year, month, day) = date(unix_us / DAY_US);
+    let second = unix_us / 1_000_000 % 86_400;
+    format!(
+        "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}.{:06} UTC",
+        second / 3600,
+        second / 60 % 60,
+        second % 60,
+        unix_us % 1_000_000
+    )
+}
+
+/// `2026-11-20`, `2026-11-20 12:00`, with seconds and a fraction, `T` for the space, `Z` or `UTC` behind it, or
+/// microseconds since 1970.
+pub fn parse(text: &str) -> Option<u64> {
+    let text = text.trim();
+    if text.len() > 10 && text.bytes().all(|octet| octet.is_ascii_digit()) {
+        return text.parse().ok();
+    }
+    let text = text
+        .trim_end_matches("UTC")
+        .trim_end_matches('Z')
+        .trim_end();
+    let (day, clock) = text.split_once([' ', 'T']).unwrap_or((text, "00:00"));
+    let mut of_day = day.splitn(3, '-').map(number);
+    let (year, month, day) = (of_day.next()??, of_day.next()??, of_day.next()??);
+    let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
+    let mut of_clock = clock.splitn(3, ':').map(number);
+    let (hour, minute) = (of_clock.next()??, of_clock.next()??);
+    let second = of_clock.next().unwrap_or(Some(0))?;
+    let sound =
+        (1970..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+    if !sound || hour > 23 || minute > 59 || second > 60 || fraction.len() > 6 {
+        return None;
+    }
+    let days = days(year, month, day);
+    if date(days) != (year, month, day) {
+        return None;
+    }
+    let us = number(fraction)? * 10u64.pow(6 - fraction.len() as u32);
+    Some(days * DAY_US + hour * HOUR_US + minute * 60_000_000 + second * 1_000_000 + us)
+}
+
+/// The hour of a time, counted since 1970.
+pub(crate) fn hour(unix_us: u64) -> u64 {
+    unix_us / HOUR_US
+}
+
+/// `day=2026-11-20/hour=12`.
+pub(crate) fn partition(hour: u64) -> String {
+    let (year, month, day) = date(hour / 24);
+    format!("day={year:04}-{month:02}-{day:02}/hour={:02}", hour % 24)
+}
+
+/// The hour that two folders stand for.
+pub(crate) fn of_partition(day: &str, hour: &str) -> Option<u64> {
+    let day = parse(day.strip_prefix("day=")?)?;
+    let hour = number(hour.strip_prefix("hour=")?)?;
+    (hour < 24).then_some(day / HOUR_US + hour)
+}
+
+fn number(text: &str) -> Option<u64> {
+    let digits = !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit());
+    digits.then(|| text.parse().ok()).flatten()
+}
+
+/// Civil date of a day number: years begin in March, so the leap day is the last.
+fn date(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march_month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 {
+        march_month + 3
+    } else {
+        march_month - 9
+    };
+    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+}
+
+/// Day number of a civil date.
+fn days(year: u64, month: u64, day: u64) -> u64 {
+    let (year, month) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
+    };
+    let (era, of_era) = (year / 400, year % 400);
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + (153 * month + 2) / 5 + day
+        - 1
+        - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_they_are_written() {
+        for us in [
+            0,
+            951_782_400_000_001,
+            1_795_239_600_000_000,
+            4_107_542_399_999_999,
+        ] {
+            assert_eq!(parse(&utc(us)), Some(us));
+            assert_eq!(
+                parse(&us.to_string()).filter(|_| us > 0),
+                Some(us).filter(|_| us > 0)
+            );
+        }
+        let noon = parse("2026-11-20 12:00");
+        assert_eq!(noon, Some(1_795_176_000_000_000));
+        for same in ["2026-11-20T12:00:00Z", "2026-11-20 12:00:00.000 UTC"] {
+            assert_eq!(parse(same), noon, "{same}");
+        }
+        for wrong in [
+            "",
+            "noon",
+            "2026-02-30",
+            "2026-11-20 24:00",
+            "2026-11-20 12",
+            "2026-11",
+        ] {
+            assert_eq!(parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn folders_name_hours() {
+        let hour = hour(1_795_176_000_000_000);
+        let folders = partition(hour);
+        assert_eq!(folders, "day=2026-11-20/hour=12");
+        let (day, of_day) = folders.split_once('/').unwrap();
+        assert_eq!(of_partition(day, of_day), Some(hour));
+    }
+}

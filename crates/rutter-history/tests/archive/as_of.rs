@@ -1,0 +1,196 @@
+//! The table as of any time is the table that was, over sessions, restarts and snapshots at any moment.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rutter_events::Now;
+use rutter_history::{Archive, Compression, Keeper, Options, write_snapshot};
+use rutter_net::Family;
+use rutter_rib::*;
+
+use crate::read;
+use crate::world::{self, BEGIN_US, Routes};
+
+pub const OPTIONS: Options = Options {
+    rotate: Duration::from_secs(600),
+    rotate_rows: 1_000,
+    snapshot_every: Duration::from_secs(3_600),
+    retention: None,
+    compression: Compression(1),
+    retry: Duration::from_secs(10),
+};
+
+/// A new folder under the system's.
+pub fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("rutter-history-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    folder
+}
+
+struct Drawn(u64);
+
+impl Drawn {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}
+
+const PEERS: u8 = 4;
+
+/// A collector with its table; another one after each restart.
+struct World {
+    rib: Arc<Rib>,
+    ids: Vec<PeerId>,
+    up: [bool; PEERS as usize],
+    reader: FeedReader,
+    keeper: Keeper,
+}
+
+impl World {
+    fn new(folder: &Path, now: Now) -> Self {
+        let rib = world::table();
+        let ids = (0..PEERS).map(|number| rib.add_neighbor(world::neighbor(number)).unwrap());
+        let ids = ids.collect();
+        let (reader, peers) = rib.subscribe(1 << 16);
+        let keeper = Keeper::start(Archive::new(folder), "rrc 1", OPTIONS, &peers, now).unwrap();
+        Self {
+            rib,
+            ids,
+            up: [false; PEERS as usize],
+            reader,
+            keeper,
+        }
+    }
+
+    fn drain(&mut self, now: Now) {
+        while let Some(event) = self.reader.next(Duration::ZERO) {
+            self.keeper.take(&event, now);
+        }
+        self.keeper.turn(now);
+    }
+
+    /// One thing happens to one peer. Whether routes may have been swept: they have the time at which that is told.
+    fn step(&mut self, drawn: &mut Drawn, now: Now) -> bool {
+        let number = drawn.below(PEERS.into()) as u8;
+        let (id, at) = (self.ids[usize::from(number)], usize::from(number));
+        let mut swept = !self.up[at];
+        if swept {
+            self.rib.session_up(id, world::session(number));
+            self.rib.publish_peer_up(id, now.unix_us);
+            self.up[at] = true;
+        }
+        match drawn.below(24) {
+            0 => {
+                let retain = [Retain::Nothing, Retain::Stale][drawn.below(2) as usize];
+                self.rib.session_down(id, [retain; 2]);
+                self.rib
+                    .publish_peer_down(id, [retain; 2], "retained ipv4", now.unix_us);
+                self.up[at] = false;
+            }
+            1 => {
+                self.rib.sweep_stale(id, Family::Ipv4Unicast);
+                swept = true;
+            }
+            choice => {
+                let count = 1 + drawn.below(6);
+                let prefixes: Vec<u8> = (0..count).map(|_| drawn.below(30) as u8).collect();
+                let through = (choice > 7).then(|| 1 + drawn.below(9) as u16);
+                let mut batch = Batch::new();
+                batch.push(
+                    &self.rib,
+                    id,
+                    &world::body(number, &prefixes, through),
+                    now.unix_us,
+                );
+                self.rib.commit(&mut batch);
+            }
+        }
+        swept
+    }
+
+    fn snapshot(&self, folder: &Path, now: Now) {
+        let snapshot = self.rib.snapshot();
+        let position = self.keeper.position();
+        write_snapshot(
+            &Archive::new(folder),
+            "rrc 1",
+            Compression(1),
+            &snapshot,
+            position,
+            now.unix_us,
+        )
+        .unwrap();
+    }
+}
+
+/// A life of some collectors in sequence; what the table was after each step.
+fn live(folder: &Path, seed: u64) -> Vec<(u64, Routes)> {
+    let mut drawn = Drawn(seed);
+    let mut now = Now {
+        unix_us: BEGIN_US,
+        monotonic_us: 5,
+    };
+    let mut pass = |drawn: &mut Drawn| {
+        let us = 1 + drawn.below(60_000_000);
+        (now.unix_us, now.monotonic_us) = (now.unix_us + us, now.monotonic_us + us);
+        now
+    };
+    let mut were = Vec::new();
+    let mut world = World::new(folder, pass(&mut drawn));
+    for _ in 0..400 {
+        let now = pass(&mut drawn);
+        match drawn.below(40) {
+            0 => {
+                world.drain(now);
+                world.keeper.stop(now);
+                let now = pass(&mut drawn);
+                world = World::new(folder, now);
+                were.push((now.unix_us, Routes::new()));
+            }
+            1 | 2 => world.snapshot(folder, now),
+            3..=10 => world.drain(now),
+            _ => {
+                let swept = world.step(&mut drawn, now);
+                were.push((now.unix_us, world::routes_of(&world.rib)));
+                if swept || drawn.below(3) == 0 {
+                    world.drain(now);
+                }
+            }
+        }
+    }
+    world.drain(pass(&mut drawn));
+    world.keeper.stop(pass(&mut drawn));
+    were
+}
+
+#[test]
+fn every_state_is_found_again() {
+    for seed in 0..4 {
+        let folder = folder(&format!("as-of-{seed}"));
+        let were = live(&folder, seed);
+        let archive = Archive::new(&folder);
+        for (time_us, was) in &were {
+            let answer = archive.as_of(*time_us).unwrap();
+            assert_eq!(
+                read::routes(&answer),
+                *was,
+                "seed {seed}, {}",
+                rutter_history::utc(*time_us)
+            );
+            assert_eq!(answer.notes, Vec::<String>::new());
+        }
+        assert!(
+            archive
+                .as_of(BEGIN_US - 1)
+                .unwrap_err()
+                .to_string()
+                .contains("holds nothing of")
+        );
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

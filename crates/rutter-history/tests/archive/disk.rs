@@ -1,0 +1,140 @@
+//! Disks that fail, collectors that are killed, files that grow old.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use rutter_events::Now;
+use rutter_history::{Archive, Keeper, Part, describe};
+
+use crate::as_of::{OPTIONS, folder};
+use crate::read::told;
+use crate::world::BEGIN_US;
+
+fn at(seconds: u64) -> Now {
+    Now {
+        unix_us: BEGIN_US + seconds * 1_000_000,
+        monotonic_us: seconds * 1_000_000,
+    }
+}
+
+fn kinds(archive: &Archive) -> Vec<String> {
+    told(archive).into_iter().map(|(kind, _)| kind).collect()
+}
+
+#[test]
+fn the_schema_is_the_golden_one() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/parquet.txt");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(path, describe()).unwrap();
+    }
+    let golden = fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(
+        describe(),
+        golden,
+        "write it anew with UPDATE_GOLDEN=1 if the change is meant"
+    );
+}
+
+#[test]
+fn a_killed_collector_leaves_a_gap_and_no_rubbish() {
+    let folder = folder("killed");
+    let archive = Archive::new(&folder);
+    let killed = Keeper::start(archive.clone(), "c", OPTIONS, &[], at(0)).unwrap();
+    let run = killed.position().0;
+    std::mem::forget(killed);
+    assert_eq!(archive.files(Part::Events).unwrap(), []);
+    // Set back clocks make no run earlier than one before.
+    let mut next = Keeper::start(
+        archive.clone(),
+        "c",
+        OPTIONS,
+        &[],
+        Now {
+            unix_us: run - 7,
+            ..at(9)
+        },
+    )
+    .unwrap();
+    assert_eq!(next.position().0, run + 1);
+    next.stop(at(10));
+    let detail = format!(
+        "the collector ended without completing its file: rows of run {run} from 0 on are missing"
+    );
+    let owed = [("start", ""), ("gap", &*detail), ("stop", "")];
+    assert_eq!(
+        told(&archive),
+        owed.map(|(kind, detail)| (kind.to_owned(), detail.to_owned()))
+    );
+    let folders = fs::read_dir(folder.join("events/day=2026-11-18/hour=11")).unwrap();
+    assert_eq!(folders.count(), 1);
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+/// The disk fails for a while: a folder that cannot be written to, or for the superuser one that is a file.
+#[test]
+fn what_a_failing_disk_did_not_take_is_told_when_it_takes_rows_again() {
+    let folder = folder("failing");
+    let archive = Archive::new(&folder);
+    let mut keeper = Keeper::start(archive.clone(), "c", OPTIONS, &[], at(0)).unwrap();
+    let event = |lost| rutter_rib::FeedEvent::Gap { lost };
+    keeper.take(&event(1), at(1));
+    let events = folder.join("events");
+    fs::rename(&events, folder.join("away")).unwrap();
+    fs::write(&events, "in the way").unwrap();
+    // The file is complete, but its place is gone.
+    assert!(!keeper.turn(at(700)));
+    assert!(
+        keeper.trouble().unwrap().contains("cannot write"),
+        "{:?}",
+        keeper.trouble()
+    );
+    keeper.take(&event(2), at(702));
+    assert!(!keeper.turn(at(705)), "too early to try again");
+    assert!(!keeper.turn(at(711)), "still in the way");
+    fs::remove_file(&events).unwrap();
+    assert!(keeper.turn(at(722)), "a snapshot must follow");
+    keeper.take(&event(3), at(723));
+    keeper.stop(at(724));
+    let told = told(&archive);
+    let kinds: Vec<&str> = told.iter().map(|(kind, _)| &**kind).collect();
+    assert_eq!(kinds, ["gap", "gap", "stop"]);
+    let bounds =
+        "rows 0 to 3 are missing, from 2026-11-18 11:06:40.000000 UTC to 2026-11-18 11:18:";
+    assert!(told[0].1.starts_with(bounds), "{}", told[0].1);
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_to_is_said_at_the_start() {
+    let folder = folder("refused");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("events"), "in the way").unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).unwrap();
+    let refused = Keeper::start(Archive::new(&folder), "c", OPTIONS, &[], at(0))
+        .err()
+        .unwrap();
+    assert!(refused.to_string().starts_with("cannot write"), "{refused}");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn clock_steps_and_hours_begin_files() {
+    let folder = folder("steps");
+    let archive = Archive::new(&folder);
+    let mut keeper = Keeper::start(archive.clone(), "c", OPTIONS, &[], at(0)).unwrap();
+    let stepped = Now {
+        monotonic_us: 1_000_000,
+        ..at(7_300)
+    };
+    keeper.take(&rutter_rib::FeedEvent::Gap { lost: 1 }, stepped);
+    keeper.stop(stepped);
+    assert_eq!(kinds(&archive), ["start", "clock-step", "gap", "stop"]);
+    let files = archive.files(Part::Events).unwrap();
+    assert_eq!(
+        files.iter().map(|file| file.seq).collect::<Vec<_>>(),
+        [0, 1]
+    );
+    assert_eq!(files[1].hour - files[0].hour, 2);
+    fs::remove_dir_all(&folder).unwrap();
+}
