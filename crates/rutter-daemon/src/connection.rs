@@ -172,7 +172,8 @@ impl Connection {
                 stream.fill(rib, GATHER);
             }
             if stream.is_drained() {
-                return Ok(Wrote::All);
+                let more = stream.has_more();
+                return Ok(if more { Wrote::ShareUsed } else { Wrote::All });
             }
             if self.written >= share_ends {
                 return Ok(Wrote::ShareUsed);

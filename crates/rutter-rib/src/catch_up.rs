@@ -62,6 +62,13 @@ impl Catching {
         }
     }
 
+    /// Marks all destinations, of which the client holds what it should hear of them now, or nothing.
+    pub fn mark_all(&mut self, family: Family, end: Id) {
+        if let Some(dirty) = &mut self.dirty[family.index()] {
+            dirty.mark_all(end);
+        }
+    }
+
     /// Destinations marked in both families.
     pub fn left(&self) -> usize {
         self.dirty.iter().flatten().map(|dirty| dirty.count).sum()
@@ -72,6 +79,9 @@ impl Catching {
 #[derive(Debug, Default)]
 pub(crate) struct Dirty {
     words: Vec<u64>,
+    /// Of the marked ones those that did not change since all were marked: the client holds no route of them that it
+    /// should not hear.
+    unchanged: Vec<u64>,
     count: usize,
     /// Word where the next search begins.
     scan: usize,
@@ -80,18 +90,39 @@ pub(crate) struct Dirty {
 impl Dirty {
     pub fn mark(&mut self, id: Id) {
         let word = id as usize / 64;
-        if word >= self.words.len() {
-            self.words.resize(word + 1, 0);
-        }
+        self.grow(word + 1);
         let bit = 1 << (id % 64);
+        self.unchanged[word] &= !bit;
         if self.words[word] & bit == 0 {
             self.words[word] |= bit;
             self.count += 1;
         }
     }
 
-    /// Takes up to `most` ids and forgets them.
-    pub fn take(&mut self, most: usize, out: &mut Vec<Id>) {
+    /// Marks all ids before `end`, 64 at a time.
+    fn mark_all(&mut self, end: Id) {
+        self.grow((end as usize).div_ceil(64));
+        for word in 0..(end as usize).div_ceil(64) {
+            let ids = match end - word as Id * 64 {
+                ids @ 0..64 => (1 << ids) - 1,
+                _ => u64::MAX,
+            };
+            let new = ids & !self.words[word];
+            self.words[word] |= new;
+            self.unchanged[word] |= new;
+            self.count += new.count_ones() as usize;
+        }
+    }
+
+    fn grow(&mut self, words: usize) {
+        if words > self.words.len() {
+            self.words.resize(words, 0);
+            self.unchanged.resize(words, 0);
+        }
+    }
+
+    /// Takes up to `most` ids and forgets them; with each, whether it may have changed since all were marked.
+    pub fn take(&mut self, most: usize, out: &mut Vec<(Id, bool)>) {
         while self.count > 0 && out.len() < most {
             if self.scan >= self.words.len() {
                 self.scan = 0;
@@ -101,7 +132,10 @@ impl Dirty {
                 let bit = word.trailing_zeros();
                 *word &= *word - 1;
                 self.count -= 1;
-                out.push(self.scan as Id * 64 + bit);
+                let unchanged = &mut self.unchanged[self.scan];
+                let changed = *unchanged >> bit & 1 == 0;
+                *unchanged &= !(1 << bit);
+                out.push((self.scan as Id * 64 + bit, changed));
             }
             if *word == 0 {
                 self.scan += 1;
@@ -163,7 +197,32 @@ mod tests {
         dirty.take(3, &mut out);
         dirty.mark(1);
         dirty.take(9, &mut out);
-        assert_eq!(out, [3, 64, 65, 1000, 1]);
+        assert_eq!(out, [3, 64, 65, 1000, 1].map(|id| (id, true)));
         assert_eq!(dirty.count, 0);
+    }
+
+    #[test]
+    fn a_change_counts_before_and_after_all_were_marked() {
+        for end in [0, 1, 63, 64, 65, 200] {
+            let mut dirty = Dirty::default();
+            dirty.mark(0);
+            dirty.mark(130);
+            dirty.mark_all(end);
+            dirty.mark(64);
+            let mut out = Vec::new();
+            dirty.take(1_000, &mut out);
+            let changed = [0, 64, 130];
+            let marked = |id: &Id| *id < end || changed.contains(id);
+            let expected: Vec<_> = (0..200).filter(marked).collect();
+            assert_eq!(
+                out,
+                expected
+                    .iter()
+                    .map(|id| (*id, changed.contains(id)))
+                    .collect::<Vec<_>>()
+            );
+            assert_eq!(dirty.count, 0);
+            assert!(dirty.unchanged.iter().all(|word| *word == 0));
+        }
     }
 }

@@ -82,14 +82,12 @@ impl Rib {
     }
 
     fn open_stream(&self, peer: PeerId, group: Arc<Group>) -> ClientStream {
-        let topology = self.topology.read();
         for shard in &self.shards {
             let mut shard = shard.lock();
             shard.begin_catch_up(peer, &group.style);
-            shard.mark_all::<Ipv4Prefix>(peer, &topology, &group.style);
-            shard.mark_all::<Ipv6Prefix>(peer, &topology, &group.style);
+            shard.mark_all::<Ipv4Prefix>(peer);
+            shard.mark_all::<Ipv6Prefix>(peer);
         }
-        drop(topology);
         ClientStream::new(peer, group)
     }
 

@@ -365,20 +365,12 @@ impl Shard {
         self.clients.catching.push(Catching::new(peer, style));
     }
 
-    /// Marks every destination of which a client hears something now. Of the others it holds nothing: it
-    /// follows the log, or its session begins.
-    pub fn mark_all<K: Stored>(&mut self, peer: PeerId, topology: &Topology, style: &Style) {
+    /// Marks every destination for a client that follows the log, or whose session begins. O(ids / 64): what it hears
+    /// of them is found out slice by slice.
+    pub fn mark_all<K: Stored>(&mut self, peer: PeerId) {
         let (table, clients) = K::split(self);
-        let Some(catching) = clients.catching(peer) else {
-            return;
-        };
-        let hears = |route: &Route| {
-            topology.may_hear(route, peer) && style.can_carry(K::FAMILY, &route.attrs)
-        };
-        for id in 0..table.id_end() {
-            if table.get(id).accepted().iter().any(hears) {
-                catching.mark(K::FAMILY, id);
-            }
+        if let Some(catching) = clients.catching(peer) {
+            catching.mark_all(K::FAMILY, table.id_end());
         }
     }
 

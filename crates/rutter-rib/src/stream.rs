@@ -69,6 +69,8 @@ enum Slow {
 
 /// Destinations looked at under one hold of a shard's lock.
 const SLICE: usize = 1024;
+/// Slices without anything for the client that one call looks at.
+const MOST_SILENT: usize = 8;
 /// Destinations that are cheap enough to finish while all shards stand still.
 const LAST: usize = 256;
 /// A client that takes nothing for this long while the log is full is slow, as is one that is half a log
@@ -110,8 +112,10 @@ impl ClientStream {
         self.peer
     }
 
-    /// Gathers up to about `max_bytes` to send: from the group's log, or from the table while catching up.
+    /// Gathers up to about `max_bytes` to send: from the group's log, or from the table while catching up. Where the
+    /// table has little for the client this ends sooner, and [`ClientStream::has_more`] remains.
     pub fn fill(&mut self, rib: &Rib, max_bytes: usize) {
+        let mut silent = 0;
         while self.queued < max_bytes {
             let before = self.queued;
             match self.phase {
@@ -125,8 +129,11 @@ impl ClientStream {
                 }
                 Phase::Catching => self.catch_up(rib),
             }
-            if self.queued == before && self.phase == Phase::Live {
-                break;
+            if self.queued == before {
+                silent += 1;
+                if self.phase == Phase::Live || silent == MOST_SILENT {
+                    break;
+                }
             }
         }
     }
@@ -237,13 +244,17 @@ impl ClientStream {
         let mut gone = Vec::new();
         let held: Vec<_> = ids
             .iter()
-            .map(|id| {
+            .map(|(id, _)| {
                 let catching = shard.clients.catching(self.peer);
                 catching.map_or_else(Default::default, |c| c.take_paths(K::FAMILY, *id))
             })
             .collect();
-        for (id, held) in ids.iter().zip(&held) {
+        for ((id, changed), held) in ids.iter().zip(&held) {
+            let before = gone.len();
             self.present::<K>(shard, topology, (*id, held), &mut told, &mut gone);
+            if !changed {
+                gone.truncate(before);
+            }
         }
         told.sort_by_key(|line: &Line<'_, K>| (line.route.attrs.hash(), line.route.peer));
         self.write_lines(topology, &told, &gone);
@@ -352,16 +363,13 @@ impl ClientStream {
             return;
         }
         self.leave_log(rib);
-        let topology = rib.topology.read();
         for shard in &rib.shards {
-            let (peer, style) = (self.peer, &self.group.style);
             let mut shard = shard.lock();
             match family {
-                Family::Ipv4Unicast => shard.mark_all::<Ipv4Prefix>(peer, &topology, style),
-                Family::Ipv6Unicast => shard.mark_all::<Ipv6Prefix>(peer, &topology, style),
+                Family::Ipv4Unicast => shard.mark_all::<Ipv4Prefix>(self.peer),
+                Family::Ipv6Unicast => shard.mark_all::<Ipv6Prefix>(self.peer),
             }
         }
-        drop(topology);
         if framed {
             self.writer.route_refresh(family, BEGIN_OF_REFRESH);
             self.ending.end_of_refresh[family.index()] = true;
