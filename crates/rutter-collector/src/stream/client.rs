@@ -102,9 +102,7 @@ impl Client {
             .map_err(|error| io::Error::other(format!("no WebSocket: {error}")))?;
         socket.get_ref().set_read_timeout(Some(PATIENCE))?;
         while !stop.is_set() {
-            while let Some(message) = self.pop() {
-                socket.write(Message::text(&*message))?;
-            }
+            self.write_queued(&mut socket)?;
             socket.flush()?;
             match socket.read() {
                 Ok(Message::Text(text)) => self.command(text.as_str(), &mut socket)?,
@@ -120,12 +118,21 @@ impl Client {
         Ok(())
     }
 
+    fn write_queued(&self, socket: &mut WebSocket<TcpStream>) -> Result<(), tungstenite::Error> {
+        while let Some(message) = self.pop() {
+            socket.write(Message::text(&*message))?;
+        }
+        Ok(())
+    }
+
+    /// The answer comes after all that was queued before, so that a ping tells a client that it has heard everything.
     fn command(
         &self,
         text: &str,
         socket: &mut WebSocket<TcpStream>,
     ) -> Result<(), tungstenite::Error> {
         if let Some(answer) = self.obey(text) {
+            self.write_queued(socket)?;
             socket.send(Message::text(answer))?;
         }
         Ok(())
