@@ -27,8 +27,9 @@
 //! A writer with readers copies the few nodes between the changed one and the root, and publishes all of it with one
 //! store to a root slot. What it unlinked it keeps until every reader at work has said that it holds nothing
 //! (quiescent-state reclamation): readers say so in a word of their own every few dozen look-ups. The arena is made of
-//! relaxed atomics, so even a fault in this protocol could not become undefined behaviour; the two modules
-//! with `unsafe` call code for processors that count bits in one instruction, and take arrays of zeros from the system.
+//! relaxed atomics, so even a fault in this protocol could not become undefined behaviour; the three modules
+//! with `unsafe` call code for processors that count bits in one instruction, take arrays of zeros from the system, and
+//! give tables parts of huge pages.
 //!
 //! # How exact a look-up is
 //!
@@ -49,9 +50,11 @@ mod pages;
 mod profile;
 mod query;
 mod reader;
+mod revise;
 mod root;
 mod routes;
 mod search;
+mod supply;
 mod sync;
 mod table;
 mod walk;

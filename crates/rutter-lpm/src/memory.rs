@@ -3,20 +3,20 @@
 //! Words are atomics, so that no order of events is undefined behaviour: what readers may *rely* on is the
 //! protocol in [`crate::epoch`], and a fault there could give a wrong answer but never a wild read.
 
-use std::sync::OnceLock;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::supply::{Chunks, Supply};
 
 /// Words of a chunk: 256 KiB.
 pub(crate) const CHUNK: usize = 1 << 16;
-/// The most chunks: 1 GiB of nodes, about a hundred million prefixes.
-const CHUNKS: usize = 1 << 12;
 
-type Chunk = Box<[AtomicU32; CHUNK]>;
+/// A chunk.
+pub(crate) type Words = [AtomicU32; CHUNK];
 
 /// A growing array of words.
 pub(crate) struct Memory {
-    /// Of fixed length, so that an index needs no check.
-    chunks: Box<[OnceLock<Chunk>; CHUNKS]>,
+    chunks: Chunks,
 }
 
 /// The words from an index on, within its chunk.
@@ -27,35 +27,21 @@ pub(crate) struct Block<'a> {
 }
 
 impl Memory {
-    pub fn new() -> Self {
-        let chunks: Box<[OnceLock<Chunk>]> = (0..CHUNKS).map(|_| OnceLock::new()).collect();
+    pub fn new(supply: Arc<Supply>) -> Self {
         Memory {
-            chunks: chunks.try_into().unwrap_or_else(|_| unreachable!()),
+            chunks: Chunks::new(supply),
         }
     }
 
     /// Makes the chunk number `n` usable.
-    ///
-    /// # Panics
-    /// When the table would take more than 1 GiB.
     pub fn grow(&self, n: usize) {
-        assert!(n < CHUNKS, "a table of more than 1 GiB");
-        self.chunks[n].get_or_init(|| {
-            let words: Box<[AtomicU32]> = (0..CHUNK).map(|_| AtomicU32::new(0)).collect();
-            words.try_into().unwrap_or_else(|_| unreachable!())
-        });
-    }
-
-    /// Chunks in use.
-    pub fn chunks(&self) -> usize {
-        self.chunks.iter().take_while(|c| c.get().is_some()).count()
+        self.chunks.grow(n);
     }
 
     #[inline(always)]
     pub fn block(&self, index: u32) -> Block<'_> {
         let index = index as usize;
-        let chunk = self.chunks[(index / CHUNK) & (CHUNKS - 1)].get();
-        let Some(chunk) = chunk else {
+        let Some(chunk) = self.chunks.get(index / CHUNK) else {
             absent(index);
         };
         Block {
@@ -92,7 +78,7 @@ impl Memory {
 
     /// Octets taken from the system.
     pub fn size(&self) -> usize {
-        self.chunks() * CHUNK * 4 + CHUNKS * size_of::<OnceLock<Chunk>>()
+        self.chunks.len() * CHUNK * 4 + self.chunks.own_size()
     }
 }
 

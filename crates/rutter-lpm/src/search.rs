@@ -7,6 +7,7 @@ use crate::net::{Bits, Net};
 use crate::node::{Eight, Four, Node};
 use crate::profile::{Profile, Stride};
 use crate::root::Root;
+use crate::supply::Supply;
 use crate::sync::Arc;
 use crate::wide::Wide;
 
@@ -35,12 +36,12 @@ struct Found {
 pub(crate) const LANES: usize = 32;
 
 impl<N: Net> Shared<N> {
-    pub fn new(profile: Profile, epochs: Arc<Epochs>) -> Self {
+    pub fn new(profile: Profile, epochs: Arc<Epochs>, supply: std::sync::Arc<Supply>) -> Self {
         let fastest = profile == Profile::Fastest;
         Shared {
             profile,
             root: Root::new(profile.root_bits(N::IS_IPV6)),
-            memory: Memory::new(),
+            memory: Memory::new(supply),
             direct: (fastest && !N::IS_IPV6).then(Direct::new),
             wide: (fastest && N::IS_IPV6).then(Wide::new),
             epochs,

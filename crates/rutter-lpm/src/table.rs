@@ -13,6 +13,7 @@ use crate::pages::Pages;
 use crate::profile::{Profile, Stride};
 use crate::reader::Reader;
 use crate::search::Shared;
+use crate::supply::Supply;
 use crate::wide::{RETIRED_TABLE, Refresh, Tables};
 
 /// Prefixes with a number each, for one writer and any number of [`Reader`]s.
@@ -56,16 +57,24 @@ struct Scratch {
     path: Vec<(u32, u32)>,
 }
 
+/// Chunks of a table before it takes huge pages: from 16 MiB on these may waste an eighth.
+const SINGLE: usize = 64;
+
 impl<N: Net> Table<N> {
     /// An empty table.
     pub fn new(profile: Profile) -> Self {
-        Self::with_epochs(profile, crate::sync::Arc::new(Epochs::new()))
+        let epochs = crate::sync::Arc::new(Epochs::new());
+        Self::with_epochs(profile, epochs, Arc::new(Supply::new(SINGLE)))
     }
 
-    /// An empty table that shares its readers with other tables.
-    pub(crate) fn with_epochs(profile: Profile, epochs: crate::sync::Arc<Epochs>) -> Self {
+    /// An empty table that shares its readers and its memory with other tables.
+    pub(crate) fn with_epochs(
+        profile: Profile,
+        epochs: crate::sync::Arc<Epochs>,
+        supply: Arc<Supply>,
+    ) -> Self {
         Table {
-            shared: Arc::new(Shared::new(profile, epochs)),
+            shared: Arc::new(Shared::new(profile, epochs, supply)),
             heads: BTreeMap::new(),
             pages: Pages::new(),
             limbo: Limbo::default(),
@@ -325,7 +334,7 @@ impl<N: Net> Table<N> {
     }
 
     /// Lays a node out; 0 for one without parts.
-    fn store_node<S: Node>(&mut self, parts: &S::Parts) -> u32 {
+    pub(crate) fn store_node<S: Node>(&mut self, parts: &S::Parts) -> u32 {
         if parts.is_empty() {
             return 0;
         }
@@ -359,6 +368,11 @@ impl<N: Net> Table<N> {
         alone
     }
 
+    /// Notes that prefixes are gone.
+    pub(crate) fn count_out(&mut self, prefixes: usize) {
+        self.len -= prefixes;
+    }
+
     /// Frees a block when no reader can hold it any more.
     pub(crate) fn retire(&mut self, index: u32) {
         if self.is_alone() {
@@ -368,7 +382,7 @@ impl<N: Net> Table<N> {
         }
     }
 
-    fn tidy(&mut self) {
+    pub(crate) fn tidy(&mut self) {
         if self.limbo.is_due() {
             self.reclaim();
         }

@@ -1,4 +1,4 @@
-//! Large arrays of zeros, taken from the system as they are used.
+//! Large arrays and blocks of zeros, taken from the system as they are used.
 //!
 //! Invariant of the `unsafe` here: an array is made of memory that was allocated for exactly its type and length, and is
 //! all zeros, which is a valid value of an atomic integer. The advice to the system changes no value.
@@ -19,6 +19,8 @@ pub(crate) unsafe trait Zero {}
 unsafe impl Zero for AtomicU32 {}
 // SAFETY: as above.
 unsafe impl Zero for AtomicU64 {}
+// SAFETY: an array has no octets but those of its elements.
+unsafe impl<T: Zero, const N: usize> Zero for [T; N] {}
 
 /// An array of `len` zeros, on huge pages where the system has them to give: one miss of the address cache less a look-up.
 pub(crate) fn zeroed<T: Zero>(len: usize) -> Box<[T]> {
@@ -34,13 +36,31 @@ pub(crate) fn zeroed<T: Zero>(len: usize) -> Box<[T]> {
     // SAFETY: the global allocator gave this memory for the layout of this slice, with which the box will free it; all
     // octets are zero, which is a value.
     let array: Box<[T]> = unsafe { Box::from_raw(slice) };
-    advise(&array);
+    advise(array.as_ptr().cast_mut().cast(), layout.size());
     array
+}
+
+/// A value of zeros, on huge pages where the system has them to give and the type is aligned for them.
+pub(crate) fn zeroed_box<T: Zero>() -> Box<T> {
+    let layout = std::alloc::Layout::new::<T>();
+    assert_ne!(layout.size(), 0, "a value has a size");
+    // SAFETY: the layout has a size.
+    let start = unsafe { std::alloc::alloc(layout) };
+    if start.is_null() {
+        std::alloc::handle_alloc_error(layout);
+    }
+    // Before the first write, which is when the system chooses the page.
+    advise(start, layout.size());
+    // SAFETY: the memory has this size and nobody else has it.
+    unsafe { start.write_bytes(0, layout.size()) };
+    // SAFETY: the global allocator gave this memory for the layout of this type, with which the box will free it; all
+    // octets are zero, which is a value.
+    unsafe { Box::from_raw(start.cast()) }
 }
 
 /// Asks for huge pages. Where there are none, nothing changes.
 #[cfg(all(target_os = "linux", not(miri)))]
-fn advise<T>(array: &[T]) {
+fn advise(start: *mut u8, len: usize) {
     const PAGE: usize = 4096;
     const HUGE: std::ffi::c_int = 14;
     unsafe extern "C" {
@@ -50,15 +70,14 @@ fn advise<T>(array: &[T]) {
             advice: std::ffi::c_int,
         ) -> std::ffi::c_int;
     }
-    let range = array.as_ptr_range();
-    let first = range.start.addr().next_multiple_of(PAGE);
-    let last = range.end.addr() / PAGE * PAGE;
+    let first = start.addr().next_multiple_of(PAGE);
+    let last = (start.addr() + len) / PAGE * PAGE;
     if first < last {
-        let start = range.start.with_addr(first).cast_mut().cast();
+        let start = start.with_addr(first).cast();
         // SAFETY: the pages lie inside the array, and this advice changes nothing that a program can see.
         unsafe { madvise(start, last - first, HUGE) };
     }
 }
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
-fn advise<T>(_: &[T]) {}
+fn advise(_: *mut u8, _: usize) {}

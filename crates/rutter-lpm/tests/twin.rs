@@ -52,6 +52,8 @@ impl<N: Net> Twin<N> {
 enum Operation<N> {
     Insert(N, u32),
     Remove(N),
+    /// Of those inside a prefix only what has a number that this divides.
+    Retain(N, u32),
     Look(N),
 }
 
@@ -67,6 +69,7 @@ fn operations<N: Net>(
         prop_oneof![
             4 => (prefix.clone(), value).prop_map(|(p, v)| Operation::Insert(p, v)),
             2 => prefix.clone().prop_map(Operation::Remove),
+            1 => (prefix.clone(), 1..4_u32).prop_map(|(p, n)| Operation::Retain(p, n)),
             2 => prefix.prop_map(Operation::Look),
         ],
         1..120,
@@ -146,6 +149,16 @@ fn run<N: Net>(profile: Profile, operations: &[Operation<N>]) {
                 assert_eq!(shared.remove(*prefix), old);
                 assert_eq!(map.remove(*prefix), old.map(|v| v.to_string()));
             }
+            Operation::Retain(outer, n) => {
+                let stays = |prefix: N, value: u32| value % n == 0 || !outer.covers(prefix);
+                twin.0.retain(|prefix, value| stays(*prefix, *value));
+                table.retain(stays);
+                shared.retain(stays);
+                map = PrefixMap::new(profile);
+                for (prefix, value) in twin.pairs() {
+                    map.insert(prefix, value.to_string());
+                }
+            }
             Operation::Look(prefix) => {
                 assert_eq!(table.get(*prefix), twin.0.get(prefix).copied());
                 assert_eq!(table.lookup_net(*prefix), twin.lookup_net(*prefix));
@@ -153,8 +166,10 @@ fn run<N: Net>(profile: Profile, operations: &[Operation<N>]) {
                 same(table.covered(*prefix), twin.covered(*prefix));
             }
         }
-        let (Operation::Insert(near, _) | Operation::Remove(near) | Operation::Look(near)) =
-            operation;
+        let (Operation::Insert(near, _)
+        | Operation::Remove(near)
+        | Operation::Retain(near, _)
+        | Operation::Look(near)) = operation;
         for addr in [first_of(*near), last_of(*near)] {
             let best = twin.lookup_net(net_of(addr, N::MAX_LEN));
             assert_eq!(table.lookup_prefix(addr), best);

@@ -49,15 +49,25 @@ fn main() {
         figure("insertion, 5 peers", "ns/route"),
         figure("its memory, a prefix", "bytes/route"),
         figure("flush of one of 5 peers", "ms/op"),
+        figure("a read, of a processor", "CPU ns/read"),
+        figure("a write, of a processor", "CPU ns/write"),
+        figure("insertion, of a processor", "CPU ns/route"),
+        figure("flush, of a processor", "CPU ms/op"),
     ];
     let concurrent = Concurrent::new(&paths, &[]);
     let peers = Peers::new(&paths);
+    let mut memory = None;
     for _ in 0..ROUNDS {
-        let (read, write) = concurrent.run();
-        let (ns, bytes, table) = peers.insert();
+        let (route, bytes, table) = peers.insert();
+        // Later tables lie where earlier ones were.
+        let bytes = *memory.get_or_insert(bytes);
         let flush = Peers::flush(&table);
         drop(table);
-        for (figure, value) in figures.iter_mut().zip([read, write, ns, bytes, flush]) {
+        let (read, write) = concurrent.run();
+        let times = [read.ns, write.ns, route.ns, bytes, flush.ns / 1e6];
+        let of_processor = [read.cpu_ns, write.cpu_ns, route.cpu_ns, flush.cpu_ns / 1e6];
+        let values = times.into_iter().chain(of_processor);
+        for (figure, value) in figures.iter_mut().zip(values) {
             figure.ours.push(value);
         }
         if let Some(binary) = &other {
@@ -105,7 +115,7 @@ fn real(paths: &workload::AsPaths, path: &Path) {
     };
     let concurrent = Concurrent::new(paths, &prefixes);
     let runs = (0..ROUNDS).map(|_| concurrent.run());
-    let (mut reads, mut writes): (Vec<_>, Vec<_>) = runs.unzip();
+    let (mut reads, mut writes): (Vec<_>, Vec<_>) = runs.map(|(r, w)| (r.ns, w.ns)).unzip();
     let (read, write) = (median(&mut reads), median(&mut writes));
     println!(
         "on the prefixes of {}: {read:.1} ns a read, {write:.1} ns a write",

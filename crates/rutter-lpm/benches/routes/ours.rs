@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rutter_lpm::{Profile, Routes, RoutesReader};
 use rutter_net::Ipv4Prefix;
@@ -71,7 +71,7 @@ impl Concurrent {
     }
 
     /// Reads and writes of one run.
-    pub fn run(&self) -> (f64, f64) {
+    pub fn run(&self) -> (Cost, Cost) {
         let table = Table::new(Profile::Fast, SHARDS);
         thread::scope(|scope| {
             for (w, pool) in self.pools.iter().enumerate() {
@@ -103,12 +103,48 @@ impl Concurrent {
     }
 }
 
-/// Nanoseconds an operation over all threads.
-fn mean(each: impl Iterator<Item = (Duration, u64)>) -> f64 {
-    let (time, count) = each.fold((0, 0), |(time, count), (t, n)| {
-        (time + t.as_nanos(), count + n)
+/// What operations took: on the clock, and of a processor.
+#[derive(Clone, Copy, Default)]
+pub struct Cost {
+    pub ns: f64,
+    pub cpu_ns: f64,
+}
+
+/// A clock and a processor's clock, running.
+struct Start(Instant, u64);
+
+impl Start {
+    fn now() -> Self {
+        Start(Instant::now(), processor_time())
+    }
+
+    fn cost(&self) -> Cost {
+        Cost {
+            ns: self.0.elapsed().as_nanos() as f64,
+            cpu_ns: (processor_time() - self.1) as f64,
+        }
+    }
+}
+
+/// The cost of an operation over all threads.
+fn mean(each: impl Iterator<Item = (Cost, u64)>) -> Cost {
+    let (sum, count) = each.fold((Cost::default(), 0), |(sum, count), (cost, n)| {
+        let sum = Cost {
+            ns: sum.ns + cost.ns,
+            cpu_ns: sum.cpu_ns + cost.cpu_ns,
+        };
+        (sum, count + n)
     });
-    time as f64 / count as f64
+    sum.over(count as usize)
+}
+
+impl Cost {
+    fn over(self, count: usize) -> Self {
+        Cost {
+            ns: self.ns / count as f64,
+            cpu_ns: self.cpu_ns / count as f64,
+        }
+    }
 }
 
 fn add(table: &Table, source: usize, route: &Prepared) {
@@ -117,12 +153,12 @@ fn add(table: &Table, source: usize, route: &Prepared) {
 }
 
 /// As many operations as there are live routes: 20 % withdrawals, 20 % announcements, 60 % changes of attributes.
-fn churn(table: &Table, w: usize, pool: &[Prepared]) -> (Duration, u64) {
+fn churn(table: &Table, w: usize, pool: &[Prepared]) -> (Cost, u64) {
     let mut numbers = Pcg::new(w as u64 + 1000, w as u64 + 1000);
     let mut order: Vec<usize> = (0..pool.len()).collect();
     let mut live = LIVE / WRITERS;
     let mut count = 0;
-    let start = Instant::now();
+    let start = Start::now();
     for _ in 0..LIVE / WRITERS {
         let roll = numbers.below(10);
         if roll < 2 && live > 0 {
@@ -138,7 +174,7 @@ fn churn(table: &Table, w: usize, pool: &[Prepared]) -> (Duration, u64) {
         }
         count += 1;
     }
-    (start.elapsed(), count)
+    (start.cost(), count)
 }
 
 fn look_up(
@@ -146,10 +182,10 @@ fn look_up(
     targets: &[Ipv4Addr],
     offset: usize,
     done: &AtomicBool,
-) -> (Duration, u64) {
+) -> (Cost, u64) {
     let mut view = reader.enter();
     let mut count = 0;
-    let start = Instant::now();
+    let start = Start::now();
     let mut targets = targets.iter().cycle().skip(offset);
     while !done.load(Ordering::Relaxed) {
         let Some(addr) = targets.next() else { break };
@@ -161,7 +197,7 @@ fn look_up(
         }
         count += 1;
     }
-    (start.elapsed(), count)
+    (start.cost(), count)
 }
 
 /// The table of `PEERS` peers with up to `A_PEER` routes each.
@@ -181,25 +217,32 @@ impl Peers {
     }
 
     /// Nanoseconds a route that is inserted, and octets a prefix.
-    pub fn insert(&self) -> (f64, f64, Table) {
+    pub fn insert(&self) -> (Cost, f64, Table) {
         let before = resident();
-        let start = Instant::now();
+        let start = Start::now();
         let table = Table::new(Profile::Fast, SHARDS);
         for (p, peer) in self.0.iter().enumerate() {
             peer.iter().for_each(|route| add(&table, p, route));
         }
-        let ns = start.elapsed().as_nanos() as f64;
+        let cost = start.cost();
         let bytes = resident().saturating_sub(before) as f64;
         let size = table.size();
-        (ns / size.routes as f64, bytes / size.prefixes as f64, table)
+        (cost.over(size.routes), bytes / size.prefixes as f64, table)
     }
 
-    /// Milliseconds until one peer's routes are gone.
-    pub fn flush(table: &Table) -> f64 {
-        let start = Instant::now();
+    /// Until one peer's routes are gone.
+    pub fn flush(table: &Table) -> Cost {
+        let start = Start::now();
         table.remove_source(0);
-        start.elapsed().as_secs_f64() * 1e3
+        start.cost()
     }
+}
+
+/// Nanoseconds that this thread has had a processor.
+fn processor_time() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let first = text.split(' ').next();
+    first.and_then(|ns| ns.parse().ok()).unwrap_or(0)
 }
 
 /// Resident octets of this process.

@@ -115,7 +115,7 @@ fn full<S: Node>() -> Contents {
 }
 
 fn nodes_say_what_their_contents_say<S: Node>() {
-    let memory = Memory::new();
+    let memory = Memory::new(std::sync::Arc::new(crate::supply::Supply::new(1)));
     memory.grow(0);
     check::<S>(&memory, &Contents::default());
     check::<S>(&memory, &full::<S>());

@@ -12,14 +12,17 @@ use crate::table::Table;
 /// The most words of a value: a block of the arena has 1400.
 pub(super) const LONGEST: usize = 1398;
 
+/// The part of a slot that is of the hash.
+const HASH: u64 = 0xffff_ffff_0000_0000;
+
 const USES: u32 = 1;
 /// Where the words of a block begin.
 pub(super) const HEAD: u32 = 2;
 
 /// Finds blocks by what they say: open addressing with linear probing.
 pub(super) struct Pool {
-    /// Indices of blocks; 0 for none.
-    slots: Vec<u32>,
+    /// The index of a block below the upper half of its hash, so that only equal values are looked at; 0 for none.
+    slots: Vec<u64>,
     len: usize,
     seed: u64,
     words: Vec<u32>,
@@ -38,11 +41,12 @@ impl Pool {
 
     /// The block of a value, with one more use.
     pub fn take<N: Net>(&mut self, table: &mut Table<N>, value: &[u32]) -> u32 {
-        let mut at = self.home(self.hash(value.iter().copied()));
+        let hash = self.hash(value.iter().copied());
+        let mut at = self.home(hash);
         while self.slots[at] != 0 {
-            let block = self.slots[at];
             let memory = &table.shared.memory;
-            if is_equal(memory, block, value) {
+            let block = self.slots[at] as u32;
+            if is_alike(self.slots[at], hash) && is_equal(memory, block, value) {
                 memory.set(block + USES, memory.word(block + USES) + 1);
                 return block;
             }
@@ -52,10 +56,10 @@ impl Pool {
         self.words.extend([value.len() as u32, 1]);
         self.words.extend(value);
         let block = table.store(&self.words);
-        self.slots[at] = block;
+        self.slots[at] = hash & HASH | u64::from(block);
         self.len += 1;
         if self.len * 4 > self.slots.len() * 3 {
-            self.grow(&table.shared.memory);
+            self.grow();
         }
         block
     }
@@ -77,18 +81,18 @@ impl Pool {
 
     /// Octets of the index.
     pub fn size(&self) -> usize {
-        self.slots.capacity() * 4
+        self.slots.capacity() * 8
     }
 
     /// Empties the slot of a block and moves those up that it kept from their places.
     fn forget(&mut self, memory: &Memory, block: u32) {
-        let mut hole = self.home(self.hash_of(memory, block));
-        while self.slots[hole] != block {
+        let mut hole = self.home(self.hash(words(memory, block)));
+        while self.slots[hole] as u32 != block {
             hole = self.after(hole);
         }
         let mut at = self.after(hole);
         while self.slots[at] != 0 {
-            let home = self.home(self.hash_of(memory, self.slots[at]));
+            let home = self.home(self.slots[at]);
             let mask = self.slots.len() - 1;
             // Its way from home leads over the hole.
             if at.wrapping_sub(home) & mask >= at.wrapping_sub(hole) & mask {
@@ -101,29 +105,26 @@ impl Pool {
         self.len -= 1;
     }
 
-    fn grow(&mut self, memory: &Memory) {
+    fn grow(&mut self) {
         let slots = vec![0; self.slots.len() * 2];
-        for block in std::mem::replace(&mut self.slots, slots) {
-            if block != 0 {
-                let mut at = self.home(self.hash_of(memory, block));
+        for slot in std::mem::replace(&mut self.slots, slots) {
+            if slot != 0 {
+                let mut at = self.home(slot);
                 while self.slots[at] != 0 {
                     at = self.after(at);
                 }
-                self.slots[at] = block;
+                self.slots[at] = slot;
             }
         }
     }
 
+    /// Where the search for a hash begins; the upper half decides.
     fn home(&self, hash: u64) -> usize {
         (hash >> 32) as usize & (self.slots.len() - 1)
     }
 
     fn after(&self, at: usize) -> usize {
         (at + 1) & (self.slots.len() - 1)
-    }
-
-    fn hash_of(&self, memory: &Memory, block: u32) -> u64 {
-        self.hash(words(memory, block))
     }
 
     /// Multiplies and folds, word by word.
@@ -140,6 +141,11 @@ pub(super) fn words(memory: &Memory, block: u32) -> impl ExactSizeIterator<Item 
     let words = memory.block(block);
     let len = words.word(0);
     (HEAD..HEAD + len).map(move |at| words.word(at))
+}
+
+/// Whether a slot's value may have this hash.
+fn is_alike(slot: u64, hash: u64) -> bool {
+    (slot ^ hash) & HASH == 0
 }
 
 fn is_equal(memory: &Memory, block: u32, value: &[u32]) -> bool {

@@ -12,6 +12,7 @@ use crate::epoch::Epochs;
 use crate::net::{Bits, Net};
 use crate::profile::Profile;
 use crate::search::Shared;
+use crate::supply::Supply;
 use crate::sync::Arc as EpochsArc;
 
 use lane::{Change, Lane};
@@ -93,6 +94,9 @@ impl fmt::Display for TooLong {
 
 impl std::error::Error for TooLong {}
 
+/// Chunks of all shards before they share huge pages.
+const SINGLE: usize = 16;
+
 impl<N: Net> Routes<N> {
     /// The most words of a value.
     pub const LONGEST_VALUE: usize = intern::LONGEST;
@@ -100,7 +104,8 @@ impl<N: Net> Routes<N> {
     /// No routes, in `shards` shards (at least one). As many as there are writers is enough.
     pub fn new(profile: Profile, shards: usize) -> Self {
         let epochs = EpochsArc::new(Epochs::new());
-        let shard = |_| Shard::new(profile, EpochsArc::clone(&epochs));
+        let supply = Arc::new(Supply::new(SINGLE));
+        let shard = |_| Shard::new(profile, EpochsArc::clone(&epochs), Arc::clone(&supply));
         let shards: Vec<_> = (0..shards.max(1)).map(shard).collect();
         let tables = shards.iter().map(Shard::shared).collect();
         let inner = Inner {

@@ -11,6 +11,7 @@ use crate::memory::Memory;
 use crate::net::Net;
 use crate::profile::Profile;
 use crate::search::Shared;
+use crate::supply::Supply;
 use crate::sync::Arc as EpochsArc;
 use crate::table::Table;
 
@@ -59,9 +60,9 @@ pub(super) fn routes(memory: &Memory, list: u32) -> impl Iterator<Item = (u32, u
 }
 
 impl<N: Net> Shard<N> {
-    pub fn new(profile: Profile, epochs: EpochsArc<Epochs>) -> Self {
+    pub fn new(profile: Profile, epochs: EpochsArc<Epochs>, supply: Arc<Supply>) -> Self {
         Shard {
-            table: Table::with_epochs(profile, epochs),
+            table: Table::with_epochs(profile, epochs, supply),
             values: Pool::new(),
             routes: 0,
             short: (0, 0),
@@ -126,17 +127,33 @@ impl<N: Net> Shard<N> {
         self.short.0 -= usize::from(is_short && self.list.is_empty());
     }
 
-    /// Takes all routes of a source out: how many in all, and of short prefixes.
+    /// Takes all routes of a source out in one walk: how many in all, and of short prefixes.
     pub fn remove_source(&mut self, source: u32, is_short: impl Fn(N) -> bool) -> (usize, usize) {
-        let before = (self.routes, self.short.1);
-        let memory = &self.table.shared.memory;
-        let has = |list| routes(memory, list).any(|(other, ..)| other == source);
-        let all = self.table.iter().filter(|(_, list)| has(*list));
-        let prefixes: Vec<N> = all.map(|(prefix, _)| prefix).collect();
-        for prefix in prefixes {
-            self.remove(prefix, source, is_short(prefix));
-        }
-        (before.0 - self.routes, before.1 - self.short.1)
+        let (mut all, mut short) = (0, (0, 0));
+        let (values, left, words) = (&mut self.values, &mut self.list, &mut self.words);
+        self.table.revise(|table: &mut Table<N>, prefix: N, list| {
+            let memory = &table.shared.memory;
+            let found = routes(memory, list).find(|(other, ..)| *other == source);
+            let Some((_, value, _)) = found else {
+                return Some(list);
+            };
+            left.clear();
+            let others = routes(memory, list).filter(|(other, ..)| *other != source);
+            left.extend(others.map(|(source, value, _)| (source, value)));
+            let new = store_list(table, words, left, prefix.prefix_len());
+            retire_list(table, list);
+            values.give_back(table, value);
+            all += 1;
+            if is_short(prefix) {
+                short.0 += usize::from(new.is_none());
+                short.1 += 1;
+            }
+            new
+        });
+        self.routes -= all;
+        self.short.0 -= short.0;
+        self.short.1 -= short.1;
+        (all, short.1)
     }
 
     /// Adds this shard's part; what all shards have is counted once.
@@ -154,30 +171,44 @@ impl<N: Net> Shard<N> {
 
     /// Puts the list in place of the one that a prefix had.
     fn replace(&mut self, prefix: N, old: Option<u32>) {
-        if self.list.is_empty() {
-            self.table.remove(prefix);
-        } else {
-            let len = u32::from(prefix.prefix_len()) << LEN_AT;
-            let mut next = None;
-            // From the end, so that each block can name the one after.
-            for routes in self.list.chunks(MOST).rev() {
-                let more = if next.is_some() { MORE } else { 0 };
-                self.words.clear();
-                self.words.push(routes.len() as u32 | len | more);
-                self.words.extend(routes.iter().flat_map(|(s, v)| [*s, *v]));
-                self.words.extend(next);
-                next = Some(self.table.store(&self.words));
-            }
-            if let Some(list) = next {
-                self.table.insert(prefix, list);
-            }
+        let (table, words) = (&mut self.table, &mut self.words);
+        match store_list(table, words, &self.list, prefix.prefix_len()) {
+            Some(list) => drop(table.insert(prefix, list)),
+            None => drop(table.remove(prefix)),
         }
-        let mut block = old;
-        while let Some(place) = block {
-            let memory = &self.table.shared.memory;
-            let head = memory.word(place);
-            block = (head & MORE != 0).then(|| memory.word(place + 1 + (head & COUNT) * 2));
-            self.table.retire(place);
+        if let Some(old) = old {
+            retire_list(table, old);
         }
+    }
+}
+
+/// Lays a list out; nothing for one without routes.
+fn store_list<N: Net>(
+    table: &mut Table<N>,
+    words: &mut Vec<u32>,
+    list: &[(u32, u32)],
+    prefix_len: u8,
+) -> Option<u32> {
+    let mut next = None;
+    // From the end, so that each block can name the one after.
+    for routes in list.chunks(MOST).rev() {
+        let more = if next.is_some() { MORE } else { 0 };
+        words.clear();
+        words.push(routes.len() as u32 | u32::from(prefix_len) << LEN_AT | more);
+        words.extend(routes.iter().flat_map(|(s, v)| [*s, *v]));
+        words.extend(next);
+        next = Some(table.store(words));
+    }
+    next
+}
+
+/// Lets the blocks of a list go.
+fn retire_list<N: Net>(table: &mut Table<N>, list: u32) {
+    let mut block = Some(list);
+    while let Some(place) = block {
+        let memory = &table.shared.memory;
+        let head = memory.word(place);
+        block = (head & MORE != 0).then(|| memory.word(place + 1 + (head & COUNT) * 2));
+        table.retire(place);
     }
 }

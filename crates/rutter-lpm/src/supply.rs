@@ -1,0 +1,163 @@
+//! Where tables get their chunks of words: small tables from the allocator, larger ones from huge pages that tables share.
+//!
+//! A look-up in a large table misses the processor's address cache at each step unless the nodes lie on huge pages. Those are
+//! of 2 MiB, more than a shard has, so the tables of one [`Supply`] take turns in them.
+//!
+//! Invariant of the `unsafe` here: a place in [`Chunks`] points to a chunk of a region of the supply that the same [`Chunks`]
+//! holds. A region is never taken out of its supply, moved or given back before the supply is dropped.
+#![allow(
+    unsafe_code,
+    reason = "a chunk is a part of a region that others have parts of, and is reached without another step"
+)]
+
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use crate::memory::Words;
+use crate::zeroed::{Zero, zeroed_box};
+
+/// Chunks of a region: 2 MiB.
+const REGION: usize = 8;
+
+/// The most chunks of a table: 1 GiB of nodes, about a hundred million prefixes.
+const CHUNKS: usize = 1 << 12;
+
+/// Gives out chunks.
+pub(crate) struct Supply {
+    /// Chunks that come one by one, before regions are worth it.
+    single: usize,
+    stock: Mutex<Stock>,
+}
+
+#[derive(Default)]
+struct Stock {
+    singles: Vec<Box<Words>>,
+    regions: Vec<Box<Region>>,
+    /// Chunks of the last region that are given out.
+    given: usize,
+}
+
+/// As large as a huge page, and lying on one.
+#[repr(C, align(0x20_0000))]
+struct Region([Words; REGION]);
+
+// SAFETY: it has no octets but those of its elements.
+unsafe impl Zero for Region {}
+
+/// The chunks of one table, by number.
+pub(crate) struct Chunks {
+    /// Of fixed length, so that an index needs no check.
+    places: Box<[OnceLock<Place>; CHUNKS]>,
+    supply: Arc<Supply>,
+}
+
+struct Place(NonNull<Words>);
+
+// SAFETY: a place is used as a shared reference to atomic integers.
+unsafe impl Send for Place {}
+// SAFETY: as above.
+unsafe impl Sync for Place {}
+
+impl Supply {
+    /// A supply that gives regions out after `single` chunks.
+    pub fn new(single: usize) -> Self {
+        Supply {
+            single,
+            stock: Mutex::default(),
+        }
+    }
+
+    /// A chunk that nobody else has.
+    fn take(&self) -> Place {
+        let stock = self.stock.lock();
+        let mut stock = stock.unwrap_or_else(|poisoned| poisoned.into_inner());
+        if stock.singles.len() < self.single {
+            stock.singles.push(zeroed_box());
+            return Place::of(stock.singles.last().map(AsRef::as_ref));
+        }
+        if stock.given % REGION == 0 {
+            stock.regions.push(zeroed_box());
+        }
+        let number = stock.given % REGION;
+        stock.given += 1;
+        Place::of(stock.regions.last().map(|region| &region.0[number]))
+    }
+}
+
+impl Place {
+    fn of(chunk: Option<&Words>) -> Self {
+        let chunk = chunk.unwrap_or_else(|| unreachable!("a region with a chunk left"));
+        Place(NonNull::from(chunk))
+    }
+}
+
+impl Chunks {
+    /// No chunks yet.
+    pub fn new(supply: Arc<Supply>) -> Self {
+        let places: Box<[OnceLock<Place>]> = (0..CHUNKS).map(|_| OnceLock::new()).collect();
+        Chunks {
+            places: places.try_into().unwrap_or_else(|_| unreachable!()),
+            supply,
+        }
+    }
+
+    /// Makes a chunk usable.
+    ///
+    /// # Panics
+    /// When the table would take more than 1 GiB.
+    pub fn grow(&self, number: usize) {
+        assert!(number < CHUNKS, "a table of more than 1 GiB");
+        self.places[number].get_or_init(|| self.supply.take());
+    }
+
+    /// How many are usable.
+    pub fn len(&self) -> usize {
+        let usable = |place: &&OnceLock<Place>| place.get().is_some();
+        self.places.iter().take_while(usable).count()
+    }
+
+    /// Octets of the places.
+    pub fn own_size(&self) -> usize {
+        self.places.len() * size_of::<OnceLock<Place>>()
+    }
+
+    /// A chunk, where it is usable.
+    #[inline(always)]
+    pub fn get(&self, number: usize) -> Option<&Words> {
+        let place = self.places[number % CHUNKS].get()?;
+        // SAFETY: it points into a region of `self.supply`, which lives as long as `self`; the words are atomics, which
+        // are only ever shared.
+        Some(unsafe { place.0.as_ref() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::Ordering;
+
+    #[test]
+    fn two_tables_share_regions_and_no_chunk() {
+        let supply = Arc::new(Supply::new(3));
+        let tables = [(); 2].map(|()| Chunks::new(Arc::clone(&supply)));
+        for number in 0..7 {
+            for (table, chunks) in tables.iter().enumerate() {
+                chunks.grow(number);
+                let chunk = chunks.get(number).expect("grown");
+                assert_eq!(chunk[5].load(Ordering::Relaxed), 0);
+                chunk[5].store((number * 2 + table) as u32 + 1, Ordering::Relaxed);
+            }
+        }
+        drop(supply);
+        for (table, chunks) in tables.iter().enumerate() {
+            assert_eq!(chunks.len(), 7);
+            assert!(chunks.get(7).is_none());
+            for number in 0..7 {
+                let word = chunks
+                    .get(number)
+                    .map(|chunk| chunk[5].load(Ordering::Relaxed));
+                assert_eq!(word, Some((number * 2 + table) as u32 + 1));
+            }
+        }
+    }
+}
