@@ -19,6 +19,8 @@ pub struct Sink {
     pub interval_ms: u64,
     /// Rows after which a batch does not wait any longer.
     pub batch_rows: usize,
+    /// For how many seconds events are kept; for good without.
+    pub events_retention_s: Option<u64>,
 }
 
 /// What a sink is.

@@ -76,6 +76,7 @@ impl Clock for MachineClock {
 pub fn start(rib: &Arc<Rib>, collector: &str, settings: &Sink) -> Result<Handle, StartError> {
     let limits = Limits {
         batch_rows: settings.batch_rows,
+        retention: settings.events_retention_s.map(Duration::from_secs),
         ..Limits::default()
     };
     match &settings.target {
@@ -200,13 +201,15 @@ impl<S: Store> Writing<S> {
         let clock = MachineClock::new();
         let mut told = None;
         while !self.is_over() {
+            // Before the step: what is stored during it would be left behind.
+            let drained = self.shared.drained.load(Ordering::Acquire);
             let step = self
                 .writer
                 .step(clock.now().unix_us, &self.shared.spool, &self.source);
             self.tell(&mut told);
             match step {
                 Step::Worked => self.pause_between(),
-                Step::Idle if self.shared.drained.load(Ordering::Acquire) => break,
+                Step::Idle if drained => break,
                 Step::Idle => self.sleep(self.interval),
                 Step::Failed(pause) => self.sleep(pause),
                 Step::StartOver(why) => *self.shared.start_over.lock() = Some(why),

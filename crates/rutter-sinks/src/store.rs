@@ -55,6 +55,13 @@ pub trait Store {
     /// The load is complete.
     fn end_load(&mut self, load: &Load) -> Result<(), Fault>;
 
+    /// Removes some events of this collector that happened before this time, in microseconds since 1970: so many that
+    /// nobody waits for long. `true` where there may be more.
+    fn expire(&mut self, before_us: u64) -> Result<bool, Fault> {
+        let _ = before_us;
+        Ok(false)
+    }
+
     /// Closes the connection, if there is one.
     fn close(&mut self);
 }

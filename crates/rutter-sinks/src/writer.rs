@@ -26,6 +26,8 @@ pub struct Limits {
     pub defer_from: u64,
     /// Pause after the first failure; it doubles up to the longest.
     pub retry: (Duration, Duration),
+    /// For how long events are kept.
+    pub retention: Option<Duration>,
 }
 
 impl Default for Limits {
@@ -34,6 +36,7 @@ impl Default for Limits {
             batch_rows: 100_000,
             defer_from: 20_000,
             retry: (Duration::from_millis(500), Duration::from_secs(30)),
+            retention: None,
         }
     }
 }
@@ -62,6 +65,8 @@ pub struct Writer<S> {
     /// A commit of which nobody knows whether it happened.
     pending: Option<(State, Cursor)>,
     failures: u32,
+    /// When old events are looked for again, wall time.
+    expire_at_us: u64,
     status: Status,
 }
 
@@ -77,6 +82,7 @@ impl<S: Store> Writer<S> {
             cursor: None,
             pending: None,
             failures: 0,
+            expire_at_us: 0,
             status,
         }
     }
@@ -173,11 +179,33 @@ impl<S: Store> Writer<S> {
         if blocks.is_empty() {
             self.state.rest();
             let loaded = self.load_due(now_us, source)?;
-            return Ok(if loaded { Step::Worked } else { Step::Idle });
+            let expired = self.expire(now_us)?;
+            return Ok(match loaded || expired {
+                true => Step::Worked,
+                false => Step::Idle,
+            });
         }
         self.commit(spool, blocks)?;
         self.load_due(now_us, source)?;
+        self.expire(now_us)?;
         Ok(Step::Worked)
+    }
+
+    /// Removes some old events where it is time; `true` where there may be more.
+    fn expire(&mut self, now_us: u64) -> Result<bool, Fault> {
+        let Some(kept) = self
+            .limits
+            .retention
+            .filter(|_| now_us >= self.expire_at_us)
+        else {
+            return Ok(false);
+        };
+        let kept_us = kept.as_micros() as u64;
+        let more = self.store.expire(now_us.saturating_sub(kept_us))?;
+        if !more {
+            self.expire_at_us = now_us + EXPIRE_EVERY_US.min(kept_us);
+        }
+        Ok(more)
     }
 
     fn commit<M: Medium>(
@@ -317,6 +345,8 @@ impl<S: Store> Writer<S> {
     }
 }
 
+/// How often old events are looked for.
+const EXPIRE_EVERY_US: u64 = 60_000_000;
 /// Pieces of a load that are ready before they are wanted.
 const AHEAD: usize = 8;
 

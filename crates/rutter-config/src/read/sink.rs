@@ -65,6 +65,7 @@ fn sink(section: &Section<'_>) -> Option<Sink> {
         spool_limit: 1 << 30,
         interval_ms: 1000,
         batch_rows: 100_000,
+        events_retention_s: None,
     };
     section.set("spool", &mut sink.spool, |i| i.text().map(PathBuf::from));
     section.set("spool-limit", &mut sink.spool_limit, |i| {
@@ -75,6 +76,9 @@ fn sink(section: &Section<'_>) -> Option<Sink> {
     });
     section.set("batch-rows", &mut sink.batch_rows, |i| {
         i.int(1..=10_000_000).map(|n| n as usize)
+    });
+    section.set("events-retention", &mut sink.events_retention_s, |i| {
+        forms::seconds(i, 60, 100 * 365 * 86_400).map(Some)
     });
     Some(sink)
 }
@@ -90,6 +94,7 @@ fn only_for_some(section: &Section<'_>, kind: Type) {
             "password",
             "password-file",
             "history",
+            "events-retention",
         ][..],
         Type::Postgres | Type::MariaDb => &["brokers", "topic", "tombstones"][..],
     };

@@ -54,6 +54,12 @@ pub const SINK: &[Key] = &[
         "Databases: keep every event, not only the current routes.",
     ),
     key(
+        "events-retention",
+        "duration",
+        "for good",
+        "Databases: remove events of this collector that are older, such as `\"90d\"`, some at a time.",
+    ),
+    key(
         "brokers",
         "host:port, or several",
         "required for `kafka`",

@@ -1,28 +1,23 @@
 //! MariaDB.
 
 use rutter_config::{Database, Secret, SinkTarget};
-use rutter_interop::Lab;
 use rutter_interop::mariadb::MariaDb;
+use rutter_interop::{Lab, eventually};
 
-use crate::stage::{Stage, golden};
+use crate::stage::{Stage, ask_questions, golden};
 
 const ROUTES: &str = "SELECT peer_address, prefix, path_id, as_path FROM rutter_current";
 
-fn stage(lab: &Lab, server: &MariaDb, seed: u64) -> Stage {
+fn stage(lab: &Lab, server: &MariaDb, user: &str, seed: u64) -> Stage {
     let database = Database {
         host: "127.0.0.1".into(),
         port: server.port(),
         database: "rutter".into(),
-        user: "rutter".into(),
+        user: user.into(),
         password: Some(Secret::new("sesame")),
         history: true,
     };
-    Stage::new(
-        "lab",
-        SinkTarget::MariaDb(database),
-        lab.folder("spool"),
-        seed,
-    )
+    Stage::new("lab", SinkTarget::MariaDb(database), lab.folder(user), seed)
 }
 
 /// Every number of a run is there once: by the key, and without holes that nobody tells of.
@@ -37,13 +32,17 @@ pub fn check_history(server: &MariaDb) {
 fn mariadb_is_exact_whoever_is_killed() {
     let lab = Lab::new();
     let mut server = MariaDb::start(&lab);
-    let mut stage = stage(&lab, &server, 6);
+    server.query("CREATE USER guest@'127.0.0.1' IDENTIFIED BY 'sesame'");
+    server.query("GRANT SELECT ON rutter.* TO guest@'127.0.0.1'");
+    self::stage(&lab, &server, "guest", 1).complains(&["denied", "GRANT ALL"]);
+    let mut stage = stage(&lab, &server, "rutter", 6);
     stage.act(800);
     stage.settles(|| server.try_query(ROUTES));
     let schema =
         "SELECT table_name, column_name, column_type, is_nullable FROM information_schema.columns
         WHERE table_schema = 'rutter' ORDER BY table_name, ordinal_position";
     golden("schema-mariadb.txt", &server.query(schema));
+    ask_questions("## Ten questions to MariaDB\n", |sql| server.query(sql));
     for round in 0..2 {
         stage.act(400);
         std::thread::sleep(std::time::Duration::from_millis(stage.rng.below(120)));
@@ -60,4 +59,14 @@ fn mariadb_is_exact_whoever_is_killed() {
     check_history(&server);
     let runs = server.query("SELECT count(*) FROM rutter_events WHERE kind IN ('start', 'stop')");
     assert_eq!(runs, ["4"], "two runs, each with its start and its end");
+    stage.restart_forgetful();
+    stage.act(300);
+    eventually("old events are gone", || {
+        match server.try_query("SELECT kind FROM rutter_events LIMIT 3")? {
+            rows if rows.is_empty() => Ok(()),
+            rows => Err(format!("{rows:?}")),
+        }
+    });
+    stage.settles(|| server.try_query(ROUTES));
+    stage.stop();
 }

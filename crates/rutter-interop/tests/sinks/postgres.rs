@@ -4,36 +4,25 @@ use rutter_config::{Database, SinkTarget};
 use rutter_interop::postgres::Postgres;
 use rutter_interop::{Lab, eventually};
 
-use crate::stage::{Stage, docs, golden};
+use crate::stage::{Stage, ask_questions, golden};
 
 const ROUTES: &str = "SELECT host(peer_address), prefix, path_id, as_path FROM rutter_current";
 
-fn stage(lab: &Lab, server: &Postgres, seed: u64) -> Stage {
+fn stage(lab: &Lab, server: &Postgres, user: &str, seed: u64) -> Stage {
     let database = Database {
         host: server.socket().display().to_string(),
         port: server.port(),
         database: "rutter".into(),
-        user: "postgres".into(),
+        user: user.into(),
         password: None,
         history: true,
     };
     Stage::new(
         "lab",
         SinkTarget::Postgres(database),
-        lab.folder("spool"),
+        lab.folder(user),
         seed,
     )
-}
-
-/// The questions of docs/sinks.md are asked as they stand there.
-fn questions(server: &Postgres) {
-    let text = std::fs::read_to_string(docs().join("sinks.md")).expect("docs/sinks.md");
-    let blocks = text.split("```sql\n").skip(1);
-    let asked: Vec<&str> = blocks.filter_map(|rest| rest.split("```").next()).collect();
-    assert_eq!(asked.len(), 10);
-    for sql in asked {
-        assert!(!server.query(sql).is_empty(), "no answer to {sql}");
-    }
 }
 
 /// Every number of a run is there once.
@@ -58,14 +47,16 @@ pub fn check_history(server: &Postgres) {
 fn postgres_is_exact_whoever_is_killed() {
     let lab = Lab::new();
     let mut server = Postgres::start(&lab);
-    let mut stage = stage(&lab, &server, 5);
+    server.query("CREATE ROLE guest LOGIN");
+    self::stage(&lab, &server, "guest", 1).complains(&["permission denied", "GRANT CREATE"]);
+    let mut stage = stage(&lab, &server, "postgres", 5);
     stage.act(800);
     stage.settles(|| server.try_query(ROUTES));
     let schema =
         "SELECT table_name, column_name, data_type, is_nullable FROM information_schema.columns
         WHERE table_schema = 'public' ORDER BY table_name, ordinal_position";
     golden("schema-postgres.txt", &server.query(schema));
-    questions(&server);
+    ask_questions("## Ten questions\n", |sql| server.query(sql));
     for round in 0..3 {
         stage.act(400);
         std::thread::sleep(std::time::Duration::from_millis(stage.rng.below(120)));
@@ -87,6 +78,21 @@ fn postgres_is_exact_whoever_is_killed() {
     assert_eq!(kinds.len(), 7, "{kinds:?}");
     let runs = server.query("SELECT count(*) FROM rutter_events WHERE kind IN ('start', 'stop')");
     assert_eq!(runs, ["6"], "three runs, each with its start and its end");
+    server.query("INSERT INTO rutter_schema (version) VALUES (99)");
+    stage.restart();
+    stage.complains(&["version 99", "use a newer Rutter"]);
+    stage.stop();
+    server.query("DELETE FROM rutter_schema WHERE version = 99");
+    stage.restart_forgetful();
+    stage.act(300);
+    eventually("old events are gone", || {
+        match server.try_query("SELECT kind FROM rutter_events LIMIT 3")? {
+            rows if rows.is_empty() => Ok(()),
+            rows => Err(format!("{rows:?}")),
+        }
+    });
+    stage.settles(|| server.try_query(ROUTES));
+    stage.stop();
     eventually("the lock is free", || {
         let locks = server.query("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'");
         if locks == ["0"] {

@@ -30,6 +30,7 @@ impl Stage {
             spool_limit: 1 << 30,
             interval_ms: 50,
             batch_rows: 5_000,
+            events_retention_s: None,
         };
         let mut stage = Self {
             world: World::new(6, now_us()),
@@ -61,6 +62,23 @@ impl Stage {
         drop(self.sink.take());
         self.world = World::new(6, now_us());
         self.start();
+    }
+
+    /// As [`Stage::restart`], with events that are removed after a second.
+    pub fn restart_forgetful(&mut self) {
+        self.settings.events_retention_s = Some(1);
+        self.restart();
+    }
+
+    /// Waits until the sink complains in these words.
+    pub fn complains(&self, words: &[&str]) {
+        eventually("the sink complains", || {
+            let trouble = self.sink().status().trouble.unwrap_or_default();
+            match words.iter().all(|word| trouble.contains(word)) {
+                true => Ok(()),
+                false => Err(format!("{words:?} instead of {trouble:?}")),
+            }
+        });
     }
 
     /// Ends the sink in order.
@@ -128,6 +146,19 @@ pub fn golden(name: &str, lines: &[String]) {
     }
     let expected = std::fs::read_to_string(&file).unwrap_or_default();
     assert_eq!(text, expected, "{}", file.display());
+}
+
+/// The questions of docs/sinks.md below a heading are asked as they stand there.
+pub fn ask_questions(heading: &str, ask: impl Fn(&str) -> Vec<String>) {
+    let text = std::fs::read_to_string(docs().join("sinks.md")).expect("docs/sinks.md");
+    let (_, section) = text.split_once(heading).expect("the heading");
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let blocks = section.split("```sql\n").skip(1);
+    let asked: Vec<&str> = blocks.filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(asked.len(), 10);
+    for sql in asked {
+        assert!(!ask(sql).is_empty(), "no answer to {sql}");
+    }
 }
 
 /// The folder of the documents.

@@ -194,3 +194,115 @@ pub(super) fn peer_key(collector: &str, peer: &PeerKey) -> String {
 pub(super) fn route_key(peer_key: &str, prefix: Prefix, path_id: u32) -> String {
     format!("{peer_key}|{prefix}|{path_id}")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rutter_net::{Asn, Community, LargeCommunity};
+    use rutter_wire::attr::Origin;
+
+    use super::*;
+
+    fn peer() -> StoredPeer {
+        StoredPeer {
+            key: PeerKey {
+                router: "edge1".into(),
+                address: "192.0.2.11".parse().unwrap(),
+                distinguisher: 0,
+                view: "adj-in-pre",
+            },
+            name: "alpha".into(),
+            asn: Asn(64_501),
+            bgp_id: 7,
+            source: "bmp",
+        }
+    }
+
+    fn attrs() -> AttrColumns {
+        AttrColumns {
+            origin: Some(Origin::Igp),
+            as_path: Some("64501 64502 {64503,64504}".into()),
+            origin_as: None,
+            path_len: 3,
+            next_hop: Some("192.0.2.11".parse().unwrap()),
+            med: Some(5),
+            local_pref: None,
+            atomic_aggregate: false,
+            aggregator: None,
+            communities: vec![Community(0xfbf4_0001)],
+            extended_communities: Vec::new(),
+            large_communities: vec![LargeCommunity {
+                global: 64_500,
+                local1: 1,
+                local2: 2,
+            }],
+        }
+    }
+
+    /// One message of each form with its key.
+    fn messages() -> String {
+        let (peer, attrs, at) = (
+            Arc::new(peer()),
+            attrs(),
+            Position {
+                run: 7,
+                next_seq: 4,
+            },
+        );
+        let prefix = "203.0.113.0/24".parse().unwrap();
+        let of_peer = peer_key("collector1", &peer.key);
+        let route = route_key(&of_peer, prefix, 0);
+        let entry = |kind, of_route: bool, detail: &str| Entry {
+            time_us: 1_700_000_000_250_000,
+            kind,
+            peer: (kind != Kind::Start).then(|| Arc::clone(&peer)),
+            prefix: of_route.then_some(prefix),
+            path_id: 0,
+            attrs: (kind == Kind::Announce).then(|| Arc::new(attrs.clone())),
+            detail: detail.into(),
+        };
+        let down = Kind::PeerDown {
+            retained: [false; 2],
+        };
+        let mut text = String::new();
+        let mut line = |key: &str, message: &Message<'_>| {
+            let value = String::from_utf8(message.json()).unwrap();
+            text.push_str(&format!("{key}\t{value}\n"));
+        };
+        for (key, entry) in [
+            ("collector1|start".to_owned(), entry(Kind::Start, false, "")),
+            (format!("{of_peer}|peer-up"), entry(Kind::PeerUp, false, "")),
+            (route.clone(), entry(Kind::Announce, true, "")),
+            (route.clone(), entry(Kind::Withdraw, true, "")),
+            (
+                format!("{of_peer}|peer-down"),
+                entry(down, false, "hold timer expired"),
+            ),
+        ] {
+            line(&key, &Message::event("collector1", at, &entry));
+        }
+        let time = 1_700_000_000_500_000;
+        let family = Family::Ipv4Unicast;
+        line(
+            &format!("{of_peer}|clear|ipv4"),
+            &Message::clear("collector1", at, time, Some((&peer, family))),
+        );
+        line(
+            &route,
+            &Message::state("collector1", at, time, &peer, (prefix, 0, &attrs)),
+        );
+        text
+    }
+
+    /// `UPDATE_GOLDEN=1` writes the sample anew.
+    #[test]
+    fn messages_are_those_of_the_schema() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/kafka.txt");
+        let text = messages();
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(file, &text).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(file).unwrap_or_default(), text);
+    }
+}

@@ -1,6 +1,7 @@
 //! MariaDB and MySQL: LOAD DATA into the history and, replacing by key, into the current routes.
 
 mod changes;
+mod expire;
 mod peers;
 mod rows;
 mod schema;
@@ -213,6 +214,10 @@ impl Store for MariaDb {
             .map_err(fault("cannot store the state of the collector"))
     }
 
+    fn expire(&mut self, before_us: u64) -> Result<bool, Fault> {
+        expire::expire(self.session()?, before_us)
+    }
+
     fn close(&mut self) {
         self.session = None;
     }
@@ -359,8 +364,17 @@ fn answer_with(file: &Arc<Mutex<Option<Receiver<Vec<u8>>>>>) -> LocalInfileHandl
     })
 }
 
+/// Codes that say that the user lacks a right: to the database, a command on a table, a column, a routine.
+const DENIED: [u16; 4] = [1044, 1142, 1143, 1370];
+
 /// What was tried, and what the server or the connection had to say about it. Never a password.
 fn fault(what: &str) -> impl FnOnce(mysql::Error) -> Fault {
     let what = what.to_owned();
-    move |why| Fault(format!("{what}: {why}"))
+    move |why| match &why {
+        mysql::Error::MySqlError(said) if DENIED.contains(&said.code) => Fault(format!(
+            "{what}: {}; GRANT ALL ON the sink's database to its user",
+            said.message
+        )),
+        _ => Fault(format!("{what}: {why}")),
+    }
 }

@@ -6,7 +6,7 @@ use postgres::Transaction;
 
 use super::copy::{ATTR_COLUMNS, Rows};
 use super::peers::PeerIds;
-use super::{copy_into, fault, finish, send_piece};
+use super::{copy_into, fault, finish, indexes, send_piece};
 use crate::batch::Batch;
 use crate::peer::StoredPeer;
 use crate::store::{Fault, Load};
@@ -159,6 +159,7 @@ fn truncate(transaction: &mut Transaction<'_>) -> Result<bool, Fault> {
     inner
         .batch_execute("TRUNCATE rutter_routes")
         .map_err(fault("cannot empty the table"))?;
+    indexes::drop(&mut inner)?;
     inner.commit().map_err(fault("cannot empty the table"))?;
     Ok(true)
 }
@@ -192,6 +193,7 @@ pub(super) fn loaded(
         .filter(|(up, _)| *up)
         .map(|(_, peer)| peers.of(&peer.key))
         .collect::<Result<_, _>>()?;
+    indexes::build(transaction)?;
     set_state(transaction, &up, "up")?;
     transaction
         .execute(

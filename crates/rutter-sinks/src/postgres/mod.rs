@@ -2,6 +2,7 @@
 
 mod changes;
 mod copy;
+mod indexes;
 mod peers;
 mod schema;
 
@@ -10,6 +11,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
+use postgres::error::SqlState;
 use postgres::{Client, CopyInWriter, NoTls, Transaction};
 use rutter_config::Database;
 
@@ -190,6 +192,16 @@ impl Store for Postgres {
         transaction.commit().map_err(fault("cannot commit"))
     }
 
+    fn expire(&mut self, before_us: u64) -> Result<bool, Fault> {
+        let session = self.session()?;
+        let before_s = before_us as f64 / 1e6;
+        let removed = session
+            .client
+            .execute(EXPIRE, &[&session.collector, &before_s, &EXPIRED])
+            .map_err(fault("cannot remove old events"))?;
+        Ok(removed as i64 == EXPIRED)
+    }
+
     fn close(&mut self) {
         self.session = None;
     }
@@ -234,6 +246,11 @@ fn write_events(
     finish(writer, out)
 }
 
+/// The index by time leads to the pages of old rows.
+const EXPIRE: &str = "DELETE FROM rutter_events WHERE ctid = ANY (ARRAY (
+    SELECT ctid FROM rutter_events WHERE collector_id = $1 AND time < to_timestamp($2) LIMIT $3))";
+/// Old events removed at a time.
+const EXPIRED: i64 = 20_000;
 /// So many rows a transaction: undoing one that failed takes as long as it took.
 const LOADED: usize = 1_000_000;
 
@@ -293,6 +310,11 @@ fn finish(mut writer: CopyInWriter<'_>, mut out: Rows) -> Result<(), Fault> {
 fn fault(what: &str) -> impl FnOnce(postgres::Error) -> Fault {
     let what = what.to_owned();
     move |why| match why.as_db_error() {
+        Some(said) if *said.code() == SqlState::INSUFFICIENT_PRIVILEGE => Fault(format!(
+            "{what}: {}; let the sink's user own the database, or GRANT CREATE, USAGE ON SCHEMA public to it and let \
+             it own the tables rutter_*",
+            said.message()
+        )),
         Some(said) => Fault(format!("{what}: {}: {}", said.severity(), said.message())),
         None => Fault(format!("{what}: {}", chain(&why))),
     }
