@@ -38,6 +38,11 @@
 //! numbers of prefixes, of which it reads one. Under [`Profile::Fastest`] this holds for [`View::lookup`] and
 //! [`View::lookup_prefix`] each by itself: the direct array that the first reads follows the nodes by a moment.
 
+/// The examples of the guide are compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/lookup.md")]
+pub struct Guide;
+
 mod cpu;
 mod direct;
 mod epoch;

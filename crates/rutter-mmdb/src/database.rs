@@ -72,6 +72,20 @@ impl Database {
         self.prefixes.push((prefix, at));
     }
 
+    /// Which of the prefixes some address leads to, in their order. The others are wholly covered by longer ones, or lie where
+    /// IPv4 does: a map of theirs would be data that nothing leads to, which careful readers take for damage.
+    pub fn reached(prefixes: &[Prefix]) -> Vec<bool> {
+        let numbered = prefixes
+            .iter()
+            .zip(0..)
+            .map(|(prefix, at)| (*prefix, At(at)));
+        let mut numbered: Vec<_> = numbered.collect();
+        numbered.sort_by_key(|(prefix, _)| prefix.len());
+        let mut reached = vec![false; prefixes.len()];
+        tree(&numbered).visit_data(|At(number)| reached[number as usize] = true);
+        reached
+    }
+
     /// Writes the file, in many small pieces: give it a buffer.
     pub fn write(mut self, metadata: &Metadata, out: &mut impl Write) -> io::Result<()> {
         self.prefixes.sort_by_key(|(prefix, _)| prefix.len());

@@ -47,6 +47,20 @@ impl Tree {
         child
     }
 
+    /// Visits what nodes lead to from the root on. Nodes that another tree took the place of are not visited.
+    pub fn visit_data(&self, mut visit: impl FnMut(At)) {
+        let mut pending = vec![0];
+        while let Some(node) = pending.pop() {
+            for record in self.nodes[node as usize] {
+                match record {
+                    Record::Nothing => {}
+                    Record::Node(child) => pending.push(child),
+                    Record::Data(at) => visit(at),
+                }
+            }
+        }
+    }
+
     /// Appends another tree; returns its root.
     pub fn graft(&mut self, other: Tree) -> Record {
         let start = self.nodes.len() as u32;

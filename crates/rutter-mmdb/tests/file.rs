@@ -161,3 +161,26 @@ fn without_prefixes_nothing_is_found() {
     assert_eq!(all.lookup([10, 0, 0, 1].into()), Some(1));
     assert_eq!(all.lookup("2001::".parse().unwrap()), None);
 }
+
+#[test]
+fn only_prefixes_that_an_address_leads_to_are_reached() {
+    let prefixes = [
+        ("10.0.0.0/8", false),
+        ("10.0.0.0/9", true),
+        ("10.128.0.0/9", false),
+        ("10.128.0.0/10", true),
+        ("10.192.0.0/10", true),
+        ("192.0.2.0/24", true),
+        ("192.0.2.0/25", true),
+        ("::/0", true),
+        ("::192.0.2.0/120", false),
+        ("2001:db8::/32", false),
+        ("2001:db8::/33", true),
+        ("2001:db8:8000::/33", true),
+    ];
+    let (prefixes, expected): (Vec<Prefix>, Vec<bool>) = prefixes
+        .into_iter()
+        .map(|(prefix, reached)| (prefix.parse::<Prefix>().unwrap(), reached))
+        .unzip();
+    assert_eq!(Database::reached(&prefixes), expected);
+}

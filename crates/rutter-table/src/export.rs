@@ -32,7 +32,10 @@ pub fn mmdb(table: &Table, metadata: &Metadata, out: &mut impl Write) -> io::Res
     let sets = table.sets().iter();
     let sets: Vec<_> = sets.map(|set| entries(set, &keys, &mut data)).collect();
     let mut database = Database::new(data);
-    for route in table.routes() {
+    let prefixes: Vec<_> = table.routes().iter().map(|route| route.prefix).collect();
+    let reached = Database::reached(&prefixes);
+    let routes = table.routes().iter().zip(reached);
+    for (route, _) in routes.filter(|(_, is_reached)| *is_reached) {
         let prefix = route.prefix.to_string();
         let mut entries: Vec<(Shared, Value<'_>)> = sets[route.set as usize].clone();
         entries.push((keys.prefix, Value::Text(&prefix)));

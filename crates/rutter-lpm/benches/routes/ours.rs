@@ -35,7 +35,7 @@ pub struct Concurrent {
 }
 
 fn prepare(routes: Vec<Route>, host: u32) -> Vec<Prepared> {
-    let next_hop = [0, 0, 0xffff, 0xc633_6400 | host];
+    let next_hop = 0xc633_6400 | host;
     let each = routes.into_iter().map(|route| Prepared {
         prefix: route.prefix,
         value: route.value(next_hop),
@@ -191,8 +191,8 @@ fn look_up(
         let Some(addr) = targets.next() else { break };
         if let Some(found) = view.lookup(*addr) {
             // No route has this next hop, as in the original.
-            let chosen = found.prefer(|_, value| value.word(4) == 0);
-            let answer = chosen.map(|(_, value)| (value.word(0), value.word(4), value));
+            let chosen = found.prefer(|_, value| value.word(1) == 0);
+            let answer = chosen.map(|(_, value)| (value.word(0), value.word(1), value));
             black_box((found.prefix_len(), answer));
         }
         count += 1;

@@ -89,9 +89,8 @@ fn route(prefixes: &mut Pcg, rest: &mut Pcg, paths: &AsPaths) -> Route {
 
 impl Route {
     /// What is kept of a route: origin AS, next hop, AS path, communities and large communities, with their counts.
-    pub fn value(&self, next_hop: [u32; 4]) -> Vec<u32> {
-        let mut words = vec![*self.as_path.last().unwrap_or(&0)];
-        words.extend(next_hop);
+    pub fn value(&self, next_hop: u32) -> Vec<u32> {
+        let mut words = vec![*self.as_path.last().unwrap_or(&0), next_hop];
         words.push((self.as_path.len() | self.communities.len() << 16) as u32);
         words.extend(&self.as_path);
         words.extend(&self.communities);

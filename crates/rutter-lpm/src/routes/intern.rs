@@ -12,8 +12,8 @@ use crate::table::Table;
 /// The most words of a value: a block of the arena has 1400.
 pub(super) const LONGEST: usize = 1398;
 
-/// The part of a slot that is of the hash.
-const HASH: u64 = 0xffff_ffff_0000_0000;
+/// The part of a slot that is the block's index, of an arena of 2²⁸ words.
+const BLOCK: u32 = (1 << 28) - 1;
 
 const USES: u32 = 1;
 /// Where the words of a block begin.
@@ -21,8 +21,8 @@ pub(super) const HEAD: u32 = 2;
 
 /// Finds blocks by what they say: open addressing with linear probing.
 pub(super) struct Pool {
-    /// The index of a block below the upper half of its hash, so that only equal values are looked at; 0 for none.
-    slots: Vec<u64>,
+    /// The index of a block with bits of its hash above, so that few other values are looked at; 0 for none.
+    slots: Vec<u32>,
     len: usize,
     seed: u64,
     words: Vec<u32>,
@@ -45,8 +45,8 @@ impl Pool {
         let mut at = self.home(hash);
         while self.slots[at] != 0 {
             let memory = &table.shared.memory;
-            let block = self.slots[at] as u32;
-            if is_alike(self.slots[at], hash) && is_equal(memory, block, value) {
+            let block = self.slots[at] & BLOCK;
+            if self.slots[at] == slot(block, hash) && is_equal(memory, block, value) {
                 memory.set(block + USES, memory.word(block + USES) + 1);
                 return block;
             }
@@ -56,10 +56,10 @@ impl Pool {
         self.words.extend([value.len() as u32, 1]);
         self.words.extend(value);
         let block = table.store(&self.words);
-        self.slots[at] = hash & HASH | u64::from(block);
+        self.slots[at] = slot(block, hash);
         self.len += 1;
         if self.len * 4 > self.slots.len() * 3 {
-            self.grow();
+            self.grow(&table.shared.memory);
         }
         block
     }
@@ -81,18 +81,18 @@ impl Pool {
 
     /// Octets of the index.
     pub fn size(&self) -> usize {
-        self.slots.capacity() * 8
+        self.slots.capacity() * 4
     }
 
     /// Empties the slot of a block and moves those up that it kept from their places.
     fn forget(&mut self, memory: &Memory, block: u32) {
-        let mut hole = self.home(self.hash(words(memory, block)));
-        while self.slots[hole] as u32 != block {
+        let mut hole = self.home(self.hash_of(memory, block));
+        while self.slots[hole] & BLOCK != block {
             hole = self.after(hole);
         }
         let mut at = self.after(hole);
         while self.slots[at] != 0 {
-            let home = self.home(self.slots[at]);
+            let home = self.home(self.hash_of(memory, self.slots[at]));
             let mask = self.slots.len() - 1;
             // Its way from home leads over the hole.
             if at.wrapping_sub(home) & mask >= at.wrapping_sub(hole) & mask {
@@ -105,11 +105,11 @@ impl Pool {
         self.len -= 1;
     }
 
-    fn grow(&mut self) {
+    fn grow(&mut self, memory: &Memory) {
         let slots = vec![0; self.slots.len() * 2];
         for slot in std::mem::replace(&mut self.slots, slots) {
             if slot != 0 {
-                let mut at = self.home(slot);
+                let mut at = self.home(self.hash_of(memory, slot));
                 while self.slots[at] != 0 {
                     at = self.after(at);
                 }
@@ -118,13 +118,17 @@ impl Pool {
         }
     }
 
-    /// Where the search for a hash begins; the upper half decides.
+    /// Where the search for a hash begins.
     fn home(&self, hash: u64) -> usize {
         (hash >> 32) as usize & (self.slots.len() - 1)
     }
 
     fn after(&self, at: usize) -> usize {
         (at + 1) & (self.slots.len() - 1)
+    }
+
+    fn hash_of(&self, memory: &Memory, slot: u32) -> u64 {
+        self.hash(words(memory, slot & BLOCK))
     }
 
     /// Multiplies and folds, word by word.
@@ -143,9 +147,9 @@ pub(super) fn words(memory: &Memory, block: u32) -> impl ExactSizeIterator<Item 
     (HEAD..HEAD + len).map(move |at| words.word(at))
 }
 
-/// Whether a slot's value may have this hash.
-fn is_alike(slot: u64, hash: u64) -> bool {
-    (slot ^ hash) & HASH == 0
+/// What a slot says of a block whose value has a hash. The bits are not those that choose the slot.
+fn slot(block: u32, hash: u64) -> u32 {
+    block | (hash as u32) << 28
 }
 
 fn is_equal(memory: &Memory, block: u32, value: &[u32]) -> bool {
