@@ -14,6 +14,7 @@ use datafusion::logical_expr::planner::ExprPlanner;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use rutter_rib::Rib;
 
+use crate::catalog;
 use crate::events::EventLog;
 use crate::functions::{self, PrefixOperators};
 use crate::tables::{EventsTable, Lookup, PeersTable, RoutesTable, Which};
@@ -78,6 +79,7 @@ impl Engine {
     pub fn new(rib: Arc<Rib>, log: Option<EventLog>, limits: &Limits) -> Result<Self, QueryError> {
         let mut config = SessionConfig::new()
             .with_information_schema(true)
+            .with_default_catalog_and_schema(catalog::DATABASE, catalog::SCHEMA)
             .with_target_partitions(limits.threads.max(1));
         config.options_mut().sql_parser.dialect = "PostgreSQL".parse()?;
         let runtime = RuntimeEnvBuilder::new().with_memory_limit(limits.memory, 1.0);
@@ -101,6 +103,7 @@ impl Engine {
             context.register_table("events", Arc::new(EventsTable::new(log)))?;
         }
         context.register_udtf("lookup", Arc::new(Lookup(rib)));
+        catalog::register(&context)?;
         Ok(Self { context })
     }
 
@@ -121,7 +124,10 @@ impl Engine {
             .with_allow_ddl(false)
             .with_allow_dml(false)
             .with_allow_statements(false);
-        Ok(self.context.sql_with_options(sql, read_only).await?)
+        Ok(self
+            .context
+            .sql_with_options(&catalog::translate(sql), read_only)
+            .await?)
     }
 
     /// Begins to answer a query; its rows come as they are found.

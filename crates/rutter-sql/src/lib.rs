@@ -6,6 +6,7 @@
 //! No copy of the table is kept: a query reads the pages that the writers share, and only the columns that it names
 //! are made. A filter on one prefix, and the longest match, are answered by look-ups and not by a scan.
 
+mod catalog;
 mod engine;
 mod events;
 mod functions;

@@ -1,10 +1,12 @@
-//! Functions and operators on prefixes, AS paths and communities.
+//! Functions and operators on prefixes, AS paths and communities, and those that clients ask of any server.
 
 mod communities;
+mod numbers;
 mod operators;
 mod paths;
 mod prefixes;
 mod scalar;
+mod system;
 
 pub use operators::PrefixOperators;
 pub use prefixes::{CONTAINS_OR_EQUAL, WITHIN_OR_EQUAL};
@@ -16,5 +18,7 @@ pub fn all() -> Vec<ScalarUDF> {
     let mut all = prefixes::functions();
     all.extend(paths::functions());
     all.extend(communities::functions());
+    all.extend(numbers::functions());
+    all.extend(system::functions());
     all
 }

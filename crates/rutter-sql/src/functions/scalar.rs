@@ -4,11 +4,12 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray as _, BooleanArray, Int64Array, StringArray,
+    Array, ArrayRef, AsArray as _, BooleanArray, Int64Array, ListBuilder, StringArray,
+    StringBuilder,
 };
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::DataType;
-use datafusion::common::exec_err;
+use datafusion::arrow::datatypes::{DataType, Field, Float64Type};
+use datafusion::common::{ScalarValue, exec_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -25,6 +26,16 @@ pub enum Body {
     Number(fn(&str) -> Option<i64>),
     /// One text to a text.
     Text(fn(&str) -> Option<String>),
+    /// One text to yes or no.
+    Flag(fn(&str) -> Option<bool>),
+    /// One text to a list.
+    Texts(fn(&str) -> Vec<String>),
+    /// Two texts to a text.
+    TextOfTwo(fn(&str, &str) -> Option<String>),
+    /// The same for every row, of no arguments.
+    Constant(fn() -> String),
+    /// One number to a number.
+    Float(fn(f64) -> f64),
     /// Two texts to yes or no.
     Test(fn(&str, &str) -> Option<bool>),
     /// Two prefixes to yes or no; a text that is none is an error.
@@ -41,13 +52,18 @@ pub struct TextFunction {
 /// Makes a function known under a name. Arguments of any type are taken as their texts.
 pub fn function(name: &'static str, body: Body) -> ScalarUDF {
     let arguments = match body {
-        Body::Number(_) | Body::Text(_) => 1,
-        Body::Test(_) | Body::Prefixes(_) => 2,
+        Body::Constant(_) => 0,
+        Body::Number(_) | Body::Text(_) | Body::Flag(_) | Body::Texts(_) | Body::Float(_) => 1,
+        Body::TextOfTwo(_) | Body::Test(_) | Body::Prefixes(_) => 2,
+    };
+    let signature = match arguments {
+        0 => Signature::nullary(Volatility::Immutable),
+        arguments => Signature::any(arguments, Volatility::Immutable),
     };
     ScalarUDF::from(TextFunction {
         name,
         body,
-        signature: Signature::any(arguments, Volatility::Immutable),
+        signature,
     })
 }
 
@@ -83,8 +99,10 @@ impl ScalarUDFImpl for TextFunction {
     fn return_type(&self, _arguments: &[DataType]) -> Result<DataType> {
         Ok(match self.body {
             Body::Number(_) => DataType::Int64,
-            Body::Text(_) => DataType::Utf8,
-            Body::Test(_) | Body::Prefixes(_) => DataType::Boolean,
+            Body::Text(_) | Body::TextOfTwo(_) | Body::Constant(_) => DataType::Utf8,
+            Body::Texts(_) => DataType::List(Arc::new(Field::new_list_field(DataType::Utf8, true))),
+            Body::Float(_) => DataType::Float64,
+            Body::Flag(_) | Body::Test(_) | Body::Prefixes(_) => DataType::Boolean,
         })
     }
 
@@ -94,10 +112,35 @@ impl ScalarUDFImpl for TextFunction {
             let array = value.clone().into_array(rows)?;
             Ok(cast(&array, &DataType::Utf8)?.as_string::<i32>().clone())
         };
+        match self.body {
+            Body::Constant(value) => {
+                return Ok(ColumnarValue::Scalar(ScalarValue::Utf8(Some(value()))));
+            }
+            Body::Float(of) => {
+                let values = args.args[0].clone().into_array(rows)?;
+                let values = cast(&values, &DataType::Float64)?;
+                let results = values
+                    .as_primitive::<Float64Type>()
+                    .unary::<_, Float64Type>(of);
+                return Ok(ColumnarValue::Array(Arc::new(results)));
+            }
+            _ => {}
+        }
         let first = texts(&args.args[0])?;
         let result: ArrayRef = match self.body {
             Body::Number(of) => Arc::new(each(&first, of).collect::<Int64Array>()),
             Body::Text(of) => Arc::new(each(&first, of).collect::<StringArray>()),
+            Body::Flag(of) => Arc::new(each(&first, of).collect::<BooleanArray>()),
+            Body::Texts(of) => lists(&first, of),
+            Body::TextOfTwo(of) => {
+                let second = texts(&args.args[1])?;
+                let pairs = first.iter().zip(second.iter());
+                let results = pairs.map(|(a, b)| of(a?, b?));
+                Arc::new(results.collect::<StringArray>())
+            }
+            Body::Constant(_) | Body::Float(_) => {
+                return exec_err!("{} is computed above", self.name);
+            }
             Body::Test(of) => {
                 let second = texts(&args.args[1])?;
                 let pairs = first.iter().zip(second.iter());
@@ -117,6 +160,14 @@ impl ScalarUDFImpl for TextFunction {
         debug_assert_eq!(result.len(), rows);
         Ok(ColumnarValue::Array(result))
     }
+}
+
+fn lists(texts: &StringArray, of: fn(&str) -> Vec<String>) -> ArrayRef {
+    let mut out = ListBuilder::new(StringBuilder::new());
+    for text in texts {
+        out.append_option(text.map(|text| of(text).into_iter().map(Some)));
+    }
+    Arc::new(out.finish())
 }
 
 fn each<T: 'static>(

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::logical_expr::LogicalPlan;
 use futures::Sink;
 use pgwire::api::auth::md5pass::Md5PasswordAuthStartupHandler;
@@ -11,8 +12,9 @@ use pgwire::api::auth::{DefaultServerParameterProvider, StartupHandler};
 use pgwire::api::cancel::CancelHandler;
 use pgwire::api::portal::{Format, Portal};
 use pgwire::api::query::{ExtendedQueryHandler, SimpleQueryHandler};
-use pgwire::api::results::{DataRowEncoder, FieldInfo, QueryResponse, Response};
-use pgwire::api::stmt::QueryParser;
+use pgwire::api::results::{DataRowEncoder, FieldInfo, QueryResponse, Response, Tag};
+use pgwire::api::stmt::{QueryParser, StoredStatement};
+use pgwire::api::store::{MemPortalStore, PortalStore};
 use pgwire::api::{ClientInfo, ClientPortalStore, PgWireServerHandlers, Type};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
@@ -20,6 +22,7 @@ use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
 use super::access::Access;
 use super::answer::{error, respond};
 use super::cancel::Running;
+use super::cursor::Cursors;
 use super::encode::fields;
 use super::parameters;
 use super::statement::{Statement, nothing, setting, split};
@@ -118,14 +121,25 @@ impl SimpleQueryHandler for Asker {
     async fn do_query<C>(&self, client: &mut C, query: &str) -> PgWireResult<Vec<Response>>
     where
         C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::PortalStore: PortalStore,
         C::Error: std::fmt::Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
         let mut responses = Vec::new();
         for part in split(query) {
             responses.push(match Statement::of(part) {
-                Statement::Nothing(tag) => nothing(tag),
+                Statement::Nothing(tag) => ended(client, tag),
                 Statement::Show(name) => Response::Query(show(&name, &Format::UnifiedText)?),
+                Statement::Empty => Response::Query(empty()),
+                Statement::Declare(name, sql) => {
+                    let plan = self.engine.plan(&sql).await.map_err(|e| error(&e))?;
+                    self.declare(client, &name, plan.into_parts().1).await?
+                }
+                Statement::Fetch(name, count) => {
+                    self.fetch(client, &name, count, &Format::UnifiedText)
+                        .await?
+                }
+                Statement::Close(name) => close(client, name.as_deref())?,
                 Statement::Query(sql) => {
                     let plan = self.engine.plan(&sql).await.map_err(|e| error(&e))?;
                     let fields = fields(plan.schema().as_arrow(), &Format::UnifiedText);
@@ -139,6 +153,38 @@ impl SimpleQueryHandler for Asker {
 }
 
 impl Asker {
+    async fn declare<C>(&self, client: &C, name: &str, plan: LogicalPlan) -> PgWireResult<Response>
+    where
+        C: ClientInfo + ClientPortalStore,
+        C::PortalStore: PortalStore,
+    {
+        let shape = Prepared::Query(Box::new(plan.clone()));
+        let batches = self.engine.run(plan).await.map_err(|e| error(&e))?;
+        Cursors::of(client).open(name.to_owned(), batches)?;
+        // Clients ask for the columns of a cursor as for those of a portal.
+        let store = client.portal_store().as_any();
+        if let Some(store) = store.downcast_ref::<MemPortalStore<Prepared>>() {
+            let statement = StoredStatement::new(name.to_owned(), shape, Vec::new());
+            let portal = Portal::new_cursor(name.to_owned(), Arc::new(statement));
+            store.put_portal(Arc::new(portal));
+        }
+        Ok(Response::Execution(Tag::new("DECLARE CURSOR")))
+    }
+
+    async fn fetch(
+        &self,
+        client: &impl ClientInfo,
+        name: &str,
+        count: Option<usize>,
+        format: &Format,
+    ) -> PgWireResult<Response> {
+        let query = self.running.begin(client);
+        let cursors = Cursors::of(client);
+        Ok(Response::Query(
+            cursors.fetch(name, count, format, query).await?,
+        ))
+    }
+
     async fn run(
         &self,
         client: &impl ClientInfo,
@@ -149,6 +195,26 @@ impl Asker {
         let batches = self.engine.run(plan).await.map_err(|e| error(&e))?;
         Ok(Response::Query(respond(batches, Arc::new(fields), query)))
     }
+}
+
+/// Closes a cursor, or all.
+fn close(client: &impl ClientInfo, name: Option<&str>) -> PgWireResult<Response> {
+    Cursors::of(client).close(name)?;
+    Ok(Response::Execution(Tag::new("CLOSE CURSOR")))
+}
+
+/// The answer to a statement without effect, but that cursors end with their transaction.
+fn ended(client: &impl ClientInfo, tag: &'static str) -> Response {
+    if matches!(tag, "COMMIT" | "ROLLBACK" | "DISCARD ALL") {
+        // Closing all cannot fail.
+        let _ = Cursors::of(client).close(None);
+    }
+    nothing(tag)
+}
+
+/// No rows, and no columns.
+fn empty() -> QueryResponse {
+    QueryResponse::new(Arc::new(Vec::new()), futures::stream::empty())
 }
 
 fn show(name: &str, format: &Format) -> PgWireResult<QueryResponse> {
@@ -174,6 +240,10 @@ fn show_field(name: &str, format: &Format) -> FieldInfo {
 pub enum Prepared {
     Nothing(&'static str),
     Show(String),
+    Empty,
+    Declare(String, Box<LogicalPlan>),
+    Fetch(String, Option<usize>, SchemaRef),
+    Close(Option<String>),
     Query(Box<LogicalPlan>),
 }
 
@@ -186,16 +256,26 @@ impl QueryParser for Parser {
 
     async fn parse_sql<C>(
         &self,
-        _client: &C,
+        client: &C,
         sql: &str,
-        _types: &[Option<Type>],
+        types: &[Option<Type>],
     ) -> PgWireResult<Option<Prepared>>
     where
         C: ClientInfo + Unpin + Send + Sync,
     {
-        Ok(Some(match Statement::of(sql) {
+        Ok(Some(match Statement::of(&parameters::typed(sql, types)) {
             Statement::Nothing(tag) => Prepared::Nothing(tag),
             Statement::Show(name) => Prepared::Show(name),
+            Statement::Empty => Prepared::Empty,
+            Statement::Close(name) => Prepared::Close(name),
+            Statement::Fetch(name, count) => {
+                let schema = Cursors::of(client).schema(&name)?;
+                Prepared::Fetch(name, count, schema)
+            }
+            Statement::Declare(name, sql) => {
+                let frame = self.0.plan(&sql).await.map_err(|e| error(&e))?;
+                Prepared::Declare(name, Box::new(frame.into_parts().1))
+            }
             Statement::Query(sql) => {
                 let frame = self.0.plan(&sql).await.map_err(|e| error(&e))?;
                 Prepared::Query(Box::new(frame.into_parts().1))
@@ -205,8 +285,8 @@ impl QueryParser for Parser {
 
     fn get_parameter_types(&self, statement: &Prepared) -> PgWireResult<Vec<Type>> {
         match statement {
-            Prepared::Query(plan) => parameters::types(plan),
-            Prepared::Nothing(_) | Prepared::Show(_) => Ok(Vec::new()),
+            Prepared::Query(plan) | Prepared::Declare(_, plan) => parameters::types(plan),
+            _ => Ok(Vec::new()),
         }
     }
 
@@ -219,7 +299,9 @@ impl QueryParser for Parser {
         Ok(match statement {
             Prepared::Query(plan) => fields(plan.schema().as_arrow(), format),
             Prepared::Show(name) => vec![show_field(name, format)],
-            Prepared::Nothing(_) => Vec::new(),
+            Prepared::Fetch(_, _, schema) => fields(schema, format),
+            Prepared::Nothing(_) | Prepared::Empty => Vec::new(),
+            Prepared::Declare(..) | Prepared::Close(_) => Vec::new(),
         })
     }
 }
@@ -241,19 +323,32 @@ impl ExtendedQueryHandler for Asker {
     ) -> PgWireResult<Response>
     where
         C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::PortalStore: PortalStore<Statement = Prepared>,
         C::Error: std::fmt::Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
         match &portal.statement.statement {
-            Prepared::Nothing(tag) => Ok(nothing(tag)),
+            Prepared::Nothing(tag) => Ok(ended(client, tag)),
             Prepared::Show(name) => Ok(Response::Query(show(name, &portal.result_column_format)?)),
+            Prepared::Empty => Ok(Response::Query(empty())),
+            Prepared::Close(name) => close(client, name.as_deref()),
+            Prepared::Fetch(name, count, _) => {
+                let format = &portal.result_column_format;
+                self.fetch(client, name, *count, format).await
+            }
+            Prepared::Declare(name, plan) => self.declare(client, name, bound(portal, plan)?).await,
             Prepared::Query(plan) => {
-                let values = parameters::values(portal, &parameters::types(plan)?)?;
-                let plan = (**plan).clone().with_param_values(values);
-                let plan = plan.map_err(|failed| error(&failed.into()))?;
+                let plan = bound(portal, plan)?;
                 let fields = fields(plan.schema().as_arrow(), &portal.result_column_format);
                 self.run(client, plan, fields).await
             }
         }
     }
+}
+
+/// A prepared query with the values that a client bound.
+fn bound(portal: &Portal<Prepared>, plan: &LogicalPlan) -> PgWireResult<LogicalPlan> {
+    let values = parameters::values(portal, &parameters::types(plan)?)?;
+    let plan = plan.clone().with_param_values(values);
+    plan.map_err(|failed| error(&failed.into()))
 }

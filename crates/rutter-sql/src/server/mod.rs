@@ -3,6 +3,7 @@
 mod access;
 mod answer;
 mod cancel;
+mod cursor;
 mod encode;
 mod handler;
 mod parameters;
@@ -19,6 +20,8 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
 pub use access::Access;
+pub(crate) use encode::kind;
+pub(crate) use statement::setting;
 
 use crate::Engine;
 use handler::Handlers;

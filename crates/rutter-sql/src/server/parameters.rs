@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
+use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::common::tree_node::{TreeNode as _, TreeNodeRecursion};
+use datafusion::logical_expr::{Expr, LogicalPlan};
 use pgwire::api::Type;
 use pgwire::api::portal::Portal;
 use pgwire::error::{PgWireError, PgWireResult};
@@ -26,12 +28,68 @@ pub fn types(plan: &LogicalPlan) -> PgWireResult<Vec<Type>> {
 }
 
 fn known(plan: &LogicalPlan) -> PgWireResult<HashMap<String, Option<DataType>>> {
-    plan.get_parameter_types()
-        .map_err(|error| PgWireError::ApiError(Box::new(error)))
+    let fail = |error| PgWireError::ApiError(Box::new(error));
+    let mut known = plan.get_parameter_types().map_err(fail)?;
+    // A cast tells what a parameter is, too.
+    plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expression| {
+            expression.apply(|part| {
+                if let Expr::Cast(cast) = part
+                    && let Expr::Placeholder(placeholder) = cast.expr.as_ref()
+                {
+                    let kind = cast.field.data_type().clone();
+                    known.insert(placeholder.id.clone(), Some(kind));
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })
+    .map_err(fail)?;
+    Ok(known)
 }
 
 fn place(name: &str) -> Option<usize> {
     name.strip_prefix('$')?.parse().ok()
+}
+
+/// A query in which the parameters that are lists are cast to lists: what they are compared with does not tell. Those
+/// that a client declares are known; of the others, those in `ANY($1)` are lists of texts.
+pub fn typed(sql: &str, types: &[Option<Type>]) -> String {
+    let mut out = String::with_capacity(sql.len());
+    for (at, part) in sql.split('\'').enumerate() {
+        if at > 0 {
+            out.push('\'');
+        }
+        let mut pieces = part.split('$');
+        out.push_str(pieces.next().unwrap_or_default());
+        for piece in pieces {
+            let end = piece.find(|c: char| !c.is_ascii_digit());
+            let (number, rest) = piece.split_at(end.unwrap_or(piece.len()));
+            let quoted = at % 2 == 1;
+            match list_type(number, &out, types).filter(|_| !quoted) {
+                Some(kind) => out.extend(["CAST($", number, " AS ", kind, ")", rest]),
+                None => out.extend(["$", piece]),
+            }
+        }
+    }
+    out
+}
+
+/// The list that a parameter is, by its declared type or else by what is written before it.
+fn list_type(number: &str, before: &str, types: &[Option<Type>]) -> Option<&'static str> {
+    let at: usize = number.parse().ok()?;
+    let declared = types.get(at.checked_sub(1)?).cloned().flatten();
+    match declared.filter(|kind| *kind != Type::UNKNOWN) {
+        Some(Type::TEXT_ARRAY | Type::VARCHAR_ARRAY) => Some("TEXT[]"),
+        Some(Type::INT2_ARRAY | Type::INT4_ARRAY | Type::INT8_ARRAY) => Some("BIGINT[]"),
+        Some(_) => None,
+        None => {
+            let before = before.trim_end().strip_suffix('(')?.trim_end();
+            let word = before.len().checked_sub("ANY".len())?;
+            let any = before.get(word..)?.eq_ignore_ascii_case("ANY");
+            any.then_some("TEXT[]")
+        }
+    }
 }
 
 /// The values that a client bound.
@@ -66,6 +124,68 @@ fn value<S: Clone>(portal: &Portal<S>, at: usize, kind: &Type) -> PgWireResult<S
             ScalarValue::Float64(value.map(f64::from))
         }
         Type::FLOAT8 => ScalarValue::Float64(portal.parameter::<f64>(at, kind)?),
+        Type::TIMESTAMPTZ => {
+            let time = portal.parameter::<DateTime<FixedOffset>>(at, kind)?;
+            let micros = time.map(|time| time.timestamp_micros());
+            ScalarValue::TimestampMicrosecond(micros, Some("UTC".into()))
+        }
+        Type::TIMESTAMP => {
+            let time = portal.parameter::<NaiveDateTime>(at, kind)?;
+            let micros = time.map(|time| time.and_utc().timestamp_micros());
+            ScalarValue::TimestampMicrosecond(micros, Some("UTC".into()))
+        }
+        Type::DATE => {
+            let date = portal.parameter::<NaiveDate>(at, kind)?;
+            let midnight = date.and_then(|date| date.and_hms_opt(0, 0, 0));
+            let micros = midnight.map(|time| time.and_utc().timestamp_micros());
+            ScalarValue::TimestampMicrosecond(micros, Some("UTC".into()))
+        }
+        Type::TEXT_ARRAY | Type::VARCHAR_ARRAY => {
+            let texts = portal.parameter::<Vec<Option<String>>>(at, kind)?;
+            let texts = texts.unwrap_or_default().into_iter().map(ScalarValue::Utf8);
+            list(texts.collect(), &DataType::Utf8)
+        }
+        Type::INT2_ARRAY => {
+            let numbers = portal.parameter::<Vec<Option<i16>>>(at, kind)?;
+            integers(numbers, i64::from)
+        }
+        Type::INT4_ARRAY => {
+            let numbers = portal.parameter::<Vec<Option<i32>>>(at, kind)?;
+            integers(numbers, i64::from)
+        }
+        Type::INT8_ARRAY => {
+            let numbers = portal.parameter::<Vec<Option<i64>>>(at, kind)?;
+            integers(numbers, |number| number)
+        }
         _ => ScalarValue::Utf8(portal.parameter::<String>(at, &Type::TEXT)?),
     })
+}
+
+fn integers<N>(numbers: Option<Vec<Option<N>>>, wide: fn(N) -> i64) -> ScalarValue {
+    let numbers = numbers.unwrap_or_default().into_iter();
+    let numbers = numbers.map(|number| ScalarValue::Int64(number.map(wide)));
+    list(numbers.collect(), &DataType::Int64)
+}
+
+fn list(values: Vec<ScalarValue>, kind: &DataType) -> ScalarValue {
+    ScalarValue::List(ScalarValue::new_list_nullable(&values, kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_cast_outside_of_quotes() {
+        let types = [Some(Type::INT4_ARRAY), None, Some(Type::TEXT_ARRAY)];
+        assert_eq!(
+            typed(
+                "a = ANY($1) AND b = $2 AND c = '$1' AND d = ANY($3)",
+                &types
+            ),
+            "a = ANY(CAST($1 AS BIGINT[])) AND b = $2 AND c = '$1' AND d = ANY(CAST($3 AS TEXT[]))"
+        );
+        assert_eq!(typed("'$3' = $10", &types), "'$3' = $10");
+        assert_eq!(typed("a = any ($1)", &[]), "a = any (CAST($1 AS TEXT[]))");
+    }
 }

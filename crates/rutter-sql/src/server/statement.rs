@@ -2,6 +2,8 @@
 
 use pgwire::api::results::{Response, Tag};
 
+use crate::catalog::always_empty;
+
 /// A statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Statement {
@@ -11,10 +13,18 @@ pub enum Statement {
     Nothing(&'static str),
     /// `SHOW name`.
     Show(String),
+    /// Answered with no rows.
+    Empty,
+    /// `DECLARE name CURSOR FOR query`.
+    Declare(String, String),
+    /// `FETCH count FROM name`; without a count: all.
+    Fetch(String, Option<usize>),
+    /// `CLOSE name`; without a name: all.
+    Close(Option<String>),
 }
 
 /// Commands that are accepted without effect, with the tag that answers them.
-const WITHOUT_EFFECT: [(&str, &str); 11] = [
+const WITHOUT_EFFECT: [(&str, &str); 12] = [
     ("SET", "SET"),
     ("RESET", "RESET"),
     ("BEGIN", "BEGIN"),
@@ -25,7 +35,8 @@ const WITHOUT_EFFECT: [(&str, &str); 11] = [
     ("ABORT", "ROLLBACK"),
     ("DISCARD", "DISCARD ALL"),
     ("DEALLOCATE", "DEALLOCATE"),
-    ("CLOSE", "CLOSE CURSOR"),
+    ("SAVEPOINT", "SAVEPOINT"),
+    ("RELEASE", "RELEASE"),
 ];
 
 impl Statement {
@@ -44,10 +55,73 @@ impl Statement {
         if let Some((_, tag)) = WITHOUT_EFFECT.iter().find(|(command, _)| begins(command)) {
             return Self::Nothing(tag);
         }
+        if begins("DECLARE") {
+            if let Some((name, query)) = declared(sql) {
+                return Self::Declare(name, query);
+            }
+        }
+        if begins("FETCH") {
+            if let Some((name, count)) = fetched(&words[1..]) {
+                return Self::Fetch(name, count);
+            }
+        }
+        if begins("CLOSE") && words.len() == 2 {
+            let all = words[1].eq_ignore_ascii_case("ALL");
+            return Self::Close((!all).then(|| cursor_name(words[1])));
+        }
+        if always_empty(sql) {
+            return Self::Empty;
+        }
         if begins("SHOW") && !begins("SHOW TABLES") && !begins("SHOW COLUMNS") {
             return Self::Show(words[1..].join(" ").to_lowercase());
         }
         Self::Query(sql.to_owned())
+    }
+}
+
+/// Name and query of `DECLARE name … CURSOR … FOR query`.
+fn declared(sql: &str) -> Option<(String, String)> {
+    let word = |from: usize| {
+        let begin = from + sql[from..].find(|c: char| !c.is_whitespace())?;
+        let end = sql[begin..]
+            .find(char::is_whitespace)
+            .map_or(sql.len(), |end| begin + end);
+        Some((&sql[begin..end], end))
+    };
+    let (name, mut at) = word("DECLARE".len())?;
+    let mut cursor = false;
+    loop {
+        let (next, end) = word(at)?;
+        cursor |= next.eq_ignore_ascii_case("CURSOR");
+        if cursor && next.eq_ignore_ascii_case("FOR") {
+            return Some((cursor_name(name), sql[end..].trim().to_owned()));
+        }
+        at = end;
+    }
+}
+
+/// Name and count of `FETCH [NEXT | [FORWARD] [count | ALL]] [FROM | IN] name`, without its first word.
+fn fetched(words: &[&str]) -> Option<(String, Option<usize>)> {
+    let (name, words) = words.split_last()?;
+    let mut count = Some(1);
+    for word in words {
+        match word.to_ascii_uppercase().as_str() {
+            "NEXT" | "FORWARD" | "FROM" | "IN" => {}
+            "ALL" => count = None,
+            number => count = Some(number.parse().ok()?),
+        }
+    }
+    Some((cursor_name(name), count))
+}
+
+/// A name without its quotes; without quotes, case does not count.
+fn cursor_name(name: &str) -> String {
+    match name
+        .strip_prefix('"')
+        .and_then(|name| name.strip_suffix('"'))
+    {
+        Some(name) => name.replace("\"\"", "\""),
+        None => name.to_lowercase(),
     }
 }
 
@@ -119,6 +193,28 @@ mod tests {
         );
         let query = Statement::of(" SELECT setting;");
         assert_eq!(query, Statement::Query("SELECT setting".into()));
+    }
+
+    #[test]
+    fn cursors_are_declared_read_and_closed() {
+        let declare = "declare C no scroll cursor for\nSELECT 'x'";
+        assert_eq!(
+            Statement::of(declare),
+            Statement::Declare("c".into(), "SELECT 'x'".into())
+        );
+        assert_eq!(
+            Statement::of("FETCH FORWARD 10 FROM \"C\""),
+            Statement::Fetch("C".into(), Some(10))
+        );
+        assert_eq!(
+            Statement::of("fetch all in c"),
+            Statement::Fetch("c".into(), None)
+        );
+        assert_eq!(
+            Statement::of("CLOSE c;"),
+            Statement::Close(Some("c".into()))
+        );
+        assert_eq!(Statement::of("CLOSE ALL"), Statement::Close(None));
     }
 
     #[test]

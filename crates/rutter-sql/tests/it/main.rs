@@ -1,5 +1,6 @@
 //! Queries over a small table: by the engine, by the protocol, and as the documentation has them.
 
+mod clients;
 mod documented;
 mod queries;
 mod server;

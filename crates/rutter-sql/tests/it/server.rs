@@ -6,13 +6,13 @@ use rutter_sql::{Access, Server};
 
 use crate::table;
 
-fn server(access: Access) -> Server {
+pub fn server(access: Access) -> Server {
     let listen = ["127.0.0.1:0".parse().unwrap()];
     Server::start(table::engine(), &listen, access, 1).unwrap()
 }
 
 /// Runs `psql`. It comes with PostgreSQL's client package; without it the test fails.
-fn psql(server: &Server, password: &str, arguments: &[&str]) -> Output {
+pub fn psql(server: &Server, password: &str, arguments: &[&str]) -> Output {
     let port = server.addresses()[0].port().to_string();
     Command::new("psql")
         .args([
@@ -35,7 +35,7 @@ fn psql(server: &Server, password: &str, arguments: &[&str]) -> Output {
         .expect("psql runs: install postgresql-client")
 }
 
-fn answer(server: &Server, sql: &str) -> String {
+pub fn answer(server: &Server, sql: &str) -> String {
     let output = psql(server, "", &["-c", sql]);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{sql}: {error}");

@@ -1,0 +1,139 @@
+//! Cursors: the rest of an answer, kept for a client that reads it a piece at a time.
+//!
+//! They last as long as their connection, or until they are closed or a transaction ends.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::execution::SendableRecordBatchStream;
+use futures::StreamExt as _;
+use pgwire::api::ClientInfo;
+use pgwire::api::portal::Format;
+use pgwire::api::results::{FieldInfo, QueryResponse};
+use pgwire::error::{PgWireError, PgWireResult};
+use pgwire::messages::data::DataRow;
+
+use super::answer::{error, failure};
+use super::cancel::Query;
+use super::encode;
+use datafusion::arrow::datatypes::SchemaRef;
+
+/// Cursors of one client at once; each may hold a batch and shares pages of the table.
+const MOST: usize = 64;
+
+/// A cursor between two reads.
+pub struct Cursor {
+    batches: SendableRecordBatchStream,
+    rest: Option<RecordBatch>,
+}
+
+/// The cursors of a connection.
+#[derive(Default)]
+pub struct Cursors(Mutex<HashMap<String, (SchemaRef, Arc<tokio::sync::Mutex<Cursor>>)>>);
+
+impl Cursors {
+    /// Those of a client.
+    pub fn of(client: &impl ClientInfo) -> Arc<Self> {
+        client
+            .session_extensions()
+            .get_or_insert_with(Self::default)
+    }
+
+    /// Opens one.
+    pub fn open(&self, name: String, batches: SendableRecordBatchStream) -> PgWireResult<()> {
+        let mut cursors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if cursors.contains_key(&name) {
+            return Err(failure(
+                "42P03",
+                format!("cursor \"{name}\" already exists"),
+            ));
+        }
+        if cursors.len() >= MOST {
+            return Err(failure(
+                "53400",
+                format!("more than {MOST} cursors at once: close some"),
+            ));
+        }
+        let schema = batches.schema();
+        let cursor = Cursor {
+            batches,
+            rest: None,
+        };
+        cursors.insert(name, (schema, Arc::new(tokio::sync::Mutex::new(cursor))));
+        Ok(())
+    }
+
+    /// Closes one, or all.
+    pub fn close(&self, name: Option<&str>) -> PgWireResult<()> {
+        let mut cursors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match name {
+            None => cursors.clear(),
+            Some(name) if cursors.remove(name).is_none() => return Err(unknown(name)),
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    /// The columns of one.
+    pub fn schema(&self, name: &str) -> PgWireResult<SchemaRef> {
+        let cursors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = cursors.get(name).map(|(schema, _)| Arc::clone(schema));
+        found.ok_or_else(|| unknown(name))
+    }
+
+    /// The next rows of one; `None`: all that are left.
+    pub async fn fetch(
+        &self,
+        name: &str,
+        count: Option<usize>,
+        format: &Format,
+        mut query: Query,
+    ) -> PgWireResult<QueryResponse> {
+        let schema = self.schema(name)?;
+        let cursor = {
+            let cursors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            cursors.get(name).map(|(_, cursor)| Arc::clone(cursor))
+        };
+        let cursor = cursor.ok_or_else(|| unknown(name))?;
+        let fields = Arc::new(encode::fields(&schema, format));
+        let mut cursor = cursor.lock().await;
+        let rows = tokio::select! {
+            rows = cursor.rows(count.unwrap_or(usize::MAX), &fields) => rows?,
+            () = query.cancelled() => return Err(PgWireError::QueryCanceled),
+        };
+        let mut response =
+            QueryResponse::new(fields, futures::stream::iter(rows.into_iter().map(Ok)));
+        response.set_command_tag("FETCH");
+        Ok(response)
+    }
+}
+
+impl Cursor {
+    async fn rows(
+        &mut self,
+        most: usize,
+        fields: &Arc<Vec<FieldInfo>>,
+    ) -> PgWireResult<Vec<DataRow>> {
+        let mut rows = Vec::new();
+        while rows.len() < most {
+            let batch = match self.rest.take() {
+                Some(batch) => batch,
+                None => match self.batches.next().await {
+                    Some(batch) => batch.map_err(|failed| error(&failed.into()))?,
+                    None => break,
+                },
+            };
+            let wanted = (most - rows.len()).min(batch.num_rows());
+            rows.extend(encode::rows(&batch.slice(0, wanted), fields)?);
+            if wanted < batch.num_rows() {
+                self.rest = Some(batch.slice(wanted, batch.num_rows() - wanted));
+            }
+        }
+        Ok(rows)
+    }
+}
+
+fn unknown(name: &str) -> PgWireError {
+    failure("34000", format!("cursor \"{name}\" does not exist"))
+}
