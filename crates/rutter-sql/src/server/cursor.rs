@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::execution::SendableRecordBatchStream;
 use futures::StreamExt as _;
 use pgwire::api::ClientInfo;
@@ -17,7 +18,6 @@ use pgwire::messages::data::DataRow;
 use super::answer::{error, failure};
 use super::cancel::Query;
 use super::encode;
-use datafusion::arrow::datatypes::SchemaRef;
 
 /// Cursors of one client at once; each may hold a batch and shares pages of the table.
 const MOST: usize = 64;
@@ -28,9 +28,12 @@ pub struct Cursor {
     rest: Option<RecordBatch>,
 }
 
+/// A cursor with its columns.
+type Open = (SchemaRef, Arc<tokio::sync::Mutex<Cursor>>);
+
 /// The cursors of a connection.
 #[derive(Default)]
-pub struct Cursors(Mutex<HashMap<String, (SchemaRef, Arc<tokio::sync::Mutex<Cursor>>)>>);
+pub struct Cursors(Mutex<HashMap<String, Open>>);
 
 impl Cursors {
     /// Those of a client.

@@ -18,10 +18,12 @@ use pgwire::api::store::{MemPortalStore, PortalStore};
 use pgwire::api::{ClientInfo, ClientPortalStore, PgWireServerHandlers, Type};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
+use tokio::runtime::Handle;
 
 use super::access::Access;
 use super::answer::{error, respond};
 use super::cancel::Running;
+use super::compute;
 use super::cursor::Cursors;
 use super::encode::fields;
 use super::parameters;
@@ -38,18 +40,21 @@ pub struct Handlers {
 /// Answers queries.
 pub struct Asker {
     engine: Engine,
+    /// Where queries run.
+    threads: Handle,
     running: Running,
     parser: Arc<Parser>,
 }
 
 impl Handlers {
-    pub fn new(engine: Engine, access: Access) -> Self {
+    pub fn new(engine: Engine, access: Access, threads: Handle) -> Self {
         let running = Running::default();
         let parser = Arc::new(Parser(engine.clone()));
         Self {
             access,
             asker: Arc::new(Asker {
                 engine,
+                threads,
                 running: running.clone(),
                 parser,
             }),
@@ -159,7 +164,8 @@ impl Asker {
         C::PortalStore: PortalStore,
     {
         let shape = Prepared::Query(Box::new(plan.clone()));
-        let batches = self.engine.run(plan).await.map_err(|e| error(&e))?;
+        let batches = compute::run(&self.threads, &self.engine, plan).await;
+        let batches = batches.map_err(|e| error(&e))?;
         Cursors::of(client).open(name.to_owned(), batches)?;
         // Clients ask for the columns of a cursor as for those of a portal.
         let store = client.portal_store().as_any();
@@ -192,7 +198,8 @@ impl Asker {
         fields: Vec<FieldInfo>,
     ) -> PgWireResult<Response> {
         let query = self.running.begin(client);
-        let batches = self.engine.run(plan).await.map_err(|e| error(&e))?;
+        let batches = compute::run(&self.threads, &self.engine, plan).await;
+        let batches = batches.map_err(|e| error(&e))?;
         Ok(Response::Query(respond(batches, Arc::new(fields), query)))
     }
 }

@@ -3,6 +3,7 @@
 mod access;
 mod answer;
 mod cancel;
+mod compute;
 mod cursor;
 mod encode;
 mod handler;
@@ -84,19 +85,26 @@ impl Server {
                 .unwrap_or_else(|| ([127, 0, 0, 1], 0).into()),
             error,
         };
-        let runtime = tokio::runtime::Builder::new_multi_thread()
+        let queries = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(threads.max(1))
             .thread_name("sql")
             .on_thread_start(step_back)
             .enable_all()
             .build()
             .map_err(fail)?;
-        let handlers = Arc::new(Handlers::new(engine, access));
+        let protocol = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(fail)?;
+        let handlers = Handlers::new(engine, access, queries.handle().clone());
+        let handlers = Arc::new(handlers);
         let thread = std::thread::Builder::new()
             .name("sql-main".into())
             .spawn(move || {
-                runtime.block_on(serve(sockets, handlers, stopped));
-                runtime.shutdown_timeout(Duration::from_secs(1));
+                step_back();
+                protocol.block_on(serve(sockets, handlers, stopped));
+                protocol.shutdown_timeout(Duration::from_secs(1));
+                queries.shutdown_timeout(Duration::from_secs(1));
             });
         Ok(Self {
             addresses,

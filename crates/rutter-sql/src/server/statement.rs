@@ -55,15 +55,15 @@ impl Statement {
         if let Some((_, tag)) = WITHOUT_EFFECT.iter().find(|(command, _)| begins(command)) {
             return Self::Nothing(tag);
         }
-        if begins("DECLARE") {
-            if let Some((name, query)) = declared(sql) {
-                return Self::Declare(name, query);
-            }
+        if begins("DECLARE")
+            && let Some((name, query)) = declared(sql)
+        {
+            return Self::Declare(name, query);
         }
-        if begins("FETCH") {
-            if let Some((name, count)) = fetched(&words[1..]) {
-                return Self::Fetch(name, count);
-            }
+        if begins("FETCH")
+            && let Some((name, count)) = fetched(&words[1..])
+        {
+            return Self::Fetch(name, count);
         }
         if begins("CLOSE") && words.len() == 2 {
             let all = words[1].eq_ignore_ascii_case("ALL");

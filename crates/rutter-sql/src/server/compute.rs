@@ -1,0 +1,78 @@
+//! Queries run on threads of their own: one that computes for long keeps nobody from connecting or cancelling.
+
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::{StreamExt as _, stream};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use crate::{Engine, QueryError};
+
+/// Batches that wait for a slow client.
+const AHEAD: usize = 2;
+
+/// Ends a query when nobody wants its answer any more.
+struct Ends(JoinHandle<()>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Answers a plan on other threads.
+pub async fn run(
+    threads: &Handle,
+    engine: &Engine,
+    plan: LogicalPlan,
+) -> Result<SendableRecordBatchStream, QueryError> {
+    let (begun, begins) = tokio::sync::oneshot::channel();
+    let (sender, receiver) = mpsc::channel(AHEAD);
+    let engine = engine.clone();
+    let task = threads.spawn(async move {
+        let mut batches = match engine.run(plan).await {
+            Ok(batches) => batches,
+            Err(error) => {
+                let _ = begun.send(Err(error));
+                return;
+            }
+        };
+        if begun.send(Ok(batches.schema())).is_ok() {
+            forward(&mut batches, &sender).await;
+        }
+    });
+    let ends = Ends(task);
+    let schema: SchemaRef = match begins.await {
+        Ok(begun) => begun?,
+        Err(_) => return Err(DataFusionError::Execution("the server stops".into()).into()),
+    };
+    let state = Some((receiver, ends));
+    let rows = stream::unfold(state, |state| async move {
+        let (mut receiver, mut ends) = state?;
+        match receiver.recv().await {
+            Some(batch) => Some((batch, Some((receiver, ends)))),
+            // An answer that breaks off must not look like one that is complete.
+            None => match (&mut ends.0).await {
+                Ok(()) => None,
+                Err(broken) => Some((Err(DataFusionError::External(broken.into())), None)),
+            },
+        }
+    });
+    Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
+}
+
+async fn forward(
+    batches: &mut SendableRecordBatchStream,
+    sender: &mpsc::Sender<Result<RecordBatch>>,
+) {
+    while let Some(batch) = batches.next().await {
+        if sender.send(batch).await.is_err() {
+            return;
+        }
+    }
+}
