@@ -1,6 +1,6 @@
 //! Values that routes of a shard share: one block of words for all that are equal.
 //!
-//! A block has the number of words, the number of routes that use it (for the writer only), and the words.
+//! A block has a word with how many words there are and how many routes use it (for the writer only), and the words.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -15,9 +15,13 @@ pub(super) const LONGEST: usize = 1398;
 /// The part of a slot that is the block's index, of an arena of 2²⁸ words.
 const BLOCK: u32 = (1 << 28) - 1;
 
-const USES: u32 = 1;
+/// The part of a block's first word that is the number of words. The uses are above; a block whose uses are too many to
+/// count stays for good.
+const LEN: u32 = (1 << 11) - 1;
+const ONE_USE: u32 = 1 << 11;
+const ALL_USES: u32 = !LEN;
 /// Where the words of a block begin.
-pub(super) const HEAD: u32 = 2;
+pub(super) const HEAD: u32 = 1;
 
 /// Finds blocks by what they say: open addressing with linear probing.
 pub(super) struct Pool {
@@ -47,13 +51,16 @@ impl Pool {
             let memory = &table.shared.memory;
             let block = self.slots[at] & BLOCK;
             if self.slots[at] == slot(block, hash) && is_equal(memory, block, value) {
-                memory.set(block + USES, memory.word(block + USES) + 1);
+                let head = memory.word(block);
+                if head & ALL_USES != ALL_USES {
+                    memory.set(block, head + ONE_USE);
+                }
                 return block;
             }
             at = self.after(at);
         }
         self.words.clear();
-        self.words.extend([value.len() as u32, 1]);
+        self.words.push(value.len() as u32 | ONE_USE);
         self.words.extend(value);
         let block = table.store(&self.words);
         self.slots[at] = slot(block, hash);
@@ -67,9 +74,12 @@ impl Pool {
     /// One use less; the last one lets the block go.
     pub fn give_back<N: Net>(&mut self, table: &mut Table<N>, block: u32) {
         let memory = &table.shared.memory;
-        let uses = memory.word(block + USES) - 1;
-        memory.set(block + USES, uses);
-        if uses == 0 {
+        let head = memory.word(block);
+        if head & ALL_USES == ALL_USES {
+            return;
+        }
+        memory.set(block, head - ONE_USE);
+        if head & ALL_USES == ONE_USE {
             self.forget(&table.shared.memory, block);
             table.retire(block);
         }
@@ -143,7 +153,7 @@ impl Pool {
 /// The words of the value in a block.
 pub(super) fn words(memory: &Memory, block: u32) -> impl ExactSizeIterator<Item = u32> + '_ {
     let words = memory.block(block);
-    let len = words.word(0);
+    let len = words.word(0) & LEN;
     (HEAD..HEAD + len).map(move |at| words.word(at))
 }
 
