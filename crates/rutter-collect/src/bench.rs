@@ -1,8 +1,8 @@
-//! `rutter-collect bench-sinks`: how fast rows leave the collector.
+//! `rutter-collect bench-sinks` and `bench-history`: how fast rows leave the collector.
 
 use rutter_sinks::bench::{self, Settings};
 
-use crate::cli::BenchSinksArgs;
+use crate::cli::{BenchHistoryArgs, BenchSinksArgs};
 use crate::failure::Failure;
 
 /// Measures and prints each figure when it is known.
@@ -18,4 +18,17 @@ pub(crate) fn sinks(args: &BenchSinksArgs) -> Result<(), Failure> {
         folder: args.folder.clone(),
     };
     bench::run(&settings, &mut |line| println!("{line}")).map_err(Failure::text)
+}
+
+/// Measures and prints each figure when it is known.
+pub(crate) fn history(args: &BenchHistoryArgs) -> Result<(), Failure> {
+    let settings = rutter_history::bench::Settings {
+        prefixes: args.prefixes.clone(),
+        most: args.most.unwrap_or(0),
+        feeds: args.feeds.max(1),
+        updates: args.updates,
+        compression: args.compression,
+        folder: args.folder.clone(),
+    };
+    rutter_history::bench::run(&settings, &mut |line| println!("{line}")).map_err(Failure::text)
 }

@@ -33,9 +33,35 @@ pub(crate) enum Command {
     /// Play MRT files to a BGP daemon
     #[command(after_help = REPLAY)]
     Replay(ReplayArgs),
+    /// Measure how fast history is written as Parquet, and how small it is
+    #[command(after_help = BENCH_HISTORY)]
+    BenchHistory(BenchHistoryArgs),
     /// Measure full feeds into databases, beside their own bulk commands and beside a row at a time
     #[command(after_help = BENCH_SINKS)]
     BenchSinks(BenchSinksArgs),
+}
+
+/// What is archived, and how.
+#[derive(Args, Debug)]
+pub(crate) struct BenchHistoryArgs {
+    /// One prefix a line, plain or gzip
+    #[arg(value_name = "PREFIXES")]
+    pub(crate) prefixes: PathBuf,
+    /// Feeds of each family
+    #[arg(long, default_value_t = 6)]
+    pub(crate) feeds: usize,
+    /// At most so many prefixes of each family
+    #[arg(long, value_name = "PREFIXES")]
+    pub(crate) most: Option<usize>,
+    /// Messages of updates after the full tables
+    #[arg(long, value_name = "MESSAGES", default_value_t = 1_000_000)]
+    pub(crate) updates: usize,
+    /// Level of ZSTD
+    #[arg(long, value_name = "LEVEL", default_value_t = 3)]
+    pub(crate) compression: i32,
+    /// For the archive; it is removed afterwards
+    #[arg(long, value_name = "PATH", default_value = "/tmp")]
+    pub(crate) folder: PathBuf,
 }
 
 /// Which databases, and with what.
@@ -85,6 +111,16 @@ pub(crate) struct SqlArgs {
     /// Ask these MRT files instead: they become the tables `routes`, `best` and `peers`
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) mrt: Vec<PathBuf>,
+    /// Ask this archive of a collector instead: `events` and `snapshots`
+    #[arg(long, value_name = "FOLDER", conflicts_with = "mrt")]
+    pub(crate) history: Option<PathBuf>,
+    /// The table as of this time, UTC: `routes`, and `events` up to then
+    #[arg(long, value_name = "TIME", requires = "history", value_parser = time)]
+    pub(crate) at: Option<u64>,
+    /// Ask Parquet files instead: a file or folder is a table of its name, an archive is `events` and `snapshots`; may be
+    /// given several times
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["mrt", "history"])]
+    pub(crate) parquet: Vec<PathBuf>,
     /// Let the query name files as tables: FROM 'events.parquet'
     #[arg(long)]
     pub(crate) files: bool,
@@ -143,6 +179,12 @@ fn bgp_address(text: &str) -> Result<SocketAddr, String> {
     address
         .or_else(|_| text.parse())
         .map_err(|_| "write an address like 192.0.2.1, 192.0.2.1:1179 or [2001:db8::1]:1179".into())
+}
+
+fn time(text: &str) -> Result<u64, String> {
+    rutter_history::parse_time(text).ok_or_else(|| {
+        "write a time like '2026-11-20 12:00' or '2026-11-20 12:00:30.5'; it is UTC".into()
+    })
 }
 
 fn speed(text: &str) -> Result<Speed, String> {
@@ -215,6 +257,13 @@ pub(crate) struct CollectArgs {
 /// Where the configuration of a packaged installation is.
 pub(crate) const DEFAULT_CONFIG: &str = "/etc/rutter/rutter.toml";
 
+const BENCH_HISTORY: &str = "\
+Full tables of the prefixes come from all feeds at once, then updates, most of them about few prefixes. Only
+the archive's own thread is measured.
+
+Example:
+  rutter-collect bench-history prefixes.txt.gz --most 200000";
+
 const BENCH_SINKS: &str = "\
 All tables of rutter in these databases are dropped before and after.
 
@@ -246,7 +295,9 @@ has every column, the operators on prefixes, and ten questions that people ask.
 Examples:
   rutter sql \"SELECT prefix, as_path FROM lookup('203.0.113.9')\"
   rutter sql \"SELECT origin_as, count(*) FROM best GROUP BY 1 ORDER BY 2 DESC LIMIT 10\" --json
-  rutter sql \"SELECT * FROM routes WHERE prefix <<= '203.0.113.0/24'\" --mrt rib.20250101.0000.bz2";
+  rutter sql \"SELECT * FROM routes WHERE prefix <<= '203.0.113.0/24'\" --mrt rib.20250101.0000.bz2
+  rutter sql \"SELECT * FROM routes WHERE prefix >>= '203.0.113.9'\" --history /var/lib/rutter/history --at '2026-11-20 12:00'
+  rutter sql \"SELECT kind, count(*) FROM events WHERE day = '2026-11-20' GROUP BY 1\" --parquet /var/lib/rutter/history";
 
 const REPLAY: &str = "\
 Routes of table dumps are announced, UPDATEs of logs are repeated. With one session for all peers of the

@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         Command::Collect(args) => collect::collect(&args),
         Command::Mrt(args) => mrt::mrt(&args),
         Command::Replay(args) => replay::replay(&args),
+        Command::BenchHistory(args) => bench::history(&args),
         Command::BenchSinks(args) => bench::sinks(&args),
         Command::Sql(args) => sql::sql(&args),
     };

@@ -178,9 +178,19 @@ impl Columns {
             "origin_as" => self.sets.number(|set| set.origin_as.map(|asn| asn.0)),
             "med" => self.sets.number(|set| set.med),
             "local_pref" => self.sets.number(|set| set.local_pref),
-            "communities" => self.sets.list(|set| &set.communities)?,
-            "extended_communities" => self.sets.list(|set| &set.extended_communities)?,
-            "large_communities" => self.sets.list(|set| &set.large_communities)?,
+            "communities" => self
+                .sets
+                .text(|set| spaced(!set.communities.is_empty(), || set.communities_text()))?,
+            "extended_communities" => self.sets.text(|set| {
+                spaced(!set.extended_communities.is_empty(), || {
+                    set.extended_communities_text()
+                })
+            })?,
+            "large_communities" => self.sets.text(|set| {
+                spaced(!set.large_communities.is_empty(), || {
+                    set.large_communities_text()
+                })
+            })?,
             _ => self.details()?,
         })
     }
@@ -276,6 +286,11 @@ fn family_name(family: Family) -> &'static str {
         Family::Ipv4Unicast => "ipv4-unicast",
         Family::Ipv6Unicast => "ipv6-unicast",
     }
+}
+
+/// A list as text; none where it is empty.
+fn spaced<'s>(is_there: bool, text: impl FnOnce() -> String) -> Option<Word<'s>> {
+    is_there.then(|| Word::Made(text()))
 }
 
 const KINDS: [&str; 10] = [

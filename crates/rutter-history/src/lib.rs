@@ -10,6 +10,7 @@
 
 mod archive;
 mod as_of;
+pub mod bench;
 mod clock;
 mod columns;
 mod file;

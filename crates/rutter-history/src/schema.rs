@@ -32,17 +32,12 @@ fn data_type(kind: &str) -> DataType {
         "u64" => DataType::UInt64,
         "u32" => DataType::UInt32,
         "time" => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
-        "list of text" => DataType::List(Arc::new(list_item())),
         _ => text(),
     }
 }
 
-/// What a list holds.
-pub(crate) fn list_item() -> Field {
-    Field::new("element", text(), false)
-}
-
-/// A text, many times the same.
+/// A text, many times the same. Lists are texts, too, their items separated by a space: equal lists are stored once,
+/// where a list would be stored item by item for every row.
 fn text() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }

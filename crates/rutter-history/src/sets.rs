@@ -1,18 +1,12 @@
 //! The columns of attribute sets: each text is made once for all rows of a batch that share the set.
 
 use std::collections::HashMap;
-use std::fmt::Display;
 use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
-use arrow_array::{
-    Array as _, ArrayRef, DictionaryArray, Int32Array, ListArray, StringArray, UInt32Array,
-};
+use arrow_array::{ArrayRef, DictionaryArray, Int32Array, StringArray, UInt32Array};
 use arrow_schema::ArrowError;
-use arrow_select::take::take;
 use rutter_events::AttrColumns;
-
-use crate::schema::list_item;
 
 /// The sets of a batch, and which of them each row has.
 #[derive(Default)]
@@ -74,43 +68,6 @@ impl Sets {
     pub fn number(&self, of: impl Fn(&AttrColumns) -> Option<u32>) -> ArrayRef {
         let numbers: Vec<Option<u32>> = self.sets.iter().map(|set| of(set)).collect();
         Arc::new(UInt32Array::from_iter(self.gather(&numbers)))
-    }
-
-    /// A list of texts of each row.
-    pub fn list<'s, T>(
-        &'s self,
-        of: impl Fn(&'s AttrColumns) -> &'s [T],
-    ) -> Result<ArrayRef, ArrowError>
-    where
-        T: Display + std::hash::Hash + Eq + Copy + 's,
-    {
-        let (mut words, mut known) = (Words::default(), HashMap::<T, i32>::new());
-        let lists = self.sets.iter().map(|set| {
-            let keys = of(set).iter().map(|value| {
-                let key = known.entry(*value);
-                *key.or_insert_with(|| words.key(Word::Made(value.to_string())))
-            });
-            Some(keys.map(Some).collect::<Vec<_>>())
-        });
-        let lists = ListArray::from_iter_primitive::<Int32Type, _, _>(lists.collect::<Vec<_>>());
-        let rows = self.rows.iter().map(|row| row.map(|row| row as i32));
-        let lists = take(&lists, &Int32Array::from_iter(rows), None)?;
-        let lists = lists.as_any().downcast_ref::<ListArray>();
-        let lists =
-            lists.ok_or_else(|| ArrowError::CastError("a list became another type".into()))?;
-        let keys = lists
-            .values()
-            .as_any()
-            .downcast_ref::<Int32Array>()
-            .cloned();
-        let values = words.finish(keys.unwrap_or_else(|| Int32Array::from_iter_values([])))?;
-        let nulls = lists.nulls().cloned();
-        Ok(Arc::new(ListArray::try_new(
-            Arc::new(list_item()),
-            lists.offsets().clone(),
-            values,
-            nulls,
-        )?))
     }
 
     fn gather<'s, T: Copy>(

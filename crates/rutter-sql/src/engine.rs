@@ -68,7 +68,7 @@ impl From<DataFusionError> for QueryError {
 /// the table function `lookup('192.0.2.1')`; functions and operators on prefixes, paths and communities.
 #[derive(Clone)]
 pub struct Engine {
-    context: SessionContext,
+    pub(crate) context: SessionContext,
 }
 
 impl Engine {
@@ -77,6 +77,25 @@ impl Engine {
     /// # Errors
     /// Not with sensible limits.
     pub fn new(rib: Arc<Rib>, log: Option<EventLog>, limits: &Limits) -> Result<Self, QueryError> {
+        let Self { context } = Self::without_tables(limits)?;
+        let routes = |which| Arc::new(RoutesTable::new(Arc::clone(&rib), which, None));
+        context.register_table("routes", routes(Which::All))?;
+        context.register_table("best", routes(Which::Best))?;
+        context.register_table("rejected", routes(Which::Rejected))?;
+        context.register_table("peers", Arc::new(PeersTable::new(Arc::clone(&rib))))?;
+        if let Some(log) = log {
+            context.register_table("events", Arc::new(EventsTable::new(log)))?;
+        }
+        context.register_udtf("lookup", Arc::new(Lookup(rib)));
+        catalog::register(&context)?;
+        Ok(Self { context })
+    }
+
+    /// Without any table, for files.
+    ///
+    /// # Errors
+    /// Not with sensible limits.
+    pub fn without_tables(limits: &Limits) -> Result<Self, QueryError> {
         let mut config = SessionConfig::new()
             .with_information_schema(true)
             .with_default_catalog_and_schema(catalog::DATABASE, catalog::SCHEMA)
@@ -94,16 +113,6 @@ impl Engine {
         for function in functions::all() {
             context.register_udf(function);
         }
-        let routes = |which| Arc::new(RoutesTable::new(Arc::clone(&rib), which, None));
-        context.register_table("routes", routes(Which::All))?;
-        context.register_table("best", routes(Which::Best))?;
-        context.register_table("rejected", routes(Which::Rejected))?;
-        context.register_table("peers", Arc::new(PeersTable::new(Arc::clone(&rib))))?;
-        if let Some(log) = log {
-            context.register_table("events", Arc::new(EventsTable::new(log)))?;
-        }
-        context.register_udtf("lookup", Arc::new(Lookup(rib)));
-        catalog::register(&context)?;
         Ok(Self { context })
     }
 

@@ -10,6 +10,7 @@ mod catalog;
 mod engine;
 mod events;
 mod functions;
+mod past;
 mod print;
 mod server;
 mod tables;

@@ -16,19 +16,26 @@ use crate::failure::Failure;
 /// Loads the files, then answers.
 pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
     let rib = load(args)?;
-    let limits = Limits {
-        memory: usize::MAX / 2,
-        ..Limits::default()
-    };
     let say = |error: rutter_sql::QueryError| Failure::text(error.to_string());
-    let mut engine = Engine::new(rib, None, &limits).map_err(say)?;
+    let mut engine = Engine::new(rib, None, &limits()).map_err(say)?;
     if args.files {
         engine = engine.with_files();
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    runtime()?.block_on(answer(&engine, query, args.format()))
+}
+
+/// A process of its own may take what the machine has.
+pub(super) fn limits() -> Limits {
+    Limits {
+        memory: usize::MAX / 2,
+        ..Limits::default()
+    }
+}
+
+pub(super) fn runtime() -> io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        .build()?;
-    runtime.block_on(answer(&engine, query, args.format()))
+        .build()
 }
 
 fn load(args: &SqlArgs) -> Result<Arc<Rib>, Failure> {
@@ -62,7 +69,8 @@ fn load(args: &SqlArgs) -> Result<Arc<Rib>, Failure> {
     Ok(rib)
 }
 
-async fn answer(engine: &Engine, query: &str, format: Format) -> Result<(), Failure> {
+/// Asks, and prints what comes.
+pub(super) async fn answer(engine: &Engine, query: &str, format: Format) -> Result<(), Failure> {
     let say = |error: rutter_sql::QueryError| Failure::text(error.to_string());
     let mut batches = engine.query(query).await.map_err(say)?;
     let schema = batches.schema();

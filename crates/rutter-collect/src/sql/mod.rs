@@ -1,6 +1,7 @@
-//! `rutter sql`: one query, asked of a running collector or of MRT files.
+//! `rutter sql`: one query, asked of a running collector, of MRT files, or of the past.
 
 mod files;
+mod past;
 mod remote;
 mod service;
 
@@ -18,7 +19,9 @@ pub(crate) fn sql(args: &SqlArgs) -> Result<(), Failure> {
         query.clear();
         std::io::stdin().read_to_string(&mut query)?;
     }
-    if args.mrt.is_empty() && !args.files {
+    if args.history.is_some() || !args.parquet.is_empty() {
+        past::ask(args, &query)
+    } else if args.mrt.is_empty() && !args.files {
         remote::ask(args, &query)
     } else {
         files::ask(args, &query)

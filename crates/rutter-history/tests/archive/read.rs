@@ -31,18 +31,6 @@ pub fn text(batch: &RecordBatch, name: &str, row: usize) -> String {
     }
 }
 
-fn list(batch: &RecordBatch, name: &str, row: usize) -> String {
-    let lists = batch.column_by_name(name).unwrap().as_list::<i32>();
-    let items = lists.value(row);
-    let items = items.as_dictionary::<Int32Type>();
-    let values = items.values().as_string::<i32>();
-    let texts = items
-        .keys()
-        .iter()
-        .map(|key| values.value(key.unwrap() as usize));
-    texts.collect::<Vec<_>>().join(" ")
-}
-
 pub fn routes(answer: &AsOf) -> Routes {
     let mut routes = Routes::new();
     for batch in &answer.routes {
@@ -51,7 +39,7 @@ pub fn routes(answer: &AsOf) -> Routes {
             let path = format!(
                 "{} {}",
                 text(batch, "as_path", row),
-                list(batch, "communities", row)
+                text(batch, "communities", row)
             );
             assert_eq!(routes.insert(key, path), None);
         }

@@ -1,0 +1,101 @@
+//! A query of the past: an archive, the table as of a time, or any Parquet files.
+
+use std::path::Path;
+
+use rutter_history::{Archive, Part};
+use rutter_sql::{Engine, QueryError};
+
+use super::files::{answer, limits, runtime};
+use crate::cli::SqlArgs;
+use crate::failure::Failure;
+
+/// Reads what is needed, then answers.
+pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
+    let mut engine = Engine::without_tables(&limits()).map_err(say)?;
+    if args.files {
+        engine = engine.with_files();
+    }
+    runtime()?.block_on(async {
+        for path in &args.parquet {
+            add(&engine, path).await?;
+        }
+        if let Some(folder) = &args.history {
+            add_history(&engine, folder, args.at).await?;
+        }
+        answer(&engine, query, args.format()).await
+    })
+}
+
+fn say(error: QueryError) -> Failure {
+    Failure::text(error.to_string())
+}
+
+/// A file or folder as a table of its name; the folder of an archive as its two tables.
+async fn add(engine: &Engine, path: &Path) -> Result<(), Failure> {
+    let archive = Archive::new(path);
+    if archive.is_there() {
+        return add_parts(engine, &archive).await;
+    }
+    let shown = path.display();
+    if let Err(why) = std::fs::metadata(path) {
+        return Err(Failure::text(format!("cannot read {shown}: {why}")));
+    }
+    let name = path.file_stem().map(|stem| stem.to_string_lossy());
+    let name = name.unwrap_or("files".into());
+    let added = engine.add_parquet(&name, path).await;
+    added.map_err(|why| Failure::text(format!("cannot read {shown} as Parquet: {why}")))
+}
+
+async fn add_parts(engine: &Engine, archive: &Archive) -> Result<(), Failure> {
+    let schema = rutter_history::schema();
+    for part in [Part::Events, Part::Snapshots] {
+        let folder = archive.folder().join(part.folder());
+        let added = engine.add_archive(part.folder(), &folder, &schema).await;
+        added.map_err(say)?;
+    }
+    Ok(())
+}
+
+async fn add_history(engine: &Engine, folder: &Path, at: Option<u64>) -> Result<(), Failure> {
+    let archive = Archive::new(folder);
+    if !archive.is_there() {
+        let folder = folder.display();
+        return Err(Failure::text(format!(
+            "{folder} is no archive: it has no folder `events` or `snapshots`\n  name the folder of history.path"
+        )));
+    }
+    add_parts(engine, &archive).await?;
+    let Some(time_us) = at else {
+        return Ok(());
+    };
+    let found = archive.as_of(time_us);
+    let found = found.map_err(|why| Failure::text(why.to_string()))?;
+    found
+        .notes
+        .iter()
+        .for_each(|note| eprintln!("note: {note}"));
+    let rows = engine.add_rows("routes", rutter_history::schema(), found.routes);
+    rows.map_err(say)?;
+    engine.replace("routes", &as_live()).await.map_err(say)?;
+    let events = format!("SELECT * FROM events WHERE time <= to_timestamp_micros({time_us})");
+    engine.replace("events", &events).await.map_err(say)
+}
+
+/// The columns that the live table has and files need not, and lists where it has lists.
+fn as_live() -> String {
+    let columns = rutter_events::COLUMNS
+        .iter()
+        .map(|column| match column.kind {
+            "list of text" => format!(
+                "string_to_array(coalesce({0}, ''), ' ') AS {0}",
+                column.name
+            ),
+            _ => column.name.to_owned(),
+        });
+    let columns: Vec<String> = columns.collect();
+    let columns = columns.join(", ");
+    format!(
+        "SELECT {columns}, family(prefix) AS family, masklen(prefix) AS prefix_length, \
+         path_len(as_path) AS as_path_length FROM routes"
+    )
+}

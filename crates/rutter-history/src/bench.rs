@@ -1,0 +1,360 @@
+//! How fast history is written, and how small it is: full tables as they come at the start of sessions, then updates.
+//!
+//! The feed is that of a table that takes the messages in. Only the archive's own work counts: reading the events,
+//! making rows, packing and writing them, on one thread.
+
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+use rutter_events::Now;
+use rutter_load::workload::{self, Peer, Shape, Workload};
+use rutter_net::{Asn, Family};
+use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
+use rutter_rib::{
+    Batch, FamilyInfo, FeedReader, Neighbor, PeerId, PeerKind, Rib, RibConfig, SessionInfo,
+};
+
+use crate::archive::{Archive, Part};
+use crate::file::Compression;
+use crate::keeper::{Keeper, Options, write_snapshot};
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// One prefix a line, plain or gzip.
+    pub prefixes: PathBuf,
+    /// At most so many of each family; 0: all.
+    pub most: usize,
+    /// Feeds of each family.
+    pub feeds: usize,
+    /// Messages of updates after the tables.
+    pub updates: usize,
+    /// Level of ZSTD.
+    pub compression: i32,
+    /// Where the archive lies meanwhile; it is removed.
+    pub folder: PathBuf,
+}
+
+/// Measures, telling each figure through `say`.
+///
+/// # Errors
+/// Where the prefixes cannot be read, or the archive cannot be written.
+pub fn run(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<(), String> {
+    let folder = settings.folder.join("bench-history");
+    let _ = fs::remove_dir_all(&folder);
+    let mut bench = Bench::new(settings, Archive::new(&folder))?;
+    bench.tables()?;
+    say(&bench.figures("full tables"));
+    bench.updates(settings.updates)?;
+    say(&bench.figures("updates"));
+    let begun = cpu();
+    let (archive, position) = (Archive::new(&folder), bench.keeper.position());
+    let snapshot = bench.rib.snapshot();
+    let written = write_snapshot(
+        &archive,
+        "bench",
+        bench.compression,
+        &snapshot,
+        position,
+        bench.now.unix_us,
+    );
+    let (routes, octets) = written.map_err(|why| why.to_string())?;
+    say(&line("snapshot", routes, octets, cpu() - begun));
+    let files = archive
+        .files(Part::Events)
+        .map_err(|why| why.to_string())?
+        .len();
+    say(&format!("{files} files of events, 1 of the table"));
+    fs::remove_dir_all(&folder).map_err(|why| format!("{}: {why}", folder.display()))
+}
+
+struct Feed {
+    id: PeerId,
+    /// UPDATE bodies.
+    bodies: Vec<Vec<u8>>,
+}
+
+struct Bench {
+    rib: Arc<Rib>,
+    feeds: Vec<Feed>,
+    reader: FeedReader,
+    keeper: Keeper,
+    compression: Compression,
+    now: Now,
+    drawn: u64,
+    spent: Duration,
+    before: (u64, u64),
+}
+
+impl Bench {
+    fn new(settings: &Settings, archive: Archive) -> Result<Self, String> {
+        let rib = Arc::new(Rib::new(RibConfig {
+            shards: 2,
+            router_id: 1,
+            log_limit: 1 << 20,
+            export: Arc::new(ExportPolicy::new(ExportSettings::default())),
+            seed: 1,
+            always_compare_med: false,
+        }));
+        let feeds = feeds(settings, &rib)?;
+        let now = Now {
+            unix_us: 1_795_176_000_000_000,
+            monotonic_us: 0,
+        };
+        let compression = Compression(settings.compression);
+        let options = Options {
+            rotate: Duration::from_secs(300),
+            rotate_rows: 10_000_000,
+            snapshot_every: Duration::MAX,
+            retention: None,
+            compression,
+            retry: Duration::MAX,
+        };
+        let (reader, peers) = rib.subscribe(1 << 18);
+        let keeper = Keeper::start(archive, "bench", options, &peers, now);
+        Ok(Self {
+            keeper: keeper.map_err(|why| why.to_string())?,
+            rib,
+            feeds,
+            reader,
+            compression,
+            now,
+            drawn: 1,
+            spent: Duration::ZERO,
+            before: (0, 0),
+        })
+    }
+
+    /// All feeds at once, in bursts as sockets are read; a full table within a minute.
+    fn tables(&mut self) -> Result<(), String> {
+        let most = self
+            .feeds
+            .iter()
+            .map(|feed| feed.bodies.len())
+            .max()
+            .unwrap_or(0);
+        let mut at = 0;
+        while at < most {
+            let burst = 1 + self.below(64);
+            for feed in 0..self.feeds.len() {
+                let bodies = &self.feeds[feed].bodies;
+                let bodies = bodies
+                    .get(at..(at + burst).min(bodies.len()))
+                    .unwrap_or(&[])
+                    .to_vec();
+                self.give(feed, &bodies);
+            }
+            at += burst;
+            self.drain()?;
+        }
+        self.end()
+    }
+
+    /// Prefixes that flap again and again make most of what is heard: nine of ten messages are about one in fifty of
+    /// the prefixes, told by several peers within a second; one of ten withdraws.
+    fn updates(&mut self, count: usize) -> Result<(), String> {
+        let mut given = 0;
+        while given < count {
+            let feed = self.below(self.feeds.len());
+            let len = self.feeds[feed].bodies.len();
+            let among = if self.below(10) < 9 {
+                len.div_ceil(50)
+            } else {
+                len
+            };
+            let message = self.below(among);
+            let (peers, withdraws) = (
+                1 + self.below(self.feeds.len() / 2 + 1),
+                self.below(10) == 0,
+            );
+            for peer in 0..peers {
+                let feed = (feed + peer) % self.feeds.len();
+                let bodies = &self.feeds[feed].bodies;
+                let Some(body) = bodies.get(message) else {
+                    continue;
+                };
+                let body = if withdraws {
+                    withdrawn(body)
+                } else {
+                    body.clone()
+                };
+                self.now.unix_us += 1 + self.below(20_000) as u64;
+                self.give(feed, &[body]);
+                given += 1;
+            }
+            self.drain()?;
+        }
+        self.end()
+    }
+
+    fn give(&mut self, feed: usize, bodies: &[Vec<u8>]) {
+        let mut batch = Batch::new();
+        self.now.unix_us += 20 + self.below(200) as u64;
+        for body in bodies {
+            batch.push(&self.rib, self.feeds[feed].id, body, self.now.unix_us);
+        }
+        self.rib.commit(&mut batch);
+    }
+
+    /// The part that counts.
+    fn drain(&mut self) -> Result<(), String> {
+        self.now.monotonic_us = self.now.unix_us;
+        let begun = cpu();
+        while let Some(event) = self.reader.next(Duration::ZERO) {
+            self.keeper.take(&event, self.now);
+        }
+        self.spent += cpu() - begun;
+        self.keeper
+            .trouble()
+            .map_or(Ok(()), |why| Err(why.to_owned()))
+    }
+
+    /// Ends the file, so that its octets count.
+    fn end(&mut self) -> Result<(), String> {
+        let begun = cpu();
+        self.now.unix_us += 600_000_000;
+        self.now.monotonic_us = self.now.unix_us;
+        self.keeper.turn(self.now);
+        self.spent += cpu() - begun;
+        self.keeper
+            .trouble()
+            .map_or(Ok(()), |why| Err(why.to_owned()))
+    }
+
+    fn figures(&mut self, what: &str) -> String {
+        let (rows, octets, _) = self.keeper.written();
+        let before = std::mem::replace(&mut self.before, (rows, octets));
+        line(
+            what,
+            rows - before.0,
+            octets - before.1,
+            std::mem::take(&mut self.spent),
+        )
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        self.drawn = self
+            .drawn
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        ((self.drawn >> 33) as usize) % end.max(1)
+    }
+}
+
+fn line(what: &str, rows: u64, octets: u64, spent: Duration) -> String {
+    let (count, seconds) = (rows.max(1) as f64, spent.as_secs_f64().max(1e-9));
+    format!(
+        "{what}: {rows} rows in {octets} octets: {:.1} octets a row; {seconds:.2} CPU s, {:.2} M rows/s a core",
+        octets as f64 / count,
+        count / seconds / 1e6
+    )
+}
+
+/// CPU time of this thread.
+fn cpu() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// The body that withdraws what this one announces of IPv4; of IPv6 it is announced again.
+fn withdrawn(body: &[u8]) -> Vec<u8> {
+    let Some((_, rest)) = body.split_first_chunk::<2>() else {
+        return body.to_vec();
+    };
+    let Some((len, rest)) = rest.split_first_chunk::<2>() else {
+        return body.to_vec();
+    };
+    let routes = rest
+        .get(usize::from(u16::from_be_bytes(*len))..)
+        .unwrap_or(&[]);
+    if routes.is_empty() {
+        return body.to_vec();
+    }
+    let mut out = (routes.len() as u16).to_be_bytes().to_vec();
+    out.extend(routes);
+    out.extend([0, 0]);
+    out
+}
+
+fn feeds(settings: &Settings, rib: &Rib) -> Result<Vec<Feed>, String> {
+    let found = workload::read_prefix_file(&settings.prefixes, false)
+        .map_err(|why| format!("{}: {why}", settings.prefixes.display()))?;
+    let most = if settings.most == 0 {
+        usize::MAX
+    } else {
+        settings.most
+    };
+    let mut feeds = Vec::new();
+    for family in Family::ALL {
+        let of_family = found
+            .prefixes
+            .iter()
+            .filter(|prefix| prefix.family() == family);
+        let prefixes: Vec<_> = of_family.copied().take(most).collect();
+        let shape = Shape::full(settings.feeds, prefixes.len());
+        let drawn = workload::Settings {
+            seed: 1 + family.index() as u64,
+            ..workload::Settings::default()
+        };
+        let workload = Workload::generate(shape, Some(prefixes), drawn);
+        for peer in &workload.peers[..workload.announcers()] {
+            feeds.push(feed(rib, peer, feeds.len() as u8 + 1)?);
+        }
+    }
+    Ok(feeds)
+}
+
+fn feed(rib: &Rib, peer: &Peer, number: u8) -> Result<Feed, String> {
+    let id = rib
+        .add_neighbor(neighbor(peer, number))
+        .map_err(|why| why.to_string())?;
+    rib.session_up(
+        id,
+        SessionInfo {
+            remote_bgp_id: peer.router_id.into(),
+            remote_asn: peer.asn,
+            as4: true,
+            max_message_len: 4096,
+            families: [Some(FamilyInfo::default()); 2],
+            enhanced_refresh: false,
+        },
+    );
+    let (mut bodies, mut rest) = (Vec::new(), &peer.stream[..]);
+    while let Some((head, _)) = rest.split_first_chunk::<19>() {
+        let len = usize::from(u16::from_be_bytes([head[16], head[17]]));
+        bodies.push(rest[19..len].to_vec());
+        rest = &rest[len..];
+    }
+    Ok(Feed { id, bodies })
+}
+
+fn neighbor(peer: &Peer, number: u8) -> Neighbor {
+    let local_asn = Asn(64_500);
+    Neighbor {
+        name: format!("feed {number}").into(),
+        address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, number)),
+        kind: PeerKind::Collector,
+        local_asn,
+        remote_asn: peer.asn,
+        local_ipv4: None,
+        local_ipv6: None,
+        next_hop_self: false,
+        import: Arc::new(ImportPolicy::new(ImportSettings {
+            rule: ImportRule::All,
+            local_asn,
+            peer_asn: peer.asn,
+            reject_as_set: false,
+            ..ImportSettings::default()
+        })),
+        export_allowed: false,
+        default_local_pref: 100,
+        block_above: [None; 2],
+        add_path_limit: 0,
+        role: None,
+        monitored: None,
+    }
+}
