@@ -5,6 +5,7 @@ use std::io::{self, IoSlice, Read, Write};
 
 use mio::net::TcpStream;
 use rustix::fs::{MemfdFlags, memfd_create, sendfile};
+use rustix::io::Errno;
 use rutter_rib::{ClientStream, FileRange, Rib};
 
 /// A socket and what is on its way through it.
@@ -184,13 +185,17 @@ impl Connection {
         }
     }
 
-    /// One `sendfile` of what lies in a file, so that no copy of it waits in the socket.
+    /// One `sendfile` of what lies in a file, so that no copy of it waits in the socket. `false` where there is nothing to
+    /// be sent in this way, or the kernel cannot: then it is copied.
     fn send_file(&mut self, stream: &mut ClientStream, now_ms: u64) -> io::Result<bool> {
         let Some(FileRange { file, offset, len }) = stream.file_range() else {
             return Ok(false);
         };
         let send = || Ok(sendfile(&self.socket, file, Some(&mut { offset }), len)?);
-        let taken = retry_interrupted(send)?;
+        let taken = match retry_interrupted(send) {
+            Err(e) if is_unsupported(&e) => return Ok(false),
+            taken => taken?,
+        };
         if taken == 0 {
             return Err(io::ErrorKind::WriteZero.into());
         }
@@ -271,6 +276,12 @@ pub(crate) fn discard_input(socket: &mut TcpStream, input: &mut [u8]) -> bool {
         }
     }
     false
+}
+
+/// Whether this kernel or this kind of socket takes no pages of a file.
+fn is_unsupported(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP))
 }
 
 fn retry_interrupted<T>(mut action: impl FnMut() -> io::Result<T>) -> io::Result<T> {
