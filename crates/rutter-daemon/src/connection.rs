@@ -278,10 +278,11 @@ pub(crate) fn discard_input(socket: &mut TcpStream, input: &mut [u8]) -> bool {
     false
 }
 
-/// Whether this kernel or this kind of socket takes no pages of a file.
+/// Whether this kernel, a filter of its calls or this kind of socket takes no pages of a file.
 fn is_unsupported(error: &io::Error) -> bool {
     let errno = Errno::from_io_error(error);
-    matches!(errno, Some(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP))
+    let refusals = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::PERM];
+    errno.is_some_and(|errno| refusals.contains(&errno))
 }
 
 fn retry_interrupted<T>(mut action: impl FnMut() -> io::Result<T>) -> io::Result<T> {

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use hashbrown::HashMap;
@@ -12,9 +14,9 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 pub struct Usage {
     /// User and system time.
     pub cpu: Duration,
-    /// Resident memory, octets.
+    /// Resident memory and files in memory, octets.
     pub rss: u64,
-    /// The largest resident memory so far, octets (of each process, added up).
+    /// The largest resident memory so far, octets (of each process, added up; files in memory count as they are now).
     pub peak_rss: u64,
     /// How many processes.
     pub processes: usize,
@@ -31,6 +33,9 @@ pub fn usage_of_tree(pid: u32) -> Usage {
         let (rss, peak) = resident_kib(pid);
         usage.rss += rss * 1024;
         usage.peak_rss += peak * 1024;
+        let files = files_in_memory(pid);
+        usage.rss += files;
+        usage.peak_rss += files;
         usage.processes += 1;
     }
     usage
@@ -100,6 +105,29 @@ fn resident_kib(pid: u32) -> (u64, u64) {
     };
     let peak = field_kib(&status, "VmHWM:").unwrap_or(0);
     (rss, peak.max(rss))
+}
+
+/// Octets of files without a name that live in memory (`memfd_create`): they are nobody's resident memory.
+fn files_in_memory(pid: u32) -> u64 {
+    let mut seen = Vec::new();
+    let mut octets = 0;
+    let files = fs::read_dir(format!("/proc/{pid}/fd"));
+    for file in files
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|file| file.path())
+    {
+        let is_memory =
+            fs::read_link(&file).is_ok_and(|to| to.as_os_str().as_bytes().starts_with(b"/memfd:"));
+        if let Some(meta) = is_memory.then(|| fs::metadata(&file).ok()).flatten()
+            && !seen.contains(&meta.ino())
+        {
+            seen.push(meta.ino());
+            octets += meta.blocks() * 512;
+        }
+    }
+    octets
 }
 
 fn field_kib(text: &str, field: &str) -> Option<u64> {

@@ -330,8 +330,12 @@ impl AttrStore {
     /// Gives a route's use back; the last use frees the set.
     pub fn release(&self, set: AttrSet) {
         if ThinArc::strong_count(&set.0) > 2 {
-            let number = stripe_of(set.0.header.header.hash);
-            return self.left[number].store(true, Ordering::Relaxed);
+            let left = &self.left[stripe_of(set.0.header.header.hash)];
+            // Mostly it is set already: a load leaves the line shared between threads.
+            if !left.load(Ordering::Relaxed) {
+                left.store(true, Ordering::Relaxed);
+            }
+            return;
         }
         self.release_unrouted(set);
     }

@@ -169,7 +169,7 @@ impl Group {
         (self.clients.load(Ordering::Relaxed) / 2).max(1)
     }
 
-    /// Octets of the log that some client has yet to read.
+    /// Octets of the log that some client has yet to read, copies in files included.
     pub fn retained(&self) -> usize {
         self.retained.load(Ordering::Relaxed)
     }

@@ -209,6 +209,7 @@ impl<K: Key> Table<K> {
     }
 }
 
+#[inline]
 fn slot<K: Key>(pages: &mut [Arc<Page<K>>], id: Id) -> &mut Destination<K> {
     let page = &mut pages[id as usize / PAGE];
     if !page.is_unique() {
