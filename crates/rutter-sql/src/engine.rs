@@ -42,6 +42,9 @@ impl Default for Limits {
 #[derive(Debug)]
 pub struct QueryError(DataFusionError);
 
+/// Octets of a query.
+const LONGEST_QUERY: usize = 32 * 1024;
+
 impl fmt::Display for QueryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.find_root() {
@@ -124,11 +127,19 @@ impl Engine {
         }
     }
 
-    /// Plans a query. Statements that would change something are refused.
+    /// Plans a query. Statements that would change something are refused, and those of more than 32 KiB: what they say
+    /// may nest as deep as it is long.
     ///
     /// # Errors
     /// Whatever is wrong with the query.
     pub async fn plan(&self, sql: &str) -> Result<DataFrame, QueryError> {
+        if sql.len() > LONGEST_QUERY {
+            let text = format!(
+                "a query of {} octets: at most {LONGEST_QUERY} are read; give long lists as parameters",
+                sql.len()
+            );
+            return Err(DataFusionError::Plan(text).into());
+        }
         let read_only = SQLOptions::new()
             .with_allow_ddl(false)
             .with_allow_dml(false)

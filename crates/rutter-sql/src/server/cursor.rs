@@ -15,12 +15,15 @@ use pgwire::api::results::{FieldInfo, QueryResponse};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::data::DataRow;
 
+use super::TIMEOUT;
 use super::answer::{error, failure};
 use super::cancel::Query;
 use super::encode;
 
 /// Cursors of one client at once; each may hold a batch and shares pages of the table.
 const MOST: usize = 64;
+/// Octets of one `FETCH`: they are gathered before the first is sent.
+const MOST_FETCHED: usize = 64 * 1024 * 1024;
 
 /// A cursor between two reads.
 pub struct Cursor {
@@ -102,9 +105,14 @@ impl Cursors {
         let fields = Arc::new(encode::fields(&schema, format));
         let mut cursor = cursor.lock().await;
         let rows = tokio::select! {
-            rows = cursor.rows(count.unwrap_or(usize::MAX), &fields) => rows?,
-            () = query.cancelled() => return Err(PgWireError::QueryCanceled),
+            rows = cursor.rows(count.unwrap_or(usize::MAX), &fields) => rows,
+            () = query.cancelled() => Err(PgWireError::QueryCanceled),
+            () = tokio::time::sleep(TIMEOUT) => Err(timed_out()),
         };
+        let rows = rows.inspect_err(|_| {
+            // Rows may be missing from here on.
+            let _ = self.close(Some(name));
+        })?;
         let mut response =
             QueryResponse::new(fields, futures::stream::iter(rows.into_iter().map(Ok)));
         response.set_command_tag("FETCH");
@@ -118,7 +126,8 @@ impl Cursor {
         most: usize,
         fields: &Arc<Vec<FieldInfo>>,
     ) -> PgWireResult<Vec<DataRow>> {
-        let mut rows = Vec::new();
+        let mut rows: Vec<DataRow> = Vec::new();
+        let mut octets = 0;
         while rows.len() < most {
             let batch = match self.rest.take() {
                 Some(batch) => batch,
@@ -128,13 +137,32 @@ impl Cursor {
                 },
             };
             let wanted = (most - rows.len()).min(batch.num_rows());
-            rows.extend(encode::rows(&batch.slice(0, wanted), fields)?);
+            let more = encode::rows(&batch.slice(0, wanted), fields)?;
+            octets += more.iter().map(|row| row.data.len()).sum::<usize>();
+            if octets > MOST_FETCHED {
+                return Err(too_much());
+            }
+            rows.extend(more);
             if wanted < batch.num_rows() {
                 self.rest = Some(batch.slice(wanted, batch.num_rows() - wanted));
             }
         }
         Ok(rows)
     }
+}
+
+fn too_much() -> PgWireError {
+    failure(
+        "54000",
+        "more than 64 MiB in one FETCH: fetch fewer rows at a time".to_owned(),
+    )
+}
+
+fn timed_out() -> PgWireError {
+    failure(
+        "57014",
+        format!("canceling statement: it took {} seconds", TIMEOUT.as_secs()),
+    )
 }
 
 fn unknown(name: &str) -> PgWireError {

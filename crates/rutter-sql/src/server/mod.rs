@@ -29,6 +29,9 @@ use handler::Handlers;
 
 /// Connections at once; more wait.
 const CONNECTIONS: usize = 100;
+/// Stack of a thread that plans or computes: long expressions nest as deep as they are long ([`crate::Engine::plan`] limits
+/// them). Only what is used takes memory.
+const STACK: usize = 512 * 1024 * 1024;
 /// What a query may take before it is ended.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
@@ -88,6 +91,7 @@ impl Server {
         let queries = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(threads.max(1))
             .thread_name("sql")
+            .thread_stack_size(STACK)
             .on_thread_start(step_back)
             .enable_all()
             .build()
@@ -100,6 +104,7 @@ impl Server {
         let handlers = Arc::new(handlers);
         let thread = std::thread::Builder::new()
             .name("sql-main".into())
+            .stack_size(STACK)
             .spawn(move || {
                 step_back();
                 protocol.block_on(serve(sockets, handlers, stopped));
