@@ -89,6 +89,19 @@ impl Archive {
         )
     }
 
+    /// Keeps other collectors of the name out of the archive as long as the file is open.
+    pub(crate) fn lock(&self, collector: &str) -> io::Result<File> {
+        fs::create_dir_all(&self.0)?;
+        let lock = File::create(self.0.join(format!(".{collector}.lock")))?;
+        lock.try_lock().map_err(|why| match why {
+            TryLockError::WouldBlock => io::Error::other(format!(
+                "another collector writes here as `{collector}`; `collector.name` must differ"
+            )),
+            TryLockError::Error(why) => why,
+        })?;
+        Ok(lock)
+    }
+
     /// Removes the unfinished files of a collector; those of events are returned.
     pub(crate) fn remove_unfinished(&self, collector: &str) -> io::Result<Vec<ArchiveFile>> {
         let mut unfinished = Vec::new();

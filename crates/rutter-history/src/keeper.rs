@@ -1,5 +1,6 @@
 //! Events into files: when a file ends, and what happens when none can be written.
 
+use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +31,8 @@ pub struct Options {
 
 /// Writes the rows of one run of a collector.
 pub struct Keeper {
+    /// Held as long as the archive is this collector's.
+    _lock: File,
     decoder: Decoder,
     store: Store,
 }
@@ -83,11 +86,13 @@ impl Keeper {
         let failed = |why: std::io::Error| WriteError::new(archive.folder(), why);
         std::fs::create_dir_all(archive.folder()).map_err(failed)?;
         let name = file_name(collector);
+        let lock = archive.lock(&name).map_err(failed)?;
         let unfinished = archive.remove_unfinished(&name).map_err(failed)?;
         let files = archive.files(Part::Events).map_err(failed)?;
         let runs = files.iter().chain(&unfinished).map(|file| file.run);
         now.unix_us = now.unix_us.max(runs.max().map_or(0, |run| run + 1));
         let mut keeper = Self {
+            _lock: lock,
             decoder: Decoder::new(collector, peers, now),
             store: Store {
                 columns: Columns::new(collector),

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rutter_collector::{Context, Service};
 use rutter_config::History;
@@ -128,7 +128,11 @@ impl Keeping {
                 }
             }
         }
-        while let Some(event) = self.reader.next(Duration::ZERO) {
+        // Sessions may go on while services stop: the end is when this was asked for, more or less.
+        let deadline = Instant::now() + LAST_EVENTS;
+        while Instant::now() < deadline
+            && let Some(event) = self.reader.next(Duration::ZERO)
+        {
             self.take(&event);
         }
         self.keeper.stop(self.clock.now());
@@ -232,6 +236,8 @@ fn micros(duration: Duration) -> u64 {
 const QUEUE: usize = 1 << 18;
 /// How long to wait for an event.
 const TURN: Duration = Duration::from_millis(100);
+/// Events that came before the stop are taken in for at most this long.
+const LAST_EVENTS: Duration = Duration::from_secs(5);
 /// Events between two looks at the clock of files.
 const TURN_EVENTS: usize = 1024;
 /// How often old files are looked for.

@@ -1,6 +1,6 @@
 //! Where segments lie: files in a folder, or memory that a test can damage.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -23,16 +23,26 @@ pub trait Medium {
 /// Segments as files of a folder.
 pub struct Disk {
     folder: PathBuf,
+    /// Held as long as the folder is ours.
+    _lock: File,
     writing: Option<(u64, File)>,
     reading: Option<(u64, File)>,
 }
 
 impl Disk {
-    /// Makes the folder where it is missing.
+    /// Makes the folder where it is missing, and keeps others out of it.
     pub fn open(folder: &Path) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
+        let lock = File::create(folder.join("lock"))?;
+        lock.try_lock().map_err(|why| match why {
+            TryLockError::WouldBlock => io::Error::other(
+                "another collector spools here; give each sink of each collector a `spool` of its own",
+            ),
+            TryLockError::Error(why) => why,
+        })?;
         Ok(Self {
             folder: folder.to_owned(),
+            _lock: lock,
             writing: None,
             reading: None,
         })
