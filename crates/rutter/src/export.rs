@@ -38,7 +38,8 @@ fn mmdb(how: &Ask, args: &MmdbArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes beside the file and moves it into its place, so that its readers never see half of it.
+/// Writes beside the file and moves it into its place, so that its readers never see half of it. What is no file (a pipe, a
+/// device) is written to as it is.
 fn write(args: &MmdbArgs, table: &Table) -> io::Result<u64> {
     let metadata = export::Metadata {
         database_type: args.database_type.clone(),
@@ -47,14 +48,25 @@ fn write(args: &MmdbArgs, table: &Table) -> io::Result<u64> {
             .duration_since(UNIX_EPOCH)
             .map_or(0, |now| now.as_secs()),
     };
-    let unfinished = beside(&args.file);
+    // Where a link leads.
+    let file = fs::canonicalize(&args.file).unwrap_or_else(|_| args.file.clone());
+    if fs::metadata(&file).is_ok_and(|found| !found.is_file()) {
+        let mut octets = Vec::new();
+        export::mmdb(table, &metadata, &mut octets)?;
+        File::options()
+            .write(true)
+            .open(&file)?
+            .write_all(&octets)?;
+        return Ok(octets.len() as u64);
+    }
+    let unfinished = beside(&file);
     let written = (|| {
-        let mut out = BufWriter::with_capacity(1 << 20, File::create(&unfinished)?);
+        let mut out = BufWriter::with_capacity(1 << 20, File::create_new(&unfinished)?);
         export::mmdb(table, &metadata, &mut out)?;
         out.flush()?;
         out.get_ref().sync_all()?;
         let octets = out.get_ref().metadata()?.len();
-        fs::rename(&unfinished, &args.file)?;
+        fs::rename(&unfinished, &file)?;
         Ok(octets)
     })();
     if written.is_err() {
