@@ -76,6 +76,8 @@ impl Default for Buffers {
 const INPUT_LEN: usize = 256 * 1024;
 /// Gathered from the stream for one `writev`.
 const GATHER: usize = 128 * 1024;
+/// Gathered from the table in a turn for a client that catches up.
+const CATCH_UP: usize = 16 * 1024;
 /// Octets that one client may get in a turn.
 const SHARE: usize = 512 * 1024;
 
@@ -165,11 +167,18 @@ impl Connection {
             return Ok(Wrote::All);
         };
         let share_ends = self.written + SHARE;
+        let mut caught_up = false;
         loop {
             if !self.mid_message {
                 self.write_control()?;
             }
-            if stream.is_drained() {
+            if stream.is_drained() && stream.is_catching_up() {
+                // From the table it is work, not only octets: the others of the thread come in between.
+                if std::mem::replace(&mut caught_up, true) {
+                    return Ok(Wrote::ShareUsed);
+                }
+                stream.fill(rib, CATCH_UP);
+            } else if stream.is_drained() {
                 stream.fill(rib, GATHER);
             }
             if stream.is_drained() {

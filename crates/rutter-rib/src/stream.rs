@@ -138,6 +138,11 @@ impl ClientStream {
         }
     }
 
+    /// Whether what comes next is made from the table, not read from the log.
+    pub fn is_catching_up(&self) -> bool {
+        self.phase == Phase::Catching
+    }
+
     /// Whether [`ClientStream::fill`] would find anything; a few loads, no lock.
     pub fn has_more(&self) -> bool {
         self.phase != Phase::Live || self.next_segment().is_some()
