@@ -1,7 +1,7 @@
 //! The folder: which files there are, what their names say, and which of them go.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 

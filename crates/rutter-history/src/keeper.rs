@@ -108,7 +108,7 @@ impl Keeper {
                 files: 0,
             },
         };
-        let Self { decoder, store } = &mut keeper;
+        let Self { decoder, store, .. } = &mut keeper;
         decoder.start(now, &mut |row| store.push(row));
         if let Some(lost) = keeper.store.lost.take() {
             return Err(WriteError::new(archive.folder(), lost.why));
@@ -141,7 +141,7 @@ impl Keeper {
     /// Takes an event.
     pub fn take(&mut self, event: &FeedEvent, now: Now) {
         self.store.monotonic_us = now.monotonic_us;
-        let Self { decoder, store } = self;
+        let Self { decoder, store, .. } = self;
         decoder.decode(event, now, &mut |row| store.push(row));
     }
 
@@ -178,7 +178,7 @@ impl Keeper {
         if self.store.lost.is_some() {
             self.close_gap(now);
         }
-        let Self { decoder, store } = self;
+        let Self { decoder, store, .. } = self;
         decoder.stop(now, &mut |row| store.push(row));
         store.rotate();
     }
@@ -206,7 +206,7 @@ impl Keeper {
     }
 
     fn tell_gap(&mut self, lost: u64, detail: &str, now: Now) {
-        let Self { decoder, store } = self;
+        let Self { decoder, store, .. } = self;
         decoder.decode(&FeedEvent::Gap { lost }, now, &mut |row| {
             let row = match row.kind {
                 Kind::Gap { .. } => Row { detail, ..*row },
