@@ -136,3 +136,32 @@ fn a_long_query_can_be_cancelled() {
         "{error}"
     );
 }
+
+/// What `psql` says when a query fails.
+fn refusal(server: &Server, sql: &str) -> String {
+    let output = psql(server, "", &["-c", sql]);
+    assert!(!output.status.success());
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn as_long_as_a_query_may_be_it_is_planned() {
+    let server = server(Access::Open);
+    let sum = |terms: usize| format!("SELECT 1{}", "+1".repeat(terms));
+    assert_eq!(answer(&server, &sum(15_000)), "15001\n");
+    let either = format!("SELECT 1 WHERE 1=2{}", " OR 1=2".repeat(4_000));
+    assert_eq!(answer(&server, &either), "");
+    let refused = refusal(&server, &sum(20_000));
+    assert!(refused.contains("at most 32768 are read"), "{refused}");
+    assert_eq!(answer(&server, "SELECT 1"), "1\n");
+}
+
+#[test]
+fn a_fetch_of_everything_has_an_end() {
+    let server = server(Access::Open);
+    let sql = "BEGIN; DECLARE c CURSOR FOR SELECT repeat('x', 1000) FROM generate_series(1, 1000000); \
+        FETCH ALL FROM c";
+    let refused = refusal(&server, sql);
+    assert!(refused.contains("fetch fewer rows"), "{refused}");
+    assert_eq!(answer(&server, "SELECT 1"), "1\n");
+}
