@@ -1,6 +1,5 @@
 //! Events into files: when a file ends, and what happens when none can be written.
 
-use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,8 +30,6 @@ pub struct Options {
 
 /// Writes the rows of one run of a collector.
 pub struct Keeper {
-    /// Held as long as the archive is this collector's.
-    _lock: File,
     decoder: Decoder,
     store: Store,
 }
@@ -86,13 +83,11 @@ impl Keeper {
         let failed = |why: std::io::Error| WriteError::new(archive.folder(), why);
         std::fs::create_dir_all(archive.folder()).map_err(failed)?;
         let name = file_name(collector);
-        let lock = archive.lock(&name).map_err(failed)?;
         let unfinished = archive.remove_unfinished(&name).map_err(failed)?;
         let files = archive.files(Part::Events).map_err(failed)?;
         let runs = files.iter().chain(&unfinished).map(|file| file.run);
         now.unix_us = now.unix_us.max(runs.max().map_or(0, |run| run + 1));
         let mut keeper = Self {
-            _lock: lock,
             decoder: Decoder::new(collector, peers, now),
             store: Store {
                 columns: Columns::new(collector),
@@ -108,7 +103,7 @@ impl Keeper {
                 files: 0,
             },
         };
-        let Self { decoder, store, .. } = &mut keeper;
+        let Self { decoder, store } = &mut keeper;
         decoder.start(now, &mut |row| store.push(row));
         if let Some(lost) = keeper.store.lost.take() {
             return Err(WriteError::new(archive.folder(), lost.why));
@@ -141,7 +136,7 @@ impl Keeper {
     /// Takes an event.
     pub fn take(&mut self, event: &FeedEvent, now: Now) {
         self.store.monotonic_us = now.monotonic_us;
-        let Self { decoder, store, .. } = self;
+        let Self { decoder, store } = self;
         decoder.decode(event, now, &mut |row| store.push(row));
     }
 
@@ -178,7 +173,7 @@ impl Keeper {
         if self.store.lost.is_some() {
             self.close_gap(now);
         }
-        let Self { decoder, store, .. } = self;
+        let Self { decoder, store } = self;
         decoder.stop(now, &mut |row| store.push(row));
         store.rotate();
     }
@@ -206,7 +201,7 @@ impl Keeper {
     }
 
     fn tell_gap(&mut self, lost: u64, detail: &str, now: Now) {
-        let Self { decoder, store, .. } = self;
+        let Self { decoder, store } = self;
         decoder.decode(&FeedEvent::Gap { lost }, now, &mut |row| {
             let row = match row.kind {
                 Kind::Gap { .. } => Row { detail, ..*row },

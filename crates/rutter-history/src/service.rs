@@ -1,6 +1,7 @@
 //! The archive of a collector: one thread that follows the feed, and one for each snapshot while it is written.
 
 use std::fmt;
+use std::fs::File;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use rutter_config::History;
 use rutter_events::Now;
 use rutter_rib::{FeedEvent, FeedReader};
 
-use crate::archive::Archive;
+use crate::archive::{Archive, file_name};
 use crate::clock::Clock;
 use crate::file::Compression;
 use crate::keeper::{Keeper, Options, write_snapshot};
@@ -52,6 +53,8 @@ impl HistoryService {
         let (reader, peers) = context.rib.subscribe(QUEUE);
         let hint = "\n  choose another folder by history.path, or make this one writable";
         let failed = |why: &dyn fmt::Display| StartError(format!("history: {why}{hint}"));
+        let lock = archive.lock(&file_name(&context.collector));
+        let lock = lock.map_err(|why| failed(&why))?;
         let keeper = Keeper::start(
             archive.clone(),
             &context.collector,
@@ -60,6 +63,7 @@ impl HistoryService {
             clock.now(),
         );
         let keeping = Keeping {
+            _lock: lock,
             keeper: keeper.map_err(|why| failed(&why))?,
             context: context.clone(),
             archive: archive.clone(),
@@ -100,6 +104,8 @@ impl Service for HistoryService {
 }
 
 struct Keeping {
+    /// Held as long as this collector writes here.
+    _lock: File,
     context: Context,
     keeper: Keeper,
     archive: Archive,
