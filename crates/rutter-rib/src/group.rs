@@ -268,6 +268,10 @@ impl<K: Nlri> Encoder<K> {
 
     fn encode(&mut self, sink: &mut Sink<'_>) {
         let records = std::mem::take(&mut self.records);
+        // Growing by itself, it would look every prefix up again.
+        self.seen.reserve(records.len(), |(record, _)| {
+            records[*record as usize].prefix.seeded_hash(SEED)
+        });
         let mut round = 0;
         for (index, record) in records.iter().enumerate() {
             if record.opens_change {

@@ -134,6 +134,9 @@ impl<K: Key> Table<K> {
 
     /// The id of a prefix, new and without routes where it was unknown.
     pub fn find_or_insert(&mut self, prefix: K) -> Id {
+        if self.index.len() == self.index.capacity() {
+            self.grow_index();
+        }
         let (pages, seed) = (&self.pages, self.seed);
         let held = |id: &Id| pages[*id as usize / PAGE][*id as usize % PAGE].prefix;
         let entry = self.index.entry(
@@ -155,6 +158,23 @@ impl<K: Key> Table<K> {
         slot(&mut self.pages, id).prefix = prefix;
         vacant.insert(id);
         id
+    }
+
+    /// Makes the index twice as large. In the order of ids, because an index that grows by itself reads the
+    /// destinations in the order of their hashes, with a cache miss for each.
+    #[cold]
+    fn grow_index(&mut self) {
+        let mut unused = self.free.clone();
+        unused.sort_unstable();
+        let mut unused = unused.into_iter().peekable();
+        let mut index = HashTable::with_capacity(2 * self.index.len());
+        for id in 0..self.end {
+            if unused.next_if_eq(&id).is_none() {
+                let hash = |id: &Id| self.get(*id).prefix.seeded_hash(self.seed);
+                index.insert_unique(hash(&id), id, hash);
+            }
+        }
+        self.index = index;
     }
 
     /// Frees a destination that has no routes; its id will be another prefix's.
@@ -228,4 +248,36 @@ fn empty_page<K: Key>(prefix: K) -> Arc<Page<K>> {
         routes: Routes::default(),
     };
     (0..PAGE).map(empty).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Removed destinations leave ids free under which the index grows, or is cleaned, later.
+        #[test]
+        fn finds_what_it_holds(ops in proptest::collection::vec((any::<bool>(), 0u32..300), 0..2000)) {
+            let mut table = Table::new(7);
+            let mut twin: HashMap<Ipv4Prefix, Id> = HashMap::new();
+            for (insert, number) in ops {
+                let prefix = Ipv4Prefix::new(number << 8, 24).unwrap();
+                if insert {
+                    let id = table.find_or_insert(prefix);
+                    prop_assert_eq!(*twin.entry(prefix).or_insert(id), id);
+                } else if let Some(id) = twin.remove(&prefix) {
+                    table.remove(id);
+                }
+                prop_assert_eq!(table.len(), twin.len());
+            }
+            for number in 0..300u32 {
+                let prefix = Ipv4Prefix::new(number << 8, 24).unwrap();
+                prop_assert_eq!(table.find(prefix), twin.get(&prefix).copied());
+            }
+        }
+    }
 }
