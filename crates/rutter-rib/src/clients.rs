@@ -16,6 +16,7 @@ use crate::topology::Topology;
 #[derive(Default)]
 pub(crate) struct Clients {
     pub live: Vec<Live>,
+    /// In the order of their peers.
     pub catching: Vec<Catching>,
     /// Destinations without routes that stay until no client that catches up can still hold their prefix.
     pub tombstones: [BTreeSet<Id>; 2],
@@ -69,7 +70,16 @@ impl Clients {
 
     /// The catch-up state of a client.
     pub fn catching(&mut self, peer: PeerId) -> Option<&mut Catching> {
-        self.catching.iter_mut().find(|one| one.peer == peer)
+        let place = self.catching.binary_search_by_key(&peer, |one| one.peer);
+        Some(&mut self.catching[place.ok()?])
+    }
+
+    /// Adds a client that does not follow a log.
+    pub fn begin_catch_up(&mut self, catching: Catching) {
+        let place = self
+            .catching
+            .partition_point(|one| one.peer < catching.peer);
+        self.catching.insert(place, catching);
     }
 }
 

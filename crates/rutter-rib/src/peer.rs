@@ -152,7 +152,7 @@ pub struct RibConfig {
     pub shards: usize,
     /// Our BGP Identifier (ORIGINATOR_ID and CLUSTER_LIST of RFC 4456 use it too).
     pub router_id: u32,
-    /// Bytes of encoded UPDATEs kept for clients that lag, per group.
+    /// Octets of encoded UPDATEs kept for clients that lag, per group: see [`crate::Rib::congested`].
     pub log_limit: usize,
     /// The exchange's action communities.
     pub export: Arc<ExportPolicy>,

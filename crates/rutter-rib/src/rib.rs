@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
-use rutter_net::{Ipv4Prefix, Ipv6Prefix};
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
 use rutter_policy::ExportPolicy;
 use rutter_wire::attr::Attributes;
+use smallvec::SmallVec;
 
 use crate::attrs::{AttrSet, AttrStore};
 use crate::audience::{Audiences, EVERYONE};
@@ -43,6 +44,9 @@ pub struct Rib {
     /// Changes whenever something about a neighbor does.
     generation: AtomicU64,
 }
+
+/// A client that left its group's log costs two bits a destination: see [`crate::catch_up`].
+const MARKS_AN_OCTET: usize = 4;
 
 impl Rib {
     /// An empty table without neighbors.
@@ -148,11 +152,28 @@ impl Rib {
 
     /// Clients lag so far behind that reading more input would only grow buffers: stop reading sockets, and
     /// call [`crate::ClientStream::check_lag`] on every stream now and then, until this is `false`.
+    ///
+    /// A log may be as large as [`RibConfig::log_limit`], and at least as what its slow clients would cost if they left it. So where
+    /// many are slow they go on sharing it, instead of each being served from the table.
     pub fn congested(&self) -> bool {
-        self.groups
-            .read()
-            .iter()
-            .any(|group| group.retained() > self.log_limit)
+        let long = |group: &&Arc<Group>| group.retained() > self.log_limit;
+        let state = |group: &Arc<Group>| (group.retained(), group.slow.load(Ordering::Relaxed));
+        let long: SmallVec<[_; 4]> = self.groups.read().iter().filter(long).map(state).collect();
+        if long.is_empty() {
+            return false;
+        }
+        let marks = self.id_end() / MARKS_AN_OCTET;
+        long.iter()
+            .any(|(retained, slow)| *retained > self.log_limit.max(slow * marks))
+    }
+
+    /// Ids in use, in all shards and families; a few more than there are destinations.
+    fn id_end(&self) -> usize {
+        let ids = |shard: &Mutex<Shard>| {
+            let shard = shard.lock();
+            Family::ALL.map(|family| shard.id_end(family) as usize)
+        };
+        self.shards.iter().flat_map(ids).sum()
     }
 
     /// Routes held of a neighbor, per family.

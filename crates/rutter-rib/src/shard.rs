@@ -362,7 +362,7 @@ impl Shard {
 
     /// Starts marks for a client that does not follow its group's log.
     pub fn begin_catch_up(&mut self, peer: PeerId, style: &Style) {
-        self.clients.catching.push(Catching::new(peer, style));
+        self.clients.begin_catch_up(Catching::new(peer, style));
     }
 
     /// Marks every destination for a client that follows the log, or whose session begins. O(ids / 64): what it hears

@@ -17,6 +17,7 @@ use crate::route::Route;
 use crate::shard::{Shard, Stored};
 use crate::table::Id;
 use crate::topology::Topology;
+use crate::unread::Unread;
 use crate::{PeerId, Rib};
 
 /// Octets for one client, waiting in order.
@@ -247,13 +248,12 @@ impl ClientStream {
         }
         let mut told = Vec::with_capacity(ids.len());
         let mut gone = Vec::new();
-        let held: Vec<_> = ids
-            .iter()
-            .map(|(id, _)| {
-                let catching = shard.clients.catching(self.peer);
-                catching.map_or_else(Default::default, |c| c.take_paths(K::FAMILY, *id))
-            })
-            .collect();
+        let mut catching = shard.clients.catching(self.peer);
+        let mut take_paths = |id| {
+            let catching = catching.as_mut();
+            catching.map_or_else(Default::default, |one| one.take_paths(K::FAMILY, id))
+        };
+        let held: Vec<_> = ids.iter().map(|(id, _)| take_paths(*id)).collect();
         for ((id, changed), held) in ids.iter().zip(&held) {
             let before = gone.len();
             self.present::<K>(shard, topology, (*id, held), &mut told, &mut gone);
@@ -450,17 +450,17 @@ impl ClientStream {
         let Phase::Leaving { until } = self.phase else {
             return;
         };
+        let mut unread = Unread::new(rib, self.peer, self.group.style.add_path);
         while self.position() < until {
             let Some(next) = self.next_segment().map(Arc::clone) else {
                 break;
             };
             for (start, end) in next.ranges_for(self.peer) {
-                let messages = &next.bytes[start as usize..end as usize];
-                let add_path = self.group.style.add_path;
-                crate::unread::mark(rib, self.peer, messages, add_path);
+                unread.mark(&next.bytes[start as usize..end as usize]);
             }
             self.cursor = Some(next);
         }
+        unread.finish();
         self.stop_following();
         rib.demotions.fetch_add(1, Ordering::Relaxed);
     }

@@ -9,21 +9,57 @@ use rutter_wire::{nlri, update};
 use crate::shard::Stored;
 use crate::{PeerId, Rib};
 
-/// Marks every destination that the messages announce or withdraw. `add_path` per family: NLRI carry path
-/// identifiers.
-pub(crate) fn mark(rib: &Rib, peer: PeerId, mut messages: &[u8], add_path: [bool; 2]) {
-    let mut ipv4 = Vec::new();
-    let mut ipv6 = Vec::new();
-    while let Some(len) = messages.get(16..18) {
-        let len = usize::from(u16::from_be_bytes([len[0], len[1]]));
-        let Some((message, rest)) = messages.split_at_checked(len.max(19)) else {
-            break;
-        };
-        read(&message[19..], add_path, &mut ipv4, &mut ipv6);
-        messages = rest;
+/// Messages of a log that a client left, on the way to becoming marks.
+pub(crate) struct Unread<'r> {
+    rib: &'r Rib,
+    peer: PeerId,
+    /// Per family: NLRI carry path identifiers.
+    add_path: [bool; 2],
+    ipv4: Vec<(u32, Ipv4Prefix)>,
+    ipv6: Vec<(u32, Ipv6Prefix)>,
+}
+
+/// So many prefixes are marked at once: every shard is locked once for them.
+const AT_ONCE: usize = 16 * 1024;
+
+impl<'r> Unread<'r> {
+    pub fn new(rib: &'r Rib, peer: PeerId, add_path: [bool; 2]) -> Self {
+        Unread {
+            rib,
+            peer,
+            add_path,
+            ipv4: Vec::new(),
+            ipv6: Vec::new(),
+        }
     }
-    mark_all(rib, peer, &ipv4);
-    mark_all(rib, peer, &ipv6);
+
+    /// Marks every destination that the messages announce or withdraw, now or later.
+    pub fn mark(&mut self, mut messages: &[u8]) {
+        while let Some(len) = messages.get(16..18) {
+            let len = usize::from(u16::from_be_bytes([len[0], len[1]]));
+            let Some((message, rest)) = messages.split_at_checked(len.max(19)) else {
+                break;
+            };
+            read(
+                &message[19..],
+                self.add_path,
+                &mut self.ipv4,
+                &mut self.ipv6,
+            );
+            messages = rest;
+        }
+        if self.ipv4.len() + self.ipv6.len() > AT_ONCE {
+            self.finish();
+        }
+    }
+
+    /// Marks those that are left.
+    pub fn finish(&mut self) {
+        mark_all(self.rib, self.peer, &self.ipv4);
+        mark_all(self.rib, self.peer, &self.ipv6);
+        self.ipv4.clear();
+        self.ipv6.clear();
+    }
 }
 
 fn read(
@@ -74,21 +110,24 @@ fn multiprotocol(attributes: &[u8]) -> Option<(Family, &[u8])> {
 }
 
 fn mark_all<K: Stored>(rib: &Rib, peer: PeerId, prefixes: &[(u32, K)]) {
-    for (index, shard) in rib.shards.iter().enumerate() {
-        let here = |prefix: K| rib.shard_of(prefix.seeded_hash(rib.seed)) == index;
-        if !prefixes.iter().any(|(_, prefix)| here(*prefix)) {
+    let mut parts: Vec<Vec<(u32, K)>> = vec![Vec::new(); rib.shards.len()];
+    for line in prefixes {
+        parts[rib.shard_of(line.1.seeded_hash(rib.seed))].push(*line);
+    }
+    let mut ids = Vec::new();
+    for (shard, part) in rib.shards.iter().zip(&parts) {
+        if part.is_empty() {
             continue;
         }
         let mut shard = shard.lock();
-        for (path_id, prefix) in prefixes {
-            if !here(*prefix) {
-                continue;
-            }
-            let id = shard.tombstone(*prefix);
-            if let Some(catching) = shard.clients.catching(peer) {
-                catching.mark(K::FAMILY, id);
-                catching.hold_path(K::FAMILY, id, *path_id);
+        let tombstone = |(path_id, prefix): &(u32, K)| (shard.tombstone(*prefix), *path_id);
+        ids.extend(part.iter().map(tombstone));
+        if let Some(catching) = shard.clients.catching(peer) {
+            for (id, path_id) in &ids {
+                catching.mark(K::FAMILY, *id);
+                catching.hold_path(K::FAMILY, *id, *path_id);
             }
         }
+        ids.clear();
     }
 }

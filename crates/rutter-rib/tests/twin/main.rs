@@ -271,3 +271,37 @@ fn a_client_that_reads_nothing_leaves_the_log_and_is_exact_afterwards() {
     let messages = |peer: usize| world.clients[peer].as_ref().unwrap().messages;
     assert!(messages(usize::from(PEERS) - 1) * 4 < messages(1));
 }
+
+#[test]
+fn where_all_are_slow_they_share_the_log_instead_of_leaving_it() {
+    const CLIENTS: u16 = 64;
+    let mut world = World::new(CLIENTS, 2, 2_000);
+    (0..CLIENTS).for_each(|peer| world.up(peer, false));
+    world.settle();
+    let attrs = Attrs {
+        path: vec![asn(0), 1],
+        origin: 0,
+        med: None,
+        communities: vec![],
+    };
+    let prefixes: Vec<Prefix> = (0..512)
+        .map(|number| format!("10.{}.{}.0/24", number / 256, number % 256))
+        .map(|text| text.parse().unwrap())
+        .collect();
+    prefixes
+        .chunks(100)
+        .for_each(|some| world.announce(0, some, &attrs));
+    assert!(world.rib.congested());
+    (0..3).for_each(|_| world.wait());
+    assert!(!world.rib.congested(), "64 clients cost more outside of it");
+    assert_eq!(world.rib.demotions(), 0);
+    world.settle();
+    let held = |peer: u16| {
+        world.clients[usize::from(peer)]
+            .as_ref()
+            .unwrap()
+            .held
+            .len()
+    };
+    assert!((1..CLIENTS).all(|peer| held(peer) == prefixes.len()));
+}
