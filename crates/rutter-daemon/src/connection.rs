@@ -25,6 +25,8 @@ pub(crate) struct Connection {
     pub(crate) written: usize,
     /// The stream stopped inside a message: nothing else may be sent before its end.
     mid_message: bool,
+    /// The kernel refused to send from a file here: it is not asked again.
+    refuses_files: bool,
     /// The start of a message whose rest has not come.
     partial: Vec<u8>,
     /// Whole messages to be sent before more of the stream.
@@ -92,6 +94,7 @@ impl Connection {
             blocked: false,
             written: 0,
             mid_message: false,
+            refuses_files: false,
             partial: Vec::new(),
             control: Vec::new(),
             control_written: 0,
@@ -197,12 +200,18 @@ impl Connection {
     /// One `sendfile` of what lies in a file, so that no copy of it waits in the socket. `false` where there is nothing to
     /// be sent in this way, or the kernel cannot: then it is copied.
     fn send_file(&mut self, stream: &mut ClientStream, now_ms: u64) -> io::Result<bool> {
+        if self.refuses_files {
+            return Ok(false);
+        }
         let Some(FileRange { file, offset, len }) = stream.file_range() else {
             return Ok(false);
         };
         let send = || Ok(sendfile(&self.socket, file, Some(&mut { offset }), len)?);
         let taken = match retry_interrupted(send) {
-            Err(e) if is_unsupported(&e) => return Ok(false),
+            Err(e) if is_unsupported(&e) => {
+                self.refuses_files = true;
+                return Ok(false);
+            }
             taken => taken?,
         };
         if taken == 0 {
@@ -270,7 +279,13 @@ impl Connection {
 
 /// An empty file without a name, in memory; see [`Rib::use_files`].
 pub(crate) fn memory_file() -> io::Result<File> {
-    let file = memfd_create("rutter: encoded updates", MemfdFlags::CLOEXEC)?;
+    let name = "rutter: encoded updates";
+    let flags = MemfdFlags::CLOEXEC;
+    // Nobody shall run what peers sent; kernels before 6.3 do not know the flag.
+    let file = match memfd_create(name, flags | MemfdFlags::NOEXEC_SEAL) {
+        Err(Errno::INVAL) => memfd_create(name, flags)?,
+        file => file?,
+    };
     Ok(File::from(file))
 }
 
