@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::daemons::Daemon;
+use crate::daemons::{Daemon, end_daemons_with_us};
 use crate::floor;
 use crate::oracle::Visibility;
 use crate::process;
@@ -126,6 +126,10 @@ struct Bench {
     #[arg(long, value_name = "N")]
     churn: Option<u64>,
 
+    /// Afterwards load a policy that rejects the longer paths of everybody, and then the old one again
+    #[arg(long)]
+    reload: bool,
+
     /// The monitor connects when all others are served
     #[arg(long)]
     late_monitor: bool,
@@ -175,6 +179,7 @@ Examples:
   rutter bench S3 --latency
   rutter bench S6 --under-load
   rutter bench 20x20000 --churn 10
+  rutter bench 100x50000/20000 --reload --vs bird
   rutter bench readme --prefixes prefixes.txt.gz --vs bird --svg chart.svg
   rutter bench 50x20000/8000 --lose-biggest --kill 5 --late-monitor
   rutter bench S3 --attach 192.0.2.1:179 --pid 4711 --visibility best-only";
@@ -191,8 +196,14 @@ pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<b
             floor::write(target, count).map_err(|error| error.to_string())?;
             Ok(true)
         }
-        Some(Special::Readme(args)) => readme::run(&args),
-        None => bench(&args.bench),
+        Some(Special::Readme(args)) => {
+            end_daemons_with_us().map_err(|error| error.to_string())?;
+            readme::run(&args)
+        }
+        None => {
+            end_daemons_with_us().map_err(|error| error.to_string())?;
+            bench(&args.bench)
+        }
     }
 }
 
@@ -286,6 +297,7 @@ fn plan(args: &Bench) -> Plan {
     let mut disturbances = Vec::new();
     disturbances.extend(args.slow.map(Disturbance::Slow));
     disturbances.extend(args.late_monitor.then_some(Disturbance::LateMonitor));
+    disturbances.extend(args.reload.then_some(Disturbance::Reload));
     disturbances.extend(args.lose_biggest.then_some(Disturbance::LoseBiggest));
     disturbances.extend(args.kill.map(Disturbance::Kill));
     disturbances.extend(

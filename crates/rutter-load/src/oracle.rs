@@ -46,6 +46,8 @@ pub struct Oracle {
     /// The group of each destination.
     group_of: Vec<u32>,
     alive: Vec<bool>,
+    /// Most AS numbers in a path that the daemon accepts.
+    longest_path: u8,
     /// The group of the (or a) route with a fingerprint: where to look first.
     by_fingerprint: HashMap<u64, u32, rapidhash::fast::RandomState>,
     /// Whether MED may matter in a group: two of its routes share the neighbouring AS.
@@ -79,6 +81,7 @@ impl Oracle {
             starts,
             group_of,
             alive: vec![true; peers.len()],
+            longest_path: u8::MAX,
             by_fingerprint: workload
                 .routes
                 .iter()
@@ -102,14 +105,21 @@ impl Oracle {
         self.alive[peer] = alive;
     }
 
+    /// From now on routes with more AS numbers in their path are rejected from everybody.
+    pub fn set_longest_path(&mut self, most: u8) {
+        self.longest_path = most;
+    }
+
+    /// Whether a route takes part: its peer is up, and the policy accepts it.
+    fn counts(&self, route: &Route) -> bool {
+        self.alive[route.peer as usize] && route.path_len <= self.longest_path
+    }
+
     /// The route that a client must hold for a group.
     pub fn winner(&self, workload: &Workload, group: usize, client: u32) -> Option<&Route> {
         let routes = self.of_group(group);
         let own = |route: &&Route| self.visibility != Visibility::PerClient || route.peer != client;
-        let alive = routes
-            .iter()
-            .filter(|route| self.alive[route.peer as usize])
-            .filter(own);
+        let alive = routes.iter().filter(|route| self.counts(route)).filter(own);
         let best = if self.uses_med[group] {
             decision::best(alive, &workload.peers)
         } else {
@@ -132,14 +142,8 @@ impl Oracle {
         if self.uses_med[group] {
             return Right::Ask(route.peer);
         }
-        let mut better = routes[..at]
-            .iter()
-            .filter(|route| self.alive[route.peer as usize]);
-        match (
-            self.alive[route.peer as usize],
-            better.next(),
-            better.next(),
-        ) {
+        let mut better = routes[..at].iter().filter(|route| self.counts(route));
+        match (self.counts(route), better.next(), better.next()) {
             (false, ..) => Right::Nobody,
             (_, None, _) if self.visibility == Visibility::BestToAll => Right::All,
             (_, None, _) => Right::AllBut(route.peer),
@@ -153,9 +157,7 @@ impl Oracle {
     /// Judges only whether a destination may be held at all, whatever its attributes.
     pub fn judge_presence(&self, destination: u32) -> Right {
         let routes = self.of_group(self.group(destination));
-        let mut alive = routes
-            .iter()
-            .filter(|route| self.alive[route.peer as usize]);
+        let mut alive = routes.iter().filter(|route| self.counts(route));
         match (self.visibility, alive.next(), alive.next()) {
             (_, None, _) => Right::Nobody,
             (Visibility::BestToAll, ..) | (Visibility::PerClient, _, Some(_)) => Right::All,
@@ -182,7 +184,7 @@ impl Oracle {
         for (number, group) in workload.groups.iter().enumerate() {
             let mut some = false;
             for route in self.of_group(number) {
-                if !self.alive[route.peer as usize] {
+                if !self.counts(route) {
                     continue;
                 }
                 some = true;
@@ -257,14 +259,16 @@ mod tests {
     /// The quick judgement, the expected counts and the slow winner agree, with and without MED, all up or one down.
     #[test]
     fn judgement_agrees_with_the_winner() {
-        for (visibility, peers_per_asn, down) in [
-            (Visibility::PerClient, 1, None),
-            (Visibility::PerClient, 2, Some(1)),
-            (Visibility::BestOnly, 1, Some(0)),
-            (Visibility::BestToAll, 1, None),
+        for (visibility, peers_per_asn, down, longest_path) in [
+            (Visibility::PerClient, 1, None, u8::MAX),
+            (Visibility::PerClient, 1, None, 4),
+            (Visibility::PerClient, 2, Some(1), 4),
+            (Visibility::BestOnly, 1, Some(0), 3),
+            (Visibility::BestToAll, 1, None, u8::MAX),
         ] {
             let workload = workload("6x3000/1200", peers_per_asn);
             let mut oracle = Oracle::new(&workload, visibility);
+            oracle.set_longest_path(longest_path);
             if let Some(peer) = down {
                 oracle.set_alive(peer, false);
             }

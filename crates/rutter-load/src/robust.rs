@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use crate::daemons::control;
 use crate::rng::Rng;
 use crate::scenario::{Plan, Subject};
 use crate::speaker::{Counters, Fleet, FleetError};
@@ -19,6 +20,8 @@ pub enum Disturbance {
     Kill(usize),
     /// Half of the peers are lost and come back, until so many routes have come and gone.
     Churn(u64),
+    /// The policy is changed so that it rejects paths of more than [`SHORT_PATH`] AS numbers, and changed back.
+    Reload,
     /// The monitor connects only after all others are exact.
     LateMonitor,
     /// So many peers read 4 KiB every 10 ms until the others are served, then normally.
@@ -91,6 +94,7 @@ impl Stage<'_> {
                     self.lose_and_restore(&peers, late.len(), &mut recoveries)?;
                 }
                 Disturbance::Churn(changes) => self.churn(changes, late.len(), &mut recoveries)?,
+                Disturbance::Reload => self.reload(late.len(), &mut recoveries)?,
                 Disturbance::LateMonitor => {
                     let joining = std::mem::take(&mut late);
                     recoveries.push(self.timed("the monitor connects late", 0, 0, |fleet| {
@@ -132,6 +136,25 @@ impl Stage<'_> {
             fleet.set_alive(peers, true)?;
             fleet.connect(peers)
         })?);
+        Ok(())
+    }
+
+    /// A stricter policy for everybody and, when all are exact, the old one again; no session ends meanwhile.
+    fn reload(&mut self, late: usize, recoveries: &mut Vec<Recovery>) -> Result<(), FleetError> {
+        let subject = self.subject;
+        let Some((kind, folder)) = subject.started() else {
+            return Ok(());
+        };
+        let events = [
+            (SHORT_PATH, "a stricter policy for all is loaded"),
+            (u8::MAX, "the old policy is loaded again"),
+        ];
+        for (most, event) in events {
+            recoveries.push(self.timed(event, late, 0, |fleet| {
+                fleet.set_longest_path(most)?;
+                Ok(control::set_longest_path(kind, folder, most)?)
+            })?);
+        }
         Ok(())
     }
 
@@ -194,3 +217,5 @@ impl Stage<'_> {
 }
 
 const SLOW_OCTETS: usize = 4096;
+/// Paths have 2 to 6.
+const SHORT_PATH: u8 = 4;

@@ -198,7 +198,12 @@ impl Subject {
     fn new(target: &Target, workload: &Workload, plan: &Plan) -> io::Result<Subject> {
         Ok(match target {
             Target::Start(daemon) => {
-                let running = daemons::start(daemon, &workload.peers, plan.threads)?;
+                let running = daemons::start(
+                    daemon,
+                    &workload.peers,
+                    plan.threads,
+                    plan.disturbances.contains(&Disturbance::Reload),
+                )?;
                 Subject {
                     address: running.target,
                     visibility: running.visibility,

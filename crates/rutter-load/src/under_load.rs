@@ -5,7 +5,6 @@
 
 mod scene;
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -92,9 +91,4 @@ fn play(
         }),
         _ => None,
     })
-}
-
-/// The configuration that a scene may change, beside the control socket.
-pub(crate) fn configuration(folder: &Path) -> std::path::PathBuf {
-    folder.join("c.toml")
 }

@@ -19,10 +19,13 @@ pub(super) enum Style {
     TablePerClient,
 }
 
+/// The configuration's name in the daemon's folder.
+pub(super) const FILE: &str = "c";
+
 pub(super) fn command(program: &Path, site: &Site<'_>, style: Style) -> io::Result<Command> {
-    fs::write(site.file("c"), config(site, style))?;
+    fs::write(site.file(FILE), config(site, style))?;
     let mut command = in_folder(program);
-    command.args(["-f", "-c"]).arg(site.file("c"));
+    command.args(["-f", "-c"]).arg(site.file(FILE));
     command
         .arg("-s")
         .arg(site.file("s"))
@@ -43,6 +46,13 @@ fn config(site: &Site<'_>, style: Style) -> String {
          protocol static { ipv4 { table via4; }; route 0.0.0.0/0 blackhole; }\n\
          protocol static { ipv6 { table via6; }; route ::/0 blackhole; }\n",
     );
+    if site.reloads {
+        let _ = writeln!(
+            text,
+            "filter checks {{ {LONGEST_PATH}{} then reject; accept; }}",
+            u8::MAX
+        );
+    }
     for (number, peer) in site.peers.iter().enumerate() {
         let (t4, t6) = match style {
             Style::TablePerClient => (format!("t4_{number}"), format!("t6_{number}")),
@@ -54,6 +64,8 @@ fn config(site: &Site<'_>, style: Style) -> String {
         }
         let import = match style {
             Style::TablePerClient => "filter { preference = 50; accept; }",
+            // With an import table BIRD applies a new filter without asking its neighbours for their routes again.
+            _ if site.reloads => "filter checks; import table on",
             _ => "all",
         };
         let _ = write!(
@@ -70,6 +82,17 @@ fn config(site: &Site<'_>, style: Style) -> String {
     }
     text
 }
+
+/// The same with another limit of the path's length.
+pub(super) fn with_longest_path(config: &str, most: u8) -> String {
+    let Some((before, after)) = config.split_once(LONGEST_PATH) else {
+        return config.to_owned();
+    };
+    let after = after.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    format!("{before}{LONGEST_PATH}{most}{after}")
+}
+
+const LONGEST_PATH: &str = "if bgp_path.len > ";
 
 /// Each of the two hears what the other's client announced, and nothing that it heard from others. A client's own routes
 /// have a lower preference in its own table, so that they never keep another route from being the best there.

@@ -1,9 +1,11 @@
 //! The daemons that a workload can run against: their configuration, how they start, what they send to whom.
 
 mod bird;
+pub mod control;
 mod frr;
 mod gobgp;
 mod openbgpd;
+mod orphans;
 mod rustbgpd;
 mod rustybgp;
 mod rutter;
@@ -18,7 +20,10 @@ use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+pub use orphans::end_daemons_with_us;
 pub use rutter::config as rutter_config;
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::oracle::Visibility;
 use crate::workload::{Peer, ROUTE_SERVER_ASN};
@@ -138,6 +143,8 @@ pub struct Site<'a> {
     pub folder: &'a Path,
     /// I/O threads for those that can have several.
     pub threads: usize,
+    /// Whether its policy will be changed while it runs.
+    pub reloads: bool,
 }
 
 impl Site<'_> {
@@ -184,6 +191,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        orphans::forget(Pid::from_child(&self.child));
         for child in std::iter::once(&mut self.child).chain(&mut self.helpers) {
             stop(child);
         }
@@ -194,8 +202,7 @@ impl Drop for Running {
 
 /// TERM, a few seconds, KILL.
 fn stop(child: &mut Child) {
-    let pid = rustix::process::Pid::from_child(child);
-    let asked = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+    let asked = kill_process(Pid::from_child(child), Signal::TERM);
     let until = Instant::now() + Duration::from_secs(5);
     while asked.is_ok() && Instant::now() < until {
         if !matches!(child.try_wait(), Ok(None)) {
@@ -209,7 +216,12 @@ fn stop(child: &mut Child) {
 
 /// Writes the configuration, starts the daemon in the foreground with a folder and a port of its own, and waits until
 /// it accepts connections.
-pub fn start(daemon: &Daemon, peers: &[Peer], threads: usize) -> io::Result<Running> {
+pub fn start(
+    daemon: &Daemon,
+    peers: &[Peer],
+    threads: usize,
+    reloads: bool,
+) -> io::Result<Running> {
     let folder = own_folder()?;
     let listen = SocketAddrV4::new(LISTEN, free_port()?);
     let site = Site {
@@ -217,6 +229,7 @@ pub fn start(daemon: &Daemon, peers: &[Peer], threads: usize) -> io::Result<Runn
         listen,
         folder: &folder,
         threads,
+        reloads,
     };
     let command = match daemon.kind {
         Kind::Rutter => rutter::command(&daemon.program, &site)?,
@@ -252,6 +265,7 @@ fn spawn(
             format!("{}: {error}", daemon.program.display()),
         )
     })?;
+    orphans::remember(Pid::from_child(&child), folder.clone());
     Ok(Running {
         child,
         helpers: Vec::new(),

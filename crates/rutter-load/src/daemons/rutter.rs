@@ -10,13 +10,16 @@ use std::process::Command;
 use crate::daemons::{ROUTER_ID, Site, in_folder, local_asn};
 use crate::workload::Peer;
 
+/// The configuration's name in the daemon's folder.
+pub(super) const FILE: &str = "c.toml";
+
 pub(super) fn command(program: &Path, site: &Site<'_>) -> io::Result<Command> {
     fs::write(
-        site.file("c.toml"),
+        site.file(FILE),
         config(site.peers, &site.listen, &site.file("s"), site.threads),
     )?;
     let mut command = in_folder(program);
-    command.arg("run").arg(site.file("c.toml"));
+    command.arg("run").arg(site.file(FILE));
     Ok(command)
 }
 
@@ -50,3 +53,14 @@ pub fn config(
     }
     text
 }
+
+/// The same with another limit of the path's length.
+pub(super) fn with_longest_path(config: &str, most: u8) -> String {
+    let lines = config
+        .lines()
+        .filter(|line| !line.starts_with(LONGEST_PATH));
+    let text: String = lines.flat_map(|line| [line, "\n"]).collect();
+    text.replace("[checks]\n", &format!("[checks]\n{LONGEST_PATH}{most}\n"))
+}
+
+const LONGEST_PATH: &str = "max-as-path-length = ";

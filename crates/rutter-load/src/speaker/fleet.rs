@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use mio::{Poll, Waker};
 
+use crate::oracle::Oracle;
 use crate::speaker::command::{ClientReport, Command};
 use crate::speaker::message::Offer;
 use crate::speaker::progress::{Counters, Progress};
@@ -185,19 +186,34 @@ impl Fleet {
 
     /// Says which announcing peers count from now on; to be called in a quiet moment, before they are killed or come back.
     pub fn set_alive(&mut self, peers: &[usize], alive: bool) -> Result<(), FleetError> {
-        let mut bench = (*self.bench).clone();
-        let mut oracle = (*bench.oracle).clone();
-        peers.iter().for_each(|&peer| oracle.set_alive(peer, alive));
-        bench.oracle = Arc::new(oracle);
-        let mut touched: Vec<u32> = bench
-            .workload
-            .routes
-            .iter()
+        let routes = self.bench.workload.routes.iter();
+        let touched = routes
             .filter(|route| peers.contains(&(route.peer as usize)))
             .map(|route| route.group)
             .collect();
+        self.change_oracle(touched, |oracle| {
+            peers.iter().for_each(|&peer| oracle.set_alive(peer, alive));
+        })
+    }
+
+    /// Says that routes with more AS numbers in their path are rejected from now on; to be called in a quiet moment, before
+    /// the daemon is told.
+    pub fn set_longest_path(&mut self, most: u8) -> Result<(), FleetError> {
+        let all = (0..self.bench.workload.groups.len() as u32).collect();
+        self.change_oracle(all, |oracle| oracle.set_longest_path(most))
+    }
+
+    fn change_oracle(
+        &mut self,
+        mut touched: Vec<u32>,
+        change: impl FnOnce(&mut Oracle),
+    ) -> Result<(), FleetError> {
         touched.sort_unstable();
         touched.dedup();
+        let mut bench = (*self.bench).clone();
+        let mut oracle = (*bench.oracle).clone();
+        change(&mut oracle);
+        bench.oracle = Arc::new(oracle);
         self.bench = Arc::new(bench);
         let touched = Arc::new(touched);
         let (done, finished) = mpsc::channel();

@@ -1,9 +1,7 @@
 //! What goes on while the latency is measured.
 
 use std::fs;
-use std::io::{self, Read, Write};
-use std::net::Shutdown;
-use std::os::unix::net::UnixStream;
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -12,9 +10,9 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use crate::daemons::Kind;
+use crate::daemons::control::{self, RELOAD, ask, configuration, show_bird};
 use crate::scenario::Subject;
 use crate::speaker::Fleet;
-use crate::under_load::configuration;
 
 /// Something that goes on beside routing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -93,10 +91,10 @@ impl Scene {
         let Some((kind, folder)) = subject.started() else {
             return Ok(0);
         };
-        let socket = folder.join("s");
+        let socket = control::socket(folder);
         match self {
             Scene::Show if kind == Kind::Rutter => repeat(stop, || ask(&socket, ROUTES)),
-            Scene::Show => repeat(stop, || ask_bird(&socket)),
+            Scene::Show => repeat(stop, || show_bird(&socket)),
             Scene::Readers => readers(&socket, stop),
             Scene::Dump => dump(folder, &socket, stop),
             _ => reload(folder, &socket, stop),
@@ -109,7 +107,6 @@ const VICTIM: usize = 1;
 /// The client that reads slowly.
 const SLOW: usize = 3;
 const ROUTES: &str = r#"{"routes":{}}"#;
-const RELOAD: &str = r#""reload""#;
 
 fn repeat(stop: &AtomicBool, mut act: impl FnMut() -> io::Result<()>) -> io::Result<u64> {
     let mut times = 0;
@@ -118,44 +115,6 @@ fn repeat(stop: &AtomicBool, mut act: impl FnMut() -> io::Result<()>) -> io::Res
         times += 1;
     }
     Ok(times)
-}
-
-/// Asks Rutter and reads the whole answer.
-fn ask(socket: &Path, request: &str) -> io::Result<()> {
-    let mut stream = UnixStream::connect(socket)?;
-    writeln!(stream, r#"{{"version":1,"request":{request}}}"#)?;
-    let mut buffer = vec![0; 256 * 1024];
-    let mut end = Vec::new();
-    loop {
-        let read = stream.read(&mut buffer)?;
-        if read == 0 {
-            break;
-        }
-        end.extend_from_slice(&buffer[read.saturating_sub(LAST_LINE)..read]);
-        end.drain(..end.len().saturating_sub(LAST_LINE));
-    }
-    let text = String::from_utf8_lossy(&end);
-    match text.lines().last() {
-        Some(line) if line.contains(r#""kind":"error""#) => Err(io::Error::other(line.to_owned())),
-        Some(_) => Ok(()),
-        None => Err(io::ErrorKind::UnexpectedEof.into()),
-    }
-}
-
-const LAST_LINE: usize = 4_096;
-
-/// Asks BIRD for all routes; an answer ends with a line of code 0000.
-fn ask_bird(socket: &Path) -> io::Result<()> {
-    let mut stream = UnixStream::connect(socket)?;
-    writeln!(stream, "show route all")?;
-    stream.shutdown(Shutdown::Write).ok();
-    let mut buffer = vec![0; 256 * 1024];
-    loop {
-        let read = stream.read(&mut buffer)?;
-        if read == 0 || buffer[..read].ends_with(b"0000 \n") {
-            return Ok(());
-        }
-    }
 }
 
 fn readers(socket: &Path, stop: &AtomicBool) -> io::Result<u64> {

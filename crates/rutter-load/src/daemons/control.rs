@@ -1,0 +1,109 @@
+//! What is asked of a daemon that runs, over its control socket.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use crate::daemons::{Kind, bird, rutter};
+
+/// The configuration of a Rutter in this folder.
+pub fn configuration(folder: &Path) -> PathBuf {
+    folder.join(rutter::FILE)
+}
+
+/// The control socket of a daemon in this folder.
+pub fn socket(folder: &Path) -> PathBuf {
+    folder.join("s")
+}
+
+/// Asks Rutter and reads the whole answer; `request` is JSON.
+pub fn ask(socket: &Path, request: &str) -> io::Result<()> {
+    let mut stream = UnixStream::connect(socket)?;
+    writeln!(stream, r#"{{"version":1,"request":{request}}}"#)?;
+    let mut buffer = vec![0; 256 * 1024];
+    let mut end = Vec::new();
+    loop {
+        let read = stream.read(&mut buffer)?;
+        if read == 0 {
+            break;
+        }
+        end.extend_from_slice(&buffer[read.saturating_sub(LAST_LINE)..read]);
+        end.drain(..end.len().saturating_sub(LAST_LINE));
+    }
+    let text = String::from_utf8_lossy(&end);
+    match text.lines().last() {
+        Some(line) if line.contains(r#""kind":"error""#) => Err(io::Error::other(line.to_owned())),
+        Some(_) => Ok(()),
+        None => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+const LAST_LINE: usize = 4_096;
+/// Has Rutter read its configuration again.
+pub const RELOAD: &str = r#""reload""#;
+
+/// Asks BIRD for all routes; an answer ends with a line of code 0000.
+pub fn show_bird(socket: &Path) -> io::Result<()> {
+    let mut stream = UnixStream::connect(socket)?;
+    writeln!(stream, "show route all")?;
+    stream.shutdown(Shutdown::Write).ok();
+    let mut buffer = vec![0; 256 * 1024];
+    loop {
+        let read = stream.read(&mut buffer)?;
+        if read == 0 || buffer[..read].ends_with(b"0000 \n") {
+            return Ok(());
+        }
+    }
+}
+
+/// Gives the daemon a policy that rejects paths with more AS numbers than `most`, without touching its sessions.
+/// `ErrorKind::Unsupported` where we do not know how.
+pub fn set_longest_path(kind: Kind, folder: &Path, most: u8) -> io::Result<()> {
+    match kind {
+        Kind::Rutter => {
+            let file = configuration(folder);
+            fs::write(
+                &file,
+                rutter::with_longest_path(&fs::read_to_string(&file)?, most),
+            )?;
+            ask(&socket(folder), RELOAD)
+        }
+        Kind::Bird | Kind::Bird3 => {
+            let file = folder.join(bird::FILE);
+            fs::write(
+                &file,
+                bird::with_longest_path(&fs::read_to_string(&file)?, most),
+            )?;
+            configure_bird(&socket(folder))
+        }
+        _ => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "the policy of this daemon cannot be reloaded by the benchmark; it can that of rutter, bird and bird3",
+        )),
+    }
+}
+
+/// `configure`; done as soon as BIRD has taken the configuration, while it still applies it.
+fn configure_bird(socket: &Path) -> io::Result<()> {
+    let mut stream = UnixStream::connect(socket)?;
+    writeln!(stream, "configure")?;
+    let (mut answer, mut buffer) = (String::new(), [0; 4_096]);
+    loop {
+        let read = stream.read(&mut buffer)?;
+        answer.push_str(&String::from_utf8_lossy(&buffer[..read]));
+        // Codes of birdc: 0003 reconfigured, 0004 in progress; 8 and 9 are errors.
+        let is = |codes: &[&str]| {
+            answer
+                .lines()
+                .any(|line| codes.iter().any(|code| line.starts_with(code)))
+        };
+        if is(&["0003 ", "0004 "]) {
+            return Ok(());
+        }
+        if read == 0 || is(&["8", "9"]) {
+            return Err(io::Error::other(format!("birdc configure: {answer}")));
+        }
+    }
+}
