@@ -70,8 +70,8 @@ impl<'t> Csv<'t> {
 }
 
 impl Work for Csv<'_> {
-    fn has_quotes(&self) -> bool {
-        true
+    fn delimiter(&self) -> Option<u8> {
+        Some(self.head.delimiter)
     }
 
     fn work(&self, rows: &[u8], first_line: u64, out: &mut Vec<u8>) -> Result<Counts, RowError> {
@@ -79,7 +79,8 @@ impl Work for Csv<'_> {
         let mut counts = Counts::default();
         let (mut rest, mut line) = (rows, first_line);
         while !rest.is_empty() {
-            let end = row_end(rest, quotes).map_or(rest.len(), |at| at + 1);
+            let end = row_end(rest, quotes.then_some(self.head.delimiter));
+            let end = end.map_or(rest.len(), |at| at + 1);
             let (whole, after) = rest.split_at(end);
             self.row(whole, line, &mut counts, out)?;
             line += match quotes {
@@ -154,16 +155,22 @@ fn field_of(row: &[u8], delimiter: u8, index: usize) -> Option<&[u8]> {
     Some(quoted.unwrap_or(field))
 }
 
-fn field_end(row: &[u8], delimiter: u8) -> usize {
-    let mut quoted = false;
-    for (at, octet) in row.iter().enumerate() {
-        if *octet == b'"' {
-            quoted = !quoted;
-        } else if *octet == delimiter && !quoted {
-            return at;
+/// Where a field ends. Only quotes at its very beginning keep delimiters in it.
+fn field_end(field: &[u8], delimiter: u8) -> usize {
+    let mut at = 0;
+    if field.first() == Some(&b'"') {
+        at = 1;
+        // Two quotes stand for one and close nothing.
+        while let Some(quote) = memchr::memchr(b'"', field.get(at..).unwrap_or_default()) {
+            at += quote + 1;
+            if field.get(at) != Some(&b'"') {
+                break;
+            }
+            at += 1;
         }
     }
-    row.len()
+    let rest = field.get(at..).unwrap_or_default();
+    memchr::memchr(delimiter, rest).map_or(field.len(), |end| at + end)
 }
 
 fn quote(out: &mut Vec<u8>, delimiter: u8, text: &str) {

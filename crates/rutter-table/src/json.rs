@@ -44,8 +44,8 @@ fn text(text: &str) -> String {
 }
 
 impl Work for Json<'_> {
-    fn has_quotes(&self) -> bool {
-        false
+    fn delimiter(&self) -> Option<u8> {
+        None
     }
 
     fn work(&self, rows: &[u8], first_line: u64, out: &mut Vec<u8>) -> Result<Counts, RowError> {

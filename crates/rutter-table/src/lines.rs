@@ -33,8 +33,8 @@ impl<'t> Lines<'t> {
 const BEFORE: &str = "{\"kind\":\"lookup\",\"address\":\"";
 
 impl Work for Lines<'_> {
-    fn has_quotes(&self) -> bool {
-        false
+    fn delimiter(&self) -> Option<u8> {
+        None
     }
 
     fn work(&self, rows: &[u8], first_line: u64, out: &mut Vec<u8>) -> Result<Counts, RowError> {

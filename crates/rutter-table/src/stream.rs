@@ -10,8 +10,8 @@ use std::thread;
 
 /// What becomes of rows. Called from several threads at a time.
 pub trait Work: Sync {
-    /// Whether line feeds between double quotes do not end a row.
-    fn has_quotes(&self) -> bool;
+    /// What stands between fields, where line feeds in quoted fields do not end a row.
+    fn delimiter(&self) -> Option<u8>;
     /// Appends to `out` what becomes of some whole rows; the first is of this line of the input.
     fn work(&self, rows: &[u8], first_line: u64, out: &mut Vec<u8>) -> Result<Counts, RowError>;
 }
@@ -83,6 +83,8 @@ pub(crate) fn address(field: &[u8]) -> Option<IpAddr> {
 
 /// Octets read at once.
 const READ: usize = 1 << 20;
+/// The mark that some programs begin UTF-8 text with.
+pub const MARK: &[u8] = b"\xef\xbb\xbf";
 /// Most octets of one row.
 const LONGEST_ROW: usize = 64 << 20;
 
@@ -91,6 +93,8 @@ pub struct Rows<R> {
     input: R,
     /// Octets of a row whose end is yet to come.
     rest: Vec<u8>,
+    /// Where in it the next search for row ends begins.
+    searched: Search,
     line: u64,
     ended: bool,
 }
@@ -107,40 +111,58 @@ impl<R: Read> Rows<R> {
         Rows {
             input,
             rest: Vec::new(),
+            searched: Search::default(),
             line: 1,
             ended: false,
         }
     }
 
+    /// Takes the mark off that some programs begin UTF-8 text with, and says whether it was there. Waits for the beginning.
+    pub fn take_mark(&mut self) -> Result<bool, StreamError> {
+        while self.rest.len() < MARK.len() && !self.ended {
+            self.fill()?;
+        }
+        let has_mark = self.rest.starts_with(MARK);
+        if has_mark {
+            self.rest.drain(..MARK.len());
+        }
+        Ok(has_mark)
+    }
+
     /// The first row, with its line feed; empty at the end.
-    pub fn head(&mut self, quotes: bool) -> Result<Vec<u8>, StreamError> {
-        let Some(mut chunk) = self.next(quotes)? else {
+    pub fn head(&mut self, delimiter: Option<u8>) -> Result<Vec<u8>, StreamError> {
+        let Some(mut chunk) = self.next(delimiter)? else {
             return Ok(Vec::new());
         };
-        let end = row_end(&chunk.octets, quotes).map_or(chunk.octets.len(), |at| at + 1);
+        let end = row_end(&chunk.octets, delimiter).map_or(chunk.octets.len(), |at| at + 1);
         // What follows is read again as the beginning of the next chunk.
         let mut rest = chunk.octets.split_off(end);
         rest.append(&mut self.rest);
         self.rest = rest;
+        self.searched = Search::default();
         self.line = chunk.first_line + lines(&chunk.octets);
         Ok(chunk.octets)
     }
 
     /// As many whole rows as have arrived; waits for one.
-    fn next(&mut self, quotes: bool) -> Result<Option<Chunk>, StreamError> {
+    fn next(&mut self, delimiter: Option<u8>) -> Result<Option<Chunk>, StreamError> {
         loop {
-            if let Some(end) = whole_rows(&self.rest, quotes) {
-                let rest = self.rest.split_off(end);
+            self.searched.go_on(&self.rest, delimiter);
+            if self.searched.end > 0 {
+                let rest = self.rest.split_off(self.searched.end);
                 return Ok(Some(self.chunk(rest)));
+            }
+            let Search { at, is_quoted, .. } = self.searched;
+            // A quote that is the very last octet closes.
+            let is_open = self.ended && is_quoted && at == self.rest.len();
+            if is_open || self.rest.len() > LONGEST_ROW {
+                return Err(StreamError::Row(RowError {
+                    line: self.line,
+                    what: "the row does not end: a field in it begins with a double quote and has no other".into(),
+                }));
             }
             if self.ended {
                 return Ok((!self.rest.is_empty()).then(|| self.chunk(Vec::new())));
-            }
-            if self.rest.len() > LONGEST_ROW {
-                return Err(StreamError::Row(RowError {
-                    line: self.line,
-                    what: "the row does not end (is a double quote never closed?)".into(),
-                }));
             }
             self.fill()?;
         }
@@ -148,6 +170,7 @@ impl<R: Read> Rows<R> {
 
     fn chunk(&mut self, rest: Vec<u8>) -> Chunk {
         let octets = std::mem::replace(&mut self.rest, rest);
+        self.searched = Search::default();
         let first_line = self.line;
         self.line += lines(&octets);
         Chunk { octets, first_line }
@@ -173,33 +196,106 @@ fn lines(octets: &[u8]) -> u64 {
 }
 
 /// Where the first row ends: at its line feed.
-pub(crate) fn row_end(octets: &[u8], quotes: bool) -> Option<usize> {
-    if !quotes {
-        return memchr::memchr(b'\n', octets);
+pub(crate) fn row_end(octets: &[u8], delimiter: Option<u8>) -> Option<usize> {
+    match delimiter {
+        None => memchr::memchr(b'\n', octets),
+        Some(delimiter) => RowEnds::new(octets, delimiter).next(),
     }
-    let mut quoted = false;
-    memchr::memchr2_iter(b'\n', b'"', octets).find(|at| {
-        quoted ^= octets[*at] == b'"';
-        octets[*at] == b'\n' && !quoted
-    })
 }
 
-/// Where the last whole row ends, behind its line feed.
-fn whole_rows(octets: &[u8], quotes: bool) -> Option<usize> {
-    let last = memchr::memrchr(b'\n', octets)? + 1;
-    if !quotes {
-        return Some(last);
-    }
-    // A line feed ends a row if an even number of quotes stands before it.
-    let mut before = memchr::memchr_iter(b'"', &octets[..last]).count();
-    let mut at = last;
-    loop {
-        if before % 2 == 0 {
-            return Some(at);
+/// How far the ends of rows were looked for.
+#[derive(Default)]
+struct Search {
+    /// Behind the last row that is whole; 0 where none is.
+    end: usize,
+    /// Octets looked at.
+    at: usize,
+    is_quoted: bool,
+}
+
+impl Search {
+    /// Looks at what came since.
+    fn go_on(&mut self, octets: &[u8], delimiter: Option<u8>) {
+        let Some(delimiter) = delimiter else {
+            let last = memchr::memrchr(b'\n', &octets[self.at..]);
+            self.end = last.map_or(self.end, |last| self.at + last + 1);
+            self.at = octets.len();
+            return;
+        };
+        let mut ends = RowEnds {
+            octets,
+            delimiter,
+            at: self.at,
+            is_quoted: self.is_quoted,
+        };
+        if let Some(last) = ends.by_ref().last() {
+            self.end = last + 1;
         }
-        let earlier = memchr::memrchr(b'\n', &octets[..at - 1])? + 1;
-        before -= memchr::memchr_iter(b'"', &octets[earlier..at]).count();
-        at = earlier;
+        (self.at, self.is_quoted) = (ends.at, ends.is_quoted);
+    }
+}
+
+/// The line feeds that end rows.
+///
+/// A double quote opens a field only where a field begins. Elsewhere in a field without quotes it is an octet like any other,
+/// as in `24" rack`.
+struct RowEnds<'o> {
+    octets: &'o [u8],
+    delimiter: u8,
+    at: usize,
+    is_quoted: bool,
+}
+
+impl<'o> RowEnds<'o> {
+    fn new(octets: &'o [u8], delimiter: u8) -> Self {
+        RowEnds {
+            octets,
+            delimiter,
+            at: 0,
+            is_quoted: false,
+        }
+    }
+
+    fn opens(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).map(|before| self.octets[before]);
+        before.is_none_or(|octet| octet == b'\n' || octet == self.delimiter)
+    }
+}
+
+impl Iterator for RowEnds<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        loop {
+            let found = memchr::memchr2(b'\n', b'"', self.octets.get(self.at..)?);
+            let Some(found) = found else {
+                self.at = self.octets.len();
+                return None;
+            };
+            let at = self.at + found;
+            match self.octets[at] {
+                b'\n' if !self.is_quoted => {
+                    self.at = at + 1;
+                    return Some(at);
+                }
+                b'\n' => {}
+                _ if !self.is_quoted => self.is_quoted = self.opens(at),
+                _ => match self.octets.get(at + 1) {
+                    // Two are one in the text of the field.
+                    Some(b'"') => {
+                        self.at = at + 2;
+                        continue;
+                    }
+                    Some(_) => self.is_quoted = false,
+                    // Whether this closes the field the next octet tells.
+                    None => {
+                        self.at = at;
+                        return None;
+                    }
+                },
+            }
+            self.at = at + 1;
+        }
     }
 }
 
@@ -224,21 +320,21 @@ pub fn run<R: Read + Send + 'static>(
         }
         // Only workers may keep waiting work alive: when they are gone the reader must know.
         drop(waiting);
-        let quotes = work.has_quotes();
+        let delimiter = work.delimiter();
         // Nobody waits for this one: after an error it may wait for input that never comes.
-        thread::spawn(move || read_all(rows, quotes, &jobs, &done));
+        thread::spawn(move || read_all(rows, delimiter, &jobs, &done));
         write_all(results, out)
     })
 }
 
 fn read_all<R: Read>(
     mut rows: Rows<R>,
-    quotes: bool,
+    delimiter: Option<u8>,
     jobs: &SyncSender<(u64, Chunk)>,
     done: &SyncSender<Done>,
 ) {
     for number in 0.. {
-        let sent = match rows.next(quotes) {
+        let sent = match rows.next(delimiter) {
             Ok(Some(chunk)) => jobs.send((number, chunk)).is_ok(),
             Ok(None) => false,
             Err(error) => return drop(done.send((number, Err(error)))),
@@ -292,14 +388,14 @@ mod tests {
     struct Twice;
 
     impl Work for Twice {
-        fn has_quotes(&self) -> bool {
-            true
+        fn delimiter(&self) -> Option<u8> {
+            Some(b',')
         }
 
         fn work(&self, rows: &[u8], line: u64, out: &mut Vec<u8>) -> Result<Counts, RowError> {
             let mut rest = rows;
             let mut counts = Counts::default();
-            while let Some(end) = row_end(rest, true) {
+            while let Some(end) = row_end(rest, Some(b',')) {
                 if rest.starts_with(b"bad") {
                     return Err(RowError {
                         line: line + counts.rows,
@@ -352,10 +448,45 @@ mod tests {
             other => panic!("{other:?}"),
         }
         let mut rows = Rows::new(&b"\"a\nb\"\n1\nbad\n"[..]);
-        assert_eq!(rows.head(true).unwrap(), b"\"a\nb\"\n");
+        assert_eq!(rows.head(Some(b',')).unwrap(), b"\"a\nb\"\n");
         match run(rows, &Twice, &mut out) {
             Err(StreamError::Row(error)) => assert_eq!(error.line, 4),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn a_quote_inside_a_field_is_a_part_of_it() {
+        let mut rows = Rows::new(&b"1,\"x\""[..]);
+        assert_eq!(rows.head(Some(b',')).unwrap(), b"1,\"x\"");
+        let text = "1,24\" rack,x\n2,\"a\"\"\n\",y\n3,\"\"b,\"z\n\"\n";
+        for step in [1, 2, 3, 1 << 20] {
+            let rows = Rows::new(Trickle(text.into(), step));
+            let mut out = Vec::new();
+            assert_eq!(
+                run(rows, &Twice, &mut out).unwrap().rows,
+                3,
+                "in steps of {step}"
+            );
+            assert_eq!(out.len(), 2 * text.len());
+        }
+    }
+
+    #[test]
+    fn a_row_that_does_not_end_is_told_by_its_line() {
+        let rows = Rows::new(&b"1\n2,\"open\n3\n"[..]);
+        match run(rows, &Twice, &mut Vec::new()) {
+            Err(StreamError::Row(error)) => assert_eq!(error.line, 2),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_mark_of_utf_8_is_no_part_of_the_first_row() {
+        let mut rows = Rows::new(Trickle(b"\xef\xbb\xbf\"ip\"\n1\n".into(), 2));
+        assert!(rows.take_mark().unwrap());
+        assert_eq!(rows.head(Some(b',')).unwrap(), b"\"ip\"\n");
+        assert!(!Rows::new(&b"ip"[..]).take_mark().unwrap());
+        assert!(!Rows::new(&b""[..]).take_mark().unwrap());
     }
 }

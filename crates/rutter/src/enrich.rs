@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use rutter_table::stream::{self, Counts, Rows};
+use rutter_table::stream::{self, Counts, MARK, Rows};
 use rutter_table::{Column, Csv, CsvHead, Json, Table};
 
 use crate::cli::{Ask, ColumnArg, EnrichArgs, FormatArg};
@@ -37,8 +37,12 @@ pub(crate) fn enrich(how: &Ask, args: &EnrichArgs) -> Result<(), Failure> {
     };
     let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
     let mut head = None;
-    for (name, input) in opened {
-        let rows = Rows::new(input);
+    for (number, (name, input)) in opened.into_iter().enumerate() {
+        let mut rows = Rows::new(input);
+        let has_mark = rows.take_mark();
+        if has_mark.map_err(|error| failure(&name, error))? && number == 0 {
+            out.write_all(MARK)?;
+        }
         let counts = match format(args, &files[0]) {
             FormatArg::Json => enriching.json(&name, rows, &mut out),
             FormatArg::Csv => enriching.csv(&name, rows, &mut head, &mut out),
@@ -75,7 +79,9 @@ impl Enriching<'_> {
                 field: number(&self.args.column)?,
             },
             false => {
-                let row = rows.head(true).map_err(|error| failure(name, error))?;
+                let row = rows
+                    .head(Some(self.delimiter))
+                    .map_err(|error| failure(name, error))?;
                 let place = self.place(name, &row)?;
                 let names: Vec<String> = self.columns.iter().map(|(_, n)| n.clone()).collect();
                 let enriched = Csv::head(&row, self.delimiter, &names);

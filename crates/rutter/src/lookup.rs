@@ -25,6 +25,12 @@ pub(crate) fn lookup(how: &Ask, args: &LookupArgs) -> Result<(), Failure> {
             "--or-best is for addresses that the daemon is asked about: leave out `-`, --mrt and --vrps",
         ));
     }
+    let dump = args.table.mrt.as_ref();
+    if in_bulk && dump.is_some_and(|path| path.as_os_str() == "-") {
+        return Err(Failure::text(
+            "standard input cannot be both the table dump and the addresses: name the file of one",
+        ));
+    }
     if in_bulk {
         return here(how, &args.table, io::stdin());
     }
@@ -58,23 +64,16 @@ fn parse(texts: &[String]) -> Result<Vec<IpAddr>, Failure> {
 }
 
 fn here(how: &Ask, args: &TableArgs, input: impl Read + Send + 'static) -> Result<(), Failure> {
-    if args
-        .mrt
-        .as_ref()
-        .is_some_and(|path| path.as_os_str() == "-")
-    {
-        return Err(Failure::text(
-            "standard input cannot be both the table dump and the addresses: name the file of one",
-        ));
-    }
     let table = table(how, args)?;
     let lines = match how.json {
         true => Lines::json(&table),
         false => Lines::text(&table),
     };
     let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
-    stream::run(Rows::new(input), &lines, &mut out)
-        .map(drop)
+    let mut rows = Rows::new(input);
+    let done = rows.take_mark();
+    let done = done.and_then(|_| stream::run(rows, &lines, &mut out));
+    done.map(drop)
         .map_err(|error| failure("standard input", error))
 }
 

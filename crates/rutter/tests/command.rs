@@ -249,6 +249,7 @@ fn looks_up(demo: &Demo, best: &[serde_json::Value]) {
         assert_eq!(line, expected);
     }
 
+    enriches_objects(demo, &live);
     let file = demo.folder.join("table.mmdb");
     let file = file.to_str().unwrap();
     let (code, said, message) = demo.ask(&["export", "mmdb", file]);
@@ -256,6 +257,97 @@ fn looks_up(demo: &Demo, best: &[serde_json::Value]) {
     assert!(said.contains("500 routes"), "{said}");
     let octets = fs::read(file).unwrap();
     assert!(octets.windows(14).any(|w| w == b"\xab\xcd\xefMaxMind.com"));
+}
+
+/// JSON lines: every member stays, and the columns are what the daemon answers.
+fn enriches_objects(demo: &Demo, live: &[serde_json::Value]) {
+    let object = |row: &serde_json::Value| format!("{{\"n\":[1],\"ip\":{}}}\n", row["address"]);
+    let input = demo.folder.join("flows.jsonl");
+    let odd = "{\"ip\":\"192.0.2.300\"}\n{\"n\":\"\\\"ip\\\":1\"}\n";
+    let objects: String = live.iter().map(object).collect();
+    fs::write(&input, objects + odd).unwrap();
+    let (code, text, message) = demo.ask(&["enrich", "-c", "ip", input.to_str().unwrap()]);
+    assert_eq!(code, 0, "{message}");
+    assert!(
+        message.contains("2 rows of 502 with no address in `ip`"),
+        "{message}"
+    );
+    let rows: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(rows.len(), live.len() + 2);
+    for (row, told) in rows.iter().zip(live) {
+        let expected = serde_json::json!({
+            "n": [1],
+            "ip": told["address"],
+            "asn": told["origin-as"],
+            "prefix": told["prefix"],
+            "as_path": told["attributes"]["as-path"],
+            "next_hop": told["attributes"]["next-hop"],
+        });
+        assert_eq!(*row, expected);
+    }
+    assert_eq!(rows[live.len()]["ip"], "192.0.2.300");
+    assert!(rows[live.len()]["asn"].is_null());
+    assert_eq!(rows[live.len() + 1]["n"], "\"ip\":1");
+}
+
+/// What spreadsheets write: a mark before the first row, quotes inside fields, empty lines, no line feed at the end.
+#[test]
+fn odd_rows_come_out_whole() {
+    let folder = folder("odd");
+    let dump = dump(".gz");
+    let input = folder.join("hosts.csv");
+    fs::write(
+        &input,
+        "\u{feff}\"host, name\",ip\r\n24\" rack,192.0.2.1\r\n\r\n\"a\"\"b\n\",198.51.100.1\r\n\"x\",\"192.0.2.2\"",
+    )
+    .unwrap();
+    let file = input.to_str().unwrap();
+    let (code, text, message) = run(&["enrich", "-c", "ip", "--mrt", &dump, "--add", "asn", file]);
+    assert_eq!((code, message.as_str()), (0, ""));
+    assert_eq!(
+        text,
+        "\u{feff}\"host, name\",ip,asn\r\n24\" rack,192.0.2.1,64500\r\n\r\n\"a\"\"b\n\",198.51.100.1,\r\n\"x\",\"192.0.2.2\",64500\n"
+    );
+    fs::write(&input, "ip,n\n192.0.2.1,1\n192.0.2.1,\"2\n192.0.2.1,3\n").unwrap();
+    let (code, _, message) = run(&["enrich", "-c", "ip", "--mrt", &dump, file]);
+    assert_eq!(code, 1);
+    assert!(
+        message.contains("hosts.csv:3: the row does not end"),
+        "{message}"
+    );
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// An MRT table dump: 192.0.2.0/24 from AS 64500. `end` says how it is packed.
+fn dump(end: &str) -> String {
+    format!("{}/tests/dumps/one.mrt{end}", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn dumps_are_read_plain_packed_and_from_standard_input() {
+    let folder = folder("dumps");
+    for end in ["", ".gz", ".bz2", ".zst"] {
+        let dump = dump(end);
+        let (code, text, message) = run(&["lookup", "192.0.2.7", "::1", "--mrt", &dump]);
+        assert_eq!(code, 0, "{message}");
+        let expected = "192.0.2.7\t192.0.2.0/24\tAS64500\t192.0.2.1\t192.0.2.1\t64500\n::1\tno route\t\t\t\t\n";
+        assert_eq!(text, expected, "{dump}");
+        let mut piped = rutter(&["lookup", "192.0.2.7", "--mrt", "-", "--json"]);
+        piped.stdin(fs::File::open(&dump).unwrap());
+        let (code, text, message) = result(piped);
+        assert_eq!(code, 0, "{message}");
+        let row: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(row["origin-as"], 64_500);
+        let file = folder.join("one.mmdb");
+        let (code, said, message) =
+            run(&["export", "mmdb", file.to_str().unwrap(), "--mrt", &dump]);
+        assert_eq!(code, 0, "{message}");
+        assert!(said.contains("1 route"), "{said}");
+    }
+    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
