@@ -36,6 +36,10 @@ for_this_cpu!(
     find, find_popcnt, (bits: N::Bits) -> Option<u32>
 );
 for_this_cpu!(
+    /// The longest match and the beginning of its length.
+    find_beyond, find_beyond_popcnt, (bits: N::Bits) -> Option<(u32, u8)>
+);
+for_this_cpu!(
     /// The longest match with its prefix.
     find_prefix, find_prefix_popcnt, (bits: N::Bits) -> Option<(N, u32)>
 );

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::supply::{Chunks, Supply};
 
-/// Words of a chunk: 256 KiB.
-pub(crate) const CHUNK: usize = 1 << 16;
+/// Words of a chunk: 64 KiB.
+pub(crate) const CHUNK: usize = 1 << 14;
 
 /// A chunk.
 pub(crate) type Words = [AtomicU32; CHUNK];

@@ -35,6 +35,9 @@ struct Page {
 
 const NOWHERE: u32 = u32::MAX;
 
+/// Classes that are tried before a page is opened.
+const NEAR: usize = 4;
+
 impl Pages {
     pub fn new() -> Self {
         let classes = Classes::new();
@@ -50,6 +53,10 @@ impl Pages {
     /// A block of at least `len` words. `grow` is called with the number of a chunk that is needed now.
     pub fn alloc(&mut self, len: u32, grow: impl FnOnce(usize)) -> u32 {
         let class = self.classes.of(len);
+        // Nodes that grow leave pages of their former sizes behind, half empty: better a block a little too large.
+        let mut near = class..(class + NEAR).min(self.partial.len());
+        let with_room = near.find(|class| !self.partial[*class].is_empty());
+        let class = with_room.unwrap_or(class);
         let size = self.classes.sizes[class];
         let number = match self.partial[class].last() {
             Some(number) => *number,

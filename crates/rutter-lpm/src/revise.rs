@@ -10,6 +10,12 @@ pub(crate) trait Decide<N: Net>: FnMut(&mut Table<N>, N, u32) -> Option<u32> {}
 
 impl<N: Net, F: FnMut(&mut Table<N>, N, u32) -> Option<u32>> Decide<N> for F {}
 
+/// A node taken apart; used again and again, one for each node on the way down.
+struct Level<S: Node> {
+    parts: S::Parts,
+    contents: Contents,
+}
+
 /// Where a node begins.
 #[derive(Clone, Copy)]
 struct Place<N: Net> {
@@ -54,16 +60,20 @@ impl<N: Net> Table<N> {
             let number = self.shared.memory.word(at);
             self.revise_one(prefix, number, &mut decide);
         }
+        match self.shared.profile.stride() {
+            Stride::Four => self.revise_nodes::<Four>(&mut decide),
+            Stride::Eight => self.revise_nodes::<Eight>(&mut decide),
+        }
+    }
+
+    fn revise_nodes<S: Node>(&mut self, decide: &mut impl Decide<N>) {
         let bits = self.shared.root.bits();
         let last = N::from_bits(N::ZERO, 0).last_bits().head(bits);
-        let mut next = Some(0);
+        let (mut next, mut spare) = (Some(0), Vec::new());
         while let Some((slot, child)) = next.and_then(|at| self.shared.root.next_child(at, last)) {
             let start = N::ZERO.with(0, bits, slot);
             let place = Place { start, depth: bits };
-            let new = match self.shared.profile.stride() {
-                Stride::Four => self.revise_node::<Four>(child, place, &mut decide),
-                Stride::Eight => self.revise_node::<Eight>(child, place, &mut decide),
-            };
+            let new = self.revise_node::<S>(child, place, decide, &mut spare);
             if new != child {
                 self.shared.root.set_child(slot, new);
             }
@@ -86,14 +96,19 @@ impl<N: Net> Table<N> {
         node: u32,
         at: Place<N>,
         decide: &mut impl Decide<N>,
+        spare: &mut Vec<Level<S>>,
     ) -> u32 {
-        let mut contents = Contents::default();
-        S::read(self.shared.memory.block(node), &mut contents);
+        let mut level = spare.pop().unwrap_or_default();
+        let Level { parts, contents } = &mut level;
+        S::take_apart(self.shared.memory.block(node), parts);
+        S::list(parts, contents);
+        let mut renumbered = false;
         contents.entries.retain(|(key, number)| {
             let len = (at.depth + key.len()) as u8;
             let prefix = N::from_bits(at.start.with(at.depth, S::BITS, key.slot()), len);
             let new = decide(self, prefix, *number);
             if let Some(new) = new.filter(|new| new != number) {
+                renumbered = true;
                 let memory = &self.shared.memory;
                 S::each_value(memory.block(node), *key, |at| memory.set(node + at, new));
             }
@@ -104,23 +119,32 @@ impl<N: Net> Table<N> {
         let depth = at.depth + S::BITS;
         contents.children.retain_mut(|(slot, child)| {
             let start = at.start.with(at.depth, S::BITS, u32::from(*slot));
-            let new = self.revise_node::<S>(*child, Place { start, depth }, decide);
+            let new = self.revise_node::<S>(*child, Place { start, depth }, decide, spare);
             std::mem::replace(child, new) != new
         });
-        if contents.entries.is_empty() && contents.children.is_empty() {
-            return node;
+        let mut new = node;
+        if !contents.entries.is_empty() || !contents.children.is_empty() {
+            if renumbered {
+                S::take_apart(self.shared.memory.block(node), parts);
+            }
+            for (slot, child) in &contents.children {
+                parts.set_child(u32::from(*slot), *child);
+            }
+            let gone = contents.entries.iter();
+            gone.for_each(|(key, _)| parts.remove(*key));
+            new = self.store_node::<S>(parts);
+            self.retire(node);
         }
-        let mut parts = S::Parts::default();
-        S::take_apart(self.shared.memory.block(node), &mut parts);
-        for (slot, child) in &contents.children {
-            parts.set_child(u32::from(*slot), *child);
-        }
-        contents
-            .entries
-            .iter()
-            .for_each(|(key, _)| parts.remove(*key));
-        let new = self.store_node::<S>(&parts);
-        self.retire(node);
+        spare.push(level);
         new
+    }
+}
+
+impl<S: Node> Default for Level<S> {
+    fn default() -> Self {
+        Level {
+            parts: S::Parts::default(),
+            contents: Contents::default(),
+        }
     }
 }

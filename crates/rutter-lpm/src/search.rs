@@ -90,6 +90,25 @@ impl<N: Net> Shared<N> {
         Some((N::from_bits(bits, self.len_of(found)), value))
     }
 
+    /// The value of the longest match, and the length of its prefix less [`Self::len_beyond`]. Unlike [`Self::find_prefix`]
+    /// it reads no more of a node than [`Self::find`] does.
+    #[inline(always)]
+    pub fn find_beyond(&self, bits: N::Bits) -> Option<(u32, u8)> {
+        let found = self.walk(bits);
+        let value = self.value(self.resolve(bits, found))?;
+        let base = match found.node {
+            0 => self.memory.block(found.value).word(1) as u8,
+            _ => found.depth as u8 + 1,
+        };
+        Some((value, base))
+    }
+
+    /// How much longer a prefix is than the shortest of its node; 0 for one that the root has. At most 7.
+    pub fn len_beyond(&self, prefix: N) -> u8 {
+        let below = prefix.prefix_len().checked_sub(self.root.bits() as u8 + 1);
+        below.map_or(0, |below| below % self.profile.stride().bits() as u8)
+    }
+
     /// The index of the value.
     #[inline(always)]
     fn resolve(&self, bits: N::Bits, found: Found) -> u32 {

@@ -3,7 +3,7 @@
 //! A look-up in a large table misses the processor's address cache at each step unless the nodes lie on huge pages. Those are
 //! of 2 MiB, more than a shard has, so the tables of one [`Supply`] take turns in them.
 //!
-//! Invariant of the `unsafe` here: a place in [`Chunks`] points to a chunk of a region of the supply that the same [`Chunks`]
+//! Invariant of the `unsafe` here: a place in [`Chunks`] is null or points to a chunk of a region of the supply that the same [`Chunks`]
 //! holds. A region is never taken out of its supply, moved or given back before the supply is dropped.
 #![allow(
     unsafe_code,
@@ -11,16 +11,17 @@
 )]
 
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, Mutex};
 
 use crate::memory::Words;
-use crate::zeroed::{Zero, zeroed_box};
+use crate::zeroed::{Zero, zeroed, zeroed_box};
 
 /// Chunks of a region: 2 MiB.
-const REGION: usize = 8;
+const REGION: usize = 32;
 
 /// The most chunks of a table: 1 GiB of nodes, about a hundred million prefixes.
-const CHUNKS: usize = 1 << 12;
+const CHUNKS: usize = 1 << 14;
 
 /// Gives out chunks.
 pub(crate) struct Supply {
@@ -46,17 +47,10 @@ unsafe impl Zero for Region {}
 
 /// The chunks of one table, by number.
 pub(crate) struct Chunks {
-    /// Of fixed length, so that an index needs no check.
-    places: Box<[OnceLock<Place>; CHUNKS]>,
+    /// Of fixed length, so that an index needs no check; null where there is no chunk yet.
+    places: Box<[AtomicPtr<Words>; CHUNKS]>,
     supply: Arc<Supply>,
 }
-
-struct Place(NonNull<Words>);
-
-// SAFETY: a place is used as a shared reference to atomic integers.
-unsafe impl Send for Place {}
-// SAFETY: as above.
-unsafe impl Sync for Place {}
 
 impl Supply {
     /// A supply that gives regions out after `single` chunks.
@@ -68,66 +62,64 @@ impl Supply {
     }
 
     /// A chunk that nobody else has.
-    fn take(&self) -> Place {
+    fn take(&self) -> NonNull<Words> {
         let stock = self.stock.lock();
         let mut stock = stock.unwrap_or_else(|poisoned| poisoned.into_inner());
         if stock.singles.len() < self.single {
             stock.singles.push(zeroed_box());
-            return Place::of(stock.singles.last().map(AsRef::as_ref));
+            return chunk(stock.singles.last().map(AsRef::as_ref));
         }
         if stock.given % REGION == 0 {
             stock.regions.push(zeroed_box());
         }
         let number = stock.given % REGION;
         stock.given += 1;
-        Place::of(stock.regions.last().map(|region| &region.0[number]))
+        chunk(stock.regions.last().map(|region| &region.0[number]))
     }
 }
 
-impl Place {
-    fn of(chunk: Option<&Words>) -> Self {
-        let chunk = chunk.unwrap_or_else(|| unreachable!("a region with a chunk left"));
-        Place(NonNull::from(chunk))
-    }
+fn chunk(chunk: Option<&Words>) -> NonNull<Words> {
+    NonNull::from(chunk.unwrap_or_else(|| unreachable!("a region with a chunk left")))
 }
 
 impl Chunks {
     /// No chunks yet.
     pub fn new(supply: Arc<Supply>) -> Self {
-        let places: Box<[OnceLock<Place>]> = (0..CHUNKS).map(|_| OnceLock::new()).collect();
+        let places = zeroed(CHUNKS).try_into();
         Chunks {
-            places: places.try_into().unwrap_or_else(|_| unreachable!()),
+            places: places.unwrap_or_else(|_| unreachable!("as many as asked for")),
             supply,
         }
     }
 
-    /// Makes a chunk usable.
+    /// Makes a chunk usable. Only the table's one writer does this.
     ///
     /// # Panics
     /// When the table would take more than 1 GiB.
     pub fn grow(&self, number: usize) {
         assert!(number < CHUNKS, "a table of more than 1 GiB");
-        self.places[number].get_or_init(|| self.supply.take());
+        if self.get(number).is_none() {
+            self.places[number].store(self.supply.take().as_ptr(), Ordering::Release);
+        }
     }
 
     /// How many are usable.
     pub fn len(&self) -> usize {
-        let usable = |place: &&OnceLock<Place>| place.get().is_some();
-        self.places.iter().take_while(usable).count()
+        (0..CHUNKS).take_while(|at| self.get(*at).is_some()).count()
     }
 
     /// Octets of the places.
     pub fn own_size(&self) -> usize {
-        self.places.len() * size_of::<OnceLock<Place>>()
+        self.places.len() * size_of::<AtomicPtr<Words>>()
     }
 
     /// A chunk, where it is usable.
     #[inline(always)]
     pub fn get(&self, number: usize) -> Option<&Words> {
-        let place = self.places[number % CHUNKS].get()?;
-        // SAFETY: it points into a region of `self.supply`, which lives as long as `self`; the words are atomics, which
-        // are only ever shared.
-        Some(unsafe { place.0.as_ref() })
+        let place = self.places[number % CHUNKS].load(Ordering::Acquire);
+        // SAFETY: it is null or points into a region of `self.supply`, which lives as long as `self`; the words are atomics,
+        // which are only ever shared.
+        unsafe { place.as_ref() }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::btree_map;
 use std::iter::Peekable;
 
 use crate::net::{Bits, Net};
-use crate::node::{Contents, Eight, Four, Node};
+use crate::node::{Eight, Four, Node};
 use crate::profile::Stride;
 use crate::table::Table;
 
@@ -70,8 +70,7 @@ impl<'t, N: Net> Walk<'t, N> {
 
     /// What of a node is inside (or, for children, may be), in order.
     fn items<S: Node>(&self, start: N::Bits, depth: u32, node: u32) -> Vec<(N, Item)> {
-        let mut contents = Contents::default();
-        S::read(self.table.shared.memory.block(node), &mut contents);
+        let contents = S::read(self.table.shared.memory.block(node));
         let place = |slot, len| N::from_bits(start.with(depth, S::BITS, slot), (depth + len) as u8);
         let entries = contents.entries.iter();
         let entries =

@@ -7,7 +7,7 @@
     reason = "the standard library has no safe way to allocate zeros as atomics without writing each"
 )]
 
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 /// A type of which zeros are a value.
 ///
@@ -19,6 +19,8 @@ pub(crate) unsafe trait Zero {}
 unsafe impl Zero for AtomicU32 {}
 // SAFETY: as above.
 unsafe impl Zero for AtomicU64 {}
+// SAFETY: zeros are the null pointer.
+unsafe impl<T> Zero for AtomicPtr<T> {}
 // SAFETY: an array has no octets but those of its elements.
 unsafe impl<T: Zero, const N: usize> Zero for [T; N] {}
 
@@ -58,10 +60,12 @@ pub(crate) fn zeroed_box<T: Zero>() -> Box<T> {
     unsafe { Box::from_raw(start.cast()) }
 }
 
-/// Asks for huge pages. Where there are none, nothing changes.
+/// Asks for huge pages. Where there are none, nothing changes. What is smaller than one is left alone: next to others of its
+/// kind it would come to lie on one all the same, and take all of it, though little of it were used.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn advise(start: *mut u8, len: usize) {
     const PAGE: usize = 4096;
+    const HUGE_PAGE: usize = 2 << 20;
     const HUGE: std::ffi::c_int = 14;
     unsafe extern "C" {
         fn madvise(
@@ -69,6 +73,9 @@ fn advise(start: *mut u8, len: usize) {
             len: usize,
             advice: std::ffi::c_int,
         ) -> std::ffi::c_int;
+    }
+    if len < HUGE_PAGE {
+        return;
     }
     let first = start.addr().next_multiple_of(PAGE);
     let last = (start.addr() + len) / PAGE * PAGE;

@@ -4,29 +4,48 @@
 //! `cargo bench -p rutter-lpm --bench routes -- AKVORADO_TEST PREFIXES`: the first is the test binary that
 //! `go test -c ./outlet/routing/provider/bmp` makes in a checkout of Akvorado, or `-`; with it both sides take turns and
 //! ratios are printed. The second is a file with a prefix a line: the concurrent benchmark runs on these prefixes, too.
-//! Routes are the same on both sides, drawn by the same generator from the same seeds.
+//! A third, `rotonda`, builds the program of `benches/rotonda`, which then takes its turns as well.
+//! Routes are the same on all sides, drawn by the same generator from the same seeds.
 
-mod akvorado;
 #[path = "../lookup/data.rs"]
 #[allow(dead_code, reason = "only the file is read here")]
 mod data;
 mod numbers;
+mod others;
 mod ours;
 mod workload;
 
 use std::path::{Path, PathBuf};
 
-use ours::{Concurrent, Peers};
+use others::Benchmark;
+use ours::{Concurrent, Peers, Quiet};
 
 const ROUNDS: usize = 3;
 
-/// A line of the table: what is measured, its samples, those of the other side.
+/// Who takes turns.
+const SIDES: [&str; 3] = ["rutter", "Akvorado", "rotonda-store"];
+
+/// A line of the table: what is measured, and the samples of each side.
 struct Figure {
     name: &'static str,
     unit: &'static str,
-    ours: Vec<f64>,
-    theirs: Vec<f64>,
+    samples: [Vec<f64>; SIDES.len()],
 }
+
+/// The figures of a round of ours, in their order; the others give what they have by unit.
+const FIGURES: [(&str, &str); 11] = [
+    ("a read, 8 writers, 32 readers", "ns/read"),
+    ("a write, 8 writers, 32 readers", "ns/write"),
+    ("insertion, 5 peers", "ns/route"),
+    ("its memory, a prefix", "bytes/route"),
+    ("flush of one of 5 peers", "ms/op"),
+    ("a read, no writer, 1 reader", "ns/quiet read"),
+    ("a read, no writer, 2 readers", "ns/quiet read, each of 2"),
+    ("a read, of a processor", "CPU ns/read"),
+    ("a write, of a processor", "CPU ns/write"),
+    ("insertion, of a processor", "CPU ns/route"),
+    ("flush, of a processor", "CPU ms/op"),
+];
 
 fn main() {
     // Cargo adds options of its own, as `--bench`.
@@ -34,74 +53,97 @@ fn main() {
         .skip(1)
         .filter(|a| !a.starts_with("--"))
         .collect();
-    let other = arguments.first().filter(|a| *a != "-").map(PathBuf::from);
+    if arguments.first().is_some_and(|first| first == ours::MEMORY) {
+        return ours::print_memory().expect("routes on standard input");
+    }
+    let akvorado = arguments.first().filter(|a| *a != "-").map(PathBuf::from);
+    let wants_rotonda = arguments.get(2).is_some_and(|a| a == "rotonda");
+    let rotonda = wants_rotonda.then(others::build_rotonda).flatten();
     let paths = workload::AsPaths::new();
     workload::check(&paths);
-    let figure = |name, unit| Figure {
+    let mut figures = FIGURES.map(|(name, unit)| Figure {
         name,
         unit,
-        ours: Vec::new(),
-        theirs: Vec::new(),
-    };
-    let mut figures = [
-        figure("a read, 8 writers, 32 readers", "ns/read"),
-        figure("a write, 8 writers, 32 readers", "ns/write"),
-        figure("insertion, 5 peers", "ns/route"),
-        figure("its memory, a prefix", "bytes/route"),
-        figure("flush of one of 5 peers", "ms/op"),
-        figure("a read, of a processor", "CPU ns/read"),
-        figure("a write, of a processor", "CPU ns/write"),
-        figure("insertion, of a processor", "CPU ns/route"),
-        figure("flush, of a processor", "CPU ms/op"),
-    ];
-    let concurrent = Concurrent::new(&paths, &[]);
-    let peers = Peers::new(&paths);
-    let mut memory = None;
+        samples: Default::default(),
+    });
+    let (concurrent, peers) = (Concurrent::new(&paths, &[]), Peers::new(&paths));
+    let quiet = Quiet::new(&paths, concurrent.targets());
+    let bytes = peers.memory();
     for _ in 0..ROUNDS {
-        let (route, bytes, table) = peers.insert();
-        // Later tables lie where earlier ones were.
-        let bytes = *memory.get_or_insert(bytes);
+        let (route, table) = peers.insert();
         let flush = Peers::flush(&table);
         drop(table);
         let (read, write) = concurrent.run();
         let times = [read.ns, write.ns, route.ns, bytes, flush.ns / 1e6];
+        let of_readers = [quiet.run(1), quiet.run(2)];
         let of_processor = [read.cpu_ns, write.cpu_ns, route.cpu_ns, flush.cpu_ns / 1e6];
-        let values = times.into_iter().chain(of_processor);
+        let values = times.into_iter().chain(of_readers).chain(of_processor);
         for (figure, value) in figures.iter_mut().zip(values) {
-            figure.ours.push(value);
+            figure.samples[0].push(value);
         }
-        if let Some(binary) = &other {
-            ask(binary, &mut figures);
+        if let Some(binary) = &akvorado {
+            ask_akvorado(binary, &mut figures);
+        }
+        if let Some(program) = &rotonda {
+            take(&mut figures, 2, others::rotonda(program));
         }
     }
     print(&mut figures);
-    if let Some(path) = arguments.get(1) {
+    if let Some(path) = arguments.get(1).filter(|path| *path != "-") {
         real(&paths, Path::new(path));
     }
 }
 
-/// One turn of the other side.
-fn ask(binary: &Path, figures: &mut [Figure]) {
-    let names = [
-        "RIBConcurrent/16_shards,_500000_routes,_8_writers,_32_readers$",
-        "RIBInsertion/100000_routes,_5_peers$",
-        "RIBFlush/100000_routes,_5_peers$",
+/// One turn of Akvorado.
+fn ask_akvorado(binary: &Path, figures: &mut [Figure]) {
+    let benchmarks = [
+        Benchmark(
+            "RIBConcurrent/16_shards,_500000_routes,_8_writers,_32_readers$",
+            "1x",
+        ),
+        Benchmark("RIBInsertion/100000_routes,_5_peers$", "1x"),
+        Benchmark("RIBFlush/100000_routes,_5_peers$", "1x"),
     ];
-    for (unit, value) in names.iter().flat_map(|name| akvorado::run(binary, name)) {
+    for benchmark in &benchmarks {
+        take(figures, 1, others::akvorado(binary, benchmark));
+    }
+    let quiet = Benchmark(
+        "RIBConcurrent/16_shards,_500000_routes,_0_writers,_1_readers$",
+        "100x",
+    );
+    let read = others::akvorado(binary, &quiet).into_iter();
+    let read = read.filter(|(unit, _)| unit == "ns/read");
+    let read = read.map(|(_, ns)| ("ns/quiet read".to_owned(), ns));
+    take(figures, 1, read.collect());
+}
+
+/// Keeps what a side gave.
+fn take(figures: &mut [Figure], side: usize, given: Vec<(String, f64)>) {
+    for (unit, value) in given {
         if let Some(figure) = figures.iter_mut().find(|figure| figure.unit == unit) {
-            figure.theirs.push(value);
+            figure.samples[side].push(value);
         }
     }
 }
 
 fn print(figures: &mut [Figure]) {
-    println!("{:34}{:>12}{:>12}{:>10}", "", "rutter", "Akvorado", "ratio");
+    print!("{:34}", "");
+    SIDES.iter().for_each(|side| print!("{side:>14}"));
+    println!("{:>12}{:>12}", "of Akvorado", "of rotonda");
     for figure in figures {
-        let (ours, theirs) = (median(&mut figure.ours), median(&mut figure.theirs));
-        print!("{:34}{ours:>12.1}", figure.name);
-        match theirs.is_nan() {
-            true => print!("{:>12}{:>10}", "-", "-"),
-            false => print!("{theirs:>12.1}{:>10.4}", ours / theirs),
+        let medians = figure.samples.each_mut().map(|samples| median(samples));
+        print!("{:34}", figure.name);
+        for value in medians {
+            match value.is_nan() {
+                true => print!("{:>14}", "-"),
+                false => print!("{value:>14.1}"),
+            }
+        }
+        for other in &medians[1..] {
+            match other.is_nan() {
+                true => print!("{:>12}", "-"),
+                false => print!("{:>12.4}", medians[0] / other),
+            }
         }
         println!("  {}", figure.unit);
     }

@@ -1,46 +1,64 @@
 //! The three benchmarks, on [`Routes`].
 
 use std::hint::black_box;
+use std::io::{self, Read, Write};
 use std::net::Ipv4Addr;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use rutter_lpm::{Profile, Routes, RoutesReader};
+use rutter_lpm::{Profile, Routes, RoutesReader, RoutesView};
 use rutter_net::Ipv4Prefix;
 
 use crate::numbers::Pcg;
-use crate::workload::{AsPaths, Route, routes};
-
-pub const SHARDS: usize = 16;
-pub const LIVE: usize = 500_000;
-pub const WRITERS: usize = 8;
-pub const READERS: usize = 32;
-pub const PEERS: usize = 5;
-pub const A_PEER: usize = 100_000;
-const TARGETS: usize = 10_000;
+use crate::workload::{
+    A_PEER, AsPaths, LIVE, PEERS, READERS, Route, SHARDS, TARGETS, WRITERS, routes,
+};
 
 type Table = Routes<Ipv4Prefix>;
 
-/// A route with its words, as the codec of a collector would hand it over.
+/// Routes with their words, as the codec of a collector would hand them over, one behind the other: a draw from them is one
+/// miss of the caches, not three.
 struct Prepared {
-    prefix: Ipv4Prefix,
-    value: Vec<u32>,
+    /// Of each route the prefix, its length, how many words its value has, and these.
+    words: Vec<u32>,
+    /// Where each begins.
+    starts: Vec<u32>,
 }
 
 /// Nanoseconds a read and a write with all readers and writers at work.
 pub struct Concurrent {
-    pools: Vec<Vec<Prepared>>,
+    pools: Vec<Prepared>,
     targets: Vec<Ipv4Addr>,
 }
 
-fn prepare(routes: Vec<Route>, host: u32) -> Vec<Prepared> {
-    let next_hop = 0xc633_6400 | host;
-    let each = routes.into_iter().map(|route| Prepared {
-        prefix: route.prefix,
-        value: route.value(next_hop),
-    });
-    each.collect()
+impl Prepared {
+    fn new(routes: &[Route], host: u32) -> Self {
+        let next_hop = 0xc633_6400 | host;
+        let (mut words, mut starts) = (Vec::new(), Vec::new());
+        for route in routes {
+            let value = route.value(next_hop);
+            starts.push(words.len() as u32);
+            words.push(route.prefix.bits());
+            words.extend([u32::from(route.prefix.len()), value.len() as u32]);
+            words.extend(value);
+        }
+        Prepared { words, starts }
+    }
+
+    /// The route that begins somewhere.
+    fn route(&self, start: u32) -> (Ipv4Prefix, &[u32]) {
+        let words = &self.words[start as usize..];
+        let prefix = Ipv4Prefix::new(words[0], words[1] as u8).expect("a length in range");
+        (prefix, &words[3..][..words[2] as usize])
+    }
+
+    fn add(&self, start: u32, table: &Table, source: usize) {
+        let (prefix, value) = self.route(start);
+        let added = table.insert(prefix, source as u32, value);
+        added.expect("values are short");
+    }
 }
 
 impl Concurrent {
@@ -58,7 +76,7 @@ impl Concurrent {
             let [prefixes, rest] = &mut seeds;
             let mut all = routes(prefixes, rest, paths, size);
             swap(&mut all);
-            prepare(all, w as u32 + 1)
+            Prepared::new(&all, w as u32 + 1)
         });
         let pools = pools.collect();
         let (mut prefixes, mut rest) = (Pcg::new(999, 999), Pcg::new(1000, 1000));
@@ -70,6 +88,11 @@ impl Concurrent {
         }
     }
 
+    /// What readers look up.
+    pub fn targets(&self) -> &[Ipv4Addr] {
+        &self.targets
+    }
+
     /// Reads and writes of one run.
     pub fn run(&self) -> (Cost, Cost) {
         let table = Table::new(Profile::Fast, SHARDS);
@@ -77,8 +100,8 @@ impl Concurrent {
             for (w, pool) in self.pools.iter().enumerate() {
                 let table = &table;
                 scope.spawn(move || {
-                    let live = &pool[..LIVE / WRITERS];
-                    live.iter().for_each(|route| add(table, w, route));
+                    let live = &pool.starts[..LIVE / WRITERS];
+                    live.iter().for_each(|start| pool.add(*start, table, w));
                 });
             }
         });
@@ -86,12 +109,16 @@ impl Concurrent {
         thread::scope(|scope| {
             let write = |w: usize| {
                 let (table, pool) = (&table, &self.pools[w]);
-                scope.spawn(move || churn(table, w, pool))
+                named("writer")
+                    .spawn_scoped(scope, move || churn(table, w, pool))
+                    .expect("a thread")
             };
             let read = |r: usize| {
                 let (reader, done) = (table.reader(), &done);
                 let offset = r * TARGETS / READERS;
-                scope.spawn(move || look_up(reader, &self.targets, offset, done))
+                named("reader")
+                    .spawn_scoped(scope, move || look_up(reader, &self.targets, offset, done))
+                    .expect("a thread")
             };
             let writers: Vec<_> = (0..WRITERS).map(write).collect();
             let readers: Vec<_> = (0..READERS).map(read).collect();
@@ -101,6 +128,11 @@ impl Concurrent {
             (mean(readers.into_iter().map(join)), writes)
         })
     }
+}
+
+/// Names tell profilers who is at work.
+fn named(name: &str) -> thread::Builder {
+    thread::Builder::new().name(name.to_owned())
 }
 
 /// What operations took: on the clock, and of a processor.
@@ -147,15 +179,10 @@ impl Cost {
     }
 }
 
-fn add(table: &Table, source: usize, route: &Prepared) {
-    let added = table.insert(route.prefix, source as u32, &route.value);
-    added.expect("values are short");
-}
-
 /// As many operations as there are live routes: 20 % withdrawals, 20 % announcements, 60 % changes of attributes.
-fn churn(table: &Table, w: usize, pool: &[Prepared]) -> (Cost, u64) {
+fn churn(table: &Table, w: usize, pool: &Prepared) -> (Cost, u64) {
     let mut numbers = Pcg::new(w as u64 + 1000, w as u64 + 1000);
-    let mut order: Vec<usize> = (0..pool.len()).collect();
+    let mut order = pool.starts.clone();
     let mut live = LIVE / WRITERS;
     let mut count = 0;
     let start = Start::now();
@@ -163,14 +190,16 @@ fn churn(table: &Table, w: usize, pool: &[Prepared]) -> (Cost, u64) {
         let roll = numbers.below(10);
         if roll < 2 && live > 0 {
             let at = numbers.below(live as u32) as usize;
-            table.remove(pool[order[at]].prefix, w as u32);
+            let (prefix, _) = pool.route(order[at]);
+            table.remove(prefix, w as u32);
             live -= 1;
             order.swap(at, live);
-        } else if roll < 4 && live < pool.len() || live == 0 {
-            add(table, w, &pool[order[live]]);
+        } else if roll < 4 && live < order.len() || live == 0 {
+            pool.add(order[live], table, w);
             live += 1;
         } else {
-            add(table, w, &pool[order[numbers.below(live as u32) as usize]]);
+            let at = numbers.below(live as u32) as usize;
+            pool.add(order[at], table, w);
         }
         count += 1;
     }
@@ -178,30 +207,78 @@ fn churn(table: &Table, w: usize, pool: &[Prepared]) -> (Cost, u64) {
 }
 
 fn look_up(
-    mut reader: RoutesReader<Ipv4Prefix>,
+    reader: RoutesReader<Ipv4Prefix>,
     targets: &[Ipv4Addr],
     offset: usize,
     done: &AtomicBool,
 ) -> (Cost, u64) {
+    let turns = targets.iter().cycle().skip(offset);
+    reads(reader, turns.take_while(|_| !done.load(Ordering::Relaxed)))
+}
+
+/// The table that readers have for themselves: all live routes are of one peer, as in the original.
+pub struct Quiet<'t> {
+    table: Table,
+    targets: &'t [Ipv4Addr],
+}
+
+impl<'t> Quiet<'t> {
+    /// Turns of each reader through all targets.
+    const TURNS: usize = 200;
+
+    pub fn new(paths: &AsPaths, targets: &'t [Ipv4Addr]) -> Self {
+        let table = Table::new(Profile::Fast, SHARDS);
+        let (mut prefixes, mut rest) = (Pcg::new(100, 100), Pcg::new(101, 101));
+        let pool = Prepared::new(&routes(&mut prefixes, &mut rest, paths, LIVE), 1);
+        pool.starts
+            .iter()
+            .for_each(|start| pool.add(*start, &table, 0));
+        Quiet { table, targets }
+    }
+
+    /// Nanoseconds a read of each of so many readers.
+    pub fn run(&self, readers: usize) -> f64 {
+        let read = |r: usize| {
+            let (reader, targets) = (self.table.reader(), self.targets);
+            move || {
+                let offset = r * targets.len() / readers;
+                let turns = targets.iter().cycle().skip(offset);
+                reads(reader, turns.take(targets.len() * Self::TURNS))
+            }
+        };
+        thread::scope(|scope| {
+            let readers: Vec<_> = (0..readers).map(|r| scope.spawn(read(r))).collect();
+            let join = |handle: thread::ScopedJoinHandle<'_, _>| handle.join().expect("no panic");
+            mean(readers.into_iter().map(join)).ns
+        })
+    }
+}
+
+fn reads<'a>(
+    mut reader: RoutesReader<Ipv4Prefix>,
+    targets: impl Iterator<Item = &'a Ipv4Addr>,
+) -> (Cost, u64) {
     let mut view = reader.enter();
     let mut count = 0;
     let start = Start::now();
-    let mut targets = targets.iter().cycle().skip(offset);
-    while !done.load(Ordering::Relaxed) {
-        let Some(addr) = targets.next() else { break };
-        if let Some(found) = view.lookup(*addr) {
-            // No route has this next hop, as in the original.
-            let chosen = found.prefer(|_, value| value.word(1) == 0);
-            let answer = chosen.map(|(_, value)| (value.word(0), value.word(1), value));
-            black_box((found.prefix_len(), answer));
-        }
+    for addr in targets {
+        read_one(&mut view, *addr);
         count += 1;
     }
     (start.cost(), count)
 }
 
+/// The longest match, and its route with a next hop that none has, as in the original, else the oldest.
+fn read_one(view: &mut RoutesView<'_, Ipv4Prefix>, addr: Ipv4Addr) {
+    if let Some(found) = view.lookup(addr) {
+        let chosen = found.prefer(|_, value| value.word(1) == 0);
+        let answer = chosen.map(|(_, value)| (value.word(0), value.word(1), value));
+        black_box((found.prefix_len(), answer));
+    }
+}
+
 /// The table of `PEERS` peers with up to `A_PEER` routes each.
-pub struct Peers(Vec<Vec<Prepared>>);
+pub struct Peers(Vec<Prepared>);
 
 impl Peers {
     pub fn new(paths: &AsPaths) -> Self {
@@ -211,23 +288,48 @@ impl Peers {
             let mut all = routes(&mut prefixes, &mut rest, paths, A_PEER);
             // One of ten is left out.
             all.retain(|_| rest.below(10) != 0);
-            prepare(all, p as u32 + 1)
+            Prepared::new(&all, p as u32 + 1)
         };
         Peers((0..PEERS as u64).map(peer).collect())
     }
 
-    /// Nanoseconds a route that is inserted, and octets a prefix.
-    pub fn insert(&self) -> (Cost, f64, Table) {
-        let before = resident();
+    /// Nanoseconds a route that is inserted.
+    pub fn insert(&self) -> (Cost, Table) {
         let start = Start::now();
         let table = Table::new(Profile::Fast, SHARDS);
         for (p, peer) in self.0.iter().enumerate() {
-            peer.iter().for_each(|route| add(&table, p, route));
+            let starts = peer.starts.iter();
+            starts.for_each(|start| peer.add(*start, &table, p));
         }
         let cost = start.cost();
-        let bytes = resident().saturating_sub(before) as f64;
         let size = table.size();
-        (cost.over(size.routes), bytes / size.prefixes as f64, table)
+        (cost.over(size.routes), table)
+    }
+
+    /// Octets a prefix that a process grows by that does nothing else; NaN where it cannot be run.
+    pub fn memory(&self) -> f64 {
+        let run = || {
+            let mut child = Command::new(std::env::current_exe()?)
+                .arg(MEMORY)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()?;
+            // Dropped before the answer is waited for: the child reads to the end.
+            let mut input = child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
+            for peer in &self.0 {
+                let words = std::iter::once(peer.words.len() as u32);
+                let words = words.chain(peer.words.iter().copied());
+                let octets: Vec<u8> = words.flat_map(u32::to_ne_bytes).collect();
+                input.write_all(&octets)?;
+            }
+            drop(input);
+            child.wait_with_output()
+        };
+        let output = run();
+        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        text.ok()
+            .and_then(|text| text.trim().parse().ok())
+            .unwrap_or(f64::NAN)
     }
 
     /// Until one peer's routes are gone.
@@ -236,6 +338,38 @@ impl Peers {
         table.remove_source(0);
         start.cost()
     }
+}
+
+/// The argument of the process for [`Peers::memory`].
+pub const MEMORY: &str = "memory";
+
+/// What that process does: takes the peers' routes from its input, and prints what they take.
+pub fn print_memory() -> io::Result<()> {
+    let mut octets = Vec::new();
+    io::stdin().read_to_end(&mut octets)?;
+    let before = resident();
+    let table = Table::new(Profile::Fast, SHARDS);
+    let mut words = octets.chunks_exact(4).map(|word| {
+        let octets = word.try_into().expect("four octets");
+        u32::from_ne_bytes(octets)
+    });
+    let (mut source, mut value) = (0, Vec::new());
+    while let Some(mut left) = words.next() {
+        while left > 0 {
+            let [bits, len, count] = [(); 3].map(|()| words.next().expect("a whole route"));
+            value.clear();
+            value.extend(words.by_ref().take(count as usize));
+            let prefix = Ipv4Prefix::new(bits, len as u8).expect("a length in range");
+            table
+                .insert(prefix, source, &value)
+                .expect("values are short");
+            left -= 3 + count;
+        }
+        source += 1;
+    }
+    let bytes = resident().saturating_sub(before) as f64;
+    println!("{}", bytes / table.size().prefixes as f64);
+    Ok(())
 }
 
 /// Nanoseconds that this thread has had a processor.

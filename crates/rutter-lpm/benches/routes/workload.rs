@@ -7,6 +7,17 @@ use rutter_net::Ipv4Prefix;
 
 use crate::numbers::Pcg;
 
+pub const SHARDS: usize = 16;
+/// Routes of the concurrent benchmark, and who is at work in it.
+pub const LIVE: usize = 500_000;
+pub const WRITERS: usize = 8;
+pub const READERS: usize = 32;
+/// Addresses that readers look up.
+pub const TARGETS: usize = 10_000;
+/// The peers of the insertion and flush benchmarks, and the routes that each has, before one of ten is left out.
+pub const PEERS: usize = 5;
+pub const A_PEER: usize = 100_000;
+
 /// One route as a peer announces it.
 #[derive(Clone)]
 pub struct Route {

@@ -170,23 +170,6 @@ impl Node for Eight {
         }
     }
 
-    fn read(block: Block<'_>, contents: &mut Contents) {
-        let mut runs = Runs::default();
-        Self::take_apart(block, &mut runs);
-        contents.entries.clear();
-        contents.children.clear();
-        for run in &runs.runs {
-            match run.key() {
-                _ if run.child != 0 => contents.children.push((run.slot, run.child)),
-                Some(key) => contents.entries.push((key, run.value)),
-                None => {}
-            }
-        }
-        contents.entries.extend(&runs.hidden);
-        contents.entries.sort_unstable();
-        contents.entries.dedup();
-    }
-
     fn take_apart(block: Block<'_>, parts: &mut Runs) {
         let head = Head::of(block);
         parts.runs.clear();
@@ -219,6 +202,21 @@ impl Node for Eight {
             (hidden_key(block, head, at), value)
         });
         parts.hidden.extend(hidden);
+    }
+
+    fn list(parts: &Runs, contents: &mut Contents) {
+        contents.entries.clear();
+        contents.children.clear();
+        for run in &parts.runs {
+            match run.key() {
+                _ if run.child != 0 => contents.children.push((run.slot, run.child)),
+                Some(key) => contents.entries.push((key, run.value)),
+                None => {}
+            }
+        }
+        contents.entries.extend(&parts.hidden);
+        contents.entries.sort_unstable();
+        contents.entries.dedup();
     }
 
     fn write(parts: &Runs, words: &mut Vec<u32>) {

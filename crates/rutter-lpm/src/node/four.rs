@@ -65,7 +65,7 @@ impl Node for Four {
         value
     }
 
-    fn read(block: Block<'_>, contents: &mut Contents) {
+    fn take_apart(block: Block<'_>, contents: &mut Contents) {
         contents.clear();
         let (entries, children) = (block.word(0), block.word(1));
         let mut at = HEAD;
@@ -82,8 +82,8 @@ impl Node for Four {
         contents.entries.sort_unstable();
     }
 
-    fn take_apart(block: Block<'_>, parts: &mut Contents) {
-        Self::read(block, parts);
+    fn list(parts: &Contents, contents: &mut Contents) {
+        contents.clone_from(parts);
     }
 
     fn write(contents: &Contents, words: &mut Vec<u32>) {

@@ -36,10 +36,10 @@ pub(crate) trait Node {
     fn step(block: Block<'_>, slot: u32) -> Step;
     /// The offset of a value that a step found.
     fn resolve(block: Block<'_>, value: u32, slot: u32) -> u32;
-    /// Reads what is in it.
-    fn read(block: Block<'_>, contents: &mut Contents);
     /// Takes it apart.
     fn take_apart(block: Block<'_>, parts: &mut Self::Parts);
+    /// What is in it.
+    fn list(parts: &Self::Parts, contents: &mut Contents);
     /// Lays it out; `words` comes empty.
     fn write(parts: &Self::Parts, words: &mut Vec<u32>);
     /// The offset of an entry's value.
@@ -54,6 +54,14 @@ pub(crate) trait Node {
     fn entry_len(block: Block<'_>, value: u32) -> u8;
     /// Words in all.
     fn len(block: Block<'_>) -> u32;
+
+    /// What is in a node that is not to be changed.
+    fn read(block: Block<'_>) -> Contents {
+        let (mut parts, mut contents) = (Self::Parts::default(), Contents::default());
+        Self::take_apart(block, &mut parts);
+        Self::list(&parts, &mut contents);
+        contents
+    }
 }
 
 /// An entry's place: slot, then length relative to the node, so that keys sort as prefixes do.
@@ -100,7 +108,7 @@ pub(crate) struct Scratch {
 }
 
 /// What is in a node.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Contents {
     /// Sorted by key.
     pub entries: Vec<(Key, u32)>,

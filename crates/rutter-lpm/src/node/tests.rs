@@ -60,8 +60,7 @@ fn check<S: Node>(memory: &Memory, contents: &Contents) {
     let mut words_again = Vec::new();
     S::write(&again, &mut words_again);
     assert_eq!(words_again, words);
-    let mut back = Contents::default();
-    S::read(block, &mut back);
+    let back = S::read(block);
     assert_eq!(
         (&back.entries, &back.children),
         (&contents.entries, &contents.children)

@@ -1,7 +1,9 @@
 //! Several routes a prefix, each of a *source*, for many writers and many readers.
 
+mod index;
 mod intern;
 mod lane;
+mod list;
 mod shard;
 mod view;
 
@@ -95,7 +97,7 @@ impl fmt::Display for TooLong {
 impl std::error::Error for TooLong {}
 
 /// Chunks of all shards before they share huge pages.
-const SINGLE: usize = 16;
+const SINGLE: usize = 64;
 
 impl<N: Net> Routes<N> {
     /// The most words of a value.

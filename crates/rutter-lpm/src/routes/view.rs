@@ -9,7 +9,8 @@ use crate::memory::Memory;
 use crate::net::Net;
 use crate::sync::Arc;
 
-use super::{Inner, intern, shard};
+use super::list::{self, Number};
+use super::{Inner, intern};
 
 /// A thread's way to look up in [`Routes`](super::Routes) that other threads write.
 ///
@@ -29,7 +30,8 @@ pub struct RoutesView<'r, N: Net> {
 #[derive(Clone, Copy)]
 pub struct Found<'v> {
     memory: &'v Memory,
-    list: u32,
+    number: Number,
+    len: u8,
 }
 
 /// The value of a route: its words.
@@ -84,10 +86,12 @@ impl<N: Net> RoutesView<'_, N> {
         let inner = &self.reader.inner;
         let bits = N::addr_bits(addr);
         let table = &inner.tables[inner.shard(bits)];
-        let list = table.lookup(bits)?;
+        let (number, beyond) = crate::cpu::find_beyond(table, bits)?;
+        let number = Number(number);
         Some(Found {
             memory: &table.memory,
-            list,
+            number,
+            len: beyond.wrapping_add(number.beyond()),
         })
     }
 
@@ -108,16 +112,16 @@ impl<'v> Found<'v> {
     /// The length of the prefix.
     #[inline]
     pub fn prefix_len(self) -> u8 {
-        shard::prefix_len(self.memory, self.list)
+        self.len
     }
 
     /// The routes: source and value of each, the oldest first.
     pub fn routes(self) -> impl Iterator<Item = (u32, Value<'v>)> {
-        let value = move |block| Value {
-            memory: self.memory,
-            block,
-        };
-        shard::routes(self.memory, self.list).map(move |(source, block, _)| (source, value(block)))
+        let memory = self.memory;
+        list::values(memory, self.number).map(move |(block, _)| {
+            let value = Value { memory, block };
+            (intern::source(memory, block), value)
+        })
     }
 
     /// The first route that `wanted` says is the one, else the oldest.

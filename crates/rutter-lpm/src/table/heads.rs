@@ -1,0 +1,58 @@
+//! Prefixes that the root has: a record each, that the slots they cover name.
+
+use crate::net::{Bits, Net};
+
+use super::{Spot, Table};
+
+impl<N: Net> Table<N> {
+    /// Whether the root has prefixes of this length.
+    pub(super) fn is_head(&self, prefix: N) -> bool {
+        u32::from(prefix.prefix_len()) <= self.shared.root.bits()
+    }
+
+    pub(super) fn seek_head(&self, prefix: N) -> Spot {
+        let record = self.heads.get(&prefix).copied();
+        Spot {
+            home: record.unwrap_or(0),
+            depth: 0,
+            number: record.map(|record| self.shared.memory.word(record)),
+        }
+    }
+
+    pub(super) fn put_head(&mut self, prefix: N, spot: Spot, number: u32) {
+        if spot.number.is_some() {
+            return self.shared.memory.set(spot.home, number);
+        }
+        let len = u32::from(prefix.prefix_len());
+        let record = self.store(&[number, len]);
+        self.heads.insert(prefix, record);
+        let (first, last) = self.root_range(prefix);
+        let memory = &self.shared.memory;
+        self.shared.root.change_best(first, last, |best| {
+            let longer = best != 0 && memory.block(best).word(1) > len;
+            if longer { best } else { record }
+        });
+    }
+
+    pub(super) fn pull_head(&mut self, prefix: N, spot: Spot) {
+        let record = spot.home;
+        self.heads.remove(&prefix);
+        let shorter = (0..prefix.prefix_len()).rev();
+        let outer = shorter.filter_map(|len| self.heads.get(&prefix.shortened(len)));
+        let outer = outer.copied().next().unwrap_or(0);
+        let (first, last) = self.root_range(prefix);
+        let root = &self.shared.root;
+        root.change_best(
+            first,
+            last,
+            |best| if best == record { outer } else { best },
+        );
+        self.retire(record);
+    }
+
+    /// The root slots that a prefix covers, or the one it is in.
+    pub(crate) fn root_range(&self, prefix: N) -> (u32, u32) {
+        let bits = self.shared.root.bits();
+        (prefix.bits().head(bits), prefix.last_bits().head(bits))
+    }
+}

@@ -1,0 +1,146 @@
+//! Prefixes that nodes have: a node is laid out anew when one comes or goes, and linked in place of the old one.
+
+use crate::net::{Bits, Net};
+use crate::node::{Key, Node, Parts};
+
+use super::{Spot, Table};
+
+impl<N: Net> Table<N> {
+    /// The depth of the node that has a prefix longer than the root's.
+    pub(crate) fn home<S: Node>(&self, prefix: N) -> u32 {
+        let below = u32::from(prefix.prefix_len()) - self.shared.root.bits() - 1;
+        self.shared.root.bits() + below / S::BITS * S::BITS
+    }
+
+    /// Walks to the node of a prefix and notes the nodes passed.
+    pub(super) fn seek_node<S: Node>(&mut self, prefix: N) -> Spot {
+        let last_depth = self.home::<S>(prefix);
+        let bits = prefix.bits();
+        let memory = &self.shared.memory;
+        let mut depth = self.shared.root.bits();
+        let mut node = self.shared.root.slot(bits.head(depth)).child;
+        self.scratch.path.clear();
+        while node != 0 && depth < last_depth {
+            let slot = (bits << depth).head(S::BITS);
+            self.scratch.path.push((node, slot));
+            node = S::step(memory.block(node), slot).child;
+            depth += S::BITS;
+        }
+        let key = key_of::<N, S>(prefix, last_depth);
+        let entry = (node != 0)
+            .then(|| S::entry(memory.block(node), key))
+            .flatten();
+        Spot {
+            home: node,
+            depth,
+            number: entry.map(|at| memory.word(node + at)),
+        }
+    }
+
+    pub(super) fn put_in_node<S: Node>(&mut self, prefix: N, spot: Spot, number: u32) {
+        let last_depth = self.home::<S>(prefix);
+        let key = key_of::<N, S>(prefix, last_depth);
+        if spot.number.is_some() {
+            let memory = &self.shared.memory;
+            let block = memory.block(spot.home);
+            return S::each_value(block, key, |at| memory.set(spot.home + at, number));
+        }
+        let mut parts = std::mem::take(S::scratch(&mut self.scratch.parts));
+        parts.clear();
+        if spot.home != 0 {
+            S::take_apart(self.shared.memory.block(spot.home), &mut parts);
+        }
+        parts.insert(key, number);
+        let mut new = self.store_node::<S>(&parts);
+        let mut at = last_depth;
+        while at > spot.depth {
+            at -= S::BITS;
+            parts.clear();
+            parts.set_child((prefix.bits() << at).head(S::BITS), new);
+            new = self.store_node::<S>(&parts);
+        }
+        *S::scratch(&mut self.scratch.parts) = parts;
+        self.relink::<S>(prefix.bits(), spot.home, new);
+    }
+
+    pub(super) fn pull_from_node<S: Node>(&mut self, prefix: N, spot: Spot) {
+        let key = key_of::<N, S>(prefix, self.home::<S>(prefix));
+        let mut parts = std::mem::take(S::scratch(&mut self.scratch.parts));
+        S::take_apart(self.shared.memory.block(spot.home), &mut parts);
+        parts.remove(key);
+        let new = self.store_node::<S>(&parts);
+        *S::scratch(&mut self.scratch.parts) = parts;
+        self.relink::<S>(prefix.bits(), spot.home, new);
+    }
+
+    /// Puts `new` (or nothing) where `old` (or nothing) was: at the end of the path. The nodes on the path are
+    /// copied, and the root's slot publishes all of it at once; where nobody reads they are changed in place.
+    fn relink<S: Node>(&mut self, bits: N::Bits, mut old: u32, mut new: u32) {
+        let alone = self.is_alone();
+        while let Some((parent, slot)) = self.scratch.path.pop() {
+            let next = if old == 0 || new == 0 {
+                self.with_child::<S>(parent, slot, new)
+            } else if alone {
+                let block = self.shared.memory.block(parent);
+                let at =
+                    S::child(block, slot).unwrap_or_else(|| unreachable!("a child to replace"));
+                self.shared
+                    .memory
+                    .set(parent + at, S::pointer(block.word(at), new));
+                self.retire(old);
+                return;
+            } else {
+                self.copy_with_child::<S>(parent, slot, new)
+            };
+            if old != 0 {
+                self.retire(old);
+            }
+            (old, new) = (parent, next);
+        }
+        let root = &self.shared.root;
+        root.set_child(bits.head(root.bits()), new);
+        if old != 0 {
+            self.retire(old);
+        }
+    }
+
+    fn with_child<S: Node>(&mut self, parent: u32, slot: u32, child: u32) -> u32 {
+        let mut parts = std::mem::take(S::scratch(&mut self.scratch.parts));
+        S::take_apart(self.shared.memory.block(parent), &mut parts);
+        parts.set_child(slot, child);
+        let new = self.store_node::<S>(&parts);
+        *S::scratch(&mut self.scratch.parts) = parts;
+        new
+    }
+
+    fn copy_with_child<S: Node>(&mut self, parent: u32, slot: u32, child: u32) -> u32 {
+        let len = S::len(self.shared.memory.block(parent));
+        let new = self.alloc(len);
+        self.shared.memory.copy(parent, new, len);
+        let block = self.shared.memory.block(new);
+        let at = S::child(block, slot).unwrap_or_else(|| unreachable!("a child to replace"));
+        self.shared
+            .memory
+            .set(new + at, S::pointer(block.word(at), child));
+        new
+    }
+
+    /// Lays a node out; 0 for one without parts.
+    pub(crate) fn store_node<S: Node>(&mut self, parts: &S::Parts) -> u32 {
+        if parts.is_empty() {
+            return 0;
+        }
+        let mut words = std::mem::take(&mut self.scratch.words);
+        words.clear();
+        S::write(parts, &mut words);
+        let index = self.store(&words);
+        self.scratch.words = words;
+        index
+    }
+}
+
+/// Where in a node at `depth` a prefix is.
+pub(crate) fn key_of<N: Net, S: Node>(prefix: N, depth: u32) -> Key {
+    let slot = (prefix.bits() << depth).head(S::BITS);
+    Key::new(slot, u32::from(prefix.prefix_len()) - depth)
+}
