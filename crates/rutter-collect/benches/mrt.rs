@@ -182,7 +182,7 @@ fn load(file: &Path, routes: usize) {
     let input = Input::File(file.to_owned());
     let mut stream = Stream::open(&input, &Progress::new()).expect("the dump");
     while let Some(record) = stream.next_record().expect("a record") {
-        loader.take(&record).expect("a record that loads");
+        loader.take(&record).expect("room for the peers");
     }
     let loaded = loader.finish();
     drop(stream);

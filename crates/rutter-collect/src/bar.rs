@@ -16,12 +16,21 @@ pub(crate) struct Bar {
     thread: Option<JoinHandle<()>>,
 }
 
+/// What else is written while files are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lines {
+    /// Nothing.
+    None,
+    /// What is in the files; on a terminal that tells enough.
+    OnStdout,
+}
+
 impl Bar {
     /// How far files are read.
-    pub(crate) fn of_files(inputs: &[Input], progress: &Progress) -> Self {
+    pub(crate) fn of_files(inputs: &[Input], progress: &Progress, lines: Lines) -> Self {
         let done = Arc::new(AtomicBool::new(false));
-        // With a terminal on standard output, the lines themselves tell.
-        if !std::io::stderr().is_terminal() || std::io::stdout().is_terminal() {
+        let in_the_way = lines == Lines::OnStdout && std::io::stdout().is_terminal();
+        if !std::io::stderr().is_terminal() || in_the_way {
             let bar = ProgressBar::hidden();
             return Bar {
                 bar,
@@ -29,8 +38,18 @@ impl Bar {
                 thread: None,
             };
         }
-        let bar = ProgressBar::new(inputs.iter().map(Input::len).sum());
-        let style = "{wide_bar} {bytes}/{total_bytes} {msg} {eta}";
+        let octets: u64 = inputs.iter().map(Input::len).sum();
+        // How much comes from standard input nobody knows.
+        let (bar, style) = match inputs.contains(&Input::Stdin) {
+            true => (
+                ProgressBar::no_length(),
+                "{spinner} {bytes} {msg} {elapsed}",
+            ),
+            false => (
+                ProgressBar::new(octets),
+                "{wide_bar} {bytes}/{total_bytes} {msg} {eta}",
+            ),
+        };
         let style = ProgressStyle::with_template(style);
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         let thread = {

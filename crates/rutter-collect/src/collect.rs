@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rutter_collector::mrt::{Input, LoadError, Loader, Progress, ReadError, Stream, find};
+use rutter_collector::mrt::{Input, Loader, Progress, Reader, find};
 use rutter_collector::{Board, Context, Stop};
 use rutter_config::{Config, Severity};
 use rutter_daemon::{Daemon, Handle};
+use rutter_rib::TooManyNeighbors;
 
-use crate::bar::Bar;
+use crate::bar::{Bar, Lines};
 use crate::cli::CollectArgs;
 use crate::failure::Failure;
 use crate::services::Services;
@@ -22,8 +23,11 @@ pub(crate) fn collect(args: &CollectArgs) -> Result<(), Failure> {
     let inputs = find(&args.mrt)?;
     let source = std::path::absolute(&args.file)?;
     let collector = Running::start(config, Some(source))?;
-    if !inputs.is_empty() {
-        load_mrt(&collector.context, &inputs, &args.mrt_router)?;
+    if !inputs.is_empty()
+        && let Err(failure) = load_mrt(&collector.context, &inputs, &args.mrt_router)
+    {
+        collector.stop("the collector cannot start");
+        return Err(failure);
     }
     let text = collector.daemon.wait_for_signal()?;
     collector.stop(&text);
@@ -73,18 +77,36 @@ impl Running {
     }
 }
 
-/// Loads files into the table; what is broken in them is said and passed over.
+/// Loads files into the table. What cannot be read of them is said and passed over; nothing at all is an error.
 fn load_mrt(context: &Context, inputs: &[Input], router: &str) -> Result<(), Failure> {
     let progress = Progress::new();
-    let bar = Bar::of_files(inputs, &progress);
+    let bar = Bar::of_files(inputs, &progress, Lines::None);
     let mut loader = Loader::new(&context.rib, router);
-    for input in inputs {
-        if let Err(why) = load_file(&mut loader, input, &progress) {
-            bar.say(&format!("error: {why}"));
-        }
-    }
+    let say = |line: &str| bar.say(line);
+    let mut reader = Reader::new(&progress, &say);
+    let mut load = || -> Result<(), TooManyNeighbors> {
+        inputs.iter().try_for_each(|input| {
+            reader.read(input, |record| {
+                let before = loader.loaded();
+                let taken = loader.take(record)?;
+                let now = loader.loaded();
+                let routes = now.announced + now.withdrawn - before.announced - before.withdrawn;
+                progress.add_routes(routes);
+                Ok(taken)
+            })
+        })
+    };
+    let room = load();
+    let verdict = reader.verdict();
     let loaded = loader.finish();
     bar.end();
+    room.map_err(|error| Failure::text(format!("--mrt: {error}")))?;
+    if let Err(why) = &verdict {
+        if loaded.announced + loaded.withdrawn == 0 {
+            return Err(Failure::text(format!("--mrt: {why}, and no route was")));
+        }
+        tracing::error!(why, "MRT files are missing routes");
+    }
     tracing::info!(
         peers = loaded.peers,
         announced = loaded.announced,
@@ -92,22 +114,6 @@ fn load_mrt(context: &Context, inputs: &[Input], router: &str) -> Result<(), Fai
         malformed = loaded.malformed,
         "MRT files loaded"
     );
-    Ok(())
-}
-
-fn load_file(loader: &mut Loader, input: &Input, progress: &Progress) -> Result<(), String> {
-    let words = |error: ReadError| error.to_string();
-    let mut stream = Stream::open(input, progress).map_err(words)?;
-    let mut before = loader.loaded();
-    while let Some(record) = stream.next_record().map_err(words)? {
-        match loader.take(&record) {
-            Ok(()) | Err(LoadError::Record(_)) => {}
-            Err(error @ LoadError::Peers(_)) => return Err(format!("{input}: {error}")),
-        }
-        let now = loader.loaded();
-        progress.add_routes(now.announced + now.withdrawn - before.announced - before.withdrawn);
-        before = now;
-    }
     Ok(())
 }
 

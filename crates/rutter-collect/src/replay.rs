@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use rutter_collector::Stop;
-use rutter_collector::mrt::{Progress, Stream, find};
-use rutter_collector::replay::{Player, ReplaySettings};
+use rutter_collector::mrt::{Progress, Reader, find};
+use rutter_collector::replay::{Played, Player, ReplayError, ReplaySettings};
 
-use crate::bar::Bar;
+use crate::bar::{Bar, Lines};
 use crate::cli::ReplayArgs;
 use crate::failure::Failure;
 
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     let inputs = find(&args.files)?;
     let progress = Progress::new();
-    let bar = Bar::of_files(&inputs, &progress);
+    let bar = Bar::of_files(&inputs, &progress, Lines::None);
     let settings = ReplaySettings {
         to: args.to,
         asn: args.asn,
@@ -24,24 +24,41 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
         speed: args.speed,
     };
     let mut player = Player::new(settings, Stop::new());
-    let failed = |error: &dyn std::error::Error| Failure::text(error.to_string());
-    let mut broken = None;
-    for input in &inputs {
-        let mut stream = Stream::open(input, &progress).map_err(|e| failed(&e))?;
-        loop {
-            match stream.next_record() {
-                Ok(Some(record)) => player.play(&record).map_err(|e| failed(&e))?,
-                Ok(None) => break,
-                Err(error) => {
-                    bar.say(&format!("error: {error}"));
-                    broken = Some(failed(&error));
-                    break;
-                }
-            }
+    let say = |line: &str| bar.say(line);
+    let mut reader = Reader::new(&progress, &say);
+    let mut play = || -> Result<Played, ReplayError> {
+        for input in &inputs {
+            let mut before = player.played().routes;
+            reader.read(input, |record| {
+                let taken = player.play(record)?;
+                let now = player.played().routes;
+                progress.add_routes(now - before);
+                before = now;
+                Ok(taken)
+            })?;
         }
-    }
-    let played = player.finish().map_err(|e| failed(&e))?;
+        player.finish()
+    };
+    let played = play();
+    let verdict = reader.verdict();
     bar.end();
+    let played = played.map_err(|error| Failure::text(error.to_string()))?;
+    tell(args, &played, verdict.is_err())?;
+    if args.end {
+        return verdict.map_err(Failure::text);
+    }
+    stay(&player)
+}
+
+/// What was played; nothing at all is an error.
+fn tell(args: &ReplayArgs, played: &Played, broken: bool) -> Result<(), Failure> {
+    if played.sessions == 0 {
+        return Err(Failure::text(match (args.peer, broken) {
+            (_, true) => "nothing was played: the files have no route that can be read".into(),
+            (Some(peer), _) => format!("nothing was played: the files have no route of {peer}"),
+            (None, _) => "nothing was played: the files have no routes".into(),
+        }));
+    }
     eprintln!(
         "{} routes to {} in {} sessions{}",
         played.routes,
@@ -52,9 +69,11 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
             n => format!("; {n} UPDATEs left out, longer than 4,096 octets"),
         }
     );
-    if args.end {
-        return broken.map_or(Ok(()), Err);
-    }
+    Ok(())
+}
+
+/// Keeps the sessions up until one of them ends.
+fn stay(player: &Player) -> Result<(), Failure> {
     eprintln!("the sessions stay up; Ctrl-C ends them");
     loop {
         if let Some(why) = player.ended() {

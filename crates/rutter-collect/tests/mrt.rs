@@ -219,3 +219,33 @@ fn standard_input_is_read_and_counted() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(text, "7 records, 6 routes\n");
 }
+
+#[test]
+fn what_cannot_be_read_is_said_and_the_rest_is_printed() {
+    let folder = folder("broken");
+    // An entry of a peer that nobody names, between two good ones.
+    let mut bytes = file();
+    let at = bytes.len();
+    let stranger = Route {
+        peer_index: 7,
+        originated_s: TIME,
+        path_id: 0,
+        attributes: &plain(),
+        next_hop: &[192, 0, 2, 1],
+    };
+    let routes = [stranger];
+    write_rib(&mut bytes, TIME, 2, prefix("10.0.0.0/8"), false, routes);
+    bytes.extend(file());
+    fs::write(folder.join("bad"), &bytes).unwrap();
+    for (arguments, lines) in [(&[][..], 16), (&["--json"], 16), (&["--count"], 1)] {
+        let output = rutter(arguments, &folder.join("bad")).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        let place = format!("bad: MRT record at octet {at}: no PEER_INDEX_TABLE before it names");
+        assert!(said.contains(&place), "{said}");
+        assert!(said.contains("1 of 15 records could not be read"), "{said}");
+        assert_eq!(output.status.code(), Some(1));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(text.lines().count(), lines, "{text}");
+    }
+    fs::remove_dir_all(folder).unwrap();
+}

@@ -255,3 +255,27 @@ fn nobody_there_is_said() {
     world.daemon.stop("the test is over");
     fs::remove_dir_all(world.folder).unwrap();
 }
+
+#[test]
+fn nothing_to_play_is_said() {
+    let world = World::start("nothing", "");
+    let said = |bytes: &[u8], arguments: &[&str]| {
+        let output = world.replay(bytes, arguments).wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(said(b"", &[]).contains("the files have no routes"));
+    let text = said(&[0xff; 20], &[]);
+    assert!(text.contains("this is not an MRT file"), "{text}");
+    assert!(text.contains("no route that can be read"), "{text}");
+    let other = said(&table(false), &["--peer", "192.0.2.99"]);
+    assert!(other.contains("no route of 192.0.2.99"), "{other}");
+    // A file that is cut off is played up to there.
+    let whole = table(false);
+    let arguments = ["--peer", "192.0.2.11", "--end"];
+    let text = said(&whole[..whole.len() - 1], &arguments);
+    assert!(text.contains("1 routes to"), "{text}");
+    assert!(text.contains("ends inside the record"), "{text}");
+    world.daemon.stop("the test is over");
+    fs::remove_dir_all(world.folder).unwrap();
+}

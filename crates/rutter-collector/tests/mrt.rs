@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rutter_collector::mrt::{Input, LoadError, Loaded, Loader, Progress, Stream, find};
+use rutter_collector::mrt::{Input, Loaded, Loader, Progress, Reader, Stream, Taken, find};
 use rutter_net::{Asn, Family, Prefix};
 use rutter_policy::{ExportPolicy, ExportSettings};
 use rutter_rib::{Rib, RibConfig};
@@ -60,10 +60,7 @@ fn load(rib: &Arc<Rib>, bytes: &[u8]) -> Loaded {
     let mut stream = Stream::open(&Input::File(file), &Progress::new()).unwrap();
     let mut loader = Loader::new(rib, "a file");
     while let Some(record) = stream.next_record().unwrap() {
-        match loader.take(&record) {
-            Ok(()) | Err(LoadError::Record(_)) => {}
-            Err(error) => panic!("{error}"),
-        }
+        loader.take(&record).unwrap();
     }
     loader.finish()
 }
@@ -385,4 +382,103 @@ fn what_is_wrong_with_a_file_is_said_with_its_place() {
     assert!(text.contains("not an MRT file"), "{text}");
     let packed = failure(&[0x1f, 0x8b, 8, 0, 1, 2, 3]).unwrap();
     assert!(packed.contains("file: "), "{packed}");
+}
+
+/// A record of any type around any body.
+fn record(kind: u16, subtype: u16, body: &[u8]) -> Vec<u8> {
+    let mut out = TIME.to_be_bytes().to_vec();
+    out.extend_from_slice(&kind.to_be_bytes());
+    out.extend_from_slice(&subtype.to_be_bytes());
+    out.extend_from_slice(&(body.len() as u32).to_be_bytes());
+    out.extend_from_slice(body);
+    out
+}
+
+/// Records of which each has another fault, with the words that tell of it.
+fn broken() -> Vec<(Vec<u8>, &'static str)> {
+    // A prefix of 33 bits; a route of peer 9; attributes that are longer than their block.
+    let long = [0, 0, 0, 0, 33, 1, 2, 3, 4, 0, 0, 0];
+    let stranger = [&[0, 0, 0, 0, 8, 10, 0, 1, 0, 9][..], &[0; 6]].concat();
+    let cut = [
+        &[0, 0, 0, 0, 8, 10, 0, 1, 0, 0][..],
+        &[0; 4],
+        &[0, 3, 64, 1, 9],
+    ]
+    .concat();
+    let mut message = Vec::new();
+    let time = Timestamp::Seconds(TIME);
+    let mut noise = update(&["198.51.100.0/24"], &[], true, None);
+    noise[3] = 0;
+    write_message(&mut message, time, &link(true), false, &noise);
+    let mut lengths = Vec::new();
+    let mut cut_short = update(&["198.51.100.0/24"], &[], true, None);
+    cut_short[19] = 0xff;
+    write_message(&mut lengths, time, &link(true), false, &cut_short);
+    vec![
+        (record(13, 2, &[0, 0]), "ends too early"),
+        (record(13, 2, &long), "prefix length"),
+        (record(13, 2, &stranger), "names peer 9"),
+        (record(13, 2, &cut), "attributes of a route are cut off"),
+        (record(16, 4, &[0; 40]), "address family"),
+        (message, "its BGP message is none"),
+        (lengths, "inside its UPDATE do not add up"),
+    ]
+}
+
+#[test]
+fn unreadable_records_are_named_counted_and_passed_over() {
+    let folder = Folder::new("unreadable");
+    let mut bytes = table(false);
+    let mut offsets = Vec::new();
+    for (broken, _) in broken() {
+        offsets.push(bytes.len());
+        bytes.extend(broken);
+    }
+    bytes.extend(record(13, 6, &[0; 9]));
+    let behind = update(&["203.0.113.0/24"], &[], true, None);
+    let time = Timestamp::Seconds(TIME);
+    write_message(&mut bytes, time, &link(true), false, &behind);
+    let (good, bad) = (
+        folder.file("good", &table(false)),
+        folder.file("bad", &bytes),
+    );
+    let rib = rib();
+    let lines = std::cell::RefCell::new(Vec::new());
+    let say = |line: &str| lines.borrow_mut().push(line.to_owned());
+    let mut reader = Reader::new(&Progress::new(), &say);
+    let mut loader = Loader::new(&rib, "a file");
+    for path in [good, bad] {
+        let read = reader.read(&Input::File(path), |record| loader.take(record));
+        read.unwrap();
+    }
+    let loaded = loader.finish();
+    assert_eq!((loaded.announced, loaded.malformed), (9, 0));
+    assert_eq!(
+        reader.verdict().unwrap_err(),
+        "1 of 2 files could not be read completely"
+    );
+    let lines = lines.into_inner();
+    for ((line, offset), (_, words)) in lines.iter().zip(&offsets).zip(broken()).take(5) {
+        let place = format!("bad: MRT record at octet {offset}: ");
+        assert!(line.contains(&place) && line.contains(words), "{line}");
+    }
+    assert!(lines[5].ends_with("7 of 12 records could not be read"));
+    assert!(lines[6].contains("note: ") && lines[6].contains("1 of 12 records are of types"));
+    assert_eq!(lines.len(), 7, "{lines:#?}");
+}
+
+#[test]
+fn each_fault_of_a_record_has_its_words() {
+    for (bytes, words) in broken() {
+        let rib = rib();
+        let mut loader = Loader::new(&rib, "a file");
+        for record in rutter_wire::mrt::Records::new(&table(false)) {
+            assert_eq!(loader.take(&record.unwrap()).unwrap(), Taken::Read);
+        }
+        let record = rutter_wire::mrt::next_record(&bytes).unwrap().unwrap();
+        let Taken::Unreadable(why) = loader.take(&record).unwrap() else {
+            panic!("{words}");
+        };
+        assert!(why.to_string().contains(words), "{why} instead of {words}");
+    }
 }

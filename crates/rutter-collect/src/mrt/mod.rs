@@ -6,9 +6,9 @@ mod printer;
 
 use std::io::{self, Write};
 
-use rutter_collector::mrt::{Input, Progress, ReadError, Stream, find};
+use rutter_collector::mrt::{Progress, Reader, find};
 
-use crate::bar::Bar;
+use crate::bar::{Bar, Lines};
 use crate::cli::MrtArgs;
 use crate::failure::Failure;
 use printer::Printer;
@@ -17,63 +17,57 @@ use printer::Printer;
 pub(crate) fn mrt(args: &MrtArgs) -> Result<(), Failure> {
     let inputs = find(&args.files)?;
     let progress = Progress::new();
-    let bar = Bar::of_files(&inputs, &progress);
-    let mut out = io::stdout().lock();
-    let mut broken = 0;
+    let lines = match args.count {
+        true => Lines::None,
+        false => Lines::OnStdout,
+    };
+    let bar = Bar::of_files(&inputs, &progress, lines);
+    let mut output = Output {
+        out: io::stdout().lock(),
+        progress: progress.clone(),
+        quiet: args.count,
+    };
+    let say = |line: &str| bar.say(line);
+    let mut reader = Reader::new(&progress, &say);
     for input in &inputs {
-        let printer = Printer::new(args.json);
-        if let Err(why) = print(input, &progress, printer, args.count, &mut out)? {
-            bar.say(&format!("error: {why}"));
-            broken += 1;
-        }
+        let mut printer = Printer::new(args.json);
+        reader.read(input, |record| {
+            let taken = printer.record(record);
+            if printer.text().len() >= FLUSH_AT {
+                output.write(&mut printer)?;
+            }
+            Ok::<_, io::Error>(taken)
+        })?;
+        output.write(&mut printer)?;
     }
+    let verdict = reader.verdict();
     bar.end();
-    out.flush()?;
     if args.count {
         let (records, routes) = (progress.records(), progress.routes());
-        writeln!(out, "{records} records, {routes} routes")?;
+        writeln!(output.out, "{records} records, {routes} routes")?;
     }
-    match broken {
-        0 => Ok(()),
-        n => Err(Failure::text(format!(
-            "{n} of {} files could not be read to the end",
-            inputs.len()
-        ))),
-    }
+    output.out.flush()?;
+    verdict.map_err(Failure::text)
 }
 
 /// Octets that are written at once.
 const FLUSH_AT: usize = 256 * 1024;
 
-/// The outer error is of the output, the inner one of the file.
-fn print(
-    input: &Input,
-    progress: &Progress,
-    mut printer: Printer,
-    count: bool,
-    out: &mut dyn Write,
-) -> io::Result<Result<(), ReadError>> {
-    let mut stream = match Stream::open(input, progress) {
-        Ok(stream) => stream,
-        Err(error) => return Ok(Err(error)),
-    };
-    let result = loop {
-        match stream.next_record() {
-            Ok(Some(record)) => printer.record(&record),
-            Ok(None) => break Ok(()),
-            Err(error) => break Err(error),
+/// Where lines go.
+struct Output<'a> {
+    out: io::StdoutLock<'a>,
+    progress: Progress,
+    quiet: bool,
+}
+
+impl Output<'_> {
+    /// Writes what was printed.
+    fn write(&mut self, printer: &mut Printer) -> io::Result<()> {
+        self.progress.add_routes(printer.take_routes());
+        if !self.quiet {
+            self.out.write_all(printer.text())?;
         }
-        if printer.text().len() >= FLUSH_AT {
-            progress.add_routes(printer.take_routes());
-            if !count {
-                out.write_all(printer.text())?;
-            }
-            printer.clear();
-        }
-    };
-    progress.add_routes(printer.take_routes());
-    if !count {
-        out.write_all(printer.text())?;
+        printer.clear();
+        Ok(())
     }
-    Ok(result)
 }

@@ -3,11 +3,10 @@
 use std::io::Write as _;
 use std::net::IpAddr;
 
-use rutter_net::{AfiSafi, Asn, Family, Ipv4Prefix, Ipv6Prefix, Prefix};
+use rutter_collector::mrt::{self, Taken, Unreadable};
+use rutter_net::{AfiSafi, Asn, Prefix};
 use rutter_wire::attr::{AttrContext, Attributes, parse};
-use rutter_wire::frame::{MAX_EXTENDED_LEN, MessageType, next_frame};
 use rutter_wire::mrt::{Content, Link, Message, PeerIndexTable, Record, Rib, RibEntry, TableDump};
-use rutter_wire::{nlri, update};
 
 use super::attributes::{self, next_hop};
 use super::number::{address, number, prefix};
@@ -62,56 +61,77 @@ impl Printer {
     }
 
     /// Prints a record. Of a broken one, what can be read.
-    pub fn record(&mut self, record: &Record<'_>) {
+    pub fn record(&mut self, record: &Record<'_>) -> Taken {
         match record.decode() {
-            Ok(Content::PeerIndexTable(table)) => self.peers(&table),
+            Ok(Content::PeerIndexTable(table)) => self.peers(&table).into(),
             Ok(Content::Rib(rib)) => self.rib(&rib, record),
-            Ok(Content::TableDump(route)) => self.old_route(&route, record),
-            Ok(Content::Message(message)) => self.message(&message, record),
+            Ok(Content::TableDump(route)) => self.old_route(&route, record).into(),
+            Ok(Content::Message(message)) => self.message(&message, record).into(),
             Ok(Content::StateChange(change)) => {
                 self.state_change(&change.link, (change.old, change.new), record);
+                Taken::Read
             }
-            Ok(Content::Other) | Err(_) => {}
+            Ok(Content::Other) => Taken::PassedOver,
+            Err(error) => Taken::Unreadable(error.into()),
         }
     }
 
-    fn peers(&mut self, table: &PeerIndexTable<'_>) {
+    fn peers(&mut self, table: &PeerIndexTable<'_>) -> Result<(), Unreadable> {
         self.peers.clear();
-        for peer in table.peers().filter_map(Result::ok) {
+        for peer in table.peers() {
+            let peer = peer?;
             let mut text = Vec::new();
             write_peer(&mut text, self.json, peer.address, peer.asn);
             self.peers.push(text);
         }
+        Ok(())
     }
 
-    fn rib(&mut self, rib: &Rib<'_>, record: &Record<'_>) {
+    fn rib(&mut self, rib: &Rib<'_>, record: &Record<'_>) -> Taken {
         let mut route = Vec::new();
         prefix(&mut route, rib.prefix);
-        let (kind, prefix_key) = match self.json {
-            true => ("state", "\"prefix\":\""),
-            false => ("TABLE_DUMP2", ""),
-        };
+        let kind = if self.json { "state" } else { "TABLE_DUMP2" };
         self.begin(kind, "B", record);
-        for entry in rib.entries().map_while(Result::ok) {
-            let Some(peer) = self.peers.get(usize::from(entry.peer_index)) else {
-                continue;
+        let mut taken = Taken::Read;
+        for entry in rib.entries() {
+            let printed = match entry {
+                Ok(entry) => self.rib_entry(&entry, &route),
+                Err(error) => Err(error.into()),
             };
-            self.text.extend_from_slice(&self.head);
-            self.text.extend_from_slice(peer);
-            self.text.extend_from_slice(prefix_key.as_bytes());
-            self.text.extend_from_slice(&route);
-            if self.json {
-                let _ = write!(self.text, "\",\"path_id\":{}", entry.path_id);
-            }
-            self.attributes_of(&entry);
-            self.routes += 1;
+            taken = taken.and(printed.err());
         }
+        taken
+    }
+
+    fn rib_entry(&mut self, entry: &RibEntry<'_>, route: &[u8]) -> Result<(), Unreadable> {
+        let index = entry.peer_index;
+        let peer = self.peers.get(usize::from(index));
+        let peer = peer.ok_or(Unreadable::NoSuchPeer(index))?;
+        let start = self.text.len();
+        self.text.extend_from_slice(&self.head);
+        self.text.extend_from_slice(peer);
+        if self.json {
+            self.text.extend_from_slice(b"\"prefix\":\"");
+        }
+        self.text.extend_from_slice(route);
+        if self.json {
+            let _ = write!(self.text, "\",\"path_id\":{}", entry.path_id);
+        }
+        if let Err(fault) = self.attributes_of(entry) {
+            self.text.truncate(start);
+            return Err(fault);
+        }
+        self.routes += 1;
+        Ok(())
     }
 
     /// Prints the attributes of an entry, from memory where they are known.
-    fn attributes_of(&mut self, entry: &RibEntry<'_>) {
+    fn attributes_of(&mut self, entry: &RibEntry<'_>) -> Result<(), Unreadable> {
         let cached = &mut self.cache[hash(entry.attributes) as usize % CACHE];
-        if cached.block != entry.attributes {
+        if cached.block != entry.attributes || cached.printed.is_empty() {
+            if !entry.is_whole() {
+                return Err(Unreadable::Attributes);
+            }
             cached.block.clear();
             cached.block.extend_from_slice(entry.attributes);
             cached.printed.clear();
@@ -124,17 +144,21 @@ impl Printer {
             print(&mut cached.printed, &entry.view(), next_hop);
         }
         self.text.extend_from_slice(&cached.printed);
+        Ok(())
     }
 
-    fn old_route(&mut self, route: &TableDump<'_>, record: &Record<'_>) {
-        let kind = if self.json { "state" } else { "TABLE_DUMP" };
-        self.begin(kind, "B", record);
+    fn old_route(&mut self, route: &TableDump<'_>, record: &Record<'_>) -> Result<(), Unreadable> {
         let entry = RibEntry {
             peer_index: 0,
             originated_s: route.originated_s,
             path_id: 0,
             attributes: route.attributes,
         };
+        if !entry.is_whole() {
+            return Err(Unreadable::Attributes);
+        }
+        let kind = if self.json { "state" } else { "TABLE_DUMP" };
+        self.begin(kind, "B", record);
         let hop = entry.next_hop().and_then(next_hop);
         let parsed = parse(route.attributes, &lenient(false), &mut Vec::new());
         let mut block = Vec::new();
@@ -146,18 +170,14 @@ impl Printer {
             (route.prefix, 0),
             Some((&view, hop)),
         );
+        Ok(())
     }
 
-    fn message(&mut self, message: &Message<'_>, record: &Record<'_>) {
-        let Ok(Some(frame)) = next_frame(message.message, MAX_EXTENDED_LEN) else {
-            return;
+    /// What stands before a fault in the routes is printed.
+    fn message(&mut self, message: &Message<'_>, record: &Record<'_>) -> Result<(), Unreadable> {
+        let Some(sections) = mrt::update(message)? else {
+            return Ok(());
         };
-        let Ok(sections) = update::split(frame.body) else {
-            return;
-        };
-        if frame.kind != MessageType::Update {
-            return;
-        }
         let parsed = parse(
             sections.attributes,
             &lenient(message.link.as4),
@@ -166,23 +186,25 @@ impl Printer {
         let mut block = Vec::new();
         parsed.write_canonical(&mut block);
         let view = Attributes::from_canonical(&block);
-        let path = message.add_path;
+        let (path, v4) = (message.add_path, AfiSafi::IPV4_UNICAST);
         let mut routes = Vec::new();
-        ipv4(sections.withdrawn, path, &mut routes);
+        let mut read = mrt::routes(v4, sections.withdrawn, path, &mut routes);
         if let Some(unreach) = parsed.mp_unreach() {
-            multi_protocol(unreach.afi_safi, unreach.withdrawn, path, &mut routes);
+            let (family, gone) = (unreach.afi_safi, unreach.withdrawn);
+            read = read.and(mrt::routes(family, gone, path, &mut routes));
         }
         self.routes_of(message, record, &routes, None);
         routes.clear();
-        ipv4(sections.nlri, path, &mut routes);
+        read = read.and(mrt::routes(v4, sections.nlri, path, &mut routes));
         let hop = parsed.next_hop().map(IpAddr::from);
         self.routes_of(message, record, &routes, Some((&view, hop)));
         if let Some(reach) = parsed.mp_reach() {
             routes.clear();
-            multi_protocol(reach.afi_safi, reach.nlri, path, &mut routes);
+            read = read.and(mrt::routes(reach.afi_safi, reach.nlri, path, &mut routes));
             let hop = next_hop(reach.next_hop);
             self.routes_of(message, record, &routes, Some((&view, hop)));
         }
+        read
     }
 
     fn routes_of(
@@ -282,25 +304,6 @@ fn lenient(as4: bool) -> AttrContext {
         external: false,
         accept_as_set: true,
         has_ipv4_nlri: false,
-    }
-}
-
-fn ipv4(bytes: &[u8], add_path: bool, routes: &mut Vec<(Prefix, u32)>) {
-    let mut parsed: Vec<(u32, Ipv4Prefix)> = Vec::new();
-    // What stands before a fault is shown.
-    let _ = nlri::parse_ipv4(bytes, add_path, &mut parsed);
-    routes.extend(parsed.into_iter().map(|(id, prefix)| (prefix.into(), id)));
-}
-
-fn multi_protocol(family: AfiSafi, bytes: &[u8], path: bool, routes: &mut Vec<(Prefix, u32)>) {
-    match family.family() {
-        Some(Family::Ipv4Unicast) => ipv4(bytes, path, routes),
-        Some(Family::Ipv6Unicast) => {
-            let mut parsed: Vec<(u32, Ipv6Prefix)> = Vec::new();
-            let _ = nlri::parse_ipv6(bytes, path, &mut parsed);
-            routes.extend(parsed.into_iter().map(|(id, prefix)| (prefix.into(), id)));
-        }
-        None => {}
     }
 }
 

@@ -4,24 +4,25 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use futures::StreamExt as _;
-use rutter_collector::mrt::{Loader, Progress, Stream, find};
+use rutter_collector::mrt::{Loader, Progress, Reader, find};
 use rutter_policy::{ExportPolicy, ExportSettings};
 use rutter_rib::{Rib, RibConfig};
 use rutter_sql::{Engine, Format, Limits, print};
 
-use crate::bar::Bar;
+use crate::bar::{Bar, Lines};
 use crate::cli::SqlArgs;
 use crate::failure::Failure;
 
 /// Loads the files, then answers.
 pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
-    let rib = load(args)?;
+    let (rib, verdict) = load(args)?;
     let say = |error: rutter_sql::QueryError| Failure::text(error.to_string());
     let mut engine = Engine::new(rib, None, &limits()).map_err(say)?;
     if args.files {
         engine = engine.with_files();
     }
-    runtime()?.block_on(answer(&engine, query, args.format()))
+    runtime()?.block_on(answer(&engine, query, args.format()))?;
+    verdict.map_err(|why| Failure::text(format!("{why}: the answer may lack routes")))
 }
 
 /// A process of its own may take what the machine has.
@@ -38,7 +39,8 @@ pub(super) fn runtime() -> io::Result<tokio::runtime::Runtime> {
         .build()
 }
 
-fn load(args: &SqlArgs) -> Result<Arc<Rib>, Failure> {
+/// The table of the files, and whether all of them could be read.
+fn load(args: &SqlArgs) -> Result<(Arc<Rib>, Result<(), String>), Failure> {
     let rib = Arc::new(Rib::new(RibConfig {
         shards: 16,
         router_id: 0,
@@ -47,26 +49,20 @@ fn load(args: &SqlArgs) -> Result<Arc<Rib>, Failure> {
         seed: 1,
         always_compare_med: false,
     }));
-    if args.mrt.is_empty() {
-        return Ok(rib);
-    }
     let inputs = find(&args.mrt)?;
     let progress = Progress::new();
-    let bar = Bar::of_files(&inputs, &progress);
+    let bar = Bar::of_files(&inputs, &progress, Lines::None);
+    let say = |line: &str| bar.say(line);
+    let mut reader = Reader::new(&progress, &say);
     for input in &inputs {
         let mut loader = Loader::new(&rib, &input.to_string());
-        let mut read = || -> Result<(), String> {
-            let mut stream = Stream::open(input, &progress).map_err(|e| e.to_string())?;
-            while let Some(record) = stream.next_record().map_err(|e| e.to_string())? {
-                loader.take(&record).map_err(|e| format!("{input}: {e}"))?;
-            }
-            Ok(())
-        };
-        read().map_err(Failure::text)?;
+        let read = reader.read(input, |record| loader.take(record));
+        read.map_err(|error| Failure::text(format!("{input}: {error}")))?;
         loader.finish();
     }
+    let verdict = reader.verdict();
     bar.end();
-    Ok(rib)
+    Ok((rib, verdict))
 }
 
 /// Asks, and prints what comes.

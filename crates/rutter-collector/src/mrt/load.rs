@@ -5,18 +5,22 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use rutter_net::{AfiSafi, Asn, Family, Prefix};
-use rutter_rib::{Batch, Monitored, PeerId, Retain, Rib, Source, TooManyNeighbors, View};
+use rutter_rib::{Batch, Monitored, PeerId, Retain, Source, TooManyNeighbors, View};
 use rutter_wire::attr::{AttrContext, code, parse, write_mp_reach};
-use rutter_wire::frame::{MAX_EXTENDED_LEN, MessageType, next_frame};
-use rutter_wire::mrt::{self, Content, MrtError, Record, RibEntry, StateChange};
+use rutter_wire::frame::MessageType;
+use rutter_wire::mrt::{
+    Content, Message, PeerIndexTable, Record, Rib, RibEntry, StateChange, TableDump,
+};
 use rutter_wire::nlri::{write_ipv4, write_ipv6};
 use rutter_wire::update;
 
+use super::message::frame;
+use super::{Taken, Unreadable};
 use crate::writer::{self, Writer};
 
 /// Loads records into a table.
 pub struct Loader {
-    rib: Arc<Rib>,
+    rib: Arc<rutter_rib::Rib>,
     peers: Writer,
     router: Arc<str>,
     known: HashMap<(IpAddr, Asn), usize>,
@@ -37,7 +41,7 @@ pub struct Loaded {
     pub announced: u64,
     /// Routes withdrawn.
     pub withdrawn: u64,
-    /// UPDATEs and routes with faults (RFC 7606).
+    /// UPDATEs and routes that could be read but have faults (RFC 7606).
     pub malformed: u64,
     /// Records of types that hold no routes of IPv4 or IPv6 unicast.
     pub passed_over: u64,
@@ -67,7 +71,7 @@ const ESTABLISHED: u16 = 6;
 
 impl Loader {
     /// A loader whose peers are said to be of `router`: the name of the file or the collector.
-    pub fn new(rib: &Arc<Rib>, router: &str) -> Self {
+    pub fn new(rib: &Arc<rutter_rib::Rib>, router: &str) -> Self {
         Loader {
             rib: Arc::clone(rib),
             peers: Writer::new(Arc::clone(rib)),
@@ -81,32 +85,50 @@ impl Loader {
         }
     }
 
-    /// Takes a record. Its routes are in the table at the latest after [`Loader::finish`].
-    pub fn take(&mut self, record: &Record<'_>) -> Result<(), LoadError> {
+    /// Takes a record. Its routes are in the table at the latest after [`Loader::finish`]. An error: there is no room
+    /// for its peer.
+    pub fn take(&mut self, record: &Record<'_>) -> Result<Taken, TooManyNeighbors> {
         let unix_us = record.unix_us;
-        match record.decode()? {
-            Content::PeerIndexTable(table) => {
-                self.index.clear();
-                for peer in table.peers() {
-                    let peer = peer?;
-                    let slot = self.slot(peer.address, peer.asn, peer.bgp_id)?;
-                    self.index.push(slot);
-                }
+        let content = match record.decode() {
+            Ok(content) => content,
+            Err(error) => return Ok(Taken::Unreadable(error.into())),
+        };
+        match content {
+            Content::PeerIndexTable(table) => self.peers(&table),
+            Content::Rib(rib) => Ok(self.rib(&rib, unix_us)),
+            Content::TableDump(route) => self.old_route(&route, unix_us),
+            Content::Message(message) => self.message(&message, unix_us),
+            Content::StateChange(change) => self.state_change(&change, unix_us),
+            Content::Other => {
+                self.loaded.passed_over += 1;
+                Ok(Taken::PassedOver)
             }
-            Content::Rib(rib) => {
-                for entry in rib.entries() {
-                    self.rib_entry(rib.prefix, rib.add_path, &entry?, unix_us);
-                }
-            }
-            Content::TableDump(route) => {
-                let slot = self.slot(route.peer, route.peer_asn, 0)?;
-                self.old_route(slot, &route, unix_us);
-            }
-            Content::Message(message) => self.message(&message, unix_us)?,
-            Content::StateChange(change) => self.state_change(&change, unix_us)?,
-            Content::Other => self.loaded.passed_over += 1,
         }
-        Ok(())
+    }
+
+    fn peers(&mut self, table: &PeerIndexTable<'_>) -> Result<Taken, TooManyNeighbors> {
+        self.index.clear();
+        for peer in table.peers() {
+            let peer = match peer {
+                Ok(peer) => peer,
+                Err(error) => return Ok(Taken::Unreadable(error.into())),
+            };
+            let slot = self.slot(peer.address, peer.asn, peer.bgp_id)?;
+            self.index.push(slot);
+        }
+        Ok(Taken::Read)
+    }
+
+    fn rib(&mut self, rib: &Rib<'_>, unix_us: u64) -> Taken {
+        let mut taken = Taken::Read;
+        for entry in rib.entries() {
+            let one = match entry {
+                Ok(entry) => self.rib_entry(rib.prefix, rib.add_path, &entry, unix_us),
+                Err(error) => Err(error.into()),
+            };
+            taken = taken.and(one.err());
+        }
+        taken
     }
 
     /// Applies what waits, and says what was loaded. The routes stay in the table.
@@ -147,11 +169,21 @@ impl Loader {
         Ok(slot)
     }
 
-    fn rib_entry(&mut self, prefix: Prefix, add_path: bool, entry: &RibEntry<'_>, unix_us: u64) {
-        let Some(&slot) = self.index.get(usize::from(entry.peer_index)) else {
-            self.loaded.malformed += 1;
-            return;
-        };
+    fn rib_entry(
+        &mut self,
+        prefix: Prefix,
+        add_path: bool,
+        entry: &RibEntry<'_>,
+        unix_us: u64,
+    ) -> Result<(), Unreadable> {
+        let index = entry.peer_index;
+        let slot = *self
+            .index
+            .get(usize::from(index))
+            .ok_or(Unreadable::NoSuchPeer(index))?;
+        if !entry.is_whole() {
+            return Err(Unreadable::Attributes);
+        }
         let mut body = std::mem::take(&mut self.body);
         body.clear();
         let path_id = add_path.then_some(entry.path_id);
@@ -164,11 +196,26 @@ impl Loader {
         write_update(&mut body, prefix, path_id, next_hop, |out| {
             others.for_each(|raw| out.extend_from_slice(raw.wire));
         });
-        self.push(slot, true, &[(prefix.family(), add_path)], &body, unix_us);
+        let pushed = self.push(slot, true, &[(prefix.family(), add_path)], &body, unix_us);
         self.body = body;
+        pushed
     }
 
-    fn old_route(&mut self, slot: usize, route: &mrt::TableDump<'_>, unix_us: u64) {
+    fn old_route(
+        &mut self,
+        route: &TableDump<'_>,
+        unix_us: u64,
+    ) -> Result<Taken, TooManyNeighbors> {
+        let entry = RibEntry {
+            peer_index: 0,
+            originated_s: route.originated_s,
+            path_id: 0,
+            attributes: route.attributes,
+        };
+        if !entry.is_whole() {
+            return Ok(Taken::Unreadable(Unreadable::Attributes));
+        }
+        let slot = self.slot(route.peer, route.peer_asn, 0)?;
         let context = AttrContext {
             as4: false,
             external: false,
@@ -179,12 +226,6 @@ impl Loader {
         merged.clear();
         let attributes = parse(route.attributes, &context, &mut Vec::new());
         attributes.write_canonical(&mut merged);
-        let entry = RibEntry {
-            peer_index: 0,
-            originated_s: route.originated_s,
-            path_id: 0,
-            attributes: route.attributes,
-        };
         let next_hop = entry.next_hop().unwrap_or_default();
         let mut body = std::mem::take(&mut self.body);
         body.clear();
@@ -192,27 +233,20 @@ impl Loader {
         write_update(&mut body, route.prefix, None, (next_hop, in_mp), |out| {
             out.extend_from_slice(&merged);
         });
-        self.push(
-            slot,
-            true,
-            &[(route.prefix.family(), false)],
-            &body,
-            unix_us,
-        );
+        let family = (route.prefix.family(), false);
+        let pushed = self.push(slot, true, &[family], &body, unix_us);
         (self.body, self.merged) = (body, merged);
+        Ok(pushed.into())
     }
 
-    fn message(&mut self, message: &mrt::Message<'_>, unix_us: u64) -> Result<(), LoadError> {
-        let frame = match next_frame(message.message, MAX_EXTENDED_LEN) {
-            Ok(Some(frame)) => frame,
-            Ok(None) | Err(_) => {
-                self.loaded.malformed += 1;
-                return Ok(());
-            }
+    fn message(&mut self, message: &Message<'_>, unix_us: u64) -> Result<Taken, TooManyNeighbors> {
+        let frame = match frame(message) {
+            Ok(frame) => frame,
+            Err(fault) => return Ok(Taken::Unreadable(fault)),
         };
         // What the collector itself sent says nothing of the peer.
         if message.local || frame.kind != MessageType::Update {
-            return Ok(());
+            return Ok(Taken::Read);
         }
         let link = &message.link;
         let slot = self.slot(link.peer, link.peer_asn, 0)?;
@@ -220,15 +254,19 @@ impl Loader {
             .into_iter()
             .map(|family| (family, message.add_path))
             .collect();
-        self.push(slot, link.as4, &families, frame.body, unix_us);
-        Ok(())
+        let pushed = self.push(slot, link.as4, &families, frame.body, unix_us);
+        Ok(pushed.into())
     }
 
-    fn state_change(&mut self, change: &StateChange, unix_us: u64) -> Result<(), LoadError> {
+    fn state_change(
+        &mut self,
+        change: &StateChange,
+        unix_us: u64,
+    ) -> Result<Taken, TooManyNeighbors> {
         let slot = self.slot(change.link.peer, change.link.peer_asn, 0)?;
         let slot = &mut self.slots[slot];
         if change.new == ESTABLISHED || slot.form.is_none() {
-            return Ok(());
+            return Ok(Taken::Read);
         }
         self.rib.commit(&mut slot.batch);
         let retain = [Retain::Nothing; 2];
@@ -237,7 +275,7 @@ impl Loader {
             .publish_peer_down(slot.peer, retain, reason, unix_us);
         self.rib.session_down(slot.peer, retain);
         slot.form = None;
-        Ok(())
+        Ok(Taken::Read)
     }
 
     /// Gives a peer's UPDATE to its batch, opening its session in the right form first.
@@ -248,7 +286,7 @@ impl Loader {
         families: &[(Family, bool)],
         body: &[u8],
         unix_us: u64,
-    ) {
+    ) -> Result<(), Unreadable> {
         let slot = &mut self.slots[slot];
         let mut form = slot.form.unwrap_or(Form {
             as4,
@@ -268,46 +306,18 @@ impl Loader {
         let pushed = slot.batch.push(&self.rib, slot.peer, body, unix_us);
         self.loaded.announced += u64::from(pushed.announced);
         self.loaded.withdrawn += u64::from(pushed.withdrawn);
-        if pushed.reset.is_some() || !pushed.faults.is_empty() {
+        if !pushed.faults.is_empty() {
             self.loaded.malformed += 1;
         }
         if slot.batch.len() >= BATCH {
             self.rib.commit(&mut slot.batch);
         }
-    }
-}
-
-/// Why a record cannot be loaded.
-#[derive(Debug)]
-pub enum LoadError {
-    /// It is broken; the next one may be good.
-    Record(MrtError),
-    /// There is no room for its peer.
-    Peers(TooManyNeighbors),
-}
-
-impl From<MrtError> for LoadError {
-    fn from(error: MrtError) -> Self {
-        LoadError::Record(error)
-    }
-}
-
-impl From<TooManyNeighbors> for LoadError {
-    fn from(error: TooManyNeighbors) -> Self {
-        LoadError::Peers(error)
-    }
-}
-
-impl std::fmt::Display for LoadError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            LoadError::Record(error) => error.fmt(f),
-            LoadError::Peers(error) => error.fmt(f),
+        match pushed.reset {
+            Some(_) => Err(Unreadable::Update),
+            None => Ok(()),
         }
     }
 }
-
-impl std::error::Error for LoadError {}
 
 /// The body of an UPDATE that announces one route. The next hop comes with where it stood: in MP_REACH_NLRI, or in a
 /// NEXT_HOP among the others.

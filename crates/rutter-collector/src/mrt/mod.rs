@@ -7,11 +7,17 @@
 
 mod files;
 mod load;
+mod message;
 mod progress;
+mod reader;
 mod stream;
+mod taken;
 mod unpack;
 
 pub use files::{Input, find};
-pub use load::{LoadError, Loaded, Loader};
+pub use load::{Loaded, Loader};
+pub use message::{routes, update};
 pub use progress::Progress;
+pub use reader::Reader;
 pub use stream::{ReadError, Stream, Why};
+pub use taken::{Taken, Unreadable};

@@ -18,6 +18,8 @@ pub struct Stream {
     at: usize,
     /// Octets of the unpacked file before the buffer.
     before: u64,
+    /// Where the latest record begins.
+    record: u64,
     progress: Progress,
 }
 
@@ -88,6 +90,7 @@ impl Stream {
             buffer: Vec::new(),
             at: 0,
             before: 0,
+            record: 0,
             progress: progress.clone(),
         })
     }
@@ -110,11 +113,17 @@ impl Stream {
         }
         let start = self.at;
         let record = next_record(&self.buffer[start..]).ok().flatten();
+        self.record = self.before + start as u64;
         if let Some(record) = &record {
             self.at += record.len;
             self.progress.took_record();
         }
         Ok(record)
+    }
+
+    /// Where the latest record begins in the unpacked file.
+    pub fn offset(&self) -> u64 {
+        self.record
     }
 
     /// Takes the next block; `false` at the end.

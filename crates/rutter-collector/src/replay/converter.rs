@@ -2,12 +2,15 @@
 
 use std::net::IpAddr;
 
-use rutter_net::{AfiSafi, Asn, Family, Ipv4Prefix, Ipv6Prefix, Prefix};
+use rutter_net::{AfiSafi, Asn, Family, Prefix};
 use rutter_wire::attr::{AttrContext, Attributes, code, parse, write_mp_reach, write_mp_unreach};
-use rutter_wire::frame::{MAX_EXTENDED_LEN, MessageType, next_frame};
-use rutter_wire::mrt::{Content, Message, PeerEntry, Record, RibEntry, TableDump};
-use rutter_wire::nlri::{self, write_ipv4, write_ipv6};
-use rutter_wire::update::{self, Writer};
+use rutter_wire::mrt::{
+    Content, Message, MrtError, PeerEntry, PeerIndexTable, Record, Rib, RibEntry, TableDump,
+};
+use rutter_wire::nlri::{write_ipv4, write_ipv6};
+use rutter_wire::update::Writer;
+
+use crate::mrt::{self, Taken, Unreadable};
 
 /// Turns records into UPDATEs.
 #[derive(Default)]
@@ -31,49 +34,84 @@ pub(super) struct Said<'a> {
 
 impl Converter {
     /// Calls `say` with everything that a record says. What cannot be read says nothing.
-    pub fn convert(&mut self, record: &Record<'_>, say: &mut dyn FnMut(&Said<'_>)) {
+    pub fn convert(&mut self, record: &Record<'_>, say: &mut dyn FnMut(&Said<'_>)) -> Taken {
         match record.decode() {
-            Ok(Content::PeerIndexTable(table)) => {
-                self.index = table.peers().filter_map(Result::ok).collect();
-            }
-            Ok(Content::Rib(rib)) => {
-                for entry in rib.entries().map_while(Result::ok) {
-                    if let Some(peer) = self.index.get(usize::from(entry.peer_index)) {
-                        let route = (rib.prefix, entry.path_id);
-                        table_route((peer.address, peer.asn), route, &entry, entry.view(), say);
-                    }
-                }
-            }
-            Ok(Content::TableDump(route)) => self.old_route(&route, say),
-            Ok(Content::Message(message)) => self.message(&message, say),
-            Ok(Content::StateChange(_) | Content::Other) | Err(_) => {}
+            Ok(Content::PeerIndexTable(table)) => self.peers(&table).into(),
+            Ok(Content::Rib(rib)) => self.rib(&rib, say),
+            Ok(Content::TableDump(route)) => self.old_route(&route, say).into(),
+            Ok(Content::Message(message)) => self.message(&message, say).into(),
+            Ok(Content::StateChange(_)) => Taken::Read,
+            Ok(Content::Other) => Taken::PassedOver,
+            Err(error) => Taken::Unreadable(error.into()),
         }
     }
 
-    fn old_route(&mut self, route: &TableDump<'_>, say: &mut dyn FnMut(&Said<'_>)) {
-        self.block.clear();
-        parse(route.attributes, &lenient(false), &mut Vec::new()).write_canonical(&mut self.block);
+    fn peers(&mut self, table: &PeerIndexTable<'_>) -> Result<(), Unreadable> {
+        self.index.clear();
+        for peer in table.peers() {
+            self.index.push(peer?);
+        }
+        Ok(())
+    }
+
+    fn rib(&self, rib: &Rib<'_>, say: &mut dyn FnMut(&Said<'_>)) -> Taken {
+        let mut taken = Taken::Read;
+        for entry in rib.entries() {
+            taken = taken.and(self.rib_entry(rib, entry, say).err());
+        }
+        taken
+    }
+
+    fn rib_entry(
+        &self,
+        rib: &Rib<'_>,
+        entry: Result<RibEntry<'_>, MrtError>,
+        say: &mut dyn FnMut(&Said<'_>),
+    ) -> Result<(), Unreadable> {
+        let entry = entry?;
+        let index = entry.peer_index;
+        let known = self.index.get(usize::from(index));
+        let peer = known.ok_or(Unreadable::NoSuchPeer(index))?;
+        if !entry.is_whole() {
+            return Err(Unreadable::Attributes);
+        }
+        let route = (rib.prefix, entry.path_id);
+        table_route((peer.address, peer.asn), route, &entry, entry.view(), say);
+        Ok(())
+    }
+
+    fn old_route(
+        &mut self,
+        route: &TableDump<'_>,
+        say: &mut dyn FnMut(&Said<'_>),
+    ) -> Result<(), Unreadable> {
         let entry = RibEntry {
             peer_index: 0,
             originated_s: route.originated_s,
             path_id: 0,
             attributes: route.attributes,
         };
+        if !entry.is_whole() {
+            return Err(Unreadable::Attributes);
+        }
+        self.block.clear();
+        parse(route.attributes, &lenient(false), &mut Vec::new()).write_canonical(&mut self.block);
         let view = Attributes::from_canonical(&self.block);
         let peer = (route.peer, route.peer_asn);
         table_route(peer, (route.prefix, 0), &entry, view, say);
+        Ok(())
     }
 
-    fn message(&mut self, message: &Message<'_>, say: &mut dyn FnMut(&Said<'_>)) {
-        let Ok(Some(frame)) = next_frame(message.message, MAX_EXTENDED_LEN) else {
-            return;
+    /// An UPDATE with a fault in its routes says what stands before the fault.
+    fn message(
+        &mut self,
+        message: &Message<'_>,
+        say: &mut dyn FnMut(&Said<'_>),
+    ) -> Result<(), Unreadable> {
+        let update = mrt::update(message)?;
+        let Some(sections) = update.filter(|_| !message.local) else {
+            return Ok(());
         };
-        let Ok(sections) = update::split(frame.body) else {
-            return;
-        };
-        if message.local || frame.kind != MessageType::Update {
-            return;
-        }
         let context = lenient(message.link.as4);
         let parsed = parse(sections.attributes, &context, &mut Vec::new());
         self.block.clear();
@@ -83,19 +121,24 @@ impl Converter {
             peer: (message.link.peer, message.link.peer_asn),
             attributes: Attributes::from_canonical(&self.block),
             mp_next_hop: &[],
-            withdrawn: routes(AfiSafi::IPV4_UNICAST, sections.withdrawn, path),
-            announced: routes(AfiSafi::IPV4_UNICAST, sections.nlri, path),
+            withdrawn: Vec::new(),
+            announced: Vec::new(),
             mp_announced: Vec::new(),
         };
+        let ipv4 = AfiSafi::IPV4_UNICAST;
+        let mut read = mrt::routes(ipv4, sections.withdrawn, path, &mut said.withdrawn);
+        read = read.and(mrt::routes(ipv4, sections.nlri, path, &mut said.announced));
         if let Some(unreach) = parsed.mp_unreach() {
-            let more = routes(unreach.afi_safi, unreach.withdrawn, path);
-            said.withdrawn.extend(more);
+            let (family, gone) = (unreach.afi_safi, unreach.withdrawn);
+            read = read.and(mrt::routes(family, gone, path, &mut said.withdrawn));
         }
         if let Some(reach) = parsed.mp_reach() {
             said.mp_next_hop = reach.next_hop;
-            said.mp_announced = routes(reach.afi_safi, reach.nlri, path);
+            let into = &mut said.mp_announced;
+            read = read.and(mrt::routes(reach.afi_safi, reach.nlri, path, into));
         }
         say(&said);
+        read
     }
 }
 
@@ -187,23 +230,6 @@ fn put(out: &mut Vec<u8>, routes: &[(Prefix, u32)], add_path: [bool; 2]) {
             Prefix::V4(prefix) => write_ipv4(out, id, *prefix),
             Prefix::V6(prefix) => write_ipv6(out, id, *prefix),
         }
-    }
-}
-
-fn routes(family: AfiSafi, bytes: &[u8], add_path: bool) -> Vec<(Prefix, u32)> {
-    match family.family() {
-        Some(Family::Ipv4Unicast) => {
-            let mut parsed: Vec<(u32, Ipv4Prefix)> = Vec::new();
-            // What stands before a fault is replayed.
-            let _ = nlri::parse_ipv4(bytes, add_path, &mut parsed);
-            parsed.into_iter().map(|(id, p)| (p.into(), id)).collect()
-        }
-        Some(Family::Ipv6Unicast) => {
-            let mut parsed: Vec<(u32, Ipv6Prefix)> = Vec::new();
-            let _ = nlri::parse_ipv6(bytes, add_path, &mut parsed);
-            parsed.into_iter().map(|(id, p)| (p.into(), id)).collect()
-        }
-        None => Vec::new(),
     }
 }
 

@@ -12,6 +12,7 @@ use rutter_wire::mrt::Record;
 use super::converter::{Converter, Said};
 use super::speaker::Speaker;
 use crate::Stop;
+use crate::mrt::Taken;
 
 /// How fast records are played.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -75,6 +76,8 @@ pub struct Player {
     stop: Stop,
 }
 
+/// Longest time without a look at the sessions.
+const PIECE: Duration = Duration::from_millis(500);
 /// Octets that are written at once.
 const FLUSH_AT: usize = 64 * 1024;
 
@@ -92,17 +95,25 @@ impl Player {
     }
 
     /// Plays a record when its time has come.
-    pub fn play(&mut self, record: &Record<'_>) -> Result<(), ReplayError> {
+    pub fn play(&mut self, record: &Record<'_>) -> Result<Taken, ReplayError> {
         self.wait_for(record.unix_us)?;
         let mut converter = std::mem::take(&mut self.converter);
         let mut result = Ok(());
-        converter.convert(record, &mut |said| {
+        let taken = converter.convert(record, &mut |said| {
             if result.is_ok() && self.settings.peer.is_none_or(|peer| said.peer.0 == peer) {
                 result = self.say(said);
             }
         });
         self.converter = converter;
-        result.map_err(|why| self.error(why))
+        match result {
+            Ok(()) => Ok(taken),
+            Err(why) => Err(self.error(why)),
+        }
+    }
+
+    /// What was played so far.
+    pub fn played(&self) -> Played {
+        self.played
     }
 
     /// Writes what waits; says what was played.
@@ -125,7 +136,18 @@ impl Player {
         let due = Duration::try_from_secs_f64(since).unwrap_or(Duration::MAX);
         if due > begun.elapsed() {
             self.flush()?;
-            self.stop.wait(due.saturating_sub(begun.elapsed()));
+        }
+        // In pieces: a session that ends meanwhile is noticed.
+        while due > begun.elapsed() {
+            if let Some(why) = self.ended() {
+                return Err(self.error(why));
+            }
+            if self
+                .stop
+                .wait(PIECE.min(due.saturating_sub(begun.elapsed())))
+            {
+                break;
+            }
         }
         Ok(())
     }

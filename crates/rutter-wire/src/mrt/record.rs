@@ -64,16 +64,22 @@ pub struct MrtError {
     pub fault: MrtFault,
 }
 
-impl fmt::Display for MrtError {
+impl fmt::Display for MrtFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = match self.fault {
+        f.write_str(match self {
             MrtFault::RecordTruncated => "the file ends inside the record",
             MrtFault::RecordTooLong => "the record claims to be longer than any is",
             MrtFault::BodyTruncated => "the record ends too early",
             MrtFault::AddressFamily => "unknown address family",
             MrtFault::PrefixLength => "prefix length out of range",
-        };
-        write!(f, "MRT record at octet {}: {words}", self.offset)
+        })
+    }
+}
+
+impl fmt::Display for MrtError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let MrtError { offset, fault } = self;
+        write!(f, "MRT record at octet {offset}: {fault}")
     }
 }
 

@@ -6,7 +6,7 @@ use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
 use super::table_dump::{PEER_AS4, PEER_IPV6};
 use super::{Content, MrtError, MrtFault, PeerEntry, table_subtype};
-use crate::attr::{Attributes, MpReach, code};
+use crate::attr::{Attributes, EXTENDED_LENGTH, MpReach, code};
 use crate::cursor::Cursor;
 
 /// Who the peers of the RIB records are.
@@ -111,6 +111,25 @@ impl<'a> RibEntry<'a> {
     /// its [`Attributes::mp_reach`] is of no use: ask [`RibEntry::next_hop`].
     pub fn view(&self) -> Attributes<'a> {
         Attributes::from_canonical(self.attributes)
+    }
+
+    /// Whether the lengths of the attributes add up to what is there.
+    pub fn is_whole(&self) -> bool {
+        let mut rest = self.attributes;
+        while let [flags, _, after @ ..] = rest {
+            let (len, after) = match (flags & EXTENDED_LENGTH, after) {
+                (0, [len, after @ ..]) => (usize::from(*len), after),
+                (1.., [high, low, after @ ..]) => {
+                    (usize::from(u16::from_be_bytes([*high, *low])), after)
+                }
+                _ => return false,
+            };
+            let Some(next) = after.get(len..) else {
+                return false;
+            };
+            rest = next;
+        }
+        rest.is_empty()
     }
 
     /// The next hop's octets, from MP_REACH_NLRI (cut down, or whole as some collectors write it) or NEXT_HOP.
