@@ -128,8 +128,26 @@ pub struct Bmp {
     pub allow: Vec<Prefix>,
     /// Most routers at a time.
     pub max_routers: usize,
-    /// Most peers of the table that one router may take up.
+    /// Most connections from one address at a time.
+    pub max_per_address: usize,
+    /// Most sessions of one router, and most peers of the table that it may take up.
     pub max_peers: usize,
+    /// A connection that has said nothing for so long, or stops inside a message, is closed; seconds.
+    pub silence_s: u64,
+}
+
+impl Bmp {
+    /// What is not configured, with these addresses.
+    pub fn new(listen: Vec<SocketAddr>) -> Self {
+        Bmp {
+            listen,
+            allow: Vec::new(),
+            max_routers: 1_000,
+            max_per_address: 100,
+            max_peers: 20_000,
+            silence_s: 30,
+        }
+    }
 }
 
 /// Look-ups by address that take no lock.

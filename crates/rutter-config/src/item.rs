@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use toml::Spanned;
@@ -184,6 +185,26 @@ impl<'a> Item<'a> {
         self.str("text in quotes").map(str::to_owned)
     }
 
+    /// A text that is not empty.
+    pub(crate) fn name(&self) -> Option<String> {
+        let text = self.text()?;
+        if text.trim().is_empty() {
+            self.error("this is empty", "write a name, or remove the key");
+            return None;
+        }
+        Some(text)
+    }
+
+    /// A path that is not empty.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        let text = self.str("/a/path")?;
+        if text.trim().is_empty() {
+            self.error("this is empty", "write a path");
+            return None;
+        }
+        Some(PathBuf::from(text))
+    }
+
     /// A whole number in a range.
     pub(crate) fn int(&self, range: RangeInclusive<u64>) -> Option<u64> {
         let DeValue::Integer(digits) = self.value.get_ref() else {
@@ -253,6 +274,15 @@ impl<'a> Item<'a> {
     /// The items of an array, each read; wrong ones are reported and left out.
     pub(crate) fn each<T>(&self, read: impl FnMut(&Item<'a>) -> Option<T>) -> Vec<T> {
         self.list().iter().filter_map(read).collect()
+    }
+
+    /// The same of an array that may not be empty.
+    pub(crate) fn some<T>(&self, read: impl FnMut(&Item<'a>) -> Option<T>) -> Vec<T> {
+        let items = self.list();
+        if items.is_empty() {
+            self.error("this is empty", "write at least one, or remove the key");
+        }
+        items.iter().filter_map(read).collect()
     }
 
     pub(crate) fn table(&self) -> Option<&'a DeTable<'a>> {

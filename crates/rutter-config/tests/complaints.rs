@@ -56,6 +56,11 @@ fn member_files_are_named_with_their_own_lines() {
 }
 
 #[test]
+fn a_collector_claims_nothing_twice_and_leaves_nothing_empty() {
+    check("collector.toml");
+}
+
+#[test]
 fn sinks_have_the_keys_of_their_type() {
     check("sinks.toml");
 }

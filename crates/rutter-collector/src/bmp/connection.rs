@@ -2,13 +2,17 @@
 
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rutter_wire::bmp::{BmpFault, next_packet};
+use parking_lot::Mutex;
+use rutter_config::Bmp;
+use rutter_wire::bmp::next_packet;
 
 use super::router::{Next, Router};
 use super::status::Routers;
 use crate::clock::unix_us;
+use crate::seldom::Seldom;
 use crate::{Context, Stop};
 
 /// A connection that is being read.
@@ -20,8 +24,15 @@ pub(super) struct Connection {
     buffer: Vec<u8>,
     filled: usize,
     published: Instant,
-    fault_lines: u32,
+    begun: Instant,
+    /// When octets came last.
+    heard: Instant,
+    silence: Duration,
+    strangers: Strangers,
 }
+
+/// What is logged of connections that said nothing.
+pub(super) type Strangers = Arc<Mutex<Seldom>>;
 
 /// Longest message taken. An UPDATE has at most 65,535 octets; mirroring may hold several.
 const LONGEST: usize = 1 << 20;
@@ -31,8 +42,6 @@ const CHUNK: usize = 256 * 1024;
 const PATIENCE: Duration = Duration::from_millis(200);
 /// How often the router's figures are shown to others.
 const PUBLISH: Duration = Duration::from_secs(1);
-/// Faults that a connection may log.
-const FAULT_LINES: u32 = 20;
 
 impl Connection {
     pub fn new(
@@ -40,21 +49,25 @@ impl Connection {
         number: u64,
         socket: TcpStream,
         address: SocketAddr,
-        most_views: usize,
+        settings: &Bmp,
         routers: Routers,
+        strangers: Strangers,
     ) -> io::Result<Self> {
         socket.set_nonblocking(false)?;
         socket.set_read_timeout(Some(PATIENCE))?;
-        let rib = std::sync::Arc::clone(&context.rib);
+        let rib = Arc::clone(&context.rib);
         Ok(Connection {
             number,
             socket,
-            router: Router::new(rib, address, most_views, unix_us()),
+            router: Router::new(rib, address, settings.max_peers, unix_us()),
             routers,
             buffer: vec![0; CHUNK],
             filled: 0,
             published: Instant::now(),
-            fault_lines: 0,
+            begun: Instant::now(),
+            heard: Instant::now(),
+            silence: Duration::from_secs(settings.silence_s),
+            strangers,
         })
     }
 
@@ -72,7 +85,11 @@ impl Connection {
             }
         };
         let router = self.router.name();
-        tracing::info!(router, %reason, "BMP router disconnected");
+        if self.router.has_spoken() {
+            tracing::info!(router, %reason, "BMP router disconnected");
+        } else if let Some(left_out) = self.strangers.lock().may() {
+            tracing::warn!(router, %reason, left_out, "a connection that was no BMP router's");
+        }
         if !stop.is_set() {
             self.router.end(&format!("BMP: {reason}"), unix_us());
         }
@@ -88,17 +105,37 @@ impl Connection {
         }
         match self.socket.read(&mut self.buffer[self.filled..]) {
             Ok(0) => return Err("the router closed the connection".into()),
-            Ok(count) => self.filled += count,
+            Ok(count) => {
+                self.filled += count;
+                self.heard = Instant::now();
+            }
             Err(error) if is_timeout(&error) => {}
             Err(error) => return Err(error.to_string()),
         }
         let next = self.take_messages();
         self.router.commit();
+        if matches!(next, Ok(Next::Continue)) {
+            self.check_silence()?;
+        }
         if self.published.elapsed() >= PUBLISH {
             self.published = Instant::now();
             self.routers.publish(self.number, self.router.status());
+            self.router.tell_changes();
         }
         next
+    }
+
+    /// A router may be silent for days, but not before its first message, and not inside one.
+    fn check_silence(&self) -> Result<(), String> {
+        let (what, since) = match (self.router.has_spoken(), self.filled) {
+            (true, 0) => return Ok(()),
+            (true, _) => ("the rest of a message has not come", self.heard),
+            (false, _) => ("it has not said a message", self.begun),
+        };
+        match since.elapsed() < self.silence {
+            true => Ok(()),
+            false => Err(format!("{what} for {} s", self.silence.as_secs())),
+        }
     }
 
     fn take_messages(&mut self) -> Result<Next, String> {
@@ -111,10 +148,7 @@ impl Connection {
                     at += packet.len;
                     match packet.decode() {
                         Ok(message) => next = Ok(self.router.handle(&message, now)),
-                        Err(fault) => {
-                            self.router.count_fault();
-                            note(&mut self.fault_lines, self.router.name(), fault);
-                        }
+                        Err(fault) => self.router.count_fault(fault),
                     }
                 }
                 Ok(None) => break,
@@ -124,13 +158,6 @@ impl Connection {
         self.buffer.copy_within(at..self.filled, 0);
         self.filled -= at;
         next
-    }
-}
-
-fn note(lines: &mut u32, router: &str, fault: BmpFault) {
-    if *lines < FAULT_LINES {
-        *lines += 1;
-        tracing::warn!(router, %fault, "a BMP message is passed over");
     }
 }
 

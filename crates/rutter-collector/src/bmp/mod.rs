@@ -5,6 +5,7 @@
 //! ```
 //! A router that sends faster than the table takes is slowed by TCP; nothing is queued.
 
+mod changes;
 mod connection;
 mod monitored;
 mod reading;

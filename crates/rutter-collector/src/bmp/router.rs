@@ -7,10 +7,11 @@ use std::sync::Arc;
 use rutter_net::Family;
 use rutter_rib::{Monitored, PeerId, Rib, Source};
 use rutter_wire::bmp::{
-    Message, Mirrored, PeerDown, PeerHeader, PeerType, PeerUp, RouteMirroring, RouteMonitoring,
-    StatisticsReport, Tlvs, information, termination,
+    BmpFault, Message, Mirrored, PeerDown, PeerHeader, PeerType, PeerUp, RouteMirroring,
+    RouteMonitoring, StatisticsReport, Tlvs, information, termination,
 };
 
+use super::changes::Changes;
 use super::monitored::{Key, Session, VIEWS, ViewPeer, index, table_view};
 use super::reading::{Reading, only_with_path_ids};
 use super::status::{Counter, PeerStatus, RouterStatus};
@@ -25,6 +26,13 @@ pub(super) struct Router {
     /// Views that stand in the table.
     views: usize,
     most_views: usize,
+    changes: Changes,
+    /// It has said who it is.
+    introduced: bool,
+    /// It has been said that there is no room for more.
+    was_full: bool,
+    /// Lines about what is wrong that may still be written.
+    lines: u32,
     status: RouterStatus,
 }
 
@@ -38,7 +46,8 @@ pub(super) enum Next {
 }
 
 impl Router {
-    /// A router that has said nothing yet. `most_views`: peers of the table that it may take up.
+    /// A router that has said nothing yet. `most_views`: sessions it may have, and peers of the table that it may take
+    /// up.
     pub fn new(rib: Arc<Rib>, address: SocketAddr, most_views: usize, unix_us: u64) -> Self {
         let name = address.ip().to_canonical().to_string();
         Router {
@@ -48,6 +57,10 @@ impl Router {
             sessions: BTreeMap::new(),
             views: 0,
             most_views,
+            changes: Changes::default(),
+            introduced: false,
+            was_full: false,
+            lines: MOST_LINES,
             status: RouterStatus {
                 name,
                 address,
@@ -94,8 +107,31 @@ impl Router {
     }
 
     /// A message could not be read.
-    pub fn count_fault(&mut self) {
+    pub fn count_fault(&mut self, fault: BmpFault) {
         self.status.faults += 1;
+        if self.may_log() {
+            tracing::warn!(router = %self.name, %fault, "a BMP message is passed over");
+        }
+    }
+
+    /// Whether it has said anything that is BMP.
+    pub fn has_spoken(&self) -> bool {
+        self.status.messages > 0
+    }
+
+    /// Writes a line about the sessions that came and went, once that has settled.
+    pub fn tell_changes(&mut self) {
+        if let Some(changes) = self.changes.settled() {
+            tracing::info!(
+                router = %self.name, sessions = self.sessions.len(), %changes, "monitored sessions"
+            );
+        }
+    }
+
+    /// What a router does wrong, it may do a million times.
+    fn may_log(&mut self) -> bool {
+        self.lines = self.lines.saturating_sub(1);
+        self.lines > 0
     }
 
     /// What the router calls itself, or its address.
@@ -128,10 +164,12 @@ impl Router {
         if let Some(description) = said.find(information::SYS_DESCR) {
             self.status.description = printable(&description.text());
         }
-        tracing::info!(
-            router = %self.name, address = %self.address.ip(), description = %self.status.description,
-            "BMP router says who it is"
-        );
+        if !std::mem::replace(&mut self.introduced, true) {
+            tracing::info!(
+                router = %self.name, address = %self.address, description = %self.status.description,
+                "BMP router says who it is"
+            );
+        }
     }
 
     fn peer_up(&mut self, up: &PeerUp<'_>, unix_us: u64) {
@@ -139,6 +177,10 @@ impl Router {
         let key = Key::of(header);
         // Heard twice, the second one begins anew.
         self.close(key, "the router reports the session anew", unix_us);
+        if self.sessions.len() >= self.most_views {
+            self.full();
+            return;
+        }
         let table = up.information.find(information::TABLE_NAME);
         let name = match (header.kind, table) {
             (PeerType::LocRib, Some(table)) if !table.value.is_empty() => printable(&table.text()),
@@ -150,7 +192,8 @@ impl Router {
             PeerType::LocRib => self.address.ip().to_canonical(),
             _ => header.address,
         };
-        tracing::info!(router = %self.name, peer = %name, asn = %header.asn, "monitored session up");
+        tracing::debug!(router = %self.name, peer = %name, asn = %header.asn, "monitored session up");
+        self.changes.up(&name);
         let session = Session {
             name,
             address,
@@ -167,9 +210,10 @@ impl Router {
         let reason = down.to_string();
         let key = Key::of(&down.peer);
         if let Some((session, _)) = self.sessions.get(&key) {
-            tracing::info!(
+            tracing::debug!(
                 router = %self.name, peer = %session.name, %reason, "monitored session down"
             );
+            self.changes.down(&session.name, &reason);
         }
         self.close(key, &reason, unix_us);
     }
@@ -215,6 +259,7 @@ impl Router {
             return Some(known.peer);
         }
         if self.views >= self.most_views {
+            self.full();
             return None;
         }
         let monitored = Monitored {
@@ -229,7 +274,9 @@ impl Router {
         let peer = match added {
             Ok(peer) => peer,
             Err(error) => {
-                tracing::error!(router = %self.name, %error, "a monitored peer is left out");
+                if self.may_log() {
+                    tracing::error!(router = %self.name, %error, "a monitored peer is left out");
+                }
                 return None;
             }
         };
@@ -243,13 +290,17 @@ impl Router {
             shown: [false; 2],
         });
         self.views += 1;
-        if self.views == self.most_views {
+        Some(peer)
+    }
+
+    /// There is no room for a session or view.
+    fn full(&mut self) {
+        if !std::mem::replace(&mut self.was_full, true) {
             tracing::warn!(
                 router = %self.name, most = self.most_views,
                 "no more peers of this router are taken: raise bmp.max-peers"
             );
         }
-        Some(peer)
     }
 
     /// Where path identifiers were agreed on, makes sure that they are there: an UPDATE that can be read only without
@@ -307,18 +358,26 @@ impl Router {
         for mirrored in mirroring.iter() {
             match mirrored {
                 Mirrored::Message(_) => self.status.mirrored += 1,
-                Mirrored::Errored => tracing::warn!(
-                    router = %self.name, peer = %mirroring.peer.address,
-                    "the router treats a malformed UPDATE as a withdrawal"
-                ),
-                Mirrored::Lost => tracing::warn!(
-                    router = %self.name, peer = %mirroring.peer.address, "mirrored messages were lost"
-                ),
+                Mirrored::Errored => {
+                    self.mirrored_note(
+                        mirroring,
+                        "the router treats a malformed UPDATE as a withdrawal",
+                    );
+                }
+                Mirrored::Lost => self.mirrored_note(mirroring, "mirrored messages were lost"),
             }
+        }
+    }
+
+    fn mirrored_note(&mut self, mirroring: &RouteMirroring<'_>, what: &str) {
+        if self.may_log() {
+            tracing::warn!(router = %self.name, peer = %mirroring.peer.address, "{what}");
         }
     }
 }
 
+/// Lines about what is wrong that a connection may log.
+const MOST_LINES: u32 = 20;
 /// Counters that are kept of a session.
 const MOST_COUNTERS: usize = 64;
 

@@ -7,10 +7,11 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use rutter_config::Bmp;
-use socket2::{SockRef, TcpKeepalive};
 
-use super::connection::Connection;
+use super::connection::{Connection, Strangers};
 use super::status::{RouterStatus, Routers};
+use crate::keepalive::keep_alive;
+use crate::listen::listen;
 use crate::{Context, Service, Stop};
 
 /// The running station.
@@ -52,9 +53,7 @@ impl Station {
         let mut listeners = Vec::new();
         for &address in &settings.listen {
             let failed = |error| StationError { address, error };
-            let listener = TcpListener::bind(address).map_err(failed)?;
-            listener.set_nonblocking(true).map_err(failed)?;
-            listeners.push(listener);
+            listeners.push(listen(address).map_err(failed)?);
         }
         let addresses: Vec<SocketAddr> = listeners
             .iter()
@@ -69,6 +68,7 @@ impl Station {
             routers: routers.clone(),
             connections: Vec::new(),
             accepted: 0,
+            strangers: Strangers::default(),
         };
         let thread = thread::Builder::new()
             .name("bmp".into())
@@ -113,55 +113,91 @@ struct Accepting {
     context: Context,
     settings: Bmp,
     routers: Routers,
-    connections: Vec<JoinHandle<()>>,
+    connections: Vec<Accepted>,
     accepted: u64,
+    strangers: Strangers,
+}
+
+/// A connection that is being read.
+struct Accepted {
+    from: IpAddr,
+    thread: JoinHandle<()>,
 }
 
 impl Accepting {
     fn run(mut self, listeners: &[TcpListener]) {
         while !self.context.stop.wait(PATIENCE) {
             for listener in listeners {
-                while let Ok((socket, address)) = listener.accept() {
-                    self.accept(socket, address);
+                self.accept_all(listener);
+            }
+            self.connections.retain(|one| !one.thread.is_finished());
+        }
+        for connection in self.connections {
+            let _ = connection.thread.join();
+        }
+    }
+
+    fn accept_all(&mut self, listener: &TcpListener) {
+        loop {
+            match listener.accept() {
+                Ok((socket, address)) => self.accept(socket, address),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) => {
+                    if let Some(left_out) = self.strangers.lock().may() {
+                        tracing::error!(%error, left_out, "no connection can be accepted");
+                    }
+                    return;
                 }
             }
-            self.connections.retain(|thread| !thread.is_finished());
-        }
-        for thread in self.connections {
-            let _ = thread.join();
         }
     }
 
     fn accept(&mut self, socket: TcpStream, address: SocketAddr) {
-        if let Err(why) = self.admit(address.ip().to_canonical()) {
-            tracing::warn!(router = %address, why, "BMP router refused");
+        let from = address.ip().to_canonical();
+        if let Err(why) = self.admit(from) {
+            if let Some(left_out) = self.strangers.lock().may() {
+                tracing::warn!(router = %address, why, left_out, "BMP router refused");
+            }
             return;
         }
         self.accepted += 1;
         let number = self.accepted;
         let started = keep_alive(&socket)
             .and_then(|()| {
-                let most = self.settings.max_peers;
-                let routers = self.routers.clone();
-                Connection::new(&self.context, number, socket, address, most, routers)
+                let (routers, strangers) = (self.routers.clone(), self.strangers.clone());
+                let settings = &self.settings;
+                Connection::new(
+                    &self.context,
+                    number,
+                    socket,
+                    address,
+                    settings,
+                    routers,
+                    strangers,
+                )
             })
             .and_then(|connection| spawn(number, connection, self.context.stop.clone()));
         match started {
             Ok(thread) => {
-                tracing::info!(router = %address, "BMP router connected");
-                self.connections.push(thread);
+                tracing::debug!(router = %address, "BMP router connected");
+                self.connections.push(Accepted { from, thread });
             }
             Err(error) => tracing::error!(router = %address, %error, "BMP router refused"),
         }
     }
 
-    fn admit(&self, address: IpAddr) -> Result<(), &'static str> {
+    fn admit(&mut self, address: IpAddr) -> Result<(), &'static str> {
         let allow = &self.settings.allow;
         if !allow.is_empty() && !allow.iter().any(|prefix| prefix.contains(address)) {
             return Err("its address is not in bmp.allow");
         }
+        self.connections.retain(|one| !one.thread.is_finished());
         if self.connections.len() >= self.settings.max_routers {
             return Err("as many routers as bmp.max-routers allows are connected");
+        }
+        let same = self.connections.iter().filter(|one| one.from == address);
+        if same.count() >= self.settings.max_per_address {
+            return Err("its address has as many connections as bmp.max-per-address allows");
         }
         Ok(())
     }
@@ -171,12 +207,4 @@ fn spawn(number: u64, connection: Connection, stop: Stop) -> io::Result<JoinHand
     thread::Builder::new()
         .name(format!("bmp-{number}"))
         .spawn(move || connection.run(&stop))
-}
-
-/// BMP has no keepalive of its own: TCP finds out that a router is gone.
-fn keep_alive(socket: &TcpStream) -> io::Result<()> {
-    let often = TcpKeepalive::new()
-        .with_time(Duration::from_secs(30))
-        .with_interval(Duration::from_secs(10));
-    SockRef::from(socket).set_tcp_keepalive(&often)
 }

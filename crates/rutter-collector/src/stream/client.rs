@@ -9,11 +9,13 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{Message, WebSocket};
 
 use super::filter::Filter;
 use super::message::{Update, error, gap};
 use crate::Stop;
+use crate::keepalive::keep_alive;
 
 /// What the publisher sees of a client.
 pub(super) struct Client {
@@ -34,6 +36,8 @@ struct Queue {
 const PATIENCE: Duration = Duration::from_millis(20);
 /// A client that takes nothing for so long is gone.
 const WRITE_PATIENCE: Duration = Duration::from_secs(30);
+/// Octets of the longest message that a client may send.
+const LONGEST: usize = 64 * 1024;
 /// Subscriptions of one client.
 const MOST_FILTERS: usize = 100;
 
@@ -98,7 +102,11 @@ impl Client {
         socket.set_nodelay(true)?;
         socket.set_read_timeout(Some(WRITE_PATIENCE))?;
         socket.set_write_timeout(Some(WRITE_PATIENCE))?;
-        let mut socket = tungstenite::accept(socket)
+        keep_alive(&socket)?;
+        let limits = WebSocketConfig::default()
+            .max_message_size(Some(LONGEST))
+            .max_frame_size(Some(LONGEST));
+        let mut socket = tungstenite::accept_with_config(socket, Some(limits))
             .map_err(|error| io::Error::other(format!("no WebSocket: {error}")))?;
         socket.get_ref().set_read_timeout(Some(PATIENCE))?;
         while !stop.is_set() {
@@ -199,11 +207,32 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_said() {
         let client = Client::new(2);
-        let said = |text| client.obey(text).unwrap_or_default();
+        let said = |text: &str| client.obey(text).unwrap_or_default();
         assert!(said("{").contains("not JSON"));
         assert!(said(r#"{"type":"shout"}"#).contains("`shout` is not known"));
         let prefix = r#"{"type":"ris_subscribe","data":{"prefix":"192.0.2.0"}}"#;
         assert!(said(prefix).contains("prefix: `192.0.2.0`"));
+        for (data, words) in [
+            (r#"{"prefx":"192.0.2.0/24"}"#, "`prefx` is not known"),
+            (
+                r#"{"moreSpecific":"no"}"#,
+                "moreSpecific: `\"no\"` is not true or false",
+            ),
+            (
+                r#"{"type":"UPDATES"}"#,
+                "type: `UPDATES` is not UPDATE, RIS_PEER_STATE",
+            ),
+            (r#"{"prefix":[7]}"#, "prefix: `7` is not a text"),
+            (r#""all""#, "`data` is not an object"),
+        ] {
+            let text = format!(r#"{{"type":"ris_subscribe","data":{data}}}"#);
+            let answer = said(&text);
+            let answer: Value = serde_json::from_str(&answer).unwrap();
+            assert_eq!(answer["type"], "ris_error");
+            let message = answer["data"]["message"].as_str().unwrap();
+            assert!(message.contains(words), "{message}");
+        }
+        assert!(client.filters.lock().is_empty());
         assert!(said(r#"{"type":"ping","data":7}"#).contains("pong"));
         assert_eq!(said(r#"{"type":"ris_subscribe","data":{}}"#), "");
         assert_eq!(client.filters.lock().len(), 1);

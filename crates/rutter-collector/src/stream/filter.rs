@@ -61,39 +61,57 @@ impl fmt::Display for FilterError {
 impl std::error::Error for FilterError {}
 
 impl Filter {
-    /// Reads the `data` of a `ris_subscribe`.
+    /// Reads the `data` of a `ris_subscribe`. What is not understood is an error: a filter that is passed over would
+    /// say yes to everything.
     pub fn read(data: &Value) -> Result<Self, FilterError> {
-        let text = |key: &str| data[key].as_str().map(str::to_owned);
-        let flag = |key: &str, default| data[key].as_bool().unwrap_or(default);
-        let peer = match text("peer") {
-            None => None,
-            Some(peer) => {
-                let parsed = peer.parse();
-                Some(parsed.map_err(|_| wrong("peer", &peer, "an address"))?)
+        let mut filter = Filter {
+            more_specific: true,
+            ..Filter::default()
+        };
+        let keys = match data {
+            Value::Null => return Ok(filter),
+            Value::Object(keys) => keys,
+            _ => return Err(FilterError("`data` is not an object".into())),
+        };
+        for (key, value) in keys {
+            // Clients write null where they mean nothing.
+            if !value.is_null() {
+                filter.set(key, value)?;
             }
-        };
-        let require = match text("require").as_deref() {
-            None | Some("") => None,
-            Some("announcements") => Some(Require::Announcements),
-            Some("withdrawals") => Some(Require::Withdrawals),
-            Some(other) => return Err(wrong("require", other, "announcements or withdrawals")),
-        };
-        let path = match &data["path"] {
-            Value::String(path) => Some(PathPart::read(path)?),
-            Value::Number(asn) => Some(PathPart::read(&asn.to_string())?),
-            _ => None,
-        };
-        Ok(Filter {
-            host: text("host"),
-            router: text("router"),
-            kind: text("type"),
-            peer,
-            require,
-            path,
-            prefixes: prefixes(&data["prefix"])?,
-            more_specific: flag("moreSpecific", true),
-            less_specific: flag("lessSpecific", false),
-        })
+        }
+        Ok(filter)
+    }
+
+    fn set(&mut self, key: &str, value: &Value) -> Result<(), FilterError> {
+        match key {
+            "host" => self.host = Some(text(key, value)?.to_owned()),
+            "router" => self.router = Some(text(key, value)?.to_owned()),
+            "type" => self.kind = Some(word(key, value, &TYPES)?.to_owned()),
+            "peer" => {
+                let peer = text(key, value)?;
+                self.peer = Some(peer.parse().map_err(|_| wrong(key, peer, "an address"))?);
+            }
+            "require" => {
+                self.require = match word(key, value, &["announcements", "withdrawals", ""])? {
+                    "announcements" => Some(Require::Announcements),
+                    "withdrawals" => Some(Require::Withdrawals),
+                    _ => None,
+                }
+            }
+            "path" => self.path = Some(PathPart::read(&path(value)?)?),
+            "prefix" => self.prefixes = prefixes(value)?,
+            "moreSpecific" => self.more_specific = flag(key, value)?,
+            "lessSpecific" => self.less_specific = flag(key, value)?,
+            // They say how to answer, not what is wanted.
+            "socketOptions" => {}
+            _ => {
+                return Err(FilterError(format!(
+                    "`{key}` is not known; known are host, router, type, peer, require, path, prefix, moreSpecific, \
+                     lessSpecific and socketOptions"
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Whether a message is wanted.
@@ -125,14 +143,51 @@ impl Filter {
     }
 }
 
+/// The types of RIS Live. Only UPDATE and RIS_PEER_STATE are ever sent.
+const TYPES: [&str; 5] = [
+    "UPDATE",
+    "RIS_PEER_STATE",
+    "OPEN",
+    "NOTIFICATION",
+    "KEEPALIVE",
+];
+
+fn text<'a>(key: &str, value: &'a Value) -> Result<&'a str, FilterError> {
+    let text = value.as_str();
+    text.ok_or_else(|| wrong(key, &value.to_string(), "a text"))
+}
+
+fn word<'a>(key: &str, value: &'a Value, words: &[&str]) -> Result<&'a str, FilterError> {
+    let text = text(key, value)?;
+    match words.contains(&text) {
+        true => Ok(text),
+        false => Err(wrong(
+            key,
+            text,
+            words.join(", ").trim_end_matches([',', ' ']),
+        )),
+    }
+}
+
+fn flag(key: &str, value: &Value) -> Result<bool, FilterError> {
+    let flag = value.as_bool();
+    flag.ok_or_else(|| wrong(key, &value.to_string(), "true or false"))
+}
+
+fn path(value: &Value) -> Result<String, FilterError> {
+    match value {
+        Value::Number(asn) => Ok(asn.to_string()),
+        other => text("path", other).map(str::to_owned),
+    }
+}
+
 fn prefixes(value: &Value) -> Result<Vec<Prefix>, FilterError> {
     let read = |value: &Value| {
-        let text = value.as_str().unwrap_or_default();
+        let text = text("prefix", value)?;
         let parsed = text.parse();
         parsed.map_err(|_| wrong("prefix", text, "a prefix like 192.0.2.0/24"))
     };
     match value {
-        Value::Null => Ok(Vec::new()),
         Value::Array(all) => all.iter().map(read).collect(),
         one => Ok(vec![read(one)?]),
     }

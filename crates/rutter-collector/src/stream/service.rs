@@ -11,6 +11,7 @@ use rutter_config::Stream;
 
 use super::client::Client;
 use super::publisher::{self, Audience};
+use crate::listen::listen;
 use crate::{Context, Service};
 
 /// The running server.
@@ -50,8 +51,7 @@ impl StreamServer {
     pub fn start(context: &Context, settings: &Stream) -> Result<Self, StreamError> {
         let address = settings.listen;
         let failed = |error| StreamError { address, error };
-        let listener = TcpListener::bind(address).map_err(failed)?;
-        listener.set_nonblocking(true).map_err(failed)?;
+        let listener = listen(address).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let audience: Arc<Audience> = Arc::default();
         let publishing = {

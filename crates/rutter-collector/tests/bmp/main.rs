@@ -1,5 +1,6 @@
 //! The station over TCP: what monitored routers say stands in the table.
 
+mod hostile;
 mod router;
 mod target;
 
@@ -28,6 +29,13 @@ impl World {
     }
 
     fn with(max_peers: usize, allow: &[&str]) -> Self {
+        let mut settings = Bmp::new(vec!["127.0.0.1:0".parse().unwrap()]);
+        settings.max_peers = max_peers;
+        settings.allow = allow.iter().map(|text| text.parse().unwrap()).collect();
+        World::of(&settings)
+    }
+
+    fn of(settings: &Bmp) -> Self {
         let rib = Rib::new(RibConfig {
             shards: 2,
             router_id: 1,
@@ -45,13 +53,7 @@ impl World {
             stop: Stop::new(),
             board: Board::default(),
         };
-        let settings = Bmp {
-            listen: vec!["127.0.0.1:0".parse().unwrap()],
-            allow: allow.iter().map(|text| text.parse().unwrap()).collect(),
-            max_routers: 10,
-            max_peers,
-        };
-        let station = Station::start(&context, &settings).unwrap();
+        let station = Station::start(&context, settings).unwrap();
         World { context, station }
     }
 

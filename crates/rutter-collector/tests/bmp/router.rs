@@ -1,7 +1,8 @@
 //! A monitored router, as far as the station sees it.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
 
 use rutter_net::{Asn, Prefix};
 use rutter_wire::attr::{TRANSITIVE, code, write_attr, write_mp_reach};
@@ -68,6 +69,15 @@ impl Router {
         out[1..5].copy_from_slice(&len.to_be_bytes());
         out[5] = 1;
         self.send(&out);
+    }
+
+    /// Whether the station closes the connection within this time.
+    pub fn is_closed_within(&mut self, time: Duration) -> bool {
+        self.0.set_read_timeout(Some(time)).unwrap();
+        match self.0.read(&mut [0]) {
+            Ok(count) => count == 0,
+            Err(error) => error.kind() == ErrorKind::ConnectionReset,
+        }
     }
 
     /// Whether the station has closed the connection.

@@ -1,5 +1,7 @@
 //! `[collector]`, `[bmp]`, `[[bmp-target]]`, `[stream]`.
 
+use std::net::SocketAddr;
+
 use super::Root;
 use crate::config::{Bmp, BmpTarget, Collector, Stream};
 use crate::forms;
@@ -10,7 +12,7 @@ pub(super) fn collector(root: &Root<'_>) -> Collector {
     root.section("collector", &[schema::COLLECTOR], |section| {
         let mut collector = Collector::default();
         section.set("name", &mut collector.name, |i: &Item<'_>| {
-            i.text().map(Some)
+            i.name().map(Some)
         });
         collector
     })
@@ -19,33 +21,58 @@ pub(super) fn collector(root: &Root<'_>) -> Collector {
 pub(super) fn bmp(root: &Root<'_>) -> Option<Bmp> {
     root.section("bmp", &[schema::BMP], |section| {
         let listen = section.require("listen", "[\"0.0.0.0\", \"::\"]")?;
-        let mut bmp = Bmp {
-            listen: listen.each(|i| forms::socket(i, BMP_PORT)),
-            allow: Vec::new(),
-            max_routers: 1_000,
-            max_peers: 20_000,
-        };
+        let mut bmp = Bmp::new(listen.some(|i| forms::socket(i, BMP_PORT)));
         section.set("allow", &mut bmp.allow, |i| {
             Some(i.each(|i| i.parse("192.0.2.0/24")))
         });
         section.set("max-routers", &mut bmp.max_routers, |i| {
             i.int(1..=10_000).map(|n| n as usize)
         });
+        section.set("max-per-address", &mut bmp.max_per_address, |i| {
+            i.int(1..=10_000).map(|n| n as usize)
+        });
         section.set("max-peers", &mut bmp.max_peers, |i| {
             i.int(1..=65_535).map(|n| n as usize)
+        });
+        section.set("silence", &mut bmp.silence_s, |i| {
+            forms::seconds(i, 1, 3_600)
         });
         Some(bmp)
     })
 }
 
-pub(super) fn bmp_targets(root: &Root<'_>) -> Vec<BmpTarget> {
-    let mut targets = Vec::new();
+pub(super) fn bmp_targets(root: &Root<'_>, station: Option<&Bmp>) -> Vec<BmpTarget> {
+    let mut targets: Vec<BmpTarget> = Vec::new();
     root.each_of("bmp-target", &[schema::BMP_TARGET], |section| {
-        let address = section.require("address", "\"192.0.2.1\"");
-        let address = address.and_then(|i| forms::socket(&i, BMP_PORT));
-        targets.extend(address.map(|address| BmpTarget { address }));
+        let Some(item) = section.require("address", "\"192.0.2.1\"") else {
+            return;
+        };
+        let Some(address) = forms::socket(&item, BMP_PORT) else {
+            return;
+        };
+        if targets.iter().any(|other| other.address == address) {
+            item.error(
+                format!("there are two targets {address}"),
+                "remove one of them",
+            );
+        }
+        if station.is_some_and(|station| is_own(station, address)) {
+            item.error(
+                format!("{address} is our own station: what is collected would come back for ever"),
+                "write the address of another one",
+            );
+        }
+        targets.push(BmpTarget { address });
     });
     targets
+}
+
+fn is_own(station: &Bmp, address: SocketAddr) -> bool {
+    let own = |listen: &SocketAddr| {
+        let here = listen.ip().is_unspecified() && address.ip().is_loopback();
+        listen.port() == address.port() && (listen.ip() == address.ip() || here)
+    };
+    station.listen.iter().any(own)
 }
 
 pub(super) fn stream(root: &Root<'_>) -> Option<Stream> {

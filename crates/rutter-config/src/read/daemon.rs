@@ -182,9 +182,7 @@ pub(super) fn daemon(root: &Root<'_>) -> Daemon {
         section.set("listen", &mut daemon.listen, |i| {
             Some(i.each(|i| forms::socket(i, port)))
         });
-        section.set("control-socket", &mut daemon.control_socket, |i| {
-            i.text().map(PathBuf::from)
-        });
+        section.set("control-socket", &mut daemon.control_socket, Item::path);
         section.set("log", &mut daemon.log, Item::text);
         section.set("log-format", &mut daemon.log_format, |i| {
             i.word(&[("text", LogFormat::Text), ("json", LogFormat::Json)])
@@ -214,7 +212,7 @@ pub(super) fn mrt(root: &Root<'_>) -> Option<Mrt> {
     root.section("mrt", &[schema::MRT], |section| {
         let directory = section.require("directory", "\"/var/lib/rutter/mrt\"")?;
         let mut mrt = Mrt {
-            directory: directory.text()?.into(),
+            directory: directory.path()?,
             table_interval_s: 7200,
             updates_interval_s: 300,
             gzip: true,

@@ -1,7 +1,5 @@
 //! `[history]`.
 
-use std::path::PathBuf;
-
 use super::Root;
 use crate::config::History;
 use crate::forms;
@@ -11,7 +9,7 @@ pub(super) fn history(root: &Root<'_>) -> Option<History> {
     root.section("history", &[schema::HISTORY], |section| {
         let path = section.require("path", "\"/var/lib/rutter/history\"")?;
         let mut history = History {
-            path: PathBuf::from(path.text()?),
+            path: path.path()?,
             rotate_s: 300,
             rotate_rows: 10_000_000,
             snapshot_every_s: 3600,

@@ -1,5 +1,6 @@
 //! From the tree of a file to the typed configuration.
 
+mod claims;
 mod collector;
 mod daemon;
 mod history;
@@ -78,7 +79,8 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
     }
     let communities = policy::communities(&root, local.asn, local.exchange.is_some());
     let (neighbors, dynamic_neighbors) = neighbors.finish();
-    Config {
+    let bmp = collector::bmp(&root);
+    let config = Config {
         asn: local.asn,
         router_id: local.router_id,
         cluster_id: local.cluster_id,
@@ -91,15 +93,17 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
         metrics: daemon::metrics(&root),
         collector: collector::collector(&root),
         lookup: daemon::lookup(&root),
-        bmp: collector::bmp(&root),
         sql: sql::sql(&root),
         history: history::history(&root),
         stream: collector::stream(&root),
-        bmp_targets: collector::bmp_targets(&root),
+        bmp_targets: collector::bmp_targets(&root, bmp.as_ref()),
+        bmp,
         sinks: sink::sinks(&root),
         neighbors,
         dynamic_neighbors,
-    }
+    };
+    claims::check(&root, &config);
+    config
 }
 
 /// Parses text and hands its tree on. What a tree with syntax errors seems to say is not worth a complaint: it is

@@ -53,7 +53,7 @@ fn sink(section: &Section<'_>) -> Option<Sink> {
     only_for_some(section, kind);
     let word = TYPES.iter().find(|(_, other)| *other == kind);
     let mut name = word.map_or("", |(word, _)| word).to_owned();
-    section.set("name", &mut name, Item::text);
+    section.set("name", &mut name, sink_name);
     let mut sink = Sink {
         target: match kind {
             Type::Postgres => SinkTarget::Postgres(database(section, 5432)),
@@ -67,7 +67,7 @@ fn sink(section: &Section<'_>) -> Option<Sink> {
         batch_rows: 100_000,
         events_retention_s: None,
     };
-    section.set("spool", &mut sink.spool, |i| i.text().map(PathBuf::from));
+    section.set("spool", &mut sink.spool, Item::path);
     section.set("spool-limit", &mut sink.spool_limit, |i| {
         forms::octets(i, 1 << 20, 1 << 50)
     });
@@ -117,12 +117,12 @@ fn database(section: &Section<'_>, port: u16) -> Database {
         password: None,
         history: true,
     };
-    section.set("host", &mut database.host, Item::text);
+    section.set("host", &mut database.host, Item::name);
     section.set("port", &mut database.port, |i| {
         i.int(1..=65_535).map(|n| n as u16)
     });
-    section.set("database", &mut database.database, Item::text);
-    section.set("user", &mut database.user, Item::text);
+    section.set("database", &mut database.database, Item::name);
+    section.set("user", &mut database.user, Item::name);
     section.set("history", &mut database.history, Item::bool);
     database.password = password(section);
     database
@@ -133,10 +133,38 @@ fn broker(section: &Section<'_>) -> Option<Broker> {
     section.set("tombstones", &mut tombstones, Item::bool);
     let brokers = section.require("brokers", "[\"192.0.2.7:9092\"]")?;
     let mut topic = "rutter".to_owned();
-    section.set("topic", &mut topic, Item::text);
+    section.set("topic", &mut topic, Item::name);
     Some(Broker {
-        brokers: brokers.each(Item::text),
+        brokers: brokers.some(broker_address),
         topic,
         tombstones,
     })
+}
+
+/// The name stands for a folder, too.
+fn sink_name(item: &Item<'_>) -> Option<String> {
+    let name = item.name()?;
+    if name.contains('/') || name.starts_with('.') {
+        item.error(
+            format!("`{name}` cannot be the name of a folder"),
+            "write a name without `/` and without `.` at its beginning",
+        );
+        return None;
+    }
+    Some(name)
+}
+
+fn broker_address(item: &Item<'_>) -> Option<String> {
+    let text = item.name()?;
+    let port = text
+        .rsplit_once(':')
+        .and_then(|(_, port)| port.parse().ok());
+    if port.is_none_or(|port: u16| port == 0) {
+        item.error(
+            format!("`{text}` has no port"),
+            "write a host and a port like \"192.0.2.7:9092\"",
+        );
+        return None;
+    }
+    Some(text)
 }

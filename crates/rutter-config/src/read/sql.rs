@@ -22,7 +22,7 @@ pub(super) fn sql(root: &Root<'_>) -> Option<Sql> {
             login: login(&section),
         };
         section.set("listen", &mut sql.listen, |i| {
-            Some(i.each(|i| forms::socket(i, PORT)))
+            Some(i.some(|i| forms::socket(i, PORT)))
         });
         section.set("memory", &mut sql.memory, |i| {
             forms::octets(i, 16 << 20, 1 << 50)
@@ -47,7 +47,7 @@ pub(super) fn sql(root: &Root<'_>) -> Option<Sql> {
 
 fn login(section: &Section<'_>) -> Option<Login> {
     let mut user = None;
-    section.set("user", &mut user, |i: &Item<'_>| i.text().map(Some));
+    section.set("user", &mut user, |i: &Item<'_>| i.name().map(Some));
     match (user, password(section)) {
         (Some(user), Some(password)) => Some(Login { user, password }),
         (None, None) => None,

@@ -31,10 +31,22 @@ pub const BMP: &[Key] = &[
         "Most routers at a time; others are refused.",
     ),
     key(
+        "max-per-address",
+        "number",
+        "100",
+        "Most connections from one address at a time; others are refused.",
+    ),
+    key(
         "max-peers",
         "number",
         "20000",
         "Most monitored peers of one router, each view counted; the routes of others are passed over.",
+    ),
+    key(
+        "silence",
+        "duration",
+        "`\"30s\"`",
+        "A connection that says nothing for so long at its beginning, or stops inside a message, is closed.",
     ),
 ];
 

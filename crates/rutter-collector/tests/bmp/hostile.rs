@@ -1,0 +1,148 @@
+//! What strangers may try: it costs them their connection, and nobody else anything.
+
+use std::time::Duration;
+
+use rutter_config::Bmp;
+use rutter_wire::bmp::{PeerHeader, RibView, write_initiation, write_route_monitoring};
+
+use crate::router::{Router, update};
+use crate::{World, peer};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn settings() -> Bmp {
+    Bmp::new(vec!["127.0.0.1:0".parse().unwrap()])
+}
+
+/// A router beside the strangers, whose route stands throughout.
+fn honest(world: &World) -> Router {
+    let mut router = world.connect();
+    router.initiate("honest");
+    let header = peer("192.0.2.1", RibView::AdjRibInPre);
+    router.peer_up(&header, None);
+    router.monitor(&header, &update(&["192.0.2.0/24"]));
+    world.expect(&[HONEST]);
+    router
+}
+
+const HONEST: &str = "honest/192.0.2.1/adj-in-pre/192.0.2.0/24";
+
+#[test]
+fn bytes_that_are_not_bmp_end_the_connection() {
+    let world = World::start();
+    let honest = honest(&world);
+    let too_long = [3, 0x7f, 0xff, 0xff, 0xff, 4];
+    let inputs: [&[u8]; 6] = [
+        b"GET / HTTP/1.1\r\n\r\n",
+        &[0xff; 64],
+        // A version that nobody knows; lengths below the header's and beyond all bounds.
+        &[9, 0, 0, 0, 6, 4],
+        &[3, 0, 0, 0, 5, 4],
+        &[3, 0, 0, 0, 0, 0],
+        &too_long,
+    ];
+    for input in inputs {
+        let mut stranger = world.connect();
+        stranger.send(input);
+        assert!(stranger.is_closed_within(PATIENCE), "{input:?}");
+    }
+    // Each message cut off at each octet: what is whole is taken, the rest is not.
+    let mut whole = Vec::new();
+    write_initiation(&mut whole, "cut", "");
+    let header = peer("192.0.2.9", RibView::AdjRibInPre);
+    write_route_monitoring(&mut whole, &header, &update(&["203.0.113.0/24"]));
+    for end in (0..whole.len()).step_by(7) {
+        world.connect().send(&whole[..end]);
+    }
+    world.expect(&[HONEST]);
+    drop(honest);
+    world.end();
+}
+
+#[test]
+fn broken_messages_within_good_frames_are_passed_over() {
+    let world = World::start();
+    let mut router = world.connect();
+    let header = peer("192.0.2.11", RibView::AdjRibInPre);
+    let frame = |kind: u8, body: &[u8]| {
+        let mut out = vec![3];
+        out.extend_from_slice(&(body.len() as u32 + 6).to_be_bytes());
+        out.push(kind);
+        out.extend_from_slice(body);
+        out
+    };
+    for kind in 0..=8 {
+        for len in [0, 1, 41, 42, 43, 60, 200] {
+            router.send(&frame(kind, &vec![0xa5; len]));
+        }
+        if kind == 5 {
+            // That was a Termination: the connection is over.
+            assert!(router.is_closed_within(PATIENCE));
+            router = world.connect();
+        }
+    }
+    router.peer_up(&header, None);
+    router.monitor(&header, &update(&["198.51.100.0/24"]));
+    world.expect(&["127.0.0.1/192.0.2.11/adj-in-pre/198.51.100.0/24"]);
+    world.end();
+}
+
+#[test]
+fn a_session_that_is_reported_twice_begins_anew() {
+    let world = World::start();
+    let mut router = world.connect();
+    let header = peer("192.0.2.11", RibView::AdjRibInPre);
+    router.peer_up(&header, None);
+    router.monitor(&header, &update(&["198.51.100.0/24", "203.0.113.0/24"]));
+    router.peer_up(&header, None);
+    router.monitor(&header, &update(&["203.0.113.0/24"]));
+    world.expect(&["127.0.0.1/192.0.2.11/adj-in-pre/203.0.113.0/24"]);
+    assert_eq!(world.context.rib.peers().len(), 1);
+    world.end();
+}
+
+#[test]
+fn sessions_have_a_limit() {
+    let world = World::of(&Bmp {
+        max_peers: 3,
+        ..settings()
+    });
+    let mut router = world.connect();
+    let header = |n: u8| -> PeerHeader { peer(&format!("192.0.2.{n}"), RibView::AdjRibInPre) };
+    (1..=200).for_each(|n| router.peer_up(&header(n), None));
+    (1..=5).for_each(|n| router.monitor(&header(n), &update(&["203.0.113.0/24"])));
+    world.expect(&[
+        "127.0.0.1/192.0.2.1/adj-in-pre/203.0.113.0/24",
+        "127.0.0.1/192.0.2.2/adj-in-pre/203.0.113.0/24",
+        "127.0.0.1/192.0.2.3/adj-in-pre/203.0.113.0/24",
+    ]);
+    world.end();
+}
+
+#[test]
+fn silence_ends_a_connection_and_an_address_has_a_limit() {
+    let world = World::of(&Bmp {
+        max_per_address: 20,
+        silence_s: 1,
+        ..settings()
+    });
+    let mut honest = honest(&world);
+    let mut silent: Vec<Router> = (0..300).map(|_| world.connect()).collect();
+    // One stops in the middle of a message.
+    let mut halfway = silent.remove(0);
+    halfway.send(&[3, 0, 0, 1, 0, 0, 7]);
+    for one in &mut silent {
+        assert!(one.is_closed_within(PATIENCE));
+    }
+    assert!(halfway.is_closed_within(PATIENCE));
+    assert!(!honest.is_closed_within(Duration::from_millis(1_500)));
+    assert_eq!(world.station.routers().len(), 1);
+    // There is room again.
+    let mut next = world.connect();
+    next.initiate("next");
+    let header = peer("192.0.2.2", RibView::AdjRibInPre);
+    next.peer_up(&header, None);
+    next.monitor(&header, &update(&["192.0.2.0/24"]));
+    world.expect(&[HONEST, "next/192.0.2.2/adj-in-pre/192.0.2.0/24"]);
+    world.end();
+}

@@ -1,0 +1,86 @@
+//! What only one section may have: an address to listen on, a folder to write to.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use super::Root;
+use crate::Severity;
+use crate::config::Config;
+
+/// Reports what two sections claim.
+pub(super) fn check(root: &Root<'_>, config: &Config) {
+    let mut claims = Claims {
+        root,
+        sockets: Vec::new(),
+        folders: Vec::new(),
+    };
+    claims.listen("daemon", &config.daemon.listen);
+    if let Some(metrics) = &config.metrics {
+        claims.listen("metrics", &[metrics.listen]);
+    }
+    if let Some(bmp) = &config.bmp {
+        claims.listen("bmp", &bmp.listen);
+    }
+    if let Some(sql) = &config.sql {
+        claims.listen("sql", &sql.listen);
+    }
+    if let Some(stream) = &config.stream {
+        claims.listen("stream", &[stream.listen]);
+    }
+    if let Some(mrt) = &config.mrt {
+        claims.folder("mrt", "directory", &mrt.directory);
+    }
+    if let Some(history) = &config.history {
+        claims.folder("history", "path", &history.path);
+    }
+}
+
+struct Claims<'a> {
+    root: &'a Root<'a>,
+    sockets: Vec<(SocketAddr, &'static str)>,
+    folders: Vec<(PathBuf, String)>,
+}
+
+impl Claims<'_> {
+    fn listen(&mut self, section: &'static str, addresses: &[SocketAddr]) {
+        for address in addresses {
+            let other = self.sockets.iter().find(|(held, _)| clash(*held, *address));
+            if let Some((held, by)) = other {
+                self.report(
+                    section,
+                    "listen",
+                    format!("{address} is taken: {by}.listen has {held}"),
+                    "give each a port or an address of its own",
+                );
+            }
+            self.sockets.push((*address, section));
+        }
+    }
+
+    fn folder(&mut self, section: &'static str, key: &str, folder: &Path) {
+        if let Some((_, by)) = self.folders.iter().find(|(held, _)| held == folder) {
+            let message = format!("{} is the folder of {by}", folder.display());
+            self.report(section, key, message, "give each a folder of its own");
+        }
+        self.folders
+            .push((folder.to_owned(), format!("{section}.{key}")));
+    }
+
+    /// At the key, or at the section where it is not written.
+    fn report(&self, section: &str, key: &str, message: String, hint: &str) {
+        let table = self.root.table.get_ref().get(section);
+        let value = table.and_then(|value| value.get_ref().as_table()?.get(key));
+        let span = value.or(table).map_or(0..0, |value| value.span());
+        let key = format!("{section}.{key}");
+        let source = self.root.source;
+        source.report(Severity::Error, span, &key, message, hint);
+    }
+}
+
+/// Whether both cannot listen. IPv6 sockets do not take IPv4 connections.
+fn clash(one: SocketAddr, other: SocketAddr) -> bool {
+    let everywhere = |ip: IpAddr| ip.is_unspecified();
+    let overlap = one.ip() == other.ip() || everywhere(one.ip()) || everywhere(other.ip());
+    // The kernel chooses another port for each 0.
+    one.port() == other.port() && one.port() != 0 && one.is_ipv4() == other.is_ipv4() && overlap
+}
