@@ -18,11 +18,16 @@ pub fn utc(unix_us: u64) -> String {
 }
 
 /// `2026-11-20`, `2026-11-20 12:00`, with seconds and a fraction, `T` for the space, `Z` or `UTC` behind it, or
-/// microseconds since 1970.
+/// seconds, milliseconds or microseconds since 1970, told apart by the number of their digits.
 pub fn parse(text: &str) -> Option<u64> {
     let text = text.trim();
-    if text.len() > 10 && text.bytes().all(|octet| octet.is_ascii_digit()) {
-        return text.parse().ok();
+    if text.len() >= 9 && text.bytes().all(|octet| octet.is_ascii_digit()) {
+        let since: u64 = text.parse().ok()?;
+        return match text.len() {
+            9..=11 => Some(since * 1_000_000),
+            12..=14 => Some(since * 1_000),
+            _ => Some(since),
+        };
     }
     let text = text
         .trim_end_matches("UTC")
@@ -121,6 +126,9 @@ mod tests {
         let noon = parse("2026-11-20 12:00");
         assert_eq!(noon, Some(1_795_176_000_000_000));
         for same in ["2026-11-20T12:00:00Z", "2026-11-20 12:00:00.000 UTC"] {
+            assert_eq!(parse(same), noon, "{same}");
+        }
+        for same in ["1795176000", "1795176000000", "1795176000000000"] {
             assert_eq!(parse(same), noon, "{same}");
         }
         for wrong in [
