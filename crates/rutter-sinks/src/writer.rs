@@ -196,7 +196,7 @@ impl<S: Store> Writer<S> {
         let Some(kept) = self
             .limits
             .retention
-            .filter(|_| now_us >= self.expire_at_us)
+            .filter(|_| is_due(now_us, self.expire_at_us))
         else {
             return Ok(false);
         };
@@ -347,6 +347,12 @@ impl<S: Store> Writer<S> {
 
 /// How often old events are looked for.
 const EXPIRE_EVERY_US: u64 = 60_000_000;
+
+/// Whether it is time. A time that is farther away than it is ever set was set before the clock was.
+fn is_due(now_us: u64, at_us: u64) -> bool {
+    now_us >= at_us || at_us - now_us > EXPIRE_EVERY_US
+}
+
 /// Pieces of a load that are ready before they are wanted.
 const AHEAD: usize = 8;
 
@@ -377,4 +383,17 @@ fn read<M: Medium>(
         cursor = next;
     }
     Ok(blocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_back_does_not_end_the_search_for_old_events() {
+        let now_us = 1_795_000_000_000_000;
+        assert!(is_due(now_us, now_us));
+        assert!(!is_due(now_us, now_us + EXPIRE_EVERY_US));
+        assert!(is_due(now_us, now_us + 3_600_000_000));
+    }
 }

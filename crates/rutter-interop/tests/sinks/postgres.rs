@@ -25,6 +25,9 @@ fn stage(lab: &Lab, server: &Postgres, user: &str, seed: u64) -> Stage {
     )
 }
 
+/// What a gap says of itself.
+pub const GAP: &str = "SELECT detail FROM rutter_events WHERE kind = 'gap' AND detail LIKE 'rows % to % are missing, from %'";
+
 /// Every number of a run is there once.
 pub fn check_history(server: &Postgres) {
     let twice = "SELECT run, seq, count(*) FROM rutter_events GROUP BY 1, 2 HAVING count(*) > 1";
@@ -78,6 +81,20 @@ fn postgres_is_exact_whoever_is_killed() {
     assert_eq!(kinds.len(), 7, "{kinds:?}");
     let runs = server.query("SELECT count(*) FROM rutter_events WHERE kind IN ('start', 'stop')");
     assert_eq!(runs, ["6"], "three runs, each with its start and its end");
+    stage.restart_cramped();
+    stage.settles(|| server.try_query(ROUTES));
+    server.kill();
+    stage.overflow();
+    server.run();
+    stage.settles(|| server.try_query(ROUTES));
+    stage.act(100);
+    stage.settles(|| server.try_query(ROUTES));
+    stage.stop();
+    check_history(&server);
+    assert!(
+        !server.query(GAP).is_empty(),
+        "no gap tells what is missing"
+    );
     server.query("INSERT INTO rutter_schema (version) VALUES (99)");
     stage.restart();
     stage.complains(&["version 99", "use a newer Rutter"]);

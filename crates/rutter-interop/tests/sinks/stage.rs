@@ -44,8 +44,11 @@ impl Stage {
     }
 
     fn start(&mut self) {
-        let sink = rutter_sinks::start(&self.world.rib, self.collector, &self.settings);
-        self.sink = Some(sink.expect("the sink starts"));
+        // An abandoned sink holds its spool until its thread sees that it is.
+        self.sink = Some(eventually("the sink starts", || {
+            let sink = rutter_sinks::start(&self.world.rib, self.collector, &self.settings);
+            sink.map_err(|why| why.to_string())
+        }));
     }
 
     /// The peers do so many things.
@@ -66,8 +69,28 @@ impl Stage {
 
     /// As [`Stage::restart`], with events that are removed after a second.
     pub fn restart_forgetful(&mut self) {
+        self.settings.spool_limit = 1 << 30;
         self.settings.events_retention_s = Some(1);
         self.restart();
+    }
+
+    /// As [`Stage::restart`], with a spool that is soon full.
+    pub fn restart_cramped(&mut self) {
+        self.settings.spool_limit = 64 << 10;
+        self.restart();
+    }
+
+    /// The peers go on until the spool has been full for a while.
+    pub fn overflow(&mut self) {
+        eventually("the spool is full", || {
+            self.act(2_000);
+            let status = self.sink().status();
+            match status.dropping {
+                Some(_) => Ok(()),
+                None => Err(status.line()),
+            }
+        });
+        self.act(500);
     }
 
     /// Waits until the sink complains in these words.

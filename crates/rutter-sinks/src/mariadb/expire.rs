@@ -1,5 +1,6 @@
 //! Old events: removed by their key, from its beginning, since they have no index by time.
 
+use mysql::params;
 use mysql::prelude::Queryable;
 
 use super::{Session, fault};
@@ -8,25 +9,56 @@ use crate::store::Fault;
 /// Old events removed at a time.
 const EXPIRED: u64 = 20_000;
 
-/// Up to where the oldest rows are old; where the clock was set back some stay until those before them are.
-const OLD: &str = "SELECT run, seq FROM
-    (SELECT run, seq, time FROM rutter_events WHERE collector_id = ? ORDER BY run, seq LIMIT 20000) e
-    WHERE time < from_unixtime(?) ORDER BY run DESC, seq DESC LIMIT 1";
+/// The next rows behind a key.
+const PAGE: &str = "FROM rutter_events WHERE collector_id = :collector AND (run > :run OR run = :run AND seq > :seq)
+    ORDER BY run, seq LIMIT 20000";
+
+/// Where a page ends, its rows, and those of a time that has not come yet.
+type Page = (Option<u64>, Option<u64>, u64, u64);
+
+/// The last old row of the page: those before it go with it.
+fn last_old() -> String {
+    format!(
+        "SELECT run, seq FROM (SELECT run, seq, time {PAGE}) e
+         WHERE time < from_unixtime(:before) ORDER BY run DESC, seq DESC LIMIT 1"
+    )
+}
+
+fn page() -> String {
+    format!(
+        "SELECT max(run), (SELECT max(seq) FROM (SELECT run, seq {PAGE}) l WHERE l.run = max(e.run)), count(*),
+         coalesce(sum(time > utc_timestamp()), 0) FROM (SELECT run, seq, time {PAGE}) e"
+    )
+}
 
 const REMOVE: &str = "DELETE FROM rutter_events
-    WHERE collector_id = ? AND (run < ? OR run = ? AND seq <= ?) AND time < from_unixtime(?)";
+    WHERE collector_id = :collector AND (run > :run OR run = :run AND seq > :seq)
+      AND (run < :last_run OR run = :last_run AND seq <= :last_seq) AND time < from_unixtime(:before)";
 
 /// `true` where there may be more.
+///
+/// Rows stand in the order in which they came, which is that of time unless the clock was set: rows that wait for a
+/// time to come are passed over, and the search goes on behind them.
 pub(super) fn expire(session: &mut Session, before_us: u64) -> Result<bool, Fault> {
-    let before_s = before_us as f64 / 1e6;
-    let (conn, collector) = (&mut session.conn, session.collector);
-    let old: Option<(u64, u64)> = conn
-        .exec_first(OLD, (collector, before_s))
-        .map_err(fault("cannot look for old events"))?;
-    let Some((run, seq)) = old else {
-        return Ok(false);
+    let before = before_us as f64 / 1e6;
+    let (collector, (run, seq)) = (session.collector, session.searched);
+    let conn = &mut session.conn;
+    let looked = || fault("cannot look for old events");
+    let from = params! { collector, run, seq, before };
+    let old: Option<(u64, u64)> = conn.exec_first(last_old(), from).map_err(looked())?;
+    if let Some((last_run, last_seq)) = old {
+        let all = params! { collector, run, seq, last_run, last_seq, before };
+        conn.exec_drop(REMOVE, all)
+            .map_err(fault("cannot remove old events"))?;
+        if conn.affected_rows() == EXPIRED {
+            return Ok(true);
+        }
+    }
+    let from = params! { collector, run, seq };
+    let page: Option<Page> = conn.exec_first(page(), from).map_err(looked())?;
+    session.searched = match page {
+        Some((Some(run), Some(seq), EXPIRED, 1..)) => (run, seq),
+        _ => (0, 0),
     };
-    conn.exec_drop(REMOVE, (collector, run, run, seq, before_s))
-        .map_err(fault("cannot remove old events"))?;
-    Ok(conn.affected_rows() == EXPIRED)
+    Ok(session.searched != (0, 0))
 }

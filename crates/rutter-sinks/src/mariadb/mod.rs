@@ -35,6 +35,8 @@ struct Session {
     conn: Conn,
     collector: i32,
     peers: PeerIds,
+    /// Behind which key old events are looked for next.
+    searched: (u64, u64),
     /// What the server asks for during LOAD DATA LOCAL.
     file: Arc<Mutex<Option<Receiver<Vec<u8>>>>>,
 }
@@ -141,6 +143,7 @@ impl Store for MariaDb {
             conn,
             collector,
             peers: PeerIds::default(),
+            searched: (0, 0),
             file,
         });
         Ok(run
