@@ -144,11 +144,14 @@ impl<'a> Lookup<'a> {
             fingerprint,
             group: None,
         };
-        lookup.group = bench.oracle.group_with(fingerprint).map(|number| {
-            let group = bench.workload.groups[number];
-            let first = group.first as usize;
-            let members = &bench.workload.destinations[first..first + group.len as usize];
-            (group.first, members, 0, lookup.right(group.first))
+        lookup.group = bench.oracle.group_with(fingerprint).map(|known| {
+            let first = known.first as usize;
+            let members = &bench.workload.destinations[first..first + known.len as usize];
+            let right = match bench.deep {
+                true => bench.oracle.judge_known(known, fingerprint),
+                false => bench.oracle.judge_presence(known.first),
+            };
+            (known.first, members, 0, right)
         });
         lookup
     }

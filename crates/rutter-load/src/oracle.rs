@@ -49,9 +49,21 @@ pub struct Oracle {
     /// Most AS numbers in a path that the daemon accepts.
     longest_path: u8,
     /// The group of the (or a) route with a fingerprint: where to look first.
-    by_fingerprint: HashMap<u64, u32, rapidhash::fast::RandomState>,
+    by_fingerprint: HashMap<u64, Known, rapidhash::fast::RandomState>,
     /// Whether MED may matter in a group: two of its routes share the neighbouring AS.
     uses_med: Vec<bool>,
+}
+
+/// A group and all that is needed to judge a route of it, in one place: with a full table each look elsewhere misses the cache.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    /// Its first destination.
+    pub(crate) first: u32,
+    /// How many destinations follow each other.
+    pub(crate) len: u32,
+    /// Its routes in `Oracle::routes`.
+    routes: (u32, u32),
+    uses_med: bool,
 }
 
 impl Oracle {
@@ -82,17 +94,30 @@ impl Oracle {
             group_of,
             alive: vec![true; peers.len()],
             longest_path: u8::MAX,
-            by_fingerprint: workload
-                .routes
-                .iter()
-                .map(|route| (route.fingerprint, route.group))
-                .collect(),
+            by_fingerprint: HashMap::default(),
             uses_med: vec![],
         };
         oracle.uses_med = (0..workload.groups.len())
             .map(|group| has_equal_neighbors(oracle.of_group(group), workload))
             .collect();
+        let routes = workload.routes.iter();
+        oracle.by_fingerprint = routes
+            .map(|route| (route.fingerprint, oracle.known(workload, route.group)))
+            .collect();
         oracle
+    }
+
+    fn known(&self, workload: &Workload, number: u32) -> Known {
+        let group = workload.groups[number as usize];
+        Known {
+            first: group.first,
+            len: group.len,
+            routes: (
+                self.starts[number as usize],
+                self.starts[number as usize + 1],
+            ),
+            uses_med: self.uses_med[number as usize],
+        }
     }
 
     /// All routes for a group, best first (where MED does not matter).
@@ -131,7 +156,16 @@ impl Oracle {
     /// Judges a route received for a destination by its fingerprint. Also gives the peer that announced it.
     pub fn judge(&self, destination: u32, fingerprint: u64) -> Right {
         let group = self.group_of[destination as usize] as usize;
-        let routes = self.of_group(group);
+        self.judge_among(self.of_group(group), self.uses_med[group], fingerprint)
+    }
+
+    /// As [`Oracle::judge`] for any destination of a group that [`Oracle::group_with`] found.
+    pub(crate) fn judge_known(&self, known: &Known, fingerprint: u64) -> Right {
+        let routes = &self.routes[known.routes.0 as usize..known.routes.1 as usize];
+        self.judge_among(routes, known.uses_med, fingerprint)
+    }
+
+    fn judge_among(&self, routes: &[Route], uses_med: bool, fingerprint: u64) -> Right {
         let Some(at) = routes
             .iter()
             .position(|route| route.fingerprint == fingerprint)
@@ -139,7 +173,7 @@ impl Oracle {
             return Right::Forged;
         };
         let route = &routes[at];
-        if self.uses_med[group] {
+        if uses_med {
             return Right::Ask(route.peer);
         }
         let mut better = routes[..at].iter().filter(|route| self.counts(route));
@@ -166,10 +200,8 @@ impl Oracle {
     }
 
     /// A group that has a route with this fingerprint.
-    pub fn group_with(&self, fingerprint: u64) -> Option<usize> {
-        self.by_fingerprint
-            .get(&fingerprint)
-            .map(|&group| group as usize)
+    pub(crate) fn group_with(&self, fingerprint: u64) -> Option<&Known> {
+        self.by_fingerprint.get(&fingerprint)
     }
 
     /// The group of a destination.
