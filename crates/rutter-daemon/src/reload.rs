@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rutter_api::ReloadError;
 use rutter_config::{Changed, Config, Diff};
 use rutter_policy::ExportPolicy;
+use rutter_rib::PeerId;
 
 use crate::commands::Command;
 use crate::logging;
@@ -94,8 +95,9 @@ fn apply(shared: &Arc<Shared>, old: &Config, new: &Config, diff: &Diff) {
             shared.post_to_peer(address, Command::Remove(address)),
         );
     }
+    let mut changes = Changes::default();
     for changed in &diff.changed {
-        change(shared, new, changed);
+        change(shared, new, changed, &mut changes);
     }
     for &address in &diff.added {
         if let Some(neighbor) = new.neighbors.iter().find(|n| n.address == address) {
@@ -103,8 +105,9 @@ fn apply(shared: &Arc<Shared>, old: &Config, new: &Config, diff: &Diff) {
         }
     }
     if diff.dynamic_neighbors || !diff.checks.is_empty() {
-        change_dynamic(shared, old, new);
+        change_dynamic(shared, old, new, &mut changes);
     }
+    changes.apply(shared);
     for key in &diff.needs_restart {
         tracing::warn!(key, "the change takes effect on the next start only");
     }
@@ -120,7 +123,36 @@ fn add(shared: &Shared, plan: Plan) -> Result<(), Busy> {
     shared.post_to_peer(address, Command::Replace { plan, reset: true })
 }
 
-fn change(shared: &Shared, new: &Config, changed: &Changed) {
+/// New settings for neighbors that there are already.
+#[derive(Default)]
+struct Changes {
+    /// For the table, where a session goes on under them.
+    judged: Vec<(PeerId, rutter_rib::Neighbor)>,
+    /// For the threads of the sessions.
+    posted: Vec<(IpAddr, Command)>,
+}
+
+impl Changes {
+    fn add(&mut self, address: IpAddr, peer: Option<PeerId>, plan: Plan, reset: bool) {
+        if let (false, Some(peer)) = (reset, peer) {
+            self.judged.push((peer, plan.table.clone()));
+        }
+        let plan = Box::new(plan);
+        self.posted
+            .push((address, Command::Replace { plan, reset }));
+    }
+
+    /// Judging kept routes anew may take a while on a large table: it is done here, not on the threads that route, and for
+    /// all neighbors at once.
+    fn apply(self, shared: &Shared) {
+        shared.rib.replace_neighbors(self.judged);
+        for (address, command) in self.posted {
+            report(address, shared.post_to_peer(address, command));
+        }
+    }
+}
+
+fn change(shared: &Shared, new: &Config, changed: &Changed, changes: &mut Changes) {
     let address = changed.neighbor;
     let Some(neighbor) = new.neighbors.iter().find(|n| n.address == address) else {
         return;
@@ -130,15 +162,8 @@ fn change(shared: &Shared, new: &Config, changed: &Changed) {
     };
     let mut plan = Plan::new(new, neighbor);
     keep_local(&mut plan, &status);
-    // Re-evaluation may take a while on a large table: done here, not on the thread that routes.
-    if let (false, Some(peer)) = (changed.needs_session_reset, status.with(|d| d.peer)) {
-        shared.rib.replace_neighbor(peer, plan.table.clone());
-    }
-    let command = Command::Replace {
-        plan: Box::new(plan),
-        reset: changed.needs_session_reset,
-    };
-    report(address, shared.post_to_peer(address, command));
+    let peer = status.with(|d| d.peer);
+    changes.add(address, peer, plan, changed.needs_session_reset);
 }
 
 /// What the connection taught of our own address holds on.
@@ -150,7 +175,7 @@ fn keep_local(plan: &mut Plan, status: &PeerStatus) {
 }
 
 /// Sessions whose section is as before stay, under the new checks; the others are reset or go.
-fn change_dynamic(shared: &Shared, old: &Config, new: &Config) {
+fn change_dynamic(shared: &Shared, old: &Config, new: &Config, changes: &mut Changes) {
     for status in shared.peers.all() {
         let (dynamic, address, asn, peer) =
             status.with(|d| (d.dynamic, d.config.address, d.config.asn, d.peer));
@@ -171,14 +196,7 @@ fn change_dynamic(shared: &Shared, old: &Config, new: &Config) {
         let mut plan = Plan::dynamic(new, &now, address, asn);
         keep_local(&mut plan, &status);
         let reset = section(old).as_ref() != Some(&now);
-        if let (false, Some(peer)) = (reset, peer) {
-            shared.rib.replace_neighbor(peer, plan.table.clone());
-        }
-        let plan = Box::new(plan);
-        report(
-            address,
-            shared.post_to_peer(address, Command::Replace { plan, reset }),
-        );
+        changes.add(address, peer, plan, reset);
     }
 }
 

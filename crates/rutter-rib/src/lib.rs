@@ -29,6 +29,7 @@ mod memory;
 mod monitored;
 mod peer;
 mod plain;
+mod rejudge;
 mod rib;
 mod route;
 mod routes;

@@ -9,12 +9,10 @@ use crate::encode::Style;
 use crate::feed::Swept;
 use crate::group::Group;
 use crate::route::{Route, State};
-use crate::shard::{Apply, Stored};
 use crate::stream::ClientStream;
 use crate::sweep::Sweeper;
-use crate::table::Id;
 use crate::topology::{Peer, Topology};
-use crate::{Neighbor, PeerId, PeerKind, Rib, SessionInfo};
+use crate::{PeerId, PeerKind, Rib, SessionInfo};
 
 /// What happens to a family's routes when their session ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,9 +22,6 @@ pub enum Retain {
     /// They stay as stale (RFC 4724, RFC 8538) until swept.
     Stale,
 }
-
-/// Destinations edited under one hold of a shard's lock: others' updates pass in between.
-const SLICE: Id = 8 * 1024;
 
 impl Rib {
     /// The session is Established: its routes may come, and unless nothing is sent to it, it becomes a
@@ -244,82 +239,18 @@ impl Rib {
         stream.refresh(self, family, framed);
     }
 
-    /// Replaces settings and policy of a neighbor. Under another policy its routes are judged anew in place: no refresh
-    /// is asked for, and only differences are sent.
-    pub fn replace_neighbor(&self, peer: PeerId, neighbor: Neighbor) {
-        let known = self.neighbor(peer);
-        let same_policy = known
-            .as_ref()
-            .is_some_and(|held| is_judged_alike(held, &neighbor));
-        let ranked =
-            known.is_some_and(|held| held.default_local_pref != neighbor.default_local_pref);
-        self.topology.write().replace(peer, neighbor);
-        self.changed();
-        if !same_policy {
-            self.judge_again(peer);
-        }
-        if ranked {
-            for family in Family::ALL {
-                self.edit(peer, family, |_, _| Edited::Rank);
-            }
-        }
-    }
-
-    /// Judges the routes of a neighbor anew under its present policy.
-    pub fn judge_again(&self, peer: PeerId) {
-        let Some(import) = self.neighbor(peer).map(|neighbor| neighbor.import) else {
-            return;
-        };
-        for family in Family::ALL {
-            self.edit(peer, family, |prefix, route| {
-                rejudge(&import, prefix, route)
-            });
-        }
-    }
-
-    /// Edits all routes of one peer and family, shard by shard in slices.
+    /// Edits all routes of one peer and family.
     fn edit(
         &self,
         peer: PeerId,
         family: Family,
         mut edit: impl FnMut(rutter_net::Prefix, &Route) -> Edited,
     ) {
-        match family {
-            Family::Ipv4Unicast => self.edit_family::<Ipv4Prefix>(peer, &mut edit),
-            Family::Ipv6Unicast => self.edit_family::<Ipv6Prefix>(peer, &mut edit),
-        }
-    }
-
-    fn edit_family<K: Stored>(
-        &self,
-        peer: PeerId,
-        edit: &mut impl FnMut(rutter_net::Prefix, &Route) -> Edited,
-    ) {
-        for shard in &self.shards {
-            let mut start = 0;
-            loop {
-                let topology = self.topology.read();
-                if topology
-                    .peer(peer)
-                    .is_none_or(|p| p.counts.family(K::FAMILY).received == 0)
-                {
-                    return;
-                }
-                let with = Apply {
-                    topology: &topology,
-                    store: &self.store,
-                    peer,
-                };
-                let ids = start..start + SLICE;
-                let edit = |prefix: K, route: &Route| edit(prefix.into(), route);
-                let more = shard.lock().edit_routes::<K>(&with, ids, edit);
-                self.encode(&topology);
-                if !more {
-                    break;
-                }
-                start += SLICE;
-            }
-        }
+        let edit = |prefix, route: &Route| match route.peer == peer {
+            true => edit(prefix, route),
+            false => Edited::Keep,
+        };
+        self.edit_routes(family, &[peer], edit);
     }
 
     /// Tells every client everything it may hear, after a change of who may hear what.
@@ -333,39 +264,6 @@ impl Rib {
             self.encode(&topology);
         }
     }
-}
-
-/// Whether two settings accept and reject the same.
-fn is_judged_alike(a: &Neighbor, b: &Neighbor) -> bool {
-    Arc::ptr_eq(&a.import, &b.import) && a.block_above == b.block_above
-}
-
-/// A route after its neighbor's policy changed.
-fn rejudge(
-    import: &rutter_policy::ImportPolicy,
-    prefix: rutter_net::Prefix,
-    route: &Route,
-) -> Edited {
-    let attributes = route.attrs.attributes();
-    let next_hop = route.attrs.policy_next_hop();
-    let verdict = import.check_attributes(&attributes, next_hop, prefix.family());
-    let origin = attributes.as_path().and_then(|path| path.origin());
-    let reject = verdict
-        .reject
-        .or_else(|| import.check_prefix(prefix, verdict.blackhole))
-        .or_else(|| import.check_origin(prefix, origin));
-    let state = route
-        .state
-        .with(State::GRACEFUL_SHUTDOWN, verdict.graceful_shutdown)
-        .with(State::BLACKHOLE, verdict.blackhole);
-    if reject == route.reject && state == route.state {
-        return Edited::Keep;
-    }
-    Edited::Replace(Route {
-        reject,
-        state,
-        ..route.clone()
-    })
 }
 
 /// How a client is spoken to; `None` where nothing is sent to it.

@@ -88,14 +88,40 @@ pub(crate) struct Apply<'a> {
     pub peer: PeerId,
 }
 
-/// Where a slice of a sweep begins, and what it needs besides the shard.
-pub(crate) struct SweepSlice<'a> {
+impl Apply<'_> {
+    fn limit<K: Stored>(&self) -> Limit {
+        let peer = self.topology.peer(self.peer);
+        Limit {
+            most: peer.and_then(|peer| peer.neighbor.block_above[K::FAMILY.index()]),
+            held: peer.map_or(0, |peer| peer.counts.family(K::FAMILY).received),
+        }
+    }
+
+    fn count<K: Stored>(&self, tally: Tally) {
+        if let Some(peer) = self.topology.peer(self.peer) {
+            peer.counts.add(K::FAMILY, tally.received, tally.accepted);
+        }
+    }
+}
+
+/// Where a slice of a walk over the table begins, and what it needs besides the shard.
+pub(crate) struct Slice<'a> {
     pub topology: &'a Topology,
     pub store: &'a AttrStore,
     pub from: Id,
 }
 
-/// Destinations that a slice of a sweep looks at, and routes that it removes: about a tenth of a millisecond of each.
+impl<'a> Slice<'a> {
+    fn of(&self, peer: PeerId) -> Apply<'a> {
+        Apply {
+            topology: self.topology,
+            store: self.store,
+            peer,
+        }
+    }
+}
+
+/// Destinations that a slice of a walk looks at, and routes that it removes: about a tenth of a millisecond of each.
 const MOST_VISITED: Id = 8 * 1024;
 const MOST_REMOVED: u64 = 256;
 
@@ -115,7 +141,7 @@ impl Shard {
     pub fn apply<K: Stored>(&mut self, with: &Apply<'_>, ops: &[Op<K>], sets: &[AttrSet]) {
         self.changes += ops.len() as u64;
         let mut tally = Tally::default();
-        let limit = self.limit::<K>(with);
+        let limit = with.limit::<K>();
         let mirror = self.mirror.clone();
         let mirror = Part::of(mirror.as_deref(), self.index);
         let (table, clients) = K::split(self);
@@ -156,44 +182,33 @@ impl Shard {
         self.finish::<K>(with, tally);
     }
 
-    fn limit<K: Stored>(&self, with: &Apply<'_>) -> Limit {
-        let peer = with.topology.peer(with.peer);
-        Limit {
-            most: peer.and_then(|peer| peer.neighbor.block_above[K::FAMILY.index()]),
-            held: peer.map_or(0, |peer| peer.counts.family(K::FAMILY).received),
-        }
-    }
-
-    /// Edits the routes of one peer in the destinations of a range of ids: `edit` is given each route and
-    /// returns what it becomes. Returns whether ids remain after the range.
+    /// Edits routes in a slice of destinations: `edit` is given each route and returns what it becomes. Returns the id to
+    /// go on with.
     pub fn edit_routes<K: Stored>(
         &mut self,
-        with: &Apply<'_>,
-        ids: std::ops::Range<Id>,
+        slice: &Slice<'_>,
         mut edit: impl FnMut(K, &Route) -> Edited,
-    ) -> bool {
-        let mut tally = Tally::default();
-        let limit = self.limit::<K>(with);
+    ) -> Option<Id> {
+        let mut removed = 0;
         let mirror = self.mirror.clone();
         let mirror = Part::of(mirror.as_deref(), self.index);
         let (table, clients) = K::split(self);
-        let end = ids.end.min(table.id_end());
-        for id in ids.start..end {
+        let end = table.id_end().min(slice.from + MOST_VISITED);
+        for id in slice.from..end {
             let destination = table.get(id);
             let prefix = destination.prefix;
-            let edits: SmallVec<[(u32, Edited); 1]> = destination
+            let edits: SmallVec<[(PeerId, u32, Edited); 1]> = destination
                 .routes
                 .iter()
-                .filter(|route| route.peer == with.peer)
-                .map(|route| (route.path_id, edit(prefix, route)))
-                .filter(|(_, edited)| !matches!(edited, Edited::Keep))
+                .map(|route| (route.peer, route.path_id, edit(prefix, route)))
+                .filter(|(_, _, edited)| !matches!(edited, Edited::Keep))
                 .collect();
-            for (path_id, edited) in edits {
-                let path = (with.peer, path_id);
+            for (peer, path_id, edited) in edits {
+                let with = slice.of(peer);
                 let mut edit = Edit {
                     table,
                     clients,
-                    with,
+                    with: &with,
                     mirror,
                 };
                 let new = match edited {
@@ -204,18 +219,23 @@ impl Shard {
                     Edited::Replace(route) => Some(route),
                     Edited::Keep | Edited::Remove => None,
                 };
-                edit.replace(id, path, new, &limit, &mut tally);
+                let mut tally = Tally::default();
+                edit.replace(id, (peer, path_id), new, &with.limit::<K>(), &mut tally);
+                with.count::<K>(tally);
+                // What peers withdraw is counted already; this counts what goes with its session.
+                removed += u64::from(tally.received.min(0).unsigned_abs());
             }
         }
-        let more = end < K::table(self).id_end();
-        self.finish::<K>(with, tally);
-        more
+        self.changes += removed;
+        K::table_mut(self).release_if_empty();
+        self.deliver();
+        (end < K::table(self).id_end()).then_some(end)
     }
 
     /// Removes the routes that `goes` says, from an id on, until it was a slice's work. Returns the id to go on with.
     pub fn sweep<K: Stored>(
         &mut self,
-        slice: &SweepSlice<'_>,
+        slice: &Slice<'_>,
         goes: impl Fn(&Route) -> bool,
     ) -> Option<Id> {
         let (limit, mut removed) = (Limit::default(), 0);
@@ -229,11 +249,7 @@ impl Shard {
             let paths: SmallVec<[(PeerId, u32); 4]> =
                 leaving.map(|route| (route.peer, route.path_id)).collect();
             for path in paths {
-                let with = Apply {
-                    topology: slice.topology,
-                    store: slice.store,
-                    peer: path.0,
-                };
+                let with = slice.of(path.0);
                 let mut edit = Edit {
                     table,
                     clients,
@@ -242,9 +258,7 @@ impl Shard {
                 };
                 let mut tally = Tally::default();
                 edit.replace(id, path, None, &limit, &mut tally);
-                if let Some(peer) = slice.topology.peer(path.0) {
-                    peer.counts.add(K::FAMILY, tally.received, tally.accepted);
-                }
+                with.count::<K>(tally);
                 removed += 1;
             }
             id += 1;
@@ -256,11 +270,7 @@ impl Shard {
     }
 
     fn finish<K: Stored>(&mut self, with: &Apply<'_>, tally: Tally) {
-        if let Some(peer) = with.topology.peer(with.peer) {
-            peer.counts.add(K::FAMILY, tally.received, tally.accepted);
-        }
-        // What peers withdraw is counted already; this counts what goes with its session.
-        self.changes += u64::from(tally.received.min(0).unsigned_abs());
+        with.count::<K>(tally);
         K::table_mut(self).release_if_empty();
         self.deliver();
     }

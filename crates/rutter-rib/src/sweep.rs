@@ -3,7 +3,7 @@
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
 
 use crate::route::{Route, State};
-use crate::shard::{Stored, SweepSlice};
+use crate::shard::{Slice, Stored};
 use crate::table::Id;
 use crate::{PeerId, Rib};
 
@@ -84,7 +84,7 @@ impl Sweeper {
             };
             return;
         };
-        let slice = SweepSlice {
+        let slice = Slice {
             topology: &topology,
             store: &rib.store,
             from: self.place.id,

@@ -546,6 +546,48 @@ fn a_new_local_pref_ranks_held_routes_anew() {
     assert_eq!(told.candidates[1].lost_at, Some(Step::LocalPref));
 }
 
+/// The second peer loses both routes at once; the first keeps the shorter one, whatever its own change of rank.
+#[test]
+fn policies_of_several_neighbors_change_together() {
+    let client = PeerKind::RouteServerClient;
+    let mut lab = Lab::new(&[(client, 1), (client, 2), (client, 3)]);
+    lab.announce(0, &Block::new(&[1]).0, "203.0.113.0/24");
+    lab.announce(0, &Block::new(&[1, 8, 9]).0, "198.51.100.0/24");
+    lab.announce(1, &Block::new(&[2, 8, 9]).0, "203.0.113.0/24");
+    lab.announce(1, &Block::new(&[2, 7, 9]).0, "198.51.100.0/24");
+    lab.heard(PeerId(2));
+    lab.heard(PeerId(0));
+    let strict = |index: u8, asn: u32| Neighbor {
+        import: Arc::new(ImportPolicy::new(ImportSettings {
+            rule: ImportRule::Checks,
+            local_asn: Asn(LOCAL),
+            peer_asn: Asn(asn),
+            enforce_first_as: false,
+            max_as_path_len: 2,
+            next_hop: NextHopRule::Any,
+            reject_bogons: false,
+            reject_invalid_asns: false,
+            ..ImportSettings::default()
+        })),
+        default_local_pref: 200,
+        ..neighbor(index, client, asn)
+    };
+    let changes = vec![(PeerId(0), strict(1, 1)), (PeerId(1), strict(2, 2))];
+    lab.rib.replace_neighbors(changes);
+    lab.rib.flush();
+    let accepted = |peer: u16| lab.rib.counts(PeerId(peer))[0].accepted;
+    assert_eq!((accepted(0), accepted(1)), (1, 0));
+    let received = |peer: u16| lab.rib.counts(PeerId(peer))[0].received;
+    assert_eq!((received(0), received(1)), (2, 2));
+    let told = lab.rib.explain("198.51.100.0/24".parse().unwrap()).unwrap();
+    assert!(told.clients.iter().all(|client| client.hears.is_empty()));
+    assert!(
+        lab.heard(PeerId(2))
+            .iter()
+            .any(|(_, body)| { !update::split(body).unwrap().withdrawn.is_empty() })
+    );
+}
+
 #[test]
 fn paths_beyond_the_limit_and_like_sounding_ones_stay_out() {
     let client = PeerKind::RouteServerClient;
