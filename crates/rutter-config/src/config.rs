@@ -179,6 +179,14 @@ pub struct Sql {
     pub threads: usize,
     /// Latest events that the table `events` holds; 0: there is no such table.
     pub events: usize,
+    /// Seconds that a query may take.
+    pub query_timeout_s: u64,
+    /// Seconds within which a connection must log in.
+    pub login_timeout_s: u64,
+    /// Seconds between queries after which a connection is closed.
+    pub idle_timeout_s: u64,
+    /// Most connections at a time.
+    pub max_connections: usize,
     /// Who may ask, with a password; `None`: everybody who can connect.
     pub login: Option<Login>,
 }

@@ -19,6 +19,10 @@ pub(super) fn sql(root: &Root<'_>) -> Option<Sql> {
             memory: 512 << 20,
             threads: 1,
             events: 100_000,
+            query_timeout_s: 300,
+            login_timeout_s: 10,
+            idle_timeout_s: 3600,
+            max_connections: 100,
             login: login(&section),
         };
         section.set("listen", &mut sql.listen, |i| {
@@ -32,6 +36,18 @@ pub(super) fn sql(root: &Root<'_>) -> Option<Sql> {
         });
         section.set("events", &mut sql.events, |i| {
             i.int(0..=100_000_000).map(|n| n as usize)
+        });
+        section.set("query-timeout", &mut sql.query_timeout_s, |i| {
+            forms::seconds(i, 1, 7 * 86_400)
+        });
+        section.set("login-timeout", &mut sql.login_timeout_s, |i| {
+            forms::seconds(i, 1, 600)
+        });
+        section.set("idle-timeout", &mut sql.idle_timeout_s, |i| {
+            forms::seconds(i, 1, 366 * 86_400)
+        });
+        section.set("max-connections", &mut sql.max_connections, |i| {
+            i.int(1..=10_000).map(|n| n as usize)
         });
         let open = sql.listen.iter().find(|at| !at.ip().is_loopback());
         if let (Some(open), None) = (open, &sql.login) {

@@ -84,6 +84,30 @@ pub const SQL: &[Key] = &[
         "100000",
         "The latest events that the table `events` holds, in memory; 0: there is none.",
     ),
+    key(
+        "query-timeout",
+        "duration",
+        "`\"5m\"`",
+        "A query that takes longer ends with an error.",
+    ),
+    key(
+        "login-timeout",
+        "duration",
+        "`\"10s\"`",
+        "A connection that has not logged in by then is closed.",
+    ),
+    key(
+        "idle-timeout",
+        "duration",
+        "`\"1h\"`",
+        "A connection that has not asked anything for so long is closed.",
+    ),
+    key(
+        "max-connections",
+        "number",
+        "100",
+        "Most connections at a time; others are refused.",
+    ),
     key("user", "text", "everybody", "Who may ask."),
     key("password", "text", "none", "The user's password."),
     key(
