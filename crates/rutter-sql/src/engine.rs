@@ -15,9 +15,10 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use rutter_rib::Rib;
 
 use crate::catalog;
+use crate::complexity;
 use crate::events::EventLog;
 use crate::functions::{self, PrefixOperators};
-use crate::tables::{EventsTable, Lookup, PeersTable, RoutesTable, Which};
+use crate::tables::{EventsTable, Lookup, PeersTable, Router, RoutersTable, RoutesTable, Which};
 
 /// What queries may cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,9 +42,6 @@ impl Default for Limits {
 /// Why a query has no answer, in words for its author.
 #[derive(Debug)]
 pub struct QueryError(DataFusionError);
-
-/// Octets of a query.
-const LONGEST_QUERY: usize = 32 * 1024;
 
 impl fmt::Display for QueryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -94,6 +92,20 @@ impl Engine {
         Ok(Self { context })
     }
 
+    /// As this one, with a table `routers` of those that report by BMP, asked for anew by each query.
+    ///
+    /// # Errors
+    /// Not with an engine over a table.
+    pub fn with_routers(
+        self,
+        routers: impl Fn() -> Vec<Router> + Send + Sync + 'static,
+    ) -> Result<Self, QueryError> {
+        let table = Arc::new(RoutersTable::new(Arc::new(routers)));
+        self.context.register_table("routers", table)?;
+        catalog::register(&self.context)?;
+        Ok(self)
+    }
+
     /// Without any table, for files.
     ///
     /// # Errors
@@ -105,17 +117,20 @@ impl Engine {
             .with_target_partitions(limits.threads.max(1));
         config.options_mut().sql_parser.dialect = "PostgreSQL".parse()?;
         let runtime = RuntimeEnvBuilder::new().with_memory_limit(limits.memory, 1.0);
-        let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![Arc::new(PrefixOperators::new())];
+        let runtime = runtime.build_arc()?;
+        let pool = &runtime.memory_pool;
+        let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![Arc::new(PrefixOperators::new(pool))];
         planners.extend(SessionStateDefaults::default_expr_planners());
         let state = SessionStateBuilder::new_with_default_features()
             .with_config(config)
-            .with_runtime_env(runtime.build_arc()?)
+            .with_runtime_env(Arc::clone(&runtime))
             .with_expr_planners(planners)
             .build();
         let context = SessionContext::new_with_state(state);
         for function in functions::all() {
             context.register_udf(function);
         }
+        functions::register_bounded(&context, &runtime.memory_pool);
         Ok(Self { context })
     }
 
@@ -127,27 +142,23 @@ impl Engine {
         }
     }
 
-    /// Plans a query. Statements that would change something are refused, and those of more than 32 KiB: what they say
-    /// may nest as deep as it is long.
+    /// Plans a query. Statements that would change something are refused, and queries that would take long to plan.
     ///
     /// # Errors
     /// Whatever is wrong with the query.
     pub async fn plan(&self, sql: &str) -> Result<DataFrame, QueryError> {
-        if sql.len() > LONGEST_QUERY {
-            let text = format!(
-                "a query of {} octets: at most {LONGEST_QUERY} are read; give long lists as parameters",
-                sql.len()
-            );
-            return Err(DataFusionError::Plan(text).into());
-        }
+        let sql = catalog::translate(sql);
+        complexity::check_text(&sql)?;
+        let state = self.context.state();
+        let statement = state.sql_to_statement(&sql, &state.config_options().sql_parser.dialect)?;
+        complexity::check_tables(&statement)?;
+        let plan = state.statement_to_plan(statement).await?;
         let read_only = SQLOptions::new()
             .with_allow_ddl(false)
             .with_allow_dml(false)
             .with_allow_statements(false);
-        Ok(self
-            .context
-            .sql_with_options(&catalog::translate(sql), read_only)
-            .await?)
+        read_only.verify_plan(&plan)?;
+        Ok(self.context.execute_logical_plan(plan).await?)
     }
 
     /// Begins to answer a query; its rows come as they are found.

@@ -7,10 +7,12 @@
 //! are made. A filter on one prefix, and the longest match, are answered by look-ups and not by a scan.
 
 mod catalog;
+mod complexity;
 mod engine;
 mod events;
 mod functions;
 mod past;
+mod pieces;
 mod print;
 mod server;
 mod tables;
@@ -18,4 +20,5 @@ mod tables;
 pub use engine::{Engine, Limits, QueryError};
 pub use events::EventLog;
 pub use print::{Format, print};
-pub use server::{Access, Server, ServerError};
+pub use server::{Access, Bounds, Server, ServerError};
+pub use tables::Router;

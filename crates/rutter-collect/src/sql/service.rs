@@ -3,10 +3,11 @@
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rutter_api::{Collected as _, RouterRow};
 use rutter_collector::{Context, Service};
 use rutter_config::Sql;
 use rutter_events::{Decoder, Now};
-use rutter_sql::{Access, Engine, EventLog, Limits, Server};
+use rutter_sql::{Access, Bounds, Engine, EventLog, Limits, Router, Server};
 
 use crate::failure::Failure;
 
@@ -31,6 +32,11 @@ impl SqlService {
         };
         let engine = Engine::new(context.rib.clone(), log.clone(), &limits);
         let engine = engine.map_err(|error| Failure::text(error.to_string()))?;
+        let board = context.board.clone();
+        let routers = move || board.routers().into_iter().map(router).collect();
+        let engine = engine
+            .with_routers(routers)
+            .map_err(|error| Failure::text(error.to_string()))?;
         let access = match &settings.login {
             None => Access::Open,
             Some(login) => Access::Password {
@@ -38,7 +44,13 @@ impl SqlService {
                 password: String::from_utf8_lossy(login.password.reveal()).into_owned(),
             },
         };
-        let server = Server::start(engine, &settings.listen, access, settings.threads);
+        let server = Server::start(
+            engine,
+            &settings.listen,
+            access,
+            settings.threads,
+            bounds(settings),
+        );
         let server = server.map_err(|error| Failure::text(error.to_string()))?;
         for address in server.addresses() {
             tracing::info!(%address, "SQL is answered");
@@ -48,6 +60,30 @@ impl SqlService {
             Some(log) => Some(keep(context.clone(), log)?),
         };
         Ok(Self { server, events })
+    }
+}
+
+fn router(row: RouterRow) -> Router {
+    Router {
+        name: row.name,
+        address: row.address,
+        description: row.description,
+        since_us: unix_us().saturating_sub(row.connected_for_s * 1_000_000),
+        peers: row.peers,
+        messages: row.messages,
+        faults: row.faults,
+        unknown: row.unknown,
+        malformed: row.malformed,
+        mirrored: row.mirrored,
+    }
+}
+
+fn bounds(settings: &Sql) -> Bounds {
+    Bounds {
+        connections: settings.max_connections,
+        login: Duration::from_secs(settings.login_timeout_s),
+        idle: Duration::from_secs(settings.idle_timeout_s),
+        query: Duration::from_secs(settings.query_timeout_s),
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Only queries about the catalogues are touched. Each idiom is one that `psql` or Grafana sends word for word.
 
+use crate::pieces::{Kind, pieces};
+
 /// Catalogues of things that do not exist here: who asks is told that there are none.
 const EMPTY: [&str; 8] = [
     "pg_policy",
@@ -37,20 +39,27 @@ const CASTS: [&str; 8] = [
 
 /// Whether a query reads a catalogue in which nothing can ever be.
 pub fn always_empty(sql: &str) -> bool {
-    sql.contains("pg_catalog.")
-        && EMPTY
+    let is_named = |text: &str| {
+        EMPTY
             .iter()
-            .any(|name| sql.contains(&format!("pg_catalog.{name}")))
+            .any(|name| text.contains(&format!("pg_catalog.{name}")))
+    };
+    pieces(sql)
+        .iter()
+        .any(|(kind, text)| *kind == Kind::Code && is_named(text))
 }
 
-/// The query in the engine's words. Queries that are not about the catalogues stay as they are.
+/// The query in the engine's words. Queries that are not about the catalogues stay as they are, and so do literals,
+/// quoted names and comments.
 pub fn translate(sql: &str) -> String {
-    if !sql.contains("pg_") && !sql.contains("search_path") {
+    let about = |text: &str| text.contains("pg_") || text.contains("search_path");
+    if !about(sql) || sql.contains([HELD, END]) {
         return sql.to_owned();
     }
-    let mut text = sql.to_owned();
+    let masked = Masked::new(sql);
+    let mut text = masked.text.clone();
     for (begin, meaning) in SUBQUERIES {
-        text = replace_group(&text, begin, meaning);
+        text = replace_group(&text, begin, meaning, &masked);
     }
     text = text.replace("COLLATE pg_catalog.default", "");
     text = without_operator(&text);
@@ -65,17 +74,56 @@ pub fn translate(sql: &str) -> String {
         );
     }
     text = text.replace("pg_catalog.pg_catalog.", "pg_catalog.");
-    text
+    masked.unmask(&text)
+}
+
+/// Stand around the number of a piece that is held back: signs that no query has.
+const HELD: char = '\u{e000}';
+const END: char = '\u{e001}';
+
+/// A query without its literals, quoted names and comments: each is a number.
+struct Masked<'q> {
+    text: String,
+    held: Vec<&'q str>,
+}
+
+impl<'q> Masked<'q> {
+    fn new(sql: &'q str) -> Self {
+        let (mut text, mut held) = (String::with_capacity(sql.len()), Vec::new());
+        for (kind, piece) in pieces(sql) {
+            if kind == Kind::Code {
+                text.push_str(piece);
+            } else {
+                text.push_str(&format!("{HELD}{}{END}", held.len()));
+                held.push(piece);
+            }
+        }
+        Self { text, held }
+    }
+
+    /// A part of the masked text with what was held back.
+    fn unmask(&self, text: &str) -> String {
+        let mut parts = text.split(HELD);
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (number, rest) = part.split_once(END).unwrap_or((part, ""));
+            let piece = number.parse().ok().and_then(|at: usize| self.held.get(at));
+            out.push_str(piece.copied().unwrap_or_default());
+            out.push_str(rest);
+        }
+        out
+    }
 }
 
 /// Replaces `(begin …)` as a whole; spaces do not count.
-fn replace_group(text: &str, begin: &str, meaning: &str) -> String {
+fn replace_group(text: &str, begin: &str, meaning: &str, masked: &Masked<'_>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(open) = rest.find('(') {
         let inner = &rest[open + 1..];
         out.push_str(&rest[..open]);
-        match (starts(inner, begin), closing(inner)) {
+        let head: String = inner.chars().take(LONGEST_BEGIN).collect();
+        match (starts(&masked.unmask(&head), begin), closing(inner)) {
             (true, Some(end)) => {
                 out.push_str(meaning);
                 rest = &inner[end + 1..];
@@ -88,6 +136,9 @@ fn replace_group(text: &str, begin: &str, meaning: &str) -> String {
     }
     out + rest
 }
+
+/// Signs among which a beginning is found, with all its spaces.
+const LONGEST_BEGIN: usize = 200;
 
 /// Whether a text starts with another when spaces do not count.
 fn starts(text: &str, begin: &str) -> bool {
@@ -107,13 +158,12 @@ fn starts(text: &str, begin: &str) -> bool {
 
 /// Where the parenthesis ends that is open at the beginning.
 fn closing(text: &str) -> Option<usize> {
-    let (mut depth, mut quoted) = (0, false);
+    let mut depth = 0;
     for (at, c) in text.char_indices() {
         match c {
-            '\'' => quoted = !quoted,
-            '(' if !quoted => depth += 1,
-            ')' if !quoted && depth == 0 => return Some(at),
-            ')' if !quoted => depth -= 1,
+            '(' => depth += 1,
+            ')' if depth == 0 => return Some(at),
+            ')' => depth -= 1,
             _ => {}
         }
     }
@@ -160,6 +210,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_quoted_stays_as_it_is() {
+        for part in [
+            "'x::name FROM pg_class'",
+            "\"a::regclass\"",
+            "/* OPERATOR(pg_catalog.~) */",
+            "-- COLLATE pg_catalog.default",
+            "$$pg_catalog.f()$$",
+            "'(SELECT pg_catalog.pg_get_expr()'",
+        ] {
+            let sql = format!("SELECT a::text, {part}\n FROM pg_catalog.pg_class");
+            assert_eq!(translate(&sql), sql);
+        }
+        let masks = "SELECT '\u{e000}0\u{e001}'::name FROM pg_class";
+        assert_eq!(translate(masks), masks);
+    }
+
+    #[test]
     fn the_words_of_tools_are_said_in_the_engines() {
         assert_eq!(
             translate(
@@ -181,5 +248,6 @@ mod tests {
             "SELECT pol.polname FROM pg_catalog.pg_policy pol"
         ));
         assert!(!always_empty("SELECT 'pg_policy' FROM pg_catalog.pg_class"));
+        assert!(!always_empty("SELECT 'pg_catalog.pg_policy' FROM routes"));
     }
 }

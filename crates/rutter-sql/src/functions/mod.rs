@@ -1,5 +1,6 @@
 //! Functions and operators on prefixes, AS paths and communities, and those that clients ask of any server.
 
+mod bounded;
 mod communities;
 mod numbers;
 mod operators;
@@ -8,6 +9,7 @@ mod prefixes;
 mod scalar;
 mod system;
 
+pub use bounded::register as register_bounded;
 pub use operators::PrefixOperators;
 pub use prefixes::{CONTAINS_OR_EQUAL, WITHIN_OR_EQUAL};
 

@@ -1,6 +1,7 @@
 //! The rows of an answer, until there are no more, the client cancels, or it takes too long.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use datafusion::execution::SendableRecordBatchStream;
 use futures::{Stream, StreamExt as _, stream};
@@ -9,7 +10,6 @@ use pgwire::error::{ErrorInfo, PgWireError, PgWireResult};
 use pgwire::messages::data::DataRow;
 use tokio::time::Instant;
 
-use super::TIMEOUT;
 use super::cancel::Query;
 use super::encode;
 use crate::QueryError;
@@ -28,21 +28,31 @@ pub fn failure(state: &str, message: String) -> PgWireError {
     )))
 }
 
-/// Answers with the rows of a stream.
+/// The query has had its time.
+pub fn too_long(limit: Duration) -> PgWireError {
+    failure(
+        "57014",
+        format!("the query took longer than {limit:.0?} (sql.query-timeout)"),
+    )
+}
+
+/// Answers with the rows of a stream until a time.
 pub fn respond(
     batches: SendableRecordBatchStream,
     fields: Arc<Vec<FieldInfo>>,
     query: Query,
+    until: Instant,
 ) -> QueryResponse {
-    QueryResponse::new(Arc::clone(&fields), rows(batches, fields, query))
+    QueryResponse::new(Arc::clone(&fields), rows(batches, fields, query, until))
 }
 
 fn rows(
     batches: SendableRecordBatchStream,
     fields: Arc<Vec<FieldInfo>>,
     query: Query,
+    until: Instant,
 ) -> impl Stream<Item = PgWireResult<DataRow>> + Send {
-    let until = Instant::now() + TIMEOUT;
+    let limit = until - Instant::now();
     let state = Some((batches, query));
     let parts = stream::unfold(state, move |state| {
         let fields = Arc::clone(&fields);
@@ -54,11 +64,9 @@ fn rows(
                     Err(failed) => Err(error(&failed.into())),
                 },
                 () = query.cancelled() => Err(PgWireError::QueryCanceled),
-                () = tokio::time::sleep_until(until) => Err(failure(
-                    "57014",
-                    format!("the query took longer than {} s", TIMEOUT.as_secs()),
-                )),
+                () = tokio::time::sleep_until(until) => Err(too_long(limit)),
             };
+            query.touch();
             let more = rows.is_ok().then_some((batches, query));
             Some((rows, more))
         }

@@ -9,6 +9,8 @@ use pgwire::api::cancel::CancelHandler;
 use pgwire::messages::cancel::CancelRequest;
 use tokio::sync::watch;
 
+use super::session::Busy;
+
 /// Names a connection: process id and secret.
 type Key = (i32, Vec<u8>);
 
@@ -21,11 +23,12 @@ pub struct Query {
     running: Running,
     key: Key,
     cancelled: watch::Receiver<bool>,
+    busy: Busy,
 }
 
 impl Running {
     /// Notes that a query of this client begins.
-    pub fn begin(&self, client: &impl ClientInfo) -> Query {
+    pub fn begin(&self, client: &impl ClientInfo, busy: Busy) -> Query {
         let (pid, secret) = client.pid_and_secret_key();
         let key = (pid, secret.to_bytes().to_vec());
         let (sender, cancelled) = watch::channel(false);
@@ -35,11 +38,17 @@ impl Running {
             running: self.clone(),
             key,
             cancelled,
+            busy,
         }
     }
 }
 
 impl Query {
+    /// A part of the answer has been taken.
+    pub fn touch(&self) {
+        self.busy.touch();
+    }
+
     /// Waits until the query is cancelled.
     pub async fn cancelled(&mut self) {
         if self

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -15,8 +16,7 @@ use pgwire::api::results::{FieldInfo, QueryResponse};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::data::DataRow;
 
-use super::TIMEOUT;
-use super::answer::{error, failure};
+use super::answer::{error, failure, too_long};
 use super::cancel::Query;
 use super::encode;
 
@@ -95,6 +95,7 @@ impl Cursors {
         count: Option<usize>,
         format: &Format,
         mut query: Query,
+        limit: Duration,
     ) -> PgWireResult<QueryResponse> {
         let schema = self.schema(name)?;
         let cursor = {
@@ -107,7 +108,7 @@ impl Cursors {
         let rows = tokio::select! {
             rows = cursor.rows(count.unwrap_or(usize::MAX), &fields) => rows,
             () = query.cancelled() => Err(PgWireError::QueryCanceled),
-            () = tokio::time::sleep(TIMEOUT) => Err(timed_out()),
+            () = tokio::time::sleep(limit) => Err(too_long(limit)),
         };
         let rows = rows.inspect_err(|_| {
             // Rows may be missing from here on.
@@ -155,13 +156,6 @@ fn too_much() -> PgWireError {
     failure(
         "54000",
         "more than 64 MiB in one FETCH: fetch fewer rows at a time".to_owned(),
-    )
-}
-
-fn timed_out() -> PgWireError {
-    failure(
-        "57014",
-        format!("canceling statement: it took {} seconds", TIMEOUT.as_secs()),
     )
 }
 

@@ -6,7 +6,7 @@ use datafusion::arrow::array::{
     Array, ArrayRef, AsArray as _, BooleanArray, Float64Array, Int16Array, Int32Array, Int64Array,
     ListArray, RecordBatch, StringArray,
 };
-use datafusion::arrow::compute::cast;
+use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
 use datafusion::arrow::datatypes::{
     DataType, Float64Type, Int16Type, Int32Type, Int64Type, Schema,
 };
@@ -42,17 +42,26 @@ pub fn kind(data: &DataType) -> Type {
         DataType::Int32 | DataType::UInt16 => Type::INT4,
         DataType::Int64 | DataType::UInt32 | DataType::UInt64 => Type::INT8,
         DataType::Float16 | DataType::Float32 | DataType::Float64 => Type::FLOAT8,
-        DataType::List(item) if is_text(item.data_type()) => Type::TEXT_ARRAY,
+        DataType::List(item) => match kind(item.data_type()) {
+            Type::BOOL => Type::BOOL_ARRAY,
+            Type::INT2 | Type::INT4 | Type::INT8 => Type::INT8_ARRAY,
+            Type::FLOAT8 => Type::FLOAT8_ARRAY,
+            Type::TEXT if is_text(item.data_type()) => Type::TEXT_ARRAY,
+            _ => Type::TEXT,
+        },
         DataType::Timestamp(_, _) => Type::TIMESTAMPTZ,
         _ => Type::TEXT,
     }
 }
 
 fn is_text(data: &DataType) -> bool {
-    matches!(
-        data,
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
-    )
+    match data {
+        DataType::Dictionary(_, values) => is_text(values),
+        data => matches!(
+            data,
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+        ),
+    }
 }
 
 /// A column in one of the forms that can be sent.
@@ -63,6 +72,9 @@ enum Values {
     Large(Int64Array),
     Float(Float64Array),
     Texts(ListArray),
+    Flags(ListArray),
+    Numbers(ListArray),
+    Floats(ListArray),
     Time(Int64Array),
     Text(StringArray),
 }
@@ -78,11 +90,17 @@ impl Values {
         } else if kind == Type::INT4 {
             Self::Medium(to(DataType::Int32)?.as_primitive::<Int32Type>().clone())
         } else if kind == Type::INT8 {
-            Self::Large(to(DataType::Int64)?.as_primitive::<Int64Type>().clone())
+            Self::Large(whole(array)?)
         } else if kind == Type::FLOAT8 {
             Self::Float(to(DataType::Float64)?.as_primitive::<Float64Type>().clone())
         } else if kind == Type::TEXT_ARRAY {
             Self::Texts(array.as_list::<i32>().clone())
+        } else if kind == Type::BOOL_ARRAY {
+            Self::Flags(array.as_list::<i32>().clone())
+        } else if kind == Type::INT8_ARRAY {
+            Self::Numbers(array.as_list::<i32>().clone())
+        } else if kind == Type::FLOAT8_ARRAY {
+            Self::Floats(array.as_list::<i32>().clone())
         } else if kind == Type::TIMESTAMPTZ {
             use datafusion::arrow::datatypes::TimeUnit::Microsecond;
             let micros = cast(
@@ -110,8 +128,27 @@ impl Values {
                 out.encode_field(&time)
             }
             Self::Texts(values) => {
-                let list = given(values, row).then(|| list(&values.value(row)));
-                out.encode_field(&list)
+                let list = list(values, row, &DataType::Utf8)?;
+                let list = list.as_ref().map(|items| items.as_string::<i32>());
+                let owned = |text: Option<&str>| text.map(str::to_owned);
+                out.encode_field(&list.map(|items| items.iter().map(owned).collect::<Vec<_>>()))
+            }
+            Self::Flags(values) => {
+                let list = list(values, row, &DataType::Boolean)?;
+                let list = list.as_ref().map(|items| items.as_boolean());
+                out.encode_field(&list.map(|items| items.iter().collect::<Vec<_>>()))
+            }
+            Self::Numbers(values) => {
+                let list = list(values, row, &DataType::Int64)?;
+                let list = list.as_ref().map(|items| items.as_primitive::<Int64Type>());
+                out.encode_field(&list.map(|items| items.iter().collect::<Vec<_>>()))
+            }
+            Self::Floats(values) => {
+                let list = list(values, row, &DataType::Float64)?;
+                let list = list
+                    .as_ref()
+                    .map(|items| items.as_primitive::<Float64Type>());
+                out.encode_field(&list.map(|items| items.iter().collect::<Vec<_>>()))
             }
         }
     }
@@ -126,15 +163,25 @@ fn time(micros: i64) -> chrono::DateTime<chrono::Utc> {
     chrono::DateTime::from_timestamp_micros(micros).unwrap_or_default()
 }
 
-fn list(values: &ArrayRef) -> Vec<Option<String>> {
-    match cast(values, &DataType::Utf8) {
-        Ok(texts) => texts
-            .as_string::<i32>()
-            .iter()
-            .map(|text| text.map(str::to_owned))
-            .collect(),
-        Err(_) => Vec::new(),
-    }
+/// The items of a row's list in the form that is sent.
+fn list(values: &ListArray, row: usize, to: &DataType) -> PgWireResult<Option<ArrayRef>> {
+    let items = given(values, row).then(|| exact(&values.value(row), to));
+    let fail = |error: DataFusionError| PgWireError::ApiError(error.into());
+    items.transpose().map_err(fail)
+}
+
+/// Numbers that PostgreSQL's `bigint` can hold; others are an error, never another number.
+fn whole(array: &ArrayRef) -> Result<Int64Array> {
+    let numbers = exact(array, &DataType::Int64)?;
+    Ok(numbers.as_primitive::<Int64Type>().clone())
+}
+
+fn exact(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    let options = CastOptions {
+        safe: false,
+        ..CastOptions::default()
+    };
+    Ok(cast_with_options(array, to, &options)?)
 }
 
 /// Any array as texts.

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::execution::SendableRecordBatchStream;
 use datafusion::logical_expr::LogicalPlan;
 use futures::Sink;
-use pgwire::api::auth::md5pass::Md5PasswordAuthStartupHandler;
-use pgwire::api::auth::noop::NoopStartupHandler;
-use pgwire::api::auth::{DefaultServerParameterProvider, StartupHandler};
+use pgwire::api::auth::StartupHandler;
 use pgwire::api::cancel::CancelHandler;
 use pgwire::api::portal::{Format, Portal};
 use pgwire::api::query::{ExtendedQueryHandler, SimpleQueryHandler};
@@ -17,50 +16,79 @@ use pgwire::api::stmt::{QueryParser, StoredStatement};
 use pgwire::api::store::{MemPortalStore, PortalStore};
 use pgwire::api::{ClientInfo, ClientPortalStore, PgWireServerHandlers, Type};
 use pgwire::error::{PgWireError, PgWireResult};
-use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
+use pgwire::messages::PgWireBackendMessage;
 use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 
+use super::Bounds;
 use super::access::Access;
-use super::answer::{error, respond};
-use super::cancel::Running;
+use super::answer::{error, respond, too_long};
+use super::cancel::{Query, Running};
 use super::compute;
 use super::cursor::Cursors;
 use super::encode::fields;
+use super::login::{Login, Logins};
 use super::parameters;
+use super::session::Session;
 use super::statement::{Statement, nothing, setting, split};
 use crate::Engine;
 
 /// Everything that connections share.
-pub struct Handlers {
-    access: Access,
-    asker: Arc<Asker>,
-    running: Arc<Running>,
-}
-
-/// Answers queries.
-pub struct Asker {
+#[derive(Clone)]
+pub struct Shared {
     engine: Engine,
     /// Where queries run.
     threads: Handle,
-    running: Running,
+    running: Arc<Running>,
     parser: Arc<Parser>,
+    logins: Logins,
+    places: Arc<Semaphore>,
+    bounds: Bounds,
+}
+
+impl Shared {
+    /// For a server.
+    pub fn new(engine: Engine, access: &Access, threads: Handle, bounds: Bounds) -> Self {
+        Self {
+            parser: Arc::new(Parser(engine.clone())),
+            engine,
+            threads,
+            running: Arc::default(),
+            logins: Logins::new(access),
+            places: Arc::new(Semaphore::new(bounds.connections)),
+            bounds,
+        }
+    }
+
+    /// For a connection that begins.
+    pub fn handlers(&self, door: OwnedSemaphorePermit) -> Handlers {
+        let session = Session::new(door, Arc::clone(&self.places), self.bounds);
+        Handlers {
+            asker: Arc::new(Asker {
+                shared: self.clone(),
+                session,
+            }),
+        }
+    }
+}
+
+/// What answers a connection.
+pub struct Handlers {
+    asker: Arc<Asker>,
 }
 
 impl Handlers {
-    pub fn new(engine: Engine, access: Access, threads: Handle) -> Self {
-        let running = Running::default();
-        let parser = Arc::new(Parser(engine.clone()));
-        Self {
-            access,
-            asker: Arc::new(Asker {
-                engine,
-                threads,
-                running: running.clone(),
-                parser,
-            }),
-            running: Arc::new(running),
-        }
+    /// The connection.
+    pub fn session(&self) -> &Session {
+        &self.asker.session
     }
+}
+
+/// Answers the queries of a connection.
+pub struct Asker {
+    shared: Shared,
+    session: Session,
 }
 
 impl PgWireServerHandlers for Handlers {
@@ -73,51 +101,15 @@ impl PgWireServerHandlers for Handlers {
     }
 
     fn startup_handler(&self) -> Arc<impl StartupHandler> {
-        let mut parameters = DefaultServerParameterProvider::default();
-        parameters.server_version = setting("server_version").to_owned();
-        parameters.default_transaction_read_only = true;
-        parameters.is_superuser = false;
-        parameters.time_zone = "UTC".to_owned();
-        Arc::new(match &self.access {
-            Access::Open => Startup::Open,
-            access => Startup::Password(Box::new(Md5PasswordAuthStartupHandler::new(
-                Arc::new(access.clone()),
-                Arc::new(parameters),
-            ))),
-        })
+        let asker = &self.asker;
+        Arc::new(Login::new(
+            asker.shared.logins.clone(),
+            asker.session.clone(),
+        ))
     }
 
     fn cancel_handler(&self) -> Arc<impl CancelHandler> {
-        Arc::clone(&self.running)
-    }
-}
-
-/// How connections begin.
-enum Startup {
-    Open,
-    Password(Box<Md5PasswordAuthStartupHandler<Access, DefaultServerParameterProvider>>),
-}
-
-struct Welcome;
-
-impl NoopStartupHandler for Welcome {}
-
-#[async_trait]
-impl StartupHandler for Startup {
-    async fn on_startup<C>(
-        &self,
-        client: &mut C,
-        message: PgWireFrontendMessage,
-    ) -> PgWireResult<()>
-    where
-        C: ClientInfo + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
-        C::Error: std::fmt::Debug,
-        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
-    {
-        match self {
-            Self::Open => Welcome.on_startup(client, message).await,
-            Self::Password(handler) => handler.on_startup(client, message).await,
-        }
+        Arc::clone(&self.asker.shared.running)
     }
 }
 
@@ -130,6 +122,7 @@ impl SimpleQueryHandler for Asker {
         C::Error: std::fmt::Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
+        self.session.touch();
         let mut responses = Vec::new();
         for part in split(query) {
             responses.push(match Statement::of(part) {
@@ -137,7 +130,7 @@ impl SimpleQueryHandler for Asker {
                 Statement::Show(name) => Response::Query(show(&name, &Format::UnifiedText)?),
                 Statement::Empty => Response::Query(empty()),
                 Statement::Declare(name, sql) => {
-                    let plan = self.engine.plan(&sql).await.map_err(|e| error(&e))?;
+                    let plan = self.shared.engine.plan(&sql).await.map_err(|e| error(&e))?;
                     self.declare(client, &name, plan.into_parts().1).await?
                 }
                 Statement::Fetch(name, count) => {
@@ -146,7 +139,7 @@ impl SimpleQueryHandler for Asker {
                 }
                 Statement::Close(name) => close(client, name.as_deref())?,
                 Statement::Query(sql) => {
-                    let plan = self.engine.plan(&sql).await.map_err(|e| error(&e))?;
+                    let plan = self.shared.engine.plan(&sql).await.map_err(|e| error(&e))?;
                     let fields = fields(plan.schema().as_arrow(), &Format::UnifiedText);
                     let (_, plan) = plan.into_parts();
                     self.run(client, plan, fields).await?
@@ -164,8 +157,8 @@ impl Asker {
         C::PortalStore: PortalStore,
     {
         let shape = Prepared::Query(Box::new(plan.clone()));
-        let batches = compute::run(&self.threads, &self.engine, plan).await;
-        let batches = batches.map_err(|e| error(&e))?;
+        let mut query = self.begin(client);
+        let batches = self.compute(plan, &mut query).await?;
         Cursors::of(client).open(name.to_owned(), batches)?;
         // Clients ask for the columns of a cursor as for those of a portal.
         let store = client.portal_store().as_any();
@@ -184,10 +177,11 @@ impl Asker {
         count: Option<usize>,
         format: &Format,
     ) -> PgWireResult<Response> {
-        let query = self.running.begin(client);
+        let query = self.begin(client);
         let cursors = Cursors::of(client);
+        let limit = self.shared.bounds.query;
         Ok(Response::Query(
-            cursors.fetch(name, count, format, query).await?,
+            cursors.fetch(name, count, format, query, limit).await?,
         ))
     }
 
@@ -197,10 +191,34 @@ impl Asker {
         plan: LogicalPlan,
         fields: Vec<FieldInfo>,
     ) -> PgWireResult<Response> {
-        let query = self.running.begin(client);
-        let batches = compute::run(&self.threads, &self.engine, plan).await;
-        let batches = batches.map_err(|e| error(&e))?;
-        Ok(Response::Query(respond(batches, Arc::new(fields), query)))
+        let mut query = self.begin(client);
+        let until = Instant::now() + self.shared.bounds.query;
+        let batches = self.compute(plan, &mut query).await?;
+        let fields = Arc::new(fields);
+        Ok(Response::Query(respond(batches, fields, query, until)))
+    }
+
+    fn begin(&self, client: &impl ClientInfo) -> Query {
+        self.shared.running.begin(client, self.session.busy())
+    }
+
+    /// Begins to compute an answer, unless the query is cancelled or takes too long before there is any of it.
+    async fn compute(
+        &self,
+        plan: LogicalPlan,
+        query: &mut Query,
+    ) -> PgWireResult<SendableRecordBatchStream> {
+        let Shared {
+            threads,
+            engine,
+            bounds,
+            ..
+        } = &self.shared;
+        tokio::select! {
+            batches = compute::run(threads, engine, plan) => batches.map_err(|e| error(&e)),
+            () = query.cancelled() => Err(PgWireError::QueryCanceled),
+            () = tokio::time::sleep(bounds.query) => Err(too_long(bounds.query)),
+        }
     }
 }
 
@@ -319,7 +337,7 @@ impl ExtendedQueryHandler for Asker {
     type QueryParser = Parser;
 
     fn query_parser(&self) -> Arc<Parser> {
-        Arc::clone(&self.parser)
+        Arc::clone(&self.shared.parser)
     }
 
     async fn do_query<C>(
@@ -334,6 +352,7 @@ impl ExtendedQueryHandler for Asker {
         C::Error: std::fmt::Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
+        self.session.touch();
         match &portal.statement.statement {
             Prepared::Nothing(tag) => Ok(ended(client, tag)),
             Prepared::Show(name) => Ok(Response::Query(show(name, &portal.result_column_format)?)),

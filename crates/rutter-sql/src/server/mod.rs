@@ -6,8 +6,12 @@ mod cancel;
 mod compute;
 mod cursor;
 mod encode;
+mod gate;
 mod handler;
+mod login;
 mod parameters;
+mod scram;
+mod session;
 mod statement;
 
 use std::fmt;
@@ -17,7 +21,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
 pub use access::Access;
@@ -25,15 +29,39 @@ pub(crate) use encode::kind;
 pub(crate) use statement::setting;
 
 use crate::Engine;
-use handler::Handlers;
+use handler::{Handlers, Shared};
 
-/// Connections at once; more wait.
-const CONNECTIONS: usize = 100;
+/// Connections that have not logged in yet, or cancel a query of another; more wait.
+const DOORS: usize = 32;
+/// Threads beyond those that the settings ask for: while one query computes for long, others are answered.
+const SPARE: usize = 2;
 /// Stack of a thread that plans or computes: long expressions nest as deep as they are long ([`crate::Engine::plan`] limits
 /// them). Only what is used takes memory.
 const STACK: usize = 512 * 1024 * 1024;
-/// What a query may take before it is ended.
-const TIMEOUT: Duration = Duration::from_secs(300);
+
+/// What connections may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Connections that are logged in.
+    pub connections: usize,
+    /// Time to log in.
+    pub login: Duration,
+    /// Time between queries.
+    pub idle: Duration,
+    /// Time of a query.
+    pub query: Duration,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            connections: 100,
+            login: Duration::from_secs(10),
+            idle: Duration::from_secs(3600),
+            query: Duration::from_secs(300),
+        }
+    }
+}
 
 /// Why the server does not run.
 #[derive(Debug)]
@@ -67,6 +95,7 @@ impl Server {
         listen: &[SocketAddr],
         access: Access,
         threads: usize,
+        bounds: Bounds,
     ) -> Result<Self, ServerError> {
         let (stop, stopped) = watch::channel(false);
         let mut sockets = Vec::new();
@@ -89,7 +118,7 @@ impl Server {
             error,
         };
         let queries = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(threads.max(1))
+            .worker_threads(threads.max(1) + SPARE)
             .thread_name("sql")
             .thread_stack_size(STACK)
             .on_thread_start(step_back)
@@ -100,14 +129,13 @@ impl Server {
             .enable_all()
             .build()
             .map_err(fail)?;
-        let handlers = Handlers::new(engine, access, queries.handle().clone());
-        let handlers = Arc::new(handlers);
+        let shared = Shared::new(engine, &access, queries.handle().clone(), bounds);
         let thread = std::thread::Builder::new()
             .name("sql-main".into())
             .stack_size(STACK)
             .spawn(move || {
                 step_back();
-                protocol.block_on(serve(sockets, handlers, stopped));
+                protocol.block_on(serve(sockets, shared, stopped));
                 protocol.shutdown_timeout(Duration::from_secs(1));
                 queries.shutdown_timeout(Duration::from_secs(1));
             });
@@ -140,14 +168,14 @@ fn step_back() {
 
 async fn serve(
     sockets: Vec<std::net::TcpListener>,
-    handlers: Arc<Handlers>,
+    shared: Shared,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let doors = Arc::new(Semaphore::new(DOORS));
     for socket in sockets {
         match TcpListener::from_std(socket) {
             Ok(socket) => {
-                tokio::spawn(accept(socket, Arc::clone(&handlers), Arc::clone(&places)));
+                tokio::spawn(accept(socket, shared.clone(), Arc::clone(&doors)));
             }
             Err(error) => tracing::error!(%error, "SQL is not served"),
         }
@@ -155,26 +183,32 @@ async fn serve(
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
-async fn accept(socket: TcpListener, handlers: Arc<Handlers>, places: Arc<Semaphore>) {
+async fn accept(socket: TcpListener, shared: Shared, doors: Arc<Semaphore>) {
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+        let Ok(door) = Arc::clone(&doors).acquire_owned().await else {
             return;
         };
         match socket.accept().await {
-            Ok((connection, _)) => {
-                let handlers = Arc::clone(&handlers);
-                tokio::spawn(async move {
-                    let ended = pgwire::tokio::process_socket(connection, None, handlers).await;
-                    if let Err(error) = ended {
-                        tracing::debug!(%error, "a SQL connection ended");
-                    }
-                    drop(place);
-                });
+            Ok((connection, peer)) => {
+                tokio::spawn(answer(connection, peer, shared.handlers(door)));
             }
             Err(error) => {
                 tracing::warn!(%error, "a SQL connection could not be accepted");
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
+    }
+}
+
+/// Serves a connection until it ends, or has had its time.
+async fn answer(connection: TcpStream, peer: SocketAddr, handlers: Handlers) {
+    let session = handlers.session().clone();
+    tokio::select! {
+        ended = pgwire::tokio::process_socket(connection, None, Arc::new(handlers)) => {
+            if let Err(error) = ended {
+                tracing::debug!(%peer, %error, "a SQL connection ended");
+            }
+        }
+        why = session.over() => tracing::info!(%peer, why, "a SQL connection is closed"),
     }
 }

@@ -12,6 +12,7 @@ use pgwire::api::portal::Portal;
 use pgwire::error::{PgWireError, PgWireResult};
 
 use super::encode::kind;
+use crate::pieces::{Kind, pieces};
 
 /// The types of `$1`, `$2`, … as far as the query tells them; text where it does not.
 pub fn types(plan: &LogicalPlan) -> PgWireResult<Vec<Type>> {
@@ -56,19 +57,19 @@ fn place(name: &str) -> Option<usize> {
 /// that a client declares are known; of the others, those in `ANY($1)` are lists of texts.
 pub fn typed(sql: &str, types: &[Option<Type>]) -> String {
     let mut out = String::with_capacity(sql.len());
-    for (at, part) in sql.split('\'').enumerate() {
-        if at > 0 {
-            out.push('\'');
+    for (kind, text) in pieces(sql) {
+        if kind != Kind::Code {
+            out.push_str(text);
+            continue;
         }
-        let mut pieces = part.split('$');
-        out.push_str(pieces.next().unwrap_or_default());
-        for piece in pieces {
-            let end = piece.find(|c: char| !c.is_ascii_digit());
-            let (number, rest) = piece.split_at(end.unwrap_or(piece.len()));
-            let quoted = at % 2 == 1;
-            match list_type(number, &out, types).filter(|_| !quoted) {
+        let mut parts = text.split('$');
+        out.push_str(parts.next().unwrap_or_default());
+        for part in parts {
+            let end = part.find(|c: char| !c.is_ascii_digit());
+            let (number, rest) = part.split_at(end.unwrap_or(part.len()));
+            match list_type(number, &out, types) {
                 Some(kind) => out.extend(["CAST($", number, " AS ", kind, ")", rest]),
-                None => out.extend(["$", piece]),
+                None => out.extend(["$", part]),
             }
         }
     }
@@ -186,6 +187,8 @@ mod tests {
             "a = ANY(CAST($1 AS BIGINT[])) AND b = $2 AND c = '$1' AND d = ANY(CAST($3 AS TEXT[]))"
         );
         assert_eq!(typed("'$3' = $10", &types), "'$3' = $10");
+        assert_eq!(typed("/* ' */ $1", &types), "/* ' */ CAST($1 AS BIGINT[])");
+        assert_eq!(typed("\"$1\" -- $1", &types), "\"$1\" -- $1");
         assert_eq!(typed("a = any ($1)", &[]), "a = any (CAST($1 AS TEXT[]))");
     }
 }

@@ -3,6 +3,7 @@
 use pgwire::api::results::{Response, Tag};
 
 use crate::catalog::always_empty;
+use crate::pieces::{Kind, pieces};
 
 /// A statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,26 +154,15 @@ pub fn setting(name: &str) -> &'static str {
 
 /// The statements of a text, split at semicolons outside of quotes and comments.
 pub fn split(sql: &str) -> Vec<&str> {
-    let mut parts = Vec::new();
-    let (mut start, mut quote) = (0, None);
-    let mut chars = sql.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        match (quote, c) {
-            (None, '\'' | '"') => quote = Some(c),
-            (Some(open), c) if c == open => quote = None,
-            (None, '-') if chars.peek().is_some_and(|(_, next)| *next == '-') => {
-                for (_, c) in chars.by_ref() {
-                    if c == '\n' {
-                        break;
-                    }
-                }
+    let (mut parts, mut start, mut at) = (Vec::new(), 0, 0);
+    for (kind, text) in pieces(sql) {
+        if kind == Kind::Code {
+            for (offset, _) in text.match_indices(';') {
+                parts.push(&sql[start..at + offset]);
+                start = at + offset + 1;
             }
-            (None, ';') => {
-                parts.push(&sql[start..at]);
-                start = at + 1;
-            }
-            _ => {}
         }
+        at += text.len();
     }
     parts.push(&sql[start..]);
     parts.retain(|part| !part.trim().is_empty());
@@ -223,6 +213,7 @@ mod tests {
             split("SELECT ';' ; -- a; b\nSELECT 2;"),
             ["SELECT ';' ", " -- a; b\nSELECT 2"]
         );
+        assert_eq!(split("SELECT /* ; */ $$;$$"), ["SELECT /* ; */ $$;$$"]);
         assert!(split(" ; ").is_empty());
     }
 }

@@ -7,10 +7,12 @@ mod events;
 mod filter;
 mod lookup;
 mod peers;
+mod routers;
 mod routes;
 
 pub use events::EventsTable;
 pub use filter::prefix_of;
 pub use lookup::Lookup;
 pub use peers::PeersTable;
+pub use routers::{Router, RoutersTable};
 pub use routes::{RoutesTable, Which};

@@ -1,6 +1,7 @@
 //! The table `peers`.
 
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -21,11 +22,17 @@ pub struct PeersTable {
     schema: SchemaRef,
 }
 
-const TEXTS: [&str; 5] = ["router", "peer_name", "peer_address", "view", "source"];
-const NUMBERS: [&str; 7] = [
+const TEXTS: [&str; 6] = [
+    "router",
+    "peer_name",
+    "peer_address",
+    "view",
+    "source",
+    "distinguisher",
+];
+const NUMBERS: [&str; 6] = [
     "peer_asn",
     "bgp_id",
-    "distinguisher",
     "ipv4_received",
     "ipv4_rejected",
     "ipv6_received",
@@ -68,7 +75,24 @@ fn text(name: &str, summary: &PeerSummary) -> String {
         "peer_name" => peer.name.to_string(),
         "peer_address" => peer.address.to_string(),
         "view" => peer.view.name().to_owned(),
+        "distinguisher" => distinguisher(peer.distinguisher),
         _ => format!("{:?}", peer.source).to_lowercase(),
+    }
+}
+
+/// A Route Distinguisher as people write it (RFC 4364 §4.2); of a type that is not known, its number.
+fn distinguisher(value: u64) -> String {
+    let octets = value.to_be_bytes();
+    let [_, _, a, b, c, d, e, f] = octets;
+    match value >> 48 {
+        0 => format!("{}:{}", u16::from_be_bytes([a, b]), value as u32),
+        1 => format!(
+            "{}:{}",
+            Ipv4Addr::new(a, b, c, d),
+            u16::from_be_bytes([e, f])
+        ),
+        2 => format!("{}:{}", (value >> 16) as u32, value as u16),
+        _ => value.to_string(),
     }
 }
 
@@ -78,7 +102,6 @@ fn number(name: &str, summary: &PeerSummary) -> i64 {
     match name {
         "peer_asn" => peer.asn.0.into(),
         "bgp_id" => peer.bgp_id.into(),
-        "distinguisher" => peer.distinguisher as i64,
         "ipv4_received" => of(Family::Ipv4Unicast).received.into(),
         "ipv4_rejected" => of(Family::Ipv4Unicast).rejected().into(),
         "ipv6_received" => of(Family::Ipv6Unicast).received.into(),
@@ -111,5 +134,19 @@ impl TableProvider for PeersTable {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let rows = MemTable::try_new(Arc::clone(&self.schema), vec![vec![self.rows()?]])?;
         rows.scan(state, projection, filters, limit).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::distinguisher;
+
+    #[test]
+    fn distinguishers_are_written_as_in_the_standard() {
+        assert_eq!(distinguisher(0), "0:0");
+        assert_eq!(distinguisher(0x0000_fbf4_0001_0000), "64500:65536");
+        assert_eq!(distinguisher(0x0001_c000_0201_0007), "192.0.2.1:7");
+        assert_eq!(distinguisher(0x0002_0003_0d40_0007), "200000:7");
+        assert_eq!(distinguisher(u64::MAX), "18446744073709551615");
     }
 }

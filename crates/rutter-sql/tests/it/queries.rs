@@ -176,3 +176,10 @@ async fn a_query_sees_the_table_as_it_is_now() {
     let exact = "SELECT as_path FROM routes WHERE prefix = '192.88.98.0/24'";
     assert_eq!(ask(&engine, exact).await.unwrap(), ["64502"]);
 }
+
+#[tokio::test]
+async fn routers_are_a_table() {
+    let sql = "SELECT router, address, state, since, peers, messages FROM routers";
+    let expected = ["edge 1,192.0.2.9:50000,connected,2026-11-18T11:06:40Z,2,10"];
+    answers(sql, &expected).await;
+}

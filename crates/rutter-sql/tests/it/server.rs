@@ -1,14 +1,21 @@
 //! The PostgreSQL protocol, with `psql` as the client.
 
+use std::io::Read as _;
+use std::net::TcpStream;
 use std::process::{Command, Output};
+use std::time::Duration;
 
-use rutter_sql::{Access, Server};
+use rutter_sql::{Access, Bounds, Server};
 
 use crate::table;
 
 pub fn server(access: Access) -> Server {
+    bounded(access, Bounds::default())
+}
+
+fn bounded(access: Access, bounds: Bounds) -> Server {
     let listen = ["127.0.0.1:0".parse().unwrap()];
-    Server::start(table::engine(), &listen, access, 1).unwrap()
+    Server::start(table::engine(), &listen, access, 1, bounds).unwrap()
 }
 
 /// Runs `psql`. It comes with PostgreSQL's client package; without it the test fails.
@@ -108,6 +115,104 @@ fn a_password_is_asked_for_where_there_is_one() {
     assert!(!bad.status.success());
 }
 
+fn secret() -> Access {
+    Access::Password {
+        user: "reader".into(),
+        password: "sécret, 'long'".into(),
+    }
+}
+
+#[test]
+fn wrong_passwords_have_to_wait() {
+    let server = server(secret());
+    let good = psql(&server, "sécret, 'long'", &["-c", "SELECT 1"]);
+    assert_eq!(String::from_utf8_lossy(&good.stdout), "1\n");
+    let mut said = Vec::new();
+    for _ in 0..4 {
+        let output = psql(&server, "guess", &["-c", "SELECT 1"]);
+        said.push(String::from_utf8(output.stderr).unwrap());
+    }
+    assert!(said[0].contains("authentication failed"), "{said:?}");
+    assert!(said[3].contains("try again in"), "{said:?}");
+}
+
+#[test]
+fn a_place_is_for_those_who_log_in_and_ask() {
+    let moment = Duration::from_millis(300);
+    let bounds = Bounds {
+        connections: 1,
+        login: moment,
+        idle: moment,
+        ..Bounds::default()
+    };
+    let server = bounded(Access::Open, bounds);
+    // Who says nothing is sent away.
+    let mut silent = TcpStream::connect(server.addresses()[0]).unwrap();
+    silent
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    assert_eq!(silent.read(&mut [0]).unwrap(), 0);
+    let mut held = connect(&server).unwrap();
+    let refused = connect(&server).map(drop).unwrap_err();
+    assert_eq!(
+        refused.code(),
+        Some(&postgres::error::SqlState::TOO_MANY_CONNECTIONS),
+        "{refused}"
+    );
+    // Who asks nothing is sent away, too, and the place is free.
+    while connect(&server).is_err() {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(held.simple_query("SELECT 1").is_err());
+}
+
+fn connect(server: &Server) -> Result<postgres::Client, postgres::Error> {
+    let port = server.addresses()[0].port();
+    let parameters = format!("host=127.0.0.1 port={port} user=reader dbname=rutter");
+    postgres::Client::connect(&parameters, postgres::NoTls)
+}
+
+#[test]
+fn a_query_has_its_time_and_others_are_answered_meanwhile() {
+    let bounds = Bounds {
+        query: Duration::from_secs(2),
+        ..Bounds::default()
+    };
+    let server = bounded(Access::Open, bounds);
+    let mut client = connect(&server).unwrap();
+    let asker = std::thread::spawn(move || {
+        // One step of computing, far longer than the time.
+        client.simple_query(
+            "SELECT count(*) FROM generate_series(1, 8192) \
+             WHERE path_contains(repeat('1 ', 10000) || CAST(value AS TEXT), '7')",
+        )
+    });
+    assert_eq!(answer(&server, "SELECT count(*) FROM routes"), "6\n");
+    let error = asker.join().unwrap().unwrap_err();
+    let said = error.as_db_error().map(|error| error.message().to_owned());
+    assert!(said.unwrap().contains("sql.query-timeout"), "{error}");
+    assert_eq!(answer(&server, "SELECT count(*) FROM routes"), "6\n");
+}
+
+#[test]
+fn lists_and_large_numbers_are_what_they_are() {
+    let server = server(Access::Open);
+    let sql = "SELECT make_array(1, NULL, -3), make_array(true, false), make_array(1.5), make_array('a b', NULL), \
+        array_agg(peer_asn) FROM peers WHERE peer_asn = 64501";
+    assert_eq!(
+        answer(&server, sql),
+        "{1,NULL,-3}|{t,f}|{1.5}|{\"a b\",NULL}|{64501}\n"
+    );
+    let mut client = connect(&server).unwrap();
+    let row = client.query_one(sql, &[]).unwrap();
+    assert_eq!(row.get::<_, Vec<Option<i64>>>(0), [Some(1), None, Some(-3)]);
+    assert_eq!(row.get::<_, Vec<bool>>(1), [true, false]);
+    assert_eq!(row.get::<_, Vec<f64>>(2), [1.5]);
+    let large = "SELECT CAST(18446744073709551615 AS BIGINT UNSIGNED)";
+    let refused = refusal(&server, large);
+    assert!(refused.contains("18446744073709551615"), "{refused}");
+}
+
 #[test]
 fn a_long_query_can_be_cancelled() {
     let server = server(Access::Open);
@@ -140,20 +245,57 @@ fn a_long_query_can_be_cancelled() {
 /// What `psql` says when a query fails.
 fn refusal(server: &Server, sql: &str) -> String {
     let output = psql(server, "", &["-c", sql]);
-    assert!(!output.status.success());
+    assert!(!output.status.success(), "not refused: {sql}");
     String::from_utf8(output.stderr).unwrap()
 }
 
 #[test]
-fn as_long_as_a_query_may_be_it_is_planned() {
+fn as_involved_as_a_query_may_be_it_is_planned() {
     let server = server(Access::Open);
     let sum = |terms: usize| format!("SELECT 1{}", "+1".repeat(terms));
-    assert_eq!(answer(&server, &sum(15_000)), "15001\n");
-    let either = format!("SELECT 1 WHERE 1=2{}", " OR 1=2".repeat(4_000));
-    assert_eq!(answer(&server, &either), "");
-    let refused = refusal(&server, &sum(20_000));
+    assert_eq!(answer(&server, &sum(900)), "901\n");
+    let refused = refusal(&server, &sum(1_100));
+    assert!(refused.contains("at most 1000 are planned"), "{refused}");
+    let tables = vec!["peers"; 60].join(" NATURAL JOIN ");
+    let refused = refusal(&server, &format!("SELECT 1 FROM {tables}"));
+    assert!(refused.contains("at most 50"), "{refused}");
+    let long = format!("SELECT 1 WHERE 'x' = '{}'", "x".repeat(40_000));
+    let refused = refusal(&server, &long);
     assert!(refused.contains("at most 32768 are read"), "{refused}");
     assert_eq!(answer(&server, "SELECT 1"), "1\n");
+}
+
+/// A text, doubled so often.
+fn doubled(text: &str, times: usize) -> String {
+    (1..=times).fold(format!("SELECT {text} AS a0"), |sql, time| {
+        let before = time - 1;
+        format!("SELECT a{before} || a{before} AS a{time} FROM ({sql}) AS t{time}")
+    })
+}
+
+#[test]
+fn what_a_function_makes_counts_as_memory() {
+    let server = server(Access::Open);
+    for sql in [
+        "SELECT repeat('x', 1000000000)",
+        "SELECT max(repeat(CAST(value AS TEXT), 10000000)) FROM generate_series(1, 100)",
+        "SELECT array_repeat('x', 1000000000)",
+        "SELECT range(1, 1000000000)",
+        "SELECT replace(repeat('x', 10000), 'x', repeat('y', 10000))",
+        &doubled("repeat('x', 40000)", 15),
+        "SELECT array_to_string(range(1, 10000), repeat('x', 10000))",
+    ] {
+        let refused = refusal(&server, sql);
+        assert!(refused.contains("sql.memory"), "{sql}: {refused}");
+    }
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT repeat('x', 3) || 1 || concat('a', 'b') || replace('ab', 'b', 'c')"
+        ),
+        "xxx1abac\n"
+    );
+    assert_eq!(answer(&server, "SELECT range(1, 3)"), "{1,2}\n");
 }
 
 #[test]

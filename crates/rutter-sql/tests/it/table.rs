@@ -7,7 +7,7 @@ use rutter_events::{Decoder, Now};
 use rutter_net::{Asn, Prefix};
 use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
 use rutter_rib::{Batch, FamilyInfo, Neighbor, PeerId, PeerKind, Rib, RibConfig, SessionInfo};
-use rutter_sql::{Engine, EventLog, Limits};
+use rutter_sql::{Engine, EventLog, Limits, Router};
 use rutter_wire::attr::{self, code};
 use rutter_wire::nlri;
 
@@ -17,7 +17,23 @@ pub const PEERS: [u32; 2] = [64_501, 64_502];
 /// An engine over [`rib`] with its events.
 pub fn engine() -> Engine {
     let (rib, log) = rib();
-    Engine::new(rib, Some(log), &Limits::default()).unwrap()
+    let engine = Engine::new(rib, Some(log), &Limits::default()).unwrap();
+    engine.with_routers(|| vec![router()]).unwrap()
+}
+
+fn router() -> Router {
+    Router {
+        name: "edge 1".into(),
+        address: "192.0.2.9:50000".parse().unwrap(),
+        description: "a router".into(),
+        since_us: 1_795_000_000_000_000,
+        peers: 2,
+        messages: 10,
+        faults: 0,
+        unknown: 0,
+        malformed: 0,
+        mirrored: 0,
+    }
 }
 
 /// Four prefixes of the first peer, two of the second; one route is rejected for its path.

@@ -1,0 +1,121 @@
+//! Wrong passwords, by address: who has sent several waits longer and longer before the next try.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Wrong passwords that cost nothing: people mistype.
+const FREE: u32 = 3;
+/// The longest wait.
+const LONGEST: Duration = Duration::from_secs(60);
+/// Without further tries an address is forgotten after this time.
+const FORGOTTEN: Duration = Duration::from_secs(600);
+/// Addresses that are remembered; beyond them the oldest is forgotten.
+const MOST: usize = 4096;
+
+#[derive(Clone, Copy)]
+struct Tries {
+    failed: u32,
+    last: Instant,
+    not_before: Instant,
+}
+
+/// All addresses.
+#[derive(Clone, Default)]
+pub struct Gate(Arc<Mutex<HashMap<IpAddr, Tries>>>);
+
+impl Gate {
+    /// Whether an address may try now; else how long it must wait. A try of an address that must wait between tries
+    /// counts as one: there is one at a time.
+    pub fn open(&self, address: IpAddr, now: Instant) -> Result<(), Duration> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(tries) = all.get_mut(&network(address)) else {
+            return Ok(());
+        };
+        if now < tries.not_before {
+            return Err(tries.not_before - now);
+        }
+        tries.not_before = now + wait(tries.failed);
+        Ok(())
+    }
+
+    /// A password was wrong.
+    pub fn failed(&self, address: IpAddr, now: Instant) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= MOST {
+            all.retain(|_, tries| now.duration_since(tries.last) < FORGOTTEN);
+        }
+        if all.len() >= MOST {
+            let oldest = all.iter().min_by_key(|(_, tries)| tries.last);
+            if let Some(oldest) = oldest.map(|(address, _)| *address) {
+                all.remove(&oldest);
+            }
+        }
+        let tries = all.entry(network(address)).or_insert(Tries {
+            failed: 0,
+            last: now,
+            not_before: now,
+        });
+        if now.duration_since(tries.last) >= FORGOTTEN {
+            tries.failed = 0;
+        }
+        tries.failed += 1;
+        (tries.last, tries.not_before) = (now, now + wait(tries.failed));
+    }
+
+    /// A password was right.
+    pub fn passed(&self, address: IpAddr) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.remove(&network(address));
+    }
+}
+
+fn wait(failed: u32) -> Duration {
+    match failed.checked_sub(FREE) {
+        None => Duration::ZERO,
+        Some(more) => Duration::from_secs(1 << more.min(6)).min(LONGEST),
+    }
+}
+
+/// Who has one IPv6 address has all of its /64.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
+        address => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_grow_and_end() {
+        let (gate, mut now) = (Gate::default(), Instant::now());
+        let address: IpAddr = "2001:db8::1".parse().unwrap();
+        for _ in 0..3 {
+            assert_eq!(gate.open(address, now), Ok(()));
+            gate.failed(address, now);
+        }
+        for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
+            let wait = Duration::from_secs(seconds);
+            let neighbor = "2001:db8::2".parse().unwrap();
+            assert_eq!(gate.open(neighbor, now), Err(wait));
+            assert_eq!(gate.open("192.0.2.1".parse().unwrap(), now), Ok(()));
+            now += wait;
+            assert_eq!(gate.open(address, now), Ok(()));
+            assert!(gate.open(address, now).is_err(), "one at a time");
+            gate.failed(address, now);
+        }
+        now += FORGOTTEN;
+        gate.failed(address, now);
+        assert_eq!(gate.open(address, now), Ok(()));
+        gate.passed(address);
+        assert!(gate.0.lock().unwrap().is_empty());
+        for number in 0..2 * MOST as u32 {
+            gate.failed(IpAddr::V4(number.into()), now);
+        }
+        assert_eq!(gate.0.lock().unwrap().len(), MOST);
+    }
+}

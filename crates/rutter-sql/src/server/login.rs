@@ -1,0 +1,147 @@
+//! How connections begin: who is let in, and who waits.
+
+use std::fmt::Debug;
+use std::time::Instant;
+
+use async_trait::async_trait;
+use futures::Sink;
+use pgwire::api::ClientInfo;
+use pgwire::api::auth::driver::AuthOutcome;
+use pgwire::api::auth::noop::NoopStartupHandler;
+use pgwire::api::auth::{
+    AuthDriver, DefaultServerParameterProvider, LoginInfo, StartupHandler, protocol_negotiation,
+    save_startup_parameters_to_metadata,
+};
+use pgwire::error::{PgWireError, PgWireResult};
+use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
+
+use super::access::Access;
+use super::gate::Gate;
+use super::scram::{Scram, Verifier};
+use super::session::{Session, fatal};
+use super::statement::setting;
+
+/// What the logins of all connections share.
+#[derive(Clone)]
+pub struct Logins {
+    verifier: Option<Verifier>,
+    gate: Gate,
+}
+
+impl Logins {
+    /// For those who may ask.
+    pub fn new(access: &Access) -> Self {
+        let verifier = match access {
+            Access::Open => None,
+            Access::Password { user, password } => Some(Verifier::new(user, password)),
+        };
+        Self {
+            verifier,
+            gate: Gate::default(),
+        }
+    }
+}
+
+/// The login of a connection.
+pub struct Login {
+    logins: Logins,
+    session: Session,
+    driver: AuthDriver<DefaultServerParameterProvider>,
+}
+
+struct Welcome;
+
+impl NoopStartupHandler for Welcome {}
+
+impl Login {
+    /// Of a connection that begins.
+    pub fn new(logins: Logins, session: Session) -> Self {
+        let mut parameters = DefaultServerParameterProvider::default();
+        parameters.server_version = setting("server_version").to_owned();
+        parameters.default_transaction_read_only = true;
+        parameters.is_superuser = false;
+        parameters.time_zone = "UTC".to_owned();
+        Self {
+            logins,
+            session,
+            driver: AuthDriver::new(parameters),
+        }
+    }
+
+    /// Whether this address may try a password now.
+    fn may_try(&self, client: &impl ClientInfo) -> PgWireResult<()> {
+        let opened = self
+            .logins
+            .gate
+            .open(client.socket_addr().ip(), Instant::now());
+        opened.map_err(|wait| {
+            let seconds = wait.as_secs() + 1;
+            fatal(
+                "28000",
+                format!("wrong passwords have come from your address: try again in {seconds} s"),
+            )
+        })
+    }
+
+    /// Notes what a password came to.
+    fn note<T>(&self, client: &impl ClientInfo, result: &PgWireResult<T>) {
+        let peer = client.socket_addr();
+        match result {
+            Ok(_) => {}
+            Err(PgWireError::InvalidPassword(user)) => {
+                tracing::warn!(%peer, user, "SQL: wrong user or password");
+                self.logins.gate.failed(peer.ip(), Instant::now());
+            }
+            Err(why) => {
+                let login = LoginInfo::from_client_info(client);
+                let user = login.user().unwrap_or_default();
+                tracing::warn!(%peer, user, %why, "SQL: a login failed");
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl StartupHandler for Login {
+    async fn on_startup<C>(
+        &self,
+        client: &mut C,
+        message: PgWireFrontendMessage,
+    ) -> PgWireResult<()>
+    where
+        C: ClientInfo + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::Error: Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let Some(verifier) = &self.logins.verifier else {
+            if matches!(message, PgWireFrontendMessage::Startup(_)) {
+                self.session.admit()?;
+            }
+            return Welcome.on_startup(client, message).await;
+        };
+        let outcome = match message {
+            PgWireFrontendMessage::Startup(ref startup) => {
+                protocol_negotiation(client, startup).await?;
+                save_startup_parameters_to_metadata(client, startup);
+                self.may_try(client)?;
+                let login = Box::new(Scram::new(verifier.clone()));
+                self.driver.begin_authentication(client, login).await
+            }
+            PgWireFrontendMessage::PasswordMessageFamily(message) => {
+                self.driver.advance_authentication(client, message).await
+            }
+            _ => return Ok(()),
+        };
+        self.note(client, &outcome);
+        match outcome? {
+            AuthOutcome::InProgress => Ok(()),
+            AuthOutcome::Authenticated { final_message, .. } => {
+                self.logins.gate.passed(client.socket_addr().ip());
+                self.session.admit()?;
+                self.driver
+                    .complete_authentication(client, final_message)
+                    .await
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The table `routers`: those that report by BMP.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::array::{
+    ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
+};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::datasource::MemTable;
+use datafusion::error::Result;
+use datafusion::logical_expr::{Expr, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+
+/// A router that is connected to the station.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Router {
+    /// What it calls itself.
+    pub name: String,
+    /// Where it connects from.
+    pub address: SocketAddr,
+    /// Hardware and software as it says.
+    pub description: String,
+    /// When it connected, in microseconds since 1970.
+    pub since_us: u64,
+    /// Monitored sessions that are up.
+    pub peers: u64,
+    /// Messages taken.
+    pub messages: u64,
+    /// Messages that could not be read.
+    pub faults: u64,
+    /// UPDATEs passed over because their peer is not known.
+    pub unknown: u64,
+    /// UPDATEs that were malformed.
+    pub malformed: u64,
+    /// Messages that were mirrored.
+    pub mirrored: u64,
+}
+
+/// What tells the routers of the moment.
+pub type Routers = Arc<dyn Fn() -> Vec<Router> + Send + Sync>;
+
+/// All routers that are connected; one that has gone is in no row.
+pub struct RoutersTable {
+    routers: Routers,
+    schema: SchemaRef,
+}
+
+const TEXTS: [&str; 4] = ["router", "address", "state", "description"];
+const NUMBERS: [&str; 6] = [
+    "peers",
+    "messages",
+    "faults",
+    "unknown",
+    "malformed",
+    "mirrored",
+];
+
+impl RoutersTable {
+    /// Over what tells them.
+    pub fn new(routers: Routers) -> Self {
+        let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+        let text = |name| Field::new(name, DataType::Utf8, false);
+        let mut fields: Vec<Field> = TEXTS.into_iter().map(text).collect();
+        fields.push(Field::new("since", time, false));
+        let number = |name| Field::new(name, DataType::Int64, false);
+        fields.extend(NUMBERS.map(number));
+        let schema = Arc::new(Schema::new(fields));
+        Self { routers, schema }
+    }
+
+    fn rows(&self) -> Result<RecordBatch> {
+        let routers = (self.routers)();
+        let mut columns: Vec<ArrayRef> = Vec::new();
+        for name in TEXTS {
+            let values = routers.iter().map(|router| text(name, router));
+            columns.push(Arc::new(StringArray::from_iter_values(values)));
+        }
+        let since = routers.iter().map(|router| router.since_us as i64);
+        let since = TimestampMicrosecondArray::from_iter_values(since);
+        columns.push(Arc::new(since.with_timezone("UTC")));
+        for name in NUMBERS {
+            let values = routers.iter().map(|router| number(name, router) as i64);
+            columns.push(Arc::new(Int64Array::from_iter_values(values)));
+        }
+        Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
+    }
+}
+
+fn text(name: &str, router: &Router) -> String {
+    match name {
+        "router" => router.name.clone(),
+        "address" => router.address.to_string(),
+        "state" => "connected".to_owned(),
+        _ => router.description.clone(),
+    }
+}
+
+fn number(name: &str, router: &Router) -> u64 {
+    match name {
+        "peers" => router.peers,
+        "messages" => router.messages,
+        "faults" => router.faults,
+        "unknown" => router.unknown,
+        "malformed" => router.malformed,
+        _ => router.mirrored,
+    }
+}
+
+impl fmt::Debug for RoutersTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RoutersTable")
+    }
+}
+
+#[async_trait]
+impl TableProvider for RoutersTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let rows = MemTable::try_new(Arc::clone(&self.schema), vec![vec![self.rows()?]])?;
+        rows.scan(state, projection, filters, limit).await
+    }
+}
