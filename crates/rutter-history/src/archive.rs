@@ -194,16 +194,18 @@ impl fmt::Display for ArchiveFile {
     }
 }
 
-/// The name of a collector in names of files: other signs than letters, digits, `.` and `_` become `_`.
+/// The name of a collector in names of files, different for different names: letters, digits and `.` are themselves,
+/// `_` is `__`, and any other sign is its number in hexadecimal between `_`.
 pub(crate) fn file_name(collector: &str) -> String {
-    let sign = |c: char| {
-        if c.is_alphanumeric() || c == '.' {
-            c
-        } else {
-            '_'
+    let mut name = String::new();
+    for c in collector.chars() {
+        match c {
+            '_' => name.push_str("__"),
+            c if c.is_alphanumeric() || c == '.' => name.push(c),
+            c => name.push_str(&format!("_{:x}_", u32::from(c))),
         }
-    };
-    collector.chars().map(sign).collect()
+    }
+    name
 }
 
 fn name(path: &Path) -> String {
@@ -239,3 +241,17 @@ pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
 
 const FINISHED: &str = ".parquet";
 const TEMPORARY: &str = ".tmp";
+
+#[cfg(test)]
+mod tests {
+    use super::file_name;
+
+    #[test]
+    fn different_collectors_have_different_files() {
+        assert_eq!(file_name("rrc00.example"), "rrc00.example");
+        assert_eq!(file_name("rrc-1"), "rrc_2d_1");
+        assert_eq!(file_name("rrc_1"), "rrc__1");
+        assert_eq!(file_name("rrc_2d_1"), "rrc__2d__1");
+        assert_eq!(file_name("a/../b c"), "a_2f_.._2f_b_20_c");
+    }
+}

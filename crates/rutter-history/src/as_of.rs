@@ -106,6 +106,8 @@ impl Archive {
 struct Plan {
     snapshot: Option<ArchiveFile>,
     events: Vec<ArchiveFile>,
+    /// The file after those: its first row tells what the time is part of.
+    next: Option<ArchiveFile>,
 }
 
 impl Plan {
@@ -122,10 +124,13 @@ impl Plan {
         };
         let first = events.iter().rposition(|file| (file.run, file.seq) <= from);
         let events = events.into_iter().skip(first.unwrap_or(0));
-        let events = events
-            .filter(|file| file.hour <= time::hour(time_us))
-            .collect::<Vec<_>>();
-        (snapshot.is_some() || !events.is_empty()).then_some(Self { snapshot, events })
+        let (events, later): (Vec<_>, Vec<_>) =
+            events.partition(|file| file.hour <= time::hour(time_us));
+        (snapshot.is_some() || !events.is_empty()).then(|| Self {
+            snapshot,
+            events,
+            next: later.into_iter().next(),
+        })
     }
 
     /// Whether there was anything to tell.
@@ -134,17 +139,26 @@ impl Plan {
         let mut from = (0, 0);
         if let Some(snapshot) = &self.snapshot {
             from = (snapshot.run, snapshot.seq);
-            read(&snapshot.path, &mut |batch| table.load(batch))?;
+            read(&snapshot.path, None, &mut |batch| table.load(batch))?;
         }
         let mut applied = 0;
         for file in &self.events {
-            read(&file.path, &mut |batch| {
+            read(&file.path, None, &mut |batch| {
                 let until = table.apply(batch, from, time_us)?;
                 applied += until;
                 Ok(())
             })?;
         }
+        if let Some(next) = self.next.as_ref().filter(|_| table.waiting.is_empty()) {
+            read(&next.path, Some(1), &mut |batch| {
+                table.apply(batch, from, time_us).map(|_| ())
+            })?;
+        }
+        let snapshot_us = self.snapshot.as_ref().and_then(|file| file.time_us);
         answer.notes.append(&mut table.notes);
+        answer
+            .notes
+            .extend(table.whereabouts(snapshot_us, time_us)?);
         let finished = table.finish(&mut answer.routes);
         finished.map_err(|why| AsOfError::Unreadable { why })?;
         Ok(self.snapshot.is_some() || applied > 0)
@@ -153,11 +167,16 @@ impl Plan {
 
 fn read(
     path: &Path,
+    most: Option<usize>,
     visit: &mut dyn FnMut(RecordBatch) -> Result<(), String>,
 ) -> Result<(), AsOfError> {
     let failed = |why: &dyn fmt::Display| unreadable(path, why);
     let file = File::open(path).map_err(|why: io::Error| failed(&why))?;
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|why| failed(&why))?;
+    let reader = match most {
+        Some(most) => reader.with_limit(most),
+        None => reader,
+    };
     let reader = reader
         .with_batch_size(BATCH)
         .build()
@@ -188,7 +207,25 @@ struct Table {
     routes: Vec<[HashMap<Key, Place>; 2]>,
     /// Rows that are later than asked for, as long as no earlier one follows.
     waiting: Vec<Place>,
+    last: Option<Last>,
     notes: Vec<String>,
+}
+
+/// The last row that was applied.
+struct Last {
+    time_us: u64,
+    collector: String,
+    stopped: bool,
+}
+
+impl Last {
+    fn of(rows: &Rows<'_>, row: usize) -> Self {
+        Self {
+            time_us: rows.time_us(row),
+            collector: rows.collector(row).to_owned(),
+            stopped: rows.kind(row) == "stop",
+        }
+    }
 }
 
 impl Table {
@@ -197,6 +234,9 @@ impl Table {
         let number = self.batches.len() as u32;
         for row in 0..batch.num_rows() {
             self.put(&rows, row, (number, row as u32));
+        }
+        if batch.num_rows() > 0 {
+            self.last = Some(Last::of(&rows, 0));
         }
         self.batches.push(batch);
         Ok(())
@@ -219,6 +259,9 @@ impl Table {
                 let batch = self.batches[number as usize].clone();
                 self.tell(&Rows::new(&batch)?, row as usize, (number, row));
             }
+        }
+        if let Some(last) = last {
+            self.last = Some(Last::of(&rows, last));
         }
         for row in 0..batch.num_rows() {
             if rows.position(row) < from {
@@ -280,6 +323,43 @@ impl Table {
             self.routes.resize_with(peer + 1, Default::default);
         }
         &mut self.routes[peer]
+    }
+
+    /// What is to be said where the time is not among the events of a run.
+    fn whereabouts(
+        &self,
+        snapshot_us: Option<u64>,
+        time_us: u64,
+    ) -> Result<Option<String>, AsOfError> {
+        let failed = |why| AsOfError::Unreadable { why };
+        let last_us = self.last.as_ref().map(|last| last.time_us).max(snapshot_us);
+        let (asked, last) = (utc(time_us), utc(last_us.unwrap_or(0)));
+        let of = |collector: &str| format!("{collector}: the table is that of {last}");
+        let Some((number, row)) = self.waiting.first() else {
+            let name = self.last.as_ref().map_or("", |last| &*last.collector);
+            let why = match self.last.as_ref().is_some_and(|last| last.stopped) {
+                true => "then the collector was stopped",
+                false => "where the archive ends; the file that is being written is not read",
+            };
+            return Ok((last_us < Some(time_us)).then(|| format!("{}, {why}", of(name))));
+        };
+        let batch = &self.batches[*number as usize];
+        let rows = Rows::new(batch).map_err(failed)?;
+        let row = *row as usize;
+        let name = rows.collector(row);
+        Ok(match rows.kind(row) {
+            "gap" => Some(format!(
+                "{}: {asked} is in a gap: {}",
+                of(name),
+                rows.detail(row)
+            )),
+            "start" => Some(format!(
+                "{}: at {asked} the collector did not run, or has lost what it heard; its next run began at {}",
+                of(name),
+                utc(rows.time_us(row))
+            )),
+            _ => None,
+        })
     }
 
     /// The rows of all routes, in the order of the files.

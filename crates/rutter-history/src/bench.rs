@@ -3,12 +3,14 @@
 //! The feed is that of a table that takes the messages in. Only the archive's own work counts: reading the events,
 //! making rows, packing and writing them, on one thread.
 
+use std::collections::HashMap;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use rustix::time::{ClockId, clock_gettime};
 use rutter_events::Now;
 use rutter_load::workload::{self, Peer, Shape, Workload};
@@ -44,15 +46,30 @@ pub struct Settings {
 /// # Errors
 /// Where the prefixes cannot be read, or the archive cannot be written.
 pub fn run(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<(), String> {
-    let folder = settings.folder.join("bench-history");
-    let _ = fs::remove_dir_all(&folder);
-    let mut bench = Bench::new(settings, Archive::new(&folder))?;
+    let folder = settings
+        .folder
+        .join(format!("rutter-bench-history-{}", std::process::id()));
+    // One of our own: what is removed afterwards is nobody else's.
+    fs::create_dir(&folder).map_err(|why| format!("{}: {why}", folder.display()))?;
+    let measured = measure(settings, &folder, say);
+    let removed = fs::remove_dir_all(&folder).map_err(|why| format!("{}: {why}", folder.display()));
+    measured.and(removed)
+}
+
+fn measure(settings: &Settings, folder: &Path, say: &mut dyn FnMut(&str)) -> Result<(), String> {
+    let archive = Archive::new(folder);
+    let mut bench = Bench::new(settings, archive.clone())?;
     bench.tables()?;
     say(&bench.figures("full tables"));
+    let tables = files(&archive, Part::Events)?;
+    say(&sizes(&tables)?);
     bench.updates(settings.updates)?;
     say(&bench.figures("updates"));
+    let mut updates = files(&archive, Part::Events)?;
+    updates.retain(|file| !tables.contains(file));
+    say(&sizes(&updates)?);
     let begun = cpu();
-    let (archive, position) = (Archive::new(&folder), bench.keeper.position());
+    let position = bench.keeper.position();
     let snapshot = bench.rib.snapshot();
     let written = write_snapshot(
         &archive,
@@ -64,12 +81,49 @@ pub fn run(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<(), String>
     );
     let (routes, octets) = written.map_err(|why| why.to_string())?;
     say(&line("snapshot", routes, octets, cpu() - begun));
-    let files = archive
-        .files(Part::Events)
-        .map_err(|why| why.to_string())?
-        .len();
-    say(&format!("{files} files of events, 1 of the table"));
-    fs::remove_dir_all(&folder).map_err(|why| format!("{}: {why}", folder.display()))
+    let snapshot = files(&archive, Part::Snapshots)?;
+    say(&sizes(&snapshot)?);
+    let events = tables.len() + updates.len();
+    say(&format!(
+        "{events} files of events, {} of the table",
+        snapshot.len()
+    ));
+    Ok(())
+}
+
+fn files(archive: &Archive, part: Part) -> Result<Vec<PathBuf>, String> {
+    let files = archive.files(part).map_err(|why| why.to_string())?;
+    Ok(files.into_iter().map(|file| file.path).collect())
+}
+
+/// Octets a row of each column, the largest first; what is less than a twentieth is left out.
+fn sizes(files: &[PathBuf]) -> Result<String, String> {
+    let mut columns: HashMap<String, i64> = HashMap::new();
+    let mut rows = 0;
+    for path in files {
+        let failed = |why: &dyn std::fmt::Display| format!("{}: {why}", path.display());
+        let file = fs::File::open(path).map_err(|why| failed(&why))?;
+        let reader = SerializedFileReader::new(file).map_err(|why| failed(&why))?;
+        rows += reader.metadata().file_metadata().num_rows();
+        for column in reader
+            .metadata()
+            .row_groups()
+            .iter()
+            .flat_map(|group| group.columns())
+        {
+            *columns.entry(column.column_path().string()).or_default() += column.compressed_size();
+        }
+    }
+    let mut columns: Vec<(String, f64)> = columns
+        .into_iter()
+        .map(|(name, octets)| (name, octets as f64 / rows.max(1) as f64))
+        .filter(|(_, octets)| *octets >= 0.05)
+        .collect();
+    columns.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let columns = columns
+        .iter()
+        .map(|(name, octets)| format!("{name} {octets:.2}"));
+    Ok(format!("  {}", columns.collect::<Vec<_>>().join(", ")))
 }
 
 struct Feed {

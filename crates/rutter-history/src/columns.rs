@@ -1,6 +1,7 @@
 //! Rows to record batches.
 
 use std::collections::HashMap;
+use std::fmt::{Display, Write as _};
 use std::sync::Arc;
 
 use arrow_array::BinaryArray;
@@ -14,7 +15,7 @@ use rutter_events::{COLUMNS, Kind, Peer, Row};
 use rutter_net::Family;
 
 use crate::schema::schema;
-use crate::sets::{Sets, Word, Words};
+use crate::sets::{Sets, Words};
 use crate::text::push_prefix;
 
 /// Collects rows until there are enough for a batch. A row costs numbers and the text of its prefix; all other texts
@@ -168,29 +169,21 @@ impl Columns {
             "peer_asn" => self.peer_asn(),
             "prefix" => self.prefix()?,
             "path_id" => self.path_id(),
-            "origin" => self.sets.text(|set| set.origin_name().map(Word::Held))?,
+            "origin" => self.sets.text(|set, out| push(out, set.origin_name()))?,
             "as_path" => self
                 .sets
-                .text(|set| set.as_path.as_deref().map(Word::Held))?,
-            "next_hop" => self
-                .sets
-                .text(|set| set.next_hop.map(|hop| Word::Made(hop.to_string())))?,
+                .text(|set, out| push(out, set.as_path.as_deref()))?,
+            "next_hop" => self.sets.text(|set, out| write_some(out, set.next_hop))?,
             "origin_as" => self.sets.number(|set| set.origin_as.map(|asn| asn.0)),
             "med" => self.sets.number(|set| set.med),
             "local_pref" => self.sets.number(|set| set.local_pref),
-            "communities" => self
+            "communities" => self.sets.text(|set, out| spaced(out, &set.communities))?,
+            "extended_communities" => self
                 .sets
-                .text(|set| spaced(!set.communities.is_empty(), || set.communities_text()))?,
-            "extended_communities" => self.sets.text(|set| {
-                spaced(!set.extended_communities.is_empty(), || {
-                    set.extended_communities_text()
-                })
-            })?,
-            "large_communities" => self.sets.text(|set| {
-                spaced(!set.large_communities.is_empty(), || {
-                    set.large_communities_text()
-                })
-            })?,
+                .text(|set, out| spaced(out, &set.extended_communities))?,
+            "large_communities" => self
+                .sets
+                .text(|set, out| spaced(out, &set.large_communities))?,
             _ => self.details()?,
         })
     }
@@ -247,7 +240,7 @@ impl Columns {
             .collect();
         texts.sort_unstable();
         for (_, text) in texts {
-            words.key(Word::Held(text));
+            words.add(|out| push(out, Some(text)));
         }
         words.finish(Int32Array::from(self.detail.clone()))
     }
@@ -288,9 +281,25 @@ fn family_name(family: Family) -> &'static str {
     }
 }
 
+fn push(out: &mut String, text: Option<&str>) -> bool {
+    out.push_str(text.unwrap_or_default());
+    text.is_some()
+}
+
+fn write_some(out: &mut String, value: Option<impl Display>) -> bool {
+    value.is_some_and(|value| write!(out, "{value}").is_ok())
+}
+
 /// A list as text; none where it is empty.
-fn spaced<'s>(is_there: bool, text: impl FnOnce() -> String) -> Option<Word<'s>> {
-    is_there.then(|| Word::Made(text()))
+fn spaced(out: &mut String, values: &[impl Display]) -> bool {
+    for (at, value) in values.iter().enumerate() {
+        if at > 0 {
+            out.push(' ');
+        }
+        // Into a text nothing can fail.
+        let _ = write!(out, "{value}");
+    }
+    !values.is_empty()
 }
 
 const KINDS: [&str; 10] = [

@@ -90,14 +90,18 @@ impl Writing {
         let done = file.and_then(|file| {
             let place = || -> io::Result<u64> {
                 file.sync_all()?;
+                let octets = file.metadata()?.len();
                 fs::rename(&self.temporary, &self.path)?;
-                self.path.parent().map_or(Ok(()), sync_folder)?;
-                Ok(file.metadata()?.len())
+                Ok(octets)
             };
             place().map_err(|why| WriteError::new(&self.path, why))
         });
         if done.is_err() {
             let _ = fs::remove_file(&self.temporary);
+        } else if let Some(Err(why)) = self.path.parent().map(sync_folder) {
+            // The file is there and complete; only a loss of power could still take its name away.
+            let path = self.path.display();
+            tracing::warn!("history: the name of {path} may not be on the disk yet: {why}");
         }
         done
     }

@@ -1,6 +1,7 @@
 //! The columns of attribute sets: each text is made once for all rows of a batch that share the set.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
@@ -12,7 +13,7 @@ use rutter_events::AttrColumns;
 #[derive(Default)]
 pub(crate) struct Sets {
     /// By the address of the set, which stands as long as `sets` holds it.
-    places: HashMap<usize, u32>,
+    places: HashMap<usize, u32, BuildHasherDefault<ByAddress>>,
     sets: Vec<Arc<AttrColumns>>,
     rows: Vec<Option<u32>>,
 }
@@ -50,16 +51,14 @@ impl Sets {
         self.rows.clear();
     }
 
-    /// A text of each row.
-    pub fn text<'s>(
-        &'s self,
-        of: impl Fn(&'s AttrColumns) -> Option<Word<'s>>,
+    /// A text of each row, as `write` writes it; it returns whether there is one. Equal texts of different sets are
+    /// found when they are stored.
+    pub fn text(
+        &self,
+        write: impl Fn(&AttrColumns, &mut String) -> bool,
     ) -> Result<ArrayRef, ArrowError> {
         let mut words = Words::default();
-        let keys = self
-            .sets
-            .iter()
-            .map(|set| of(set).map(|word| words.key(word)));
+        let keys = self.sets.iter().map(|set| words.add(|out| write(set, out)));
         let keys: Vec<Option<i32>> = keys.collect();
         words.finish(self.gather(&keys).collect())
     }
@@ -80,47 +79,30 @@ impl Sets {
     }
 }
 
-/// A text that is at hand, or was made.
-#[derive(PartialEq, Eq, Hash)]
-pub(crate) enum Word<'s> {
-    Held(&'s str),
-    Made(String),
-}
-
-impl Word<'_> {
-    fn as_str(&self) -> &str {
-        match self {
-            Word::Held(text) => text,
-            Word::Made(text) => text,
-        }
-    }
-}
-
 /// The values of a dictionary.
 #[derive(Default)]
-pub(crate) struct Words<'s> {
-    keys: HashMap<Word<'s>, i32>,
-    texts: Vec<i32>,
-    bytes: String,
+pub(crate) struct Words {
+    ends: Vec<i32>,
+    octets: String,
 }
 
-impl<'s> Words<'s> {
-    /// The key of a text.
-    pub fn key(&mut self, word: Word<'s>) -> i32 {
-        let next = self.texts.len() as i32;
-        let entry = self.keys.entry(word);
-        *entry.or_insert_with_key(|word| {
-            self.bytes.push_str(word.as_str());
-            self.texts.push(self.bytes.len() as i32);
-            next
-        })
+impl Words {
+    /// The key of a new text, where `write` says that there is one.
+    pub fn add(&mut self, write: impl FnOnce(&mut String) -> bool) -> Option<i32> {
+        let begin = self.octets.len();
+        if !write(&mut self.octets) {
+            self.octets.truncate(begin);
+            return None;
+        }
+        self.ends.push(self.octets.len() as i32);
+        Some(self.ends.len() as i32 - 1)
     }
 
     /// The column.
     pub fn finish(self, keys: Int32Array) -> Result<ArrayRef, ArrowError> {
         let mut begin = 0;
-        let texts = self.texts.iter().map(|end| {
-            let text = &self.bytes[begin..*end as usize];
+        let texts = self.ends.iter().map(|end| {
+            let text = &self.octets[begin..*end as usize];
             begin = *end as usize;
             text
         });
@@ -129,5 +111,27 @@ impl<'s> Words<'s> {
             keys,
             Arc::new(values),
         )?))
+    }
+}
+
+/// Addresses are hashes already, but for their lowest bits.
+#[derive(Default)]
+pub(crate) struct ByAddress(u64);
+
+impl Hasher for ByAddress {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, octets: &[u8]) {
+        octets
+            .iter()
+            .for_each(|octet| self.write_usize(usize::from(*octet)));
+    }
+
+    fn write_usize(&mut self, address: usize) {
+        // The golden ratio: all bits of the address reach the highest ones.
+        self.0 = (self.0 ^ address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 ^= self.0 >> 32;
     }
 }

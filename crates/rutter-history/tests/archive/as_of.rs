@@ -194,3 +194,60 @@ fn every_state_is_found_again() {
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }
+
+/// What is noted of a time, so many seconds after the beginning.
+fn notes(folder: &Path, seconds: u64) -> String {
+    let at = Archive::new(folder).as_of(BEGIN_US + seconds * 1_000_000);
+    at.unwrap().notes.join("; ")
+}
+
+fn at(seconds: u64) -> Now {
+    Now {
+        unix_us: BEGIN_US + seconds * 1_000_000,
+        monotonic_us: seconds * 1_000_000,
+    }
+}
+
+#[test]
+fn a_time_outside_of_the_archive_is_said_to_be() {
+    let folder = folder("whereabouts");
+    let mut world = World::new(&folder, at(0));
+    let mut drawn = Drawn(1);
+    for second in [10, 20] {
+        world.step(&mut drawn, at(second));
+        world.drain(at(second));
+    }
+    // Killed: the row that a stop writes is missing.
+    world.keeper.turn(at(1_000));
+    let World { keeper, .. } = world;
+    std::mem::forget(keeper);
+    assert_eq!(notes(&folder, 15), "");
+    let beyond = notes(&folder, 2_000);
+    assert!(beyond.contains("where the archive ends"), "{beyond}");
+    let mut world = World::new(&folder, at(5_000));
+    world.step(&mut drawn, at(5_010));
+    world.drain(at(5_010));
+    world.keeper.stop(at(5_020));
+    let hole = notes(&folder, 2_000);
+    assert!(hole.contains("did not run"), "{hole}");
+    assert_eq!(notes(&folder, 5_015), "");
+    let after = notes(&folder, 9_000);
+    assert!(after.contains("the collector was stopped"), "{after}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_time_inside_of_a_gap_is_said_to_be() {
+    let folder = folder("gap");
+    let mut world = World::new(&folder, at(0));
+    world.step(&mut Drawn(1), at(10));
+    world.drain(at(10));
+    let (reader, peers) = world.rib.subscribe(1 << 16);
+    world.reader = reader;
+    world.keeper.missed(7, &peers, at(30));
+    world.keeper.stop(at(40));
+    assert_eq!(notes(&folder, 9), "");
+    let inside = notes(&folder, 20);
+    assert!(inside.contains("is in a gap: 7 messages"), "{inside}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
