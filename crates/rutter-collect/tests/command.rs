@@ -46,3 +46,20 @@ fn a_demonstration_collects_every_route() {
     assert!(text.contains("Collected 2000 routes of 4 peers"), "{text}");
     assert_eq!(errors, "");
 }
+
+#[test]
+fn no_octets_are_no_table() {
+    let folder = std::env::temp_dir().join(format!("rutter-collect-none-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("given.parquet");
+    fs::write(&file, []).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_rutter-collect"))
+        .args(["sql", "SELECT count(*) FROM given", "--parquet"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    fs::remove_dir_all(folder).unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(errors.contains("is empty"), "{errors}");
+}

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 use std::sync::Arc;
+use std::thread;
 
 use futures::StreamExt as _;
 use rutter_collector::mrt::{Loader, Progress, Reader, find};
@@ -21,7 +22,7 @@ pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
     if args.files {
         engine = engine.with_files();
     }
-    runtime()?.block_on(answer(&engine, query, args.format()))?;
+    block_on(answer(&engine, query, args.format()))?;
     verdict.map_err(|why| Failure::text(format!("{why}: the answer may lack routes")))
 }
 
@@ -33,11 +34,24 @@ pub(super) fn limits() -> Limits {
     }
 }
 
-pub(super) fn runtime() -> io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread()
+/// Runs what queries need on threads with room for what is nested deeply.
+pub(super) fn block_on<T: Send>(
+    answer: impl Future<Output = Result<T, Failure>> + Send,
+) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .thread_stack_size(STACK)
         .enable_all()
-        .build()
+        .build()?;
+    thread::scope(|scope| {
+        let main = thread::Builder::new().stack_size(STACK);
+        let main = main.spawn_scoped(scope, || runtime.block_on(answer))?;
+        let broken = || Failure::text("the query ended by a defect of this program");
+        main.join().unwrap_or_else(|_| Err(broken()))
+    })
 }
+
+/// Stack of a thread that plans or computes. Only what is used takes memory.
+const STACK: usize = 256 << 20;
 
 /// The table of the files, and whether all of them could be read.
 fn load(args: &SqlArgs) -> Result<(Arc<Rib>, Result<(), String>), Failure> {
@@ -70,7 +84,7 @@ pub(super) async fn answer(engine: &Engine, query: &str, format: Format) -> Resu
     let say = |error: rutter_sql::QueryError| Failure::text(error.to_string());
     let mut batches = engine.query(query).await.map_err(say)?;
     let schema = batches.schema();
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(io::stdout());
     let (mut all, mut first) = (Vec::new(), true);
     while let Some(batch) = batches.next().await {
         let batch = batch

@@ -1,11 +1,12 @@
 //! A query of the past: an archive, the table as of a time, or any Parquet files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use rutter_history::{Archive, Part};
 use rutter_sql::{Engine, QueryError};
 
-use super::files::{answer, limits, runtime};
+use super::files::{answer, block_on, limits};
 use crate::cli::SqlArgs;
 use crate::failure::Failure;
 
@@ -15,7 +16,7 @@ pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
     if args.files {
         engine = engine.with_files();
     }
-    runtime()?.block_on(async {
+    block_on(async {
         for path in &args.parquet {
             add(&engine, path).await?;
         }
@@ -40,15 +41,48 @@ async fn add(engine: &Engine, path: &Path) -> Result<(), Failure> {
     if let Err(why) = std::fs::metadata(path) {
         return Err(Failure::text(format!("cannot read {shown}: {why}")));
     }
+    not_empty(&[path.to_owned()])?;
     let name = path.file_stem().map(|stem| stem.to_string_lossy());
     let name = name.unwrap_or("files".into());
     let added = engine.add_parquet(&name, path).await;
     added.map_err(|why| Failure::text(format!("cannot read {shown} as Parquet: {why}")))
 }
 
+/// The engine passes over files of no octets: an answer without their rows would look complete.
+fn not_empty(paths: &[PathBuf]) -> Result<(), Failure> {
+    for path in paths {
+        let failed = |why: io::Error| Failure::text(format!("{}: {why}", path.display()));
+        let meta = fs::metadata(path).map_err(failed)?;
+        if meta.is_dir() {
+            let inside = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+            let inside = inside
+                .map_err(failed)?
+                .into_iter()
+                .map(|entry| entry.path());
+            let counts = |path: &PathBuf| {
+                let name = path
+                    .file_name()
+                    .map(|name| name.to_string_lossy().into_owned());
+                path.is_dir()
+                    || name.is_some_and(|n| n.ends_with(".parquet") && !n.starts_with('.'))
+            };
+            not_empty(&inside.filter(counts).collect::<Vec<_>>())?;
+        } else if meta.len() == 0 {
+            return Err(Failure::text(format!(
+                "{} is empty: no Parquet file has 0 octets\n  remove it, or bring it back",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
 async fn add_parts(engine: &Engine, archive: &Archive) -> Result<(), Failure> {
     let schema = rutter_history::schema();
     for part in [Part::Events, Part::Snapshots] {
+        let files = archive.files(part);
+        let files = files.map_err(|why| Failure::text(why.to_string()))?;
+        not_empty(&files.into_iter().map(|file| file.path).collect::<Vec<_>>())?;
         let folder = archive.folder().join(part.folder());
         let added = engine.add_archive(part.folder(), &folder, &schema).await;
         added.map_err(say)?;

@@ -82,17 +82,46 @@ fn value(text: Option<&str>, kind: &Type) -> serde_json::Value {
     let numbers = [Type::INT2, Type::INT4, Type::INT8, Type::FLOAT8];
     match *kind {
         Type::BOOL => serde_json::Value::Bool(text == "t"),
-        Type::TEXT_ARRAY => text
-            .trim_start_matches('{')
-            .trim_end_matches('}')
-            .split(',')
-            .filter(|item| !item.is_empty())
-            .map(|item| serde_json::Value::from(item.trim_matches('"')))
-            .collect(),
+        Type::TEXT_ARRAY => list(text, &Type::TEXT),
+        Type::BOOL_ARRAY => list(text, &Type::BOOL),
+        Type::INT8_ARRAY => list(text, &Type::INT8),
+        Type::FLOAT8_ARRAY => list(text, &Type::FLOAT8),
         _ if numbers.contains(kind) => text
             .parse::<serde_json::Number>()
             .map_or_else(|_| serde_json::Value::from(text), serde_json::Value::Number),
         _ => serde_json::Value::from(text),
+    }
+}
+
+/// A list as PostgreSQL writes it: `{a,"b c",NULL}`.
+fn list(text: &str, kind: &Type) -> serde_json::Value {
+    let inner = text.strip_prefix('{').and_then(|t| t.strip_suffix('}'));
+    let mut chars = inner.unwrap_or(text).chars();
+    let (mut items, mut item, mut quoted, mut any) = (Vec::new(), String::new(), false, false);
+    loop {
+        match chars.next() {
+            Some('"') => {
+                (quoted, any) = (true, true);
+                while let Some(c) = chars.next().filter(|c| *c != '"') {
+                    item.extend(if c == '\\' { chars.next() } else { Some(c) });
+                }
+            }
+            Some(c) if c != ',' => {
+                any = true;
+                item.push(c);
+            }
+            end => {
+                if any || end.is_some() || !items.is_empty() {
+                    let null = !quoted && item == "NULL";
+                    items.push(value((!null).then_some(&*item), kind));
+                }
+                item.clear();
+                (quoted, any) = (false, false);
+                if end.is_none() {
+                    return items.into();
+                }
+            }
+        }
     }
 }
 
@@ -142,4 +171,28 @@ fn table(
         line((0..kinds.len()).map(|at| cell(row, at)).collect())?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_lists() {
+        let json = |text, kind: Type| value(Some(text), &kind).to_string();
+        assert_eq!(json("{}", Type::TEXT_ARRAY), "[]");
+        assert_eq!(
+            json(
+                r#"{64500:1,"a b","c,}\"\\",NULL,"NULL",""}"#,
+                Type::TEXT_ARRAY
+            ),
+            r#"["64500:1","a b","c,}\"\\",null,"NULL",""]"#
+        );
+        assert_eq!(json("{1,NULL,-3}", Type::INT8_ARRAY), "[1,null,-3]");
+        assert_eq!(json("{t,f}", Type::BOOL_ARRAY), "[true,false]");
+        assert_eq!(
+            json("18446744073709551615", Type::INT8),
+            "18446744073709551615"
+        );
+    }
 }
