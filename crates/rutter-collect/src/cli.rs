@@ -36,9 +36,32 @@ pub(crate) enum Command {
     /// Measure how fast history is written as Parquet, and how small it is
     #[command(after_help = BENCH_HISTORY)]
     BenchHistory(BenchHistoryArgs),
+    /// Measure live SQL: whether it is exact the moment the feeds end, how soon it answers, and what feeds pay for it
+    #[command(after_help = BENCH_SQL)]
+    BenchSql(BenchSqlArgs),
     /// Measure full feeds into databases, beside their own bulk commands and beside a row at a time
     #[command(after_help = BENCH_SINKS)]
     BenchSinks(BenchSinksArgs),
+}
+
+/// What is asked of which table.
+#[derive(Args, Debug)]
+pub(crate) struct BenchSqlArgs {
+    /// One prefix a line, plain or gzip
+    #[arg(value_name = "PREFIXES")]
+    pub(crate) prefixes: PathBuf,
+    /// Feeds: half of them with all IPv4 prefixes, half with all IPv6 prefixes
+    #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u16).range(2..=200))]
+    pub(crate) feeds: u16,
+    /// Rounds; medians are told
+    #[arg(long, default_value_t = 3)]
+    pub(crate) rounds: usize,
+    /// Longest matches that are asked for
+    #[arg(long, default_value_t = 2_000)]
+    pub(crate) lookups: usize,
+    /// sql.threads
+    #[arg(long, default_value_t = 2)]
+    pub(crate) threads: usize,
 }
 
 /// What is archived, and how.
@@ -263,6 +286,12 @@ the archive's own thread is measured.
 
 Example:
   rutter-collect bench-history prefixes.txt.gz --most 200000";
+
+const BENCH_SQL: &str = "\
+A collector and built-in speakers in one process; SQL is asked over the PostgreSQL protocol.
+
+Example:
+  rutter-collect bench-sql prefixes.txt.gz";
 
 const BENCH_SINKS: &str = "\
 All tables of rutter in these databases are dropped before and after.

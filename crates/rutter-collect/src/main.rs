@@ -2,6 +2,7 @@
 
 mod bar;
 mod bench;
+mod bench_sql;
 mod cli;
 mod collect;
 mod demo;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         Command::Mrt(args) => mrt::mrt(&args),
         Command::Replay(args) => replay::replay(&args),
         Command::BenchHistory(args) => bench::history(&args),
+        Command::BenchSql(args) => bench_sql::sql(&args),
         Command::BenchSinks(args) => bench::sinks(&args),
         Command::Sql(args) => sql::sql(&args),
     };

@@ -1,7 +1,8 @@
 //! One speaker of the demonstration: a full feed, written as it is drawn.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
-use std::time::Duration;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
 
 use rutter_collector::Stop;
 use rutter_collector::replay::Speaker;
@@ -18,13 +19,14 @@ const SHARED: usize = 5;
 /// Octets that are written at once.
 const FLUSH_AT: usize = 64 * 1024;
 
-/// Announces its part of the table, then keeps the session up until told to end.
+/// Announces its part of the table, tells when it has, then keeps the session up until told to end.
 pub(super) fn run(
     number: u16,
     from: IpAddr,
     to: SocketAddr,
     table: &Table,
     stop: &Stop,
+    sent: &Sender<Instant>,
 ) -> Result<(), String> {
     let asn = Asn(200_001 + u32::from(number));
     let mut speaker = Speaker::connect(to, Some(from), asn, 0x0a63_0001 + u32::from(number))?;
@@ -54,6 +56,8 @@ pub(super) fn run(
     write_end_of_rib(&mut speaker.out, AfiSafi::IPV4_UNICAST);
     write_end_of_rib(&mut speaker.out, AfiSafi::IPV6_UNICAST);
     speaker.flush()?;
+    // Nobody may want to know.
+    let _ = sent.send(Instant::now());
     while !stop.wait(Duration::from_millis(200)) {
         if let Some(why) = speaker.ended() {
             return Err(why);

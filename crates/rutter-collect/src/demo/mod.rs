@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ use rutter_rib::Rib;
 use crate::cli::CollectArgs;
 use crate::collect::Running;
 use crate::failure::Failure;
-use table::Table;
+pub(crate) use table::Table;
 
 /// Collects from built-in speakers, reports, and stays up.
 pub(crate) fn demo(args: &CollectArgs) -> Result<(), Failure> {
@@ -36,7 +36,8 @@ pub(crate) fn demo(args: &CollectArgs) -> Result<(), Failure> {
     let collector = Running::start(config, None)?;
     let stop = Stop::new();
     let begun = Instant::now();
-    let feeds = start_feeds(args.feeds, address, &table, &stop)?;
+    let (sent, _) = mpsc::channel();
+    let feeds = start_feeds(args.feeds, address, &table, &stop, &sent)?;
     let routes = table.routes(args.feeds);
     let result = wait_for(&collector.context.rib, routes, &feeds)
         .and_then(|()| Ok(report(&collector, routes, begun.elapsed())?));
@@ -57,7 +58,7 @@ pub(crate) fn demo(args: &CollectArgs) -> Result<(), Failure> {
 }
 
 /// A folder of this user's, where the other commands look for the socket of a demonstration.
-fn folder() -> Result<PathBuf, Failure> {
+pub(crate) fn folder() -> Result<PathBuf, Failure> {
     let user = fs::metadata("/proc/self").map_or(0, |meta| meta.uid());
     let folder = std::env::temp_dir().join(format!("rutter-demo-{user}"));
     match fs::DirBuilder::new().mode(0o700).create(&folder) {
@@ -118,32 +119,34 @@ impl Doors {
 }
 
 /// This port of 127.0.0.1, or else one that was free a moment ago.
-fn address_near(port: u16) -> io::Result<SocketAddr> {
+pub(crate) fn address_near(port: u16) -> io::Result<SocketAddr> {
     let bind = |port| TcpListener::bind(("127.0.0.1", port));
     bind(port).or_else(|_| bind(0))?.local_addr()
 }
 
-fn start_feeds(
+/// Starts speakers; each tells when it has sent everything.
+pub(crate) fn start_feeds(
     count: u16,
     to: SocketAddr,
     table: &Arc<Table>,
     stop: &Stop,
+    sent: &mpsc::Sender<Instant>,
 ) -> Result<Vec<JoinHandle<Result<(), String>>>, Failure> {
     let mut feeds = Vec::new();
     for number in 0..count {
-        let (table, stop) = (Arc::clone(table), stop.clone());
+        let (table, stop, sent) = (Arc::clone(table), stop.clone(), sent.clone());
         let [high, low] = (number + 1).to_be_bytes();
         let from = IpAddr::from([127, 1, high, low]);
         let feed = thread::Builder::new()
             .name(format!("feed-{number}"))
-            .spawn(move || feed::run(number, from, to, &table, &stop))?;
+            .spawn(move || feed::run(number, from, to, &table, &stop, &sent))?;
         feeds.push(feed);
     }
     Ok(feeds)
 }
 
 /// Waits until the table holds so many routes.
-fn wait_for(
+pub(crate) fn wait_for(
     rib: &Rib,
     routes: u64,
     feeds: &[JoinHandle<Result<(), String>>],
@@ -157,7 +160,8 @@ fn wait_for(
     Ok(())
 }
 
-fn held(rib: &Rib) -> u64 {
+/// Routes in the table.
+pub(crate) fn held(rib: &Rib) -> u64 {
     let of_peer = |peer: rutter_rib::PeerSummary| {
         let counts = peer.counts.iter().map(|count| u64::from(count.received));
         counts.sum::<u64>()

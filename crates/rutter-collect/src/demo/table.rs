@@ -1,5 +1,7 @@
 //! What the speakers of the demonstration announce.
 
+use std::path::Path;
+
 use rutter_load::rng::Rng;
 use rutter_load::workload::{read_prefix_file, synthetic_table};
 use rutter_net::{Family, Prefix};
@@ -8,30 +10,41 @@ use crate::cli::CollectArgs;
 use crate::failure::Failure;
 
 /// All prefixes, by family.
-pub(super) struct Table([Vec<Prefix>; 2]);
+pub(crate) struct Table([Vec<Prefix>; 2]);
 
 impl Table {
     /// As asked for.
-    pub(super) fn of(args: &CollectArgs) -> Result<Self, Failure> {
-        let prefixes = match &args.prefixes {
-            // The error names the file.
-            Some(path) => read_prefix_file(path, true)?.prefixes,
-            None => synthetic_table(args.destinations as usize, &Rng::new(1)),
-        };
+    pub(crate) fn of(args: &CollectArgs) -> Result<Self, Failure> {
+        match &args.prefixes {
+            Some(path) => Self::read(path),
+            None => {
+                let prefixes = synthetic_table(args.destinations as usize, &Rng::new(1));
+                Ok(Self::new(&prefixes))
+            }
+        }
+    }
+
+    /// The prefixes of a list.
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
+        // The error names the file.
+        Ok(Self::new(&read_prefix_file(path, true)?.prefixes))
+    }
+
+    fn new(prefixes: &[Prefix]) -> Self {
         let of = |family: Family| {
             let members = prefixes.iter().filter(|p| p.family() == family);
             members.copied().collect()
         };
-        Ok(Table(Family::ALL.map(of)))
+        Table(Family::ALL.map(of))
     }
 
     /// What one speaker announces: even ones IPv4, odd ones IPv6.
-    pub(super) fn of_feed(&self, number: u16) -> &[Prefix] {
+    pub(crate) fn of_feed(&self, number: u16) -> &[Prefix] {
         &self.0[usize::from(number % 2)]
     }
 
     /// Routes of so many speakers.
-    pub(super) fn routes(&self, feeds: u16) -> u64 {
+    pub(crate) fn routes(&self, feeds: u16) -> u64 {
         (0..feeds)
             .map(|number| self.of_feed(number).len() as u64)
             .sum()
