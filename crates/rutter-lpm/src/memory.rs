@@ -11,8 +11,9 @@ use crate::supply::{Chunks, Supply};
 /// Words of a chunk: 64 KiB.
 pub(crate) const CHUNK: usize = 1 << 14;
 
-/// A chunk.
-pub(crate) type Words = [AtomicU32; CHUNK];
+/// A chunk, at the beginning of a line of the processor's cache.
+#[repr(C, align(64))]
+pub(crate) struct Words(pub [AtomicU32; CHUNK]);
 
 /// A growing array of words.
 pub(crate) struct Memory {
@@ -45,7 +46,7 @@ impl Memory {
             absent(index);
         };
         Block {
-            chunk,
+            chunk: &chunk.0,
             start: index % CHUNK,
         }
     }
@@ -53,7 +54,7 @@ impl Memory {
     /// One word, with what its writer did before.
     #[inline(always)]
     pub fn word(&self, index: u32) -> u32 {
-        self.block(index).slot(0).load(Ordering::Acquire)
+        self.block(index).first()
     }
 
     pub fn set(&self, index: u32, word: u32) {
@@ -87,6 +88,12 @@ impl Block<'_> {
     #[inline(always)]
     pub fn word(self, at: u32) -> u32 {
         self.slot(at).load(Ordering::Relaxed)
+    }
+
+    /// The first word, with what its writer did before.
+    #[inline(always)]
+    pub fn first(self) -> u32 {
+        self.slot(0).load(Ordering::Acquire)
     }
 
     #[inline(always)]

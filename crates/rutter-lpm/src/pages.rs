@@ -56,7 +56,16 @@ impl Pages {
         // Nodes that grow leave pages of their former sizes behind, half empty: better a block a little too large.
         let mut near = class..(class + NEAR).min(self.partial.len());
         let with_room = near.find(|class| !self.partial[*class].is_empty());
-        let class = with_room.unwrap_or(class);
+        self.alloc_of(with_room.unwrap_or(class), grow)
+    }
+
+    /// A block of at least `len` words that begins where a line of the processor's cache does; `len` is up to 256.
+    pub fn alloc_lines(&mut self, len: u32, grow: impl FnOnce(usize)) -> u32 {
+        let class = self.classes.of(len.next_multiple_of(LINE));
+        self.alloc_of(class, grow)
+    }
+
+    fn alloc_of(&mut self, class: usize, grow: impl FnOnce(usize)) -> u32 {
         let size = self.classes.sizes[class];
         let number = match self.partial[class].last() {
             Some(number) => *number,
@@ -148,13 +157,16 @@ impl Pages {
 /// first page begins later.
 fn first_free(number: u32, size: u32) -> (u32, u32) {
     if number == 0 {
-        (1, (PAGE - 1) / size)
+        (LINE, (PAGE - LINE) / size)
     } else {
         (0, PAGE / size)
     }
 }
 
-/// Block sizes: exact up to 32 words, then in steps of about 6 %.
+/// Words of a line of the processor's cache.
+pub(crate) const LINE: u32 = 16;
+
+/// Block sizes: exact up to 32 words, then in steps of about 6 %, whole lines among them.
 struct Classes {
     sizes: Vec<u32>,
     by_len: Vec<u8>,
@@ -166,7 +178,10 @@ impl Classes {
         let mut size = 1;
         while size < 1400 {
             sizes.push(size);
-            size += (size / 16).max(1);
+            let next = size + (size / LINE).max(1);
+            // Nodes may be asked for in whole lines.
+            let line = (size + 1).next_multiple_of(LINE);
+            size = if size < 256 { next.min(line) } else { next };
         }
         sizes.push(1400);
         let mut by_len = Vec::new();

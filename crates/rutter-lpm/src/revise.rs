@@ -75,7 +75,7 @@ impl<N: Net> Table<N> {
             let place = Place { start, depth: bits };
             let new = self.revise_node::<S>(child, place, decide, &mut spare);
             if new != child {
-                self.shared.root.set_child(slot, new);
+                self.publish::<S>(slot, new);
             }
             self.tidy();
             next = (slot < last).then_some(slot + 1);

@@ -15,6 +15,9 @@ const PAGE: usize = 1 << 16;
 /// One slot. Zero means nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Slot {
+    /// A bit for each eighth of the child's slots: whether it says anything there. Many look-ups in sparse parts of the
+    /// address space need not go and see.
+    pub busy: u8,
     /// The node that has the longer prefixes.
     pub child: u32,
     /// The record of the best prefix up to the root's length.
@@ -75,11 +78,12 @@ impl Root {
         Slot::of(word.load(Ordering::Acquire))
     }
 
-    /// Writer: publishes a node.
-    pub fn set_child(&self, at: u32, child: u32) {
-        let slot = self.slot(at);
+    /// Writer: publishes a node, and where it is [`Slot::busy`].
+    pub fn set_child(&self, at: u32, child: u32, busy: u8) {
+        let best = self.slot(at).best;
+        let slot = Slot { busy, child, best };
         let page = self.make_page(at as usize / PAGE);
-        page[at as usize % PAGE].store(Slot { child, ..slot }.word(), Ordering::Release);
+        page[at as usize % PAGE].store(slot.word(), Ordering::Release);
     }
 
     /// Writer: replaces the best record of the slots `first..=last` by what `change` makes of it.
@@ -151,16 +155,28 @@ fn empty(slots: usize) -> Box<[AtomicU64]> {
     (0..slots).map(|_| AtomicU64::new(0)).collect()
 }
 
+/// The width of an index of the arena.
+const INDEX: u32 = 28;
+
 impl Slot {
     #[inline(always)]
     fn of(word: u64) -> Self {
+        let index = |word| word as u32 & ((1 << INDEX) - 1);
         Slot {
-            child: (word >> 32) as u32,
-            best: word as u32,
+            busy: (word >> (2 * INDEX)) as u8,
+            child: index(word >> INDEX),
+            best: index(word),
         }
     }
 
     fn word(self) -> u64 {
-        u64::from(self.child) << 32 | u64::from(self.best)
+        u64::from(self.busy) << (2 * INDEX) | u64::from(self.child) << INDEX | u64::from(self.best)
+    }
+
+    /// The child, or 0 where it says nothing of the addresses with these next three bits.
+    #[inline(always)]
+    pub fn child_for(self, eighth: u32) -> u32 {
+        let is_busy = u32::from(self.busy) >> eighth & 1;
+        self.child & is_busy.wrapping_neg()
     }
 }

@@ -95,12 +95,12 @@ impl<N: Net> Shared<N> {
     #[inline(always)]
     pub fn find_beyond(&self, bits: N::Bits) -> Option<(u32, u8)> {
         let found = self.walk(bits);
-        let value = self.value(self.resolve(bits, found))?;
-        let base = match found.node {
-            0 => self.memory.block(found.value).word(1) as u8,
-            _ => found.depth as u8 + 1,
-        };
-        Some((value, base))
+        if found.node != 0 {
+            let value = self.memory.word(self.resolve(bits, found));
+            return Some((value, found.depth as u8 + 1));
+        }
+        let record = (found.value != 0).then(|| self.memory.block(found.value))?;
+        Some((record.first(), record.word(1) as u8))
     }
 
     /// How much longer a prefix is than the shortest of its node; 0 for one that the root has. At most 7.
@@ -159,8 +159,8 @@ impl<N: Net> Shared<N> {
             node: 0,
             depth: 0,
         };
-        let mut node = slot.child;
         let mut rest = bits << depth;
+        let mut node = slot.child_for(rest.head(3));
         while node != 0 {
             let step = S::step(self.memory.block(node), rest.head(S::BITS));
             if step.value != 0 {

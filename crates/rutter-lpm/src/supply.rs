@@ -42,8 +42,10 @@ struct Stock {
 #[repr(C, align(0x20_0000))]
 struct Region([Words; REGION]);
 
-// SAFETY: it has no octets but those of its elements.
+// SAFETY: they have no octets but those of their elements.
 unsafe impl Zero for Region {}
+// SAFETY: as above.
+unsafe impl Zero for Words {}
 
 /// The chunks of one table, by number.
 pub(crate) struct Chunks {
@@ -136,8 +138,8 @@ mod tests {
             for (table, chunks) in tables.iter().enumerate() {
                 chunks.grow(number);
                 let chunk = chunks.get(number).expect("grown");
-                assert_eq!(chunk[5].load(Ordering::Relaxed), 0);
-                chunk[5].store((number * 2 + table) as u32 + 1, Ordering::Relaxed);
+                assert_eq!(chunk.0[5].load(Ordering::Relaxed), 0);
+                chunk.0[5].store((number * 2 + table) as u32 + 1, Ordering::Relaxed);
             }
         }
         drop(supply);
@@ -147,7 +149,7 @@ mod tests {
             for number in 0..7 {
                 let word = chunks
                     .get(number)
-                    .map(|chunk| chunk[5].load(Ordering::Relaxed));
+                    .map(|chunk| chunk.0[5].load(Ordering::Relaxed));
                 assert_eq!(word, Some((number * 2 + table) as u32 + 1));
             }
         }

@@ -283,6 +283,19 @@ impl Node for Eight {
         len as u8
     }
 
+    fn busy(block: Block<'_>) -> u8 {
+        let answers_at = Head::of(block).answers_at();
+        let is_busy = |word: &u32| {
+            let run = run_of(block, word * 32);
+            // A run that begins later within the word has something before it, or is something.
+            let is_one_run = block.word(BITMAP + word) >> 1 == 0;
+            !(is_one_run && is_special(block, run) && block.word(answers_at + run) == 0)
+        };
+        (0..8)
+            .filter(is_busy)
+            .fold(0, |busy, word| busy | 1 << word)
+    }
+
     fn len(block: Block<'_>) -> u32 {
         Head::of(block).len()
     }

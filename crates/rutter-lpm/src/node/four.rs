@@ -131,6 +131,14 @@ impl Node for Four {
         entries.trailing_zeros().ilog2() as u8
     }
 
+    fn busy(block: Block<'_>) -> u8 {
+        let (entries, children) = (block.word(0), block.word(1));
+        let is_busy = |slot: &usize| entries & COVERS[*slot] != 0 || children >> *slot & 1 == 1;
+        (0..16)
+            .filter(is_busy)
+            .fold(0, |busy, slot| busy | 1 << (slot / 2))
+    }
+
     fn len(block: Block<'_>) -> u32 {
         HEAD + block.word(0).count_ones() + block.word(1).count_ones()
     }

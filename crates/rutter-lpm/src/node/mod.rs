@@ -52,6 +52,8 @@ pub(crate) trait Node {
     fn pointer(old: u32, child: u32) -> u32;
     /// The length, relative to the node, of the entry that a step found.
     fn entry_len(block: Block<'_>, value: u32) -> u8;
+    /// A bit for each eighth of the slots: whether an entry or a child is in it.
+    fn busy(block: Block<'_>) -> u8;
     /// Words in all.
     fn len(block: Block<'_>) -> u32;
 

@@ -65,6 +65,7 @@ fn check<S: Node>(memory: &Memory, contents: &Contents) {
         (&back.entries, &back.children),
         (&contents.entries, &contents.children)
     );
+    let mut busy = 0;
     for slot in 0..1 << S::BITS {
         let covers =
             |key: Key| slot >> (S::BITS - key.len()) == key.slot() >> (S::BITS - key.len());
@@ -94,9 +95,14 @@ fn check<S: Node>(memory: &Memory, contents: &Contents) {
             });
             assert!(all_right && copies.contains(&at), "slot {slot}");
         }
+        let says_something = step.child != 0 || best.is_some();
+        busy |= u8::from(says_something) << (slot >> (S::BITS - 3));
         let pointer = S::child(block, slot).map_or(0, |at| block.word(at));
         assert_eq!(pointer, S::pointer(pointer, step.child));
         assert_eq!(pointer == 0, step.child == 0);
+    }
+    if !words.is_empty() && !contents.is_empty() {
+        assert_eq!(S::busy(block), busy);
     }
 }
 

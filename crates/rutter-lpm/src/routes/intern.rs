@@ -6,7 +6,7 @@
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
-use crate::memory::Memory;
+use crate::memory::{Block, Memory};
 use crate::net::Net;
 use crate::table::Table;
 
@@ -100,24 +100,30 @@ fn hash(seed: u64, source: u32, words: impl Iterator<Item = u32>) -> u64 {
 }
 
 fn hash_of(seed: u64, memory: &Memory, block: u32) -> u64 {
-    hash(seed, source(memory, block), words(memory, block))
+    let block = memory.block(block);
+    hash(seed, source(block), words(block))
 }
 
 /// The source of the routes that a block is for.
 #[inline(always)]
-pub(super) fn source(memory: &Memory, block: u32) -> u32 {
-    memory.block(block).word(SOURCE)
+pub(super) fn source(block: Block<'_>) -> u32 {
+    block.word(SOURCE)
+}
+
+/// How many words the value in a block has.
+#[inline(always)]
+pub(super) fn len(block: Block<'_>) -> u32 {
+    block.word(0) & LEN
 }
 
 /// The words of the value in a block.
 #[inline(always)]
-pub(super) fn words(memory: &Memory, block: u32) -> impl ExactSizeIterator<Item = u32> + '_ {
-    let words = memory.block(block);
-    let len = words.word(0) & LEN;
-    (HEAD..HEAD + len).map(move |at| words.word(at))
+pub(super) fn words(block: Block<'_>) -> impl ExactSizeIterator<Item = u32> + '_ {
+    (HEAD..HEAD + len(block)).map(move |at| block.word(at))
 }
 
 /// Whether a block is of a source and says this.
 pub(super) fn is(memory: &Memory, block: u32, of: u32, value: &[u32]) -> bool {
-    source(memory, block) == of && words(memory, block).eq(value.iter().copied())
+    let block = memory.block(block);
+    source(block) == of && words(block).eq(value.iter().copied())
 }

@@ -104,7 +104,7 @@ impl Iterator for Values<'_> {
 
 /// The route of a source: its value and where that stands.
 pub(super) fn find(memory: &Memory, number: Number, source: u32) -> Option<(u32, u32)> {
-    values(memory, number).find(|(value, _)| intern::source(memory, *value) == source)
+    values(memory, number).find(|(value, _)| intern::source(memory.block(*value)) == source)
 }
 
 /// Lays out what a prefix has: nothing, one route, or a list.

@@ -29,7 +29,7 @@ pub(super) struct Shard<N: Net> {
 impl<N: Net> Shard<N> {
     pub fn new(profile: Profile, epochs: EpochsArc<Epochs>, supply: Arc<Supply>) -> Self {
         Shard {
-            table: Table::with_epochs(profile, epochs, supply),
+            table: Table::with_epochs(profile, epochs, supply, true),
             values: Pool::new(),
             routes: 0,
             short: (0, 0),

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc as StdArc;
 
 use crate::epoch::Mark;
-use crate::memory::Memory;
+use crate::memory::{Block, Memory};
 use crate::net::Net;
 use crate::sync::Arc;
 
@@ -37,8 +37,7 @@ pub struct Found<'v> {
 /// The value of a route: its words.
 #[derive(Clone, Copy)]
 pub struct Value<'v> {
-    memory: &'v Memory,
-    block: u32,
+    block: Block<'v>,
 }
 
 /// Look-ups between two announcements that the reader holds nothing.
@@ -118,19 +117,22 @@ impl<'v> Found<'v> {
     /// The routes: source and value of each, the oldest first.
     pub fn routes(self) -> impl Iterator<Item = (u32, Value<'v>)> {
         let memory = self.memory;
-        list::values(memory, self.number).map(move |(block, _)| {
-            let value = Value { memory, block };
-            (intern::source(memory, block), value)
+        list::values(memory, self.number).map(move |(place, _)| {
+            let block = memory.block(place);
+            (intern::source(block), Value { block })
         })
     }
 
     /// The first route that `wanted` says is the one, else the oldest.
     #[inline]
     pub fn prefer(self, wanted: impl Fn(u32, Value<'v>) -> bool) -> Option<(u32, Value<'v>)> {
-        let found = self
-            .routes()
-            .find(|(source, value)| wanted(*source, *value));
-        found.or_else(|| self.routes().next())
+        let mut routes = self.routes();
+        let (source, value) = routes.next()?;
+        if wanted(source, value) {
+            return Some((source, value));
+        }
+        let later = routes.find(|(source, value)| wanted(*source, *value));
+        Some(later.unwrap_or((source, value)))
     }
 }
 
@@ -138,7 +140,7 @@ impl<'v> Value<'v> {
     /// How many words there are.
     #[inline]
     pub fn len(self) -> usize {
-        intern::words(self.memory, self.block).len()
+        intern::len(self.block) as usize
     }
 
     /// Whether there are none.
@@ -153,12 +155,12 @@ impl<'v> Value<'v> {
     #[inline]
     pub fn word(self, at: usize) -> u32 {
         assert!(at < self.len(), "word {at} of {}", self.len());
-        self.memory.block(self.block).word(intern::HEAD + at as u32)
+        self.block.word(intern::HEAD + at as u32)
     }
 
     /// All words.
     pub fn words(self) -> impl ExactSizeIterator<Item = u32> + 'v {
-        intern::words(self.memory, self.block)
+        intern::words(self.block)
     }
 }
 

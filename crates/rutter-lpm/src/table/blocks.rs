@@ -9,6 +9,9 @@ use crate::wide::{RETIRED_TABLE, Tables};
 
 use super::Table;
 
+/// The longest nodes that begin at a line of the cache where a table wants it so: longer ones lose little without.
+const MOST_IN_LINES: u32 = 240;
+
 impl<N: Net> Table<N> {
     /// Keeps words beside the nodes; [`Self::retire`] lets them go.
     pub(crate) fn store(&mut self, words: &[u32]) -> u32 {
@@ -17,7 +20,16 @@ impl<N: Net> Table<N> {
         index
     }
 
-    pub(super) fn alloc(&mut self, len: u32) -> u32 {
+    /// A block for a node.
+    pub(super) fn alloc_node(&mut self, len: u32) -> u32 {
+        if !self.in_lines || len > MOST_IN_LINES {
+            return self.alloc(len);
+        }
+        let memory = &self.shared.memory;
+        self.pages.alloc_lines(len, |chunk| memory.grow(chunk))
+    }
+
+    fn alloc(&mut self, len: u32) -> u32 {
         let memory = &self.shared.memory;
         self.pages.alloc(len, |chunk| memory.grow(chunk))
     }

@@ -51,6 +51,7 @@ pub struct Table<N: Net> {
     limbo: Limbo,
     tables: Tables,
     len: usize,
+    in_lines: bool,
     scratch: Scratch,
 }
 
@@ -80,14 +81,16 @@ impl<N: Net> Table<N> {
     /// An empty table.
     pub fn new(profile: Profile) -> Self {
         let epochs = crate::sync::Arc::new(Epochs::new());
-        Self::with_epochs(profile, epochs, Arc::new(Supply::new(SINGLE)))
+        Self::with_epochs(profile, epochs, Arc::new(Supply::new(SINGLE)), false)
     }
 
-    /// An empty table that shares its readers and its memory with other tables.
+    /// An empty table that shares its readers and its memory with other tables. `in_lines` says whether nodes begin where a
+    /// line of the processor's cache does: a miss less, for an octet or two a prefix more.
     pub(crate) fn with_epochs(
         profile: Profile,
         epochs: crate::sync::Arc<Epochs>,
         supply: Arc<Supply>,
+        in_lines: bool,
     ) -> Self {
         Table {
             shared: Arc::new(Shared::new(profile, epochs, supply)),
@@ -96,6 +99,7 @@ impl<N: Net> Table<N> {
             limbo: Limbo::default(),
             tables: Tables::new(),
             len: 0,
+            in_lines,
             scratch: Scratch::default(),
         }
     }

@@ -97,11 +97,19 @@ impl<N: Net> Table<N> {
             }
             (old, new) = (parent, next);
         }
-        let root = &self.shared.root;
-        root.set_child(bits.head(root.bits()), new);
+        self.publish::<S>(bits.head(self.shared.root.bits()), new);
         if old != 0 {
             self.retire(old);
         }
+    }
+
+    /// Makes a slot of the root lead to a node, or nothing.
+    pub(crate) fn publish<S: Node>(&self, slot: u32, node: u32) {
+        let busy = match node {
+            0 => 0,
+            node => S::busy(self.shared.memory.block(node)),
+        };
+        self.shared.root.set_child(slot, node, busy);
     }
 
     fn with_child<S: Node>(&mut self, parent: u32, slot: u32, child: u32) -> u32 {
@@ -115,7 +123,7 @@ impl<N: Net> Table<N> {
 
     fn copy_with_child<S: Node>(&mut self, parent: u32, slot: u32, child: u32) -> u32 {
         let len = S::len(self.shared.memory.block(parent));
-        let new = self.alloc(len);
+        let new = self.alloc_node(len);
         self.shared.memory.copy(parent, new, len);
         let block = self.shared.memory.block(new);
         let at = S::child(block, slot).unwrap_or_else(|| unreachable!("a child to replace"));
@@ -133,7 +141,8 @@ impl<N: Net> Table<N> {
         let mut words = std::mem::take(&mut self.scratch.words);
         words.clear();
         S::write(parts, &mut words);
-        let index = self.store(&words);
+        let index = self.alloc_node(words.len() as u32);
+        self.shared.memory.write(index, &words);
         self.scratch.words = words;
         index
     }
