@@ -40,6 +40,10 @@ for_this_cpu!(
     find_beyond, find_beyond_popcnt, (bits: N::Bits) -> Option<(u32, u8)>
 );
 for_this_cpu!(
+    /// The number of exactly this prefix.
+    exact, exact_popcnt, (prefix: N) -> Option<u32>
+);
+for_this_cpu!(
     /// The longest match with its prefix.
     find_prefix, find_prefix_popcnt, (bits: N::Bits) -> Option<(N, u32)>
 );

@@ -22,7 +22,7 @@ pub(crate) type Mark = Line<AtomicU64>;
 
 /// Keeps what neighbours write off this line (two lines, as processors fetch pairs).
 #[repr(align(128))]
-pub(crate) struct Line<T>(T);
+pub(crate) struct Line<T>(pub T);
 
 impl Epochs {
     pub fn new() -> Self {

@@ -3,7 +3,7 @@
 use crate::net::{Bits, Net};
 use crate::node::{Eight, Four, Key, Node};
 use crate::profile::Stride;
-use crate::table::{Table, key_of};
+use crate::table::Table;
 use crate::walk::Walk;
 
 impl<N: Net> Table<N> {
@@ -13,18 +13,7 @@ impl<N: Net> Table<N> {
             let record = self.heads.get(&prefix)?;
             return Some(self.shared.memory.word(*record));
         }
-        match self.shared.profile.stride() {
-            Stride::Four => self.get_by::<Four>(prefix),
-            Stride::Eight => self.get_by::<Eight>(prefix),
-        }
-    }
-
-    fn get_by<S: Node>(&self, prefix: N) -> Option<u32> {
-        let home = self.home::<S>(prefix);
-        let (depth, node) = self.nodes_towards::<S>(prefix).last()?;
-        let block = self.shared.memory.block(node);
-        let at = (depth == home).then(|| S::entry(block, key_of::<N, S>(prefix, home)))??;
-        Some(self.shared.memory.word(node + at))
+        crate::cpu::exact(&self.shared, prefix)
     }
 
     /// The number of the longest prefix that has the address.

@@ -4,7 +4,7 @@ use crate::direct::{Answer, Direct};
 use crate::epoch::Epochs;
 use crate::memory::Memory;
 use crate::net::{Bits, Net};
-use crate::node::{Eight, Four, Node};
+use crate::node::{Eight, Four, Key, Node};
 use crate::profile::{Profile, Stride};
 use crate::root::Root;
 use crate::supply::Supply;
@@ -101,6 +101,32 @@ impl<N: Net> Shared<N> {
         }
         let record = (found.value != 0).then(|| self.memory.block(found.value))?;
         Some((record.first(), record.word(1) as u8))
+    }
+
+    /// The number of exactly this prefix, which is one that nodes have.
+    #[inline(always)]
+    pub fn exact(&self, prefix: N) -> Option<u32> {
+        match self.profile.stride() {
+            Stride::Four => self.exact_by::<Four>(prefix),
+            Stride::Eight => self.exact_by::<Eight>(prefix),
+        }
+    }
+
+    #[inline(always)]
+    fn exact_by<S: Node>(&self, prefix: N) -> Option<u32> {
+        let (bits, len) = (prefix.bits(), u32::from(prefix.prefix_len()));
+        let mut depth = self.root.bits();
+        let mut node = self.root.slot(bits.head(depth)).child;
+        while node != 0 && depth + S::BITS < len {
+            node = S::step(self.memory.block(node), (bits << depth).head(S::BITS)).child;
+            depth += S::BITS;
+        }
+        if node == 0 || len <= depth {
+            return None;
+        }
+        let key = Key::new((bits << depth).head(S::BITS), len - depth);
+        let at = S::entry(self.memory.block(node), key)?;
+        Some(self.memory.word(node + at))
     }
 
     /// How much longer a prefix is than the shortest of its node; 0 for one that the root has. At most 7.

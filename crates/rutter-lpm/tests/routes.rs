@@ -63,7 +63,10 @@ fn run<N: Net>(shards: usize, operations: &[Operation<N>]) {
                     Some((_, known)) => known.clone_from(value),
                     None => of_prefix.push((*source, value.clone())),
                 }
-                assert_eq!(routes.insert(*prefix, *source, value), Ok(()));
+                match source % 2 {
+                    0 => assert_eq!(routes.insert(*prefix, *source, value), Ok(())),
+                    _ => assert_eq!(view.insert(*prefix, *source, value), Ok(())),
+                }
                 *prefix
             }
             Operation::Remove(prefix, source) => {
@@ -148,16 +151,21 @@ fn readers_find_whole_routes_while_several_write() {
         let writers = (0..4).map(|source| {
             let routes = &routes;
             scope.spawn(move || {
+                let mut reader = routes.reader();
+                let mut view = reader.enter();
                 for n in 0..12_000_u32 {
                     let at = n.wrapping_mul(2_654_435_761) & 0x0303_00e0;
                     let prefix = net(at, 16 + (n % 3 * 6) as u8);
                     if n % 3 == 0 {
-                        routes.remove(prefix, source);
+                        view.remove(prefix, source);
                     } else {
-                        let value = value(source, n % 16);
-                        routes.insert(prefix, source, &value).expect("short");
+                        let value = value(source, n / 64 % 2);
+                        view.insert(prefix, source, &value).expect("short");
+                        // Said again at once, and after more of it.
+                        view.insert(prefix, source, &value).expect("short");
                     }
                 }
+                drop(view);
                 routes.remove_source(source);
             })
         });

@@ -185,6 +185,13 @@ fn churn(table: &Table, w: usize, pool: &Prepared) -> (Cost, u64) {
     let mut order = pool.starts.clone();
     let mut live = LIVE / WRITERS;
     let mut count = 0;
+    let mut reader = table.reader();
+    let mut view = reader.enter();
+    let mut add = |start| {
+        let (prefix, value) = pool.route(start);
+        let added = view.insert(prefix, w as u32, value);
+        added.expect("values are short");
+    };
     let start = Start::now();
     for _ in 0..LIVE / WRITERS {
         let roll = numbers.below(10);
@@ -195,11 +202,11 @@ fn churn(table: &Table, w: usize, pool: &Prepared) -> (Cost, u64) {
             live -= 1;
             order.swap(at, live);
         } else if roll < 4 && live < order.len() || live == 0 {
-            pool.add(order[live], table, w);
+            add(order[live]);
             live += 1;
         } else {
             let at = numbers.below(live as u32) as usize;
-            pool.add(order[at], table, w);
+            add(order[at]);
         }
         count += 1;
     }
@@ -212,7 +219,8 @@ fn look_up(
     offset: usize,
     done: &AtomicBool,
 ) -> (Cost, u64) {
-    let turns = targets.iter().cycle().skip(offset);
+    let (before, after) = targets.split_at(offset);
+    let turns = after.iter().chain(before).cycle();
     reads(reader, turns.take_while(|_| !done.load(Ordering::Relaxed)))
 }
 

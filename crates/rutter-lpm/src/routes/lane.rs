@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering, fence};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
+use crate::epoch::Line;
 use crate::net::Net;
 
 use super::shard::Shard;
@@ -15,8 +16,8 @@ use super::shard::Shard;
 pub(super) struct Lane<N: Net> {
     state: Mutex<State<N>>,
     queue: Sender<Change<N, Box<[u32]>>>,
-    /// Changes in the queue.
-    waiting: AtomicUsize,
+    /// Changes in the queue. On a line that those who lock do not write.
+    waiting: Line<AtomicUsize>,
 }
 
 struct State<N: Net> {
@@ -46,7 +47,7 @@ impl<N: Net> Lane<N> {
         Lane {
             state: Mutex::new(state),
             queue: sender,
-            waiting: AtomicUsize::new(0),
+            waiting: Line(AtomicUsize::new(0)),
         }
     }
 
@@ -54,8 +55,8 @@ impl<N: Net> Lane<N> {
     pub fn submit(&self, change: &Change<N, &[u32]>) {
         match self.try_lock() {
             Some(mut state) => self.apply(&mut state, change),
-            None if self.waiting.load(Ordering::Relaxed) < MOST => {
-                self.waiting.fetch_add(1, Ordering::SeqCst);
+            None if self.waiting.0.load(Ordering::Relaxed) < MOST => {
+                self.waiting.0.fetch_add(1, Ordering::SeqCst);
                 // The receiver lives as long as this.
                 let _ = self.queue.send(change.owned());
             }
@@ -66,6 +67,11 @@ impl<N: Net> Lane<N> {
             }
         }
         self.help();
+    }
+
+    /// Whether all changes are made that this thread has submitted, or has heard of.
+    pub fn is_up_to_date(&self) -> bool {
+        self.waiting.0.load(Ordering::Acquire) == 0
     }
 
     /// Runs `work` on the shard with all changes made that were submitted before.
@@ -87,7 +93,7 @@ impl<N: Net> Lane<N> {
     fn drain(&self, state: &mut State<N>) {
         while let Ok(change) = state.queue.try_recv() {
             state.shard.apply(&change.borrowed());
-            self.waiting.fetch_sub(1, Ordering::SeqCst);
+            self.waiting.0.fetch_sub(1, Ordering::SeqCst);
         }
     }
 
@@ -96,7 +102,7 @@ impl<N: Net> Lane<N> {
         loop {
             // Either who unlocked before this sees what was queued, or this finds the lock free.
             fence(Ordering::SeqCst);
-            if self.waiting.load(Ordering::SeqCst) == 0 {
+            if self.waiting.0.load(Ordering::SeqCst) == 0 {
                 return;
             }
             let Some(mut state) = self.try_lock() else {

@@ -128,16 +128,12 @@ impl<N: Net> Routes<N> {
     /// # Errors
     /// When the value is longer than [`Self::LONGEST_VALUE`].
     pub fn insert(&self, prefix: N, source: u32, value: &[u32]) -> Result<(), TooLong> {
-        if value.len() > intern::LONGEST {
-            return Err(TooLong(value.len()));
-        }
-        self.submit(prefix, source, Some(value));
-        Ok(())
+        self.inner.insert(prefix, source, value)
     }
 
     /// Takes a source's route to a prefix out, if there is one. Seen by readers as what [`Self::insert`] does.
     pub fn remove(&self, prefix: N, source: u32) {
-        self.submit(prefix, source, None);
+        self.inner.submit(prefix, source, None);
     }
 
     /// Takes all routes of a source out, one shard after another, and returns how many there were. Everything that this
@@ -172,10 +168,23 @@ impl<N: Net> Routes<N> {
         let lanes = self.inner.lanes.iter();
         lanes.for_each(|lane| lane.with(Shard::reclaim));
     }
+}
+
+impl<N: Net> Inner<N> {
+    /// The first address bits, that choose the shard.
+    const BITS: u32 = if N::IS_IPV6 { 24 } else { 8 };
+
+    fn insert(&self, prefix: N, source: u32, value: &[u32]) -> Result<(), TooLong> {
+        if value.len() > intern::LONGEST {
+            return Err(TooLong(value.len()));
+        }
+        self.submit(prefix, source, Some(value));
+        Ok(())
+    }
 
     /// To the shard that has the prefix, or all where it is shorter than the bits that choose a shard.
     fn submit(&self, prefix: N, source: u32, value: Option<&[u32]>) {
-        let is_short = self.inner.is_short(prefix);
+        let is_short = self.is_short(prefix);
         let change = Change {
             prefix,
             source,
@@ -183,17 +192,32 @@ impl<N: Net> Routes<N> {
             is_short,
         };
         if is_short {
-            let lanes = self.inner.lanes.iter();
+            let lanes = self.lanes.iter();
             lanes.for_each(|lane| lane.submit(&change));
         } else {
-            self.inner.lanes[self.inner.shard(prefix.bits())].submit(&change);
+            self.lanes[self.shard(prefix.bits())].submit(&change);
         }
     }
-}
 
-impl<N: Net> Inner<N> {
-    /// The first address bits, that choose the shard.
-    const BITS: u32 = if N::IS_IPV6 { 24 } else { 8 };
+    /// Whether a source's route to a prefix is there with this value, with nothing of this thread's on its way. Answers no
+    /// where it does not know. For a reader at work.
+    fn is_so(&self, prefix: N, source: u32, value: &[u32]) -> bool {
+        if self.is_short(prefix) {
+            return false;
+        }
+        let number = self.shard(prefix.bits());
+        let table = &self.tables[number];
+        if table.root.bits() >= u32::from(prefix.prefix_len())
+            || !self.lanes[number].is_up_to_date()
+        {
+            return false;
+        }
+        let found = crate::cpu::exact(table, prefix).and_then(|number| {
+            let (value, _) = list::find(&table.memory, list::Number(number), source)?;
+            Some(value)
+        });
+        found.is_some_and(|block| intern::is(&table.memory, block, source, value))
+    }
 
     fn is_short(&self, prefix: N) -> bool {
         u32::from(prefix.prefix_len()) < Self::BITS && self.lanes.len() > 1

@@ -10,7 +10,7 @@ use crate::net::Net;
 use crate::sync::Arc;
 
 use super::list::{self, Number};
-use super::{Inner, intern};
+use super::{Inner, TooLong, intern};
 
 /// A thread's way to look up in [`Routes`](super::Routes) that other threads write.
 ///
@@ -78,10 +78,7 @@ impl<N: Net> RoutesView<'_, N> {
     /// route has when it is read. It is whole until the next look-up, whatever writers do.
     #[inline]
     pub fn lookup(&mut self, addr: N::Addr) -> Option<Found<'_>> {
-        match self.left.get().checked_sub(1) {
-            Some(left) => self.left.set(left),
-            None => self.pause(),
-        }
+        self.count();
         let inner = &self.reader.inner;
         let bits = N::addr_bits(addr);
         let table = &inner.tables[inner.shard(bits)];
@@ -92,6 +89,33 @@ impl<N: Net> RoutesView<'_, N> {
             number,
             len: beyond.wrapping_add(number.beyond()),
         })
+    }
+
+    /// As [`Routes::insert`](super::Routes::insert), but a route that is there with this value already, as when a neighbor
+    /// says everything again, is found without a lock and left as it is.
+    ///
+    /// # Errors
+    /// When the value is too long.
+    pub fn insert(&mut self, prefix: N, source: u32, value: &[u32]) -> Result<(), TooLong> {
+        self.count();
+        match self.reader.inner.is_so(prefix, source, value) {
+            true => Ok(()),
+            false => self.reader.inner.insert(prefix, source, value),
+        }
+    }
+
+    /// As [`Routes::remove`](super::Routes::remove).
+    pub fn remove(&mut self, prefix: N, source: u32) {
+        self.count();
+        self.reader.inner.submit(prefix, source, None);
+    }
+
+    #[inline]
+    fn count(&mut self) {
+        match self.left.get().checked_sub(1) {
+            Some(left) => self.left.set(left),
+            None => self.pause(),
+        }
     }
 
     /// Tells the writers that this view holds nothing now. Look-ups do so by themselves now and then.

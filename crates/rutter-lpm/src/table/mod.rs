@@ -19,8 +19,6 @@ use crate::search::Shared;
 use crate::supply::Supply;
 use crate::wide::{Refresh, Tables};
 
-pub(crate) use nodes::key_of;
-
 /// Prefixes with a number each, for one writer and any number of [`Reader`]s.
 ///
 /// The number is the caller's: an index into what it knows of the prefix, an AS number, a next hop.

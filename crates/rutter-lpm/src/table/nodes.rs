@@ -149,7 +149,7 @@ impl<N: Net> Table<N> {
 }
 
 /// Where in a node at `depth` a prefix is.
-pub(crate) fn key_of<N: Net, S: Node>(prefix: N, depth: u32) -> Key {
+fn key_of<N: Net, S: Node>(prefix: N, depth: u32) -> Key {
     let slot = (prefix.bits() << depth).head(S::BITS);
     Key::new(slot, u32::from(prefix.prefix_len()) - depth)
 }
