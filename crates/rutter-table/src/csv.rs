@@ -1,6 +1,7 @@
 //! CSV in, CSV with more columns out.
 
-use crate::stream::{Counts, RowError, Work, address, row_end};
+use crate::rows::row_end;
+use crate::stream::{Counts, RowError, Work, address};
 use crate::{Column, Route, Set, Table, Told};
 
 /// How the rows of a file are cut, and which field has the address.
