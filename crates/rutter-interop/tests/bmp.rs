@@ -1,11 +1,14 @@
-//! Real routers report to Rutter's BMP station.
+//! Real routers report to Rutter's BMP station, and a WebSocket client hears of it.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::{self, JoinHandle};
 
 use rutter_interop::frr::Frr;
 use rutter_interop::gobgp::GoBgp;
 use rutter_interop::rutter::Rutter;
-use rutter_interop::{Lab, Peer, Route, Setup, Speaker, eventually};
+use rutter_interop::{Lab, Peer, Route, Setup, Speaker, eventually, output_of};
 
 const FRR: u32 = 2_101;
 const GOBGP: u32 = 202_103;
@@ -35,12 +38,34 @@ fn holds(collector: &Rutter, what: &str, expected: &[String]) {
     });
 }
 
+/// What the `websockets` of Python hears, once it has heard of a withdrawal.
+fn listen(url: &str, ready: &Path) -> JoinHandle<Result<String, String>> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let python = root.join("../../target/python/bin/python3");
+    let mut command = Command::new(python);
+    command
+        .arg(root.join("tests/stream.py"))
+        .arg(url)
+        .arg(ready);
+    let heard = thread::spawn(move || output_of(&mut command));
+    eventually("the client listens", || {
+        match ready.exists() || heard.is_finished() {
+            true => Ok(()),
+            false => Err("not yet; is it there? tools/install-test-deps installs it".into()),
+        }
+    });
+    heard
+}
+
 #[test]
 fn frr_and_gobgp_report_what_they_hear_of_each_other() {
     let lab = Lab::new();
     let port = lab.port() + 4_000;
     let (address, a, b) = (lab.address(1), lab.address(2), lab.address(3));
-    let section = format!("[bmp]\nlisten = [\"{address}:{port}\"]\n");
+    let stream = port + 1_000;
+    let section = format!(
+        "[bmp]\nlisten = [\"{address}:{port}\"]\n[stream]\nlisten = \"{address}:{stream}\"\n"
+    );
     let collector = Rutter::start_collector(&lab, &section);
     let mut frr = Frr::start(Setup::new(&lab, "frr", 2, FRR, Peer::new(b, GOBGP)));
     let mut gobgp = GoBgp::start(Setup::new(&lab, "gobgp", 3, GOBGP, Peer::new(a, FRR)));
@@ -79,6 +104,10 @@ fn frr_and_gobgp_report_what_they_hear_of_each_other() {
         format!("{b} 2a0e:40::/32 {FRR} {GOBGP}"),
     ];
     holds(&collector, "FRR has reported", &of_gobgp);
+    let heard = listen(
+        &format!("ws://{address}:{stream}/v1/ws/?client=a-test"),
+        &lab.folder("stream").join("ready"),
+    );
     gobgp
         .client(&["bmp", "add", &format!("{address}:{port}"), "pre"])
         .unwrap_or_else(|error| panic!("{error}"));
@@ -91,6 +120,18 @@ fn frr_and_gobgp_report_what_they_hear_of_each_other() {
     gobgp.withdraw(&["45.40.0.0/16".parse().unwrap()]);
     let fewer = [&of_gobgp[1..], &of_frr].concat();
     holds(&collector, "FRR has reported the withdrawal", &fewer);
+    let heard = heard.join().expect("the client's thread");
+    let heard = heard.unwrap_or_else(|why| panic!("{why}"));
+    let lines: Vec<&str> = heard.lines().collect();
+    for line in [
+        format!("announced {a} 45.30.0.0/16 {FRR}"),
+        format!("withdrawn {b} 45.40.0.0/16"),
+    ] {
+        assert!(
+            lines.contains(&line.as_str()),
+            "{line} is not in {lines:#?}"
+        );
+    }
     // With the router its routes are gone; and for GoBGP, its peer.
     frr.process().kill();
     holds(&collector, "everything is gone", &[]);

@@ -28,7 +28,7 @@ fn stage(lab: &Lab, server: &Postgres, user: &str, seed: u64) -> Stage {
 /// What a gap says of itself.
 pub const GAP: &str = "SELECT detail FROM rutter_events WHERE kind = 'gap' AND detail LIKE 'rows % to % are missing, from %'";
 
-/// Every number of a run is there once.
+/// Every number of a run is there once, and the current routes have their indexes.
 pub fn check_history(server: &Postgres) {
     let twice = "SELECT run, seq, count(*) FROM rutter_events GROUP BY 1, 2 HAVING count(*) > 1";
     assert_eq!(
@@ -43,6 +43,12 @@ pub fn check_history(server: &Postgres) {
         server.query(holes),
         Vec::<String>::new(),
         "holes that nobody tells of"
+    );
+    let indexes = "SELECT indexname FROM pg_indexes WHERE tablename = 'rutter_routes' ORDER BY 1";
+    assert_eq!(
+        server.query(indexes),
+        ["rutter_routes_pkey", "rutter_routes_prefix"],
+        "a load that was cut short left the table without"
     );
 }
 
