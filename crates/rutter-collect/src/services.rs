@@ -29,10 +29,6 @@ impl Services {
 
     /// One line a service, each of its own section.
     fn start_all(&mut self, context: &Context, config: &Config) -> Result<(), Failure> {
-        if let Some(bmp) = &config.bmp {
-            let station = Station::start(context, bmp);
-            self.add(station.map_err(|e| Failure::text(e.to_string()))?);
-        }
         if let Some(sql) = &config.sql {
             self.add(SqlService::start(context, sql)?);
         }
@@ -54,6 +50,11 @@ impl Services {
             context.board.add_sinks(move || vec![status.view().row()]);
             self.add(sink);
         }
+        // The last: routers wait at the door, and the others hear everything from the beginning.
+        if let Some(bmp) = &config.bmp {
+            let station = Station::start(context, bmp);
+            self.add(station.map_err(|e| Failure::text(e.to_string()))?);
+        }
         Ok(())
     }
 
@@ -61,10 +62,10 @@ impl Services {
         self.0.push(Box::new(service));
     }
 
-    /// Ends all services; each has written everything when this returns.
+    /// Ends all services, the last one first: what it said the others have written when this returns.
     pub(crate) fn stop(self, context: &Context) {
         context.stop.set();
-        for service in self.0 {
+        for service in self.0.into_iter().rev() {
             let name = service.name();
             service.stop();
             tracing::info!(service = %name, "stopped");
