@@ -106,6 +106,8 @@ fn load_mrt(context: &Context, inputs: &[Input], router: &str) -> Result<(), Fai
             return Err(Failure::text(format!("--mrt: {why}, and no route was")));
         }
         tracing::error!(why, "MRT files are missing routes");
+    } else if loaded.announced + loaded.withdrawn == 0 {
+        tracing::warn!("the MRT files have no routes");
     }
     tracing::info!(
         peers = loaded.peers,

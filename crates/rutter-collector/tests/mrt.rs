@@ -331,9 +331,13 @@ fn every_packing_is_known_by_its_octets() {
         let file = folder.file("file", &[&packed[..], packed].concat());
         let progress = Progress::new();
         let mut stream = Stream::open(&Input::File(file), &progress).unwrap();
-        let mut records = 0;
+        let (mut records, mut before) = (0, 0);
         while stream.next_record().unwrap().is_some() {
             records += 1;
+            // What is read ahead is no progress.
+            let octets = progress.octets();
+            assert!(before < octets && (records < 6) == (octets < 2 * packed.len() as u64));
+            before = octets;
         }
         assert_eq!(records, 6);
         assert_eq!(progress.octets(), 2 * packed.len() as u64);

@@ -20,7 +20,7 @@ impl Progress {
         Progress::default()
     }
 
-    /// Octets taken from files, as they lie on disk.
+    /// Octets of files, as they lie on disk, whose records were taken.
     pub fn octets(&self) -> u64 {
         self.0.octets.load(Ordering::Relaxed)
     }
@@ -35,8 +35,8 @@ impl Progress {
         self.0.routes.load(Ordering::Relaxed)
     }
 
-    pub(super) fn read(&self, octets: usize) {
-        self.0.octets.fetch_add(octets as u64, Ordering::Relaxed);
+    pub(super) fn read(&self, octets: u64) {
+        self.0.octets.fetch_add(octets, Ordering::Relaxed);
     }
 
     pub(super) fn took_record(&self) {

@@ -7,20 +7,28 @@ use std::thread;
 
 use rutter_wire::mrt::{MrtError, MrtFault, Record, next_record};
 
-use super::unpack::unpack;
+use super::unpack::{Taken, unpack};
 use super::{Input, Progress};
 
 /// Reads one file, unpacking ahead on a thread of its own.
 pub struct Stream {
     input: Input,
-    blocks: Receiver<io::Result<Vec<u8>>>,
+    blocks: Receiver<io::Result<Block>>,
     buffer: Vec<u8>,
+    /// What of the blocks that were taken has not been shown as progress yet: unpacked octets, and octets on disk.
+    unshown: (u64, u64),
     at: usize,
     /// Octets of the unpacked file before the buffer.
     before: u64,
     /// Where the latest record begins.
     record: u64,
     progress: Progress,
+}
+
+/// Unpacked octets, and how many on disk they were.
+struct Block {
+    octets: Vec<u8>,
+    packed: u64,
 }
 
 /// Why a file cannot be read further.
@@ -79,15 +87,15 @@ impl Stream {
         };
         let packed = input.open().map_err(failed)?;
         let (sender, blocks) = sync_channel(AHEAD);
-        let counted = progress.clone();
         thread::Builder::new()
             .name("mrt-unpack".into())
-            .spawn(move || read_ahead(packed, counted, &sender))
+            .spawn(move || read_ahead(packed, &sender))
             .map_err(failed)?;
         Ok(Stream {
             input: input.clone(),
             blocks,
             buffer: Vec::new(),
+            unshown: (0, 0),
             at: 0,
             before: 0,
             record: 0,
@@ -102,6 +110,7 @@ impl Stream {
                 Ok(Some(_)) => break,
                 Ok(None) => {
                     if !self.fill()? {
+                        self.show(self.unshown.0);
                         return match self.at == self.buffer.len() {
                             true => Ok(None),
                             false => Err(self.fault(MrtFault::RecordTruncated)),
@@ -112,13 +121,24 @@ impl Stream {
             }
         }
         let start = self.at;
-        let record = next_record(&self.buffer[start..]).ok().flatten();
+        let len = next_record(&self.buffer[start..]).ok().flatten();
+        let len = len.map_or(0, |record| record.len);
+        self.show(len as u64);
         self.record = self.before + start as u64;
-        if let Some(record) = &record {
-            self.at += record.len;
-            self.progress.took_record();
-        }
-        Ok(record)
+        self.at += len;
+        self.progress.took_record();
+        Ok(next_record(&self.buffer[start..]).ok().flatten())
+    }
+
+    /// So many unpacked octets are done with.
+    fn show(&mut self, octets: u64) {
+        let (unpacked, packed) = self.unshown;
+        let share = match octets >= unpacked {
+            true => packed,
+            false => packed.saturating_mul(octets) / unpacked,
+        };
+        self.unshown = (unpacked.saturating_sub(octets), packed - share);
+        self.progress.read(share);
     }
 
     /// Where the latest record begins in the unpacked file.
@@ -136,13 +156,15 @@ impl Stream {
             offset: self.before + self.at as u64,
             why: Why::Io(error),
         })?;
+        let (unpacked, packed) = self.unshown;
+        self.unshown = (unpacked + block.octets.len() as u64, packed + block.packed);
         self.before += self.at as u64;
         self.buffer.drain(..self.at);
         self.at = 0;
         if self.buffer.is_empty() {
-            self.buffer = block;
+            self.buffer = block.octets;
         } else {
-            self.buffer.extend_from_slice(&block);
+            self.buffer.extend_from_slice(&block.octets);
         }
         Ok(true)
     }
@@ -157,20 +179,20 @@ impl Stream {
 }
 
 /// Unpacks until the end, an error, or until nobody wants more.
-fn read_ahead(
-    packed: Box<dyn Read + Send>,
-    progress: Progress,
-    sender: &SyncSender<io::Result<Vec<u8>>>,
-) {
-    let mut reader = match unpack(packed, progress) {
+fn read_ahead(packed: Box<dyn Read + Send>, sender: &SyncSender<io::Result<Block>>) {
+    let taken = Taken::default();
+    let mut reader = match unpack(packed, taken.clone()) {
         Ok(reader) => reader,
         Err(error) => return drop(sender.send(Err(error))),
     };
+    let mut before = 0;
     loop {
-        let mut block = Vec::with_capacity(BLOCK);
-        let read = reader.by_ref().take(BLOCK as u64).read_to_end(&mut block);
+        let mut octets = Vec::with_capacity(BLOCK);
+        let read = reader.by_ref().take(BLOCK as u64).read_to_end(&mut octets);
         let end = !matches!(read, Ok(count) if count == BLOCK);
-        if !block.is_empty() && sender.send(Ok(block)).is_err() {
+        let packed = taken.octets() - std::mem::replace(&mut before, taken.octets());
+        let block = Block { octets, packed };
+        if (!block.octets.is_empty() || end) && sender.send(Ok(block)).is_err() {
             return;
         }
         if let Err(error) = read {

@@ -1,19 +1,30 @@
 //! Unpacking, by what the first octets say.
 
 use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
-use super::Progress;
+/// How many octets were taken from the disk. Clones are the same counter.
+#[derive(Clone, Default)]
+pub(super) struct Taken(Arc<AtomicU64>);
+
+impl Taken {
+    /// Up to now.
+    pub fn octets(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 /// A reader of what is packed in `packed`.
 pub(super) fn unpack(
     packed: Box<dyn Read + Send>,
-    progress: Progress,
+    taken: Taken,
 ) -> io::Result<Box<dyn Read + Send>> {
-    let mut packed = Counted { packed, progress };
+    let mut packed = Counted { packed, taken };
     let mut magic = [0; 4];
     let mut len = 0;
     while len < magic.len() {
@@ -34,13 +45,13 @@ pub(super) fn unpack(
 /// Counts what is read.
 struct Counted {
     packed: Box<dyn Read + Send>,
-    progress: Progress,
+    taken: Taken,
 }
 
 impl Read for Counted {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.packed.read(into)?;
-        self.progress.read(count);
+        self.taken.0.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
     }
 }
