@@ -1,6 +1,7 @@
 //! UPDATEs of one peer on their way into the shards.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
 use rutter_net::{AfiSafi, Family, Ipv4Prefix, Ipv6Prefix};
 use rutter_policy::{AttrVerdict, NextHop, RejectReason};
@@ -10,8 +11,10 @@ use rutter_wire::{nlri, update};
 
 use crate::attrs::{AUDIENCE_UNKNOWN, Summary};
 use crate::feed::FeedEvent;
+use crate::rejudge::judge_queued;
 use crate::route::State;
 use crate::shard::{Op, Stored, WITHDRAW};
+use crate::topology::Topology;
 use crate::{AttrSet, Neighbor, PeerId, PeerKind, Rib, SessionInfo};
 
 /// What parsing needs to know of a peer; kept by the batch until something about the peer changes.
@@ -388,6 +391,25 @@ impl Batch {
     /// The operations for one shard.
     pub(crate) fn ops(&self, shard: usize) -> (&[Op<Ipv4Prefix>], &[Op<Ipv6Prefix>]) {
         (&self.ipv4.by_shard[shard], &self.ipv6.by_shard[shard])
+    }
+
+    /// Where the sender's policy changed after the routes were judged, judges them again. The caller holds the topology until
+    /// they are in the table.
+    pub(crate) fn judge_under(&mut self, topology: &Topology) {
+        let Some(sender) = &mut self.sender else {
+            return;
+        };
+        let now = topology.peer(sender.peer).map(|held| &held.neighbor.import);
+        let Some(import) = now.filter(|now| !Arc::ptr_eq(now, &sender.neighbor.import)) else {
+            return;
+        };
+        sender.neighbor.import = Arc::clone(import);
+        for ops in &mut self.ipv4.by_shard {
+            judge_queued(import, ops, &self.sets);
+        }
+        for ops in &mut self.ipv6.by_shard {
+            judge_queued(import, ops, &self.sets);
+        }
     }
 
     /// The peer all operations are of.

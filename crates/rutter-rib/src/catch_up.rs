@@ -1,4 +1,4 @@
-//! Clients that do not follow their group's log: what they have yet to hear is one bit a destination.
+//! Clients that do not follow their group's log: what they have yet to hear is two bits a destination.
 
 use std::collections::HashMap;
 

@@ -16,6 +16,17 @@ use std::fmt;
 
 use crate::route::{Route, State};
 
+/// Whether with a new route MULTI_EXIT_DISC may make the order of three or more routes depend on which of them a client
+/// may see: two of them, the new one among them or not, may be of one neighbouring AS. Cheap, and on the safe side of
+/// [`Decision::med_is_partial`].
+pub(crate) fn may_be_partial(held: &[Route], new: &Route) -> bool {
+    held.len() > 1
+        && held.iter().enumerate().any(|(at, a)| {
+            let mut later = held[at + 1..].iter().chain([new]);
+            later.any(|b| a.state.may_compare_med(b.state))
+        })
+}
+
 /// What the process knows of a peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PeerRank {

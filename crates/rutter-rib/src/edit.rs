@@ -8,7 +8,7 @@ use crate::PeerId;
 use crate::bitset::PeerSet;
 use crate::change::{Change, Recorder, Top, View, is_plain, sent_path_id};
 use crate::clients::{Clients, Live};
-use crate::decision::Decision;
+use crate::decision::{Decision, may_be_partial};
 use crate::group::Group;
 use crate::lookup::Part;
 use crate::route::{Route, State};
@@ -245,14 +245,8 @@ fn position<K>(destination: &Destination<K>, (peer, path_id): (PeerId, u32)) -> 
 /// What the clients heard, in the least that tells what they must hear when `new` comes.
 fn before<K: Stored>(accepted: &[Route], new: Option<&Route>, plain: bool) -> Before {
     let simple = |route: &Route| is_plain(K::FAMILY, route);
-    // With the new route MULTI_EXIT_DISC could become partial.
-    let med = |new: &Route| {
-        accepted.len() > 1
-            && accepted
-                .iter()
-                .any(|held| held.state.may_compare_med(new.state))
-    };
-    if plain && accepted.iter().all(simple) && new.is_none_or(|new| simple(new) && !med(new)) {
+    let stays_plain = |new: &Route| simple(new) && !may_be_partial(accepted, new);
+    if plain && accepted.iter().all(simple) && new.is_none_or(stays_plain) {
         Before::Best(Top::of(accepted))
     } else {
         Before::All(keys(accepted))

@@ -5,6 +5,7 @@
 
 use crate::change::{Record, is_plain, with_stale};
 use crate::clients::Live;
+use crate::decision::may_be_partial;
 use crate::edit::{Edit, Tally};
 use crate::log::Recipients;
 use crate::route::Route;
@@ -33,7 +34,7 @@ impl<K: Stored> Edit<'_, K> {
             return Err(route);
         }
         let simple = |route: &Route| route.is_accepted() && is_plain(K::FAMILY, route);
-        if !simple(&route) || !held.iter().all(simple) || is_med_compared(held, &route) {
+        if !simple(&route) || !held.iter().all(simple) || may_be_partial(held, &route) {
             return Err(route);
         }
         let place = if held.is_empty() {
@@ -62,15 +63,6 @@ impl<K: Stored> Edit<'_, K> {
         self.mirror(id);
         Ok(())
     }
-}
-
-/// Whether MULTI_EXIT_DISC may make the order of three or more routes depend on which of them a client may see.
-fn is_med_compared(held: &[Route], new: &Route) -> bool {
-    held.len() > 1
-        && held.iter().enumerate().any(|(at, a)| {
-            let later = held[at + 1..].iter().chain([new]);
-            later.into_iter().any(|b| a.state.may_compare_med(b.state))
-        })
 }
 
 fn tell<K: Stored>(live: &mut Live, prefix: K, route: &Route, hears: &Hears) {

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
-use rutter_policy::ImportPolicy;
+use rutter_policy::{ImportPolicy, RejectReason};
 
 use crate::edit::Edited;
 use crate::route::{Route, State};
-use crate::shard::{Slice, Stored};
-use crate::{Neighbor, PeerId, Rib};
+use crate::shard::{Op, Slice, Stored, WITHDRAW};
+use crate::{AttrSet, Neighbor, PeerId, Rib};
 
 /// What is to be found out about the routes of a neighbor.
 #[derive(Clone, Default)]
@@ -37,7 +37,7 @@ impl Rib {
         }
         drop(topology);
         self.changed();
-        self.judge(&work);
+        self.judge_all(&work);
     }
 
     /// Judges the routes of a neighbor anew under its present policy.
@@ -47,10 +47,10 @@ impl Rib {
             import,
             ranked: false,
         };
-        self.judge(&[(peer, again)]);
+        self.judge_all(&[(peer, again)]);
     }
 
-    fn judge(&self, work: &[(PeerId, Again)]) {
+    fn judge_all(&self, work: &[(PeerId, Again)]) {
         let mut of_peer = Vec::new();
         for (peer, again) in work {
             let index = peer.index();
@@ -130,18 +130,7 @@ impl Again {
 
 /// A route after its neighbor's policy changed.
 fn rejudge(import: &ImportPolicy, prefix: Prefix, route: &Route) -> Edited {
-    let attributes = route.attrs.attributes();
-    let next_hop = route.attrs.policy_next_hop();
-    let verdict = import.check_attributes(&attributes, next_hop, prefix.family());
-    let origin = attributes.as_path().and_then(|path| path.origin());
-    let reject = verdict
-        .reject
-        .or_else(|| import.check_prefix(prefix, verdict.blackhole))
-        .or_else(|| import.check_origin(prefix, origin));
-    let state = route
-        .state
-        .with(State::GRACEFUL_SHUTDOWN, verdict.graceful_shutdown)
-        .with(State::BLACKHOLE, verdict.blackhole);
+    let (reject, state) = judge(import, prefix, &route.attrs, route.state);
     if reject == route.reject && state == route.state {
         return Edited::Keep;
     }
@@ -150,4 +139,34 @@ fn rejudge(import: &ImportPolicy, prefix: Prefix, route: &Route) -> Edited {
         state,
         ..route.clone()
     })
+}
+
+/// The verdict of a policy on a route, and the route's state under it.
+fn judge(
+    import: &ImportPolicy,
+    prefix: Prefix,
+    attrs: &AttrSet,
+    state: State,
+) -> (Option<RejectReason>, State) {
+    let attributes = attrs.attributes();
+    let next_hop = attrs.policy_next_hop();
+    let verdict = import.check_attributes(&attributes, next_hop, prefix.family());
+    let origin = attributes.as_path().and_then(|path| path.origin());
+    let reject = verdict
+        .reject
+        .or_else(|| import.check_prefix(prefix, verdict.blackhole))
+        .or_else(|| import.check_origin(prefix, origin));
+    let state = state
+        .with(State::GRACEFUL_SHUTDOWN, verdict.graceful_shutdown)
+        .with(State::BLACKHOLE, verdict.blackhole);
+    (reject, state)
+}
+
+/// Judges operations that are not in the table yet anew: the policy changed since they were queued, and the walk over
+/// the table does not see them.
+pub(crate) fn judge_queued<K: Stored>(import: &ImportPolicy, ops: &mut [Op<K>], sets: &[AttrSet]) {
+    for op in ops.iter_mut().filter(|op| op.set != WITHDRAW) {
+        let set = &sets[op.set as usize];
+        (op.reject, op.state) = judge(import, op.prefix.into(), set, op.state);
+    }
 }

@@ -115,6 +115,7 @@ impl Rib {
             && !batch.is_empty()
         {
             let topology = self.topology.read();
+            batch.judge_under(&topology);
             let with = Apply {
                 topology: &topology,
                 store: &self.store,
@@ -238,9 +239,11 @@ impl Rib {
 
     /// Makes sure that it is known who may hear a set.
     pub(crate) fn assign_audience(&self, set: &AttrSet, attributes: &Attributes<'_>) {
-        if self.topology.read().audiences.is_everyone(attributes) {
+        let topology = self.topology.read();
+        if topology.audiences.is_everyone(attributes) {
             set.set_audience(EVERYONE);
         } else {
+            drop(topology);
             self.topology.write().assign_audience(set);
         }
     }

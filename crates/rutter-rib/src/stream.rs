@@ -44,6 +44,8 @@ pub struct ClientStream {
     ending: Ending,
     /// When the socket last took something, for [`ClientStream::check_lag`].
     progress_ms: u64,
+    /// When [`ClientStream::check_lag`] looked last.
+    checked_ms: u64,
     /// Since when the client is slow; while it is, [`Group::slow`] counts it.
     slow_since_ms: Option<u64>,
     writer: MessageWriter,
@@ -74,9 +76,14 @@ const SLICE: usize = 1024;
 const MOST_SILENT: usize = 8;
 /// Destinations that are cheap enough to finish while all shards stand still.
 const LAST: usize = 256;
-/// A client that takes nothing for this long while the log is full is slow, as is one that is half a log
-/// behind the first.
+/// A client that takes nothing for this long while the log is full is slow, as is one that is
+/// [`FAR_BEHIND`] the first.
 const STUCK_MS: u64 = 1_000;
+/// So much of the log's limit: what fills the log may count twice, once in a file, and is partly gathered by the client already. So
+/// whoever holds a full log back is always far behind.
+const FAR_BEHIND: usize = 4;
+/// What was seen of a client's pace before a pause of this length says nothing any more.
+const FORGET_MS: u64 = 1_000;
 /// A slow client leaves the log after this long: bursts of a busy machine pass sooner.
 const SLOW_MS: u64 = 250;
 /// While many are slow the machine is, not they: input waits for them, but not longer than this.
@@ -103,6 +110,7 @@ impl ClientStream {
                 ..Ending::default()
             },
             progress_ms: 0,
+            checked_ms: 0,
             slow_since_ms: None,
             writer: MessageWriter::default(),
         }
@@ -403,6 +411,9 @@ impl ClientStream {
     /// Called now and then while [`Rib::congested`]: a client that holds the log back leaves it, and hears
     /// the present state of what it missed when it reads again.
     pub fn check_lag(&mut self, rib: &Rib, now_ms: u64) {
+        if now_ms.saturating_sub(std::mem::replace(&mut self.checked_ms, now_ms)) > FORGET_MS {
+            self.set_slow(None);
+        }
         let Some(slow) = self.slowness(rib, now_ms) else {
             return self.set_slow(None);
         };
@@ -423,17 +434,17 @@ impl ClientStream {
     }
 
     fn slowness(&self, rib: &Rib, now_ms: u64) -> Option<Slow> {
-        let half = rib.log_limit as u64 / 2;
+        let far = (rib.log_limit / FAR_BEHIND) as u64;
         let position = self.position();
         let end = self.group.end.load(Ordering::Relaxed);
-        if self.phase == Phase::Catching || end.saturating_sub(position) < half {
+        if self.phase == Phase::Catching || end.saturating_sub(position) < far {
             return None;
         }
         if now_ms.saturating_sub(self.progress_ms) > STUCK_MS {
             return Some(Slow::Stuck);
         }
         let lead = self.group.lead.load(Ordering::Relaxed);
-        (lead.saturating_sub(position) > half).then_some(Slow::Behind)
+        (lead.saturating_sub(position) > far).then_some(Slow::Behind)
     }
 
     fn set_slow(&mut self, since_ms: Option<u64>) {

@@ -134,7 +134,8 @@ impl<K: Key> Table<K> {
 
     /// The id of a prefix, new and without routes where it was unknown.
     pub fn find_or_insert(&mut self, prefix: K) -> Id {
-        if self.index.len() == self.index.capacity() {
+        // A sparse table is left to the index: a walk over all ids would cost more.
+        if self.index.len() == self.index.capacity() && self.free.len() <= self.index.len() {
             self.grow_index();
         }
         let (pages, seed) = (&self.pages, self.seed);

@@ -1,9 +1,11 @@
 //! The real table with its clients at the other end of imaginary sockets.
 
 use std::collections::BTreeMap;
-use std::io::IoSlice;
+use std::fs::File;
+use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rutter_net::{Asn, Family, Prefix};
 use rutter_policy::{
@@ -42,6 +44,8 @@ pub struct World {
     pub rib: Rib,
     batch: Batch,
     pub clients: Vec<Option<Client>>,
+    /// Some clients take Add-Path.
+    pub has_add_path: bool,
     sweeper: Sweeper,
     now_ms: u64,
 }
@@ -96,6 +100,30 @@ pub fn neighbor(peer: u16) -> Neighbor {
     }
 }
 
+/// A file for long runs, without a name.
+pub fn file() -> io::Result<File> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("rutter-twin-{}-{number}", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let mut options = File::options();
+    options.read(true).write(true).create_new(true);
+    let file = options.open(&path)?;
+    std::fs::remove_file(path)?;
+    Ok(file)
+}
+
+/// The same, whose routes are all rejected.
+pub fn closed_neighbor(peer: u16) -> Neighbor {
+    Neighbor {
+        import: Arc::new(ImportPolicy::new(ImportSettings {
+            rule: ImportRule::None,
+            ..ImportSettings::default()
+        })),
+        ..neighbor(peer)
+    }
+}
+
 impl World {
     pub fn new(peers: u16, shards: usize, log_limit: usize) -> Self {
         let rib = Rib::new(RibConfig {
@@ -113,6 +141,7 @@ impl World {
             rib,
             batch: Batch::new(),
             clients: (0..peers).map(|_| None).collect(),
+            has_add_path: true,
             sweeper: Sweeper::default(),
             now_ms: 0,
         }
@@ -146,12 +175,39 @@ impl World {
         self.send(peer, &withdrawal(prefixes));
     }
 
-    fn send(&mut self, peer: u16, body: &[u8]) {
+    /// Announces prefixes in several messages that are read at once.
+    pub fn announce_many(&mut self, peer: u16, prefixes: &[Prefix], attrs: &Attrs) {
+        for some in prefixes.chunks(900) {
+            self.push(peer, &announcement(peer, some, attrs));
+        }
+        self.rib.commit(&mut self.batch);
+        self.rib.flush();
+    }
+
+    /// Something happens after an UPDATE was read and before it is in the table.
+    pub fn announce_around(
+        &mut self,
+        peer: u16,
+        prefixes: &[Prefix],
+        attrs: &Attrs,
+        happens: impl FnOnce(&Rib),
+    ) {
+        self.push(peer, &announcement(peer, prefixes, attrs));
+        happens(&self.rib);
+        self.rib.commit(&mut self.batch);
+        self.rib.flush();
+    }
+
+    fn push(&mut self, peer: u16, body: &[u8]) {
         let pushed = self.batch.push(&self.rib, PeerId(peer), body, 0);
         assert!(
             pushed.faults.is_empty() && pushed.reset.is_none(),
             "{pushed:?}"
         );
+    }
+
+    fn send(&mut self, peer: u16, body: &[u8]) {
+        self.push(peer, body);
         self.rib.commit(&mut self.batch);
         self.rib.flush();
         self.sweep();
@@ -173,10 +229,12 @@ impl World {
 
     /// A long time passes for clients that read nothing.
     pub fn wait(&mut self) {
-        self.now_ms += 15_000;
-        if self.rib.congested() {
-            for client in self.clients.iter_mut().flatten() {
-                client.stream.check_lag(&self.rib, self.now_ms);
+        for _ in 0..30 {
+            self.now_ms += 500;
+            if self.rib.congested() {
+                for client in self.clients.iter_mut().flatten() {
+                    client.stream.check_lag(&self.rib, self.now_ms);
+                }
             }
         }
     }
