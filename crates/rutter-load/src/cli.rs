@@ -3,7 +3,8 @@
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ use crate::workload::{Named, Settings, Workload, read_prefix_file};
 /// Measure a BGP daemon under load, and verify what each of its clients receives
 #[derive(Debug, Parser)]
 #[command(
-    name = "bench",
+    name = "rutter bench",
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = EXAMPLES
@@ -75,16 +76,16 @@ struct Bench {
     visibility: Visibility,
 
     /// Repetitions, alternating between the daemons
-    #[arg(long, default_value_t = 1)]
-    runs: usize,
+    #[arg(long, default_value_t = ONE)]
+    runs: NonZeroUsize,
 
     /// Threads of the daemon, where it can have several [default: one per core]
     #[arg(long)]
-    threads: Option<usize>,
+    threads: Option<NonZeroUsize>,
 
     /// Threads of the load
-    #[arg(long, default_value_t = 1)]
-    load_threads: usize,
+    #[arg(long, default_value_t = ONE)]
+    load_threads: NonZeroUsize,
 
     /// Destinations for S4 and S6 (or any workload): one prefix a line, plain or .gz
     #[arg(long, value_name = "FILE")]
@@ -127,7 +128,7 @@ struct Bench {
     churn: Option<u64>,
 
     /// Afterwards load a policy that rejects the longer paths of everybody, and then the old one again
-    #[arg(long)]
+    #[arg(long, conflicts_with = "attach")]
     reload: bool,
 
     /// The monitor connects when all others are served
@@ -163,6 +164,7 @@ struct Bench {
     print_clients: bool,
 }
 
+const ONE: NonZeroUsize = NonZeroUsize::MIN;
 const DEFAULT_DAEMON: &str = "rutter";
 
 const EXAMPLES: &str = "\
@@ -227,8 +229,9 @@ fn bench(args: &Bench) -> Result<bool, String> {
         }
         return Ok(true);
     }
+    check(args)?;
     let report = report(args, &named, workload, dropped)?;
-    print(args, &report).map_err(|error| error.to_string())?;
+    print(args, &report)?;
     Ok(report.is_exact())
 }
 
@@ -305,10 +308,10 @@ fn plan(args: &Bench) -> Plan {
             .map(|millions| Disturbance::Churn(millions * 1_000_000)),
     );
     Plan {
-        threads: args.threads.unwrap_or_else(process::cores),
+        threads: args.threads.map_or_else(process::cores, NonZeroUsize::get),
         load_threads: match args.under_load {
-            0 => args.load_threads,
-            _ => args.load_threads.max(under_load::THREADS),
+            0 => args.load_threads.get(),
+            _ => args.load_threads.get().max(under_load::THREADS),
         },
         deep: !args.shallow,
         latency_rounds: args.latency,
@@ -333,10 +336,10 @@ fn run_all(args: &Bench, workload: &Arc<Workload>, report: &mut Report) -> Resul
             failures: Vec::new(),
         })
         .collect();
-    for round in 0..args.runs.max(1) {
+    for round in 0..args.runs.get() {
         for (column, (name, target)) in report.columns.iter_mut().zip(&targets) {
             let bar = Bar::new(
-                &format!("{name} {}/{}", round + 1, args.runs.max(1)),
+                &format!("{name} {}/{}", round + 1, args.runs.get()),
                 workload.peers.len(),
             );
             match scenario::run(workload, target, &plan, |phase, counters| {
@@ -354,17 +357,36 @@ fn run_all(args: &Bench, workload: &Arc<Workload>, report: &mut Report) -> Resul
     Ok(())
 }
 
-fn print(args: &Bench, report: &Report) -> io::Result<()> {
+/// What would be found out too late.
+fn check(args: &Bench) -> Result<(), String> {
+    let gone = |pid: &u32| !Path::new("/proc").join(pid.to_string()).exists();
+    if let Some(pid) = args.pid.filter(gone) {
+        return Err(format!("--pid {pid}: there is no such process"));
+    }
+    match &args.json {
+        Some(path) if path.as_os_str() != "-" => {
+            fs::write(path, "").map_err(|error| format!("--json {}: {error}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn print(args: &Bench, report: &Report) -> Result<(), String> {
+    let json = || serde_json::to_string_pretty(report).map_err(|error| error.to_string());
     match &args.json {
         Some(path) if path.as_os_str() == "-" => {
-            println!("{}", serde_json::to_string_pretty(report)?);
-            return Ok(());
+            println!("{}", json()?);
+            Ok(())
         }
-        Some(path) => fs::write(path, serde_json::to_vec_pretty(report)?)?,
-        None => {}
+        Some(path) => {
+            print!("{report}");
+            fs::write(path, json()?).map_err(|error| format!("--json {}: {error}", path.display()))
+        }
+        None => {
+            print!("{report}");
+            Ok(())
+        }
     }
-    print!("{report}");
-    Ok(())
 }
 
 /// A progress bar on a terminal, nothing elsewhere.

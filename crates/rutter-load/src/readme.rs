@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -25,15 +26,15 @@ pub(crate) struct ReadmeArgs {
     vs: Vec<Daemon>,
 
     /// Repetitions, alternating between the daemons
-    #[arg(long, default_value_t = 3)]
-    runs: usize,
+    #[arg(long, default_value_t = THREE)]
+    runs: NonZeroUsize,
 
     /// Destinations of S4 and S6: one prefix a line, plain or .gz [default: generated ones]
     #[arg(long, value_name = "FILE")]
     prefixes: Option<PathBuf>,
 
     /// Some of the rows only: S3, S3-1 (one thread), S4, S5, S6, S7
-    #[arg(long, value_name = "ROW", value_delimiter = ',')]
+    #[arg(long, value_name = "ROW", value_delimiter = ',', ignore_case = true, value_parser = ROWS.map(|row| row.name))]
     only: Vec<String>,
 
     /// Write all reports as JSON
@@ -44,6 +45,8 @@ pub(crate) struct ReadmeArgs {
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 }
+
+const THREE: NonZeroUsize = NonZeroUsize::new(3).unwrap();
 
 /// A row of the table.
 struct Row {

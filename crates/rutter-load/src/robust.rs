@@ -103,6 +103,7 @@ impl Stage<'_> {
                     })?);
                 }
                 Disturbance::Slow(count) => {
+                    let count = count.min(workload.announcers());
                     let what = format!("{count} slow readers read normally again");
                     recoveries.push(self.timed(&what, late.len(), 0, |fleet| {
                         fleet.progress().start_clock_now();

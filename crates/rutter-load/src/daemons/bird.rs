@@ -70,7 +70,7 @@ fn config(site: &Site<'_>, style: Style) -> String {
         };
         let _ = write!(
             text,
-            "protocol bgp c{number} {{\n  local {} port {} as {};\n  neighbor {} as {};\n  multihop; rs client; passive; strict bind; hold time 180;\n  \
+            "protocol bgp c{number} {{\n  local {} port {} as {};\n  neighbor {} as {};\n  multihop; rs client; passive; strict bind; deterministic med; hold time 180;\n  \
              ipv4 {{ table {t4}; igp table via4; import {import}; export all; next hop keep; }};\n  \
              ipv6 {{ table {t6}; igp table via6; import {import}; export all; next hop keep; }};\n}}\n",
             site.listen.ip(),

@@ -260,6 +260,8 @@ fn spawn(
         .stderr(log)
         .current_dir(&folder);
     let child = command.spawn().map_err(|error| {
+        // It holds nothing that explains more than the error does.
+        let _ = fs::remove_dir_all(&folder);
         io::Error::new(
             error.kind(),
             format!("{}: {error}", daemon.program.display()),

@@ -151,21 +151,29 @@ impl FromStr for Named {
             })
             .ok_or_else(|| {
                 format!(
-                    "`{text}` is not a workload: write S1 to S10, S10b, PEERSxPREFIXES (10x5000: unique prefixes) or PEERSxROUTES/DESTINATIONS (20x50000/20000: shared ones)"
+                    "`{text}` is not a workload of up to {MOST_ROUTES} routes: write S1 to S10, S10b, PEERSxPREFIXES (10x5000: unique prefixes) or PEERSxROUTES/DESTINATIONS (20x50000/20000: shared ones)"
                 )
             })
     }
 }
 
+/// What a workload of one's own may announce: generated prefixes are public IPv4 space mostly, and all is in memory.
+const MOST_ROUTES: usize = 100_000_000;
+
 fn parse_own(text: &str) -> Option<Shape> {
     let (peers, rest) = text.split_once(['x', 'X'])?;
     let peers: usize = peers.parse().ok().filter(|&n| (1..=60_000).contains(&n))?;
     match rest.split_once('/') {
-        None => Some(Shape::unique(peers, rest.parse().ok()?)),
+        None => {
+            let prefixes: usize = rest.parse().ok()?;
+            let all = prefixes.checked_mul(peers)?;
+            (all <= MOST_ROUTES).then(|| Shape::unique(peers, prefixes))
+        }
         Some((routes, destinations)) => {
             let (routes, destinations): (usize, usize) =
                 (routes.parse().ok()?, destinations.parse().ok()?);
             let possible = destinations > 0
+                && routes <= MOST_ROUTES
                 && routes >= destinations
                 && routes <= destinations.checked_mul(peers)?;
             possible.then(|| Shape::shared(peers, routes, destinations))
