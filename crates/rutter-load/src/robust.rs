@@ -20,7 +20,7 @@ pub enum Disturbance {
     Kill(usize),
     /// Half of the peers are lost and come back, until so many routes have come and gone.
     Churn(u64),
-    /// The policy is changed so that it rejects paths of more than [`SHORT_PATH`] AS numbers, and changed back.
+    /// The policy is changed so that it rejects paths of more than four AS numbers, and changed back.
     Reload,
     /// The monitor connects only after all others are exact.
     LateMonitor,
