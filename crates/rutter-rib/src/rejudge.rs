@@ -109,6 +109,7 @@ impl Rib {
                     topology: &topology,
                     store: &self.store,
                     from: start,
+                    most_edits: usize::MAX,
                 };
                 let edit = |prefix: K, route: &Route| edit(prefix.into(), route);
                 from = shard.lock().edit_routes::<K>(&slice, edit);

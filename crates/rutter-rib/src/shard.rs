@@ -109,6 +109,8 @@ pub(crate) struct Slice<'a> {
     pub topology: &'a Topology,
     pub store: &'a AttrStore,
     pub from: Id,
+    /// The slice ends after so many edits.
+    pub most_edits: usize,
 }
 
 impl<'a> Slice<'a> {
@@ -121,9 +123,8 @@ impl<'a> Slice<'a> {
     }
 }
 
-/// Destinations that a slice of a walk looks at, and routes that it removes: about a tenth of a millisecond of each.
+/// Destinations that a slice of a walk looks at: about a tenth of a millisecond.
 const MOST_VISITED: Id = 8 * 1024;
-const MOST_REMOVED: u64 = 256;
 
 impl Shard {
     pub fn new(index: usize, seed: u64) -> Self {
@@ -189,12 +190,13 @@ impl Shard {
         slice: &Slice<'_>,
         mut edit: impl FnMut(K, &Route) -> Edited,
     ) -> Option<Id> {
-        let mut removed = 0;
+        let (mut edited, mut removed) = (0, 0);
         let mirror = self.mirror.clone();
         let mirror = Part::of(mirror.as_deref(), self.index);
         let (table, clients) = K::split(self);
         let end = table.id_end().min(slice.from + MOST_VISITED);
-        for id in slice.from..end {
+        let mut id = slice.from;
+        while id < end && edited < slice.most_edits {
             let destination = table.get(id);
             let prefix = destination.prefix;
             let edits: SmallVec<[(PeerId, u32, Edited); 1]> = destination
@@ -203,6 +205,7 @@ impl Shard {
                 .map(|route| (route.peer, route.path_id, edit(prefix, route)))
                 .filter(|(_, _, edited)| !matches!(edited, Edited::Keep))
                 .collect();
+            edited += edits.len();
             for (peer, path_id, edited) in edits {
                 let with = slice.of(peer);
                 let mut edit = Edit {
@@ -224,42 +227,6 @@ impl Shard {
                 with.count::<K>(tally);
                 // What peers withdraw is counted already; this counts what goes with its session.
                 removed += u64::from(tally.received.min(0).unsigned_abs());
-            }
-        }
-        self.changes += removed;
-        K::table_mut(self).release_if_empty();
-        self.deliver();
-        (end < K::table(self).id_end()).then_some(end)
-    }
-
-    /// Removes the routes that `goes` says, from an id on, until it was a slice's work. Returns the id to go on with.
-    pub fn sweep<K: Stored>(
-        &mut self,
-        slice: &Slice<'_>,
-        goes: impl Fn(&Route) -> bool,
-    ) -> Option<Id> {
-        let (limit, mut removed) = (Limit::default(), 0);
-        let mirror = self.mirror.clone();
-        let mirror = Part::of(mirror.as_deref(), self.index);
-        let (table, clients) = K::split(self);
-        let end = table.id_end();
-        let mut id = slice.from;
-        while id < end && id - slice.from < MOST_VISITED && removed < MOST_REMOVED {
-            let leaving = table.get(id).routes.iter().filter(|route| goes(route));
-            let paths: SmallVec<[(PeerId, u32); 4]> =
-                leaving.map(|route| (route.peer, route.path_id)).collect();
-            for path in paths {
-                let with = slice.of(path.0);
-                let mut edit = Edit {
-                    table,
-                    clients,
-                    with: &with,
-                    mirror,
-                };
-                let mut tally = Tally::default();
-                edit.replace(id, path, None, &limit, &mut tally);
-                with.count::<K>(tally);
-                removed += 1;
             }
             id += 1;
         }

@@ -2,6 +2,7 @@
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
 
+use crate::edit::Edited;
 use crate::route::{Route, State};
 use crate::shard::{Slice, Stored};
 use crate::table::Id;
@@ -17,6 +18,9 @@ pub struct Sweeper {
     next: Vec<Leaving>,
     place: Place,
 }
+
+/// Routes that a step removes: about a tenth of a millisecond.
+const MOST_REMOVED: usize = 256;
 
 /// Routes of a peer and family that are not of this epoch go.
 #[derive(Clone, Copy, Debug)]
@@ -88,8 +92,13 @@ impl Sweeper {
             topology: &topology,
             store: &rib.store,
             from: self.place.id,
+            most_edits: MOST_REMOVED,
         };
-        match shard.lock().sweep::<K>(&slice, |route| gone.has(route)) {
+        let edit = |_, route: &Route| match gone.has(route) {
+            true => Edited::Remove,
+            false => Edited::Keep,
+        };
+        match shard.lock().edit_routes::<K>(&slice, edit) {
             Some(next) => self.place.id = next,
             None => {
                 self.place.shard += 1;
