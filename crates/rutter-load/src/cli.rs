@@ -198,15 +198,14 @@ pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<b
             floor::write(target, count).map_err(|error| error.to_string())?;
             Ok(true)
         }
-        Some(Special::Readme(args)) => {
-            end_daemons_with_us().map_err(|error| error.to_string())?;
-            readme::run(&args)
-        }
-        None => {
-            end_daemons_with_us().map_err(|error| error.to_string())?;
-            bench(&args.bench)
-        }
+        Some(Special::Readme(readme)) => with_signals(|| readme::run(&readme)),
+        None => with_signals(|| bench(&args.bench)),
     }
+}
+
+fn with_signals(run: impl FnOnce() -> Result<bool, String>) -> Result<bool, String> {
+    end_daemons_with_us().map_err(|error| error.to_string())?;
+    run()
 }
 
 /// One comparison, for those who show it in their own way.

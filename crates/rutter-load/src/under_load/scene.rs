@@ -183,9 +183,7 @@ fn reload(folder: &Path, socket: &Path, stop: &AtomicBool) -> io::Result<u64> {
     repeat(stop, || {
         let most = 50 + times % 2;
         times += 1;
-        let checks = format!("[checks]\nmax-as-path-length = {most}\n");
-        fs::write(&file, before.replace("[checks]\n", &checks))?;
-        ask(socket, RELOAD)?;
+        control::set_longest_path(Kind::Rutter, folder, most as u8)?;
         pause(stop, Duration::from_millis(500));
         Ok(())
     })?;
