@@ -148,12 +148,7 @@ impl Printer {
     }
 
     fn old_route(&mut self, route: &TableDump<'_>, record: &Record<'_>) -> Result<(), Unreadable> {
-        let entry = RibEntry {
-            peer_index: 0,
-            originated_s: route.originated_s,
-            path_id: 0,
-            attributes: route.attributes,
-        };
+        let entry = route.entry();
         if !entry.is_whole() {
             return Err(Unreadable::Attributes);
         }

@@ -206,12 +206,7 @@ impl Loader {
         route: &TableDump<'_>,
         unix_us: u64,
     ) -> Result<Taken, TooManyNeighbors> {
-        let entry = RibEntry {
-            peer_index: 0,
-            originated_s: route.originated_s,
-            path_id: 0,
-            attributes: route.attributes,
-        };
+        let entry = route.entry();
         if !entry.is_whole() {
             return Ok(Taken::Unreadable(Unreadable::Attributes));
         }

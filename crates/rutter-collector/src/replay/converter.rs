@@ -85,12 +85,7 @@ impl Converter {
         route: &TableDump<'_>,
         say: &mut dyn FnMut(&Said<'_>),
     ) -> Result<(), Unreadable> {
-        let entry = RibEntry {
-            peer_index: 0,
-            originated_s: route.originated_s,
-            path_id: 0,
-            attributes: route.attributes,
-        };
+        let entry = route.entry();
         if !entry.is_whole() {
             return Err(Unreadable::Attributes);
         }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use rutter_net::{Asn, Prefix};
 
 use super::table_dump_read::prefix;
-use super::{Content, MrtFault};
+use super::{Content, MrtFault, RibEntry};
 use crate::cursor::Cursor;
 
 /// A route of an older table dump.
@@ -23,6 +23,18 @@ pub struct TableDump<'a> {
     pub peer_asn: Asn,
     /// The attributes, with two-octet AS numbers.
     pub attributes: &'a [u8],
+}
+
+impl<'a> TableDump<'a> {
+    /// The route as an entry of the newer form, but for its two-octet AS numbers.
+    pub fn entry(&self) -> RibEntry<'a> {
+        RibEntry {
+            peer_index: 0,
+            originated_s: self.originated_s,
+            path_id: 0,
+            attributes: self.attributes,
+        }
+    }
 }
 
 const IPV4: u16 = 1;
