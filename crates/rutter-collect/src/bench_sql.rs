@@ -247,14 +247,8 @@ fn count(client: &mut Client, sql: &str) -> Result<u64, Failure> {
 /// The last address of a prefix.
 fn address(prefix: Prefix) -> IpAddr {
     match prefix {
-        Prefix::V4(prefix) => {
-            let host = u32::MAX.checked_shr(prefix.len().into()).unwrap_or(0);
-            IpAddr::V4((prefix.bits() | host).into())
-        }
-        Prefix::V6(prefix) => {
-            let host = u128::MAX.checked_shr(prefix.len().into()).unwrap_or(0);
-            IpAddr::V6((u128::from(prefix.addr()) | host).into())
-        }
+        Prefix::V4(prefix) => IpAddr::V4(prefix.last_bits().into()),
+        Prefix::V6(prefix) => IpAddr::V6(prefix.last_bits().into()),
     }
 }
 

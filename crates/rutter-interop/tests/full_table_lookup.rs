@@ -19,7 +19,7 @@ use rutter_load::rng::Rng;
 use rutter_load::speaker::{Fleet, FleetSettings, Offer};
 use rutter_load::tracker::Bench;
 use rutter_load::workload::{FULL_TABLE, Settings, Shape, Workload, synthetic_table};
-use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
+use rutter_net::Prefix;
 use serde_json::Value;
 
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -47,18 +47,10 @@ fn twin(workload: &Workload, peers: &[u32]) -> Twin {
 
 /// Asks for each length, the longest first.
 fn longest(twin: &Twin, addr: IpAddr) -> Option<(Prefix, u32)> {
-    let of_len = |len: u8| match addr {
-        IpAddr::V4(v4) => {
-            let mask = u32::MAX.checked_shl(32 - u32::from(len)).unwrap_or(0);
-            Ipv4Prefix::new(v4.to_bits() & mask, len).map(Prefix::V4)
-        }
-        IpAddr::V6(v6) => {
-            let mask = u128::MAX.checked_shl(128 - u32::from(len)).unwrap_or(0);
-            Ipv6Prefix::new(v6.to_bits() & mask, len).map(Prefix::V6)
-        }
-    };
     let most = if addr.is_ipv4() { 32 } else { 128 };
-    let lengths = (0..=most).rev().filter_map(of_len);
+    let lengths = (0..=most)
+        .rev()
+        .filter_map(|len| Prefix::from_addr(addr, len));
     lengths
         .filter_map(|prefix| Some((prefix, *twin.get(&prefix)?)))
         .next()
@@ -67,29 +59,19 @@ fn longest(twin: &Twin, addr: IpAddr) -> Option<(Prefix, u32)> {
 /// The first and last address of prefixes, those beside them, and addresses anywhere.
 fn addresses(workload: &Workload) -> Vec<IpAddr> {
     let mut rng = Rng::new(5);
+    let around =
+        |first: u128, last: u128| [first.wrapping_sub(1), first, last, last.wrapping_add(1)];
     let mut all = Vec::new();
     while all.len() < ADDRESSES {
         let at = rng.below(workload.destinations.len() as u64) as usize;
         match workload.destinations[at] {
             Prefix::V4(p) => {
-                let last = p.bits() | u32::MAX.checked_shr(p.len().into()).unwrap_or(0);
-                let beside = [
-                    p.bits().wrapping_sub(1),
-                    p.bits(),
-                    last,
-                    last.wrapping_add(1),
-                ];
-                all.extend(beside.map(|bits| IpAddr::V4(bits.into())));
+                let around = around(p.bits().into(), p.last_bits().into());
+                all.extend(around.map(|bits| IpAddr::V4((bits as u32).into())));
             }
             Prefix::V6(p) => {
-                let last = p.bits() | u128::MAX.checked_shr(p.len().into()).unwrap_or(0);
-                let beside = [
-                    p.bits().wrapping_sub(1),
-                    p.bits(),
-                    last,
-                    last.wrapping_add(1),
-                ];
-                all.extend(beside.map(|bits| IpAddr::V6(bits.into())));
+                let around = around(p.bits(), p.last_bits());
+                all.extend(around.map(|bits| IpAddr::V6(bits.into())));
             }
         }
         all.push(IpAddr::V4((rng.next_u64() as u32).into()));

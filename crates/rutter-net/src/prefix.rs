@@ -53,6 +53,11 @@ macro_rules! prefix_of {
                 self.bits
             }
 
+            /// The last address inside, as an integer in host order.
+            pub const fn last_bits(self) -> $bits {
+                self.bits | !Self::mask(self.len)
+            }
+
             /// The prefix length in bits.
             #[allow(clippy::len_without_is_empty)]
             pub const fn len(self) -> u8 {
