@@ -18,7 +18,9 @@ use crate::catalog;
 use crate::complexity;
 use crate::events::EventLog;
 use crate::functions::{self, PrefixOperators};
-use crate::tables::{EventsTable, Lookup, PeersTable, Router, RoutersTable, RoutesTable, Which};
+use crate::tables::{
+    Current, EventsTable, Lookup, PeersTable, Router, RoutersTable, RoutesTable, Which,
+};
 
 /// What queries may cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,9 +85,12 @@ impl Engine {
         context.register_table("routes", routes(Which::All))?;
         context.register_table("best", routes(Which::Best))?;
         context.register_table("rejected", routes(Which::Rejected))?;
-        context.register_table("peers", Arc::new(PeersTable::new(Arc::clone(&rib))))?;
+        context.register_table(
+            "peers",
+            Arc::new(Current(PeersTable::new(Arc::clone(&rib)))),
+        )?;
         if let Some(log) = log {
-            context.register_table("events", Arc::new(EventsTable::new(log)))?;
+            context.register_table("events", Arc::new(Current(EventsTable::new(log))))?;
         }
         context.register_udtf("lookup", Arc::new(Lookup(rib)));
         catalog::register(&context)?;
@@ -100,7 +105,7 @@ impl Engine {
         self,
         routers: impl Fn() -> Vec<Router> + Send + Sync + 'static,
     ) -> Result<Self, QueryError> {
-        let table = Arc::new(RoutersTable::new(Arc::new(routers)));
+        let table = Arc::new(Current(RoutersTable::new(Arc::new(routers))));
         self.context.register_table("routers", table)?;
         catalog::register(&self.context)?;
         Ok(self)

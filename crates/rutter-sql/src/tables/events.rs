@@ -1,21 +1,16 @@
 //! The table `events`: the latest of what happened.
 
-use std::fmt;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use datafusion::arrow::array::{
     ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray, UInt64Array,
 };
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use datafusion::catalog::{Session, TableProvider};
-use datafusion::datasource::MemTable;
 use datafusion::error::Result;
-use datafusion::logical_expr::{Expr, TableType};
-use datafusion::physical_plan::ExecutionPlan;
 
 use crate::EventLog;
 use crate::events::Event;
+use crate::tables::current::Rows;
 
 /// Events that are still in memory.
 pub struct EventsTable {
@@ -51,6 +46,12 @@ impl EventsTable {
         fields.extend(NUMBERS.map(|name| Field::new(name, DataType::Int64, true)));
         let schema = Arc::new(Schema::new(fields));
         Self { log, schema }
+    }
+}
+
+impl Rows for EventsTable {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
     }
 
     fn rows(&self) -> Result<RecordBatch> {
@@ -103,33 +104,5 @@ fn number(name: &str, event: &Event) -> Option<i64> {
         "origin_as" => attrs.and_then(|attrs| attrs.origin_as.map(|asn| asn.0.into())),
         "med" => attrs.and_then(|attrs| attrs.med.map(i64::from)),
         _ => attrs.and_then(|attrs| attrs.local_pref.map(i64::from)),
-    }
-}
-
-impl fmt::Debug for EventsTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("EventsTable")
-    }
-}
-
-#[async_trait]
-impl TableProvider for EventsTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::Base
-    }
-
-    async fn scan(
-        &self,
-        state: &dyn Session,
-        projection: Option<&Vec<usize>>,
-        filters: &[Expr],
-        limit: Option<usize>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let rows = MemTable::try_new(Arc::clone(&self.schema), vec![vec![self.rows()?]])?;
-        rows.scan(state, projection, filters, limit).await
     }
 }

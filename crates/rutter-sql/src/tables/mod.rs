@@ -3,6 +3,7 @@
 mod attributes;
 mod batch;
 mod columns;
+mod current;
 mod events;
 mod filter;
 mod lookup;
@@ -10,6 +11,7 @@ mod peers;
 mod routers;
 mod routes;
 
+pub use current::Current;
 pub use events::EventsTable;
 pub use filter::prefix_of;
 pub use lookup::Lookup;

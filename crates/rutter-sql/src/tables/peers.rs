@@ -1,20 +1,16 @@
 //! The table `peers`.
 
-use std::fmt;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use datafusion::arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::catalog::{Session, TableProvider};
-use datafusion::datasource::MemTable;
 use datafusion::error::Result;
-use datafusion::logical_expr::{Expr, TableType};
-use datafusion::physical_plan::ExecutionPlan;
 use rutter_events::Peer;
 use rutter_net::Family;
 use rutter_rib::{PeerSummary, Rib};
+
+use crate::tables::current::Rows;
 
 /// All peers, with what their sessions negotiated and how many routes they have.
 pub struct PeersTable {
@@ -49,6 +45,12 @@ impl PeersTable {
         fields.push(Field::new("established", DataType::Boolean, false));
         let schema = Arc::new(Schema::new(fields));
         Self { rib, schema }
+    }
+}
+
+impl Rows for PeersTable {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
     }
 
     fn rows(&self) -> Result<RecordBatch> {
@@ -106,34 +108,6 @@ fn number(name: &str, summary: &PeerSummary) -> i64 {
         "ipv4_rejected" => of(Family::Ipv4Unicast).rejected().into(),
         "ipv6_received" => of(Family::Ipv6Unicast).received.into(),
         _ => of(Family::Ipv6Unicast).rejected().into(),
-    }
-}
-
-impl fmt::Debug for PeersTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PeersTable")
-    }
-}
-
-#[async_trait]
-impl TableProvider for PeersTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::Base
-    }
-
-    async fn scan(
-        &self,
-        state: &dyn Session,
-        projection: Option<&Vec<usize>>,
-        filters: &[Expr],
-        limit: Option<usize>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let rows = MemTable::try_new(Arc::clone(&self.schema), vec![vec![self.rows()?]])?;
-        rows.scan(state, projection, filters, limit).await
     }
 }
 

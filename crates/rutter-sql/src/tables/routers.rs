@@ -1,19 +1,15 @@
 //! The table `routers`: those that report by BMP.
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use datafusion::arrow::array::{
     ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
 };
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use datafusion::catalog::{Session, TableProvider};
-use datafusion::datasource::MemTable;
 use datafusion::error::Result;
-use datafusion::logical_expr::{Expr, TableType};
-use datafusion::physical_plan::ExecutionPlan;
+
+use crate::tables::current::Rows;
 
 /// A router that is connected to the station.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +67,12 @@ impl RoutersTable {
         let schema = Arc::new(Schema::new(fields));
         Self { routers, schema }
     }
+}
+
+impl Rows for RoutersTable {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
 
     fn rows(&self) -> Result<RecordBatch> {
         let routers = (self.routers)();
@@ -107,33 +109,5 @@ fn number(name: &str, router: &Router) -> u64 {
         "unknown" => router.unknown,
         "malformed" => router.malformed,
         _ => router.mirrored,
-    }
-}
-
-impl fmt::Debug for RoutersTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RoutersTable")
-    }
-}
-
-#[async_trait]
-impl TableProvider for RoutersTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::Base
-    }
-
-    async fn scan(
-        &self,
-        state: &dyn Session,
-        projection: Option<&Vec<usize>>,
-        filters: &[Expr],
-        limit: Option<usize>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let rows = MemTable::try_new(Arc::clone(&self.schema), vec![vec![self.rows()?]])?;
-        rows.scan(state, projection, filters, limit).await
     }
 }
