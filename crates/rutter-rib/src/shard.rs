@@ -222,8 +222,16 @@ impl Shard {
                     Edited::Replace(route) => Some(route),
                     Edited::Keep | Edited::Remove => None,
                 };
+                // What goes meets no limit.
+                let limit = new.as_ref().map(|_| with.limit::<K>());
                 let mut tally = Tally::default();
-                edit.replace(id, (peer, path_id), new, &with.limit::<K>(), &mut tally);
+                edit.replace(
+                    id,
+                    (peer, path_id),
+                    new,
+                    &limit.unwrap_or_default(),
+                    &mut tally,
+                );
                 with.count::<K>(tally);
                 // What peers withdraw is counted already; this counts what goes with its session.
                 removed += u64::from(tally.received.min(0).unsigned_abs());
