@@ -214,6 +214,26 @@ impl ExportPolicy {
             && !(self.table.knows_large() && large.any(|c| self.is_action_large(c)))
     }
 
+    /// Whether `other` sends routes with these attributes to the same clients in the same words.
+    pub fn says_the_same(&self, other: &ExportPolicy, attributes: &Attributes<'_>) -> bool {
+        if self.asks_nothing(attributes) && other.asks_nothing(attributes) {
+            return true;
+        }
+        let removes = |policy: &ExportPolicy, is_action: bool| policy.scrub() && is_action;
+        self.audience(attributes) == other.audience(attributes)
+            && attributes.communities().all(|c| {
+                removes(self, self.is_action_community(c))
+                    == removes(other, other.is_action_community(c))
+            })
+            && attributes.extended_communities().all(|c| {
+                removes(self, self.is_action_extended(c))
+                    == removes(other, other.is_action_extended(c))
+            })
+            && attributes.large_communities().all(|c| {
+                removes(self, self.is_action_large(c)) == removes(other, other.is_action_large(c))
+            })
+    }
+
     fn well_known(&self, community: Community, wishes: &mut Wishes) {
         let honour = self.settings.well_known == WellKnown::Honour;
         match community {

@@ -146,21 +146,15 @@ impl Audiences {
         spec.is_everyone() && !rewritten
     }
 
-    /// What the policy says of a set.
-    pub fn spec_of(&self, set: &AttrSet) -> AudienceSpec {
-        self.policy.audience(&set.attributes())
-    }
-
     /// Computes and stores the audience of a set. `peers` are all known ones.
-    pub fn assign(
-        &mut self,
-        set: &AttrSet,
-        spec: AudienceSpec,
-        peers: impl Iterator<Item = (PeerId, Client)>,
-    ) {
+    pub fn assign(&mut self, set: &AttrSet, peers: impl Iterator<Item = (PeerId, Client)>) {
+        let attributes = set.attributes();
+        if self.policy.asks_nothing(&attributes) {
+            return set.set_audience(EVERYONE);
+        }
+        let spec = self.policy.audience(&attributes);
         if self.is_plain(set, &spec) {
-            set.set_audience(EVERYONE);
-            return;
+            return set.set_audience(EVERYONE);
         }
         let index = match self.by_spec.get(&spec) {
             Some(index) => *index,

@@ -157,6 +157,11 @@ impl<'a, K: Copy> Recorder<'a, K> {
         if self.view.live_count == 0 {
             return;
         }
+        if let Some(differing) = &self.view.topology.retold
+            && differing.any_of(change.before.iter().copied())
+        {
+            return self.record_anew(change);
+        }
         if self.view.style.add_path[self.view.family.index()] {
             return self.record_paths(change);
         }
@@ -175,30 +180,36 @@ impl<'a, K: Copy> Recorder<'a, K> {
         }
     }
 
-    /// Records everything the live clients should hold, whatever they hold now.
-    pub fn record_anew(&mut self, routes: &[&Route]) {
+    /// Records everything the live clients should hold after a change, whoever may have heard what before it.
+    pub fn record_anew(&mut self, change: &Change<'_>) {
         if self.view.style.add_path[self.view.family.index()] {
-            return self.record_paths_anew(routes);
+            return self.record_paths_anew(change);
         }
-        let served = self.serve(routes);
         let mut unserved = self.view.live.clone();
-        for (route, to) in served {
+        for (route, to) in self.serve(&change.after) {
             unserved = unserved.minus(&to);
             self.announce_varied(route, 0, to);
         }
-        if let Some(route) = routes.first()
+        if let Some(last) = change.before.first()
             && !unserved.is_empty()
         {
             let to = Recipients::of(unserved);
-            self.push(None, route.peer, 0, Variation::default(), to);
+            self.push(None, last.peer, 0, Variation::default(), to);
         }
     }
 
-    fn record_paths_anew(&mut self, routes: &[&Route]) {
+    fn record_paths_anew(&mut self, change: &Change<'_>) {
         for peer in self.view.live.iter() {
-            let hears = self.window(routes, peer);
-            self.record_window(routes, &[], peer);
+            let hears = self.window(&change.after, peer);
             self.record_window(&[], &hears, peer);
+            let is_heard = |old: &&&Route| hears.iter().any(|new| same_path(new, old));
+            let gone: SmallVec<[&Route; 4]> = change
+                .before
+                .iter()
+                .filter(|old| !is_heard(old))
+                .copied()
+                .collect();
+            self.record_window(&gone, &[], peer);
         }
     }
 

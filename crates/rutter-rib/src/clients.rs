@@ -62,10 +62,11 @@ impl Clients {
     }
 
     /// Whether each client hears the best route of another and nothing else: nobody gets several paths, nobody
-    /// catches up.
+    /// catches up, nobody waits for what another export policy changes.
     pub fn hear_the_best(&self, family: Family, topology: &Topology) -> bool {
         let one_path = |live: &Live| !live.group.style.add_path[family.index()];
-        topology.uniform && self.catching.is_empty() && self.live.iter().all(one_path)
+        let settled = self.catching.is_empty() && topology.retold.is_none();
+        topology.uniform && settled && self.live.iter().all(one_path)
     }
 
     /// The catch-up state of a client.

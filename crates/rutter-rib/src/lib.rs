@@ -30,6 +30,7 @@ mod monitored;
 mod peer;
 mod plain;
 mod rejudge;
+mod retell;
 mod rib;
 mod route;
 mod routes;

@@ -11,7 +11,7 @@ use crate::group::Group;
 use crate::route::{Route, State};
 use crate::stream::ClientStream;
 use crate::sweep::Sweeper;
-use crate::topology::{Peer, Topology};
+use crate::topology::Peer;
 use crate::{PeerId, PeerKind, Rib, SessionInfo};
 
 /// What happens to a family's routes when their session ends.
@@ -252,18 +252,6 @@ impl Rib {
         };
         self.edit_routes(family, &[peer], edit);
     }
-
-    /// Tells every client everything it may hear, after a change of who may hear what.
-    pub(crate) fn retell(&self) {
-        let topology = self.topology.read();
-        for shard in &self.shards {
-            let mut shard = shard.lock();
-            shard.retell::<Ipv4Prefix>(&topology);
-            shard.retell::<Ipv6Prefix>(&topology);
-            drop(shard);
-            self.encode(&topology);
-        }
-    }
 }
 
 /// How a client is spoken to; `None` where nothing is sent to it.
@@ -298,11 +286,4 @@ fn style(peer: &Peer, session: &SessionInfo, router_id: u32) -> Option<Style> {
         add_otc: neighbor.adds_otc(),
         cluster_id: if reflects { router_id } else { 0 },
     })
-}
-
-impl Topology {
-    /// Replaces the action communities; every audience is to be assigned anew.
-    pub fn replace_export(&mut self, export: Arc<rutter_policy::ExportPolicy>) {
-        self.audiences = crate::audience::Audiences::new(export);
-    }
 }

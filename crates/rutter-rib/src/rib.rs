@@ -5,12 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
-use rutter_policy::ExportPolicy;
-use rutter_wire::attr::Attributes;
 use smallvec::SmallVec;
 
-use crate::attrs::{AttrSet, AttrStore};
-use crate::audience::{Audiences, EVERYONE};
+use crate::attrs::AttrStore;
+use crate::audience::Audiences;
 use crate::batch::Batch;
 use crate::extent::NewFile;
 use crate::feed::{Feed, FeedEvent, FeedReader};
@@ -43,6 +41,8 @@ pub struct Rib {
     pub(crate) published: AtomicBool,
     /// Changes whenever something about a neighbor does.
     generation: AtomicU64,
+    /// One export policy at a time takes the place of another.
+    pub(crate) retelling: Mutex<()>,
 }
 
 /// A client that left its group's log costs two bits a destination: see [`crate::catch_up`].
@@ -72,6 +72,7 @@ impl Rib {
             demotions: AtomicU64::new(0),
             published: AtomicBool::new(false),
             generation: AtomicU64::new(0),
+            retelling: Mutex::new(()),
         }
     }
 
@@ -235,28 +236,5 @@ impl Rib {
     /// How often a lagging client left the shared log and was served from the table instead.
     pub fn demotions(&self) -> u64 {
         self.demotions.load(Ordering::Relaxed)
-    }
-
-    /// Makes sure that it is known who may hear a set.
-    pub(crate) fn assign_audience(&self, set: &AttrSet, attributes: &Attributes<'_>) {
-        let topology = self.topology.read();
-        if topology.audiences.is_everyone(attributes) {
-            set.set_audience(EVERYONE);
-        } else {
-            drop(topology);
-            self.topology.write().assign_audience(set);
-        }
-    }
-
-    /// Replaces the exchange-wide action communities; audiences are recomputed and every client is told
-    /// what changes for it.
-    pub fn replace_export(&self, export: Arc<ExportPolicy>) {
-        {
-            let mut topology = self.topology.write();
-            topology.replace_export(export);
-            self.store.for_each(|set| topology.assign_audience(set));
-        }
-        self.changed();
-        self.retell();
     }
 }

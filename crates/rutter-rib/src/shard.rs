@@ -10,9 +10,9 @@ use smallvec::SmallVec;
 
 use crate::attrs::AttrStore;
 use crate::catch_up::Catching;
-use crate::change::{Record, Recorder};
-use crate::clients::{Clients, Live};
-use crate::edit::{Edit, Edited, Limit, Tally, view};
+use crate::change::Record;
+use crate::clients::Clients;
+use crate::edit::{Edit, Edited, Limit, Tally};
 use crate::encode::{Nlri, Style};
 use crate::group::Inbox;
 use crate::lookup::{Half, Mirror, Part};
@@ -124,7 +124,7 @@ impl<'a> Slice<'a> {
 }
 
 /// Destinations that a slice of a walk looks at: about a tenth of a millisecond.
-const MOST_VISITED: Id = 8 * 1024;
+pub(crate) const MOST_VISITED: Id = 8 * 1024;
 
 impl Shard {
     pub fn new(index: usize, seed: u64) -> Self {
@@ -250,35 +250,8 @@ impl Shard {
         self.deliver();
     }
 
-    /// Tells the live clients all they may hear, whatever they hold.
-    pub fn retell<K: Stored>(&mut self, topology: &Topology) {
-        let (table, clients) = K::split(self);
-        for id in 0..table.id_end() {
-            let destination = table.get(id);
-            let routes: SmallVec<[&Route; 4]> = destination.accepted().iter().collect();
-            for live in &mut clients.live {
-                if live.group.style.families[K::FAMILY.index()] {
-                    let Live {
-                        group,
-                        peers,
-                        count,
-                        pending,
-                    } = live;
-                    let view = view(topology, group, (peers, *count), K::FAMILY);
-                    let out = K::records(pending);
-                    Recorder::new(destination.prefix, &view, out).record_anew(&routes);
-                }
-            }
-            clients
-                .catching
-                .iter_mut()
-                .for_each(|c| c.mark(K::FAMILY, id));
-        }
-        self.deliver();
-    }
-
     /// Moves records to the groups' inboxes. Under the shard's lock, so that their order is the shard's.
-    fn deliver(&mut self) {
+    pub fn deliver(&mut self) {
         for live in &mut self.clients.live {
             let Inbox { ipv4, ipv6 } = &mut live.pending;
             if ipv4.is_empty() && ipv6.is_empty() {

@@ -11,6 +11,7 @@ use crate::audience::{Audiences, Client, EVERYONE};
 use crate::bitset::PeerSet;
 use crate::decision::{Decision, PeerRank};
 use crate::group::Group;
+use crate::retell::Differing;
 use crate::route::{Route, State};
 use crate::{Neighbor, PeerId, PeerKind, RouteCounts, SessionInfo, TooManyNeighbors};
 
@@ -74,6 +75,8 @@ pub(crate) struct Topology {
     reach: [PeerSet; 5],
     /// Peers to whom routes with ONLY_TO_CUSTOMER must not go (RFC 9234 §5).
     no_otc: PeerSet,
+    /// While clients are told what another export policy changes for them.
+    pub retold: Option<Differing>,
 }
 
 impl Topology {
@@ -86,6 +89,7 @@ impl Topology {
             uniform: true,
             reach: Default::default(),
             no_otc: PeerSet::default(),
+            retold: None,
         }
     }
 
@@ -235,12 +239,11 @@ impl Topology {
 
     /// Makes sure that the audience of a set is known; see [`Audiences`].
     pub fn assign_audience(&mut self, set: &AttrSet) {
-        let spec = self.audiences.spec_of(set);
-        let peers: Vec<(PeerId, Client)> = self
-            .iter()
-            .map(|(id, peer)| (id, client(&peer.neighbor)))
-            .collect();
-        self.audiences.assign(set, spec, peers.into_iter());
+        let peers = self.peers.iter().enumerate().filter_map(|(index, peer)| {
+            let neighbor = &peer.as_ref()?.neighbor;
+            Some((PeerId(index as u16), client(neighbor)))
+        });
+        self.audiences.assign(set, peers);
     }
 }
 

@@ -12,7 +12,7 @@ use rutter_net::{Family, Prefix};
 use rutter_rib::{PeerId, Retain};
 
 use model::Model;
-use world::{Attrs, LOCAL, World, asn};
+use world::{Actions, Attrs, LOCAL, World, asn};
 
 const PEERS: u16 = 6;
 const PREFIXES: u8 = 12;
@@ -28,8 +28,11 @@ enum Event {
     Read(u16, usize),
     Wait,
     Refresh(u16, Family),
+    Know(Actions),
     Settle,
 }
+
+const ACTIONS: [Actions; 3] = [Actions::Sent, Actions::Scrubbed, Actions::Unknown];
 
 fn prefix(index: u8) -> Prefix {
     match index % 3 {
@@ -74,6 +77,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (peer, any::<bool>()).prop_map(|(peer, v4)| {
             Event::Refresh(peer, Family::ALL[usize::from(v4)])
         }),
+        1 => proptest::sample::select(ACTIONS.to_vec()).prop_map(Event::Know),
         1 => Just(Event::Settle),
     ]
 }
@@ -141,6 +145,10 @@ fn step(world: &mut World, model: &mut Model, event: &Event) {
         Event::Read(peer, octets) => world.read(*peer, *octets),
         Event::Wait => world.wait(),
         Event::Refresh(peer, family) => world.refresh(*peer, *family),
+        Event::Know(actions) => {
+            world.know(*actions);
+            model.actions = *actions;
+        }
         Event::Settle => check(world, model),
         _ => {}
     }

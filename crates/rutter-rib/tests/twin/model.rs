@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 
 use rutter_net::{Family, Prefix};
 
-use crate::world::{Attrs, LOCAL, address, asn, bgp_id, block, ipv6_next_hop};
+use crate::world::{Actions, Attrs, LOCAL, address, asn, bgp_id, block, ipv6_next_hop};
 
 #[derive(Default)]
 pub struct Model {
     pub routes: BTreeMap<(Prefix, u16), Attrs>,
     /// Kept over a restart.
     pub stale: Vec<(Prefix, u16)>,
+    pub actions: Actions,
 }
 
 impl Model {
@@ -47,7 +48,7 @@ impl Model {
     /// The routes of a prefix that a client may see, or all, in the order in which the process chooses them.
     pub fn ordered(&self, prefix: Prefix, client: Option<u16>) -> Vec<(u16, &Attrs)> {
         let sees = |peer: u16, attrs: &Attrs| {
-            client.is_none_or(|client| peer != client && allows(attrs, asn(client)))
+            client.is_none_or(|client| peer != client && self.allows(attrs, asn(client)))
         };
         let mut left: Vec<(u16, &Attrs)> = self
             .routes
@@ -77,28 +78,33 @@ impl Model {
                 } else {
                     0
                 };
-                held.insert((prefix, id), said(peer, attrs, prefix.family()));
+                held.insert((prefix, id), self.said(peer, attrs, prefix.family()));
             }
         }
         held
     }
-}
 
-fn said(peer: u16, attrs: &Attrs, family: Family) -> Vec<u8> {
-    let mut out = block(peer, attrs, family);
-    if family == Family::Ipv6Unicast {
-        out.extend(ipv6_next_hop(peer));
+    fn said(&self, peer: u16, attrs: &Attrs, family: Family) -> Vec<u8> {
+        let mut attrs = attrs.clone();
+        if self.actions == Actions::Scrubbed {
+            let is_action = |community: &u32| matches!(community >> 16, 0 | LOCAL);
+            attrs.communities.retain(|community| !is_action(community));
+        }
+        let mut out = block(peer, &attrs, family);
+        if family == Family::Ipv6Unicast {
+            out.extend(ipv6_next_hop(peer));
+        }
+        out
     }
-    out
-}
 
-/// `0:peer` not to, `0:self` to nobody but `self:peer`.
-fn allows(attrs: &Attrs, client: u32) -> bool {
-    let has = |high: u32, low: u32| attrs.communities.contains(&(high << 16 | low));
-    if has(0, client) {
-        return false;
+    /// `0:peer` not to, `0:self` to nobody but `self:peer`; without action communities to everybody.
+    fn allows(&self, attrs: &Attrs, client: u32) -> bool {
+        let has = |high: u32, low: u32| attrs.communities.contains(&(high << 16 | low));
+        match self.actions {
+            Actions::Unknown => true,
+            _ => !has(0, client) && (!has(0, LOCAL) || has(LOCAL, client)),
+        }
     }
-    !has(0, LOCAL) || has(LOCAL, client)
 }
 
 /// RFC 4271 §9.1.2.2: a, b, c removing, then the rest choosing.

@@ -1,13 +1,14 @@
 //! The same table under real threads: each moves its own peers, and in the end everybody is exact.
 
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rutter_net::Prefix;
 use rutter_rib::{Batch, PeerId, Retain};
 
 use crate::model::Model;
-use crate::world::{Attrs, Client, World, announcement, asn, withdrawal};
-use crate::{PEERS, PREFIXES, add_path, prefix};
+use crate::world::{Actions, Attrs, Client, World, announcement, asn, withdrawal};
+use crate::{ACTIONS, PEERS, PREFIXES, add_path, prefix};
 
 pub struct Random(pub u64);
 
@@ -33,7 +34,12 @@ fn attrs(random: &mut Random, peer: u16) -> Attrs {
 }
 
 /// One thread: a peer that announces, withdraws, flaps and reads when it likes.
-fn live(world: &World, peer: u16, seed: u64, quiet: &Barrier) -> (Vec<(Prefix, Attrs)>, Client) {
+fn live(
+    world: &World,
+    peer: u16,
+    seed: u64,
+    (quiet, at_work): (&Barrier, &AtomicUsize),
+) -> (Vec<(Prefix, Attrs)>, Client) {
     let rib = &world.rib;
     let mut random = Random(seed ^ u64::from(peer) << 32);
     let mut batch = Batch::new();
@@ -69,6 +75,7 @@ fn live(world: &World, peer: u16, seed: u64, quiet: &Barrier) -> (Vec<(Prefix, A
         rib.commit(&mut batch);
         rib.flush();
     }
+    at_work.fetch_sub(1, Ordering::Release);
     quiet.wait();
     let mut client = client.expect("it is up");
     client.drain(rib, 0);
@@ -79,23 +86,37 @@ fn live(world: &World, peer: u16, seed: u64, quiet: &Barrier) -> (Vec<(Prefix, A
     )
 }
 
+/// Another thread: the exchange knows now these action communities, now those, as long as anybody is at work.
+fn change_policy(world: &World, seed: u64, at_work: &AtomicUsize) -> Actions {
+    let mut random = Random(!seed);
+    let mut known = Actions::Sent;
+    while at_work.load(Ordering::Acquire) > 0 {
+        known = ACTIONS[random.below(ACTIONS.len() as u64) as usize];
+        world.know(known);
+    }
+    known
+}
+
 #[test]
 fn threads_leave_every_client_exact() {
     for seed in 0..6 {
         let world = World::new(PEERS, 4, 4_000);
-        let quiet = Barrier::new(usize::from(PEERS));
+        let quiet = Barrier::new(usize::from(PEERS) + 1);
+        let at_work = AtomicUsize::new(usize::from(PEERS));
+        let mut model = Model::default();
         let ends: Vec<_> = std::thread::scope(|scope| {
             let start = |peer| {
-                let (world, quiet) = (&world, &quiet);
-                scope.spawn(move || live(world, peer, seed, quiet))
+                let (world, quiet, at_work) = (&world, &quiet, &at_work);
+                scope.spawn(move || live(world, peer, seed, (quiet, at_work)))
             };
             let threads: Vec<_> = (0..PEERS).map(start).collect();
+            model.actions = change_policy(&world, seed, &at_work);
+            quiet.wait();
             threads
                 .into_iter()
                 .map(|t| t.join().expect("no panic"))
                 .collect()
         });
-        let mut model = Model::default();
         for (peer, (routes, _)) in ends.iter().enumerate() {
             for (prefix, attrs) in routes {
                 model.announce(peer as u16, *prefix, attrs);

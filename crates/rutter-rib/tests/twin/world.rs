@@ -60,17 +60,33 @@ pub struct Client {
     pub messages: u64,
 }
 
-pub fn export() -> Arc<ExportPolicy> {
+/// The action communities that an exchange knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Actions {
+    /// `0:peer`, `0:self` and `self:peer`, sent on to the clients.
+    #[default]
+    Sent,
+    /// The same, removed before sending.
+    Scrubbed,
+    /// None.
+    Unknown,
+}
+
+pub fn export(actions: Actions) -> Arc<ExportPolicy> {
     let action =
         |action, notation: &str| ActionCommunity::new(action, notation.parse().unwrap()).unwrap();
+    let known = vec![
+        action(Action::NotToPeer, "0:peer"),
+        action(Action::NotToAny, "0:self"),
+        action(Action::ToPeer, "self:peer"),
+    ];
     Arc::new(ExportPolicy::new(ExportSettings {
         local_asn: Asn(LOCAL),
-        actions: vec![
-            action(Action::NotToPeer, "0:peer"),
-            action(Action::NotToAny, "0:self"),
-            action(Action::ToPeer, "self:peer"),
-        ],
-        scrub: false,
+        actions: match actions {
+            Actions::Unknown => Vec::new(),
+            Actions::Sent | Actions::Scrubbed => known,
+        },
+        scrub: actions == Actions::Scrubbed,
         ..ExportSettings::default()
     }))
 }
@@ -130,7 +146,7 @@ impl World {
             shards,
             router_id: 1,
             log_limit,
-            export: export(),
+            export: export(Actions::Sent),
             seed: 7,
             always_compare_med: false,
         });
@@ -211,6 +227,12 @@ impl World {
         self.rib.commit(&mut self.batch);
         self.rib.flush();
         self.sweep();
+    }
+
+    /// The exchange knows other action communities from now on.
+    pub fn know(&self, actions: Actions) {
+        self.rib.replace_export(export(actions));
+        self.rib.flush();
     }
 
     pub fn refresh(&mut self, peer: u16, family: Family) {

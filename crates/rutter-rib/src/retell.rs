@@ -1,0 +1,131 @@
+//! Who may hear what, while routes are held: audiences of attribute sets, and an export policy that takes another's place.
+
+use std::hash::BuildHasherDefault;
+use std::sync::Arc;
+
+use hashbrown::HashSet;
+use rapidhash::fast::RapidHasher;
+use rutter_net::{Ipv4Prefix, Ipv6Prefix};
+use rutter_policy::ExportPolicy;
+use rutter_wire::attr::Attributes;
+use smallvec::SmallVec;
+
+use crate::attrs::AttrSet;
+use crate::audience::{Audiences, EVERYONE};
+use crate::change::{Change, Recorder};
+use crate::clients::Live;
+use crate::edit::view;
+use crate::route::Route;
+use crate::shard::{MOST_VISITED, Shard, Stored};
+use crate::table::Id;
+use crate::topology::Topology;
+use crate::{PeerId, Rib};
+
+/// The attribute sets, by address, of which two export policies say different things. An address may come to stand for
+/// another set meanwhile: then more is told than needed.
+#[derive(Default)]
+pub(crate) struct Differing(HashSet<usize, BuildHasherDefault<RapidHasher<'static>>>);
+
+impl Differing {
+    /// Whether clients may hold one of these routes, or may not, by the former policy only.
+    pub fn any_of<'a>(&self, routes: impl IntoIterator<Item = &'a Route>) -> bool {
+        let differs = |route: &Route| self.0.contains(&route.attrs.address());
+        !self.0.is_empty() && routes.into_iter().any(differs)
+    }
+}
+
+impl Topology {
+    /// Replaces the action communities. Until [`Topology::retold`] is taken away, whoever changes a destination with
+    /// sets that differ tells of it anew.
+    fn replace_export(&mut self, rib: &Rib, export: Arc<ExportPolicy>) {
+        let old = std::mem::replace(&mut self.audiences, Audiences::new(Arc::clone(&export)));
+        let mut differing = Differing::default();
+        rib.store.for_each(|set| {
+            if !export.says_the_same(old.policy(), &set.attributes()) {
+                differing.0.insert(set.address());
+            }
+            self.assign_audience(set);
+        });
+        self.retold = Some(differing);
+    }
+}
+
+impl Rib {
+    /// Makes sure that it is known who may hear a set.
+    pub(crate) fn assign_audience(&self, set: &AttrSet, attributes: &Attributes<'_>) {
+        let topology = self.topology.read();
+        if topology.audiences.is_everyone(attributes) {
+            set.set_audience(EVERYONE);
+            return;
+        }
+        drop(topology);
+        self.topology.write().assign_audience(set);
+    }
+
+    /// Replaces the exchange-wide action communities. Clients are told of those destinations alone of which the new policy
+    /// says something else. O(attribute sets + destinations); in slices, others' updates pass in between.
+    pub fn replace_export(&self, export: Arc<ExportPolicy>) {
+        let _one_at_a_time = self.retelling.lock();
+        self.topology.write().replace_export(self, export);
+        self.changed();
+        self.retell::<Ipv4Prefix>();
+        self.retell::<Ipv6Prefix>();
+        self.topology.write().retold = None;
+    }
+
+    fn retell<K: Stored>(&self) {
+        for shard in &self.shards {
+            let mut from = Some(0);
+            while let Some(start) = from {
+                let topology = self.topology.read();
+                from = shard.lock().retell::<K>(&topology, start);
+                self.encode(&topology);
+            }
+        }
+    }
+}
+
+impl Shard {
+    /// Tells of a slice of destinations what differs under the new export policy. Returns the id to go on with.
+    fn retell<K: Stored>(&mut self, topology: &Topology, from: Id) -> Option<Id> {
+        let end = K::table(self).id_end();
+        let differing = topology.retold.as_ref()?;
+        let slice = from..end.min(from + MOST_VISITED);
+        for id in slice.clone() {
+            if differing.any_of(self.accepted::<K>(id)) {
+                self.tell_anew::<K>(topology, id);
+            }
+        }
+        self.deliver();
+        (slice.end < end).then_some(slice.end)
+    }
+
+    fn tell_anew<K: Stored>(&mut self, topology: &Topology, id: Id) {
+        let (table, clients) = K::split(self);
+        let destination = table.get(id);
+        let routes: SmallVec<[&Route; 4]> = destination.accepted().iter().collect();
+        let keys: SmallVec<[(PeerId, u32); 4]> =
+            routes.iter().map(|r| (r.peer, r.path_id)).collect();
+        for catching in &mut clients.catching {
+            catching.mark(K::FAMILY, id);
+            catching.hold_paths(K::FAMILY, id, &keys);
+        }
+        let change = Change {
+            before: routes.clone(),
+            after: routes,
+        };
+        for live in &mut clients.live {
+            let Live {
+                group,
+                peers,
+                count,
+                pending,
+            } = live;
+            if *count > 0 && group.style.families[K::FAMILY.index()] {
+                let view = view(topology, group, (peers, *count), K::FAMILY);
+                let out = K::records(pending);
+                Recorder::new(destination.prefix, &view, out).record_anew(&change);
+            }
+        }
+    }
+}
