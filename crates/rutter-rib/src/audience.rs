@@ -9,6 +9,7 @@ use rutter_wire::attr::Attributes;
 use crate::PeerId;
 use crate::attrs::AttrSet;
 use crate::bitset::PeerSet;
+use crate::memory::allocated;
 
 /// How a route is changed for some of its recipients: prepends and added well-known communities.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
@@ -39,6 +40,12 @@ pub(crate) struct Audience {
 }
 
 impl Audience {
+    fn heap(&self) -> usize {
+        let variations = self.variations.capacity() * size_of::<(Variation, PeerSet)>();
+        let peers: usize = self.variations.iter().map(|(_, of)| of.heap()).sum();
+        self.allowed.heap() + allocated(variations) + peers
+    }
+
     pub fn allows(&self, peer: PeerId) -> bool {
         self.spec.is_none() || self.allowed.contains(peer)
     }
@@ -112,7 +119,12 @@ pub(crate) struct Audiences {
     policy: std::sync::Arc<ExportPolicy>,
     audiences: Vec<Audience>,
     by_spec: HashMap<AudienceSpec, u32>,
+    /// As many as there may be before those that no set needs any more are looked for.
+    most: usize,
 }
+
+/// Fewer audiences are not worth looking for unused ones.
+const MOST: usize = 1_024;
 
 impl Audiences {
     pub fn new(policy: std::sync::Arc<ExportPolicy>) -> Self {
@@ -120,11 +132,31 @@ impl Audiences {
             policy,
             audiences: vec![Audience::default()],
             by_spec: HashMap::new(),
+            most: MOST,
         }
     }
 
-    pub fn policy(&self) -> &ExportPolicy {
+    pub fn policy(&self) -> &std::sync::Arc<ExportPolicy> {
         &self.policy
+    }
+
+    /// How many there are, everybody included, and about how many octets they take.
+    pub fn size(&self) -> (u64, u64) {
+        let list = allocated(self.audiences.capacity() * size_of::<Audience>());
+        let index = allocated(self.by_spec.capacity() * size_of::<(AudienceSpec, u32)>());
+        let each: usize = self.audiences.iter().map(Audience::heap).sum();
+        (self.audiences.len() as u64, (list + index + each) as u64)
+    }
+
+    /// Whether it is time to assign them all anew, so that those of sets that are gone go, too: a peer may ask for
+    /// another with every route.
+    pub fn are_many(&self) -> bool {
+        self.audiences.len() > self.most
+    }
+
+    /// Those there are now are in use, by `sets` attribute sets: the next look comes when it costs little per audience.
+    pub fn are_in_use(&mut self, sets: usize) {
+        self.most = MOST.max(2 * self.audiences.len()).max(sets / 16);
     }
 
     /// The audience of an attribute set, which must have been computed by [`Audiences::assign`].

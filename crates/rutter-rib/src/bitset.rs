@@ -1,6 +1,7 @@
 //! Sets of peers as bits.
 
 use crate::PeerId;
+use crate::memory::allocated;
 
 /// A set of peers: one bit per peer id, as many words as the highest member needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -9,6 +10,11 @@ pub(crate) struct PeerSet {
 }
 
 impl PeerSet {
+    /// What it takes besides itself, octets.
+    pub fn heap(&self) -> usize {
+        allocated(self.words.capacity() * size_of::<u64>())
+    }
+
     pub fn insert(&mut self, peer: PeerId) {
         let word = peer.index() / 64;
         if word >= self.words.len() {

@@ -51,6 +51,8 @@ impl Rib {
             let (count, bytes) = mirror.size();
             rows.push(row("look-up mirror", count, bytes));
         }
+        let (count, bytes) = self.topology.read().audiences.size();
+        rows.push(row("audiences of attribute sets", count, bytes));
         let groups = self.groups.read();
         let retained = groups.iter().map(|group| group.retained() as u64).sum();
         rows.push(row("outbound logs", groups.len() as u64, retained));

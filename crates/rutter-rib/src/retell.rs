@@ -39,6 +39,7 @@ impl Topology {
     /// sets that differ tells of it anew.
     fn replace_export(&mut self, rib: &Rib, export: Arc<ExportPolicy>) {
         let old = std::mem::replace(&mut self.audiences, Audiences::new(Arc::clone(&export)));
+        rib.store.shrink();
         let mut differing = Differing::default();
         rib.store.for_each(|set| {
             if !export.says_the_same(old.policy(), &set.attributes()) {
@@ -47,6 +48,19 @@ impl Topology {
             self.assign_audience(set);
         });
         self.retold = Some(differing);
+    }
+
+    /// Forgets the audiences of attribute sets that are gone. O(attribute sets).
+    fn forget_unused_audiences(&mut self, rib: &Rib) {
+        let policy = Arc::clone(self.audiences.policy());
+        self.audiences = Audiences::new(policy);
+        rib.store.shrink();
+        let mut sets = 0;
+        rib.store.for_each(|set| {
+            self.assign_audience(set);
+            sets += 1;
+        });
+        self.audiences.are_in_use(sets);
     }
 }
 
@@ -59,7 +73,11 @@ impl Rib {
             return;
         }
         drop(topology);
-        self.topology.write().assign_audience(set);
+        let mut topology = self.topology.write();
+        topology.assign_audience(set);
+        if topology.audiences.are_many() {
+            topology.forget_unused_audiences(self);
+        }
     }
 
     /// Replaces the exchange-wide action communities. Clients are told of those destinations alone of which the new policy

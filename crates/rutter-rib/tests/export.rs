@@ -674,3 +674,24 @@ fn long_runs_for_many_clients_lie_in_files_too() {
         );
     }
 }
+
+/// Every route asks for another audience: those of routes that are gone must not stay.
+#[test]
+fn audiences_go_with_their_routes() {
+    let client = PeerKind::RouteServerClient;
+    let mut lab = Lab::new(&[(client, 1), (client, 2)]);
+    for number in 0..20_000_u32 {
+        let not_to = [1_000 + number % 128, 3_000 + number / 128];
+        let value: Vec<u8> = not_to.iter().flat_map(|c| c.to_be_bytes()).collect();
+        let mut block = Block::new(&[1]).0;
+        attr::write_attr(&mut block, 0xc0, code::COMMUNITIES, &value);
+        lab.announce(0, &block, "10.0.0.0/16");
+        if number % 1_000 == 0 {
+            lab.heard(PeerId(1));
+        }
+    }
+    let memory = lab.rib.memory();
+    let row = memory.iter().find(|row| row.what.starts_with("audiences"));
+    let row = row.expect("they are counted");
+    assert!(row.count < 3_000, "{row:?}");
+}
