@@ -87,7 +87,8 @@ fn apply(shared: &Arc<Shared>, old: &Config, new: &Config, diff: &Diff) {
     shared.listeners.set_keys(Some(old), new);
     if !diff.communities.is_empty() {
         let export = ExportPolicy::new(new.export_settings());
-        shared.rib.replace_export(Arc::new(export));
+        let tell = || shared.flush();
+        shared.rib.replace_export(Arc::new(export), tell);
     }
     for &address in &diff.removed {
         report(
@@ -145,7 +146,7 @@ impl Changes {
     /// Judging kept routes anew may take a while on a large table: it is done here, not on the threads that route, and for
     /// all neighbors at once.
     fn apply(self, shared: &Shared) {
-        shared.rib.replace_neighbors(self.judged);
+        shared.rib.replace_neighbors(self.judged, || shared.flush());
         for (address, command) in self.posted {
             report(address, shared.post_to_peer(address, command));
         }

@@ -127,7 +127,8 @@ struct Bench {
     #[arg(long, value_name = "N")]
     churn: Option<u64>,
 
-    /// Afterwards load a policy that rejects the longer paths of everybody, and then the old one again
+    /// Afterwards load a policy that rejects the longer paths of everybody, and the old one again; then one that announces some
+    /// routes to nobody, and the old one again
     #[arg(long, conflicts_with = "attach")]
     reload: bool,
 

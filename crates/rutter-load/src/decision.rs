@@ -64,6 +64,7 @@ mod tests {
             path_len,
             origin,
             med,
+            withheld: false,
         }
     }
 

@@ -8,21 +8,35 @@ use rutter_net::Prefix;
 use crate::fingerprint::{self, Dissected};
 use crate::nlri;
 use crate::oracle::Right;
+use crate::span::{self, Span};
 use crate::tracker::Bench;
 
 /// What the messages of one thread mean, judged once each.
 #[derive(Debug, Default)]
 pub struct Judge {
-    known: HashMap<u64, Meaning, rapidhash::fast::RandomState>,
-    pub(crate) ids: Vec<(u32, Right)>,
+    by_hash: HashMap<u64, u32, rapidhash::fast::RandomState>,
+    known: Vec<Known>,
+    spans: Vec<Span>,
     /// The first differences in words.
     pub complaints: Vec<String>,
 }
 
-/// An UPDATE, resolved: from `start` in `Judge::ids`, the withdrawn destinations, then the announced ones.
+/// A message that was judged.
+#[derive(Debug)]
+struct Known {
+    hash: u64,
+    /// What somebody heard after it: others probably will, too.
+    next: u32,
+    meaning: Meaning,
+}
+
+/// An UPDATE, resolved: from `start` in the judge's spans, the withdrawn destinations, then the announced ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Meaning {
-    pub(crate) start: u32,
+    start: u32,
+    /// Where the spans of announced destinations begin, and where they end.
+    middle: u32,
+    end: u32,
     pub(crate) withdrawn: u32,
     pub(crate) announced: u32,
     pub(crate) unknown: u32,
@@ -33,25 +47,56 @@ pub(crate) struct Meaning {
 impl Judge {
     /// Forgets all judgements: the oracle has changed.
     pub fn clear(&mut self) {
+        self.by_hash.clear();
         self.known.clear();
-        self.ids.clear();
+        self.spans.clear();
     }
 
-    pub(crate) fn meaning(&mut self, body: &[u8], bench: &Bench) -> Meaning {
+    /// Withdrawn and announced destinations of a message judged just now.
+    pub(crate) fn spans(&self, meaning: &Meaning) -> (&[Span], &[Span]) {
+        let [start, middle, end] =
+            [meaning.start, meaning.middle, meaning.end].map(|at| at as usize);
+        (&self.spans[start..middle], &self.spans[middle..end])
+    }
+
+    /// `last` is what the client heard before, and becomes what it hears now.
+    pub(crate) fn meaning(&mut self, body: &[u8], bench: &Bench, last: &mut u32) -> Meaning {
         if bench.workload.peers.len() < WORTH_REMEMBERING {
-            self.ids.clear();
+            self.spans.clear();
             return self.fresh(body, bench);
         }
         let hash = rapidhash_v3(body);
-        if let Some(&meaning) = self.known.get(&hash) {
-            return meaning;
+        if let Some(before) = self.known.get(*last as usize)
+            && let Some(known) = self.known.get(before.next as usize)
+            && known.hash == hash
+        {
+            *last = before.next;
+            return known.meaning;
         }
-        if self.ids.len() > MOST_REMEMBERED {
+        let index = match self.by_hash.get(&hash) {
+            Some(index) => *index,
+            None => self.remember(hash, body, bench),
+        };
+        if let Some(before) = self.known.get_mut(*last as usize) {
+            before.next = index;
+        }
+        *last = index;
+        self.known[index as usize].meaning
+    }
+
+    fn remember(&mut self, hash: u64, body: &[u8], bench: &Bench) -> u32 {
+        if self.spans.len() > MOST_REMEMBERED {
             self.clear();
         }
         let meaning = self.fresh(body, bench);
-        self.known.insert(hash, meaning);
-        meaning
+        let index = self.known.len() as u32;
+        self.known.push(Known {
+            hash,
+            next: index + 1,
+            meaning,
+        });
+        self.by_hash.insert(hash, index);
+        index
     }
 
     fn fresh(&mut self, body: &[u8], bench: &Bench) -> Meaning {
@@ -66,17 +111,20 @@ impl Judge {
     }
 
     fn resolve(&mut self, parts: &Dissected<'_>, bench: &Bench) -> Meaning {
-        let start = self.ids.len();
-        let mut meaning = Meaning {
-            start: start as u32,
-            ..Meaning::default()
+        let start = self.spans.len();
+        let mut meaning = Meaning::default();
+        let spans = &mut self.spans;
+        let mut gone = |prefix| {
+            if let Some(id) = bench.index.get(prefix) {
+                span::push(spans, start, id, Right::Nobody);
+                meaning.withdrawn += 1;
+            }
         };
-        let ids = &mut self.ids;
-        let mut gone = |prefix| ids.extend(bench.index.get(prefix).map(|id| (id, Right::Nobody)));
         let mut fits = nlri::each_v4(parts.withdrawn_v4, &mut gone);
         fits &= nlri::each_v6(parts.withdrawn_v6, &mut gone);
-        let middle = self.ids.len();
+        let middle = self.spans.len();
         let mut strangers = Vec::new();
+        let mut forged = None;
         let families: [(_, _, Each); 2] = [
             (parts.announced_v4, parts.fingerprint_v4, |field, found| {
                 nlri::each_v4(field, found)
@@ -90,14 +138,18 @@ impl Judge {
                 continue;
             }
             let mut lookup = Lookup::new(bench, fingerprint);
-            let ids = &mut self.ids;
+            let spans = &mut self.spans;
             fits &= each(field, &mut |prefix| match lookup.judge(prefix) {
-                Some(judged) => ids.push(judged),
+                Some((id, right)) => {
+                    span::push(spans, middle, id, right);
+                    meaning.announced += 1;
+                    forged = forged.or((right == Right::Forged).then_some(prefix));
+                }
                 None => strangers.push(prefix),
             });
         }
-        meaning.withdrawn = (middle - start) as u32;
-        meaning.announced = (self.ids.len() - middle) as u32;
+        [meaning.start, meaning.middle, meaning.end] =
+            [start, middle, self.spans.len()].map(|at| at as u32);
         meaning.malformed = !fits;
         for prefix in strangers {
             if Some(prefix) == bench.probe {
@@ -107,11 +159,7 @@ impl Judge {
                 self.complain(|| format!("{prefix} was announced by nobody"));
             }
         }
-        let forged = self.ids[middle..]
-            .iter()
-            .find(|(_, right)| *right == Right::Forged);
-        if let Some(&(id, _)) = forged {
-            let prefix = bench.workload.destinations[id as usize];
+        if let Some(prefix) = forged {
             let attributes = fingerprint::describe(parts.attributes);
             self.complain(|| {
                 format!("{prefix} came with attributes that no peer announced for it: {attributes}")
@@ -179,8 +227,8 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// Judgements kept, in destinations: beyond this the memory is emptied.
-const MOST_REMEMBERED: usize = 16_000_000;
+/// Judgements kept, in spans: beyond this the memory is emptied.
+const MOST_REMEMBERED: usize = 8_000_000;
 /// From so many clients on it pays to remember judgements.
 const WORTH_REMEMBERING: usize = 8;
 const MOST_COMPLAINTS: usize = 10;

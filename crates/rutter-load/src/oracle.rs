@@ -4,6 +4,7 @@ use hashbrown::HashMap;
 use rutter_net::Prefix;
 
 use crate::decision;
+use crate::policy::Policy;
 use crate::workload::{Route, Workload};
 
 /// Whom the daemon under test gives the best route, where its owner is a client too.
@@ -35,6 +36,9 @@ pub enum Right {
     Ask(u32),
 }
 
+/// In place of a client: one that announces nothing.
+const NO_OWN_ROUTE: u32 = u32::MAX;
+
 /// What each client must hold, given which peers are up.
 #[derive(Clone, Debug)]
 pub struct Oracle {
@@ -46,8 +50,8 @@ pub struct Oracle {
     /// The group of each destination.
     group_of: Vec<u32>,
     alive: Vec<bool>,
-    /// Most AS numbers in a path that the daemon accepts.
-    longest_path: u8,
+    /// What the daemon accepts and announces.
+    policy: Policy,
     /// The group of the (or a) route with a fingerprint: where to look first.
     by_fingerprint: HashMap<u64, Known, rapidhash::fast::RandomState>,
     /// Whether MED may matter in a group: two of its routes share the neighbouring AS.
@@ -93,7 +97,7 @@ impl Oracle {
             starts,
             group_of,
             alive: vec![true; peers.len()],
-            longest_path: u8::MAX,
+            policy: Policy::default(),
             by_fingerprint: HashMap::default(),
             uses_med: vec![],
         };
@@ -130,14 +134,22 @@ impl Oracle {
         self.alive[peer] = alive;
     }
 
-    /// From now on routes with more AS numbers in their path are rejected from everybody.
-    pub fn set_longest_path(&mut self, most: u8) {
-        self.longest_path = most;
+    /// From now on the daemon has another policy.
+    pub fn set_policy(&mut self, policy: Policy) {
+        self.policy = policy;
     }
 
-    /// Whether a route takes part: its peer is up, and the policy accepts it.
+    /// Whether a route takes part: its peer is up, and the policy accepts it. Where clients get the best route that they
+    /// may have, one that goes to nobody takes no part.
     fn counts(&self, route: &Route) -> bool {
-        self.alive[route.peer as usize] && route.path_len <= self.longest_path
+        let accepted =
+            self.alive[route.peer as usize] && route.path_len <= self.policy.longest_path;
+        accepted && (self.visibility != Visibility::PerClient || self.goes_out(route))
+    }
+
+    /// Whether the policy lets a route go to anybody.
+    fn goes_out(&self, route: &Route) -> bool {
+        !(self.policy.withholds && route.withheld)
     }
 
     /// The route that a client must hold for a group.
@@ -150,7 +162,11 @@ impl Oracle {
         } else {
             { alive }.next()
         };
-        best.filter(|route| self.visibility == Visibility::BestToAll || route.peer != client)
+        let hears = |route: &&Route| {
+            let is_own = route.peer == client && self.visibility != Visibility::BestToAll;
+            !is_own && self.goes_out(route)
+        };
+        best.filter(hears)
     }
 
     /// Judges a route received for a destination by its fingerprint. Also gives the peer that announced it.
@@ -177,7 +193,8 @@ impl Oracle {
             return Right::Ask(route.peer);
         }
         let mut better = routes[..at].iter().filter(|route| self.counts(route));
-        match (self.counts(route), better.next(), better.next()) {
+        let may_be_heard = self.counts(route) && self.goes_out(route);
+        match (may_be_heard, better.next(), better.next()) {
             (false, ..) => Right::Nobody,
             (_, None, _) if self.visibility == Visibility::BestToAll => Right::All,
             (_, None, _) => Right::AllBut(route.peer),
@@ -194,6 +211,7 @@ impl Oracle {
         let mut alive = routes.iter().filter(|route| self.counts(route));
         match (self.visibility, alive.next(), alive.next()) {
             (_, None, _) => Right::Nobody,
+            (_, Some(best), _) if !self.goes_out(best) => Right::Nobody,
             (Visibility::BestToAll, ..) | (Visibility::PerClient, _, Some(_)) => Right::All,
             (_, Some(best), _) => Right::AllBut(best.peer),
         }
@@ -214,17 +232,15 @@ impl Oracle {
         let mut missing = vec![0_u32; self.alive.len()];
         let mut total = 0;
         for (number, group) in workload.groups.iter().enumerate() {
-            let mut some = false;
-            for route in self.of_group(number) {
-                if !self.counts(route) {
-                    continue;
-                }
-                some = true;
+            if self.winner(workload, number, NO_OWN_ROUTE).is_none() {
+                continue;
+            }
+            total += group.len;
+            for route in self.of_group(number).iter().filter(|r| self.counts(r)) {
                 if self.winner(workload, number, route.peer).is_none() {
                     missing[route.peer as usize] += group.len;
                 }
             }
-            total += if some { group.len } else { 0 };
         }
         missing.into_iter().map(|missing| total - missing).collect()
     }
@@ -291,16 +307,22 @@ mod tests {
     /// The quick judgement, the expected counts and the slow winner agree, with and without MED, all up or one down.
     #[test]
     fn judgement_agrees_with_the_winner() {
-        for (visibility, peers_per_asn, down, longest_path) in [
-            (Visibility::PerClient, 1, None, u8::MAX),
-            (Visibility::PerClient, 1, None, 4),
-            (Visibility::PerClient, 2, Some(1), 4),
-            (Visibility::BestOnly, 1, Some(0), 3),
-            (Visibility::BestToAll, 1, None, u8::MAX),
+        for (visibility, peers_per_asn, down, longest_path, withholds) in [
+            (Visibility::PerClient, 1, None, u8::MAX, false),
+            (Visibility::PerClient, 1, None, 4, false),
+            (Visibility::PerClient, 1, None, u8::MAX, true),
+            (Visibility::PerClient, 2, Some(1), 4, true),
+            (Visibility::BestOnly, 1, Some(0), 3, false),
+            (Visibility::BestOnly, 2, None, 5, true),
+            (Visibility::BestToAll, 1, None, u8::MAX, false),
+            (Visibility::BestToAll, 1, Some(2), 5, true),
         ] {
             let workload = workload("6x3000/1200", peers_per_asn);
             let mut oracle = Oracle::new(&workload, visibility);
-            oracle.set_longest_path(longest_path);
+            oracle.set_policy(Policy {
+                longest_path,
+                withholds,
+            });
             if let Some(peer) = down {
                 oracle.set_alive(peer, false);
             }

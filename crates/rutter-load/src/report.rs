@@ -179,6 +179,9 @@ fn describe(f: &mut fmt::Formatter<'_>, column: &Column) -> fmt::Result {
                 recovery.rss / 1_000_000
             )?;
         }
+        if let Some(failed) = &run.failed {
+            writeln!(f, "  failed then: {failed}")?;
+        }
         for client in run.wrong.iter().take(3) {
             writeln!(
                 f,

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use crate::daemons::control;
+use crate::policy::Policy;
 use crate::rng::Rng;
 use crate::scenario::{Plan, Subject};
 use crate::speaker::{Counters, Fleet, FleetError};
@@ -20,7 +21,8 @@ pub enum Disturbance {
     Kill(usize),
     /// Half of the peers are lost and come back, until so many routes have come and gone.
     Churn(u64),
-    /// The policy is changed so that it rejects paths of more than four AS numbers, and changed back.
+    /// The import policy is changed so that it rejects paths of more than four AS numbers, and changed back; then the export
+    /// policy, so that some routes go to nobody, and changed back.
     Reload,
     /// The monitor connects only after all others are exact.
     LateMonitor,
@@ -73,10 +75,16 @@ pub(crate) struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// Does it all, one after the other, each time until every client is exact again.
-    pub(crate) fn run(&mut self) -> Result<Vec<Recovery>, FleetError> {
-        let workload = self.fleet.bench().workload.clone();
+    /// Does it all, one after the other, each time until every client is exact again; what came to its end, and what did
+    /// not.
+    pub(crate) fn run(&mut self) -> (Vec<Recovery>, Option<FleetError>) {
         let mut recoveries = Vec::new();
+        let failure = self.disturb(&mut recoveries).err();
+        (recoveries, failure)
+    }
+
+    fn disturb(&mut self, recoveries: &mut Vec<Recovery>) -> Result<(), FleetError> {
+        let workload = self.fleet.bench().workload.clone();
         let mut rng = Rng::new(0x5eed);
         let mut late = late_clients(&self.plan.disturbances, &workload);
         for disturbance in &self.plan.disturbances {
@@ -85,16 +93,16 @@ impl Stage<'_> {
                     let biggest =
                         (0..workload.announcers()).max_by_key(|&p| workload.peers[p].routes);
                     let peers: Vec<usize> = biggest.into_iter().collect();
-                    self.lose_and_restore(&peers, late.len(), &mut recoveries)?;
+                    self.lose_and_restore(&peers, late.len(), recoveries)?;
                 }
                 Disturbance::Kill(count) => {
                     let mut peers: Vec<usize> = (0..workload.announcers()).collect();
                     rng.shuffle(&mut peers);
                     peers.truncate(count);
-                    self.lose_and_restore(&peers, late.len(), &mut recoveries)?;
+                    self.lose_and_restore(&peers, late.len(), recoveries)?;
                 }
-                Disturbance::Churn(changes) => self.churn(changes, late.len(), &mut recoveries)?,
-                Disturbance::Reload => self.reload(late.len(), &mut recoveries)?,
+                Disturbance::Churn(changes) => self.churn(changes, late.len(), recoveries)?,
+                Disturbance::Reload => self.reload(late.len(), recoveries)?,
                 Disturbance::LateMonitor => {
                     let joining = std::mem::take(&mut late);
                     recoveries.push(self.timed("the monitor connects late", 0, 0, |fleet| {
@@ -112,7 +120,7 @@ impl Stage<'_> {
                 }
             }
         }
-        Ok(recoveries)
+        Ok(())
     }
 
     fn lose_and_restore(
@@ -140,20 +148,32 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// A stricter policy for everybody and, when all are exact, the old one again; no session ends meanwhile.
+    /// A stricter import policy for everybody and, when all are exact, the old one again; then a stricter export policy.
+    /// No session ends meanwhile.
     fn reload(&mut self, late: usize, recoveries: &mut Vec<Recovery>) -> Result<(), FleetError> {
         let subject = self.subject;
         let Some((kind, folder)) = subject.started() else {
             return Ok(());
         };
+        let old = Policy::default();
+        let longest_path = SHORT_PATH;
+        let withholds = true;
         let events = [
-            (SHORT_PATH, "a stricter policy for all is loaded"),
-            (u8::MAX, "the old policy is loaded again"),
+            (
+                Policy {
+                    longest_path,
+                    ..old
+                },
+                "a stricter import policy",
+            ),
+            (old, "the old import policy again"),
+            (Policy { withholds, ..old }, "a stricter export policy"),
+            (old, "the old export policy again"),
         ];
-        for (most, event) in events {
+        for (policy, event) in events {
             recoveries.push(self.timed(event, late, 0, |fleet| {
-                fleet.set_longest_path(most)?;
-                Ok(control::set_longest_path(kind, folder, most)?)
+                fleet.set_policy(policy)?;
+                Ok(control::set_policy(kind, folder, policy)?)
             })?);
         }
         Ok(())

@@ -120,6 +120,8 @@ pub struct Measured {
     pub under_load: Vec<under_load::Measured>,
     /// How it took what was done to it.
     pub recoveries: Vec<Recovery>,
+    /// What ended them early.
+    pub failed: Option<String>,
     /// Clients that are not exact.
     pub wrong: Vec<ClientReport>,
     /// What went wrong, in words.
@@ -261,7 +263,7 @@ pub fn run(
         offer: plan.offer,
     };
     let mut fleet = Fleet::start(bench, settings)?;
-    match phases(&mut fleet, &subject, plan, &mut watch) {
+    match phases(&mut fleet, &mut subject, plan, &mut watch) {
         Ok(measured) => Ok(measured),
         Err(RunError::Fleet(error, _)) => match subject.ended() {
             Some(text) => Err(RunError::Ended(text)),
@@ -273,7 +275,7 @@ pub fn run(
 
 fn phases(
     fleet: &mut Fleet,
-    subject: &Subject,
+    subject: &mut Subject,
     plan: &Plan,
     watch: &mut dyn FnMut(Phase, &Counters),
 ) -> Result<Measured, RunError> {
@@ -324,19 +326,20 @@ fn phases(
     } else {
         Vec::new()
     };
-    let recoveries = Stage {
+    let (recoveries, failure) = Stage {
         fleet,
         subject,
         plan,
         watch: &mut |c| watch(Phase::Disturbing, c),
     }
-    .run()?;
+    .run();
+    let failed = failure.map(|error| subject.ended().unwrap_or_else(|| error.to_string()));
     if !plan.disturbances.is_empty() {
         wrong = wrong_clients(fleet)?;
     }
     let expected = fleet.bench().oracle.expected(&workload);
     Ok(Measured {
-        exact: wrong.is_empty(),
+        exact: wrong.is_empty() && failed.is_none(),
         connect_s,
         wall_s: wall.as_secs_f64(),
         cpu_s: (after.cpu.saturating_sub(before.cpu)).as_secs_f64(),
@@ -350,6 +353,7 @@ fn phases(
         latency,
         under_load,
         recoveries,
+        failed,
         wrong,
         trouble: fleet.progress().take_trouble(),
     })

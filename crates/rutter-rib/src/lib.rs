@@ -27,6 +27,7 @@ mod log;
 mod lookup;
 mod memory;
 mod monitored;
+mod news;
 mod peer;
 mod plain;
 mod rejudge;

@@ -8,6 +8,7 @@ use crate::edit::Edited;
 use crate::encode::Style;
 use crate::feed::Swept;
 use crate::group::Group;
+use crate::news::News;
 use crate::route::{Route, State};
 use crate::stream::ClientStream;
 use crate::sweep::Sweeper;
@@ -250,7 +251,7 @@ impl Rib {
             true => edit(prefix, route),
             false => Edited::Keep,
         };
-        self.edit_routes(family, &[peer], edit);
+        self.edit_routes(family, &[peer], &mut News::new(self, &mut || {}), edit);
     }
 }
 

@@ -6,6 +6,7 @@ use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
 use rutter_policy::{ImportPolicy, RejectReason};
 
 use crate::edit::Edited;
+use crate::news::News;
 use crate::route::{Route, State};
 use crate::shard::{Op, Slice, Stored, WITHDRAW};
 use crate::{AttrSet, Neighbor, PeerId, Rib};
@@ -22,12 +23,13 @@ struct Again {
 impl Rib {
     /// As [`Rib::replace_neighbors`] for one.
     pub fn replace_neighbor(&self, peer: PeerId, neighbor: Neighbor) {
-        self.replace_neighbors(vec![(peer, neighbor)]);
+        self.replace_neighbors(vec![(peer, neighbor)], || {});
     }
 
     /// Replaces settings and policies of neighbors. Under another policy routes are judged anew in place: no refresh is asked
     /// for, and only differences are sent. O(routes), however many neighbors; in slices, others' updates pass in between.
-    pub fn replace_neighbors(&self, changes: Vec<(PeerId, Neighbor)>) {
+    /// When many differences have come together `tell` is called: flush there, so that clients hear early.
+    pub fn replace_neighbors(&self, changes: Vec<(PeerId, Neighbor)>, mut tell: impl FnMut()) {
         let mut work = Vec::new();
         let mut topology = self.topology.write();
         for (peer, neighbor) in changes {
@@ -37,7 +39,7 @@ impl Rib {
         }
         drop(topology);
         self.changed();
-        self.judge_all(&work);
+        self.judge_all(&work, &mut News::new(self, &mut tell));
     }
 
     /// Judges the routes of a neighbor anew under its present policy.
@@ -47,10 +49,10 @@ impl Rib {
             import,
             ranked: false,
         };
-        self.judge_all(&[(peer, again)]);
+        self.judge_all(&[(peer, again)], &mut News::new(self, &mut || {}));
     }
 
-    fn judge_all(&self, work: &[(PeerId, Again)]) {
+    fn judge_all(&self, work: &[(PeerId, Again)], news: &mut News<'_>) {
         let mut of_peer = Vec::new();
         for (peer, again) in work {
             let index = peer.index();
@@ -65,11 +67,11 @@ impl Rib {
         let judged = peers(|again| again.import.is_some());
         let ranked = peers(|again| again.ranked);
         for family in Family::ALL {
-            self.edit_routes(family, &judged, |prefix, route| {
+            self.edit_routes(family, &judged, news, |prefix, route| {
                 let import = of(route).and_then(|again| again.import.as_ref());
                 import.map_or(Edited::Keep, |import| rejudge(import, prefix, route))
             });
-            self.edit_routes(family, &ranked, |_, route| match of(route) {
+            self.edit_routes(family, &ranked, news, |_, route| match of(route) {
                 Some(again) if again.ranked => Edited::Rank,
                 _ => Edited::Keep,
             });
@@ -81,17 +83,19 @@ impl Rib {
         &self,
         family: Family,
         peers: &[PeerId],
+        news: &mut News<'_>,
         mut edit: impl FnMut(Prefix, &Route) -> Edited,
     ) {
         match family {
-            Family::Ipv4Unicast => self.edit_family::<Ipv4Prefix>(peers, &mut edit),
-            Family::Ipv6Unicast => self.edit_family::<Ipv6Prefix>(peers, &mut edit),
+            Family::Ipv4Unicast => self.edit_family::<Ipv4Prefix>(peers, news, &mut edit),
+            Family::Ipv6Unicast => self.edit_family::<Ipv6Prefix>(peers, news, &mut edit),
         }
     }
 
     fn edit_family<K: Stored>(
         &self,
         peers: &[PeerId],
+        news: &mut News<'_>,
         edit: &mut impl FnMut(Prefix, &Route) -> Edited,
     ) {
         for shard in &self.shards {
@@ -114,6 +118,8 @@ impl Rib {
                 let edit = |prefix: K, route: &Route| edit(prefix.into(), route);
                 from = shard.lock().edit_routes::<K>(&slice, edit);
                 self.encode(&topology);
+                drop(topology);
+                news.after_slice(self);
             }
         }
     }

@@ -15,6 +15,7 @@ use crate::audience::{Audiences, EVERYONE};
 use crate::change::{Change, Recorder};
 use crate::clients::Live;
 use crate::edit::view;
+use crate::news::News;
 use crate::route::Route;
 use crate::shard::{MOST_VISITED, Shard, Stored};
 use crate::table::Id;
@@ -81,23 +82,27 @@ impl Rib {
     }
 
     /// Replaces the exchange-wide action communities. Clients are told of those destinations alone of which the new policy
-    /// says something else. O(attribute sets + destinations); in slices, others' updates pass in between.
-    pub fn replace_export(&self, export: Arc<ExportPolicy>) {
+    /// says something else. O(attribute sets + destinations); in slices, others' updates pass in between. `tell` is as in
+    /// [`Rib::replace_neighbors`].
+    pub fn replace_export(&self, export: Arc<ExportPolicy>, mut tell: impl FnMut()) {
         let _one_at_a_time = self.retelling.lock();
         self.topology.write().replace_export(self, export);
         self.changed();
-        self.retell::<Ipv4Prefix>();
-        self.retell::<Ipv6Prefix>();
+        let mut news = News::new(self, &mut tell);
+        self.retell::<Ipv4Prefix>(&mut news);
+        self.retell::<Ipv6Prefix>(&mut news);
         self.topology.write().retold = None;
     }
 
-    fn retell<K: Stored>(&self) {
+    fn retell<K: Stored>(&self, news: &mut News<'_>) {
         for shard in &self.shards {
             let mut from = Some(0);
             while let Some(start) = from {
                 let topology = self.topology.read();
                 from = shard.lock().retell::<K>(&topology, start);
                 self.encode(&topology);
+                drop(topology);
+                news.after_slice(self);
             }
         }
     }

@@ -573,7 +573,7 @@ fn policies_of_several_neighbors_change_together() {
         ..neighbor(index, client, asn)
     };
     let changes = vec![(PeerId(0), strict(1, 1)), (PeerId(1), strict(2, 2))];
-    lab.rib.replace_neighbors(changes);
+    lab.rib.replace_neighbors(changes, || {});
     lab.rib.flush();
     let accepted = |peer: u16| lab.rib.counts(PeerId(peer))[0].accepted;
     assert_eq!((accepted(0), accepted(1)), (1, 0));

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::daemons::{ROUTER_ID, Site, in_folder, local_asn};
+use crate::policy::{Policy, TAG, WITHHELD};
 
 /// How the tables are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,11 +48,7 @@ fn config(site: &Site<'_>, style: Style) -> String {
          protocol static { ipv6 { table via6; }; route ::/0 blackhole; }\n",
     );
     if site.reloads {
-        let _ = writeln!(
-            text,
-            "filter checks {{ {LONGEST_PATH}{} then reject; accept; }}",
-            u8::MAX
-        );
+        text.push_str(&filters(Policy::default()));
     }
     for (number, peer) in site.peers.iter().enumerate() {
         let (t4, t6) = match style {
@@ -68,11 +65,12 @@ fn config(site: &Site<'_>, style: Style) -> String {
             _ if site.reloads => "filter checks; import table on",
             _ => "all",
         };
+        let export = if site.reloads { "filter told" } else { "all" };
         let _ = write!(
             text,
             "protocol bgp c{number} {{\n  local {} port {} as {};\n  neighbor {} as {};\n  multihop; rs client; passive; strict bind; deterministic med; hold time 180;\n  \
-             ipv4 {{ table {t4}; igp table via4; import {import}; export all; next hop keep; }};\n  \
-             ipv6 {{ table {t6}; igp table via6; import {import}; export all; next hop keep; }};\n}}\n",
+             ipv4 {{ table {t4}; igp table via4; import {import}; export {export}; next hop keep; }};\n  \
+             ipv6 {{ table {t6}; igp table via6; import {import}; export {export}; next hop keep; }};\n}}\n",
             site.listen.ip(),
             site.listen.port(),
             local_asn(),
@@ -83,16 +81,31 @@ fn config(site: &Site<'_>, style: Style) -> String {
     text
 }
 
-/// The same with another limit of the path's length.
-pub(super) fn with_longest_path(config: &str, most: u8) -> String {
-    let Some((before, after)) = config.split_once(LONGEST_PATH) else {
-        return config.to_owned();
-    };
-    let after = after.trim_start_matches(|digit: char| digit.is_ascii_digit());
-    format!("{before}{LONGEST_PATH}{most}{after}")
+/// The same with another policy.
+pub(super) fn with_policy(config: &str, policy: Policy) -> String {
+    let lines = config.lines().filter(|line| !line.starts_with(FILTER));
+    let others: String = lines.flat_map(|line| [line, "\n"]).collect();
+    let (first, rest) = others.split_once('\n').unwrap_or((&others, ""));
+    format!("{first}\n{}{rest}", filters(policy))
 }
 
-const LONGEST_PATH: &str = "if bgp_path.len > ";
+/// The filters of all clients, a line each.
+fn filters(policy: Policy) -> String {
+    let longest = policy.longest_path;
+    let withheld = match policy.withholds {
+        true => format!(
+            "if bgp_community ~ [({TAG},{}..{})] then reject; ",
+            WITHHELD.start,
+            WITHHELD.end - 1
+        ),
+        false => String::new(),
+    };
+    format!(
+        "{FILTER}checks {{ if bgp_path.len > {longest} then reject; accept; }}\n{FILTER}told {{ {withheld}accept; }}\n"
+    )
+}
+
+const FILTER: &str = "filter ";
 
 /// Each of the two hears what the other's client announced, and nothing that it heard from others. A client's own routes
 /// have a lower preference in its own table, so that they never keep another route from being the best there.

@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use crate::daemons::{Kind, bird, rutter};
+use crate::policy::Policy;
 
 /// The configuration of a Rutter in this folder.
 pub fn configuration(folder: &Path) -> PathBuf {
@@ -58,15 +59,14 @@ pub fn show_bird(socket: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives the daemon a policy that rejects paths with more AS numbers than `most`, without touching its sessions.
-/// `ErrorKind::Unsupported` where we do not know how.
-pub fn set_longest_path(kind: Kind, folder: &Path, most: u8) -> io::Result<()> {
+/// Gives the daemon a policy without touching its sessions. `ErrorKind::Unsupported` where we do not know how.
+pub fn set_policy(kind: Kind, folder: &Path, policy: Policy) -> io::Result<()> {
     match kind {
         Kind::Rutter => {
             let file = configuration(folder);
             fs::write(
                 &file,
-                rutter::with_longest_path(&fs::read_to_string(&file)?, most),
+                rutter::with_policy(&fs::read_to_string(&file)?, policy),
             )?;
             ask(&socket(folder), RELOAD)
         }
@@ -74,7 +74,7 @@ pub fn set_longest_path(kind: Kind, folder: &Path, most: u8) -> io::Result<()> {
             let file = folder.join(bird::FILE);
             fs::write(
                 &file,
-                bird::with_longest_path(&fs::read_to_string(&file)?, most),
+                bird::with_policy(&fs::read_to_string(&file)?, policy),
             )?;
             configure_bird(&socket(folder))
         }

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::daemons::{ROUTER_ID, Site, in_folder, local_asn};
+use crate::policy::{Policy, TAG, WITHHELD};
 use crate::workload::Peer;
 
 /// The configuration's name in the daemon's folder.
@@ -54,13 +55,20 @@ pub fn config(
     text
 }
 
-/// The same with another limit of the path's length.
-pub(super) fn with_longest_path(config: &str, most: u8) -> String {
-    let lines = config
-        .lines()
-        .filter(|line| !line.starts_with(LONGEST_PATH));
+/// The same with another policy.
+pub(super) fn with_policy(config: &str, policy: Policy) -> String {
+    let is_ours = |line: &&str| OURS.iter().any(|ours| line.starts_with(ours));
+    let lines = config.lines().filter(|line| !is_ours(line));
     let text: String = lines.flat_map(|line| [line, "\n"]).collect();
-    text.replace("[checks]\n", &format!("[checks]\n{LONGEST_PATH}{most}\n"))
+    let [communities, to_nobody, longest_path] = OURS;
+    let mut changed = String::new();
+    if policy.withholds {
+        let tags: Vec<String> = WITHHELD.map(|tag| format!("\"{TAG}:{tag}\"")).collect();
+        let _ = write!(changed, "{communities}\n{to_nobody}[{}]\n", tags.join(", "));
+    }
+    let _ = write!(changed, "[checks]\n{longest_path}{}\n", policy.longest_path);
+    text.replace("[checks]\n", &changed)
 }
 
-const LONGEST_PATH: &str = "max-as-path-length = ";
+/// How the lines begin that a policy changes.
+const OURS: [&str; 3] = ["[communities]", "not-to-any = ", "max-as-path-length = "];

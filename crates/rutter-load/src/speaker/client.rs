@@ -262,6 +262,9 @@ impl Client {
             Err(error) => return Err(error),
         };
         turn.received += read;
+        if read >= MUCH {
+            self.tracker.come_closer();
+        }
         // A short read means that the socket is empty: the next edge will tell.
         self.readable = kept + read == most || self.hung_up;
         self.take_in(&buffer[..kept + read], judge, bench, turn)
@@ -327,6 +330,8 @@ impl Client {
 
 /// Room for what one read may bring besides the rest of a message.
 pub(crate) const READ_BUFFER: usize = 64 * 1024;
+/// What a read brings that concerns most of what a client holds.
+const MUCH: usize = 16 * 1024;
 const WRITE_CHUNK: usize = 256 * 1024;
 /// EINPROGRESS on Linux.
 const IN_PROGRESS: i32 = 115;

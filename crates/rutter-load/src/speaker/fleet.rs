@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use mio::{Poll, Waker};
 
 use crate::oracle::Oracle;
+use crate::policy::Policy;
 use crate::speaker::command::{ClientReport, Command};
 use crate::speaker::message::Offer;
 use crate::speaker::progress::{Counters, Progress};
@@ -42,15 +43,24 @@ pub enum FleetError {
         /// What went wrong so far.
         trouble: Vec<String>,
     },
+    /// No session has been up for a while, where some were: what went wrong so far.
+    AllLost(Vec<String>),
     /// The threads are gone.
     Gone,
 }
+
+/// So long no session may be up, once there were some.
+const ALL_LOST: Duration = Duration::from_secs(10);
 
 impl fmt::Display for FleetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FleetError::Io(error) => fmt::Display::fmt(error, f),
             FleetError::Gone => f.write_str("a load thread ended early"),
+            FleetError::AllLost(trouble) => {
+                f.write_str("all sessions are down and do not come back")?;
+                first_lines(f, trouble)
+            }
             FleetError::Timeout {
                 waiting_for,
                 counters,
@@ -61,13 +71,15 @@ impl fmt::Display for FleetError {
                     "timed out waiting for {waiting_for}: {} established, {} exact, {} streams written, {} prefixes received",
                     counters.established, counters.exact, counters.fed, counters.prefixes
                 )?;
-                trouble
-                    .iter()
-                    .take(5)
-                    .try_for_each(|line| write!(f, "\n    {line}"))
+                first_lines(f, trouble)
             }
         }
     }
+}
+
+fn first_lines(f: &mut fmt::Formatter<'_>, trouble: &[String]) -> fmt::Result {
+    let mut lines = trouble.iter().take(5);
+    lines.try_for_each(|line| write!(f, "\n    {line}"))
 }
 
 impl std::error::Error for FleetError {}
@@ -196,11 +208,10 @@ impl Fleet {
         })
     }
 
-    /// Says that routes with more AS numbers in their path are rejected from now on; to be called in a quiet moment, before
-    /// the daemon is told.
-    pub fn set_longest_path(&mut self, most: u8) -> Result<(), FleetError> {
+    /// Says which policy the daemon has from now on; to be called in a quiet moment, before the daemon is told.
+    pub fn set_policy(&mut self, policy: Policy) -> Result<(), FleetError> {
         let all = (0..self.bench.workload.groups.len() as u32).collect();
-        self.change_oracle(all, |oracle| oracle.set_longest_path(most))
+        self.change_oracle(all, |oracle| oracle.set_policy(policy))
     }
 
     fn change_oracle(
@@ -274,9 +285,15 @@ impl Fleet {
         reached: impl Fn(&Counters) -> bool,
     ) -> Result<(), FleetError> {
         let begun = Instant::now();
+        let mut seen_up = None;
         loop {
             let counters = self.progress.counters();
             watch(&counters);
+            if counters.established > 0 {
+                seen_up = Some(Instant::now());
+            } else if seen_up.is_some_and(|at| at.elapsed() > ALL_LOST) {
+                return Err(FleetError::AllLost(self.progress.take_trouble()));
+            }
             if reached(&counters) {
                 return Ok(());
             }

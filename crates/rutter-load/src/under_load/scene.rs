@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::daemons::Kind;
 use crate::daemons::control::{self, RELOAD, ask, configuration, show_bird};
+use crate::policy::Policy;
 use crate::scenario::Subject;
 use crate::speaker::Fleet;
 
@@ -181,9 +182,12 @@ fn reload(folder: &Path, socket: &Path, stop: &AtomicBool) -> io::Result<u64> {
     let before = fs::read_to_string(&file)?;
     let mut times = 0;
     repeat(stop, || {
-        let most = 50 + times % 2;
+        let policy = Policy {
+            longest_path: 50 + (times % 2) as u8,
+            ..Policy::default()
+        };
         times += 1;
-        control::set_longest_path(Kind::Rutter, folder, most as u8)?;
+        control::set_policy(Kind::Rutter, folder, policy)?;
         pause(stop, Duration::from_millis(500));
         Ok(())
     })?;

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use rutter_net::Asn;
 
+use crate::policy::{TAG, TAGS};
 use crate::rng::Rng;
 
 /// ORIGIN (RFC 4271 §4.3), in order of preference.
@@ -82,11 +83,18 @@ fn communities(rng: &mut Rng) -> Vec<u32> {
     let count = rng.weighted(&[20, 14, 14, 14, 12, 10, 8, 5, 3]);
     let mut communities: Vec<u32> = (0..count)
         .map(|_| (rng.between(1_000, 64_000) as u32) << 16 | rng.below(65_536) as u32)
+        .map(|community| match community as u16 {
+            value @ 0..TAG_SHARE => u32::from(TAG) << 16 | u32::from(value % TAGS),
+            _ => community,
+        })
         .collect();
     communities.sort_unstable();
     communities.dedup();
     communities
 }
+
+/// Of the 65,536 values of a community those that become a tag: one in a hundred.
+const TAG_SHARE: u16 = 656;
 
 /// An AS in the middle of a path: 300 of them carry most paths.
 fn transit_asn(rng: &mut Rng) -> Asn {

@@ -15,6 +15,7 @@ pub use prefixes::{
 pub use shape::{FULL_TABLE, Named, STANDARD, Shape, Spread};
 
 use crate::fingerprint;
+use crate::policy;
 use crate::rng::Rng;
 
 /// The AS of the route server under test: four-octet, so that no standard community can be one of its action communities.
@@ -46,6 +47,8 @@ pub struct Route {
     pub origin: Origin,
     /// MULTI_EXIT_DISC, 0 where absent.
     pub med: u32,
+    /// It carries one of the communities [`policy::WITHHELD`].
+    pub withheld: bool,
 }
 
 /// One client of the daemon under test.
@@ -318,6 +321,7 @@ fn announce(
             path_len: set.as_path.len() as u8,
             origin: set.origin,
             med: set.med.unwrap_or(0),
+            withheld: policy::is_withheld(&set.communities),
         });
         peer.routes += members.len();
     }

@@ -231,7 +231,7 @@ impl World {
 
     /// The exchange knows other action communities from now on.
     pub fn know(&self, actions: Actions) {
-        self.rib.replace_export(export(actions));
+        self.rib.replace_export(export(actions), || {});
         self.rib.flush();
     }
 
