@@ -1,12 +1,14 @@
 //! Prefixes that come and go for long while others look up: does what the table takes stay where it is?
 //!
-//! `cargo bench -p rutter-lpm --bench churn -- SECONDS` (20 without): two writers, two readers, 16 shards; ten lines of sizes.
+//! `cargo bench -p rutter-lpm --bench churn -- SECONDS [CHANGES]` (20 without): two writers, two readers, 16 shards; a line of
+//! sizes after the table is filled, and ten more. With `CHANGES` the writers make so many a second, and the readers as many
+//! look-ups, in bursts; without, all do what they can.
 
 use std::hint::black_box;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rutter_lpm::{Profile, Routes, RoutesReader};
 use rutter_net::Ipv4Prefix;
@@ -14,6 +16,12 @@ use rutter_net::Ipv4Prefix;
 /// Prefixes that may be there; about half are at a time.
 const PREFIXES: u64 = 400_000;
 const LINES: u32 = 10;
+/// Changes of a writer before the first line: many times what the prefixes need to be there or not by chance.
+const FILL: u64 = 2_000_000;
+/// Who reads, and who writes.
+const EACH: u32 = 2;
+/// What is done between two looks at the clock.
+const BURST: u64 = 1_000;
 
 /// A small generator: good enough to choose with.
 struct Numbers(u64);
@@ -33,32 +41,99 @@ fn prefix(number: u64) -> Ipv4Prefix {
     Ipv4Prefix::new(bits as u32, len as u8).expect("a length in range")
 }
 
-fn write(routes: &Routes<Ipv4Prefix>, source: u32, done: &AtomicBool, changes: &AtomicU64) {
-    let mut numbers = Numbers(u64::from(source) << 32);
-    while !done.load(Ordering::Relaxed) {
-        let number = numbers.next();
-        let prefix = prefix(number % PREFIXES);
-        if number >> 40 & 1 == 0 {
-            routes.remove(prefix, source);
-        } else {
-            let value = [(number >> 44) as u32 % 5000, source];
-            routes
-                .insert(prefix, source, &value)
-                .expect("a short value");
+/// Sleeps so that a thread does so many things a second, where a number is given.
+struct Pace {
+    start: Instant,
+    a_second: Option<u32>,
+    done: u64,
+}
+
+impl Pace {
+    fn new(of_all: Option<u32>) -> Self {
+        Pace {
+            start: Instant::now(),
+            a_second: of_all.map(|all| (all / EACH).max(1)),
+            done: 0,
         }
-        // Now and then a source goes as a whole.
-        if changes.fetch_add(1, Ordering::Relaxed) % 5_000_000 == 0 {
-            routes.remove_source(source);
+    }
+
+    /// After a burst.
+    fn rest(&mut self) {
+        self.done += BURST;
+        if let Some(rate) = self.a_second {
+            let due = Duration::from_micros(self.done * 1_000_000 / u64::from(rate));
+            thread::sleep(due.saturating_sub(self.start.elapsed()));
         }
     }
 }
 
-fn read(mut reader: RoutesReader<Ipv4Prefix>, done: &AtomicBool) {
-    let mut numbers = Numbers(77);
-    let mut view = reader.enter();
-    while !done.load(Ordering::Relaxed) {
-        let addr = Ipv4Addr::from(prefix(numbers.next() % PREFIXES).bits());
-        black_box(view.lookup(addr).map(|found| found.prefix_len()));
+fn change(routes: &Routes<Ipv4Prefix>, source: u32, number: u64) {
+    let prefix = prefix(number % PREFIXES);
+    if number >> 40 & 1 == 0 {
+        return routes.remove(prefix, source);
+    }
+    let value = [(number >> 44) as u32 % 5000, source];
+    let added = routes.insert(prefix, source, &value);
+    added.expect("a short value");
+}
+
+/// What all threads look at.
+struct Run {
+    routes: Routes<Ipv4Prefix>,
+    a_second: Option<u32>,
+    changes: AtomicU64,
+    done: AtomicBool,
+}
+
+impl Run {
+    fn is_on(&self) -> bool {
+        !self.done.load(Ordering::Relaxed)
+    }
+
+    fn fill(&self, source: u32) {
+        let mut numbers = Numbers(u64::from(source) << 48);
+        (0..FILL).for_each(|_| change(&self.routes, source, numbers.next()));
+    }
+
+    fn write(&self, source: u32) {
+        let mut numbers = Numbers(u64::from(source) << 32);
+        let mut pace = Pace::new(self.a_second);
+        while self.is_on() {
+            for _ in 0..BURST {
+                change(&self.routes, source, numbers.next());
+                // Now and then a source goes as a whole.
+                if self.changes.fetch_add(1, Ordering::Relaxed) % 5_000_000 == 4_999_999 {
+                    self.routes.remove_source(source);
+                }
+            }
+            pace.rest();
+        }
+    }
+
+    /// A view of its own for each burst: who sleeps should hold nothing.
+    fn read(&self, mut reader: RoutesReader<Ipv4Prefix>) {
+        let mut numbers = Numbers(77);
+        let mut pace = Pace::new(self.a_second);
+        while self.is_on() {
+            let mut view = reader.enter();
+            for _ in 0..BURST {
+                let addr = Ipv4Addr::from(prefix(numbers.next() % PREFIXES).bits());
+                black_box(view.lookup(addr).map(|found| found.prefix_len()));
+            }
+            drop(view);
+            pace.rest();
+        }
+    }
+
+    fn print(&self, seconds: u32) {
+        let size = self.routes.size();
+        println!(
+            "{seconds:>10}{:>12}{:>10}{:>10}{:>10}",
+            self.changes.load(Ordering::Relaxed),
+            size.prefixes,
+            size.taken / 1024,
+            resident() / 1024
+        );
     }
 }
 
@@ -70,33 +145,32 @@ fn resident() -> usize {
 }
 
 fn main() {
-    let seconds = std::env::args().skip(1).find_map(|a| a.parse().ok());
-    let seconds: u32 = seconds.unwrap_or(20);
-    let routes = Routes::new(Profile::Fast, 16);
-    let (done, changes) = (AtomicBool::new(false), AtomicU64::new(1));
+    let mut numbers = std::env::args().skip(1).filter_map(|a| a.parse().ok());
+    let seconds: u32 = numbers.next().unwrap_or(20);
+    let run = &Run {
+        routes: Routes::new(Profile::Fast, 16),
+        a_second: numbers.next(),
+        changes: AtomicU64::new(0),
+        done: AtomicBool::new(false),
+    };
     thread::scope(|scope| {
-        let (routes, done, changes) = (&routes, &done, &changes);
-        for source in 0..2 {
-            scope.spawn(move || write(routes, source, done, changes));
-            let reader = routes.reader();
-            scope.spawn(move || read(reader, done));
+        (0..EACH).for_each(|source| drop(scope.spawn(move || run.fill(source))));
+    });
+    println!(
+        "{:>10}{:>12}{:>10}{:>10}{:>10}",
+        "seconds", "changes", "prefixes", "taken KB", "RSS KB"
+    );
+    run.print(0);
+    thread::scope(|scope| {
+        for source in 0..EACH {
+            let reader = run.routes.reader();
+            scope.spawn(move || run.write(source));
+            scope.spawn(move || run.read(reader));
         }
-        println!(
-            "{:>10}{:>12}{:>10}{:>10}{:>10}",
-            "seconds", "changes", "prefixes", "taken KB", "RSS KB"
-        );
         for line in 1..=LINES {
             thread::sleep(Duration::from_secs(1) * seconds / LINES);
-            let size = routes.size();
-            println!(
-                "{:>10}{:>12}{:>10}{:>10}{:>10}",
-                seconds * line / LINES,
-                changes.load(Ordering::Relaxed),
-                size.prefixes,
-                size.taken / 1024,
-                resident() / 1024
-            );
+            run.print(seconds * line / LINES);
         }
-        done.store(true, Ordering::Relaxed);
+        run.done.store(true, Ordering::Relaxed);
     });
 }
