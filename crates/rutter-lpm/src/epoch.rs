@@ -71,9 +71,24 @@ impl Epochs {
 
     /// Writer: the epoch below which everything retired is free.
     pub fn safe(&self) -> u64 {
+        let next = self.now_for_a_scan();
+        self.least(next, &self.lock())
+    }
+
+    /// [`Self::safe`], unless another thread holds the list of readers.
+    pub fn try_safe(&self) -> Option<u64> {
+        let next = self.now_for_a_scan();
+        let readers = self.readers.try_lock().ok()?;
+        Some(self.least(next, &readers))
+    }
+
+    fn now_for_a_scan(&self) -> u64 {
         fence(Ordering::SeqCst);
-        let next = self.now.0.load(Ordering::Relaxed);
-        let readers = self.lock();
+        self.now.0.load(Ordering::Relaxed)
+    }
+
+    /// The least epoch at which a reader at work last held nothing.
+    fn least(&self, next: u64, readers: &[Arc<Mark>]) -> u64 {
         let marks = readers.iter().map(|mark| mark.0.load(Ordering::Acquire));
         marks.filter(|mark| *mark != 0).min().unwrap_or(next)
     }

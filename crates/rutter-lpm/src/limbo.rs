@@ -4,14 +4,15 @@ use std::collections::VecDeque;
 
 use crate::epoch::Epochs;
 
-/// Retired nodes, oldest first.
+/// Retired nodes.
 #[derive(Default)]
 pub(crate) struct Limbo {
-    /// By the epoch in which they were retired.
-    closed: VecDeque<(u64, Vec<u32>)>,
-    open: Vec<u32>,
-    spare: Vec<Vec<u32>>,
-    len: usize,
+    /// The oldest first.
+    nodes: VecDeque<u32>,
+    /// How many were retired in an epoch, the oldest first.
+    closed: VecDeque<(u64, usize)>,
+    /// How many were retired since.
+    open: usize,
 }
 
 /// Nodes retired between two scans of the readers.
@@ -19,42 +20,35 @@ const BATCH: usize = 64;
 
 impl Limbo {
     pub fn push(&mut self, index: u32) {
-        self.open.push(index);
-        self.len += 1;
+        self.nodes.push_back(index);
+        self.open += 1;
     }
 
     /// Whether it is time for another scan.
     pub fn is_due(&self) -> bool {
-        self.open.len() >= BATCH
+        self.open >= BATCH
     }
 
     /// How many nodes wait.
     pub fn len(&self) -> usize {
-        self.len
+        self.nodes.len()
     }
 
     /// Ends the batch and raises the epoch.
     pub fn close(&mut self, epochs: &Epochs) {
-        if !self.open.is_empty() {
-            let next = self.spare.pop().unwrap_or_default();
-            let batch = std::mem::replace(&mut self.open, next);
+        if self.open > 0 {
+            let batch = std::mem::take(&mut self.open);
             self.closed.push_back((epochs.raise(), batch));
         }
     }
 
-    /// Gives back what was retired before every reader's last rest.
-    pub fn free_into(&mut self, epochs: &Epochs, mut free: impl FnMut(u32)) {
-        let safe = epochs.safe();
-        while let Some((epoch, _)) = self.closed.front() {
-            if *epoch >= safe {
-                return;
-            }
-            let Some((_, mut batch)) = self.closed.pop_front() else {
-                return;
-            };
-            self.len -= batch.len();
-            batch.drain(..).for_each(&mut free);
-            self.spare.push(batch);
+    /// Gives back what was retired before an epoch: that of every reader's last rest.
+    pub fn free_into(&mut self, safe: u64, free: impl FnMut(u32)) {
+        let mut count = 0;
+        while let Some((_, batch)) = self.closed.front().filter(|(epoch, _)| *epoch < safe) {
+            count += batch;
+            self.closed.pop_front();
         }
+        self.nodes.drain(..count).for_each(free);
     }
 }

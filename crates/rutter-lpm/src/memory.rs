@@ -63,17 +63,26 @@ impl Memory {
 
     /// Writes words that no reader can reach yet.
     pub fn write(&self, index: u32, words: &[u32]) {
-        let block = self.block(index);
-        for (at, word) in words.iter().enumerate() {
-            block.slot(at as u32).store(*word, Ordering::Relaxed);
+        let slots = self.block(index).slots(words.len());
+        for (slot, word) in slots.iter().zip(words) {
+            slot.store(*word, Ordering::Relaxed);
+        }
+    }
+
+    /// Writes words that no reader can reach yet, one part behind the other.
+    pub fn write_parts(&self, index: u32, parts: &[&[u32]]) {
+        let mut at = index;
+        for part in parts.iter().filter(|part| !part.is_empty()) {
+            self.write(at, part);
+            at += part.len() as u32;
         }
     }
 
     /// Copies a node to a place that no reader can reach yet.
     pub fn copy(&self, from: u32, to: u32, len: u32) {
-        let (from, to) = (self.block(from), self.block(to));
-        for at in 0..len {
-            to.slot(at).store(from.word(at), Ordering::Relaxed);
+        let [from, to] = [from, to].map(|index| self.block(index).slots(len as usize));
+        for (to, from) in to.iter().zip(from) {
+            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
         }
     }
 
@@ -83,7 +92,7 @@ impl Memory {
     }
 }
 
-impl Block<'_> {
+impl<'a> Block<'a> {
     /// Word number `at`; a node never crosses its chunk.
     #[inline(always)]
     pub fn word(self, at: u32) -> u32 {
@@ -94,6 +103,19 @@ impl Block<'_> {
     #[inline(always)]
     pub fn first(self) -> u32 {
         self.slot(0).load(Ordering::Acquire)
+    }
+
+    /// Copies words, from number `at` on.
+    pub fn read(self, at: u32, words: &mut [u32]) {
+        let slots = self.slots(at as usize + words.len());
+        for (word, slot) in words.iter_mut().zip(&slots[at as usize..]) {
+            *word = slot.load(Ordering::Relaxed);
+        }
+    }
+
+    /// The first words.
+    fn slots(self, len: usize) -> &'a [AtomicU32] {
+        &self.chunk[self.start..][..len]
     }
 
     #[inline(always)]

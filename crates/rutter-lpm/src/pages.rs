@@ -1,12 +1,14 @@
 //! Who owns which words of the arena: pages of one block size each, so that memory freed at one size
 //! serves another once its page is empty.
+//!
+//! A free block names the next one of its page, so that the book-keeping is 16 octets a page.
 
-use crate::memory::CHUNK;
+use crate::memory::{CHUNK, Memory};
 
 /// Words of a page; no node is larger.
 const PAGE: u32 = 2048;
 const PAGES_PER_CHUNK: usize = CHUNK / PAGE as usize;
-/// Ends a list of free blocks: index 0 is never given away.
+/// Index 0 is never given away.
 const NONE: u32 = 0;
 
 /// Allocates blocks of words.
@@ -14,8 +16,8 @@ pub(crate) struct Pages {
     pages: Vec<Page>,
     /// Pages without a size.
     empty: Vec<u32>,
-    /// Pages of each class with room.
-    partial: Vec<Vec<u32>>,
+    /// Of each class the first page with room, or [`NOWHERE`].
+    partial: Vec<u32>,
     classes: Classes,
     /// Words in blocks handed out, by class size.
     used: usize,
@@ -27,13 +29,15 @@ struct Page {
     used: u16,
     /// Blocks ever handed out since the page got its class; those after are untouched.
     fresh: u16,
-    /// Where in `partial` it stands, or `NOWHERE`.
-    at: u32,
-    /// Freed blocks.
-    free: Vec<u16>,
+    /// The word at which the first freed block begins, or [`ALL_TAKEN`].
+    free: u16,
+    /// The pages of the class with room before and after this one, or [`NOWHERE`].
+    before: u32,
+    after: u32,
 }
 
 const NOWHERE: u32 = u32::MAX;
+const ALL_TAKEN: u16 = u16::MAX;
 
 /// Classes that are tried before a page is opened.
 const NEAR: usize = 4;
@@ -44,64 +48,70 @@ impl Pages {
         Pages {
             pages: Vec::new(),
             empty: Vec::new(),
-            partial: vec![Vec::new(); classes.sizes.len()],
+            partial: vec![NOWHERE; classes.sizes.len()],
             classes,
             used: 0,
         }
     }
 
-    /// A block of at least `len` words. `grow` is called with the number of a chunk that is needed now.
-    pub fn alloc(&mut self, len: u32, grow: impl FnOnce(usize)) -> u32 {
+    /// A block of at least `len` words.
+    pub fn alloc(&mut self, len: u32, memory: &Memory) -> u32 {
         let class = self.classes.of(len);
         // Nodes that grow leave pages of their former sizes behind, half empty: better a block a little too large.
         let mut near = class..(class + NEAR).min(self.partial.len());
-        let with_room = near.find(|class| !self.partial[*class].is_empty());
-        self.alloc_of(with_room.unwrap_or(class), grow)
+        let with_room = near.find(|class| self.partial[*class] != NOWHERE);
+        self.alloc_of(with_room.unwrap_or(class), memory)
     }
 
     /// A block of at least `len` words that begins where a line of the processor's cache does; `len` is up to 256.
-    pub fn alloc_lines(&mut self, len: u32, grow: impl FnOnce(usize)) -> u32 {
+    pub fn alloc_lines(&mut self, len: u32, memory: &Memory) -> u32 {
         let class = self.classes.of(len.next_multiple_of(LINE));
-        self.alloc_of(class, grow)
+        self.alloc_of(class, memory)
     }
 
-    fn alloc_of(&mut self, class: usize, grow: impl FnOnce(usize)) -> u32 {
-        let size = self.classes.sizes[class];
-        let number = match self.partial[class].last() {
-            Some(number) => *number,
-            None => self.open(class, grow),
+    fn alloc_of(&mut self, class: usize, memory: &Memory) -> u32 {
+        let number = match self.partial[class] {
+            NOWHERE => self.open(class, memory),
+            number => number,
         };
+        let size = self.classes.sizes[class];
         let page = &mut self.pages[number as usize];
-        let block = page.free.pop().unwrap_or_else(|| {
-            page.fresh += 1;
-            page.fresh - 1
-        });
+        let index = match page.free {
+            ALL_TAKEN => {
+                page.fresh += 1;
+                number * PAGE + first(number) + u32::from(page.fresh - 1) * size
+            }
+            free => {
+                let index = number * PAGE + u32::from(free);
+                page.free = memory.word(index) as u16;
+                index
+            }
+        };
         page.used += 1;
-        if u32::from(page.used) == first_free(number, size).1 {
-            page.at = NOWHERE;
-            self.partial[class].pop();
-        }
         self.used += size as usize;
-        number * PAGE + first_free(number, size).0 + u32::from(block) * size
+        if page.used == self.classes.blocks(number, class) {
+            self.unlink(number);
+        }
+        index
     }
 
-    /// Takes back a block of [`Self::alloc`].
-    pub fn free(&mut self, index: u32) {
+    /// Takes back a block of [`Self::alloc`], which nobody reads any more.
+    pub fn free(&mut self, index: u32, memory: &Memory) {
         debug_assert_ne!(index, NONE);
         let number = index / PAGE;
         let page = &mut self.pages[number as usize];
         let class = page.class as usize;
-        let size = self.classes.sizes[class];
-        let block = (index % PAGE - first_free(number, size).0) / size;
-        page.free.push(block as u16);
+        memory.set(index, page.free.into());
+        page.free = (index % PAGE) as u16;
         page.used -= 1;
-        self.used -= size as usize;
-        if page.at == NOWHERE {
-            page.at = self.partial[class].len() as u32;
-            self.partial[class].push(number);
+        let used = page.used;
+        self.used -= self.classes.sizes[class] as usize;
+        if used + 1 == self.classes.blocks(number, class) {
+            self.link(number);
         }
-        if page.used == 0 {
-            self.close(number);
+        if used == 0 {
+            self.unlink(number);
+            self.empty.push(number);
         }
     }
 
@@ -112,55 +122,70 @@ impl Pages {
 
     /// Octets of the book-keeping itself.
     pub fn own_size(&self) -> usize {
-        let free: usize = self.pages.iter().map(|p| p.free.capacity() * 2).sum();
-        let lists: usize = self.partial.iter().map(|list| list.capacity() * 4).sum();
-        self.pages.capacity() * size_of::<Page>() + self.empty.capacity() * 4 + lists + free
+        let numbers = self.partial.capacity() + self.empty.capacity();
+        self.pages.capacity() * size_of::<Page>() + numbers * 4
     }
 
-    fn open(&mut self, class: usize, grow: impl FnOnce(usize)) -> u32 {
-        let number = self.empty.pop().unwrap_or_else(|| {
-            let number = self.pages.len();
-            if number % PAGES_PER_CHUNK == 0 {
-                grow(number / PAGES_PER_CHUNK);
+    /// Gives a page without a size to a class.
+    fn open(&mut self, class: usize, memory: &Memory) -> u32 {
+        let new = Page {
+            class: class as u8,
+            used: 0,
+            fresh: 0,
+            free: ALL_TAKEN,
+            before: NOWHERE,
+            after: NOWHERE,
+        };
+        let number = match self.empty.pop() {
+            Some(number) => {
+                self.pages[number as usize] = new;
+                number
             }
-            self.pages.push(Page {
-                class: 0,
-                used: 0,
-                fresh: 0,
-                at: NOWHERE,
-                free: Vec::new(),
-            });
-            number as u32
-        });
-        let page = &mut self.pages[number as usize];
-        page.class = class as u8;
-        page.at = self.partial[class].len() as u32;
-        self.partial[class].push(number);
+            None => {
+                let number = self.pages.len();
+                if number % PAGES_PER_CHUNK == 0 {
+                    memory.grow(number / PAGES_PER_CHUNK);
+                }
+                self.pages.push(new);
+                number as u32
+            }
+        };
+        self.link(number);
         number
     }
 
-    fn close(&mut self, number: u32) {
+    /// Puts a page before the others of its class that have room.
+    fn link(&mut self, number: u32) {
         let page = &mut self.pages[number as usize];
-        let (class, at) = (page.class as usize, page.at as usize);
-        page.fresh = 0;
-        page.free = Vec::new();
-        page.at = NOWHERE;
-        self.partial[class].swap_remove(at);
-        if let Some(moved) = self.partial[class].get(at) {
-            self.pages[*moved as usize].at = at as u32;
+        let first = &mut self.partial[page.class as usize];
+        (page.before, page.after) = (NOWHERE, *first);
+        *first = number;
+        let after = page.after;
+        if let Some(after) = self.pages.get_mut(after as usize) {
+            after.before = number;
         }
-        self.empty.push(number);
+    }
+
+    fn unlink(&mut self, number: u32) {
+        let Page {
+            class,
+            before,
+            after,
+            ..
+        } = self.pages[number as usize];
+        match self.pages.get_mut(before as usize) {
+            Some(before) => before.after = after,
+            None => self.partial[class as usize] = after,
+        }
+        if let Some(after) = self.pages.get_mut(after as usize) {
+            after.before = before;
+        }
     }
 }
 
-/// The offset of the first block of a page, and how many blocks it has. Index 0 means "nothing" everywhere, so the
-/// first page begins later.
-fn first_free(number: u32, size: u32) -> (u32, u32) {
-    if number == 0 {
-        (LINE, (PAGE - LINE) / size)
-    } else {
-        (0, PAGE / size)
-    }
+/// The word of a page at which its first block begins. Index 0 means "nothing" everywhere, so the first page begins later.
+fn first(number: u32) -> u32 {
+    if number == 0 { LINE } else { 0 }
 }
 
 /// Words of a line of the processor's cache.
@@ -169,6 +194,8 @@ pub(crate) const LINE: u32 = 16;
 /// Block sizes: exact up to 32 words, then in steps of about 6 %, whole lines among them.
 struct Classes {
     sizes: Vec<u32>,
+    /// How many blocks a page has.
+    blocks: Vec<u16>,
     by_len: Vec<u8>,
 }
 
@@ -192,7 +219,20 @@ impl Classes {
             }
             by_len.push(class as u8);
         }
-        Classes { sizes, by_len }
+        let blocks = sizes.iter().map(|size| (PAGE / size) as u16).collect();
+        Classes {
+            sizes,
+            blocks,
+            by_len,
+        }
+    }
+
+    /// How many blocks of a class a page has.
+    fn blocks(&self, number: u32, class: usize) -> u16 {
+        match number {
+            0 => ((PAGE - LINE) / self.sizes[class]) as u16,
+            _ => self.blocks[class],
+        }
     }
 
     fn of(&self, len: u32) -> usize {
@@ -203,15 +243,20 @@ impl Classes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::supply::Supply;
 
     #[test]
     fn blocks_do_not_overlap_and_pages_change_their_size() {
-        let mut pages = Pages::new();
-        let mut grown = 0;
+        let (mut pages, memory) = (Pages::new(), Memory::new(Supply::new(1).into()));
         let mut blocks = Vec::new();
         for round in 0..20_000_u32 {
             let len = 1 + round * 7 % 60;
-            blocks.push((pages.alloc(len, |_| grown += 1), len));
+            blocks.push((pages.alloc(len, &memory), len));
+            // A quarter of them go again, in another order.
+            if round % 4 == 3 {
+                let (block, _) = blocks.swap_remove(blocks.len() / 3);
+                pages.free(block, &memory);
+            }
         }
         let mut sorted = blocks.clone();
         sorted.sort_unstable();
@@ -221,14 +266,16 @@ mod tests {
                 .iter()
                 .all(|(at, len)| at % PAGE + len <= PAGE && *at > 0)
         );
-        let before = grown;
+        let before = pages.pages.len();
         for (block, _) in blocks.drain(..) {
-            pages.free(block);
+            pages.free(block, &memory);
         }
         assert_eq!(pages.used(), 0);
+        assert_eq!(pages.empty.len(), before);
         for _ in 0..600 {
-            pages.alloc(900, |_| grown += 1);
+            pages.alloc(900, &memory);
         }
-        assert!(grown <= before + 15, "{before} chunks, then {grown}");
+        let most = before.max(300) + 1;
+        assert!(pages.pages.len() <= most, "{before} pages, then more");
     }
 }

@@ -12,7 +12,7 @@
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::memory::Words;
 use crate::zeroed::{Zero, zeroed, zeroed_box};
@@ -33,8 +33,10 @@ pub(crate) struct Supply {
 #[derive(Default)]
 struct Stock {
     singles: Vec<Box<Words>>,
+    /// Single chunks that are there or on their way.
+    begun: usize,
     regions: Vec<Box<Region>>,
-    /// Chunks of the last region that are given out.
+    /// Chunks of regions that are given out.
     given: usize,
 }
 
@@ -63,20 +65,42 @@ impl Supply {
         }
     }
 
-    /// A chunk that nobody else has.
+    /// A chunk that nobody else has. Nobody waits for another's memory to come from the system, which may take long: two at
+    /// once get a region each, of which one keeps its parts for later.
     fn take(&self) -> NonNull<Words> {
-        let stock = self.stock.lock();
-        let mut stock = stock.unwrap_or_else(|poisoned| poisoned.into_inner());
-        if stock.singles.len() < self.single {
-            stock.singles.push(zeroed_box());
+        let mut stock = self.lock();
+        if let Some(chunk) = stock.part() {
+            return chunk;
+        }
+        if stock.begun < self.single {
+            stock.begun += 1;
+            drop(stock);
+            let single = zeroed_box();
+            let mut stock = self.lock();
+            stock.singles.push(single);
             return chunk(stock.singles.last().map(AsRef::as_ref));
         }
-        if stock.given % REGION == 0 {
-            stock.regions.push(zeroed_box());
-        }
-        let number = stock.given % REGION;
-        stock.given += 1;
-        chunk(stock.regions.last().map(|region| &region.0[number]))
+        drop(stock);
+        let region = zeroed_box();
+        let mut stock = self.lock();
+        stock.regions.push(region);
+        let part = stock.part();
+        part.unwrap_or_else(|| unreachable!("a region with a chunk left"))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Stock> {
+        let stock = self.stock.lock();
+        stock.unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Stock {
+    /// A part of a region, where one is left.
+    fn part(&mut self) -> Option<NonNull<Words>> {
+        let region = self.regions.get(self.given / REGION)?;
+        let part = &region.0[self.given % REGION];
+        self.given += 1;
+        Some(NonNull::from(part))
     }
 }
 

@@ -187,7 +187,7 @@ fn churn(table: &Table, w: usize, pool: &Prepared) -> (Cost, u64) {
     let mut count = 0;
     let mut reader = table.reader();
     let mut view = reader.enter();
-    let mut add = |start| {
+    let add = |view: &mut RoutesView<'_, Ipv4Prefix>, start| {
         let (prefix, value) = pool.route(start);
         let added = view.insert(prefix, w as u32, value);
         added.expect("values are short");
@@ -198,15 +198,15 @@ fn churn(table: &Table, w: usize, pool: &Prepared) -> (Cost, u64) {
         if roll < 2 && live > 0 {
             let at = numbers.below(live as u32) as usize;
             let (prefix, _) = pool.route(order[at]);
-            table.remove(prefix, w as u32);
+            view.remove(prefix, w as u32);
             live -= 1;
             order.swap(at, live);
         } else if roll < 4 && live < order.len() || live == 0 {
-            add(order[live]);
+            add(&mut view, order[live]);
             live += 1;
         } else {
             let at = numbers.below(live as u32) as usize;
-            add(order[at]);
+            add(&mut view, order[at]);
         }
         count += 1;
     }

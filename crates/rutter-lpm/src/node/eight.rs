@@ -14,57 +14,63 @@
 //! child is a run of its own. From the head to the answer a look-up touches two or three lines.
 
 use super::runs::{Run, Runs, key_of};
-use super::{Contents, Key, Node, Scratch, Step};
+use super::{Contents, Key, Node, Scratch, Step, flat};
 use crate::memory::Block;
 
 /// 8/**8/8/8**, 16/**8/8/…**
 pub(crate) struct Eight;
 
-const RANKS: u32 = 1;
-const BITMAP: u32 = 3;
-const SPECIAL: u32 = 11;
+pub(super) const RANKS: u32 = 1;
+pub(super) const BITMAP: u32 = 3;
+pub(super) const SPECIAL: u32 = 11;
 
 /// The part of a special answer that is the child's index. Above it is the length of the longest entry that covers the
 /// slot, 0 for none.
-const CHILD: u32 = (1 << LEN_AT) - 1;
-const LEN_AT: u32 = 28;
+pub(super) const CHILD: u32 = (1 << LEN_AT) - 1;
+pub(super) const LEN_AT: u32 = 28;
 
 /// Added to a length: a value that is still to be looked for, see [`Node::resolve`].
 const LATER: u32 = 1 << 16;
 
 /// The first word, unpacked.
 #[derive(Clone, Copy)]
-struct Head(u32);
+pub(super) struct Head(pub u32);
 
 impl Head {
-    fn new(runs: usize, hidden: usize) -> Self {
+    pub fn new(runs: usize, hidden: usize) -> Self {
         Head((runs - 1) as u32 | (hidden as u32) << 8)
     }
 
     #[inline(always)]
-    fn of(block: Block<'_>) -> Self {
+    pub fn of(block: Block<'_>) -> Self {
         Head(block.word(0))
     }
 
-    fn runs(self) -> u32 {
+    pub fn runs(self) -> u32 {
         (self.0 & 0xff) + 1
     }
 
-    fn hidden(self) -> u32 {
+    pub fn hidden(self) -> u32 {
         self.0 >> 8
+    }
+
+    /// The words that say which runs are special.
+    #[inline(always)]
+    pub fn specials(self) -> u32 {
+        1 + (self.0 >> 5 & 7)
     }
 
     /// The offset of the answers.
     #[inline(always)]
-    fn answers_at(self) -> u32 {
-        SPECIAL + 1 + (self.0 >> 5 & 7)
+    pub fn answers_at(self) -> u32 {
+        SPECIAL + self.specials()
     }
 
-    fn lens_at(self) -> u32 {
+    pub fn lens_at(self) -> u32 {
         self.answers_at() + self.runs()
     }
 
-    fn hidden_at(self) -> u32 {
+    pub fn hidden_at(self) -> u32 {
         self.lens_at() + self.runs().div_ceil(8)
     }
 
@@ -72,7 +78,7 @@ impl Head {
         self.hidden_at() + self.hidden()
     }
 
-    fn len(self) -> u32 {
+    pub fn len(self) -> u32 {
         self.keys_at() + self.hidden().div_ceil(2)
     }
 }
@@ -120,7 +126,7 @@ fn showing(block: Block<'_>, head: Head, key: Key) -> impl Iterator<Item = u32> 
 }
 
 /// The offset of the value of an entry that shows in no run.
-fn hidden(block: Block<'_>, head: Head, key: Key) -> Option<u32> {
+pub(super) fn hidden(block: Block<'_>, head: Head, key: Key) -> Option<u32> {
     let found = (0..head.hidden()).find(|at| hidden_key(block, head, *at) == key);
     found.map(|at| head.hidden_at() + at)
 }
@@ -247,6 +253,15 @@ impl Node for Eight {
                 .step_by(2)
                 .map(|at| key(at) | key(at + 1) << 16),
         );
+    }
+
+    fn edit(
+        block: Block<'_>,
+        key: Key,
+        value: Option<u32>,
+        store: impl FnOnce(&[&[u32]]) -> u32,
+    ) -> Option<u32> {
+        flat::edit(block, key, value, store)
     }
 
     fn entry(block: Block<'_>, key: Key) -> Option<u32> {

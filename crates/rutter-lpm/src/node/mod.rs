@@ -4,6 +4,7 @@
 //! the children at depth `d + s`, by *slot*: the `s` bits that follow the first `d`.
 
 mod eight;
+mod flat;
 mod four;
 mod runs;
 
@@ -42,6 +43,16 @@ pub(crate) trait Node {
     fn list(parts: &Self::Parts, contents: &mut Contents);
     /// Lays it out; `words` comes empty.
     fn write(parts: &Self::Parts, words: &mut Vec<u32>);
+    /// The node with an entry set (that was not there) or, without a value, taken out (that was): what `store` makes of its
+    /// words, or 0 where nothing is left. `None` where it has to be taken apart.
+    fn edit(
+        _: Block<'_>,
+        _: Key,
+        _: Option<u32>,
+        _store: impl FnOnce(&[&[u32]]) -> u32,
+    ) -> Option<u32> {
+        None
+    }
     /// The offset of an entry's value.
     fn entry(block: Block<'_>, key: Key) -> Option<u32>;
     /// The offsets of all copies of the value of an entry that is there.

@@ -139,3 +139,67 @@ fn nodes_of_four_bits() {
 fn nodes_of_eight_bits() {
     nodes_say_what_their_contents_say::<Eight>();
 }
+
+/// What [`Node::edit`] makes of the node in a memory, if it does, and what taking it apart does.
+fn edited(memory: &Memory, key: Key, value: Option<u32>) -> Option<[Vec<u32>; 2]> {
+    let (block, mut words) = (memory.block(1), Vec::new());
+    Eight::edit(block, key, value, |parts| {
+        words = parts.concat();
+        1
+    })?;
+    let mut parts = Runs::default();
+    Eight::take_apart(block, &mut parts);
+    match value {
+        Some(value) => parts.insert(key, value),
+        None => parts.remove(key),
+    }
+    let mut apart = Vec::new();
+    if !parts.is_empty() {
+        Eight::write(&parts, &mut apart);
+    }
+    Some([words, apart])
+}
+
+#[test]
+fn nodes_that_change_as_they_lie_do_so_as_if_taken_apart() {
+    let memory = Memory::new(std::sync::Arc::new(crate::supply::Supply::new(1)));
+    memory.grow(0);
+    let (mut numbers, mut simple) = (Numbers(11), 0);
+    for round in 0..6000_u32 {
+        let mut contents = some_contents::<Eight>(&mut numbers);
+        // Sparse ones, too, in which little is hidden.
+        if round % 2 == 0 {
+            contents.entries.truncate(round as usize % 32);
+            contents.children.truncate(round as usize % 5);
+        }
+        let mut parts = Runs::default();
+        for (slot, child) in &contents.children {
+            parts.set_child(u32::from(*slot), *child);
+        }
+        for (key, value) in &contents.entries {
+            parts.insert(*key, *value);
+        }
+        let mut words = Vec::new();
+        Eight::write(&parts, &mut words);
+        memory.write(1, &words);
+        let mut changes: Vec<_> = contents
+            .entries
+            .iter()
+            .map(|(key, _)| (*key, None))
+            .collect();
+        for _ in 0..8 {
+            let len = 1 + numbers.below(8) as u32;
+            let key = Key::new((numbers.below(1 << len) << (8 - len)) as u32, len);
+            if contents.entries.iter().all(|(other, _)| *other != key) {
+                changes.push((key, Some(7)));
+            }
+        }
+        for (key, value) in changes {
+            if let Some([edited, apart]) = edited(&memory, key, value) {
+                assert_eq!(edited, apart, "{key:?} of {contents:?}");
+                simple += 1;
+            }
+        }
+    }
+    assert!(simple > 30_000, "{simple}");
+}

@@ -28,7 +28,6 @@ pub(super) const HEAD: u32 = 2;
 pub(super) struct Pool {
     index: Index,
     seed: u64,
-    words: Vec<u32>,
 }
 
 impl Pool {
@@ -37,7 +36,6 @@ impl Pool {
             index: Index::new(),
             // Values come from the network: nobody outside should know which of them collide.
             seed: RandomState::new().build_hasher().finish() | 1,
-            words: Vec::new(),
         }
     }
 
@@ -55,10 +53,8 @@ impl Pool {
             }
             return block;
         }
-        self.words.clear();
-        self.words.extend([value.len() as u32 | ONE_USE, source]);
-        self.words.extend(value);
-        let block = table.store(&self.words);
+        let head = [value.len() as u32 | ONE_USE, source];
+        let block = table.store(&[&head, value]);
         let (seed, memory) = (self.seed, &table.shared.memory);
         let hash_of = |block| hash_of(seed, memory, block);
         self.index.insert(hash, block, hash_of);
@@ -90,13 +86,18 @@ impl Pool {
     }
 }
 
-/// Multiplies and folds, word by word.
-fn hash(seed: u64, source: u32, words: impl Iterator<Item = u32>) -> u64 {
-    let fold = |hash: u64, word: u32| {
-        let wide = u128::from(hash ^ u64::from(word)) * 0x9e37_79b9_7f4a_7c15;
+/// Multiplies and folds, two words at a time.
+fn hash(seed: u64, source: u32, mut words: impl ExactSizeIterator<Item = u32>) -> u64 {
+    let two = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+    let fold = |hash: u64, words: u64| {
+        let wide = u128::from(hash ^ words) * 0x9e37_79b9_7f4a_7c15;
         (wide >> 64) as u64 ^ wide as u64
     };
-    words.fold(fold(seed, source), fold)
+    let mut hash = fold(seed, two(source, words.len() as u32));
+    while let Some(word) = words.next() {
+        hash = fold(hash, two(word, words.next().unwrap_or(0)));
+    }
+    hash
 }
 
 fn hash_of(seed: u64, memory: &Memory, block: u32) -> u64 {

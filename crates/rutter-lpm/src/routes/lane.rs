@@ -15,14 +15,14 @@ use super::shard::Shard;
 /// A shard, its lock and its queue.
 pub(super) struct Lane<N: Net> {
     state: Mutex<State<N>>,
-    queue: Sender<Change<N, Box<[u32]>>>,
+    queue: Sender<Change<N, Kept>>,
     /// Changes in the queue. On a line that those who lock do not write.
     waiting: Line<AtomicUsize>,
 }
 
 struct State<N: Net> {
     shard: Shard<N>,
-    queue: Receiver<Change<N, Box<[u32]>>>,
+    queue: Receiver<Change<N, Kept>>,
 }
 
 /// What a writer wants of a shard.
@@ -34,8 +34,17 @@ pub(super) struct Change<N, V> {
     pub is_short: bool,
 }
 
-/// Changes in the queue at which writers wait for the lock after all.
-const MOST: usize = 4096;
+/// A value in the queue.
+enum Kept {
+    /// How many words, and these. Most are so: nothing has to be allocated, which threads might wait for.
+    Few(u8, [u32; FEW]),
+    Many(Box<[u32]>),
+}
+
+const FEW: usize = 19;
+
+/// Changes in the queue at which writers wait for the lock after all: about 2 MiB.
+const MOST: usize = 1 << 14;
 
 impl<N: Net> Lane<N> {
     pub fn new(shard: Shard<N>) -> Self {
@@ -122,23 +131,43 @@ impl<N: Net> Lane<N> {
 }
 
 impl<N: Net> Change<N, &[u32]> {
-    fn owned(&self) -> Change<N, Box<[u32]>> {
+    fn owned(&self) -> Change<N, Kept> {
         Change {
             prefix: self.prefix,
             source: self.source,
-            value: self.value.map(Box::from),
+            value: self.value.map(Kept::new),
             is_short: self.is_short,
         }
     }
 }
 
-impl<N: Net> Change<N, Box<[u32]>> {
+impl<N: Net> Change<N, Kept> {
     fn borrowed(&self) -> Change<N, &[u32]> {
         Change {
             prefix: self.prefix,
             source: self.source,
-            value: self.value.as_deref(),
+            value: self.value.as_ref().map(Kept::words),
             is_short: self.is_short,
+        }
+    }
+}
+
+impl Kept {
+    fn new(value: &[u32]) -> Self {
+        let mut words = [0; FEW];
+        match words.get_mut(..value.len()) {
+            Some(first) => {
+                first.copy_from_slice(value);
+                Kept::Few(value.len() as u8, words)
+            }
+            None => Kept::Many(value.into()),
+        }
+    }
+
+    fn words(&self) -> &[u32] {
+        match self {
+            Kept::Few(len, words) => &words[..usize::from(*len)],
+            Kept::Many(words) => words,
         }
     }
 }

@@ -108,23 +108,15 @@ pub(super) fn find(memory: &Memory, number: Number, source: u32) -> Option<(u32,
 }
 
 /// Lays out what a prefix has: nothing, one route, or a list.
-pub(super) fn store<N: Net>(
-    table: &mut Table<N>,
-    words: &mut Vec<u32>,
-    values: &[u32],
-    beyond: u8,
-) -> Option<Number> {
+pub(super) fn store<N: Net>(table: &mut Table<N>, values: &[u32], beyond: u8) -> Option<Number> {
     if let [value] = values {
         return Some(Number::of_route(*value, beyond));
     }
     let mut next = None;
     // From the end, so that each block can name the one after.
     for values in values.chunks(MOST).rev() {
-        words.clear();
-        words.push(values.len() as u32 | if next.is_some() { MORE } else { 0 });
-        words.extend(values);
-        words.extend(next);
-        next = Some(table.store(words));
+        let head = values.len() as u32 | if next.is_some() { MORE } else { 0 };
+        next = Some(table.store(&[&[head], values, next.as_slice()]));
     }
     next.map(|list| Number::of_list(list, beyond))
 }

@@ -199,9 +199,9 @@ impl<N: Net> Inner<N> {
         }
     }
 
-    /// Whether a source's route to a prefix is there with this value, with nothing of this thread's on its way. Answers no
-    /// where it does not know. For a reader at work.
-    fn is_so(&self, prefix: N, source: u32, value: &[u32]) -> bool {
+    /// Whether a source's route to a prefix is there with this value, or is not there, with nothing of this thread's on its
+    /// way. Answers no where it does not know. For a reader at work, which has then seen what a writer will look at.
+    fn is_so(&self, prefix: N, source: u32, value: Option<&[u32]>) -> bool {
         if self.is_short(prefix) {
             return false;
         }
@@ -216,7 +216,10 @@ impl<N: Net> Inner<N> {
             let (value, _) = list::find(&table.memory, list::Number(number), source)?;
             Some(value)
         });
-        found.is_some_and(|block| intern::is(&table.memory, block, source, value))
+        match (found, value) {
+            (Some(block), Some(value)) => intern::is(&table.memory, block, source, value),
+            (found, value) => found.is_none() && value.is_none(),
+        }
     }
 
     fn is_short(&self, prefix: N) -> bool {

@@ -23,7 +23,6 @@ pub(super) struct Shard<N: Net> {
     /// Prefixes, and their routes, that all shards have.
     short: (usize, usize),
     list: Vec<u32>,
-    words: Vec<u32>,
 }
 
 impl<N: Net> Shard<N> {
@@ -34,7 +33,6 @@ impl<N: Net> Shard<N> {
             routes: 0,
             short: (0, 0),
             list: Vec::new(),
-            words: Vec::new(),
         }
     }
 
@@ -106,7 +104,7 @@ impl<N: Net> Shard<N> {
     /// Takes all routes of a source out in one walk: how many in all, and of short prefixes.
     pub fn remove_source(&mut self, source: u32, is_short: impl Fn(N) -> bool) -> (usize, usize) {
         let (mut all, mut short) = (0, (0, 0));
-        let (values, left, words) = (&mut self.values, &mut self.list, &mut self.words);
+        let (values, left) = (&mut self.values, &mut self.list);
         self.table
             .revise(|table: &mut Table<N>, prefix: N, number| {
                 let memory = &table.shared.memory;
@@ -117,7 +115,7 @@ impl<N: Net> Shard<N> {
                 left.clear();
                 let others = list::values(memory, old).map(|(value, _)| value);
                 left.extend(others.filter(|value| *value != gone));
-                let new = list::store(table, words, left, old.beyond());
+                let new = list::store(table, left, old.beyond());
                 list::retire(table, old);
                 values.give_back(table, gone);
                 all += 1;
@@ -148,9 +146,9 @@ impl<N: Net> Shard<N> {
 
     /// Puts the list in place of what a prefix had.
     fn replace(&mut self, prefix: N, spot: Spot) {
-        let (table, words) = (&mut self.table, &mut self.words);
+        let table = &mut self.table;
         let beyond = table.shared.len_beyond(prefix);
-        match list::store(table, words, &self.list, beyond) {
+        match list::store(table, &self.list, beyond) {
             Some(new) => table.put(prefix, spot, new.0),
             None => table.pull(prefix, spot),
         }

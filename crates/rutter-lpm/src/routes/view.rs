@@ -98,16 +98,18 @@ impl<N: Net> RoutesView<'_, N> {
     /// When the value is too long.
     pub fn insert(&mut self, prefix: N, source: u32, value: &[u32]) -> Result<(), TooLong> {
         self.count();
-        match self.reader.inner.is_so(prefix, source, value) {
+        match self.reader.inner.is_so(prefix, source, Some(value)) {
             true => Ok(()),
             false => self.reader.inner.insert(prefix, source, value),
         }
     }
 
-    /// As [`Routes::remove`](super::Routes::remove).
+    /// As [`Routes::remove`](super::Routes::remove), but that a route is not there is found without a lock.
     pub fn remove(&mut self, prefix: N, source: u32) {
         self.count();
-        self.reader.inner.submit(prefix, source, None);
+        if !self.reader.inner.is_so(prefix, source, None) {
+            self.reader.inner.submit(prefix, source, None);
+        }
     }
 
     #[inline]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
+use crate::memory::Memory;
 use crate::net::Net;
 use crate::pages::Pages;
 use crate::wide::{RETIRED_TABLE, Tables};
@@ -14,24 +15,20 @@ const MOST_IN_LINES: u32 = 240;
 
 impl<N: Net> Table<N> {
     /// Keeps words beside the nodes; [`Self::retire`] lets them go.
-    pub(crate) fn store(&mut self, words: &[u32]) -> u32 {
-        let index = self.alloc(words.len() as u32);
-        self.shared.memory.write(index, words);
+    pub(crate) fn store(&mut self, parts: &[&[u32]]) -> u32 {
+        let index = self.alloc(parts.iter().map(|part| part.len() as u32).sum());
+        self.shared.memory.write_parts(index, parts);
         index
     }
 
     /// A block for a node.
     pub(super) fn alloc_node(&mut self, len: u32) -> u32 {
-        if !self.in_lines || len > MOST_IN_LINES {
-            return self.alloc(len);
-        }
-        let memory = &self.shared.memory;
-        self.pages.alloc_lines(len, |chunk| memory.grow(chunk))
+        alloc_node(&mut self.pages, &self.shared.memory, len, self.in_lines)
     }
 
     fn alloc(&mut self, len: u32) -> u32 {
         let memory = &self.shared.memory;
-        self.pages.alloc(len, |chunk| memory.grow(chunk))
+        self.pages.alloc(len, memory)
     }
 
     /// Whether there is no reader; none can appear while the table is borrowed for an update.
@@ -47,7 +44,8 @@ impl<N: Net> Table<N> {
     /// Frees a block when no reader can hold it any more.
     pub(crate) fn retire(&mut self, index: u32) {
         if self.is_alone() {
-            release(&mut self.pages, &mut self.tables, index);
+            let memory = &self.shared.memory;
+            release(&mut self.pages, &mut self.tables, memory, index);
         } else {
             self.limbo.push(index);
         }
@@ -56,23 +54,41 @@ impl<N: Net> Table<N> {
     /// Reclaims when it is worth it.
     pub(crate) fn tidy(&mut self) {
         if self.limbo.is_due() {
-            self.reclaim();
+            self.limbo.close(&self.shared.epochs);
+            // Who is asking the readers may have lost its processor meanwhile: the next time is soon enough.
+            if let Some(safe) = self.shared.epochs.try_safe() {
+                self.free_below(safe);
+            }
         }
     }
 
     /// Frees what no reader can still hold; updates do so by themselves now and then.
     pub fn reclaim(&mut self) {
         self.limbo.close(&self.shared.epochs);
+        self.free_below(self.shared.epochs.safe());
+    }
+
+    /// Frees what was retired before an epoch.
+    fn free_below(&mut self, safe: u64) {
         let (pages, tables) = (&mut self.pages, &mut self.tables);
-        let free = |index| release(pages, tables, index);
-        self.limbo.free_into(&self.shared.epochs, free);
+        let memory = &self.shared.memory;
+        let free = |index| release(pages, tables, memory, index);
+        self.limbo.free_into(safe, free);
+    }
+}
+
+/// A block for a node, at the beginning of a line where that is wanted.
+pub(super) fn alloc_node(pages: &mut Pages, memory: &Memory, len: u32, in_lines: bool) -> u32 {
+    match in_lines && len <= MOST_IN_LINES {
+        true => pages.alloc_lines(len, memory),
+        false => pages.alloc(len, memory),
     }
 }
 
 /// Frees a node, or a table of [`Tables`].
-fn release(pages: &mut Pages, tables: &mut Tables, index: u32) {
+fn release(pages: &mut Pages, tables: &mut Tables, memory: &Memory, index: u32) {
     match index.checked_sub(RETIRED_TABLE) {
         Some(table) => tables.free(table),
-        None => pages.free(index),
+        None => pages.free(index, memory),
     }
 }

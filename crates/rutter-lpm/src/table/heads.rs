@@ -24,7 +24,7 @@ impl<N: Net> Table<N> {
             return self.shared.memory.set(spot.home, number);
         }
         let len = u32::from(prefix.prefix_len());
-        let record = self.store(&[number, len]);
+        let record = self.store(&[&[number, len]]);
         self.heads.insert(prefix, record);
         let (first, last) = self.root_range(prefix);
         let memory = &self.shared.memory;

@@ -3,6 +3,7 @@
 use crate::net::{Bits, Net};
 use crate::node::{Key, Node, Parts};
 
+use super::blocks::alloc_node;
 use super::{Spot, Table};
 
 impl<N: Net> Table<N> {
@@ -45,6 +46,9 @@ impl<N: Net> Table<N> {
             let block = memory.block(spot.home);
             return S::each_value(block, key, |at| memory.set(spot.home + at, number));
         }
+        if let Some(new) = self.edit_node::<S>(spot.home, key, Some(number)) {
+            return self.relink::<S>(prefix.bits(), spot.home, new);
+        }
         let mut parts = std::mem::take(S::scratch(&mut self.scratch.parts));
         parts.clear();
         if spot.home != 0 {
@@ -65,6 +69,9 @@ impl<N: Net> Table<N> {
 
     pub(super) fn pull_from_node<S: Node>(&mut self, prefix: N, spot: Spot) {
         let key = key_of::<N, S>(prefix, self.home::<S>(prefix));
+        if let Some(new) = self.edit_node::<S>(spot.home, key, None) {
+            return self.relink::<S>(prefix.bits(), spot.home, new);
+        }
         let mut parts = std::mem::take(S::scratch(&mut self.scratch.parts));
         S::take_apart(self.shared.memory.block(spot.home), &mut parts);
         parts.remove(key);
@@ -77,8 +84,10 @@ impl<N: Net> Table<N> {
     /// copied, and the root's slot publishes all of it at once; where nobody reads they are changed in place.
     fn relink<S: Node>(&mut self, bits: N::Bits, mut old: u32, mut new: u32) {
         let alone = self.is_alone();
+        let mut is_like_before = false;
         while let Some((parent, slot)) = self.scratch.path.pop() {
-            let next = if old == 0 || new == 0 {
+            is_like_before = old != 0 && new != 0;
+            let next = if !is_like_before {
                 self.with_child::<S>(parent, slot, new)
             } else if alone {
                 let block = self.shared.memory.block(parent);
@@ -97,7 +106,14 @@ impl<N: Net> Table<N> {
             }
             (old, new) = (parent, next);
         }
-        self.publish::<S>(bits.head(self.shared.root.bits()), new);
+        let slot = bits.head(self.shared.root.bits());
+        if is_like_before {
+            // The same slots are busy.
+            let busy = self.shared.root.slot(slot).busy;
+            self.shared.root.set_child(slot, new, busy);
+        } else {
+            self.publish::<S>(slot, new);
+        }
         if old != 0 {
             self.retire(old);
         }
@@ -131,6 +147,20 @@ impl<N: Net> Table<N> {
             .memory
             .set(new + at, S::pointer(block.word(at), child));
         new
+    }
+
+    /// Lays a node out that differs from another by one entry, where that is simple; 0 for one without parts.
+    fn edit_node<S: Node>(&mut self, node: u32, key: Key, value: Option<u32>) -> Option<u32> {
+        if node == 0 {
+            return None;
+        }
+        let (memory, in_lines) = (&self.shared.memory, self.in_lines);
+        S::edit(memory.block(node), key, value, |parts| {
+            let len = parts.iter().map(|part| part.len() as u32).sum();
+            let index = alloc_node(&mut self.pages, memory, len, in_lines);
+            memory.write_parts(index, parts);
+            index
+        })
     }
 
     /// Lays a node out; 0 for one without parts.
