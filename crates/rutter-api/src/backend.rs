@@ -2,11 +2,13 @@
 
 use std::net::IpAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rutter_config::{ConfigError, Diff};
 use rutter_net::Prefix;
 use rutter_rib::{Explanation, PeerSummary, Rib, Snapshot};
+use rutter_rpki::Vrps;
 
 use crate::{ClearHow, LogRow, RouterRow, SessionRow, SinkRow, StatusRow};
 
@@ -28,6 +30,10 @@ pub trait Backend: Send + Sync {
     fn explain(&self, prefix: Prefix) -> Option<Explanation>;
     /// Bytes by purpose.
     fn memory(&self) -> Vec<rutter_rib::MemoryRow>;
+    /// What origins are validated by (RFC 6811); `None` where they are not.
+    fn vrps(&self) -> Option<Arc<Vrps>> {
+        None
+    }
     /// The services of a collector; `None` in a daemon that is none.
     fn collected(&self) -> Option<&dyn Collected> {
         None

@@ -157,6 +157,13 @@ pub struct Lookup {
     pub profile: Profile,
 }
 
+/// What is known of who may originate which prefixes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rpki {
+    /// A file of validated ROA payloads.
+    pub vrps: PathBuf,
+}
+
 /// The JSON stream over WebSocket.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stream {
@@ -249,6 +256,8 @@ pub struct Config {
     pub metrics: Option<Metrics>,
     /// What is kept for look-ups; `None`: nothing.
     pub lookup: Option<Lookup>,
+    /// Origin validation in answers; `None`: there is none.
+    pub rpki: Option<Rpki>,
     /// The collector.
     pub collector: Collector,
     /// BMP station.

@@ -89,7 +89,7 @@ pub fn diff(old: &Config, new: &Config) -> Diff {
         (old.stream != new.stream, "stream"),
         (old.sinks != new.sinks, "sink"),
     ];
-    let other: [(bool, &str); 4] = [
+    let other: [(bool, &str); 5] = [
         (old.exchange != new.exchange, "exchange.lan"),
         (
             old.graceful_restart != new.graceful_restart,
@@ -97,6 +97,7 @@ pub fn diff(old: &Config, new: &Config) -> Diff {
         ),
         (old.mrt != new.mrt, "mrt"),
         (old.metrics != new.metrics, "metrics"),
+        (old.rpki != new.rpki, "rpki"),
     ];
     diff.needs_restart.extend(names(&restart));
     diff.other.extend(names(&other));

@@ -99,10 +99,10 @@ fn limits_and_families_are_told_apart() {
 
 #[test]
 fn other_sections_say_when_they_take_effect() {
-    let more = "\n[daemon]\nthreads = 4\nlog = \"debug\"\n[metrics]\nlisten = \"127.0.0.1\"\n[communities]\nscrub = false\n[[dynamic-neighbor]]\nprefix = \"10.0.0.0/8\"\n";
+    let more = "\n[daemon]\nthreads = 4\nlog = \"debug\"\n[metrics]\nlisten = \"127.0.0.1\"\n[rpki]\nvrps = \"vrps.json\"\n[communities]\nscrub = false\n[[dynamic-neighbor]]\nprefix = \"10.0.0.0/8\"\n";
     let diff = changes(|text| text.replace("asn = 64500", "asn = 64510") + more);
     assert!(diff.dynamic_neighbors);
     assert_eq!(diff.communities, ["scrub"]);
     assert_eq!(diff.needs_restart, ["daemon.threads", "asn"]);
-    assert_eq!(diff.other, ["daemon.log", "metrics"]);
+    assert_eq!(diff.other, ["daemon.log", "metrics", "rpki"]);
 }

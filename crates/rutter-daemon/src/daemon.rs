@@ -28,7 +28,7 @@ use crate::neighbor::Plan;
 use crate::reactor::{self, Reactor, WAKE};
 use crate::shared::{Clock, Loaded, Shared, StopRequest, Thread, unix_us};
 use crate::status::PeerTable;
-use crate::{logging, memory, privileges, signals};
+use crate::{logging, memory, privileges, rpki, signals};
 
 /// How a daemon is started.
 pub struct Daemon;
@@ -109,6 +109,7 @@ impl Daemon {
             stopping: AtomicBool::new(false),
             stop_request: StopRequest::default(),
             collected: OnceLock::new(),
+            vrps: RwLock::new(rpki::at_start(&config)),
             config: RwLock::new(Arc::new(config)),
         });
         if let Some(lookup) = shared.config.read().lookup {

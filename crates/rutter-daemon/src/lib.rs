@@ -26,6 +26,7 @@ mod privileges;
 mod rate;
 mod reactor;
 mod reload;
+mod rpki;
 mod shared;
 mod signals;
 mod sockopt;

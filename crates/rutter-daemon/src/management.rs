@@ -18,6 +18,7 @@ use rutter_api::{
 use rutter_config::Diff;
 use rutter_net::{Family, Prefix};
 use rutter_rib::{Explanation, MemoryRow, Rib, Snapshot};
+use rutter_rpki::Vrps;
 
 use crate::commands::{Clear, Command};
 use crate::logging::{self, LogRing, Record};
@@ -70,6 +71,10 @@ impl Backend for Management {
 
     fn memory(&self) -> Vec<MemoryRow> {
         memory::rows(&self.0)
+    }
+
+    fn vrps(&self) -> Option<Arc<Vrps>> {
+        self.0.vrps.read().clone()
     }
 
     fn collected(&self) -> Option<&dyn Collected> {

@@ -14,6 +14,7 @@ use crate::logging;
 use crate::management::Service;
 use crate::mrt::Archive;
 use crate::neighbor::Plan;
+use crate::rpki;
 use crate::shared::{Busy, Shared, unix_us};
 use crate::status::PeerStatus;
 use crate::transport;
@@ -62,11 +63,13 @@ pub(crate) fn evaluate_again(shared: &Shared, neighbor: IpAddr) -> Result<(), St
 fn try_reload(shared: &Arc<Shared>) -> Result<Diff, ReloadError> {
     let _one_at_a_time = shared.reloading.lock();
     let new = Arc::new(load(shared, None)?);
+    let vrps = rpki::read(&new).map_err(ReloadError::Other)?;
     let outlets = prepare_outlets(shared, &new)?;
     let old = std::mem::replace(&mut *shared.config.write(), Arc::clone(&new));
     let diff = rutter_config::diff(&old, &new);
     apply(shared, &old, &new, &diff);
     change_outlets(shared, &old, &new, outlets);
+    *shared.vrps.write() = vrps;
     shared.flush();
     Ok(diff)
 }

@@ -12,6 +12,7 @@ use parking_lot::{Mutex, RwLock};
 use rutter_api::Collected;
 use rutter_config::Config;
 use rutter_rib::Rib;
+use rutter_rpki::Vrps;
 
 use crate::commands::{Command, Mailbox};
 use crate::listener::Listeners;
@@ -43,6 +44,8 @@ pub(crate) struct Shared {
     pub(crate) stopping: AtomicBool,
     /// The end was asked for: the text for the neighbors.
     pub(crate) stop_request: StopRequest,
+    /// What look-ups validate origins by.
+    pub(crate) vrps: RwLock<Option<Arc<Vrps>>>,
     /// The services of a collector, where there are any.
     pub(crate) collected: OnceLock<Arc<dyn Collected>>,
 }

@@ -17,7 +17,6 @@ mod rows;
 pub mod stream;
 mod table;
 mod told;
-mod vrps;
 
 pub use csv::{Csv, CsvHead};
 pub use from_daemon::from_daemon;
@@ -26,7 +25,6 @@ pub use json::Json;
 pub use lines::Lines;
 pub use table::{Route, Set, Table};
 pub use told::{Column, Told};
-pub use vrps::{Rov, Vrps};
 
 /// Why something could not be read, for a person.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -13,7 +13,8 @@ pub struct Lines<'t> {
 }
 
 impl<'t> Lines<'t> {
-    /// Address, prefix, origin AS, next hop, who sent the route, and AS path, with tabs between.
+    /// Address, prefix, origin AS, next hop, who sent the route, AS path and, where origins were validated, what came of
+    /// it, with tabs between.
     pub fn text(table: &'t Table) -> Self {
         Lines {
             told: Told::new(table, "\tno route\t\t\t\t\n", text),
@@ -63,13 +64,15 @@ impl Work for Lines<'_> {
 fn text(route: &Route, set: &Set) -> Vec<u8> {
     let asn = set.origin_as.map(|asn| format!("AS{asn}"));
     let next_hop = set.attributes.next_hop.map(|addr| addr.to_string());
+    let rov = route.rov.map(|rov| format!("\t{rov}"));
     format!(
-        "\t{}\t{}\t{}\t{}\t{}\n",
+        "\t{}\t{}\t{}\t{}\t{}{}\n",
         route.prefix,
         asn.unwrap_or_default(),
         next_hop.unwrap_or_default(),
         set.peer.name,
         set.attributes.as_path.as_deref().unwrap_or_default(),
+        rov.unwrap_or_default(),
     )
     .into()
 }

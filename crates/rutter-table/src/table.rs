@@ -6,7 +6,7 @@ use rutter_api::{AttributesRow, RouteSource};
 use rutter_lpm::Profile;
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
-use crate::{Rov, Vrps};
+use rutter_rpki::{Rov, Vrps};
 
 /// What routes have in common.
 #[derive(Clone, PartialEq, Debug)]

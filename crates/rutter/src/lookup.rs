@@ -4,8 +4,9 @@ use std::io::{self, BufWriter, Read};
 use std::net::IpAddr;
 
 use rutter_api::{LookupQuery, Request};
+use rutter_rpki::Vrps;
 use rutter_table::stream::{self, Rows, StreamError};
-use rutter_table::{Lines, Table, Vrps, from_daemon, from_mrt};
+use rutter_table::{Lines, Table, from_daemon, from_mrt};
 
 use crate::ask::{ask, connect};
 use crate::cli::{Ask, LookupArgs, TableArgs};
@@ -85,7 +86,7 @@ pub(crate) fn table(how: &Ask, args: &TableArgs) -> Result<Table, Failure> {
         None => from_daemon(connect(how)?, args.whose()).map_err(failed)?,
     };
     if let Some(path) = &args.vrps {
-        table.validate(&Vrps::read(path).map_err(failed)?);
+        table.validate(&Vrps::read(path).map_err(Failure::Text)?);
     }
     Ok(table)
 }

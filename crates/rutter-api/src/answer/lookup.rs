@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use rutter_net::{Family, Prefix};
 use rutter_rib::{PeerSummary, RouteView, RoutesOf};
+use rutter_rpki::Vrps;
 
 use super::peers::Wanted;
 use super::{Failure, Rows};
@@ -23,8 +24,16 @@ pub(super) fn lookup(
     let sources = Sources::new(&peers);
     let wanted = wanted(&query.of, &peers)?;
     let mut lookup = backend.rib().lookup();
+    let vrps = backend.vrps();
     for addr in &query.addresses {
-        let found = |prefix, route: RouteView<'_>| found_row(*addr, prefix, &route, &sources);
+        let found = |prefix, route: RouteView<'_>| {
+            let row = found_row(*addr, prefix, &route, &sources);
+            let validate = |vrps: &Vrps| vrps.validate(prefix, row.origin_as).name().to_owned();
+            LookupRow {
+                rov: vrps.as_deref().map(validate),
+                ..row
+            }
+        };
         let row = match &wanted {
             None => lookup.best(*addr, found),
             Some(wanted) => lookup.of(*addr, wanted, found),

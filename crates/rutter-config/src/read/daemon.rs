@@ -1,4 +1,4 @@
-//! `[exchange]`, `[router]`, `[daemon]`, `[graceful-restart]`, `[mrt]`, `[metrics]`, `[lookup]`.
+//! `[exchange]`, `[router]`, `[daemon]`, `[graceful-restart]`, `[mrt]`, `[metrics]`, `[lookup]`, `[rpki]`.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use rutter_lpm::Profile;
 use rutter_net::{Asn, Prefix};
 
 use super::Root;
-use crate::config::{Daemon, Exchange, LogFormat, Lookup, Metrics, Mrt};
+use crate::config::{Daemon, Exchange, LogFormat, Lookup, Metrics, Mrt, Rpki};
 use crate::forms;
 use crate::item::{Item, Section};
 use crate::neighbor::GracefulRestart;
@@ -243,5 +243,12 @@ pub(super) fn lookup(root: &Root<'_>) -> Option<Lookup> {
             i.word(&Profile::ALL.map(|profile| (profile.name(), profile)))
         });
         Some(lookup)
+    })
+}
+
+pub(super) fn rpki(root: &Root<'_>) -> Option<Rpki> {
+    root.section("rpki", &[schema::RPKI], |section| {
+        let vrps = section.require("vrps", "\"/var/lib/rpki-client/json\"")?;
+        Some(Rpki { vrps: vrps.path()? })
     })
 }

@@ -93,6 +93,7 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
         metrics: daemon::metrics(&root),
         collector: collector::collector(&root),
         lookup: daemon::lookup(&root),
+        rpki: daemon::rpki(&root),
         sql: sql::sql(&root),
         history: history::history(&root),
         stream: collector::stream(&root),

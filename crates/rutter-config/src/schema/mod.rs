@@ -8,7 +8,7 @@ mod sink;
 
 pub use collector::{BMP, BMP_TARGET, COLLECTOR, HISTORY, SQL, STREAM};
 pub use policy::{CHECKS, COMMUNITIES, PER_FAMILY};
-pub use process::{DAEMON, EXCHANGE, GRACEFUL_RESTART, LOOKUP, METRICS, MRT, ROUTER};
+pub use process::{DAEMON, EXCHANGE, GRACEFUL_RESTART, LOOKUP, METRICS, MRT, ROUTER, RPKI};
 pub use session::{ADD_PATH, DYNAMIC, MAX_PREFIX, MEMBER, NEIGHBOR, RESETS_SESSION, SESSION};
 pub use sink::SINK;
 
@@ -111,6 +111,13 @@ pub const SECTIONS: &[SectionKeys] = &[
         "lookup",
         "Look-ups by address without locks, for a daemon that is asked often. Without the section nothing is kept for them, and `rutter lookup` is answered from the table's own index: a few microseconds an address.",
         LOOKUP,
+        false,
+    ),
+    section(
+        "[rpki]",
+        "rpki",
+        "Origin validation (RFC 6811) in the answers of `rutter lookup`. No route is rejected for it.",
+        RPKI,
         false,
     ),
     section(

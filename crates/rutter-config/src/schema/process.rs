@@ -159,6 +159,14 @@ pub const LOOKUP: &[Key] = &[key(
     "Memory against speed of the longest-prefix table: from 7 to 87 octets a prefix of IPv4. The routes that it leads to take about 80 octets a destination more.",
 )];
 
+/// `[rpki]`
+pub const RPKI: &[Key] = &[key(
+    "vrps",
+    "path",
+    "required",
+    "A JSON file of validated ROA payloads, as `rpki-client -j`, `routinator vrps --format json` and others write it. It is read at the start and at each reload: reload after it is written. One that cannot be read refuses the reload, and nothing changes; at the start it is reported and the daemon goes on without.",
+)];
+
 /// `[metrics]`
 pub const METRICS: &[Key] = &[key(
     "listen",

@@ -143,8 +143,8 @@ match among the routes of any of these, which is what that router would do with 
 
 Addresses on the command line are asked of the daemon. For `-` its table is fetched once and looked
 up in here, millions of times a second: the answers are those of that moment. --mrt and --vrps work
-in the same way. Text in bulk has tabs between address, prefix, origin AS, next hop, neighbor and
-AS path.
+in the same way. Text in bulk has tabs between address, prefix, origin AS, next hop, neighbor,
+AS path and, with --vrps, RPKI state.
 
 Examples:
   rutter lookup 8.8.8.8 2001:4860:4860::8888

@@ -53,7 +53,6 @@ fn cells(row: &LookupRow) -> Vec<Cell> {
         ];
     };
     let attributes = row.attributes.clone().unwrap_or_default();
-    let origin = row.origin_as.map(|asn| format!("AS{asn}"));
     let next_hop = attributes.next_hop.map(|addr| addr.to_string());
     let tone = match row.fallback || row.stale {
         true => Tone::Warn,
@@ -63,9 +62,20 @@ fn cells(row: &LookupRow) -> Vec<Cell> {
     vec![
         row.address.into(),
         prefix.into(),
-        origin.unwrap_or_default().into(),
+        origin(row),
         next_hop.unwrap_or_default().into(),
         Cell::new(tone, from.unwrap_or_default()),
         attributes.as_path.unwrap_or_default().into(),
     ]
+}
+
+/// The origin AS, with what the RPKI says of it where that is known.
+fn origin(row: &LookupRow) -> Cell {
+    let asn = row.origin_as.map(|asn| format!("AS{asn}"));
+    let said = asn.into_iter().chain(row.rov.clone());
+    let tone = match row.rov.as_deref() {
+        Some("invalid") => Tone::Bad,
+        _ => Tone::Plain,
+    };
+    Cell::new(tone, said.collect::<Vec<_>>().join(" "))
 }

@@ -7,8 +7,6 @@ use rutter_lpm::{PrefixMap, Profile};
 use rutter_net::{Asn, Ipv4Prefix, Ipv6Prefix, Prefix};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use crate::Failed;
-
 /// The validity of a route's origin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rov {
@@ -87,15 +85,15 @@ fn asn<'de, D: Deserializer<'de>>(input: D) -> Result<u32, D::Error> {
 }
 
 impl Vrps {
-    /// Reads a file.
-    pub fn read(path: &Path) -> Result<Self, Failed> {
+    /// Reads a file. The error names it and says what to do.
+    pub fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read(path);
-        let text = text.map_err(|error| Failed(format!("{}: {error}", path.display())))?;
+        let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
         Self::parse(&text).map_err(|error| {
-            Failed(format!(
+            format!(
                 "{}: {error}\nVRPs are read as JSON, as `routinator vrps --format json` and `rpki-client -j` write them",
                 path.display()
-            ))
+            )
         })
     }
 
