@@ -4,7 +4,7 @@ ARGS ?=
 # The command, built as the interop tests use it.
 RUTTER_BIN ?= $(abspath $(or $(CARGO_TARGET_DIR),target)/debug/rutter)
 
-.PHONY: demo bench collect test test-deps format lint unit interop docs ratchet micro
+.PHONY: demo bench bench-databases collect test test-deps format lint unit interop docs ratchet micro
 
 # A route server with built-in speakers and a full table; ARGS go to `rutter demo` (see README.md).
 demo:
@@ -21,6 +21,12 @@ collect:
 bench:
 	$(CARGO) build --release --locked --package rutter --bin rutter
 	$(or $(CARGO_TARGET_DIR),target)/release/rutter bench readme --json bench.json --svg bench.svg $(ARGS)
+
+# Full feeds of the prefixes in PREFIXES into a PostgreSQL and a MariaDB of its own, every row compared with the table, beside
+# their own bulk commands and a row at a time; ARGS go to `rutter-collect bench-sinks` (see docs/sinks.md).
+bench-databases:
+	$(CARGO) build --profile collect --locked --package rutter-collect --bin rutter-collect
+	$(or $(CARGO_TARGET_DIR),target)/collect/rutter-collect bench-sinks $(PREFIXES) $(ARGS)
 
 # Everything that must hold before a change lands; .ci/run calls this.
 test: test-deps format lint unit interop docs ratchet

@@ -1,19 +1,24 @@
 //! `rutter-collect bench-sinks` and `bench-history`: how fast rows leave the collector.
 
-use rutter_sinks::bench::{self, Settings};
+use rutter_sinks::bench::{self, Place, Settings};
 
 use crate::cli::{BenchHistoryArgs, BenchSinksArgs};
 use crate::failure::Failure;
 
 /// Measures and prints each figure when it is known.
 pub(crate) fn sinks(args: &BenchSinksArgs) -> Result<(), Failure> {
+    // Nothing named: everything that can be started here.
+    let (postgres, mariadb) = match (&args.postgres, &args.mariadb) {
+        (None, None) => (Some(Place::Own), Some(Place::Own)),
+        (postgres, mariadb) => (postgres.clone(), mariadb.clone()),
+    };
     let settings = Settings {
         prefixes: args.prefixes.clone(),
         most: args.most.unwrap_or(0),
         feeds: args.feeds,
         rounds: args.rounds.max(1),
-        postgres: args.postgres.clone(),
-        mariadb: args.mariadb.clone(),
+        postgres,
+        mariadb,
         singles: args.singles,
         folder: args.folder.clone(),
     };

@@ -93,12 +93,12 @@ pub(crate) struct BenchSinksArgs {
     /// One prefix a line, plain or gzip
     #[arg(value_name = "PREFIXES")]
     pub(crate) prefixes: PathBuf,
-    /// postgres://user:password@host:port/database
+    /// postgres://user:password@host:port/database, or `own` for one that is started for it
     #[arg(long, value_name = "URL")]
-    pub(crate) postgres: Option<rutter_sinks::bench::Url>,
-    /// mariadb://user:password@host:port/database
+    pub(crate) postgres: Option<rutter_sinks::bench::Place>,
+    /// mariadb://user:password@host:port/database, or `own` [default: both `own`]
     #[arg(long, value_name = "URL")]
-    pub(crate) mariadb: Option<rutter_sinks::bench::Url>,
+    pub(crate) mariadb: Option<rutter_sinks::bench::Place>,
     /// Feeds of each family
     #[arg(long, default_value_t = 6)]
     pub(crate) feeds: usize,
@@ -111,7 +111,7 @@ pub(crate) struct BenchSinksArgs {
     /// Routes that are inserted one by one
     #[arg(long, default_value_t = 2_000)]
     pub(crate) singles: usize,
-    /// For spools and prepared files
+    /// For databases of its own, spools and prepared files; with twelve full feeds some 6 GB
     #[arg(long, value_name = "PATH", default_value = "/tmp")]
     pub(crate) folder: PathBuf,
 }
@@ -294,9 +294,12 @@ Example:
   rutter-collect bench-sql prefixes.txt.gz";
 
 const BENCH_SINKS: &str = "\
-All tables of rutter in these databases are dropped before and after.
+Every row that a sink has stored is compared with the table. A database of its own is started from the
+installed programs, in a folder and on a port that nobody else uses, and is gone afterwards; in one that
+you name all tables of rutter are dropped before and after.
 
-Example:
+Examples:
+  rutter-collect bench-sinks prefixes.txt.gz
   rutter-collect bench-sinks prefixes.txt.gz --postgres postgres://rutter:sesame@127.0.0.1/rutter";
 
 const COLLECT: &str = "\

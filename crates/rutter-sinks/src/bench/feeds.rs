@@ -12,7 +12,7 @@ use super::Settings;
 
 /// Takes in the feeds of as many peers of each family, every one with all prefixes of it.
 pub(super) fn table(settings: &Settings) -> Result<Arc<Rib>, String> {
-    let found = workload::read_prefix_file(&settings.prefixes, false)
+    let found = workload::read_prefix_file(&settings.prefixes, true)
         .map_err(|why| format!("{}: {why}", settings.prefixes.display()))?;
     let rib = Arc::new(Rib::new(RibConfig {
         shards: 2,

@@ -6,11 +6,12 @@
 
 mod feeds;
 mod mariadb;
+mod own;
 mod postgres;
 mod url;
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,7 +26,8 @@ use crate::spool::{Disk, Spool};
 use crate::status::Status;
 use crate::store::Store;
 use crate::writer::{Limits, Step, Writer};
-pub use url::Url;
+use own::{Own, Scratch};
+pub use url::{Place, Url};
 
 /// What is measured.
 #[derive(Clone, Debug)]
@@ -38,13 +40,13 @@ pub struct Settings {
     pub feeds: usize,
     /// Rounds; medians are told.
     pub rounds: usize,
-    /// `postgres://user:password@host:port/database`; the database is emptied.
-    pub postgres: Option<Url>,
-    /// `mariadb://user:password@host:port/database`; the database is emptied.
-    pub mariadb: Option<Url>,
+    /// Its tables of ours are removed.
+    pub postgres: Option<Place>,
+    /// Its tables of ours are removed.
+    pub mariadb: Option<Place>,
     /// Routes that are inserted one by one.
     pub singles: usize,
-    /// Where spools and the prepared file lie meanwhile.
+    /// Where spools, prepared files and databases of our own lie meanwhile.
     pub folder: PathBuf,
 }
 
@@ -57,9 +59,9 @@ trait Rival {
     fn wipe(&mut self) -> Result<(), String>;
     fn store(&self) -> Self::Store;
     /// Writes the file for the bulk command from what the sink has stored.
-    fn prepare(&mut self, file: &std::path::Path) -> Result<(), String>;
+    fn prepare(&mut self, file: &Path) -> Result<(), String>;
     /// Runs the server's own client with its bulk command into an empty table of the same schema.
-    fn bulk(&mut self, file: &std::path::Path) -> Result<Duration, String>;
+    fn bulk(&mut self, file: &Path) -> Result<Duration, String>;
     /// SELECT, then INSERT, each committed, as in 2013; into an empty table of the same schema.
     fn singles(&mut self, count: usize) -> Result<Duration, String>;
     /// The stored routes of a peer in order of their prefixes, as tabbed text with `\N` for NULL.
@@ -79,14 +81,44 @@ pub fn run(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<(), String>
         2 * settings.feeds,
         began.elapsed().as_secs_f64()
     ));
-    if let Some(url) = &settings.postgres {
-        compare(settings, &rib, postgres::Server::connect(url)?, say)?;
+    let name = format!("rutter-bench-{}", std::process::id());
+    let scratch = Scratch::make(&settings.folder, &name)?;
+    let inside = scratch.path();
+    say(&format!("files are in {} meanwhile", inside.display()));
+    let measured = (settings, &rib, inside);
+    if let Some(place) = &settings.postgres {
+        let own = || Own::postgres(inside);
+        at(place, own, postgres::Server::connect, |server| {
+            compare(measured, server, say)
+        })?;
     }
-    if let Some(url) = &settings.mariadb {
-        compare(settings, &rib, mariadb::Server::connect(url)?, say)?;
+    if let Some(place) = &settings.mariadb {
+        let own = || Own::mariadb(inside);
+        at(place, own, mariadb::Server::connect, |server| {
+            compare(measured, server, say)
+        })?;
     }
     Ok(())
 }
+
+/// Connects to a place, and measures there.
+fn at<R: Rival>(
+    place: &Place,
+    own: impl Fn() -> Result<Own, String>,
+    connect: impl Fn(&Url) -> Result<R, String>,
+    measure: impl FnOnce(R) -> Result<(), String>,
+) -> Result<(), String> {
+    match place {
+        Place::At(url) => measure(connect(url)?),
+        Place::Own => {
+            let mut own = own()?;
+            measure(own.connect(connect)?)
+        }
+    }
+}
+
+/// What is measured, of which table, and where files may lie.
+type Measured<'m> = (&'m Settings, &'m Arc<Rib>, &'m Path);
 
 fn routes_of(rib: &Rib) -> u64 {
     let counts = rib.peers().into_iter().flat_map(|peer| peer.counts);
@@ -94,17 +126,16 @@ fn routes_of(rib: &Rib) -> u64 {
 }
 
 fn compare(
-    settings: &Settings,
-    rib: &Arc<Rib>,
+    (settings, rib, inside): Measured<'_>,
     mut rival: impl Rival,
     say: &mut dyn FnMut(&str),
 ) -> Result<(), String> {
     let (name, routes) = (rival.name(), routes_of(rib) as f64);
-    let file = settings.folder.join(format!("bench-{name}"));
+    let file = inside.join(format!("{name}.rows"));
     let (mut own, mut bulk) = (Vec::new(), Vec::new());
     for round in 1..=settings.rounds {
         rival.wipe()?;
-        let took = fill(settings, rib, rival.store())?;
+        let took = fill(inside, rib, rival.store())?;
         own.push(took);
         if round == 1 {
             let rows = verify(rib, &mut rival)?;
@@ -186,8 +217,8 @@ fn line(row: &LoadRow) -> String {
 }
 
 /// From an empty database to a live table.
-fn fill<S: Store>(settings: &Settings, rib: &Arc<Rib>, store: S) -> Result<Duration, String> {
-    let folder = settings.folder.join("bench-spool");
+fn fill<S: Store>(inside: &Path, rib: &Arc<Rib>, store: S) -> Result<Duration, String> {
+    let folder = inside.join("spool");
     let failed = |why: std::io::Error| format!("{}: {why}", folder.display());
     let disk = Disk::open(&folder).map_err(failed)?;
     let mut spool = Spool::open(disk, 1 << 30).map_err(failed)?;

@@ -8,6 +8,26 @@ use rutter_config::{Database, Secret};
 #[derive(Clone, Debug)]
 pub struct Url(pub(super) Database);
 
+/// Which database is filled.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// `own`: one that is started for it.
+    Own,
+    /// One that is there.
+    At(Url),
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "own" => Ok(Place::Own),
+            url => url.parse().map(Place::At),
+        }
+    }
+}
+
 impl FromStr for Url {
     type Err = String;
 

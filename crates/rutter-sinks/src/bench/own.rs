@@ -1,0 +1,204 @@
+//! Databases of our own for a measurement: in a folder and on a port that nobody else uses, and gone afterwards.
+
+use std::env;
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt as _, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::Url;
+
+/// A folder that goes when it is no longer needed.
+pub(super) struct Scratch(PathBuf);
+
+impl Scratch {
+    /// Makes a folder with a name of its own.
+    pub(super) fn make(inside: &Path, name: &str) -> Result<Self, String> {
+        let folder = inside.join(name);
+        let made = fs::create_dir_all(inside).and_then(|()| fs::create_dir(&folder));
+        made.map_err(|why| format!("{}: {why}", folder.display()))?;
+        Ok(Scratch(folder))
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A database server that we started.
+pub(super) struct Own {
+    url: Url,
+    child: Child,
+    /// What ends it soon, whoever is connected.
+    signal: &'static str,
+    folder: Scratch,
+}
+
+impl Own {
+    /// PostgreSQL as `initdb` sets it up.
+    pub(super) fn postgres(inside: &Path) -> Result<Self, String> {
+        let (folder, port) = (home(inside, "postgres")?, free_port()?);
+        let mut initdb = as_user("postgres", &program("initdb")?);
+        initdb.args(["-A", "trust", "-U", "rutter", "-D"]);
+        run(initdb.arg(folder.path().join("data")))?;
+        let mut server = as_user("postgres", &program("postgres")?);
+        server.arg("-D").arg(folder.path().join("data"));
+        server.arg("-k").arg(folder.path());
+        server.args(["-h", "127.0.0.1", "-p", &port.to_string()]);
+        let url = format!("postgres://rutter@127.0.0.1:{port}/postgres");
+        Self::start(server, &url, "INT", folder)
+    }
+
+    /// MariaDB as it is built, but for room for the table in memory.
+    pub(super) fn mariadb(inside: &Path) -> Result<Self, String> {
+        let (folder, port) = (home(inside, "mysql")?, free_port()?);
+        let data = format!("--datadir={}", folder.path().join("data").display());
+        let mut install = as_user("mysql", &program("mariadb-install-db")?);
+        install.args(["--no-defaults", "--auth-root-authentication-method=normal"]);
+        run(install.arg(&data))?;
+        let mut server = as_user("mysql", &program("mariadbd")?);
+        server.arg("--no-defaults").arg(&data);
+        server.arg(format!("--socket={}", folder.path().join("s").display()));
+        server.args([&format!("--port={port}"), "--bind-address=127.0.0.1"]);
+        server.arg(BUFFER_POOL);
+        let url = format!("mariadb://root@127.0.0.1:{port}/test");
+        Self::start(server, &url, "TERM", folder)
+    }
+
+    fn start(
+        mut server: Command,
+        url: &str,
+        signal: &'static str,
+        folder: Scratch,
+    ) -> Result<Self, String> {
+        let failed = |why: std::io::Error| format!("{server:?}: {why}");
+        let log = fs::File::create(folder.path().join("log")).map_err(failed)?;
+        let second = log.try_clone().map_err(failed)?;
+        server.stdin(Stdio::null()).stdout(log).stderr(second);
+        let child = server.spawn().map_err(|why| format!("{server:?}: {why}"))?;
+        Ok(Own {
+            url: url.parse()?,
+            child,
+            signal,
+            folder,
+        })
+    }
+
+    /// Waits until it answers.
+    pub(super) fn connect<T>(
+        &mut self,
+        connect: impl Fn(&Url) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let why = match connect(&self.url) {
+                Ok(server) => return Ok(server),
+                Err(why) => why,
+            };
+            let alive = matches!(self.child.try_wait(), Ok(None));
+            if !alive || Instant::now() >= end {
+                let log = fs::read_to_string(self.folder.path().join("log"));
+                return Err(format!("{why}\n{}", log.unwrap_or_default()));
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        let id = self.child.id().to_string();
+        let _ = Command::new("kill").args(["-s", self.signal, &id]).status();
+        let end = Instant::now() + PATIENCE;
+        while matches!(self.child.try_wait(), Ok(None)) {
+            if Instant::now() >= end {
+                let _ = self.child.kill();
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+/// MariaDB's own 128 MB would measure the disk.
+const BUFFER_POOL: &str = "--innodb-buffer-pool-size=1G";
+/// How long a server may take to begin and to end.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A folder that belongs to the user that the server runs as.
+fn home(inside: &Path, user: &str) -> Result<Scratch, String> {
+    let folder = Scratch::make(inside, user)?;
+    if is_root() {
+        let id = |what: &str| -> Result<u32, String> {
+            let text = run(Command::new("id").args([what, user]))?;
+            text.trim()
+                .parse()
+                .map_err(|_| format!("id {what}: {text}"))
+        };
+        let given = chown(folder.path(), Some(id("-u")?), Some(id("-g")?));
+        given.map_err(|why| format!("{}: {why}", folder.path().display()))?;
+    }
+    Ok(folder)
+}
+
+/// Database servers refuse to run as root, and none outlives us.
+fn as_user(user: &str, program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "INT"]);
+    if is_root() {
+        command.args(["--reuid", user, "--regid", user, "--clear-groups"]);
+    }
+    command.arg("--").arg(program);
+    command
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|meta| meta.uid() == 0)
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> Result<u16, String> {
+    let socket = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
+    let address = socket.map_err(|why| format!("no port is free: {why}"))?;
+    Ok(address.port())
+}
+
+/// Debian keeps PostgreSQL's programs out of everybody's path.
+fn program(name: &str) -> Result<PathBuf, String> {
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
+    let versions = versions.flatten().map(|version| version.path().join("bin"));
+    let newest = versions.filter(|bin| bin.join(name).exists()).max();
+    let path = env::var_os("PATH").unwrap_or_default();
+    let usual = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    let mut folders = newest
+        .into_iter()
+        .chain(env::split_paths(&path))
+        .chain(usual);
+    let found = folders.find(|folder| folder.join(name).exists());
+    found.map(|folder| folder.join(name)).ok_or_else(|| {
+        format!(
+            "{name} is not installed: install postgresql and mariadb-server, or name a database"
+        )
+    })
+}
+
+fn run(command: &mut Command) -> Result<String, String> {
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.map_err(|why| format!("{command:?}: {why}"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Err(format!("{command:?}: {}\n{said}", output.status))
+        }
+    }
+}
