@@ -20,6 +20,7 @@ pub mod kafka;
 mod lab;
 pub mod mariadb;
 pub mod openbgpd;
+pub mod pmacct;
 pub mod postgres;
 mod process;
 mod route;

@@ -1,14 +1,17 @@
-//! Real routers report to Rutter's BMP station, and a WebSocket client hears of it.
+//! Real routers report to Rutter's BMP station; a WebSocket client hears of it, and the station of pmacct holds the same.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::{self, JoinHandle};
 
 use rutter_interop::frr::Frr;
 use rutter_interop::gobgp::GoBgp;
+use rutter_interop::pmacct::Pmbmpd;
 use rutter_interop::rutter::Rutter;
 use rutter_interop::{Lab, Peer, Route, Setup, Speaker, eventually, output_of};
+use serde_json::Value;
 
 const FRR: u32 = 2_101;
 const GOBGP: u32 = 202_103;
@@ -38,6 +41,60 @@ fn holds(collector: &Rutter, what: &str, expected: &[String]) {
     });
 }
 
+/// Peer, prefix, path, next hop, MED and communities of each route of the collector: all that pmacct logs.
+fn told(collector: &Rutter) -> Result<BTreeSet<String>, String> {
+    let rows = collector.ask(&["show", "routes"])?;
+    let routes = rows.iter().filter(|row| row["prefix"].is_string());
+    let list = |value: &Value| {
+        let values = value.as_array().into_iter().flatten();
+        values.map(plain).collect::<Vec<_>>().join(" ")
+    };
+    Ok(routes
+        .map(|row| {
+            let had = &row["attributes"];
+            let lists = ["communities", "large-communities"].map(|name| list(&had[name]));
+            let [path, hop, med] =
+                ["as-path", "next-hop", "multi-exit-disc"].map(|name| plain(&had[name]));
+            let (peer, prefix) = (plain(&row["peer"]["address"]), plain(&row["prefix"]));
+            format!("{peer} {prefix} {path} {hop} {med} {}", lists.join(" "))
+        })
+        .collect())
+}
+
+fn heard_by(station: &Pmbmpd) -> Result<BTreeSet<String>, String> {
+    let line = |row: &Value| {
+        let words = [
+            "peer_ip",
+            "ip_prefix",
+            "as_path",
+            "bgp_nexthop",
+            "med",
+            "comms",
+            "lcomms",
+        ];
+        words.map(|name| plain(&row[name])).join(" ")
+    };
+    Ok(station.routes()?.iter().map(line).collect())
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn same(collector: &Rutter, station: &Pmbmpd, what: &str) {
+    eventually(what, || {
+        let (told, heard) = (told(collector)?, heard_by(station)?);
+        match told == heard {
+            true => Ok(()),
+            false => Err(format!("pmbmpd has {heard:#?} instead of {told:#?}")),
+        }
+    });
+}
+
 /// What the `websockets` of Python hears, once it has heard of a withdrawal.
 fn listen(url: &str, ready: &Path) -> JoinHandle<Result<String, String>> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
@@ -63,9 +120,12 @@ fn frr_and_gobgp_report_what_they_hear_of_each_other() {
     let port = lab.port() + 4_000;
     let (address, a, b) = (lab.address(1), lab.address(2), lab.address(3));
     let stream = port + 1_000;
+    let onward = SocketAddr::new(address, port + 2_000);
     let section = format!(
-        "[bmp]\nlisten = [\"{address}:{port}\"]\n[stream]\nlisten = \"{address}:{stream}\"\n"
+        "[bmp]\nlisten = [\"{address}:{port}\"]\n[stream]\nlisten = \"{address}:{stream}\"\n\
+         [[bmp-target]]\naddress = \"{onward}\"\n"
     );
+    let station = Pmbmpd::start(&lab, onward);
     let collector = Rutter::start_collector(&lab, &section);
     let mut frr = Frr::start(Setup::new(&lab, "frr", 2, FRR, Peer::new(b, GOBGP)));
     let mut gobgp = GoBgp::start(Setup::new(&lab, "gobgp", 3, GOBGP, Peer::new(a, FRR)));
@@ -74,7 +134,10 @@ fn frr_and_gobgp_report_what_they_hear_of_each_other() {
         Route::new("2a0e:30::/32", "2a0e:ffff::2", &[FRR]).med(2),
     ]);
     gobgp.announce(&[
-        Route::new("45.40.0.0/16", "10.77.0.3", &[GOBGP]),
+        Route::new("45.40.0.0/16", "10.77.0.3", &[GOBGP])
+            .community(64_999, 7)
+            .community(64_999, 8)
+            .large_community(64_999, 1, 2),
         Route::new("2a0e:40::/32", "2a0e:ffff::3", &[GOBGP]),
     ]);
     eventually("FRR and GoBGP talk", || {
@@ -117,9 +180,14 @@ fn frr_and_gobgp_report_what_they_hear_of_each_other() {
     ];
     let both = [of_gobgp.clone(), of_frr.clone()].concat();
     holds(&collector, "GoBGP has reported", &both);
+    same(&collector, &station, "pmbmpd has heard of all");
+    drop(station);
     gobgp.withdraw(&["45.40.0.0/16".parse().unwrap()]);
     let fewer = [&of_gobgp[1..], &of_frr].concat();
     holds(&collector, "FRR has reported the withdrawal", &fewer);
+    // A station that was away hears everything anew.
+    let station = Pmbmpd::start(&lab, onward);
+    same(&collector, &station, "pmbmpd has heard of what is left");
     let heard = heard.join().expect("the client's thread");
     let heard = heard.unwrap_or_else(|why| panic!("{why}"));
     let lines: Vec<&str> = heard.lines().collect();
@@ -135,4 +203,5 @@ fn frr_and_gobgp_report_what_they_hear_of_each_other() {
     // With the router its routes are gone; and for GoBGP, its peer.
     frr.process().kill();
     holds(&collector, "everything is gone", &[]);
+    same(&collector, &station, "pmbmpd has heard of the end");
 }

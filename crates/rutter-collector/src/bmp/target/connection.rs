@@ -1,10 +1,12 @@
 //! One connection to a station.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use rutter_wire::bmp::{write_initiation, write_termination};
+
+use crate::keepalive::keep_alive;
 
 /// A connection of one router's name, and what waits to be written.
 pub(super) struct Connection {
@@ -25,6 +27,7 @@ impl Connection {
         let socket = TcpStream::connect_timeout(&address, PATIENCE)?;
         socket.set_nodelay(true)?;
         socket.set_write_timeout(Some(PATIENCE))?;
+        keep_alive(&socket)?;
         let mut out = Vec::new();
         write_initiation(&mut out, name, SOFTWARE);
         Ok(Connection { socket, out })
@@ -43,6 +46,19 @@ impl Connection {
         self.socket.write_all(&self.out)?;
         self.out.clear();
         Ok(())
+    }
+
+    /// Fails when the station is gone: what is written to it next would be lost before anybody noticed.
+    pub fn check(&mut self) -> io::Result<()> {
+        self.socket.set_nonblocking(true)?;
+        let heard = self.socket.read(&mut [0; 256]);
+        self.socket.set_nonblocking(false)?;
+        match heard {
+            Ok(0) => Err(io::Error::other("the station closed the connection")),
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+            // A station has nothing to say.
+            _ => Ok(()),
+        }
     }
 
     /// Says goodbye.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rutter_net::Family;
 use rutter_rib::{FeedEvent, FeedReader, PeerId, PeerSummary};
@@ -18,6 +18,8 @@ use crate::clock::unix_us;
 const QUEUE: usize = 1 << 17;
 /// The thread looks this often whether it is to end.
 const PATIENCE: Duration = Duration::from_millis(100);
+/// How often it is seen whether the station is still there.
+const CHECK: Duration = Duration::from_secs(1);
 /// Time before the first further try; doubled until [`LONGEST_PAUSE`].
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -95,7 +97,13 @@ impl Feeder<'_> {
         }
         self.tell_table()?;
         tracing::info!(station = %self.address, peers = self.peers.len(), "BMP target has the table");
+        let mut checked = Instant::now();
         while !self.context.stop.is_set() {
+            if checked.elapsed() >= CHECK {
+                checked = Instant::now();
+                let mut connections = self.connections.values_mut();
+                connections.try_for_each(Connection::check)?;
+            }
             match reader.next(PATIENCE) {
                 Some(event) => self.event(&event)?,
                 None => self
