@@ -52,7 +52,10 @@ impl Kafka {
         let mut command = java("kafka.Kafka");
         command.arg(self.folder.join("conf"));
         self.process = Some(Process::start("kafka", &self.folder, &mut command));
-        eventually("kafka answers", || self.topics(&["--list"]).map(drop));
+        eventually("kafka answers", || {
+            let mut ask = Command::new(program("kcat"));
+            output_of(ask.args(["-L", "-m", "5", "-b", &self.address()]))
+        });
     }
 
     /// Kills the broker at once.
@@ -69,39 +72,24 @@ impl Kafka {
 
     /// Makes a topic.
     pub fn create_topic(&self, name: &str, partitions: u32) {
-        let partitions = partitions.to_string();
-        let done = self.topics(&["--create", "--topic", name, "--partitions", &partitions]);
-        done.unwrap_or_else(|why| panic!("topic {name}: {why}"));
-    }
-
-    fn topics(&self, args: &[&str]) -> Result<String, String> {
-        let mut command = java("org.apache.kafka.tools.TopicCommand");
-        command
+        let mut create = java("org.apache.kafka.tools.TopicCommand");
+        create
             .args(["--bootstrap-server", &self.address()])
-            .args(args);
-        output_of(&mut command)
+            .args(["--create", "--topic", name])
+            .args(["--partitions", &partitions.to_string()]);
+        output_of(&mut create).unwrap_or_else(|why| panic!("topic {name}: {why}"));
     }
 
-    /// A member of a consumer group that reads from the beginning and ends when nothing came for some seconds: lines
-    /// of partition, key and value, separated by tabs.
+    /// A member of a consumer group that reads from the beginning to the end: lines of partition, offset, key, length
+    /// of the value (-1: none) and value, separated by tabs.
     pub fn reader(&self, topic: &str, group: &str) -> Command {
-        let mut command = java("org.apache.kafka.tools.consumer.ConsoleConsumer");
+        let mut command = Command::new("timeout");
         command
-            .args([
-                "--bootstrap-server",
-                &self.address(),
-                "--topic",
-                topic,
-                "--group",
-                group,
-            ])
-            .args(["--from-beginning", "--timeout-ms", "4000"])
-            .args([
-                "--property",
-                "print.partition=true",
-                "--property",
-                "print.key=true",
-            ]);
+            .arg("60")
+            .arg(program("kcat"))
+            .args(["-q", "-b", &self.address(), "-e"])
+            .args(["-X", "auto.offset.reset=earliest"])
+            .args(["-f", "%p\\t%o\\t%k\\t%S\\t%s\\n", "-G", group, topic]);
         command
     }
 }

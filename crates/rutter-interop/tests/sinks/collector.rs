@@ -12,6 +12,7 @@ use rutter_interop::{Lab, eventually};
 use rutter_load::rng::Rng;
 
 use crate::feed::{Feed, Way};
+use crate::stage::seed;
 use crate::{mariadb, postgres};
 
 /// A database as this test sees it.
@@ -217,8 +218,8 @@ fn compare(stored: &[String], owed: &BTreeSet<String>) -> Result<(), String> {
 }
 
 /// Kills the collector at drawn moments: while it loads, while news come, and once while the database is away.
-fn is_exact_whenever_it_is_killed<S: Server>(mut scene: Scene<S>, seed: u64) {
-    let mut rng = Rng::new(seed);
+fn is_exact_whenever_it_is_killed<S: Server>(mut scene: Scene<S>, usual: u64) {
+    let mut rng = Rng::new(seed(usual));
     for round in 0..ROUNDS {
         thread::sleep(Duration::from_millis(rng.below(2_500)));
         scene.note_what_is_committed();

@@ -1,14 +1,20 @@
-//! Kafka: two collectors share a topic, a group of two readers makes their tables out of it.
+//! Kafka: two collectors share a topic, a group of two readers makes their tables out of it, and so does a collector
+//! that is killed again and again.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
 use std::thread;
+use std::time::Duration;
 
 use rutter_config::{Broker, SinkTarget};
 use rutter_interop::kafka::Kafka;
-use rutter_interop::{Lab, output_of};
+use rutter_interop::rutter::{Rutter, neighbor};
+use rutter_interop::{Lab, eventually, output_of};
+use rutter_load::rng::Rng;
 use serde_json::Value;
 
-use crate::stage::Stage;
+use crate::feed::{Feed, Way};
+use crate::stage::{Stage, docs, seed};
 
 fn stage(lab: &Lab, broker: &Kafka, collector: &'static str, seed: u64) -> Stage {
     let target = SinkTarget::Kafka(Broker {
@@ -17,6 +23,12 @@ fn stage(lab: &Lab, broker: &Kafka, collector: &'static str, seed: u64) -> Stage
         tombstones: seed % 2 == 0,
     });
     Stage::new(collector, target, lab.folder(collector), seed)
+}
+
+/// A message without its place.
+struct Message {
+    key: String,
+    value: Option<String>,
 }
 
 /// What a reader does with each message, as docs/sinks.md tells it.
@@ -29,15 +41,13 @@ struct Reader {
 }
 
 impl Reader {
-    fn read(&mut self, line: &str) {
-        let mut columns = line.splitn(3, '\t').map(str::to_owned);
-        let mut column = || columns.next().unwrap_or_default();
-        let (partition, key, value) = (column(), column(), column());
-        if value == "null" {
+    fn read(&mut self, partition: &str, message: &Message) {
+        let (partition, key) = (partition.to_owned(), message.key.clone());
+        let Some(value) = &message.value else {
             self.routes.remove(&(partition, key));
             return;
-        }
-        let value: Value = serde_json::from_str(&value).expect("a value is JSON");
+        };
+        let value: Value = serde_json::from_str(value).expect("a value is JSON");
         assert_eq!(value["schema"], 1);
         let kind = value["kind"].as_str().expect("a kind");
         if !["state", "clear"].contains(&kind) {
@@ -91,35 +101,94 @@ fn covers(clear: &Value, route: &Value) -> bool {
         || clear["peer_address"] == route["peer_address"] && clear["family"] == family
 }
 
-fn read_all(broker: &Kafka) -> Reader {
+fn read_all(broker: &Kafka, topic: &str) -> Reader {
     let members: Vec<_> = (0..2)
         .map(|_| {
-            let mut member = broker.reader("rutter", "readers");
+            let mut member = broker.reader(topic, "readers");
             thread::spawn(move || output_of(&mut member))
         })
         .collect();
-    let mut reader = Reader::default();
+    // A partition may have gone from one member to the other.
+    let mut messages: BTreeMap<(String, u64), Message> = BTreeMap::new();
     for member in members {
-        let text = member
-            .join()
-            .expect("the reader ends")
-            .expect("the reader reads");
-        text.lines().for_each(|line| reader.read(line));
+        let text = member.join().expect("the reader ends");
+        let text = text.unwrap_or_else(|why| panic!("{why}"));
+        for line in text.lines() {
+            let mut columns = line.splitn(5, '\t').map(str::to_owned);
+            let mut column = || columns.next().unwrap_or_default();
+            let (partition, offset) = (column(), column());
+            let (key, len, value) = (column(), column(), column());
+            let value = (len != "-1").then_some(value);
+            let offset = offset.parse().expect("an offset");
+            messages.insert((partition, offset), Message { key, value });
+        }
+    }
+    let mut reader = Reader::default();
+    for ((partition, _), message) in &messages {
+        reader.read(partition, message);
     }
     reader
 }
 
+/// No number of a run is missing.
+fn check_numbers(reader: &Reader) {
+    for ((collector, run), numbers) in &reader.numbers {
+        let last = numbers.last().copied().unwrap_or_default();
+        assert_eq!(
+            numbers.len() as u64,
+            last + 1,
+            "{collector}, run {run}: rows are missing"
+        );
+    }
+}
+
+/// The questions of docs/sinks.md are asked as they stand there; what they call the current routes is what both collectors
+/// have.
+fn ask_questions(broker: &Kafka, owed: &[BTreeSet<String>; 2]) {
+    let text = std::fs::read_to_string(docs().join("sinks.md")).expect("docs/sinks.md");
+    let (_, section) = text
+        .split_once("## Ten questions to Kafka\n")
+        .expect("the heading");
+    let section = section.replace("localhost:9092", &broker.address());
+    let blocks = section.split("```sh\n").skip(1);
+    let mut blocks = blocks.filter_map(|rest| rest.split("```").next());
+    let functions = blocks.next().expect("the functions");
+    let ask = |question: &str| {
+        let script = format!("set -eo pipefail\n{functions}\n{question}");
+        let answer = output_of(Command::new("bash").args(["-c", &script]));
+        answer.unwrap_or_else(|why| panic!("{why}"))
+    };
+    let current = ask(
+        r#"current | jq -r '"\(.collector) \(.peer_address)|\(.prefix)|\(.path_id)|\(.as_path)"'"#,
+    );
+    let mut current: Vec<&str> = current.lines().collect();
+    current.sort_unstable();
+    let of = |(name, owed): (&str, &BTreeSet<String>)| -> Vec<String> {
+        owed.iter().map(|line| format!("{name} {line}")).collect()
+    };
+    let owed: Vec<String> = ["one", "two"].into_iter().zip(owed).flat_map(of).collect();
+    assert_eq!(current, owed, "by the functions of docs/sinks.md");
+    let asked: Vec<&str> = blocks.collect();
+    assert_eq!(asked.len(), 10);
+    for question in asked {
+        assert!(!ask(question).is_empty(), "no answer to {question}");
+    }
+}
+
 #[test]
-fn a_group_reads_what_two_collectors_write_while_the_broker_is_killed() {
+fn kafka_is_exact_whoever_is_killed() {
     let lab = Lab::new();
     let mut broker = Kafka::start(&lab);
+    let mut rng = Rng::new(seed(7));
+    a_group_reads_what_two_collectors_write(&lab, &mut broker, &mut rng);
+    the_collector_itself_is_killed(&lab, &mut broker, &mut rng);
+}
+
+fn a_group_reads_what_two_collectors_write(lab: &Lab, broker: &mut Kafka, rng: &mut Rng) {
     broker.create_topic("rutter", 3);
-    let mut stages = [
-        stage(&lab, &broker, "one", 7),
-        stage(&lab, &broker, "two", 8),
-    ];
+    let mut stages = [stage(lab, broker, "one", 7), stage(lab, broker, "two", 8)];
     stages.iter_mut().for_each(|stage| stage.act(400));
-    thread::sleep(std::time::Duration::from_millis(300));
+    thread::sleep(Duration::from_millis(rng.below(600)));
     broker.kill();
     stages[0].act(300);
     stages[1].restart();
@@ -129,15 +198,106 @@ fn a_group_reads_what_two_collectors_write_while_the_broker_is_killed() {
         stage.has_written();
     }
     stages.iter_mut().for_each(Stage::stop);
-    let reader = read_all(&broker);
-    assert_eq!(reader.of("one"), stages[0].owed());
-    assert_eq!(reader.of("two"), stages[1].owed());
-    for ((collector, run), numbers) in reader.numbers {
-        let last = numbers.last().copied().unwrap_or_default();
-        assert_eq!(
-            numbers.len() as u64,
-            last + 1,
-            "{collector}, run {run}: rows are missing"
-        );
+    let reader = read_all(broker, "rutter");
+    let owed = stages.each_ref().map(Stage::owed);
+    assert_eq!(reader.of("one"), owed[0]);
+    assert_eq!(reader.of("two"), owed[1]);
+    check_numbers(&reader);
+    ask_questions(broker, &owed);
+}
+
+fn the_collector_itself_is_killed(lab: &Lab, broker: &mut Kafka, rng: &mut Rng) {
+    broker.create_topic("killed", 2);
+    let mut collector = Rutter::start_collector(lab, &sections(lab, broker));
+    let way = Way::Bgp((lab.address(1), lab.port()).into());
+    let feeds: Vec<Feed> = (2..4)
+        .map(|host| Feed::start(way, lab.address(host), asn(host), 2_000))
+        .collect();
+    // What it has said to have taken before it was killed: run, and how many rows of it.
+    let mut taken = Vec::new();
+    for round in 0..3 {
+        thread::sleep(Duration::from_millis(rng.below(2_000)));
+        let away = round == 1;
+        if away {
+            broker.kill();
+            thread::sleep(Duration::from_millis(rng.below(1_000)));
+        }
+        let row = sink(&collector).unwrap_or_else(|why| panic!("{why}"));
+        taken.push((number(&row, "run"), number(&row, "taken")));
+        collector.kill();
+        if away {
+            broker.run();
+        }
+        collector.run_again();
     }
+    thread::sleep(Duration::from_millis(rng.below(2_000)));
+    broker.kill();
+    thread::sleep(Duration::from_millis(rng.below(1_000)));
+    broker.run();
+    thread::sleep(Duration::from_millis(500));
+    feeds.iter().for_each(|feed| feed.be_quiet(true));
+    let owed: BTreeSet<String> = feeds.iter().flat_map(Feed::routes).collect();
+    eventually("the collector has all", || {
+        let rows = collector.ask(&["show", "routes"])?;
+        let held: BTreeSet<String> = rows.iter().filter_map(line).collect();
+        match held == owed {
+            true => Ok(()),
+            false => Err(format!("{} routes, {} owed", held.len(), owed.len())),
+        }
+    });
+    // From the table to the spool it is not far.
+    thread::sleep(Duration::from_secs(1));
+    eventually("all is written", || {
+        let row = sink(&collector)?;
+        let all = row["state"] == "live" && row["taken"] == row["committed"];
+        if all { Ok(()) } else { Err(row.to_string()) }
+    });
+    collector.process().stop();
+    let reader = read_all(broker, "killed");
+    let read = reader.of("10.255.0.1");
+    let read: BTreeSet<String> = read
+        .iter()
+        .map(|line| line.replacen("|0|", "|", 1))
+        .collect();
+    assert!(read == owed, "{} routes, {} owed", read.len(), owed.len());
+    check_numbers(&reader);
+    for (run, taken) in taken {
+        let numbers = reader.numbers.get(&("10.255.0.1".to_owned(), run));
+        let count = numbers.map_or(0, BTreeSet::len) as u64;
+        assert!(count >= taken, "run {run}: {count} of {taken} rows");
+    }
+}
+
+fn sections(lab: &Lab, broker: &Kafka) -> String {
+    let neighbors = (2..4).map(|n| neighbor(lab.address(n), asn(n), "mode = \"collector\""));
+    let sink = format!(
+        "[[sink]]\ntype = \"kafka\"\nbrokers = [\"{}\"]\ntopic = \"killed\"\nspool = \"{}\"\n",
+        broker.address(),
+        lab.folder("spool").display()
+    );
+    neighbors.collect::<String>() + &sink
+}
+
+fn asn(host: u8) -> u32 {
+    65_000 + u32::from(host)
+}
+
+/// What the collector says of its sink.
+fn sink(collector: &Rutter) -> Result<Value, String> {
+    let rows = collector.ask(&["show", "sinks"])?;
+    rows.into_iter().next().ok_or_else(|| "no sink".to_owned())
+}
+
+fn number(row: &Value, name: &str) -> u64 {
+    row[name].as_u64().expect("a number")
+}
+
+/// `address|prefix|path` of a row of `show routes`.
+fn line(row: &Value) -> Option<String> {
+    let prefix = row["prefix"].as_str()?;
+    let (peer, path) = (
+        row["peer"]["address"].as_str()?,
+        row["attributes"]["as-path"].as_str()?,
+    );
+    Some(format!("{peer}|{prefix}|{path}"))
 }

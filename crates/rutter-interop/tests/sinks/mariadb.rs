@@ -5,7 +5,7 @@ use rutter_interop::mariadb::MariaDb;
 use rutter_interop::{Lab, eventually};
 
 use crate::postgres::GAP;
-use crate::stage::{Stage, ask_questions, golden};
+use crate::stage::{Stage, ask_questions, golden, seed};
 
 const ROUTES: &str = "SELECT peer_address, prefix, path_id, as_path FROM rutter_current";
 
@@ -36,7 +36,7 @@ fn mariadb_is_exact_whoever_is_killed() {
     server.query("CREATE USER guest@'127.0.0.1' IDENTIFIED BY 'sesame'");
     server.query("GRANT SELECT ON rutter.* TO guest@'127.0.0.1'");
     self::stage(&lab, &server, "guest", 1).complains(&["denied", "GRANT ALL"]);
-    let mut stage = stage(&lab, &server, "rutter", 6);
+    let mut stage = stage(&lab, &server, "rutter", seed(6));
     stage.act(800);
     stage.settles(|| server.try_query(ROUTES));
     let schema =

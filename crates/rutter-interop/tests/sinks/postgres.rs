@@ -4,7 +4,7 @@ use rutter_config::{Database, SinkTarget};
 use rutter_interop::postgres::Postgres;
 use rutter_interop::{Lab, eventually};
 
-use crate::stage::{Stage, ask_questions, golden};
+use crate::stage::{Stage, ask_questions, golden, seed};
 
 const ROUTES: &str = "SELECT host(peer_address), prefix, path_id, as_path FROM rutter_current";
 
@@ -58,7 +58,7 @@ fn postgres_is_exact_whoever_is_killed() {
     let mut server = Postgres::start(&lab);
     server.query("CREATE ROLE guest LOGIN");
     self::stage(&lab, &server, "guest", 1).complains(&["permission denied", "GRANT CREATE"]);
-    let mut stage = stage(&lab, &server, "postgres", 5);
+    let mut stage = stage(&lab, &server, "postgres", seed(5));
     stage.act(800);
     stage.settles(|| server.try_query(ROUTES));
     let schema =

@@ -155,6 +155,16 @@ impl Stage {
     }
 }
 
+/// Where a test draws its moments from: `SEED` of the environment, or the usual one; a test that fails has said which.
+pub fn seed(usual: u64) -> u64 {
+    let given = std::env::var("SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok());
+    let seed = given.unwrap_or(usual);
+    eprintln!("moments and changes are drawn from SEED={seed}");
+    seed
+}
+
 fn now_us() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.expect("after 1970").as_micros() as u64

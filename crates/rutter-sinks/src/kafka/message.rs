@@ -240,6 +240,9 @@ mod tests {
         }
     }
 
+    /// Kinds that are of no peer.
+    const COLLECTORS: [&str; 4] = ["start", "stop", "gap", "clock-step"];
+
     /// One message of each form with its key.
     fn messages() -> String {
         let (peer, attrs, at) = (
@@ -256,7 +259,7 @@ mod tests {
         let entry = |kind, of_route: bool, detail: &str| Entry {
             time_us: 1_700_000_000_250_000,
             kind,
-            peer: (kind != Kind::Start).then(|| Arc::clone(&peer)),
+            peer: (!COLLECTORS.contains(&kind.name())).then(|| Arc::clone(&peer)),
             prefix: of_route.then_some(prefix),
             path_id: 0,
             attrs: (kind == Kind::Announce).then(|| Arc::new(attrs.clone())),
@@ -265,13 +268,18 @@ mod tests {
         let down = Kind::PeerDown {
             retained: [false; 2],
         };
+        let family = Family::Ipv4Unicast;
+        let of_collector = |kind: Kind, detail: &str| {
+            let key = format!("collector1|{}", kind.name());
+            (key, entry(kind, false, detail))
+        };
         let mut text = String::new();
         let mut line = |key: &str, message: &Message<'_>| {
             let value = String::from_utf8(message.json()).unwrap();
             text.push_str(&format!("{key}\t{value}\n"));
         };
         for (key, entry) in [
-            ("collector1|start".to_owned(), entry(Kind::Start, false, "")),
+            of_collector(Kind::Start, ""),
             (format!("{of_peer}|peer-up"), entry(Kind::PeerUp, false, "")),
             (route.clone(), entry(Kind::Announce, true, "")),
             (route.clone(), entry(Kind::Withdraw, true, "")),
@@ -279,11 +287,21 @@ mod tests {
                 format!("{of_peer}|peer-down"),
                 entry(down, false, "hold timer expired"),
             ),
+            (
+                format!("{of_peer}|end-of-rib"),
+                entry(Kind::EndOfRib(family), false, "ipv4-unicast"),
+            ),
+            of_collector(Kind::Gap { lost: 9 }, "9 messages are missing"),
+            of_collector(Kind::ClockStep { by_us: -2 }, "the clock was set"),
+            of_collector(Kind::Stop, ""),
         ] {
             line(&key, &Message::event("collector1", at, &entry));
         }
         let time = 1_700_000_000_500_000;
-        let family = Family::Ipv4Unicast;
+        line(
+            "collector1|clear",
+            &Message::clear("collector1", at, time, None),
+        );
         line(
             &format!("{of_peer}|clear|ipv4"),
             &Message::clear("collector1", at, time, Some((&peer, family))),
