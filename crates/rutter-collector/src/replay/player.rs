@@ -196,7 +196,7 @@ impl Player {
             _ => FIRST_ID + number,
         };
         let asn = self.settings.asn.unwrap_or(asn);
-        Speaker::connect(self.settings.to, from, asn, bgp_id)
+        Speaker::connect_patiently(self.settings.to, from, asn, bgp_id)
     }
 }
 

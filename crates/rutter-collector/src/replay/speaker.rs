@@ -32,6 +32,26 @@ const HOLD_TIME_S: u16 = 180;
 const KEEPALIVE_EVERY: Duration = Duration::from_secs(30);
 /// How long the other side may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// What is said when it takes longer.
+const NO_ANSWER: &str = "the session does not come up: no answer";
+
+/// Daemons close connections without a word for some seconds after a session with the same neighbor: then it is tried
+/// again after so long.
+const PAUSES_S: [u64; 4] = [1, 2, 4, 8];
+
+/// Why there is no session.
+enum Refusal {
+    /// The connection was closed without a word.
+    Closed(String),
+    /// Everything else.
+    Other(String),
+}
+
+impl From<String> for Refusal {
+    fn from(why: String) -> Self {
+        Refusal::Other(why)
+    }
+}
 
 impl Speaker {
     /// Connects and waits until the session is established.
@@ -41,35 +61,71 @@ impl Speaker {
         asn: Asn,
         bgp_id: u32,
     ) -> Result<Self, String> {
+        let speaker = Self::try_to_connect(to, from, asn, bgp_id);
+        speaker.map_err(|refusal| match refusal {
+            Refusal::Closed(why) | Refusal::Other(why) => why,
+        })
+    }
+
+    /// As [`Speaker::connect`], again and again while a session that has just ended is held against this one.
+    pub fn connect_patiently(
+        to: SocketAddr,
+        from: Option<IpAddr>,
+        asn: Asn,
+        bgp_id: u32,
+    ) -> Result<Self, String> {
+        for pause_s in PAUSES_S {
+            match Self::try_to_connect(to, from, asn, bgp_id) {
+                Err(Refusal::Closed(_)) => thread::sleep(Duration::from_secs(pause_s)),
+                Err(Refusal::Other(why)) => return Err(why),
+                Ok(speaker) => return Ok(speaker),
+            }
+        }
+        Self::connect(to, from, asn, bgp_id)
+    }
+
+    fn try_to_connect(
+        to: SocketAddr,
+        from: Option<IpAddr>,
+        asn: Asn,
+        bgp_id: u32,
+    ) -> Result<Self, Refusal> {
         let mut socket = open_socket(to, from).map_err(|e| format!("cannot connect: {e}"))?;
         let said = |e: io::Error| format!("the session does not come up: {e}");
         socket.set_read_timeout(Some(PATIENCE)).map_err(said)?;
         let mut message = Vec::new();
         Open::new(asn, HOLD_TIME_S, bgp_id, capabilities(asn)).encode(&mut message);
-        socket.write_all(&message).map_err(said)?;
+        let closed = |why: String| {
+            Refusal::Closed(format!("{why}; no neighbor here, or not so soon again?"))
+        };
+        let sent = socket.write_all(&message);
+        sent.map_err(|e| closed(said(e)))?;
         let mut reader = Reader::default();
         let theirs = loop {
-            match reader.next(&mut socket)? {
-                (MessageType::Open, body) => {
+            match reader.poll(&mut socket).map_err(closed)? {
+                Some((MessageType::Open, body)) => {
                     break Open::parse(&body).map_err(|e| e.to_string())?;
                 }
-                (MessageType::Notification, body) => return Err(refused(&body)),
-                _ => {}
+                Some((MessageType::Notification, body)) => return Err(refused(&body).into()),
+                Some(_) => {}
+                None => return Err(NO_ANSWER.to_owned().into()),
             }
         };
         let four_octet = |c: &Capability| matches!(c, Capability::FourOctetAs(_));
         if !theirs.capabilities.iter().any(four_octet) {
-            return Err("it has no four-octet AS numbers, and what is replayed does".into());
+            let why = "it has no four-octet AS numbers, and what is replayed does".to_owned();
+            return Err(why.into());
         }
         socket.write_all(&KEEPALIVE).map_err(said)?;
         loop {
             match reader.next(&mut socket)? {
                 (MessageType::Keepalive, _) => break,
-                (MessageType::Notification, body) => return Err(refused(&body)),
+                (MessageType::Notification, body) => return Err(refused(&body).into()),
                 _ => {}
             }
         }
-        Self::established(socket, reader, agreed(&theirs)).map_err(said)
+        let established = Self::established(socket, reader, agreed(&theirs));
+        established.map_err(|e| said(e).into())
     }
 
     fn established(socket: TcpStream, reader: Reader, add_path: [bool; 2]) -> io::Result<Self> {
@@ -197,7 +253,7 @@ impl Reader {
     fn next(&mut self, socket: &mut TcpStream) -> Result<(MessageType, Vec<u8>), String> {
         match self.poll(socket)? {
             Some(message) => Ok(message),
-            None => Err("the session does not come up: no answer".into()),
+            None => Err(NO_ANSWER.into()),
         }
     }
 
