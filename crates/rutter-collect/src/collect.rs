@@ -23,15 +23,21 @@ pub(crate) fn collect(args: &CollectArgs) -> Result<(), Failure> {
     let inputs = find(&args.mrt)?;
     let source = std::path::absolute(&args.file)?;
     let collector = Running::start(config, Some(source))?;
-    if !inputs.is_empty()
-        && let Err(failure) = load_mrt(&collector.context, &inputs, &args.mrt_router)
-    {
-        collector.stop("the collector cannot start");
-        return Err(failure);
-    }
+    let loaded = match inputs.is_empty() {
+        true => Ok(Ok(())),
+        false => load_mrt(&collector.context, &inputs, &args.mrt_router),
+    };
+    let complete = match loaded {
+        Ok(complete) => complete,
+        Err(failure) => {
+            collector.stop("the collector cannot start");
+            return Err(failure);
+        }
+    };
     let text = collector.daemon.wait_for_signal()?;
     collector.stop(&text);
-    Ok(())
+    // As all commands that read MRT files: who looks at the exit status learns of it.
+    complete.map_err(|why| Failure::text(format!("--mrt: {why}")))
 }
 
 /// A daemon with its services.
@@ -77,8 +83,13 @@ impl Running {
     }
 }
 
-/// Loads files into the table. What cannot be read of them is said and passed over; nothing at all is an error.
-fn load_mrt(context: &Context, inputs: &[Input], router: &str) -> Result<(), Failure> {
+/// Loads files into the table. What cannot be read of them is said, passed over and, inside, what is wrong; nothing at
+/// all is a failure.
+fn load_mrt(
+    context: &Context,
+    inputs: &[Input],
+    router: &str,
+) -> Result<Result<(), String>, Failure> {
     let progress = Progress::new();
     let bar = Bar::of_files(inputs, &progress, Lines::None);
     let mut loader = Loader::new(&context.rib, router);
@@ -116,7 +127,7 @@ fn load_mrt(context: &Context, inputs: &[Input], router: &str) -> Result<(), Fai
         malformed = loaded.malformed,
         "MRT files loaded"
     );
-    Ok(())
+    Ok(verdict)
 }
 
 fn name(config: &Config) -> String {

@@ -1,7 +1,7 @@
 //! `rutter mrt` prints what bgpdump prints.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -247,5 +247,35 @@ fn what_cannot_be_read_is_said_and_the_rest_is_printed() {
         let text = String::from_utf8(output.stdout).unwrap();
         assert_eq!(text.lines().count(), lines, "{text}");
     }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// A collector goes on with what could be read, and says at its end that this was not all.
+#[test]
+fn a_collector_whose_files_were_broken_ends_with_1() {
+    let folder = folder("collect");
+    fs::write(folder.join("bad"), &file()[..file().len() - 1]).unwrap();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|s| s.local_addr());
+    let text = format!(
+        "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\n[daemon]\nlisten = [\"{}\"]\ncontrol-socket = \"{}\"\n",
+        port.unwrap(),
+        folder.join("s").display()
+    );
+    fs::write(folder.join("c.toml"), text).unwrap();
+    let mut collector = Command::new(env!("CARGO_BIN_EXE_rutter-collect"))
+        .arg("collect")
+        .arg(folder.join("c.toml"))
+        .arg("--mrt")
+        .arg(folder.join("bad"))
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(collector.stderr.take().unwrap()).lines();
+    let mut said = || said.next().unwrap().unwrap();
+    while !said().contains("MRT files loaded") {}
+    let kill = format!("kill -TERM {}", collector.id());
+    Command::new("sh").args(["-c", &kill]).status().unwrap();
+    while !said().starts_with("error: --mrt: the file could not be read completely") {}
+    assert_eq!(collector.wait().unwrap().code(), Some(1));
     fs::remove_dir_all(folder).unwrap();
 }

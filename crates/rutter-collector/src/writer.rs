@@ -16,6 +16,8 @@ pub(crate) struct Writer {
     import: Arc<ImportPolicy>,
     batch: Batch,
     current: Option<PeerId>,
+    /// Whose sessions ended, why and when; nobody has been told yet.
+    leaving: Vec<(PeerId, Arc<str>, u64)>,
 }
 
 /// Routes that are applied at once: more wait for nothing but cache misses.
@@ -28,6 +30,7 @@ impl Writer {
             import: Arc::new(collect_everything()),
             batch: Batch::new(),
             current: None,
+            leaving: Vec::new(),
         }
     }
 
@@ -65,24 +68,32 @@ impl Writer {
         self.rib.publish_peer_up(peer, unix_us);
     }
 
-    /// Sessions of peers ended, and the peers are no longer of interest: one walk over the table for all of them.
+    /// Sessions of peers ended, and the peers are no longer of interest. They are gone after [`Writer::settle`].
     pub fn end(&mut self, peers: &[PeerId], reason: &str, unix_us: u64) {
+        let reason: Arc<str> = reason.into();
+        let leaving = |peer: &PeerId| (*peer, Arc::clone(&reason), unix_us);
+        self.leaving.extend(peers.iter().map(leaving));
+    }
+
+    /// Applies what waits: one walk over the table for all peers whose sessions ended.
+    pub fn settle(&mut self) {
         self.commit();
-        let retain = [Retain::Nothing; 2];
+        let leaving = std::mem::take(&mut self.leaving);
         let mut sweeper = Sweeper::default();
-        for peer in peers {
-            self.rib.publish_peer_down(*peer, retain, reason, unix_us);
+        for (peer, reason, unix_us) in &leaving {
+            let retain = [Retain::Nothing; 2];
+            self.rib.publish_peer_down(*peer, retain, reason, *unix_us);
             self.rib.end_session(*peer, retain, &mut sweeper);
         }
         while !sweeper.is_idle() {
             sweeper.step(&self.rib);
         }
-        for peer in peers {
-            self.rib.remove_neighbor(*peer);
+        for (peer, ..) in leaving {
+            self.rib.remove_neighbor(peer);
         }
     }
 
-    /// Takes the body of an UPDATE. What it says is in the table at the latest after [`Writer::commit`].
+    /// Takes the body of an UPDATE. What it says is in the table at the latest after [`Writer::settle`].
     pub fn update(&mut self, peer: PeerId, body: &[u8], unix_us: u64) -> Pushed {
         if self.current != Some(peer) || self.batch.len() >= BATCH {
             self.commit();
@@ -91,8 +102,7 @@ impl Writer {
         self.batch.push(&self.rib, peer, body, unix_us)
     }
 
-    /// Applies what waits.
-    pub fn commit(&mut self) {
+    fn commit(&mut self) {
         if self.current.take().is_some() {
             self.rib.commit(&mut self.batch);
         }

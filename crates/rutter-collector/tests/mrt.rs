@@ -486,3 +486,27 @@ fn each_fault_of_a_record_has_its_words() {
         assert!(why.to_string().contains(words), "{why} instead of {words}");
     }
 }
+
+#[test]
+fn peers_of_one_address_are_told_apart() {
+    let mut bytes = Vec::new();
+    let address = "192.0.2.11".parse().unwrap();
+    let peer = |asn| PeerEntry {
+        bgp_id: 9,
+        address,
+        asn: Asn(asn),
+    };
+    write_peer_index_table(&mut bytes, TIME, 1, "", &[peer(64501), peer(64502)]);
+    let rib = rib();
+    assert_eq!(load(&rib, &bytes).peers, 2);
+    let mut found: Vec<(u32, u64)> = rib
+        .peers()
+        .iter()
+        .map(|peer| {
+            let monitored = peer.neighbor.monitored.as_ref().unwrap();
+            (peer.neighbor.remote_asn.0, monitored.distinguisher)
+        })
+        .collect();
+    found.sort_unstable();
+    assert_eq!(found, [(64501, 0), (64502, 1)]);
+}

@@ -3,24 +3,25 @@
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rutter_config::Bmp;
-use rutter_wire::bmp::next_packet;
+use rutter_wire::bmp::{Message, next_packet};
 
+use super::names::Names;
 use super::router::{Next, Router};
 use super::status::Routers;
 use crate::clock::unix_us;
 use crate::seldom::Seldom;
-use crate::{Context, Stop};
+use crate::{Context, Stop, keepalive};
 
 /// A connection that is being read.
 pub(super) struct Connection {
     number: u64,
     socket: TcpStream,
     router: Router,
-    routers: Routers,
     buffer: Vec<u8>,
     filled: usize,
     published: Instant,
@@ -28,7 +29,25 @@ pub(super) struct Connection {
     /// When octets came last.
     heard: Instant,
     silence: Duration,
-    strangers: Strangers,
+    shared: Shared,
+    name: Name,
+}
+
+/// What all connections share.
+#[derive(Clone, Default)]
+pub(super) struct Shared {
+    /// For people.
+    pub routers: Routers,
+    pub names: Names,
+    pub strangers: Strangers,
+}
+
+/// Whether its name is its own: no peer is taken before.
+enum Name {
+    Unasked,
+    /// Another connection has it since at least then.
+    Awaited(Instant),
+    Own,
 }
 
 /// What is logged of connections that said nothing.
@@ -40,6 +59,8 @@ const LONGEST: usize = 1 << 20;
 const CHUNK: usize = 256 * 1024;
 /// The thread looks this often whether it is to end.
 const PATIENCE: Duration = Duration::from_millis(200);
+/// For so long a router waits for its name: a connection from before it restarted is found dead by then.
+const NAME_WAIT: Duration = Duration::from_secs(2 + keepalive::IDLE.as_secs());
 /// How often the router's figures are shown to others.
 const PUBLISH: Duration = Duration::from_secs(1);
 
@@ -50,8 +71,7 @@ impl Connection {
         socket: TcpStream,
         address: SocketAddr,
         settings: &Bmp,
-        routers: Routers,
-        strangers: Strangers,
+        shared: Shared,
     ) -> io::Result<Self> {
         socket.set_nonblocking(false)?;
         socket.set_read_timeout(Some(PATIENCE))?;
@@ -60,20 +80,21 @@ impl Connection {
             number,
             socket,
             router: Router::new(rib, address, settings.max_peers, unix_us()),
-            routers,
             buffer: vec![0; CHUNK],
             filled: 0,
             published: Instant::now(),
             begun: Instant::now(),
             heard: Instant::now(),
             silence: Duration::from_secs(settings.silence_s),
-            strangers,
+            shared,
+            name: Name::Unasked,
         })
     }
 
     /// Reads until the connection or the collector ends.
     pub fn run(mut self, stop: &Stop) {
-        self.routers.publish(self.number, self.router.status());
+        let Shared { routers, names, .. } = self.shared.clone();
+        routers.publish(self.number, self.router.status());
         let reason = loop {
             if stop.is_set() {
                 break "the collector is stopping".to_owned();
@@ -87,17 +108,38 @@ impl Connection {
         let router = self.router.name();
         if self.router.has_spoken() {
             tracing::info!(router, %reason, "BMP router disconnected");
-        } else if let Some(left_out) = self.strangers.lock().may() {
+        } else if let Some(left_out) = self.shared.strangers.lock().may() {
             tracing::warn!(router, %reason, left_out, "a connection that was no BMP router's");
         }
         if !stop.is_set() {
             self.router.end(&format!("BMP: {reason}"), unix_us());
         }
-        self.routers.remove(self.number);
+        routers.remove(self.number);
+        names.release(self.number);
     }
 
     /// Reads what has come and takes its messages. `Err`: why there will be no more.
     fn turn(&mut self) -> Result<Next, String> {
+        match self.name {
+            // TCP holds what comes meanwhile.
+            Name::Awaited(_) => thread::sleep(PATIENCE),
+            _ => self.read()?,
+        }
+        let next = self.take_messages();
+        self.router.commit();
+        if matches!(next, Ok(Next::Continue)) {
+            self.check_silence()?;
+        }
+        if self.published.elapsed() >= PUBLISH {
+            self.published = Instant::now();
+            let status = self.router.status();
+            self.shared.routers.publish(self.number, status);
+            self.router.tell_changes();
+        }
+        next
+    }
+
+    fn read(&mut self) -> Result<(), String> {
         if self.filled == self.buffer.len() {
             // A message longer than what was needed so far; its length has been looked at.
             let len = (self.buffer.len() * 2).min(LONGEST + CHUNK);
@@ -112,23 +154,14 @@ impl Connection {
             Err(error) if is_timeout(&error) => {}
             Err(error) => return Err(error.to_string()),
         }
-        let next = self.take_messages();
-        self.router.commit();
-        if matches!(next, Ok(Next::Continue)) {
-            self.check_silence()?;
-        }
-        if self.published.elapsed() >= PUBLISH {
-            self.published = Instant::now();
-            self.routers.publish(self.number, self.router.status());
-            self.router.tell_changes();
-        }
-        next
+        Ok(())
     }
 
     /// A router may be silent for days, but not before its first message, and not inside one.
     fn check_silence(&self) -> Result<(), String> {
         let (what, since) = match (self.router.has_spoken(), self.filled) {
             (true, 0) => return Ok(()),
+            _ if matches!(self.name, Name::Awaited(_)) => return Ok(()),
             (true, _) => ("the rest of a message has not come", self.heard),
             (false, _) => ("it has not said a message", self.begun),
         };
@@ -145,11 +178,20 @@ impl Connection {
         while matches!(next, Ok(Next::Continue)) {
             match next_packet(&self.buffer[at..self.filled], LONGEST) {
                 Ok(Some(packet)) => {
-                    at += packet.len;
                     match packet.decode() {
+                        Ok(Message::PeerUp(_))
+                            if !self.name.is_own(
+                                self.number,
+                                &mut self.router,
+                                &self.shared.names,
+                            ) =>
+                        {
+                            break;
+                        }
                         Ok(message) => next = Ok(self.router.handle(&message, now)),
                         Err(fault) => self.router.count_fault(fault),
                     }
+                    at += packet.len;
                 }
                 Ok(None) => break,
                 Err(fault) => next = Err(format!("not readable as BMP: {fault}")),
@@ -158,6 +200,33 @@ impl Connection {
         self.buffer.copy_within(at..self.filled, 0);
         self.filled -= at;
         next
+    }
+}
+
+impl Name {
+    /// Takes the router's name; after a while of waiting another that is much like it.
+    fn is_own(&mut self, connection: u64, router: &mut Router, names: &Names) -> bool {
+        let since = match self {
+            Name::Own => return true,
+            Name::Unasked => Instant::now(),
+            Name::Awaited(since) => *since,
+        };
+        let name = router.name().to_owned();
+        if names.take(&name, connection) {
+            router.set_name(&name);
+        } else if since.elapsed() >= NAME_WAIT {
+            let another = names.take_another(&name, connection);
+            tracing::warn!(
+                router = another,
+                "another router, or another connection of this one, is called {name}"
+            );
+            router.set_name(&another);
+        } else {
+            *self = Name::Awaited(since);
+            return false;
+        }
+        *self = Name::Own;
+        true
     }
 }
 

@@ -8,6 +8,7 @@
 mod changes;
 mod connection;
 mod monitored;
+mod names;
 mod reading;
 mod router;
 mod station;

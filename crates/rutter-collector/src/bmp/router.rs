@@ -29,6 +29,8 @@ pub(super) struct Router {
     changes: Changes,
     /// It has said who it is.
     introduced: bool,
+    /// Its name stands in the table.
+    named: bool,
     /// It has been said that there is no room for more.
     was_full: bool,
     /// Lines about what is wrong that may still be written.
@@ -59,6 +61,7 @@ impl Router {
             most_views,
             changes: Changes::default(),
             introduced: false,
+            named: false,
             was_full: false,
             lines: MOST_LINES,
             status: RouterStatus {
@@ -94,7 +97,7 @@ impl Router {
 
     /// Applies what waits.
     pub fn commit(&mut self) {
-        self.writer.commit();
+        self.writer.settle();
     }
 
     /// The connection is gone: so are all its peers.
@@ -104,6 +107,7 @@ impl Router {
         let peers: Vec<PeerId> = views.flatten().map(|view| view.peer).collect();
         self.views = 0;
         self.writer.end(&peers, reason, unix_us);
+        self.writer.settle();
     }
 
     /// A message could not be read.
@@ -139,6 +143,13 @@ impl Router {
         &self.name
     }
 
+    /// From here on its peers have this name, whatever it will say.
+    pub fn set_name(&mut self, name: &str) {
+        self.name = name.into();
+        self.status.name = name.to_owned();
+        self.named = true;
+    }
+
     /// For people.
     pub fn status(&self) -> RouterStatus {
         let peer = |(session, counters): &(Session, Vec<Counter>)| PeerStatus {
@@ -154,10 +165,9 @@ impl Router {
     }
 
     fn initiation(&mut self, said: Tlvs<'_>) {
-        if let Some(name) = said.find(information::SYS_NAME)
-            && !name.value.is_empty()
-        {
-            let name = printable(&name.text());
+        let name = said.find(information::SYS_NAME);
+        let name = name.map_or_else(String::new, |name| printable(&name.text()));
+        if !self.named && !NO_NAMES.contains(&name.as_str()) {
             self.name = name.as_str().into();
             self.status.name = name;
         }
@@ -177,6 +187,8 @@ impl Router {
         let key = Key::of(header);
         // Heard twice, the second one begins anew.
         self.close(key, "the router reports the session anew", unix_us);
+        // Those of the table that stood for it are gone before others do.
+        self.writer.settle();
         if self.sessions.len() >= self.most_views {
             self.full();
             return;
@@ -376,6 +388,8 @@ impl Router {
     }
 }
 
+/// What routers say that were given no name: nothing, or in BIRD's words.
+const NO_NAMES: [&str; 2] = ["", "Not defined"];
 /// Lines about what is wrong that a connection may log.
 const MOST_LINES: u32 = 20;
 /// Counters that are kept of a session.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rutter_config::Bmp;
 
-use super::connection::{Connection, Strangers};
+use super::connection::{Connection, Shared};
 use super::status::{RouterStatus, Routers};
 use crate::keepalive::keep_alive;
 use crate::listen::listen;
@@ -60,15 +60,14 @@ impl Station {
             .filter_map(|listener| listener.local_addr().ok())
             .collect();
         let address = addresses.first().copied();
-        let routers = Routers::default();
-        let shown = routers.clone();
+        let shared = Shared::default();
+        let (routers, shown) = (shared.routers.clone(), shared.routers.clone());
         let accepting = Accepting {
             context: context.clone(),
             settings: settings.clone(),
-            routers: routers.clone(),
+            shared,
             connections: Vec::new(),
             accepted: 0,
-            strangers: Strangers::default(),
         };
         let thread = thread::Builder::new()
             .name("bmp".into())
@@ -112,10 +111,9 @@ impl Service for Station {
 struct Accepting {
     context: Context,
     settings: Bmp,
-    routers: Routers,
+    shared: Shared,
     connections: Vec<Accepted>,
     accepted: u64,
-    strangers: Strangers,
 }
 
 /// A connection that is being read.
@@ -143,7 +141,7 @@ impl Accepting {
                 Ok((socket, address)) => self.accept(socket, address),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) => {
-                    if let Some(left_out) = self.strangers.lock().may() {
+                    if let Some(left_out) = self.shared.strangers.lock().may() {
                         tracing::error!(%error, left_out, "no connection can be accepted");
                     }
                     return;
@@ -155,7 +153,7 @@ impl Accepting {
     fn accept(&mut self, socket: TcpStream, address: SocketAddr) {
         let from = address.ip().to_canonical();
         if let Err(why) = self.admit(from) {
-            if let Some(left_out) = self.strangers.lock().may() {
+            if let Some(left_out) = self.shared.strangers.lock().may() {
                 tracing::warn!(router = %address, why, left_out, "BMP router refused");
             }
             return;
@@ -164,17 +162,8 @@ impl Accepting {
         let number = self.accepted;
         let started = keep_alive(&socket)
             .and_then(|()| {
-                let (routers, strangers) = (self.routers.clone(), self.strangers.clone());
-                let settings = &self.settings;
-                Connection::new(
-                    &self.context,
-                    number,
-                    socket,
-                    address,
-                    settings,
-                    routers,
-                    strangers,
-                )
+                let (settings, shared) = (&self.settings, self.shared.clone());
+                Connection::new(&self.context, number, socket, address, settings, shared)
             })
             .and_then(|connection| spawn(number, connection, self.context.stop.clone()));
         match started {

@@ -148,11 +148,13 @@ impl Loader {
         if let Some(slot) = self.known.get(&(address, asn)) {
             return Ok(*slot);
         }
+        // Whoever names peers without their AS tells those of one address apart as instances of a router: in order.
+        let before = self.known.keys().filter(|(known, _)| *known == address);
         let monitored = Monitored {
             router: Arc::clone(&self.router),
             source: Source::Mrt,
             view: View::AdjRibInPre,
-            distinguisher: 0,
+            distinguisher: before.count() as u64,
         };
         let name = address.to_string();
         let peer = self.peers.add_peer(&name, address, asn, monitored)?;

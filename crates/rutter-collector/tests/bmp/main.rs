@@ -2,6 +2,7 @@
 
 mod hostile;
 mod router;
+mod scale;
 mod target;
 
 use std::sync::Arc;
@@ -309,6 +310,31 @@ fn a_thousand_sessions_come_and_go() {
         assert!(begun.elapsed() < Duration::from_secs(60));
         std::thread::sleep(Duration::from_millis(5));
     }
+    world.end();
+}
+
+#[test]
+fn a_router_waits_for_its_name_until_its_old_connection_is_gone() {
+    let world = World::start();
+    let header = peer("192.0.2.11", RibView::AdjRibInPre);
+    let connect = |name: &str, prefix: &str| {
+        let mut router = world.connect();
+        router.initiate(name);
+        router.peer_up(&header, None);
+        router.monitor(&header, &update(&[prefix]));
+        router
+    };
+    let old = connect("edge1", "198.51.100.0/24");
+    let first = "edge1/192.0.2.11/adj-in-pre/198.51.100.0/24";
+    world.expect(&[first]);
+    let _again = connect("edge1", "203.0.113.0/24");
+    // What BIRD says that was given no name.
+    let _nameless = connect("Not defined", "198.51.100.0/24");
+    let others = "127.0.0.1/192.0.2.11/adj-in-pre/198.51.100.0/24";
+    world.expect(&[others, first]);
+    drop(old);
+    let second = "edge1/192.0.2.11/adj-in-pre/203.0.113.0/24";
+    world.expect(&[others, second]);
     world.end();
 }
 
