@@ -20,7 +20,7 @@ use crate::report::{Column, Report};
 use crate::robust::Disturbance;
 use crate::scenario::{self, Phase, Plan, Target};
 use crate::speaker::{Counters, Offer};
-use crate::under_load;
+use crate::under_load::{self, Scene};
 use crate::workload::{Named, Settings, Workload, read_prefix_file};
 
 /// Measure a BGP daemon under load, and verify what each of its clients receives
@@ -114,6 +114,10 @@ struct Bench {
     /// Afterwards time it while routes are shown, dumped, reloaded, and peers are lost or slow, N times each
     #[arg(long, value_name = "N", default_value_t = 0, num_args = 0..=1, default_missing_value = "2000")]
     under_load: u32,
+
+    /// Of what --under-load does, only this; may be repeated
+    #[arg(long, value_name = "SCENE", requires = "under_load")]
+    scene: Vec<Scene>,
 
     /// Afterwards lose the peer with the most routes, and let it come back
     #[arg(long)]
@@ -316,6 +320,10 @@ fn plan(args: &Bench) -> Plan {
         deep: !args.shallow,
         latency_rounds: args.latency,
         under_load_rounds: args.under_load,
+        scenes: match args.scene.is_empty() {
+            true => Scene::ALL.to_vec(),
+            false => args.scene.clone(),
+        },
         disturbances,
         timeout: Duration::from_secs(args.timeout),
         settle: Duration::from_secs(args.settle),

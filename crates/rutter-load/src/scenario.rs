@@ -16,7 +16,7 @@ use crate::process::{self, Usage};
 use crate::robust::{self, Disturbance, Recovery, Stage};
 use crate::speaker::{ClientReport, Counters, Fleet, FleetError, FleetSettings, Offer};
 use crate::tracker::Bench;
-use crate::under_load;
+use crate::under_load::{self, Scene};
 use crate::workload::Workload;
 
 /// Against what a run goes.
@@ -48,6 +48,8 @@ pub struct Plan {
     pub latency_rounds: u32,
     /// Rounds of each measurement of the latency under other load; 0: none.
     pub under_load_rounds: u32,
+    /// Those other things.
+    pub scenes: Vec<Scene>,
     /// What is done to it after the load.
     pub disturbances: Vec<Disturbance>,
     /// How long to wait for sessions, and for every client to be exact.
@@ -66,6 +68,7 @@ impl Default for Plan {
             deep: true,
             latency_rounds: 0,
             under_load_rounds: 0,
+            scenes: Scene::ALL.to_vec(),
             disturbances: Vec::new(),
             timeout: Duration::from_secs(600),
             settle: Duration::from_secs(2),
@@ -320,7 +323,8 @@ fn phases(
     };
     let under_load = if plan.under_load_rounds > 0 {
         watch(Phase::Probing, &fleet.progress().counters());
-        let measured = under_load::measure(fleet, subject, plan.under_load_rounds, plan.timeout)?;
+        let scenes = (plan.scenes.as_slice(), plan.under_load_rounds);
+        let measured = under_load::measure(fleet, subject, scenes, plan.timeout)?;
         wrong = wrong_clients(fleet)?;
         measured
     } else {

@@ -38,17 +38,17 @@ pub struct Measured {
 pub const THREADS: usize = 2;
 const BETWEEN: Duration = Duration::from_millis(700);
 
-/// Plays all scenes that the daemon knows, each with so many rounds a measurement.
+/// Plays those of the scenes that the daemon knows, each with so many rounds a measurement.
 pub(crate) fn measure(
     fleet: &Fleet,
     subject: &Subject,
-    rounds: u32,
+    (scenes, rounds): (&[Scene], u32),
     timeout: Duration,
 ) -> Result<Vec<Measured>, FleetError> {
     let mut measured = Vec::new();
     let clients = fleet.bench().workload.peers.len();
     let announcers = fleet.bench().workload.announcers();
-    for scene in Scene::ALL {
+    for &scene in scenes {
         if scene.is_known_to(subject, clients) {
             measured.extend(play(fleet, subject, scene, rounds)?);
             fleet.wait_exact(clients, announcers, timeout, |_| {})?;

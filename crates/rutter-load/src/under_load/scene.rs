@@ -13,10 +13,10 @@ use crate::daemons::Kind;
 use crate::daemons::control::{self, RELOAD, ask, configuration, show_bird};
 use crate::policy::Policy;
 use crate::scenario::Subject;
-use crate::speaker::Fleet;
+use crate::speaker::{Fleet, FleetError};
 
 /// Something that goes on beside routing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scene {
     /// All routes are shown, again and again.
@@ -31,17 +31,20 @@ pub enum Scene {
     Slow,
     /// A peer crashes and comes back, again and again.
     Lost,
+    /// All peers but that of the prefix crash and come back with all they have, again and again.
+    Load,
 }
 
 impl Scene {
     /// All, in the order in which they are played.
-    pub const ALL: [Scene; 6] = [
+    pub const ALL: [Scene; 7] = [
         Scene::Show,
         Scene::Readers,
         Scene::Dump,
         Scene::Reload,
         Scene::Slow,
         Scene::Lost,
+        Scene::Load,
     ];
 
     /// In words.
@@ -53,6 +56,7 @@ impl Scene {
             Scene::Reload => "reloads of a changed policy",
             Scene::Slow => "a peer lost and back, a slow client",
             Scene::Lost => "a peer lost and back",
+            Scene::Load => "all other peers lost and back",
         }
     }
 
@@ -60,7 +64,7 @@ impl Scene {
     pub(crate) fn is_known_to(self, subject: &Subject, clients: usize) -> bool {
         let kind = subject.started().map(|(kind, _)| kind);
         match self {
-            Scene::Lost => true,
+            Scene::Lost | Scene::Load => true,
             Scene::Slow => clients > SLOW,
             Scene::Show => matches!(kind, Some(Kind::Rutter | Kind::Bird | Kind::Bird3)),
             Scene::Readers | Scene::Dump | Scene::Reload => kind == Some(Kind::Rutter),
@@ -74,14 +78,13 @@ impl Scene {
         subject: &Subject,
         stop: &AtomicBool,
     ) -> io::Result<u64> {
-        let lose = || lose(fleet, stop).map_err(|error| io::Error::other(error.to_string()));
+        let in_words = |error: FleetError| io::Error::other(error.to_string());
+        let lose = || lose(fleet, stop).map_err(in_words);
         match self {
             Scene::Lost => return lose(),
+            Scene::Load => return load_again(fleet, stop).map_err(in_words),
             Scene::Slow => {
-                let slow = |octets| {
-                    let told = fleet.slow(SLOW, octets);
-                    told.map_err(|error| io::Error::other(error.to_string()))
-                };
+                let slow = |octets| fleet.slow(SLOW, octets).map_err(in_words);
                 slow(Some(4_096))?;
                 let done = lose();
                 slow(None)?;
@@ -197,7 +200,7 @@ fn reload(folder: &Path, socket: &Path, stop: &AtomicBool) -> io::Result<u64> {
 }
 
 /// The victim goes without a word and comes back, each time until everybody has heard of it.
-fn lose(fleet: &Fleet, stop: &AtomicBool) -> Result<u64, crate::speaker::FleetError> {
+fn lose(fleet: &Fleet, stop: &AtomicBool) -> Result<u64, FleetError> {
     let clients = fleet.bench().workload.peers.len();
     let mut times = 0;
     while !stop.load(Ordering::Acquire) {
@@ -210,6 +213,26 @@ fn lose(fleet: &Fleet, stop: &AtomicBool) -> Result<u64, crate::speaker::FleetEr
     }
     Ok(times)
 }
+
+/// All but the first announcer go and come back; the next time begins when everybody has heard everything.
+fn load_again(fleet: &Fleet, stop: &AtomicBool) -> Result<u64, FleetError> {
+    let workload = &fleet.bench().workload;
+    let (clients, announcers) = (workload.peers.len(), workload.announcers());
+    let others: Vec<usize> = (1..announcers).collect();
+    let mut times = 0;
+    while !stop.load(Ordering::Acquire) {
+        fleet.kill(&others)?;
+        pause(stop, Duration::from_millis(400));
+        fleet.connect(&others)?;
+        fleet.wait_established(clients, PATIENCE, |_| {})?;
+        fleet.wait_exact(clients, announcers, PATIENCE, |_| {})?;
+        times += 1;
+    }
+    Ok(times)
+}
+
+/// A load takes the slowest daemon minutes.
+const PATIENCE: Duration = Duration::from_secs(900);
 
 fn pause(stop: &AtomicBool, length: Duration) {
     let until = Instant::now() + length;
