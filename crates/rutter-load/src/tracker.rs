@@ -55,7 +55,7 @@ pub struct Tracker {
 /// Words of a cache line.
 const WORDS_A_LINE: usize = 8;
 /// More words than this push each other out again.
-const MOST_BROUGHT: usize = 32 * 1024;
+const MOST_BROUGHT: usize = 64 * 1024;
 
 impl Tracker {
     /// Nothing held.
