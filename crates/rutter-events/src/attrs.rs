@@ -42,7 +42,11 @@ impl AttrColumns {
         let path = attributes.as_path();
         Self {
             origin: attributes.origin(),
-            as_path: path.map(|path| path.to_string()),
+            as_path: path.map(|path| {
+                let mut text = String::with_capacity(DIGITS * path.path_len());
+                let _ = write!(text, "{path}");
+                text
+            }),
             origin_as: path.and_then(|path| path.origin()),
             path_len: path.map_or(0, |path| path.path_len() as u32),
             next_hop,
@@ -87,6 +91,9 @@ impl AttrColumns {
         spaced(&self.large_communities)
     }
 }
+
+/// Of most AS numbers, and the space before them.
+const DIGITS: usize = 7;
 
 fn spaced(values: &[impl Display]) -> String {
     let mut out = String::new();

@@ -5,11 +5,13 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use arrow_array::RecordBatch;
-use parquet::arrow::ArrowWriter;
+use parquet::errors::Result as Parquet;
+use parquet::file::writer::SerializedFileWriter;
 
 use crate::archive::{Archive, Part, sync_folder};
-use crate::schema::{properties, schema};
+use crate::columns::Columns;
+use crate::group::Group;
+use crate::schema::{descriptor, properties};
 
 /// Level of ZSTD, 1 to 22; 0: not packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +45,9 @@ impl std::error::Error for WriteError {}
 pub(crate) struct Writing {
     temporary: PathBuf,
     path: PathBuf,
-    writer: Option<ArrowWriter<File>>,
+    compression: Compression,
+    writer: Option<SerializedFileWriter<File>>,
+    group: Option<Group>,
 }
 
 impl Writing {
@@ -61,31 +65,57 @@ impl Writing {
             fs::create_dir_all(folder).map_err(|why| failed(&why))?;
         }
         let file = File::create(&temporary).map_err(|why| failed(&why))?;
-        let writer = ArrowWriter::try_new(file, schema(), Some(properties(compression)));
-        let writer = writer.map_err(|why| failed(&why))?;
+        let writer = descriptor().and_then(|schema| {
+            let (schema, properties) = (schema.root_schema_ptr(), properties());
+            SerializedFileWriter::new(file, schema, properties.into())
+        });
         Ok(Self {
-            writer: Some(writer),
+            writer: Some(writer.map_err(|why| failed(&why))?),
+            group: None,
+            compression,
             temporary,
             path,
         })
     }
 
-    /// Adds rows.
-    pub fn write(&mut self, batch: &RecordBatch) -> Result<(), WriteError> {
-        let written = self
-            .writer
-            .as_mut()
-            .map_or(Ok(()), |writer| writer.write(batch));
-        written.map_err(|why| WriteError::new(&self.temporary, why))
+    /// Adds a page of rows.
+    pub fn write(&mut self, page: &Columns) -> Result<(), WriteError> {
+        self.add(page)
+            .map_err(|why| WriteError::new(&self.temporary, why))
+    }
+
+    fn add(&mut self, page: &Columns) -> Parquet<()> {
+        let group = match &mut self.group {
+            Some(group) => group,
+            empty => empty.insert(Group::new(&descriptor()?, self.compression)?),
+        };
+        group.add(page)?;
+        if group.rows() >= ROWS || group.dictionaries() >= DICTIONARIES {
+            self.end_group()?;
+        }
+        Ok(())
+    }
+
+    fn end_group(&mut self) -> Parquet<()> {
+        let (Some(group), Some(writer)) = (self.group.take(), &mut self.writer) else {
+            return Ok(());
+        };
+        let mut columns = writer.next_row_group()?;
+        for (octets, close) in group.finish()? {
+            columns.append_column(&octets, close)?;
+        }
+        columns.close()?;
+        Ok(())
     }
 
     /// Completes the file. Its size.
     pub fn finish(mut self) -> Result<u64, WriteError> {
+        let ended = self.end_group();
         let Some(writer) = self.writer.take() else {
             return Ok(0);
         };
-        let file = writer
-            .into_inner()
+        let file = ended
+            .and_then(|()| writer.into_inner())
             .map_err(|why| WriteError::new(&self.temporary, why));
         let done = file.and_then(|file| {
             let place = || -> io::Result<u64> {
@@ -114,3 +144,8 @@ impl Drop for Writing {
         }
     }
 }
+
+/// Rows that share dictionaries: they are in memory, packed, until their group is complete.
+const ROWS: usize = 1 << 20;
+/// Octets of dictionaries, without that of prefixes.
+const DICTIONARIES: usize = 64 << 20;

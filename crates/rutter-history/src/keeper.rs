@@ -9,6 +9,7 @@ use rutter_rib::{FeedEvent, PeerSummary, Snapshot};
 use crate::archive::{Archive, Part, file_name};
 use crate::columns::Columns;
 use crate::file::{Compression, WriteError, Writing};
+use crate::group::PAGE;
 use crate::time::{self, utc};
 
 /// How an archive is kept.
@@ -225,7 +226,7 @@ impl Store {
         }
         self.last_us = row.time_us;
         self.columns.push(row);
-        if self.columns.len() >= BATCH {
+        if self.columns.len() >= PAGE {
             self.flush();
             if self
                 .open
@@ -275,11 +276,10 @@ impl Store {
             return self.columns.clear();
         };
         open.rows += rows;
-        let batch = self.columns.finish();
-        let written = batch.map_err(|why| WriteError::new(self.archive.folder(), why));
-        if let Err(why) = written.and_then(|batch| open.writing.write(&batch)) {
+        let written = open.writing.write(&self.columns);
+        self.columns.clear();
+        if let Err(why) = written {
             let (rows, seq, since_us) = (open.rows, open.first_seq, open.since_us);
-            self.columns.clear();
             self.fail(&why, rows, seq, since_us);
         }
     }
@@ -337,10 +337,9 @@ pub fn write_snapshot(
     )?;
     let (mut columns, mut rows, mut failed) = (Columns::new(collector), 0, None);
     let flush = |columns: &mut Columns, writing: &mut Writing| {
-        let batch = columns
-            .finish()
-            .map_err(|why| WriteError::new(archive.folder(), why))?;
-        writing.write(&batch)
+        let written = writing.write(columns);
+        columns.clear();
+        written
     };
     rutter_events::state_rows(snapshot, collector, (run, seq), time_us, |row| {
         if failed.is_some() {
@@ -348,7 +347,7 @@ pub fn write_snapshot(
         }
         columns.push(row);
         rows += 1;
-        if columns.len() >= BATCH {
+        if columns.len() >= PAGE {
             failed = flush(&mut columns, &mut writing).err();
         }
     });
@@ -356,6 +355,3 @@ pub fn write_snapshot(
     flush(&mut columns, &mut writing)?;
     Ok((rows, writing.finish()?))
 }
-
-/// Rows that are handed over at once.
-const BATCH: usize = 1 << 16;

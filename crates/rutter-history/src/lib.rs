@@ -1,8 +1,8 @@
 //! The past: the change feed and the table as Parquet files, and the table as of any time.
 //!
 //! ```text
-//! Rib::subscribe ─► Decoder ─► Columns ─► events/day=2026-11-20/hour=12/NAME-RUN-SEQ.parquet
-//! Rib::snapshot  ─► state_rows ─► Columns ─► snapshots/day=2026-11-20/hour=12/NAME-RUN-SEQ-TIME.parquet
+//! Rib::subscribe ─► Decoder ─► Columns ─► Group ─► events/day=2026-11-20/hour=12/NAME-RUN-SEQ.parquet
+//! Rib::snapshot  ─► state_rows ─► Columns ─► Group ─► snapshots/day=2026-11-20/hour=12/NAME-RUN-SEQ-TIME.parquet
 //!                                                └─► Archive::as_of(T): a snapshot, then the events up to T
 //! ```
 //! A file appears under its name when it is complete, never before. Nothing here can hold the table up: what cannot be
@@ -14,17 +14,18 @@ pub mod bench;
 mod clock;
 mod columns;
 mod file;
+mod group;
 mod keeper;
+mod places;
 mod rows;
 mod schema;
 mod service;
-mod sets;
 mod text;
+mod texts;
 mod time;
 
 pub use archive::{Archive, ArchiveFile, Part};
 pub use as_of::{AsOf, AsOfError};
-pub use columns::Columns;
 pub use file::{Compression, WriteError};
 pub use keeper::{Keeper, Options, write_snapshot};
 pub use schema::{describe, schema};

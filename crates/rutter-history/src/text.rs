@@ -1,4 +1,4 @@
-//! Prefixes as text, without the formatting machinery: one is written for every row.
+//! Prefixes and numbers as text, without the formatting machinery: there are many of them.
 
 use std::net::Ipv6Addr;
 
@@ -29,6 +29,19 @@ fn push_octet(out: &mut Vec<u8>, octet: u8) {
         out.push(b'0' + octet / 10 % 10);
     }
     out.push(b'0' + octet % 10);
+}
+
+/// Appends what `Display` writes.
+pub(crate) fn push_number(out: &mut Vec<u8>, mut number: u32) {
+    let (mut digits, mut at) = ([0; 10], 10);
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return out.extend_from_slice(&digits[at..]);
+        }
+    }
 }
 
 /// RFC 5952: lower case, no leading zeros, the first of the longest runs of zeros is left out.
@@ -117,6 +130,15 @@ mod tests {
             });
             let len = (state >> 50) as u8 % 129;
             check(Prefix::from_addr(Ipv6Addr::from(segments).into(), len).unwrap());
+        }
+    }
+
+    #[test]
+    fn numbers_are_those_of_display() {
+        for number in [0, 9, 10, 65_535, 4_294_967_295] {
+            let mut out = Vec::new();
+            push_number(&mut out, number);
+            assert_eq!(String::from_utf8(out).unwrap(), number.to_string());
         }
     }
 

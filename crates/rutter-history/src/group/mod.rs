@@ -1,0 +1,228 @@
+//! Rows of a file that share dictionaries: Parquet's row group, column by column.
+//!
+//! Parquet's own writer looks up the text of every column of every row. Here a text is looked up once for an attribute set
+//! or a peer of a page; a row costs numbers.
+
+mod chunk;
+mod delta;
+mod hybrid;
+mod networks;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use bytes::Bytes;
+use parquet::column::writer::ColumnCloseResult;
+use parquet::data_type::ByteArray;
+use parquet::errors::Result;
+use parquet::file::statistics::Statistics;
+use parquet::schema::types::SchemaDescriptor;
+use rutter_events::COLUMNS;
+
+use self::chunk::{Chunk, Packer};
+use self::networks::{Networks, Ordered};
+use self::words::Words;
+use crate::Compression;
+use crate::columns::Columns;
+use crate::texts;
+
+pub(crate) use self::hybrid::{Run, push};
+
+/// The key of a row that has no value.
+pub(crate) const MISSING: u32 = u32::MAX;
+
+/// Bits that keys of so many values have.
+fn required_bits(values: usize) -> u8 {
+    (usize::BITS - values.saturating_sub(1).leading_zeros()) as u8
+}
+
+/// A row group in the making.
+pub(crate) struct Group {
+    packer: Packer,
+    columns: Vec<Column>,
+    networks: Networks,
+    rows: usize,
+    keys: Vec<u32>,
+    runs: Vec<Run>,
+    scratch: Vec<u8>,
+}
+
+struct Column {
+    name: &'static str,
+    chunk: Chunk,
+    words: Words,
+    /// Least and greatest number.
+    bounds: Option<(i64, i64)>,
+}
+
+/// The octets of a column, and what the file says of them.
+pub(crate) type Packed = (Bytes, ColumnCloseResult);
+
+impl Group {
+    /// An empty one.
+    pub fn new(schema: &SchemaDescriptor, compression: Compression) -> Result<Self> {
+        let columns = COLUMNS.iter().enumerate().map(|(at, column)| Column {
+            name: column.name,
+            chunk: Chunk::new(schema.column(at)),
+            words: Words::default(),
+            bounds: None,
+        });
+        Ok(Self {
+            packer: Packer::new(compression)?,
+            columns: columns.collect(),
+            networks: Networks::default(),
+            rows: 0,
+            keys: Vec::new(),
+            runs: Vec::new(),
+            scratch: Vec::new(),
+        })
+    }
+
+    /// Rows so far.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Octets of the dictionaries: they are in memory until the group is complete.
+    pub fn dictionaries(&self) -> usize {
+        let words = self
+            .columns
+            .iter()
+            .map(|column| column.words.octets().len());
+        words.sum()
+    }
+
+    /// Adds a page of rows.
+    pub fn add(&mut self, page: &Columns) -> Result<()> {
+        self.rows += page.len();
+        for prefix in page.prefixes() {
+            self.networks.push(prefix);
+        }
+        for at in 0..self.columns.len() {
+            self.column(at, page)?;
+        }
+        Ok(())
+    }
+
+    fn column(&mut self, at: usize, page: &Columns) -> Result<()> {
+        let column = &mut self.columns[at];
+        let (words, keys, scratch) = (&mut column.words, &mut self.keys, &mut self.scratch);
+        keys.clear();
+        let runs = match column.name {
+            "run" | "seq" | "time" => {
+                let numbers = page.numbers(column.name);
+                column.bounds = bounds(column.bounds, numbers);
+                return column.chunk.numbers(&mut self.packer, numbers);
+            }
+            // All rows have one, in an order that is known at the end of the group.
+            "prefix" => return Ok(()),
+            "collector" => {
+                keys.push(words.text(page.collector().as_bytes()));
+                page.all()
+            }
+            "kind" => {
+                keys.extend(texts::KINDS.map(|kind| words.text(kind.as_bytes())));
+                page.kinds()
+            }
+            "detail" => {
+                keys.extend(page.details().map(|text| words.text(text.as_bytes())));
+                page.detail_runs()
+            }
+            "path_id" => {
+                keys.extend(page.path_ids().map(|number| words.number(number)));
+                page.path_id_runs()
+            }
+            "peer_asn" => {
+                keys.extend(page.peers().map(|peer| words.number(peer.asn.0)));
+                page.peer_runs()
+            }
+            name => {
+                if let Some(write) = texts::of_peer(name) {
+                    keys.extend(
+                        page.peers()
+                            .map(|peer| key(words, scratch, |out| write(peer, out))),
+                    );
+                    page.peer_runs()
+                } else if let Some(write) = texts::of_set(name) {
+                    keys.extend(
+                        page.sets()
+                            .map(|set| key(words, scratch, |out| write(set, out))),
+                    );
+                    page.set_runs()
+                } else {
+                    let number = texts::number_of_set(name);
+                    let numbers = page.sets().map(number);
+                    keys.extend(
+                        numbers.map(|number| number.map_or(MISSING, |number| words.number(number))),
+                    );
+                    page.set_runs()
+                }
+            }
+        };
+        self.runs.clear();
+        for &(place, count) in runs {
+            let key = keys.get(place as usize).copied().unwrap_or(MISSING);
+            push(&mut self.runs, key, count);
+        }
+        column.chunk.keys(&mut self.packer, &self.runs, words.len())
+    }
+
+    /// All columns in order.
+    pub fn finish(mut self) -> Result<Vec<Packed>> {
+        let ordered = self.networks.finish();
+        let mut packed = Vec::new();
+        for mut column in self.columns {
+            packed.push(match column.name {
+                "prefix" => {
+                    for rows in ordered.rows.chunks(PAGE) {
+                        Ordered::runs(rows, &mut self.runs);
+                        column
+                            .chunk
+                            .keys(&mut self.packer, &self.runs, ordered.len)?;
+                    }
+                    let dictionary = Some((ordered.len, &ordered.octets[..]));
+                    column.chunk.finish(&mut self.packer, dictionary, None)?
+                }
+                "run" | "seq" | "time" => {
+                    let bounds = column.bounds.map(|(least, greatest)| {
+                        Statistics::int64(Some(least), Some(greatest), None, Some(0), false)
+                    });
+                    column.chunk.finish(&mut self.packer, None, bounds)?
+                }
+                "collector" => {
+                    let name = column
+                        .words
+                        .first()
+                        .map(|name| ByteArray::from(name.to_vec()));
+                    let bounds = Statistics::byte_array(name.clone(), name, None, Some(0), false);
+                    column
+                        .chunk
+                        .finish_with(&mut self.packer, &column.words, Some(bounds))?
+                }
+                _ => column
+                    .chunk
+                    .finish_with(&mut self.packer, &column.words, None)?,
+            });
+        }
+        Ok(packed)
+    }
+}
+
+/// The key of a text that may be missing.
+fn key(words: &mut Words, scratch: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> bool) -> u32 {
+    scratch.clear();
+    match write(scratch) {
+        true => words.text(scratch),
+        false => MISSING,
+    }
+}
+
+fn bounds(before: Option<(i64, i64)>, numbers: &[i64]) -> Option<(i64, i64)> {
+    let (least, greatest) = (*numbers.iter().min()?, *numbers.iter().max()?);
+    Some(before.map_or((least, greatest), |(before, after)| {
+        (least.min(before), greatest.max(after))
+    }))
+}
+
+/// Rows of a page: what is packed, and unpacked, at once.
+pub(crate) const PAGE: usize = 1 << 16;
