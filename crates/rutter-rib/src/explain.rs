@@ -100,6 +100,11 @@ impl Rib {
         })
     }
 
+    /// Everything that the import policy has against a route of a peer, with evidence; nothing where the peer has gone.
+    pub fn findings(&self, peer: PeerId, prefix: Prefix, attrs: &AttrSet) -> Vec<Finding> {
+        judge(&self.topology.read(), peer, prefix, attrs)
+    }
+
     fn routes_of<K: Stored>(&self, prefix: K) -> Option<Vec<Route>> {
         Some(self.copy_of(prefix)?.routes.to_vec())
     }
@@ -119,18 +124,17 @@ fn candidates(topology: &Topology, prefix: Prefix, routes: &[Route]) -> Vec<Cand
         attrs: route.attrs.clone(),
         stale: topology.is_stale(route, prefix.family()),
         reject: route.reject,
-        findings: findings(topology, prefix, route),
+        findings: judge(topology, route.peer, prefix, &route.attrs),
         lost_at: lost_at(index),
     };
     routes.iter().enumerate().map(judged).collect()
 }
 
-fn findings(topology: &Topology, prefix: Prefix, route: &Route) -> Vec<Finding> {
-    let Some(peer) = topology.peer(route.peer) else {
+fn judge(topology: &Topology, peer: PeerId, prefix: Prefix, attrs: &AttrSet) -> Vec<Finding> {
+    let Some(peer) = topology.peer(peer) else {
         return Vec::new();
     };
-    let attributes = route.attrs.attributes();
-    let next_hop = route.attrs.policy_next_hop();
+    let (attributes, next_hop) = (attrs.attributes(), attrs.policy_next_hop());
     let import = &peer.neighbor.import;
     import.all_reasons(prefix, &attributes, next_hop, prefix.family())
 }

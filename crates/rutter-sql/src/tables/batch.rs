@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{
     ArrayRef, BooleanBuilder, DictionaryArray, Int16Builder, Int32Array, Int32Builder,
-    Int64Builder, RecordBatch, RecordBatchOptions, StringArray, StringBuilder,
+    Int64Builder, ListBuilder, RecordBatch, RecordBatchOptions, StringArray, StringBuilder,
 };
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{DataType, Field, SchemaRef};
 use datafusion::error::{DataFusionError, Result};
 use rutter_events::Peer;
 use rutter_net::{Family, Prefix};
 use rutter_policy::RejectReason;
-use rutter_rib::{PeerSummary, RouteView};
+use rutter_rib::{AttrSet, PeerId, PeerSummary, Rib, RouteView};
 
 use super::attributes::Sets;
 use super::columns::Column;
@@ -71,12 +71,17 @@ enum Builder {
     Small(Int16Builder),
     Medium(Int32Builder),
     Large(Int64Builder),
+    /// The routes that are rejected. They are judged when the batch is finished: no lock is held then.
+    Judged(Vec<Option<Rejected>>),
     /// Comes from [`Sets`].
     OfSet,
 }
 
+type Rejected = (Prefix, PeerId, AttrSet);
+
 /// Builds batches of routes.
 pub struct Batches {
+    rib: Arc<Rib>,
     schema: SchemaRef,
     columns: Vec<(Column, Builder)>,
     sets: Sets,
@@ -87,8 +92,9 @@ pub struct Batches {
 
 impl Batches {
     /// For columns of a schema in its order.
-    pub fn new(schema: SchemaRef, columns: &[Column], peers: Arc<Peers>) -> Self {
+    pub fn new(rib: Arc<Rib>, schema: SchemaRef, columns: &[Column], peers: Arc<Peers>) -> Self {
         Self {
+            rib,
             schema,
             columns: columns
                 .iter()
@@ -130,6 +136,12 @@ impl Batches {
                     out.append_value("");
                 }
                 Builder::Code(out) => out.append_option(code(*column, route)),
+                Builder::Judged(out) => {
+                    let rejected = route
+                        .reject
+                        .map(|_| (prefix, route.peer, route.attrs.clone()));
+                    out.push(rejected);
+                }
                 Builder::Flag(out) => out.append_value(match column {
                     Column::Best => place == 0 && route.reject.is_none(),
                     _ => route.stale,
@@ -163,6 +175,7 @@ impl Batches {
                     Arc::new(DictionaryArray::try_new(peer_rows.clone(), values)?) as ArrayRef
                 }
                 Builder::OfSet => take_column(&mut of_sets, *column)?,
+                Builder::Judged(routes) => judge(&self.rib, std::mem::take(routes)),
                 builder => builder.finish(*column)?,
             });
         }
@@ -181,9 +194,32 @@ impl Builder {
             Builder::Small(out) => Arc::new(out.finish()),
             Builder::Medium(out) => Arc::new(out.finish()),
             Builder::Large(out) => Arc::new(out.finish()),
-            Builder::Peer(_) | Builder::OfSet => return Err(misplaced(column)),
+            Builder::Peer(_) | Builder::OfSet | Builder::Judged(_) => {
+                return Err(misplaced(column));
+            }
         })
     }
+}
+
+/// Every reason against each route, with the evidence; none for those that are accepted.
+fn judge(rib: &Rib, routes: Vec<Option<Rejected>>) -> ArrayRef {
+    let item = Arc::new(Field::new_list_field(DataType::Utf8, false));
+    let mut out = ListBuilder::new(StringBuilder::new()).with_field(item);
+    for route in routes {
+        if let Some((prefix, peer, attrs)) = route {
+            for finding in rib.findings(peer, prefix, &attrs) {
+                let _ = write!(
+                    out.values(),
+                    "{}: {}",
+                    finding.reason.name(),
+                    finding.evidence
+                );
+                out.values().append_value("");
+            }
+        }
+        out.append(true);
+    }
+    Arc::new(out.finish())
 }
 
 fn take_column(columns: &mut Vec<(Column, ArrayRef)>, column: Column) -> Result<ArrayRef> {
@@ -205,6 +241,7 @@ fn builder(column: Column) -> Builder {
     }
     match column {
         Column::Prefix => Builder::Text(StringBuilder::new()),
+        Column::Reasons => Builder::Judged(Vec::new()),
         Column::Verdict | Column::Reason => Builder::Code(Int32Builder::new()),
         Column::Best | Column::Stale => Builder::Flag(BooleanBuilder::new()),
         Column::Family | Column::PrefixLength => Builder::Small(Int16Builder::new()),

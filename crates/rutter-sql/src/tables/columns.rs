@@ -19,6 +19,7 @@ pub enum Column {
     Best,
     Verdict,
     Reason,
+    Reasons,
     Stale,
     Origin,
     AsPath,
@@ -33,7 +34,7 @@ pub enum Column {
 }
 
 /// All, with their names.
-pub const COLUMNS: [(Column, &str); 23] = [
+pub const COLUMNS: [(Column, &str); 24] = [
     (Column::Router, "router"),
     (Column::PeerName, "peer_name"),
     (Column::PeerAddress, "peer_address"),
@@ -46,6 +47,7 @@ pub const COLUMNS: [(Column, &str); 23] = [
     (Column::Best, "best"),
     (Column::Verdict, "verdict"),
     (Column::Reason, "reason"),
+    (Column::Reasons, "reasons"),
     (Column::Stale, "stale"),
     (Column::Origin, "origin"),
     (Column::AsPath, "as_path"),
@@ -65,7 +67,7 @@ impl Column {
         matches!(self, Self::Origin | Self::AsPath | Self::NextHop)
     }
 
-    /// Whether the value is a list of communities.
+    /// Whether the value is a list of communities, made once for all routes that share the set.
     pub fn is_list(self) -> bool {
         matches!(
             self,
@@ -84,7 +86,7 @@ impl Column {
     fn data_type(self) -> DataType {
         match self {
             _ if self.is_text_of_set() || self.is_text_of_peer() => dictionary(),
-            _ if self.is_list() => list(),
+            _ if self.is_list() || self == Self::Reasons => list(),
             Self::Verdict | Self::Reason => dictionary(),
             Self::Prefix => DataType::Utf8,
             Self::Best | Self::Stale => DataType::Boolean,

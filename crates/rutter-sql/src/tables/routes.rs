@@ -122,6 +122,7 @@ impl TableProvider for RoutesTable {
         let columns: Arc<[Column]> = projection.iter().map(|at| COLUMNS[*at].0).collect();
         let conditions = self.conditions(filters);
         let reading = |peers: &[PeerSummary], from: From| Reading {
+            rib: Arc::clone(&self.rib),
             which: self.which,
             peers: Arc::new(Peers::new(peers)),
             from,
@@ -132,7 +133,7 @@ impl TableProvider for RoutesTable {
         let partitions: Vec<Arc<dyn PartitionStream>> = match self.only(&conditions) {
             // Look-ups read the table itself: no page is shared for their sake.
             Some(only) => {
-                let from = From::LookUps(Arc::clone(&self.rib), only.into());
+                let from = From::LookUps(only.into());
                 vec![Arc::new(reading(&self.rib.peers(), from))]
             }
             None => {
@@ -156,7 +157,7 @@ enum From {
     /// Every so many pages of a snapshot.
     Pages(Arc<Snapshot>, Pages),
     /// These prefixes, looked up.
-    LookUps(Arc<Rib>, Arc<[Prefix]>),
+    LookUps(Arc<[Prefix]>),
 }
 
 /// Pages of the snapshot that one partition reads.
@@ -169,6 +170,7 @@ struct Pages {
 /// What one partition needs.
 #[derive(Clone)]
 struct Reading {
+    rib: Arc<Rib>,
     which: Which,
     peers: Arc<Peers>,
     from: From,
@@ -190,11 +192,12 @@ impl PartitionStream for Reading {
 
     fn execute(&self, _context: Arc<TaskContext>) -> SendableRecordBatchStream {
         let schema = Arc::clone(&self.schema);
-        let batches = Batches::new(Arc::clone(&schema), &self.columns, Arc::clone(&self.peers));
+        let (rib, peers) = (Arc::clone(&self.rib), Arc::clone(&self.peers));
+        let batches = Batches::new(rib, Arc::clone(&schema), &self.columns, peers);
         let (snapshot, pages) = match &self.from {
             From::Pages(snapshot, pages) => (Arc::clone(snapshot), *pages),
-            From::LookUps(rib, prefixes) => {
-                let batch = self.look_up(rib, prefixes, batches.holding());
+            From::LookUps(prefixes) => {
+                let batch = self.look_up(prefixes, batches.holding());
                 let stream = stream::once(async move { batch });
                 return Box::pin(RecordBatchStreamAdapter::new(schema, stream));
             }
@@ -233,9 +236,9 @@ impl Reading {
         true
     }
 
-    fn look_up(&self, rib: &Rib, prefixes: &[Prefix], mut batches: Batches) -> Result<RecordBatch> {
+    fn look_up(&self, prefixes: &[Prefix], mut batches: Batches) -> Result<RecordBatch> {
         for prefix in prefixes {
-            rib.destination(*prefix, |destination| {
+            self.rib.destination(*prefix, |destination| {
                 for (place, route) in destination.routes.iter().enumerate() {
                     if self.which.takes(place, route) && self.wanted.takes(*prefix, route.peer) {
                         batches.push(*prefix, place, route);

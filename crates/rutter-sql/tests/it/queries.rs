@@ -49,10 +49,17 @@ async fn best_and_rejected_are_parts_of_routes() {
     ];
     answers("SELECT prefix FROM best", &best).await;
     answers(
-        "SELECT prefix, reason FROM rejected",
-        &["198.51.100.0/24,as-loop"],
+        "SELECT prefix, reason, reasons[1] FROM rejected",
+        &["198.51.100.0/24,as-loop,as-loop: AS_PATH 64501 64500 contains 64500"],
     )
     .await;
+    // Also where the route was looked up instead of found in a page.
+    answers(
+        "SELECT cardinality(reasons) FROM routes WHERE prefix = '198.51.100.0/24'",
+        &["1"],
+    )
+    .await;
+    answers("SELECT max(cardinality(reasons)) FROM best", &["0"]).await;
 }
 
 #[tokio::test]
