@@ -59,7 +59,7 @@ struct Bench {
     #[arg(long, value_name = "DAEMON", default_value = DEFAULT_DAEMON)]
     daemon: Daemon,
 
-    /// Another daemon to measure side by side; may be repeated. Names: rutter, bird, bird-tables, bird3, gobgp, openbgpd, frr, rustybgp, rustbgpd
+    /// Another daemon to measure side by side; may be repeated. Names: rutter, rutter-collect, bird, bird-tables, bird3, gobgp, openbgpd, frr, rustybgp, rustbgpd
     #[arg(long, value_name = "DAEMON")]
     vs: Vec<Daemon>,
 
@@ -111,7 +111,7 @@ struct Bench {
     #[arg(long, value_name = "N", default_value_t = 0, num_args = 0..=1, default_missing_value = "2000")]
     latency: u32,
 
-    /// Afterwards time it while routes are shown, dumped, reloaded, and peers are lost or slow, N times each
+    /// Afterwards time it while routes are shown, dumped, reloaded, and peers are lost or slow, N times each; of rutter-collect while SQL is asked, too
     #[arg(long, value_name = "N", default_value_t = 0, num_args = 0..=1, default_missing_value = "2000")]
     under_load: u32,
 

@@ -3,6 +3,7 @@
 //! Each scene is measured three times: in the quiet before it, during it, and after it. The quiet is measured anew for
 //! each scene, because shared machines change their mind.
 
+mod postgres;
 mod scene;
 
 use std::sync::atomic::{AtomicBool, Ordering};

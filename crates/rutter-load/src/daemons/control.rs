@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Read, Write};
-use std::net::Shutdown;
+use std::net::{Shutdown, SocketAddr};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +17,11 @@ pub fn configuration(folder: &Path) -> PathBuf {
 /// The control socket of a daemon in this folder.
 pub fn socket(folder: &Path) -> PathBuf {
     folder.join("s")
+}
+
+/// Where the collector in this folder answers SQL.
+pub fn sql_address(folder: &Path) -> io::Result<SocketAddr> {
+    rutter::sql_address(folder)
 }
 
 /// Asks Rutter and reads the whole answer; `request` is JSON.
@@ -62,7 +67,7 @@ pub fn show_bird(socket: &Path) -> io::Result<()> {
 /// Gives the daemon a policy without touching its sessions. `ErrorKind::Unsupported` where we do not know how.
 pub fn set_policy(kind: Kind, folder: &Path, policy: Policy) -> io::Result<()> {
     match kind {
-        Kind::Rutter => {
+        Kind::Rutter | Kind::RutterCollect => {
             let file = configuration(folder);
             fs::write(
                 &file,

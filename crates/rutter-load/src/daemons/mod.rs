@@ -34,6 +34,8 @@ use crate::workload::{Peer, ROUTE_SERVER_ASN};
 pub enum Kind {
     /// Rutter.
     Rutter,
+    /// Rutter's collector, which answers SQL, too, configured as the route server that Rutter is.
+    RutterCollect,
     /// BIRD 2, one table.
     Bird,
     /// BIRD 2 with a table for each client and pipes between all of them, so that no path is hidden; for up to about
@@ -53,8 +55,9 @@ pub enum Kind {
     RustBgpd,
 }
 
-const NAMES: [(Kind, &str, &str); 9] = [
+const NAMES: [(Kind, &str, &str); 10] = [
     (Kind::Rutter, "rutter", "rutter"),
+    (Kind::RutterCollect, "rutter-collect", "rutter-collect"),
     (Kind::Bird, "bird", "/usr/sbin/bird"),
     (Kind::BirdTables, "bird-tables", "/usr/sbin/bird"),
     (Kind::Bird3, "bird3", "bird3"),
@@ -66,10 +69,17 @@ const NAMES: [(Kind, &str, &str); 9] = [
 ];
 
 impl Kind {
+    /// Whether it is Rutter, with a collector's services or without.
+    pub fn is_rutter(self) -> bool {
+        matches!(self, Kind::Rutter | Kind::RutterCollect)
+    }
+
     /// Whom it gives the best route.
     pub fn visibility(self) -> Visibility {
         match self {
-            Kind::Rutter | Kind::BirdTables | Kind::GoBgp => Visibility::PerClient,
+            Kind::Rutter | Kind::RutterCollect | Kind::BirdTables | Kind::GoBgp => {
+                Visibility::PerClient
+            }
             Kind::Frr => Visibility::BestToAll,
             _ => Visibility::BestOnly,
         }
@@ -103,16 +113,16 @@ impl FromStr for Daemon {
         })?;
         let program = match (program, kind) {
             (Some(program), _) => PathBuf::from(program),
-            (None, Kind::Rutter) => own_rutter().unwrap_or(usual.into()),
+            (None, kind) if kind.is_rutter() => beside_us(usual).unwrap_or(usual.into()),
             (None, _) => usual.into(),
         };
         Ok(Daemon { kind, program })
     }
 }
 
-/// The `rutter` that this program is, or that lies beside it.
-fn own_rutter() -> Option<PathBuf> {
-    let beside = std::env::current_exe().ok()?.with_file_name("rutter");
+/// The program of this name that we are, or that lies beside us.
+fn beside_us(name: &str) -> Option<PathBuf> {
+    let beside = std::env::current_exe().ok()?.with_file_name(name);
     beside.is_file().then_some(beside)
 }
 
@@ -233,6 +243,7 @@ pub fn start(
     };
     let command = match daemon.kind {
         Kind::Rutter => rutter::command(&daemon.program, &site)?,
+        Kind::RutterCollect => rutter::collector(&daemon.program, &site)?,
         Kind::Bird => bird::command(&daemon.program, &site, bird::Style::OneTable)?,
         Kind::BirdTables => bird::command(&daemon.program, &site, bird::Style::TablePerClient)?,
         Kind::Bird3 => bird::command(&daemon.program, &site, bird::Style::Threads)?,

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 use std::fs;
 use std::io;
-use std::net::SocketAddrV4;
+use std::net::{SocketAddr, SocketAddrV4};
 use std::path::Path;
 use std::process::Command;
 
-use crate::daemons::{ROUTER_ID, Site, in_folder, local_asn};
+use crate::daemons::{LISTEN, ROUTER_ID, Site, free_port, in_folder, local_asn};
 use crate::policy::{Policy, TAG, WITHHELD};
 use crate::workload::Peer;
 
@@ -22,6 +22,24 @@ pub(super) fn command(program: &Path, site: &Site<'_>) -> io::Result<Command> {
     let mut command = in_folder(program);
     command.arg("run").arg(site.file(FILE));
     Ok(command)
+}
+
+/// The same daemon, with SQL over its table.
+pub(super) fn collector(program: &Path, site: &Site<'_>) -> io::Result<Command> {
+    let sql = SocketAddrV4::new(LISTEN, free_port()?);
+    let mut text = config(site.peers, &site.listen, &site.file("s"), site.threads);
+    let _ = write!(text, "\n[sql]\nlisten = [\"{sql}\"]\n");
+    fs::write(site.file(FILE), text)?;
+    fs::write(site.file(SQL), sql.to_string())?;
+    let mut command = in_folder(program);
+    command.arg("collect").arg(site.file(FILE));
+    Ok(command)
+}
+
+/// Where the collector in this folder answers SQL.
+pub(super) fn sql_address(folder: &Path) -> io::Result<SocketAddr> {
+    let text = fs::read_to_string(folder.join(SQL))?;
+    text.parse().map_err(io::Error::other)
 }
 
 /// Rutter's configuration for clients of a workload: members with the usual checks, except that next hops need not be
@@ -54,6 +72,9 @@ pub fn config(
     }
     text
 }
+
+/// The file that says where SQL is answered.
+const SQL: &str = "sql";
 
 /// The same with another policy.
 pub(super) fn with_policy(config: &str, policy: Policy) -> String {

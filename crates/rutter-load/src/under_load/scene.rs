@@ -12,8 +12,11 @@ use serde::Serialize;
 use crate::daemons::Kind;
 use crate::daemons::control::{self, RELOAD, ask, configuration, show_bird};
 use crate::policy::Policy;
+use crate::rng::Rng;
 use crate::scenario::Subject;
 use crate::speaker::{Fleet, FleetError};
+
+use super::postgres::Asker;
 
 /// Something that goes on beside routing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
@@ -23,6 +26,10 @@ pub enum Scene {
     Show,
     /// Four readers ask for sessions, memory and status, as a metrics endpoint does.
     Readers,
+    /// SQL: all routes are counted by their origin, again and again.
+    Aggregate,
+    /// SQL: the longest match of an address, one after the other.
+    LongestMatch,
     /// The table is dumped to MRT files, again and again.
     Dump,
     /// A changed policy for everybody is loaded twice a second.
@@ -37,9 +44,11 @@ pub enum Scene {
 
 impl Scene {
     /// All, in the order in which they are played.
-    pub const ALL: [Scene; 7] = [
+    pub const ALL: [Scene; 9] = [
         Scene::Show,
         Scene::Readers,
+        Scene::Aggregate,
+        Scene::LongestMatch,
         Scene::Dump,
         Scene::Reload,
         Scene::Slow,
@@ -52,6 +61,8 @@ impl Scene {
         match self {
             Scene::Show => "all routes are shown",
             Scene::Readers => "4 readers of sessions and memory",
+            Scene::Aggregate => "SQL: all routes by origin",
+            Scene::LongestMatch => "SQL: longest matches",
             Scene::Dump => "MRT dumps of the table",
             Scene::Reload => "reloads of a changed policy",
             Scene::Slow => "a peer lost and back, a slow client",
@@ -66,8 +77,10 @@ impl Scene {
         match self {
             Scene::Lost | Scene::Load => true,
             Scene::Slow => clients > SLOW,
-            Scene::Show => matches!(kind, Some(Kind::Rutter | Kind::Bird | Kind::Bird3)),
-            Scene::Readers | Scene::Dump | Scene::Reload => kind == Some(Kind::Rutter),
+            Scene::Show => kind
+                .is_some_and(|kind| kind.is_rutter() || matches!(kind, Kind::Bird | Kind::Bird3)),
+            Scene::Readers | Scene::Dump | Scene::Reload => kind.is_some_and(Kind::is_rutter),
+            Scene::Aggregate | Scene::LongestMatch => kind == Some(Kind::RutterCollect),
         }
     }
 
@@ -97,9 +110,18 @@ impl Scene {
         };
         let socket = control::socket(folder);
         match self {
-            Scene::Show if kind == Kind::Rutter => repeat(stop, || ask(&socket, ROUTES)),
+            Scene::Show if kind.is_rutter() => repeat(stop, || ask(&socket, ROUTES)),
             Scene::Show => repeat(stop, || show_bird(&socket)),
             Scene::Readers => readers(&socket, stop),
+            Scene::Aggregate => {
+                let mut asker = Asker::connect(control::sql_address(folder)?)?;
+                repeat(stop, || asker.ask(BY_ORIGIN))
+            }
+            Scene::LongestMatch => {
+                let mut asker = Asker::connect(control::sql_address(folder)?)?;
+                let mut rng = Rng::new(1);
+                repeat(stop, || asker.ask(&longest_match(fleet, &mut rng)))
+            }
             Scene::Dump => dump(folder, &socket, stop),
             _ => reload(folder, &socket, stop),
         }
@@ -111,6 +133,15 @@ const VICTIM: usize = 1;
 /// The client that reads slowly.
 const SLOW: usize = 3;
 const ROUTES: &str = r#"{"routes":{}}"#;
+const BY_ORIGIN: &str = "SELECT origin_as, count(*) FROM routes GROUP BY origin_as";
+
+/// Asks for the routes to an address of some prefix of the table.
+fn longest_match(fleet: &Fleet, rng: &mut Rng) -> String {
+    let all = &fleet.bench().workload.destinations;
+    let prefix = all.get(rng.below(all.len() as u64) as usize);
+    let address = prefix.map_or([192, 0, 2, 1].into(), |prefix| prefix.addr());
+    format!("SELECT prefix, peer_name, as_path, next_hop, best FROM lookup('{address}')")
+}
 
 fn repeat(stop: &AtomicBool, mut act: impl FnMut() -> io::Result<()>) -> io::Result<u64> {
     let mut times = 0;
