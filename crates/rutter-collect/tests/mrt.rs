@@ -279,3 +279,37 @@ fn a_collector_whose_files_were_broken_ends_with_1() {
     assert_eq!(collector.wait().unwrap().code(), Some(1));
     fs::remove_dir_all(folder).unwrap();
 }
+
+/// The questions of docs/collector.md to MRT files are asked as they stand there.
+#[test]
+fn the_questions_of_the_documentation_are_answered() {
+    let folder = std::env::temp_dir().join(format!("rutter-mrt-questions-{}", std::process::id()));
+    fs::create_dir_all(folder.join("updates")).unwrap();
+    fs::write(folder.join("rib.bz2"), file()).unwrap();
+    fs::write(folder.join("updates/1"), file()).unwrap();
+    let text = include_str!("../../../docs/collector.md");
+    let (_, text) = text.split_once("## Ten questions to MRT files").unwrap();
+    let (text, _) = text.split_once("\n## ").unwrap();
+    let questions = text.lines().filter(|line| line.contains(". "));
+    let questions: Vec<&str> = questions
+        .filter_map(|line| line.split('`').nth(1))
+        .collect();
+    assert_eq!(questions.len(), 10);
+    for question in questions {
+        let output = Command::new("sh")
+            .args([
+                "-c",
+                &format!("rutter() {{ \"$PROGRAM\" \"$@\"; }}; {question}"),
+            ])
+            .env("PROGRAM", env!("CARGO_BIN_EXE_rutter-collect"))
+            .current_dir(&folder)
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success() && !output.stdout.is_empty(),
+            "{question}: {error}"
+        );
+    }
+    fs::remove_dir_all(folder).unwrap();
+}

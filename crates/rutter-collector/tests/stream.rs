@@ -214,6 +214,34 @@ fn an_update_as_ris_live_says_it() {
     world.end();
 }
 
+/// The questions of docs/collector.md to the stream are understood, and answered by the message of the documents.
+#[test]
+fn the_questions_of_the_documentation_are_answered() {
+    let world = World::start();
+    let text = include_str!("../../../docs/collector.md");
+    let (_, text) = text.split_once("## Ten questions to the stream").unwrap();
+    let (text, _) = text.split_once("\n## ").unwrap();
+    let questions = text.lines().filter(|line| line.contains(". "));
+    let questions = questions.filter_map(|line| line.split('`').nth(1));
+    let questions = questions.filter_map(|question| serde_json::from_str(question).ok());
+    let questions: Vec<Value> = questions.collect();
+    assert_eq!(questions.len(), 10);
+    let mut clients: Vec<Client> = questions.iter().map(|q| world.client(q)).collect();
+    world.happen(|out| {
+        update(
+            out,
+            &["192.0.2.0/24"],
+            &["198.51.100.0/24", "203.0.113.0/24"],
+        )
+    });
+    for (client, question) in clients.iter_mut().zip(&questions) {
+        let mut told = (0..2).map(|_| client.next()["data"]["withdrawals"].clone());
+        let told = told.find(|withdrawals| withdrawals.is_array());
+        assert_eq!(told, Some(json!(["192.0.2.0/24"])), "{question}");
+    }
+    world.end();
+}
+
 #[test]
 fn sessions_come_and_go() {
     let world = World::start();
