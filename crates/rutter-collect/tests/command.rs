@@ -1,7 +1,9 @@
 //! The binary as a user runs it.
 
 use std::fs;
-use std::process::Command;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 #[test]
 fn a_bad_file_is_1_with_every_error() {
@@ -21,8 +23,12 @@ fn a_bad_file_is_1_with_every_error() {
     assert!(message.contains("`name`"), "{message}");
 }
 
+/// Demonstrations take the same ports where they are free: one at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
 #[test]
 fn a_demonstration_collects_every_route() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = std::env::temp_dir().join(format!("rutter-collect-demo-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_rutter-collect"))
@@ -45,6 +51,51 @@ fn a_demonstration_collects_every_route() {
     assert!(output.status.success(), "{errors}");
     assert!(text.contains("Collected 2000 routes of 4 peers"), "{text}");
     assert_eq!(errors, "");
+}
+
+/// Ended when dropped.
+struct Demonstration(Child);
+
+impl Drop for Demonstration {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_demonstration_answers_while_feeds_come_in() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = std::env::temp_dir().join(format!("rutter-collect-asked-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let mut demonstration = Command::new(env!("CARGO_BIN_EXE_rutter-collect"));
+    demonstration
+        .args("collect --demo --feeds 4 --destinations 100000 --socket".split(' '))
+        .arg(folder.join("s"))
+        .stdout(Stdio::piped());
+    let mut demonstration = Demonstration(demonstration.spawn().unwrap());
+    let mut lines = BufReader::new(demonstration.0.stdout.take().unwrap()).lines();
+    let mut line = |with: &str| {
+        let mut lines = lines.by_ref().map(Result::unwrap);
+        lines.find(|line| line.contains(with)).unwrap_or_default()
+    };
+    // The first thing that it says is how it is asked.
+    let port = line("psql -h").split_whitespace().nth(4).map(str::to_owned);
+    let parameters = format!(
+        "host=127.0.0.1 port={} user=anybody dbname=rutter",
+        port.unwrap()
+    );
+    let mut client = postgres::Client::connect(&parameters, postgres::NoTls).unwrap();
+    let mut before = 0;
+    while before < 200_000 {
+        let row = client.query_one("SELECT count(*) FROM routes", &[]);
+        let routes: i64 = row.unwrap().get(0);
+        assert!((before..=200_000).contains(&routes), "{routes}");
+        before = routes;
+    }
+    assert!(line("Collected").starts_with("Collected 200000 routes of 4 peers"));
+    drop(demonstration);
+    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

@@ -23,7 +23,6 @@ pub(crate) use table::Table;
 
 /// Collects from built-in speakers, reports, and stays up.
 pub(crate) fn demo(args: &CollectArgs) -> Result<(), Failure> {
-    let table = Arc::new(Table::of(args)?);
     let folder = folder()?;
     let socket = args
         .socket
@@ -35,17 +34,14 @@ pub(crate) fn demo(args: &CollectArgs) -> Result<(), Failure> {
     config.daemon.listen = vec![address];
     let collector = Running::start(config, None)?;
     let stop = Stop::new();
-    let begun = Instant::now();
-    let (sent, _) = mpsc::channel();
-    let feeds = start_feeds(args.feeds, address, &table, &stop, &sent)?;
-    let routes = table.routes(args.feeds);
-    let result = wait_for(&collector.context.rib, routes, &feeds)
-        .and_then(|()| Ok(report(&collector, routes, begun.elapsed())?));
-    if result.is_ok() && !args.once {
-        invite(&socket, &doors)?;
-    }
+    let mut feeds = Vec::new();
+    let result = invite(&doors)
+        .map_err(Failure::from)
+        .and_then(|()| collect(args, &collector, address, &stop, &mut feeds));
     let text = match (&result, args.once) {
-        (Ok(()), false) => collector.daemon.wait_for_signal()?,
+        (Ok(()), false) => {
+            stay(&socket, &doors).and_then(|()| collector.daemon.wait_for_signal())?
+        }
         _ => "the demonstration is over".into(),
     };
     collector.stop(&text);
@@ -56,6 +52,27 @@ pub(crate) fn demo(args: &CollectArgs) -> Result<(), Failure> {
     let _ = fs::remove_file(&socket);
     result
 }
+
+/// Collects from built-in speakers until the table has everything, and says how long that took.
+fn collect(
+    args: &CollectArgs,
+    collector: &Running,
+    address: SocketAddr,
+    stop: &Stop,
+    feeds: &mut Vec<Speaking>,
+) -> Result<(), Failure> {
+    // The collector answers already while this is drawn or read.
+    let table = Arc::new(Table::of(args)?);
+    let begun = Instant::now();
+    let (sent, _) = mpsc::channel();
+    *feeds = start_feeds(args.feeds, address, &table, stop, &sent)?;
+    let routes = table.routes(args.feeds);
+    wait_for(&collector.context.rib, routes, feeds)?;
+    Ok(report(collector, routes, begun.elapsed())?)
+}
+
+/// A speaker.
+pub(crate) type Speaking = JoinHandle<Result<(), String>>;
 
 /// A folder of this user's, where the other commands look for the socket of a demonstration.
 pub(crate) fn folder() -> Result<PathBuf, Failure> {
@@ -131,7 +148,7 @@ pub(crate) fn start_feeds(
     table: &Arc<Table>,
     stop: &Stop,
     sent: &mpsc::Sender<Instant>,
-) -> Result<Vec<JoinHandle<Result<(), String>>>, Failure> {
+) -> Result<Vec<Speaking>, Failure> {
     let mut feeds = Vec::new();
     for number in 0..count {
         let (table, stop, sent) = (Arc::clone(table), stop.clone(), sent.clone());
@@ -146,11 +163,7 @@ pub(crate) fn start_feeds(
 }
 
 /// Waits until the table holds so many routes.
-pub(crate) fn wait_for(
-    rib: &Rib,
-    routes: u64,
-    feeds: &[JoinHandle<Result<(), String>>],
-) -> Result<(), Failure> {
+pub(crate) fn wait_for(rib: &Rib, routes: u64, feeds: &[Speaking]) -> Result<(), Failure> {
     while held(rib) < routes {
         if feeds.iter().any(JoinHandle::is_finished) {
             return Err(Failure::text("a built-in speaker has ended early"));
@@ -183,29 +196,39 @@ fn report(collector: &Running, routes: u64, took: Duration) -> io::Result<()> {
     )
 }
 
-fn invite(socket: &Path, doors: &Doors) -> io::Result<()> {
+/// What can be asked from the first moment on.
+fn invite(doors: &Doors) -> io::Result<()> {
     let Doors { bmp, stream, sql } = doors;
-    let program = std::env::current_exe()?.with_file_name("rutter");
-    let (program, socket) = (program.display(), socket.display());
-    let mut out = io::stdout().lock();
-    writeln!(out, "\nThe collector stays up. In another terminal:\n")?;
+    let (program, mut out) = (rutter()?, io::stdout().lock());
+    writeln!(
+        out,
+        "Collecting. The table answers from now on; in another terminal:\n\n  \
+           psql -h {} -p {} -U anybody rutter\n  \
+           {} sql --server {sql} \"SELECT peer_name, count(*) FROM routes GROUP BY 1\"\n\n\
+         Routers may report to {bmp} by BMP; what happens is at ws://{stream} in RIS Live's messages.\n",
+        sql.ip(),
+        sql.port(),
+        program.display(),
+    )?;
+    out.flush()
+}
+
+fn stay(socket: &Path, doors: &Doors) -> io::Result<()> {
+    let (program, mut out) = (rutter()?, io::stdout().lock());
+    writeln!(out, "\nThe collector stays up. Also:\n")?;
     for command in ["show routes --limit 20", "show peers", "show memory"] {
+        let (program, socket) = (program.display(), socket.display());
         writeln!(out, "  {program} {command} --socket {socket}")?;
     }
     writeln!(
         out,
-        "  psql -h {} -p {} -U anybody rutter",
-        sql.ip(),
-        sql.port()
-    )?;
-    writeln!(
-        out,
-        "  {program} sql --server {sql} \"SELECT peer_name, count(*) FROM routes GROUP BY 1\""
-    )?;
-    writeln!(
-        out,
-        "\nRouters may report to {bmp} by BMP; what happens is at ws://{stream} in RIS Live's messages.\n\
-         Ctrl-C ends it."
+        "\npsql still answers on port {}. Ctrl-C ends it.",
+        doors.sql.port()
     )?;
     out.flush()
+}
+
+/// The program whose commands these are.
+fn rutter() -> io::Result<PathBuf> {
+    Ok(std::env::current_exe()?.with_file_name("rutter"))
 }
