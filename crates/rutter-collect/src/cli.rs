@@ -131,6 +131,9 @@ pub(crate) struct SqlArgs {
     /// The password, where the collector wants one
     #[arg(long, value_name = "TEXT", env = "PGPASSWORD", hide_env_values = true)]
     pub(crate) password: Option<String>,
+    /// Encrypt, and believe the collector whose certificate for this address hangs on one of this file (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_root: Option<PathBuf>,
     /// Ask these MRT files instead: they become the tables `routes`, `best` and `peers`
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) mrt: Vec<PathBuf>,

@@ -196,6 +196,17 @@ pub struct Sql {
     pub max_connections: usize,
     /// Who may ask, with a password; `None`: everybody who can connect.
     pub login: Option<Login>,
+    /// What encrypts; `None`: nothing is encrypted.
+    pub tls: Option<Tls>,
+}
+
+/// A certificate and its key, each a PEM file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tls {
+    /// The certificate, and those that it hangs on.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
 }
 
 /// The archive of Parquet files.

@@ -22,7 +22,7 @@ mod to_policy;
 
 pub use config::{
     Bmp, BmpTarget, Checks, Collector, Communities, Config, Daemon, Exchange, History, Loaded,
-    LogFormat, Login, Lookup, Metrics, Mrt, Rpki, Sql, Stream,
+    LogFormat, Login, Lookup, Metrics, Mrt, Rpki, Sql, Stream, Tls,
 };
 pub use diff::{Changed, Diff, diff};
 pub use error::{ConfigError, Severity};

@@ -20,5 +20,5 @@ mod tables;
 pub use engine::{Engine, Limits, QueryError};
 pub use events::EventLog;
 pub use print::{Format, print};
-pub use server::{Access, Bounds, Server, ServerError};
+pub use server::{Access, Bounds, Server, ServerError, Settings, Tls, TlsError};
 pub use tables::Router;

@@ -4,6 +4,7 @@ mod files;
 mod past;
 mod remote;
 mod service;
+mod tls;
 
 use std::io::Read as _;
 

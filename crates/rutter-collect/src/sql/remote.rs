@@ -2,12 +2,15 @@
 
 use std::io::{self, Write as _};
 
+use postgres::config::SslMode;
 use postgres::types::Type;
 use postgres::{Client, NoTls, SimpleQueryMessage, SimpleQueryRow};
 use rutter_sql::Format;
 
 use crate::cli::SqlArgs;
 use crate::failure::Failure;
+
+use super::tls::Verifying;
 
 /// Asks, and prints what comes.
 pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
@@ -22,10 +25,18 @@ pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
     if let Some(password) = &args.password {
         config.password(password);
     }
-    let mut client = config.connect(NoTls).map_err(|error| {
+    let client = match &args.tls_root {
+        None => config.connect(NoTls),
+        Some(root) => {
+            let tls = Verifying::with(root)?;
+            config.ssl_mode(SslMode::Require).connect(tls)
+        }
+    };
+    let mut client = client.map_err(|error| {
         let server = args.server;
+        let why = std::error::Error::source(&error).map_or(String::new(), |why| format!(": {why}"));
         Failure::text(format!(
-            "cannot ask {server}: {error}\n  does `rutter collect` run there with a section [sql]? --mrt FILE asks files instead"
+            "cannot ask {server}: {error}{why}\n  does `rutter collect` run there with a section [sql]? --mrt FILE asks files instead"
         ))
     })?;
     let kinds = kinds(&mut client, query)?;

@@ -7,7 +7,7 @@ use rutter_api::{Collected as _, RouterRow};
 use rutter_collector::{Context, Service};
 use rutter_config::Sql;
 use rutter_events::{Decoder, Now};
-use rutter_sql::{Access, Bounds, Engine, EventLog, Limits, Router, Server};
+use rutter_sql::{Access, Bounds, Engine, EventLog, Limits, Router, Server, Tls};
 
 use crate::failure::Failure;
 
@@ -37,20 +37,7 @@ impl SqlService {
         let engine = engine
             .with_routers(routers)
             .map_err(|error| Failure::text(error.to_string()))?;
-        let access = match &settings.login {
-            None => Access::Open,
-            Some(login) => Access::Password {
-                user: login.user.clone(),
-                password: String::from_utf8_lossy(login.password.reveal()).into_owned(),
-            },
-        };
-        let server = Server::start(
-            engine,
-            &settings.listen,
-            access,
-            settings.threads,
-            bounds(settings),
-        );
+        let server = Server::start(engine, served(settings));
         let server = server.map_err(|error| Failure::text(error.to_string()))?;
         for address in server.addresses() {
             tracing::info!(%address, "SQL is answered");
@@ -60,6 +47,28 @@ impl SqlService {
             Some(log) => Some(keep(context.clone(), log)?),
         };
         Ok(Self { server, events })
+    }
+}
+
+/// Who is served, and how.
+fn served(settings: &Sql) -> rutter_sql::Settings {
+    let access = match &settings.login {
+        None => Access::Open,
+        Some(login) => Access::Password {
+            user: login.user.clone(),
+            password: String::from_utf8_lossy(login.password.reveal()).into_owned(),
+        },
+    };
+    let tls = settings.tls.as_ref().map(|tls| Tls {
+        certificate: tls.certificate.clone(),
+        key: tls.key.clone(),
+    });
+    rutter_sql::Settings {
+        listen: settings.listen.clone(),
+        access,
+        tls,
+        threads: settings.threads,
+        bounds: bounds(settings),
     }
 }
 

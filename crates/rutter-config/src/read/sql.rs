@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use super::Root;
 use super::password::password;
-use crate::config::{Login, Sql};
+use crate::config::{Login, Sql, Tls};
 use crate::forms;
 use crate::item::{Item, Section};
 use crate::schema;
@@ -24,6 +24,7 @@ pub(super) fn sql(root: &Root<'_>) -> Option<Sql> {
             idle_timeout_s: 3600,
             max_connections: 100,
             login: login(&section),
+            tls: tls(&section),
         };
         section.set("listen", &mut sql.listen, |i| {
             Some(i.some(|i| forms::socket(i, PORT)))
@@ -50,15 +51,55 @@ pub(super) fn sql(root: &Root<'_>) -> Option<Sql> {
             i.int(1..=10_000).map(|n| n as usize)
         });
         let open = sql.listen.iter().find(|at| !at.ip().is_loopback());
-        if let (Some(open), None) = (open, &sql.login) {
-            section.complain(
-                "listen",
-                format!("everybody who reaches {open} could ask"),
-                "add `user` and `password-file`, or listen on 127.0.0.1 only",
-            );
+        if let Some(open) = open {
+            complain_of_strangers(&section, open, &sql);
         }
         Some(sql)
     })
+}
+
+/// What is wrong with an address that others can reach.
+fn complain_of_strangers(section: &Section<'_>, open: &SocketAddr, sql: &Sql) {
+    if sql.login.is_none() {
+        section.complain(
+            "listen",
+            format!("everybody who reaches {open} could ask"),
+            "add `user` and `password-file`, or listen on 127.0.0.1 only",
+        );
+    } else if sql.tls.is_none() {
+        section.warn(
+            "listen",
+            format!("what is asked and answered at {open} is not encrypted"),
+            "add `tls-certificate` and `tls-key`",
+        );
+    }
+}
+
+fn tls(section: &Section<'_>) -> Option<Tls> {
+    let path = |name| {
+        let item = section.get(name)?;
+        Some(item.source.beside(&item.path()?.to_string_lossy()))
+    };
+    match (path("tls-certificate"), path("tls-key")) {
+        (Some(certificate), Some(key)) => Some(Tls { certificate, key }),
+        (None, None) => None,
+        (Some(_), None) => {
+            section.complain(
+                "tls-certificate",
+                "there is a `tls-certificate` without its key",
+                "add `tls-key`",
+            );
+            None
+        }
+        (None, Some(_)) => {
+            section.complain(
+                "tls-key",
+                "there is a `tls-key` without a certificate",
+                "add `tls-certificate`",
+            );
+            None
+        }
+    }
 }
 
 fn login(section: &Section<'_>) -> Option<Login> {

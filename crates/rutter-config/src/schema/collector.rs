@@ -116,6 +116,18 @@ pub const SQL: &[Key] = &[
         "none",
         "A file with the password, relative to the file that names it.",
     ),
+    key(
+        "tls-certificate",
+        "path",
+        "none",
+        "A file with the server's certificate and those that it hangs on (PEM). Other machines must use TLS then. Read again when it changes. Relative to the file that names it.",
+    ),
+    key(
+        "tls-key",
+        "path",
+        "none",
+        "A file with the certificate's private key (PEM).",
+    ),
 ];
 
 /// `[stream]`

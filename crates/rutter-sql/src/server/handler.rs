@@ -7,14 +7,12 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::logical_expr::LogicalPlan;
 use futures::Sink;
-use pgwire::api::auth::StartupHandler;
-use pgwire::api::cancel::CancelHandler;
 use pgwire::api::portal::{Format, Portal};
 use pgwire::api::query::{ExtendedQueryHandler, SimpleQueryHandler};
 use pgwire::api::results::{DataRowEncoder, FieldInfo, QueryResponse, Response, Tag};
 use pgwire::api::stmt::{QueryParser, StoredStatement};
 use pgwire::api::store::{MemPortalStore, PortalStore};
-use pgwire::api::{ClientInfo, ClientPortalStore, PgWireServerHandlers, Type};
+use pgwire::api::{ClientInfo, ClientPortalStore, Type};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
 use tokio::runtime::Handle;
@@ -62,26 +60,12 @@ impl Shared {
     }
 
     /// For a connection that begins.
-    pub fn handlers(&self, door: OwnedSemaphorePermit) -> Handlers {
+    pub fn asker(&self, door: OwnedSemaphorePermit) -> Asker {
         let session = Session::new(door, Arc::clone(&self.places), self.bounds);
-        Handlers {
-            asker: Arc::new(Asker {
-                shared: self.clone(),
-                session,
-            }),
+        Asker {
+            shared: self.clone(),
+            session,
         }
-    }
-}
-
-/// What answers a connection.
-pub struct Handlers {
-    asker: Arc<Asker>,
-}
-
-impl Handlers {
-    /// The connection.
-    pub fn session(&self) -> &Session {
-        &self.asker.session
     }
 }
 
@@ -89,28 +73,6 @@ impl Handlers {
 pub struct Asker {
     shared: Shared,
     session: Session,
-}
-
-impl PgWireServerHandlers for Handlers {
-    fn simple_query_handler(&self) -> Arc<impl SimpleQueryHandler> {
-        Arc::clone(&self.asker)
-    }
-
-    fn extended_query_handler(&self) -> Arc<impl ExtendedQueryHandler> {
-        Arc::clone(&self.asker)
-    }
-
-    fn startup_handler(&self) -> Arc<impl StartupHandler> {
-        let asker = &self.asker;
-        Arc::new(Login::new(
-            asker.shared.logins.clone(),
-            asker.session.clone(),
-        ))
-    }
-
-    fn cancel_handler(&self) -> Arc<impl CancelHandler> {
-        Arc::clone(&self.asker.shared.running)
-    }
 }
 
 #[async_trait]
@@ -151,6 +113,21 @@ impl SimpleQueryHandler for Asker {
 }
 
 impl Asker {
+    /// The connection.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Its login.
+    pub fn login(&self) -> Login {
+        Login::new(self.shared.logins.clone(), self.session.clone())
+    }
+
+    /// All queries that run, for those who cancel one.
+    pub fn running(&self) -> &Arc<Running> {
+        &self.shared.running
+    }
+
     async fn declare<C>(&self, client: &C, name: &str, plan: LogicalPlan) -> PgWireResult<Response>
     where
         C: ClientInfo + ClientPortalStore,

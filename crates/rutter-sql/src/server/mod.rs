@@ -4,6 +4,7 @@ mod access;
 mod answer;
 mod cancel;
 mod compute;
+mod connection;
 mod cursor;
 mod encode;
 mod gate;
@@ -13,6 +14,7 @@ mod parameters;
 mod scram;
 mod session;
 mod statement;
+mod tls;
 
 use std::fmt;
 use std::io;
@@ -27,9 +29,11 @@ use tokio::sync::{Semaphore, watch};
 pub use access::Access;
 pub(crate) use encode::kind;
 pub(crate) use statement::setting;
+pub use tls::{Tls, TlsError};
 
 use crate::Engine;
-use handler::{Handlers, Shared};
+use handler::{Asker, Shared};
+use tls::Certificate;
 
 /// Connections that have not logged in yet, or cancel a query of another; more wait.
 const DOORS: usize = 32;
@@ -63,16 +67,36 @@ impl Default for Bounds {
     }
 }
 
+/// Who is served, and how.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where clients connect.
+    pub listen: Vec<SocketAddr>,
+    /// Who may ask.
+    pub access: Access,
+    /// What encrypts; without, nothing is encrypted.
+    pub tls: Option<Tls>,
+    /// Threads that answer.
+    pub threads: usize,
+    /// What connections may take.
+    pub bounds: Bounds,
+}
+
 /// Why the server does not run.
 #[derive(Debug)]
-pub struct ServerError {
-    listen: SocketAddr,
-    error: io::Error,
+pub enum ServerError {
+    /// An address cannot be listened on, or a thread cannot be started.
+    Listen(SocketAddr, io::Error),
+    /// The certificate cannot be used.
+    Tls(TlsError),
 }
 
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SQL: cannot listen on {}: {}", self.listen, self.error)
+        match self {
+            Self::Listen(at, error) => write!(f, "SQL: cannot listen on {at}: {error}"),
+            Self::Tls(error) => fmt::Display::fmt(error, f),
+        }
     }
 }
 
@@ -89,33 +113,30 @@ impl Server {
     /// Listens, and answers on threads of its own with a lower priority than those that route.
     ///
     /// # Errors
-    /// When an address cannot be listened on.
-    pub fn start(
-        engine: Engine,
-        listen: &[SocketAddr],
-        access: Access,
-        threads: usize,
-        bounds: Bounds,
-    ) -> Result<Self, ServerError> {
+    /// When an address cannot be listened on, or the certificate cannot be used.
+    pub fn start(engine: Engine, settings: Settings) -> Result<Self, ServerError> {
+        let Settings {
+            listen,
+            access,
+            tls,
+            threads,
+            bounds,
+        } = settings;
+        let certificate = tls.map(Certificate::read).transpose();
+        let certificate = certificate.map_err(ServerError::Tls)?;
         let (stop, stopped) = watch::channel(false);
         let mut sockets = Vec::new();
-        for address in listen {
+        for address in &listen {
             let socket = std::net::TcpListener::bind(address).and_then(|socket| {
                 socket.set_nonblocking(true)?;
                 Ok(socket)
             });
-            sockets.push(socket.map_err(|error| ServerError {
-                listen: *address,
-                error,
-            })?);
+            sockets.push(socket.map_err(|error| ServerError::Listen(*address, error))?);
         }
         let addresses = sockets.iter().filter_map(|s| s.local_addr().ok()).collect();
-        let fail = |error| ServerError {
-            listen: listen
-                .first()
-                .copied()
-                .unwrap_or_else(|| ([127, 0, 0, 1], 0).into()),
-            error,
+        let fail = |error| {
+            let first = listen.first().copied();
+            ServerError::Listen(first.unwrap_or_else(|| ([127, 0, 0, 1], 0).into()), error)
         };
         let queries = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(threads.max(1) + SPARE)
@@ -135,7 +156,7 @@ impl Server {
             .stack_size(STACK)
             .spawn(move || {
                 step_back();
-                protocol.block_on(serve(sockets, shared, stopped));
+                protocol.block_on(serve(sockets, shared, certificate, stopped));
                 protocol.shutdown_timeout(Duration::from_secs(1));
                 queries.shutdown_timeout(Duration::from_secs(1));
             });
@@ -169,13 +190,15 @@ fn step_back() {
 async fn serve(
     sockets: Vec<std::net::TcpListener>,
     shared: Shared,
+    certificate: Option<Certificate>,
     mut stopped: watch::Receiver<bool>,
 ) {
     let doors = Arc::new(Semaphore::new(DOORS));
     for socket in sockets {
         match TcpListener::from_std(socket) {
             Ok(socket) => {
-                tokio::spawn(accept(socket, shared.clone(), Arc::clone(&doors)));
+                let (shared, doors) = (shared.clone(), Arc::clone(&doors));
+                tokio::spawn(accept(socket, shared, certificate.clone(), doors));
             }
             Err(error) => tracing::error!(%error, "SQL is not served"),
         }
@@ -183,14 +206,20 @@ async fn serve(
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
-async fn accept(socket: TcpListener, shared: Shared, doors: Arc<Semaphore>) {
+async fn accept(
+    socket: TcpListener,
+    shared: Shared,
+    certificate: Option<Certificate>,
+    doors: Arc<Semaphore>,
+) {
     loop {
         let Ok(door) = Arc::clone(&doors).acquire_owned().await else {
             return;
         };
         match socket.accept().await {
             Ok((connection, peer)) => {
-                tokio::spawn(answer(connection, peer, shared.handlers(door)));
+                let asker = Arc::new(shared.asker(door));
+                tokio::spawn(answer(connection, peer, certificate.clone(), asker));
             }
             Err(error) => {
                 tracing::warn!(%error, "a SQL connection could not be accepted");
@@ -201,10 +230,15 @@ async fn accept(socket: TcpListener, shared: Shared, doors: Arc<Semaphore>) {
 }
 
 /// Serves a connection until it ends, or has had its time.
-async fn answer(connection: TcpStream, peer: SocketAddr, handlers: Handlers) {
-    let session = handlers.session().clone();
+async fn answer(
+    connection: TcpStream,
+    peer: SocketAddr,
+    certificate: Option<Certificate>,
+    asker: Arc<Asker>,
+) {
+    let session = asker.session().clone();
     tokio::select! {
-        ended = pgwire::tokio::process_socket(connection, None, Arc::new(handlers)) => {
+        ended = connection::serve(connection, peer, certificate.as_ref(), asker) => {
             if let Err(error) = ended {
                 tracing::debug!(%peer, %error, "a SQL connection ended");
             }

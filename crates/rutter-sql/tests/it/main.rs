@@ -5,3 +5,4 @@ mod documented;
 mod queries;
 mod server;
 mod table;
+mod tls;

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use rutter_sql::{Access, Bounds, Server};
+use rutter_sql::{Access, Bounds, Server, Settings, Tls};
 
 use crate::table;
 
@@ -14,32 +14,46 @@ pub fn server(access: Access) -> Server {
 }
 
 fn bounded(access: Access, bounds: Bounds) -> Server {
-    let listen = ["127.0.0.1:0".parse().unwrap()];
-    Server::start(table::engine(), &listen, access, 1, bounds).unwrap()
+    start(access, None, bounds)
+}
+
+pub fn start(access: Access, tls: Option<Tls>, bounds: Bounds) -> Server {
+    let settings = Settings {
+        listen: vec!["127.0.0.1:0".parse().unwrap()],
+        access,
+        tls,
+        threads: 1,
+        bounds,
+    };
+    Server::start(table::engine(), settings).unwrap()
 }
 
 /// Runs `psql`. It comes with PostgreSQL's client package; without it the test fails.
 pub fn psql(server: &Server, password: &str, arguments: &[&str]) -> Output {
+    let mut psql = psql_of(server, password);
+    let output = psql.args(arguments).output();
+    output.expect("psql runs: install postgresql-client")
+}
+
+pub fn psql_of(server: &Server, password: &str) -> Command {
     let port = server.addresses()[0].port().to_string();
-    Command::new("psql")
-        .args([
-            "-h",
-            "127.0.0.1",
-            "-p",
-            &port,
-            "-U",
-            "reader",
-            "-d",
-            "rutter",
-            "-X",
-            "-A",
-            "-t",
-        ])
-        .args(arguments)
-        .env("PGPASSWORD", password)
-        .env("PGCONNECT_TIMEOUT", "10")
-        .output()
-        .expect("psql runs: install postgresql-client")
+    let mut psql = Command::new("psql");
+    psql.args([
+        "-h",
+        "127.0.0.1",
+        "-p",
+        &port,
+        "-U",
+        "reader",
+        "-d",
+        "rutter",
+        "-X",
+        "-A",
+        "-t",
+    ])
+    .env("PGPASSWORD", password)
+    .env("PGCONNECT_TIMEOUT", "10");
+    psql
 }
 
 pub fn answer(server: &Server, sql: &str) -> String {

@@ -1,0 +1,109 @@
+//! A connection: with TLS or without, then message by message until it ends.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use pgwire::api::{DefaultClient, NoopHandler, PgWireConnectionState};
+use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
+use pgwire::tokio::server::{PgWireMessageServerCodec, process_error, process_message};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio_util::codec::{Framed, FramedParts};
+
+use super::handler::{Asker, Prepared};
+use super::session::fatal;
+use super::tls::Certificate;
+
+/// Serves a connection until its client ends it. Where there is a certificate, clients on other machines must use it.
+pub async fn serve(
+    mut stream: TcpStream,
+    peer: SocketAddr,
+    certificate: Option<&Certificate>,
+    asker: Arc<Asker>,
+) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    loop {
+        // Every first message has that much. No octet more is read before encryption begins: what came unencrypted
+        // cannot be taken for something that was said inside.
+        let mut head = [0; 8];
+        stream.read_exact(&mut head).await?;
+        match (head, certificate) {
+            (TLS_REQUEST, Some(certificate)) => {
+                stream.write_all(b"S").await?;
+                let stream = certificate.acceptor().accept(stream).await?;
+                return converse(framed(stream, peer, true, &[]), asker).await;
+            }
+            (TLS_REQUEST, None) | (GSS_REQUEST, _) => stream.write_all(b"N").await?,
+            (head, Some(_)) if head != CANCEL && !peer.ip().to_canonical().is_loopback() => {
+                return refuse(framed(stream, peer, false, &head)).await;
+            }
+            (head, _) => return converse(framed(stream, peer, false, &head), asker).await,
+        }
+    }
+}
+
+type Socket<S> = Framed<S, PgWireMessageServerCodec<Prepared>>;
+
+/// Cuts messages from a stream, of which `head` has been read.
+fn framed<S: AsyncRead + AsyncWrite>(
+    stream: S,
+    peer: SocketAddr,
+    secure: bool,
+    head: &[u8],
+) -> Socket<S> {
+    let mut codec = PgWireMessageServerCodec::new(DefaultClient::new(peer, secure));
+    codec.client_info.state = PgWireConnectionState::AwaitingStartup;
+    let mut parts = FramedParts::new::<PgWireBackendMessage>(stream, codec);
+    parts.read_buf.extend_from_slice(head);
+    Framed::from_parts(parts)
+}
+
+/// Says why a client is not let in without TLS.
+async fn refuse(mut socket: Socket<TcpStream>) -> io::Result<()> {
+    let why = "this server wants TLS from other machines: set sslmode=require";
+    process_error(&mut socket, fatal("28000", why.into()), false).await
+}
+
+/// Takes messages and answers them.
+async fn converse<S>(mut socket: Socket<S>, asker: Arc<Asker>) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
+{
+    let login = Arc::new(asker.login());
+    while let Some(Ok(message)) = socket.next().await {
+        if matches!(message, PgWireFrontendMessage::Terminate(_)) {
+            break;
+        }
+        let cancels = matches!(message, PgWireFrontendMessage::CancelRequest(_));
+        let extended = message.is_extended_query();
+        let answered = process_message(
+            message,
+            &mut socket,
+            Arc::clone(&login),
+            Arc::clone(&asker),
+            Arc::clone(&asker),
+            Arc::new(NoopHandler),
+            Arc::clone(asker.running()),
+        );
+        if let Err(error) = answered.await {
+            let ends = error.is_fatal();
+            process_error(&mut socket, error, extended).await?;
+            if ends {
+                break;
+            }
+        }
+        if cancels {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// `SSLRequest`.
+const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
+/// `GSSENCRequest`.
+const GSS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 48];
+/// `CancelRequest`: has a secret of its own, and most clients send it without TLS.
+const CANCEL: [u8; 8] = [0, 0, 0, 16, 4, 210, 22, 46];

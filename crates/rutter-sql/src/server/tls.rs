@@ -1,0 +1,105 @@
+//! The certificate of the server: read from files, and read again when they change.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::TlsAcceptor;
+
+/// Where the certificate lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tls {
+    /// The certificate and those that it hangs on, PEM.
+    pub certificate: PathBuf,
+    /// Its private key, PEM.
+    pub key: PathBuf,
+}
+
+/// A certificate that cannot be used.
+#[derive(Debug)]
+pub struct TlsError {
+    path: PathBuf,
+    why: String,
+}
+
+impl fmt::Display for TlsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        write!(f, "SQL: {path} cannot be used for TLS: {}", self.why)
+    }
+}
+
+impl std::error::Error for TlsError {}
+
+/// The certificate in use.
+#[derive(Clone)]
+pub struct Certificate(Arc<(Tls, Mutex<Used>)>);
+
+struct Used {
+    acceptor: TlsAcceptor,
+    changed: [Option<SystemTime>; 2],
+}
+
+impl Certificate {
+    /// Reads it for the first time.
+    pub fn read(files: Tls) -> Result<Self, TlsError> {
+        let used = Used {
+            changed: files.changed(),
+            acceptor: files.acceptor()?,
+        };
+        Ok(Self(Arc::new((files, Mutex::new(used)))))
+    }
+
+    /// What takes the next connection. Certificates are renewed every few weeks: a new one is used from then on. One that
+    /// cannot be read leaves the one before in use, and is said once.
+    pub fn acceptor(&self) -> TlsAcceptor {
+        let (files, used) = &*self.0;
+        let mut used = used.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = files.changed();
+        if changed != used.changed {
+            used.changed = changed;
+            match files.acceptor() {
+                Ok(acceptor) => {
+                    used.acceptor = acceptor;
+                    tracing::info!("SQL uses a new certificate");
+                }
+                Err(error) => tracing::error!("{error}; the certificate before is still used"),
+            }
+        }
+        used.acceptor.clone()
+    }
+}
+
+impl Tls {
+    fn changed(&self) -> [Option<SystemTime>; 2] {
+        let changed = |path: &Path| std::fs::metadata(path).and_then(|meta| meta.modified());
+        [&self.certificate, &self.key].map(|path| changed(path).ok())
+    }
+
+    fn acceptor(&self) -> Result<TlsAcceptor, TlsError> {
+        let wrong = |path: &Path, why: &dyn fmt::Display| TlsError {
+            path: path.to_owned(),
+            why: why.to_string(),
+        };
+        let read = |path| std::fs::read(path).map_err(|why: io::Error| wrong(path, &why));
+        let chain = CertificateDer::pem_slice_iter(&read(&self.certificate)?)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|why| wrong(&self.certificate, &why))?;
+        if chain.is_empty() {
+            return Err(wrong(&self.certificate, &"there is no certificate in it"));
+        }
+        let key = PrivateKeyDer::from_pem_slice(&read(&self.key)?)
+            .map_err(|why| wrong(&self.key, &why))?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .and_then(|config| config.with_no_client_auth().with_single_cert(chain, key));
+        let config = config.map_err(|why| wrong(&self.certificate, &why))?;
+        Ok(TlsAcceptor::from(Arc::new(config)))
+    }
+}
