@@ -161,8 +161,13 @@ impl Audiences {
 
     /// The audience of an attribute set, which must have been computed by [`Audiences::assign`].
     pub fn of(&self, set: &AttrSet) -> &Audience {
+        self.at(set.audience())
+    }
+
+    /// The audience of a set that had this index.
+    pub fn at(&self, index: u32) -> &Audience {
         self.audiences
-            .get(set.audience() as usize)
+            .get(index as usize)
             .unwrap_or(&self.audiences[0])
     }
 

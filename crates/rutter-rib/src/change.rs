@@ -41,6 +41,9 @@ pub(crate) struct Change<'a> {
     pub after: SmallVec<[&'a Route; 4]>,
 }
 
+/// Routes with those who hear them, best first; nobody hears two.
+pub(crate) type Served<'r> = SmallVec<[(&'r Route, PeerSet); 4]>;
+
 /// A route that clients hear, as far as it matters for whether they must hear another instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Heard {
@@ -157,9 +160,7 @@ impl<'a, K: Copy> Recorder<'a, K> {
         if self.view.live_count == 0 {
             return;
         }
-        if let Some(differing) = &self.view.topology.retold
-            && differing.any_of(change.before.iter().copied())
-        {
+        if self.view.topology.unsettles(change) {
             return self.record_anew(change);
         }
         if self.view.style.add_path[self.view.family.index()] {
@@ -180,40 +181,7 @@ impl<'a, K: Copy> Recorder<'a, K> {
         }
     }
 
-    /// Records everything the live clients should hold after a change, whoever may have heard what before it.
-    pub fn record_anew(&mut self, change: &Change<'_>) {
-        if self.view.style.add_path[self.view.family.index()] {
-            return self.record_paths_anew(change);
-        }
-        let mut unserved = self.view.live.clone();
-        for (route, to) in self.serve(&change.after) {
-            unserved = unserved.minus(&to);
-            self.announce_varied(route, 0, to);
-        }
-        if let Some(last) = change.before.first()
-            && !unserved.is_empty()
-        {
-            let to = Recipients::of(unserved);
-            self.push(None, last.peer, 0, Variation::default(), to);
-        }
-    }
-
-    fn record_paths_anew(&mut self, change: &Change<'_>) {
-        for peer in self.view.live.iter() {
-            let hears = self.window(&change.after, peer);
-            self.record_window(&[], &hears, peer);
-            let is_heard = |old: &&&Route| hears.iter().any(|new| same_path(new, old));
-            let gone: SmallVec<[&Route; 4]> = change
-                .before
-                .iter()
-                .filter(|old| !is_heard(old))
-                .copied()
-                .collect();
-            self.record_window(&gone, &[], peer);
-        }
-    }
-
-    fn carries(&self, route: &Route) -> bool {
+    pub(crate) fn carries(&self, route: &Route) -> bool {
         self.view.style.can_carry(self.view.family, &route.attrs)
     }
 
@@ -321,14 +289,25 @@ impl<'a, K: Copy> Recorder<'a, K> {
         }
     }
 
-    fn serve<'r>(&self, routes: &[&'r Route]) -> SmallVec<[(&'r Route, PeerSet); 4]> {
+    fn serve<'r>(&self, routes: &[&'r Route]) -> Served<'r> {
+        self.serve_by(routes, |route, peers| {
+            self.view.topology.recipients(route, peers)
+        })
+    }
+
+    /// Who hears which route, where `recipients` are those of some peers that may hear it.
+    pub(crate) fn serve_by<'r>(
+        &self,
+        routes: &[&'r Route],
+        recipients: impl Fn(&Route, &PeerSet) -> PeerSet,
+    ) -> Served<'r> {
         let mut unserved = self.view.live.clone();
         let mut served = SmallVec::new();
         for route in routes {
             if !self.carries(route) {
                 continue;
             }
-            let to = self.view.topology.recipients(route, &unserved);
+            let to = recipients(route, &unserved);
             if to.is_empty() {
                 continue;
             }
@@ -341,7 +320,7 @@ impl<'a, K: Copy> Recorder<'a, K> {
         served
     }
 
-    fn announce_varied(&mut self, route: &Route, path_id: u32, to: PeerSet) {
+    pub(crate) fn announce_varied(&mut self, route: &Route, path_id: u32, to: PeerSet) {
         if to.is_empty() {
             return;
         }
@@ -407,7 +386,11 @@ impl<'a, K: Copy> Recorder<'a, K> {
     }
 
     /// The paths one client hears, best first, at most as many as the group's limit.
-    fn window<'r>(&self, routes: &[&'r Route], peer: PeerId) -> SmallVec<[&'r Route; 4]> {
+    pub(crate) fn window<'r>(
+        &self,
+        routes: &[&'r Route],
+        peer: PeerId,
+    ) -> SmallVec<[&'r Route; 4]> {
         window(
             self.view.topology,
             self.view.style,
@@ -450,7 +433,7 @@ impl<'a, K: Copy> Recorder<'a, K> {
         }
     }
 
-    fn push(
+    pub(crate) fn push(
         &mut self,
         route: Option<&Route>,
         sender: PeerId,
@@ -474,7 +457,7 @@ impl<'a, K: Copy> Recorder<'a, K> {
 /// No peer has this id: there are at most 65,535, counted from 0.
 const NOBODY: PeerId = PeerId(u16::MAX);
 
-fn same_path(a: &Route, b: &Route) -> bool {
+pub(crate) fn same_path(a: &Route, b: &Route) -> bool {
     a.peer == b.peer && a.path_id == b.path_id
 }
 

@@ -132,11 +132,14 @@ impl<K: Stored> Edit<'_, K> {
         }
     }
 
-    /// Puts a destination into order after the rank of a sender changed.
+    /// Puts a destination into order after the rank of a sender changed. Where MULTI_EXIT_DISC matters, what a client hears
+    /// may change although the order of all does not.
     pub fn rank(&mut self, id: Id) {
         let before: Keys = keys(self.table.get(id).accepted());
-        sort(self.table.get_mut(id), &self.with.topology.decision());
-        if before != keys(self.table.get(id).accepted()) {
+        let decision = self.with.topology.decision();
+        let is_partial = decision.med_is_partial(self.table.get(id).accepted());
+        sort(self.table.get_mut(id), &decision);
+        if is_partial || before != keys(self.table.get(id).accepted()) {
             self.tell(id, &before, None);
             self.mirror(id);
         }

@@ -7,6 +7,7 @@
 //! No sockets, no clock, no configuration files: everything comes in as arguments, so the simulator runs this
 //! very code.
 
+mod anew;
 mod attrs;
 mod audience;
 mod batch;

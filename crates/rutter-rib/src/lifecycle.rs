@@ -37,17 +37,22 @@ impl Rib {
                 self.sweep_stale(peer, family);
             }
         }
-        let group = {
+        let (group, ranks) = {
             let mut topology = self.topology.write();
             let held = topology.peer_mut(peer)?;
             held.session = Some(session.clone());
             let style = style(held, &session, self.router_id);
             let group = style.map(|style| self.group(style));
             held.group = group.clone();
-            topology.refresh_rank(peer);
-            group
+            let ranks = topology.refresh_rank(peer);
+            topology.ranking += u32::from(ranks);
+            (group, ranks)
         };
         self.changed();
+        if ranks {
+            // Those that stayed over a restart came from a speaker with another BGP Identifier.
+            self.rank_again(peer);
+        }
         group.map(|group| self.open_stream(peer, group))
     }
 

@@ -25,7 +25,8 @@ impl<'a> News<'a> {
     /// To be called between slices.
     pub fn after_slice(&mut self, rib: &Rib) {
         let appended = appended(rib);
-        if appended >= self.told + A_GOOD_DEAL {
+        // It shrinks when a group goes.
+        if appended.abs_diff(self.told) >= A_GOOD_DEAL {
             self.told = appended;
             (self.tell)();
         }

@@ -37,9 +37,22 @@ impl Rib {
             work.extend(held.map(|held| (peer, Again::after(held, &neighbor))));
             topology.replace(peer, neighbor);
         }
+        let ranks = u32::from(work.iter().any(|(_, again)| again.ranked));
+        topology.ranking += ranks;
         drop(topology);
         self.changed();
         self.judge_all(&work, &mut News::new(self, &mut tell));
+        self.topology.write().ranking -= ranks;
+    }
+
+    /// Puts destinations into order after the rank of a peer changed; [`Topology::ranking`] counts it already.
+    pub(crate) fn rank_again(&self, peer: PeerId) {
+        let again = Again {
+            import: None,
+            ranked: true,
+        };
+        self.judge_all(&[(peer, again)], &mut News::new(self, &mut || {}));
+        self.topology.write().ranking -= 1;
     }
 
     /// Judges the routes of a neighbor anew under its present policy.

@@ -3,7 +3,7 @@
 use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
-use hashbrown::HashSet;
+use hashbrown::HashMap;
 use rapidhash::fast::RapidHasher;
 use rutter_net::{Ipv4Prefix, Ipv6Prefix};
 use rutter_policy::ExportPolicy;
@@ -11,7 +11,7 @@ use rutter_wire::attr::Attributes;
 use smallvec::SmallVec;
 
 use crate::attrs::AttrSet;
-use crate::audience::{Audiences, EVERYONE};
+use crate::audience::{Audience, Audiences, EVERYONE};
 use crate::change::{Change, Recorder};
 use crate::clients::Live;
 use crate::edit::view;
@@ -22,16 +22,25 @@ use crate::table::Id;
 use crate::topology::Topology;
 use crate::{PeerId, Rib};
 
-/// The attribute sets, by address, of which two export policies say different things. An address may come to stand for
-/// another set meanwhile: then more is told than needed.
-#[derive(Default)]
-pub(crate) struct Differing(HashSet<usize, BuildHasherDefault<RapidHasher<'static>>>);
+/// The attribute sets of which two export policies say different things.
+pub(crate) struct Differing {
+    /// By address, with the number of the audience that each had. An address may come to stand for another set meanwhile:
+    /// then more is told than needed.
+    sets: HashMap<usize, u32, BuildHasherDefault<RapidHasher<'static>>>,
+    former: Audiences,
+}
 
 impl Differing {
     /// Whether clients may hold one of these routes, or may not, by the former policy only.
     pub fn any_of<'a>(&self, routes: impl IntoIterator<Item = &'a Route>) -> bool {
-        let differs = |route: &Route| self.0.contains(&route.attrs.address());
-        !self.0.is_empty() && routes.into_iter().any(differs)
+        let differs = |route: &Route| self.sets.contains_key(&route.attrs.address());
+        !self.sets.is_empty() && routes.into_iter().any(differs)
+    }
+
+    /// Who heard a route under the former policy, where that is another audience than now.
+    pub fn former(&self, route: &Route) -> Option<&Audience> {
+        let index = self.sets.get(&route.attrs.address())?;
+        Some(self.former.at(*index))
     }
 }
 
@@ -39,16 +48,16 @@ impl Topology {
     /// Replaces the action communities. Until [`Topology::retold`] is taken away, whoever changes a destination with
     /// sets that differ tells of it anew.
     fn replace_export(&mut self, rib: &Rib, export: Arc<ExportPolicy>) {
-        let old = std::mem::replace(&mut self.audiences, Audiences::new(Arc::clone(&export)));
+        let former = std::mem::replace(&mut self.audiences, Audiences::new(Arc::clone(&export)));
         rib.store.shrink();
-        let mut differing = Differing::default();
+        let mut sets = HashMap::default();
         rib.store.for_each(|set| {
-            if !export.says_the_same(old.policy(), &set.attributes()) {
-                differing.0.insert(set.address());
+            if !export.says_the_same(former.policy(), &set.attributes()) {
+                sets.insert(set.address(), set.audience());
             }
             self.assign_audience(set);
         });
-        self.retold = Some(differing);
+        self.retold = Some(Differing { sets, former });
     }
 
     /// Forgets the audiences of attribute sets that are gone. O(attribute sets).

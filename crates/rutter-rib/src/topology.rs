@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rutter_net::Family;
 
 use crate::attrs::{AttrSet, SetFlags};
-use crate::audience::{Audiences, Client, EVERYONE};
+use crate::audience::{Audience, Audiences, Client, EVERYONE};
 use crate::bitset::PeerSet;
 use crate::decision::{Decision, PeerRank};
 use crate::group::Group;
@@ -77,6 +77,8 @@ pub(crate) struct Topology {
     no_otc: PeerSet,
     /// While clients are told what another export policy changes for them.
     pub retold: Option<Differing>,
+    /// Walks that put destinations into order after the rank of a peer changed.
+    pub ranking: u32,
 }
 
 impl Topology {
@@ -90,6 +92,7 @@ impl Topology {
             reach: Default::default(),
             no_otc: PeerSet::default(),
             retold: None,
+            ranking: 0,
         }
     }
 
@@ -124,6 +127,7 @@ impl Topology {
             self.peers.push(None);
             self.ranks.push(PeerRank::default());
         }
+        self.ranks[index] = PeerRank::default();
         self.audiences.add_peer(peer, client(&neighbor));
         self.peers[index] = Some(Peer {
             neighbor,
@@ -157,12 +161,17 @@ impl Topology {
         self.rebuild_rules();
     }
 
-    /// Recomputes what the decision process knows of a peer, from its settings and session.
-    pub fn refresh_rank(&mut self, peer: PeerId) {
-        let Some(held) = self.peer(peer) else { return };
+    /// Recomputes what the decision process knows of a peer, from its settings and session; whether it is something else
+    /// now. Routes that stay when a session ends keep the BGP Identifier with which they came.
+    pub fn refresh_rank(&mut self, peer: PeerId) -> bool {
+        let Some(held) = self.peer(peer) else {
+            return false;
+        };
+        let before = self.ranks[peer.index()];
+        let session = held.session.as_ref();
         let rank = PeerRank {
             external: held.neighbor.kind.is_external(),
-            bgp_id: held.session.as_ref().map_or(0, |s| s.remote_bgp_id),
+            bgp_id: session.map_or(before.bgp_id, |session| session.remote_bgp_id),
             address: match held.neighbor.address {
                 std::net::IpAddr::V4(addr) => u128::from(addr.to_bits()),
                 std::net::IpAddr::V6(addr) => addr.to_bits(),
@@ -170,6 +179,7 @@ impl Topology {
             default_local_pref: held.neighbor.default_local_pref,
         };
         self.ranks[peer.index()] = rank;
+        rank != before
     }
 
     fn rebuild_rules(&mut self) {
@@ -199,25 +209,49 @@ impl Topology {
 
     /// Those of `peers` that may hear the route: protocol rules, sender, roles and audience.
     pub fn recipients(&self, route: &Route, peers: &PeerSet) -> PeerSet {
+        let to = self.reached(route, peers);
+        match route.attrs.audience() {
+            EVERYONE => to,
+            _ => self.audiences.of(&route.attrs).restrict(to),
+        }
+    }
+
+    /// As [`Topology::recipients`] under the export policy before the one that is being told.
+    pub fn former_recipients(&self, route: &Route, peers: &PeerSet) -> PeerSet {
+        self.former_audience(route)
+            .restrict(self.reached(route, peers))
+    }
+
+    fn former_audience(&self, route: &Route) -> &Audience {
+        let former = self.retold.as_ref().and_then(|retold| retold.former(route));
+        former.unwrap_or_else(|| self.audiences.of(&route.attrs))
+    }
+
+    fn reached(&self, route: &Route, peers: &PeerSet) -> PeerSet {
         let mut to = peers.clone().and(self.reach_of(route.peer));
         to.remove(route.peer);
         let flags = route.attrs.summary().flags;
-        if flags.has(SetFlags::ONLY_TO_CUSTOMER) {
-            to = to.minus(&self.no_otc);
+        match flags.has(SetFlags::ONLY_TO_CUSTOMER) {
+            true => to.minus(&self.no_otc),
+            false => to,
         }
-        if route.attrs.audience() != EVERYONE {
-            to = self.audiences.of(&route.attrs).restrict(to);
-        }
-        to
     }
 
     /// As [`Topology::recipients`] for one peer.
     pub fn may_hear(&self, route: &Route, peer: PeerId) -> bool {
+        self.reaches(route, peer) && self.audiences.of(&route.attrs).allows(peer)
+    }
+
+    /// As [`Topology::former_recipients`] for one peer.
+    pub fn might_have_heard(&self, route: &Route, peer: PeerId) -> bool {
+        self.reaches(route, peer) && self.former_audience(route).allows(peer)
+    }
+
+    fn reaches(&self, route: &Route, peer: PeerId) -> bool {
         route.peer != peer
             && self.reach_of(route.peer).contains(peer)
             && !(route.attrs.summary().flags.has(SetFlags::ONLY_TO_CUSTOMER)
                 && self.no_otc.contains(peer))
-            && self.audiences.of(&route.attrs).allows(peer)
     }
 
     pub fn reach_of(&self, sender: PeerId) -> &PeerSet {

@@ -407,3 +407,93 @@ fn routes_on_the_way_are_judged_under_the_policy_that_holds_when_they_arrive() {
     world.settle();
     assert!(world.clients[1].as_ref().unwrap().held.is_empty());
 }
+
+/// Three routes of which the order of all does not tell what each client hears: `first` and `other` are of one AS and differ in
+/// MULTI_EXIT_DISC, `third` is of another and between them by its BGP Identifier.
+fn three_routes(world: &mut World, model: &mut Model) {
+    let (first, other, third) = (0, 3, 1);
+    world.has_add_path = false;
+    (0..PEERS).for_each(|peer| world.up(peer, false));
+    for (peer, med, communities) in [
+        (first, 10, vec![9_999]),
+        (other, 20, vec![]),
+        (third, 10, vec![]),
+    ] {
+        let attrs = Attrs {
+            path: vec![asn(peer), 7],
+            origin: 0,
+            med: Some(med),
+            communities,
+        };
+        world.announce(peer, &[prefix(1)], &attrs);
+        model.announce(peer, prefix(1), &attrs);
+    }
+    world.settle();
+}
+
+#[test]
+fn another_export_policy_tells_each_client_its_own_where_med_matters() {
+    for around in [false, true] {
+        let mut world = World::new(PEERS, 1, 1 << 20);
+        let mut model = Model::default();
+        three_routes(&mut world, &mut model);
+        for actions in [Actions::Unknown, Actions::Scrubbed, Actions::Sent] {
+            world.know(actions);
+            model.actions = actions;
+            if around {
+                (0..PEERS).for_each(|peer| world.drain(peer));
+            }
+        }
+        check(&mut world, &model);
+    }
+}
+
+#[test]
+fn another_local_preference_is_heard_where_med_matters() {
+    let mut world = World::new(PEERS, 1, 1 << 20);
+    three_routes(&mut world, &mut Model::default());
+    let preferred = rutter_rib::Neighbor {
+        default_local_pref: 200,
+        ..world::neighbor(0)
+    };
+    world.rib.replace_neighbor(PeerId(0), preferred);
+    world.rib.flush();
+    world.settle();
+    let held = |peer: u16| &world.clients[usize::from(peer)].as_ref().unwrap().held;
+    let of = |peer: u16| held(peer).get(&(prefix(1), 0)).cloned();
+    assert!(
+        (1..PEERS).all(|peer| of(peer) == of(1)),
+        "all hear the first"
+    );
+    assert_ne!(of(0), of(1));
+}
+
+/// A speaker that keeps its routes over a restart and comes back with a lower BGP Identifier: its route is better now.
+#[test]
+fn a_restart_with_another_identifier_ranks_its_routes_anew() {
+    let mut world = World::new(3, 1, 1 << 20);
+    (0..3).for_each(|peer| world.up(peer, false));
+    let attrs = |peer| Attrs {
+        path: vec![asn(peer), 7],
+        origin: 0,
+        med: None,
+        communities: vec![],
+    };
+    for peer in [0, 1] {
+        world.announce(peer, &[prefix(1)], &attrs(peer));
+    }
+    world.settle();
+    let heard = |world: &World| world.clients[2].as_ref().unwrap().held[&(prefix(1), 0)].clone();
+    assert_eq!(
+        heard(&world),
+        world::block(1, &attrs(1), Family::Ipv4Unicast)
+    );
+    world.down(0, Retain::Stale);
+    world.clients[0] = Some(world::Client::up_as(&world.rib, 0, false, 1));
+    world.announce(0, &[prefix(1)], &attrs(0));
+    world.settle();
+    assert_eq!(
+        heard(&world),
+        world::block(0, &attrs(0), Family::Ipv4Unicast)
+    );
+}

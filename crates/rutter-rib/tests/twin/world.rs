@@ -279,12 +279,17 @@ impl World {
 
 impl Client {
     pub fn up(rib: &Rib, peer: u16, add_path: bool) -> Self {
+        Client::up_as(rib, peer, add_path, bgp_id(peer))
+    }
+
+    /// With another BGP Identifier than it usually has.
+    pub fn up_as(rib: &Rib, peer: u16, add_path: bool, remote_bgp_id: u32) -> Self {
         let family = FamilyInfo {
             add_path_send: add_path,
             ..FamilyInfo::default()
         };
         let session = SessionInfo {
-            remote_bgp_id: bgp_id(peer),
+            remote_bgp_id,
             remote_asn: Asn(asn(peer)),
             as4: true,
             max_message_len: 4096,
