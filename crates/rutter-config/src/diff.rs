@@ -18,6 +18,8 @@ pub struct Changed {
     pub keys: Vec<String>,
     /// The session must be reset for the change to take effect (it was negotiated, or belongs to the socket).
     pub needs_session_reset: bool,
+    /// The session ends and stays down: `shutdown` was written.
+    pub ends_session: bool,
 }
 
 /// What changes between two configurations.
@@ -214,6 +216,7 @@ fn neighbor_diff(old: &Config, a: &Neighbor, new: &Config, b: &Neighbor) -> Opti
     }
     (!keys.is_empty()).then(|| Changed {
         neighbor: a.address,
+        ends_session: b.shutdown.is_some() && a.shutdown.is_none(),
         needs_session_reset: keys
             .iter()
             .any(|key| RESETS_SESSION.contains(&key.as_str())),
@@ -246,12 +249,13 @@ impl fmt::Display for Diff {
             neighbor,
             keys,
             needs_session_reset,
+            ends_session,
         } in &self.changed
         {
-            let reset = if *needs_session_reset {
-                " (resets the session)"
-            } else {
-                ""
+            let reset = match (ends_session, needs_session_reset) {
+                (true, _) => " (ends the session)",
+                (_, true) => " (resets the session)",
+                _ => "",
             };
             writeln!(f, "~ {neighbor}: {}{reset}", keys.join(", "))?;
         }

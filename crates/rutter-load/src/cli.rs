@@ -11,6 +11,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::daemons::control;
 use crate::daemons::{Daemon, end_daemons_with_us};
 use crate::floor;
 use crate::oracle::Visibility;
@@ -100,8 +101,8 @@ struct Bench {
     seed: u64,
 
     /// So many peers share an AS number, so that MED counts between them
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    peers_per_asn: usize,
+    #[arg(long, default_value_t = ONE, value_name = "N")]
+    peers_per_asn: NonZeroUsize,
 
     /// Verify the set of prefixes only, not attributes and best path
     #[arg(long)]
@@ -193,7 +194,7 @@ Examples:
 
 /// Runs `rutter bench` with the arguments after that word. `Ok(false)`: a run failed or was not exact.
 pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<bool, String> {
-    let name = std::iter::once("bench".into());
+    let name = std::iter::once("rutter bench".into());
     let args = match BenchArgs::try_parse_from(name.chain(arguments)) {
         Ok(args) => args,
         Err(error) => error.exit(),
@@ -215,7 +216,7 @@ fn with_signals(run: impl FnOnce() -> Result<bool, String>) -> Result<bool, Stri
 
 /// One comparison, for those who show it in their own way.
 pub(crate) fn measure(arguments: Vec<std::ffi::OsString>) -> Result<Report, String> {
-    let name = std::iter::once("bench".into());
+    let name = std::iter::once("rutter bench".into());
     let args = BenchArgs::try_parse_from(name.chain(arguments)).map_err(|e| e.to_string())?;
     let named = args.bench.workload.ok_or("a workload is missing")?;
     let (workload, dropped) = generate(&args.bench, &named)?;
@@ -274,13 +275,16 @@ fn generate(args: &Bench, named: &Named) -> Result<(Workload, usize), String> {
                     file.duplicates
                 );
             }
+            if file.prefixes.is_empty() {
+                return Err(format!("{}: no prefixes are left", path.display()));
+            }
             Some(file.prefixes)
         }
         None => None,
     };
     let settings = Settings {
         seed: args.seed,
-        peers_per_asn: args.peers_per_asn,
+        peers_per_asn: args.peers_per_asn.get(),
     };
     Ok((Workload::generate(named.shape, table, settings), dropped))
 }
@@ -371,12 +375,21 @@ fn check(args: &Bench) -> Result<(), String> {
     if let Some(pid) = args.pid.filter(gone) {
         return Err(format!("--pid {pid}: there is no such process"));
     }
+    let mut daemons = std::iter::once(&args.daemon).chain(&args.vs);
+    if let Some(daemon) = daemons.find(|daemon| args.reload && !control::reloads(daemon.kind)) {
+        return Err(format!(
+            "--reload: the benchmark does not know how to reload the policy of {daemon}; it does for rutter, bird and bird3"
+        ));
+    }
     match &args.json {
-        Some(path) if path.as_os_str() != "-" => {
-            fs::write(path, "").map_err(|error| format!("--json {}: {error}", path.display()))
-        }
+        Some(path) if path.as_os_str() != "-" => can_write("--json", path),
         _ => Ok(()),
     }
+}
+
+/// Makes the file, so that what is measured for long does not get lost in the end.
+pub(crate) fn can_write(option: &str, path: &Path) -> Result<(), String> {
+    fs::write(path, "").map_err(|error| format!("{option} {}: {error}", path.display()))
 }
 
 fn print(args: &Bench, report: &Report) -> Result<(), String> {

@@ -84,6 +84,10 @@ const fn row(name: &'static str, title: &'static str, arguments: &'static [&'sta
 pub(crate) fn run(args: &ReadmeArgs) -> Result<bool, String> {
     let mut measured: Vec<(&Row, Report)> = Vec::new();
     let mut exact = true;
+    for (option, path) in [("--json", &args.json), ("--svg", &args.svg)] {
+        path.iter()
+            .try_for_each(|path| cli::can_write(option, path))?;
+    }
     for row in ROWS.iter().filter(|row| args.wants(row)) {
         eprintln!("{} …", row.title);
         let report = cli::measure(args.arguments(row))?;

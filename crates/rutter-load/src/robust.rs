@@ -77,17 +77,24 @@ pub(crate) struct Stage<'a> {
 impl Stage<'_> {
     /// Does it all, one after the other, each time until every client is exact again; what came to its end, and what did
     /// not.
-    pub(crate) fn run(&mut self) -> (Vec<Recovery>, Option<FleetError>) {
+    pub(crate) fn run(
+        &mut self,
+        disturbances: &[Disturbance],
+    ) -> (Vec<Recovery>, Option<FleetError>) {
         let mut recoveries = Vec::new();
-        let failure = self.disturb(&mut recoveries).err();
+        let failure = self.disturb(disturbances, &mut recoveries).err();
         (recoveries, failure)
     }
 
-    fn disturb(&mut self, recoveries: &mut Vec<Recovery>) -> Result<(), FleetError> {
+    fn disturb(
+        &mut self,
+        disturbances: &[Disturbance],
+        recoveries: &mut Vec<Recovery>,
+    ) -> Result<(), FleetError> {
         let workload = self.fleet.bench().workload.clone();
         let mut rng = Rng::new(0x5eed);
         let mut late = late_clients(&self.plan.disturbances, &workload);
-        for disturbance in &self.plan.disturbances {
+        for disturbance in disturbances {
             match *disturbance {
                 Disturbance::LoseBiggest => {
                     let biggest =

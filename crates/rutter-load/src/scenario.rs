@@ -315,20 +315,29 @@ fn phases(
     let mut wrong = wrong_clients(fleet)?;
     wrong.retain(|client| !late.contains(&client.client));
 
+    let mut failed = None;
     let latency = if plan.latency_rounds > 0 {
         watch(Phase::Probing, &fleet.progress().counters());
-        latency::measure(fleet, plan.latency_rounds)?
+        let latency = latency::measure(fleet, plan.latency_rounds)?;
+        failed = lost_announcements(latency.as_ref(), plan).map(|text| why(subject, text));
+        latency
     } else {
         None
     };
     let under_load = if plan.under_load_rounds > 0 {
         watch(Phase::Probing, &fleet.progress().counters());
         let scenes = (plan.scenes.as_slice(), plan.under_load_rounds);
-        let measured = under_load::measure(fleet, subject, scenes, plan.timeout)?;
+        let (measured, failure) = under_load::measure(fleet, subject, scenes, plan.timeout);
+        failed = failed.or(failure.map(|error| why(subject, error.to_string())));
         wrong = wrong_clients(fleet)?;
         measured
     } else {
         Vec::new()
+    };
+    let disturbances = if failed.is_none() {
+        plan.disturbances.as_slice()
+    } else {
+        &[]
     };
     let (recoveries, failure) = Stage {
         fleet,
@@ -336,8 +345,8 @@ fn phases(
         plan,
         watch: &mut |c| watch(Phase::Disturbing, c),
     }
-    .run();
-    let failed = failure.map(|error| subject.ended().unwrap_or_else(|| error.to_string()));
+    .run(disturbances);
+    failed = failed.or(failure.map(|error| why(subject, error.to_string())));
     if !plan.disturbances.is_empty() {
         wrong = wrong_clients(fleet)?;
     }
@@ -369,6 +378,17 @@ pub(crate) fn settle(fleet: &Fleet, pause: Duration, watch: &mut dyn FnMut(Phase
         watch(Phase::Settling, &fleet.progress().counters());
         std::thread::sleep(Duration::from_millis(50).min(pause));
     }
+}
+
+/// A daemon that has ended explains everything else.
+fn why(subject: &mut Subject, otherwise: String) -> String {
+    subject.ended().unwrap_or(otherwise)
+}
+
+fn lost_announcements(latency: Option<&Latency>, plan: &Plan) -> Option<String> {
+    let arrived = latency.map_or(0, |latency| latency.rounds);
+    let of = plan.latency_rounds as usize;
+    (arrived < of).then(|| format!("{arrived} of {of} announcements of one prefix arrived"))
 }
 
 fn wrong_clients(fleet: &Fleet) -> Result<Vec<ClientReport>, FleetError> {

@@ -39,23 +39,29 @@ pub struct Measured {
 pub const THREADS: usize = 2;
 const BETWEEN: Duration = Duration::from_millis(700);
 
-/// Plays those of the scenes that the daemon knows, each with so many rounds a measurement.
+/// Plays those of the scenes that the daemon knows, each with so many rounds a measurement; what was measured, and what ended it
+/// early.
 pub(crate) fn measure(
     fleet: &Fleet,
     subject: &Subject,
     (scenes, rounds): (&[Scene], u32),
     timeout: Duration,
-) -> Result<Vec<Measured>, FleetError> {
+) -> (Vec<Measured>, Option<FleetError>) {
     let mut measured = Vec::new();
     let clients = fleet.bench().workload.peers.len();
     let announcers = fleet.bench().workload.announcers();
     for &scene in scenes {
         if scene.is_known_to(subject, clients) {
-            measured.extend(play(fleet, subject, scene, rounds)?);
-            fleet.wait_exact(clients, announcers, timeout, |_| {})?;
+            let played = play(fleet, subject, scene, rounds).and_then(|played| {
+                measured.extend(played);
+                fleet.wait_exact(clients, announcers, timeout, |_| {})
+            });
+            if let Err(error) = played {
+                return (measured, Some(error));
+            }
         }
     }
-    Ok(measured)
+    (measured, None)
 }
 
 fn play(

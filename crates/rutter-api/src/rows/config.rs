@@ -77,6 +77,9 @@ pub struct ChangedRow {
     pub keys: Vec<String>,
     /// The session must be reset for the change to take effect.
     pub needs_session_reset: bool,
+    /// The session ends and stays down.
+    #[serde(default)]
+    pub ends_session: bool,
 }
 
 impl From<rutter_config::Diff> for DiffRow {
@@ -85,6 +88,7 @@ impl From<rutter_config::Diff> for DiffRow {
             neighbor: c.neighbor,
             keys: c.keys,
             needs_session_reset: c.needs_session_reset,
+            ends_session: c.ends_session,
         };
         DiffRow {
             added: diff.added,

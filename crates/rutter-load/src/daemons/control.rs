@@ -64,6 +64,11 @@ pub fn show_bird(socket: &Path) -> io::Result<()> {
     }
 }
 
+/// Whether [`set_policy`] knows how.
+pub fn reloads(kind: Kind) -> bool {
+    matches!(kind, Kind::Rutter | Kind::Bird | Kind::Bird3)
+}
+
 /// Gives the daemon a policy without touching its sessions. `ErrorKind::Unsupported` where we do not know how.
 pub fn set_policy(kind: Kind, folder: &Path, policy: Policy) -> io::Result<()> {
     match kind {
@@ -83,10 +88,7 @@ pub fn set_policy(kind: Kind, folder: &Path, policy: Policy) -> io::Result<()> {
             )?;
             configure_bird(&socket(folder))
         }
-        _ => Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            "the policy of this daemon cannot be reloaded by the benchmark; it can that of rutter, bird and bird3",
-        )),
+        _ => Err(io::ErrorKind::Unsupported.into()),
     }
 }
 

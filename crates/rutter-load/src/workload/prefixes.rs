@@ -50,7 +50,7 @@ pub struct PrefixFile {
 pub fn read_prefix_file(path: &Path, keep_unacceptable: bool) -> io::Result<PrefixFile> {
     let mut collector = Collector::new(keep_unacceptable);
     for (number, line) in BufReader::new(open(path)?).lines().enumerate() {
-        let line = line?;
+        let line = line.map_err(|error| named(path, error))?;
         let text = line.trim();
         if text.is_empty() || text.starts_with('#') {
             continue;
@@ -74,7 +74,10 @@ pub fn read_mrt_prefixes(path: &Path, keep_unacceptable: bool) -> io::Result<Pre
     };
     let (mut buffer, mut offset) = (Vec::new(), 0);
     loop {
-        let more = (&mut input).take(CHUNK).read_to_end(&mut buffer)?;
+        let more = (&mut input)
+            .take(CHUNK)
+            .read_to_end(&mut buffer)
+            .map_err(|error| named(path, error))?;
         let mut at = 0;
         while let Some(record) = next_record(&buffer[at..]).map_err(|e| damaged(offset + at, e))? {
             let content = record.decode().map_err(|e| damaged(offset + at, e))?;
@@ -95,13 +98,16 @@ pub fn read_mrt_prefixes(path: &Path, keep_unacceptable: bool) -> io::Result<Pre
 }
 
 fn open(path: &Path) -> io::Result<Box<dyn Read>> {
-    let named =
-        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    let named = |error| named(path, error);
     let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(named)?);
     if file.fill_buf().map_err(named)?.starts_with(&[0x1f, 0x8b]) {
         return Ok(Box::new(MultiGzDecoder::new(file)));
     }
     Ok(Box::new(file))
+}
+
+fn named(path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 /// Octets read of a dump at a time.

@@ -45,9 +45,10 @@ impl DiffView {
             )?;
         }
         for changed in &diff.changed {
-            let reset = match changed.needs_session_reset {
-                true => self.0.tone(Tone::Warn, "  the session is reset"),
-                false => String::new(),
+            let reset = match (changed.ends_session, changed.needs_session_reset) {
+                (true, _) => self.0.tone(Tone::Warn, "  the session ends"),
+                (_, true) => self.0.tone(Tone::Warn, "  the session is reset"),
+                _ => String::new(),
             };
             let keys = changed.keys.join(", ");
             writeln!(out, "~ neighbor {}: {keys}{reset}", changed.neighbor)?;
