@@ -8,6 +8,7 @@ mod feeds;
 mod mariadb;
 mod own;
 mod postgres;
+mod processors;
 mod url;
 
 use std::net::IpAddr;
@@ -135,8 +136,7 @@ fn compare(
     let (mut own, mut bulk) = (Vec::new(), Vec::new());
     for round in 1..=settings.rounds {
         rival.wipe()?;
-        let took = fill(inside, rib, rival.store())?;
-        own.push(took);
+        own.push(measured(|| fill(inside, rib, rival.store()))?);
         if round == 1 {
             let rows = verify(rib, &mut rival)?;
             say(&format!(
@@ -144,18 +144,21 @@ fn compare(
             ));
             rival.prepare(&file)?;
         }
-        bulk.push(rival.bulk(&file)?);
-        let (own, bulk) = (seconds(took), seconds(bulk[round - 1]));
+        bulk.push(measured(|| rival.bulk(&file))?);
+        let [own, bulk] = [&own[round - 1], &bulk[round - 1]];
         say(&format!(
-            "{name}, round {round}: sink {own:.1} s, bulk command {bulk:.1} s"
+            "{name}, round {round}: sink {own}, bulk command {bulk}"
         ));
     }
-    let (own, bulk) = (median(own), median(bulk));
+    let medians = |of: fn(&Cost) -> f64| (median(&own, of), median(&bulk, of));
+    let (own_s, bulk_s) = medians(|cost| cost.processors_s);
+    let (own, bulk) = medians(|cost| cost.wall_s);
     say(&format!(
-        "{name}: sink {:.0} rows/s, bulk command {:.0} rows/s: ratio {:.2} (medians of {})",
+        "{name}: sink {:.0} rows/s, bulk command {:.0} rows/s: ratio {:.2}, by processors {:.2} (medians of {})",
         routes / own,
         routes / bulk,
         bulk / own,
+        bulk_s / own_s,
         settings.rounds
     ));
     let single = seconds(rival.singles(settings.singles)?) / settings.singles.max(1) as f64;
@@ -249,8 +252,34 @@ fn seconds(took: Duration) -> f64 {
     took.as_secs_f64()
 }
 
-fn median(mut all: Vec<Duration>) -> f64 {
-    all.sort_unstable();
-    all.get(all.len() / 2)
-        .map_or(0.0, |middle| seconds(*middle))
+/// What something took.
+struct Cost {
+    wall_s: f64,
+    /// Of ours, and of servers of our own.
+    processors_s: f64,
+}
+
+impl std::fmt::Display for Cost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Cost {
+            wall_s,
+            processors_s,
+        } = self;
+        write!(f, "{wall_s:.1} s ({processors_s:.1} s of processors)")
+    }
+}
+
+fn measured(what: impl FnOnce() -> Result<Duration, String>) -> Result<Cost, String> {
+    let before = processors::seconds();
+    let wall_s = seconds(what()?);
+    Ok(Cost {
+        wall_s,
+        processors_s: processors::seconds() - before,
+    })
+}
+
+fn median(all: &[Cost], of: fn(&Cost) -> f64) -> f64 {
+    let mut all: Vec<f64> = all.iter().map(of).collect();
+    all.sort_unstable_by(f64::total_cmp);
+    all.get(all.len() / 2).copied().unwrap_or_default()
 }
