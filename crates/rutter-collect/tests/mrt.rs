@@ -273,6 +273,16 @@ fn a_collector_whose_files_were_broken_ends_with_1() {
     let mut said = BufReader::new(collector.stderr.take().unwrap()).lines();
     let mut said = || said.next().unwrap().unwrap();
     while !said().contains("MRT files loaded") {}
+    // It listens to signals only now: until then TERM ends it without a word.
+    let status = format!("/proc/{}/status", collector.id());
+    let caught = || {
+        let text = fs::read_to_string(&status).unwrap();
+        let line = text.lines().find(|line| line.starts_with("SigCgt:"));
+        u64::from_str_radix(line.unwrap()[7..].trim(), 16).unwrap()
+    };
+    while caught() & 1 << (15 - 1) == 0 {
+        std::thread::yield_now();
+    }
     let kill = format!("kill -TERM {}", collector.id());
     Command::new("sh").args(["-c", &kill]).status().unwrap();
     while !said().starts_with("error: --mrt: the file could not be read completely") {}

@@ -35,3 +35,4 @@ mod timers;
 mod transport;
 
 pub use daemon::{Daemon, Handle, Prepared, StartError};
+pub use privileges::yield_to_routing;

@@ -69,6 +69,7 @@ fn served(settings: &Sql) -> rutter_sql::Settings {
         tls,
         threads: settings.threads,
         bounds: bounds(settings),
+        step_back: rutter_daemon::yield_to_routing,
     }
 }
 

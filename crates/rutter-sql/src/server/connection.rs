@@ -2,7 +2,9 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsFd as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::StreamExt as _;
 use pgwire::api::{DefaultClient, NoopHandler, PgWireConnectionState};
@@ -40,6 +42,24 @@ pub async fn serve(
                 return refuse(framed(stream, peer, false, &head)).await;
             }
             (head, _) => return converse(framed(stream, peer, false, &head), asker).await,
+        }
+    }
+}
+
+/// Waits until the client has gone, whatever is computed for it meanwhile. Never, where the system does not tell.
+pub fn left(stream: &TcpStream) -> impl Future<Output = ()> + use<> {
+    let copy = stream.as_fd().try_clone_to_owned();
+    let copy = copy.and_then(|copy| TcpStream::from_std(copy.into()));
+    async move {
+        let Ok(stream) = copy else {
+            return std::future::pending().await;
+        };
+        loop {
+            match stream.peek(&mut [0]).await {
+                Ok(0) | Err(_) => return,
+                // It asks the next query already; that is read when the one before is answered.
+                Ok(_) => tokio::time::sleep(PATIENCE).await,
+            }
         }
     }
 }
@@ -101,6 +121,8 @@ where
     Ok(())
 }
 
+/// How often to look whether a client that has said more than was read has gone.
+const PATIENCE: Duration = Duration::from_millis(500);
 /// `SSLRequest`.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 /// `GSSENCRequest`.

@@ -80,6 +80,8 @@ pub struct Settings {
     pub threads: usize,
     /// What connections may take.
     pub bounds: Bounds,
+    /// Called by each thread when it starts: whoever routes comes first.
+    pub step_back: fn(),
 }
 
 /// Why the server does not run.
@@ -121,6 +123,7 @@ impl Server {
             tls,
             threads,
             bounds,
+            step_back,
         } = settings;
         let certificate = tls.map(Certificate::read).transpose();
         let certificate = certificate.map_err(ServerError::Tls)?;
@@ -182,11 +185,6 @@ impl Drop for Server {
     }
 }
 
-/// Whoever routes comes first.
-fn step_back() {
-    let _ = rustix::process::nice(10);
-}
-
 async fn serve(
     sockets: Vec<std::net::TcpListener>,
     shared: Shared,
@@ -237,12 +235,14 @@ async fn answer(
     asker: Arc<Asker>,
 ) {
     let session = asker.session().clone();
+    let left = connection::left(&connection);
     tokio::select! {
         ended = connection::serve(connection, peer, certificate.as_ref(), asker) => {
             if let Err(error) = ended {
                 tracing::debug!(%peer, %error, "a SQL connection ended");
             }
         }
+        () = left => tracing::debug!(%peer, "a SQL client has gone before its answer"),
         why = session.over() => tracing::info!(%peer, why, "a SQL connection is closed"),
     }
 }

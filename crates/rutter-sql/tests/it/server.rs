@@ -24,6 +24,7 @@ pub fn start(access: Access, tls: Option<Tls>, bounds: Bounds) -> Server {
         tls,
         threads: 1,
         bounds,
+        step_back: || {},
     };
     Server::start(table::engine(), settings).unwrap()
 }
@@ -206,6 +207,29 @@ fn a_query_has_its_time_and_others_are_answered_meanwhile() {
     let said = error.as_db_error().map(|error| error.message().to_owned());
     assert!(said.unwrap().contains("sql.query-timeout"), "{error}");
     assert_eq!(answer(&server, "SELECT count(*) FROM routes"), "6\n");
+}
+
+#[test]
+fn a_client_that_is_gone_is_not_computed_for() {
+    let bounds = Bounds {
+        connections: 1,
+        ..Bounds::default()
+    };
+    let server = bounded(Access::Open, bounds);
+    let mut psql = psql_of(&server, "");
+    // No row for a long time, on any machine.
+    let sql = "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 1000000) b \
+        WHERE a.value + b.value < 0";
+    let mut asker = psql.args(["-c", sql]).spawn().unwrap();
+    while connect(&server).is_ok() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    asker.kill().unwrap();
+    asker.wait().unwrap();
+    // The only place is free again.
+    while connect(&server).is_err() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]
