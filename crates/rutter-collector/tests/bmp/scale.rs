@@ -1,5 +1,6 @@
 //! How many routers and peers the station bears:
 //! `ROUTERS=1 PEERS=5000 ROUTES=100 cargo test --release -p rutter-collector --test bmp scale -- --ignored --nocapture`.
+//! With `SHARED=1` all peers report the same prefixes instead of prefixes of their own.
 
 use std::net::Ipv4Addr;
 use std::thread;
@@ -47,11 +48,24 @@ fn header(peer: u32) -> PeerHeader {
     PeerHeader::global(address.into(), Asn(64_501), 9, RibView::AdjRibInPre)
 }
 
-/// All routers report the same prefixes, ten an UPDATE.
-fn report(router: &mut Router, number: u32, peers: u32, updates: &[Vec<u8>]) {
+/// Ten prefixes an UPDATE.
+fn updates(peer: u32, routes: u32) -> Vec<Vec<u8>> {
+    let first = match number("SHARED", 0) {
+        0 => peer * routes,
+        _ => 0,
+    };
+    let prefixes: Vec<String> = (first..first + routes)
+        .map(|n| format!("{}.{}.{}.0/24", 20 + (n >> 16), (n >> 8) & 0xff, n & 0xff))
+        .collect();
+    let prefixes: Vec<&str> = prefixes.iter().map(String::as_str).collect();
+    prefixes.chunks(10).map(update).collect()
+}
+
+fn report(router: &mut Router, number: u32, peers: u32, routes: u32) {
     router.initiate(&format!("edge{number}"));
     for peer in 0..peers {
         router.peer_up(&header(peer), None);
+        let updates = updates(number * peers + peer, routes);
         updates
             .iter()
             .for_each(|update| router.monitor(&header(peer), update));
@@ -66,19 +80,14 @@ fn scale() {
     let mut settings = Bmp::new(vec!["127.0.0.1:0".parse().unwrap()]);
     settings.max_per_address = settings.max_routers;
     let world = World::of(&settings);
-    let prefixes: Vec<String> = (0..routes)
-        .map(|n| format!("{}.{}.{}.0/24", 20 + (n >> 16), (n >> 8) & 0xff, n & 0xff))
-        .collect();
-    let prefixes: Vec<&str> = prefixes.iter().map(String::as_str).collect();
-    let updates: Vec<Vec<u8>> = prefixes.chunks(10).map(update).collect();
     let before = resident();
     let begun = Instant::now();
     let mut connected: Vec<Router> = thread::scope(|scope| {
         let start = |number| {
-            let (world, updates) = (&world, &updates);
+            let world = &world;
             scope.spawn(move || {
                 let mut router = world.connect();
-                report(&mut router, number, peers, updates);
+                report(&mut router, number, peers, routes);
                 router
             })
         };
@@ -100,7 +109,7 @@ fn scale() {
     println!("gone one by one: {:.2} s", begun.elapsed().as_secs_f64());
     let begun = Instant::now();
     let again = connected.iter_mut().zip(0..);
-    again.for_each(|(router, number)| report(router, number, peers, &updates));
+    again.for_each(|(router, number)| report(router, number, peers, routes));
     wait_for(&world, all);
     println!("again: {:.2} s", begun.elapsed().as_secs_f64());
     let begun = Instant::now();
