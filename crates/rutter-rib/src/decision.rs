@@ -14,17 +14,16 @@ use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
 
+use smallvec::SmallVec;
+
 use crate::route::{Route, State};
 
 /// Whether with a new route MULTI_EXIT_DISC may make the order of three or more routes depend on which of them a client
 /// may see: two of them, the new one among them or not, may be of one neighbouring AS. Cheap, and on the safe side of
 /// [`Decision::med_is_partial`].
 pub(crate) fn may_be_partial(held: &[Route], new: &Route) -> bool {
-    held.len() > 1
-        && held.iter().enumerate().any(|(at, a)| {
-            let mut later = held[at + 1..].iter().chain([new]);
-            later.any(|b| a.state.may_compare_med(b.state))
-        })
+    let states = held.iter().chain([new]).map(|route| route.state);
+    held.len() > 1 && State::classes_with_med(states) != 0
 }
 
 /// What the process knows of a peer.
@@ -156,32 +155,30 @@ impl Decision<'_> {
     }
 
     /// Whether MULTI_EXIT_DISC decides between two of the routes without being an order of all: then what is
-    /// best of some of them is not told by the order of all.
+    /// best of some of them is not told by the order of all. O(routes) where it cannot matter, else O(n log n).
     pub fn med_is_partial<R: Borrow<Route>>(&self, routes: &[R]) -> bool {
         if self.always_compare_med || routes.len() < 3 {
             return false;
         }
-        let differ = |a: &Route, b: &Route| {
-            let (sa, sb) = (a.attrs.summary(), b.attrs.summary());
-            sa.neighbour_as == sb.neighbour_as && sa.multi_exit_disc != sb.multi_exit_disc
-        };
-        routes
-            .iter()
-            .map(Borrow::borrow)
-            .enumerate()
-            .any(|(at, a)| {
-                let mut others = routes[..at].iter().map(Borrow::borrow);
-                others.any(|b| a.state.may_compare_med(b.state) && differ(a, b))
-            })
+        let all = || routes.iter().map(Borrow::borrow);
+        let classes = State::classes_with_med(all().map(|route| route.state));
+        if classes == 0 {
+            return false;
+        }
+        let mut meds: SmallVec<[(u32, u32); 16]> = all()
+            .filter(|route| classes >> route.state.class() & 1 != 0)
+            .map(|route| route.attrs.summary())
+            .map(|summary| (summary.neighbour_as, summary.multi_exit_disc))
+            .collect();
+        meds.sort_unstable();
+        meds.windows(2)
+            .any(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1)
     }
 
     /// Where a new route belongs among accepted ones that are in order; right unless
     /// [`Decision::med_is_partial`] of all of them.
     pub fn place(&self, accepted: &[Route], new: &Route) -> usize {
-        accepted
-            .iter()
-            .position(|held| self.compare(new, held).0 == Ordering::Less)
-            .unwrap_or(accepted.len())
+        accepted.partition_point(|held| self.compare(new, held).0 != Ordering::Less)
     }
 
     /// Puts routes into the order in which they are chosen, each time without those already chosen.

@@ -37,16 +37,29 @@ impl State {
     /// Three bits of a hash of the neighbouring AS.
     const NEIGHBOUR: u8 = 0x70;
 
-    /// What the state remembers of a set, so that most pairs of routes need not be looked at for
-    /// [`State::may_compare_med`].
+    /// What the state remembers of a set, so that the sets of most routes need not be looked at for
+    /// [`State::classes_with_med`].
     pub fn of_set(neighbour_as: u32, multi_exit_disc: u32) -> Self {
         let hash = (neighbour_as.wrapping_mul(0x9e37_79b9) >> 25) as u8 & Self::NEIGHBOUR;
         State(hash).with(Self::MED, multi_exit_disc > 0)
     }
 
-    /// Whether two routes can be of one neighbouring AS and differ in MULTI_EXIT_DISC; mostly right.
-    pub fn may_compare_med(self, other: State) -> bool {
-        (self.0 ^ other.0) & Self::NEIGHBOUR == 0 && (self.0 | other.0) & Self::MED != 0
+    /// Which of eight classes of neighbouring ASes have two routes, one of them with MULTI_EXIT_DISC: a bit each. In the others
+    /// no two routes are of one AS and differ in it. O(routes).
+    pub fn classes_with_med(states: impl Iterator<Item = State>) -> u8 {
+        let (mut some, mut two, mut med) = (0_u8, 0, 0);
+        for state in states {
+            let class = 1 << state.class();
+            two |= some & class;
+            some |= class;
+            med |= if state.has(Self::MED) { class } else { 0 };
+        }
+        two & med
+    }
+
+    /// The class of the neighbouring AS, 0 to 7.
+    pub fn class(self) -> u8 {
+        (self.0 & Self::NEIGHBOUR) >> 4
     }
 
     pub fn has(self, bit: u8) -> bool {
