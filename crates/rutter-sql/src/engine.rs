@@ -6,6 +6,7 @@ use std::sync::Arc;
 use datafusion::dataframe::DataFrame;
 use datafusion::error::DataFusionError;
 use datafusion::execution::context::SQLOptions;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::execution::{SendableRecordBatchStream, SessionStateDefaults};
@@ -18,6 +19,7 @@ use crate::catalog;
 use crate::complexity;
 use crate::events::EventLog;
 use crate::functions::{self, PrefixOperators};
+use crate::interruptible::Interruptible;
 use crate::tables::{
     Current, EventsTable, Lookup, PeersTable, Router, RoutersTable, RoutesTable, Which,
 };
@@ -121,7 +123,11 @@ impl Engine {
             .with_default_catalog_and_schema(catalog::DATABASE, catalog::SCHEMA)
             .with_target_partitions(limits.threads.max(1));
         config.options_mut().sql_parser.dialect = "PostgreSQL".parse()?;
-        let runtime = RuntimeEnvBuilder::new().with_memory_limit(limits.memory, 1.0);
+        // What does not fit in memory is an error, not a full disk: history and spools may lie there.
+        let no_disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Disabled);
+        let runtime = RuntimeEnvBuilder::new()
+            .with_memory_limit(limits.memory, 1.0)
+            .with_disk_manager_builder(no_disk);
         let runtime = runtime.build_arc()?;
         let pool = &runtime.memory_pool;
         let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![Arc::new(PrefixOperators::new(pool))];
@@ -130,6 +136,7 @@ impl Engine {
             .with_config(config)
             .with_runtime_env(Arc::clone(&runtime))
             .with_expr_planners(planners)
+            .with_physical_optimizer_rule(Arc::new(Interruptible))
             .build();
         let context = SessionContext::new_with_state(state);
         for function in functions::all() {

@@ -11,6 +11,7 @@ mod complexity;
 mod engine;
 mod events;
 mod functions;
+mod interruptible;
 mod past;
 mod pieces;
 mod print;

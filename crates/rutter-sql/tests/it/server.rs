@@ -280,6 +280,43 @@ fn a_long_query_can_be_cancelled() {
     );
 }
 
+/// Joins make rows for long after all tables are read. As many as there are threads that compute must not hold them all.
+#[test]
+fn cancelled_joins_let_go_of_the_threads() {
+    let server = server(Access::Open);
+    let port = server.addresses()[0].port();
+    let parameters = format!("host=127.0.0.1 port={port} user=reader dbname=rutter");
+    for _ in 0..6 {
+        let mut client = postgres::Client::connect(&parameters, postgres::NoTls).unwrap();
+        let cancel = client.cancel_token();
+        let asker = std::thread::spawn(move || {
+            client.simple_query(
+                "SELECT count(*) FROM generate_series(1, 600000) a \
+                 JOIN generate_series(1, 600000) b ON a.value < b.value",
+            )
+        });
+        std::thread::sleep(Duration::from_millis(200));
+        while !asker.is_finished() {
+            cancel.cancel_query(postgres::NoTls).unwrap();
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert!(asker.join().unwrap().is_err());
+    }
+    assert_eq!(answer(&server, "SELECT count(*) FROM routes"), "6\n");
+}
+
+/// What does not fit in memory is refused: it does not go to a disk that others need.
+#[test]
+fn what_needs_more_memory_than_there_is_does_not_spill() {
+    let server = server(Access::Open);
+    let said = refusal(
+        &server,
+        "SELECT a.value, b.value FROM generate_series(1, 20000) a, generate_series(1, 20000) b \
+         ORDER BY a.value + b.value DESC",
+    );
+    assert!(said.contains("more memory"), "{said}");
+}
+
 /// What `psql` says when a query fails.
 fn refusal(server: &Server, sql: &str) -> String {
     let output = psql(server, "", &["-c", sql]);
