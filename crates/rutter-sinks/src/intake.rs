@@ -112,12 +112,13 @@ impl Intake {
         self.store_gathered(spool)
     }
 
-    /// The events of a run end in order.
+    /// The events of a run end in order. What a full spool did not take is told first; both rows have a place there, too.
     pub fn stop<M: Medium>(&mut self, spool: &mut Spool<M>, clock: &impl Clock) {
         self.store(spool, clock);
+        self.tell_lost(clock.now());
         let writer = &mut self.writer;
         self.decoder.stop(clock.now(), &mut |row| writer.push(row));
-        self.store_gathered(spool);
+        self.append(spool, true);
     }
 
     /// The store is not as it was left, or rows are damaged: with the next rows that are stored a gap is told, and the
@@ -136,20 +137,27 @@ impl Intake {
             return false;
         }
         let (rows, first_seq) = (u64::from(self.writer.rows()), self.writer.first_seq());
-        let (since_us, last_us) = self.writer.times_us();
-        self.last_time_us = last_us;
+        self.last_time_us = self.writer.times_us().1;
         if let Some(lost) = &mut self.lost {
             lost.rows += rows;
             self.writer.clear();
             return true;
         }
         // The first block of a run holds its start and is small: it has a place in a full spool, too.
-        let needed = first_seq == 0;
+        self.append(spool, first_seq == 0);
+        true
+    }
+
+    /// Puts what was gathered into the spool, or counts it as lost.
+    fn append<M: Medium>(&mut self, spool: &mut Spool<M>, needed: bool) {
+        let (rows, first_seq) = (u64::from(self.writer.rows()), self.writer.first_seq());
+        let (since_us, _) = self.writer.times_us();
         if let Err(why) = spool.append(&self.writer.finish(), needed) {
-            let why = match why {
+            let why: Arc<str> = match why {
                 SpoolError::Full => "the spool was full".into(),
                 other => other.to_string().into(),
             };
+            tracing::warn!(%why, "rows are dropped, and a gap will be told");
             self.lost = Some(Lost {
                 rows,
                 first_seq,
@@ -157,12 +165,18 @@ impl Intake {
                 why,
             });
         }
-        true
     }
 
     fn close_gap(&mut self, now: Now) {
+        if self.tell_lost(now) {
+            self.mark_here();
+        }
+    }
+
+    /// A `gap` row with the bounds of what was dropped, if anything was.
+    fn tell_lost(&mut self, now: Now) -> bool {
         let Some(lost) = self.lost.take() else {
-            return;
+            return false;
         };
         let last = lost.first_seq + lost.rows.saturating_sub(1);
         let detail = format!(
@@ -173,7 +187,7 @@ impl Intake {
             lost.why
         );
         self.tell_gap(lost.rows, &detail, now);
-        self.mark_here();
+        true
     }
 
     /// The reader was too slow for the feed.

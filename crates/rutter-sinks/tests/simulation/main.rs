@@ -128,6 +128,14 @@ impl Simulation {
         }
     }
 
+    /// Ends the collector as an operator does.
+    fn stop(&mut self, mut collector: Collector) {
+        let spool = collector.spool.get_mut();
+        collector.intake.stop(spool, &self.clock);
+        self.logs
+            .insert(collector.intake.run(), collector.world.log);
+    }
+
     fn turn(&mut self, collector: &mut Collector) {
         self.pass();
         collector.world.now_us = self.clock.now().unix_us;
@@ -264,6 +272,9 @@ fn run(seed: u64) -> (u32, usize) {
         if simulation.rng.chance(2) {
             simulation.kill(collector);
             collector = simulation.start();
+        } else if simulation.rng.chance(1) {
+            simulation.stop(collector);
+            collector = simulation.start();
         }
     }
     simulation.quiet(&mut collector);
@@ -301,4 +312,29 @@ fn nothing_promised_is_lost_and_nothing_is_there_twice() {
 #[test]
 fn the_same_seed_does_the_same() {
     assert_eq!(run(3), run(3));
+}
+
+/// Nobody takes the rows, the spool is full, and the collector is stopped: what is missing is told, and that it was no crash.
+#[test]
+fn a_run_that_ends_while_its_spool_is_full_says_so() {
+    let mut simulation = Simulation::new(7);
+    simulation.database.server.borrow_mut().away = true;
+    let mut collector = simulation.start();
+    let mut after = 0;
+    while after < 20 {
+        simulation.pass();
+        collector.world.now_us = simulation.clock.now().unix_us;
+        (0..20).for_each(|_| collector.world.act(&mut simulation.rng));
+        simulation.take_in(&mut collector);
+        after += u32::from(collector.intake.trouble().is_some());
+    }
+    let run = collector.intake.run();
+    simulation.stop(collector);
+    let mut next = simulation.start();
+    simulation.quiet(&mut next);
+    simulation.check(&next);
+    let server = simulation.database.server.borrow();
+    let own = server.tables.events.iter().filter(|event| event.0 == run);
+    let said: Vec<&str> = own.map(|event| event.2.as_str()).collect();
+    assert_eq!(said[said.len() - 2..], ["gap", "stop"]);
 }
