@@ -44,6 +44,14 @@ pub(crate) struct Change<'a> {
 /// Routes with those who hear them, best first; nobody hears two.
 pub(crate) type Served<'r> = SmallVec<[(&'r Route, PeerSet); 4]>;
 
+/// Who holds a route.
+pub(crate) struct Holds {
+    /// These do.
+    pub surely: PeerSet,
+    /// And nobody but these.
+    pub perhaps: PeerSet,
+}
+
 /// A route that clients hear, as far as it matters for whether they must hear another instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Heard {
@@ -219,7 +227,7 @@ impl<'a, K: Copy> Recorder<'a, K> {
 
     /// Client by client, where what is best of the routes that one may see does not follow from their order.
     fn record_each(&mut self, change: &Change<'_>) {
-        let mut told: SmallVec<[(&Route, PeerSet); 4]> = SmallVec::new();
+        let mut told = Served::new();
         let mut gone = PeerSet::default();
         for peer in self.view.live.iter() {
             let heard = self.window(&change.before, peer).first().copied();
@@ -231,17 +239,16 @@ impl<'a, K: Copy> Recorder<'a, K> {
                 gone.insert(peer);
                 continue;
             };
-            match told
-                .iter_mut()
-                .find(|(known, _)| std::ptr::eq(*known, route))
-            {
-                Some((_, peers)) => peers.insert(peer),
-                None => told.push((route, [peer].into_iter().collect())),
-            }
+            hears_too(&mut told, route, peer);
         }
         for (route, peers) in told {
             self.announce_varied(route, 0, peers);
         }
+        self.withdraw_last(change, gone);
+    }
+
+    /// Withdraws what clients heard last, whichever route it was.
+    fn withdraw_last(&mut self, change: &Change<'_>, gone: PeerSet) {
         if let Some(last) = change.before.first()
             && !gone.is_empty()
         {
@@ -264,32 +271,34 @@ impl<'a, K: Copy> Recorder<'a, K> {
 
     /// The general way: recipients of each candidate in turn, less those already served.
     fn record_served(&mut self, change: &Change<'_>) {
-        let old = self.serve(&change.before);
-        let new = self.serve(&change.after);
-        for (route, served) in &new {
-            let mut to = served.clone();
-            for (before, heard) in &old {
-                if before.sends_as(route) {
-                    to = to.minus(heard);
-                }
-            }
-            self.announce_varied(route, 0, to);
-        }
-        let served = |list: &[(&Route, PeerSet)]| {
-            let mut all = PeerSet::default();
-            list.iter().for_each(|(_, peers)| all.extend(peers));
-            all
-        };
-        let gone = served(&old).minus(&served(&new));
-        if let Some(last) = change.before.first()
-            && !gone.is_empty()
-        {
-            let to = Recipients::of(gone);
-            self.push(None, last.peer, 0, Variation::default(), to);
-        }
+        self.record_after(change, &[self.serve(&change.before)]);
     }
 
-    fn serve<'r>(&self, routes: &[&'r Route]) -> Served<'r> {
+    /// One route each, by sets of clients. Where it is not certain by which rules they heard the former routes, `before` says
+    /// who heard which by each: what a client holds by all of them it is not told again, what it may hold by any is withdrawn.
+    pub(crate) fn record_after(&mut self, change: &Change<'_>, before: &[Served<'_>]) {
+        let after = self.serve(&change.after);
+        for (route, to) in &after {
+            let mut surely = match self.view.topology.differs(route) {
+                true => PeerSet::default(),
+                false => to.clone(),
+            };
+            for served in before {
+                let same = served.iter().find(|(old, _)| old.sends_as(route));
+                surely = same.map_or_else(PeerSet::default, |(_, heard)| surely.and(heard));
+            }
+            self.announce_varied(route, 0, to.clone().minus(&surely));
+        }
+        let mut gone = PeerSet::default();
+        let served = before.iter().flatten();
+        served.for_each(|(_, heard)| gone.extend(heard));
+        for (_, served) in &after {
+            gone = gone.minus(served);
+        }
+        self.withdraw_last(change, gone);
+    }
+
+    pub(crate) fn serve<'r>(&self, routes: &[&'r Route]) -> Served<'r> {
         self.serve_by(routes, |route, peers| {
             self.view.topology.recipients(route, peers)
         })
@@ -353,30 +362,45 @@ impl<'a, K: Copy> Recorder<'a, K> {
     }
 
     fn record_all_paths(&mut self, change: &Change<'_>) {
-        let to = |route: &Route| {
-            if self.carries(route) {
-                self.view.topology.recipients(route, self.view.live)
-            } else {
-                PeerSet::default()
+        let view = self.view;
+        self.record_paths_after(change, |route| {
+            let heard = view.topology.recipients(route, view.live);
+            Holds {
+                perhaps: heard.clone(),
+                surely: heard,
             }
-        };
-        let old: SmallVec<[(&Route, PeerSet); 4]> =
-            change.before.iter().map(|r| (*r, to(r))).collect();
-        let new: SmallVec<[(&Route, PeerSet); 4]> =
-            change.after.iter().map(|r| (*r, to(r))).collect();
+        });
+    }
+
+    /// Every path, by sets of clients; `holds` says who holds one of the former.
+    pub(crate) fn record_paths_after(
+        &mut self,
+        change: &Change<'_>,
+        holds: impl Fn(&Route) -> Holds,
+    ) {
+        let view = self.view;
+        let carries = |route: &&Route| view.style.can_carry(view.family, &route.attrs);
+        let old = change.before.iter().copied().filter(carries);
+        let old: SmallVec<[(&Route, Holds); 4]> = old.map(|r| (r, holds(r))).collect();
+        let new = change.after.iter().copied().filter(carries);
+        let new: Served<'_> = new
+            .map(|r| (r, view.topology.recipients(r, view.live)))
+            .collect();
         for (route, recipients) in &new {
             let before = old.iter().find(|(old, _)| same_path(old, route));
             let fresh = match before {
-                Some((old, heard)) if old.sends_as(route) => recipients.clone().minus(heard),
+                Some((old, holds)) if old.sends_as(route) => {
+                    recipients.clone().minus(&holds.surely)
+                }
                 _ => recipients.clone(),
             };
             self.announce_varied(route, sent_path_id(route), fresh);
         }
-        for (route, heard) in &old {
+        for (route, holds) in old {
             let after = new.iter().find(|(new, _)| same_path(new, route));
             let gone = match after {
-                Some((_, recipients)) => heard.clone().minus(recipients),
-                None => heard.clone(),
+                Some((_, recipients)) => holds.perhaps.minus(recipients),
+                None => holds.perhaps,
             };
             if !gone.is_empty() {
                 let (id, to) = (sent_path_id(route), Recipients::of(gone));
@@ -451,6 +475,17 @@ impl<'a, K: Copy> Recorder<'a, K> {
             opens_change: !self.opened,
         });
         self.opened = true;
+    }
+}
+
+/// Puts a client to those that hear a route.
+pub(crate) fn hears_too<'r>(told: &mut Served<'r>, route: &'r Route, peer: PeerId) {
+    match told
+        .iter_mut()
+        .find(|(known, _)| std::ptr::eq(*known, route))
+    {
+        Some((_, peers)) => peers.insert(peer),
+        None => told.push((route, [peer].into_iter().collect())),
     }
 }
 

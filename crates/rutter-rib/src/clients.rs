@@ -69,6 +69,14 @@ impl Clients {
         topology.uniform && settled && self.live.iter().all(one_path)
     }
 
+    /// Clients that catch up will hear of a destination anew; `before` are paths that they may hold of it.
+    pub fn mark(&mut self, family: Family, id: Id, before: &[(PeerId, u32)]) {
+        for catching in &mut self.catching {
+            catching.mark(family, id);
+            catching.hold_paths(family, id, before);
+        }
+    }
+
     /// The catch-up state of a client.
     pub fn catching(&mut self, peer: PeerId) -> Option<&mut Catching> {
         let place = self.catching.binary_search_by_key(&peer, |one| one.peer);

@@ -1,15 +1,12 @@
 //! One change of one destination: the route is put in its place, and those who hear of it are told.
 
-use rutter_net::Family;
 use rutter_policy::RejectReason;
 use smallvec::SmallVec;
 
 use crate::PeerId;
-use crate::bitset::PeerSet;
 use crate::change::{Change, Recorder, Top, View, is_plain, sent_path_id};
-use crate::clients::{Clients, Live};
+use crate::clients::Clients;
 use crate::decision::{Decision, may_be_partial};
-use crate::group::Group;
 use crate::lookup::Part;
 use crate::route::{Route, State};
 use crate::shard::{Apply, Stored};
@@ -57,7 +54,7 @@ pub(crate) struct Edit<'a, K> {
 }
 
 /// Accepted routes before a change, by peer and path identifier.
-type Keys = SmallVec<[(PeerId, u32); 4]>;
+pub(crate) type Keys = SmallVec<[(PeerId, u32); 4]>;
 
 /// What clients heard before a change.
 enum Before {
@@ -155,28 +152,14 @@ impl<K: Stored> Edit<'_, K> {
     /// Tells the live clients, each of which hears the best route of another.
     fn tell_best(&mut self, id: Id, before: Top) {
         let destination = self.table.get(id);
-        for live in &mut self.clients.live {
-            if !live.group.style.families[K::FAMILY.index()] {
-                continue;
-            }
-            let Live {
-                group,
-                peers,
-                count,
-                pending,
-            } = live;
-            let view = view(self.with.topology, group, (peers, *count), K::FAMILY);
-            let out = K::records(pending);
-            Recorder::new(destination.prefix, &view, out)
-                .record_best(before, destination.accepted());
-        }
+        let (topology, prefix) = (self.with.topology, destination.prefix);
+        tell_live(self.clients, topology, prefix, |mut recorder| {
+            recorder.record_best(before, destination.accepted());
+        });
     }
 
     fn tell(&mut self, id: Id, before: &Keys, removed: Option<&Route>) {
-        for catching in &mut self.clients.catching {
-            catching.mark(K::FAMILY, id);
-            catching.hold_paths(K::FAMILY, id, before);
-        }
+        self.clients.mark(K::FAMILY, id, before);
         let destination = self.table.get(id);
         let old = |(peer, path_id): &(PeerId, u32)| {
             let is = |route: &&Route| route.peer == *peer && route.path_id == *path_id;
@@ -188,20 +171,10 @@ impl<K: Stored> Edit<'_, K> {
             before: before.iter().filter_map(old).collect(),
             after: destination.accepted().iter().collect(),
         };
-        for live in &mut self.clients.live {
-            if !live.group.style.families[K::FAMILY.index()] {
-                continue;
-            }
-            let Live {
-                group,
-                peers,
-                count,
-                pending,
-            } = live;
-            let view = view(self.with.topology, group, (peers, *count), K::FAMILY);
-            let out = K::records(pending);
-            Recorder::new(destination.prefix, &view, out).record(&change);
-        }
+        let (topology, prefix) = (self.with.topology, destination.prefix);
+        tell_live(self.clients, topology, prefix, |mut recorder| {
+            recorder.record(&change);
+        });
     }
 
     /// Frees a destination without routes.
@@ -214,18 +187,26 @@ impl<K: Stored> Edit<'_, K> {
     }
 }
 
-pub(crate) fn view<'a>(
-    topology: &'a Topology,
-    group: &'a Group,
-    (live, live_count): (&'a PeerSet, usize),
-    family: Family,
-) -> View<'a> {
-    View {
-        topology,
-        style: &group.style,
-        live,
-        live_count,
-        family,
+/// Has the live clients told of a prefix, each group of its family by a recorder of its own.
+pub(crate) fn tell_live<K: Stored>(
+    clients: &mut Clients,
+    topology: &Topology,
+    prefix: K,
+    mut tell: impl FnMut(Recorder<'_, K>),
+) {
+    for live in &mut clients.live {
+        let style = &live.group.style;
+        if !style.families[K::FAMILY.index()] {
+            continue;
+        }
+        let view = View {
+            topology,
+            style,
+            live: &live.peers,
+            live_count: live.count,
+            family: K::FAMILY,
+        };
+        tell(Recorder::new(prefix, &view, K::records(&mut live.pending)));
     }
 }
 
@@ -274,7 +255,7 @@ fn sort<K>(destination: &mut Destination<K>, decision: &Decision<'_>) {
     decision.sort(&mut destination.routes[..end]);
 }
 
-fn keys(routes: &[Route]) -> Keys {
+pub(crate) fn keys(routes: &[Route]) -> Keys {
     routes
         .iter()
         .map(|route| (route.peer, route.path_id))

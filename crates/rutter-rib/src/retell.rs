@@ -10,17 +10,16 @@ use rutter_policy::ExportPolicy;
 use rutter_wire::attr::Attributes;
 use smallvec::SmallVec;
 
+use crate::Rib;
 use crate::attrs::AttrSet;
 use crate::audience::{Audience, Audiences, EVERYONE};
-use crate::change::{Change, Recorder};
-use crate::clients::Live;
-use crate::edit::view;
+use crate::change::Change;
+use crate::edit::{keys, tell_live};
 use crate::news::News;
 use crate::route::Route;
 use crate::shard::{MOST_VISITED, Shard, Stored};
 use crate::table::Id;
 use crate::topology::Topology;
-use crate::{PeerId, Rib};
 
 /// The attribute sets of which two export policies say different things.
 pub(crate) struct Differing {
@@ -49,7 +48,6 @@ impl Topology {
     /// sets that differ tells of it anew.
     fn replace_export(&mut self, rib: &Rib, export: Arc<ExportPolicy>) {
         let former = std::mem::replace(&mut self.audiences, Audiences::new(Arc::clone(&export)));
-        rib.store.shrink();
         let mut sets = HashMap::default();
         rib.store.for_each(|set| {
             if !export.says_the_same(former.policy(), &set.attributes()) {
@@ -135,29 +133,14 @@ impl Shard {
     fn tell_anew<K: Stored>(&mut self, topology: &Topology, id: Id) {
         let (table, clients) = K::split(self);
         let destination = table.get(id);
+        clients.mark(K::FAMILY, id, &keys(destination.accepted()));
         let routes: SmallVec<[&Route; 4]> = destination.accepted().iter().collect();
-        let keys: SmallVec<[(PeerId, u32); 4]> =
-            routes.iter().map(|r| (r.peer, r.path_id)).collect();
-        for catching in &mut clients.catching {
-            catching.mark(K::FAMILY, id);
-            catching.hold_paths(K::FAMILY, id, &keys);
-        }
         let change = Change {
             before: routes.clone(),
             after: routes,
         };
-        for live in &mut clients.live {
-            let Live {
-                group,
-                peers,
-                count,
-                pending,
-            } = live;
-            if *count > 0 && group.style.families[K::FAMILY.index()] {
-                let view = view(topology, group, (peers, *count), K::FAMILY);
-                let out = K::records(pending);
-                Recorder::new(destination.prefix, &view, out).record_anew(&change);
-            }
-        }
+        tell_live(clients, topology, destination.prefix, |mut recorder| {
+            recorder.record_anew(&change);
+        });
     }
 }
