@@ -43,12 +43,12 @@ lint:
 
 # Unit, property and simulation tests, and the rules of the tree.
 unit:
-	$(CARGO) test --workspace --exclude rutter-interop --locked
+	$(CARGO) test --workspace --locked
 
 # Rutter among BIRD, FRR, GoBGP, OpenBGPD and ExaBGP on loopback, route by route.
 interop:
-	$(CARGO) build --package rutter --bin rutter --package rutter-collect --bin rutter-collect --locked
-	RUTTER_BIN=$(RUTTER_BIN) $(CARGO) test --package rutter-interop --locked
+	$(CARGO) test --workspace --locked --no-run
+	RUTTER_BIN=$(RUTTER_BIN) $(CARGO) test --workspace --locked --test 'interop-*'
 
 docs:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked

@@ -130,6 +130,28 @@ fn licences_are_the_allowed_ones() {
     }
 }
 
+/// A file of tests that no target names would never run, and nobody would notice.
+#[test]
+fn every_file_of_interop_tests_is_a_target() {
+    let folder = root().join("crates/rutter-interop");
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("Cargo.toml");
+    for entry in fs::read_dir(folder.join("tests")).expect("the tests") {
+        let entry = entry.expect("a test").path();
+        let main = if entry.is_dir() {
+            entry.join("main.rs")
+        } else if entry.extension().is_some_and(|ends| ends == "rs") {
+            entry
+        } else {
+            continue;
+        };
+        let path = main.strip_prefix(&folder).expect("below it").display();
+        assert!(
+            manifest.contains(&format!("path = \"{path}\"")),
+            "{path} is no [[test]] of crates/rutter-interop/Cargo.toml"
+        );
+    }
+}
+
 /// Evaluates an SPDX expression: every part of an AND, one part of an OR.
 fn is_allowed(expression: &str, allowed: &[&str]) -> bool {
     let expression = expression.trim();
