@@ -79,15 +79,16 @@ impl Intake {
         (self.gaps, self.lost_rows)
     }
 
-    /// Takes what the feed has, at most a block full, waiting at most `wait` for the first event.
-    pub fn gather(&mut self, wait: Duration, clock: &impl Clock) {
-        let mut wait = wait;
+    /// Takes what the feed has, at most a block full, waiting at most `wait` for the first event. How many events.
+    pub fn gather(&mut self, wait: Duration, clock: &impl Clock) -> usize {
+        let (mut wait, mut events) = (wait, 0);
         // A marker ends its block.
         while self.writer.len() < BLOCK && !self.writer.is_marked() {
             let Some(event) = self.reader.next(wait) else {
                 break;
             };
             wait = Duration::ZERO;
+            events += 1;
             let now = clock.now();
             if let FeedEvent::Gap { lost } = event {
                 self.missed(lost, now);
@@ -97,6 +98,7 @@ impl Intake {
             self.decoder
                 .decode(&event, now, &mut |row| writer.push(row));
         }
+        events
     }
 
     /// Puts what was gathered into the spool; `true` where there was something.
@@ -112,9 +114,20 @@ impl Intake {
         self.store_gathered(spool)
     }
 
-    /// The events of a run end in order. What a full spool did not take is told first; both rows have a place there, too.
+    /// The events of a run end in order, behind all that waits in the feed. What a full spool did not take is told first;
+    /// both rows have a place there, too.
     pub fn stop<M: Medium>(&mut self, spool: &mut Spool<M>, clock: &impl Clock) {
         self.store(spool, clock);
+        // Sessions may go on while services stop: no more than can have waited when the end was asked for.
+        let mut left = QUEUE + 1;
+        while left > 0 {
+            let events = self.gather(Duration::ZERO, clock);
+            self.store(spool, clock);
+            left = match events {
+                0 => 0,
+                events => left.saturating_sub(events),
+            };
+        }
         self.tell_lost(clock.now());
         let writer = &mut self.writer;
         self.decoder.stop(clock.now(), &mut |row| writer.push(row));

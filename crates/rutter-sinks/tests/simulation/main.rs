@@ -338,3 +338,23 @@ fn a_run_that_ends_while_its_spool_is_full_says_so() {
     let said: Vec<&str> = own.map(|event| event.2.as_str()).collect();
     assert_eq!(said[said.len() - 2..], ["gap", "stop"]);
 }
+
+/// What waits in the feed when the end is asked for belongs to the run, however much it is.
+#[test]
+fn a_run_that_ends_takes_in_what_waits() {
+    let mut simulation = Simulation::new(9);
+    simulation.limit = 1 << 30;
+    let mut collector = simulation.start();
+    collector.world.now_us = simulation.clock.now().unix_us;
+    // Many blocks full.
+    (0..40_000).for_each(|_| collector.world.act(&mut simulation.rng));
+    let (run, said) = (collector.intake.run(), collector.world.log.len());
+    simulation.stop(collector);
+    let mut next = simulation.start();
+    simulation.quiet(&mut next);
+    simulation.check(&next);
+    let server = simulation.database.server.borrow();
+    let own = server.tables.events.iter().filter(|event| event.0 == run);
+    // Between `start` and `stop`.
+    assert_eq!(own.count(), said + 2);
+}
