@@ -89,7 +89,7 @@ impl Collected {
         let routes = table.routes(args.feeds);
         let last = (0..args.feeds).filter_map(|_| sends.recv().ok()).max();
         let last = last.ok_or_else(|| Failure::text("no feed has ended"))?;
-        demo::wait_for(&collector.context.rib, routes, &feeds)?;
+        demo::wait_for(&collector.context.rib, routes, &feeds, &|| false)?;
         let held = Instant::now();
         while count(&mut client, "SELECT count(*) FROM routes")? != routes {}
         let exact = held.elapsed();

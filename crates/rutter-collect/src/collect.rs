@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rutter_collector::mrt::{Input, Loader, Progress, Reader, find};
 use rutter_collector::{Board, Context, Stop};
 use rutter_config::{Config, Severity};
-use rutter_daemon::{Daemon, Handle};
+use rutter_daemon::{Daemon, Handle, Hangup, Signals};
 use rutter_rib::TooManyNeighbors;
 
 use crate::bar::{Bar, Lines};
@@ -16,16 +17,21 @@ use crate::services::Services;
 
 /// Runs the collector until it is told to end.
 pub(crate) fn collect(args: &CollectArgs) -> Result<(), Failure> {
+    let signals = Signals::take_over(Hangup::Reloads)?;
     let mut config = load(&args.file)?;
     if let Some(socket) = &args.socket {
         config.daemon.control_socket = socket.clone();
     }
     let inputs = find(&args.mrt)?;
     let source = std::path::absolute(&args.file)?;
+    if signals.end_asked_for() {
+        return Ok(());
+    }
     let collector = Running::start(config, Some(source))?;
+    collector.daemon.obey(&signals);
     let loaded = match inputs.is_empty() {
         true => Ok(Ok(())),
-        false => load_mrt(&collector.context, &inputs, &args.mrt_router),
+        false => load_mrt(&collector, &inputs, &args.mrt_router),
     };
     let complete = match loaded {
         Ok(complete) => complete,
@@ -34,7 +40,7 @@ pub(crate) fn collect(args: &CollectArgs) -> Result<(), Failure> {
             return Err(failure);
         }
     };
-    let text = collector.daemon.wait_for_signal()?;
+    let text = collector.daemon.wait_until_asked_to_end();
     collector.stop(&text);
     // As all commands that read MRT files: who looks at the exit status learns of it.
     complete.map_err(|why| Failure::text(format!("--mrt: {why}")))
@@ -75,6 +81,11 @@ impl Running {
         })
     }
 
+    /// Whether somebody wants it to end, by a signal or on the control socket.
+    pub(crate) fn is_to_end(&self) -> bool {
+        self.daemon.stop_requested(Duration::ZERO)
+    }
+
     /// Ends everything, with a text for the neighbors.
     pub(crate) fn stop(self, text: &str) {
         // Services first, so that the end of our own sessions is not recorded as the peers' doing.
@@ -86,15 +97,16 @@ impl Running {
 /// Loads files into the table. What cannot be read of them is said, passed over and, inside, what is wrong; nothing at
 /// all is a failure.
 fn load_mrt(
-    context: &Context,
+    collector: &Running,
     inputs: &[Input],
     router: &str,
 ) -> Result<Result<(), String>, Failure> {
     let progress = Progress::new();
     let bar = Bar::of_files(inputs, &progress, Lines::None);
-    let mut loader = Loader::new(&context.rib, router);
+    let mut loader = Loader::new(&collector.context.rib, router);
     let say = |line: &str| bar.say(line);
-    let mut reader = Reader::new(&progress, &say);
+    let to_end = || collector.is_to_end();
+    let mut reader = Reader::new(&progress, &say).until(&to_end);
     let mut load = || -> Result<(), TooManyNeighbors> {
         inputs.iter().try_for_each(|input| {
             reader.read(input, |record| {
@@ -112,7 +124,9 @@ fn load_mrt(
     let loaded = loader.finish();
     bar.end();
     room.map_err(|error| Failure::text(format!("--mrt: {error}")))?;
-    if let Err(why) = &verdict {
+    if collector.is_to_end() {
+        tracing::warn!("stopped while MRT files were loaded: the rest of them is missing");
+    } else if let Err(why) = &verdict {
         if loaded.announced + loaded.withdrawn == 0 {
             return Err(Failure::text(format!("--mrt: {why}, and no route was")));
         }

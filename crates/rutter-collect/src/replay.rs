@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use rutter_collector::Stop;
 use rutter_collector::mrt::{Progress, Reader, find};
 use rutter_collector::replay::{Played, Player, ReplayError, ReplaySettings};
+use rutter_daemon::{Hangup, Signals};
 
 use crate::bar::{Bar, Lines};
 use crate::cli::ReplayArgs;
@@ -12,6 +12,8 @@ use crate::failure::Failure;
 
 /// Plays all files; then keeps the sessions up unless told otherwise.
 pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
+    let signals = Signals::take_over(Hangup::Ends)?;
+    let to_end = || signals.end_asked_for();
     let inputs = find(&args.files)?;
     let progress = Progress::new();
     let bar = Bar::of_files(&inputs, &progress, Lines::None);
@@ -23,9 +25,9 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
         from: args.from,
         speed: args.speed,
     };
-    let mut player = Player::new(settings, Stop::new());
+    let mut player = Player::new(settings, &to_end);
     let say = |line: &str| bar.say(line);
-    let mut reader = Reader::new(&progress, &say);
+    let mut reader = Reader::new(&progress, &say).until(&to_end);
     let mut play = || -> Result<Played, ReplayError> {
         for input in &inputs {
             let mut before = player.played().routes;
@@ -43,11 +45,15 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     let verdict = reader.verdict();
     bar.end();
     let played = played.map_err(|error| Failure::text(error.to_string()))?;
+    if to_end() {
+        let routes = played.routes;
+        return Err(Failure::text(format!("stopped after {routes} routes")));
+    }
     tell(args, &played, verdict.is_err())?;
     if args.end {
         return verdict.map_err(Failure::text);
     }
-    stay(&player)
+    stay(&player, &to_end)
 }
 
 /// What was played; nothing at all is an error.
@@ -72,13 +78,14 @@ fn tell(args: &ReplayArgs, played: &Played, broken: bool) -> Result<(), Failure>
     Ok(())
 }
 
-/// Keeps the sessions up until one of them ends.
-fn stay(player: &Player) -> Result<(), Failure> {
+/// Keeps the sessions up until one of them ends, or everything is to.
+fn stay(player: &Player<'_>, to_end: &dyn Fn() -> bool) -> Result<(), Failure> {
     eprintln!("the sessions stay up; Ctrl-C ends them");
-    loop {
+    while !to_end() {
         if let Some(why) = player.ended() {
             return Err(Failure::text(why));
         }
-        std::thread::sleep(Duration::from_millis(500));
+        std::thread::sleep(Duration::from_millis(100));
     }
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! The binary as a user runs it.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
@@ -95,6 +95,34 @@ fn a_demonstration_answers_while_feeds_come_in() {
     }
     assert!(line("Collected").starts_with("Collected 200000 routes of 4 peers"));
     drop(demonstration);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_demonstration_that_is_interrupted_at_once_ends_in_order() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = std::env::temp_dir().join(format!("rutter-collect-int-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let mut demonstration = Command::new(env!("CARGO_BIN_EXE_rutter-collect"));
+    demonstration
+        .args("collect --demo --feeds 4 --destinations 400000 --socket".split(' '))
+        .arg(folder.join("s"))
+        .stdout(Stdio::piped());
+    let mut demonstration = Demonstration(demonstration.spawn().unwrap());
+    let mut out = BufReader::new(demonstration.0.stdout.take().unwrap());
+    let mut said = String::new();
+    // The table is not even drawn then.
+    while !said.contains("psql -h") {
+        assert!(out.read_line(&mut said).unwrap() > 0, "{said}");
+    }
+    let kill = format!("kill -INT {}", demonstration.0.id());
+    let sent = Command::new("/bin/sh").args(["-c", &kill]).status();
+    assert!(sent.unwrap().success());
+    out.read_to_string(&mut said).unwrap();
+    let status = demonstration.0.wait().unwrap();
+    assert!(status.success(), "{status}: {said}");
+    assert!(!said.contains("Collected"), "{said}");
+    assert!(!folder.join("s").exists());
     fs::remove_dir_all(folder).unwrap();
 }
 

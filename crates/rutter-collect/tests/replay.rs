@@ -189,8 +189,8 @@ fn a_session_for_each_peer_with_path_identifiers() {
     world.end(replay);
 }
 
-#[test]
-fn a_log_with_two_octet_as_numbers_at_a_speed() {
+/// Two routes, and 100 seconds later one is gone; with two-octet AS numbers.
+fn log() -> Vec<u8> {
     let link = Link {
         peer_asn: Asn(64501),
         local_asn: Asn(64500),
@@ -233,10 +233,36 @@ fn a_log_with_two_octet_as_numbers_at_a_speed() {
         false,
         &gone,
     );
+    bytes
+}
+
+#[test]
+fn a_log_with_two_octet_as_numbers_at_a_speed() {
     let world = World::start("log", "");
-    let replay = world.replay(&bytes, &["--asn", "64777", "--speed", "1000"]);
+    let replay = world.replay(&log(), &["--asn", "64777", "--speed", "1000"]);
     world.expect(&["64777 203.0.113.0/24#0 64501 64502"]);
     world.end(replay);
+}
+
+#[test]
+fn a_signal_ends_a_replay_that_waits() {
+    let world = World::start("signal", "");
+    let arguments = ["--asn", "64777", "--speed", "recorded"];
+    let replay = world.replay(&log(), &arguments);
+    world.expect(&[
+        "64777 192.0.2.0/24#0 64501 64502",
+        "64777 203.0.113.0/24#0 64501 64502",
+    ]);
+    let kill = format!("kill -TERM {}", replay.id());
+    let sent = Command::new("/bin/sh").args(["-c", &kill]).status();
+    assert!(sent.unwrap().success());
+    let output = replay.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("stopped after 2 routes"), "{said}");
+    world.expect(&[]);
+    world.daemon.stop("the test is over");
+    fs::remove_dir_all(world.folder).unwrap();
 }
 
 #[test]

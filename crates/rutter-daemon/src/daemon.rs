@@ -27,8 +27,9 @@ use crate::mrt::Archive;
 use crate::neighbor::Plan;
 use crate::reactor::{self, Reactor, WAKE};
 use crate::shared::{Clock, Loaded, Shared, StopRequest, Thread, unix_us};
+use crate::signals::Signals;
 use crate::status::PeerTable;
-use crate::{logging, memory, privileges, rpki, signals};
+use crate::{logging, memory, privileges, rpki};
 
 /// How a daemon is started.
 pub struct Daemon;
@@ -70,8 +71,6 @@ impl std::error::Error for StartError {
 
 /// Octets of encoded UPDATEs kept per group for clients that lag, before they are served from the table.
 const LOG_LIMIT: usize = 32 * 1024 * 1024;
-/// Text for neighbors where a program just drops its [`Handle`].
-const DROPPED: &str = "the route server is being shut down";
 
 impl Daemon {
     /// Opens the sockets and starts the threads. `source` is the file that a reload reads again; without it the
@@ -218,26 +217,21 @@ impl Handle {
         Arc::clone(&self.shared.rib)
     }
 
-    /// Waits for SIGTERM, SIGINT or a shutdown request on the control socket; SIGHUP reloads. Then ends.
-    pub fn run_until_signal(self) -> io::Result<()> {
-        let text = self.wait_for_signal()?;
-        self.stop(&text);
-        Ok(())
+    /// From now on the process's signals are meant for this daemon, those that have come already, too.
+    pub fn obey(&self, signals: &Signals) {
+        signals.hand_to(&self.shared);
     }
 
-    /// As [`Handle::run_until_signal`], leaving the end to the caller: the text for [`Handle::stop`].
-    pub fn wait_for_signal(&self) -> io::Result<Arc<str>> {
-        let signals = signals::spawn(Arc::clone(&self.shared))?;
-        let text = loop {
-            if let Some(text) = self.shared.stop_request.wait(Duration::from_secs(3_600)) {
-                break text;
+    /// Waits until it is asked to end, by a signal that it obeys or on the control socket: the text for [`Handle::stop`].
+    pub fn wait_until_asked_to_end(&self) -> Arc<str> {
+        loop {
+            if let Some(asked) = self.shared.stop_request.wait(Duration::from_secs(3_600)) {
+                return asked.unwrap_or_else(|| self.shared.farewell().into());
             }
-        };
-        signals.close();
-        Ok(text)
+        }
     }
 
-    /// Whether somebody asked the daemon to end (on the control socket), waiting at most so long.
+    /// Whether it was asked to end, waiting at most so long.
     pub fn stop_requested(&self, timeout: Duration) -> bool {
         self.shared.stop_request.wait(timeout).is_some()
     }
@@ -279,7 +273,8 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        self.end(DROPPED);
+        let text = self.shared.farewell();
+        self.end(text);
     }
 }
 

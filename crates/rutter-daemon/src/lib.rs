@@ -36,3 +36,4 @@ mod transport;
 
 pub use daemon::{Daemon, Handle, Prepared, StartError};
 pub use privileges::yield_to_routing;
+pub use signals::{Hangup, Signals};

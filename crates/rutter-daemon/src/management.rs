@@ -107,7 +107,7 @@ impl Backend for Management {
         tracing::info!("shutdown requested on the control socket");
         self.0
             .stop_request
-            .make(text.unwrap_or("shut down by an operator"));
+            .make(Some(text.unwrap_or("shut down by an operator")));
     }
 
     fn log(&self) -> Box<dyn LogReader> {

@@ -122,6 +122,15 @@ impl Shared {
         posted.map_err(|_| Busy::MailboxFull)
     }
 
+    /// What neighbors are told at the end where nobody said what (RFC 9003).
+    pub(crate) fn farewell(&self) -> &'static str {
+        match (self.collected.get(), &self.config.read().exchange) {
+            (Some(_), _) => "the collector is being shut down",
+            (None, Some(_)) => "the route server is being shut down",
+            (None, None) => "the router is being shut down",
+        }
+    }
+
     /// Sends what a change made outside of the I/O threads left to be sent.
     pub(crate) fn flush(&self) {
         if self.rib.flush() {
@@ -184,23 +193,26 @@ pub(crate) fn unix_us() -> u64 {
 /// Somebody asks the daemon to end.
 #[derive(Default)]
 pub(crate) struct StopRequest {
-    text: Mutex<Option<Arc<str>>>,
+    asked: Mutex<Option<Asked>>,
     made: parking_lot::Condvar,
 }
 
+/// What neighbors are to be told, if anything was said of it.
+type Asked = Option<Arc<str>>;
+
 impl StopRequest {
     /// Asks; later requests do not change the first one's text.
-    pub(crate) fn make(&self, text: &str) {
-        self.text.lock().get_or_insert_with(|| text.into());
+    pub(crate) fn make(&self, text: Option<&str>) {
+        self.asked.lock().get_or_insert_with(|| text.map(Arc::from));
         self.made.notify_all();
     }
 
     /// Waits for the request, at most so long.
-    pub(crate) fn wait(&self, timeout: std::time::Duration) -> Option<Arc<str>> {
-        let mut text = self.text.lock();
-        if text.is_none() {
-            self.made.wait_for(&mut text, timeout);
+    pub(crate) fn wait(&self, timeout: std::time::Duration) -> Option<Asked> {
+        let mut asked = self.asked.lock();
+        if asked.is_none() {
+            self.made.wait_for(&mut asked, timeout);
         }
-        text.clone()
+        asked.clone()
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use rutter_api::{Client, Request};
-use rutter_daemon::Daemon;
+use rutter_daemon::{Daemon, Hangup, Signals};
 
 use crate::check::load;
 use crate::cli::Ask;
@@ -13,6 +13,7 @@ use crate::failure::Failure;
 
 /// Runs the daemon until it is told to end.
 pub(crate) fn run(file: &Path, end_with_stdin: bool, how: &Ask) -> Result<(), Failure> {
+    let signals = Signals::take_over(Hangup::Reloads)?;
     let mut config = load(file, how)?.config;
     if let Some(socket) = &how.socket {
         config.daemon.control_socket = socket.clone();
@@ -21,10 +22,13 @@ pub(crate) fn run(file: &Path, end_with_stdin: bool, how: &Ask) -> Result<(), Fa
     let socket = config.daemon.control_socket.clone();
     let daemon = Daemon::start(config, Some(source))
         .map_err(|e| Failure::text(format!("cannot start: {e}")))?;
+    daemon.obey(&signals);
     if end_with_stdin {
         thread::spawn(|| stop_at_end_of_input(socket));
     }
-    Ok(daemon.run_until_signal()?)
+    let text = daemon.wait_until_asked_to_end();
+    daemon.stop(&text);
+    Ok(())
 }
 
 /// Asks this very daemon to end once nobody holds the other end of its standard input.

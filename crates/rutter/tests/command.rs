@@ -1,7 +1,7 @@
 //! The command as a user runs it: exit codes, messages, and a small demonstration end to end.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -49,6 +49,39 @@ fn without_a_daemon_it_says_how_to_start_one() {
     let (code, _, message) = run(&["show", "peers", "--socket", "/nonexistent/socket"]);
     assert_eq!(code, 1);
     assert!(message.contains("rutter run FILE"), "{message}");
+}
+
+#[test]
+fn a_signal_before_the_configuration_is_read_ends_it_in_order() {
+    let folder = folder("early");
+    let (file, socket) = (folder.join("c.toml"), folder.join("s"));
+    assert!(
+        Command::new("mkfifo")
+            .arg(&file)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let mut command = rutter(&["run"]);
+    command.arg(&file).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    // Opened once the other side reads.
+    let mut pipe = fs::File::options().write(true).open(&file).unwrap();
+    let kill = format!("kill -TERM {}", child.id());
+    let sent = Command::new("/bin/sh").args(["-c", &kill]).status();
+    assert!(sent.unwrap().success());
+    let text = format!(
+        "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\n[daemon]\nthreads = 1\n\
+         listen = [\"127.77.2.1:21179\"]\ncontrol-socket = \"{}\"\n",
+        socket.display()
+    );
+    pipe.write_all(text.as_bytes()).unwrap();
+    drop(pipe);
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("the router is being shut down"), "{said}");
+    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use rutter_collector::Stop;
 use rutter_config::Config;
+use rutter_daemon::{Hangup, Signals};
 use rutter_rib::Rib;
 
 use crate::cli::CollectArgs;
@@ -23,6 +24,7 @@ pub(crate) use table::Table;
 
 /// Collects from built-in speakers, reports, and stays up.
 pub(crate) fn demo(args: &CollectArgs) -> Result<(), Failure> {
+    let signals = Signals::take_over(Hangup::Ends)?;
     let folder = folder()?;
     let socket = args
         .socket
@@ -33,18 +35,22 @@ pub(crate) fn demo(args: &CollectArgs) -> Result<(), Failure> {
     let address = address_near(0)?;
     config.daemon.listen = vec![address];
     let collector = Running::start(config, None)?;
+    collector.daemon.obey(&signals);
     let stop = Stop::new();
     let mut feeds = Vec::new();
     let result = invite(&doors)
         .map_err(Failure::from)
         .and_then(|()| collect(args, &collector, address, &stop, &mut feeds));
-    let text = match (&result, args.once) {
-        (Ok(()), false) => {
-            stay(&socket, &doors).and_then(|()| collector.daemon.wait_for_signal())?
+    let result = match result {
+        Ok(()) if !args.once && !collector.is_to_end() => {
+            stay(&socket, &doors).map_err(Failure::from)
         }
-        _ => "the demonstration is over".into(),
+        result => result,
     };
-    collector.stop(&text);
+    if result.is_ok() && !args.once {
+        collector.daemon.wait_until_asked_to_end();
+    }
+    collector.stop("the demonstration is over");
     stop.set();
     for feed in feeds {
         let _ = feed.join();
@@ -53,7 +59,8 @@ pub(crate) fn demo(args: &CollectArgs) -> Result<(), Failure> {
     result
 }
 
-/// Collects from built-in speakers until the table has everything, and says how long that took.
+/// Collects from built-in speakers until the table has everything, and says how long that took; or until the end is
+/// asked for.
 fn collect(
     args: &CollectArgs,
     collector: &Running,
@@ -67,8 +74,11 @@ fn collect(
     let (sent, _) = mpsc::channel();
     *feeds = start_feeds(args.feeds, address, &table, stop, &sent)?;
     let routes = table.routes(args.feeds);
-    wait_for(&collector.context.rib, routes, feeds)?;
-    Ok(report(collector, routes, begun.elapsed())?)
+    let to_end = || collector.is_to_end();
+    match wait_for(&collector.context.rib, routes, feeds, &to_end)? {
+        true => Ok(report(collector, routes, begun.elapsed())?),
+        false => Ok(()),
+    }
 }
 
 /// A speaker.
@@ -162,15 +172,23 @@ pub(crate) fn start_feeds(
     Ok(feeds)
 }
 
-/// Waits until the table holds so many routes.
-pub(crate) fn wait_for(rib: &Rib, routes: u64, feeds: &[Speaking]) -> Result<(), Failure> {
+/// Waits until the table holds so many routes; `false` where the end came first.
+pub(crate) fn wait_for(
+    rib: &Rib,
+    routes: u64,
+    feeds: &[Speaking],
+    to_end: &dyn Fn() -> bool,
+) -> Result<bool, Failure> {
     while held(rib) < routes {
+        if to_end() {
+            return Ok(false);
+        }
         if feeds.iter().any(JoinHandle::is_finished) {
             return Err(Failure::text("a built-in speaker has ended early"));
         }
         thread::sleep(Duration::from_millis(2));
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Routes in the table.

@@ -7,6 +7,7 @@ use rutter_wire::mrt::Record;
 pub struct Reader<'a> {
     progress: Progress,
     say: &'a dyn Fn(&str),
+    to_end: &'a dyn Fn() -> bool,
     files: u64,
     broken: u64,
 }
@@ -28,9 +29,15 @@ impl<'a> Reader<'a> {
         Reader {
             progress: progress.clone(),
             say,
+            to_end: &|| false,
             files: 0,
             broken: 0,
         }
+    }
+
+    /// Asked again and again: once it is so, nothing more is read, and what was not read is not called broken.
+    pub fn until(self, to_end: &'a dyn Fn() -> bool) -> Self {
+        Reader { to_end, ..self }
     }
 
     /// Gives all records of a file to `take`, whose own error ends everything.
@@ -39,6 +46,9 @@ impl<'a> Reader<'a> {
         input: &Input,
         mut take: impl FnMut(&Record<'_>) -> Result<Taken, E>,
     ) -> Result<(), E> {
+        if (self.to_end)() {
+            return Ok(());
+        }
         self.files += 1;
         let mut counts = Counts::default();
         let ended = match Stream::open(input, &self.progress) {
@@ -58,7 +68,7 @@ impl<'a> Reader<'a> {
         take: &mut impl FnMut(&Record<'_>) -> Result<Taken, E>,
     ) -> Result<Option<ReadError>, E> {
         loop {
-            let taken = match stream.next_record() {
+            let taken = match stream.next_record_until(self.to_end) {
                 Ok(Some(record)) => take(&record)?,
                 Ok(None) => return Ok(None),
                 Err(error) => return Ok(Some(error)),

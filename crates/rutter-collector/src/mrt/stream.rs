@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::io::{self, Read};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
+use std::time::Duration;
 
 use rutter_wire::mrt::{MrtError, MrtFault, Record, next_record};
 
@@ -76,6 +77,8 @@ impl std::error::Error for ReadError {}
 const BLOCK: usize = 1 << 20;
 /// Blocks that wait.
 const AHEAD: usize = 4;
+/// Who waits for a block looks this often whether it is still wanted.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 impl Stream {
     /// Begins to read.
@@ -105,11 +108,22 @@ impl Stream {
 
     /// The next record; `None` at the end.
     pub fn next_record(&mut self) -> Result<Option<Record<'_>>, ReadError> {
+        self.next_record_until(&|| false)
+    }
+
+    /// As [`Stream::next_record`]; `None`, too, where more octets would be needed and `to_end` says that none are wanted.
+    pub(super) fn next_record_until(
+        &mut self,
+        to_end: &dyn Fn() -> bool,
+    ) -> Result<Option<Record<'_>>, ReadError> {
         loop {
             match next_record(&self.buffer[self.at..]) {
                 Ok(Some(_)) => break,
                 Ok(None) => {
-                    if !self.fill()? {
+                    if !self.fill(to_end)? {
+                        if to_end() {
+                            return Ok(None);
+                        }
                         self.show(self.unshown.0);
                         return match self.at == self.buffer.len() {
                             true => Ok(None),
@@ -146,10 +160,18 @@ impl Stream {
         self.record
     }
 
-    /// Takes the next block; `false` at the end.
-    fn fill(&mut self) -> Result<bool, ReadError> {
-        let Ok(block) = self.blocks.recv() else {
-            return Ok(false);
+    /// Takes the next block; `false` at the end, or where no more is wanted: who writes to standard input may take its
+    /// time.
+    fn fill(&mut self, to_end: &dyn Fn() -> bool) -> Result<bool, ReadError> {
+        let block = loop {
+            if to_end() {
+                return Ok(false);
+            }
+            match self.blocks.recv_timeout(PATIENCE) {
+                Ok(block) => break block,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(false),
+            }
         };
         let block = block.map_err(|error| ReadError {
             input: self.input.clone(),

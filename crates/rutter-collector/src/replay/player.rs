@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rutter_net::{Asn, Prefix};
@@ -11,7 +12,6 @@ use rutter_wire::mrt::Record;
 
 use super::converter::{Converter, Said};
 use super::speaker::Speaker;
-use crate::Stop;
 use crate::mrt::Taken;
 
 /// How fast records are played.
@@ -67,36 +67,40 @@ impl fmt::Display for ReplayError {
 impl std::error::Error for ReplayError {}
 
 /// Plays records. Its sessions end when it is dropped.
-pub struct Player {
+pub struct Player<'a> {
     settings: ReplaySettings,
     converter: Converter,
     sessions: HashMap<Option<(IpAddr, Asn)>, Speaker>,
     begun: Option<(u64, Instant)>,
     played: Played,
-    stop: Stop,
+    to_end: &'a dyn Fn() -> bool,
 }
 
-/// Longest time without a look at the sessions.
-const PIECE: Duration = Duration::from_millis(500);
+/// Longest time without a look at the sessions, and whether to end.
+const PIECE: Duration = Duration::from_millis(100);
 /// Octets that are written at once.
 const FLUSH_AT: usize = 64 * 1024;
 
-impl Player {
-    /// Sessions are opened when their first route comes. `stop` ends waiting.
-    pub fn new(settings: ReplaySettings, stop: Stop) -> Self {
+impl<'a> Player<'a> {
+    /// Sessions are opened when their first route comes. `to_end` is asked again and again: once it is so,
+    /// nothing more is played.
+    pub fn new(settings: ReplaySettings, to_end: &'a dyn Fn() -> bool) -> Self {
         Player {
             settings,
             converter: Converter::default(),
             sessions: HashMap::new(),
             begun: None,
             played: Played::default(),
-            stop,
+            to_end,
         }
     }
 
     /// Plays a record when its time has come.
     pub fn play(&mut self, record: &Record<'_>) -> Result<Taken, ReplayError> {
         self.wait_for(record.unix_us)?;
+        if (self.to_end)() {
+            return Ok(Taken::Read);
+        }
         let mut converter = std::mem::take(&mut self.converter);
         let mut result = Ok(());
         let taken = converter.convert(record, &mut |said| {
@@ -142,18 +146,18 @@ impl Player {
             if let Some(why) = self.ended() {
                 return Err(self.error(why));
             }
-            if self
-                .stop
-                .wait(PIECE.min(due.saturating_sub(begun.elapsed())))
-            {
+            if (self.to_end)() {
                 break;
             }
+            thread::sleep(PIECE.min(due.saturating_sub(begun.elapsed())));
         }
         Ok(())
     }
 
     fn flush(&mut self) -> Result<(), ReplayError> {
-        let flushed = self.sessions.values_mut().try_for_each(Speaker::flush);
+        let to_end = self.to_end;
+        let mut sessions = self.sessions.values_mut();
+        let flushed = sessions.try_for_each(|session| session.flush_until(to_end));
         flushed.map_err(|why| self.error(why))
     }
 
@@ -180,7 +184,7 @@ impl Player {
             self.played.routes += said.routes() as u64;
         }
         if session.out.len() >= FLUSH_AT {
-            session.flush()?;
+            session.flush_until(self.to_end)?;
         }
         Ok(())
     }
@@ -196,7 +200,7 @@ impl Player {
             _ => FIRST_ID + number,
         };
         let asn = self.settings.asn.unwrap_or(asn);
-        Speaker::connect_patiently(self.settings.to, from, asn, bgp_id)
+        Speaker::connect_patiently(self.settings.to, from, asn, bgp_id, self.to_end)
     }
 }
 

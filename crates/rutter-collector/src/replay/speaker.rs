@@ -28,6 +28,8 @@ pub struct Speaker {
 
 /// Hold Time that is offered, seconds.
 const HOLD_TIME_S: u16 = 180;
+/// Who waits for the other side looks this often whether to go on.
+const LOOK: Duration = Duration::from_millis(100);
 /// How often a KEEPALIVE is sent.
 const KEEPALIVE_EVERY: Duration = Duration::from_secs(30);
 /// How long the other side may take to answer.
@@ -67,16 +69,26 @@ impl Speaker {
         })
     }
 
-    /// As [`Speaker::connect`], again and again while a session that has just ended is held against this one.
+    /// As [`Speaker::connect`], again and again while a session that has just ended is held against this one, at the
+    /// most until `to_end` says so.
     pub fn connect_patiently(
         to: SocketAddr,
         from: Option<IpAddr>,
         asn: Asn,
         bgp_id: u32,
+        to_end: &dyn Fn() -> bool,
     ) -> Result<Self, String> {
         for pause_s in PAUSES_S {
             match Self::try_to_connect(to, from, asn, bgp_id) {
-                Err(Refusal::Closed(_)) => thread::sleep(Duration::from_secs(pause_s)),
+                Err(Refusal::Closed(why)) => {
+                    let until = Instant::now() + Duration::from_secs(pause_s);
+                    while Instant::now() < until {
+                        if to_end() {
+                            return Err(why);
+                        }
+                        thread::sleep(LOOK);
+                    }
+                }
                 Err(Refusal::Other(why)) => return Err(why),
                 Ok(speaker) => return Ok(speaker),
             }
@@ -130,6 +142,7 @@ impl Speaker {
 
     fn established(socket: TcpStream, reader: Reader, add_path: [bool; 2]) -> io::Result<Self> {
         socket.set_read_timeout(Some(Duration::from_secs(1)))?;
+        socket.set_write_timeout(Some(LOOK))?;
         let (incoming, closer) = (socket.try_clone()?, socket.try_clone()?);
         let socket = Arc::new(Mutex::new(socket));
         let ended = Arc::new(Mutex::new(None));
@@ -151,7 +164,12 @@ impl Speaker {
 
     /// Writes what waits.
     pub fn flush(&mut self) -> Result<(), String> {
-        let written = self.socket.lock().write_all(&self.out);
+        self.flush_until(&|| false)
+    }
+
+    /// As [`Speaker::flush`], but not to the end where the other side takes nothing and `to_end` says so.
+    pub fn flush_until(&mut self, to_end: &dyn Fn() -> bool) -> Result<(), String> {
+        let written = write_whole(&self.socket, &self.out, to_end);
         self.out.clear();
         match (self.ended(), written) {
             (Some(why), _) => Err(why),
@@ -218,6 +236,38 @@ fn agreed(theirs: &Open) -> [bool; 2] {
     agreed
 }
 
+/// Writes all octets, or those that the other side takes before `to_end` says so.
+fn write_whole(
+    socket: &Mutex<TcpStream>,
+    octets: &[u8],
+    to_end: &dyn Fn() -> bool,
+) -> io::Result<()> {
+    let mut socket = loop {
+        match socket.try_lock_for(LOOK) {
+            Some(socket) => break socket,
+            None if to_end() => return Ok(()),
+            None => {}
+        }
+    };
+    let mut rest = octets;
+    while !rest.is_empty() {
+        match socket.write(rest) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => rest = &rest[count..],
+            Err(error) if is_pause(&error) && to_end() => break,
+            Err(error) if is_pause(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Nothing happened for a while, no more.
+fn is_pause(error: &io::Error) -> bool {
+    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
+}
+
 fn refused(body: &[u8]) -> String {
     format!("it refuses the session: {}", Notification::parse(body))
 }
@@ -235,7 +285,7 @@ fn listen(mut incoming: TcpStream, mut reader: Reader, outgoing: &Mutex<TcpStrea
         }
         if sent.elapsed() >= KEEPALIVE_EVERY {
             sent = Instant::now();
-            if let Err(error) = outgoing.lock().write_all(&KEEPALIVE) {
+            if let Err(error) = write_whole(outgoing, &KEEPALIVE, &|| false) {
                 return error.to_string();
             }
         }
@@ -272,15 +322,8 @@ impl Reader {
             match socket.read(&mut piece) {
                 Ok(0) => return Err("the other side closed the connection".into()),
                 Ok(count) => self.buffer.extend_from_slice(&piece[..count]),
-                Err(e)
-                    if matches!(
-                        e.kind(),
-                        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
-                    ) =>
-                {
-                    return Ok(None);
-                }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if is_pause(&e) => return Ok(None),
                 Err(error) => return Err(error.to_string()),
             }
         }
