@@ -33,6 +33,16 @@ pub(crate) enum Command {
     /// Play MRT files to a BGP daemon
     #[command(after_help = REPLAY)]
     Replay(ReplayArgs),
+    /// Say what is wrong with a certificate and its key, for `rutter check`
+    #[command(hide = true)]
+    CheckTls {
+        /// The certificate, PEM
+        #[arg(value_name = "CERTIFICATE")]
+        certificate: PathBuf,
+        /// Its private key, PEM
+        #[arg(value_name = "KEY")]
+        key: PathBuf,
+    },
     /// Measure how fast history is written as Parquet, and how small it is
     #[command(after_help = BENCH_HISTORY)]
     BenchHistory(BenchHistoryArgs),

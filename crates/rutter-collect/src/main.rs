@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Command::Collect(args) => collect::collect(&args),
         Command::Mrt(args) => mrt::mrt(&args),
         Command::Replay(args) => replay::replay(&args),
+        Command::CheckTls { certificate, key } => sql::check_tls(certificate, key),
         Command::BenchHistory(args) => bench::history(&args),
         Command::BenchSql(args) => bench_sql::sql(&args),
         Command::BenchSinks(args) => bench::sinks(&args),

@@ -142,3 +142,45 @@ fn no_octets_are_no_table() {
     assert_eq!(output.status.code(), Some(1));
     assert!(errors.contains("is empty"), "{errors}");
 }
+
+#[test]
+fn a_key_of_another_certificate_is_named() {
+    let folder = std::env::temp_dir().join(format!("rutter-collect-tls-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    for name in ["one", "two"] {
+        let made = Command::new("openssl")
+            .args(["req", "-x509", "-newkey", "ec", "-nodes", "-days", "1"])
+            .args([
+                "-pkeyopt",
+                "ec_paramgen_curve:prime256v1",
+                "-subj",
+                "/CN=here",
+            ])
+            .args([
+                "-keyout",
+                &format!("{name}.key"),
+                "-out",
+                &format!("{name}.pem"),
+            ])
+            .current_dir(&folder)
+            .output();
+        let made = made.expect("openssl runs: tools/install-test-deps installs it");
+        assert!(made.status.success(), "{made:?}");
+    }
+    let check = |certificate: &str, key: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rutter-collect"));
+        command.args(["check-tls", certificate, key]);
+        let output = command.current_dir(&folder).output().unwrap();
+        (
+            output.status.success(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    assert_eq!(check("one.pem", "one.key"), (true, String::new()));
+    let (good, said) = check("one.pem", "two.key");
+    assert!(
+        !good && said.contains("it is not the key of one.pem"),
+        "{said}"
+    );
+    fs::remove_dir_all(&folder).unwrap();
+}

@@ -8,7 +8,7 @@ use rutter_net::{Asn, Prefix};
 use rutter_policy::{ActionCommunity, LengthRange, NextHopRule, PrefixMatch, WellKnown};
 
 use crate::Secret;
-use crate::{ConfigError, DynamicNeighbor, GracefulRestart, Neighbor, Sink, read};
+use crate::{ConfigError, DynamicNeighbor, GracefulRestart, NamedPath, Neighbor, Sink, read};
 
 /// The exchange that this route server serves; absent on a plain router or collector.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -298,6 +298,8 @@ pub struct Loaded {
     pub warnings: Vec<ConfigError>,
     /// Every file that was read, to be watched or shown.
     pub files: Vec<PathBuf>,
+    /// What else of the disk it names. Nothing of it was looked at.
+    pub paths: Vec<NamedPath>,
 }
 
 impl Config {

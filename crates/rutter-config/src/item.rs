@@ -2,16 +2,16 @@
 
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::Severity;
 use crate::schema::Key;
 use crate::source::Source;
 use crate::suggest::nearest;
+use crate::{PathRole, Severity};
 
 /// A table of the file and the keys that it may have.
 #[derive(Clone, Copy, Debug)]
@@ -118,6 +118,12 @@ impl<'a> Section<'a> {
             .report(Severity::Warning, span, &self.key(name), message, hint);
     }
 
+    /// The key is not there, and stands for something of the disk.
+    pub(crate) fn name_default(&self, name: &str, role: PathRole, path: &Path) {
+        let span = self.at..self.at;
+        self.source.name(role, span, &self.key(name), path);
+    }
+
     /// Replaces `slot` where the key is there and right.
     pub(crate) fn set<T>(
         &self,
@@ -203,6 +209,18 @@ impl<'a> Item<'a> {
             return None;
         }
         Some(PathBuf::from(text))
+    }
+
+    /// A path that is not empty, of something that others may look at before it is used.
+    pub(crate) fn named(&self, role: PathRole) -> Option<PathBuf> {
+        let path = self.path()?;
+        self.name_path(role, &path);
+        Some(path)
+    }
+
+    /// Something of the disk is named here.
+    pub(crate) fn name_path(&self, role: PathRole, path: &Path) {
+        self.source.name(role, self.value.span(), &self.key, path);
     }
 
     /// A whole number in a range.

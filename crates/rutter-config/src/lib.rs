@@ -11,6 +11,7 @@ mod diff;
 mod error;
 mod forms;
 mod item;
+mod named;
 mod neighbor;
 mod read;
 pub mod schema;
@@ -26,6 +27,7 @@ pub use config::{
 };
 pub use diff::{Changed, Diff, diff};
 pub use error::{ConfigError, Severity};
+pub use named::{NamedPath, PathRole};
 pub use neighbor::{
     DynamicNeighbor, ExportRule, FamilyOptions, GracefulRestart, LimitAction, MaxPrefix, Neighbor,
     NeighborKind, TtlSecurity,

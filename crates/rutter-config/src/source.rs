@@ -5,10 +5,17 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::{ConfigError, Severity};
+use crate::{ConfigError, NamedPath, PathRole, Severity};
 
 /// Collects findings of all files.
-pub(crate) type Findings = Rc<RefCell<Vec<ConfigError>>>;
+pub(crate) type Findings = Rc<Found>;
+
+/// What was found.
+#[derive(Default, Debug)]
+pub(crate) struct Found {
+    pub(crate) errors: RefCell<Vec<ConfigError>>,
+    pub(crate) paths: RefCell<Vec<NamedPath>>,
+}
 
 /// One file being read.
 #[derive(Debug)]
@@ -53,7 +60,7 @@ impl Source {
         hint: impl Into<String>,
     ) {
         let (line, column) = self.position(span.start);
-        self.findings.borrow_mut().push(ConfigError {
+        self.findings.errors.borrow_mut().push(ConfigError {
             severity,
             file: self.file.clone(),
             line,
@@ -61,6 +68,19 @@ impl Source {
             key: key.to_owned(),
             message: message.into(),
             hint: hint.into(),
+        });
+    }
+
+    /// Something of the disk is named here.
+    pub(crate) fn name(&self, role: PathRole, span: Range<usize>, key: &str, path: &Path) {
+        let (line, column) = self.position(span.start);
+        self.findings.paths.borrow_mut().push(NamedPath {
+            role,
+            path: path.to_owned(),
+            file: self.file.clone(),
+            line,
+            column,
+            key: key.to_owned(),
         });
     }
 }

@@ -37,6 +37,22 @@ pub(crate) fn run(
     }))
 }
 
+/// What the other program has to say against files; `None` where they are good.
+pub(crate) fn asked(
+    word: &str,
+    files: impl IntoIterator<Item = impl AsRef<OsStr>>,
+) -> io::Result<Option<String>> {
+    let program = beside()?;
+    let asked = Command::new(&program).arg(word).args(files).output();
+    let output = asked.map_err(|error| {
+        let path = program.display();
+        io::Error::new(error.kind(), format!("it takes {path}: {error}"))
+    })?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let why = said.trim().trim_start_matches("error: ");
+    Ok((!output.status.success()).then(|| why.to_owned()))
+}
+
 fn beside() -> io::Result<PathBuf> {
     Ok(std::env::current_exe()?.with_file_name(PROGRAM))
 }

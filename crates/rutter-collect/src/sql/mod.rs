@@ -7,11 +7,18 @@ mod service;
 mod tls;
 
 use std::io::Read as _;
+use std::path::PathBuf;
 
 use crate::cli::SqlArgs;
 use crate::failure::Failure;
 
 pub(crate) use service::SqlService;
+
+/// Whether a certificate and its key can be used, for who checks a configuration.
+pub(crate) fn check_tls(certificate: PathBuf, key: PathBuf) -> Result<(), Failure> {
+    let files = rutter_sql::Tls { certificate, key };
+    files.check().map_err(|why| Failure::text(why.to_string()))
+}
 
 /// Answers one query.
 pub(crate) fn sql(args: &SqlArgs) -> Result<(), Failure> {

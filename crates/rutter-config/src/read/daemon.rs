@@ -11,7 +11,7 @@ use crate::config::{Daemon, Exchange, LogFormat, Lookup, Metrics, Mrt, Rpki};
 use crate::forms;
 use crate::item::{Item, Section};
 use crate::neighbor::GracefulRestart;
-use crate::schema;
+use crate::{PathRole, schema};
 
 /// Who we are.
 #[derive(Clone, Debug)]
@@ -182,7 +182,9 @@ pub(super) fn daemon(root: &Root<'_>) -> Daemon {
         section.set("listen", &mut daemon.listen, |i| {
             Some(i.each(|i| forms::socket(i, port)))
         });
-        section.set("control-socket", &mut daemon.control_socket, Item::path);
+        section.set("control-socket", &mut daemon.control_socket, |i| {
+            i.named(PathRole::Socket)
+        });
         section.set("log", &mut daemon.log, Item::text);
         section.set("log-format", &mut daemon.log_format, |i| {
             i.word(&[("text", LogFormat::Text), ("json", LogFormat::Json)])
@@ -212,7 +214,7 @@ pub(super) fn mrt(root: &Root<'_>) -> Option<Mrt> {
     root.section("mrt", &[schema::MRT], |section| {
         let directory = section.require("directory", "\"/var/lib/rutter/mrt\"")?;
         let mut mrt = Mrt {
-            directory: directory.path()?,
+            directory: directory.named(PathRole::Folder)?,
             table_interval_s: 7200,
             updates_interval_s: 300,
             gzip: true,
@@ -249,6 +251,8 @@ pub(super) fn lookup(root: &Root<'_>) -> Option<Lookup> {
 pub(super) fn rpki(root: &Root<'_>) -> Option<Rpki> {
     root.section("rpki", &[schema::RPKI], |section| {
         let vrps = section.require("vrps", "\"/var/lib/rpki-client/json\"")?;
-        Some(Rpki { vrps: vrps.path()? })
+        Some(Rpki {
+            vrps: vrps.named(PathRole::Vrps)?,
+        })
     })
 }

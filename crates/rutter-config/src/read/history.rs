@@ -3,13 +3,13 @@
 use super::Root;
 use crate::config::History;
 use crate::forms;
-use crate::schema;
+use crate::{PathRole, schema};
 
 pub(super) fn history(root: &Root<'_>) -> Option<History> {
     root.section("history", &[schema::HISTORY], |section| {
         let path = section.require("path", "\"/var/lib/rutter/history\"")?;
         let mut history = History {
-            path: path.path()?,
+            path: path.named(PathRole::Folder)?,
             rotate_s: 300,
             rotate_rows: 10_000_000,
             snapshot_every_s: 3600,

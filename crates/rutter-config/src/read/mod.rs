@@ -11,9 +11,7 @@ mod session;
 mod sink;
 mod sql;
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -29,13 +27,13 @@ use neighbors::Neighbors;
 
 /// Reads a configuration from its text.
 pub(crate) fn configuration(text: &str, file: &Path) -> Result<Loaded, Vec<ConfigError>> {
-    let findings: Findings = Rc::new(RefCell::new(Vec::new()));
+    let findings = Findings::default();
     let mut files = vec![file.to_owned()];
     let config = with_tree(text, file, &findings, |root| {
         root.check_sections(SECTIONS.iter());
         read_root(root, &findings, &mut files)
     });
-    let mut found = findings.take();
+    let mut found = findings.errors.take();
     sort(&mut found, &files);
     if found.iter().any(|f| f.severity == Severity::Error) {
         return Err(found);
@@ -44,6 +42,7 @@ pub(crate) fn configuration(text: &str, file: &Path) -> Result<Loaded, Vec<Confi
         config,
         warnings: found,
         files,
+        paths: findings.paths.take(),
     })
 }
 
@@ -70,7 +69,7 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
     for path in &local.member_files {
         files.push(path.clone());
         match std::fs::read_to_string(path) {
-            Err(why) => findings.borrow_mut().push(unreadable(path, &why)),
+            Err(why) => findings.errors.borrow_mut().push(unreadable(path, &why)),
             Ok(text) => with_tree(&text, path, findings, |root| {
                 root.check_sections(SECTIONS.iter().filter(|s| s.name == "member"));
                 neighbors.read_members(&root);

@@ -1,13 +1,13 @@
 //! `[[sink]]`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Root;
 use super::password::password;
 use crate::forms;
 use crate::item::{Item, Section};
-use crate::schema;
 use crate::sink::{Broker, Database, Sink, SinkTarget};
+use crate::{PathRole, schema};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Type {
@@ -67,7 +67,10 @@ fn sink(section: &Section<'_>) -> Option<Sink> {
         batch_rows: 100_000,
         events_retention_s: None,
     };
-    section.set("spool", &mut sink.spool, Item::path);
+    section.set("spool", &mut sink.spool, |i| i.named(PathRole::Folder));
+    if section.get("spool").is_none() {
+        section.name_default("spool", PathRole::Folder, &sink.spool);
+    }
     section.set("spool-limit", &mut sink.spool_limit, |i| {
         forms::octets(i, 1 << 20, 1 << 50)
     });
@@ -117,7 +120,7 @@ fn database(section: &Section<'_>, port: u16) -> Database {
         password: None,
         history: true,
     };
-    section.set("host", &mut database.host, Item::name);
+    section.set("host", &mut database.host, host);
     section.set("port", &mut database.port, |i| {
         i.int(1..=65_535).map(|n| n as u16)
     });
@@ -126,6 +129,15 @@ fn database(section: &Section<'_>, port: u16) -> Database {
     section.set("history", &mut database.history, Item::bool);
     database.password = password(section);
     database
+}
+
+/// A path is that of a socket.
+fn host(item: &Item<'_>) -> Option<String> {
+    let host = item.name()?;
+    if host.starts_with('/') {
+        item.name_path(PathRole::Door, Path::new(&host));
+    }
+    Some(host)
 }
 
 fn broker(section: &Section<'_>) -> Option<Broker> {

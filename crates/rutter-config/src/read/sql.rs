@@ -7,7 +7,7 @@ use super::password::password;
 use crate::config::{Login, Sql, Tls};
 use crate::forms;
 use crate::item::{Item, Section};
-use crate::schema;
+use crate::{PathRole, schema};
 
 /// Near that of PostgreSQL, so that people guess it, but not it.
 const PORT: u16 = 5439;
@@ -76,11 +76,15 @@ fn complain_of_strangers(section: &Section<'_>, open: &SocketAddr, sql: &Sql) {
 }
 
 fn tls(section: &Section<'_>) -> Option<Tls> {
-    let path = |name| {
+    let path = |name, role| {
         let item = section.get(name)?;
-        Some(item.source.beside(&item.path()?.to_string_lossy()))
+        let path = item.source.beside(&item.path()?.to_string_lossy());
+        item.name_path(role, &path);
+        Some(path)
     };
-    match (path("tls-certificate"), path("tls-key")) {
+    let certificate = path("tls-certificate", PathRole::Certificate);
+    let key = path("tls-key", PathRole::PrivateKey);
+    match (certificate, key) {
         (Some(certificate), Some(key)) => Some(Tls { certificate, key }),
         (None, None) => None,
         (Some(_), None) => {

@@ -76,6 +76,11 @@ impl Certificate {
 }
 
 impl Tls {
+    /// Whether the files can be used, and belong together.
+    pub fn check(&self) -> Result<(), TlsError> {
+        self.acceptor().map(drop)
+    }
+
     fn changed(&self) -> [Option<SystemTime>; 2] {
         let changed = |path: &Path| std::fs::metadata(path).and_then(|meta| meta.modified());
         [&self.certificate, &self.key].map(|path| changed(path).ok())
@@ -99,7 +104,13 @@ impl Tls {
         let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .and_then(|config| config.with_no_client_auth().with_single_cert(chain, key));
-        let config = config.map_err(|why| wrong(&self.certificate, &why))?;
+        let config = config.map_err(|why| match why {
+            rustls::Error::InconsistentKeys(_) => {
+                let certificate = self.certificate.display();
+                wrong(&self.key, &format!("it is not the key of {certificate}"))
+            }
+            why => wrong(&self.certificate, &why),
+        })?;
         Ok(TlsAcceptor::from(Arc::new(config)))
     }
 }

@@ -242,8 +242,9 @@ Examples:
   rutter check my.toml && rutter run my.toml";
 
 const CHECK: &str = "\
-Every error is printed with file, line, column, key and what to write instead. Nothing is
-started or changed. Exit status 1 if there are errors; warnings alone give 0.
+Every error is printed with file, line, column, key and what to write instead; also of files and
+folders that the configuration names: certificates and their keys, passwords, VRPs, archives, spools.
+Nothing is started or changed. Exit status 1 if there are errors; warnings alone give 0.
 
 Examples:
   rutter check my.toml

@@ -1,5 +1,7 @@
 //! `rutter check` and `rutter diff`: configurations, without touching anything.
 
+mod files;
+
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,9 +15,12 @@ use crate::paint::Paint;
 use crate::render::DiffView;
 use crate::units::plural;
 
-/// Says everything that is wrong with a configuration.
+/// Says everything that is wrong with a configuration, and with what of the disk it names.
 pub(crate) fn check(file: &Path, how: &Ask) -> Result<(), Failure> {
     let loaded = load(file, how)?;
+    let found = files::look(&loaded.paths);
+    print(&found, how)?;
+    fail_for(&found, file, how)?;
     if how.json {
         return Ok(());
     }
@@ -56,12 +61,21 @@ pub(crate) fn load(file: &Path, how: &Ask) -> Result<Loaded, Failure> {
         }
         Err(errors) => {
             print(&errors, how)?;
-            let count = errors.iter().filter(|e| e.severity == Severity::Error);
-            if !how.json {
-                let count = plural(count.count() as u64, "error");
-                return Err(Failure::text(format!("{}: {count}", file.display())));
-            }
+            fail_for(&errors, file, how)?;
             Err(Failure::Said)
+        }
+    }
+}
+
+/// Fails where there are errors among what was found.
+fn fail_for(found: &[ConfigError], file: &Path, how: &Ask) -> Result<(), Failure> {
+    let errors = found.iter().filter(|e| e.severity == Severity::Error);
+    match (errors.count() as u64, how.json) {
+        (0, _) => Ok(()),
+        (_, true) => Err(Failure::Said),
+        (count, false) => {
+            let count = plural(count, "error");
+            Err(Failure::text(format!("{}: {count}", file.display())))
         }
     }
 }
