@@ -6,7 +6,7 @@ use super::Root;
 use super::password::password;
 use crate::config::{Login, Sql, Tls};
 use crate::forms;
-use crate::item::{Item, Section};
+use crate::item::Section;
 use crate::{PathRole, schema};
 
 /// Near that of PostgreSQL, so that people guess it, but not it.
@@ -84,49 +84,34 @@ fn tls(section: &Section<'_>) -> Option<Tls> {
     };
     let certificate = path("tls-certificate", PathRole::Certificate);
     let key = path("tls-key", PathRole::PrivateKey);
-    match (certificate, key) {
-        (Some(certificate), Some(key)) => Some(Tls { certificate, key }),
-        (None, None) => None,
-        (Some(_), None) => {
-            section.complain(
-                "tls-certificate",
-                "there is a `tls-certificate` without its key",
-                "add `tls-key`",
-            );
-            None
-        }
-        (None, Some(_)) => {
-            section.complain(
-                "tls-key",
-                "there is a `tls-key` without a certificate",
-                "add `tls-certificate`",
-            );
-            None
-        }
-    }
+    let (certificate, key) = both(section, ("tls-certificate", certificate), ("tls-key", key))?;
+    Some(Tls { certificate, key })
 }
 
 fn login(section: &Section<'_>) -> Option<Login> {
-    let mut user = None;
-    section.set("user", &mut user, |i: &Item<'_>| i.name().map(Some));
-    match (user, password(section)) {
-        (Some(user), Some(password)) => Some(Login { user, password }),
-        (None, None) => None,
-        (Some(_), None) => {
-            section.complain(
-                "user",
-                "there is a `user` without a password",
-                "add `password-file`",
-            );
-            None
-        }
-        (None, Some(_)) => {
-            section.complain(
-                "password",
-                "there is a password without a `user`",
-                "add `user`",
-            );
-            None
-        }
+    let user = section.get("user").and_then(|i| i.name());
+    let key = match section.get("password") {
+        Some(_) => "password",
+        None => "password-file",
+    };
+    let (user, password) = both(section, ("user", user), (key, password(section)))?;
+    Some(Login { user, password })
+}
+
+/// Two keys that only say something together.
+fn both<A, B>(
+    section: &Section<'_>,
+    (one, a): (&str, Option<A>),
+    (other, b): (&str, Option<B>),
+) -> Option<(A, B)> {
+    let lone = match (&a, &b) {
+        (Some(_), None) => Some((one, other)),
+        (None, Some(_)) => Some((other, one)),
+        _ => None,
+    };
+    if let Some((there, missing)) = lone {
+        let message = format!("`{there}` says nothing without `{missing}`");
+        section.complain(there, message, format!("add `{missing}`"));
     }
+    a.zip(b)
 }
