@@ -184,3 +184,45 @@ fn a_key_of_another_certificate_is_named() {
     );
     fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn a_folder_that_cannot_be_used_is_named_with_what_to_do() {
+    let folder = std::env::temp_dir().join(format!("rutter-collect-dir-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let (file, wrong) = (folder.join("c.toml"), folder.join("file"));
+    fs::write(&wrong, "").unwrap();
+    let (socket, wrong) = (folder.join("s"), wrong.display());
+    for (section, says, key) in [
+        (
+            format!("[history]\npath = \"{wrong}\""),
+            "history: cannot use the folder",
+            "`history.path`",
+        ),
+        (
+            format!("[[sink]]\ntype = \"postgres\"\nspool = \"{wrong}\""),
+            "sink postgres: cannot use the spool",
+            "`spool` in its [[sink]]",
+        ),
+        (
+            format!("[mrt]\ndirectory = \"{wrong}\""),
+            "mrt: cannot write in",
+            "`mrt.directory`",
+        ),
+    ] {
+        let text = format!(
+            "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\n[daemon]\nthreads = 1\n\
+             listen = [\"127.77.3.1:21179\"]\ncontrol-socket = \"{}\"\n{section}\n",
+            socket.display()
+        );
+        fs::write(&file, text).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rutter-collect"));
+        let output = command.arg("collect").arg(&file).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let line = said.lines().find(|line| line.starts_with("error: "));
+        let line = line.unwrap_or_default();
+        assert!(line.contains(&format!("{says} {wrong}: ")), "{said}");
+        assert!(said.contains(key), "{said}");
+    }
+    fs::remove_dir_all(&folder).unwrap();
+}

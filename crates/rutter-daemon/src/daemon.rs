@@ -55,11 +55,17 @@ pub struct Handle {
 pub struct StartError {
     what: String,
     error: io::Error,
+    /// What to do, if that is known.
+    hint: &'static str,
 }
 
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.what, self.error)
+        write!(f, "{}: {}", self.what, self.error)?;
+        match self.hint {
+            "" => Ok(()),
+            hint => write!(f, "\n    {hint}"),
+        }
     }
 }
 
@@ -183,8 +189,11 @@ impl Handle {
 
     fn spawn_services(&mut self, config: &Config) -> Result<(), StartError> {
         let path = &config.daemon.control_socket;
-        let what = format!("control socket {}", path.display());
-        let control = Service::control(&self.shared, path).map_err(failed(&what))?;
+        let control = Service::control(&self.shared, path).map_err(|error| StartError {
+            what: format!("control socket {}", path.display()),
+            error,
+            hint: "write another `daemon.control-socket`, or let the daemon's user write there",
+        })?;
         self.control = Some(control);
         let mut outlets = self.shared.outlets.lock();
         if let Some(metrics) = &config.metrics {
@@ -193,8 +202,11 @@ impl Handle {
             outlets.metrics = Some(service);
         }
         if let Some(mrt) = &config.mrt {
-            let what = format!("MRT archive in {}", mrt.directory.display());
-            let mut archive = Archive::open(&self.shared, mrt).map_err(failed(&what))?;
+            let mut archive = Archive::open(&self.shared, mrt).map_err(|error| StartError {
+                what: format!("mrt: cannot write in {}", mrt.directory.display()),
+                error,
+                hint: "write another `mrt.directory`, or let the daemon's user write there",
+            })?;
             archive.begin();
             outlets.archive = Some(archive);
         }
@@ -328,5 +340,9 @@ fn named(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<JoinHan
 
 fn failed(what: &str) -> impl FnOnce(io::Error) -> StartError {
     let what = what.to_owned();
-    move |error| StartError { what, error }
+    move |error| StartError {
+        what,
+        error,
+        hint: "",
+    }
 }

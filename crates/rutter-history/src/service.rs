@@ -51,8 +51,13 @@ impl HistoryService {
     ) -> Result<Self, StartError> {
         let clock = Clock::new();
         let (reader, peers) = context.rib.subscribe(QUEUE);
-        let hint = "\n  choose another folder by history.path, or make this one writable";
-        let failed = |why: &dyn fmt::Display| StartError(format!("history: {why}{hint}"));
+        let folder = archive.folder().display();
+        let failed = |why: &dyn fmt::Display| {
+            StartError(format!(
+                "history: cannot use the folder {folder}: {why}\n    \
+                 write another `history.path`, or let the collector's user write there"
+            ))
+        };
         let lock = archive.lock(&file_name(&context.collector));
         let lock = lock.map_err(|why| failed(&why))?;
         let keeper = Keeper::start(

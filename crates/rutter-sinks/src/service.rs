@@ -104,7 +104,10 @@ fn start_store<S: Store + Send + 'static>(
 ) -> Result<Handle, StartError> {
     let failed = |why: &dyn std::fmt::Display| {
         let (name, folder) = (&settings.name, settings.spool.display());
-        StartError(format!("sink {name}: cannot use the spool {folder}: {why}"))
+        StartError(format!(
+            "sink {name}: cannot use the spool {folder}: {why}\n    \
+             write another `spool` in its [[sink]], or let the collector's user write there"
+        ))
     };
     let disk = Disk::open(&settings.spool).map_err(|why| failed(&why))?;
     let spool = Spool::open(disk, settings.spool_limit).map_err(|why| failed(&why))?;
