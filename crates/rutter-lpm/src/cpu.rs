@@ -1,7 +1,8 @@
 //! Look-ups compiled once for any processor and once for those that count bits in one instruction.
 //!
 //! Invariant of the `unsafe` here: each call of a `_popcnt` function is behind a check, at run time, that this processor has
-//! exactly the features for which that function is compiled. Nothing else is unsafe here.
+//! exactly the features for which that function is compiled; and what is asked for early is a reference, which is always a
+//! valid address. Nothing else is unsafe here.
 #![allow(
     unsafe_code,
     reason = "a function compiled for a processor feature may be called only where the feature is"
@@ -51,3 +52,20 @@ for_this_cpu!(
     /// The values of the longest matches of a few addresses.
     find_many, find_many_popcnt, (addrs: &[N::Addr], values: &mut [Option<u32>])
 );
+for_this_cpu!(
+    /// Asks for what [`exact`] will read.
+    prefetch, prefetch_popcnt, (node: u32, prefix: N)
+);
+
+/// Asks for the line of a word without waiting for it.
+#[inline(always)]
+pub(crate) fn ask_for<T>(word: &T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: nothing is read, and the address is that of a reference.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(word).cast()) };
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = word;
+}

@@ -70,5 +70,7 @@ pub use map::PrefixMap;
 pub use net::Net;
 pub use profile::{ParseProfileError, Profile};
 pub use reader::{Reader, View};
-pub use routes::{Found, Routes, RoutesReader, RoutesSize, RoutesView, TooLong, Value};
+pub use routes::{
+    Found, RouteChange, Routes, RoutesReader, RoutesSize, RoutesView, TooLong, Value,
+};
 pub use table::{Size, Table};

@@ -57,6 +57,15 @@ impl Memory {
         self.block(index).first()
     }
 
+    /// Asks for the line of a word, which need not be there.
+    #[inline(always)]
+    pub fn prefetch(&self, index: u32) {
+        let index = index as usize;
+        if let Some(chunk) = self.chunks.get(index / CHUNK) {
+            crate::cpu::ask_for(&chunk.0[index % CHUNK]);
+        }
+    }
+
     pub fn set(&self, index: u32, word: u32) {
         self.block(index).slot(0).store(word, Ordering::Release);
     }
@@ -105,6 +114,12 @@ impl<'a> Block<'a> {
         self.slot(0).load(Ordering::Acquire)
     }
 
+    /// Asks for the line of word number `at`.
+    #[inline(always)]
+    pub fn prefetch(self, at: u32) {
+        crate::cpu::ask_for(self.slot(at));
+    }
+
     /// Copies words, from number `at` on.
     pub fn read(self, at: u32, words: &mut [u32]) {
         let slots = self.slots(at as usize + words.len());
@@ -119,7 +134,7 @@ impl<'a> Block<'a> {
     }
 
     #[inline(always)]
-    fn slot(&self, at: u32) -> &AtomicU32 {
+    fn slot(self, at: u32) -> &'a AtomicU32 {
         &self.chunk[(self.start + at as usize) % CHUNK]
     }
 }

@@ -84,6 +84,10 @@ impl Pages {
             free => {
                 let index = number * PAGE + u32::from(free);
                 page.free = memory.word(index) as u16;
+                if page.free != ALL_TAKEN {
+                    // The next one who comes reads this.
+                    memory.prefetch(number * PAGE + u32::from(page.free));
+                }
                 index
             }
         };

@@ -129,6 +129,17 @@ impl<N: Net> Shared<N> {
         Some(self.memory.word(node + at))
     }
 
+    /// Asks for the lines of the node below the root that [`Self::exact`] will read, given the first.
+    #[inline(always)]
+    pub fn prefetch(&self, node: u32, prefix: N) {
+        let bits = prefix.bits() << self.root.bits();
+        let block = self.memory.block(node);
+        match self.profile.stride() {
+            Stride::Four => Four::prefetch(block, bits.head(Four::BITS)),
+            Stride::Eight => Eight::prefetch(block, bits.head(Eight::BITS)),
+        }
+    }
+
     /// How much longer a prefix is than the shortest of its node; 0 for one that the root has. At most 7.
     pub fn len_beyond(&self, prefix: N) -> u8 {
         let below = prefix.prefix_len().checked_sub(self.root.bits() as u8 + 1);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use proptest::prelude::*;
-use rutter_lpm::{Net, Profile, Routes};
+use rutter_lpm::{Net, Profile, RouteChange, Routes};
 use rutter_net::{Ipv4Prefix, Ipv6Prefix};
 
 /// Every route, in the order in which the sources first came.
@@ -17,6 +17,7 @@ enum Operation<N> {
     Insert(N, u32, Vec<u32>),
     Remove(N, u32),
     RemoveSource(u32),
+    Apply(Vec<(N, u32, Option<Vec<u32>>)>),
 }
 
 fn operations<N: Net>(
@@ -24,8 +25,14 @@ fn operations<N: Net>(
 ) -> impl Strategy<Value = Vec<Operation<N>>> {
     let source = 0..90_u32;
     let value = prop::collection::vec(0..3_u32, 0..4);
+    let change = (
+        prefix.clone(),
+        source.clone(),
+        prop::option::of(value.clone()),
+    );
     prop::collection::vec(
         prop_oneof![
+            2 => prop::collection::vec(change, 0..70).prop_map(Operation::Apply),
             12 => (prefix.clone(), source.clone(), value).prop_map(|(p, s, v)| Operation::Insert(p, s, v)),
             4 => (prefix, source.clone()).prop_map(|(p, s)| Operation::Remove(p, s)),
             1 => source.prop_map(Operation::RemoveSource),
@@ -57,12 +64,7 @@ fn run<N: Net>(shards: usize, operations: &[Operation<N>]) {
     for operation in operations {
         let near = match operation {
             Operation::Insert(prefix, source, value) => {
-                let of_prefix = twin.entry(*prefix).or_default();
-                let known = of_prefix.iter_mut().find(|(s, _)| s == source);
-                match known {
-                    Some((_, known)) => known.clone_from(value),
-                    None => of_prefix.push((*source, value.clone())),
-                }
+                set(&mut twin, *prefix, *source, Some(value));
                 match source % 2 {
                     0 => assert_eq!(routes.insert(*prefix, *source, value), Ok(())),
                     _ => assert_eq!(view.insert(*prefix, *source, value), Ok(())),
@@ -70,9 +72,7 @@ fn run<N: Net>(shards: usize, operations: &[Operation<N>]) {
                 *prefix
             }
             Operation::Remove(prefix, source) => {
-                twin.entry(*prefix)
-                    .or_default()
-                    .retain(|(s, _)| s != source);
+                set(&mut twin, *prefix, *source, None);
                 routes.remove(*prefix, *source);
                 *prefix
             }
@@ -82,6 +82,19 @@ fn run<N: Net>(shards: usize, operations: &[Operation<N>]) {
                 all.for_each(|routes| routes.retain(|(s, _)| s != source));
                 assert_eq!(routes.remove_source(*source), before - count(&twin));
                 N::from_bits(N::ZERO, 0)
+            }
+            Operation::Apply(changes) => {
+                for (prefix, source, value) in changes {
+                    set(&mut twin, *prefix, *source, value.as_deref());
+                }
+                let each = changes.iter().map(|(prefix, source, value)| RouteChange {
+                    prefix: *prefix,
+                    source: *source,
+                    value: value.as_deref(),
+                });
+                assert_eq!(view.apply(&each.collect::<Vec<_>>()), Ok(()));
+                let near = changes.first().map(|(prefix, ..)| *prefix);
+                near.unwrap_or(N::from_bits(N::ZERO, 0))
             }
         };
         twin.retain(|_, routes| !routes.is_empty());
@@ -97,6 +110,17 @@ fn run<N: Net>(shards: usize, operations: &[Operation<N>]) {
             (found.prefix_len(), each.collect::<Vec<_>>())
         });
         assert_eq!(found, best.map(|(p, r)| (p.prefix_len(), r.clone())));
+    }
+}
+
+/// Sets a route, or takes it out.
+fn set<N: Net>(twin: &mut Twin<N>, prefix: N, source: u32, value: Option<&[u32]>) {
+    let routes = twin.entry(prefix).or_default();
+    let known = routes.iter_mut().find(|(s, _)| *s == source);
+    match (known, value) {
+        (Some((_, known)), Some(value)) => value.clone_into(known),
+        (None, Some(value)) => routes.push((source, value.to_vec())),
+        (_, None) => routes.retain(|(s, _)| *s != source),
     }
 }
 
@@ -189,5 +213,47 @@ fn a_value_that_is_too_long_is_refused() {
     value.push(1);
     let refused = routes.insert(prefix, 2, &value).expect_err("too long");
     assert!(refused.to_string().contains("1399 words"));
+    assert_eq!(routes.size().routes, 1);
+}
+
+/// A change of a batch sees what those before it in the same batch did, whatever was found before they did it.
+#[test]
+fn changes_of_one_batch_follow_each_other() {
+    let routes = Routes::<Ipv4Prefix>::new(Profile::Fast, 4);
+    let prefix = Ipv4Prefix::new(0xc000_0200, 24).expect("a length in range");
+    routes.insert(prefix, 1, &[1]).expect("short");
+    let change = |value: Option<&'static [u32]>| RouteChange {
+        prefix,
+        source: 1,
+        value,
+    };
+    let mut reader = routes.reader();
+    let mut view = reader.enter();
+    let there_and_back = [change(None), change(Some(&[1])), change(Some(&[2]))];
+    view.apply(&there_and_back).expect("short");
+    assert_eq!(routes.size().values, 1);
+    view.apply(&[change(Some(&[3])), change(Some(&[2]))])
+        .expect("short");
+    let found = view.lookup(Ipv4Addr::new(192, 0, 2, 1)).expect("covered");
+    let words: Vec<Vec<u32>> = found.routes().map(|(_, v)| v.words().collect()).collect();
+    assert_eq!(words, [[2]]);
+}
+
+#[test]
+fn a_value_too_long_ends_a_batch_after_the_changes_before_it() {
+    let routes = Routes::<Ipv4Prefix>::new(Profile::Fast, 4);
+    let long = vec![0; Routes::<Ipv4Prefix>::LONGEST_VALUE + 1];
+    let change = |n: u32, value| RouteChange {
+        prefix: Ipv4Prefix::new(n << 24, 8).expect("a length in range"),
+        source: 1,
+        value,
+    };
+    let mut reader = routes.reader();
+    let batch = [
+        change(1, Some(&[1][..])),
+        change(2, Some(&long[..])),
+        change(3, Some(&[1][..])),
+    ];
+    assert!(reader.enter().apply(&batch).is_err());
     assert_eq!(routes.size().routes, 1);
 }

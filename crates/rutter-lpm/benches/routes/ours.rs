@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use rutter_lpm::{Profile, Routes, RoutesReader, RoutesView};
+use rutter_lpm::{Profile, RouteChange, Routes, RoutesReader, RoutesView};
 use rutter_net::Ipv4Prefix;
 
 use crate::numbers::Pcg;
@@ -94,7 +94,7 @@ impl Concurrent {
     }
 
     /// Reads and writes of one run.
-    pub fn run(&self) -> (Cost, Cost) {
+    pub fn run(&self, together: usize) -> (Cost, Cost) {
         let table = Table::new(Profile::Fast, SHARDS);
         thread::scope(|scope| {
             for (w, pool) in self.pools.iter().enumerate() {
@@ -110,7 +110,7 @@ impl Concurrent {
             let write = |w: usize| {
                 let (table, pool) = (&table, &self.pools[w]);
                 named("writer")
-                    .spawn_scoped(scope, move || churn(table, w, pool))
+                    .spawn_scoped(scope, move || churn(table, w, pool, together))
                     .expect("a thread")
             };
             let read = |r: usize| {
@@ -179,38 +179,45 @@ impl Cost {
     }
 }
 
-/// As many operations as there are live routes: 20 % withdrawals, 20 % announcements, 60 % changes of attributes.
-fn churn(table: &Table, w: usize, pool: &Prepared) -> (Cost, u64) {
+/// As many operations as there are live routes: 20 % withdrawals, 20 % announcements, 60 % changes of attributes. They are
+/// made one by one, or so many at a time.
+fn churn(table: &Table, w: usize, pool: &Prepared, together: usize) -> (Cost, u64) {
     let mut numbers = Pcg::new(w as u64 + 1000, w as u64 + 1000);
     let mut order = pool.starts.clone();
     let mut live = LIVE / WRITERS;
-    let mut count = 0;
     let mut reader = table.reader();
     let mut view = reader.enter();
-    let add = |view: &mut RoutesView<'_, Ipv4Prefix>, start| {
-        let (prefix, value) = pool.route(start);
-        let added = view.insert(prefix, w as u32, value);
-        added.expect("values are short");
-    };
+    let mut drawn = Vec::with_capacity(together);
+    let mut changes = Vec::with_capacity(together);
     let start = Start::now();
-    for _ in 0..LIVE / WRITERS {
+    for done in 1..=LIVE / WRITERS {
         let roll = numbers.below(10);
-        if roll < 2 && live > 0 {
+        let (chosen, is_there) = if roll < 2 && live > 0 {
             let at = numbers.below(live as u32) as usize;
-            let (prefix, _) = pool.route(order[at]);
-            view.remove(prefix, w as u32);
             live -= 1;
             order.swap(at, live);
+            (order[live], false)
         } else if roll < 4 && live < order.len() || live == 0 {
-            add(&mut view, order[live]);
             live += 1;
+            (order[live - 1], true)
         } else {
-            let at = numbers.below(live as u32) as usize;
-            add(&mut view, order[at]);
+            (order[numbers.below(live as u32) as usize], true)
+        };
+        drawn.push((chosen, is_there));
+        if drawn.len() == together || done == LIVE / WRITERS {
+            changes.clear();
+            changes.extend(drawn.drain(..).map(|(chosen, is_there)| {
+                let (prefix, value) = pool.route(chosen);
+                RouteChange {
+                    prefix,
+                    source: w as u32,
+                    value: is_there.then_some(value),
+                }
+            }));
+            view.apply(&changes).expect("values are short");
         }
-        count += 1;
     }
-    (start.cost(), count)
+    (start.cost(), (LIVE / WRITERS) as u64)
 }
 
 fn look_up(

@@ -176,6 +176,13 @@ impl Node for Eight {
         }
     }
 
+    #[inline(always)]
+    fn prefetch(block: Block<'_>, slot: u32) {
+        let (head, run) = (Head::of(block), run_of(block, slot));
+        block.prefetch(head.answers_at() + run);
+        block.prefetch(head.lens_at() + run / 8);
+    }
+
     fn take_apart(block: Block<'_>, parts: &mut Runs) {
         let head = Head::of(block);
         parts.runs.clear();
@@ -298,7 +305,7 @@ impl Node for Eight {
         len as u8
     }
 
-    fn busy(block: Block<'_>) -> u8 {
+    fn busy(block: Block<'_>, among: u8) -> u8 {
         let answers_at = Head::of(block).answers_at();
         let is_busy = |word: &u32| {
             let run = run_of(block, word * 32);
@@ -307,6 +314,7 @@ impl Node for Eight {
             !(is_one_run && is_special(block, run) && block.word(answers_at + run) == 0)
         };
         (0..8)
+            .filter(|word| among >> word & 1 == 1)
             .filter(is_busy)
             .fold(0, |busy, word| busy | 1 << word)
     }

@@ -65,6 +65,10 @@ impl Node for Four {
         value
     }
 
+    fn prefetch(block: Block<'_>, _slot: u32) {
+        block.prefetch(crate::pages::LINE);
+    }
+
     fn take_apart(block: Block<'_>, contents: &mut Contents) {
         contents.clear();
         let (entries, children) = (block.word(0), block.word(1));
@@ -131,12 +135,13 @@ impl Node for Four {
         entries.trailing_zeros().ilog2() as u8
     }
 
-    fn busy(block: Block<'_>) -> u8 {
+    fn busy(block: Block<'_>, among: u8) -> u8 {
         let (entries, children) = (block.word(0), block.word(1));
         let is_busy = |slot: &usize| entries & COVERS[*slot] != 0 || children >> *slot & 1 == 1;
         (0..16)
             .filter(is_busy)
             .fold(0, |busy, slot| busy | 1 << (slot / 2))
+            & among
     }
 
     fn len(block: Block<'_>) -> u32 {

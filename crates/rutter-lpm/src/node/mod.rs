@@ -37,6 +37,8 @@ pub(crate) trait Node {
     fn step(block: Block<'_>, slot: u32) -> Step;
     /// The offset of a value that a step found.
     fn resolve(block: Block<'_>, value: u32, slot: u32) -> u32;
+    /// Asks for the lines that tell of a slot, given the first.
+    fn prefetch(block: Block<'_>, slot: u32);
     /// Takes it apart.
     fn take_apart(block: Block<'_>, parts: &mut Self::Parts);
     /// What is in it.
@@ -63,8 +65,8 @@ pub(crate) trait Node {
     fn pointer(old: u32, child: u32) -> u32;
     /// The length, relative to the node, of the entry that a step found.
     fn entry_len(block: Block<'_>, value: u32) -> u8;
-    /// A bit for each eighth of the slots: whether an entry or a child is in it.
-    fn busy(block: Block<'_>) -> u8;
+    /// A bit for each eighth of the slots, of those `among` which it is asked: whether an entry or a child is in it.
+    fn busy(block: Block<'_>, among: u8) -> u8;
     /// Words in all.
     fn len(block: Block<'_>) -> u32;
 
@@ -93,6 +95,15 @@ impl Key {
 
     pub fn len(self) -> u32 {
         u32::from(self.0 & 15)
+    }
+
+    /// A bit for each eighth of the slots of a node that the entry is in.
+    pub fn eighths(self, bits: u32) -> u8 {
+        let first = self.slot() >> (bits - 3);
+        match self.len() {
+            len @ ..3 => (!(0xff << (8 >> len)) << first) as u8,
+            _ => 1 << first,
+        }
     }
 
     /// The slot after the last of the entry, in nodes of 8 bits.

@@ -102,7 +102,8 @@ fn check<S: Node>(memory: &Memory, contents: &Contents) {
         assert_eq!(pointer == 0, step.child == 0);
     }
     if !words.is_empty() && !contents.is_empty() {
-        assert_eq!(S::busy(block), busy);
+        assert_eq!(S::busy(block, 0xff), busy);
+        assert_eq!(S::busy(block, 0x35), busy & 0x35);
     }
 }
 

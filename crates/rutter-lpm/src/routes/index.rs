@@ -69,6 +69,12 @@ impl Index {
         }
     }
 
+    /// Asks for the line where the search for a hash begins.
+    pub fn prefetch(&self, hash: u64) {
+        let at = self.home(hash);
+        crate::cpu::ask_for(&self.parts[at / LINES][at % LINES]);
+    }
+
     /// Adds a block that is not there; `hash_of` tells the hashes of others.
     pub fn insert(&mut self, hash: u64, block: u32, hash_of: impl Fn(u32) -> u64) {
         if self.len >= self.parts.len() * LINES * FULL {

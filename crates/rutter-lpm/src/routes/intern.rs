@@ -61,6 +61,13 @@ impl Pool {
         block
     }
 
+    /// Asks for what [`Self::give_back`] will look at.
+    pub fn prefetch(&self, memory: &Memory, block: u32) {
+        if memory.word(block) & ALL_USES == ONE_USE {
+            self.index.prefetch(hash_of(self.seed, memory, block));
+        }
+    }
+
     /// One use less; the last one lets the block go.
     pub fn give_back<N: Net>(&mut self, table: &mut Table<N>, block: u32) {
         let memory = &table.shared.memory;

@@ -95,7 +95,10 @@ impl<N: Net> Lane<N> {
     }
 
     fn apply(&self, state: &mut State<N>, change: &Change<N, &[u32]>) {
-        self.drain(state);
+        // What this thread has left in the queue it has counted.
+        if !self.is_up_to_date() {
+            self.drain(state);
+        }
         state.shard.apply(change);
     }
 

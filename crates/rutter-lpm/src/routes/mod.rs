@@ -1,5 +1,6 @@
 //! Several routes a prefix, each of a *source*, for many writers and many readers.
 
+mod batch;
 mod index;
 mod intern;
 mod lane;
@@ -17,6 +18,7 @@ use crate::search::Shared;
 use crate::supply::Supply;
 use crate::sync::Arc as EpochsArc;
 
+pub use batch::RouteChange;
 use lane::{Change, Lane};
 use shard::Shard;
 pub use view::{Found, RoutesReader, RoutesView, Value};
@@ -128,12 +130,22 @@ impl<N: Net> Routes<N> {
     /// # Errors
     /// When the value is longer than [`Self::LONGEST_VALUE`].
     pub fn insert(&self, prefix: N, source: u32, value: &[u32]) -> Result<(), TooLong> {
-        self.inner.insert(prefix, source, value)
+        self.inner.make(&RouteChange {
+            prefix,
+            source,
+            value: Some(value),
+        })
     }
 
     /// Takes a source's route to a prefix out, if there is one. Seen by readers as what [`Self::insert`] does.
     pub fn remove(&self, prefix: N, source: u32) {
-        self.inner.submit(prefix, source, None);
+        let gone = RouteChange {
+            prefix,
+            source,
+            value: None,
+        };
+        // Nothing is never too long.
+        let _ = self.inner.make(&gone);
     }
 
     /// Takes all routes of a source out, one shard after another, and returns how many there were. Everything that this
@@ -174,52 +186,26 @@ impl<N: Net> Inner<N> {
     /// The first address bits, that choose the shard.
     const BITS: u32 = if N::IS_IPV6 { 24 } else { 8 };
 
-    fn insert(&self, prefix: N, source: u32, value: &[u32]) -> Result<(), TooLong> {
-        if value.len() > intern::LONGEST {
-            return Err(TooLong(value.len()));
+    /// Gives a change to the shard that has the prefix, or to all where it is shorter than the bits that choose a shard.
+    fn make(&self, change: &RouteChange<'_, N>) -> Result<(), TooLong> {
+        let words = change.value.map_or(0, <[u32]>::len);
+        if words > intern::LONGEST {
+            return Err(TooLong(words));
         }
-        self.submit(prefix, source, Some(value));
-        Ok(())
-    }
-
-    /// To the shard that has the prefix, or all where it is shorter than the bits that choose a shard.
-    fn submit(&self, prefix: N, source: u32, value: Option<&[u32]>) {
-        let is_short = self.is_short(prefix);
+        let is_short = self.is_short(change.prefix);
         let change = Change {
-            prefix,
-            source,
-            value,
+            prefix: change.prefix,
+            source: change.source,
+            value: change.value,
             is_short,
         };
         if is_short {
             let lanes = self.lanes.iter();
             lanes.for_each(|lane| lane.submit(&change));
         } else {
-            self.lanes[self.shard(prefix.bits())].submit(&change);
+            self.lanes[self.shard(change.prefix.bits())].submit(&change);
         }
-    }
-
-    /// Whether a source's route to a prefix is there with this value, or is not there, with nothing of this thread's on its
-    /// way. Answers no where it does not know. For a reader at work, which has then seen what a writer will look at.
-    fn is_so(&self, prefix: N, source: u32, value: Option<&[u32]>) -> bool {
-        if self.is_short(prefix) {
-            return false;
-        }
-        let number = self.shard(prefix.bits());
-        let table = &self.tables[number];
-        if table.root.bits() >= u32::from(prefix.prefix_len())
-            || !self.lanes[number].is_up_to_date()
-        {
-            return false;
-        }
-        let found = crate::cpu::exact(table, prefix).and_then(|number| {
-            let (value, _) = list::find(&table.memory, list::Number(number), source)?;
-            Some(value)
-        });
-        match (found, value) {
-            (Some(block), Some(value)) => intern::is(&table.memory, block, source, value),
-            (found, value) => found.is_none() && value.is_none(),
-        }
+        Ok(())
     }
 
     fn is_short(&self, prefix: N) -> bool {

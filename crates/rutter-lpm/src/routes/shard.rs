@@ -57,6 +57,7 @@ impl<N: Net> Shard<N> {
             // Many a route comes again as it was.
             Some((before, _)) if intern::is(memory, before, source, value) => {}
             Some((before, place)) => {
+                self.values.prefetch(memory, before);
                 let new = self.values.take(&mut self.table, source, value);
                 if place == 0 {
                     let beyond = self.table.shared.len_beyond(prefix);
@@ -91,6 +92,7 @@ impl<N: Net> Shard<N> {
         let Some((gone, _)) = list::find(memory, old, source) else {
             return;
         };
+        self.values.prefetch(memory, gone);
         self.list.clear();
         let values = list::values(memory, old).map(|(value, _)| value);
         self.list.extend(values.filter(|value| *value != gone));

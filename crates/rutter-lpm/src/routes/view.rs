@@ -6,9 +6,10 @@ use std::sync::Arc as StdArc;
 
 use crate::epoch::Mark;
 use crate::memory::{Block, Memory};
-use crate::net::Net;
+use crate::net::{Bits, Net};
 use crate::sync::Arc;
 
+use super::batch::{RouteChange, TOGETHER};
 use super::list::{self, Number};
 use super::{Inner, TooLong, intern};
 
@@ -39,6 +40,9 @@ pub struct Found<'v> {
 pub struct Value<'v> {
     block: Block<'v>,
 }
+
+/// Spreads prefixes over 64 bits.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Look-ups between two announcements that the reader holds nothing.
 const ANNOUNCE_EVERY: u32 = 64;
@@ -97,19 +101,57 @@ impl<N: Net> RoutesView<'_, N> {
     /// # Errors
     /// When the value is too long.
     pub fn insert(&mut self, prefix: N, source: u32, value: &[u32]) -> Result<(), TooLong> {
-        self.count();
-        match self.reader.inner.is_so(prefix, source, Some(value)) {
-            true => Ok(()),
-            false => self.reader.inner.insert(prefix, source, value),
-        }
+        self.apply_one(&RouteChange {
+            prefix,
+            source,
+            value: Some(value),
+        })
     }
 
     /// As [`Routes::remove`](super::Routes::remove), but that a route is not there is found without a lock.
     pub fn remove(&mut self, prefix: N, source: u32) {
+        let gone = RouteChange {
+            prefix,
+            source,
+            value: None,
+        };
+        // Nothing is never too long.
+        let _ = self.apply_one(&gone);
+    }
+
+    fn apply_one(&mut self, change: &RouteChange<'_, N>) -> Result<(), TooLong> {
         self.count();
-        if !self.reader.inner.is_so(prefix, source, None) {
-            self.reader.inner.submit(prefix, source, None);
+        match self.reader.inner.is_so(change) {
+            true => Ok(()),
+            false => self.reader.inner.make(change),
         }
+    }
+
+    /// Makes changes, one after the other, as [`Self::insert`] and [`Self::remove`] do. Several times faster than one by one
+    /// where the table is larger than the caches: what the changes will look at is asked of memory for many of them at once.
+    ///
+    /// # Errors
+    /// When a value is too long: the changes before it are made.
+    pub fn apply(&mut self, changes: &[RouteChange<'_, N>]) -> Result<(), TooLong> {
+        let inner = &self.reader.inner;
+        for some in changes.chunks(TOGETHER) {
+            self.pause();
+            let so = inner.are_so(some);
+            // Of which prefixes there may be a change among those made: what was found before holds no more.
+            let mut made = 0_u64;
+            for (at, change) in some.iter().enumerate() {
+                let one_of = 1 << (change.prefix.bits().high().wrapping_mul(SPREAD) >> 58);
+                let is_so = match made & one_of == 0 {
+                    true => so >> at & 1 == 1,
+                    false => inner.is_so(change),
+                };
+                if !is_so {
+                    made |= one_of;
+                    inner.make(change)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     #[inline]

@@ -47,7 +47,7 @@ impl<N: Net> Table<N> {
             return S::each_value(block, key, |at| memory.set(spot.home + at, number));
         }
         if let Some(new) = self.edit_node::<S>(spot.home, key, Some(number)) {
-            return self.relink::<S>(prefix.bits(), spot.home, new);
+            return self.relink::<S>(prefix.bits(), spot.home, new, key);
         }
         let mut parts = std::mem::take(S::scratch(&mut self.scratch.parts));
         parts.clear();
@@ -64,26 +64,27 @@ impl<N: Net> Table<N> {
             new = self.store_node::<S>(&parts);
         }
         *S::scratch(&mut self.scratch.parts) = parts;
-        self.relink::<S>(prefix.bits(), spot.home, new);
+        self.relink::<S>(prefix.bits(), spot.home, new, key);
     }
 
     pub(super) fn pull_from_node<S: Node>(&mut self, prefix: N, spot: Spot) {
         let key = key_of::<N, S>(prefix, self.home::<S>(prefix));
         if let Some(new) = self.edit_node::<S>(spot.home, key, None) {
-            return self.relink::<S>(prefix.bits(), spot.home, new);
+            return self.relink::<S>(prefix.bits(), spot.home, new, key);
         }
         let mut parts = std::mem::take(S::scratch(&mut self.scratch.parts));
         S::take_apart(self.shared.memory.block(spot.home), &mut parts);
         parts.remove(key);
         let new = self.store_node::<S>(&parts);
         *S::scratch(&mut self.scratch.parts) = parts;
-        self.relink::<S>(prefix.bits(), spot.home, new);
+        self.relink::<S>(prefix.bits(), spot.home, new, key);
     }
 
-    /// Puts `new` (or nothing) where `old` (or nothing) was: at the end of the path. The nodes on the path are
-    /// copied, and the root's slot publishes all of it at once; where nobody reads they are changed in place.
-    fn relink<S: Node>(&mut self, bits: N::Bits, mut old: u32, mut new: u32) {
+    /// Puts `new` (or nothing) where `old` (or nothing) was, which differs by one entry: at the end of the path. The nodes on
+    /// the path are copied, and the root's slot publishes all of it at once; where nobody reads they are changed in place.
+    fn relink<S: Node>(&mut self, bits: N::Bits, mut old: u32, mut new: u32, key: Key) {
         let alone = self.is_alone();
+        let is_child_of_root = self.scratch.path.is_empty();
         let mut is_like_before = false;
         while let Some((parent, slot)) = self.scratch.path.pop() {
             is_like_before = old != 0 && new != 0;
@@ -111,6 +112,11 @@ impl<N: Net> Table<N> {
             // The same slots are busy.
             let busy = self.shared.root.slot(slot).busy;
             self.shared.root.set_child(slot, new, busy);
+        } else if is_child_of_root && old != 0 && new != 0 {
+            let among = key.eighths(S::BITS);
+            let others = self.shared.root.slot(slot).busy & !among;
+            let busy = S::busy(self.shared.memory.block(new), among);
+            self.shared.root.set_child(slot, new, others | busy);
         } else {
             self.publish::<S>(slot, new);
         }
@@ -123,7 +129,7 @@ impl<N: Net> Table<N> {
     pub(crate) fn publish<S: Node>(&self, slot: u32, node: u32) {
         let busy = match node {
             0 => 0,
-            node => S::busy(self.shared.memory.block(node)),
+            node => S::busy(self.shared.memory.block(node), 0xff),
         };
         self.shared.root.set_child(slot, node, busy);
     }
