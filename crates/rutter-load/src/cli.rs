@@ -11,15 +11,15 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::daemons::control;
-use crate::daemons::{Daemon, end_daemons_with_us};
+use crate::daemons::{Daemon, control, end_daemons_with_us};
 use crate::floor;
 use crate::oracle::Visibility;
+use crate::plan::{Phase, Plan, Target};
 use crate::process;
 use crate::readme::{self, ReadmeArgs};
 use crate::report::{Column, Report};
 use crate::robust::Disturbance;
-use crate::scenario::{self, Phase, Plan, Target};
+use crate::scenario;
 use crate::speaker::{Counters, Offer};
 use crate::under_load::{self, Scene};
 use crate::workload::{Named, Settings, Workload, read_prefix_file};

@@ -18,6 +18,7 @@ pub mod judge;
 pub mod latency;
 mod nlri;
 pub mod oracle;
+pub mod plan;
 pub mod policy;
 pub mod process;
 mod readme;

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use crate::daemons::control;
+use crate::plan::Plan;
 use crate::policy::Policy;
 use crate::rng::Rng;
-use crate::scenario::{Plan, Subject};
+use crate::scenario::Subject;
 use crate::speaker::{Counters, Fleet, FleetError};
 use crate::workload::Workload;
 
@@ -77,24 +78,17 @@ pub(crate) struct Stage<'a> {
 impl Stage<'_> {
     /// Does it all, one after the other, each time until every client is exact again; what came to its end, and what did
     /// not.
-    pub(crate) fn run(
-        &mut self,
-        disturbances: &[Disturbance],
-    ) -> (Vec<Recovery>, Option<FleetError>) {
+    pub(crate) fn run(mut self) -> (Vec<Recovery>, Option<FleetError>) {
         let mut recoveries = Vec::new();
-        let failure = self.disturb(disturbances, &mut recoveries).err();
+        let failure = self.disturb(&mut recoveries).err();
         (recoveries, failure)
     }
 
-    fn disturb(
-        &mut self,
-        disturbances: &[Disturbance],
-        recoveries: &mut Vec<Recovery>,
-    ) -> Result<(), FleetError> {
+    fn disturb(&mut self, recoveries: &mut Vec<Recovery>) -> Result<(), FleetError> {
         let workload = self.fleet.bench().workload.clone();
         let mut rng = Rng::new(0x5eed);
         let mut late = late_clients(&self.plan.disturbances, &workload);
-        for disturbance in disturbances {
+        for disturbance in &self.plan.disturbances {
             match *disturbance {
                 Disturbance::LoseBiggest => {
                     let biggest =

@@ -9,88 +9,16 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::daemons::{self, Daemon, Kind, Running};
+use crate::daemons::{self, Kind, Running};
 use crate::latency::{self, Latency};
 use crate::oracle::{Oracle, PrefixIndex, Visibility};
+use crate::plan::{Phase, Plan, Target};
 use crate::process::{self, Usage};
 use crate::robust::{self, Disturbance, Recovery, Stage};
-use crate::speaker::{ClientReport, Counters, Fleet, FleetError, FleetSettings, Offer};
+use crate::speaker::{ClientReport, Counters, Fleet, FleetError, FleetSettings};
 use crate::tracker::Bench;
-use crate::under_load::{self, Scene};
+use crate::under_load;
 use crate::workload::Workload;
-
-/// Against what a run goes.
-#[derive(Clone, Debug)]
-pub enum Target {
-    /// Start it, stop it afterwards.
-    Start(Daemon),
-    /// It runs already and knows all clients.
-    Attach {
-        /// Where it listens.
-        address: SocketAddr,
-        /// Its process, if its cost shall be measured.
-        pid: Option<u32>,
-        /// Whom it gives the best route.
-        visibility: Visibility,
-    },
-}
-
-/// How a run goes.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// Threads of the daemon, where it can have several.
-    pub threads: usize,
-    /// Threads of the load.
-    pub load_threads: usize,
-    /// Verify attributes and choice too, not only the set of prefixes.
-    pub deep: bool,
-    /// Rounds of the latency test after the load; 0: none.
-    pub latency_rounds: u32,
-    /// Rounds of each measurement of the latency under other load; 0: none.
-    pub under_load_rounds: u32,
-    /// Those other things.
-    pub scenes: Vec<Scene>,
-    /// What is done to it after the load.
-    pub disturbances: Vec<Disturbance>,
-    /// How long to wait for sessions, and for every client to be exact.
-    pub timeout: Duration,
-    /// How long to look on after the last change: nothing may change any more, and memory settles.
-    pub settle: Duration,
-    /// What the clients offer.
-    pub offer: Offer,
-}
-
-impl Default for Plan {
-    fn default() -> Self {
-        Plan {
-            threads: process::cores(),
-            load_threads: 1,
-            deep: true,
-            latency_rounds: 0,
-            under_load_rounds: 0,
-            scenes: Scene::ALL.to_vec(),
-            disturbances: Vec::new(),
-            timeout: Duration::from_secs(600),
-            settle: Duration::from_secs(2),
-            offer: Offer::default(),
-        }
-    }
-}
-
-/// Where a run is; for progress bars.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// Sessions come up.
-    Connecting,
-    /// Routes flow.
-    Loading,
-    /// Nothing should change any more.
-    Settling,
-    /// Latency is measured.
-    Probing,
-    /// Clients are lost, come back, come late or read slowly.
-    Disturbing,
-}
 
 /// What a run measured.
 #[derive(Clone, Debug, Serialize)]
@@ -276,6 +204,25 @@ pub fn run(
     }
 }
 
+/// What the load cost.
+struct Loaded {
+    connect: Duration,
+    wall: Duration,
+    /// The daemon's before the first UPDATE, when the last client was exact, and when it had settled.
+    usage: [Usage; 3],
+    load_cpu: Duration,
+    counters: Counters,
+}
+
+/// What was measured of the loaded daemon.
+#[derive(Default)]
+struct Afterwards {
+    latency: Option<Latency>,
+    under_load: Vec<under_load::Measured>,
+    recoveries: Vec<Recovery>,
+    failed: Option<String>,
+}
+
 fn phases(
     fleet: &mut Fleet,
     subject: &mut Subject,
@@ -283,25 +230,58 @@ fn phases(
     watch: &mut dyn FnMut(Phase, &Counters),
 ) -> Result<Measured, RunError> {
     let workload = fleet.bench().workload.clone();
-    let all: Vec<usize> = (0..workload.peers.len()).collect();
     let late = robust::late_clients(&plan.disturbances, &workload);
-    let at_first: Vec<usize> = all
-        .iter()
-        .copied()
-        .filter(|client| !late.contains(client))
-        .collect();
+    let loaded = load(fleet, subject, plan, &late, watch)?;
+    let mut wrong = wrong_clients(fleet)?;
+    wrong.retain(|client| !late.contains(&client.client));
+    let afterwards = afterwards(fleet, subject, plan, watch)?;
+    if plan.under_load_rounds > 0 || !plan.disturbances.is_empty() {
+        wrong = wrong_clients(fleet)?;
+    }
+    let [before, after, settled] = loaded.usage;
+    let expected = fleet.bench().oracle.expected(&workload);
+    Ok(Measured {
+        exact: wrong.is_empty() && afterwards.failed.is_none(),
+        connect_s: loaded.connect.as_secs_f64(),
+        wall_s: loaded.wall.as_secs_f64(),
+        cpu_s: after.cpu.saturating_sub(before.cpu).as_secs_f64(),
+        cpu_settled_s: settled.cpu.saturating_sub(before.cpu).as_secs_f64(),
+        load_cpu_s: loaded.load_cpu.as_secs_f64(),
+        peak_rss: settled.peak_rss,
+        settled_rss: settled.rss,
+        routes: workload.total_routes(),
+        owed: expected.iter().map(|&n| u64::from(n)).sum(),
+        counters: loaded.counters,
+        latency: afterwards.latency,
+        under_load: afterwards.under_load,
+        recoveries: afterwards.recoveries,
+        failed: afterwards.failed,
+        wrong,
+        trouble: fleet.progress().take_trouble(),
+    })
+}
+
+/// Connects all but the late clients, has them announce, and waits until all but the slow ones are exact.
+fn load(
+    fleet: &mut Fleet,
+    subject: &Subject,
+    plan: &Plan,
+    late: &[usize],
+    watch: &mut dyn FnMut(Phase, &Counters),
+) -> Result<Loaded, RunError> {
+    let workload = fleet.bench().workload.clone();
+    let but_late = |count: usize| (0..count).filter(|client| !late.contains(client));
+    let at_first: Vec<usize> = but_late(workload.peers.len()).collect();
     let begun = Instant::now();
     fleet.connect(&at_first)?;
     fleet.wait_established(at_first.len(), plan.timeout, |c| {
         watch(Phase::Connecting, c)
     })?;
-    let connect_s = begun.elapsed().as_secs_f64();
+    let connect = begun.elapsed();
 
     robust::before_load(fleet, &plan.disturbances)?;
     let (before, load_before) = (subject.usage(), process::own_cpu());
-    let announcers: Vec<usize> = (0..workload.announcers())
-        .filter(|p| !late.contains(p))
-        .collect();
+    let announcers: Vec<usize> = but_late(workload.announcers()).collect();
     fleet.feed(&announcers)?;
     let prompt = at_first.len() - robust::slow_clients(&plan.disturbances, &workload);
     let wall = fleet.wait_exact(prompt, announcers.len(), plan.timeout, |c| {
@@ -309,67 +289,51 @@ fn phases(
     })?;
     let (after, load_after) = (subject.usage(), process::own_cpu());
     let counters = fleet.progress().counters();
-
     settle(fleet, plan.settle, watch);
-    let settled = subject.usage();
-    let mut wrong = wrong_clients(fleet)?;
-    wrong.retain(|client| !late.contains(&client.client));
+    Ok(Loaded {
+        connect,
+        wall,
+        usage: [before, after, subject.usage()],
+        load_cpu: load_after.saturating_sub(load_before),
+        counters,
+    })
+}
 
-    let mut failed = None;
-    let latency = if plan.latency_rounds > 0 {
+/// Measures latency, alone and beside other things, and does to the daemon what is to be done. The first failure is kept;
+/// after one, nothing more is done to it.
+fn afterwards(
+    fleet: &mut Fleet,
+    subject: &mut Subject,
+    plan: &Plan,
+    watch: &mut dyn FnMut(Phase, &Counters),
+) -> Result<Afterwards, RunError> {
+    let mut done = Afterwards::default();
+    if plan.latency_rounds > 0 {
         watch(Phase::Probing, &fleet.progress().counters());
-        let latency = latency::measure(fleet, plan.latency_rounds)?;
-        failed = lost_announcements(latency.as_ref(), plan).map(|text| why(subject, text));
-        latency
-    } else {
-        None
-    };
-    let under_load = if plan.under_load_rounds > 0 {
+        done.latency = latency::measure(fleet, plan.latency_rounds)?;
+        let lost = lost_announcements(done.latency.as_ref(), plan);
+        done.failed = lost.map(|text| why(subject, text));
+    }
+    if plan.under_load_rounds > 0 {
         watch(Phase::Probing, &fleet.progress().counters());
         let scenes = (plan.scenes.as_slice(), plan.under_load_rounds);
         let (measured, failure) = under_load::measure(fleet, subject, scenes, plan.timeout);
-        failed = failed.or(failure.map(|error| why(subject, error.to_string())));
-        wrong = wrong_clients(fleet)?;
-        measured
-    } else {
-        Vec::new()
-    };
-    let disturbances = if failed.is_none() {
-        plan.disturbances.as_slice()
-    } else {
-        &[]
-    };
-    let (recoveries, failure) = Stage {
-        fleet,
-        subject,
-        plan,
-        watch: &mut |c| watch(Phase::Disturbing, c),
+        done.under_load = measured;
+        let failure = failure.map(|error| why(subject, error.to_string()));
+        done.failed = done.failed.or(failure);
     }
-    .run(disturbances);
-    failed = failed.or(failure.map(|error| why(subject, error.to_string())));
-    if !plan.disturbances.is_empty() {
-        wrong = wrong_clients(fleet)?;
+    if done.failed.is_none() {
+        let stage = Stage {
+            fleet,
+            subject,
+            plan,
+            watch: &mut |c| watch(Phase::Disturbing, c),
+        };
+        let (recoveries, failure) = stage.run();
+        done.recoveries = recoveries;
+        done.failed = failure.map(|error| why(subject, error.to_string()));
     }
-    let expected = fleet.bench().oracle.expected(&workload);
-    Ok(Measured {
-        exact: wrong.is_empty() && failed.is_none(),
-        connect_s,
-        wall_s: wall.as_secs_f64(),
-        cpu_s: (after.cpu.saturating_sub(before.cpu)).as_secs_f64(),
-        cpu_settled_s: (settled.cpu.saturating_sub(before.cpu)).as_secs_f64(),
-        load_cpu_s: (load_after.saturating_sub(load_before)).as_secs_f64(),
-        peak_rss: settled.peak_rss,
-        settled_rss: settled.rss,
-        routes: workload.total_routes(),
-        owed: expected.iter().map(|&n| u64::from(n)).sum(),
-        counters,
-        latency,
-        under_load,
-        recoveries,
-        failed,
-        wrong,
-        trouble: fleet.progress().take_trouble(),
-    })
+    Ok(done)
 }
 
 pub(crate) fn settle(fleet: &Fleet, pause: Duration, watch: &mut dyn FnMut(Phase, &Counters)) {
