@@ -15,7 +15,7 @@ use super::router::{Next, Router};
 use super::status::Routers;
 use crate::clock::unix_us;
 use crate::seldom::Seldom;
-use crate::{Context, Stop, keepalive};
+use crate::{Context, Stop};
 
 /// A connection that is being read.
 pub(super) struct Connection {
@@ -34,7 +34,7 @@ pub(super) struct Connection {
 }
 
 /// What all connections share.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct Shared {
     /// For people.
     pub routers: Routers,
@@ -59,8 +59,6 @@ const LONGEST: usize = 1 << 20;
 const CHUNK: usize = 256 * 1024;
 /// The thread looks this often whether it is to end.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// For so long a router waits for its name: a connection from before it restarted is found dead by then.
-const NAME_WAIT: Duration = Duration::from_secs(2 + keepalive::IDLE.as_secs());
 /// How often the router's figures are shown to others.
 const PUBLISH: Duration = Duration::from_secs(1);
 
@@ -214,7 +212,7 @@ impl Name {
         let name = router.name().to_owned();
         if names.take(&name, connection) {
             router.set_name(&name);
-        } else if since.elapsed() >= NAME_WAIT {
+        } else if since.elapsed() >= names.wait {
             let another = names.take_another(&name, connection);
             tracing::warn!(
                 router = another,

@@ -3,17 +3,27 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
 /// The names that are taken, and by which connections.
-#[derive(Clone, Default)]
-pub(super) struct Names(Arc<Mutex<HashMap<String, u64>>>);
+#[derive(Clone)]
+pub(super) struct Names {
+    taken: Arc<Mutex<HashMap<String, u64>>>,
+    /// For so long a router waits for a name that another connection has.
+    pub wait: Duration,
+}
 
 impl Names {
+    pub fn new(wait: Duration) -> Self {
+        let taken = Arc::default();
+        Names { taken, wait }
+    }
+
     /// Takes a name for a connection; `false` where another has it.
     pub fn take(&self, name: &str, connection: u64) -> bool {
-        let mut taken = self.0.lock();
+        let mut taken = self.taken.lock();
         *taken.entry(name.to_owned()).or_insert(connection) == connection
     }
 
@@ -31,7 +41,7 @@ impl Names {
 
     /// The connection is over, and its peers are gone.
     pub fn release(&self, connection: u64) {
-        self.0.lock().retain(|_, taker| *taker != connection);
+        self.taken.lock().retain(|_, taker| *taker != connection);
     }
 }
 
@@ -41,7 +51,7 @@ mod tests {
 
     #[test]
     fn a_name_is_one_connections_until_it_is_over() {
-        let names = Names::default();
+        let names = Names::new(Duration::ZERO);
         assert!(names.take("edge1", 1) && names.take("edge1", 1));
         assert!(!names.take("edge1", 2));
         assert_eq!(names.take_another("edge1", 2), "edge1 #2");

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use rutter_config::Bmp;
 
-use super::connection::{Connection, Shared};
+use super::connection::{Connection, Shared, Strangers};
+use super::names::Names;
 use super::status::{RouterStatus, Routers};
-use crate::keepalive::keep_alive;
+use crate::keepalive::{self, keep_alive};
 use crate::listen::listen;
 use crate::{Context, Service, Stop};
 
@@ -47,9 +48,21 @@ impl std::error::Error for StationError {
 /// The thread looks this often for connections and whether it is to end.
 const PATIENCE: Duration = Duration::from_millis(50);
 
+/// For so long a router waits for its name: a connection from before it restarted is found dead by then.
+const NAME_WAIT: Duration = Duration::from_secs(2 + keepalive::IDLE.as_secs());
+
 impl Station {
     /// Listens, and reads each router that connects on a thread of its own.
     pub fn start(context: &Context, settings: &Bmp) -> Result<Self, StationError> {
+        Self::with_name_wait(context, settings, NAME_WAIT)
+    }
+
+    /// As [`Station::start`]: so long a router waits for its name while another connection has it.
+    pub fn with_name_wait(
+        context: &Context,
+        settings: &Bmp,
+        name_wait: Duration,
+    ) -> Result<Self, StationError> {
         let mut listeners = Vec::new();
         for &address in &settings.listen {
             let failed = |error| StationError { address, error };
@@ -60,7 +73,11 @@ impl Station {
             .filter_map(|listener| listener.local_addr().ok())
             .collect();
         let address = addresses.first().copied();
-        let shared = Shared::default();
+        let shared = Shared {
+            routers: Routers::default(),
+            names: Names::new(name_wait),
+            strangers: Strangers::default(),
+        };
         let (routers, shown) = (shared.routers.clone(), shared.routers.clone());
         let accepting = Accepting {
             context: context.clone(),

@@ -8,7 +8,7 @@ mod target;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rutter_collector::bmp::Station;
+use rutter_collector::bmp::{Station, StationError};
 use rutter_collector::{Board, Context, Service, Stop};
 use rutter_config::Bmp;
 use rutter_net::{Asn, Family};
@@ -37,6 +37,16 @@ impl World {
     }
 
     fn of(settings: &Bmp) -> Self {
+        World::start_with(|context| Station::start(context, settings))
+    }
+
+    /// Routers wait so long for names that others have.
+    fn waiting(name_wait: Duration) -> Self {
+        let settings = Bmp::new(vec!["127.0.0.1:0".parse().unwrap()]);
+        World::start_with(|context| Station::with_name_wait(context, &settings, name_wait))
+    }
+
+    fn start_with(start: impl FnOnce(&Context) -> Result<Station, StationError>) -> Self {
         let rib = Rib::new(RibConfig {
             shards: 2,
             router_id: 1,
@@ -54,7 +64,7 @@ impl World {
             stop: Stop::new(),
             board: Board::default(),
         };
-        let station = Station::start(&context, settings).unwrap();
+        let station = start(&context).unwrap();
         World { context, station }
     }
 
@@ -315,26 +325,48 @@ fn a_thousand_sessions_come_and_go() {
 
 #[test]
 fn a_router_waits_for_its_name_until_its_old_connection_is_gone() {
-    let world = World::start();
-    let header = peer("192.0.2.11", RibView::AdjRibInPre);
-    let connect = |name: &str, prefix: &str| {
-        let mut router = world.connect();
-        router.initiate(name);
-        router.peer_up(&header, None);
-        router.monitor(&header, &update(&[prefix]));
-        router
-    };
-    let old = connect("edge1", "198.51.100.0/24");
-    let first = "edge1/192.0.2.11/adj-in-pre/198.51.100.0/24";
-    world.expect(&[first]);
-    let _again = connect("edge1", "203.0.113.0/24");
+    let world = World::waiting(Duration::from_secs(3_600));
+    let old = announcing(&world, "edge1", "198.51.100.0/24");
+    world.expect(&[EDGE]);
+    let _again = announcing(&world, "edge1", "203.0.113.0/24");
     // What BIRD says that was given no name.
-    let _nameless = connect("Not defined", "198.51.100.0/24");
+    let _nameless = announcing(&world, "Not defined", "198.51.100.0/24");
     let others = "127.0.0.1/192.0.2.11/adj-in-pre/198.51.100.0/24";
-    world.expect(&[others, first]);
+    world.expect(&[others, EDGE]);
     drop(old);
     let second = "edge1/192.0.2.11/adj-in-pre/203.0.113.0/24";
     world.expect(&[others, second]);
+    world.end();
+}
+
+/// A router with a name and one route.
+fn announcing(world: &World, name: &str, prefix: &str) -> Router {
+    let mut router = world.connect();
+    router.initiate(name);
+    let header = peer("192.0.2.11", RibView::AdjRibInPre);
+    router.peer_up(&header, None);
+    router.monitor(&header, &update(&[prefix]));
+    router
+}
+
+/// The route of the first `edge1`.
+const EDGE: &str = "edge1/192.0.2.11/adj-in-pre/198.51.100.0/24";
+
+#[test]
+fn a_router_whose_name_stays_taken_is_called_alike() {
+    let world = World::waiting(Duration::ZERO);
+    let old = announcing(&world, "edge1", "198.51.100.0/24");
+    world.expect(&[EDGE]);
+    let new = announcing(&world, "edge1", "203.0.113.0/24");
+    let other = "edge1 #2/192.0.2.11/adj-in-pre/203.0.113.0/24";
+    world.expect(&[other, EDGE]);
+    // A name is free again once its connection is over.
+    drop(old);
+    world.expect(&[other]);
+    let old = announcing(&world, "edge1", "198.51.100.0/24");
+    world.expect(&[other, EDGE]);
+    drop((old, new));
+    world.expect(&[]);
     world.end();
 }
 
