@@ -17,7 +17,7 @@ pub(crate) fn in_use() -> Option<u64> {
 
 /// Gives whole pages that are free back to the kernel.
 #[cfg(target_env = "gnu")]
-pub(crate) fn trim() {
+pub fn trim() {
     // SAFETY: see the head of this file.
     unsafe { libc::malloc_trim(0) };
 }
@@ -30,4 +30,4 @@ pub(crate) fn in_use() -> Option<u64> {
 
 /// Nothing to be done here.
 #[cfg(not(target_env = "gnu"))]
-pub(crate) fn trim() {}
+pub fn trim() {}

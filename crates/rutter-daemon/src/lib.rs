@@ -34,6 +34,7 @@ mod status;
 mod timers;
 mod transport;
 
+pub use allocator::trim as give_back_memory;
 pub use daemon::{Daemon, Handle, Prepared, StartError};
 pub use privileges::yield_to_routing;
 pub use signals::{Hangup, Signals};

@@ -7,6 +7,7 @@ use datafusion::dataframe::DataFrame;
 use datafusion::error::DataFusionError;
 use datafusion::execution::context::SQLOptions;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::execution::{SendableRecordBatchStream, SessionStateDefaults};
@@ -20,6 +21,7 @@ use crate::complexity;
 use crate::events::EventLog;
 use crate::functions::{self, PrefixOperators};
 use crate::interruptible::Interruptible;
+use crate::memory::QueryMemory;
 use crate::tables::{
     Current, EventsTable, Lookup, PeersTable, Router, RoutersTable, RoutesTable, Which,
 };
@@ -123,10 +125,12 @@ impl Engine {
             .with_default_catalog_and_schema(catalog::DATABASE, catalog::SCHEMA)
             .with_target_partitions(limits.threads.max(1));
         config.options_mut().sql_parser.dialect = "PostgreSQL".parse()?;
+        // What lists of views hold is not counted by all that gather them.
+        config.options_mut().sql_parser.map_string_types_to_utf8view = false;
         // What does not fit in memory is an error, not a full disk: history and spools may lie there.
         let no_disk = DiskManagerBuilder::default().with_mode(DiskManagerMode::Disabled);
         let runtime = RuntimeEnvBuilder::new()
-            .with_memory_limit(limits.memory, 1.0)
+            .with_memory_pool(Arc::new(QueryMemory::new(limits.memory)))
             .with_disk_manager_builder(no_disk);
         let runtime = runtime.build_arc()?;
         let pool = &runtime.memory_pool;
@@ -179,6 +183,18 @@ impl Engine {
     /// Whatever is wrong with the query.
     pub async fn query(&self, sql: &str) -> Result<SendableRecordBatchStream, QueryError> {
         Ok(self.plan(sql).await?.execute_stream().await?)
+    }
+
+    /// Whether queries have held much memory since this was asked last, and now hold little.
+    pub(crate) fn has_emptied(&self) -> bool {
+        let memory = self.memory();
+        let memory = memory.downcast_ref::<QueryMemory>();
+        memory.is_some_and(QueryMemory::has_emptied)
+    }
+
+    /// What all queries together hold.
+    pub(crate) fn memory(&self) -> Arc<dyn MemoryPool> {
+        Arc::clone(&self.context.runtime_env().memory_pool)
     }
 
     pub(crate) async fn run(

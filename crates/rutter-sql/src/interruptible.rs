@@ -1,16 +1,23 @@
-//! Queries that stop when they are told to: operators that make many rows of few come back to the scheduler in between.
+//! Queries that stop when they are told to: whatever an operator does between two rows, it comes back to the scheduler soon.
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::config::ConfigOptions;
-use datafusion::error::DataFusionError;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::physical_expr::ScalarFunctionExpr;
+use datafusion::physical_expr::expressions::Literal;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::coop::CooperativeExec;
+use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 
-/// Wraps joins and the like. The engine sees to it that scans come back; but a join of a table with itself has scanned it all
-/// long before it has made its rows, and whoever counts them would never let go of the thread.
+use crate::paced::{Pace, Paced};
+
+/// Puts a pace before and after the operators that may compute for long.
+///
+/// A join of a table with itself has scanned it all long before it has compared its rows, and where none match it gives
+/// nothing meanwhile: it would never let go of the thread. So it gets the rows that it compares in pieces, as large as it
+/// can take in a moment, and between them others have their turn: that is when a query ends that was cancelled.
 #[derive(Debug)]
 pub(crate) struct Interruptible;
 
@@ -20,12 +27,7 @@ impl PhysicalOptimizerRule for Interruptible {
         plan: Arc<dyn ExecutionPlan>,
         _config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
-        let wrapped = plan.transform_up(|plan| {
-            Ok(match multiplies(plan.name()) {
-                true => Transformed::yes(Arc::new(CooperativeExec::new(plan)) as _),
-                false => Transformed::no(plan),
-            })
-        });
+        let wrapped = plan.transform_up(|plan| wrap(plan).map(Transformed::yes));
         wrapped.map(|wrapped| wrapped.data)
     }
 
@@ -38,9 +40,59 @@ impl PhysicalOptimizerRule for Interruptible {
     }
 }
 
-/// Whether an operator of this name can make more rows than it takes.
-fn multiplies(name: &str) -> bool {
-    ["Join", "Unnest", "RecursiveQuery"]
+fn wrap(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    let name = plan.name();
+    if plan.children().is_empty() {
+        return Ok(Paced::around(plan, Pace::Turns));
+    }
+    let joins = ["Join", "Unnest", "RecursiveQuery"]
         .iter()
-        .any(|part| name.contains(part))
+        .any(|part| name.contains(part));
+    let pace = if name == "WindowAggExec" {
+        // It holds all its rows, and does not count them.
+        Some(Pace::Counted)
+    } else if joins || name.contains("Window") || calls(&plan)? {
+        Some(Pace::Pieces)
+    } else {
+        None
+    };
+    let plan = match pace {
+        Some(pace) => before(plan, pace)?,
+        None => plan,
+    };
+    // Many rows are made of few.
+    Ok(match joins {
+        true => Paced::around(plan, Pace::Turns),
+        false => plan,
+    })
 }
+
+/// Sets a pace before an operator: to its last input, which of a join is the one that is compared with what was read before.
+fn before(plan: Arc<dyn ExecutionPlan>, pace: Pace) -> Result<Arc<dyn ExecutionPlan>> {
+    let mut children: Vec<_> = plan.children().into_iter().cloned().collect();
+    if let Some(last) = children.pop() {
+        children.push(Paced::around(last, pace));
+    }
+    let same = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
+    plan.replace_children(children, same)
+}
+
+/// Whether an operator calls functions, or copies a large value for every row: one batch may take long, and much memory.
+fn calls(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
+    let mut found = false;
+    plan.apply_expressions(&mut |expression: &Arc<dyn PhysicalExpr>| {
+        expression.apply(|part| {
+            let value = part.downcast_ref::<Literal>().map(Literal::value);
+            let is_large = value.is_some_and(|value| value.size() > LARGE);
+            found |= is_large || part.is::<ScalarFunctionExpr>();
+            Ok(match found {
+                true => TreeNodeRecursion::Stop,
+                false => TreeNodeRecursion::Continue,
+            })
+        })
+    })?;
+    Ok(found)
+}
+
+/// Octets of a value from which on it matters how often it is copied.
+const LARGE: usize = 1024;

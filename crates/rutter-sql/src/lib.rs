@@ -12,6 +12,8 @@ mod engine;
 mod events;
 mod functions;
 mod interruptible;
+mod memory;
+mod paced;
 mod past;
 mod pieces;
 mod print;

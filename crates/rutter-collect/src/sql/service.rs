@@ -70,6 +70,7 @@ fn served(settings: &Sql) -> rutter_sql::Settings {
         threads: settings.threads,
         bounds: bounds(settings),
         step_back: rutter_daemon::yield_to_routing,
+        give_back: rutter_daemon::give_back_memory,
     }
 }
 

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use datafusion::arrow::array::RecordBatch;
+use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use futures::{Stream, StreamExt as _, stream};
 use pgwire::api::results::{FieldInfo, QueryResponse};
@@ -13,6 +15,7 @@ use tokio::time::Instant;
 use super::cancel::Query;
 use super::encode;
 use crate::QueryError;
+use crate::memory::octets;
 
 /// An error in the protocol's words.
 pub fn error(error: &QueryError) -> PgWireError {
@@ -46,6 +49,49 @@ pub fn respond(
     QueryResponse::new(Arc::clone(&fields), rows(batches, fields, query, until))
 }
 
+/// What is left of an answer.
+pub struct Rest {
+    batches: SendableRecordBatchStream,
+    batch: Option<RecordBatch>,
+}
+
+impl Rest {
+    /// All of it.
+    pub fn new(batches: SendableRecordBatchStream) -> Self {
+        Self {
+            batches,
+            batch: None,
+        }
+    }
+
+    /// The next rows, so few that little memory is needed to send them.
+    pub async fn next(&mut self) -> Option<Result<RecordBatch, DataFusionError>> {
+        self.next_of(usize::MAX).await
+    }
+
+    /// The same, not more than a number of them.
+    pub async fn next_of(&mut self, most: usize) -> Option<Result<RecordBatch, DataFusionError>> {
+        let batch = match self.batch.take() {
+            Some(batch) => batch,
+            None => match self.batches.next().await? {
+                Ok(batch) => batch,
+                failed => return Some(failed),
+            },
+        };
+        let fitting = PIECE.saturating_mul(batch.num_rows()) / octets(&batch).max(1);
+        let rows = fitting.clamp(1, MOST_ROWS).min(most);
+        if rows >= batch.num_rows() {
+            return Some(Ok(batch));
+        }
+        self.batch = Some(batch.slice(rows, batch.num_rows() - rows));
+        Some(Ok(batch.slice(0, rows)))
+    }
+}
+
+/// Octets, and rows, that are made ready for the client at once.
+const PIECE: usize = 256 * 1024;
+const MOST_ROWS: usize = 8192;
+
 fn rows(
     batches: SendableRecordBatchStream,
     fields: Arc<Vec<FieldInfo>>,
@@ -53,13 +99,13 @@ fn rows(
     until: Instant,
 ) -> impl Stream<Item = PgWireResult<DataRow>> + Send {
     let limit = until - Instant::now();
-    let state = Some((batches, query));
+    let state = Some((Rest::new(batches), query));
     let parts = stream::unfold(state, move |state| {
         let fields = Arc::clone(&fields);
         async move {
-            let (mut batches, mut query) = state?;
+            let (mut rest, mut query) = state?;
             let rows = tokio::select! {
-                batch = batches.next() => match batch? {
+                batch = rest.next() => match batch? {
                     Ok(batch) => encode::rows(&batch, &fields),
                     Err(failed) => Err(error(&failed.into())),
                 },
@@ -67,7 +113,7 @@ fn rows(
                 () = tokio::time::sleep_until(until) => Err(too_long(limit)),
             };
             query.touch();
-            let more = rows.is_ok().then_some((batches, query));
+            let more = rows.is_ok().then_some((rest, query));
             Some((rows, more))
         }
     });

@@ -1,9 +1,12 @@
 //! Queries run on threads of their own: one that computes for long keeps nobody from connecting or cancelling.
 
+use std::sync::Arc;
+
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::SendableRecordBatchStream;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::{StreamExt as _, stream};
@@ -11,10 +14,14 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use crate::memory::octets;
 use crate::{Engine, QueryError};
 
 /// Batches that wait for a slow client.
 const AHEAD: usize = 2;
+
+/// Rows on their way to a client, and the memory that they are charged until it has asked for the next ones.
+type Sent = (Result<RecordBatch>, MemoryReservation);
 
 /// Ends a query when nobody wants its answer any more.
 struct Ends(JoinHandle<()>);
@@ -43,7 +50,7 @@ pub async fn run(
             }
         };
         if begun.send(Ok(batches.schema())).is_ok() {
-            forward(&mut batches, &sender).await;
+            forward(&mut batches, &sender, &engine.memory()).await;
         }
     });
     let ends = Ends(task);
@@ -51,11 +58,12 @@ pub async fn run(
         Ok(begun) => begun?,
         Err(_) => return Err(DataFusionError::Execution("the server stops".into()).into()),
     };
-    let state = Some((receiver, ends));
+    let state = Some((receiver, ends, None));
     let rows = stream::unfold(state, |state| async move {
-        let (mut receiver, mut ends) = state?;
+        let (mut receiver, mut ends, last) = state?;
+        drop::<Option<MemoryReservation>>(last);
         match receiver.recv().await {
-            Some(batch) => Some((batch, Some((receiver, ends)))),
+            Some((batch, held)) => Some((batch, Some((receiver, ends, Some(held))))),
             // An answer that breaks off must not look like one that is complete.
             None => match (&mut ends.0).await {
                 Ok(()) => None,
@@ -68,11 +76,24 @@ pub async fn run(
 
 async fn forward(
     batches: &mut SendableRecordBatchStream,
-    sender: &mpsc::Sender<Result<RecordBatch>>,
+    sender: &mpsc::Sender<Sent>,
+    memory: &Arc<dyn MemoryPool>,
 ) {
     while let Some(batch) = batches.next().await {
-        if sender.send(batch).await.is_err() {
+        let held = MemoryConsumer::new("answer").register(memory);
+        let batch = batch.and_then(|batch| {
+            held.try_grow(sent(&batch))?;
+            Ok(batch)
+        });
+        let failed = batch.is_err();
+        if sender.send((batch, held)).await.is_err() || failed {
             return;
         }
     }
+}
+
+/// What a batch takes until it is sent: itself, and a few of its rows in the form of the protocol, twice.
+fn sent(batch: &RecordBatch) -> usize {
+    let octets = octets(batch);
+    octets.saturating_add(2 * octets / batch.num_rows().max(1))
 }

@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use pgwire::api::{DefaultClient, NoopHandler, PgWireConnectionState};
+use pgwire::error::PgWireError;
 use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
 use pgwire::tokio::server::{PgWireMessageServerCodec, process_error, process_message};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_util::codec::{Framed, FramedParts};
 
+use super::doors::{OF_ADDRESS, OF_ALL};
 use super::handler::{Asker, Prepared};
 use super::session::fatal;
 use super::tls::Certificate;
@@ -35,11 +37,18 @@ pub async fn serve(
             (TLS_REQUEST, Some(certificate)) => {
                 stream.write_all(b"S").await?;
                 let stream = certificate.acceptor().accept(stream).await?;
-                return converse(framed(stream, peer, true, &[]), asker).await;
+                let socket = framed(stream, peer, true, &[]);
+                return match asker.session().is_refused() {
+                    true => refuse(socket, too_many()).await,
+                    false => converse(socket, asker).await,
+                };
             }
             (TLS_REQUEST, None) | (GSS_REQUEST, _) => stream.write_all(b"N").await?,
             (head, Some(_)) if head != CANCEL && !peer.ip().to_canonical().is_loopback() => {
-                return refuse(framed(stream, peer, false, &head)).await;
+                return refuse(framed(stream, peer, false, &head), unencrypted()).await;
+            }
+            (head, _) if head != CANCEL && asker.session().is_refused() => {
+                return refuse(framed(stream, peer, false, &head), too_many()).await;
             }
             (head, _) => return converse(framed(stream, peer, false, &head), asker).await,
         }
@@ -80,10 +89,30 @@ fn framed<S: AsyncRead + AsyncWrite>(
     Framed::from_parts(parts)
 }
 
-/// Says why a client is not let in without TLS.
-async fn refuse(mut socket: Socket<TcpStream>) -> io::Result<()> {
+/// Says why a client is not let in, when it has said who it is: before, clients take an answer for an attack.
+async fn refuse<S>(mut socket: Socket<S>, why: PgWireError) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
+{
+    if socket.next().await.is_some() {
+        process_error(&mut socket, why, false).await?;
+    }
+    Ok(())
+}
+
+fn unencrypted() -> PgWireError {
     let why = "this server wants TLS from other machines: set sslmode=require";
-    process_error(&mut socket, fatal("28000", why.into()), false).await
+    fatal("28000", why.into())
+}
+
+fn too_many() -> PgWireError {
+    fatal(
+        "53300",
+        format!(
+            "too many connections wait for their login: at most {OF_ADDRESS} of an address and {OF_ALL} of all; \
+             try again in a moment"
+        ),
+    )
 }
 
 /// Takes messages and answers them.

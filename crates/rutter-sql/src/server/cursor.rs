@@ -6,17 +6,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::execution::SendableRecordBatchStream;
-use futures::StreamExt as _;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use pgwire::api::ClientInfo;
 use pgwire::api::portal::Format;
 use pgwire::api::results::{FieldInfo, QueryResponse};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::data::DataRow;
 
-use super::answer::{error, failure, too_long};
+use super::answer::{Rest, error, failure, too_long};
 use super::cancel::Query;
 use super::encode;
 
@@ -26,9 +25,9 @@ const MOST: usize = 64;
 const MOST_FETCHED: usize = 64 * 1024 * 1024;
 
 /// A cursor between two reads.
-pub struct Cursor {
-    batches: SendableRecordBatchStream,
-    rest: Option<RecordBatch>,
+struct Cursor {
+    rest: Rest,
+    memory: Arc<dyn MemoryPool>,
 }
 
 /// A cursor with its columns.
@@ -47,7 +46,12 @@ impl Cursors {
     }
 
     /// Opens one.
-    pub fn open(&self, name: String, batches: SendableRecordBatchStream) -> PgWireResult<()> {
+    pub fn open(
+        &self,
+        name: String,
+        batches: SendableRecordBatchStream,
+        memory: Arc<dyn MemoryPool>,
+    ) -> PgWireResult<()> {
         let mut cursors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if cursors.contains_key(&name) {
             return Err(failure(
@@ -63,8 +67,8 @@ impl Cursors {
         }
         let schema = batches.schema();
         let cursor = Cursor {
-            batches,
-            rest: None,
+            rest: Rest::new(batches),
+            memory,
         };
         cursors.insert(name, (schema, Arc::new(tokio::sync::Mutex::new(cursor))));
         Ok(())
@@ -114,41 +118,42 @@ impl Cursors {
             // Rows may be missing from here on.
             let _ = self.close(Some(name));
         })?;
-        let mut response =
-            QueryResponse::new(fields, futures::stream::iter(rows.into_iter().map(Ok)));
+        let (rows, held) = rows;
+        let rows = rows.into_iter().map(move |row| {
+            // Charged until the last of them is gone.
+            let _ = &held;
+            Ok(row)
+        });
+        let mut response = QueryResponse::new(fields, futures::stream::iter(rows));
         response.set_command_tag("FETCH");
         Ok(response)
     }
 }
 
 impl Cursor {
+    /// Rows, and the memory that they are charged.
     async fn rows(
         &mut self,
         most: usize,
         fields: &Arc<Vec<FieldInfo>>,
-    ) -> PgWireResult<Vec<DataRow>> {
+    ) -> PgWireResult<(Vec<DataRow>, MemoryReservation)> {
+        let held = MemoryConsumer::new("fetch").register(&self.memory);
         let mut rows: Vec<DataRow> = Vec::new();
-        let mut octets = 0;
         while rows.len() < most {
-            let batch = match self.rest.take() {
-                Some(batch) => batch,
-                None => match self.batches.next().await {
-                    Some(batch) => batch.map_err(|failed| error(&failed.into()))?,
-                    None => break,
-                },
+            let Some(batch) = self.rest.next_of(most - rows.len()).await else {
+                break;
             };
-            let wanted = (most - rows.len()).min(batch.num_rows());
-            let more = encode::rows(&batch.slice(0, wanted), fields)?;
-            octets += more.iter().map(|row| row.data.len()).sum::<usize>();
-            if octets > MOST_FETCHED {
+            let batch = batch.map_err(|failed| error(&failed.into()))?;
+            let more = encode::rows(&batch, fields)?;
+            let octets = more.iter().map(|row| row.data.len() + size_of::<DataRow>());
+            let grown = held.try_grow(octets.sum());
+            grown.map_err(|failed| error(&failed.into()))?;
+            if held.size() > MOST_FETCHED {
                 return Err(too_much());
             }
             rows.extend(more);
-            if wanted < batch.num_rows() {
-                self.rest = Some(batch.slice(wanted, batch.num_rows() - wanted));
-            }
         }
-        Ok(rows)
+        Ok((rows, held))
     }
 }
 

@@ -26,23 +26,30 @@ struct Tries {
 pub struct Gate(Arc<Mutex<HashMap<IpAddr, Tries>>>);
 
 impl Gate {
-    /// Whether an address may try now; else how long it must wait. A try of an address that must wait between tries
-    /// counts as one: there is one at a time.
+    /// Whether an address may log in now; else how long it must wait. That it asks is no try: clients connect without a
+    /// password first, to learn whether there must be one.
     pub fn open(&self, address: IpAddr, now: Instant) -> Result<(), Duration> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(tries) = all.get_mut(&network(address)) else {
-            return Ok(());
-        };
-        if now < tries.not_before {
-            return Err(tries.not_before - now);
+        match remembered(&mut all, network(address), now) {
+            Some(tries) if now < tries.not_before => Err(tries.not_before - now),
+            _ => Ok(()),
         }
-        tries.not_before = now + wait(tries.failed);
+    }
+
+    /// A password comes. One at a time: an address that must wait between tries waits after this one, whatever it is.
+    pub fn attempt(&self, address: IpAddr, now: Instant) -> Result<(), Duration> {
+        self.open(address, now)?;
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tries) = all.get_mut(&network(address)) {
+            tries.not_before = now + wait(tries.failed);
+        }
         Ok(())
     }
 
     /// A password was wrong.
     pub fn failed(&self, address: IpAddr, now: Instant) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        remembered(&mut all, network(address), now);
         if all.len() >= MOST {
             all.retain(|_, tries| now.duration_since(tries.last) < FORGOTTEN);
         }
@@ -57,9 +64,6 @@ impl Gate {
             last: now,
             not_before: now,
         });
-        if now.duration_since(tries.last) >= FORGOTTEN {
-            tries.failed = 0;
-        }
         tries.failed += 1;
         (tries.last, tries.not_before) = (now, now + wait(tries.failed));
     }
@@ -71,6 +75,19 @@ impl Gate {
     }
 }
 
+/// What is known of an address, unless it was long ago.
+fn remembered(
+    all: &mut HashMap<IpAddr, Tries>,
+    address: IpAddr,
+    now: Instant,
+) -> Option<&mut Tries> {
+    let forgotten = |tries: &Tries| now.duration_since(tries.last) >= FORGOTTEN;
+    if all.get(&address).is_some_and(forgotten) {
+        all.remove(&address);
+    }
+    all.get_mut(&address)
+}
+
 fn wait(failed: u32) -> Duration {
     match failed.checked_sub(FREE) {
         None => Duration::ZERO,
@@ -79,7 +96,7 @@ fn wait(failed: u32) -> Duration {
 }
 
 /// Who has one IPv6 address has all of its /64.
-fn network(address: IpAddr) -> IpAddr {
+pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
         address => address,
@@ -95,7 +112,7 @@ mod tests {
         let (gate, mut now) = (Gate::default(), Instant::now());
         let address: IpAddr = "2001:db8::1".parse().unwrap();
         for _ in 0..3 {
-            assert_eq!(gate.open(address, now), Ok(()));
+            assert_eq!(gate.attempt(address, now), Ok(()));
             gate.failed(address, now);
         }
         for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
@@ -104,11 +121,16 @@ mod tests {
             assert_eq!(gate.open(neighbor, now), Err(wait));
             assert_eq!(gate.open("192.0.2.1".parse().unwrap(), now), Ok(()));
             now += wait;
-            assert_eq!(gate.open(address, now), Ok(()));
-            assert!(gate.open(address, now).is_err(), "one at a time");
+            for _ in 0..9 {
+                assert_eq!(gate.open(address, now), Ok(()), "to ask is no try");
+            }
+            assert_eq!(gate.attempt(address, now), Ok(()));
+            assert!(gate.attempt(address, now).is_err(), "one at a time");
             gate.failed(address, now);
         }
         now += FORGOTTEN;
+        assert_eq!(gate.attempt(address, now), Ok(()));
+        assert_eq!(gate.attempt(address, now), Ok(()), "forgotten");
         gate.failed(address, now);
         assert_eq!(gate.open(address, now), Ok(()));
         gate.passed(address);

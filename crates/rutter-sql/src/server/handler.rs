@@ -16,7 +16,7 @@ use pgwire::api::{ClientInfo, ClientPortalStore, Type};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::Bounds;
@@ -25,6 +25,7 @@ use super::answer::{error, respond, too_long};
 use super::cancel::{Query, Running};
 use super::compute;
 use super::cursor::Cursors;
+use super::doors::Door;
 use super::encode::fields;
 use super::login::{Login, Logins};
 use super::parameters;
@@ -59,8 +60,8 @@ impl Shared {
         }
     }
 
-    /// For a connection that begins.
-    pub fn asker(&self, door: OwnedSemaphorePermit) -> Asker {
+    /// For a connection that begins; without a door it is one too many.
+    pub fn asker(&self, door: Option<Door>) -> Asker {
         let session = Session::new(door, Arc::clone(&self.places), self.bounds);
         Asker {
             shared: self.clone(),
@@ -136,7 +137,8 @@ impl Asker {
         let shape = Prepared::Query(Box::new(plan.clone()));
         let mut query = self.begin(client);
         let batches = self.compute(plan, &mut query).await?;
-        Cursors::of(client).open(name.to_owned(), batches)?;
+        let memory = self.shared.engine.memory();
+        Cursors::of(client).open(name.to_owned(), batches, memory)?;
         // Clients ask for the columns of a cursor as for those of a portal.
         let store = client.portal_store().as_any();
         if let Some(store) = store.downcast_ref::<MemPortalStore<Prepared>>() {

@@ -1,7 +1,8 @@
 //! How connections begin: who is let in, and who waits.
 
 use std::fmt::Debug;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures::Sink;
@@ -47,6 +48,18 @@ pub struct Login {
     logins: Logins,
     session: Session,
     driver: AuthDriver<DefaultServerParameterProvider>,
+    /// The client has said who it is.
+    begun: AtomicBool,
+}
+
+fn must_wait(opened: Result<(), Duration>) -> PgWireResult<()> {
+    opened.map_err(|wait| {
+        let seconds = wait.as_secs() + 1;
+        fatal(
+            "28000",
+            format!("wrong passwords have come from your address: try again in {seconds} s"),
+        )
+    })
 }
 
 struct Welcome;
@@ -65,22 +78,23 @@ impl Login {
             logins,
             session,
             driver: AuthDriver::new(parameters),
+            begun: AtomicBool::new(false),
         }
     }
 
-    /// Whether this address may try a password now.
-    fn may_try(&self, client: &impl ClientInfo) -> PgWireResult<()> {
-        let opened = self
-            .logins
-            .gate
-            .open(client.socket_addr().ip(), Instant::now());
-        opened.map_err(|wait| {
-            let seconds = wait.as_secs() + 1;
-            fatal(
-                "28000",
-                format!("wrong passwords have come from your address: try again in {seconds} s"),
-            )
-        })
+    /// Whether this address may log in now.
+    fn may_ask(&self, client: &impl ClientInfo) -> PgWireResult<()> {
+        let address = client.socket_addr().ip();
+        must_wait(self.logins.gate.open(address, Instant::now()))
+    }
+
+    /// A part of a login comes. The first says who logs in; a password is only proven by what follows.
+    fn may_go_on(&self, client: &impl ClientInfo) -> PgWireResult<()> {
+        if !self.begun.swap(true, Relaxed) {
+            return Ok(());
+        }
+        let address = client.socket_addr().ip();
+        must_wait(self.logins.gate.attempt(address, Instant::now()))
     }
 
     /// Notes what a password came to.
@@ -123,11 +137,12 @@ impl StartupHandler for Login {
             PgWireFrontendMessage::Startup(ref startup) => {
                 protocol_negotiation(client, startup).await?;
                 save_startup_parameters_to_metadata(client, startup);
-                self.may_try(client)?;
+                self.may_ask(client)?;
                 let login = Box::new(Scram::new(verifier.clone()));
                 self.driver.begin_authentication(client, login).await
             }
             PgWireFrontendMessage::PasswordMessageFamily(message) => {
+                self.may_go_on(client)?;
                 self.driver.advance_authentication(client, message).await
             }
             _ => return Ok(()),

@@ -6,6 +6,7 @@ mod cancel;
 mod compute;
 mod connection;
 mod cursor;
+mod doors;
 mod encode;
 mod gate;
 mod handler;
@@ -32,11 +33,12 @@ pub(crate) use statement::setting;
 pub use tls::{Tls, TlsError};
 
 use crate::Engine;
+use doors::Doors;
 use handler::{Asker, Shared};
 use tls::Certificate;
 
-/// Connections that have not logged in yet, or cancel a query of another; more wait.
-const DOORS: usize = 32;
+/// Connections that are told that they are too many, at once; more are closed without a word.
+const REFUSED: usize = 64;
 /// Threads beyond those that the settings ask for: while one query computes for long, others are answered.
 const SPARE: usize = 2;
 /// Stack of a thread that plans or computes: long expressions nest as deep as they are long ([`crate::Engine::plan`] limits
@@ -82,6 +84,8 @@ pub struct Settings {
     pub bounds: Bounds,
     /// Called by each thread when it starts: whoever routes comes first.
     pub step_back: fn(),
+    /// Called when queries have let go of much memory: gives free pages back to the kernel.
+    pub give_back: fn(),
 }
 
 /// Why the server does not run.
@@ -124,6 +128,7 @@ impl Server {
             threads,
             bounds,
             step_back,
+            give_back,
         } = settings;
         let certificate = tls.map(Certificate::read).transpose();
         let certificate = certificate.map_err(ServerError::Tls)?;
@@ -153,12 +158,14 @@ impl Server {
             .enable_all()
             .build()
             .map_err(fail)?;
+        let kept_small = keep_small(engine.clone(), give_back);
         let shared = Shared::new(engine, &access, queries.handle().clone(), bounds);
         let thread = std::thread::Builder::new()
             .name("sql-main".into())
             .stack_size(STACK)
             .spawn(move || {
                 step_back();
+                protocol.spawn(kept_small);
                 protocol.block_on(serve(sockets, shared, certificate, stopped));
                 protocol.shutdown_timeout(Duration::from_secs(1));
                 queries.shutdown_timeout(Duration::from_secs(1));
@@ -185,18 +192,36 @@ impl Drop for Server {
     }
 }
 
+/// Gives free memory back to the kernel each time queries have held much: between used pages the allocator does not look
+/// by itself.
+async fn keep_small(engine: Engine, give_back: fn()) {
+    let mut looks = tokio::time::interval(Duration::from_millis(500));
+    loop {
+        looks.tick().await;
+        if engine.has_emptied() {
+            give_back();
+        }
+    }
+}
+
 async fn serve(
     sockets: Vec<std::net::TcpListener>,
     shared: Shared,
     certificate: Option<Certificate>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let doors = Arc::new(Semaphore::new(DOORS));
+    let doors = Doors::default();
+    let refused = Arc::new(Semaphore::new(REFUSED));
     for socket in sockets {
         match TcpListener::from_std(socket) {
             Ok(socket) => {
-                let (shared, doors) = (shared.clone(), Arc::clone(&doors));
-                tokio::spawn(accept(socket, shared, certificate.clone(), doors));
+                let accepting = Accepting {
+                    shared: shared.clone(),
+                    certificate: certificate.clone(),
+                    doors: doors.clone(),
+                    refused: Arc::clone(&refused),
+                };
+                tokio::spawn(accepting.accept(socket));
             }
             Err(error) => tracing::error!(%error, "SQL is not served"),
         }
@@ -204,26 +229,42 @@ async fn serve(
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
-async fn accept(
-    socket: TcpListener,
+/// What takes connections.
+struct Accepting {
     shared: Shared,
     certificate: Option<Certificate>,
-    doors: Arc<Semaphore>,
-) {
-    loop {
-        let Ok(door) = Arc::clone(&doors).acquire_owned().await else {
-            return;
-        };
-        match socket.accept().await {
-            Ok((connection, peer)) => {
-                let asker = Arc::new(shared.asker(door));
-                tokio::spawn(answer(connection, peer, certificate.clone(), asker));
-            }
-            Err(error) => {
-                tracing::warn!(%error, "a SQL connection could not be accepted");
-                tokio::time::sleep(Duration::from_millis(100)).await;
+    doors: Doors,
+    refused: Arc<Semaphore>,
+}
+
+impl Accepting {
+    async fn accept(self, socket: TcpListener) {
+        loop {
+            match socket.accept().await {
+                Ok((connection, peer)) => self.take(connection, peer),
+                Err(error) => {
+                    tracing::warn!(%error, "a SQL connection could not be accepted");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
             }
         }
+    }
+
+    fn take(&self, connection: TcpStream, peer: SocketAddr) {
+        let door = self.doors.enter(peer.ip());
+        let refused = match door {
+            Some(_) => None,
+            None => match Arc::clone(&self.refused).try_acquire_owned() {
+                Ok(refused) => Some(refused),
+                Err(_) => return,
+            },
+        };
+        let asker = Arc::new(self.shared.asker(door));
+        let certificate = self.certificate.clone();
+        tokio::spawn(async move {
+            let _refused = refused;
+            answer(connection, peer, certificate, asker).await;
+        });
     }
 }
 

@@ -8,6 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::Bounds;
+use super::doors::Door;
 
 /// A connection, as far as its time is counted.
 #[derive(Clone)]
@@ -18,8 +19,7 @@ pub struct Session {
 }
 
 struct State {
-    /// Before the login: a place among those that log in. After it: one among those that ask.
-    place: Option<OwnedSemaphorePermit>,
+    place: Place,
     logged_in: bool,
     /// Queries that are answered.
     busy: usize,
@@ -27,14 +27,24 @@ struct State {
     last: Instant,
 }
 
+/// What a connection takes from others.
+enum Place {
+    /// None: it was one too many, and is told so.
+    Nothing,
+    /// Before the login.
+    Door { _door: Door },
+    /// After it.
+    Seat { _seat: OwnedSemaphorePermit },
+}
+
 /// Marks a query of a connection as long as it is answered.
 pub struct Busy(Session);
 
 impl Session {
     /// A connection that has not logged in; `places` are for those that have.
-    pub fn new(door: OwnedSemaphorePermit, places: Arc<Semaphore>, bounds: Bounds) -> Self {
+    pub fn new(door: Option<Door>, places: Arc<Semaphore>, bounds: Bounds) -> Self {
         let state = State {
-            place: Some(door),
+            place: door.map_or(Place::Nothing, |door| Place::Door { _door: door }),
             logged_in: false,
             busy: 0,
             last: Instant::now(),
@@ -50,6 +60,11 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether it was one too many.
+    pub fn is_refused(&self) -> bool {
+        matches!(self.state().place, Place::Nothing)
+    }
+
     /// The client has shown who it is.
     pub fn admit(&self) -> PgWireResult<()> {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
@@ -62,7 +77,7 @@ impl Session {
             ));
         };
         let mut state = self.state();
-        state.place = Some(place);
+        state.place = Place::Seat { _seat: place };
         state.logged_in = true;
         state.last = Instant::now();
         Ok(())
@@ -87,6 +102,7 @@ impl Session {
             let (until, why) = {
                 let state = self.state();
                 let (time, why) = match (state.logged_in, state.busy) {
+                    _ if matches!(state.place, Place::Nothing) => (REFUSAL, "it was one too many"),
                     (false, _) => (self.bounds.login, "it did not log in"),
                     (true, 0) => (self.bounds.idle, "it was idle"),
                     // The query itself ends after this time; its answer may be read for as long again.
@@ -122,5 +138,7 @@ pub fn fatal(state: &str, text: String) -> PgWireError {
     PgWireError::UserError(Box::new(ErrorInfo::new("FATAL".into(), state.into(), text)))
 }
 
+/// To tell a client that it is one too many, and why.
+const REFUSAL: Duration = Duration::from_secs(2);
 /// A query that has taken all its time says so itself.
 const SLACK: Duration = Duration::from_secs(30);

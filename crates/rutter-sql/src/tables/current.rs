@@ -7,10 +7,16 @@ use async_trait::async_trait;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::datasource::MemTable;
 use datafusion::error::Result;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
+use futures::stream;
+
+use crate::memory::octets;
 
 /// What tells the rows of a small table.
 pub trait Rows: Send + Sync + 'static {
@@ -44,10 +50,47 @@ impl<R: Rows> TableProvider for Current<R> {
         &self,
         state: &dyn Session,
         projection: Option<&Vec<usize>>,
-        filters: &[Expr],
+        _filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let rows = MemTable::try_new(self.schema(), vec![vec![self.0.rows()?]])?;
-        rows.scan(state, projection, filters, limit).await
+        let mut rows = self.0.rows()?;
+        if let Some(projection) = projection {
+            rows = rows.project(projection)?;
+        }
+        let held = MemoryConsumer::new("table").register(&state.runtime_env().memory_pool);
+        held.try_grow(octets(&rows))?;
+        let schema = rows.schema();
+        let reading = Arc::new(Reading(Arc::new((rows, held))));
+        let plan = StreamingTableExec::try_new(schema, vec![reading], None, [], false, limit)?;
+        Ok(Arc::new(plan))
     }
 }
+
+/// The rows, and what they are charged as long as a query may read them.
+struct Reading(Arc<(RecordBatch, MemoryReservation)>);
+
+impl fmt::Debug for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} rows", self.0.0.num_rows())
+    }
+}
+
+impl PartitionStream for Reading {
+    fn schema(&self) -> &SchemaRef {
+        self.0.0.schema_ref()
+    }
+
+    fn execute(&self, _context: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let held = Arc::clone(&self.0);
+        let starts = (0..held.0.num_rows()).step_by(BATCH);
+        let batches = starts.map(move |start| {
+            let rows = &held.0;
+            Ok(rows.slice(start, BATCH.min(rows.num_rows() - start)))
+        });
+        let schema = Arc::clone(self.schema());
+        Box::pin(RecordBatchStreamAdapter::new(schema, stream::iter(batches)))
+    }
+}
+
+/// Rows of a batch.
+const BATCH: usize = 8192;

@@ -2,6 +2,7 @@
 
 mod clients;
 mod documented;
+mod endless;
 mod queries;
 mod server;
 mod table;

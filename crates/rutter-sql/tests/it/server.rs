@@ -25,6 +25,7 @@ pub fn start(access: Access, tls: Option<Tls>, bounds: Bounds) -> Server {
         threads: 1,
         bounds,
         step_back: || {},
+        give_back: || {},
     };
     Server::start(table::engine(), settings).unwrap()
 }
@@ -149,6 +150,49 @@ fn wrong_passwords_have_to_wait() {
     }
     assert!(said[0].contains("authentication failed"), "{said:?}");
     assert!(said[3].contains("try again in"), "{said:?}");
+}
+
+/// `psql` connects without a password first, and asks for one when it learns that there must be one.
+#[test]
+fn to_learn_that_a_password_is_wanted_is_no_try() {
+    let server = server(secret());
+    for _ in 0..3 {
+        psql(&server, "guess", &["-c", "SELECT 1"]);
+    }
+    // From now on tries have to wait for each other: a second now.
+    std::thread::sleep(Duration::from_millis(1_100));
+    for _ in 0..3 {
+        let mut asking = psql_of(&server, "");
+        let asked = asking.env_remove("PGPASSWORD").args(["-w", "-c", ""]);
+        let said = String::from_utf8(asked.output().unwrap().stderr).unwrap();
+        assert!(said.contains("no password supplied"), "{said}");
+    }
+    let good = psql(&server, "sécret, 'long'", &["-c", "SELECT 1"]);
+    let said = String::from_utf8_lossy(&good.stderr);
+    assert_eq!(String::from_utf8_lossy(&good.stdout), "1\n", "{said}");
+}
+
+#[test]
+fn connections_that_say_nothing_do_not_fill_the_memory() {
+    let bounds = Bounds {
+        login: Duration::from_secs(3600),
+        ..Bounds::default()
+    };
+    let server = bounded(Access::Open, bounds);
+    let silent: Vec<TcpStream> = (0..40)
+        .map(|_| TcpStream::connect(server.addresses()[0]).unwrap())
+        .collect();
+    let refused = connect(&server).map(drop).unwrap_err();
+    let error = refused.as_db_error().expect("the server says why");
+    assert_eq!(
+        error.code(),
+        &postgres::error::SqlState::TOO_MANY_CONNECTIONS
+    );
+    assert!(error.message().contains("at most 32 of an address"));
+    drop(silent);
+    while connect(&server).is_err() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]
@@ -353,7 +397,7 @@ fn what_a_function_makes_counts_as_memory() {
     let server = server(Access::Open);
     for sql in [
         "SELECT repeat('x', 1000000000)",
-        "SELECT max(repeat(CAST(value AS TEXT), 10000000)) FROM generate_series(1, 100)",
+        "SELECT array_agg(repeat(CAST(value AS TEXT), 10000000)) FROM generate_series(1, 100)",
         "SELECT array_repeat('x', 1000000000)",
         "SELECT range(1, 1000000000)",
         "SELECT replace(repeat('x', 10000), 'x', repeat('y', 10000))",

@@ -1,0 +1,119 @@
+//! What queries hold in memory: all of it is asked for here, so that the limit is one.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+
+use datafusion::arrow::array::{Array as _, ArrayRef, RecordBatch};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::memory_pool::{MemoryLimit, MemoryPool, MemoryReservation};
+
+/// The memory of all queries together.
+///
+/// Operators tell what they hold after it has grown. What grows by doubling holds more in between: the old and the new.
+/// So such operators are charged for what they will need to grow once more.
+#[derive(Debug)]
+pub(crate) struct QueryMemory {
+    limit: usize,
+    /// In quarters of octets.
+    charged: AtomicUsize,
+    /// It was much, since this was asked last.
+    was_much: AtomicBool,
+}
+
+impl QueryMemory {
+    /// With a limit in octets.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit: limit.min(usize::MAX / 8),
+            charged: AtomicUsize::new(0),
+            was_much: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether queries have held much and now hold little: then the allocator has free pages that others could use.
+    pub fn has_emptied(&self) -> bool {
+        let little = self.charged.load(Relaxed) / 4 < MUCH / 4;
+        little && self.was_much.swap(false, Relaxed)
+    }
+
+    fn charge(reservation: &MemoryReservation, octets: usize) -> usize {
+        octets.saturating_mul(quarters(reservation.consumer().name()))
+    }
+}
+
+/// What an octet of an operator is charged, in quarters; measured with queries over millions of routes.
+fn quarters(operator: &str) -> usize {
+    match operator {
+        name if name.contains("Aggregate") => 6,
+        name if name.contains("Join") => 5,
+        _ => 4,
+    }
+}
+
+impl fmt::Display for QueryMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} octets", self.reserved(), self.limit)
+    }
+}
+
+impl MemoryPool for QueryMemory {
+    fn name(&self) -> &str {
+        "queries"
+    }
+
+    fn grow(&self, reservation: &MemoryReservation, additional: usize) {
+        let charge = Self::charge(reservation, additional);
+        self.charged.fetch_add(charge, Relaxed);
+    }
+
+    fn shrink(&self, reservation: &MemoryReservation, less: usize) {
+        let charge = Self::charge(reservation, less);
+        self.charged.fetch_sub(charge, Relaxed);
+    }
+
+    fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
+        let charge = Self::charge(reservation, additional);
+        let fits = |charged: usize| {
+            let charged = charged.saturating_add(charge);
+            (charged <= self.limit * 4).then_some(charged)
+        };
+        match self.charged.fetch_update(Relaxed, Relaxed, fits) {
+            Ok(before) => {
+                if before / 4 > MUCH {
+                    self.was_much.store(true, Relaxed);
+                }
+                Ok(())
+            }
+            Err(_) => Err(DataFusionError::ResourcesExhausted(format!(
+                "{} octets more for {}: {self} are in use",
+                additional,
+                reservation.consumer().name()
+            ))),
+        }
+    }
+
+    fn reserved(&self) -> usize {
+        self.charged.load(Relaxed) / 4
+    }
+
+    fn memory_limit(&self) -> MemoryLimit {
+        MemoryLimit::Finite(self.limit)
+    }
+}
+
+/// Octets of a batch: of its own rows, where it is a part of a larger one.
+pub(crate) fn octets(batch: &RecordBatch) -> usize {
+    let of = |column: &ArrayRef| match column.data_type() {
+        // Of these, only the views are counted in a part.
+        DataType::Utf8View | DataType::BinaryView => column.get_array_memory_size(),
+        _ => {
+            let size = column.to_data().get_slice_memory_size();
+            size.unwrap_or_else(|_| column.get_array_memory_size())
+        }
+    };
+    batch.columns().iter().map(of).sum()
+}
+
+/// Octets from which on it is worth to look for free pages.
+const MUCH: usize = 32 << 20;

@@ -1,0 +1,49 @@
+//! Queries that nobody waits for: they let others have their turn, whatever they compute.
+
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use rutter_sql::Engine;
+
+use crate::table;
+
+/// Each takes far longer than anybody would wait, on any machine, and most never give a row.
+const ENDLESS: [&str; 9] = [
+    // Nested loops of which no row matches.
+    "SELECT count(*) FROM generate_series(1, 600000) a JOIN generate_series(1, 600000) b ON a.value + b.value < 0",
+    "SELECT a.value FROM generate_series(1, 600000) a LEFT JOIN generate_series(1, 600000) b ON a.value + b.value < 0",
+    // All rows have the same key, and the condition takes none.
+    "SELECT count(*) FROM (SELECT 1 AS k, value AS v FROM generate_series(1, 600000)) a \
+     JOIN (SELECT 1 AS k, value AS v FROM generate_series(1, 600000)) b ON a.k = b.k AND a.v + b.v < 0",
+    // Nothing is given before all is compared.
+    "SELECT count(*) FROM (SELECT value % 2 AS k, value AS v FROM generate_series(1, 600000)) a \
+     WHERE EXISTS (SELECT 1 FROM (SELECT value % 2 AS k, value AS v FROM generate_series(1, 600000)) b \
+     WHERE a.k = b.k AND a.v + b.v < 0)",
+    "SELECT count(*) FROM generate_series(1, 600000) a WHERE NOT EXISTS \
+     (SELECT 1 FROM generate_series(1, 600000) b WHERE a.value + b.value < 0)",
+    // All rows, of which none passes.
+    "SELECT count(*) FROM generate_series(1, 600000) a, generate_series(1, 600000) b WHERE a.value * b.value < 0",
+    // Counted, and never shown.
+    "SELECT count(*) FROM generate_series(1, 600000) a, generate_series(1, 600000) b",
+    "WITH RECURSIVE t AS (SELECT 1 AS n UNION ALL SELECT n + 0 FROM t) SELECT count(*) FROM t",
+    // A value for each row takes long.
+    "SELECT max(v) FROM (SELECT median(value) OVER (ORDER BY value) AS v FROM generate_series(1, 600000)) t",
+];
+
+#[tokio::test]
+async fn queries_that_never_give_a_row_give_others_a_turn() {
+    let engine = table::engine();
+    for sql in ENDLESS {
+        // A timer of the same thread: it is looked at only when the query lets go.
+        let answer = tokio::time::timeout(Duration::from_millis(300), all(&engine, sql)).await;
+        assert!(answer.is_err(), "{sql}: {answer:?}");
+    }
+}
+
+async fn all(engine: &Engine, sql: &str) -> Result<(), String> {
+    let mut batches = engine.query(sql).await.map_err(|error| error.to_string())?;
+    while let Some(batch) = batches.next().await {
+        batch.map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
