@@ -141,7 +141,8 @@ pub(crate) struct SqlArgs {
     /// The password, where the collector wants one
     #[arg(long, value_name = "TEXT", env = "PGPASSWORD", hide_env_values = true)]
     pub(crate) password: Option<String>,
-    /// Encrypt, and believe the collector whose certificate for this address hangs on one of this file (PEM)
+    /// Encrypt, and believe the collector whose certificate is in this file (PEM), or hangs on one in it and is for its
+    /// address
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_root: Option<PathBuf>,
     /// Ask these MRT files instead: they become the tables `routes`, `best` and `peers`
@@ -334,8 +335,8 @@ Examples:
   curl -s https://data.ris.ripe.net/rrc00/latest-bview.gz | rutter mrt - --count";
 
 const SQL: &str = "\
-Tables: peers, routes, best, rejected, events, and lookup('192.0.2.1') for the longest match. docs/sql.md
-has every column, the operators on prefixes, and ten questions that people ask.
+Tables: peers, routes, best, rejected, events, routers (those that report by BMP), and lookup('192.0.2.1') for
+the longest match. docs/sql.md has every column, the operators on prefixes, and twelve questions that people ask.
 
 Examples:
   rutter sql \"SELECT prefix, as_path FROM lookup('203.0.113.9')\"

@@ -9,15 +9,19 @@ use std::task::{Context, Poll};
 
 use postgres::Socket;
 use postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, InvalidDnsNameError, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::pki_types::{CertificateDer, InvalidDnsNameError, ServerName, UnixTime};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::TlsConnector;
 
 use crate::failure::Failure;
 
-/// Encrypts, and believes those certificates that hang on the given ones.
+/// Encrypts, and believes those certificates that hang on the given ones, or are one of them.
 #[derive(Clone)]
 pub(super) struct Verifying(TlsConnector);
 
@@ -30,18 +34,99 @@ impl Verifying {
                 path.display()
             ))
         };
+        let given = CertificateDer::pem_file_iter(path)
+            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+            .map_err(|why| wrong(&why))?;
+        if given.is_empty() {
+            return Err(wrong(
+                &"there is no certificate in it\n  it must have one as PEM: -----BEGIN CERTIFICATE----- …",
+            ));
+        }
         let mut roots = RootCertStore::empty();
-        for certificate in CertificateDer::pem_file_iter(path).map_err(|why| wrong(&why))? {
-            let certificate = certificate.map_err(|why| wrong(&why))?;
-            roots.add(certificate).map_err(|why| wrong(&why))?;
+        for certificate in &given {
+            roots.add(certificate.clone()).map_err(|why| wrong(&why))?;
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let chains =
+            WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+        let chains = chains.build().map_err(|why| wrong(&why))?;
         let config =
             ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-        let config = config.map_err(|why| wrong(&why))?;
-        let config = config.with_root_certificates(roots).with_no_client_auth();
+        let config = config
+            .map_err(|why| wrong(&why))?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(GivenOrChained { given, chains }))
+            .with_no_client_auth();
         Ok(Verifying(TlsConnector::from(Arc::new(config))))
     }
+}
+
+/// Believes a certificate that hangs on a given one and has the name of the server, or that is itself given: a server's own,
+/// signed by nobody else, is trusted by being in the file, whatever it says of authorities and names.
+#[derive(Debug)]
+struct GivenOrChained {
+    given: Vec<CertificateDer<'static>>,
+    chains: Arc<WebPkiServerVerifier>,
+}
+
+impl ServerCertVerifier for GivenOrChained {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        others: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let verified = self
+            .chains
+            .verify_server_cert(certificate, others, name, ocsp, now);
+        match verified {
+            Err(why) if self.given.contains(certificate) && !is_of_another_time(&why) => {
+                Ok(ServerCertVerified::assertion())
+            }
+            // A stranger that says it is an authority: that it is a stranger is what matters.
+            Err(rustls::Error::InvalidCertificate(CertificateError::Other(_))) => Err(
+                rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer),
+            ),
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.chains
+            .verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.chains
+            .verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.chains.supported_verify_schemes()
+    }
+}
+
+/// Whether a certificate is out of date, or not in force yet. That is looked at before names and authorities.
+fn is_of_another_time(why: &rustls::Error) -> bool {
+    use CertificateError::{Expired, ExpiredContext, NotValidYet, NotValidYetContext};
+    matches!(
+        why,
+        rustls::Error::InvalidCertificate(
+            Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. }
+        )
+    )
 }
 
 impl MakeTlsConnect<Socket> for Verifying {
@@ -102,5 +187,111 @@ impl AsyncWrite for Encrypted {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+    use std::process::Command;
+
+    use postgres::config::SslMode;
+    use rutter_sql::{Access, Bounds, Engine, Limits, Server, Settings, Tls};
+
+    use super::*;
+
+    /// A folder that is removed when dropped.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let name = format!("rutter-collect-tls-{name}-{}", std::process::id());
+            let folder = std::env::temp_dir().join(name);
+            fs::create_dir_all(&folder).unwrap();
+            Folder(folder)
+        }
+
+        /// A certificate that nobody else has signed. `openssl req` makes such ones, which say that they are authorities.
+        fn certificate(&self, name: &str, more: &[&str]) -> Tls {
+            let (certificate, key) = (format!("{name}.crt"), format!("{name}.key"));
+            let made = Command::new("openssl")
+                .args(
+                    "req -x509 -nodes -newkey ec -pkeyopt ec_paramgen_curve:prime256v1".split(' '),
+                )
+                .args([
+                    "-subj",
+                    "/CN=collector",
+                    "-keyout",
+                    &key,
+                    "-out",
+                    &certificate,
+                ])
+                .args(more)
+                .current_dir(&self.0)
+                .output();
+            let made = made.expect("openssl runs: tools/install-test-deps installs it");
+            let error = String::from_utf8_lossy(&made.stderr);
+            assert!(made.status.success(), "{error}");
+            Tls {
+                certificate: self.0.join(certificate),
+                key: self.0.join(key),
+            }
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// Asks a server with this certificate; what goes wrong.
+    fn ask(tls: &Tls, root: &Path) -> Result<(), String> {
+        let settings = Settings {
+            listen: vec!["127.0.0.1:0".parse().unwrap()],
+            access: Access::Open,
+            tls: Some(tls.clone()),
+            threads: 1,
+            bounds: Bounds::default(),
+            step_back: || {},
+            give_back: || {},
+        };
+        let engine = Engine::without_tables(&Limits::default()).unwrap();
+        let server = Server::start(engine, settings).unwrap();
+        let verifying = Verifying::with(root).map_err(|failure| format!("{failure:?}"))?;
+        let mut config = postgres::Config::new();
+        config.host("127.0.0.1").port(server.addresses()[0].port());
+        config.user("reader").ssl_mode(SslMode::Require);
+        let client = config.connect(verifying);
+        let mut client = client.map_err(|why| format!("{why:?}"))?;
+        client.simple_query("SELECT 1").unwrap();
+        Ok(())
+    }
+
+    #[test]
+    fn a_certificate_in_the_file_is_believed_and_no_other() {
+        let folder = Folder::new("given");
+        // An authority by its own words, and without the name of the server; and one that is none.
+        let own = folder.certificate("own", &[]);
+        let other = folder.certificate("other", &["-addext", "subjectAltName=IP:127.0.0.1"]);
+        let leaf = folder.certificate("leaf", &["-addext", "basicConstraints=critical,CA:FALSE"]);
+        for tls in [&own, &other, &leaf] {
+            ask(tls, &tls.certificate).unwrap();
+        }
+        for root in [&other, &leaf] {
+            let said = ask(&own, &root.certificate).unwrap_err();
+            assert!(said.contains("UnknownIssuer"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_file_without_a_certificate_is_refused() {
+        let folder = Folder::new("empty");
+        let tls = folder.certificate("own", &[]);
+        let said = ask(&tls, &tls.key).unwrap_err();
+        assert!(said.contains("there is no certificate in it"), "{said}");
+        let said = ask(&tls, Path::new("/dev/null")).unwrap_err();
+        assert!(said.contains("there is no certificate in it"), "{said}");
     }
 }

@@ -34,10 +34,13 @@ impl fmt::Debug for Lookup {
 
 impl TableFunctionImpl for Lookup {
     fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
-        let [Expr::Literal(value, _)] = args.exprs() else {
+        let text = match args.exprs() {
+            [Expr::Literal(value, _)] => value.try_as_str().flatten(),
+            _ => None,
+        };
+        let Some(text) = text else {
             return plan_err!("write lookup('192.0.2.1'): one address or prefix, as a text");
         };
-        let text = value.try_as_str().flatten().unwrap_or_default();
         let Some(net) = prefix_of(text) else {
             return plan_err!("lookup: `{text}` is not an address and not a prefix");
         };
