@@ -1,8 +1,9 @@
 //! The stream over WebSocket: clients hear what they asked for, as RIS Live says it.
 
+use std::io::Write as _;
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rutter_collector::mrt::Loader;
 use rutter_collector::stream::StreamServer;
@@ -327,4 +328,32 @@ fn who_speaks_no_websocket_harms_nobody() {
     client.send(&json!({"type": "ris_subscribe", "data": {"peer": "nobody"}}));
     assert_eq!(client.next()["type"], "ris_error");
     world.end();
+}
+
+/// Clients that say nothing, greet for ever, or never read.
+#[test]
+fn nobody_holds_up_the_end() {
+    let world = World::start();
+    let address = world.server.listen_address();
+    let silent = TcpStream::connect(address).unwrap();
+    let mut greeting = TcpStream::connect(address).unwrap();
+    greeting.write_all(b"GET / HTTP/1.1\r\n").unwrap();
+    let deaf = world.client(&json!({}));
+    let mut hearing = world.client(&json!({"type": "RIS_PEER_STATE"}));
+    // More than sockets hold: its thread waits to write.
+    let nlri: Vec<String> = (0..900)
+        .map(|n| format!("10.{}.{}.0/24", n / 250, n % 250))
+        .collect();
+    let nlri: Vec<&str> = nlri.iter().map(String::as_str).collect();
+    world.happen(|out| (0..900).for_each(|_| update(out, &[], &nlri)));
+    // Everything has been queued.
+    hearing.updates();
+    let begun = Instant::now();
+    world.end();
+    assert!(
+        begun.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        begun.elapsed()
+    );
+    drop((silent, greeting, deaf));
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -13,6 +13,7 @@ use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{Message, WebSocket};
 
 use super::filter::Filter;
+use super::line::{Line, is_pause};
 use super::message::{Update, error, gap};
 use crate::Stop;
 use crate::keepalive::keep_alive;
@@ -32,14 +33,14 @@ struct Queue {
     lost: u64,
 }
 
-/// How long a client's thread waits for it to speak before it looks into the queue again.
-const PATIENCE: Duration = Duration::from_millis(20);
-/// A client that takes nothing for so long is gone.
-const WRITE_PATIENCE: Duration = Duration::from_secs(30);
+/// A client has so long to say that it speaks WebSocket.
+const GREETING: Duration = Duration::from_secs(10);
 /// Octets of the longest message that a client may send.
 const LONGEST: usize = 64 * 1024;
 /// Subscriptions of one client.
 const MOST_FILTERS: usize = 100;
+/// Prefixes in all of them: each UPDATE is compared with each.
+const MOST_PREFIXES: usize = 1_000;
 
 impl Client {
     pub fn new(capacity: usize) -> Self {
@@ -98,17 +99,14 @@ impl Client {
     }
 
     fn serve(&self, socket: TcpStream, stop: &Stop) -> Result<(), tungstenite::Error> {
-        socket.set_nonblocking(false)?;
-        socket.set_nodelay(true)?;
-        socket.set_read_timeout(Some(WRITE_PATIENCE))?;
-        socket.set_write_timeout(Some(WRITE_PATIENCE))?;
         keep_alive(&socket)?;
+        let line = Line::new(socket, stop, Instant::now() + GREETING)?;
         let limits = WebSocketConfig::default()
             .max_message_size(Some(LONGEST))
             .max_frame_size(Some(LONGEST));
-        let mut socket = tungstenite::accept_with_config(socket, Some(limits))
+        let mut socket = tungstenite::accept_with_config(line, Some(limits))
             .map_err(|error| io::Error::other(format!("no WebSocket: {error}")))?;
-        socket.get_ref().set_read_timeout(Some(PATIENCE))?;
+        socket.get_mut().greeted();
         while !stop.is_set() {
             self.write_queued(&mut socket)?;
             socket.flush()?;
@@ -116,7 +114,7 @@ impl Client {
                 Ok(Message::Text(text)) => self.command(text.as_str(), &mut socket)?,
                 Ok(Message::Close(_)) => break,
                 Ok(_) => {}
-                Err(tungstenite::Error::Io(error)) if is_timeout(&error) => {}
+                Err(tungstenite::Error::Io(error)) if is_pause(&error) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -126,7 +124,7 @@ impl Client {
         Ok(())
     }
 
-    fn write_queued(&self, socket: &mut WebSocket<TcpStream>) -> Result<(), tungstenite::Error> {
+    fn write_queued(&self, socket: &mut WebSocket<Line>) -> Result<(), tungstenite::Error> {
         while let Some(message) = self.pop() {
             socket.write(Message::text(&*message))?;
         }
@@ -134,11 +132,7 @@ impl Client {
     }
 
     /// The answer comes after all that was queued before, so that a ping tells a client that it has heard everything.
-    fn command(
-        &self,
-        text: &str,
-        socket: &mut WebSocket<TcpStream>,
-    ) -> Result<(), tungstenite::Error> {
+    fn command(&self, text: &str, socket: &mut WebSocket<Line>) -> Result<(), tungstenite::Error> {
         if let Some(answer) = self.obey(text) {
             self.write_queued(socket)?;
             socket.send(Message::text(answer))?;
@@ -161,6 +155,13 @@ impl Client {
             ("ris_subscribe", Ok(_)) if filters.len() >= MOST_FILTERS => {
                 Some(error("this client has 100 subscriptions already"))
             }
+            ("ris_subscribe", Ok(filter))
+                if prefixes(&filters) + filter.prefixes.len() > MOST_PREFIXES =>
+            {
+                Some(error(
+                    "a client's subscriptions name at most 1000 prefixes: subscribe to one that holds them",
+                ))
+            }
             ("ris_subscribe", Ok(filter)) => {
                 filters.push(filter);
                 let acknowledge = &data["socketOptions"]["acknowledge"];
@@ -178,11 +179,9 @@ impl Client {
     }
 }
 
-fn is_timeout(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
-    )
+/// How many prefixes subscriptions name.
+fn prefixes(filters: &[Filter]) -> usize {
+    filters.iter().map(|filter| filter.prefixes.len()).sum()
 }
 
 #[cfg(test)]
@@ -202,6 +201,17 @@ mod tests {
         client.push(&message(6));
         assert_eq!(next().as_deref(), Some("6"));
         assert_eq!(next(), None);
+    }
+
+    #[test]
+    fn a_client_names_so_many_prefixes_and_no_more() {
+        let client = Client::new(2);
+        let some: Vec<String> = (0..250).map(|n| format!("10.0.{n}.0/24")).collect();
+        let text = json!({"type": "ris_subscribe", "data": {"prefix": some}}).to_string();
+        (0..4).for_each(|_| assert_eq!(client.obey(&text), None));
+        let answer = client.obey(&text).unwrap_or_default();
+        assert!(answer.contains("at most 1000 prefixes"), "{answer}");
+        assert_eq!(prefixes(&client.filters.lock()), 1_000);
     }
 
     #[test]

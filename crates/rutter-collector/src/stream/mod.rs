@@ -7,6 +7,7 @@
 
 mod client;
 mod filter;
+mod line;
 mod message;
 mod publisher;
 mod service;

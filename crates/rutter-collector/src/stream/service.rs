@@ -12,6 +12,7 @@ use rutter_config::Stream;
 use super::client::Client;
 use super::publisher::{self, Audience};
 use crate::listen::listen;
+use crate::seldom::Seldom;
 use crate::{Context, Service};
 
 /// The running server.
@@ -95,11 +96,15 @@ fn named(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<JoinHan
 
 fn accept(listener: &TcpListener, context: &Context, settings: &Stream, audience: &Audience) {
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
+    let mut refused = Seldom::default();
     while !context.stop.wait(PATIENCE) {
         while let Ok((socket, address)) = listener.accept() {
             threads.retain(|thread| !thread.is_finished());
             if threads.len() >= settings.max_clients {
-                tracing::warn!(%address, most = settings.max_clients, "stream client refused");
+                if let Some(left_out) = refused.may() {
+                    let most = settings.max_clients;
+                    tracing::warn!(%address, most, left_out, "stream client refused");
+                }
                 continue;
             }
             match serve(socket, context, settings, audience) {
