@@ -1,7 +1,7 @@
 //! The wish that everything shall end.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
@@ -11,7 +11,7 @@ pub struct Stop(Arc<Flag>);
 
 #[derive(Default, Debug)]
 struct Flag {
-    set: Mutex<bool>,
+    set: Mutex<Option<Instant>>,
     wake: Condvar,
 }
 
@@ -23,22 +23,27 @@ impl Stop {
 
     /// Sets the flag and wakes all that sleep on it.
     pub fn set(&self) {
-        *self.0.set.lock() = true;
+        self.0.set.lock().get_or_insert_with(Instant::now);
         self.0.wake.notify_all();
     }
 
     /// Whether it is set.
     pub fn is_set(&self) -> bool {
+        self.since().is_some()
+    }
+
+    /// When it was set.
+    pub fn since(&self) -> Option<Instant> {
         *self.0.set.lock()
     }
 
     /// Sleeps until it is set, at most so long. Whether it is set.
     pub fn wait(&self, timeout: Duration) -> bool {
         let mut set = self.0.set.lock();
-        if !*set {
+        if set.is_none() {
             self.0.wake.wait_for(&mut set, timeout);
         }
-        *set
+        set.is_some()
     }
 }
 

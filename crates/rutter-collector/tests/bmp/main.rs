@@ -117,6 +117,24 @@ impl World {
         }
     }
 
+    /// Waits until the table holds so many.
+    fn expect_routes(&self, expected: u32) {
+        let held = || -> u32 {
+            let peers = self.context.rib.peers();
+            let counts = peers.iter().flat_map(|peer| &peer.counts);
+            counts.map(|counts| counts.received).sum()
+        };
+        let begun = Instant::now();
+        while held() != expected {
+            assert!(
+                begun.elapsed() < Duration::from_secs(20),
+                "{} routes",
+                held()
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     fn end(self) {
         self.context.stop.set();
         Box::new(self.station).stop();

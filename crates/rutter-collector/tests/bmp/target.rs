@@ -1,5 +1,10 @@
 //! What is collected goes on to another station, which then holds the same.
 
+use std::io::Read as _;
+use std::net::TcpListener;
+use std::thread;
+use std::time::{Duration, Instant};
+
 use rutter_collector::Service;
 use rutter_collector::bmp::Target;
 use rutter_config::BmpTarget;
@@ -65,3 +70,47 @@ const ALL: [&str; 7] = [
     "edge1/192.0.2.11/adj-in-pre/198.51.100.0/24#2",
     "edge1/2001:db8::11/adj-in-pre/192.0.2.0/24",
 ];
+
+/// It takes one octet now and then: the end does not wait for it.
+#[test]
+fn a_station_that_hardly_reads_does_not_hold_up_the_end() {
+    let world = World::start();
+    let mut edge = world.connect();
+    edge.initiate("edge1");
+    let pre = peer("192.0.2.11", RibView::AdjRibInPre);
+    edge.peer_up(&pre, None);
+    // More than sockets hold.
+    for high in 0..120 {
+        let some: Vec<String> = (0..800)
+            .map(|n| format!("10.{high}.{}.{}/32", n / 250, n % 250))
+            .collect();
+        let some: Vec<&str> = some.iter().map(String::as_str).collect();
+        edge.monitor(&pre, &update(&some));
+    }
+    world.expect_routes(96_000);
+    let station = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = station.local_addr().unwrap();
+    let target = Target::start(&world.context, &BmpTarget { address }).unwrap();
+    // One connection says the collector's name, the other the router's.
+    let mut connections = [station.accept().unwrap().0, station.accept().unwrap().0];
+    let reading = thread::spawn(move || {
+        let mut octet = [0];
+        while connections
+            .iter_mut()
+            .all(|one| one.read(&mut octet).is_ok_and(|count| count > 0))
+        {
+            thread::sleep(Duration::from_millis(20));
+        }
+    });
+    thread::sleep(Duration::from_millis(500));
+    let begun = Instant::now();
+    world.context.stop.set();
+    Box::new(target).stop();
+    assert!(
+        begun.elapsed() < Duration::from_secs(8),
+        "{:?}",
+        begun.elapsed()
+    );
+    world.end();
+    drop(reading);
+}

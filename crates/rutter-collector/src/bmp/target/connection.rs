@@ -2,35 +2,45 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rutter_wire::bmp::{write_initiation, write_termination};
 
+use crate::Stop;
 use crate::keepalive::keep_alive;
 
 /// A connection of one router's name, and what waits to be written.
 pub(super) struct Connection {
     socket: TcpStream,
+    stop: Stop,
     pub out: Vec<u8>,
 }
 
 /// What we call ourselves.
 const SOFTWARE: &str = concat!("Rutter ", env!("CARGO_PKG_VERSION"));
-/// How long connecting, and one write, may take.
+/// How long connecting may take, and how long a station may take nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Who waits for the station looks this often whether to end.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long stations may take for the rest once everything ends.
+const FAREWELL: Duration = Duration::from_secs(1);
 /// Octets that are written at once.
 const FLUSH_AT: usize = 256 * 1024;
 
 impl Connection {
     /// Connects and says who we are.
-    pub fn open(address: SocketAddr, name: &str) -> io::Result<Self> {
+    pub fn open(address: SocketAddr, name: &str, stop: &Stop) -> io::Result<Self> {
         let socket = TcpStream::connect_timeout(&address, PATIENCE)?;
         socket.set_nodelay(true)?;
-        socket.set_write_timeout(Some(PATIENCE))?;
+        socket.set_write_timeout(Some(LOOK))?;
         keep_alive(&socket)?;
         let mut out = Vec::new();
         write_initiation(&mut out, name, SOFTWARE);
-        Ok(Connection { socket, out })
+        Ok(Connection {
+            socket,
+            stop: stop.clone(),
+            out,
+        })
     }
 
     /// Writes once much waits.
@@ -43,9 +53,38 @@ impl Connection {
 
     /// Writes all that waits.
     pub fn flush(&mut self) -> io::Result<()> {
-        self.socket.write_all(&self.out)?;
+        let (mut at, mut taken) = (0, Instant::now());
+        while at < self.out.len() {
+            self.check_patience(taken)?;
+            match self.socket.write(&self.out[at..]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => (at, taken) = (at + count, Instant::now()),
+                Err(error) if is_pause(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
         self.out.clear();
         Ok(())
+    }
+
+    /// Fails when the station, which last took something then, has had its time.
+    fn check_patience(&self, taken: Instant) -> io::Result<()> {
+        // However little it takes at a time.
+        if self
+            .stop
+            .since()
+            .is_some_and(|since| since.elapsed() >= FAREWELL)
+        {
+            return Err(io::Error::other("the collector is stopping"));
+        }
+        match taken.elapsed() < PATIENCE {
+            true => Ok(()),
+            false => {
+                let seconds = PATIENCE.as_secs();
+                let why = format!("the station has taken nothing for {seconds} s");
+                Err(io::Error::other(why))
+            }
+        }
     }
 
     /// Fails when the station is gone: what is written to it next would be lost before anybody noticed.
@@ -67,4 +106,10 @@ impl Connection {
         // The station may be gone already.
         let _ = self.flush();
     }
+}
+
+/// Nothing happened for a while, no more.
+fn is_pause(error: &io::Error) -> bool {
+    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }

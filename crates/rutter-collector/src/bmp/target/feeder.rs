@@ -34,10 +34,16 @@ pub(super) fn run(context: &Context, address: SocketAddr) {
             address,
             peers: HashMap::new(),
             connections: HashMap::new(),
+            told: false,
         };
         match feeder.feed(&reader, &peers) {
             Ok(()) => return feeder.connections.into_values().for_each(Connection::close),
+            Err(_) if context.stop.is_set() => return,
             Err(trouble) => {
+                // It was well in between.
+                if feeder.told {
+                    pause = PAUSE;
+                }
                 let seconds = pause.as_secs();
                 tracing::warn!(station = %address, %trouble, retry_in_s = seconds, "BMP target");
                 if matches!(trouble, Trouble::Lost(_)) {
@@ -86,6 +92,8 @@ struct Feeder<'a> {
     peers: HashMap<PeerId, Peer>,
     /// By name of the router.
     connections: HashMap<String, Connection>,
+    /// The station has the table.
+    told: bool,
 }
 
 impl Feeder<'_> {
@@ -96,6 +104,7 @@ impl Feeder<'_> {
             self.up(summary, unix_us())?;
         }
         self.tell_table()?;
+        self.told = true;
         tracing::info!(station = %self.address, peers = self.peers.len(), "BMP target has the table");
         let mut checked = Instant::now();
         while !self.context.stop.is_set() {
@@ -218,7 +227,7 @@ impl Feeder<'_> {
                 "" => &*self.context.collector,
                 name => name,
             };
-            let opened = Connection::open(self.address, name)?;
+            let opened = Connection::open(self.address, name, &self.context.stop)?;
             self.connections.insert(router.to_owned(), opened);
         }
         self.connections
