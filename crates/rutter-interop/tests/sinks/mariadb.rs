@@ -4,7 +4,7 @@ use rutter_config::{Database, Secret, SinkTarget};
 use rutter_interop::mariadb::MariaDb;
 use rutter_interop::{Lab, eventually};
 
-use crate::postgres::GAP;
+use crate::postgres::{GAP, READ_ANEW};
 use crate::stage::{Stage, ask_questions, golden, seed};
 
 const ROUTES: &str = "SELECT peer_address, prefix, path_id, as_path FROM rutter_current";
@@ -88,4 +88,34 @@ fn mariadb_is_exact_whoever_is_killed() {
     });
     stage.settles(|| server.try_query(ROUTES));
     stage.stop();
+    stage.restart();
+    bears_meddling(&mut stage, &server);
+    stage.stop();
+}
+
+/// Somebody changes tables by hand, forbids writing, and drops tables: nothing is lost, or a gap is told.
+fn bears_meddling(stage: &mut Stage, server: &MariaDb) {
+    stage.settles(|| server.try_query(ROUTES));
+    server.query("ALTER TABLE rutter_routes ADD note varchar(9) NOT NULL DEFAULT 'ours' FIRST");
+    server.query("ALTER TABLE rutter_events ADD note varchar(9) NOT NULL DEFAULT 'ours' FIRST");
+    stage.act(200);
+    stage.settles(|| server.try_query(ROUTES));
+    server.query("SET GLOBAL read_only = 1");
+    stage.act(200);
+    stage.complains(&["read-only"]);
+    server.query("SET GLOBAL read_only = 0");
+    stage.settles(|| server.try_query(ROUTES));
+    for table in [
+        "rutter_routes",
+        "rutter_peers",
+        "rutter_collectors",
+        "rutter_events",
+    ] {
+        server.query(&format!("DROP TABLE {table}"));
+        stage.act(200);
+        stage.settles(|| server.try_query(ROUTES));
+        let gaps = server.query(READ_ANEW);
+        assert!(!gaps.is_empty(), "no gap tells that {table} was gone");
+        server.query("DELETE FROM rutter_events WHERE kind = 'gap'");
+    }
 }

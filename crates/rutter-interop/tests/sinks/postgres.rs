@@ -52,6 +52,41 @@ pub fn check_history(server: &Postgres) {
     );
 }
 
+/// Somebody changes tables by hand, forbids writing, and drops tables: nothing is lost, or a gap is told.
+fn bears_meddling(stage: &mut Stage, server: &Postgres) {
+    stage.settles(|| server.try_query(ROUTES));
+    server.query("ALTER TABLE rutter_routes ADD note text NOT NULL DEFAULT 'ours'");
+    server.query("ALTER TABLE rutter_events ADD note text NOT NULL DEFAULT 'ours'");
+    stage.act(200);
+    stage.settles(|| server.try_query(ROUTES));
+    server.query(
+        "ALTER DATABASE rutter SET default_transaction_read_only = on;
+         SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'rutter'",
+    );
+    stage.act(200);
+    stage.complains(&["read-only"]);
+    server.query(
+        "BEGIN READ WRITE; ALTER DATABASE rutter RESET default_transaction_read_only; COMMIT",
+    );
+    stage.settles(|| server.try_query(ROUTES));
+    for table in [
+        "rutter_routes",
+        "rutter_peers",
+        "rutter_collectors",
+        "rutter_events",
+    ] {
+        server.query(&format!("DROP TABLE {table} CASCADE"));
+        stage.act(200);
+        stage.settles(|| server.try_query(ROUTES));
+        let gaps = server.query(READ_ANEW);
+        assert!(!gaps.is_empty(), "no gap tells that {table} was gone");
+        server.query("DELETE FROM rutter_events WHERE kind = 'gap'");
+    }
+}
+
+/// What a gap says where a store was changed behind our back.
+pub const READ_ANEW: &str = "SELECT detail FROM rutter_events WHERE kind = 'gap' AND detail LIKE 'the store was not as it was left%'";
+
 #[test]
 fn postgres_is_exact_whoever_is_killed() {
     let lab = Lab::new();
@@ -115,6 +150,9 @@ fn postgres_is_exact_whoever_is_killed() {
         }
     });
     stage.settles(|| server.try_query(ROUTES));
+    stage.stop();
+    stage.restart();
+    bears_meddling(&mut stage, &server);
     stage.stop();
     eventually("the lock is free", || {
         let locks = server.query("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'");

@@ -3,7 +3,7 @@
 use mysql::prelude::Queryable;
 
 use super::rows::Rows;
-use super::{SCHEMA_LOCK, Session, fault, lock, unlock};
+use super::{Into, ROUTES, SCHEMA_LOCK, Session, fault, lock, unlock};
 use crate::batch::Batch;
 use crate::store::Fault;
 
@@ -11,6 +11,8 @@ use crate::store::Fault;
 pub(super) const STAGE: &str = "CREATE TEMPORARY TABLE rutter_stage (
     peer_id int NOT NULL, network varbinary(16) NOT NULL, length tinyint unsigned NOT NULL,
     path_id int unsigned NOT NULL) ENGINE = InnoDB";
+
+const STAGED: Into = ("INTO TABLE rutter_stage", "");
 
 const REMOVE_STAGED: &str = "DELETE r FROM rutter_stage s STRAIGHT_JOIN rutter_routes r
     ON r.peer_id = s.peer_id AND r.network = s.network AND r.length = s.length AND r.path_id = s.path_id";
@@ -62,11 +64,11 @@ fn change_routes(session: &mut Session, batch: &Batch) -> Result<(), Fault> {
         out.end_row();
     }
     if !gone.is_empty() {
-        session.load_data("INTO TABLE rutter_stage", gone)?;
+        session.load_data(STAGED, gone)?;
         session.run(REMOVE_STAGED, "cannot remove routes")?;
         session.run("DELETE FROM rutter_stage", "cannot empty the staging table")?;
     }
-    session.load_data("REPLACE INTO TABLE rutter_routes", put)
+    session.load_data(ROUTES, put)
 }
 
 /// Removes what a load replaces; the transaction that the caller began ends here.

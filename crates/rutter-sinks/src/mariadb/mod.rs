@@ -35,6 +35,8 @@ struct Session {
     conn: Conn,
     collector: i32,
     peers: PeerIds,
+    /// As it was committed last.
+    position: Option<Position>,
     /// Behind which key old events are looked for next.
     searched: (u64, u64),
     /// What the server asks for during LOAD DATA LOCAL.
@@ -139,16 +141,18 @@ impl Store for MariaDb {
             .map_err(fault("cannot make the staging table"))?;
         let file = Arc::new(Mutex::new(None));
         conn.set_local_infile_handler(Some(answer_with(&file)));
+        let position = run
+            .zip(next_seq)
+            .map(|(run, next_seq)| Position { run, next_seq });
         self.session = Some(Session {
             conn,
             collector,
             peers: PeerIds::default(),
+            position,
             searched: (0, 0),
             file,
         });
-        Ok(run
-            .zip(next_seq)
-            .map(|(run, next_seq)| Position { run, next_seq }))
+        Ok(position)
     }
 
     fn write(&mut self, batch: &Batch) -> Result<(), Fault> {
@@ -164,15 +168,10 @@ impl Store for MariaDb {
             session.write_events(batch)?;
         }
         changes::apply(session, batch)?;
-        session
-            .conn
-            .exec_drop(
-                "UPDATE rutter_collectors SET run = ?, next_seq = ?, updated = utc_timestamp(6)
-                 WHERE collector_id = ?",
-                (batch.end.run, batch.end.next_seq, session.collector),
-            )
-            .map_err(fault("cannot store the position"))?;
-        session.run("COMMIT", "cannot commit")
+        session.store_position(batch.end)?;
+        session.run("COMMIT", "cannot commit")?;
+        session.position = Some(batch.end);
+        Ok(())
     }
 
     fn begin_load(&mut self, load: &Load) -> Result<(), Fault> {
@@ -231,8 +230,32 @@ impl Session {
         self.conn.query_drop(statement).map_err(fault(what))
     }
 
+    /// Whoever made tables anew has unset it: what was said of the routes until then does not hold.
+    fn store_position(&mut self, position: Position) -> Result<(), Fault> {
+        let before = self.position;
+        self.conn
+            .exec_drop(
+                "UPDATE rutter_collectors SET run = ?, next_seq = ?, updated = utc_timestamp(6)
+                 WHERE collector_id = ? AND run <=> ? AND next_seq <=> ?",
+                (
+                    position.run,
+                    position.next_seq,
+                    self.collector,
+                    before.map(|at| at.run),
+                    before.map(|at| at.next_seq),
+                ),
+            )
+            .map_err(fault("cannot store the position"))?;
+        match self.conn.affected_rows() {
+            0 => Err(Fault(
+                "somebody else changed the position of this collector".into(),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// LOAD DATA of these rows.
-    fn load_data(&mut self, into: &str, rows: Rows) -> Result<(), Fault> {
+    fn load_data(&mut self, into: Into, rows: Rows) -> Result<(), Fault> {
         if rows.is_empty() {
             return Ok(());
         }
@@ -293,12 +316,24 @@ impl Session {
             out.text(&entry.detail);
             out.end_row();
         }
-        self.load_data("INTO TABLE rutter_events", out)
+        self.load_data(EVENTS, out)
     }
 }
 
+/// Where LOAD DATA puts rows, and the columns that they have: a table may have others, whose owner has given them defaults.
+type Into = (&'static str, &'static str);
+
 /// Where routes are replaced by key.
-const ROUTES: &str = "REPLACE INTO TABLE rutter_routes";
+const ROUTES: Into = (
+    "REPLACE INTO TABLE rutter_routes",
+    "(peer_id, network, length, path_id, prefix, time, origin, as_path, origin_as, next_hop, med, local_pref,
+      communities, extended_communities, large_communities)",
+);
+const EVENTS: Into = (
+    "INTO TABLE rutter_events",
+    "(collector_id, run, seq, time, peer_id, kind, network, length, path_id, prefix, origin, as_path, origin_as,
+      next_hop, med, local_pref, communities, extended_communities, large_communities, detail)",
+);
 /// So many routes a statement: undoing one that failed takes longer than it took.
 const LOADED: usize = 1_000_000;
 /// Octets sent at a time.
@@ -337,9 +372,9 @@ fn write_routes(
 }
 
 /// LOAD DATA of the file at hand. Whatever the server would only warn of is a fault.
-fn load_file(conn: &mut Conn, into: &str) -> Result<(), Fault> {
+fn load_file(conn: &mut Conn, (into, columns): Into) -> Result<(), Fault> {
     conn.query_drop(format!(
-        "LOAD DATA LOCAL INFILE 'rutter' {into} CHARACTER SET binary"
+        "LOAD DATA LOCAL INFILE 'rutter' {into} CHARACTER SET binary {columns}"
     ))
     .map_err(fault("LOAD DATA failed"))?;
     if conn.warnings() == 0 {

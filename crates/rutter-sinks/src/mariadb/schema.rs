@@ -27,13 +27,85 @@ pub(super) fn migrate(conn: &mut Conn) -> Result<(), Fault> {
             MIGRATIONS.len()
         )));
     }
+    if version > 0 {
+        mend(conn, version)?;
+    }
     for (number, migration) in (1..).zip(MIGRATIONS).skip(version) {
         let what = format!("migration {number} failed");
-        for statement in migration.split(';').filter(|text| !text.trim().is_empty()) {
-            conn.query_drop(statement).map_err(fault(&what))?;
-        }
+        run(conn, migration, &what)?;
         conn.exec_drop("INSERT INTO rutter_schema (version) VALUES (?)", (number,))
             .map_err(fault(&what))?;
     }
     Ok(())
+}
+
+fn run(conn: &mut Conn, migration: &str, what: &str) -> Result<(), Fault> {
+    for statement in migration.split(';').filter(|text| !text.trim().is_empty()) {
+        conn.query_drop(statement).map_err(fault(what))?;
+    }
+    Ok(())
+}
+
+/// What of ours is there.
+const THERE: &str = "SELECT table_name FROM information_schema.tables
+WHERE table_schema = DATABASE() AND table_name LIKE 'rutter\\_%'";
+const OURS: [&str; 6] = [
+    "rutter_collectors",
+    "rutter_peers",
+    "rutter_routes",
+    "rutter_events",
+    "rutter_current",
+    "rutter_history",
+];
+
+/// Numbers that rows of the past have are not given to others.
+const NUMBERS: [(&str, &str); 2] = [
+    (
+        "rutter_collectors",
+        "SELECT 1 + greatest((SELECT coalesce(max(collector_id), 0) FROM rutter_collectors),
+             (SELECT coalesce(max(collector_id), 0) FROM rutter_events))",
+    ),
+    (
+        "rutter_peers",
+        "SELECT 1 + greatest((SELECT coalesce(max(peer_id), 0) FROM rutter_peers),
+             (SELECT coalesce(max(peer_id), 0) FROM rutter_routes),
+             (SELECT coalesce(max(peer_id), 0) FROM rutter_events))",
+    ),
+];
+
+/// Makes tables and views anew that somebody has dropped. Where a table was, no position holds any more: every
+/// collector tells of a gap and loads its routes.
+fn mend(conn: &mut Conn, version: usize) -> Result<(), Fault> {
+    let there: Vec<String> = conn
+        .query(THERE)
+        .map_err(fault("cannot look for the tables"))?;
+    let gone = |name: &&&str| !there.iter().any(|known| known == *name);
+    let missing: Vec<&&str> = OURS.iter().filter(gone).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    tracing::warn!(
+        ?missing,
+        "tables of the database were gone; they are made anew"
+    );
+    // First, so that a crash in between leaves no position that is believed.
+    if there.iter().any(|name| name == OURS[0]) {
+        forget(conn)?;
+    }
+    for migration in &MIGRATIONS[..version] {
+        run(conn, migration, "cannot make a table anew")?;
+    }
+    forget(conn)?;
+    for (table, next) in NUMBERS {
+        let next: Option<u64> = conn.query_first(next).map_err(fault("cannot begin anew"))?;
+        let next = next.unwrap_or(1);
+        conn.query_drop(format!("ALTER TABLE {table} AUTO_INCREMENT = {next}"))
+            .map_err(fault("cannot begin anew"))?;
+    }
+    Ok(())
+}
+
+fn forget(conn: &mut Conn) -> Result<(), Fault> {
+    conn.query_drop("UPDATE rutter_collectors SET run = NULL, next_seq = NULL")
+        .map_err(fault("cannot begin anew"))
 }

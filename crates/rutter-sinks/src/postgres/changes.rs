@@ -12,16 +12,17 @@ use crate::peer::StoredPeer;
 use crate::store::{Fault, Load};
 
 /// Lives as long as the session; empty at every commit.
-pub(super) const STAGE: &str =
-    "CREATE TEMP TABLE rutter_stage (LIKE rutter_routes, gone boolean NOT NULL) ON COMMIT DELETE ROWS;
-     ALTER TABLE rutter_stage ALTER communities DROP NOT NULL, ALTER extended_communities DROP NOT NULL,
-                              ALTER large_communities DROP NOT NULL";
+pub(super) const STAGE: &str = "CREATE TEMP TABLE rutter_stage ON COMMIT DELETE ROWS AS
+     SELECT peer_id, prefix, path_id, time, origin, as_path, origin_as, next_hop, med, local_pref,
+            communities, extended_communities, large_communities, false AS gone
+     FROM rutter_routes WITH NO DATA";
 
 /// The staged rows are few beside the table: each is looked up by the key.
 const MERGE: &str = "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;
 DELETE FROM rutter_routes r USING rutter_stage s
     WHERE s.gone AND r.peer_id = s.peer_id AND r.prefix = s.prefix AND r.path_id = s.path_id;
-INSERT INTO rutter_routes
+INSERT INTO rutter_routes (peer_id, prefix, path_id, time, origin, as_path, origin_as, next_hop, med, local_pref,
+           communities, extended_communities, large_communities)
     SELECT peer_id, prefix, path_id, time, origin, as_path, origin_as, next_hop, med, local_pref,
            communities, extended_communities, large_communities
     FROM rutter_stage WHERE NOT gone

@@ -33,6 +33,8 @@ struct Session {
     client: Client,
     collector: i32,
     peers: PeerIds,
+    /// As it was committed last.
+    position: Option<Position>,
 }
 
 impl Postgres {
@@ -94,6 +96,10 @@ const REGISTER: &str = "INSERT INTO rutter_collectors (collector) VALUES ($1)
 ON CONFLICT (collector) DO UPDATE SET updated = now()
 RETURNING collector_id, run, next_seq";
 
+/// Whoever made tables anew has unset it: what was said of the routes until then does not hold.
+const POSITION: &str = "UPDATE rutter_collectors SET run = $2, next_seq = $3, updated = now()
+WHERE collector_id = $1 AND run IS NOT DISTINCT FROM $4 AND next_seq IS NOT DISTINCT FROM $5";
+
 impl Store for Postgres {
     fn open(&mut self) -> Result<Option<Position>, Fault> {
         self.session = None;
@@ -110,15 +116,17 @@ impl Store for Postgres {
             .batch_execute(changes::STAGE)
             .map_err(fault("cannot make the staging table"))?;
         let (run, next_seq): (Option<i64>, Option<i64>) = (row.get(1), row.get(2));
+        let position = run.zip(next_seq).map(|(run, next_seq)| Position {
+            run: run as u64,
+            next_seq: next_seq as u64,
+        });
         self.session = Some(Session {
             client,
             collector: row.get(0),
             peers: PeerIds::default(),
+            position,
         });
-        Ok(run.zip(next_seq).map(|(run, next_seq)| Position {
-            run: run as u64,
-            next_seq: next_seq as u64,
-        }))
+        Ok(position)
     }
 
     fn write(&mut self, batch: &Batch) -> Result<(), Fault> {
@@ -136,14 +144,29 @@ impl Store for Postgres {
             write_events(&mut transaction, collector, &session.peers, batch)?;
         }
         changes::apply(&mut transaction, &session.peers, batch)?;
-        let (run, next_seq) = (batch.end.run as i64, batch.end.next_seq as i64);
-        transaction
+        let signed = |at: Position| (at.run as i64, at.next_seq as i64);
+        let (run, next_seq) = signed(batch.end);
+        let before = session.position.map(signed);
+        let stored = transaction
             .execute(
-                "UPDATE rutter_collectors SET run = $2, next_seq = $3, updated = now() WHERE collector_id = $1",
-                &[&collector, &run, &next_seq],
+                POSITION,
+                &[
+                    &collector,
+                    &run,
+                    &next_seq,
+                    &before.map(|at| at.0),
+                    &before.map(|at| at.1),
+                ],
             )
             .map_err(fault("cannot store the position"))?;
-        transaction.commit().map_err(fault("cannot commit"))
+        if stored == 0 {
+            return Err(Fault(
+                "somebody else changed the position of this collector".into(),
+            ));
+        }
+        transaction.commit().map_err(fault("cannot commit"))?;
+        session.position = Some(batch.end);
+        Ok(())
     }
 
     fn begin_load(&mut self, load: &Load) -> Result<(), Fault> {
@@ -207,8 +230,10 @@ impl Store for Postgres {
     }
 }
 
-const COPY_ROUTES: &str = "COPY rutter_routes FROM STDIN BINARY";
-const COPY_EVENTS: &str = "COPY rutter_events FROM STDIN BINARY";
+const COPY_ROUTES: &str = "COPY rutter_routes (peer_id, prefix, path_id, time, origin, as_path, origin_as, next_hop, med, local_pref,
+    communities, extended_communities, large_communities) FROM STDIN BINARY";
+const COPY_EVENTS: &str = "COPY rutter_events (collector_id, run, seq, time, peer_id, kind, prefix, path_id, origin, as_path, origin_as,
+    next_hop, med, local_pref, communities, extended_communities, large_communities, detail) FROM STDIN BINARY";
 
 fn write_events(
     transaction: &mut Transaction<'_>,
