@@ -72,12 +72,20 @@ impl Kafka {
 
     /// Makes a topic.
     pub fn create_topic(&self, name: &str, partitions: u32) {
-        let mut create = java("org.apache.kafka.tools.TopicCommand");
-        create
-            .args(["--bootstrap-server", &self.address()])
-            .args(["--create", "--topic", name])
-            .args(["--partitions", &partitions.to_string()]);
-        output_of(&mut create).unwrap_or_else(|why| panic!("topic {name}: {why}"));
+        self.topic(name, &["--create", "--partitions", &partitions.to_string()]);
+    }
+
+    /// Removes a topic with all that it holds.
+    pub fn delete_topic(&self, name: &str) {
+        self.topic(name, &["--delete"]);
+    }
+
+    fn topic(&self, name: &str, arguments: &[&str]) {
+        let mut command = java("org.apache.kafka.tools.TopicCommand");
+        command
+            .args(["--bootstrap-server", &self.address(), "--topic", name])
+            .args(arguments);
+        output_of(&mut command).unwrap_or_else(|why| panic!("topic {name}: {why}"));
     }
 
     /// A member of a consumer group that reads from the beginning to the end: lines of partition, offset, key, length

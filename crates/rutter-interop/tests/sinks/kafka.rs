@@ -182,6 +182,34 @@ fn kafka_is_exact_whoever_is_killed() {
     let mut rng = Rng::new(seed(7));
     a_group_reads_what_two_collectors_write(&lab, &mut broker, &mut rng);
     the_collector_itself_is_killed(&lab, &mut broker, &mut rng);
+    a_topic_that_is_made_anew_is_told_all(&lab, &mut broker);
+}
+
+/// Somebody makes the topic anew: what it holds is the current routes again.
+fn a_topic_that_is_made_anew_is_told_all(lab: &Lab, broker: &mut Kafka) {
+    broker.create_topic("anew", 2);
+    let target = SinkTarget::Kafka(Broker {
+        brokers: vec![broker.address()],
+        topic: "anew".into(),
+        tombstones: false,
+    });
+    let mut stage = Stage::new("anew", target, lab.folder("anew"), 9);
+    stage.act(300);
+    stage.has_written();
+    broker.delete_topic("anew");
+    broker.create_topic("anew", 2);
+    stage.act(50);
+    stage.has_told(1);
+    stage.has_written();
+    eventually("the topic holds the current routes", || {
+        let read = read_all(broker, "anew").of("anew");
+        let owed = stage.owed();
+        match read == owed {
+            true => Ok(()),
+            false => Err(format!("{} routes, {} owed", read.len(), owed.len())),
+        }
+    });
+    stage.stop();
 }
 
 fn a_group_reads_what_two_collectors_write(lab: &Lab, broker: &mut Kafka, rng: &mut Rng) {

@@ -104,6 +104,17 @@ impl Stage {
         });
     }
 
+    /// Waits until so many gaps were told.
+    pub fn has_told(&self, gaps: u64) {
+        eventually("a gap is told", || {
+            let status = self.sink().status();
+            match status.gaps >= gaps {
+                true => Ok(()),
+                false => Err(format!("{status:?}")),
+            }
+        });
+    }
+
     /// Ends the sink in order.
     pub fn stop(&mut self) {
         if let Some(sink) = self.sink.take() {

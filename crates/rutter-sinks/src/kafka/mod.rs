@@ -14,7 +14,7 @@ use std::{fs, io};
 use rskafka::BackoffConfig;
 use rskafka::chrono::{DateTime, Utc};
 use rskafka::client::ClientBuilder;
-use rskafka::client::partition::{Compression, PartitionClient, UnknownTopicHandling};
+use rskafka::client::partition::{Compression, OffsetAt, PartitionClient, UnknownTopicHandling};
 use rskafka::record::Record;
 use rutter_config::Broker;
 use rutter_events::Kind;
@@ -34,6 +34,8 @@ pub struct Kafka {
     settings: Broker,
     /// How far it is, since the cluster does not keep that for us.
     noted: PathBuf,
+    /// Where each partition ended behind the last message that was acknowledged; empty where that is not known.
+    ends: Vec<i64>,
     session: Option<Session>,
 }
 
@@ -47,6 +49,8 @@ struct Partition {
     client: PartitionClient,
     records: Vec<Record>,
     size: usize,
+    /// Behind the last message that was acknowledged.
+    end: i64,
 }
 
 impl Kafka {
@@ -56,27 +60,37 @@ impl Kafka {
             collector: collector.to_owned(),
             settings,
             noted: folder.join("kafka.position"),
+            ends: Vec::new(),
             session: None,
         }
     }
 
-    fn position(&self) -> Result<Option<Position>, Fault> {
+    /// Run, number, and the ends of the partitions.
+    fn position(&mut self) -> Result<Option<Position>, Fault> {
         let text = match fs::read_to_string(&self.noted) {
             Ok(text) => text,
             Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(why) => return Err(self.unnoted(&why)),
         };
-        let mut words = text.split_whitespace().map(str::parse);
-        match (words.next(), words.next()) {
-            (Some(Ok(run)), Some(Ok(next_seq))) => Ok(Some(Position { run, next_seq })),
-            // Rows are sent again rather than lost.
-            _ => Ok(None),
+        let words: Result<Vec<u64>, _> = text.split_whitespace().map(str::parse).collect();
+        // Rows are sent again rather than lost.
+        let [run, next_seq, ends @ ..] = words.as_deref().unwrap_or_default() else {
+            return Ok(None);
+        };
+        if self.ends.is_empty() {
+            self.ends = ends.iter().map(|end| *end as i64).collect();
         }
+        let (run, next_seq) = (*run, *next_seq);
+        Ok(Some(Position { run, next_seq }))
     }
 
     fn note(&self, position: Position) -> Result<(), Fault> {
         let new = self.noted.with_extension("new");
-        let text = format!("{} {}\n", position.run, position.next_seq);
+        let mut text = format!("{} {}", position.run, position.next_seq);
+        for end in &self.ends {
+            text += &format!(" {end}");
+        }
+        text.push('\n');
         let written = fs::write(&new, text).and_then(|()| fs::rename(&new, &self.noted));
         written.map_err(|why| self.unnoted(&why))
     }
@@ -173,7 +187,9 @@ impl Kafka {
             .session
             .take()
             .ok_or_else(|| Fault("not connected".into()))?;
-        let done = act(self, &mut session)?;
+        let done = act(self, &mut session);
+        self.ends = session.partitions.iter().map(|one| one.end).collect();
+        let done = done?;
         self.session = Some(session);
         Ok(done)
     }
@@ -184,12 +200,17 @@ impl Store for Kafka {
         let position = self.position()?;
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|why| Fault(format!("cannot begin: {why}")))?;
-        let partitions = within(&runtime, "cannot connect", connect(&self.settings))?;
+        let mut partitions = within(&runtime, "cannot connect", connect(&self.settings))?;
+        let now: Vec<i64> = partitions.iter().map(|one| one.end).collect();
+        let kept = is_as_left(&self.ends, &now);
+        for (partition, end) in partitions.iter_mut().zip(&self.ends) {
+            partition.end = if kept { *end } else { 0 };
+        }
         self.session = Some(Session {
             runtime,
             partitions,
         });
-        Ok(position)
+        Ok(position.filter(|_| kept))
     }
 
     fn write(&mut self, batch: &Batch) -> Result<(), Fault> {
@@ -276,10 +297,19 @@ impl Session {
 fn send(runtime: &Runtime, partition: &mut Partition) -> Result<(), Fault> {
     partition.size = 0;
     let records = std::mem::take(&mut partition.records);
+    if records.is_empty() {
+        return Ok(());
+    }
     let produced = partition
         .client
         .produce(records, Compression::NoCompression);
-    within(runtime, "cannot send", produced).map(drop)
+    let offsets = within(runtime, "cannot send", produced)?;
+    if offsets.first().is_some_and(|first| *first < partition.end) {
+        let topic = partition.client.topic();
+        return Err(Fault(format!("what topic `{topic}` held is gone")));
+    }
+    partition.end = offsets.last().map_or(partition.end, |last| last + 1);
+    Ok(())
 }
 
 async fn connect(settings: &Broker) -> Result<Vec<Partition>, String> {
@@ -298,17 +328,23 @@ async fn connect(settings: &Broker) -> Result<Vec<Partition>, String> {
         .into_iter()
         .find(|topic| topic.name == settings.topic);
     let topic =
-        topic.ok_or_else(|| format!("there is no topic `{}`: create it first", settings.topic))?;
+        topic.ok_or_else(|| {
+            let name = &settings.topic;
+            format!("there is no topic `{name}`, or we may not see it: create it first, or grant DESCRIBE and WRITE")
+        })?;
     let mut partitions = Vec::new();
     for number in topic.partitions {
         let handling = UnknownTopicHandling::Retry;
         let client = client
             .partition_client(&settings.topic, number, handling)
             .await;
+        let client = client.map_err(|why| why.to_string())?;
+        let end = client.get_offset(OffsetAt::Latest).await;
         partitions.push(Partition {
-            client: client.map_err(|why| why.to_string())?,
+            client,
             records: Vec::new(),
             size: 0,
+            end: end.map_err(|why| why.to_string())?,
         });
     }
     Ok(partitions)
@@ -340,8 +376,30 @@ fn record(key: String, value: Option<Vec<u8>>, time_us: u64) -> Record {
     }
 }
 
+/// Whether a topic with these ends holds what was acknowledged, and peers are where they were: one that was made anew does
+/// not, nor one with other partitions.
+fn is_as_left(ends: &[i64], now: &[i64]) -> bool {
+    let holds = ends.iter().zip(now).all(|(end, now)| end <= now);
+    ends.is_empty() || ends.len() == now.len() && holds
+}
+
 /// Brokers refuse requests above a megabyte unless configured otherwise.
 const REQUEST: usize = 700 << 10;
 /// Octets of a record besides key and value.
 const OVERHEAD: usize = 24;
 const PATIENCE: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_topic_that_was_made_anew_or_has_other_partitions_is_not_as_it_was_left() {
+        assert!(is_as_left(&[], &[7, 0]));
+        // Others write, too.
+        assert!(is_as_left(&[7, 0], &[8, 3]));
+        assert!(!is_as_left(&[7, 0], &[6, 3]));
+        assert!(!is_as_left(&[7, 0], &[7, 0, 0]));
+        assert!(!is_as_left(&[7, 0], &[7]));
+    }
+}
