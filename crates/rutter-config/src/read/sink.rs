@@ -136,6 +136,13 @@ fn host(item: &Item<'_>) -> Option<String> {
     let host = item.name()?;
     if host.starts_with('/') {
         item.name_path(PathRole::Door, Path::new(&host));
+    } else if host.contains(['/', '@', ' ']) {
+        item.error(
+            // It may hold a password.
+            "this is not a host",
+            "write its name or address alone: `port`, `user`, `password-file` and `database` are keys of their own",
+        );
+        return None;
     }
     Some(host)
 }
@@ -171,6 +178,13 @@ fn broker_address(item: &Item<'_>) -> Option<String> {
     let port = text
         .rsplit_once(':')
         .and_then(|(_, port)| port.parse().ok());
+    if text.contains(['/', '@', ' ']) {
+        item.error(
+            "this is not the address of a broker",
+            "write a host and a port like \"192.0.2.7:9092\"",
+        );
+        return None;
+    }
     if port.is_none_or(|port: u16| port == 0) {
         item.error(
             format!("`{text}` has no port"),
