@@ -109,6 +109,13 @@ fn rank(level: Level) -> u8 {
     }
 }
 
+/// Libraries say at `info` what they do at every try, again and again; what it comes to we say ourselves. They are heard two
+/// levels later.
+fn is_heard(target: &str, level: Level, most: u8) -> bool {
+    let own = target.starts_with("rutter");
+    rank(level) + if own { 0 } else { 2 } <= most
+}
+
 struct Logger {
     format: LogFormat,
     ring: Arc<LogRing>,
@@ -116,7 +123,8 @@ struct Logger {
 
 impl tracing::Subscriber for Logger {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_event() && rank(*metadata.level()) <= LEVEL.load(Ordering::Relaxed)
+        let level = LEVEL.load(Ordering::Relaxed);
+        metadata.is_event() && is_heard(metadata.target(), *metadata.level(), level)
     }
 
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
@@ -268,6 +276,17 @@ mod tests {
         assert_eq!(at(0), "1970-01-01T00:00:00.000Z");
         assert_eq!(at(951_782_400_123), "2000-02-29T00:00:00.123Z");
         assert_eq!(at(1_798_761_599_999), "2026-12-31T23:59:59.999Z");
+    }
+
+    #[test]
+    fn libraries_are_heard_where_more_is_asked_for() {
+        let heard = |target, level, most| is_heard(target, level, rank(most));
+        assert!(heard("rutter_sinks::service", Level::INFO, Level::INFO));
+        assert!(!heard("rutter_sinks::service", Level::DEBUG, Level::INFO));
+        assert!(!heard("rskafka::backoff", Level::WARN, Level::INFO));
+        assert!(heard("rskafka::backoff", Level::ERROR, Level::INFO));
+        assert!(heard("rskafka::backoff", Level::WARN, Level::DEBUG));
+        assert!(heard("rskafka::backoff", Level::INFO, Level::TRACE));
     }
 
     #[test]

@@ -78,7 +78,7 @@ pub const DAEMON: &[Key] = &[
         "log",
         "level",
         "`\"info\"`",
-        "`error`, `warn`, `info`, `debug` or `trace`; or a filter such as `info,rutter_session=debug`.",
+        "`error`, `warn`, `info`, `debug` or `trace`; or a filter such as `info,rutter_session=debug`. Libraries are heard two levels later: their warnings at `debug`.",
     ),
     key(
         "log-format",
