@@ -36,6 +36,8 @@ fn mariadb_is_exact_whoever_is_killed() {
     server.query("CREATE USER guest@'127.0.0.1' IDENTIFIED BY 'sesame'");
     server.query("GRANT SELECT ON rutter.* TO guest@'127.0.0.1'");
     self::stage(&lab, &server, "guest", 1).complains(&["denied", "GRANT ALL"]);
+    self::stage(&lab, &server, "nobody", 1)
+        .complains(&["cannot connect: Access denied", "see `user` and `password`"]);
     let mut stage = stage(&lab, &server, "rutter", seed(6));
     stage.act(800);
     stage.settles(|| server.try_query(ROUTES));

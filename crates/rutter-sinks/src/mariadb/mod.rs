@@ -405,14 +405,27 @@ fn answer_with(file: &Arc<Mutex<Option<Receiver<Vec<u8>>>>>) -> LocalInfileHandl
 /// Codes that say that the user lacks a right: to the database, a command on a table, a column, a routine.
 const DENIED: [u16; 4] = [1044, 1142, 1143, 1370];
 
+/// Code of a user or password that the server does not know.
+const NO_LOGIN: u16 = 1045;
+/// Code of a database that is not there.
+const NO_DATABASE: u16 = 1049;
+
 /// What was tried, and what the server or the connection had to say about it. Never a password.
 fn fault(what: &str) -> impl FnOnce(mysql::Error) -> Fault {
+    use mysql::Error::{DriverError, IoError, MySqlError};
     let what = what.to_owned();
     move |why| match &why {
-        mysql::Error::MySqlError(said) if DENIED.contains(&said.code) => Fault(format!(
-            "{what}: {}; GRANT ALL ON the sink's database to its user",
-            said.message
-        )),
+        MySqlError(said) => {
+            let hint = match said.code {
+                code if DENIED.contains(&code) => "; GRANT ALL ON the sink's database to its user",
+                NO_LOGIN => "; see `user` and `password` of the sink",
+                NO_DATABASE => "; create it first",
+                _ => "",
+            };
+            Fault(format!("{what}: {}{hint}", said.message))
+        }
+        DriverError(why) => Fault(format!("{what}: {why}")),
+        IoError(why) => Fault(format!("{what}: {why}")),
         _ => Fault(format!("{what}: {why}")),
     }
 }
