@@ -127,8 +127,29 @@ impl<N: Net> RoutesView<'_, N> {
         }
     }
 
-    /// Makes changes, one after the other, as [`Self::insert`] and [`Self::remove`] do. Several times faster than one by one
-    /// where the table is larger than the caches: what the changes will look at is asked of memory for many of them at once.
+    /// Makes changes, one after the other, as [`Self::insert`] and [`Self::remove`] do.
+    ///
+    /// Faster than one by one where the table is larger than the caches: what the changes will look at is asked of memory
+    /// for up to 32 of them at once. A message with several prefixes is such a batch.
+    ///
+    /// ```
+    /// use rutter_lpm::{Profile, RouteChange, Routes};
+    /// use rutter_net::Ipv4Prefix;
+    ///
+    /// let routes = Routes::<Ipv4Prefix>::new(Profile::Fast, 16);
+    /// let mut reader = routes.reader();
+    /// let path = [64500, 64501];
+    /// let set = |prefix| RouteChange { prefix, source: 1, value: Some(&path[..]) };
+    /// let gone = |prefix| RouteChange { prefix, source: 1, value: None };
+    /// let message = [
+    ///     gone("192.0.2.0/25".parse()?),
+    ///     set("192.0.2.0/24".parse()?),
+    ///     set("198.51.100.0/24".parse()?),
+    /// ];
+    /// reader.enter().apply(&message).expect("a short value");
+    /// assert_eq!(routes.size().routes, 2);
+    /// # Ok::<(), rutter_net::ParsePrefixError>(())
+    /// ```
     ///
     /// # Errors
     /// When a value is too long: the changes before it are made.
