@@ -54,6 +54,8 @@ impl MariaDb {
         command
             .arg("--no-defaults")
             .arg(format!("--datadir={}", self.folder.join("data").display()))
+            // A server that starts removes what it takes for its own leftovers, and in a common folder that is another's.
+            .arg(format!("--tmpdir={}", self.folder.join("data").display()))
             .arg(format!("--socket={}", self.socket().display()))
             .arg(format!("--port={}", self.port))
             .arg("--bind-address=127.0.0.1")

@@ -68,6 +68,8 @@ impl Own {
         run(install.arg(&data))?;
         let mut server = as_user("mysql", &program("mariadbd")?);
         server.arg("--no-defaults").arg(&data);
+        // A server that starts removes what it takes for its own leftovers, and in a common folder that is another's.
+        server.arg(data.replace("--datadir", "--tmpdir"));
         server.arg(format!("--socket={}", folder.path().join("s").display()));
         server.args([&format!("--port={port}"), "--bind-address=127.0.0.1"]);
         server.arg(BUFFER_POOL);
