@@ -34,14 +34,17 @@ pub(super) fn run(context: &Context, address: SocketAddr) {
             address,
             peers: HashMap::new(),
             connections: HashMap::new(),
-            told: false,
+            told: None,
         };
         match feeder.feed(&reader, &peers) {
             Ok(()) => return feeder.connections.into_values().for_each(Connection::close),
             Err(_) if context.stop.is_set() => return,
             Err(trouble) => {
-                // It was well in between.
-                if feeder.told {
+                // It was well in between, and for a while.
+                if feeder
+                    .told
+                    .is_some_and(|since| since.elapsed() >= LONGEST_PAUSE)
+                {
                     pause = PAUSE;
                 }
                 let seconds = pause.as_secs();
@@ -92,8 +95,8 @@ struct Feeder<'a> {
     peers: HashMap<PeerId, Peer>,
     /// By name of the router.
     connections: HashMap<String, Connection>,
-    /// The station has the table.
-    told: bool,
+    /// Since when the station has the table.
+    told: Option<Instant>,
 }
 
 impl Feeder<'_> {
@@ -104,7 +107,7 @@ impl Feeder<'_> {
             self.up(summary, unix_us())?;
         }
         self.tell_table()?;
-        self.told = true;
+        self.told = Some(Instant::now());
         tracing::info!(station = %self.address, peers = self.peers.len(), "BMP target has the table");
         let mut checked = Instant::now();
         while !self.context.stop.is_set() {
