@@ -1,5 +1,7 @@
 //! What runs beside the daemon, as configured: the one list of a collector's services.
 
+use std::thread;
+
 use rutter_collector::bmp::{Station, Target};
 use rutter_collector::stream::StreamServer;
 use rutter_collector::{Context, Service};
@@ -62,13 +64,79 @@ impl Services {
         self.0.push(Box::new(service));
     }
 
-    /// Ends all services, the last one first: what it said the others have written when this returns.
+    /// Ends all services: first those that bring routes in, then at once all that tell of them, so that a database that does
+    /// not answer is not waited for once for each that there is.
     pub(crate) fn stop(self, context: &Context) {
         context.stop.set();
-        for service in self.0.into_iter().rev() {
-            let name = service.name();
-            service.stop();
-            tracing::info!(service = %name, "stopped");
+        let (feeding, telling): (Vec<_>, Vec<_>) =
+            self.0.into_iter().partition(|service| service.feeds());
+        feeding.into_iter().for_each(end);
+        thread::scope(|scope| {
+            for service in telling {
+                scope.spawn(|| end(service));
+            }
+        });
+    }
+}
+
+fn end(service: Box<dyn Service>) {
+    let name = service.name();
+    service.stop();
+    tracing::info!(service = %name, "stopped");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Barrier, Mutex};
+
+    use rutter_collector::{Board, Stop};
+    use rutter_policy::{ExportPolicy, ExportSettings};
+    use rutter_rib::{Rib, RibConfig};
+
+    use super::*;
+
+    /// One of two that end only together, or the one that must have ended before.
+    struct Slow(&'static str, Arc<Barrier>, Arc<Mutex<Vec<&'static str>>>);
+
+    impl Service for Slow {
+        fn name(&self) -> String {
+            self.0.into()
         }
+
+        fn feeds(&self) -> bool {
+            self.0 == "station"
+        }
+
+        fn stop(self: Box<Self>) {
+            if !self.feeds() {
+                self.1.wait();
+            }
+            self.2.lock().unwrap().push(self.0);
+        }
+    }
+
+    #[test]
+    fn what_brings_routes_in_ends_first_and_all_others_at_once() {
+        let (barrier, ended) = (Arc::new(Barrier::new(2)), Arc::default());
+        let mut services = Services::default();
+        for name in ["one", "station", "two"] {
+            services.add(Slow(name, Arc::clone(&barrier), Arc::clone(&ended)));
+        }
+        let rib = Rib::new(RibConfig {
+            shards: 1,
+            router_id: 1,
+            log_limit: 1 << 20,
+            export: Arc::new(ExportPolicy::new(ExportSettings::default())),
+            seed: 7,
+            always_compare_med: false,
+        });
+        services.stop(&Context {
+            rib: Arc::new(rib),
+            collector: "here".into(),
+            stop: Stop::new(),
+            board: Board::default(),
+        });
+        let ended = ended.lock().unwrap();
+        assert_eq!((ended.len(), ended.first()), (3, Some(&"station")));
     }
 }

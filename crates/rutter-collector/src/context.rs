@@ -25,6 +25,11 @@ pub trait Service: Send {
     /// What it is, for the log: `bmp`, `sql`, `history`, `sink NAME`.
     fn name(&self) -> String;
 
+    /// Whether it brings routes in: then it ends before those that tell of them.
+    fn feeds(&self) -> bool {
+        false
+    }
+
     /// Waits until its threads have ended and everything is written. [`Context::stop`] is set by then.
     fn stop(self: Box<Self>);
 }

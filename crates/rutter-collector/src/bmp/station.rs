@@ -118,6 +118,10 @@ impl Service for Station {
         "bmp".into()
     }
 
+    fn feeds(&self) -> bool {
+        true
+    }
+
     fn stop(self: Box<Self>) {
         // A thread that panicked has said so.
         let _ = self.thread.join();
