@@ -42,6 +42,16 @@ impl Limbo {
         }
     }
 
+    /// Gives back everything: nobody reads.
+    pub fn free_all(&mut self, free: impl FnMut(u32)) {
+        if self.nodes.is_empty() {
+            return;
+        }
+        self.closed.clear();
+        self.open = 0;
+        self.nodes.drain(..).for_each(free);
+    }
+
     /// Gives back what was retired before an epoch: that of every reader's last rest.
     pub fn free_into(&mut self, safe: u64, free: impl FnMut(u32)) {
         let mut count = 0;

@@ -210,3 +210,19 @@ fn a_reader_at_rest_holds_nothing_back_and_one_at_work_does() {
     drop(table);
     assert_eq!(reader.lookup(Ipv4Addr::LOCALHOST), None);
 }
+
+#[test]
+fn what_the_last_reader_held_back_goes_after_it() {
+    let mut table = Table::new(Profile::Fast);
+    let mut reader = table.reader();
+    let view = reader.enter();
+    for n in 0..1000_u32 {
+        table.insert(prefix(n << 8, 24), n);
+    }
+    assert!(table.size().retired > 0);
+    drop(view);
+    drop(reader);
+    table.insert(prefix(0, 24), 1);
+    table.remove(prefix(0, 24));
+    assert_eq!(table.size().retired, 0);
+}

@@ -257,3 +257,55 @@ fn a_value_too_long_ends_a_batch_after_the_changes_before_it() {
     assert!(reader.enter().apply(&batch).is_err());
     assert_eq!(routes.size().routes, 1);
 }
+
+/// Nothing comes or goes but values, those of a list of two.
+#[test]
+fn values_that_only_change_take_no_more_and_more_memory() {
+    let routes = Routes::<Ipv4Prefix>::new(Profile::Fast, 1);
+    let prefix = Ipv4Prefix::new(0xc000_0200, 24).expect("a length in range");
+    let change = |n: u32| {
+        for source in 0..2 {
+            let inserted = routes.insert(prefix, source, &[n, source, 1, 2, 3]);
+            inserted.expect("short");
+        }
+    };
+    (0..1_000).for_each(change);
+    let before = routes.size();
+    (1_000..100_000).for_each(change);
+    assert_eq!(routes.size(), before);
+}
+
+/// A default route is in every shard: whoever was last, was so everywhere.
+#[test]
+fn short_prefixes_are_the_same_in_all_shards_whoever_changes_them() {
+    let routes = Routes::<Ipv4Prefix>::new(Profile::Fast, 16);
+    let all = Ipv4Prefix::new(0, 0).expect("a length in range");
+    for round in 0..200 {
+        thread::scope(|scope| {
+            for writer in 0..3 {
+                let routes = &routes;
+                scope.spawn(move || match (writer + round) % 3 {
+                    0 => drop(routes.remove_source(7)),
+                    1 => routes.remove(all, 7),
+                    _ => routes.insert(all, 7, &[round * 3 + writer]).expect("short"),
+                });
+            }
+        });
+        routes.size();
+        let mut reader = routes.reader();
+        let mut view = reader.enter();
+        let mut said = (0..=255).map(|high| {
+            let found = view.lookup(Ipv4Addr::new(high, 0, 0, 1))?;
+            found.routes().map(|(_, value)| value.word(0)).next()
+        });
+        let first = said.next();
+        assert!(said.all(|other| Some(other) == first), "round {round}");
+    }
+}
+
+/// A shard for each processor with direct tables of its own would take a gigabyte.
+#[test]
+fn there_are_no_direct_tables_for_several_routes() {
+    let routes = Routes::<Ipv4Prefix>::new(Profile::Fastest, 16);
+    assert!(routes.size().taken < 32 << 20, "{:?}", routes.size());
+}

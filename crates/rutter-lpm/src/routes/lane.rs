@@ -43,8 +43,9 @@ enum Kept {
 
 const FEW: usize = 19;
 
-/// Changes in the queue at which writers wait for the lock after all: about 2 MiB.
+/// Changes in the queue at which writers wait for the lock after all, and those with values of many words: about 2 MiB.
 const MOST: usize = 1 << 14;
+const MOST_OF_MANY: usize = 1 << 8;
 
 impl<N: Net> Lane<N> {
     pub fn new(shard: Shard<N>) -> Self {
@@ -62,9 +63,11 @@ impl<N: Net> Lane<N> {
 
     /// Makes a change, or leaves it to the thread that is at the shard now.
     pub fn submit(&self, change: &Change<N, &[u32]>) {
+        let is_long = change.value.is_some_and(|value| value.len() > FEW);
+        let most = if is_long { MOST_OF_MANY } else { MOST };
         match self.try_lock() {
             Some(mut state) => self.apply(&mut state, change),
-            None if self.waiting.0.load(Ordering::Relaxed) < MOST => {
+            None if self.waiting.0.load(Ordering::Relaxed) < most => {
                 self.waiting.0.fetch_add(1, Ordering::SeqCst);
                 // The receiver lives as long as this.
                 let _ = self.queue.send(change.owned());
@@ -104,8 +107,9 @@ impl<N: Net> Lane<N> {
 
     fn drain(&self, state: &mut State<N>) {
         while let Ok(change) = state.queue.try_recv() {
+            // Counted until it is made, or cannot be made: who waits for it would wait for ever.
+            let _counted = Counted(&self.waiting.0);
             state.shard.apply(&change.borrowed());
-            self.waiting.0.fetch_sub(1, Ordering::SeqCst);
         }
     }
 
@@ -130,6 +134,15 @@ impl<N: Net> Lane<N> {
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
+    }
+}
+
+/// A change that was taken from the queue.
+struct Counted<'l>(&'l AtomicUsize);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -172,5 +185,46 @@ impl Kept {
             Kept::Few(len, words) => &words[..usize::from(*len)],
             Kept::Many(words) => words,
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::epoch::Epochs;
+    use crate::profile::Profile;
+    use crate::routes::{RoutesSize, intern};
+    use crate::supply::Supply;
+    use crate::sync::Arc;
+    use rutter_net::Ipv4Prefix;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    fn change(number: u32, value: &[u32]) -> Change<Ipv4Prefix, &[u32]> {
+        Change {
+            prefix: Ipv4Prefix::new(number << 8, 24).expect("a length in range"),
+            source: 1,
+            value: Some(value),
+            is_short: false,
+        }
+    }
+
+    #[test]
+    fn a_change_that_cannot_be_made_does_not_hold_up_those_after_it() {
+        let epochs = Arc::new(Epochs::new());
+        let shard = Shard::new(Profile::Fast, epochs, Supply::new(1).into());
+        let lane = Lane::new(shard);
+        let too_long = vec![0; intern::LONGEST + 3];
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            lane.with(|_| {
+                let others = || lane.submit(&change(1, &too_long));
+                std::thread::scope(|scope| scope.spawn(others).join().expect("it is queued"));
+            });
+        }));
+        assert!(result.is_err(), "the value does not fit into a block");
+        lane.submit(&change(2, &[7]));
+        assert!(lane.is_up_to_date());
+        let mut size = RoutesSize::default();
+        lane.with(|shard| shard.add_to(&mut size, true));
+        assert_eq!(size.routes, 1);
     }
 }

@@ -9,7 +9,7 @@ mod shard;
 mod view;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::epoch::Epochs;
 use crate::net::{Bits, Net};
@@ -67,6 +67,8 @@ struct Inner<N: Net> {
     lanes: Box<[Lane<N>]>,
     /// The tables of the shards, for readers.
     tables: Box<[Arc<Shared<N>>]>,
+    /// Held by who changes all shards, so that they hear of such changes in the same order.
+    all: Mutex<()>,
 }
 
 /// What [`Routes`] hold and take.
@@ -106,7 +108,13 @@ impl<N: Net> Routes<N> {
     pub const LONGEST_VALUE: usize = intern::LONGEST;
 
     /// No routes, in `shards` shards (at least one). As many as there are writers is enough.
+    ///
+    /// [`Profile::Fastest`] is [`Profile::Fast`] here: direct tables hold one answer an address, and there are several.
     pub fn new(profile: Profile, shards: usize) -> Self {
+        let profile = match profile {
+            Profile::Fastest => Profile::Fast,
+            other => other,
+        };
         let epochs = EpochsArc::new(Epochs::new());
         let supply = Arc::new(Supply::new(SINGLE));
         let shard = |_| Shard::new(profile, EpochsArc::clone(&epochs), Arc::clone(&supply));
@@ -116,6 +124,7 @@ impl<N: Net> Routes<N> {
             lanes: shards.into_iter().map(Lane::new).collect(),
             tables,
             epochs,
+            all: Mutex::new(()),
         };
         Routes {
             inner: Arc::new(inner),
@@ -129,6 +138,10 @@ impl<N: Net> Routes<N> {
     ///
     /// # Errors
     /// When the value is longer than [`Self::LONGEST_VALUE`].
+    ///
+    /// # Panics
+    /// When a shard would take more than 1 GiB, in the thread that makes the change. The change is lost; the others, and those
+    /// after it, are made.
     pub fn insert(&self, prefix: N, source: u32, value: &[u32]) -> Result<(), TooLong> {
         self.inner.make(&RouteChange {
             prefix,
@@ -152,6 +165,7 @@ impl<N: Net> Routes<N> {
     /// thread did before is done then.
     pub fn remove_source(&self, source: u32) -> usize {
         let mut removed = 0;
+        let _all = self.inner.lock_all();
         for (number, lane) in self.inner.lanes.iter().enumerate() {
             let is_short = |prefix| self.inner.is_short(prefix);
             let (all, short) = lane.with(|shard| shard.remove_source(source, is_short));
@@ -200,12 +214,19 @@ impl<N: Net> Inner<N> {
             is_short,
         };
         if is_short {
+            let _all = self.lock_all();
             let lanes = self.lanes.iter();
             lanes.for_each(|lane| lane.submit(&change));
         } else {
             self.lanes[self.shard(change.prefix.bits())].submit(&change);
         }
         Ok(())
+    }
+
+    fn lock_all(&self) -> MutexGuard<'_, ()> {
+        self.all
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn is_short(&self, prefix: N) -> bool {

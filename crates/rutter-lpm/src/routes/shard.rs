@@ -46,6 +46,8 @@ impl<N: Net> Shard<N> {
             Some(value) => self.insert(change.prefix, change.source, value, change.is_short),
             None => self.remove(change.prefix, change.source, change.is_short),
         }
+        // Values go, too, where no prefix comes or goes.
+        self.table.tidy();
     }
 
     fn insert(&mut self, prefix: N, source: u32, value: &[u32], is_short: bool) {

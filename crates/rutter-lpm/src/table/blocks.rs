@@ -43,12 +43,15 @@ impl<N: Net> Table<N> {
 
     /// Frees a block when no reader can hold it any more.
     pub(crate) fn retire(&mut self, index: u32) {
-        if self.is_alone() {
-            let memory = &self.shared.memory;
-            release(&mut self.pages, &mut self.tables, memory, index);
-        } else {
-            self.limbo.push(index);
+        if !self.is_alone() {
+            return self.limbo.push(index);
         }
+        let (pages, tables) = (&mut self.pages, &mut self.tables);
+        let memory = &self.shared.memory;
+        let mut free = |index| release(pages, tables, memory, index);
+        free(index);
+        // What the last reader held goes after it.
+        self.limbo.free_all(free);
     }
 
     /// Reclaims when it is worth it.
