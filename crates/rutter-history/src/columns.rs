@@ -1,10 +1,14 @@
 //! A page of rows, column by column, before it is packed.
 
-use rutter_events::{AttrColumns, Kind, Peer, Row};
+use std::sync::Arc;
+
+use rutter_events::{Kind, Peer, Row};
 use rutter_net::{Family, Prefix};
+use rutter_rib::AttrSet;
 
 use crate::group::{MISSING, Run, push};
 use crate::places::Places;
+use crate::set::Set;
 
 /// Collects rows until there are enough for a page. A row costs numbers: which set, which peer, and so on.
 pub(crate) struct Columns {
@@ -14,20 +18,24 @@ pub(crate) struct Columns {
     time: Vec<i64>,
     all: [Run; 1],
     kinds: Vec<Run>,
-    peers: Places<Peer>,
+    peers: Places<Arc<Peer>>,
     peer_runs: Vec<Run>,
     prefixes: Vec<Option<Prefix>>,
     path_ids: Vec<u32>,
     path_id_runs: Vec<Run>,
-    sets: Places<AttrColumns>,
+    sets: Places<Set>,
+    /// How often the sets were forgotten.
+    generation: u64,
+    /// So many sets are remembered from page to page.
+    most_sets: usize,
     set_runs: Vec<Run>,
     details: Vec<Box<str>>,
     detail_runs: Vec<Run>,
 }
 
 impl Columns {
-    /// For rows of one collector.
-    pub fn new(collector: &str) -> Self {
+    /// For rows of one collector, that remembers about so many sets.
+    pub fn new(collector: &str, most_sets: usize) -> Self {
         Self {
             collector: collector.into(),
             run: Vec::new(),
@@ -41,6 +49,8 @@ impl Columns {
             path_ids: Vec::new(),
             path_id_runs: Vec::new(),
             sets: Places::default(),
+            generation: 0,
+            most_sets,
             set_runs: Vec::new(),
             details: Vec::new(),
             detail_runs: Vec::new(),
@@ -54,17 +64,34 @@ impl Columns {
 
     /// Adds a row.
     pub fn push(&mut self, row: &Row<'_>) {
+        let set = row.attrs.map_or(MISSING, |set| {
+            let address = Arc::as_ptr(set).addr();
+            self.sets.of(address, || Set::Columns(Arc::clone(set)))
+        });
+        self.push_with(row, set);
+    }
+
+    /// Adds a row of the table, whose attributes are these.
+    pub fn push_stored(&mut self, row: &Row<'_>, set: &AttrSet) {
+        let address = set.block().as_ptr().addr();
+        let set = self.sets.of(address, || Set::Stored(set.clone()));
+        self.push_with(row, set);
+    }
+
+    fn push_with(&mut self, row: &Row<'_>, set: u32) {
         self.run.push(row.run as i64);
         self.seq.push(row.seq as i64);
         self.time.push(row.time_us as i64);
         self.all[0].1 += 1;
         push(&mut self.kinds, code(row.kind), 1);
-        let peer = row.peer.map_or(MISSING, |peer| self.peers.of(peer));
+        let peer = row.peer.map_or(MISSING, |peer| {
+            let address = Arc::as_ptr(peer).addr();
+            self.peers.of(address, || Arc::clone(peer))
+        });
         push(&mut self.peer_runs, peer, 1);
         self.prefixes.push(row.prefix);
         let path_id = row.prefix.map_or(MISSING, |_| self.path_id(row.path_id));
         push(&mut self.path_id_runs, path_id, 1);
-        let set = row.attrs.map_or(MISSING, |set| self.sets.of(set));
         push(&mut self.set_runs, set, 1);
         let detail = self.detail(row);
         push(&mut self.detail_runs, detail, 1);
@@ -93,8 +120,17 @@ impl Columns {
         self.details.len() as u32 - 1
     }
 
-    /// Forgets the rows.
+    /// Forgets the sets: whoever has keys of their texts begins anew.
+    pub fn forget_sets(&mut self) {
+        self.sets.clear();
+        self.generation += 1;
+    }
+
+    /// Forgets the rows. Sets are remembered, so that their texts are looked up once and not once a page.
     pub fn clear(&mut self) {
+        if self.sets.len() > self.most_sets {
+            self.forget_sets();
+        }
         for numbers in [&mut self.run, &mut self.seq, &mut self.time] {
             numbers.clear();
         }
@@ -111,7 +147,6 @@ impl Columns {
         self.peers.clear();
         self.prefixes.clear();
         self.path_ids.clear();
-        self.sets.clear();
         self.details.clear();
     }
 
@@ -141,7 +176,7 @@ impl Columns {
 
     /// The peers.
     pub fn peers(&self) -> impl Iterator<Item = &Peer> {
-        self.peers.iter()
+        self.peers.from(0).iter().map(|peer| &**peer)
     }
 
     /// Which peer each row has.
@@ -164,9 +199,14 @@ impl Columns {
         &self.path_id_runs
     }
 
-    /// The attribute sets.
-    pub fn sets(&self) -> impl Iterator<Item = &AttrColumns> {
-        self.sets.iter()
+    /// Changes when the sets have been forgotten.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// The attribute sets from a place on.
+    pub fn sets_from(&self, place: usize) -> &[Set] {
+        self.sets.from(place)
     }
 
     /// Which attribute set each row has.

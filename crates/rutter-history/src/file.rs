@@ -78,10 +78,15 @@ impl Writing {
         })
     }
 
-    /// Adds a page of rows.
-    pub fn write(&mut self, page: &Columns) -> Result<(), WriteError> {
-        self.add(page)
-            .map_err(|why| WriteError::new(&self.temporary, why))
+    /// Adds a page of rows, which is empty then.
+    pub fn write(&mut self, page: &mut Columns) -> Result<(), WriteError> {
+        let added = self.add(page);
+        page.clear();
+        if self.group.is_none() {
+            // The next group has dictionaries of its own.
+            page.forget_sets();
+        }
+        added.map_err(|why| WriteError::new(&self.temporary, why))
     }
 
     fn add(&mut self, page: &Columns) -> Parquet<()> {

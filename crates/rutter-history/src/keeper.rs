@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rutter_events::{Decoder, Kind, Now, Row};
-use rutter_rib::{FeedEvent, PeerSummary, Snapshot};
+use rutter_events::{Decoder, Kind, Now, Peer, Row};
+use rutter_rib::{FeedEvent, PeerId, PeerSummary, Snapshot};
 
 use crate::archive::{Archive, Part, file_name};
 use crate::columns::Columns;
@@ -91,7 +91,7 @@ impl Keeper {
         let mut keeper = Self {
             decoder: Decoder::new(collector, peers, now),
             store: Store {
-                columns: Columns::new(collector),
+                columns: Columns::new(collector, SETS),
                 archive: archive.clone(),
                 options,
                 name,
@@ -276,8 +276,7 @@ impl Store {
             return self.columns.clear();
         };
         open.rows += rows;
-        let written = open.writing.write(&self.columns);
-        self.columns.clear();
+        let written = open.writing.write(&mut self.columns);
         if let Err(why) = written {
             let (rows, seq, since_us) = (open.rows, open.first_seq, open.since_us);
             self.fail(&why, rows, seq, since_us);
@@ -287,6 +286,7 @@ impl Store {
     /// Ends the file.
     fn rotate(&mut self) {
         self.flush();
+        self.columns.forget_sets();
         let Some(open) = self.open.take() else {
             return;
         };
@@ -335,23 +335,55 @@ pub fn write_snapshot(
         &name,
         compression,
     )?;
-    let (mut columns, mut rows, mut failed) = (Columns::new(collector), 0, None);
-    let flush = |columns: &mut Columns, writing: &mut Writing| {
-        let written = writing.write(columns);
-        columns.clear();
-        written
-    };
-    rutter_events::state_rows(snapshot, collector, (run, seq), time_us, |row| {
-        if failed.is_some() {
-            return;
-        }
-        columns.push(row);
-        rows += 1;
+    let peers = Peers::new(snapshot);
+    // They are those of the snapshot: to remember them takes little.
+    let mut columns = Columns::new(collector, usize::MAX);
+    let mut rows = 0;
+    for page in 0..snapshot.pages() {
+        snapshot.visit_page(page, |prefix, _, route| {
+            let row = Row {
+                run,
+                seq,
+                time_us,
+                collector,
+                peer: peers.get(route.peer),
+                kind: Kind::State,
+                prefix: Some(prefix),
+                path_id: route.path_id,
+                attrs: None,
+                detail: route.reject.map_or("", |reason| reason.name()),
+            };
+            columns.push_stored(&row, route.attrs);
+            rows += 1;
+        });
         if columns.len() >= PAGE {
-            failed = flush(&mut columns, &mut writing).err();
+            writing.write(&mut columns)?;
         }
-    });
-    failed.map_or(Ok(()), Err)?;
-    flush(&mut columns, &mut writing)?;
+    }
+    if columns.len() > 0 || rows == 0 {
+        writing.write(&mut columns)?;
+    }
     Ok((rows, writing.finish()?))
 }
+
+/// The peers of a snapshot, by their ids.
+struct Peers(Vec<Option<Arc<Peer>>>);
+
+impl Peers {
+    fn new(snapshot: &Snapshot) -> Self {
+        let mut peers = Vec::new();
+        for peer in snapshot.peers() {
+            peers.resize(peer.id.index() + 1, None);
+            peers[peer.id.index()] = Some(Arc::new(peer.into()));
+        }
+        Self(peers)
+    }
+
+    fn get(&self, id: PeerId) -> Option<&Arc<Peer>> {
+        self.0.get(id.index())?.as_ref()
+    }
+}
+
+/// Attribute sets of events that are remembered from page to page: those that come again and again. While sessions begin
+/// there are more, each of few rows: to hold these until later costs more than to look up their texts again.
+const SETS: usize = 1 << 14;

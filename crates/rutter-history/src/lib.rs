@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Rib::subscribe ─► Decoder ─► Columns ─► Group ─► events/day=2026-11-20/hour=12/NAME-RUN-SEQ.parquet
-//! Rib::snapshot  ─► state_rows ─► Columns ─► Group ─► snapshots/day=2026-11-20/hour=12/NAME-RUN-SEQ-TIME.parquet
+//! Rib::snapshot  ─► Columns ─► Group ─► snapshots/day=2026-11-20/hour=12/NAME-RUN-SEQ-TIME.parquet
 //!                                                └─► Archive::as_of(T): a snapshot, then the events up to T
 //! ```
 //! A file appears under its name when it is complete, never before. Nothing here can hold the table up: what cannot be
@@ -20,6 +20,7 @@ mod places;
 mod rows;
 mod schema;
 mod service;
+mod set;
 mod text;
 mod texts;
 mod time;

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::Arc;
 
-/// The things of a page. They are told apart by their addresses, which stand as long as they are held here.
+/// Things, told apart by their addresses, which stand as long as the things are held here.
 pub(crate) struct Places<T> {
     places: HashMap<usize, u32, BuildHasherDefault<ByAddress>>,
-    all: Vec<Arc<T>>,
-    last: u32,
+    all: Vec<T>,
+    /// The thing that was asked for last: rows of one update follow each other.
+    last: (usize, u32),
 }
 
 impl<T> Default for Places<T> {
@@ -16,40 +16,46 @@ impl<T> Default for Places<T> {
         Self {
             places: HashMap::default(),
             all: Vec::new(),
-            last: 0,
+            last: NONE,
         }
     }
 }
 
 impl<T> Places<T> {
-    /// The place of one.
-    pub fn of(&mut self, thing: &Arc<T>) -> u32 {
-        // Rows of one update follow each other.
-        if let Some(last) = self.all.get(self.last as usize)
-            && Arc::ptr_eq(last, thing)
-        {
-            return self.last;
+    /// The place of the thing at an address; what is held from now on, where it is new.
+    pub fn of(&mut self, address: usize, hold: impl FnOnce() -> T) -> u32 {
+        if self.last.0 == address {
+            return self.last.1;
         }
         let next = self.all.len() as u32;
-        let address = Arc::as_ptr(thing) as usize;
-        self.last = *self.places.entry(address).or_insert(next);
-        if self.last == next {
-            self.all.push(Arc::clone(thing));
+        let place = *self.places.entry(address).or_insert(next);
+        if place == next {
+            self.all.push(hold());
         }
-        self.last
+        self.last = (address, place);
+        place
     }
 
-    /// All, in the order of their places.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.all.iter().map(|thing| &**thing)
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// All from a place on, in the order of their places.
+    pub fn from(&self, place: usize) -> &[T] {
+        self.all.get(place..).unwrap_or_default()
     }
 
     /// Forgets them.
     pub fn clear(&mut self) {
         self.places.clear();
         self.all.clear();
+        self.last = NONE;
     }
 }
+
+/// No thing is there.
+const NONE: (usize, u32) = (0, 0);
 
 /// Addresses are hashes already, but for their lowest bits.
 #[derive(Default)]

@@ -8,7 +8,7 @@ use rutter_events::{AttrColumns, Peer};
 use crate::text::push_number;
 
 /// Writes a text where there is one.
-type Write<T> = fn(&T, &mut Vec<u8>) -> bool;
+pub(crate) type Write<T> = fn(&T, &mut Vec<u8>) -> bool;
 
 /// The kinds of rows.
 pub(crate) const KINDS: [&str; 10] = [
@@ -35,8 +35,23 @@ pub(crate) fn of_peer(column: &str) -> Option<Write<Peer>> {
     })
 }
 
-/// How a column of attribute sets is written.
-pub(crate) fn of_set(column: &str) -> Option<Write<AttrColumns>> {
+/// What a column has of an attribute set.
+#[derive(Clone, Copy)]
+pub(crate) enum OfSet {
+    /// A text.
+    Text(Write<AttrColumns>),
+    /// A number.
+    Number(fn(&AttrColumns) -> Option<u32>),
+}
+
+/// What a column of attribute sets has of them.
+pub(crate) fn of_set(column: &str) -> Option<OfSet> {
+    text_of_set(column)
+        .map(OfSet::Text)
+        .or_else(|| number_of_set(column).map(OfSet::Number))
+}
+
+fn text_of_set(column: &str) -> Option<Write<AttrColumns>> {
     Some(match column {
         "origin" => |set, out| push(out, set.origin_name()),
         "as_path" => |set, out| push(out, set.as_path.as_deref()),
@@ -59,12 +74,13 @@ pub(crate) fn of_set(column: &str) -> Option<Write<AttrColumns>> {
 }
 
 /// The number of an attribute set in a column that is no text.
-pub(crate) fn number_of_set(column: &str) -> fn(&AttrColumns) -> Option<u32> {
-    match column {
+fn number_of_set(column: &str) -> Option<fn(&AttrColumns) -> Option<u32>> {
+    Some(match column {
         "origin_as" => |set| set.origin_as.map(|asn| asn.0),
         "med" => |set| set.med,
-        _ => |set| set.local_pref,
-    }
+        "local_pref" => |set| set.local_pref,
+        _ => return None,
+    })
 }
 
 fn push(out: &mut Vec<u8>, text: Option<&str>) -> bool {

@@ -17,14 +17,14 @@ use parquet::data_type::ByteArray;
 use parquet::errors::Result;
 use parquet::file::statistics::Statistics;
 use parquet::schema::types::SchemaDescriptor;
-use rutter_events::COLUMNS;
+use rutter_events::{AttrColumns, COLUMNS};
 
 use self::chunk::{Chunk, Packer};
 use self::networks::{Networks, Ordered};
 use self::words::Words;
 use crate::Compression;
 use crate::columns::Columns;
-use crate::texts;
+use crate::texts::{self, OfSet};
 
 pub(crate) use self::hybrid::{Run, push};
 
@@ -42,6 +42,9 @@ pub(crate) struct Group {
     columns: Vec<Column>,
     networks: Networks,
     rows: usize,
+    /// Attribute sets that were met, and since when they are counted.
+    sets: usize,
+    generation: u64,
     keys: Vec<u32>,
     runs: Vec<Run>,
     scratch: Vec<u8>,
@@ -53,6 +56,21 @@ struct Column {
     words: Words,
     /// Least and greatest number.
     bounds: Option<(i64, i64)>,
+    /// What it has of attribute sets, and the keys of those that were met.
+    of_set: Option<OfSet>,
+    set_keys: Vec<u32>,
+}
+
+impl Column {
+    /// Notes the key of what a set has.
+    fn meet(&mut self, set: &AttrColumns, scratch: &mut Vec<u8>) {
+        let words = &mut self.words;
+        self.set_keys.push(match self.of_set {
+            Some(OfSet::Text(write)) => key(words, scratch, |out| write(set, out)),
+            Some(OfSet::Number(of)) => of(set).map_or(MISSING, |number| words.number(number)),
+            None => return,
+        });
+    }
 }
 
 /// The octets of a column, and what the file says of them.
@@ -66,12 +84,16 @@ impl Group {
             chunk: Chunk::new(schema.column(at)),
             words: Words::default(),
             bounds: None,
+            of_set: texts::of_set(column.name),
+            set_keys: Vec::new(),
         });
         Ok(Self {
             packer: Packer::new(compression)?,
             columns: columns.collect(),
             networks: Networks::default(),
             rows: 0,
+            sets: 0,
+            generation: 0,
             keys: Vec::new(),
             runs: Vec::new(),
             scratch: Vec::new(),
@@ -98,10 +120,32 @@ impl Group {
         for prefix in page.prefixes() {
             self.networks.push(prefix);
         }
+        self.meet(page);
         for at in 0..self.columns.len() {
             self.column(at, page)?;
         }
         Ok(())
+    }
+
+    /// Looks up what the page's new sets have, each once.
+    fn meet(&mut self, page: &Columns) {
+        if self.generation != page.generation() {
+            self.generation = page.generation();
+            self.sets = 0;
+            self.columns
+                .iter_mut()
+                .for_each(|column| column.set_keys.clear());
+        }
+        let new = page.sets_from(self.sets);
+        self.sets += new.len();
+        let (columns, scratch) = (&mut self.columns, &mut self.scratch);
+        for set in new {
+            set.with(|set| {
+                for column in columns.iter_mut() {
+                    column.meet(set, scratch);
+                }
+            });
+        }
     }
 
     fn column(&mut self, at: usize, page: &Columns) -> Result<()> {
@@ -136,28 +180,20 @@ impl Group {
                 keys.extend(page.peers().map(|peer| words.number(peer.asn.0)));
                 page.peer_runs()
             }
+            _ if column.of_set.is_some() => page.set_runs(),
             name => {
                 if let Some(write) = texts::of_peer(name) {
                     keys.extend(
                         page.peers()
                             .map(|peer| key(words, scratch, |out| write(peer, out))),
                     );
-                    page.peer_runs()
-                } else if let Some(write) = texts::of_set(name) {
-                    keys.extend(
-                        page.sets()
-                            .map(|set| key(words, scratch, |out| write(set, out))),
-                    );
-                    page.set_runs()
-                } else {
-                    let number = texts::number_of_set(name);
-                    let numbers = page.sets().map(number);
-                    keys.extend(
-                        numbers.map(|number| number.map_or(MISSING, |number| words.number(number))),
-                    );
-                    page.set_runs()
                 }
+                page.peer_runs()
             }
+        };
+        let keys = match column.of_set {
+            Some(_) => &column.set_keys,
+            None => keys,
         };
         self.runs.clear();
         for &(place, count) in runs {

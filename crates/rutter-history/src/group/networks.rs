@@ -14,6 +14,8 @@ pub(super) struct Networks {
     v4: HashMap<Ipv4Prefix, u32, RandomState>,
     v6: HashMap<Ipv6Prefix, u32, RandomState>,
     rows: Vec<u32>,
+    /// The prefix of the row before: in a snapshot the routes of a prefix follow each other.
+    last: Option<Prefix>,
 }
 
 /// The dictionary, and the keys of the rows in it.
@@ -29,6 +31,11 @@ pub(super) struct Ordered {
 impl Networks {
     /// Adds a row.
     pub fn push(&mut self, prefix: Option<Prefix>) {
+        if let (Some(last), true) = (self.rows.last(), prefix.is_some() && prefix == self.last) {
+            self.rows.push(*last);
+            return;
+        }
+        self.last = prefix;
         let met = match prefix {
             None => MISSING,
             Some(Prefix::V4(prefix)) => {

@@ -105,7 +105,7 @@ fn write(rows: &[Drawn], compression: i32) -> Vec<RecordBatch> {
     let archive = Archive::new(&folder);
     let compression = Compression(compression);
     let mut writing = Writing::create(&archive, Part::Events, 0, "n-1-0", compression).unwrap();
-    let mut columns = Columns::new("here");
+    let mut columns = Columns::new("here", 100);
     for page in rows.chunks(super::PAGE) {
         for row in page {
             columns.push(&Row {
@@ -121,8 +121,7 @@ fn write(rows: &[Drawn], compression: i32) -> Vec<RecordBatch> {
                 detail: row.detail,
             });
         }
-        writing.write(&columns).unwrap();
-        columns.clear();
+        writing.write(&mut columns).unwrap();
     }
     writing.finish().unwrap();
     let file = archive.files(Part::Events).unwrap().remove(0);
