@@ -72,6 +72,9 @@ pub(crate) struct BenchSqlArgs {
     /// sql.threads
     #[arg(long, default_value_t = 2)]
     pub(crate) threads: usize,
+    /// Also by how much the process grows while large queries run with sql.memory of 128 to 512 MiB
+    #[arg(long)]
+    pub(crate) memory: bool,
 }
 
 /// What is archived, and how.

@@ -7,14 +7,15 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::logical_expr::LogicalPlan;
 use futures::Sink;
-use pgwire::api::portal::{Format, Portal};
-use pgwire::api::query::{ExtendedQueryHandler, SimpleQueryHandler};
+use pgwire::api::portal::{Format, Portal, PortalExecutionState};
+use pgwire::api::query::{ExtendedQueryHandler, SimpleQueryHandler, send_partial_query_response};
 use pgwire::api::results::{DataRowEncoder, FieldInfo, QueryResponse, Response, Tag};
 use pgwire::api::stmt::{QueryParser, StoredStatement};
-use pgwire::api::store::{MemPortalStore, PortalStore};
-use pgwire::api::{ClientInfo, ClientPortalStore, Type};
+use pgwire::api::store::{Entry, MemPortalStore, PortalStore};
+use pgwire::api::{ClientInfo, ClientPortalStore, DEFAULT_NAME, PgWireConnectionState, Type};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::extendedquery::Execute;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -251,6 +252,13 @@ pub enum Prepared {
     Query(Box<LogicalPlan>),
 }
 
+impl Prepared {
+    /// Whether its answer is rows.
+    fn has_rows(&self) -> bool {
+        matches!(self, Self::Query(_) | Self::Show(_) | Self::Fetch(..))
+    }
+}
+
 /// Prepares statements.
 pub struct Parser(Engine);
 
@@ -317,6 +325,47 @@ impl ExtendedQueryHandler for Asker {
 
     fn query_parser(&self) -> Arc<Parser> {
         Arc::clone(&self.shared.parser)
+    }
+
+    /// Rows go to the client as they come. The protocol's library would gather all of them first, and make room for as many
+    /// as a client says that it wants.
+    async fn on_execute<C>(&self, client: &mut C, message: Execute) -> PgWireResult<()>
+    where
+        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::PortalStore: PortalStore<Statement = Prepared>,
+        C::Error: std::fmt::Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let name = message.name.as_deref().unwrap_or(DEFAULT_NAME);
+        let portal = match client.portal_store().get_portal(name) {
+            Some(Entry::Value(portal)) if portal.statement.statement.has_rows() => portal,
+            _ => return self._on_execute(client, message).await,
+        };
+        if !matches!(client.state(), PgWireConnectionState::ReadyForQuery) {
+            return Err(PgWireError::NotReadyForQuery);
+        }
+        client.set_state(PgWireConnectionState::QueryInProgress);
+        // Zero, and what is less, is all.
+        let most = usize::try_from(message.max_rows).unwrap_or(0);
+        let state = portal.state();
+        let mut state = state.lock().await;
+        if matches!(*state, PortalExecutionState::Initial)
+            && let Response::Query(rows) =
+                ExtendedQueryHandler::do_query(self, client, &portal, most).await?
+        {
+            *state = PortalExecutionState::Suspended(rows);
+        }
+        let has_more = match &mut *state {
+            PortalExecutionState::Suspended(rows) => {
+                send_partial_query_response(client, rows, most).await?
+            }
+            _ => send_partial_query_response(client, &mut empty(), 0).await?,
+        };
+        if !has_more {
+            *state = PortalExecutionState::Finished;
+        }
+        client.set_state(PgWireConnectionState::ReadyForQuery);
+        Ok(())
     }
 
     async fn do_query<C>(

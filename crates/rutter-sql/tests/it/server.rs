@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::process::{Command, Output};
 use std::time::Duration;
 
+use postgres::fallible_iterator::FallibleIterator as _;
 use rutter_sql::{Access, Bounds, Server, Settings, Tls};
 
 use crate::table;
@@ -274,6 +275,27 @@ fn a_client_that_is_gone_is_not_computed_for() {
     while connect(&server).is_err() {
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// An answer is sent while it is computed, and no room is made for rows that a client may never see.
+#[test]
+fn prepared_answers_are_not_gathered() {
+    let server = server(Access::Open);
+    let mut client = connect(&server).unwrap();
+    let mut asking = client.transaction().unwrap();
+    let portal = asking.bind("SELECT prefix FROM routes", &[]).unwrap();
+    assert_eq!(asking.query_portal(&portal, 4).unwrap().len(), 4);
+    assert_eq!(asking.query_portal(&portal, i32::MAX).unwrap().len(), 2);
+    assert_eq!(asking.query_portal(&portal, 0).unwrap().len(), 0);
+    drop(asking);
+    // More than any memory holds.
+    let sql = "SELECT a.value FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b";
+    let none: [&str; 0] = [];
+    let cancel = client.cancel_token();
+    let mut rows = client.query_raw(sql, none).unwrap();
+    assert!(rows.next().unwrap().is_some());
+    cancel.cancel_query(postgres::NoTls).unwrap();
+    while let Ok(Some(_)) = rows.next() {}
 }
 
 #[test]

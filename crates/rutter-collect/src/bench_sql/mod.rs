@@ -1,5 +1,7 @@
 //! `rutter-collect bench-sql`: live SQL over full feeds, as a client sees it.
 
+mod memory;
+
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -154,7 +156,11 @@ impl Collected {
             times.len(),
             times[times.len() * 99 / 100]
         );
-        self.memory()
+        self.memory()?;
+        match (&self.collector, args.memory) {
+            (Some(collector), true) => memory::measure(&collector.context.rib, args.threads),
+            _ => Ok(()),
+        }
     }
 
     fn memory(&self) -> Result<(), Failure> {
