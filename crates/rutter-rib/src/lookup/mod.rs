@@ -130,7 +130,8 @@ impl Lookup<'_> {
     ) -> Option<T> {
         self.refresh();
         let readers = self.readers.as_mut().filter(|r| r.mirror.is_usable());
-        match addr {
+        // An IPv4 address in IPv6 form (`::ffff:192.0.2.1`) is an IPv4 address.
+        match addr.to_canonical() {
             IpAddr::V4(addr) => {
                 let found = readers.map(|r| (&*r.mirror, &mut r.ipv4));
                 find::<Ipv4Prefix, T>(self.rib, &self.epochs, found, addr, choose, with)

@@ -215,3 +215,30 @@ fn stale_routes_are_found_and_known_as_such() {
     world.rib.sweep_stale(PeerId(0), family);
     assert_eq!(stale(), None);
 }
+
+#[test]
+fn ipv4_addresses_in_ipv6_form_are_ipv4_addresses() {
+    for profile in [None, Some(Profile::Compact)] {
+        let mut world = World::new(2, 2, 1 << 20);
+        if let Some(profile) = profile {
+            world.rib.enable_lookup(profile);
+        }
+        world.up(0, false);
+        let attrs = Attrs {
+            path: vec![asn(0)],
+            origin: 0,
+            med: None,
+            communities: vec![],
+        };
+        world.announce(0, &[nested(0)], &attrs);
+        let mut lookup = world.rib.lookup();
+        let addr = "::ffff:10.1.2.3".parse().unwrap();
+        assert_eq!(best(&mut lookup, addr), Some((nested(0), 0)));
+        let of_peer = RoutesOf {
+            peers: vec![PeerId(0)],
+            ..RoutesOf::default()
+        };
+        let see = |prefix, route: rutter_rib::RouteView<'_>| (prefix, route.peer.0);
+        assert_eq!(lookup.of(addr, &of_peer, see), Some((nested(0), 0)));
+    }
+}
