@@ -122,7 +122,7 @@ impl Csv<'_> {
         counts.rows += 1;
         out.extend_from_slice(row);
         match address(text) {
-            Some(addr) => out.extend_from_slice(self.told.of(addr)),
+            Some((_, addr)) => out.extend_from_slice(self.told.of(addr)),
             None => {
                 counts.without(line, text);
                 out.extend_from_slice(self.told.nothing());

@@ -6,7 +6,8 @@ use rutter_api::{Client, Line, Request, Whose};
 
 use crate::{Failed, Set, Table};
 
-/// Fetches the table: of each prefix the best route of those wanted. It is the table of one moment.
+/// Fetches the table: of each prefix the best route of those wanted. Each of the daemon's shards is as it was at
+/// one moment, which is nearly the same for all.
 pub fn from_daemon(client: Client, of: Whose) -> Result<Table, Failed> {
     let ended = |error: io::Error| Failed(format!("the daemon's answer ended early: {error}"));
     let mut table = Table::default();

@@ -61,7 +61,7 @@ impl Work for Json<'_> {
             })?;
             let field = found.map_or(&b""[..], |range| &row[range]);
             let told = match address(field) {
-                Some(addr) => self.told.of(addr),
+                Some((_, addr)) => self.told.of(addr),
                 None => {
                     counts.without(line, field);
                     self.told.nothing()

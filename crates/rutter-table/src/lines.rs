@@ -2,7 +2,7 @@
 
 use rutter_api::{Line, LookupRow};
 
-use crate::stream::{Counts, RowError, Work, address};
+use crate::stream::{Counts, RowError, Work, address, shown};
 use crate::{Route, Set, Table, Told};
 
 /// Looks up an address a line. Empty lines and those that begin with `#` are passed over.
@@ -10,23 +10,30 @@ use crate::{Route, Set, Table, Told};
 pub struct Lines<'t> {
     told: Told<'t>,
     before: &'static [u8],
+    /// The line for what is no address, by its line and text.
+    without: fn(u64, &str) -> String,
 }
 
 impl<'t> Lines<'t> {
     /// Address, prefix, origin AS, next hop, who sent the route, AS path and, where origins were validated, what came of
-    /// it, with tabs between.
+    /// it, with tabs between. `no address` in the place of the prefix where the line has none.
     pub fn text(table: &'t Table) -> Self {
         Lines {
             told: Told::new(table, "\tno route\t\t\t\t\n", text),
             before: b"",
+            without: |_, text| format!("{text}\tno address\t\t\t\t\n"),
         }
     }
 
-    /// The rows that the daemon answers with: [`LookupRow`].
+    /// The rows that the daemon answers with: [`LookupRow`]; of the kind `no-address` where the line has none.
     pub fn json(table: &'t Table) -> Self {
         Lines {
             told: Told::new(table, "\"}\n", json),
             before: BEFORE.as_bytes(),
+            without: |line, text| {
+                let row = serde_json::json!({"kind": "no-address", "line": line, "text": text});
+                format!("{row}\n")
+            },
         }
     }
 }
@@ -45,16 +52,14 @@ impl Work for Lines<'_> {
             if row.is_empty() || row[0] == b'#' {
                 continue;
             }
-            let Some(addr) = address(row) else {
-                let text = String::from_utf8_lossy(row);
-                return Err(RowError {
-                    line,
-                    what: format!("`{text}` is no IP address"),
-                });
-            };
             counts.rows += 1;
+            let Some((text, addr)) = address(row) else {
+                counts.without(line, row);
+                out.extend_from_slice((self.without)(line, &shown(row)).as_bytes());
+                continue;
+            };
             out.extend_from_slice(self.before);
-            out.extend_from_slice(row);
+            out.extend_from_slice(text.as_bytes());
             out.extend_from_slice(self.told.of(addr));
         }
         Ok(counts)
@@ -95,4 +100,37 @@ fn json(route: &Route, set: &Set) -> Vec<u8> {
     let mut rest = text.as_bytes().get(start..).unwrap_or_default().to_vec();
     rest.push(b'\n');
     rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROWS: &[u8] = b"\x0b192.0.2.1\n# foo\n\nfoo\n::1";
+
+    fn answers(lines: &Lines<'_>) -> (String, Counts) {
+        let mut out = Vec::new();
+        let counts = lines.work(ROWS, 7, &mut out).unwrap();
+        (String::from_utf8(out).unwrap(), counts)
+    }
+
+    #[test]
+    fn a_line_without_an_address_is_answered_and_counted() {
+        let table = Table::default();
+        let (text, counts) = answers(&Lines::text(&table));
+        let expected =
+            "192.0.2.1\tno route\t\t\t\t\nfoo\tno address\t\t\t\t\n::1\tno route\t\t\t\t\n";
+        assert_eq!(text, expected);
+        assert_eq!((counts.rows, counts.without), (3, 1));
+        assert_eq!(counts.first, Some((10, "foo".into())));
+        let (text, _) = answers(&Lines::json(&table));
+        let row = |text| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        let rows: Vec<_> = text.lines().map(row).collect();
+        assert_eq!(rows[0]["address"], "192.0.2.1");
+        assert_eq!(
+            rows[1],
+            serde_json::json!({"kind": "no-address", "line": 10, "text": "foo"})
+        );
+        assert_eq!(rows[2]["address"], "::1");
+    }
 }

@@ -78,11 +78,14 @@ impl<R: Read> Rows<R> {
             let Search { at, is_quoted, .. } = self.searched;
             // A quote that is the very last octet closes.
             let is_open = self.ended && is_quoted && at == self.rest.len();
-            if is_open || self.rest.len() > LONGEST_ROW {
-                return Err(StreamError::Row(RowError {
-                    line: self.line,
-                    what: "the row does not end: a field in it begins with a double quote and has no other".into(),
-                }));
+            let is_too_long = self.rest.len() > LONGEST_ROW;
+            if is_open || is_too_long {
+                let what = match is_quoted {
+                    true => "the row does not end: a field in it begins with a double quote and has no other".into(),
+                    false => format!("the row has more than {} MiB", LONGEST_ROW >> 20),
+                };
+                let line = self.line;
+                return Err(StreamError::Row(RowError { line, what }));
             }
             if self.ended {
                 return Ok((!self.rest.is_empty()).then(|| self.chunk(Vec::new())));
@@ -233,5 +236,23 @@ mod tests {
         assert_eq!(rows.head(Some(b',')).unwrap(), b"\"ip\"\n");
         assert!(!Rows::new(&b"ip"[..]).take_mark().unwrap());
         assert!(!Rows::new(&b""[..]).take_mark().unwrap());
+    }
+
+    #[test]
+    fn a_row_that_is_too_long_is_called_so() {
+        for delimiter in [None, Some(b',')] {
+            let mut rows = Rows::new(io::repeat(b'x'));
+            match rows.next(delimiter) {
+                Err(StreamError::Row(error)) => {
+                    assert_eq!(error.what, "the row has more than 64 MiB")
+                }
+                other => panic!("{:?}", other.map(|_| "a row")),
+            }
+        }
+        let mut rows = Rows::new(io::Read::chain(&b"\""[..], io::repeat(b'x')));
+        match rows.next(Some(b',')) {
+            Err(StreamError::Row(error)) => assert!(error.what.contains("double quote")),
+            other => panic!("{:?}", other.map(|_| "a row")),
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -15,7 +15,8 @@ pub use crate::rows::{MARK, Rows};
 pub trait Work: Sync {
     /// What stands between fields, where line feeds in quoted fields do not end a row.
     fn delimiter(&self) -> Option<u8>;
-    /// Appends to `out` what becomes of some whole rows; the first is of this line of the input.
+    /// Appends to `out` what becomes of some whole rows; the first is of this line of the input. After an error `out` has
+    /// what became of the rows before it, and they are written.
     fn work(&self, rows: &[u8], first_line: u64, out: &mut Vec<u8>) -> Result<Counts, RowError>;
 }
 
@@ -54,8 +55,7 @@ impl Counts {
     /// Counts a row without an address.
     pub(crate) fn without(&mut self, line: u64, text: &[u8]) {
         self.without += 1;
-        self.first
-            .get_or_insert_with(|| (line, String::from_utf8_lossy(text).into_owned()));
+        self.first.get_or_insert_with(|| (line, shown(text)));
     }
 
     fn add(&mut self, other: Counts) {
@@ -79,14 +79,40 @@ impl fmt::Display for StreamError {
 
 impl std::error::Error for StreamError {}
 
-/// The address in a field, with space around it or not.
-pub(crate) fn address(field: &[u8]) -> Option<IpAddr> {
-    std::str::from_utf8(field).ok()?.trim().parse().ok()
+/// Text of the input as people are told of it: not too much of it, and nothing that moves a terminal.
+pub(crate) fn shown(text: &[u8]) -> String {
+    // No character has more octets.
+    let head = &text[..text.len().min(4 * MOST_SHOWN)];
+    let head = String::from_utf8_lossy(head);
+    let mut shown = String::new();
+    for character in head.chars().take(MOST_SHOWN) {
+        match character.is_control() {
+            true => shown.extend(character.escape_default()),
+            false => shown.push(character),
+        }
+    }
+    if head.len() < text.len() || head.chars().count() > MOST_SHOWN {
+        shown.push('…');
+    }
+    shown
 }
 
-type Done = (u64, Result<(Vec<u8>, Counts), StreamError>);
+/// Most characters of the input that are told.
+const MOST_SHOWN: usize = 80;
 
-/// Sends all rows through `work`, and writes what becomes of them in their order.
+/// The address in a field, with space around it or not, and its text.
+pub(crate) fn address(field: &[u8]) -> Option<(&str, IpAddr)> {
+    let text = std::str::from_utf8(field).ok()?.trim();
+    Some((text, text.parse().ok()?))
+}
+
+/// What became of a chunk, by its number: what is to be written, and then what was met.
+type Done = (u64, Vec<u8>, Result<Counts, StreamError>);
+
+/// Work for one thread: a chunk and its number, or the word to stop.
+type Job = Option<(u64, Chunk)>;
+
+/// Sends all rows through `work`, and writes what becomes of them in their order, at the latest when more is waited for.
 pub fn run<R: Read + Send + 'static>(
     rows: Rows<R>,
     work: &dyn Work,
@@ -96,7 +122,7 @@ pub fn run<R: Read + Send + 'static>(
         .map_or(1, usize::from)
         .min(16);
     thread::scope(|scope| {
-        let (jobs, waiting) = sync_channel::<(u64, Chunk)>(workers);
+        let (jobs, waiting) = sync_channel::<Job>(workers);
         let (done, results) = sync_channel::<Done>(workers);
         let waiting = Arc::new(Mutex::new(waiting));
         for _ in 0..workers {
@@ -105,24 +131,32 @@ pub fn run<R: Read + Send + 'static>(
         }
         // Only workers may keep waiting work alive: when they are gone the reader must know.
         drop(waiting);
+        let jobs = Arc::new(jobs);
+        let stopping = Arc::downgrade(&jobs);
         let delimiter = work.delimiter();
         // Nobody waits for this one: after an error it may wait for input that never comes.
         thread::spawn(move || read_all(rows, delimiter, &jobs, &done));
-        write_all(results, out)
+        let written = write_all(results, out);
+        // The workers may wait for that input, too. As many jobs as there are workers have room, and whoever takes one now
+        // is done: either it is the word to stop, or nobody takes what becomes of it.
+        if let (Err(_), Some(jobs)) = (&written, stopping.upgrade()) {
+            (0..workers).for_each(|_| drop(jobs.try_send(None)));
+        }
+        written
     })
 }
 
 fn read_all<R: Read>(
     mut rows: Rows<R>,
     delimiter: Option<u8>,
-    jobs: &SyncSender<(u64, Chunk)>,
+    jobs: &SyncSender<Job>,
     done: &SyncSender<Done>,
 ) {
     for number in 0.. {
         let sent = match rows.next(delimiter) {
-            Ok(Some(chunk)) => jobs.send((number, chunk)).is_ok(),
+            Ok(Some(chunk)) => jobs.send(Some((number, chunk))).is_ok(),
             Ok(None) => false,
-            Err(error) => return drop(done.send((number, Err(error)))),
+            Err(error) => return drop(done.send((number, Vec::new(), Err(error)))),
         };
         if !sent {
             return;
@@ -130,19 +164,19 @@ fn read_all<R: Read>(
     }
 }
 
-fn work_on(waiting: &Mutex<Receiver<(u64, Chunk)>>, work: &dyn Work, done: &SyncSender<Done>) {
+fn work_on(waiting: &Mutex<Receiver<Job>>, work: &dyn Work, done: &SyncSender<Done>) {
     loop {
         let next = waiting
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .recv();
-        let Ok((number, chunk)) = next else {
+        let Ok(Some((number, chunk))) = next else {
             return;
         };
         let mut out = Vec::with_capacity(2 * chunk.octets.len());
-        let counts = work.work(&chunk.octets, chunk.first_line, &mut out);
-        let result = counts.map(|counts| (out, counts)).map_err(StreamError::Row);
-        if done.send((number, result)).is_err() {
+        let met = work.work(&chunk.octets, chunk.first_line, &mut out);
+        let met = met.map_err(StreamError::Row);
+        if done.send((number, out, met)).is_err() {
             return;
         }
     }
@@ -152,17 +186,34 @@ fn write_all(results: Receiver<Done>, out: &mut impl Write) -> Result<Counts, St
     let mut early = BTreeMap::new();
     let mut counts = Counts::default();
     let mut next = 0;
-    for (number, result) in results {
-        early.insert(number, result);
-        while let Some(result) = early.remove(&next) {
-            let (octets, met) = result?;
+    while let Some((number, octets, met)) = next_done(&results, out)? {
+        early.insert(number, (octets, met));
+        while let Some((octets, met)) = early.remove(&next) {
             out.write_all(&octets).map_err(StreamError::Write)?;
-            counts.add(met);
+            match met {
+                Ok(met) => counts.add(met),
+                Err(error) => {
+                    out.flush().map_err(StreamError::Write)?;
+                    return Err(error);
+                }
+            }
             next += 1;
         }
     }
     out.flush().map_err(StreamError::Write)?;
     Ok(counts)
+}
+
+/// What was done next; `None` at the end. Whoever reads the output has all of it before this waits.
+fn next_done(results: &Receiver<Done>, out: &mut impl Write) -> Result<Option<Done>, StreamError> {
+    match results.try_recv() {
+        Ok(done) => Ok(Some(done)),
+        Err(TryRecvError::Empty) => {
+            out.flush().map_err(StreamError::Write)?;
+            Ok(results.recv().ok())
+        }
+        Err(TryRecvError::Disconnected) => Ok(None),
+    }
 }
 
 #[cfg(test)]
@@ -227,18 +278,22 @@ mod tests {
 
     #[test]
     fn an_error_comes_after_the_rows_before_it() {
-        let rows = Rows::new(&b"1\n2\nbad\n4\n"[..]);
-        let mut out = Vec::new();
-        match run(rows, &Twice, &mut out) {
-            Err(StreamError::Row(error)) => assert_eq!(error.line, 3),
-            other => panic!("{other:?}"),
-        }
+        let ends = |rows: Rows<_>, line: u64, before: &[u8]| {
+            let mut out = Vec::new();
+            match run(rows, &Twice, &mut out) {
+                Err(StreamError::Row(error)) => assert_eq!(error.line, line),
+                other => panic!("{other:?}"),
+            }
+            assert_eq!(
+                String::from_utf8_lossy(&out),
+                String::from_utf8_lossy(before)
+            );
+        };
+        ends(Rows::new(&b"1\n2\nbad\n4\n"[..]), 3, b"1\n1\n2\n2\n");
+        ends(Rows::new(&b"1\n2\n3,\"open\n4\n"[..]), 3, b"1\n1\n2\n2\n");
         let mut rows = Rows::new(&b"\"a\nb\"\n1\nbad\n"[..]);
         assert_eq!(rows.head(Some(b',')).unwrap(), b"\"a\nb\"\n");
-        match run(rows, &Twice, &mut out) {
-            Err(StreamError::Row(error)) => assert_eq!(error.line, 4),
-            other => panic!("{other:?}"),
-        }
+        ends(rows, 4, b"1\n1\n");
     }
 
     #[test]
@@ -265,5 +320,70 @@ mod tests {
             Err(StreamError::Row(error)) => assert_eq!(error.line, 2),
             other => panic!("{other:?}"),
         }
+    }
+
+    /// Gives a piece for each word that it gets.
+    struct Asked(std::sync::mpsc::Receiver<&'static [u8]>);
+
+    impl Read for Asked {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let piece = self.0.recv().unwrap_or_default();
+            into[..piece.len()].copy_from_slice(piece);
+            Ok(piece.len())
+        }
+    }
+
+    /// Tells of all that was flushed.
+    struct Heard(Vec<u8>, std::sync::mpsc::Sender<Vec<u8>>);
+
+    impl Write for Heard {
+        fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+            self.0.extend_from_slice(octets);
+            Ok(octets.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            if !self.0.is_empty() {
+                drop(self.1.send(std::mem::take(&mut self.0)));
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_done_is_flushed_before_more_is_waited_for() {
+        let (input, asked) = std::sync::mpsc::channel();
+        let (heard, output) = std::sync::mpsc::channel();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                run(
+                    Rows::new(Asked(asked)),
+                    &Twice,
+                    &mut Heard(Vec::new(), heard),
+                )
+            });
+            input.send(&b"1\n2"[..]).unwrap();
+            assert_eq!(output.recv().unwrap(), b"1\n1\n");
+            input.send(&b"\n"[..]).unwrap();
+            assert_eq!(output.recv().unwrap(), b"2\n2\n");
+            drop(input);
+        });
+    }
+
+    #[test]
+    fn an_error_does_not_wait_for_input() {
+        let (input, asked) = std::sync::mpsc::channel();
+        input.send(&b"bad\n"[..]).unwrap();
+        let ended = run(Rows::new(Asked(asked)), &Twice, &mut Vec::new());
+        assert!(matches!(ended, Err(StreamError::Row(_))));
+        drop(input);
+    }
+
+    #[test]
+    fn little_of_the_input_is_told() {
+        assert_eq!(shown(b"a\x0b\xff\n"), "a\\u{b}\u{fffd}\\n");
+        assert_eq!(shown("ü".repeat(80).as_bytes()), "ü".repeat(80));
+        assert_eq!(shown("ü".repeat(81).as_bytes()), "ü".repeat(80) + "…");
+        assert_eq!(shown(&vec![b'x'; 3 << 20]), "x".repeat(80) + "…");
     }
 }

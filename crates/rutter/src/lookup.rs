@@ -11,6 +11,7 @@ use rutter_table::{Lines, Table, from_daemon, from_mrt};
 use crate::ask::{ask, connect};
 use crate::cli::{Ask, LookupArgs, TableArgs};
 use crate::failure::Failure;
+use crate::units::plural;
 
 /// Looks addresses up.
 pub(crate) fn lookup(how: &Ask, args: &LookupArgs) -> Result<(), Failure> {
@@ -74,8 +75,14 @@ fn here(how: &Ask, args: &TableArgs, input: impl Read + Send + 'static) -> Resul
     let mut rows = Rows::new(input);
     let done = rows.take_mark();
     let done = done.and_then(|_| stream::run(rows, &lines, &mut out));
-    done.map(drop)
-        .map_err(|error| failure("standard input", error))
+    let counts = done.map_err(|error| failure("standard input", error))?;
+    if let Some((line, text)) = &counts.first {
+        let (without, all) = (plural(counts.without, "line"), counts.rows);
+        eprintln!(
+            "standard input: {without} of {all} with no IP address, the first is line {line}: `{text}`"
+        );
+    }
+    Ok(())
 }
 
 /// The table that is asked for, of this moment.

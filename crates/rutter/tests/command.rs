@@ -354,6 +354,34 @@ fn odd_rows_come_out_whole() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+#[test]
+fn a_bad_row_costs_no_other_row_its_answer() {
+    let folder = folder("bad-rows");
+    let dump = dump(".gz");
+    let input = folder.join("input");
+    let fed = |arguments: &[&str], text: &str| {
+        fs::write(&input, text).unwrap();
+        let mut command = rutter(arguments);
+        command.args(["--mrt", &dump]);
+        command.stdin(fs::File::open(&input).unwrap());
+        result(command)
+    };
+    let (code, text, message) = fed(&["lookup", "-"], "192.0.2.1\nfoo\n::1\n");
+    assert_eq!(code, 0, "{message}");
+    assert_eq!(
+        text,
+        "192.0.2.1\t192.0.2.0/24\tAS64500\t192.0.2.1\t192.0.2.1\t64500\nfoo\tno address\t\t\t\t\n::1\tno route\t\t\t\t\n"
+    );
+    let expected = "standard input: 1 line of 3 with no IP address, the first is line 2: `foo`\n";
+    assert_eq!(message, expected);
+    let enrich = ["enrich", "-c", "ip", "--add", "asn"];
+    let (code, text, message) = fed(&enrich, "a,ip\n1,192.0.2.1\n2,::1\n3\n4,::1\n");
+    assert_eq!(code, 1);
+    assert_eq!(text, "a,ip,asn\n1,192.0.2.1,64500\n2,::1,\n");
+    assert!(message.contains("standard input:4: "), "{message}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
 /// An MRT table dump: 192.0.2.0/24 from AS 64500. `end` says how it is packed.
 fn dump(end: &str) -> String {
     format!("{}/tests/dumps/one.mrt{end}", env!("CARGO_MANIFEST_DIR"))

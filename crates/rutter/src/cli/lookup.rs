@@ -144,7 +144,8 @@ match among the routes of any of these, which is what that router would do with 
 Addresses on the command line are asked of the daemon. For `-` its table is fetched once and looked
 up in here, millions of times a second: the answers are those of that moment. --mrt and --vrps work
 in the same way. Text in bulk has tabs between address, prefix, origin AS, next hop, neighbor,
-AS path and, with --vrps, RPKI state.
+AS path and, with --vrps, RPKI state. A line that is no address gets `no address` for a prefix
+(a row of the kind `no-address` in JSON), and the number of these is told at the end.
 
 Examples:
   rutter lookup 8.8.8.8 2001:4860:4860::8888
