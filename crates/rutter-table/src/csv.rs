@@ -1,5 +1,7 @@
 //! CSV in, CSV with more columns out.
 
+use std::borrow::Cow;
+
 use crate::rows::row_end;
 use crate::stream::{Counts, RowError, Work, address};
 use crate::{Column, Route, Set, Table, Told};
@@ -14,16 +16,28 @@ pub struct CsvHead {
 }
 
 impl CsvHead {
-    /// Finds a column by its name in the first row. `Err` lists the names that there are.
-    pub fn find(row: &[u8], delimiter: u8, name: &str) -> Result<Self, Vec<String>> {
-        let names: Vec<String> = (0..)
-            .map_while(|field| field_of(trim(row), delimiter, field))
-            .map(|name| String::from_utf8_lossy(name).trim().to_owned())
-            .collect();
-        match names.iter().position(|known| known == name) {
-            Some(field) => Ok(CsvHead { delimiter, field }),
-            None => Err(names),
-        }
+    /// Finds a column by its name in the first row; `None` where it is not there.
+    pub fn find(row: &[u8], delimiter: u8, name: &str) -> Option<Self> {
+        let mut names = Self::names(row, delimiter);
+        let field = names.position(|known| known == name)?;
+        Some(CsvHead { delimiter, field })
+    }
+
+    /// The names of the columns that the first row has.
+    pub fn names(row: &[u8], delimiter: u8) -> impl Iterator<Item = String> {
+        let name = |field: Cow<'_, str>, is_quoted| match is_quoted {
+            true => field.replace("\"\"", "\"").trim().to_owned(),
+            false => field.trim().to_owned(),
+        };
+        let is_quoted = move |field: usize| {
+            let start = start_of(trim(row), delimiter, field);
+            start.is_some_and(|rest| rest.starts_with(b"\""))
+        };
+        (0..)
+            .map_while(move |field| {
+                Some((field_of(trim(row), delimiter, field)?, is_quoted(field)))
+            })
+            .map(move |(field, is_quoted)| name(String::from_utf8_lossy(field), is_quoted))
     }
 }
 
@@ -144,16 +158,22 @@ fn trim(row: &[u8]) -> &[u8] {
 
 /// A field by its index, without quotes around it.
 fn field_of(row: &[u8], delimiter: u8, index: usize) -> Option<&[u8]> {
-    let mut rest = row;
-    for _ in 0..index {
-        let end = field_end(rest, delimiter);
-        rest = rest.get(end + 1..)?;
-    }
+    let rest = start_of(row, delimiter, index)?;
     let field = &rest[..field_end(rest, delimiter)];
     let quoted = field
         .strip_prefix(b"\"")
         .and_then(|f| f.strip_suffix(b"\""));
     Some(quoted.unwrap_or(field))
+}
+
+/// A row from a field on.
+fn start_of(row: &[u8], delimiter: u8, index: usize) -> Option<&[u8]> {
+    let mut rest = row;
+    for _ in 0..index {
+        let end = field_end(rest, delimiter);
+        rest = rest.get(end + 1..)?;
+    }
+    Some(rest)
 }
 
 /// Where a field ends. Only quotes at its very beginning keep delimiters in it.
@@ -183,4 +203,19 @@ fn quote(out: &mut Vec<u8>, delimiter: u8, text: &str) {
     out.push(b'"');
     out.extend_from_slice(text.replace('"', "\"\"").as_bytes());
     out.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_columns_are_decoded() {
+        let row = b"\"the \"\"ip\"\"\",24\"\" rack, a ,\"x,y\"\r\n";
+        let names: Vec<_> = CsvHead::names(row, b',').collect();
+        assert_eq!(names, ["the \"ip\"", "24\"\" rack", "a", "x,y"]);
+        let found = CsvHead::find(row, b',', "x,y").map(|head| head.field);
+        assert_eq!(found, Some(3));
+        assert_eq!(CsvHead::find(row, b',', "b"), None);
+    }
 }

@@ -1,7 +1,6 @@
 //! JSON objects, one a line, in; the same with more members out.
 
-use std::ops::Range;
-
+use crate::object::{Field, read};
 use crate::stream::{Counts, RowError, Work, address};
 use crate::{Column, Route, Set, Table, Told};
 
@@ -10,6 +9,8 @@ use crate::{Column, Route, Set, Table, Told};
 pub struct Json<'t> {
     /// The member with the address.
     member: String,
+    /// The members that are added.
+    names: Vec<String>,
     told: Told<'t>,
 }
 
@@ -20,6 +21,7 @@ impl<'t> Json<'t> {
             .iter()
             .map(|(_, name)| format!(",{}:null", text(name)))
             .collect();
+        let names = columns.iter().map(|(_, name)| name.clone()).collect();
         let form = move |route: &Route, set: &Set| {
             let member = |(column, name): &(Column, String)| {
                 let value = match (column, column.text(route, set)) {
@@ -33,6 +35,7 @@ impl<'t> Json<'t> {
         };
         Json {
             member: member.to_owned(),
+            names,
             told: Told::new(table, nothing, form),
         }
     }
@@ -51,24 +54,24 @@ impl Work for Json<'_> {
     fn work(&self, rows: &[u8], first_line: u64, out: &mut Vec<u8>) -> Result<Counts, RowError> {
         let mut counts = Counts::default();
         for (line, row) in (first_line..).zip(rows.split(|octet| *octet == b'\n')) {
-            let row = row.trim_ascii();
-            if row.is_empty() {
+            let body = row.trim_ascii();
+            if body.is_empty() {
                 continue;
             }
-            let found = find(row, self.member.as_bytes()).map_err(|what| RowError {
-                line,
-                what: what.into(),
-            })?;
-            let field = found.map_or(&b""[..], |range| &row[range]);
-            let told = match address(field) {
-                Some((_, addr)) => self.told.of(addr),
-                None => {
-                    counts.without(line, field);
+            let field = read(row, &self.member, &self.names);
+            let told = match &field.map_err(|what| RowError { line, what })? {
+                Field::Text(text) => match address(text.as_bytes()) {
+                    Some((_, addr)) => self.told.of(addr),
+                    None => self.without(&mut counts, line, text),
+                },
+                Field::Other(text) => self.without(&mut counts, line, text),
+                Field::Absent => {
+                    counts.lacking(line);
                     self.told.nothing()
                 }
             };
             counts.rows += 1;
-            let body = row[..row.len() - 1].trim_ascii_end();
+            let body = body[..body.len() - 1].trim_ascii_end();
             out.extend_from_slice(body);
             // An object without members gets no comma before the first.
             let comma = usize::from(body == b"{");
@@ -79,53 +82,10 @@ impl Work for Json<'_> {
     }
 }
 
-/// Where the text of a member lies, without its quotes; `None` where there is no such member, or no text.
-fn find(row: &[u8], member: &[u8]) -> Result<Option<Range<usize>>, &'static str> {
-    if row.first() != Some(&b'{') || row.last() != Some(&b'}') {
-        return Err("a JSON object must fill the line: { … }");
-    }
-    let (mut depth, mut at) = (0_usize, 0);
-    let mut found = None;
-    // The text at depth 1 that was passed last.
-    let mut last: Option<Range<usize>> = None;
-    let mut is_value = false;
-    while at < row.len() {
-        match row[at] {
-            b'"' => {
-                let end = text_end(row, at + 1).ok_or("a text does not end")?;
-                let range = at + 1..end;
-                let key = last.as_ref().filter(|_| depth == 1 && is_value);
-                if key.is_some_and(|key| &row[key.clone()] == member) {
-                    found = Some(range.clone());
-                }
-                if depth == 1 {
-                    last = (!is_value).then_some(range);
-                }
-                at = end;
-            }
-            b':' if depth == 1 => is_value = true,
-            b',' if depth == 1 => is_value = false,
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.checked_sub(1).ok_or("brackets do not match")?,
-            _ => {}
-        }
-        at += 1;
-    }
-    match depth {
-        0 => Ok(found),
-        _ => Err("brackets do not match"),
-    }
-}
-
-/// Where a text ends, at its closing quote.
-fn text_end(row: &[u8], start: usize) -> Option<usize> {
-    let mut at = start;
-    loop {
-        at += memchr::memchr2(b'"', b'\\', row.get(at..)?)?;
-        if row[at] == b'"' {
-            return Some(at);
-        }
-        at += 2;
+impl Json<'_> {
+    fn without(&self, counts: &mut Counts, line: u64, text: &str) -> &[u8] {
+        counts.without(line, text.as_bytes());
+        self.told.nothing()
     }
 }
 
@@ -133,20 +93,31 @@ fn text_end(row: &[u8], start: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn value<'a>(row: &'a str, member: &str) -> Result<Option<&'a str>, &'static str> {
-        Ok(find(row.as_bytes(), member.as_bytes())?.map(|range| &row[range]))
+    fn enriched(rows: &str) -> Result<(String, Counts), RowError> {
+        let table = Table::default();
+        let json = Json::new(&table, "src", vec![(Column::Asn, "asn".into())]);
+        let mut out = Vec::new();
+        let counts = json.work(rows.as_bytes(), 1, &mut out)?;
+        Ok((String::from_utf8(out).unwrap(), counts))
     }
 
     #[test]
-    fn members_are_found_where_they_are_and_nowhere_else() {
-        let row = r#"{"a":{"src":"1"},"b":["src","2"],"n":5 , "x":"src" ,"src" : "10.0.0.1","t":"\"src\":\"3\""}"#;
-        assert_eq!(value(row, "src"), Ok(Some("10.0.0.1")));
-        assert_eq!(value(row, "x"), Ok(Some("src")));
-        assert_eq!(value(row, "n"), Ok(None));
-        assert_eq!(value(row, "absent"), Ok(None));
-        assert_eq!(value("{}", "src"), Ok(None));
-        assert!(value("[1]", "src").is_err());
-        assert!(value(r#"{"a":[}"#, "src").is_err());
-        assert!(value(r#"{"a":"b}"#, "src").is_err());
+    fn the_text_of_an_object_stays_as_it_is() {
+        let (text, counts) =
+            enriched("{ \"n\" : 1.50, \"src\":\"::1\" } \r\n\n{}\n{ \"src\":7}\n").unwrap();
+        let expected = "{ \"n\" : 1.50, \"src\":\"::1\",\"asn\":null}\n{\"asn\":null}\n{ \"src\":7,\"asn\":null}\n";
+        assert_eq!(text, expected);
+        assert_eq!((counts.rows, counts.without, counts.lacking), (3, 2, 1));
+        assert_eq!(counts.first, Some((3, None)));
+        let (_, counts) = enriched("{\"src\":7}").unwrap();
+        assert_eq!(counts.first, Some((1, Some("7".into()))));
+    }
+
+    #[test]
+    fn what_is_no_object_or_has_the_member_is_an_error_of_its_line() {
+        let error = enriched("{\"src\":\"::1\"}\n{\"asn\":1}\n").unwrap_err();
+        assert_eq!(error.line, 2);
+        assert!(error.what.contains("--label"), "{}", error.what);
+        assert_eq!(enriched("{}\n\n{\"src\":\"::1\",}\n").unwrap_err().line, 3);
     }
 }

@@ -13,6 +13,7 @@ mod from_daemon;
 mod from_mrt;
 mod json;
 mod lines;
+mod object;
 mod rows;
 pub mod stream;
 mod table;

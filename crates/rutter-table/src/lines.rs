@@ -122,7 +122,7 @@ mod tests {
             "192.0.2.1\tno route\t\t\t\t\nfoo\tno address\t\t\t\t\n::1\tno route\t\t\t\t\n";
         assert_eq!(text, expected);
         assert_eq!((counts.rows, counts.without), (3, 1));
-        assert_eq!(counts.first, Some((10, "foo".into())));
+        assert_eq!(counts.first, Some((10, Some("foo".into()))));
         let (text, _) = answers(&Lines::json(&table));
         let row = |text| serde_json::from_str::<serde_json::Value>(text).unwrap();
         let rows: Vec<_> = text.lines().map(row).collect();

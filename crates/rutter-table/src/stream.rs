@@ -27,8 +27,10 @@ pub struct Counts {
     pub rows: u64,
     /// Rows without an address to look up: nothing is told of them.
     pub without: u64,
-    /// The first of these: its line, and what stands there.
-    pub first: Option<(u64, String)>,
+    /// Those of them that have not even a place for it.
+    pub lacking: u64,
+    /// The first without: its line, and what stands in the place of the address where there is one.
+    pub first: Option<(u64, Option<String>)>,
 }
 
 /// A row that cannot be read.
@@ -55,12 +57,20 @@ impl Counts {
     /// Counts a row without an address.
     pub(crate) fn without(&mut self, line: u64, text: &[u8]) {
         self.without += 1;
-        self.first.get_or_insert_with(|| (line, shown(text)));
+        self.first.get_or_insert_with(|| (line, Some(shown(text))));
+    }
+
+    /// Counts a row without a place for an address.
+    pub(crate) fn lacking(&mut self, line: u64) {
+        self.without += 1;
+        self.lacking += 1;
+        self.first.get_or_insert((line, None));
     }
 
     fn add(&mut self, other: Counts) {
         self.rows += other.rows;
         self.without += other.without;
+        self.lacking += other.lacking;
         if self.first.is_none() {
             self.first = other.first;
         }

@@ -62,7 +62,14 @@ struct Enriching<'a> {
 impl Enriching<'_> {
     fn json(&self, name: &str, rows: Rows<Input>, out: &mut impl Write) -> Result<Counts, Failure> {
         let json = Json::new(&self.table, &self.args.column, self.columns.clone());
-        stream::run(rows, &json, out).map_err(|error| failure(name, error))
+        let counts = stream::run(rows, &json, out).map_err(|error| failure(name, error))?;
+        match counts.rows > 0 && counts.lacking == counts.rows {
+            false => Ok(counts),
+            true => Err(Failure::text(format!(
+                "{name}: none of the objects has a member `{}`: name the one with the address with --column",
+                self.args.column
+            ))),
+        }
     }
 
     /// `head` is the first row of the files before: it is written once.
@@ -105,14 +112,23 @@ impl Enriching<'_> {
 
     fn place(&self, name: &str, row: &[u8]) -> Result<CsvHead, Failure> {
         let column = &self.args.column;
-        CsvHead::find(row, self.delimiter, column).map_err(|names| {
-            let names = names.join(", ");
-            let hint = match names.is_empty() {
+        let Some(place) = CsvHead::find(row, self.delimiter, column) else {
+            let names: Vec<String> = CsvHead::names(row, self.delimiter).collect();
+            let hint = match row.is_empty() {
                 true => "the input is empty".to_owned(),
-                false => format!("the first row has: {names}"),
+                false => format!("the first row has: {}", names.join(", ")),
             };
-            Failure::text(format!("{name}:1: there is no column `{column}`; {hint}"))
-        })
+            return Err(Failure::text(format!(
+                "{name}:1: there is no column `{column}`; {hint}"
+            )));
+        };
+        let is_new = |known: &String| self.columns.iter().any(|(_, new)| new == known);
+        match CsvHead::names(row, self.delimiter).find(is_new) {
+            None => Ok(place),
+            Some(known) => Err(Failure::text(format!(
+                "{name}:1: there is a column `{known}` already: give the new ones other names with --label"
+            ))),
+        }
     }
 }
 
@@ -187,8 +203,12 @@ impl From<ColumnArg> for Column {
 fn remark(name: &str, column: &str, counts: &Counts) {
     if let Some((line, text)) = &counts.first {
         let (without, all) = (plural(counts.without, "row"), counts.rows);
+        let text = match text {
+            Some(text) => format!(": `{text}`"),
+            None => ", which has no such member".to_owned(),
+        };
         eprintln!(
-            "{name}: {without} of {all} with no address in `{column}`, the first in line {line}: `{text}`"
+            "{name}: {without} of {all} with no address in `{column}`, the first in line {line}{text}"
         );
     }
 }

@@ -76,7 +76,7 @@ fn here(how: &Ask, args: &TableArgs, input: impl Read + Send + 'static) -> Resul
     let done = rows.take_mark();
     let done = done.and_then(|_| stream::run(rows, &lines, &mut out));
     let counts = done.map_err(|error| failure("standard input", error))?;
-    if let Some((line, text)) = &counts.first {
+    if let Some((line, Some(text))) = &counts.first {
         let (without, all) = (plural(counts.without, "line"), counts.rows);
         eprintln!(
             "standard input: {without} of {all} with no IP address, the first is line {line}: `{text}`"

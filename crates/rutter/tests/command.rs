@@ -379,6 +379,21 @@ fn a_bad_row_costs_no_other_row_its_answer() {
     assert_eq!(code, 1);
     assert_eq!(text, "a,ip,asn\n1,192.0.2.1,64500\n2,::1,\n");
     assert!(message.contains("standard input:4: "), "{message}");
+
+    let twice = fed(&enrich, "ip,asn\n::1,1\n");
+    assert_eq!((twice.0, twice.1.as_str()), (1, ""));
+    assert!(twice.2.contains("`asn` already"), "{}", twice.2);
+    let objects = ["enrich", "-c", "ip", "--add", "asn", "--format", "json"];
+    let (code, text, message) = fed(&objects, "{\"x\":1}\n{\"ip\":7}\n{\"ip\":\"::1\",}\n");
+    assert_eq!(code, 1);
+    assert_eq!(text, "{\"x\":1,\"asn\":null}\n{\"ip\":7,\"asn\":null}\n");
+    assert!(message.contains("standard input:3: "), "{message}");
+    let (code, _, message) = fed(&objects, "{\"x\":1}\n{\"ip\":7}\n");
+    let expected = "standard input: 2 rows of 2 with no address in `ip`, the first in line 1, which has no such member\n";
+    assert_eq!((code, message.as_str()), (0, expected));
+    let (code, text, message) = fed(&objects, "{\"x\":1}\n");
+    assert_eq!((code, text.as_str()), (1, "{\"x\":1,\"asn\":null}\n"));
+    assert!(message.contains("none of the objects"), "{message}");
     fs::remove_dir_all(folder).unwrap();
 }
 

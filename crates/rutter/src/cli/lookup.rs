@@ -169,8 +169,9 @@ Examples:
 pub(super) const ENRICH: &str = "\
 Rows go from standard input or files to standard output, in order, on all cores. The table is
 fetched once, when the command starts. A row whose column holds no address gets empty columns
-(null in JSON), and the number of these is told at the end; a row that lacks the column ends the
-command with its line number.
+(null in JSON, and so does an object without the member), and the number of these is told at the
+end. A row of CSV that lacks the column, or a line that is no JSON object, ends the command with
+its line number. Where the input has a column of a new one's name, --label gives others.
 
 Examples:
   rutter enrich --column src_ip < flows.csv > enriched.csv
