@@ -31,6 +31,11 @@ pub(crate) struct Live {
 }
 
 impl Clients {
+    /// Whether nobody has to be told anything.
+    pub fn are_none(&self) -> bool {
+        self.live.is_empty() && self.catching.is_empty()
+    }
+
     /// Adds a client to those that follow the log of its group.
     pub fn join(&mut self, peer: PeerId, group: &Arc<Group>) {
         let known = self

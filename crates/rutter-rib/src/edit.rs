@@ -58,6 +58,8 @@ pub(crate) type Keys = SmallVec<[(PeerId, u32); 4]>;
 
 /// What clients heard before a change.
 enum Before {
+    /// There is no client.
+    Nobody,
     /// Everybody hears the best route of another: this is all that matters.
     Best(Top),
     /// Anything else follows from all routes.
@@ -103,7 +105,10 @@ impl<K: Stored> Edit<'_, K> {
         let shown = new.as_ref().filter(|route| route.is_accepted());
         let concerns_clients = is_in || shown.is_some();
         let plain = !was_partial && self.clients.hear_the_best(K::FAMILY, self.with.topology);
-        let before = before::<K>(destination.accepted(), shown, plain);
+        let before = match self.clients.are_none() {
+            true => Before::Nobody,
+            false => before::<K>(destination.accepted(), shown, plain),
+        };
         let removed = position.map(|at| destination.routes.remove(at));
         tally.count(removed.as_ref(), -1);
         tally.count(new.as_ref(), 1);
@@ -116,6 +121,7 @@ impl<K: Stored> Edit<'_, K> {
         let is_empty = destination.routes.is_empty();
         if concerns_clients {
             match before {
+                Before::Nobody => {}
                 Before::Best(top) => self.tell_best(id, top),
                 Before::All(keys) => self.tell(id, &keys, removed.as_ref()),
             }
@@ -161,14 +167,8 @@ impl<K: Stored> Edit<'_, K> {
     fn tell(&mut self, id: Id, before: &Keys, removed: Option<&Route>) {
         self.clients.mark(K::FAMILY, id, before);
         let destination = self.table.get(id);
-        let old = |(peer, path_id): &(PeerId, u32)| {
-            let is = |route: &&Route| route.peer == *peer && route.path_id == *path_id;
-            removed
-                .filter(is)
-                .or_else(|| destination.routes.iter().find(is))
-        };
         let change = Change {
-            before: before.iter().filter_map(old).collect(),
+            before: as_before(before, &destination.routes, removed),
             after: destination.accepted().iter().collect(),
         };
         let (topology, prefix) = (self.with.topology, destination.prefix);
@@ -253,6 +253,30 @@ fn insert<K>(destination: &mut Destination<K>, decision: &Decision<'_>, route: R
 fn sort<K>(destination: &mut Destination<K>, decision: &Decision<'_>) {
     let end = destination.accepted().len();
     decision.sort(&mut destination.routes[..end]);
+}
+
+/// The routes of these keys in their order, of which all but one are still there. Most are still in the same order, so each
+/// is looked for where the last was found: thousands of routes would take their square otherwise.
+fn as_before<'r>(
+    before: &Keys,
+    routes: &'r [Route],
+    removed: Option<&'r Route>,
+) -> SmallVec<[&'r Route; 4]> {
+    let mut next = 0;
+    let mut find = |(peer, path_id): &(PeerId, u32)| {
+        let is = |route: &&Route| route.peer == *peer && route.path_id == *path_id;
+        if let Some(removed) = removed.filter(is) {
+            return Some(removed);
+        }
+        let (earlier, later) = routes.split_at(next);
+        let at = match later.iter().position(|route| is(&route)) {
+            Some(at) => next + at,
+            None => earlier.iter().position(|route| is(&route))?,
+        };
+        next = at + 1;
+        Some(&routes[at])
+    };
+    before.iter().filter_map(&mut find).collect()
 }
 
 pub(crate) fn keys(routes: &[Route]) -> Keys {
