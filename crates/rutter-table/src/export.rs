@@ -19,7 +19,7 @@ struct Keys {
 
 /// Writes a MaxMind DB file: every address leads to the origin AS, AS path, next hop, communities and prefix of its
 /// longest match, and to the route's validity where the table knows it.
-pub fn mmdb(table: &Table, metadata: &Metadata, out: &mut impl Write) -> io::Result<()> {
+pub fn mmdb(table: &Table, metadata: &Metadata, out: &mut dyn Write) -> io::Result<()> {
     let mut data = Data::new();
     let keys = Keys {
         asn: data.text("autonomous_system_number"),
@@ -46,7 +46,7 @@ pub fn mmdb(table: &Table, metadata: &Metadata, out: &mut impl Write) -> io::Res
         let at = database.data().map(&entries);
         database.insert(route.prefix, at);
     }
-    database.write(metadata, out)
+    database.write(metadata, &mut { out })
 }
 
 fn entries(set: &Set, keys: &Keys, data: &mut Data) -> Vec<(Shared, Value<'static>)> {

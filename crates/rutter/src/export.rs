@@ -1,8 +1,8 @@
 //! `rutter export`: the table as a file for other programs.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write as _};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -22,25 +22,13 @@ pub(crate) fn export(how: &Ask, what: Export) -> Result<(), Failure> {
 
 fn mmdb(how: &Ask, args: &MmdbArgs) -> Result<(), Failure> {
     let table = table(how, &args.table)?;
+    let place = Place::of(&args.file);
     if table.routes().is_empty() {
         return Err(Failure::text(format!(
             "the table is empty: {} is left as it was",
             args.file.display()
         )));
     }
-    let octets = write(args, &table)
-        .map_err(|error| Failure::text(format!("{}: {error}", args.file.display())))?;
-    if !how.json {
-        let routes = plural(table.routes().len() as u64, "route");
-        let octets = grouped(octets);
-        println!("{}: {routes}, {octets} octets", args.file.display());
-    }
-    Ok(())
-}
-
-/// Writes beside the file and moves it into its place, so that its readers never see half of it. What is no file (a pipe, a
-/// device) is written to as it is.
-fn write(args: &MmdbArgs, table: &Table) -> io::Result<u64> {
     let metadata = export::Metadata {
         database_type: args.database_type.clone(),
         description: "Routing table written by rutter".into(),
@@ -48,25 +36,95 @@ fn write(args: &MmdbArgs, table: &Table) -> io::Result<u64> {
             .duration_since(UNIX_EPOCH)
             .map_or(0, |now| now.as_secs()),
     };
-    // Where a link leads.
-    let file = fs::canonicalize(&args.file).unwrap_or_else(|_| args.file.clone());
-    if fs::metadata(&file).is_ok_and(|found| !found.is_file()) {
-        let mut octets = Vec::new();
-        export::mmdb(table, &metadata, &mut octets)?;
-        File::options()
-            .write(true)
-            .open(&file)?
-            .write_all(&octets)?;
-        return Ok(octets.len() as u64);
+    let written = place.write(|out| export::mmdb(&table, &metadata, out));
+    let octets = written.map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::NobodyReads,
+        _ => Failure::text(format!("{}: {error}", args.file.display())),
+    })?;
+    if !how.json {
+        let said = remark(&args.file, &table, octets);
+        match place {
+            Place::File(_) => println!("{said}"),
+            // Standard output may be where the octets went.
+            Place::Stdout | Place::AsItIs(_) => eprintln!("{said}"),
+        }
     }
-    let unfinished = beside(&file);
+    Ok(())
+}
+
+fn remark(file: &Path, table: &Table, octets: u64) -> String {
+    let routes = plural(table.routes().len() as u64, "route");
+    format!("{}: {routes}, {} octets", file.display(), grouped(octets))
+}
+
+/// Where octets go.
+enum Place {
+    Stdout,
+    /// A pipe or a device.
+    AsItIs(PathBuf),
+    /// A file, which may be there already.
+    File(PathBuf),
+}
+
+impl Place {
+    fn of(path: &Path) -> Self {
+        let is_stdout = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+        if is_stdout.iter().any(|name| path.as_os_str() == *name) {
+            return Place::Stdout;
+        }
+        match fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            true => Place::AsItIs(path.to_owned()),
+            false => Place::File(led_to(path)),
+        }
+    }
+
+    fn write(&self, make: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<u64> {
+        if let Place::File(file) = self {
+            return replace(file, make);
+        }
+        let mut octets = Vec::new();
+        make(&mut octets)?;
+        let mut out: Box<dyn Write> = match self {
+            Place::AsItIs(path) => Box::new(File::options().write(true).open(path)?),
+            _ => Box::new(io::stdout().lock()),
+        };
+        out.write_all(&octets)?;
+        out.flush()?;
+        Ok(octets.len() as u64)
+    }
+}
+
+/// Where a link leads, also when nothing is there yet.
+fn led_to(path: &Path) -> PathBuf {
+    let mut led_to = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match fs::read_link(&led_to) {
+            Ok(next) => led_to = led_to.with_file_name(next),
+            Err(_) => return led_to,
+        }
+    }
+    path.to_owned()
+}
+
+/// Links that lead to links; more than that many the system does not follow either.
+const MOST_LINKS: usize = 40;
+
+/// Writes beside the file and moves it into its place, so that its readers never see half of it. Its mode stays.
+fn replace(file: &Path, make: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<u64> {
+    let (unfinished, made) = beside(file).map_err(|error| {
+        let why = format!("no file can be made beside it: {error}");
+        io::Error::new(error.kind(), why)
+    })?;
     let written = (|| {
-        let mut out = BufWriter::with_capacity(1 << 20, File::create_new(&unfinished)?);
-        export::mmdb(table, &metadata, &mut out)?;
+        if let Ok(old) = fs::metadata(file) {
+            made.set_permissions(old.permissions())?;
+        }
+        let mut out = BufWriter::with_capacity(1 << 20, made);
+        make(&mut out)?;
         out.flush()?;
         out.get_ref().sync_all()?;
         let octets = out.get_ref().metadata()?.len();
-        fs::rename(&unfinished, &file)?;
+        fs::rename(&unfinished, file)?;
         Ok(octets)
     })();
     if written.is_err() {
@@ -75,8 +133,14 @@ fn write(args: &MmdbArgs, table: &Table) -> io::Result<u64> {
     written
 }
 
-fn beside(file: &Path) -> PathBuf {
-    let mut name = OsString::from(file.file_name().unwrap_or_default());
-    name.push(format!(".{}", std::process::id()));
-    file.with_file_name(name)
+/// A new file in the same folder, under a name that nobody can guess and that nothing has.
+fn beside(file: &Path) -> io::Result<(PathBuf, File)> {
+    loop {
+        let number = RandomState::new().build_hasher().finish();
+        let path = file.with_file_name(format!(".rutter-{number:016x}"));
+        match File::create_new(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return Ok((path, made?)),
+        }
+    }
 }

@@ -427,6 +427,64 @@ fn dumps_are_read_plain_packed_and_from_standard_input() {
 }
 
 #[test]
+fn an_exported_file_takes_its_place_and_nothing_else() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let folder = folder("export");
+    let dump = dump(".gz");
+    let path = |name: &str| folder.join(name);
+    let export = |file: &Path| {
+        let told = run(&["export", "mmdb", file.to_str().unwrap(), "--mrt", &dump]);
+        assert_eq!(told.0, 0, "{}", told.2);
+        told
+    };
+    fs::write(path("old"), "old").unwrap();
+    fs::set_permissions(path("old"), fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("old", path("link")).unwrap();
+    symlink("new", path("to-nothing")).unwrap();
+    export(&path("link"));
+    export(&path("to-nothing"));
+    let mode = fs::metadata(path("old")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+    let octets = fs::read(path("old")).unwrap();
+    assert!(octets.windows(14).any(|w| w == b"\xab\xcd\xefMaxMind.com"));
+    for (link, file) in [("link", "old"), ("to-nothing", "new")] {
+        assert_eq!(fs::read_link(path(link)).unwrap(), Path::new(file));
+        assert!(fs::metadata(path(file)).unwrap().is_file());
+    }
+    let mut names: Vec<_> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["link", "new", "old", "to-nothing"]);
+
+    let stdout = rutter(&["export", "mmdb", "-", "--mrt", &dump])
+        .output()
+        .unwrap();
+    assert!(stdout.status.success());
+    // Both were written at some second, which is in them.
+    assert_eq!(stdout.stdout.len(), octets.len());
+    assert!(
+        stdout
+            .stdout
+            .windows(14)
+            .any(|w| w == b"\xab\xcd\xefMaxMind.com")
+    );
+    let said = String::from_utf8(stdout.stderr).unwrap();
+    assert!(said.contains("1 route"), "{said}");
+    let (code, said, _) = export(Path::new("/dev/null"));
+    assert_eq!((code, said.as_str()), (0, ""));
+    let nowhere = path("nowhere").join("file");
+    let (code, _, message) = run(&["export", "mmdb", nowhere.to_str().unwrap(), "--mrt", &dump]);
+    assert_eq!(code, 1);
+    assert!(
+        message.contains("nowhere/file: no file can be made"),
+        "{message}"
+    );
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn what_cannot_be_looked_up_is_named() {
     let folder = folder("lookup");
     let vrps = folder.join("vrps.json");

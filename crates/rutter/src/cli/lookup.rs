@@ -67,7 +67,7 @@ pub(crate) enum Export {
 /// What the file is.
 #[derive(Args, Debug)]
 pub(crate) struct MmdbArgs {
-    /// The file to write; it is replaced whole once all of it is there
+    /// The file to write, `-` for standard output; a file is replaced whole once all of it is there
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Which table
