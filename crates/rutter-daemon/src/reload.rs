@@ -66,9 +66,13 @@ fn try_reload(shared: &Arc<Shared>) -> Result<Diff, ReloadError> {
     let vrps = rpki::read(&new).map_err(ReloadError::Other)?;
     let outlets = prepare_outlets(shared, &new)?;
     let old = std::mem::replace(&mut *shared.config.write(), Arc::clone(&new));
-    let diff = rutter_config::diff(&old, &new);
+    let mut diff = rutter_config::diff(&old, &new);
     apply(shared, &old, &new, &diff);
     change_outlets(shared, &old, &new, outlets);
+    let has_other_vrps = *shared.vrps.read() != vrps;
+    if has_other_vrps && old.rpki == new.rpki {
+        diff.other.push("rpki.vrps".into());
+    }
     *shared.vrps.write() = vrps;
     shared.flush();
     Ok(diff)

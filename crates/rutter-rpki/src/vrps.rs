@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use rutter_lpm::{PrefixMap, Profile};
+use rutter_lpm::{Net, PrefixMap, Profile};
 use rutter_net::{Asn, Ipv4Prefix, Ipv6Prefix, Prefix};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
@@ -143,6 +143,26 @@ impl Vrps {
     }
 }
 
+/// Both say the same of every route, in whichever order.
+impl PartialEq for Vrps {
+    fn eq(&self, other: &Self) -> bool {
+        self.len == other.len && same(&self.ipv4, &other.ipv4) && same(&self.ipv6, &other.ipv6)
+    }
+}
+
+fn same<N: Net>(one: &PrefixMap<N, Allowed>, other: &PrefixMap<N, Allowed>) -> bool {
+    let sorted = |allowed: &Allowed| {
+        let mut allowed = allowed.clone();
+        allowed.sort_unstable();
+        allowed
+    };
+    let has_same = |(prefix, allowed): (N, &Allowed)| {
+        let found = other.get(prefix);
+        found.is_some_and(|found| found == allowed || sorted(found) == sorted(allowed))
+    };
+    one.len() == other.len() && one.iter().all(has_same)
+}
+
 fn judge<'a>(covering: impl Iterator<Item = &'a Allowed>, len: u8, origin: Option<u32>) -> Rov {
     let mut state = Rov::NotFound;
     for (max_len, asn) in covering.flatten() {
@@ -177,5 +197,31 @@ mod tests {
         assert_eq!(rov("0.0.0.0/0", Some(64_500)), Rov::NotFound);
         assert_eq!(rov("2001:db8::/32", Some(0)), Rov::Invalid);
         assert!(Vrps::parse(br#"{"roas":[{"asn":"x"}]}"#).is_err());
+    }
+
+    #[test]
+    fn vrps_are_compared_without_their_order() {
+        let read = |vrps: &[(u32, &str, u8)]| {
+            let vrp = |(asn, prefix, max_len): &(u32, &str, u8)| {
+                format!(r#"{{"asn":{asn},"prefix":"{prefix}","maxLength":{max_len}}}"#)
+            };
+            let all: Vec<_> = vrps.iter().map(vrp).collect();
+            Vrps::parse(format!(r#"{{"roas":[{}]}}"#, all.join(",")).as_bytes()).unwrap()
+        };
+        let one = [(1, "10.0.0.0/8", 8), (2, "10.0.0.0/8", 9), (3, "::/8", 8)];
+        let turned = [one[2], one[1], one[0]];
+        assert_eq!(read(&one), read(&turned));
+        for index in 0..3 {
+            let mut other = one;
+            other[index].0 = 7;
+            assert_ne!(read(&one), read(&other));
+            let mut other = one;
+            other[index].2 += 1;
+            assert_ne!(read(&one), read(&other));
+        }
+        assert_ne!(read(&one), read(&one[..2]));
+        let mut elsewhere = one;
+        elsewhere[2].1 = "800::/8";
+        assert_ne!(read(&one), read(&elsewhere));
     }
 }

@@ -314,8 +314,15 @@ fn lookups_validate_origins_by_the_file_of_the_last_good_reload() {
     };
     assert!(message.contains("vrps.json"), "{message}");
     assert_eq!(validity(&folder).as_deref(), Some("valid"));
-    assert!(matches!(reload(&vrp(64502)), Line::Done(_)));
+    let said = |answer| match answer {
+        Line::Done(done) => done.message,
+        other => panic!("{other:?}"),
+    };
+    let applied = said(reload(&vrp(64502)));
+    assert_eq!(applied.as_deref(), Some("configuration applied"));
     assert_eq!(validity(&folder).as_deref(), Some("invalid"));
+    let same = said(reload(&vrp(64502)));
+    assert_eq!(same.as_deref(), Some("nothing changed"));
 
     let file = folder.0.join("rutter.toml");
     std::fs::write(&file, text(&folder, 1, &two_members())).expect("write");
