@@ -15,7 +15,7 @@ pub(crate) struct LookupArgs {
     /// Which table
     #[command(flatten)]
     pub(crate) table: TableArgs,
-    /// Where none of these has a route, show the best of all (not in bulk)
+    /// Where none of these has a route, show the best of all, marked as such (not in bulk)
     #[arg(long)]
     pub(crate) or_best: bool,
 }

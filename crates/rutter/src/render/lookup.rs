@@ -54,11 +54,13 @@ fn cells(row: &LookupRow) -> Vec<Cell> {
     };
     let attributes = row.attributes.clone().unwrap_or_default();
     let next_hop = attributes.next_hop.map(|addr| addr.to_string());
-    let tone = match row.fallback || row.stale {
-        true => Tone::Warn,
-        false => Tone::Plain,
+    let (tone, mark) = match (row.fallback, row.stale) {
+        (false, false) => (Tone::Plain, ""),
+        (true, false) => (Tone::Warn, " (best of all)"),
+        (false, true) => (Tone::Warn, " (stale)"),
+        (true, true) => (Tone::Warn, " (best of all, stale)"),
     };
-    let from = row.peer.as_ref().map(|peer| peer.name.clone());
+    let from = row.peer.as_ref().map(|peer| format!("{}{mark}", peer.name));
     vec![
         row.address.into(),
         prefix.into(),
@@ -78,4 +80,29 @@ fn origin(row: &LookupRow) -> Cell {
         _ => Tone::Plain,
     };
     Cell::new(tone, said.collect::<Vec<_>>().join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_of_nobody_asked_for_is_marked_without_colours() {
+        let shown = |fallback, stale| {
+            let row = serde_json::json!({
+                "kind": "lookup", "address": "192.0.2.1", "prefix": "192.0.2.0/24",
+                "peer": {"name": "as64500", "address": "192.0.2.9", "asn": 64500},
+                "fallback": fallback, "stale": stale,
+            });
+            let mut out = Vec::new();
+            let mut view = LookupView::new(Paint::OFF);
+            let line = serde_json::from_value(row).unwrap();
+            view.row(line, &mut out).unwrap();
+            view.end(&Done::default(), &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert!(shown(true, false).contains("  as64500 (best of all)  "));
+        assert!(shown(false, true).contains("  as64500 (stale)  "));
+        assert!(!shown(false, false).contains('('));
+    }
 }
