@@ -26,8 +26,8 @@ pub(super) struct Connection {
     filled: usize,
     published: Instant,
     begun: Instant,
-    /// When octets came last.
-    heard: Instant,
+    /// Since when there was nothing to read.
+    quiet: Option<Instant>,
     silence: Duration,
     shared: Shared,
     name: Name,
@@ -82,7 +82,7 @@ impl Connection {
             filled: 0,
             published: Instant::now(),
             begun: Instant::now(),
-            heard: Instant::now(),
+            quiet: None,
             silence: Duration::from_secs(settings.silence_s),
             shared,
             name: Name::Unasked,
@@ -143,13 +143,17 @@ impl Connection {
             let len = (self.buffer.len() * 2).min(LONGEST + CHUNK);
             self.buffer.resize(len, 0);
         }
+        let asked = Instant::now();
         match self.socket.read(&mut self.buffer[self.filled..]) {
             Ok(0) => return Err("the router closed the connection".into()),
             Ok(count) => {
                 self.filled += count;
-                self.heard = Instant::now();
+                self.quiet = None;
             }
-            Err(error) if is_timeout(&error) => {}
+            // Time that we took for what came before is no silence of the router's.
+            Err(error) if is_timeout(&error) => {
+                self.quiet.get_or_insert(asked);
+            }
             Err(error) => return Err(error.to_string()),
         }
         Ok(())
@@ -157,10 +161,10 @@ impl Connection {
 
     /// A router may be silent for days, but not before its first message, and not inside one.
     fn check_silence(&self) -> Result<(), String> {
-        let (what, since) = match (self.router.has_spoken(), self.filled) {
-            (true, 0) => return Ok(()),
+        let (what, since) = match (self.router.has_spoken(), self.quiet) {
             _ if matches!(self.name, Name::Awaited(_)) => return Ok(()),
-            (true, _) => ("the rest of a message has not come", self.heard),
+            (true, Some(quiet)) if self.filled > 0 => ("the rest of a message has not come", quiet),
+            (true, _) => return Ok(()),
             (false, _) => ("it has not said a message", self.begun),
         };
         match since.elapsed() < self.silence {

@@ -3,6 +3,7 @@
 mod hostile;
 mod router;
 mod scale;
+mod slow;
 mod target;
 
 use std::sync::Arc;

@@ -86,7 +86,7 @@ impl Router {
     }
 }
 
-fn open(mode: Option<AddPathMode>) -> Vec<u8> {
+pub fn open(mode: Option<AddPathMode>) -> Vec<u8> {
     let mut capabilities = vec![Capability::FourOctetAs(Asn(64501))];
     if let Some(mode) = mode {
         let afi_safi = rutter_net::AfiSafi::IPV4_UNICAST;
