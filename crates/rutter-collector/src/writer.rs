@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rutter_net::{Asn, Family};
 use rutter_policy::{ImportPolicy, ImportRule, ImportSettings};
@@ -10,9 +11,12 @@ use rutter_rib::{
     Sweeper, TooManyNeighbors,
 };
 
+use crate::Stop;
+
 /// Writes UPDATEs of many peers into the table, those of one peer together.
 pub(crate) struct Writer {
     rib: Arc<Rib>,
+    stop: Stop,
     import: Arc<ImportPolicy>,
     batch: Batch,
     current: Option<PeerId>,
@@ -22,11 +26,15 @@ pub(crate) struct Writer {
 
 /// Routes that are applied at once: more wait for nothing but cache misses.
 const BATCH: usize = 4_096;
+/// Removing the routes of lost sessions pauses after a step that took so long.
+const LONG_STEP: Duration = Duration::from_millis(2);
 
 impl Writer {
-    pub fn new(rib: Arc<Rib>) -> Self {
+    /// Routes of lost sessions are not taken out to the last once `stop` is set.
+    pub fn new(rib: Arc<Rib>, stop: Stop) -> Self {
         Writer {
             rib,
+            stop,
             import: Arc::new(collect_everything()),
             batch: Batch::new(),
             current: None,
@@ -86,7 +94,18 @@ impl Writer {
             self.rib.end_session(*peer, retain, &mut sweeper);
         }
         while !sweeper.is_idle() {
+            let begun = Instant::now();
             sweeper.step(&self.rib);
+            let took = begun.elapsed();
+            // Where many report the same prefixes, a step holds a part of the table for long. What others have to
+            // write gets as much time.
+            let stopping = match took >= LONG_STEP {
+                true => self.stop.wait(took),
+                false => self.stop.is_set(),
+            };
+            if stopping {
+                return;
+            }
         }
         for (peer, ..) in leaving {
             self.rib.remove_neighbor(peer);

@@ -15,6 +15,7 @@ use super::router::{Next, Router};
 use super::status::Routers;
 use crate::clock::unix_us;
 use crate::seldom::Seldom;
+use crate::writer::Writer;
 use crate::{Context, Stop};
 
 /// A connection that is being read.
@@ -28,6 +29,8 @@ pub(super) struct Connection {
     begun: Instant,
     /// Since when there was nothing to read.
     quiet: Option<Instant>,
+    /// Octets that were read may hold more messages.
+    behind: bool,
     silence: Duration,
     shared: Shared,
     name: Name,
@@ -59,6 +62,9 @@ const LONGEST: usize = 1 << 20;
 const CHUNK: usize = 256 * 1024;
 /// The thread looks this often whether it is to end.
 const PATIENCE: Duration = Duration::from_millis(200);
+/// A turn takes no further message after so long: where thousands of sessions report the same prefixes, what was read
+/// at once keeps us busy for many seconds.
+const TURN: Duration = Duration::from_millis(100);
 /// How often the router's figures are shown to others.
 const PUBLISH: Duration = Duration::from_secs(1);
 
@@ -73,16 +79,17 @@ impl Connection {
     ) -> io::Result<Self> {
         socket.set_nonblocking(false)?;
         socket.set_read_timeout(Some(PATIENCE))?;
-        let rib = Arc::clone(&context.rib);
+        let writer = Writer::new(Arc::clone(&context.rib), context.stop.clone());
         Ok(Connection {
             number,
             socket,
-            router: Router::new(rib, address, settings.max_peers, unix_us()),
+            router: Router::new(writer, address, settings.max_peers, unix_us()),
             buffer: vec![0; CHUNK],
             filled: 0,
             published: Instant::now(),
             begun: Instant::now(),
             quiet: None,
+            behind: false,
             silence: Duration::from_secs(settings.silence_s),
             shared,
             name: Name::Unasked,
@@ -121,6 +128,7 @@ impl Connection {
         match self.name {
             // TCP holds what comes meanwhile.
             Name::Awaited(_) => thread::sleep(PATIENCE),
+            _ if self.behind => {}
             _ => self.read()?,
         }
         let next = self.take_messages();
@@ -174,10 +182,15 @@ impl Connection {
     }
 
     fn take_messages(&mut self) -> Result<Next, String> {
-        let now = unix_us();
+        let (begun, now) = (Instant::now(), unix_us());
         let mut at = 0;
         let mut next = Ok(Next::Continue);
+        self.behind = false;
         while matches!(next, Ok(Next::Continue)) {
+            if begun.elapsed() >= TURN {
+                self.behind = true;
+                break;
+            }
             match next_packet(&self.buffer[at..self.filled], LONGEST) {
                 Ok(Some(packet)) => {
                     match packet.decode() {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rutter_net::Family;
-use rutter_rib::{Monitored, PeerId, Rib, Source};
+use rutter_rib::{Monitored, PeerId, Source};
 use rutter_wire::bmp::{
     BmpFault, Message, Mirrored, PeerDown, PeerHeader, PeerType, PeerUp, RouteMirroring,
     RouteMonitoring, StatisticsReport, Tlvs, information, termination,
@@ -50,12 +50,12 @@ pub(super) enum Next {
 impl Router {
     /// A router that has said nothing yet. `most_views`: sessions it may have, and peers of the table that it may take
     /// up.
-    pub fn new(rib: Arc<Rib>, address: SocketAddr, most_views: usize, unix_us: u64) -> Self {
+    pub fn new(writer: Writer, address: SocketAddr, most_views: usize, unix_us: u64) -> Self {
         let name = address.ip().to_canonical().to_string();
         Router {
             address,
             name: name.as_str().into(),
-            writer: Writer::new(rib),
+            writer,
             sessions: BTreeMap::new(),
             views: 0,
             most_views,

@@ -16,6 +16,7 @@ use rutter_wire::update;
 
 use super::message::frame;
 use super::{Taken, Unreadable};
+use crate::Stop;
 use crate::writer::{self, Writer};
 
 /// Loads records into a table.
@@ -74,7 +75,7 @@ impl Loader {
     pub fn new(rib: &Arc<rutter_rib::Rib>, router: &str) -> Self {
         Loader {
             rib: Arc::clone(rib),
-            peers: Writer::new(Arc::clone(rib)),
+            peers: Writer::new(Arc::clone(rib), Stop::new()),
             router: router.into(),
             known: HashMap::new(),
             slots: Vec::new(),
