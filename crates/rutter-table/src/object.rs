@@ -42,10 +42,10 @@ fn in_words(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     let what = shown(text.strip_suffix(&place).unwrap_or(&text).as_bytes());
-    format!(
-        "a JSON object must fill the line: {what}, at octet {}",
-        error.column()
-    )
+    match error.column() {
+        0 => format!("a JSON object must fill the line: {what}"),
+        octet => format!("a JSON object must fill the line: {what}, at octet {octet}"),
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -220,6 +220,11 @@ mod tests {
         assert_eq!(
             told,
             "a JSON object must fill the line: trailing comma, at octet 13"
+        );
+        let told = read(b"[1]", "ip", &[]).unwrap_err();
+        assert!(
+            told.ends_with("invalid type: sequence, expected an object"),
+            "{told}"
         );
         let long = format!("\"{}\"", "x".repeat(1 << 20));
         assert!(read(long.as_bytes(), "ip", &[]).unwrap_err().len() < 300);
