@@ -262,6 +262,16 @@ impl Prepared {
 /// Prepares statements.
 pub struct Parser(Engine);
 
+impl Parser {
+    async fn plan(&self, sql: &str) -> PgWireResult<Box<LogicalPlan>> {
+        let frame = self.0.plan(sql).await.map_err(|e| error(&e))?;
+        let plan = frame.into_parts().1;
+        // Parameters that nobody could bind are refused before anything is made for them.
+        parameters::types(&plan)?;
+        Ok(Box::new(plan))
+    }
+}
+
 #[async_trait]
 impl QueryParser for Parser {
     type Statement = Prepared;
@@ -284,14 +294,8 @@ impl QueryParser for Parser {
                 let schema = Cursors::of(client).schema(&name)?;
                 Prepared::Fetch(name, count, schema)
             }
-            Statement::Declare(name, sql) => {
-                let frame = self.0.plan(&sql).await.map_err(|e| error(&e))?;
-                Prepared::Declare(name, Box::new(frame.into_parts().1))
-            }
-            Statement::Query(sql) => {
-                let frame = self.0.plan(&sql).await.map_err(|e| error(&e))?;
-                Prepared::Query(Box::new(frame.into_parts().1))
-            }
+            Statement::Declare(name, sql) => Prepared::Declare(name, self.plan(&sql).await?),
+            Statement::Query(sql) => Prepared::Query(self.plan(&sql).await?),
         }))
     }
 

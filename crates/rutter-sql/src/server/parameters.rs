@@ -11,17 +11,17 @@ use pgwire::api::Type;
 use pgwire::api::portal::Portal;
 use pgwire::error::{PgWireError, PgWireResult};
 
+use super::answer::failure;
 use super::encode::kind;
 use crate::pieces::{Kind, pieces};
 
 /// The types of `$1`, `$2`, … as far as the query tells them; text where it does not.
 pub fn types(plan: &LogicalPlan) -> PgWireResult<Vec<Type>> {
     let known = known(plan)?;
-    let count = known
-        .keys()
-        .filter_map(|name| place(name))
-        .max()
-        .unwrap_or(0);
+    let mut count = 0;
+    for name in known.keys() {
+        count = count.max(place(name)?);
+    }
     let of = |at: usize| known.get(&format!("${at}")).cloned().flatten();
     Ok((1..=count)
         .map(|at| of(at).map_or(Type::TEXT, |data| kind(&data)))
@@ -49,9 +49,21 @@ fn known(plan: &LogicalPlan) -> PgWireResult<HashMap<String, Option<DataType>>> 
     Ok(known)
 }
 
-fn place(name: &str) -> Option<usize> {
-    name.strip_prefix('$')?.parse().ok()
+/// The number of a parameter; none has the number 0. A client cannot bind more than the protocol can count.
+fn place(name: &str) -> PgWireResult<usize> {
+    let number = name.strip_prefix('$').unwrap_or_default();
+    if number.is_empty() || !number.bytes().all(|digit| digit.is_ascii_digit()) {
+        return Ok(0);
+    }
+    let place = number.parse().ok().filter(|place| *place <= MOST);
+    place.ok_or_else(|| {
+        let text = format!("there is no parameter {name}: a statement has at most {MOST}");
+        failure("54023", text)
+    })
 }
+
+/// Parameters of a statement: they are counted in 16 bits.
+const MOST: usize = 65_535;
 
 /// A query in which the parameters that are lists are cast to lists: what they are compared with does not tell. Those
 /// that a client declares are known; of the others, those in `ANY($1)` are lists of texts.

@@ -3,7 +3,9 @@
 mod clients;
 mod documented;
 mod endless;
+mod hostile;
 mod queries;
+mod raw;
 mod server;
 mod table;
 mod tls;

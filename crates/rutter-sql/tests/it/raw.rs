@@ -1,0 +1,70 @@
+//! A client that says what no driver would say.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use rutter_sql::Server;
+
+/// A connection, message by message.
+pub struct Raw(TcpStream);
+
+impl Raw {
+    /// Logs in without a password.
+    pub fn login(server: &Server) -> Self {
+        let stream = TcpStream::connect(server.addresses()[0]).unwrap();
+        let patience = Some(Duration::from_secs(60));
+        stream.set_read_timeout(patience).unwrap();
+        let mut raw = Self(stream);
+        let mut startup = 196_608_u32.to_be_bytes().to_vec();
+        startup.extend(b"user\0reader\0database\0rutter\0\0");
+        raw.write(&(startup.len() as u32 + 4).to_be_bytes());
+        raw.write(&startup);
+        raw.until(b'Z');
+        raw
+    }
+
+    /// Octets as they are.
+    pub fn write(&mut self, octets: &[u8]) {
+        // The server may have closed already.
+        let _ = self.0.write_all(octets);
+    }
+
+    /// A message.
+    pub fn send(&mut self, kind: u8, body: &[u8]) {
+        let length = body.len() as u32 + 4;
+        self.write(&[&[kind], length.to_be_bytes().as_slice(), body].concat());
+    }
+
+    /// `Parse`, without types.
+    pub fn parse(&mut self, name: &str, sql: &str) {
+        self.send(b'P', format!("{name}\0{sql}\0\0\0").as_bytes());
+    }
+
+    /// The next message; none when the connection has been closed.
+    pub fn next(&mut self) -> Option<(u8, Vec<u8>)> {
+        let mut head = [0; 5];
+        self.0.read_exact(&mut head).ok()?;
+        let length = u32::from_be_bytes(head[1..].try_into().unwrap());
+        let mut body = vec![0; length as usize - 4];
+        self.0.read_exact(&mut body).ok()?;
+        Some((head[0], body))
+    }
+
+    /// The next message of a kind; those before are thrown away.
+    pub fn until(&mut self, kind: u8) -> Vec<u8> {
+        loop {
+            let (found, body) = self.next().expect("the server answers");
+            if found == kind {
+                return body;
+            }
+        }
+    }
+
+    /// The next error, with its SQLSTATE.
+    pub fn error(&mut self) -> String {
+        String::from_utf8(self.until(b'E'))
+            .unwrap()
+            .replace('\0', " ")
+    }
+}
