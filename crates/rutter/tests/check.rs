@@ -147,3 +147,12 @@ fn what_is_no_folder_cannot_be_written_to() {
     assert!(good && said.is_empty(), "{said}");
     assert!(!Path::new("new").exists());
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn nobody_makes_folders_among_the_kernels() {
+    let place = Place::new("kernel");
+    let (good, said) = place.check("[history]\npath = \"/proc/x\"\n");
+    assert!(!good, "{said}");
+    assert!(said.contains("/proc/x cannot be a folder"), "{said}");
+}

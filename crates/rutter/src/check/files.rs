@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, FsWord, access, statfs};
 use rutter_config::{ConfigError, NamedPath, PathRole, Severity};
 use rutter_rpki::Vrps;
 
@@ -71,11 +71,24 @@ fn folder(named: &NamedPath, folder: &Path) -> Option<ConfigError> {
         let message = format!("{path} cannot be a folder: {at} is not one");
         return Some(named.finding(Severity::Error, message, "write another path"));
     }
+    if is_kernels(there) {
+        let message = format!("{path} cannot be a folder: {at} is the kernel's, not of a disk");
+        return Some(named.finding(Severity::Error, message, "write another path"));
+    }
     let why = access(there, Access::WRITE_OK | Access::EXEC_OK).err()?;
     // Whoever runs the daemon may be somebody else.
     let message = format!("{path} cannot be written by who checks this: {at}: {why}");
     let hint = "let the daemon's user write there, or write another path";
     Some(named.finding(Severity::Warning, message, hint))
+}
+
+/// Whether nobody makes folders there, whatever its permissions say.
+fn is_kernels(path: &Path) -> bool {
+    const PROC: FsWord = 0x9fa0;
+    const SYSFS: FsWord = 0x6265_6572;
+    const CGROUP: FsWord = 0x0027_e0eb;
+    const CGROUP2: FsWord = 0x6367_7270;
+    statfs(path).is_ok_and(|of| [PROC, SYSFS, CGROUP, CGROUP2].contains(&of.f_type))
 }
 
 fn door(named: &NamedPath) -> Option<ConfigError> {
