@@ -83,6 +83,12 @@ pub(super) fn stream(root: &Root<'_>) -> Option<Stream> {
             max_clients: 100,
             queue: 10_000,
         };
+        if !stream.listen.ip().is_loopback() {
+            listen.warning(
+                format!("everybody who reaches {} is told what is collected", stream.listen),
+                "there is no authentication: listen on 127.0.0.1, or keep others away by a firewall",
+            );
+        }
         section.set("max-clients", &mut stream.max_clients, |i| {
             i.int(1..=10_000).map(|n| n as usize)
         });

@@ -109,6 +109,8 @@ fn both<A, B>(
         (None, Some(_)) => Some((other, one)),
         _ => None,
     };
+    // One that is there but cannot be used has been complained of.
+    let lone = lone.filter(|(_, missing)| section.get(missing).is_none());
     if let Some((there, missing)) = lone {
         let message = format!("`{there}` says nothing without `{missing}`");
         section.complain(there, message, format!("add `{missing}`"));
