@@ -1,7 +1,7 @@
 //! The folder: which files there are, what their names say, and which of them go.
 
 use std::fmt;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -87,19 +87,6 @@ impl Archive {
             folder.join(format!(".{name}{TEMPORARY}")),
             folder.join(format!("{name}{FINISHED}")),
         )
-    }
-
-    /// Keeps other collectors of the name out of the archive as long as the file is open.
-    pub(crate) fn lock(&self, collector: &str) -> io::Result<File> {
-        fs::create_dir_all(&self.0)?;
-        let lock = File::create(self.0.join(format!(".{collector}.lock")))?;
-        lock.try_lock().map_err(|why| match why {
-            TryLockError::WouldBlock => io::Error::other(format!(
-                "another collector writes here as `{collector}`; `collector.name` must differ"
-            )),
-            TryLockError::Error(why) => why,
-        })?;
-        Ok(lock)
     }
 
     /// Removes the unfinished files of a collector; those of events are returned.

@@ -16,6 +16,7 @@ mod columns;
 mod file;
 mod group;
 mod keeper;
+mod lock;
 mod places;
 mod rows;
 mod schema;

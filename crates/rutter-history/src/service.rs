@@ -1,7 +1,6 @@
 //! The archive of a collector: one thread that follows the feed, and one for each snapshot while it is written.
 
 use std::fmt;
-use std::fs::File;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -15,6 +14,7 @@ use crate::archive::{Archive, file_name};
 use crate::clock::Clock;
 use crate::file::Compression;
 use crate::keeper::{Keeper, Options, write_snapshot};
+use crate::lock::Lock;
 
 /// An archive that is written.
 pub struct HistoryService(JoinHandle<()>);
@@ -58,7 +58,7 @@ impl HistoryService {
                  write another `history.path`, or let the collector's user write there"
             ))
         };
-        let lock = archive.lock(&file_name(&context.collector));
+        let lock = Lock::take(archive, &file_name(&context.collector));
         let lock = lock.map_err(|why| failed(&why))?;
         let keeper = Keeper::start(
             archive.clone(),
@@ -68,7 +68,7 @@ impl HistoryService {
             clock.now(),
         );
         let keeping = Keeping {
-            _lock: lock,
+            lock,
             keeper: keeper.map_err(|why| failed(&why))?,
             context: context.clone(),
             archive: archive.clone(),
@@ -110,7 +110,7 @@ impl Service for HistoryService {
 
 struct Keeping {
     /// Held as long as this collector writes here.
-    _lock: File,
+    lock: Lock,
     context: Context,
     keeper: Keeper,
     archive: Archive,
@@ -166,6 +166,7 @@ impl Keeping {
     }
 
     fn turn(&mut self, now: Now) {
+        self.lock.renew();
         if self.keeper.turn(now) {
             self.snapshot_us = now.monotonic_us;
         }

@@ -2,13 +2,15 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::time::{Duration, Instant};
 
+use rutter_collector::{Board, Context, Service as _, Stop};
 use rutter_events::Now;
-use rutter_history::{Archive, Keeper, Part, describe};
+use rutter_history::{Archive, HistoryService, Keeper, Part, describe};
 
 use crate::as_of::{OPTIONS, folder};
 use crate::read::told;
-use crate::world::BEGIN_US;
+use crate::world::{BEGIN_US, table};
 
 fn at(seconds: u64) -> Now {
     Now {
@@ -136,5 +138,35 @@ fn clock_steps_and_hours_begin_files() {
         [0, 1]
     );
     assert_eq!(files[1].hour - files[0].hour, 2);
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn whoever_removes_the_folder_lets_no_second_collector_in() {
+    let folder = folder("removed");
+    let archive = Archive::new(&folder);
+    let context = Context {
+        rib: table(),
+        collector: "c".into(),
+        stop: Stop::new(),
+        board: Board::default(),
+    };
+    let first = HistoryService::with_options(&context, &archive, OPTIONS).unwrap();
+    // A snapshot may be written meanwhile.
+    while fs::remove_dir_all(&folder).is_err() {}
+    let begun = Instant::now();
+    while !folder.join(".c.lock").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "no lock again");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let second = HistoryService::with_options(&context, &archive, OPTIONS);
+    let why = second.err().map(|why| why.to_string());
+    assert!(
+        why.as_ref()
+            .is_some_and(|why| why.contains("another collector writes here as `c`")),
+        "{why:?}"
+    );
+    context.stop.set();
+    Box::new(first).stop();
     fs::remove_dir_all(&folder).unwrap();
 }
