@@ -6,16 +6,16 @@ use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt as _;
 use pgwire::api::{DefaultClient, NoopHandler, PgWireConnectionState};
 use pgwire::error::PgWireError;
-use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
+use pgwire::messages::PgWireFrontendMessage;
 use pgwire::tokio::server::{PgWireMessageServerCodec, process_error, process_message};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio_util::codec::{Framed, FramedParts};
+use tokio_util::codec::Framed;
 
 use super::doors::{OF_ADDRESS, OF_ALL};
+use super::frames::Frames;
 use super::handler::{Asker, Prepared};
 use super::session::fatal;
 use super::tls::Certificate;
@@ -37,20 +37,25 @@ pub async fn serve(
             (TLS_REQUEST, Some(certificate)) => {
                 stream.write_all(b"S").await?;
                 let stream = certificate.acceptor().accept(stream).await?;
-                let socket = framed(stream, peer, true, &[]);
+                let socket = framed(stream, peer, true);
+                let frames = Frames::new(&[], &asker.memory());
                 return match asker.session().is_refused() {
-                    true => refuse(socket, too_many()).await,
-                    false => converse(socket, asker).await,
+                    true => refuse(socket, frames, too_many()).await,
+                    false => converse(socket, frames, asker).await,
                 };
             }
             (TLS_REQUEST, None) | (GSS_REQUEST, _) => stream.write_all(b"N").await?,
-            (head, Some(_)) if head != CANCEL && !peer.ip().to_canonical().is_loopback() => {
-                return refuse(framed(stream, peer, false, &head), unencrypted()).await;
+            (head, certificate) => {
+                let socket = framed(stream, peer, false);
+                let frames = Frames::new(&head, &asker.memory());
+                let from_outside = !peer.ip().to_canonical().is_loopback();
+                return match certificate {
+                    _ if head == CANCEL => converse(socket, frames, asker).await,
+                    Some(_) if from_outside => refuse(socket, frames, unencrypted()).await,
+                    _ if asker.session().is_refused() => refuse(socket, frames, too_many()).await,
+                    _ => converse(socket, frames, asker).await,
+                };
             }
-            (head, _) if head != CANCEL && asker.session().is_refused() => {
-                return refuse(framed(stream, peer, false, &head), too_many()).await;
-            }
-            (head, _) => return converse(framed(stream, peer, false, &head), asker).await,
         }
     }
 }
@@ -73,30 +78,39 @@ pub fn left(stream: &TcpStream) -> impl Future<Output = ()> + use<> {
     }
 }
 
-type Socket<S> = Framed<S, PgWireMessageServerCodec<Prepared>>;
+/// Where messages are taken from and answered.
+pub type Socket<S> = Framed<S, PgWireMessageServerCodec<Prepared>>;
 
-/// Cuts messages from a stream, of which `head` has been read.
-fn framed<S: AsyncRead + AsyncWrite>(
-    stream: S,
-    peer: SocketAddr,
-    secure: bool,
-    head: &[u8],
-) -> Socket<S> {
+fn framed<S: AsyncRead + AsyncWrite>(stream: S, peer: SocketAddr, secure: bool) -> Socket<S> {
     let mut codec = PgWireMessageServerCodec::new(DefaultClient::new(peer, secure));
     codec.client_info.state = PgWireConnectionState::AwaitingStartup;
-    let mut parts = FramedParts::new::<PgWireBackendMessage>(stream, codec);
-    parts.read_buf.extend_from_slice(head);
-    Framed::from_parts(parts)
+    Framed::new(stream, codec)
 }
 
 /// Says why a client is not let in, when it has said who it is: before, clients take an answer for an attack.
-async fn refuse<S>(mut socket: Socket<S>, why: PgWireError) -> io::Result<()>
+async fn refuse<S>(mut socket: Socket<S>, mut frames: Frames, why: PgWireError) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
 {
-    if socket.next().await.is_some() {
+    if let Ok(Some(_)) = frames.next(&mut socket).await {
         process_error(&mut socket, why, false).await?;
     }
+    Ok(())
+}
+
+/// Says what is wrong with a message, and hears the client out for a moment: of one that still speaks when the connection
+/// ends, the answer would be lost.
+async fn dismiss<S>(mut socket: Socket<S>, why: PgWireError) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
+{
+    process_error(&mut socket, why, false).await?;
+    let stream = socket.get_mut();
+    let heard = async {
+        let mut octets = [0; 4096];
+        while stream.read(&mut octets).await.is_ok_and(|read| read > 0) {}
+    };
+    let _ = tokio::time::timeout(PARTING, heard).await;
     Ok(())
 }
 
@@ -116,12 +130,17 @@ fn too_many() -> PgWireError {
 }
 
 /// Takes messages and answers them.
-async fn converse<S>(mut socket: Socket<S>, asker: Arc<Asker>) -> io::Result<()>
+async fn converse<S>(mut socket: Socket<S>, mut frames: Frames, asker: Arc<Asker>) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
 {
     let login = Arc::new(asker.login());
-    while let Some(Ok(message)) = socket.next().await {
+    loop {
+        let message = match frames.next(&mut socket).await {
+            Ok(Some(message)) => message,
+            Ok(None) | Err(PgWireError::IoError(_)) => break,
+            Err(wrong) => return dismiss(socket, wrong).await,
+        };
         if matches!(message, PgWireFrontendMessage::Terminate(_)) {
             break;
         }
@@ -150,6 +169,8 @@ where
     Ok(())
 }
 
+/// How long a client that has said something wrong is heard out.
+const PARTING: Duration = Duration::from_secs(2);
 /// How often to look whether a client that has said more than was read has gone.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// `SSLRequest`.

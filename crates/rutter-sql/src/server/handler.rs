@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::execution::SendableRecordBatchStream;
+use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::logical_expr::LogicalPlan;
 use futures::Sink;
 use pgwire::api::portal::{Format, Portal, PortalExecutionState};
@@ -118,6 +119,11 @@ impl Asker {
     /// The connection.
     pub fn session(&self) -> &Session {
         &self.session
+    }
+
+    /// The memory of all queries.
+    pub fn memory(&self) -> Arc<dyn MemoryPool> {
+        self.shared.engine.memory()
     }
 
     /// Its login.

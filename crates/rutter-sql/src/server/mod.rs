@@ -8,6 +8,7 @@ mod connection;
 mod cursor;
 mod doors;
 mod encode;
+mod frames;
 mod gate;
 mod handler;
 mod login;

@@ -154,6 +154,9 @@ impl AuthMechanism for Scram {
         message: PasswordMessageFamily,
     ) -> PgWireResult<AuthState> {
         if matches!(self.waits_for, Step::First) {
+            if !is_initial(&message) {
+                return Err(malformed());
+            }
             let initial = message.into_sasl_initial_response()?;
             if initial.auth_method != METHOD {
                 return Err(PgWireError::UnsupportedSASLAuthMethod(initial.auth_method));
@@ -171,6 +174,22 @@ impl AuthMechanism for Scram {
             final_message: Some(Authentication::SASLFinal(answer.into())),
             identity: None,
         })
+    }
+}
+
+/// Whether a first message is a name, a length and so many octets.
+fn is_initial(message: &PasswordMessageFamily) -> bool {
+    let PasswordMessageFamily::Raw(body) = message else {
+        return true;
+    };
+    let name = body.iter().position(|octet| *octet == 0);
+    let rest = name.and_then(|end| body.get(end + 1..));
+    let Some((length, data)) = rest.and_then(<[u8]>::split_first_chunk) else {
+        return false;
+    };
+    match i32::from_be_bytes(*length) {
+        -1 => data.is_empty(),
+        length => usize::try_from(length) == Ok(data.len()),
     }
 }
 

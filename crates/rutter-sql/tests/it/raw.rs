@@ -10,8 +10,8 @@ use rutter_sql::Server;
 pub struct Raw(TcpStream);
 
 impl Raw {
-    /// Logs in without a password.
-    pub fn login(server: &Server) -> Self {
+    /// Says who it is.
+    pub fn connect(server: &Server) -> Self {
         let stream = TcpStream::connect(server.addresses()[0]).unwrap();
         let patience = Some(Duration::from_secs(60));
         stream.set_read_timeout(patience).unwrap();
@@ -20,6 +20,12 @@ impl Raw {
         startup.extend(b"user\0reader\0database\0rutter\0\0");
         raw.write(&(startup.len() as u32 + 4).to_be_bytes());
         raw.write(&startup);
+        raw
+    }
+
+    /// Logs in without a password.
+    pub fn login(server: &Server) -> Self {
+        let mut raw = Self::connect(server);
         raw.until(b'Z');
         raw
     }
@@ -66,5 +72,11 @@ impl Raw {
         String::from_utf8(self.until(b'E'))
             .unwrap()
             .replace('\0', " ")
+    }
+
+    /// Whether the server closes, after whatever it says before.
+    pub fn ends(&mut self) -> bool {
+        while self.next().is_some() {}
+        true
     }
 }
