@@ -1,5 +1,6 @@
 //! Sinks into real databases and brokers that are killed: what they hold is compared row by row.
 
+mod anew;
 mod collector;
 mod feed;
 mod kafka;

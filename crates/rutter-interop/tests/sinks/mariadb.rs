@@ -4,21 +4,26 @@ use rutter_config::{Database, Secret, SinkTarget};
 use rutter_interop::mariadb::MariaDb;
 use rutter_interop::{Lab, eventually};
 
+use crate::anew::{FORGET, cuts_no_load_short};
 use crate::postgres::{GAP, READ_ANEW};
 use crate::stage::{Stage, ask_questions, golden, seed};
 
 const ROUTES: &str = "SELECT peer_address, prefix, path_id, as_path FROM rutter_current";
 
-fn stage(lab: &Lab, server: &MariaDb, user: &str, seed: u64) -> Stage {
-    let database = Database {
+fn database(server: &MariaDb, user: &str) -> Database {
+    Database {
         host: "127.0.0.1".into(),
         port: server.port(),
         database: "rutter".into(),
         user: user.into(),
         password: Some(Secret::new("sesame")),
         history: true,
-    };
-    Stage::new("lab", SinkTarget::MariaDb(database), lab.folder(user), seed)
+    }
+}
+
+fn stage(lab: &Lab, server: &MariaDb, user: &str, seed: u64) -> Stage {
+    let target = SinkTarget::MariaDb(database(server, user));
+    Stage::new("lab", target, lab.folder(user), seed)
 }
 
 /// Every number of a run is there once: by the key, and without holes that nobody tells of.
@@ -93,6 +98,8 @@ fn mariadb_is_exact_whoever_is_killed() {
     stage.restart();
     bears_meddling(&mut stage, &server);
     stage.stop();
+    let mut other = rutter_sinks::mariadb::MariaDb::new("other", database(&server, "rutter"));
+    cuts_no_load_short(&mut other, || drop(server.query(FORGET)));
 }
 
 /// Somebody changes tables by hand, forbids writing, and drops tables: nothing is lost, or a gap is told.

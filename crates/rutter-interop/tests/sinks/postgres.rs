@@ -4,22 +4,26 @@ use rutter_config::{Database, SinkTarget};
 use rutter_interop::postgres::Postgres;
 use rutter_interop::{Lab, eventually};
 
+use crate::anew::{FORGET, cuts_no_load_short};
 use crate::stage::{Stage, ask_questions, golden, seed};
 
 const ROUTES: &str = "SELECT host(peer_address), prefix, path_id, as_path FROM rutter_current";
 
-fn stage(lab: &Lab, server: &Postgres, user: &str, seed: u64) -> Stage {
-    let database = Database {
+fn database(server: &Postgres, user: &str) -> Database {
+    Database {
         host: server.socket().display().to_string(),
         port: server.port(),
         database: "rutter".into(),
         user: user.into(),
         password: None,
         history: true,
-    };
+    }
+}
+
+fn stage(lab: &Lab, server: &Postgres, user: &str, seed: u64) -> Stage {
     Stage::new(
         "lab",
-        SinkTarget::Postgres(database),
+        SinkTarget::Postgres(database(server, user)),
         lab.folder(user),
         seed,
     )
@@ -154,6 +158,8 @@ fn postgres_is_exact_whoever_is_killed() {
     stage.restart();
     bears_meddling(&mut stage, &server);
     stage.stop();
+    let mut other = rutter_sinks::postgres::Postgres::new("other", database(&server, "postgres"));
+    cuts_no_load_short(&mut other, || drop(server.query(FORGET)));
     eventually("the lock is free", || {
         let locks = server.query("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'");
         if locks == ["0"] {

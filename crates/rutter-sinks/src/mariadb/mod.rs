@@ -207,13 +207,18 @@ impl Store for MariaDb {
                 )
                 .map_err(fault("cannot store the state of a peer"))?;
         }
+        // Tables that were made anew meanwhile hold only the rest of the load. The time makes every row that is found one
+        // that is changed, which is what the server counts.
+        let (run, next_seq) = session.position.map(|at| (at.run, at.next_seq)).unzip();
         session
             .conn
             .exec_drop(
-                "UPDATE rutter_collectors SET state = 'live' WHERE collector_id = ?",
-                (session.collector,),
+                "UPDATE rutter_collectors SET state = 'live', updated = utc_timestamp(6)
+                 WHERE collector_id = ? AND run <=> ? AND next_seq <=> ?",
+                (session.collector, run, next_seq),
             )
-            .map_err(fault("cannot store the state of the collector"))
+            .map_err(fault("cannot store the state of the collector"))?;
+        session.expect_changed()
     }
 
     fn expire(&mut self, before_us: u64) -> Result<bool, Fault> {
@@ -246,6 +251,11 @@ impl Session {
                 ),
             )
             .map_err(fault("cannot store the position"))?;
+        self.expect_changed()
+    }
+
+    /// Fails where the position was not as it was left.
+    fn expect_changed(&self) -> Result<(), Fault> {
         match self.conn.affected_rows() {
             0 => Err(Fault(
                 "somebody else changed the position of this collector".into(),

@@ -184,7 +184,6 @@ fn set_state(transaction: &mut Transaction<'_>, ids: &[i32], state: &str) -> Res
 /// After a load.
 pub(super) fn loaded(
     transaction: &mut Transaction<'_>,
-    collector: i32,
     load: &Load,
     peers: &PeerIds,
 ) -> Result<(), Fault> {
@@ -195,12 +194,5 @@ pub(super) fn loaded(
         .map(|(_, peer)| peers.of(&peer.key))
         .collect::<Result<_, _>>()?;
     indexes::build(transaction)?;
-    set_state(transaction, &up, "up")?;
-    transaction
-        .execute(
-            "UPDATE rutter_collectors SET state = 'live' WHERE collector_id = $1",
-            &[&collector],
-        )
-        .map(drop)
-        .map_err(fault("cannot store the state of the collector"))
+    set_state(transaction, &up, "up")
 }

@@ -100,6 +100,18 @@ RETURNING collector_id, run, next_seq";
 const POSITION: &str = "UPDATE rutter_collectors SET run = $2, next_seq = $3, updated = now()
 WHERE collector_id = $1 AND run IS NOT DISTINCT FROM $4 AND next_seq IS NOT DISTINCT FROM $5";
 
+/// Tables that were made anew meanwhile hold only the rest of the load.
+const LIVE: &str = "UPDATE rutter_collectors SET state = 'live'
+WHERE collector_id = $1 AND run IS NOT DISTINCT FROM $2 AND next_seq IS NOT DISTINCT FROM $3";
+
+fn moved() -> Fault {
+    Fault("somebody else changed the position of this collector".into())
+}
+
+fn signed(at: Position) -> (i64, i64) {
+    (at.run as i64, at.next_seq as i64)
+}
+
 impl Store for Postgres {
     fn open(&mut self) -> Result<Option<Position>, Fault> {
         self.session = None;
@@ -144,7 +156,6 @@ impl Store for Postgres {
             write_events(&mut transaction, collector, &session.peers, batch)?;
         }
         changes::apply(&mut transaction, &session.peers, batch)?;
-        let signed = |at: Position| (at.run as i64, at.next_seq as i64);
         let (run, next_seq) = signed(batch.end);
         let before = session.position.map(signed);
         let stored = transaction
@@ -160,9 +171,7 @@ impl Store for Postgres {
             )
             .map_err(fault("cannot store the position"))?;
         if stored == 0 {
-            return Err(Fault(
-                "somebody else changed the position of this collector".into(),
-            ));
+            return Err(moved());
         }
         transaction.commit().map_err(fault("cannot commit"))?;
         session.position = Some(batch.end);
@@ -211,7 +220,14 @@ impl Store for Postgres {
             .client
             .transaction()
             .map_err(fault("cannot begin"))?;
-        changes::loaded(&mut transaction, collector, load, &session.peers)?;
+        changes::loaded(&mut transaction, load, &session.peers)?;
+        let (run, next_seq) = session.position.map(signed).unzip();
+        let stands = transaction
+            .execute(LIVE, &[&collector, &run, &next_seq])
+            .map_err(fault("cannot store the state of the collector"))?;
+        if stands == 0 {
+            return Err(moved());
+        }
         transaction.commit().map_err(fault("cannot commit"))
     }
 

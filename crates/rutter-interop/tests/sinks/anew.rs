@@ -1,0 +1,38 @@
+//! Tables that another collector makes anew while this one loads its routes.
+
+use rutter_sinks::{Batch, Load, Position, Store};
+
+/// A load that somebody began anew under is not taken for a whole one.
+pub fn cuts_no_load_short(store: &mut dyn Store, begin_anew: impl FnOnce()) {
+    store.open().unwrap();
+    let end = Position {
+        run: 1,
+        next_seq: 1,
+    };
+    store
+        .write(&Batch {
+            end,
+            ..Batch::default()
+        })
+        .unwrap();
+    let load = Load {
+        all: true,
+        peers: Vec::new(),
+        position: end,
+        time_us: 0,
+    };
+    store.begin_load(&load).unwrap();
+    store.end_load(&load).unwrap();
+    store.begin_load(&load).unwrap();
+    begin_anew();
+    let why = store.end_load(&load).map_err(|why| why.to_string());
+    assert_eq!(
+        why.unwrap_err(),
+        "somebody else changed the position of this collector"
+    );
+    assert_eq!(store.open(), Ok(None));
+    store.close();
+}
+
+/// What whoever makes tables anew does last.
+pub const FORGET: &str = "UPDATE rutter_collectors SET run = NULL, next_seq = NULL";
