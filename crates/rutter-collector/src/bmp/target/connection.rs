@@ -13,13 +13,16 @@ use crate::keepalive::keep_alive;
 pub(super) struct Connection {
     socket: TcpStream,
     stop: Stop,
+    patience: Duration,
     pub out: Vec<u8>,
 }
 
 /// What we call ourselves.
 const SOFTWARE: &str = concat!("Rutter ", env!("CARGO_PKG_VERSION"));
-/// How long connecting may take, and how long a station may take nothing.
+/// How long connecting may take, and how long a station may take for [`LEAST`].
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Octets that a station must take in that time while so many wait: one that takes them one by one is as good as away.
+const LEAST: usize = 16 * 1024;
 /// Who waits for the station looks this often whether to end.
 const LOOK: Duration = Duration::from_millis(100);
 /// How long stations may take for the rest once everything ends.
@@ -39,6 +42,7 @@ impl Connection {
         Ok(Connection {
             socket,
             stop: stop.clone(),
+            patience: PATIENCE,
             out,
         })
     }
@@ -53,22 +57,27 @@ impl Connection {
 
     /// Writes all that waits.
     pub fn flush(&mut self) -> io::Result<()> {
-        let (mut at, mut taken) = (0, Instant::now());
+        let mut at = 0;
+        // Up to where the station had got, and when.
+        let mut mark = (0, Instant::now());
         while at < self.out.len() {
-            self.check_patience(taken)?;
+            self.check_patience(at - mark.0, mark.1)?;
             match self.socket.write(&self.out[at..]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(count) => (at, taken) = (at + count, Instant::now()),
+                Ok(count) => at += count,
                 Err(error) if is_pause(&error) => {}
                 Err(error) => return Err(error),
+            }
+            if at - mark.0 >= LEAST {
+                mark = (at, Instant::now());
             }
         }
         self.out.clear();
         Ok(())
     }
 
-    /// Fails when the station, which last took something then, has had its time.
-    fn check_patience(&self, taken: Instant) -> io::Result<()> {
+    /// Fails when the station, which took so many octets since then, has had its time.
+    fn check_patience(&self, taken: usize, since: Instant) -> io::Result<()> {
         // However little it takes at a time.
         if self
             .stop
@@ -77,14 +86,14 @@ impl Connection {
         {
             return Err(io::Error::other("the collector is stopping"));
         }
-        match taken.elapsed() < PATIENCE {
-            true => Ok(()),
-            false => {
-                let seconds = PATIENCE.as_secs();
-                let why = format!("the station has taken nothing for {seconds} s");
-                Err(io::Error::other(why))
-            }
+        if since.elapsed() < self.patience {
+            return Ok(());
         }
+        let seconds = self.patience.as_secs();
+        Err(io::Error::other(match taken {
+            0 => format!("the station has taken nothing for {seconds} s"),
+            _ => format!("the station has taken {taken} octets in {seconds} s"),
+        }))
     }
 
     /// Fails when the station is gone: what is written to it next would be lost before anybody noticed.
@@ -112,4 +121,39 @@ impl Connection {
 fn is_pause(error: &io::Error) -> bool {
     use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
     matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    /// Writes more than sockets hold to a station that takes so many octets at a time, with pauses.
+    fn written_to(takes: usize) -> io::Result<()> {
+        let station = TcpListener::bind("127.0.0.1:0")?;
+        let address = station.local_addr()?;
+        let reading = thread::spawn(move || {
+            let (mut socket, _) = station.accept()?;
+            let mut octets = vec![0; takes];
+            while socket.read(&mut octets)? > 0 {
+                thread::sleep(Duration::from_millis(5));
+            }
+            Ok::<(), io::Error>(())
+        });
+        let mut connection = Connection::open(address, "c", &Stop::new())?;
+        connection.patience = Duration::from_secs(1);
+        connection.out.resize(16 << 20, 0);
+        let written = connection.flush();
+        drop(reading);
+        written
+    }
+
+    #[test]
+    fn a_station_that_takes_octet_after_octet_is_given_up() {
+        let why = written_to(1).unwrap_err().to_string();
+        assert!(why.starts_with("the station has taken "), "{why}");
+        written_to(256 * 1024).unwrap();
+    }
 }
