@@ -13,6 +13,8 @@ use datafusion::sql::parser::Statement;
 const OCTETS: usize = 32 * 1024;
 /// Operators, parentheses and words of the language. Values, names and commas do not count: lists may be long.
 const OPERATIONS: usize = 1_000;
+/// Calls within calls: the parser takes twice as long for each.
+const CALLS: usize = 12;
 /// Tables that are named, with repetitions.
 const TABLES: usize = 50;
 
@@ -26,9 +28,14 @@ pub fn check_text(sql: &str) -> Result<()> {
     }
     // What is no text of the language is the parser's to complain about.
     let tokens = Tokenizer::new(&PostgreSqlDialect {}, sql).tokenize();
-    let count = tokens.map_or(0, |tokens| {
-        tokens.iter().filter(|t| is_operation(t)).count()
-    });
+    let tokens = tokens.unwrap_or_default();
+    let calls = calls(&tokens);
+    if calls > CALLS {
+        return refuse(format!(
+            "a query with {calls} calls within each other: at most {CALLS} are read"
+        ));
+    }
+    let count = tokens.iter().filter(|t| is_operation(t)).count();
     if count > OPERATIONS {
         return refuse(format!(
             "a query of {count} operators and words of SQL: at most {OPERATIONS} are planned; write x IN (…) for x = … OR x = …"
@@ -36,6 +43,57 @@ pub fn check_text(sql: &str) -> Result<()> {
     }
     Ok(())
 }
+
+/// How many calls are within each other, at most.
+fn calls(tokens: &[Token]) -> usize {
+    let (mut open, mut depth, mut deepest) = (Vec::new(), 0usize, 0);
+    let mut named = false;
+    for token in tokens {
+        match token {
+            Token::LParen => {
+                open.push(named);
+                depth += usize::from(named);
+                deepest = deepest.max(depth);
+            }
+            Token::RParen => depth -= usize::from(open.pop().unwrap_or(false)),
+            _ => {}
+        }
+        named = match token {
+            Token::Word(word) => !PLAIN.contains(&word.keyword),
+            Token::Whitespace(_) => named,
+            _ => false,
+        };
+    }
+    deepest
+}
+
+/// Words before a parenthesis that is no call.
+const PLAIN: [Keyword; 24] = [
+    Keyword::ALL,
+    Keyword::AND,
+    Keyword::AS,
+    Keyword::BETWEEN,
+    Keyword::BY,
+    Keyword::CASE,
+    Keyword::ELSE,
+    Keyword::EXCEPT,
+    Keyword::EXISTS,
+    Keyword::FROM,
+    Keyword::HAVING,
+    Keyword::IN,
+    Keyword::INTERSECT,
+    Keyword::JOIN,
+    Keyword::LATERAL,
+    Keyword::NOT,
+    Keyword::ON,
+    Keyword::OR,
+    Keyword::OVER,
+    Keyword::SELECT,
+    Keyword::THEN,
+    Keyword::UNION,
+    Keyword::WHEN,
+    Keyword::WHERE,
+];
 
 /// Refuses a query over more tables than can be planned in time.
 pub fn check_tables(statement: &Statement) -> Result<()> {

@@ -146,7 +146,7 @@ impl Engine {
         for function in functions::all() {
             context.register_udf(function);
         }
-        functions::register_bounded(&context, &runtime.memory_pool);
+        functions::register_allowed(&context, &runtime.memory_pool);
         Ok(Self { context })
     }
 
@@ -174,6 +174,7 @@ impl Engine {
             .with_allow_dml(false)
             .with_allow_statements(false);
         read_only.verify_plan(&plan)?;
+        let plan = functions::admit(plan, &state)?;
         Ok(self.context.execute_logical_plan(plan).await?)
     }
 

@@ -1,15 +1,18 @@
 //! Functions and operators on prefixes, AS paths and communities, and those that clients ask of any server.
 
+mod allowed;
 mod bounded;
+mod bounds;
 mod communities;
 mod numbers;
 mod operators;
 mod paths;
+mod patterns;
 mod prefixes;
 mod scalar;
 mod system;
 
-pub use bounded::register as register_bounded;
+pub use allowed::{admit, register as register_allowed};
 pub use operators::PrefixOperators;
 pub use prefixes::{CONTAINS_OR_EQUAL, WITHIN_OR_EQUAL};
 

@@ -23,7 +23,7 @@ pub struct PrefixOperators {
 }
 
 /// `a || b` of texts.
-const JOIN: &str = "text_join";
+pub const JOIN: &str = "text_join";
 
 impl PrefixOperators {
     /// With the functions of this crate; texts are joined within the memory of a pool.

@@ -425,6 +425,15 @@ fn what_a_function_makes_counts_as_memory() {
         "SELECT replace(repeat('x', 10000), 'x', repeat('y', 10000))",
         &doubled("repeat('x', 40000)", 15),
         "SELECT array_to_string(range(1, 10000), repeat('x', 10000))",
+        "SELECT length(lpad('x', 2000000000, 'y'))",
+        "SELECT length(rpad('x', 2000000000, 'y'))",
+        "SELECT length(rpad('x', 2000000000))",
+        "SELECT length(regexp_replace(repeat('a', 20000), 'a', repeat('b', 50000), 'g'))",
+        "SELECT length(regexp_replace(repeat('a', 100000), '.*', repeat('\\0', 10000)))",
+        "SELECT length(translate(repeat('a', 100000), 'a', 'x' || repeat(chr(769), 30000)))",
+        "SELECT max(replace(CAST(value AS TEXT), '1', repeat('y', 1000000))) FROM generate_series(1, 9000)",
+        "SELECT cardinality(range(TIMESTAMP '2000-01-01', TIMESTAMP '2020-01-01', INTERVAL '1 microsecond'))",
+        &nested("quote_ident({})", "repeat('\"', 100000)", 10),
     ] {
         let refused = refusal(&server, sql);
         assert!(refused.contains("sql.memory"), "{sql}: {refused}");
@@ -437,6 +446,59 @@ fn what_a_function_makes_counts_as_memory() {
         "xxx1abac\n"
     );
     assert_eq!(answer(&server, "SELECT range(1, 3)"), "{1,2}\n");
+}
+
+/// A call of a call, so often.
+fn nested(call: &str, inner: &str, times: usize) -> String {
+    let sql = (0..times).fold(inner.to_owned(), |inner, _| call.replace("{}", &inner));
+    format!("SELECT length({sql})")
+}
+
+/// Nothing can stop a call before it has ended.
+#[test]
+fn a_call_that_would_take_long_is_not_begun() {
+    let server = server(Access::Open);
+    for sql in [
+        "SELECT levenshtein(repeat('a', 100000), repeat('b', 100000))",
+        "SELECT regexp_count(repeat('A', 1000000), '.*[^A-Z]|[A-Z]')",
+        "SELECT regexp_replace(repeat('A', 1000000), '.*[^A-Z]|[A-Z]', '', 'g')",
+        "SELECT array_has_all(range(1, 100000), range(1, 100000))",
+        "SELECT range(1, 100000) @> range(1, 100000)",
+        "SELECT repeat('x', 1000000) ~ '((x{50}){50}){50}y'",
+        "SELECT regexp_like(repeat('x', 1000000), '((x{50}){50}){50}y')",
+        "SELECT string_agg(CAST(value AS TEXT), repeat('x', 100000)) FROM generate_series(1, 100000)",
+        "SELECT count(*) FROM routes GROUP BY CUBE(peer_name, prefix, origin, as_path, next_hop, med, family, view, best)",
+        "SELECT map(['a'], [1])",
+        &nested("abs({})", "1", 30),
+        &nested("coalesce( ({}))", "1", 30),
+    ] {
+        let refused = refusal(&server, sql);
+        let said = [
+            "takes too long",
+            "too large",
+            "at most",
+            "not offered",
+            "Invalid function",
+            "sql.memory",
+        ];
+        assert!(
+            said.iter().any(|said| refused.contains(said)),
+            "{sql}: {refused}"
+        );
+    }
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT levenshtein('kitten', 'sitting'), lpad('7', 3, '0'), regexp_replace('a-b-c', '-', '+', 'g'), \
+             'AS64500' ~ '^AS[0-9]{5}$', 'x' ~* 'X', 'x' !~ 'y', array_has_all([1, 2], [2]), [1] || [2], \
+             translate('abc', 'ab', 'xy'), [7, 8][2]"
+        ),
+        "3|007|a+b+c|t|t|t|t|{1,2}|xyc|8\n"
+    );
+    let sql = "SELECT string_agg(peer_name, ', ') FROM peers";
+    assert_eq!(answer(&server, sql), "peer 1, peer 2\n");
+    let sql = "SELECT count(*) FROM routes WHERE prefix ~ '^10\\.' AND verdict ~ 'ac{2}epted'";
+    assert_eq!(answer(&server, sql), "3\n");
 }
 
 #[test]

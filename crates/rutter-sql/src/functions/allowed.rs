@@ -1,0 +1,270 @@
+//! The functions that queries may call. What is not named here is refused: an upgrade of the engine brings new functions,
+//! and one whose result, or whose time, has no bound would stop everybody.
+
+use std::sync::Arc;
+
+use datafusion::common::plan_err;
+use datafusion::common::tree_node::{Transformed, TreeNode as _};
+use datafusion::error::Result;
+use datafusion::execution::memory_pool::MemoryPool;
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::expr::{GroupingSet, ScalarFunction, WindowFunction};
+use datafusion::logical_expr::{
+    BinaryExpr, Expr, LogicalPlan, Operator, ScalarUDF, WindowFunctionDefinition, lit,
+};
+use datafusion::prelude::SessionContext;
+
+use super::bounded::{BOUNDED, Bounded};
+use super::operators::JOIN;
+
+/// Scalar functions whose results are about as large as what they are given, or have one size, in a time that grows with it.
+const PLAIN: &str = "arrow_typeof coalesce get_field greatest least nullif nvl nvl2 version \
+    current_date current_time date_bin date_part date_trunc from_unixtime make_date make_time now to_date to_local_time \
+    to_time to_timestamp to_timestamp_micros to_timestamp_millis to_timestamp_nanos to_timestamp_seconds to_unixtime \
+    decode digest md5 sha224 sha256 sha384 sha512 uuid random \
+    abs acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh cot degrees exp factorial floor gcd isnan iszero lcm ln \
+    log log10 log2 nanvl pi power radians round signum sin sinh sqrt tan tanh trunc \
+    ascii bit_length btrim chr contains ends_with initcap lower ltrim octet_length rtrim split_part starts_with to_hex \
+    upper character_length find_in_set left reverse right strpos substr substr_index \
+    array_any_value array_dims array_distinct array_element array_has array_length array_max array_min array_ndims \
+    array_pop_back array_pop_front array_position array_remove array_remove_all array_remove_n array_reverse array_slice \
+    array_sort cardinality empty flatten \
+    prefix_contains prefix_contains_or_equal prefix_within prefix_within_or_equal prefix_overlaps family masklen network \
+    origin_as path_len path_contains path_first path_prepends has_community \
+    current_setting pg_table_is_visible pg_get_userbyid format_type obj_description col_description pg_encoding_to_char \
+    current_schema current_database current_user session_user pg_backend_pid";
+
+/// What counts its memory as it grows.
+const AGGREGATES: &str = "approx_distinct approx_median array_agg avg bit_and bit_or bit_xor bool_and bool_or corr count \
+    covar_pop covar_samp first_value grouping last_value max median min nth_value percentile_cont regr_avgx regr_avgy \
+    regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy stddev stddev_pop string_agg sum var var_pop";
+
+const WINDOWS: &str = "row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value";
+
+/// Rows come as they are taken.
+const TABLES: &str = "generate_series range lookup";
+
+/// Octets between two texts of `string_agg`: they are not counted before they are written.
+const BETWEEN: usize = 64;
+/// Sets that are grouped by at once.
+const SETS: usize = 64;
+
+fn is_in(list: &str, name: &str) -> bool {
+    list.split_ascii_whitespace().any(|known| known == name)
+}
+
+fn is_scalar(name: &str) -> bool {
+    is_in(PLAIN, name) || BOUNDED.iter().any(|(known, _)| *known == name)
+}
+
+/// Puts bounded functions in the place of the engine's own, and takes away what is not allowed.
+pub fn register(context: &SessionContext, pool: &Arc<dyn MemoryPool>) {
+    let state = context.state();
+    for function in state.scalar_functions().values() {
+        let bound = BOUNDED.iter().find(|(name, _)| *name == function.name());
+        match bound {
+            Some((_, bound)) => context.register_udf(Bounded::wrap(function, *bound, pool)),
+            None if is_scalar(function.name()) => {}
+            None => context.deregister_udf(function.name()),
+        }
+    }
+    for name in state.higher_order_functions().keys() {
+        context.deregister_higher_order_function(name);
+    }
+    for function in state.aggregate_functions().values() {
+        if !is_in(AGGREGATES, function.name()) {
+            context.deregister_udaf(function.name());
+        }
+    }
+    for function in state.window_functions().values() {
+        if !is_in(WINDOWS, function.name()) {
+            context.deregister_udwf(function.name());
+        }
+    }
+    for name in state.table_functions().keys() {
+        if !is_in(TABLES, name) {
+            context.deregister_udtf(name);
+        }
+    }
+}
+
+/// A plan that calls nothing but what is allowed: the planner knows some functions without their names, for `[…]`, `||` and
+/// the like.
+pub fn admit(plan: LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
+    let admitted = plan.transform_down_with_subqueries(|node| {
+        if let LogicalPlan::Aggregate(aggregate) = &node {
+            check_sets(&aggregate.group_expr)?;
+        }
+        node.map_expressions(|expr| expr.transform_up(|part| call(part, state)))
+    })?;
+    Ok(admitted.data)
+}
+
+fn call(part: Expr, state: &SessionState) -> Result<Transformed<Expr>> {
+    match part {
+        Expr::ScalarFunction(call) => {
+            let known = scalar(&call.func, state)?;
+            let call = ScalarFunction::new_udf(known, call.args);
+            Ok(Transformed::yes(Expr::ScalarFunction(call)))
+        }
+        Expr::AggregateFunction(ref call) => {
+            aggregate(call.func.name(), &call.params.args)?;
+            Ok(Transformed::no(part))
+        }
+        Expr::WindowFunction(ref window) => {
+            let WindowFunction { fun, params } = window.as_ref();
+            match fun {
+                WindowFunctionDefinition::AggregateUDF(function) => {
+                    aggregate(function.name(), &params.args)?;
+                }
+                WindowFunctionDefinition::WindowUDF(function) => {
+                    named(WINDOWS, function.name())?;
+                }
+            }
+            Ok(Transformed::no(part))
+        }
+        Expr::BinaryExpr(compared) => matched(compared, state),
+        part => Ok(Transformed::no(part)),
+    }
+}
+
+fn scalar(function: &Arc<ScalarUDF>, state: &SessionState) -> Result<Arc<ScalarUDF>> {
+    let name = function.name();
+    match state.scalar_functions().get(name) {
+        Some(known) => Ok(Arc::clone(known)),
+        None if name == JOIN => Ok(Arc::clone(function)),
+        None => plan_err!("the function {name} is not offered here"),
+    }
+}
+
+fn named(list: &str, name: &str) -> Result<()> {
+    match is_in(list, name) {
+        true => Ok(()),
+        false => plan_err!("the function {name} is not offered here"),
+    }
+}
+
+fn aggregate(name: &str, args: &[Expr]) -> Result<()> {
+    named(AGGREGATES, name)?;
+    if name != "string_agg" {
+        return Ok(());
+    }
+    let between = match args.get(1) {
+        Some(Expr::Literal(value, _)) => value.try_as_str().flatten(),
+        _ => None,
+    };
+    match between {
+        Some(between) if between.len() <= BETWEEN => Ok(()),
+        _ => plan_err!(
+            "string_agg takes at most {BETWEEN} octets between texts, as they are; or write array_to_string(array_agg(…), …)"
+        ),
+    }
+}
+
+/// `~` with a pattern that is not written here becomes a function that looks at the pattern first.
+fn matched(compared: BinaryExpr, state: &SessionState) -> Result<Transformed<Expr>> {
+    let (ignores_case, negated) = match compared.op {
+        Operator::RegexMatch => (false, false),
+        Operator::RegexIMatch => (true, false),
+        Operator::RegexNotMatch => (false, true),
+        Operator::RegexNotIMatch => (true, true),
+        _ => return Ok(Transformed::no(Expr::BinaryExpr(compared))),
+    };
+    let is_short = |value: &str| value.len() <= BETWEEN && !value.contains('{');
+    if let Expr::Literal(value, _) = compared.right.as_ref()
+        && value.try_as_str().flatten().is_some_and(is_short)
+    {
+        return Ok(Transformed::no(Expr::BinaryExpr(compared)));
+    }
+    let Some(function) = state.scalar_functions().get("regexp_like") else {
+        return plan_err!("the operator {} is not offered here", compared.op);
+    };
+    let mut args = vec![*compared.left, *compared.right];
+    if ignores_case {
+        args.push(lit("i"));
+    }
+    let call = Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(function), args));
+    let call = if negated { !call } else { call };
+    Ok(Transformed::yes(call))
+}
+
+fn check_sets(by: &[Expr]) -> Result<()> {
+    let of = |expr: &Expr| match expr {
+        Expr::GroupingSet(GroupingSet::Cube(by)) => 1usize << by.len().min(32),
+        Expr::GroupingSet(GroupingSet::Rollup(by)) => by.len() + 1,
+        Expr::GroupingSet(GroupingSet::GroupingSets(sets)) => sets.len(),
+        _ => 1,
+    };
+    let sets = by.iter().map(of).fold(1, usize::saturating_mul);
+    match sets <= SETS {
+        true => Ok(()),
+        false => plan_err!("a query that groups by {sets} sets of columns: at most {SETS}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::execution::SessionStateDefaults;
+
+    use super::*;
+    use crate::{Engine, Limits};
+
+    /// Seen, and not offered: without a bound, or of no use to those who ask for routes.
+    const REFUSED: &str = "arrow_cast arrow_try_cast arrow_field arrow_metadata with_metadata cast_to_type \
+        try_cast_to_type union_extract union_tag input_file_name file_row_index \
+        map map_entries map_extract map_keys map_values array_add array_subtract array_scale array_normalize array_avg \
+        array_compact array_distance array_product array_sum cosine_distance inner_product \
+        array_any_match array_filter array_first array_transform \
+        approx_percentile_cont approx_percentile_cont_with_weight any_value";
+
+    #[test]
+    fn every_function_of_the_engine_has_been_looked_at() {
+        let seen = |list: &str, name: &str| is_in(list, name) || is_in(REFUSED, name);
+        let mut unseen = Vec::new();
+        for function in SessionStateDefaults::default_scalar_functions() {
+            if !is_scalar(function.name()) && !is_in(REFUSED, function.name()) {
+                unseen.push(function.name().to_owned());
+            }
+        }
+        for function in SessionStateDefaults::default_higher_order_functions() {
+            if !is_in(REFUSED, function.name()) {
+                unseen.push(function.name().to_owned());
+            }
+        }
+        for function in SessionStateDefaults::default_aggregate_functions() {
+            if !seen(AGGREGATES, function.name()) {
+                unseen.push(function.name().to_owned());
+            }
+        }
+        for function in SessionStateDefaults::default_window_functions() {
+            if !seen(WINDOWS, function.name()) {
+                unseen.push(function.name().to_owned());
+            }
+        }
+        for function in SessionStateDefaults::default_table_functions() {
+            if !seen(TABLES, function.name()) {
+                unseen.push(function.name().to_owned());
+            }
+        }
+        assert!(unseen.is_empty(), "in no list: {unseen:?}");
+    }
+
+    #[test]
+    fn only_what_is_allowed_is_offered() {
+        let engine = Engine::without_tables(&Limits::default()).unwrap();
+        let state = engine.context.state();
+        for function in state.scalar_functions().values() {
+            assert!(is_scalar(function.name()), "{}", function.name());
+        }
+        for function in state.aggregate_functions().values() {
+            assert!(is_in(AGGREGATES, function.name()), "{}", function.name());
+        }
+        for function in state.window_functions().values() {
+            assert!(is_in(WINDOWS, function.name()), "{}", function.name());
+        }
+        assert!(state.higher_order_functions().is_empty());
+        for name in state.table_functions().keys() {
+            assert!(is_in(TABLES, name), "{name}");
+        }
+    }
+}
