@@ -25,6 +25,7 @@ use crate::memory::QueryMemory;
 use crate::tables::{
     Current, EventsTable, Lookup, PeersTable, Router, RoutersTable, RoutesTable, Which,
 };
+use crate::zones;
 
 /// What queries may cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,6 +169,7 @@ impl Engine {
         let state = self.context.state();
         let statement = state.sql_to_statement(&sql, &state.config_options().sql_parser.dialect)?;
         complexity::check_tables(&statement)?;
+        zones::check(&statement)?;
         let plan = state.statement_to_plan(statement).await?;
         let read_only = SQLOptions::new()
             .with_allow_ddl(false)

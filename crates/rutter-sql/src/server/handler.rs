@@ -23,7 +23,7 @@ use tokio::time::Instant;
 
 use super::Bounds;
 use super::access::Access;
-use super::answer::{error, respond, too_long};
+use super::answer::{error, failure, respond, too_long};
 use super::cancel::{Query, Running};
 use super::compute;
 use super::cursor::Cursors;
@@ -92,6 +92,7 @@ impl SimpleQueryHandler for Asker {
         for part in split(query) {
             responses.push(match Statement::of(part) {
                 Statement::Nothing(tag) => ended(client, tag),
+                Statement::Zone(zone) => return Err(unknown_zone(&zone)),
                 Statement::Show(name) => Response::Query(show(&name, &Format::UnifiedText)?),
                 Statement::Empty => Response::Query(empty()),
                 Statement::Declare(name, sql) => {
@@ -223,6 +224,11 @@ fn ended(client: &impl ClientInfo, tag: &'static str) -> Response {
     nothing(tag)
 }
 
+fn unknown_zone(zone: &str) -> PgWireError {
+    let why = format!("time zone {zone}: all times are UTC here, and no other zone is known");
+    failure("22023", why)
+}
+
 /// No rows, and no columns.
 fn empty() -> QueryResponse {
     QueryResponse::new(Arc::new(Vec::new()), futures::stream::empty())
@@ -293,6 +299,7 @@ impl QueryParser for Parser {
     {
         Ok(Some(match Statement::of(&parameters::typed(sql, types)) {
             Statement::Nothing(tag) => Prepared::Nothing(tag),
+            Statement::Zone(zone) => return Err(unknown_zone(&zone)),
             Statement::Show(name) => Prepared::Show(name),
             Statement::Empty => Prepared::Empty,
             Statement::Close(name) => Prepared::Close(name),

@@ -4,6 +4,7 @@ use pgwire::api::results::{Response, Tag};
 
 use crate::catalog::always_empty;
 use crate::pieces::{Kind, pieces};
+use crate::zones::is_utc;
 
 /// A statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub enum Statement {
     Query(String),
     /// Answered with its name and nothing done: settings and transactions change nothing for a reader.
     Nothing(&'static str),
+    /// `SET TIME ZONE` to one that is not known.
+    Zone(String),
     /// `SHOW name`.
     Show(String),
     /// Answered with no rows.
@@ -53,6 +56,11 @@ impl Statement {
                     .is_some_and(|word| word.eq_ignore_ascii_case(part))
             })
         };
+        if begins("SET")
+            && let Some(zone) = zone(&words[1..]).filter(|zone| !is_utc(zone))
+        {
+            return Self::Zone(zone);
+        }
         if let Some((_, tag)) = WITHOUT_EFFECT.iter().find(|(command, _)| begins(command)) {
             return Self::Nothing(tag);
         }
@@ -78,6 +86,23 @@ impl Statement {
         }
         Self::Query(sql.to_owned())
     }
+}
+
+/// The zone of `SET [SESSION | LOCAL] {TIME ZONE | TimeZone {TO | =}} zone`, without its first word.
+fn zone(words: &[&str]) -> Option<String> {
+    let text = words.join(" ").replace('=', " = ");
+    let mut words = text.split_whitespace().peekable();
+    let is = |word: &&str, name: &str| word.eq_ignore_ascii_case(name);
+    words.next_if(|word| is(word, "SESSION") || is(word, "LOCAL"));
+    match words.next()? {
+        word if is(&word, "TIME") && words.next_if(|word| is(word, "ZONE")).is_some() => {}
+        word if is(&word, "TimeZone") => {
+            words.next_if(|word| is(word, "TO") || *word == "=")?;
+        }
+        _ => return None,
+    }
+    let zone = words.collect::<Vec<_>>().join(" ");
+    Some(zone.trim_matches(['\'', '"']).to_owned())
 }
 
 /// Name and query of `DECLARE name … CURSOR … FOR query`.

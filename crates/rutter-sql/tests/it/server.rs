@@ -510,3 +510,32 @@ fn a_fetch_of_everything_has_an_end() {
     assert!(refused.contains("fetch fewer rows"), "{refused}");
     assert_eq!(answer(&server, "SELECT 1"), "1\n");
 }
+
+/// No other zone is known, and an answer in UTC would look like one in that zone.
+#[test]
+fn times_are_utc_and_nothing_else_is_said() {
+    let server = server(Access::Open);
+    for sql in [
+        "SELECT now() AT TIME ZONE 'Europe/Berlin'",
+        "SELECT time AT TIME ZONE 'x', time FROM events",
+        "SELECT now() AT TIME ZONE origin FROM routes",
+        "SET TIME ZONE 'Europe/Berlin'",
+        "SET TIME ZONE 2",
+        "SET SESSION TimeZone='America/New_York'",
+        "SET timezone TO 'Europe/Berlin'",
+    ] {
+        let refused = refusal(&server, sql);
+        assert!(refused.contains("all times are UTC"), "{sql}: {refused}");
+    }
+    for sql in [
+        "SET TIME ZONE 'UTC'",
+        "SET timezone TO 'utc'",
+        "SET TimeZone = DEFAULT",
+        "SET x = 1",
+    ] {
+        assert_eq!(answer(&server, sql), "SET\n");
+    }
+    let utc = "SELECT TIMESTAMP '2026-01-02 03:04:05' AT TIME ZONE 'UTC'";
+    let said = answer(&server, utc);
+    assert!(said.starts_with("2026-01-02 03:04:05"), "{said}");
+}
