@@ -20,6 +20,9 @@ use crate::{Engine, QueryError};
 /// Batches that wait for a slow client.
 const AHEAD: usize = 2;
 
+/// Octets that a query keeps and does not count itself: a batch between two operators, and what waits to be sent.
+const KEPT: usize = 2 << 20;
+
 /// Rows on their way to a client, and the memory that they are charged until it has asked for the next ones.
 type Sent = (Result<RecordBatch>, MemoryReservation);
 
@@ -41,7 +44,10 @@ pub async fn run(
     let (begun, begins) = tokio::sync::oneshot::channel();
     let (sender, receiver) = mpsc::channel(AHEAD);
     let engine = engine.clone();
+    let kept = MemoryConsumer::new("query").register(&engine.memory());
+    kept.try_grow(KEPT)?;
     let task = threads.spawn(async move {
+        let _kept = kept;
         let mut batches = match engine.run(plan).await {
             Ok(batches) => batches,
             Err(error) => {

@@ -7,7 +7,7 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::logical_expr::LogicalPlan;
-use futures::Sink;
+use futures::{Sink, SinkExt as _};
 use pgwire::api::portal::{Format, Portal, PortalExecutionState};
 use pgwire::api::query::{ExtendedQueryHandler, SimpleQueryHandler, send_partial_query_response};
 use pgwire::api::results::{DataRowEncoder, FieldInfo, QueryResponse, Response, Tag};
@@ -16,7 +16,10 @@ use pgwire::api::store::{Entry, MemPortalStore, PortalStore};
 use pgwire::api::{ClientInfo, ClientPortalStore, DEFAULT_NAME, PgWireConnectionState, Type};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
-use pgwire::messages::extendedquery::Execute;
+use pgwire::messages::extendedquery::{
+    Bind, BindComplete, Close, CloseComplete, Execute, Parse, ParseComplete,
+    TARGET_TYPE_BYTE_STATEMENT,
+};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -29,10 +32,11 @@ use super::compute;
 use super::cursor::Cursors;
 use super::doors::Door;
 use super::encode::fields;
+use super::held::Held;
 use super::login::{Login, Logins};
 use super::parameters;
 use super::session::Session;
-use super::statement::{Statement, nothing, setting, split};
+use super::statement::{Statement, cursor_name, nothing, setting, split};
 use crate::Engine;
 
 /// Everything that connections share.
@@ -91,7 +95,10 @@ impl SimpleQueryHandler for Asker {
         let mut responses = Vec::new();
         for part in split(query) {
             responses.push(match Statement::of(part) {
-                Statement::Nothing(tag) => ended(client, tag),
+                Statement::Nothing(tag) => {
+                    forget(client, tag, part);
+                    ended(client, tag)
+                }
                 Statement::Zone(zone) => return Err(unknown_zone(&zone)),
                 Statement::Show(name) => Response::Query(show(&name, &Format::UnifiedText)?),
                 Statement::Empty => Response::Query(empty()),
@@ -215,9 +222,15 @@ fn close(client: &impl ClientInfo, name: Option<&str>) -> PgWireResult<Response>
     Ok(Response::Execution(Tag::new("CLOSE CURSOR")))
 }
 
-/// The answer to a statement without effect, but that cursors end with their transaction.
-fn ended(client: &impl ClientInfo, tag: &'static str) -> Response {
+/// The answer to a statement without effect, but that cursors and portals end with their transaction.
+fn ended<C>(client: &C, tag: &'static str) -> Response
+where
+    C: ClientInfo + ClientPortalStore,
+    C::PortalStore: PortalStore,
+{
     if matches!(tag, "COMMIT" | "ROLLBACK" | "DISCARD ALL") {
+        client.portal_store().clear_portals();
+        Held::of(client).close_portals();
         // Closing all cannot fail.
         let _ = Cursors::of(client).close(None);
     }
@@ -227,6 +240,26 @@ fn ended(client: &impl ClientInfo, tag: &'static str) -> Response {
 fn unknown_zone(zone: &str) -> PgWireError {
     let why = format!("time zone {zone}: all times are UTC here, and no other zone is known");
     failure("22023", why)
+}
+
+/// `DEALLOCATE [PREPARE] {name | ALL}`, and what else ends prepared statements.
+fn forget<C>(client: &C, tag: &str, sql: &str)
+where
+    C: ClientInfo + ClientPortalStore,
+    C::PortalStore: PortalStore,
+{
+    let held = Held::of(client);
+    let last = sql.split_whitespace().last().unwrap_or_default();
+    let names = match tag {
+        "DISCARD ALL" => held.statements(),
+        "DEALLOCATE" if last.eq_ignore_ascii_case("ALL") => held.statements(),
+        "DEALLOCATE" => vec![cursor_name(last)],
+        _ => return,
+    };
+    for name in names {
+        client.portal_store().rm_statement(&name);
+        held.close_statement(&name);
+    }
 }
 
 /// No rows, and no columns.
@@ -342,6 +375,75 @@ impl ExtendedQueryHandler for Asker {
 
     fn query_parser(&self) -> Arc<Parser> {
         Arc::clone(&self.shared.parser)
+    }
+
+    /// What is prepared is kept until it is closed: it counts.
+    async fn on_parse<C>(&self, client: &mut C, message: Parse) -> PgWireResult<()>
+    where
+        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::PortalStore: PortalStore<Statement = Prepared>,
+        C::Error: std::fmt::Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let name = message.name.as_deref().unwrap_or(DEFAULT_NAME);
+        let held = Held::of(client);
+        client.portal_store().rm_statement(name);
+        held.statement(name, message.query.len(), &self.memory())?;
+        let parsed = StoredStatement::parse(client, &message, self.query_parser()).await;
+        match parsed.inspect_err(|_| held.close_statement(name))? {
+            Some(statement) => client.portal_store().put_statement(Arc::new(statement)),
+            None => client.portal_store().put_empty_statement(name),
+        }
+        let done = PgWireBackendMessage::ParseComplete(ParseComplete::new());
+        Ok(client.send(done).await?)
+    }
+
+    /// What is bound is kept until it is closed, or its transaction ends: it counts.
+    async fn on_bind<C>(&self, client: &mut C, message: Bind) -> PgWireResult<()>
+    where
+        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::PortalStore: PortalStore<Statement = Prepared>,
+        C::Error: std::fmt::Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let portal = message.portal_name.as_deref().unwrap_or(DEFAULT_NAME);
+        let statement = message.statement_name.as_deref().unwrap_or(DEFAULT_NAME);
+        let store = client.portal_store();
+        let found = store.get_statement(statement);
+        let found = found.ok_or_else(|| PgWireError::StatementNotFound(statement.to_owned()))?;
+        let values = message.parameters.iter().flatten();
+        let octets = values.map(|value| value.len()).sum();
+        store.rm_portal(portal);
+        Held::of(client).portal(portal, octets, &self.memory())?;
+        match found {
+            Entry::Value(statement) => {
+                let bound = Portal::try_new(&message, statement)?;
+                store.put_portal(Arc::new(bound));
+            }
+            Entry::Empty => store.put_empty_portal(portal),
+        }
+        let done = PgWireBackendMessage::BindComplete(BindComplete::new());
+        Ok(client.send(done).await?)
+    }
+
+    async fn on_close<C>(&self, client: &mut C, message: Close) -> PgWireResult<()>
+    where
+        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::PortalStore: PortalStore<Statement = Prepared>,
+        C::Error: std::fmt::Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let name = message.name.as_deref().unwrap_or(DEFAULT_NAME);
+        let held = Held::of(client);
+        if message.target_type == TARGET_TYPE_BYTE_STATEMENT {
+            client.portal_store().rm_statement(name);
+            held.close_statement(name);
+        } else {
+            client.portal_store().rm_portal(name);
+            held.close_portal(name);
+        }
+        let done = PgWireBackendMessage::CloseComplete(CloseComplete::new());
+        Ok(client.send(done).await?)
     }
 
     /// Rows go to the client as they come. The protocol's library would gather all of them first, and make room for as many

@@ -11,6 +11,7 @@ mod encode;
 mod frames;
 mod gate;
 mod handler;
+mod held;
 mod login;
 mod parameters;
 mod scram;

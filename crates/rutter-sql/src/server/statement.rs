@@ -141,7 +141,7 @@ fn fetched(words: &[&str]) -> Option<(String, Option<usize>)> {
 }
 
 /// A name without its quotes; without quotes, case does not count.
-fn cursor_name(name: &str) -> String {
+pub fn cursor_name(name: &str) -> String {
     match name
         .strip_prefix('"')
         .and_then(|name| name.strip_suffix('"'))

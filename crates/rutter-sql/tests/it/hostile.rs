@@ -102,3 +102,52 @@ fn a_query_of_any_length_has_an_answer() {
     assert!(raw.error().contains("at most 32768 are read"));
     raw.until(b'Z');
 }
+
+/// What a connection keeps between its queries has an end, and can be let go of.
+#[test]
+fn statements_and_portals_are_counted() {
+    let server = server(Access::Open);
+    let mut raw = Raw::login(&server);
+    for number in 0..256 {
+        raw.parse(&format!("s{number}"), "SELECT $1::text");
+    }
+    raw.parse("more", "SELECT 1");
+    raw.send(b'S', b"");
+    let said = raw.error();
+    assert!(
+        said.contains("54000") && said.contains("at most 256 prepared statements"),
+        "{said}"
+    );
+    raw.until(b'Z');
+    raw.send(b'Q', b"DEALLOCATE s7\0");
+    raw.until(b'Z');
+    raw.parse("more", "SELECT 1");
+    raw.send(b'S', b"");
+    raw.until(b'1');
+    raw.until(b'Z');
+    let large = "x".repeat(1_000_000);
+    for number in 0..5 {
+        raw.bind(&format!("p{number}"), "s1", Some(&large));
+    }
+    raw.send(b'S', b"");
+    let said = raw.error();
+    assert!(
+        said.contains("54000") && said.contains("at most 64 portals"),
+        "{said}"
+    );
+    raw.until(b'Z');
+    raw.send(b'Q', b"COMMIT\0");
+    raw.until(b'Z');
+    raw.bind("p9", "s1", Some(&large));
+    raw.send(b'S', b"");
+    raw.until(b'2');
+    raw.until(b'Z');
+    raw.send(b'Q', b"DEALLOCATE ALL\0");
+    raw.until(b'Z');
+    raw.parse(
+        "one",
+        &format!("SELECT 1 WHERE 1 IN ({}0)", "0,".repeat(15_000)),
+    );
+    raw.send(b'S', b"");
+    raw.until(b'1');
+}

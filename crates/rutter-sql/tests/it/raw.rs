@@ -47,6 +47,18 @@ impl Raw {
         self.send(b'P', format!("{name}\0{sql}\0\0\0").as_bytes());
     }
 
+    /// `Bind` with one parameter as text, or none.
+    pub fn bind(&mut self, portal: &str, statement: &str, parameter: Option<&str>) {
+        let mut body = format!("{portal}\0{statement}\0\0\0").into_bytes();
+        body.extend(u16::from(parameter.is_some()).to_be_bytes());
+        if let Some(parameter) = parameter {
+            body.extend((parameter.len() as u32).to_be_bytes());
+            body.extend(parameter.as_bytes());
+        }
+        body.extend([0, 0]);
+        self.send(b'B', &body);
+    }
+
     /// The next message; none when the connection has been closed.
     pub fn next(&mut self) -> Option<(u8, Vec<u8>)> {
         let mut head = [0; 5];

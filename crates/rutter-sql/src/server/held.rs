@@ -1,0 +1,131 @@
+//! What a connection keeps between queries: prepared statements and portals. They are counted, and have an end.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
+use pgwire::api::ClientInfo;
+use pgwire::error::PgWireResult;
+
+use super::answer::failure;
+
+/// Of one kind, by name.
+#[derive(Default)]
+struct Kept(HashMap<String, (usize, MemoryReservation)>);
+
+/// All of a connection.
+#[derive(Default)]
+pub struct Held(Mutex<(Kept, Kept)>);
+
+impl Held {
+    /// That of a client.
+    pub fn of(client: &impl ClientInfo) -> Arc<Self> {
+        client
+            .session_extensions()
+            .get_or_insert_with(Self::default)
+    }
+
+    fn all(&self) -> MutexGuard<'_, (Kept, Kept)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A statement is prepared, in place of one of the same name.
+    pub fn statement(
+        &self,
+        name: &str,
+        octets: usize,
+        memory: &Arc<dyn MemoryPool>,
+    ) -> PgWireResult<()> {
+        let charge = PLAN + PLANNED * octets;
+        self.all().0.keep(name, octets, charge, memory, STATEMENTS)
+    }
+
+    /// A portal is bound, in place of one of the same name.
+    pub fn portal(
+        &self,
+        name: &str,
+        octets: usize,
+        memory: &Arc<dyn MemoryPool>,
+    ) -> PgWireResult<()> {
+        self.all().1.keep(name, octets, 2 * octets, memory, PORTALS)
+    }
+
+    /// A statement is closed.
+    pub fn close_statement(&self, name: &str) {
+        self.all().0.0.remove(name);
+    }
+
+    /// A portal is closed.
+    pub fn close_portal(&self, name: &str) {
+        self.all().1.0.remove(name);
+    }
+
+    /// All portals are closed.
+    pub fn close_portals(&self) {
+        self.all().1.0.clear();
+    }
+
+    /// The names of all statements.
+    pub fn statements(&self) -> Vec<String> {
+        self.all().0.0.keys().cloned().collect()
+    }
+}
+
+/// How many there may be of a kind, of how many octets together, and what they are called.
+struct Most {
+    number: usize,
+    octets: usize,
+    what: &'static str,
+}
+
+impl Kept {
+    fn keep(
+        &mut self,
+        name: &str,
+        octets: usize,
+        charge: usize,
+        memory: &Arc<dyn MemoryPool>,
+        most: Most,
+    ) -> PgWireResult<()> {
+        self.0.remove(name);
+        let Most {
+            number,
+            octets: all,
+            what,
+        } = most;
+        let held: usize = self.0.values().map(|(octets, _)| octets).sum();
+        if self.0.len() >= number || held + octets > all {
+            return Err(failure(
+                "54000",
+                format!(
+                    "a connection keeps at most {number} {what} of {all} octets together: close some"
+                ),
+            ));
+        }
+        let reserved = MemoryConsumer::new(what).register(memory);
+        if reserved.try_grow(charge).is_err() {
+            return Err(failure(
+                "53200",
+                format!(
+                    "queries need all memory that they may have (sql.memory): close {what}, or try again later"
+                ),
+            ));
+        }
+        self.0.insert(name.to_owned(), (octets, reserved));
+        Ok(())
+    }
+}
+
+const STATEMENTS: Most = Most {
+    number: 256,
+    octets: 1 << 20,
+    what: "prepared statements",
+};
+const PORTALS: Most = Most {
+    number: 64,
+    octets: 4 << 20,
+    what: "portals",
+};
+/// Octets of the plan of a short statement, and for each octet of a long one; measured with lists of numbers.
+const PLAN: usize = 16 * 1024;
+const PLANNED: usize = 24;
