@@ -46,8 +46,8 @@ impl fmt::Display for Input {
 }
 
 /// The files that paths name: `-` is standard input, and of a folder all files in the order of their names, also of
-/// folders inside, but none whose name begins with a dot. Names of collectors hold the time, so that is the order of
-/// time.
+/// folders inside, but none whose name begins with a dot, and nothing that is no file, which might never end. Names of
+/// collectors hold the time, so that is the order of time.
 pub fn find(paths: &[PathBuf]) -> io::Result<Vec<Input>> {
     let mut inputs = Vec::new();
     for path in paths {
@@ -56,7 +56,7 @@ pub fn find(paths: &[PathBuf]) -> io::Result<Vec<Input>> {
         } else {
             let meta = fs::metadata(path).map_err(|error| naming(path, &error))?;
             match meta.is_dir() {
-                true => walk(path, &mut inputs)?,
+                true => walk(path, &mut Vec::new(), &mut inputs)?,
                 false => inputs.push(Input::File(path.clone())),
             }
         }
@@ -64,8 +64,14 @@ pub fn find(paths: &[PathBuf]) -> io::Result<Vec<Input>> {
     Ok(inputs)
 }
 
-fn walk(folder: &Path, inputs: &mut Vec<Input>) -> io::Result<()> {
+/// `above`: the folders that this one is in, so that a link to one of them is not followed for ever.
+fn walk(folder: &Path, above: &mut Vec<PathBuf>, inputs: &mut Vec<Input>) -> io::Result<()> {
     let failed = |error: io::Error| naming(folder, &error);
+    let place = fs::canonicalize(folder).map_err(failed)?;
+    if above.contains(&place) {
+        return Ok(());
+    }
+    above.push(place);
     let entries = fs::read_dir(folder).map_err(failed)?;
     let mut paths = entries
         .map(|entry| entry.map(|entry| entry.path()))
@@ -79,14 +85,40 @@ fn walk(folder: &Path, inputs: &mut Vec<Input>) -> io::Result<()> {
         if hidden {
             continue;
         }
-        match path.is_dir() {
-            true => walk(&path, inputs)?,
-            false => inputs.push(Input::File(path)),
+        match fs::metadata(&path) {
+            Ok(meta) if meta.is_dir() => walk(&path, above, inputs)?,
+            Ok(meta) if !meta.is_file() => {}
+            // What is wrong with it is said when it is read.
+            _ => inputs.push(Input::File(path)),
         }
     }
+    above.pop();
     Ok(())
 }
 
 fn naming(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn folders_within_themselves_and_what_is_no_file_are_passed_over() {
+        let folder = std::env::temp_dir().join(format!("rutter-mrt-{}", std::process::id()));
+        fs::create_dir_all(folder.join("a")).unwrap();
+        fs::write(folder.join("a/1.mrt"), "").unwrap();
+        symlink("..", folder.join("a/loop")).unwrap();
+        symlink("a", folder.join("b")).unwrap();
+        // As a pipe, it would be waited for.
+        let _socket = UnixListener::bind(folder.join("socket")).unwrap();
+        let found = find(std::slice::from_ref(&folder)).unwrap();
+        let names = ["a/1.mrt", "b/1.mrt"];
+        assert_eq!(found, names.map(|name| Input::File(folder.join(name))));
+        fs::remove_dir_all(folder).unwrap();
+    }
 }
