@@ -156,3 +156,53 @@ fn collect_everything() -> ImportPolicy {
         ..ImportSettings::default()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use rutter_policy::{ExportPolicy, ExportSettings};
+    use rutter_rib::{RibConfig, Source, View};
+
+    use super::*;
+
+    /// 192.0.2.0/24 with ORIGIN, AS_PATH and NEXT_HOP.
+    const UPDATE: &[u8] = &[
+        0, 0, 0, 20, 0x40, 1, 1, 0, 0x40, 2, 6, 2, 1, 0, 0, 0xfb, 0xf5, 0x40, 3, 4, 192, 0, 2, 1,
+        24, 192, 0, 2,
+    ];
+
+    #[test]
+    fn the_end_does_not_wait_until_lost_sessions_are_forgotten() {
+        let rib = Arc::new(Rib::new(RibConfig {
+            shards: 2,
+            router_id: 1,
+            log_limit: 1 << 20,
+            export: Arc::new(ExportPolicy::new(ExportSettings::default())),
+            seed: 7,
+            always_compare_med: false,
+        }));
+        let stop = Stop::new();
+        let mut writer = Writer::new(Arc::clone(&rib), stop.clone());
+        let monitored = Monitored {
+            router: "edge1".into(),
+            source: Source::Bmp,
+            view: View::AdjRibInPre,
+            distinguisher: 0,
+        };
+        let address = "192.0.2.1".parse().unwrap();
+        let asn = Asn(64501);
+        let lose = |writer: &mut Writer| {
+            let added = writer.add_peer("peer", address, asn, monitored.clone());
+            let peer = added.unwrap();
+            writer.up(peer, session(asn, 9, true, [false; 2]), 0);
+            writer.update(peer, UPDATE, 0);
+            writer.settle();
+            writer.end(&[peer], "gone", 0);
+            writer.settle();
+        };
+        lose(&mut writer);
+        assert!(rib.peers().is_empty());
+        stop.set();
+        lose(&mut writer);
+        assert_eq!(rib.peers().len(), 1);
+    }
+}

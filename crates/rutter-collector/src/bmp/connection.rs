@@ -65,6 +65,8 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// A turn takes no further message after so long: where thousands of sessions report the same prefixes, what was read
 /// at once keeps us busy for many seconds.
 const TURN: Duration = Duration::from_millis(100);
+/// It looks after so many messages whether it is to end.
+const LOOK_EVERY: u32 = 16;
 /// How often the router's figures are shown to others.
 const PUBLISH: Duration = Duration::from_secs(1);
 
@@ -104,7 +106,7 @@ impl Connection {
             if stop.is_set() {
                 break "the collector is stopping".to_owned();
             }
-            match self.turn() {
+            match self.turn(stop) {
                 Ok(Next::Continue) => {}
                 Ok(Next::Close(reason)) => break format!("the router says: {reason}"),
                 Err(reason) => break reason,
@@ -124,14 +126,14 @@ impl Connection {
     }
 
     /// Reads what has come and takes its messages. `Err`: why there will be no more.
-    fn turn(&mut self) -> Result<Next, String> {
+    fn turn(&mut self, stop: &Stop) -> Result<Next, String> {
         match self.name {
             // TCP holds what comes meanwhile.
             Name::Awaited(_) => thread::sleep(PATIENCE),
             _ if self.behind => {}
             _ => self.read()?,
         }
-        let next = self.take_messages();
+        let next = self.take_messages(stop);
         self.router.commit();
         if matches!(next, Ok(Next::Continue)) {
             self.check_silence()?;
@@ -181,13 +183,14 @@ impl Connection {
         }
     }
 
-    fn take_messages(&mut self) -> Result<Next, String> {
+    fn take_messages(&mut self, stop: &Stop) -> Result<Next, String> {
         let (begun, now) = (Instant::now(), unix_us());
-        let mut at = 0;
+        let (mut at, mut taken) = (0, 0u32);
         let mut next = Ok(Next::Continue);
         self.behind = false;
         while matches!(next, Ok(Next::Continue)) {
-            if begun.elapsed() >= TURN {
+            let ends = taken % LOOK_EVERY == 0 && stop.is_set();
+            if ends || begun.elapsed() >= TURN {
                 self.behind = true;
                 break;
             }
@@ -207,6 +210,7 @@ impl Connection {
                         Err(fault) => self.router.count_fault(fault),
                     }
                     at += packet.len;
+                    taken = taken.wrapping_add(1);
                 }
                 Ok(None) => break,
                 Err(fault) => next = Err(format!("not readable as BMP: {fault}")),

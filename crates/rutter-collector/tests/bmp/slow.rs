@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use rutter_config::Bmp;
 use rutter_net::Asn;
-use rutter_rib::FeedEvent;
 use rutter_wire::bmp::{
     PeerHeader, RibView, write_initiation, write_peer_up, write_route_monitoring,
 };
@@ -69,26 +68,13 @@ fn the_end_does_not_wait_for_what_was_read_at_once() {
         thread::sleep(Duration::from_millis(1));
     }
     let rib = world.context.rib.clone();
+    world.context.stop.set();
     let before = held(&world);
     world.end();
     let peers = rib.peers();
     let counts = peers.iter().flat_map(|peer| &peer.counts);
     let after: u32 = counts.map(|counts| counts.received).sum();
     // What the station reads at once is some 400 sessions.
-    assert!(after < before + 10_000, "{after} routes after {before}");
+    assert!(after <= before + 3_000, "{after} routes after {before}");
     drop(router);
-}
-
-#[test]
-fn the_end_does_not_wait_until_a_lost_router_is_forgotten() {
-    let world = world();
-    let router = burst(&world, 400).join().unwrap();
-    world.expect_routes(400 * PREFIXES);
-    let (reader, _) = world.context.rib.subscribe(1 << 16);
-    drop(router);
-    let is_down = |event| matches!(event, Some(FeedEvent::PeerDown { .. }));
-    while !is_down(reader.next(Duration::from_secs(1))) {}
-    let rib = world.context.rib.clone();
-    world.end();
-    assert!(!rib.peers().is_empty());
 }
