@@ -470,6 +470,11 @@ fn a_call_that_would_take_long_is_not_begun() {
         "SELECT count(*) FROM routes GROUP BY CUBE(peer_name, prefix, origin, as_path, next_hop, med, family, view, best)",
         "SELECT map(['a'], [1])",
         &nested("abs({})", "1", 30),
+        &format!(
+            "SELECT 1 WHERE {}1=1{}",
+            "1 IN (SELECT 1 WHERE ".repeat(40),
+            ")".repeat(40)
+        ),
         &nested("coalesce( ({}))", "1", 30),
     ] {
         let refused = refusal(&server, sql);
