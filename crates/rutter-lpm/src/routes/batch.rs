@@ -21,6 +21,26 @@ pub struct RouteChange<'c, N> {
     pub value: Option<&'c [u32]>,
 }
 
+impl<'c, N> RouteChange<'c, N> {
+    /// A source's route to a prefix has this value from now on.
+    pub fn set(prefix: N, source: u32, value: &'c [u32]) -> Self {
+        RouteChange {
+            prefix,
+            source,
+            value: Some(value),
+        }
+    }
+
+    /// A source has no route to a prefix any more.
+    pub fn gone(prefix: N, source: u32) -> Self {
+        RouteChange {
+            prefix,
+            source,
+            value: None,
+        }
+    }
+}
+
 /// Changes whose lines are asked for together.
 pub(super) const TOGETHER: usize = 32;
 

@@ -143,22 +143,13 @@ impl<N: Net> Routes<N> {
     /// When a shard would take more than 1 GiB, in the thread that makes the change. The change is lost; the others, and those
     /// after it, are made.
     pub fn insert(&self, prefix: N, source: u32, value: &[u32]) -> Result<(), TooLong> {
-        self.inner.make(&RouteChange {
-            prefix,
-            source,
-            value: Some(value),
-        })
+        self.inner.make(&RouteChange::set(prefix, source, value))
     }
 
     /// Takes a source's route to a prefix out, if there is one. Seen by readers as what [`Self::insert`] does.
     pub fn remove(&self, prefix: N, source: u32) {
-        let gone = RouteChange {
-            prefix,
-            source,
-            value: None,
-        };
         // Nothing is never too long.
-        let _ = self.inner.make(&gone);
+        let _ = self.inner.make(&RouteChange::gone(prefix, source));
     }
 
     /// Takes all routes of a source out, one shard after another, and returns how many there were. Everything that this

@@ -101,22 +101,13 @@ impl<N: Net> RoutesView<'_, N> {
     /// # Errors
     /// When the value is too long.
     pub fn insert(&mut self, prefix: N, source: u32, value: &[u32]) -> Result<(), TooLong> {
-        self.apply_one(&RouteChange {
-            prefix,
-            source,
-            value: Some(value),
-        })
+        self.apply_one(&RouteChange::set(prefix, source, value))
     }
 
     /// As [`Routes::remove`](super::Routes::remove), but that a route is not there is found without a lock.
     pub fn remove(&mut self, prefix: N, source: u32) {
-        let gone = RouteChange {
-            prefix,
-            source,
-            value: None,
-        };
         // Nothing is never too long.
-        let _ = self.apply_one(&gone);
+        let _ = self.apply_one(&RouteChange::gone(prefix, source));
     }
 
     fn apply_one(&mut self, change: &RouteChange<'_, N>) -> Result<(), TooLong> {
@@ -139,12 +130,10 @@ impl<N: Net> RoutesView<'_, N> {
     /// let routes = Routes::<Ipv4Prefix>::new(Profile::Fast, 16);
     /// let mut reader = routes.reader();
     /// let path = [64500, 64501];
-    /// let set = |prefix| RouteChange { prefix, source: 1, value: Some(&path[..]) };
-    /// let gone = |prefix| RouteChange { prefix, source: 1, value: None };
     /// let message = [
-    ///     gone("192.0.2.0/25".parse()?),
-    ///     set("192.0.2.0/24".parse()?),
-    ///     set("198.51.100.0/24".parse()?),
+    ///     RouteChange::gone("192.0.2.0/25".parse()?, 1),
+    ///     RouteChange::set("192.0.2.0/24".parse()?, 1, &path),
+    ///     RouteChange::set("198.51.100.0/24".parse()?, 1, &path),
     /// ];
     /// reader.enter().apply(&message).expect("a short value");
     /// assert_eq!(routes.size().routes, 2);
