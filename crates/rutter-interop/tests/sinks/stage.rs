@@ -164,7 +164,34 @@ impl Stage {
             ))
         });
     }
+
+    /// Somebody drops one table after the other: a gap tells of each, and all is as it was. `routes` asks for the current
+    /// ones, and `DROP TABLE …` ends with `cascade`.
+    pub fn bears_dropped_tables(
+        &mut self,
+        routes: &str,
+        cascade: &str,
+        ask: impl Fn(&str) -> Result<Vec<String>, String>,
+    ) {
+        let done = |sql: &str| ask(sql).unwrap_or_else(|why| panic!("{sql}: {why}"));
+        for table in [
+            "rutter_routes",
+            "rutter_peers",
+            "rutter_collectors",
+            "rutter_events",
+        ] {
+            done(&format!("DROP TABLE {table}{cascade}"));
+            self.act(200);
+            self.settles(|| ask(routes));
+            let gaps = done(READ_ANEW);
+            assert!(!gaps.is_empty(), "no gap tells that {table} was gone");
+            done("DELETE FROM rutter_events WHERE kind = 'gap'");
+        }
+    }
 }
+
+/// What a gap says where a store was changed behind our back.
+const READ_ANEW: &str = "SELECT detail FROM rutter_events WHERE kind = 'gap' AND detail LIKE 'the store was not as it was left%'";
 
 /// Where a test draws its moments from: `SEED` of the environment, or the usual one; a test that fails has said which.
 pub fn seed(usual: u64) -> u64 {
