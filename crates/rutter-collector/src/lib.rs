@@ -13,6 +13,7 @@ mod context;
 mod keepalive;
 mod listen;
 pub mod mrt;
+mod pause;
 pub mod replay;
 mod seldom;
 mod stop;

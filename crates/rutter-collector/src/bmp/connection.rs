@@ -14,6 +14,7 @@ use super::names::Names;
 use super::router::{Next, Router};
 use super::status::Routers;
 use crate::clock::unix_us;
+use crate::pause::is_pause;
 use crate::seldom::Seldom;
 use crate::writer::Writer;
 use crate::{Context, Stop};
@@ -161,7 +162,7 @@ impl Connection {
                 self.quiet = None;
             }
             // Time that we took for what came before is no silence of the router's.
-            Err(error) if is_timeout(&error) => {
+            Err(error) if is_pause(&error) => {
                 self.quiet.get_or_insert(asked);
             }
             Err(error) => return Err(error.to_string()),
@@ -247,9 +248,4 @@ impl Name {
         *self = Name::Own;
         true
     }
-}
-
-fn is_timeout(error: &io::Error) -> bool {
-    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
-    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use crate::pause::is_pause;
 use parking_lot::Mutex;
 use rutter_net::{AfiSafi, Asn, Family};
 use rutter_wire::capability::{AddPathFamily, AddPathMode, Capability};
@@ -260,12 +261,6 @@ fn write_whole(
         }
     }
     Ok(())
-}
-
-/// Nothing happened for a while, no more.
-fn is_pause(error: &io::Error) -> bool {
-    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
-    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }
 
 fn refused(body: &[u8]) -> String {

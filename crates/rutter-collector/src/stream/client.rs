@@ -13,10 +13,11 @@ use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{Message, WebSocket};
 
 use super::filter::Filter;
-use super::line::{Line, is_pause};
+use super::line::Line;
 use super::message::{Update, error, gap};
 use crate::Stop;
 use crate::keepalive::keep_alive;
+use crate::pause::is_pause;
 
 /// What the publisher sees of a client.
 pub(super) struct Client {

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use crate::Stop;
+use crate::pause::is_pause;
 
 /// The octets of a client, in and out.
 pub(super) struct Line {
@@ -80,12 +81,6 @@ impl Write for Line {
     fn flush(&mut self) -> io::Result<()> {
         self.socket.flush()
     }
-}
-
-/// Nothing happened for a while, no more.
-pub(super) fn is_pause(error: &io::Error) -> bool {
-    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
-    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use rutter_wire::bmp::{write_initiation, write_termination};
 
 use crate::Stop;
 use crate::keepalive::keep_alive;
+use crate::pause::is_pause;
 
 /// A connection of one router's name, and what waits to be written.
 pub(super) struct Connection {
@@ -115,12 +116,6 @@ impl Connection {
         // The station may be gone already.
         let _ = self.flush();
     }
-}
-
-/// Nothing happened for a while, no more.
-fn is_pause(error: &io::Error) -> bool {
-    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
-    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }
 
 #[cfg(test)]
