@@ -119,6 +119,7 @@ impl Connection {
         } else if let Some(left_out) = self.shared.strangers.lock().may() {
             tracing::warn!(router, %reason, left_out, "a connection that was no BMP router's");
         }
+        names.leave(self.number);
         if !stop.is_set() {
             self.router.end(&format!("BMP: {reason}"), unix_us());
         }
@@ -232,19 +233,17 @@ impl Name {
             Name::Awaited(since) => *since,
         };
         let name = router.name().to_owned();
-        if names.take(&name, connection) {
-            router.set_name(&name);
-        } else if since.elapsed() >= names.wait {
-            let another = names.take_another(&name, connection);
-            tracing::warn!(
-                router = another,
-                "another router, or another connection of this one, is called {name}"
-            );
-            router.set_name(&another);
-        } else {
+        let Some(own) = names.take(&name, connection, since.elapsed()) else {
             *self = Name::Awaited(since);
             return false;
+        };
+        if own != name {
+            tracing::warn!(
+                router = own,
+                "another router, or another connection of this one, is called {name}"
+            );
         }
+        router.set_name(&own);
         *self = Name::Own;
         true
     }

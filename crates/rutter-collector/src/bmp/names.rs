@@ -10,9 +10,17 @@ use parking_lot::Mutex;
 /// The names that are taken, and by which connections.
 #[derive(Clone)]
 pub(super) struct Names {
-    taken: Arc<Mutex<HashMap<String, u64>>>,
-    /// For so long a router waits for a name that another connection has.
-    pub wait: Duration,
+    taken: Arc<Mutex<HashMap<String, Taker>>>,
+    /// For so long a router waits for a name that a living connection has.
+    wait: Duration,
+}
+
+/// The connection that has a name.
+#[derive(Clone, Copy)]
+struct Taker {
+    connection: u64,
+    /// It is over, and its peers are being removed.
+    leaves: bool,
 }
 
 impl Names {
@@ -21,27 +29,42 @@ impl Names {
         Names { taken, wait }
     }
 
-    /// Takes a name for a connection; `false` where another has it.
-    pub fn take(&self, name: &str, connection: u64) -> bool {
+    /// Takes a name for a connection that has waited so long for it, or the first free of `name #2`, `name #3`, …
+    /// `None`: it is to wait on. For a connection that is over it waits however long it takes: then its router has the
+    /// name that it always had.
+    pub fn take(&self, name: &str, connection: u64, waited: Duration) -> Option<String> {
         let mut taken = self.taken.lock();
-        *taken.entry(name.to_owned()).or_insert(connection) == connection
+        let mut asked = name.to_owned();
+        for number in 2_u64.. {
+            let taker = *taken.entry(asked.clone()).or_insert(Taker {
+                connection,
+                leaves: false,
+            });
+            if taker.connection == connection {
+                return Some(asked);
+            }
+            if number == 2 && (taker.leaves || waited < self.wait) {
+                return None;
+            }
+            asked = format!("{name} #{number}");
+        }
+        None
     }
 
-    /// Takes the first free of `name #2`, `name #3`, …
-    pub fn take_another(&self, name: &str, connection: u64) -> String {
-        let mut number = 2_u64;
-        loop {
-            let another = format!("{name} #{number}");
-            if self.take(&another, connection) {
-                return another;
-            }
-            number += 1;
-        }
+    /// The connection is over: its name is free as soon as its peers are gone.
+    pub fn leave(&self, connection: u64) {
+        let mut taken = self.taken.lock();
+        let own = taken
+            .values_mut()
+            .filter(|taker| taker.connection == connection);
+        own.for_each(|taker| taker.leaves = true);
     }
 
     /// The connection is over, and its peers are gone.
     pub fn release(&self, connection: u64) {
-        self.taken.lock().retain(|_, taker| *taker != connection);
+        self.taken
+            .lock()
+            .retain(|_, taker| taker.connection != connection);
     }
 }
 
@@ -49,16 +72,33 @@ impl Names {
 mod tests {
     use super::*;
 
+    const NO_TIME: Duration = Duration::ZERO;
+    const LONG: Duration = Duration::from_secs(3_600);
+
     #[test]
     fn a_name_is_one_connections_until_it_is_over() {
-        let names = Names::new(Duration::ZERO);
-        assert!(names.take("edge1", 1) && names.take("edge1", 1));
-        assert!(!names.take("edge1", 2));
-        assert_eq!(names.take_another("edge1", 2), "edge1 #2");
-        assert_eq!(names.take_another("edge1", 3), "edge1 #3");
+        let names = Names::new(NO_TIME);
+        let take = |connection| names.take("edge1", connection, NO_TIME);
+        assert_eq!(take(1).as_deref(), Some("edge1"));
+        assert_eq!(take(1).as_deref(), Some("edge1"));
+        assert_eq!(take(2).as_deref(), Some("edge1 #2"));
+        assert_eq!(take(3).as_deref(), Some("edge1 #3"));
         names.release(1);
         names.release(2);
-        assert!(names.take("edge1", 4));
-        assert_eq!(names.take_another("edge1", 5), "edge1 #2");
+        assert_eq!(take(4).as_deref(), Some("edge1"));
+        assert_eq!(take(5).as_deref(), Some("edge1 #2"));
+    }
+
+    #[test]
+    fn a_router_that_is_back_has_its_name_again_however_long_the_removal_takes() {
+        let names = Names::new(Duration::from_secs(12));
+        assert!(names.take("edge1", 1, NO_TIME).is_some());
+        assert_eq!(names.take("edge1", 2, NO_TIME), None);
+        names.leave(1);
+        assert_eq!(names.take("edge1", 2, LONG), None);
+        names.release(1);
+        assert_eq!(names.take("edge1", 2, LONG).as_deref(), Some("edge1"));
+        // One that may be alive is not waited for that long.
+        assert_eq!(names.take("edge1", 3, LONG).as_deref(), Some("edge1 #2"));
     }
 }

@@ -83,7 +83,10 @@ impl Router {
     pub fn handle(&mut self, message: &Message<'_>, unix_us: u64) -> Next {
         self.status.messages += 1;
         match message {
-            Message::RouteMonitoring(monitored) => self.route_monitoring(monitored, unix_us),
+            Message::RouteMonitoring(monitored) => {
+                let all = std::iter::successors(Some(*monitored), |one| one.another());
+                all.for_each(|monitored| self.route_monitoring(&monitored, unix_us));
+            }
             Message::PeerUp(up) => self.peer_up(up, unix_us),
             Message::PeerDown(down) => self.peer_down(down, unix_us),
             Message::Initiation(said) => self.initiation(*said),
@@ -166,7 +169,7 @@ impl Router {
 
     fn initiation(&mut self, said: Tlvs<'_>) {
         let name = said.find(information::SYS_NAME);
-        let name = name.map_or_else(String::new, |name| printable(&name.text()));
+        let name = name.map_or_else(String::new, |name| sys_name(&name.text()));
         if !self.named && !NO_NAMES.contains(&name.as_str()) {
             self.name = name.as_str().into();
             self.status.name = name;
@@ -409,8 +412,31 @@ fn farewell(said: Tlvs<'_>) -> String {
     }
 }
 
+/// What a router calls itself. Databases have room for 255 characters, with ` #2` and the like behind it, and some do not tell
+/// names apart that differ in spaces at their end.
+fn sys_name(text: &str) -> String {
+    let shown: String = printable(text).chars().take(LONGEST_NAME).collect();
+    shown.trim().to_owned()
+}
+
+/// Longest name of a router before a number is put behind it.
+const LONGEST_NAME: usize = 230;
+
 /// What a router says goes into logs and rows: control characters do not, and it has an end.
 fn printable(text: &str) -> String {
     let shown = text.chars().filter(|c| !c.is_control());
     shown.take(255).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_such_that_every_database_tells_them_apart() {
+        assert_eq!(sys_name(" edge1 \u{0}"), "edge1");
+        let long = "x".repeat(229) + " edge";
+        assert_eq!(sys_name(&long), "x".repeat(229));
+        assert_eq!(sys_name(&"ü".repeat(300)).chars().count(), LONGEST_NAME);
+    }
 }

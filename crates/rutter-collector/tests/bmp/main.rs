@@ -343,6 +343,19 @@ fn a_thousand_sessions_come_and_go() {
 }
 
 #[test]
+fn every_update_of_a_message_is_taken() {
+    let world = World::waiting(Duration::ZERO);
+    let mut router = world.connect();
+    router.initiate("edge1");
+    let header = peer("192.0.2.11", RibView::AdjRibInPre);
+    router.peer_up(&header, None);
+    let both = [update(&["198.51.100.0/24"]), update(&["203.0.113.0/24"])].concat();
+    router.monitor(&header, &both);
+    world.expect(&[EDGE, "edge1/192.0.2.11/adj-in-pre/203.0.113.0/24"]);
+    world.end();
+}
+
+#[test]
 fn a_router_waits_for_its_name_until_its_old_connection_is_gone() {
     let world = World::waiting(Duration::from_secs(3_600));
     let old = announcing(&world, "edge1", "198.51.100.0/24");

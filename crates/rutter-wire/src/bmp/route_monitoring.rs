@@ -11,6 +11,8 @@ pub struct RouteMonitoring<'a> {
     pub peer: PeerHeader,
     /// The UPDATE with its header.
     pub message: &'a [u8],
+    /// What follows it.
+    behind: &'a [u8],
 }
 
 impl<'a> RouteMonitoring<'a> {
@@ -22,12 +24,32 @@ impl<'a> RouteMonitoring<'a> {
     pub(super) fn decode(version: u8, mut body: Cursor<'a>) -> Result<Self, BmpFault> {
         let peer = PeerHeader::decode(&mut body).ok_or(BmpFault::BodyTruncated)?;
         // Octets behind the UPDATE are TLVs of later documents.
+        let rest = body.rest();
         let message = match version {
-            3 => update(body.rest()),
-            _ => indexed(body).find_map(update),
+            3 => update(rest),
+            _ => indexed(Cursor::new(rest)).find_map(update),
         };
         let message = message.ok_or(BmpFault::BgpMessage)?;
-        Ok(RouteMonitoring { peer, message })
+        let behind = match version {
+            3 => rest.get(message.len()..).unwrap_or_default(),
+            _ => &[],
+        };
+        Ok(RouteMonitoring {
+            peer,
+            message,
+            behind,
+        })
+    }
+
+    /// The next UPDATE of the same message: the RFC has one, but who sends several means them.
+    pub fn another(&self) -> Option<Self> {
+        let message = update(self.behind)?;
+        let behind = self.behind.get(message.len()..).unwrap_or_default();
+        Some(RouteMonitoring {
+            message,
+            behind,
+            ..*self
+        })
     }
 }
 
