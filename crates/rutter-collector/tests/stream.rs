@@ -21,6 +21,27 @@ use tungstenite::{Message, WebSocket};
 
 const TIME: u64 = 1_700_000_000_250_000;
 
+#[test]
+fn web_pages_are_let_in_only_from_sites_that_were_named() {
+    use tungstenite::client::IntoClientRequest as _;
+    let world = World::start();
+    let address = world.server.listen_address();
+    let connect = |origin: &'static str| {
+        let mut request = format!("ws://{address}/").into_client_request().unwrap();
+        let header = tungstenite::http::HeaderValue::from_static(origin);
+        request.headers_mut().insert("origin", header);
+        let socket = TcpStream::connect(address).unwrap();
+        let timeout = Some(Duration::from_secs(20));
+        socket.set_read_timeout(timeout).unwrap();
+        let connected = tungstenite::client(request, socket);
+        connected.map(drop).map_err(|why| why.to_string())
+    };
+    let refused = connect("http://evil.example").unwrap_err();
+    assert!(refused.contains("403"), "{refused}");
+    connect("https://lg.example").unwrap();
+    world.end();
+}
+
 struct World {
     context: Context,
     server: StreamServer,
@@ -46,6 +67,7 @@ impl World {
             listen: "127.0.0.1:0".parse().unwrap(),
             max_clients: 30,
             queue: 1_000,
+            origins: vec!["https://lg.example".into()],
         };
         let server = StreamServer::start(&context, &settings).unwrap();
         World { context, server }

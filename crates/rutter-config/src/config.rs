@@ -173,6 +173,8 @@ pub struct Stream {
     pub max_clients: usize,
     /// Messages that may wait for one client.
     pub queue: usize,
+    /// Web sites whose pages may connect; `*` for all.
+    pub origins: Vec<String>,
 }
 
 /// SQL over the live table.

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tungstenite::handshake::server::{ErrorResponse, Request, Response};
+use tungstenite::http::StatusCode;
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{Message, WebSocket};
 
@@ -24,6 +26,8 @@ pub(super) struct Client {
     filters: Mutex<Vec<Filter>>,
     queue: Mutex<Queue>,
     capacity: usize,
+    /// Web sites whose pages may connect.
+    origins: Vec<String>,
     gone: AtomicBool,
 }
 
@@ -43,12 +47,21 @@ const MOST_FILTERS: usize = 100;
 /// Prefixes in all of them: each UPDATE is compared with each.
 const MOST_PREFIXES: usize = 1_000;
 
+fn forbidden() -> ErrorResponse {
+    let mut response = ErrorResponse::new(Some(
+        "this web site may not connect: see stream.origins\n".to_owned(),
+    ));
+    *response.status_mut() = StatusCode::FORBIDDEN;
+    response
+}
+
 impl Client {
-    pub fn new(capacity: usize) -> Self {
+    pub fn new(capacity: usize, origins: &[String]) -> Self {
         Client {
+            capacity,
+            origins: origins.to_vec(),
             filters: Mutex::default(),
             queue: Mutex::default(),
-            capacity,
             gone: AtomicBool::new(false),
         }
     }
@@ -99,13 +112,27 @@ impl Client {
         self.gone.store(true, Ordering::Release);
     }
 
+    /// A browser lets every web page connect to everything, and says of which site it is.
+    fn may_connect(&self, request: &Request) -> bool {
+        let Some(origin) = request.headers().get("origin") else {
+            return true;
+        };
+        let named = |allowed: &String| allowed == "*" || allowed.as_bytes() == origin.as_bytes();
+        self.origins.iter().any(named)
+    }
+
     fn serve(&self, socket: TcpStream, stop: &Stop) -> Result<(), tungstenite::Error> {
         keep_alive(&socket)?;
         let line = Line::new(socket, stop, Instant::now() + GREETING)?;
         let limits = WebSocketConfig::default()
             .max_message_size(Some(LONGEST))
             .max_frame_size(Some(LONGEST));
-        let mut socket = tungstenite::accept_with_config(line, Some(limits))
+        #[expect(clippy::result_large_err, reason = "tungstenite wants it so")]
+        let check = |request: &Request, response: Response| match self.may_connect(request) {
+            true => Ok(response),
+            false => Err(forbidden()),
+        };
+        let mut socket = tungstenite::accept_hdr_with_config(line, check, Some(limits))
             .map_err(|error| io::Error::other(format!("no WebSocket: {error}")))?;
         socket.get_mut().greeted();
         while !stop.is_set() {
@@ -191,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_slow_client_is_told_of_its_gap_in_place() {
-        let client = Client::new(2);
+        let client = Client::new(2, &[]);
         let message = |n: u8| Arc::<str>::from(n.to_string());
         (0..5).for_each(|n| client.push(&message(n)));
         let next = || client.pop().map(|text| text.to_string());
@@ -206,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_client_names_so_many_prefixes_and_no_more() {
-        let client = Client::new(2);
+        let client = Client::new(2, &[]);
         let some: Vec<String> = (0..250).map(|n| format!("10.0.{n}.0/24")).collect();
         let text = json!({"type": "ris_subscribe", "data": {"prefix": some}}).to_string();
         (0..4).for_each(|_| assert_eq!(client.obey(&text), None));
@@ -217,7 +244,7 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_said() {
-        let client = Client::new(2);
+        let client = Client::new(2, &[]);
         let said = |text: &str| client.obey(text).unwrap_or_default();
         assert!(said("{").contains("not JSON"));
         assert!(said(r#"{"type":"shout"}"#).contains("`shout` is not known"));

@@ -124,7 +124,7 @@ fn serve(
     settings: &Stream,
     audience: &Audience,
 ) -> io::Result<JoinHandle<()>> {
-    let client = Arc::new(Client::new(settings.queue));
+    let client = Arc::new(Client::new(settings.queue, &settings.origins));
     let stop = context.stop.clone();
     audience.add(Arc::clone(&client), context);
     named("stream-client", move || client.run(socket, &stop))

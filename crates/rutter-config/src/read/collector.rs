@@ -11,11 +11,19 @@ use crate::schema;
 pub(super) fn collector(root: &Root<'_>) -> Collector {
     root.section("collector", &[schema::COLLECTOR], |section| {
         let mut collector = Collector::default();
-        section.set("name", &mut collector.name, |i: &Item<'_>| {
-            i.name().map(Some)
-        });
+        section.set("name", &mut collector.name, collector_name);
         collector
     })
+}
+
+/// Databases tell collectors apart by it: some have room for 255 characters, and pay no heed to spaces at the end.
+fn collector_name(item: &Item<'_>) -> Option<Option<String>> {
+    let name = item.name()?.trim().to_owned();
+    if name.chars().count() > 255 {
+        item.error("this name is too long", "write at most 255 characters");
+        return None;
+    }
+    Some(Some(name))
 }
 
 pub(super) fn bmp(root: &Root<'_>) -> Option<Bmp> {
@@ -82,6 +90,7 @@ pub(super) fn stream(root: &Root<'_>) -> Option<Stream> {
             listen: forms::socket(&listen, 8180)?,
             max_clients: 100,
             queue: 10_000,
+            origins: Vec::new(),
         };
         if !stream.listen.ip().is_loopback() {
             listen.warning(
@@ -94,6 +103,9 @@ pub(super) fn stream(root: &Root<'_>) -> Option<Stream> {
         });
         section.set("queue", &mut stream.queue, |i| {
             i.int(1..=10_000_000).map(|n| n as usize)
+        });
+        section.set("origins", &mut stream.origins, |i| {
+            Some(i.some(Item::name))
         });
         Some(stream)
     })

@@ -150,6 +150,12 @@ pub const STREAM: &[Key] = &[
         "10000",
         "Messages that may wait for one client; what does not fit is told as a gap.",
     ),
+    key(
+        "origins",
+        "text, or several",
+        "none",
+        "Web sites whose pages may connect, such as `\"https://lg.example\"`; `\"*\"` for all. Programs say no origin and are let in.",
+    ),
 ];
 
 /// `[history]`
