@@ -7,7 +7,7 @@ use rutter_events::{Decoder, Kind, Now, Peer, Row};
 use rutter_rib::{FeedEvent, FeedReader, PeerSummary, Rib};
 
 use crate::block::BlockWriter;
-use crate::spool::{Medium, Spool, SpoolError};
+use crate::spool::{Damage, Medium, Position, Spool, SpoolError};
 
 /// Where the time comes from.
 pub trait Clock {
@@ -22,6 +22,8 @@ struct Lost {
     first_seq: u64,
     since_us: u64,
     why: Arc<str>,
+    /// When the next one is tried, by the clock that only runs forward.
+    again_us: u64,
 }
 
 /// Reads the feed of a table, numbers its rows and puts them into a spool.
@@ -34,6 +36,8 @@ pub struct Intake {
     decoder: Decoder,
     writer: BlockWriter,
     lost: Option<Lost>,
+    /// What the `gap` row tells that was gathered last.
+    told: Option<Lost>,
     start_over: Option<&'static str>,
     gaps: u64,
     lost_rows: u64,
@@ -58,6 +62,7 @@ impl Intake {
             reader,
             writer: BlockWriter::default(),
             lost: None,
+            told: None,
             start_over: None,
             gaps: 0,
             lost_rows: 0,
@@ -65,6 +70,9 @@ impl Intake {
         };
         let writer = &mut intake.writer;
         intake.decoder.start(now, &mut |row| writer.push(row));
+        if let Some(damage) = spool.damage() {
+            intake.tell_damage(damage, now);
+        }
         intake.mark(&peers);
         intake
     }
@@ -103,15 +111,19 @@ impl Intake {
 
     /// Puts what was gathered into the spool; `true` where there was something.
     pub fn store<M: Medium>(&mut self, spool: &mut Spool<M>, clock: &impl Clock) -> bool {
-        if self.lost.is_some() && spool.bytes() <= spool.limit() / 2 {
-            self.store_gathered(spool);
-            self.close_gap(clock.now());
+        let now = clock.now();
+        let room = spool.bytes() <= spool.limit() / 2;
+        let is_over = |lost: &Lost| room && now.monotonic_us >= lost.again_us;
+        if self.lost.as_ref().is_some_and(is_over) {
+            self.store_gathered(spool, now);
+            self.close_gap(now);
         } else if let Some(why) = self.start_over.take() {
             let detail = format!("{why}: the state is read anew");
-            self.tell_gap(0, &detail, clock.now());
+            self.gaps += 1;
+            self.tell_gap(0, &detail, now);
             self.mark_here();
         }
-        self.store_gathered(spool)
+        self.store_gathered(spool, now)
     }
 
     /// The events of a run end in order, behind all that waits in the feed. What a full spool did not take is told first;
@@ -131,7 +143,7 @@ impl Intake {
         self.tell_lost(clock.now());
         let writer = &mut self.writer;
         self.decoder.stop(clock.now(), &mut |row| writer.push(row));
-        self.append(spool, true);
+        self.append(spool, true, clock.now());
     }
 
     /// The store is not as it was left, or rows are damaged: with the next rows that are stored a gap is told, and the
@@ -145,7 +157,7 @@ impl Intake {
         self.lost.as_ref().map(|lost| &*lost.why)
     }
 
-    fn store_gathered<M: Medium>(&mut self, spool: &mut Spool<M>) -> bool {
+    fn store_gathered<M: Medium>(&mut self, spool: &mut Spool<M>, now: Now) -> bool {
         if self.writer.is_empty() {
             return false;
         }
@@ -157,27 +169,47 @@ impl Intake {
             return true;
         }
         // The first block of a run holds its start and is small: it has a place in a full spool, too.
-        self.append(spool, first_seq == 0);
+        self.append(spool, first_seq == 0, now);
         true
     }
 
     /// Puts what was gathered into the spool, or counts it as lost.
-    fn append<M: Medium>(&mut self, spool: &mut Spool<M>, needed: bool) {
+    fn append<M: Medium>(&mut self, spool: &mut Spool<M>, needed: bool, now: Now) {
         let (rows, first_seq) = (u64::from(self.writer.rows()), self.writer.first_seq());
         let (since_us, _) = self.writer.times_us();
-        if let Err(why) = spool.append(&self.writer.finish(), needed) {
-            let why: Arc<str> = match why {
-                SpoolError::Full => "the spool was full".into(),
-                other => other.to_string().into(),
-            };
-            tracing::warn!(%why, "rows are dropped, and a gap will be told");
-            self.lost = Some(Lost {
-                rows,
-                first_seq,
-                since_us,
+        let told = self.told.take();
+        let Err(why) = spool.append(&self.writer.finish(), needed) else {
+            if let Some(told) = told {
+                self.gaps += 1;
+                self.lost_rows += told.rows;
+                tracing::info!(lost = told.rows, "rows are taken again, and a gap was told");
+            }
+            return;
+        };
+        let (why, pause_us): (Arc<str>, u64) = match why {
+            SpoolError::Full => ("the spool was full".into(), 0),
+            other => (other.to_string().into(), FAILED_US),
+        };
+        let again_us = now.monotonic_us + pause_us;
+        self.lost = Some(match told {
+            // The gap was not taken either: it grows.
+            Some(earlier) => Lost {
+                rows: earlier.rows + rows,
                 why,
-            });
-        }
+                again_us,
+                ..earlier
+            },
+            None => {
+                tracing::warn!(%why, "rows are dropped, and a gap will be told");
+                Lost {
+                    rows,
+                    first_seq,
+                    since_us,
+                    why,
+                    again_us,
+                }
+            }
+        });
     }
 
     fn close_gap(&mut self, now: Now) {
@@ -200,7 +232,21 @@ impl Intake {
             lost.why
         );
         self.tell_gap(lost.rows, &detail, now);
+        self.told = Some(lost);
         true
+    }
+
+    /// Rows of an earlier run were stored and are gone.
+    fn tell_damage(&mut self, damage: Damage, now: Now) {
+        let octets = damage.octets;
+        let of = match damage.behind {
+            Some(Position { run, next_seq }) => format!("of run {run} from row {next_seq} on"),
+            None => "of an earlier run".to_owned(),
+        };
+        let detail = format!("rows {of} are missing: {octets} octets of the spool were damaged");
+        tracing::warn!(%detail, "a gap is told");
+        self.gaps += 1;
+        self.tell_gap(0, &detail, now);
     }
 
     /// The reader was too slow for the feed.
@@ -210,6 +256,8 @@ impl Intake {
             "{lost} messages are missing, from {since} to {}: they came faster than they could be read",
             utc(now.unix_us)
         );
+        self.gaps += 1;
+        self.lost_rows += lost;
         self.tell_gap(lost, &detail, now);
         self.mark_anew();
     }
@@ -222,8 +270,6 @@ impl Intake {
     }
 
     fn tell_gap(&mut self, lost: u64, detail: &str, now: Now) {
-        self.gaps += 1;
-        self.lost_rows += lost;
         let writer = &mut self.writer;
         self.decoder
             .decode(&FeedEvent::Gap { lost }, now, &mut |row| {
@@ -292,6 +338,8 @@ pub(crate) fn utc(unix_us: u64) -> String {
 
 /// Events that may wait in the feed.
 const QUEUE: usize = 1 << 18;
+/// After the disk said no, it is asked again after this.
+const FAILED_US: u64 = 1_000_000;
 /// A block is stored when it has grown to this.
 const BLOCK: usize = 256 << 10;
 

@@ -76,6 +76,8 @@ impl Medium for Disk {
             .is_none_or(|(open, _)| *open != segment)
         {
             let path = self.path(segment);
+            // Somebody may have removed it.
+            fs::create_dir_all(&self.folder)?;
             let file = OpenOptions::new().create(true).append(true).open(path)?;
             self.writing = Some((segment, file));
         }
@@ -116,7 +118,10 @@ impl Medium for Disk {
     fn remove(&mut self, segment: u64) -> io::Result<()> {
         self.reading.take_if(|(open, _)| *open == segment);
         self.writing.take_if(|(open, _)| *open == segment);
-        fs::remove_file(self.path(segment))
+        match fs::remove_file(self.path(segment)) {
+            Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done,
+        }
     }
 }
 

@@ -51,6 +51,15 @@ impl fmt::Display for SpoolError {
 
 impl std::error::Error for SpoolError {}
 
+/// Rows that were stored and could not be read again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Damage {
+    /// Behind the last row before the first of them; `None` where nothing is.
+    pub behind: Option<Position>,
+    /// How many octets were cut away.
+    pub octets: u64,
+}
+
 struct Segment {
     number: u64,
     len: u64,
@@ -65,15 +74,15 @@ pub struct Spool<M> {
     bytes: u64,
     /// Behind the last row that is stored.
     end: Option<Position>,
-    /// Octets that were cut away when it was opened, because nothing could be made of them.
-    cut: u64,
+    /// What was damaged when it was opened.
+    damage: Option<Damage>,
     open: bool,
     /// The newest segment, done with: it remembers the last run until there is a newer one.
     done: Option<u64>,
 }
 
 impl<M: Medium> Spool<M> {
-    /// Reads what an earlier run left, and cuts away what is damaged. At most `limit` octets are kept.
+    /// Reads what an earlier run left, and cuts away what is damaged or torn. At most `limit` octets are kept.
     pub fn open(medium: M, limit: u64) -> io::Result<Self> {
         let mut spool = Self {
             medium,
@@ -82,14 +91,14 @@ impl<M: Medium> Spool<M> {
             next_segment: 0,
             bytes: 0,
             end: None,
-            cut: 0,
+            damage: None,
             open: false,
             done: None,
         };
         for number in spool.medium.list()? {
             spool.next_segment = number + 1;
             let (good, whole) = spool.check(number)?;
-            spool.cut += whole - good;
+            spool.note_damage(number, good, whole)?;
             if good == 0 {
                 spool.medium.remove(number)?;
                 continue;
@@ -101,6 +110,21 @@ impl<M: Medium> Spool<M> {
             spool.bytes += good;
         }
         Ok(spool)
+    }
+
+    /// Notes what is cut away of a segment, unless it is the beginning of a frame that a crash tore off: that was never
+    /// said to be stored.
+    fn note_damage(&mut self, number: u64, good: u64, whole: u64) -> io::Result<()> {
+        let head = self.medium.read(number, good, HEAD)?;
+        let len = word(&head, 0).map_or(u64::MAX, u64::from);
+        let torn = whole - good < len.saturating_add(HEAD as u64) && len <= MOST as u64
+            || head.len() < HEAD;
+        if whole > good && !torn {
+            let behind = self.end;
+            let damage = self.damage.get_or_insert(Damage { behind, octets: 0 });
+            damage.octets += whole - good;
+        }
+        Ok(())
     }
 
     /// How many octets of a segment are frames that can be read, and how many it has.
@@ -154,9 +178,9 @@ impl<M: Medium> Spool<M> {
         self.limit
     }
 
-    /// Octets that were cut away when it was opened.
-    pub fn cut(&self) -> u64 {
-        self.cut
+    /// What was damaged when it was opened.
+    pub fn damage(&self) -> Option<Damage> {
+        self.damage
     }
 
     /// Stores a block; a `needed` one may go beyond the limit by its own size.
@@ -170,18 +194,18 @@ impl<M: Medium> Spool<M> {
         frame.extend(crc32fast::hash(block).to_le_bytes());
         frame.extend_from_slice(block);
         let segment = self.segment_for(len);
-        if let Err(why) = self.medium.append(segment, &frame) {
-            // Half a frame may lie there: what follows goes into a segment of its own.
-            self.open = false;
+        let held = self
+            .segments
+            .back_mut()
+            .filter(|last| last.number == segment);
+        let appended = self.medium.append(segment, &frame);
+        let stored = match held {
+            Some(last) => appended.map(|()| last.len += len),
+            None => appended.and_then(|()| self.begin_segment(segment, len)),
+        };
+        if let Err(why) = stored {
+            self.undo(segment);
             return Err(SpoolError::Io(why));
-        }
-        match self.segments.back_mut() {
-            Some(last) if last.number == segment => last.len += len,
-            _ => {
-                let number = segment;
-                self.segments.push_back(Segment { number, len });
-                self.begun(segment).map_err(SpoolError::Io)?;
-            }
         }
         self.bytes += len;
         self.end = Block::span(block).map(|(_, end)| end).or(self.end);
@@ -189,12 +213,28 @@ impl<M: Medium> Spool<M> {
     }
 
     /// A new segment is made safe at once, so that the last run is always known.
-    fn begun(&mut self, segment: u64) -> io::Result<()> {
-        self.medium.sync(segment)?;
-        match self.done.take() {
-            Some(done) => self.medium.remove(done),
-            None => Ok(()),
+    fn begin_segment(&mut self, number: u64, len: u64) -> io::Result<()> {
+        self.medium.sync(number)?;
+        self.segments.push_back(Segment { number, len });
+        if let Some(done) = self.done.take() {
+            // Where it stays, its rows are known to be committed.
+            let _ = self.medium.remove(done);
         }
+        Ok(())
+    }
+
+    /// Half a frame may lie there: where it cannot be taken back, what follows goes into a segment of its own.
+    fn undo(&mut self, segment: u64) {
+        let held = self.segments.back().filter(|last| last.number == segment);
+        let undone = match held.map(|last| last.len) {
+            Some(len) => self.medium.truncate(segment, len).is_ok(),
+            None => {
+                // Nothing is lost with it, and it may never have been made.
+                let _ = self.medium.remove(segment);
+                false
+            }
+        };
+        self.open = undone;
     }
 
     fn segment_for(&mut self, len: u64) -> u64 {

@@ -15,6 +15,8 @@ pub struct Tables {
     pub position: Option<Position>,
     /// Run, number, and kind with peer and prefix; in the order of their commits.
     pub events: Vec<(u64, u64, String)>,
+    /// What gaps tell of themselves, by run and number.
+    pub gaps: BTreeMap<(u64, u64), String>,
     pub routes: BTreeMap<(IpAddr, Prefix, u32), String>,
     /// Sessions that are up, as told.
     pub up: BTreeMap<IpAddr, bool>,
@@ -88,7 +90,11 @@ impl Store for Database {
                 if let Some(prefix) = entry.prefix {
                     text += &format!(" {prefix}");
                 }
-                tables.events.push((behind.run, behind.next_seq - 1, text));
+                let (run, seq) = (behind.run, behind.next_seq - 1);
+                if text == "gap" {
+                    tables.gaps.insert((run, seq), entry.detail.to_string());
+                }
+                tables.events.push((run, seq, text));
             }
             for change in &batch.peer_changes {
                 tables.up.insert(change.peer.key.address, change.up);

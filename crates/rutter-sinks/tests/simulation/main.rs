@@ -5,6 +5,7 @@
 
 mod database;
 mod disk;
+mod full_disk;
 #[path = "../world/mod.rs"]
 mod world;
 
@@ -102,7 +103,12 @@ impl Simulation {
         now.monotonic_us += us;
         now.unix_us += us;
         if self.rng.chance(1) {
-            now.unix_us = now.unix_us + 50_000_000 - self.rng.below(100_000_000);
+            let most_us = if self.rng.chance(30) {
+                7_200_000_000
+            } else {
+                50_000_000
+            };
+            now.unix_us = now.unix_us + most_us - self.rng.below(2 * most_us);
         }
         self.clock.0.set(now);
     }
@@ -206,7 +212,7 @@ impl Simulation {
         let lost: Vec<_> = promised.filter(|row| !numbers.contains(row)).collect();
         assert!(lost.is_empty(), "promised and lost: {lost:?}");
         for (run, log) in &logs {
-            check_run(&tables.events, *run, log);
+            check_run(tables, *run, log);
         }
     }
 }
@@ -226,19 +232,25 @@ fn same(stored: &BTreeMap<world::Key, String>, owed: &BTreeMap<world::Key, Strin
     );
 }
 
-/// The rows of a run are what happened, in order; where a number is missing, a gap is told before anything else is.
-fn check_run(events: &[(u64, u64, String)], run: u64, log: &[String]) {
+/// The rows of a run are what happened, in order; where a number is missing, a gap is told before anything else is, and
+/// its bounds are right.
+fn check_run(tables: &database::Tables, run: u64, log: &[String]) {
     let own = ["start", "stop", "gap", "clock-step"];
     let mut log = log.iter();
-    let (mut expected, mut hole) = (0, false);
-    let rows = events.iter().filter(|event| event.0 == run);
+    let (mut expected, mut hole) = (0, None);
+    let rows = tables.events.iter().filter(|event| event.0 == run);
     for (_, seq, text) in rows {
-        hole = (hole || *seq != expected) && text != "gap";
-        assert!(
-            !hole || text == "clock-step",
-            "row {seq} after {expected}: {text}"
-        );
+        if *seq != expected {
+            hole = Some(expected..*seq);
+        }
         expected = seq + 1;
+        if text == "gap" {
+            check_bounds(&tables.gaps[&(run, *seq)], hole.take());
+        }
+        assert!(
+            hole.is_none() || text == "clock-step",
+            "row {seq} behind {hole:?}: {text}"
+        );
         if own.contains(&text.as_str()) {
             continue;
         }
@@ -247,6 +259,15 @@ fn check_run(events: &[(u64, u64, String)], run: u64, log: &[String]) {
             log.by_ref().any(|said| same(&said)),
             "{text} did not happen then"
         );
+    }
+}
+
+/// Where a gap says which rows are missing, these are.
+fn check_bounds(detail: &str, hole: Option<std::ops::Range<u64>>) {
+    let words: Vec<&str> = detail.split(' ').collect();
+    if let (["rows", first, "to", last, ..], Some(hole)) = (&words[..], hole) {
+        let said = [*first, last.trim_end_matches(',')].map(|number| number.parse());
+        assert_eq!(said, [Ok(hole.start), Ok(hole.end - 1)], "{detail}");
     }
 }
 

@@ -1,0 +1,163 @@
+//! A real folder on a disk that is full for a while.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::time::Duration;
+
+use rutter_sinks::{Block, Clock as _, Disk, Intake, Spool};
+
+use crate::{SimClock, Simulation, World};
+
+/// Whatever is written to the next segments finds no space left on the device.
+fn fill(folder: &Path, segments: std::ops::Range<u64>) {
+    for number in segments {
+        let made = symlink("/dev/full", folder.join(format!("{number:016x}.spool")));
+        made.expect("the link is made");
+    }
+}
+
+fn files(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).expect("the folder is there");
+    entries.filter(|entry| entry.is_ok()).count()
+}
+
+/// What a spool holds, as `number kind detail`.
+fn rows(spool: &mut Spool<Disk>) -> Vec<String> {
+    let mut cursor = spool.seek(None, u64::MAX).expect("the spool is read");
+    let mut rows = Vec::new();
+    while let Some((octets, next)) = spool.next(cursor).expect("the spool is read") {
+        let block = Block::decode(&octets).expect("a block");
+        for (seq, entry) in (block.first_seq..).zip(&block.entries) {
+            rows.push(format!("{seq} {} {}", entry.kind.name(), entry.detail));
+        }
+        cursor = next;
+    }
+    rows
+}
+
+struct Full {
+    world: World,
+    clock: SimClock,
+    spool: Spool<Disk>,
+    intake: Intake,
+}
+
+impl Full {
+    /// One row and an attempt to store it, after so many milliseconds.
+    fn turn(&mut self, later_ms: u64) {
+        let mut now = self.clock.now();
+        now.unix_us += later_ms * 1_000;
+        now.monotonic_us += later_ms * 1_000;
+        self.clock.0.set(now);
+        self.world
+            .say(0, &["10.1.0.0/16".parse().unwrap()], None, Some(7));
+        self.intake.gather(Duration::ZERO, &self.clock);
+        self.intake.store(&mut self.spool, &self.clock);
+    }
+}
+
+#[test]
+fn rows_that_were_stored_and_are_damaged_are_told() {
+    let folder = std::env::temp_dir().join(format!("rutter-damaged-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    let mut full = full(&folder);
+    full.world.up(0);
+    (0..10).for_each(|_| full.turn(1));
+    let stored = rows(&mut full.spool);
+    let run = full.intake.run();
+    drop(full);
+    let segment = folder.join("0000000000000000.spool");
+    let mut octets = fs::read(&segment).expect("the segment is read");
+    let torn = octets.len() - 1;
+    // Torn off by a crash: nobody was told that it is stored.
+    fs::write(&segment, &octets[..torn]).expect("the segment is written");
+    let told = self::full(&folder).intake.gaps();
+    assert_eq!(told, (0, 0));
+    let middle = octets.len() / 2;
+    octets[middle] ^= 1;
+    fs::write(&segment, &octets).expect("the segment is written");
+    let mut full = self::full(&folder);
+    full.turn(1);
+    let kept = rows(&mut full.spool);
+    let whole = kept.iter().rposition(|row| row.starts_with("0 start"));
+    let whole = whole.expect("the next run has a start");
+    assert!(whole < stored.len());
+    let gap = format!("1 gap rows of run {run} from row {whole} on are missing: ");
+    assert!(
+        kept.iter().any(|row| row.starts_with(&gap)),
+        "{gap}: {kept:?}"
+    );
+    fs::remove_dir_all(&folder).expect("the folder goes");
+}
+
+#[test]
+fn a_folder_that_somebody_removes_is_made_again() {
+    let folder = std::env::temp_dir().join(format!("rutter-removed-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    let mut full = full(&folder);
+    full.turn(1);
+    fs::remove_dir_all(&folder).expect("the folder goes");
+    let begin = full.spool.seek(None, u64::MAX).expect("a place");
+    let end = full.spool.behind_segment(begin);
+    full.spool.acknowledge(end).expect("all is committed");
+    full.world.up(0);
+    full.turn(1);
+    assert_eq!(full.intake.trouble(), None);
+    assert!(!rows(&mut full.spool).is_empty());
+    fs::remove_dir_all(&folder).expect("the folder goes");
+}
+
+/// A collector with one peer and a spool in a folder.
+fn full(folder: &Path) -> Full {
+    let clock = Simulation::new(1).clock;
+    let disk = Disk::open(folder).expect("the folder is ours");
+    let spool = Spool::open(disk, 1 << 20).expect("the spool opens");
+    let world = World::new(1, clock.now().unix_us);
+    let intake = Intake::new(world.rib.clone(), "full", &spool, &clock);
+    Full {
+        world,
+        clock,
+        spool,
+        intake,
+    }
+}
+
+#[test]
+fn a_disk_that_is_full_makes_one_gap_and_no_litter() {
+    let folder = std::env::temp_dir().join(format!("rutter-full-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    let mut full = full(&folder);
+    full.world.up(0);
+    full.turn(1);
+    // Its start is stored and committed, and the disk fills.
+    let before = rows(&mut full.spool).len();
+    assert!(before > 0 && full.intake.trouble().is_none());
+    let begin = full.spool.seek(None, u64::MAX).expect("a place");
+    let end = full.spool.behind_segment(begin);
+    full.spool.acknowledge(end).expect("all is committed");
+    fill(&folder, 1..4);
+    full.turn(1);
+    let why = full.intake.trouble().expect("it does not fit").to_owned();
+    assert!(why.contains("No space left on device"), "{why}");
+    // Not asked again before a second has passed, and then again.
+    full.turn(500);
+    assert_eq!(
+        files(&folder),
+        4,
+        "the lock, the last segment, and what was not tried yet"
+    );
+    full.turn(600);
+    full.turn(1_100);
+    assert_eq!(files(&folder), 2);
+    assert_eq!(full.intake.gaps(), (0, 0), "nobody was told yet");
+    // There is room again.
+    full.turn(1_100);
+    assert_eq!(full.intake.trouble(), None);
+    assert_eq!(full.intake.gaps().0, 1);
+    let stored = rows(&mut full.spool);
+    let (first, last) = (before, before + full.intake.gaps().1 as usize - 1);
+    let expected = format!("{} gap rows {first} to {last} are missing, from ", last + 1);
+    assert!(stored[0].starts_with(&expected), "{expected}: {stored:?}");
+    fs::remove_dir_all(&folder).expect("the folder goes");
+}
