@@ -49,6 +49,8 @@ pub struct Database {
     pub password: Option<Secret>,
     /// Keep all that happens, too, not only the current routes.
     pub history: bool,
+    /// Seconds after which a connection on which nothing comes back is given up.
+    pub answer_timeout_s: u64,
 }
 
 /// How a cluster of brokers is reached.
@@ -60,4 +62,6 @@ pub struct Broker {
     pub topic: String,
     /// Follow each withdrawal with a record without a value, so that compaction forgets the route.
     pub tombstones: bool,
+    /// Seconds after which a request that nobody answers is given up.
+    pub answer_timeout_s: u64,
 }

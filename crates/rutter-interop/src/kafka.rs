@@ -42,7 +42,9 @@ impl Kafka {
              listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n\
              log.dirs={}\noffsets.topic.replication.factor=1\noffsets.topic.num.partitions=1\n\
              transaction.state.log.replication.factor=1\ngroup.initial.rebalance.delay.ms=0\n\
-             auto.create.topics.enable=false\nbroker.session.timeout.ms=3000\n",
+             auto.create.topics.enable=false\n\
+             authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n\
+             allow.everyone.if.no.acl.found=true\nbroker.session.timeout.ms=3000\n",
             data.display()
         )
     }
@@ -65,6 +67,16 @@ impl Kafka {
         }
     }
 
+    /// It hangs: it takes connections, and answers nobody.
+    pub fn freeze(&mut self) {
+        self.process.iter_mut().for_each(Process::freeze);
+    }
+
+    /// It goes on after [`Kafka::freeze`].
+    pub fn thaw(&mut self) {
+        self.process.iter_mut().for_each(Process::thaw);
+    }
+
     /// Where clients connect.
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
@@ -80,6 +92,25 @@ impl Kafka {
         self.topic(name, &["--delete"]);
     }
 
+    /// Adds partitions to a topic, up to so many.
+    pub fn add_partitions(&self, name: &str, partitions: u32) {
+        self.topic(name, &["--alter", "--partitions", &partitions.to_string()]);
+    }
+
+    /// Forbids everybody to write to a topic, or no longer.
+    pub fn forbid_writing(&self, name: &str, forbid: bool) {
+        let mut command = java("kafka.admin.AclCommand");
+        command
+            .args(["--bootstrap-server", &self.address(), "--topic", name])
+            .args(["--operation", "Write", "--deny-principal", "User:*"])
+            .args(if forbid {
+                &["--add"][..]
+            } else {
+                &["--remove", "--force"]
+            });
+        output_of(&mut command).unwrap_or_else(|why| panic!("topic {name}: {why}"));
+    }
+
     fn topic(&self, name: &str, arguments: &[&str]) {
         let mut command = java("org.apache.kafka.tools.TopicCommand");
         command
@@ -90,14 +121,26 @@ impl Kafka {
 
     /// A member of a consumer group that reads from the beginning to the end: lines of partition, offset, key, length
     /// of the value (-1: none) and value, separated by tabs.
-    pub fn reader(&self, topic: &str, group: &str) -> Command {
+    pub fn member(&self, topic: &str, group: &str) -> Command {
+        let mut command = self.reader();
+        command.args(["-X", "auto.offset.reset=earliest", "-G", group, topic]);
+        command
+    }
+
+    /// Reads all that a topic holds, as a [`Kafka::member`] does.
+    pub fn dump(&self, topic: &str) -> Command {
+        let mut command = self.reader();
+        command.args(["-C", "-t", topic, "-o", "beginning"]);
+        command
+    }
+
+    fn reader(&self) -> Command {
         let mut command = Command::new("timeout");
         command
             .arg("60")
             .arg(program("kcat"))
             .args(["-q", "-b", &self.address(), "-e"])
-            .args(["-X", "auto.offset.reset=earliest"])
-            .args(["-f", "%p\\t%o\\t%k\\t%S\\t%s\\n", "-G", group, topic]);
+            .args(["-f", "%p\\t%o\\t%k\\t%S\\t%s\\n"]);
         command
     }
 }

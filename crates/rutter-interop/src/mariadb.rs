@@ -77,6 +77,16 @@ impl MariaDb {
         }
     }
 
+    /// It hangs: it takes connections, and answers nobody.
+    pub fn freeze(&mut self) {
+        self.process.iter_mut().for_each(Process::freeze);
+    }
+
+    /// It goes on after [`MariaDb::freeze`].
+    pub fn thaw(&mut self) {
+        self.process.iter_mut().for_each(Process::thaw);
+    }
+
     /// Its socket.
     pub fn socket(&self) -> PathBuf {
         self.folder.join("sock")

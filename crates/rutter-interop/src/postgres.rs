@@ -69,6 +69,16 @@ impl Postgres {
         }
     }
 
+    /// It hangs: it takes connections, and answers nobody.
+    pub fn freeze(&mut self) {
+        self.process.iter_mut().for_each(Process::freeze);
+    }
+
+    /// It goes on after [`Postgres::freeze`].
+    pub fn thaw(&mut self) {
+        self.process.iter_mut().for_each(Process::thaw);
+    }
+
     /// Folder of its socket.
     pub fn socket(&self) -> &Path {
         &self.folder

@@ -77,6 +77,28 @@ impl Process {
         self.kill();
     }
 
+    /// Stops it and its children in their tracks: connections stand, and nothing comes back.
+    pub fn freeze(&mut self) {
+        self.signal("STOP");
+        self.signal_children("STOP");
+    }
+
+    /// Lets it go on.
+    pub fn thaw(&mut self) {
+        self.signal_children("CONT");
+        self.signal("CONT");
+    }
+
+    fn signal_children(&self, name: &str) {
+        let list = format!("/proc/{0}/task/{0}/children", self.child.id());
+        let children = fs::read_to_string(&list).unwrap_or_else(|why| panic!("{list}: {why}"));
+        for child in children.split_whitespace() {
+            let _ = Command::new("/bin/sh")
+                .args(["-c", &format!("kill -{name} {child}")])
+                .status();
+        }
+    }
+
     /// Sends a signal by name (`TERM`, `HUP`, `STOP`, `CONT`), unless it has ended.
     pub fn signal(&mut self, name: &str) {
         if matches!(self.child.try_wait(), Ok(None)) {

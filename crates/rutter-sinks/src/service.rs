@@ -36,6 +36,8 @@ struct Shared {
     /// The intake has stored its last row.
     drained: AtomicBool,
     start_over: Mutex<Option<&'static str>>,
+    /// What the log has been told to be wrong.
+    told: Mutex<Option<String>>,
     wake: (Mutex<()>, Condvar),
 }
 
@@ -120,6 +122,7 @@ fn start_store<S: Store + Send + 'static>(
         stop: AtomicBool::new(false),
         drained: AtomicBool::new(false),
         start_over: Mutex::default(),
+        told: Mutex::default(),
         wake: Default::default(),
     });
     let writer = Writer::new(store, intake.run(), limits, shared.status.clone());
@@ -156,6 +159,7 @@ fn take(shared: &Shared, mut intake: Intake, clock: &MachineClock) {
         }
         note(shared, &intake, &spool, clock.now().unix_us);
         drop(spool);
+        shared.tell();
         if stored {
             shared.wake.1.notify_one();
         }
@@ -202,20 +206,22 @@ struct Writing<S> {
 impl<S: Store> Writing<S> {
     fn run(mut self) {
         let clock = MachineClock::new();
-        let mut told = None;
         while !self.is_over() {
             // Before the step: what is stored during it would be left behind.
             let drained = self.shared.drained.load(Ordering::Acquire);
             let step = self
                 .writer
                 .step(clock.now().unix_us, &self.shared.spool, &self.source);
-            self.tell(&mut told);
+            self.shared.tell();
             match step {
                 Step::Worked => self.pause_between(),
                 Step::Idle if drained => break,
                 Step::Idle => self.sleep(self.interval),
                 Step::Failed(pause) => self.sleep(pause),
-                Step::StartOver(why) => *self.shared.start_over.lock() = Some(why),
+                Step::StartOver(why) => {
+                    tracing::warn!(sink = %self.shared.name, "{why}; a gap is told, and all routes are loaded again");
+                    *self.shared.start_over.lock() = Some(why);
+                }
             }
         }
         self.shared.spool.lock().sync().ok();
@@ -244,16 +250,20 @@ impl<S: Store> Writing<S> {
             self.shared.wake.1.wait_for(&mut guard, left);
         }
     }
+}
 
-    /// A failure is logged when it is new, and when it is over.
-    fn tell(&self, told: &mut Option<String>) {
-        let trouble = self.shared.status.view().trouble;
+impl Shared {
+    /// A failure is logged when it is new, and when it is over: by both threads, since the one that writes may wait for an
+    /// answer.
+    fn tell(&self) {
+        let mut told = self.told.lock();
+        let trouble = self.status.view().complaint();
         if *told == trouble {
             return;
         }
         match &trouble {
-            Some(why) => tracing::warn!(sink = %self.shared.name, "{why}; rows wait in the spool"),
-            None => tracing::info!(sink = %self.shared.name, "rows are written again"),
+            Some(why) => tracing::warn!(sink = %self.name, "{why}; rows wait in the spool"),
+            None => tracing::info!(sink = %self.name, "rows are written again"),
         }
         *told = trouble;
     }

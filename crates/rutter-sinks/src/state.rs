@@ -139,6 +139,11 @@ impl State {
         }
     }
 
+    /// Whether the store has, or will have once it is loaded, the current routes.
+    pub fn is_live(&self) -> bool {
+        self.live
+    }
+
     /// Whether all routes are to be read anew.
     pub fn load_all(&self) -> bool {
         self.load_all
@@ -148,7 +153,8 @@ impl State {
     /// for long.
     pub fn due(&self, now_us: u64) -> Vec<Arc<StoredPeer>> {
         let due = |life: &&Life| {
-            let waited = now_us.saturating_sub(life.up_since_us);
+            // Whichever way the clock was set meanwhile.
+            let waited = now_us.abs_diff(life.up_since_us);
             life.deferred && (life.recent < self.defer_from / 8 || waited > LONGEST_US)
         };
         self.peers
@@ -238,7 +244,7 @@ impl Life {
             // Its session came up before the marker, and was gone again when the marker was set.
             (self.up, self.holds) = (true, [true; 2]);
         }
-        if entry.time_us.saturating_sub(self.up_since_us) > LONGEST_US {
+        if entry.time_us.abs_diff(self.up_since_us) > LONGEST_US {
             self.first_rows = None;
         }
         if let Some(rows) = &mut self.first_rows {

@@ -1,6 +1,7 @@
 //! What a sink is doing, for people and for metrics.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rutter_api::SinkRow;
@@ -38,6 +39,8 @@ pub struct StatusView {
     pub trouble: Option<String>,
     /// The last one, over or not.
     pub last_error: Option<String>,
+    /// What the store has been asked for and has not answered, and since when.
+    pub asked: Option<(&'static str, Instant)>,
     /// Why rows are being dropped, while they are.
     pub dropping: Option<String>,
     /// Octets in the spool.
@@ -71,6 +74,14 @@ impl Status {
         self.0.lock().clone()
     }
 
+    /// Asks the store for something: meanwhile it is known how long that takes.
+    pub(crate) fn asking<T>(&self, what: &'static str, ask: impl FnOnce() -> T) -> T {
+        self.update(|view| view.asked = Some((what, Instant::now())));
+        let answer = ask();
+        self.update(|view| view.asked = None);
+        answer
+    }
+
     pub(crate) fn update(&self, change: impl FnOnce(&mut StatusView)) {
         change(&mut self.0.lock());
     }
@@ -81,15 +92,30 @@ impl StatusView {
     pub fn state(&self) -> &'static str {
         match (self.connected, self.loading) {
             (false, _) if self.trouble.is_some() => "away",
+            // It may be there, but what it is owed is not.
+            _ if self.silence().is_some() || self.dropping.is_some() => "away",
             (false, _) => "connecting",
             (true, true) => "loading",
             (true, false) => "live",
         }
     }
 
+    /// What is wrong now, in words: the failure that is not over, or that no answer comes.
+    pub fn complaint(&self) -> Option<String> {
+        self.trouble.clone().or_else(|| self.silence())
+    }
+
+    fn silence(&self) -> Option<String> {
+        let (what, since) = self.asked?;
+        let seconds = SILENT.as_secs();
+        (since.elapsed() >= SILENT).then(|| {
+            format!("{what}: no answer for more than {seconds} s, the server hangs or is busy")
+        })
+    }
+
     /// One line for people.
     pub fn line(&self) -> String {
-        let state = match &self.trouble {
+        let state = match self.complaint() {
             Some(trouble) => format!("{}: {trouble}", self.state()),
             None => self.state().to_owned(),
         };
@@ -121,8 +147,39 @@ impl StatusView {
             gaps: self.gaps,
             lost: self.lost,
             failures: self.failures,
-            last_error: self.last_error.clone(),
+            last_error: self.silence().or_else(|| self.last_error.clone()),
             dropping: self.dropping.clone(),
         }
+    }
+}
+
+/// A store that has not answered for so long is said to be away; it is not given up yet.
+const SILENT: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_does_not_answer_is_away_until_it_does() {
+        let status = Status::new("test");
+        status.update(|view| view.connected = true);
+        let long_ago = Instant::now().checked_sub(SILENT);
+        let long_ago = long_ago.expect("the machine has run for a while");
+        status.asking("a batch", || {
+            assert_eq!(status.view().state(), "live");
+            status.update(|view| view.asked = Some(("a batch", long_ago)));
+            let view = status.view();
+            assert_eq!(view.state(), "away");
+            assert!(
+                view.line()
+                    .contains("a batch: no answer for more than 10 s"),
+                "{}",
+                view.line()
+            );
+            assert_eq!(view.row().last_error, view.complaint());
+        });
+        assert_eq!(status.view().state(), "live");
+        assert_eq!(status.view().complaint(), None);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::batch::Batch;
 use crate::load::LoadRow;
@@ -19,6 +20,18 @@ impl fmt::Display for Fault {
 }
 
 impl std::error::Error for Fault {}
+
+/// Nothing came back in time.
+pub(crate) fn no_answer(what: &str, waited: Duration) -> Fault {
+    Fault(format!("{what}: no answer in {} s", waited.as_secs()))
+}
+
+/// Nothing came back for as long as the configuration allows.
+pub(crate) fn hangs(what: &str) -> Fault {
+    Fault(format!(
+        "{what}: no answer within `answer-timeout`: the server hangs, or is busy for longer than that"
+    ))
+}
 
 /// What a load replaces.
 #[derive(Clone, Debug)]
@@ -60,6 +73,11 @@ pub trait Store {
     fn expire(&mut self, before_us: u64) -> Result<bool, Fault> {
         let _ = before_us;
         Ok(false)
+    }
+
+    /// Whether the store holds as many current routes as it was given: others may have added or removed some.
+    fn is_whole(&mut self) -> Result<bool, Fault> {
+        Ok(true)
     }
 
     /// Closes the connection, if there is one.

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
@@ -67,6 +67,8 @@ pub struct Writer<S> {
     failures: u32,
     /// When old events are looked for again, wall time.
     expire_at_us: u64,
+    /// When the current routes are counted again, wall time.
+    count_at_us: u64,
     status: Status,
 }
 
@@ -83,6 +85,7 @@ impl<S: Store> Writer<S> {
             pending: None,
             failures: 0,
             expire_at_us: 0,
+            count_at_us: 0,
             status,
         }
     }
@@ -105,6 +108,7 @@ impl<S: Store> Writer<S> {
         source: &impl Source,
     ) -> Step {
         let done = if !self.open {
+            self.count_at_us = now_us;
             self.open(spool)
         } else if self.state.load_all() {
             self.load_all(now_us, source).map(|()| Step::Worked)
@@ -135,7 +139,8 @@ impl<S: Store> Writer<S> {
     }
 
     fn open<M: Medium>(&mut self, spool: &Mutex<Spool<M>>) -> Result<Step, Fault> {
-        let position = self.store.open()?;
+        let store = &mut self.store;
+        let position = self.status.asking("the connection", || store.open())?;
         self.open = true;
         self.status.update(|view| view.connected = true);
         let pending = self.pending.take();
@@ -180,6 +185,9 @@ impl<S: Store> Writer<S> {
             self.state.rest();
             let loaded = self.load_due(now_us, source)?;
             let expired = self.expire(now_us)?;
+            if let Some(why) = self.check(now_us)? {
+                return Ok(Step::StartOver(why));
+            }
             return Ok(match loaded || expired {
                 true => Step::Worked,
                 false => Step::Idle,
@@ -188,7 +196,28 @@ impl<S: Store> Writer<S> {
         self.commit(spool, blocks)?;
         self.load_due(now_us, source)?;
         self.expire(now_us)?;
-        Ok(Step::Worked)
+        Ok(match self.check(now_us)? {
+            Some(why) => Step::StartOver(why),
+            None => Step::Worked,
+        })
+    }
+
+    /// Counts the current routes where it is time; why all is to begin anew if they are not those that were written.
+    fn check(&mut self, now_us: u64) -> Result<Option<&'static str>, Fault> {
+        let loaded = self.state.is_live() && !self.state.load_all();
+        if !(loaded && is_due(now_us, self.count_at_us, COUNT_EVERY_US)) {
+            return Ok(None);
+        }
+        self.count_at_us = now_us + COUNT_EVERY_US;
+        let store = &mut self.store;
+        if self
+            .status
+            .asking("the number of routes", || store.is_whole())?
+        {
+            return Ok(None);
+        }
+        self.state.forget();
+        Ok(Some("somebody else added or removed rows of rutter_routes"))
     }
 
     /// Removes some old events where it is time; `true` where there may be more.
@@ -196,12 +225,16 @@ impl<S: Store> Writer<S> {
         let Some(kept) = self
             .limits
             .retention
-            .filter(|_| is_due(now_us, self.expire_at_us))
+            .filter(|_| is_due(now_us, self.expire_at_us, EXPIRE_EVERY_US))
         else {
             return Ok(false);
         };
         let kept_us = kept.as_micros() as u64;
-        let more = self.store.expire(now_us.saturating_sub(kept_us))?;
+        let before_us = now_us.saturating_sub(kept_us);
+        let store = &mut self.store;
+        let more = self
+            .status
+            .asking("old events", || store.expire(before_us))?;
         if !more {
             self.expire_at_us = now_us + EXPIRE_EVERY_US.min(kept_us);
         }
@@ -220,7 +253,8 @@ impl<S: Store> Writer<S> {
             return Ok(());
         };
         self.pending = Some((state.clone(), *cursor));
-        self.store.write(&batch)?;
+        let store = &mut self.store;
+        self.status.asking("a batch", || store.write(&batch))?;
         self.pending = None;
         self.failures = 0;
         self.note(&batch);
@@ -305,20 +339,30 @@ impl<S: Store> Writer<S> {
         source: &impl Source,
         wanted: Wanted<'_>,
     ) -> Result<(), Fault> {
-        self.store.begin_load(load)?;
         let (store, status) = (&mut self.store, &self.status);
+        status.asking("the routes that a load replaces", || store.begin_load(load))?;
         let (pieces, arrived) = sync_channel(AHEAD);
         thread::scope(|scope| {
             // It ends by itself when nobody wants more.
             scope.spawn(move || source.routes(wanted, &mut |rows| pieces.send(rows)));
             let arrived = arrived;
-            store.load(load, &mut || {
-                let rows: Vec<LoadRow> = arrived.recv().ok()?;
-                status.update(|view| view.loaded += rows.len() as u64);
-                Some(rows)
+            let asking = |rows: usize| {
+                status.update(|view| {
+                    view.loaded += rows as u64;
+                    view.asked = Some(("a load", Instant::now()));
+                });
+            };
+            status.asking("a load", || {
+                store.load(load, &mut || {
+                    // Not the store is waited for here.
+                    status.update(|view| view.asked = None);
+                    let rows: Option<Vec<LoadRow>> = arrived.recv().ok();
+                    asking(rows.as_ref().map_or(0, Vec::len));
+                    rows
+                })
             })
         })?;
-        self.store.end_load(load)
+        status.asking("the end of a load, and indexes", || store.end_load(load))
     }
 
     fn begin_load(
@@ -348,9 +392,12 @@ impl<S: Store> Writer<S> {
 /// How often old events are looked for.
 const EXPIRE_EVERY_US: u64 = 60_000_000;
 
-/// Whether it is time. A time that is farther away than it is ever set was set before the clock was.
-fn is_due(now_us: u64, at_us: u64) -> bool {
-    now_us >= at_us || at_us - now_us > EXPIRE_EVERY_US
+/// How often the current routes are counted, besides over every new connection.
+const COUNT_EVERY_US: u64 = 600_000_000;
+
+/// Whether it is time for what is done so often. A time that is farther away than that was set before the clock was.
+fn is_due(now_us: u64, at_us: u64, every_us: u64) -> bool {
+    now_us >= at_us || at_us - now_us > every_us
 }
 
 /// Pieces of a load that are ready before they are wanted.
@@ -392,8 +439,9 @@ mod tests {
     #[test]
     fn a_clock_that_is_set_back_does_not_end_the_search_for_old_events() {
         let now_us = 1_795_000_000_000_000;
-        assert!(is_due(now_us, now_us));
-        assert!(!is_due(now_us, now_us + EXPIRE_EVERY_US));
-        assert!(is_due(now_us, now_us + 3_600_000_000));
+        let every_us = EXPIRE_EVERY_US;
+        assert!(is_due(now_us, now_us, every_us));
+        assert!(!is_due(now_us, now_us + every_us, every_us));
+        assert!(is_due(now_us, now_us + 3_600_000_000, every_us));
     }
 }

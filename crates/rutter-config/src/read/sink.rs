@@ -119,6 +119,7 @@ fn database(section: &Section<'_>, port: u16) -> Database {
         user: "rutter".into(),
         password: None,
         history: true,
+        answer_timeout_s: 300,
     };
     section.set("host", &mut database.host, host);
     section.set("port", &mut database.port, |i| {
@@ -127,6 +128,7 @@ fn database(section: &Section<'_>, port: u16) -> Database {
     section.set("database", &mut database.database, Item::name);
     section.set("user", &mut database.user, Item::name);
     section.set("history", &mut database.history, Item::bool);
+    section.set("answer-timeout", &mut database.answer_timeout_s, patience);
     database.password = password(section);
     database
 }
@@ -153,11 +155,18 @@ fn broker(section: &Section<'_>) -> Option<Broker> {
     let brokers = section.require("brokers", "[\"192.0.2.7:9092\"]")?;
     let mut topic = "rutter".to_owned();
     section.set("topic", &mut topic, Item::name);
+    let mut answer_timeout_s = 30;
+    section.set("answer-timeout", &mut answer_timeout_s, patience);
     Some(Broker {
         brokers: brokers.some(broker_address),
         topic,
         tombstones,
+        answer_timeout_s,
     })
+}
+
+fn patience(item: &Item<'_>) -> Option<u64> {
+    forms::seconds(item, 1, 86_400)
 }
 
 /// The name stands for a folder, too.

@@ -54,6 +54,12 @@ pub const SINK: &[Key] = &[
         "Databases: keep every event, not only the current routes.",
     ),
     key(
+        "answer-timeout",
+        "duration",
+        "`\"5m\"`, Kafka: `\"30s\"`",
+        "A connection on which a statement or a request is not answered for so long is given up, and another is made.",
+    ),
+    key(
         "events-retention",
         "duration",
         "for good",

@@ -21,6 +21,7 @@ fn stage(lab: &Lab, broker: &Kafka, collector: &'static str, seed: u64) -> Stage
         brokers: vec![broker.address()],
         topic: "rutter".into(),
         tombstones: seed % 2 == 0,
+        answer_timeout_s: 30,
     });
     Stage::new(collector, target, lab.folder(collector), seed)
 }
@@ -101,12 +102,15 @@ fn covers(clear: &Value, route: &Value) -> bool {
         || clear["peer_address"] == route["peer_address"] && clear["family"] == family
 }
 
-fn read_all(broker: &Kafka, topic: &str) -> Reader {
-    let members: Vec<_> = (0..2)
-        .map(|_| {
-            let mut member = broker.reader(topic, "readers");
-            thread::spawn(move || output_of(&mut member))
-        })
+/// What a group of two reads.
+fn read_by_group(broker: &Kafka, topic: &str) -> Reader {
+    read((0..2).map(|_| broker.member(topic, "readers")).collect())
+}
+
+fn read(members: Vec<Command>) -> Reader {
+    let members: Vec<_> = members
+        .into_iter()
+        .map(|mut member| thread::spawn(move || output_of(&mut member)))
         .collect();
     // A partition may have gone from one member to the other.
     let mut messages: BTreeMap<(String, u64), Message> = BTreeMap::new();
@@ -181,35 +185,65 @@ fn kafka_is_exact_whoever_is_killed() {
     let mut broker = Kafka::start(&lab);
     let mut rng = Rng::new(seed(7));
     a_group_reads_what_two_collectors_write(&lab, &mut broker, &mut rng);
+    a_topic_that_operators_touch_is_told_all(&lab, &mut broker);
     the_collector_itself_is_killed(&lab, &mut broker, &mut rng);
-    a_topic_that_is_made_anew_is_told_all(&lab, &mut broker);
 }
 
-/// Somebody makes the topic anew: what it holds is the current routes again.
-fn a_topic_that_is_made_anew_is_told_all(lab: &Lab, broker: &mut Kafka) {
+/// Operators add partitions, take rights away, make the topic anew, and the broker hangs: what the topic holds is the current
+/// routes again.
+fn a_topic_that_operators_touch_is_told_all(lab: &Lab, broker: &mut Kafka) {
     broker.create_topic("anew", 2);
     let target = SinkTarget::Kafka(Broker {
         brokers: vec![broker.address()],
         topic: "anew".into(),
         tombstones: false,
+        answer_timeout_s: 5,
     });
     let mut stage = Stage::new("anew", target, lab.folder("anew"), 9);
     stage.act(300);
     stage.has_written();
+    broker.forbid_writing("anew", true);
+    stage.act(50);
+    stage.complains(&["we may not write to topic `anew`: grant"]);
+    broker.forbid_writing("anew", false);
+    stage.act(50);
+    holds_all(broker, &stage);
+    broker.freeze();
+    stage.act(50);
+    stage.complains(&["no answer within `answer-timeout`"]);
+    broker.thaw();
+    holds_all(broker, &stage);
+    assert_eq!(stage.sink().status().gaps, 0, "nothing was lost so far");
+    broker.add_partitions("anew", 3);
+    // Partitions are looked for now and then, and only by who writes.
+    let gaps = eventually("a gap tells of the new partition", || {
+        stage.act(10);
+        let status = stage.sink().status();
+        if status.gaps > 0 {
+            Ok(status.gaps)
+        } else {
+            Err(status.line())
+        }
+    });
+    holds_all(broker, &stage);
     broker.delete_topic("anew");
     broker.create_topic("anew", 2);
     stage.act(50);
-    stage.has_told(1);
+    stage.has_told(gaps + 1);
+    holds_all(broker, &stage);
+    stage.stop();
+}
+
+fn holds_all(broker: &Kafka, stage: &Stage) {
     stage.has_written();
     eventually("the topic holds the current routes", || {
-        let read = read_all(broker, "anew").of("anew");
+        let read = read(vec![broker.dump("anew")]).of("anew");
         let owed = stage.owed();
         match read == owed {
             true => Ok(()),
             false => Err(format!("{} routes, {} owed", read.len(), owed.len())),
         }
     });
-    stage.stop();
 }
 
 fn a_group_reads_what_two_collectors_write(lab: &Lab, broker: &mut Kafka, rng: &mut Rng) {
@@ -226,7 +260,7 @@ fn a_group_reads_what_two_collectors_write(lab: &Lab, broker: &mut Kafka, rng: &
         stage.has_written();
     }
     stages.iter_mut().for_each(Stage::stop);
-    let reader = read_all(broker, "rutter");
+    let reader = read_by_group(broker, "rutter");
     let owed = stages.each_ref().map(Stage::owed);
     assert_eq!(reader.of("one"), owed[0]);
     assert_eq!(reader.of("two"), owed[1]);
@@ -277,7 +311,7 @@ fn the_collector_itself_is_killed(lab: &Lab, broker: &mut Kafka, rng: &mut Rng) 
         if all { Ok(()) } else { Err(row.to_string()) }
     });
     collector.process().stop();
-    let reader = read_all(broker, "killed");
+    let reader = read_by_group(broker, "killed");
     let read = reader.of("10.255.0.1");
     let read: BTreeSet<String> = read
         .iter()

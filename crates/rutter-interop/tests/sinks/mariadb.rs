@@ -6,7 +6,7 @@ use rutter_interop::{Lab, eventually};
 
 use crate::anew::{FORGET, cuts_no_load_short};
 use crate::postgres::GAP;
-use crate::stage::{Stage, ask_questions, golden, seed};
+use crate::stage::{Stage, ask_questions, golden, rounds, seed};
 
 const ROUTES: &str = "SELECT peer_address, prefix, path_id, as_path FROM rutter_current";
 
@@ -18,6 +18,7 @@ fn database(server: &MariaDb, user: &str) -> Database {
         user: user.into(),
         password: Some(Secret::new("sesame")),
         history: true,
+        answer_timeout_s: 300,
     }
 }
 
@@ -32,6 +33,20 @@ pub fn check_history(server: &MariaDb) {
         lag(seq) OVER (PARTITION BY run ORDER BY seq) AS before_it FROM rutter_events) e
         WHERE seq <> coalesce(before_it + 1, 0) AND kind <> 'gap'";
     assert_eq!(server.query(holes), Vec::<String>::new());
+}
+
+/// The server hangs: the connection is given up, and nothing is lost.
+fn bears_silence(stage: &mut Stage, server: &mut MariaDb) {
+    stage.restart_impatient();
+    stage.act(200);
+    stage.settles(|| server.try_query(ROUTES));
+    server.freeze();
+    stage.act(200);
+    stage.complains(&["no answer within `answer-timeout`"]);
+    stage.act(200);
+    server.thaw();
+    stage.settles(|| server.try_query(ROUTES));
+    stage.stop();
 }
 
 #[test]
@@ -51,7 +66,7 @@ fn mariadb_is_exact_whoever_is_killed() {
         WHERE table_schema = 'rutter' ORDER BY table_name, ordinal_position";
     golden("schema-mariadb.txt", &server.query(schema));
     ask_questions("## Ten questions to MariaDB\n", |sql| server.query(sql));
-    for round in 0..2 {
+    for round in 0..rounds(2) {
         stage.act(400);
         std::thread::sleep(std::time::Duration::from_millis(stage.rng.below(120)));
         server.kill();
@@ -95,6 +110,7 @@ fn mariadb_is_exact_whoever_is_killed() {
     });
     stage.settles(|| server.try_query(ROUTES));
     stage.stop();
+    bears_silence(&mut stage, &mut server);
     stage.restart();
     bears_meddling(&mut stage, &server);
     stage.stop();
@@ -114,5 +130,12 @@ fn bears_meddling(stage: &mut Stage, server: &MariaDb) {
     stage.complains(&["read-only"]);
     server.query("SET GLOBAL read_only = 0");
     stage.settles(|| server.try_query(ROUTES));
+    stage.bears_removed_rows(
+        ROUTES,
+        "DELETE FROM rutter_routes ORDER BY network LIMIT 1;
+         SELECT concat('KILL ', id) INTO @kill FROM information_schema.processlist WHERE user = 'rutter';
+         EXECUTE IMMEDIATE @kill",
+        |sql| server.try_query(sql),
+    );
     stage.bears_dropped_tables(ROUTES, "", |sql| server.try_query(sql));
 }

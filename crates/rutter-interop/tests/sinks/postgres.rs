@@ -5,7 +5,7 @@ use rutter_interop::postgres::Postgres;
 use rutter_interop::{Lab, eventually};
 
 use crate::anew::{FORGET, cuts_no_load_short};
-use crate::stage::{Stage, ask_questions, golden, seed};
+use crate::stage::{Stage, ask_questions, golden, rounds, seed};
 
 const ROUTES: &str = "SELECT host(peer_address), prefix, path_id, as_path FROM rutter_current";
 
@@ -17,6 +17,7 @@ fn database(server: &Postgres, user: &str) -> Database {
         user: user.into(),
         password: None,
         history: true,
+        answer_timeout_s: 300,
     }
 }
 
@@ -73,7 +74,29 @@ fn bears_meddling(stage: &mut Stage, server: &Postgres) {
         "BEGIN READ WRITE; ALTER DATABASE rutter RESET default_transaction_read_only; COMMIT",
     );
     stage.settles(|| server.try_query(ROUTES));
+    // A schema that comes before the one with the tables.
+    stage.bears_removed_rows(
+        ROUTES,
+        "CREATE SCHEMA postgres;
+         DELETE FROM rutter_routes WHERE prefix = (SELECT min(prefix) FROM rutter_routes);
+         SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'rutter'",
+        |sql| server.try_query(sql),
+    );
     stage.bears_dropped_tables(ROUTES, " CASCADE", |sql| server.try_query(sql));
+}
+
+/// The server hangs: the connection is given up, and nothing is lost.
+fn bears_silence(stage: &mut Stage, server: &mut Postgres) {
+    stage.restart_impatient();
+    stage.act(200);
+    stage.settles(|| server.try_query(ROUTES));
+    server.freeze();
+    stage.act(200);
+    stage.complains(&["no answer within `answer-timeout`"]);
+    stage.act(200);
+    server.thaw();
+    stage.settles(|| server.try_query(ROUTES));
+    stage.stop();
 }
 
 #[test]
@@ -81,7 +104,7 @@ fn postgres_is_exact_whoever_is_killed() {
     let lab = Lab::new();
     let mut server = Postgres::start(&lab);
     server.query("CREATE ROLE guest LOGIN");
-    self::stage(&lab, &server, "guest", 1).complains(&["permission denied", "GRANT CREATE"]);
+    self::stage(&lab, &server, "guest", 1).complains(&["permission denied", "GRANT CREATE, USAGE"]);
     let mut stage = stage(&lab, &server, "postgres", seed(5));
     stage.act(800);
     stage.settles(|| server.try_query(ROUTES));
@@ -90,7 +113,7 @@ fn postgres_is_exact_whoever_is_killed() {
         WHERE table_schema = 'public' ORDER BY table_name, ordinal_position";
     golden("schema-postgres.txt", &server.query(schema));
     ask_questions("## Ten questions\n", |sql| server.query(sql));
-    for round in 0..3 {
+    for round in 0..rounds(3) {
         stage.act(400);
         std::thread::sleep(std::time::Duration::from_millis(stage.rng.below(120)));
         server.kill();
@@ -140,6 +163,7 @@ fn postgres_is_exact_whoever_is_killed() {
     });
     stage.settles(|| server.try_query(ROUTES));
     stage.stop();
+    bears_silence(&mut stage, &mut server);
     stage.restart();
     bears_meddling(&mut stage, &server);
     stage.stop();

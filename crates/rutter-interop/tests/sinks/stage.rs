@@ -74,6 +74,16 @@ impl Stage {
         self.restart();
     }
 
+    /// As [`Stage::restart`], with little patience for stores that do not answer.
+    pub fn restart_impatient(&mut self) {
+        let patience = match &mut self.settings.target {
+            SinkTarget::Postgres(store) | SinkTarget::MariaDb(store) => &mut store.answer_timeout_s,
+            SinkTarget::Kafka(store) => &mut store.answer_timeout_s,
+        };
+        *patience = 2;
+        self.restart();
+    }
+
     /// As [`Stage::restart`], with a spool that is soon full.
     pub fn restart_cramped(&mut self) {
         self.settings.spool_limit = 64 << 10;
@@ -96,7 +106,7 @@ impl Stage {
     /// Waits until the sink complains in these words.
     pub fn complains(&self, words: &[&str]) {
         eventually("the sink complains", || {
-            let trouble = self.sink().status().trouble.unwrap_or_default();
+            let trouble = self.sink().status().complaint().unwrap_or_default();
             match words.iter().all(|word| trouble.contains(word)) {
                 true => Ok(()),
                 false => Err(format!("{words:?} instead of {trouble:?}")),
@@ -165,6 +175,23 @@ impl Stage {
         });
     }
 
+    /// Somebody removes routes and then the connection: a gap tells of it, and all is as it was.
+    pub fn bears_removed_rows(
+        &mut self,
+        routes: &str,
+        remove: &str,
+        ask: impl Fn(&str) -> Result<Vec<String>, String>,
+    ) {
+        self.settles(|| ask(routes));
+        let gaps = self.sink().status().gaps;
+        ask(remove).unwrap_or_else(|why| panic!("{remove}: {why}"));
+        self.act(20);
+        self.has_told(gaps + 1);
+        self.settles(|| ask(routes));
+        let told = "SELECT detail FROM rutter_events WHERE kind = 'gap' AND detail LIKE 'somebody else added or removed%'";
+        assert_eq!(ask(told).map(|rows| rows.len()), Ok(1));
+    }
+
     /// Somebody drops one table after the other: a gap tells of each, and all is as it was. `routes` asks for the current
     /// ones, and `DROP TABLE …` ends with `cascade`.
     pub fn bears_dropped_tables(
@@ -201,6 +228,14 @@ pub fn seed(usual: u64) -> u64 {
     let seed = given.unwrap_or(usual);
     eprintln!("moments and changes are drawn from SEED={seed}");
     seed
+}
+
+/// How often something is killed: `ROUNDS` of the environment, or as often as usual.
+pub fn rounds(usual: u32) -> u32 {
+    let given = std::env::var("ROUNDS").ok();
+    given
+        .and_then(|rounds| rounds.parse().ok())
+        .unwrap_or(usual)
 }
 
 fn now_us() -> u64 {

@@ -49,6 +49,7 @@ impl FromStr for Url {
             user: user.to_owned(),
             password,
             history: true,
+            answer_timeout_s: 300,
         }))
     }
 }

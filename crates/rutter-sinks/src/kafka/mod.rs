@@ -5,16 +5,18 @@
 
 mod message;
 mod partition;
+mod words;
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{fs, io};
 
 use rskafka::BackoffConfig;
 use rskafka::chrono::{DateTime, Utc};
-use rskafka::client::ClientBuilder;
+use rskafka::client::error::Error;
 use rskafka::client::partition::{Compression, OffsetAt, PartitionClient, UnknownTopicHandling};
+use rskafka::client::{Client, ClientBuilder};
 use rskafka::record::Record;
 use rutter_config::Broker;
 use rutter_events::Kind;
@@ -24,7 +26,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::batch::Batch;
 use crate::block::Entry;
 use crate::spool::Position;
-use crate::store::{Fault, Load, Pieces, Store};
+use crate::store::{Fault, Load, Pieces, Store, hangs};
 pub use message::SCHEMA;
 use message::{Message, family_name, peer_key, route_key};
 
@@ -41,7 +43,11 @@ pub struct Kafka {
 
 struct Session {
     runtime: Runtime,
+    patience: Duration,
+    client: Client,
     partitions: Vec<Partition>,
+    /// When the cluster was asked last which partitions there are.
+    looked: Instant,
 }
 
 /// A partition and what is on its way there.
@@ -200,7 +206,9 @@ impl Store for Kafka {
         let position = self.position()?;
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|why| Fault(format!("cannot begin: {why}")))?;
-        let mut partitions = within(&runtime, "cannot connect", connect(&self.settings))?;
+        let patience = Duration::from_secs(self.settings.answer_timeout_s);
+        let connected = connect(&self.settings, patience);
+        let (client, mut partitions) = within(&runtime, patience, "cannot connect", connected)?;
         let now: Vec<i64> = partitions.iter().map(|one| one.end).collect();
         let kept = is_as_left(&self.ends, &now);
         for (partition, end) in partitions.iter_mut().zip(&self.ends) {
@@ -208,13 +216,17 @@ impl Store for Kafka {
         }
         self.session = Some(Session {
             runtime,
+            patience,
+            client,
             partitions,
+            looked: Instant::now(),
         });
         Ok(position.filter(|_| kept))
     }
 
     fn write(&mut self, batch: &Batch) -> Result<(), Fault> {
         self.with(|kafka, session| {
+            session.look(&kafka.settings.topic)?;
             for (behind, entry) in &batch.rows {
                 kafka.put_event(session, *behind, entry)?;
             }
@@ -280,30 +292,55 @@ impl Session {
         partition.size += record.approximate_size() + OVERHEAD;
         partition.records.push(record);
         match partition.size >= REQUEST {
-            true => send(&self.runtime, partition),
+            true => send(&self.runtime, self.patience, partition),
             false => Ok(()),
         }
     }
 
+    /// Somebody may have added partitions: then keys belong elsewhere, and all is told anew over the next connection.
+    fn look(&mut self, topic: &str) -> Result<(), Fault> {
+        if self.looked.elapsed() < LOOK {
+            return Ok(());
+        }
+        let asked = partitions_of(&self.client, topic);
+        let there = within(
+            &self.runtime,
+            self.patience,
+            "cannot look for partitions",
+            asked,
+        )?
+        .len();
+        let had = self.partitions.len();
+        if there != had {
+            return Err(Fault(format!(
+                "topic `{topic}` has {there} partitions and had {had}"
+            )));
+        }
+        self.looked = Instant::now();
+        Ok(())
+    }
+
     /// Returns when all that was put is acknowledged by all replicas in sync.
     fn flush(&mut self) -> Result<(), Fault> {
-        let runtime = &self.runtime;
+        let (runtime, patience) = (&self.runtime, self.patience);
         self.partitions
             .iter_mut()
-            .try_for_each(|partition| send(runtime, partition))
+            .try_for_each(|partition| send(runtime, patience, partition))
     }
 }
 
-fn send(runtime: &Runtime, partition: &mut Partition) -> Result<(), Fault> {
+fn send(runtime: &Runtime, patience: Duration, partition: &mut Partition) -> Result<(), Fault> {
     partition.size = 0;
     let records = std::mem::take(&mut partition.records);
     if records.is_empty() {
         return Ok(());
     }
-    let produced = partition
-        .client
-        .produce(records, Compression::NoCompression);
-    let offsets = within(runtime, "cannot send", produced)?;
+    let client = &partition.client;
+    let produced = async {
+        let produced = client.produce(records, Compression::NoCompression).await;
+        produced.map_err(|why| words::of(&why, client.topic()))
+    };
+    let offsets = within(runtime, patience, "cannot send", produced)?;
     if offsets.first().is_some_and(|first| *first < partition.end) {
         let topic = partition.client.topic();
         return Err(Fault(format!("what topic `{topic}` held is gone")));
@@ -312,9 +349,15 @@ fn send(runtime: &Runtime, partition: &mut Partition) -> Result<(), Fault> {
     Ok(())
 }
 
-async fn connect(settings: &Broker) -> Result<Vec<Partition>, String> {
+async fn connect(
+    settings: &Broker,
+    patience: Duration,
+) -> Result<(Client, Vec<Partition>), String> {
+    let name = &settings.topic;
+    let said = |why: Error| words::of(&why, name);
     let backoff = BackoffConfig {
-        deadline: Some(PATIENCE / 2),
+        // Before our own patience ends, so that the last error is told.
+        deadline: Some(patience / 2),
         ..BackoffConfig::default()
     };
     let client = ClientBuilder::new(settings.brokers.clone())
@@ -322,58 +365,64 @@ async fn connect(settings: &Broker) -> Result<Vec<Partition>, String> {
         .backoff_config(backoff)
         .build()
         .await
-        .map_err(|why| why.to_string())?;
-    let topics = client.list_topics().await.map_err(|why| why.to_string())?;
-    let topic = topics
-        .into_iter()
-        .find(|topic| topic.name == settings.topic);
-    let topic =
-        topic.ok_or_else(|| {
-            let name = &settings.topic;
-            format!("there is no topic `{name}`, or we may not see it: create it first, or grant DESCRIBE and WRITE")
-        })?;
+        .map_err(said)?;
     let mut partitions = Vec::new();
-    for number in topic.partitions {
+    for number in partitions_of(&client, name).await? {
         let handling = UnknownTopicHandling::Retry;
-        let client = client
-            .partition_client(&settings.topic, number, handling)
-            .await;
-        let client = client.map_err(|why| why.to_string())?;
-        let end = client.get_offset(OffsetAt::Latest).await;
+        let client = client.partition_client(name, number, handling).await;
+        let client = client.map_err(said)?;
+        let end = client.get_offset(OffsetAt::Latest).await.map_err(said)?;
         partitions.push(Partition {
             client,
             records: Vec::new(),
             size: 0,
-            end: end.map_err(|why| why.to_string())?,
+            end,
         });
     }
-    Ok(partitions)
+    Ok((client, partitions))
+}
+
+/// The numbers of the partitions that a topic has now.
+async fn partitions_of(client: &Client, name: &str) -> Result<Vec<i32>, String> {
+    let topics = client.list_topics().await;
+    let topics = topics.map_err(|why| words::of(&why, name))?;
+    let topic = topics.into_iter().find(|topic| topic.name == name);
+    let topic = topic.ok_or_else(|| {
+        format!("there is no topic `{name}`, or we may not see it: create it first, or grant DESCRIBE and WRITE")
+    })?;
+    Ok(topic.partitions.into_iter().collect())
 }
 
 /// Waits for an answer, but not for ever.
-fn within<T, E: std::fmt::Display>(
+fn within<T>(
     runtime: &Runtime,
+    patience: Duration,
     what: &str,
-    asked: impl Future<Output = Result<T, E>>,
+    asked: impl Future<Output = Result<T, String>>,
 ) -> Result<T, Fault> {
-    match runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await }) {
-        Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(why)) => Err(Fault(format!("{what}: {why}"))),
-        Err(_) => Err(Fault(format!(
-            "{what}: no answer in {} s",
-            PATIENCE.as_secs()
-        ))),
+    match runtime.block_on(async { tokio::time::timeout(patience, asked).await }) {
+        Ok(answer) => answer.map_err(|why| Fault(format!("{what}: {why}"))),
+        Err(_) => Err(hangs(what)),
     }
 }
 
 fn record(key: String, value: Option<Vec<u8>>, time_us: u64) -> Record {
-    let timestamp = DateTime::<Utc>::from_timestamp_micros(time_us as i64).unwrap_or_default();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now_us = now.unwrap_or_default().as_micros() as u64;
+    let timestamp = timestamp(time_us, now_us);
     Record {
         key: Some(key.into_bytes()),
         value,
         headers: Default::default(),
         timestamp,
     }
+}
+
+/// The time of a record. Brokers refuse what is of the future, as rows are that were told before a clock was set back;
+/// the value has their time.
+fn timestamp(time_us: u64, now_us: u64) -> DateTime<Utc> {
+    let time_us = time_us.min(now_us);
+    DateTime::<Utc>::from_timestamp_micros(time_us as i64).unwrap_or_default()
 }
 
 /// Whether a topic with these ends holds what was acknowledged, and peers are where they were: one that was made anew does
@@ -387,11 +436,25 @@ fn is_as_left(ends: &[i64], now: &[i64]) -> bool {
 const REQUEST: usize = 700 << 10;
 /// Octets of a record besides key and value.
 const OVERHEAD: usize = 24;
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How often it is looked whether there are other partitions.
+const LOOK: Duration = Duration::from_secs(15);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_record_is_of_the_future() {
+        let now_us = 1_795_000_000_000_000;
+        assert_eq!(
+            timestamp(now_us - 5, now_us),
+            timestamp(now_us - 5, u64::MAX)
+        );
+        assert_eq!(
+            timestamp(now_us + 7_200_000_000, now_us),
+            timestamp(now_us, now_us)
+        );
+    }
 
     #[test]
     fn a_topic_that_was_made_anew_or_has_other_partitions_is_not_as_it_was_left() {

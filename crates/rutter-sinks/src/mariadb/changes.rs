@@ -17,7 +17,8 @@ const STAGED: Into = ("INTO TABLE rutter_stage", "");
 const REMOVE_STAGED: &str = "DELETE r FROM rutter_stage s STRAIGHT_JOIN rutter_routes r
     ON r.peer_id = s.peer_id AND r.network = s.network AND r.length = s.length AND r.path_id = s.path_id";
 
-pub(super) fn apply(session: &mut Session, batch: &Batch) -> Result<(), Fault> {
+/// By how many the current routes have grown.
+pub(super) fn apply(session: &mut Session, batch: &Batch) -> Result<i64, Fault> {
     for change in &batch.peer_changes {
         let state = if change.up { "up" } else { "down" };
         let since_s = change.time_us as f64 / 1e6;
@@ -30,6 +31,7 @@ pub(super) fn apply(session: &mut Session, batch: &Batch) -> Result<(), Fault> {
             )
             .map_err(fault("cannot store the state of a peer"))?;
     }
+    let mut cleared = 0;
     for (peer, families) in &batch.cleared {
         let which = match families {
             [true, true] => "",
@@ -39,14 +41,16 @@ pub(super) fn apply(session: &mut Session, batch: &Batch) -> Result<(), Fault> {
         let id = session.peers.of(&peer.key)?;
         let statement = format!("DELETE FROM rutter_routes WHERE peer_id = {id}{which}");
         session.run(&statement, "cannot remove the routes of a peer")?;
+        cleared += session.conn.affected_rows() as i64;
     }
-    change_routes(session, batch)
+    Ok(change_routes(session, batch)? - cleared)
 }
 
-fn change_routes(session: &mut Session, batch: &Batch) -> Result<(), Fault> {
+fn change_routes(session: &mut Session, batch: &Batch) -> Result<i64, Fault> {
     let mut changes: Vec<_> = batch.changes.iter().collect();
     changes.sort_unstable_by_key(|(key, _)| **key);
     let (mut put, mut gone) = (Rows::default(), Rows::default());
+    let (mut given, mut removed, mut put_and_replaced) = (0, 0, 0);
     for ((peer, prefix, path_id), change) in changes {
         let out = if change.attrs.is_some() {
             &mut put
@@ -60,23 +64,30 @@ fn change_routes(session: &mut Session, batch: &Batch) -> Result<(), Fault> {
             out.plain(prefix);
             out.time(change.time_us);
             out.attrs(Some(attrs));
+            given += 1;
         }
         out.end_row();
     }
     if !gone.is_empty() {
         session.load_data(STAGED, gone)?;
         session.run(REMOVE_STAGED, "cannot remove routes")?;
+        removed = session.conn.affected_rows() as i64;
         session.run("DELETE FROM rutter_stage", "cannot empty the staging table")?;
     }
-    session.load_data(ROUTES, put)
+    if given > 0 {
+        session.load_data(ROUTES, put)?;
+        // A row that replaces another is counted twice.
+        put_and_replaced = session.conn.affected_rows() as i64;
+    }
+    Ok(2 * given - put_and_replaced - removed)
 }
 
-/// Removes what a load replaces; the transaction that the caller began ends here.
+/// Removes what a load replaces; the transaction that the caller began ends here. How many routes some peers had.
 pub(super) fn begin_load(
     session: &mut Session,
     all: bool,
     peers: &[(bool, i32)],
-) -> Result<(), Fault> {
+) -> Result<i64, Fault> {
     let collector = session.collector;
     if all {
         let down =
@@ -93,12 +104,12 @@ pub(super) fn begin_load(
         session.run(&statement, "cannot store the state of a peer")?;
     }
     session.run("COMMIT", "cannot commit")?;
-    match all {
-        true => clear_all(session),
-        false => peers
-            .iter()
-            .try_for_each(|(_, id)| clear_peer(session, *id)),
+    if all {
+        clear_all(session)?;
+        return Ok(0);
     }
+    let cleared = peers.iter().map(|(_, id)| clear_peer(session, *id));
+    cleared.sum()
 }
 
 /// Nobody registers while we look whether the table is ours alone: then it can be emptied at once.
@@ -117,7 +128,8 @@ fn clear_all(session: &mut Session) -> Result<(), Fault> {
             (session.collector,),
         )
         .map_err(fault("cannot read the peers"))?;
-    ids.into_iter().try_for_each(|id| clear_peer(session, id))
+    ids.into_iter()
+        .try_for_each(|id| clear_peer(session, id).map(drop))
 }
 
 /// `false` where others have routes here, or read them for so long that nobody should wait.
@@ -139,13 +151,15 @@ fn truncate(session: &mut Session) -> Result<bool, Fault> {
     }
 }
 
-/// In pieces, so that no transaction holds all of a full table.
-fn clear_peer(session: &mut Session, id: i32) -> Result<(), Fault> {
+/// In pieces, so that no transaction holds all of a full table. How many there were.
+fn clear_peer(session: &mut Session, id: i32) -> Result<i64, Fault> {
+    let mut cleared = 0;
     loop {
         let statement = format!("DELETE FROM rutter_routes WHERE peer_id = {id} LIMIT 50000");
         session.run(&statement, "cannot remove the routes of a peer")?;
-        if session.conn.affected_rows() == 0 {
-            return Ok(());
+        match session.conn.affected_rows() {
+            0 => return Ok(cleared),
+            some => cleared += some as i64,
         }
     }
 }

@@ -18,9 +18,10 @@ use parking_lot::Mutex;
 use rutter_config::Database;
 
 use crate::batch::Batch;
+use crate::count::Count;
 use crate::load::LoadRow;
 use crate::spool::Position;
-use crate::store::{Fault, Load, Pieces, Store};
+use crate::store::{Fault, Load, Pieces, Store, hangs, no_answer};
 use peers::PeerIds;
 use rows::Rows;
 
@@ -28,6 +29,10 @@ use rows::Rows;
 pub struct MariaDb {
     collector: String,
     settings: Database,
+    /// The current routes of this collector.
+    count: Count,
+    /// What they are when the load is complete.
+    loaded: Option<i64>,
     session: Option<Session>,
 }
 
@@ -49,6 +54,8 @@ impl MariaDb {
         Self {
             collector: collector.to_owned(),
             settings,
+            count: Count::default(),
+            loaded: None,
             session: None,
         }
     }
@@ -59,29 +66,42 @@ impl MariaDb {
             .password
             .as_ref()
             .map(|password| String::from_utf8_lossy(password.reveal()).into_owned());
-        let mut options = OptsBuilder::new()
+        let options = OptsBuilder::new()
             .prefer_socket(false)
             .user(Some(&settings.user))
             .pass(password)
             .db_name(Some(&settings.database))
-            .tcp_connect_timeout(Some(Duration::from_secs(10)))
-            .tcp_keepalive_time_ms(Some(30_000))
-            .read_timeout(Some(Duration::from_secs(600)))
-            .write_timeout(Some(Duration::from_secs(600)));
-        options = match settings.host.starts_with('/') {
+            .tcp_connect_timeout(Some(CONNECT))
+            .tcp_keepalive_time_ms(Some(30_000));
+        let options = match settings.host.starts_with('/') {
             true => options.socket(Some(&settings.host)),
             false => options
                 .ip_or_hostname(Some(&settings.host))
                 .tcp_port(settings.port),
         };
-        Conn::new(options).map_err(fault("cannot connect"))
+        // Statements may take long, but not the server that lets us in.
+        connect_with(options.clone(), CONNECT)?;
+        connect_with(options, Duration::from_secs(settings.answer_timeout_s))
     }
+}
 
-    fn session(&mut self) -> Result<&mut Session, Fault> {
-        self.session
-            .as_mut()
-            .ok_or_else(|| Fault("not connected".into()))
-    }
+fn connected(session: &mut Option<Session>) -> Result<&mut Session, Fault> {
+    let session = session.as_mut();
+    session.ok_or_else(|| Fault("not connected".into()))
+}
+
+/// How long a server may take to let us in.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// A connection whose answers may take so long.
+fn connect_with(options: OptsBuilder, patience: Duration) -> Result<Conn, Fault> {
+    let options = options
+        .read_timeout(Some(patience))
+        .write_timeout(Some(patience));
+    Conn::new(options).map_err(|why| match is_silence(&why) {
+        true => no_answer("cannot connect", patience),
+        false => fault("cannot connect")(why),
+    })
 }
 
 /// Held while tables are made, emptied at once, or a collector is registered.
@@ -157,7 +177,7 @@ impl Store for MariaDb {
 
     fn write(&mut self, batch: &Batch) -> Result<(), Fault> {
         let history = self.settings.history;
-        let session = self.session()?;
+        let session = connected(&mut self.session)?;
         session.run("START TRANSACTION", "cannot begin")?;
         for peer in &batch.peers {
             session
@@ -167,15 +187,17 @@ impl Store for MariaDb {
         if history {
             session.write_events(batch)?;
         }
-        changes::apply(session, batch)?;
+        let more = changes::apply(session, batch)?;
         session.store_position(batch.end)?;
+        self.count.changes(more);
         session.run("COMMIT", "cannot commit")?;
+        self.count.committed();
         session.position = Some(batch.end);
         Ok(())
     }
 
     fn begin_load(&mut self, load: &Load) -> Result<(), Fault> {
-        let session = self.session()?;
+        let session = connected(&mut self.session)?;
         session.run("START TRANSACTION", "cannot begin")?;
         let mut ids = Vec::new();
         for (up, peer) in &load.peers {
@@ -184,19 +206,26 @@ impl Store for MariaDb {
                 .learn(&mut session.conn, session.collector, peer)?;
             ids.push((*up, id));
         }
-        changes::begin_load(session, load.all, &ids)
+        let gone = changes::begin_load(session, load.all, &ids)?;
+        self.loaded = match load.all {
+            true => Some(0),
+            false => self.count.held().map(|held| held - gone),
+        };
+        self.count = Count::default();
+        Ok(())
     }
 
     fn load(&mut self, load: &Load, pieces: &mut Pieces<'_>) -> Result<(), Fault> {
-        let session = self.session()?;
+        let session = connected(&mut self.session)?;
         while let Some(rows) = pieces() {
-            session.load_some(load, rows, pieces)?;
+            let some = session.load_some(load, rows, pieces)?;
+            self.loaded = self.loaded.map(|loaded| loaded + some as i64);
         }
         Ok(())
     }
 
     fn end_load(&mut self, load: &Load) -> Result<(), Fault> {
-        let session = self.session()?;
+        let session = connected(&mut self.session)?;
         for (_, peer) in load.peers.iter().filter(|(up, _)| *up) {
             let id = session.peers.of(&peer.key)?;
             session
@@ -218,11 +247,22 @@ impl Store for MariaDb {
                 (session.collector, run, next_seq),
             )
             .map_err(fault("cannot store the state of the collector"))?;
-        session.expect_changed()
+        session.expect_changed()?;
+        self.count = self.loaded.take().map(Count::of).unwrap_or_default();
+        Ok(())
+    }
+
+    fn is_whole(&mut self) -> Result<bool, Fault> {
+        let session = connected(&mut self.session)?;
+        let found: Option<i64> = session
+            .conn
+            .exec_first(COUNT, (session.collector,))
+            .map_err(fault("cannot count the routes"))?;
+        Ok(self.count.agrees(found.unwrap_or_default()))
     }
 
     fn expire(&mut self, before_us: u64) -> Result<bool, Fault> {
-        expire::expire(self.session()?, before_us)
+        expire::expire(connected(&mut self.session)?, before_us)
     }
 
     fn close(&mut self) {
@@ -277,13 +317,13 @@ impl Session {
         load_file(&mut self.conn, into)
     }
 
-    /// One LOAD DATA of many routes: the server takes rows while the next are written.
+    /// One LOAD DATA of many routes, how many: the server takes rows while the next are written.
     fn load_some(
         &mut self,
         load: &Load,
         first: Vec<LoadRow>,
         pieces: &mut Pieces<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<usize, Fault> {
         let (send, receive) = sync_channel(8);
         *self.file.lock() = Some(receive);
         let (conn, peers, file) = (&mut self.conn, &self.peers, &self.file);
@@ -298,7 +338,7 @@ impl Session {
             drop(send);
             let loaded = loading.join();
             let panicked = |_| Fault("LOAD DATA panicked: this is a mistake in Rutter".into());
-            written.and(loaded.map_err(panicked)?)
+            loaded.map_err(panicked)?.and(written)
         })
     }
 
@@ -330,6 +370,9 @@ impl Session {
     }
 }
 
+const COUNT: &str = "SELECT count(*) FROM rutter_routes
+    WHERE peer_id IN (SELECT peer_id FROM rutter_peers WHERE collector_id = ?)";
+
 /// Where LOAD DATA puts rows, and the columns that they have: a table may have others, whose owner has given them defaults.
 type Into = (&'static str, &'static str);
 
@@ -355,7 +398,7 @@ fn write_routes(
     first: Vec<LoadRow>,
     pieces: &mut Pieces<'_>,
     send: &SyncSender<Vec<u8>>,
-) -> Result<(), Fault> {
+) -> Result<usize, Fault> {
     let (mut count, mut next) = (0, Some(first));
     while let Some(rows) = next {
         let mut out = Rows::default();
@@ -369,16 +412,16 @@ fn write_routes(
             out.end_row();
             // Where the server has gone, its error says why.
             if out.octets.len() >= SENT && send.send(std::mem::take(&mut out.octets)).is_err() {
-                return Ok(());
+                return Ok(count);
             }
         }
         if send.send(out.octets).is_err() {
-            return Ok(());
+            return Ok(count);
         }
         count += rows.len();
         next = if count < LOADED { pieces() } else { None };
     }
-    Ok(())
+    Ok(count)
 }
 
 /// LOAD DATA of the file at hand. Whatever the server would only warn of is a fault.
@@ -425,6 +468,7 @@ fn fault(what: &str) -> impl FnOnce(mysql::Error) -> Fault {
     use mysql::Error::{DriverError, IoError, MySqlError};
     let what = what.to_owned();
     move |why| match &why {
+        why if is_silence(why) => hangs(&what),
         MySqlError(said) => {
             let hint = match said.code {
                 code if DENIED.contains(&code) => "; GRANT ALL ON the sink's database to its user",
@@ -438,4 +482,20 @@ fn fault(what: &str) -> impl FnOnce(mysql::Error) -> Fault {
         IoError(why) => Fault(format!("{what}: {why}")),
         _ => Fault(format!("{what}: {why}")),
     }
+}
+
+/// Whether nothing came back in time.
+fn is_silence(why: &mysql::Error) -> bool {
+    use std::error::Error as _;
+    let why = match why {
+        mysql::Error::IoError(why) => Some(why),
+        mysql::Error::CodecError(why) => why.source().and_then(|why| why.downcast_ref()),
+        _ => None,
+    };
+    why.is_some_and(|why| {
+        matches!(
+            why.kind(),
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+        )
+    })
 }

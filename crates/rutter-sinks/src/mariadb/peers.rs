@@ -50,7 +50,7 @@ impl PeerIds {
             UPSERT,
             (
                 collector,
-                &*peer.key.router,
+                fitting(&peer.key.router),
                 peer.key.address.to_string(),
                 peer.key.distinguisher,
                 peer.key.view,
@@ -64,5 +64,23 @@ impl PeerIds {
         let id = conn.last_insert_id() as i32;
         self.0.insert(peer.key.clone(), (id, Arc::clone(peer)));
         Ok(id)
+    }
+}
+
+/// What fits the column: nothing that others call themselves may keep all that follows from being stored.
+fn fitting(name: &str) -> &str {
+    let end = name
+        .char_indices()
+        .nth(255)
+        .map_or(name.len(), |(at, _)| at);
+    name[..end].trim_end()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_name_that_is_too_long_is_cut() {
+        assert_eq!(super::fitting("edge1 "), "edge1");
+        assert_eq!(super::fitting(&"ü".repeat(258)).chars().count(), 255);
     }
 }

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use postgres::Transaction;
-
+use super::connection::Connection;
 use super::copy::{ATTR_COLUMNS, Rows};
 use super::peers::PeerIds;
-use super::{copy_into, fault, finish, indexes, send_piece};
+use super::{finish, indexes, send_piece};
 use crate::batch::Batch;
 use crate::peer::StoredPeer;
 use crate::store::{Fault, Load};
@@ -18,9 +17,13 @@ pub(super) const STAGE: &str = "CREATE TEMP TABLE rutter_stage ON COMMIT DELETE 
      FROM rutter_routes WITH NO DATA";
 
 /// The staged rows are few beside the table: each is looked up by the key.
-const MERGE: &str = "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;
-DELETE FROM rutter_routes r USING rutter_stage s
-    WHERE s.gone AND r.peer_id = s.peer_id AND r.prefix = s.prefix AND r.path_id = s.path_id;
+const PREPARE: &str = "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off";
+
+const REMOVE: &str = "DELETE FROM rutter_routes r USING rutter_stage s
+    WHERE s.gone AND r.peer_id = s.peer_id AND r.prefix = s.prefix AND r.path_id = s.path_id";
+
+/// How many of them are new: what replaces another row was locked by ourselves before.
+const PUT: &str = "WITH put AS (
 INSERT INTO rutter_routes (peer_id, prefix, path_id, time, origin, as_path, origin_as, next_hop, med, local_pref,
            communities, extended_communities, large_communities)
     SELECT peer_id, prefix, path_id, time, origin, as_path, origin_as, next_hop, med, local_pref,
@@ -30,65 +33,61 @@ ON CONFLICT (peer_id, prefix, path_id) DO UPDATE SET
     time = EXCLUDED.time, origin = EXCLUDED.origin, as_path = EXCLUDED.as_path,
     origin_as = EXCLUDED.origin_as, next_hop = EXCLUDED.next_hop, med = EXCLUDED.med,
     local_pref = EXCLUDED.local_pref, communities = EXCLUDED.communities,
-    extended_communities = EXCLUDED.extended_communities, large_communities = EXCLUDED.large_communities";
+    extended_communities = EXCLUDED.extended_communities, large_communities = EXCLUDED.large_communities
+RETURNING xmax = 0 AS is_new)
+SELECT count(*) FILTER (WHERE is_new) FROM put";
 
-pub(super) fn apply(
-    transaction: &mut Transaction<'_>,
-    peers: &PeerIds,
-    batch: &Batch,
-) -> Result<(), Fault> {
-    change_peers(transaction, peers, batch)?;
-    clear(transaction, peers, batch)?;
+/// By how many the current routes have grown.
+pub(super) fn apply(connection: &Connection, peers: &PeerIds, batch: &Batch) -> Result<i64, Fault> {
+    change_peers(connection, peers, batch)?;
+    let cleared = clear(connection, peers, batch)?;
     if batch.changes.is_empty() {
-        return Ok(());
+        return Ok(-cleared);
     }
-    stage(transaction, peers, batch)?;
-    transaction
-        .batch_execute(MERGE)
-        .map_err(fault("cannot merge the routes"))
+    stage(connection, peers, batch)?;
+    let what = "cannot merge the routes";
+    connection.run(PREPARE, what)?;
+    let removed = connection.execute(REMOVE, &[], what)? as i64;
+    let new: i64 = connection.one(PUT, &[], what)?.get(0);
+    Ok(new - removed - cleared)
 }
 
-fn change_peers(
-    transaction: &mut Transaction<'_>,
-    peers: &PeerIds,
-    batch: &Batch,
-) -> Result<(), Fault> {
+fn change_peers(connection: &Connection, peers: &PeerIds, batch: &Batch) -> Result<(), Fault> {
     for change in &batch.peer_changes {
         let state = if change.up { "up" } else { "down" };
         let since_s = change.time_us as f64 / 1e6;
-        transaction
-            .execute(
-                "UPDATE rutter_peers SET state = $2, since = to_timestamp($3), detail = $4 WHERE peer_id = $1",
-                &[
-                    &peers.of(&change.peer.key)?,
-                    &state,
-                    &since_s,
-                    &change.detail.replace('\0', ""),
-                ],
-            )
-            .map_err(fault("cannot store the state of a peer"))?;
+        connection.execute(
+            "UPDATE rutter_peers SET state = $2, since = to_timestamp($3), detail = $4 WHERE peer_id = $1",
+            &[
+                &peers.of(&change.peer.key)?,
+                &state,
+                &since_s,
+                &change.detail.replace('\0', ""),
+            ],
+            "cannot store the state of a peer",
+        )?;
     }
     Ok(())
 }
 
-fn clear(transaction: &mut Transaction<'_>, peers: &PeerIds, batch: &Batch) -> Result<(), Fault> {
+fn clear(connection: &Connection, peers: &PeerIds, batch: &Batch) -> Result<i64, Fault> {
+    let mut cleared = 0;
     for (peer, families) in &batch.cleared {
         let statement = match families {
             [true, true] => "DELETE FROM rutter_routes WHERE peer_id = $1",
             [true, false] => "DELETE FROM rutter_routes WHERE peer_id = $1 AND family(prefix) = 4",
             [false, _] => "DELETE FROM rutter_routes WHERE peer_id = $1 AND family(prefix) = 6",
         };
-        transaction
-            .execute(statement, &[&peers.of(&peer.key)?])
-            .map_err(fault("cannot remove the routes of a peer"))?;
+        let id = peers.of(&peer.key)?;
+        cleared += connection.execute(statement, &[&id], "cannot remove the routes of a peer")?;
     }
-    Ok(())
+    Ok(cleared as i64)
 }
 
-fn stage(transaction: &mut Transaction<'_>, peers: &PeerIds, batch: &Batch) -> Result<(), Fault> {
+fn stage(connection: &Connection, peers: &PeerIds, batch: &Batch) -> Result<(), Fault> {
     let mut changes: Vec<_> = batch.changes.iter().collect();
     changes.sort_unstable_by_key(|(key, _)| **key);
-    let mut writer = copy_into(transaction, "COPY rutter_stage FROM STDIN BINARY")?;
+    let mut copy = connection.copy_in("COPY rutter_stage FROM STDIN BINARY")?;
     let mut out = Rows::new();
     for ((peer, prefix, path_id), change) in changes {
         out.begin(5 + ATTR_COLUMNS);
@@ -98,101 +97,79 @@ fn stage(transaction: &mut Transaction<'_>, peers: &PeerIds, batch: &Batch) -> R
         out.time(change.time_us);
         out.attrs(change.attrs.as_deref());
         out.boolean(change.attrs.is_none());
-        send_piece(&mut writer, &mut out)?;
+        send_piece(&mut copy, &mut out)?;
     }
-    finish(writer, out)
+    finish(copy, out)
 }
 
 /// Before a load of everything.
 pub(super) fn clear_all(
-    transaction: &mut Transaction<'_>,
+    connection: &Connection,
     collector: i32,
     held: &[(bool, Arc<StoredPeer>)],
     peers: &PeerIds,
 ) -> Result<(), Fault> {
-    let run = |transaction: &mut Transaction<'_>, sql: &str| {
-        transaction
-            .batch_execute(sql)
-            .map_err(fault("cannot remove the routes"))
-    };
+    let what = "cannot remove the routes";
     // Nobody registers while we look whether the table is ours alone: then it can be emptied at once.
-    run(
-        transaction,
+    connection.run(
         "LOCK TABLE rutter_collectors IN SHARE ROW EXCLUSIVE MODE",
+        what,
     )?;
     let alone = "SELECT count(*) = 1 FROM rutter_collectors";
-    let row = transaction
-        .query_one(alone, &[])
-        .map_err(fault("cannot count the collectors"))?;
-    let alone: bool = row.get(0);
-    if !(alone && truncate(transaction)?) {
+    let alone: bool = connection
+        .one(alone, &[], "cannot count the collectors")?
+        .get(0);
+    if !(alone && truncate(connection)?) {
         let delete = format!(
             "DELETE FROM rutter_routes WHERE peer_id IN
                  (SELECT peer_id FROM rutter_peers WHERE collector_id = {collector})"
         );
-        run(transaction, &delete)?;
+        connection.run(&delete, what)?;
     }
-    run(
-        transaction,
-        &format!(
-            "UPDATE rutter_collectors SET state = 'loading' WHERE collector_id = {collector};
-             UPDATE rutter_peers SET state = 'down' WHERE collector_id = {collector} AND state <> 'down'"
-        ),
-    )?;
-    let up: Vec<i32> = held
-        .iter()
-        .filter(|(up, _)| *up)
-        .map(|(_, peer)| peers.of(&peer.key))
-        .collect::<Result<_, _>>()?;
-    set_state(transaction, &up, "loading")
+    let states = format!(
+        "UPDATE rutter_collectors SET state = 'loading' WHERE collector_id = {collector};
+         UPDATE rutter_peers SET state = 'down' WHERE collector_id = {collector} AND state <> 'down'"
+    );
+    connection.run(&states, what)?;
+    set_state(connection, &ids_of_those_up(held, peers)?, "loading")
 }
 
 /// Empties the table, unless somebody reads it just now: nobody should wait for us, nor we for them.
-fn truncate(transaction: &mut Transaction<'_>) -> Result<bool, Fault> {
-    let mut inner = transaction.transaction().map_err(fault("cannot begin"))?;
-    if inner
-        .batch_execute("LOCK TABLE rutter_routes IN ACCESS EXCLUSIVE MODE NOWAIT")
-        .is_err()
-    {
-        inner.rollback().map_err(fault("cannot go back"))?;
+fn truncate(connection: &Connection) -> Result<bool, Fault> {
+    connection.run("SAVEPOINT emptying", "cannot begin")?;
+    let lock = "LOCK TABLE rutter_routes IN ACCESS EXCLUSIVE MODE NOWAIT";
+    if connection.run(lock, "cannot lock the table").is_err() {
+        connection.run("ROLLBACK TO SAVEPOINT emptying", "cannot go back")?;
         return Ok(false);
     }
-    inner
-        .batch_execute("TRUNCATE rutter_routes")
-        .map_err(fault("cannot empty the table"))?;
-    indexes::drop(&mut inner)?;
-    inner.commit().map_err(fault("cannot empty the table"))?;
+    connection.run("TRUNCATE rutter_routes", "cannot empty the table")?;
+    indexes::drop(connection)?;
     Ok(true)
 }
 
-/// Before a load of some peers.
-pub(super) fn clear_peers(transaction: &mut Transaction<'_>, ids: &[i32]) -> Result<(), Fault> {
-    transaction
-        .execute("DELETE FROM rutter_routes WHERE peer_id = ANY($1)", &[&ids])
-        .map_err(fault("cannot remove the routes of peers"))?;
-    set_state(transaction, ids, "loading")
+/// Before a load of some peers: how many routes they had.
+pub(super) fn clear_peers(connection: &Connection, ids: &[i32]) -> Result<i64, Fault> {
+    let delete = "DELETE FROM rutter_routes WHERE peer_id = ANY($1)";
+    let gone = connection.execute(delete, &[&ids], "cannot remove the routes of peers")?;
+    set_state(connection, ids, "loading")?;
+    Ok(gone as i64)
 }
 
-fn set_state(transaction: &mut Transaction<'_>, ids: &[i32], state: &str) -> Result<(), Fault> {
+fn set_state(connection: &Connection, ids: &[i32], state: &str) -> Result<(), Fault> {
     let statement = "UPDATE rutter_peers SET state = $2 WHERE peer_id = ANY($1)";
-    transaction
-        .execute(statement, &[&ids, &state])
+    let what = "cannot store the state of peers";
+    connection
+        .execute(statement, &[&ids, &state], what)
         .map(drop)
-        .map_err(fault("cannot store the state of peers"))
 }
 
 /// After a load.
-pub(super) fn loaded(
-    transaction: &mut Transaction<'_>,
-    load: &Load,
-    peers: &PeerIds,
-) -> Result<(), Fault> {
-    let up: Vec<i32> = load
-        .peers
-        .iter()
-        .filter(|(up, _)| *up)
-        .map(|(_, peer)| peers.of(&peer.key))
-        .collect::<Result<_, _>>()?;
-    indexes::build(transaction)?;
-    set_state(transaction, &up, "up")
+pub(super) fn loaded(connection: &Connection, load: &Load, peers: &PeerIds) -> Result<(), Fault> {
+    indexes::build(connection)?;
+    set_state(connection, &ids_of_those_up(&load.peers, peers)?, "up")
+}
+
+fn ids_of_those_up(held: &[(bool, Arc<StoredPeer>)], peers: &PeerIds) -> Result<Vec<i32>, Fault> {
+    let up = held.iter().filter(|(up, _)| *up);
+    up.map(|(_, peer)| peers.of(&peer.key)).collect()
 }

@@ -10,7 +10,7 @@ use rutter_net::Prefix;
 
 /// Octets of rows; attribute sets are encoded once, however many rows share them.
 pub(super) struct Rows {
-    pub(super) octets: Vec<u8>,
+    octets: Vec<u8>,
     sets: Vec<u8>,
     known: HashMap<*const AttrColumns, Range<usize>>,
 }
@@ -34,6 +34,11 @@ impl Rows {
     /// Whether there is enough to be sent.
     pub(super) fn is_piece(&self) -> bool {
         self.octets.len() >= PIECE
+    }
+
+    /// The octets so far, to be sent.
+    pub(super) fn take(&mut self) -> Vec<u8> {
+        std::mem::replace(&mut self.octets, Vec::with_capacity(PIECE + (16 << 10)))
     }
 
     /// The sets met so far may be gone from their addresses.

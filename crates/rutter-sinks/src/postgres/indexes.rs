@@ -3,9 +3,7 @@
 //!
 //! Should anybody else load meanwhile, or a process die in between, the end of the next load finds what is missing.
 
-use postgres::Transaction;
-
-use super::fault;
+use super::connection::Connection;
 use crate::store::Fault;
 
 const DROP: &str = "ALTER TABLE rutter_routes DROP CONSTRAINT IF EXISTS rutter_routes_pkey;
@@ -18,25 +16,18 @@ ALTER TABLE rutter_routes ADD CONSTRAINT rutter_routes_pkey PRIMARY KEY USING IN
 const PREFIX: &str = "CREATE INDEX rutter_routes_prefix ON rutter_routes (prefix)";
 
 /// Of the table that was just emptied, in the same transaction.
-pub(super) fn drop(transaction: &mut Transaction<'_>) -> Result<(), Fault> {
-    transaction
-        .batch_execute(DROP)
-        .map_err(fault("cannot take the indexes away"))
+pub(super) fn drop(connection: &Connection) -> Result<(), Fault> {
+    connection.run(DROP, "cannot take the indexes away")
 }
 
 /// Those that are missing.
-pub(super) fn build(transaction: &mut Transaction<'_>) -> Result<(), Fault> {
-    let missing = transaction
-        .query_one(
-            "SELECT to_regclass('rutter_routes_pkey') IS NULL, to_regclass('rutter_routes_prefix') IS NULL",
-            &[],
-        )
-        .map_err(fault("cannot look for the indexes"))?;
-    let mut build = |sql: &str| {
-        transaction
-            .batch_execute(sql)
-            .map_err(fault("cannot build the indexes"))
-    };
+pub(super) fn build(connection: &Connection) -> Result<(), Fault> {
+    let missing = connection.one(
+        "SELECT to_regclass('rutter_routes_pkey') IS NULL, to_regclass('rutter_routes_prefix') IS NULL",
+        &[],
+        "cannot look for the indexes",
+    )?;
+    let build = |sql: &str| connection.run(sql, "cannot build the indexes");
     if missing.get(0) || missing.get(1) {
         build("SET LOCAL maintenance_work_mem = '256MB'")?;
     }

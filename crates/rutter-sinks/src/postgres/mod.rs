@@ -1,24 +1,25 @@
 //! PostgreSQL: binary COPY into the history and, through a staging table, into the current routes.
 
 mod changes;
+mod connection;
 mod copy;
 mod indexes;
 mod peers;
 mod schema;
 
 use std::fmt;
-use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use postgres::error::SqlState;
-use postgres::{Client, CopyInWriter, NoTls, Transaction};
 use rutter_config::Database;
+use tokio_postgres::error::SqlState;
 
 use crate::batch::Batch;
+use crate::count::Count;
 use crate::load::LoadRow;
 use crate::spool::Position;
 use crate::store::{Fault, Load, Pieces, Store};
+use connection::{Connection, CopyIn};
 use copy::{ATTR_COLUMNS, Rows};
 use peers::PeerIds;
 
@@ -26,11 +27,15 @@ use peers::PeerIds;
 pub struct Postgres {
     collector: String,
     settings: Database,
+    /// The current routes of this collector.
+    count: Count,
+    /// What they are when the load is complete.
+    loaded: Option<i64>,
     session: Option<Session>,
 }
 
 struct Session {
-    client: Client,
+    connection: Connection,
     collector: i32,
     peers: PeerIds,
     /// As it was committed last.
@@ -43,12 +48,14 @@ impl Postgres {
         Self {
             collector: collector.to_owned(),
             settings,
+            count: Count::default(),
+            loaded: None,
             session: None,
         }
     }
 
-    fn connect(&self) -> Result<Client, Fault> {
-        let mut config = postgres::Config::new();
+    fn connect(&self) -> Result<Connection, Fault> {
+        let mut config = tokio_postgres::Config::new();
         let settings = &self.settings;
         match settings.host.starts_with('/') {
             true => config.host_path(Path::new(&settings.host)),
@@ -59,23 +66,24 @@ impl Postgres {
             .user(&settings.user)
             .dbname(&settings.database)
             .application_name("rutter")
-            .connect_timeout(Duration::from_secs(10))
+            .keepalives_idle(Duration::from_secs(30))
+            .keepalives_interval(Duration::from_secs(10))
+            .keepalives_retries(3)
             .tcp_user_timeout(Duration::from_secs(60));
         if let Some(password) = &settings.password {
             config.password(password.reveal());
         }
-        config.connect(NoTls).map_err(fault("cannot connect"))
+        Connection::open(&config, Duration::from_secs(settings.answer_timeout_s))
     }
 
     /// Only one process at a time writes as a collector, and a transaction of an earlier connection has ended.
-    fn exclude_others(&self, client: &mut Client) -> Result<(), Fault> {
+    fn exclude_others(&self, connection: &Connection) -> Result<(), Fault> {
         let name = format!("rutter collector {}", self.collector);
-        let row = client
-            .query_one(
-                "SELECT pg_try_advisory_lock(hashtextextended($1, 0))",
-                &[&name],
-            )
-            .map_err(fault("cannot take the collector's lock"))?;
+        let row = connection.one(
+            "SELECT pg_try_advisory_lock(hashtextextended($1, 0))",
+            &[&name],
+            "cannot take the collector's lock",
+        )?;
         match row.get(0) {
             true => Ok(()),
             false => Err(Fault(format!(
@@ -84,12 +92,11 @@ impl Postgres {
             ))),
         }
     }
+}
 
-    fn session(&mut self) -> Result<&mut Session, Fault> {
-        self.session
-            .as_mut()
-            .ok_or_else(|| Fault("not connected".into()))
-    }
+fn connected(session: &mut Option<Session>) -> Result<&mut Session, Fault> {
+    let session = session.as_mut();
+    session.ok_or_else(|| Fault("not connected".into()))
 }
 
 const REGISTER: &str = "INSERT INTO rutter_collectors (collector) VALUES ($1)
@@ -112,28 +119,33 @@ fn signed(at: Position) -> (i64, i64) {
     (at.run as i64, at.next_seq as i64)
 }
 
+/// Whoever waits for us is not made to wait for long, and a server whose client has gone finds out, if it is of 14 or
+/// later, also while it waits for a lock.
+const PREPARE: &str = "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET client_min_messages = warning;
+SET lock_timeout = '60s';
+SELECT set_config(name, '10s', false) FROM pg_settings WHERE name = 'client_connection_check_interval'";
+
 impl Store for Postgres {
     fn open(&mut self) -> Result<Option<Position>, Fault> {
         self.session = None;
-        let mut client = self.connect()?;
-        client
-            .batch_execute("SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET client_min_messages = warning")
-            .map_err(fault("cannot prepare the session"))?;
-        self.exclude_others(&mut client)?;
-        schema::migrate(&mut client)?;
-        let row = client
-            .query_one(REGISTER, &[&self.collector])
-            .map_err(fault("cannot register the collector"))?;
-        client
-            .batch_execute(changes::STAGE)
-            .map_err(fault("cannot make the staging table"))?;
+        let connection = self.connect()?;
+        connection.run(PREPARE, "cannot prepare the session")?;
+        connection.run(schema::STAY, "cannot look for the tables")?;
+        self.exclude_others(&connection)?;
+        schema::migrate(&connection)?;
+        let row = connection.one(
+            REGISTER,
+            &[&self.collector],
+            "cannot register the collector",
+        )?;
+        connection.run(changes::STAGE, "cannot make the staging table")?;
         let (run, next_seq): (Option<i64>, Option<i64>) = (row.get(1), row.get(2));
         let position = run.zip(next_seq).map(|(run, next_seq)| Position {
             run: run as u64,
             next_seq: next_seq as u64,
         });
         self.session = Some(Session {
-            client,
+            connection,
             collector: row.get(0),
             peers: PeerIds::default(),
             position,
@@ -143,101 +155,104 @@ impl Store for Postgres {
 
     fn write(&mut self, batch: &Batch) -> Result<(), Fault> {
         let history = self.settings.history;
-        let session = self.session()?;
-        let collector = session.collector;
-        let mut transaction = session
-            .client
-            .transaction()
-            .map_err(fault("cannot begin"))?;
+        let session = connected(&mut self.session)?;
+        let (connection, collector) = (&session.connection, session.collector);
+        connection.begin()?;
         for peer in &batch.peers {
-            session.peers.learn(&mut transaction, collector, peer)?;
+            session.peers.learn(connection, collector, peer)?;
         }
         if history {
-            write_events(&mut transaction, collector, &session.peers, batch)?;
+            write_events(connection, collector, &session.peers, batch)?;
         }
-        changes::apply(&mut transaction, &session.peers, batch)?;
+        let more = changes::apply(connection, &session.peers, batch)?;
         let (run, next_seq) = signed(batch.end);
         let before = session.position.map(signed);
-        let stored = transaction
-            .execute(
-                POSITION,
-                &[
-                    &collector,
-                    &run,
-                    &next_seq,
-                    &before.map(|at| at.0),
-                    &before.map(|at| at.1),
-                ],
-            )
-            .map_err(fault("cannot store the position"))?;
+        let (run_before, seq_before) = before.unzip();
+        let stored = connection.execute(
+            POSITION,
+            &[&collector, &run, &next_seq, &run_before, &seq_before],
+            "cannot store the position",
+        )?;
         if stored == 0 {
             return Err(moved());
         }
-        transaction.commit().map_err(fault("cannot commit"))?;
+        self.count.changes(more);
+        connection.commit()?;
+        self.count.committed();
         session.position = Some(batch.end);
         Ok(())
     }
 
     fn begin_load(&mut self, load: &Load) -> Result<(), Fault> {
-        let session = self.session()?;
-        let collector = session.collector;
-        let mut transaction = session
-            .client
-            .transaction()
-            .map_err(fault("cannot begin"))?;
+        let session = connected(&mut self.session)?;
+        let (connection, collector) = (&session.connection, session.collector);
+        connection.begin()?;
         let mut ids = Vec::new();
         for (_, peer) in &load.peers {
-            ids.push(session.peers.learn(&mut transaction, collector, peer)?);
+            ids.push(session.peers.learn(connection, collector, peer)?);
         }
-        match load.all {
-            true => changes::clear_all(&mut transaction, collector, &load.peers, &session.peers)?,
-            false => changes::clear_peers(&mut transaction, &ids)?,
-        }
-        transaction.commit().map_err(fault("cannot commit"))
+        self.loaded = match load.all {
+            true => {
+                changes::clear_all(connection, collector, &load.peers, &session.peers)?;
+                Some(0)
+            }
+            false => {
+                let gone = changes::clear_peers(connection, &ids)?;
+                self.count.held().map(|held| held - gone)
+            }
+        };
+        self.count = Count::default();
+        connection.commit()
     }
 
     fn load(&mut self, load: &Load, pieces: &mut Pieces<'_>) -> Result<(), Fault> {
-        let session = self.session()?;
+        let session = connected(&mut self.session)?;
         while let Some(rows) = pieces() {
-            let mut transaction = session
-                .client
-                .transaction()
-                .map_err(fault("cannot begin"))?;
+            session.connection.begin()?;
             // The last transaction of the load makes all before it durable, too.
-            transaction
-                .batch_execute("SET LOCAL synchronous_commit = off")
-                .map_err(fault("cannot begin"))?;
-            load_some(&mut transaction, &session.peers, load, rows, pieces)?;
-            transaction.commit().map_err(fault("cannot commit"))?;
+            let hasten = "SET LOCAL synchronous_commit = off";
+            session.connection.run(hasten, "cannot begin")?;
+            let some = load_some(&session.connection, &session.peers, load, rows, pieces)?;
+            session.connection.commit()?;
+            self.loaded = self.loaded.map(|loaded| loaded + some as i64);
         }
         Ok(())
     }
 
     fn end_load(&mut self, load: &Load) -> Result<(), Fault> {
-        let session = self.session()?;
-        let collector = session.collector;
-        let mut transaction = session
-            .client
-            .transaction()
-            .map_err(fault("cannot begin"))?;
-        changes::loaded(&mut transaction, load, &session.peers)?;
+        let session = connected(&mut self.session)?;
+        let connection = &session.connection;
+        connection.begin()?;
+        changes::loaded(connection, load, &session.peers)?;
         let (run, next_seq) = session.position.map(signed).unzip();
-        let stands = transaction
-            .execute(LIVE, &[&collector, &run, &next_seq])
-            .map_err(fault("cannot store the state of the collector"))?;
+        let stands = connection.execute(
+            LIVE,
+            &[&session.collector, &run, &next_seq],
+            "cannot store the state of the collector",
+        )?;
         if stands == 0 {
             return Err(moved());
         }
-        transaction.commit().map_err(fault("cannot commit"))
+        connection.commit()?;
+        self.count = self.loaded.take().map(Count::of).unwrap_or_default();
+        Ok(())
+    }
+
+    fn is_whole(&mut self) -> Result<bool, Fault> {
+        let session = connected(&mut self.session)?;
+        let what = "cannot count the routes";
+        let row = session.connection.one(COUNT, &[&session.collector], what)?;
+        Ok(self.count.agrees(row.get(0)))
     }
 
     fn expire(&mut self, before_us: u64) -> Result<bool, Fault> {
-        let session = self.session()?;
+        let session = connected(&mut self.session)?;
         let before_s = before_us as f64 / 1e6;
-        let removed = session
-            .client
-            .execute(EXPIRE, &[&session.collector, &before_s, &EXPIRED])
-            .map_err(fault("cannot remove old events"))?;
+        let removed = session.connection.execute(
+            EXPIRE,
+            &[&session.collector, &before_s, &EXPIRED],
+            "cannot remove old events",
+        )?;
         Ok(removed as i64 == EXPIRED)
     }
 
@@ -246,18 +261,20 @@ impl Store for Postgres {
     }
 }
 
+const COUNT: &str = "SELECT count(*) FROM rutter_routes
+WHERE peer_id IN (SELECT peer_id FROM rutter_peers WHERE collector_id = $1)";
 const COPY_ROUTES: &str = "COPY rutter_routes (peer_id, prefix, path_id, time, origin, as_path, origin_as, next_hop, med, local_pref,
     communities, extended_communities, large_communities) FROM STDIN BINARY";
 const COPY_EVENTS: &str = "COPY rutter_events (collector_id, run, seq, time, peer_id, kind, prefix, path_id, origin, as_path, origin_as,
     next_hop, med, local_pref, communities, extended_communities, large_communities, detail) FROM STDIN BINARY";
 
 fn write_events(
-    transaction: &mut Transaction<'_>,
+    connection: &Connection,
     collector: i32,
     peers: &PeerIds,
     batch: &Batch,
 ) -> Result<(), Fault> {
-    let mut writer = copy_into(transaction, COPY_EVENTS)?;
+    let mut copy = connection.copy_in(COPY_EVENTS)?;
     let mut out = Rows::new();
     for (behind, entry) in &batch.rows {
         out.begin(9 + ATTR_COLUMNS);
@@ -282,9 +299,9 @@ fn write_events(
         }
         out.attrs(entry.attrs.as_deref());
         out.text(&entry.detail);
-        send_piece(&mut writer, &mut out)?;
+        send_piece(&mut copy, &mut out)?;
     }
-    finish(writer, out)
+    finish(copy, out)
 }
 
 /// The index by time leads to the pages of old rows.
@@ -295,14 +312,15 @@ const EXPIRED: i64 = 20_000;
 /// So many rows a transaction: undoing one that failed takes as long as it took.
 const LOADED: usize = 1_000_000;
 
+/// How many.
 fn load_some(
-    transaction: &mut Transaction<'_>,
+    connection: &Connection,
     peers: &PeerIds,
     load: &Load,
     first: Vec<LoadRow>,
     pieces: &mut Pieces<'_>,
-) -> Result<(), Fault> {
-    let mut writer = copy_into(transaction, COPY_ROUTES)?;
+) -> Result<usize, Fault> {
+    let mut copy = connection.copy_in(COPY_ROUTES)?;
     let (mut out, mut count, mut next) = (Rows::new(), 0, Some(first));
     while let Some(rows) = next {
         for row in &rows {
@@ -312,48 +330,35 @@ fn load_some(
             out.bigint(row.path_id.into());
             out.time(load.time_us);
             out.attrs(Some(&row.attrs));
-            send_piece(&mut writer, &mut out)?;
+            send_piece(&mut copy, &mut out)?;
         }
         out.forget_sets();
         count += rows.len();
         next = if count < LOADED { pieces() } else { None };
     }
-    finish(writer, out)
+    finish(copy, out).map(|()| count)
 }
 
-fn copy_into<'t>(
-    transaction: &'t mut Transaction<'_>,
-    statement: &str,
-) -> Result<CopyInWriter<'t>, Fault> {
-    transaction
-        .copy_in(statement)
-        .map_err(fault("cannot begin COPY"))
-}
-
-fn send_piece(writer: &mut CopyInWriter<'_>, out: &mut Rows) -> Result<(), Fault> {
-    if !out.is_piece() {
-        return Ok(());
+fn send_piece(copy: &mut CopyIn<'_>, out: &mut Rows) -> Result<(), Fault> {
+    match out.is_piece() {
+        true => copy.send(out.take()),
+        false => Ok(()),
     }
-    let sent = writer.write_all(&out.octets);
-    out.octets.clear();
-    sent.map_err(|why| Fault(format!("COPY failed: {why}")))
 }
 
-fn finish(mut writer: CopyInWriter<'_>, mut out: Rows) -> Result<(), Fault> {
+fn finish(mut copy: CopyIn<'_>, mut out: Rows) -> Result<(), Fault> {
     out.end();
-    writer
-        .write_all(&out.octets)
-        .map_err(|why| Fault(format!("COPY failed: {why}")))?;
-    writer.finish().map(drop).map_err(fault("COPY failed"))
+    copy.send(out.take())?;
+    copy.finish()
 }
 
 /// What was tried, and what the server or the connection had to say about it. Never a password.
-fn fault(what: &str) -> impl FnOnce(postgres::Error) -> Fault {
+fn fault(what: &str) -> impl FnOnce(tokio_postgres::Error) -> Fault {
     let what = what.to_owned();
     move |why| match why.as_db_error() {
         Some(said) if *said.code() == SqlState::INSUFFICIENT_PRIVILEGE => Fault(format!(
-            "{what}: {}; let the sink's user own the database, or GRANT CREATE, USAGE ON SCHEMA public to it and let \
-             it own the tables rutter_*",
+            "{what}: {}; let the sink's user own the database, or GRANT TEMPORARY ON DATABASE and GRANT CREATE, USAGE ON \
+             SCHEMA public to it, and let it own the tables rutter_*",
             said.message()
         )),
         Some(said) => Fault(format!("{what}: {}: {}", said.severity(), said.message())),

@@ -4,9 +4,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use postgres::Transaction;
-
-use super::fault;
+use super::connection::Connection;
 use crate::peer::{PeerKey, StoredPeer};
 use crate::store::Fault;
 
@@ -37,7 +35,7 @@ impl PeerIds {
     /// Makes sure that a peer has a number, and that what is stored of it is up to date.
     pub(super) fn learn(
         &mut self,
-        transaction: &mut Transaction<'_>,
+        connection: &Connection,
         collector: i32,
         peer: &Arc<StoredPeer>,
     ) -> Result<i32, Fault> {
@@ -48,22 +46,21 @@ impl PeerIds {
         }
         let bgp_id = (peer.bgp_id != 0).then(|| IpAddr::V4(Ipv4Addr::from(peer.bgp_id)));
         let clean = |text: &str| text.replace('\0', "");
-        let row = transaction
-            .query_one(
-                UPSERT,
-                &[
-                    &collector,
-                    &clean(&peer.key.router),
-                    &peer.key.address,
-                    &peer.key.distinguisher.to_string(),
-                    &peer.key.view,
-                    &clean(&peer.name),
-                    &i64::from(peer.asn.0),
-                    &bgp_id,
-                    &peer.source,
-                ],
-            )
-            .map_err(fault("cannot store a peer"))?;
+        let row = connection.one(
+            UPSERT,
+            &[
+                &collector,
+                &clean(&peer.key.router),
+                &peer.key.address,
+                &peer.key.distinguisher.to_string(),
+                &peer.key.view,
+                &clean(&peer.name),
+                &i64::from(peer.asn.0),
+                &bgp_id,
+                &peer.source,
+            ],
+            "cannot store a peer",
+        )?;
         let id = row.get(0);
         self.0.insert(peer.key.clone(), (id, Arc::clone(peer)));
         Ok(id)

@@ -1,27 +1,32 @@
 //! The tables, made and brought up to date by us.
 
-use postgres::{Client, Transaction};
-
-use super::fault;
+use super::connection::Connection;
 use crate::store::Fault;
 
 /// Numbered from 1; what was released is never changed, only followed by another.
 const MIGRATIONS: &[&str] = &[include_str!("001.sql")];
 
-/// Applies the migrations that the database has not seen, each in a transaction of its own.
-pub(super) fn migrate(client: &mut Client) -> Result<(), Fault> {
-    let mut transaction = client.transaction().map_err(fault("cannot begin"))?;
+/// Nothing but the schema that has our tables, or will have them, is looked into: others that come before it, or have tables
+/// of these names, too, are not ours.
+pub(super) const STAY: &str = "SELECT set_config('search_path', quote_ident(coalesce((
+    SELECT s.name FROM unnest(current_schemas(false)) WITH ORDINALITY AS s (name, at)
+    JOIN pg_namespace n ON n.nspname = s.name
+    JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = 'rutter_schema'
+    ORDER BY s.at LIMIT 1), current_schema())), false)
+WHERE current_schema() IS NOT NULL";
+
+/// Applies the migrations that the database has not seen, in one transaction.
+pub(super) fn migrate(connection: &Connection) -> Result<(), Fault> {
+    connection.begin()?;
     // Collectors that start together wait for each other here.
-    transaction
-        .batch_execute(
-            "SELECT pg_advisory_xact_lock(hashtextextended('rutter schema', 0));
-             CREATE TABLE IF NOT EXISTS rutter_schema (
-                 version integer PRIMARY KEY, applied timestamptz NOT NULL DEFAULT now())",
-        )
-        .map_err(fault("cannot make the table rutter_schema"))?;
-    let row = transaction
-        .query_one("SELECT coalesce(max(version), 0) FROM rutter_schema", &[])
-        .map_err(fault("cannot read the table rutter_schema"))?;
+    connection.run(
+        "SELECT pg_advisory_xact_lock(hashtextextended('rutter schema', 0));
+         CREATE TABLE IF NOT EXISTS rutter_schema (
+             version integer PRIMARY KEY, applied timestamptz NOT NULL DEFAULT now())",
+        "cannot make the table rutter_schema",
+    )?;
+    let newest = "SELECT coalesce(max(version), 0) FROM rutter_schema";
+    let row = connection.one(newest, &[], "cannot read the table rutter_schema")?;
     let version: i32 = row.get(0);
     if version as usize > MIGRATIONS.len() {
         return Err(Fault(format!(
@@ -31,20 +36,14 @@ pub(super) fn migrate(client: &mut Client) -> Result<(), Fault> {
     }
     for (number, migration) in (1_i32..).zip(MIGRATIONS).skip(version as usize) {
         let what = format!("migration {number} failed");
-        transaction.batch_execute(migration).map_err(fault(&what))?;
-        transaction
-            .execute(
-                "INSERT INTO rutter_schema (version) VALUES ($1)",
-                &[&number],
-            )
-            .map_err(fault(&what))?;
+        connection.run(migration, &what)?;
+        let done = "INSERT INTO rutter_schema (version) VALUES ($1)";
+        connection.execute(done, &[&number], &what)?;
     }
     if version > 0 {
-        mend(&mut transaction)?;
+        mend(connection)?;
     }
-    transaction
-        .commit()
-        .map_err(fault("cannot commit the schema"))
+    connection.run("COMMIT", "cannot commit the schema")
 }
 
 /// What somebody has dropped.
@@ -65,9 +64,8 @@ const FORGET: &str = "UPDATE rutter_collectors SET run = NULL, next_seq = NULL";
 
 /// Makes tables and views anew that somebody has dropped. Where a table was, no position holds any more: every
 /// collector tells of a gap and loads its routes.
-fn mend(transaction: &mut Transaction<'_>) -> Result<(), Fault> {
-    let what = fault("cannot look for the tables");
-    let rows = transaction.query(MISSING, &[]).map_err(what)?;
+fn mend(connection: &Connection) -> Result<(), Fault> {
+    let rows = connection.all(MISSING, &[], "cannot look for the tables")?;
     let missing: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
     if missing.is_empty() {
         return Ok(());
@@ -86,11 +84,8 @@ fn mend(transaction: &mut Transaction<'_>) -> Result<(), Fault> {
             _ => words.get(2),
         };
         if object.is_some_and(|name| missing.iter().any(|gone| gone == name)) {
-            let made = transaction.batch_execute(statement);
-            made.map_err(fault("cannot make a table anew"))?;
+            connection.run(statement, "cannot make a table anew")?;
         }
     }
-    transaction
-        .batch_execute(&format!("{NUMBERS}; {FORGET}"))
-        .map_err(fault("cannot begin anew"))
+    connection.run(&format!("{NUMBERS}; {FORGET}"), "cannot begin anew")
 }

@@ -1,0 +1,75 @@
+//! How many current routes a store must hold, so that rows which somebody else adds or removes are found out.
+
+/// Counted by what our own transactions change, and compared with what the store counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Count {
+    /// As it was committed last; `None` where that is not known.
+    held: Option<i64>,
+    /// Behind a transaction of which nobody knows yet whether it happened.
+    next: Option<i64>,
+}
+
+impl Count {
+    /// A transaction that changes the count by this is about to be committed.
+    pub(crate) fn changes(&mut self, by: i64) {
+        self.next = self.held.map(|held| held + by);
+    }
+
+    /// It was.
+    pub(crate) fn committed(&mut self) {
+        self.held = self.next.take();
+    }
+
+    /// Whether that is what the store holds. From now on it is.
+    pub(crate) fn agrees(&mut self, found: i64) -> bool {
+        let known = [self.held, self.next];
+        let agrees = self.held.is_none() || known.contains(&Some(found));
+        *self = Self::of(found);
+        agrees
+    }
+
+    /// The store holds so many.
+    pub(crate) fn of(held: i64) -> Self {
+        Self {
+            held: Some(held),
+            next: None,
+        }
+    }
+
+    /// As it was committed last.
+    pub(crate) fn held(&self) -> Option<i64> {
+        self.held
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_others_remove_are_missed() {
+        let mut count = Count::default();
+        count.changes(5);
+        count.committed();
+        assert_eq!(count.held(), None);
+        assert!(count.agrees(7), "whatever is there at first");
+        count.changes(-2);
+        count.committed();
+        assert!(count.agrees(5));
+        assert!(!count.agrees(4));
+        assert!(count.agrees(4), "it was told once");
+    }
+
+    #[test]
+    fn a_commit_that_was_not_answered_may_have_happened() {
+        for found in [7, 10] {
+            let mut count = Count::of(7);
+            count.changes(3);
+            assert!(count.agrees(found));
+            assert_eq!(count, Count::of(found));
+        }
+        let mut count = Count::of(7);
+        count.changes(3);
+        assert!(!count.agrees(8));
+    }
+}

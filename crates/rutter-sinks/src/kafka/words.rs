@@ -1,0 +1,61 @@
+//! What brokers have to say, for people.
+
+use rskafka::client::error::{Error, ProtocolError};
+
+/// An error in words, and what to do about it where that is known.
+pub(super) fn of(why: &Error, topic: &str) -> String {
+    let Error::ServerError {
+        protocol_error,
+        error_message,
+        ..
+    } = why
+    else {
+        return why.to_string();
+    };
+    let hint = match protocol_error {
+        ProtocolError::TopicAuthorizationFailed => {
+            format!("we may not write to topic `{topic}`: grant DESCRIBE and WRITE on it")
+        }
+        ProtocolError::ClusterAuthorizationFailed => "we have no rights in this cluster".to_owned(),
+        ProtocolError::MessageTooLarge | ProtocolError::RecordListTooLarge => {
+            format!(
+                "a request is too large for topic `{topic}`: raise its `max.message.bytes` to at least 1048588"
+            )
+        }
+        ProtocolError::NotEnoughReplicas | ProtocolError::NotEnoughReplicasAfterAppend => {
+            format!("topic `{topic}` has too few replicas in sync")
+        }
+        ProtocolError::KafkaStorageError => "the disk of the broker fails or is full".to_owned(),
+        other => other.to_string(),
+    };
+    match error_message {
+        Some(message) => format!("{hint} ({message})"),
+        None => hint,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rskafka::client::error::RequestContext;
+
+    #[test]
+    fn what_is_refused_is_told_with_a_way_out() {
+        let refused = |protocol_error| Error::ServerError {
+            protocol_error,
+            error_message: None,
+            request: RequestContext::Partition("rutter".into(), 0),
+            response: None,
+            is_virtual: false,
+        };
+        assert_eq!(
+            of(&refused(ProtocolError::TopicAuthorizationFailed), "rutter"),
+            "we may not write to topic `rutter`: grant DESCRIBE and WRITE on it"
+        );
+        assert_eq!(
+            of(&refused(ProtocolError::KafkaStorageError), "rutter"),
+            "the disk of the broker fails or is full"
+        );
+        assert_eq!(of(&Error::Timeout, "rutter"), "Timeout");
+    }
+}
