@@ -29,24 +29,37 @@ pub fn raise_open_files() -> io::Result<u64> {
 pub fn yield_to_routing() {
     // SAFETY: integers only. On Linux 0 is the calling thread; to be nicer is always permitted.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICE) };
-    let short = libc::sched_attr {
-        size: size_of::<libc::sched_attr>() as u32,
-        sched_policy: libc::SCHED_OTHER as u32,
-        sched_flags: 0,
-        sched_nice: NICE,
-        sched_priority: 0,
-        sched_runtime: SLICE_NS,
-        sched_deadline: 0,
-        sched_period: 0,
-    };
-    // SAFETY: `short` is a live `sched_attr` of the size that it says; the kernel only reads it.
-    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const short, 0) };
+    set_slice(LONG_SLICE_NS);
+}
+
+/// The calling thread routes: when it wakes up, it takes the processor from threads with longer slices.
+pub(crate) fn routes() {
+    set_slice(SHORT_SLICE_NS);
 }
 
 const NICE: libc::c_int = 10;
-/// A thread keeps its processor for a slice even where a better one wakes up; three milliseconds unless it asks for less
-/// (Linux 6.12 or later; others pass over it).
-const SLICE_NS: u64 = 100_000;
+/// A thread keeps its processor until its slice ends, or until the next tick after that, which may be four milliseconds
+/// away; only who has a shorter slice takes it at once (Linux 6.12 or later; others pass over it).
+const SHORT_SLICE_NS: u64 = 100_000;
+const LONG_SLICE_NS: u64 = 200_000;
+
+/// Asks the kernel for turns of this length for the calling thread. Where it does not know such a wish nothing changes.
+fn set_slice(nanoseconds: u64) {
+    // SAFETY: integers only.
+    let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
+    let wish = libc::sched_attr {
+        size: size_of::<libc::sched_attr>() as u32,
+        sched_policy: libc::SCHED_OTHER as u32,
+        sched_flags: 0,
+        sched_nice: nice,
+        sched_priority: 0,
+        sched_runtime: nanoseconds,
+        sched_deadline: 0,
+        sched_period: 0,
+    };
+    // SAFETY: `wish` is a live `sched_attr` of the size that it says; the kernel only reads it.
+    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const wish, 0) };
+}
 
 /// Becomes the given user and group; to be called after the sockets are bound.
 pub fn drop_to(user: Option<&str>, group: Option<&str>) -> io::Result<()> {

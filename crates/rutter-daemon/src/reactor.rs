@@ -17,6 +17,7 @@ use rutter_rib::{Batch, Sweeper};
 use crate::commands::Mailbox;
 use crate::connection::{self, Buffers};
 use crate::peer::Peer;
+use crate::privileges;
 use crate::shared::{Shared, unix_us};
 use crate::timers::Timers;
 
@@ -102,6 +103,7 @@ const MOST_LINGERING: usize = 256;
 
 /// Turns until all sessions have ended after a shutdown.
 pub(crate) fn run(shared: &Shared, index: usize, mut poll: Poll) {
+    privileges::routes();
     let place = &shared.threads[index].reactor;
     let mut events = Events::with_capacity(1_024);
     let mut timeout = Some(Duration::ZERO);

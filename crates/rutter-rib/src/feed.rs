@@ -1,11 +1,13 @@
 //! The change feed: what peers said, in order, for readers that keep or pass it on.
 
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use rutter_net::Prefix;
 
@@ -76,10 +78,27 @@ struct QueueState {
     closed: bool,
 }
 
+impl QueueState {
+    /// Whether there is nothing to tell.
+    fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.lost == 0
+    }
+}
+
 /// One reader of the change feed; dropping it ends the subscription.
 pub struct FeedReader {
     queue: Arc<Queue>,
+    /// Taken from the queue and not given yet.
+    taken: RefCell<VecDeque<FeedEvent>>,
+    /// The last look at the queue found events.
+    busy: Cell<bool>,
 }
+
+/// Events that are taken at once: who publishes waits for no reader in the meantime.
+const TAKEN: usize = 256;
+/// A reader that just had events looks again after this long by itself. To be woken up for each event would take time
+/// from the thread that publishes, which has clients to serve.
+const LINGER: Duration = Duration::from_millis(2);
 
 impl Feed {
     /// Whether anybody reads: without readers events are not even made.
@@ -95,7 +114,11 @@ impl Feed {
         });
         self.readers.lock().push(Arc::clone(&queue));
         self.active.store(true, Ordering::Relaxed);
-        FeedReader { queue }
+        FeedReader {
+            queue,
+            taken: RefCell::default(),
+            busy: Cell::new(false),
+        }
     }
 
     /// Hands an event to all readers. Never waits: a full queue counts the event as lost.
@@ -126,12 +149,25 @@ impl Queue {
 impl FeedReader {
     /// Next event, waiting at most `timeout`; `None` when there was none.
     pub fn next(&self, timeout: Duration) -> Option<FeedEvent> {
-        let mut state = self.queue.state.lock();
-        if state.events.is_empty() && state.lost == 0 {
-            self.queue.wake.wait_for(&mut state, timeout);
+        let mut taken = self.taken.borrow_mut();
+        if let Some(event) = taken.pop_front() {
+            return Some(event);
         }
-        match state.events.pop_front() {
-            Some(event) => Some(event),
+        let deadline = Instant::now() + timeout;
+        let mut state = self.queue.state.lock();
+        if state.is_empty() && self.busy.take() && !timeout.is_zero() {
+            MutexGuard::unlocked(&mut state, || thread::sleep(LINGER.min(timeout)));
+        }
+        if state.is_empty() {
+            self.queue.wake.wait_until(&mut state, deadline);
+        }
+        let some = state.events.len().min(TAKEN);
+        taken.extend(state.events.drain(..some));
+        match taken.pop_front() {
+            Some(event) => {
+                self.busy.set(true);
+                Some(event)
+            }
             None if state.lost > 0 => Some(FeedEvent::Gap {
                 lost: std::mem::take(&mut state.lost),
             }),
@@ -219,5 +255,21 @@ mod tests {
         drop(reader);
         feed.publish(event(7));
         assert!(!feed.is_active());
+    }
+
+    /// More than a reader takes at once, published while it reads.
+    #[test]
+    fn a_reader_has_each_event_once_and_in_order() {
+        const EVENTS: u64 = 20 * TAKEN as u64;
+        let feed = Feed::default();
+        let reader = feed.subscribe(EVENTS as usize);
+        thread::scope(|threads| {
+            threads.spawn(|| (0..EVENTS).for_each(|n| feed.publish(event(n))));
+            for n in 0..EVENTS {
+                let next = reader.next(Duration::from_secs(60));
+                assert_eq!(number(next), Some(Ok(n)));
+            }
+        });
+        assert_eq!(number(reader.next(Duration::ZERO)), None);
     }
 }

@@ -107,6 +107,7 @@ fn keep(context: Context, log: EventLog) -> Result<JoinHandle<()>, Failure> {
         monotonic_us: begun.elapsed().as_micros() as u64,
     };
     let run = move || {
+        rutter_daemon::yield_to_routing();
         let mut decoder = Decoder::new(&context.collector, &peers, clock());
         decoder.start(clock(), &mut |row| log.push(row));
         while !context.stop.is_set() {
