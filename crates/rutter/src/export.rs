@@ -1,8 +1,9 @@
 //! `rutter export`: the table as a file for other programs.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{MetadataExt as _, fchown};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -109,7 +110,8 @@ fn led_to(path: &Path) -> PathBuf {
 /// Links that lead to links; more than that many the system does not follow either.
 const MOST_LINKS: usize = 40;
 
-/// Writes beside the file and moves it into its place, so that its readers never see half of it. Its mode stays.
+/// Writes beside the file and moves it into its place, so that its readers never see half of it. Its mode
+/// stays, and its owner where this process may set it.
 fn replace(file: &Path, make: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<u64> {
     let (unfinished, made) = beside(file).map_err(|error| {
         let why = format!("no file can be made beside it: {error}");
@@ -117,6 +119,8 @@ fn replace(file: &Path, make: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> 
     })?;
     let written = (|| {
         if let Ok(old) = fs::metadata(file) {
+            keep_owner(&made, &old);
+            // After the owner, as another owner takes bits of the mode away.
             made.set_permissions(old.permissions())?;
         }
         let mut out = BufWriter::with_capacity(1 << 20, made);
@@ -131,6 +135,14 @@ fn replace(file: &Path, make: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> 
         let _ = fs::remove_file(&unfinished);
     }
     written
+}
+
+/// Gives a file the owner and the group of the one before, as far as this process may: anybody can give a file to another
+/// group of theirs, and only a privileged process to another user.
+fn keep_owner(made: &File, old: &Metadata) {
+    if fchown(made, Some(old.uid()), Some(old.gid())).is_err() {
+        let _ = fchown(made, None, Some(old.gid()));
+    }
 }
 
 /// A new file in the same folder, under a name that nobody can guess and that nothing has.
