@@ -52,10 +52,30 @@ for_this_cpu!(
     /// The values of the longest matches of a few addresses.
     find_many, find_many_popcnt, (addrs: &[N::Addr], values: &mut [Option<u32>])
 );
-for_this_cpu!(
-    /// Asks for what [`exact`] will read.
-    prefetch, prefetch_popcnt, (node: u32, prefix: N)
-);
+/// Work that counts bits.
+pub(crate) trait Counting {
+    type Output;
+
+    /// Does it; inlined always, as only then it is compiled for the processor.
+    fn run(self) -> Self::Output;
+}
+
+/// Does some work with the instructions of this processor.
+#[inline]
+pub(crate) fn count<W: Counting>(work: W) -> W::Output {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if std::is_x86_feature_detected!("popcnt") {
+        // SAFETY: the feature was found one line above.
+        return unsafe { count_popcnt(work) };
+    }
+    work.run()
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[target_feature(enable = "popcnt")]
+unsafe fn count_popcnt<W: Counting>(work: W) -> W::Output {
+    work.run()
+}
 
 /// Asks for the line of a word without waiting for it.
 #[inline(always)]

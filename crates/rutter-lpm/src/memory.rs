@@ -114,12 +114,6 @@ impl<'a> Block<'a> {
         self.slot(0).load(Ordering::Acquire)
     }
 
-    /// Asks for the line of word number `at`.
-    #[inline(always)]
-    pub fn prefetch(self, at: u32) {
-        crate::cpu::ask_for(self.slot(at));
-    }
-
     /// Copies words, from number `at` on.
     pub fn read(self, at: u32, words: &mut [u32]) {
         let slots = self.slots(at as usize + words.len());

@@ -85,8 +85,10 @@ impl Pages {
                 let index = number * PAGE + u32::from(free);
                 page.free = memory.word(index) as u16;
                 if page.free != ALL_TAKEN {
-                    // The next one who comes reads this.
-                    memory.prefetch(number * PAGE + u32::from(page.free));
+                    // The next one who comes reads the first line of it, and writes all.
+                    let next = number * PAGE + u32::from(page.free);
+                    let lines = size.div_ceil(LINE).min(MOST_LINES);
+                    (0..lines).for_each(|line| memory.prefetch(next + line * LINE));
                 }
                 index
             }
@@ -194,6 +196,8 @@ fn first(number: u32) -> u32 {
 
 /// Words of a line of the processor's cache.
 pub(crate) const LINE: u32 = 16;
+/// Lines of a block that are asked for before it is given out.
+const MOST_LINES: u32 = 4;
 
 /// Block sizes: exact up to 32 words, then in steps of about 6 %, whole lines among them.
 struct Classes {

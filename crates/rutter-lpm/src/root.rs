@@ -55,6 +55,7 @@ impl Root {
         self.bits
     }
 
+    #[inline]
     pub fn slot(&self, at: u32) -> Slot {
         if self.bits <= 16 {
             self.slot_of::<16>(at)

@@ -5,6 +5,7 @@ use crate::epoch::Epochs;
 use crate::memory::Memory;
 use crate::net::{Bits, Net};
 use crate::node::{Eight, Four, Key, Node};
+use crate::pages::LINE;
 use crate::profile::{Profile, Stride};
 use crate::root::Root;
 use crate::supply::Supply;
@@ -116,7 +117,8 @@ impl<N: Net> Shared<N> {
     fn exact_by<S: Node>(&self, prefix: N) -> Option<u32> {
         let (bits, len) = (prefix.bits(), u32::from(prefix.prefix_len()));
         let mut depth = self.root.bits();
-        let mut node = self.root.slot(bits.head(depth)).child;
+        let mut node = self.child_of_root(prefix);
+        self.prefetch_node(node);
         while node != 0 && depth + S::BITS < len {
             node = S::step(self.memory.block(node), (bits << depth).head(S::BITS)).child;
             depth += S::BITS;
@@ -129,15 +131,17 @@ impl<N: Net> Shared<N> {
         Some(self.memory.word(node + at))
     }
 
-    /// Asks for the lines of the node below the root that [`Self::exact`] will read, given the first.
+    /// The node below the root on the way to a prefix, or 0.
+    #[inline]
+    pub fn child_of_root(&self, prefix: N) -> u32 {
+        let bits = self.root.bits();
+        self.root.slot(prefix.bits().head(bits)).child
+    }
+
+    /// Asks for the lines of a node, of which most have no more.
     #[inline(always)]
-    pub fn prefetch(&self, node: u32, prefix: N) {
-        let bits = prefix.bits() << self.root.bits();
-        let block = self.memory.block(node);
-        match self.profile.stride() {
-            Stride::Four => Four::prefetch(block, bits.head(Four::BITS)),
-            Stride::Eight => Eight::prefetch(block, bits.head(Eight::BITS)),
-        }
+    pub fn prefetch_node(&self, node: u32) {
+        (0..3).for_each(|line| self.memory.prefetch(node + line * LINE));
     }
 
     /// How much longer a prefix is than the shortest of its node; 0 for one that the root has. At most 7.

@@ -46,6 +46,7 @@ impl Head {
         Head(block.word(0))
     }
 
+    #[inline(always)]
     pub fn runs(self) -> u32 {
         (self.0 & 0xff) + 1
     }
@@ -66,6 +67,7 @@ impl Head {
         SPECIAL + self.specials()
     }
 
+    #[inline(always)]
     pub fn lens_at(self) -> u32 {
         self.answers_at() + self.runs()
     }
@@ -115,17 +117,20 @@ fn is_special(block: Block<'_>, run: u32) -> bool {
 }
 
 /// The length of the longest entry that covers a run.
+#[inline(always)]
 fn len_of(block: Block<'_>, head: Head, run: u32) -> u32 {
     block.word(head.lens_at() + run / 8) >> (run % 8 * 4) & 15
 }
 
 /// The runs that show an entry, by number. One that begins before the entry shows a shorter one.
+#[inline(always)]
 fn showing(block: Block<'_>, head: Head, key: Key) -> impl Iterator<Item = u32> + '_ {
     let runs = run_of(block, key.slot())..=run_of(block, key.end() - 1);
     runs.filter(move |run| len_of(block, head, *run) == key.len() && !is_special(block, *run))
 }
 
 /// The offset of the value of an entry that shows in no run.
+#[inline(never)]
 pub(super) fn hidden(block: Block<'_>, head: Head, key: Key) -> Option<u32> {
     let found = (0..head.hidden()).find(|at| hidden_key(block, head, *at) == key);
     found.map(|at| head.hidden_at() + at)
@@ -174,13 +179,6 @@ impl Node for Eight {
             None => value,
             Some(len) => covering(block, slot, len),
         }
-    }
-
-    #[inline(always)]
-    fn prefetch(block: Block<'_>, slot: u32) {
-        let (head, run) = (Head::of(block), run_of(block, slot));
-        block.prefetch(head.answers_at() + run);
-        block.prefetch(head.lens_at() + run / 8);
     }
 
     fn take_apart(block: Block<'_>, parts: &mut Runs) {
@@ -268,14 +266,24 @@ impl Node for Eight {
         value: Option<u32>,
         store: impl FnOnce(&[&[u32]]) -> u32,
     ) -> Option<u32> {
-        flat::edit(block, key, value, store)
+        let edit = flat::Edit {
+            block,
+            key,
+            value,
+            store,
+        };
+        crate::cpu::count(edit)
     }
 
+    #[inline(always)]
     fn entry(block: Block<'_>, key: Key) -> Option<u32> {
         let head = Head::of(block);
         let run = showing(block, head, key).next();
-        let shown = run.map(|run| head.answers_at() + run);
-        shown.or_else(|| hidden(block, head, key))
+        match run {
+            Some(run) => Some(head.answers_at() + run),
+            None if head.hidden() == 0 => None,
+            None => hidden(block, head, key),
+        }
     }
 
     fn each_value(block: Block<'_>, key: Key, mut visit: impl FnMut(u32)) {
@@ -305,6 +313,7 @@ impl Node for Eight {
         len as u8
     }
 
+    #[inline(always)]
     fn busy(block: Block<'_>, among: u8) -> u8 {
         let answers_at = Head::of(block).answers_at();
         let is_busy = |word: &u32| {

@@ -6,6 +6,7 @@
 use super::Key;
 use super::eight::{BITMAP, CHILD, Head, LEN_AT, RANKS, SPECIAL, hidden};
 use super::runs::key_of;
+use crate::cpu::Counting;
 use crate::memory::Block;
 
 /// The node as [`Eight`](super::Eight) lays it out, but for entries that show in no run.
@@ -28,24 +29,32 @@ type Large = Flat<256, 16, 4>;
 const HIDDEN: usize = 16;
 
 /// See [`Node::edit`](super::Node::edit).
-pub(super) fn edit(
-    block: Block<'_>,
-    key: Key,
-    value: Option<u32>,
-    store: impl FnOnce(&[&[u32]]) -> u32,
-) -> Option<u32> {
-    let head = Head::of(block);
-    if (head.len() - head.hidden_at()) as usize > HIDDEN {
-        return None;
-    }
-    // A change adds up to two runs.
-    match head.runs() {
-        0..=28 => Small::read(block).edit(block, key, value, store),
-        _ => Large::read(block).edit(block, key, value, store),
+pub(super) struct Edit<'b, F> {
+    pub block: Block<'b>,
+    pub key: Key,
+    pub value: Option<u32>,
+    pub store: F,
+}
+
+impl<F: FnOnce(&[&[u32]]) -> u32> Counting for Edit<'_, F> {
+    type Output = Option<u32>;
+
+    #[inline(always)]
+    fn run(self) -> Option<u32> {
+        let head = Head::of(self.block);
+        if (head.len() - head.hidden_at()) as usize > HIDDEN {
+            return None;
+        }
+        // A change adds up to two runs.
+        match head.runs() {
+            0..=28 => Small::read(self.block).edit(self),
+            _ => Large::read(self.block).edit(self),
+        }
     }
 }
 
 impl<const RUNS: usize, const LENS: usize, const SPECIALS: usize> Flat<RUNS, LENS, SPECIALS> {
+    #[inline(always)]
     fn read(block: Block<'_>) -> Self {
         let head = Head::of(block);
         let mut flat = Flat {
@@ -63,25 +72,21 @@ impl<const RUNS: usize, const LENS: usize, const SPECIALS: usize> Flat<RUNS, LEN
         flat
     }
 
-    fn edit(
-        mut self,
-        block: Block<'_>,
-        key: Key,
-        value: Option<u32>,
-        store: impl FnOnce(&[&[u32]]) -> u32,
-    ) -> Option<u32> {
-        match value {
-            Some(value) => self.insert(key, value)?,
-            None => self.remove(block, key)?,
+    #[inline(always)]
+    fn edit(mut self, edit: Edit<'_, impl FnOnce(&[&[u32]]) -> u32>) -> Option<u32> {
+        match edit.value {
+            Some(value) => self.insert(edit.key, value)?,
+            None => self.remove(edit.block, edit.key)?,
         }
         let says_nothing = self.runs == 1 && self.is_special(0) && self.answers[0] == 0;
-        match says_nothing && Head::of(block).hidden() == 0 {
+        match says_nothing && Head::of(edit.block).hidden() == 0 {
             true => Some(0),
-            false => Some(self.write(block, store)),
+            false => Some(self.write(edit.block, edit.store)),
         }
     }
 
     /// Adds an entry that is not there.
+    #[inline(always)]
     fn insert(&mut self, key: Key, value: u32) -> Option<()> {
         self.split(key.slot());
         self.split(key.end());
@@ -103,6 +108,7 @@ impl<const RUNS: usize, const LENS: usize, const SPECIALS: usize> Flat<RUNS, LEN
     }
 
     /// Takes out an entry that is there.
+    #[inline(always)]
     fn remove(&mut self, block: Block<'_>, key: Key) -> Option<()> {
         self.shown(key)?;
         let (len, value) = self.outer(block, key)?;
@@ -125,8 +131,13 @@ impl<const RUNS: usize, const LENS: usize, const SPECIALS: usize> Flat<RUNS, LEN
     }
 
     /// Length and value of the longest entry around another, zeros where there is none; `None` where it does not show.
+    #[inline(always)]
     fn outer(&self, block: Block<'_>, key: Key) -> Option<(u32, u32)> {
+        let hides = Head::of(block).hidden() != 0;
         for len in (1..key.len()).rev() {
+            if !self.has_len(len) && !hides {
+                continue;
+            }
             let outer = key_of(key.slot(), len);
             if let Some(run) = self.shown(outer) {
                 return Some((len, self.answers[run]));
@@ -138,6 +149,7 @@ impl<const RUNS: usize, const LENS: usize, const SPECIALS: usize> Flat<RUNS, LEN
         Some((0, 0))
     }
 
+    #[inline(always)]
     fn write(&self, block: Block<'_>, store: impl FnOnce(&[&[u32]]) -> u32) -> u32 {
         let old = Head::of(block);
         let head = Head::new(self.runs, old.hidden() as usize);
@@ -153,10 +165,10 @@ impl<const RUNS: usize, const LENS: usize, const SPECIALS: usize> Flat<RUNS, LEN
         for at in 0..head.specials() as usize {
             first[SPECIAL as usize + at] = half(&self.special, at);
         }
-        let lens: [u32; 32] = std::array::from_fn(|at| match at < 2 * LENS {
-            true => half(&self.lens, at),
-            false => 0,
-        });
+        let mut lens = [0; 32];
+        for (at, pair) in self.lens.iter().enumerate() {
+            lens[2 * at..][..2].copy_from_slice(&[*pair as u32, (*pair >> 32) as u32]);
+        }
         let (mut hidden, words) = ([0; HIDDEN], (old.len() - old.hidden_at()) as usize);
         block.read(old.hidden_at(), &mut hidden[..words]);
         store(&[
@@ -168,6 +180,7 @@ impl<const RUNS: usize, const LENS: usize, const SPECIALS: usize> Flat<RUNS, LEN
     }
 
     /// The number of the run that a slot is in.
+    #[inline(always)]
     fn run_of(&self, slot: u32) -> usize {
         let word = slot as usize / 64;
         let whole = self.starts[..word].iter().map(|word| word.count_ones());
@@ -176,17 +189,20 @@ impl<const RUNS: usize, const LENS: usize, const SPECIALS: usize> Flat<RUNS, LEN
     }
 
     /// Whether a run begins at a slot.
+    #[inline(always)]
     fn begins(&self, slot: u32) -> bool {
         self.starts[slot as usize / 64] >> (slot % 64) & 1 == 1
     }
 
     /// The numbers of the runs that begin inside an entry.
+    #[inline(always)]
     fn within(&self, key: Key) -> std::ops::Range<usize> {
         let first = self.run_of(key.slot()) + usize::from(!self.begins(key.slot()));
         first..self.run_of(key.end() - 1) + 1
     }
 
     /// The slot at which a run begins.
+    #[inline(always)]
     fn slot(&self, run: usize) -> u32 {
         let mut left = run as u32;
         for (at, word) in (0..).zip(self.starts) {
@@ -199,10 +215,24 @@ impl<const RUNS: usize, const LENS: usize, const SPECIALS: usize> Flat<RUNS, LEN
         unreachable!("a run that there is")
     }
 
+    #[inline(always)]
     fn len(&self, run: usize) -> u32 {
         (self.lens[run / 16] >> (run % 16 * 4)) as u32 & 15
     }
 
+    /// Whether some run may have a length; it has where there is one.
+    #[inline(always)]
+    fn has_len(&self, len: u32) -> bool {
+        const ONES: u64 = 0x1111_1111_1111_1111;
+        // Four bits become 0 where they are the length; the lowest that are borrow from those above.
+        let is_in = |lens: &u64| {
+            let other = lens ^ (ONES * u64::from(len));
+            other.wrapping_sub(ONES) & !other & ONES << 3 != 0
+        };
+        self.lens.iter().any(is_in)
+    }
+
+    #[inline(always)]
     fn set_len(&mut self, run: usize, len: u32) {
         let lens = &mut self.lens[run / 16];
         *lens &= !(15 << (run % 16 * 4));
@@ -212,27 +242,32 @@ impl<const RUNS: usize, const LENS: usize, const SPECIALS: usize> Flat<RUNS, LEN
         }
     }
 
+    #[inline(always)]
     fn is_special(&self, run: usize) -> bool {
         self.special[run / 64] >> (run % 64) & 1 == 1
     }
 
+    #[inline(always)]
     fn set_special(&mut self, run: usize, is_special: bool) {
         let special = &mut self.special[run / 64];
         *special &= !(1 << (run % 64));
         *special |= u64::from(is_special) << (run % 64);
     }
 
+    #[inline(always)]
     fn is_child(&self, run: usize) -> bool {
         self.is_special(run) && self.answers[run] != 0
     }
 
     /// A run that shows an entry.
+    #[inline(always)]
     fn shown(&self, key: Key) -> Option<usize> {
         let shows = |run: &usize| self.len(*run) == key.len() && !self.is_special(*run);
         self.within(key).find(shows)
     }
 
     /// Makes a run begin at a slot.
+    #[inline(always)]
     fn split(&mut self, slot: u32) {
         if slot == 256 || self.begins(slot) {
             return;
@@ -247,6 +282,7 @@ impl<const RUNS: usize, const LENS: usize, const SPECIALS: usize> Flat<RUNS, LEN
     }
 
     /// Joins a run with the one before where these say the same.
+    #[inline(always)]
     fn join(&mut self, run: usize) {
         if run == 0 || run >= self.runs || self.is_child(run) || self.is_child(run - 1) {
             return;

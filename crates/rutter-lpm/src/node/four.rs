@@ -65,10 +65,6 @@ impl Node for Four {
         value
     }
 
-    fn prefetch(block: Block<'_>, _slot: u32) {
-        block.prefetch(crate::pages::LINE);
-    }
-
     fn take_apart(block: Block<'_>, contents: &mut Contents) {
         contents.clear();
         let (entries, children) = (block.word(0), block.word(1));
@@ -106,6 +102,7 @@ impl Node for Four {
         words.extend(places.map(|place| values[place]));
     }
 
+    #[inline(always)]
     fn entry(block: Block<'_>, key: Key) -> Option<u32> {
         let (entries, place) = (block.word(0), place(key.slot(), key.len()));
         let rank = (entries & below(place)).count_ones();
@@ -135,6 +132,7 @@ impl Node for Four {
         entries.trailing_zeros().ilog2() as u8
     }
 
+    #[inline(always)]
     fn busy(block: Block<'_>, among: u8) -> u8 {
         let (entries, children) = (block.word(0), block.word(1));
         let is_busy = |slot: &usize| entries & COVERS[*slot] != 0 || children >> *slot & 1 == 1;

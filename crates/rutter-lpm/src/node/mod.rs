@@ -37,8 +37,6 @@ pub(crate) trait Node {
     fn step(block: Block<'_>, slot: u32) -> Step;
     /// The offset of a value that a step found.
     fn resolve(block: Block<'_>, value: u32, slot: u32) -> u32;
-    /// Asks for the lines that tell of a slot, given the first.
-    fn prefetch(block: Block<'_>, slot: u32);
     /// Takes it apart.
     fn take_apart(block: Block<'_>, parts: &mut Self::Parts);
     /// What is in it.

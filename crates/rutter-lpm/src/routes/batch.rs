@@ -3,8 +3,7 @@
 //! A change waits for one line after the other that no cache near has: the slot of the root, the node, the number in it, the
 //! value. Those of one change lead to one another; those of several changes do not.
 
-use crate::net::{Bits, Net};
-use crate::pages::LINE;
+use crate::net::Net;
 use crate::search::Shared;
 
 use super::list::{self, Number};
@@ -65,26 +64,18 @@ impl<N: Net> Inner<N> {
         for (step, change) in steps.iter_mut().zip(changes) {
             if let Some(table) = self.table_of(change.prefix) {
                 step.is_known = true;
-                let bits = table.root.bits();
-                step.node = table.root.slot(change.prefix.bits().head(bits)).child;
+                step.node = table.child_of_root(change.prefix);
             }
         }
         for (step, change) in steps.iter().zip(changes) {
-            self.table(change.prefix).memory.prefetch(step.node);
-        }
-        for (step, change) in steps.iter().zip(changes) {
-            if step.node != 0 {
-                crate::cpu::prefetch(self.table(change.prefix), step.node, change.prefix);
-            }
+            self.table(change.prefix).prefetch_node(step.node);
         }
         for (step, change) in steps.iter_mut().zip(changes) {
             if step.node != 0 {
                 let table = self.table(change.prefix);
                 step.number = crate::cpu::exact(table, change.prefix).map(Number);
-                step.number.inspect(|number| {
-                    table.memory.prefetch(number.place());
-                    table.memory.prefetch(number.place() + LINE);
-                });
+                step.number
+                    .inspect(|number| list::prefetch(&table.memory, *number));
             }
         }
         let mut so = 0;
@@ -92,10 +83,6 @@ impl<N: Net> Inner<N> {
             let table = self.table(change.prefix);
             let is_so = step.is_known && is_so(table, step.number, change);
             so |= u32::from(is_so) << at;
-            if !is_so && step.node != 0 {
-                // A writer copies all of the node.
-                (1..NODE).for_each(|line| table.memory.prefetch(step.node + line * LINE));
-            }
         }
         so
     }
@@ -109,8 +96,8 @@ impl<N: Net> Inner<N> {
         let number = self.shard(prefix.bits());
         let table = &*self.tables[number];
         let is_in_node = u32::from(prefix.prefix_len()) > table.root.bits();
-        let is_here = is_in_node && !self.is_short(prefix) && self.lanes[number].is_up_to_date();
-        is_here.then_some(table)
+        let is_here = is_in_node && !self.is_short(prefix);
+        (is_here && self.lanes[number].is_up_to_date_on(prefix)).then_some(table)
     }
 
     /// Whether a change says what is so already. Answers no where it does not know. For a reader at work, which has then
@@ -122,9 +109,6 @@ impl<N: Net> Inner<N> {
         })
     }
 }
-
-/// Lines of most nodes.
-const NODE: u32 = 4;
 
 /// Whether what a prefix has is what a change says.
 fn is_so<N: Net>(table: &Shared<N>, number: Option<Number>, change: &RouteChange<'_, N>) -> bool {

@@ -39,9 +39,21 @@ impl Pool {
         }
     }
 
-    /// The block of a source's value, with one more use.
-    pub fn take<N: Net>(&mut self, table: &mut Table<N>, source: u32, value: &[u32]) -> u32 {
+    /// The hash of a source's value, of which [`Self::take`] will be asked soon.
+    pub fn hash(&self, source: u32, value: &[u32]) -> u64 {
         let hash = hash(self.seed, source, value.iter().copied());
+        self.index.prefetch(hash);
+        hash
+    }
+
+    /// The block of a source's value, with one more use; `hash` is of [`Self::hash`].
+    pub fn take<N: Net>(
+        &mut self,
+        table: &mut Table<N>,
+        source: u32,
+        value: &[u32],
+        hash: u64,
+    ) -> u32 {
         let memory = &table.shared.memory;
         let known = self
             .index

@@ -3,13 +3,15 @@
 //! A thread that waits for a lock whose holder has lost its processor waits for a whole turn of the scheduler, and so do all
 //! after it. Here it leaves its change in the queue and goes on; who holds the lock looks into the queue before it goes.
 
-use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering, fence};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use crate::epoch::Line;
-use crate::net::Net;
+use crate::net::{Bits, Net};
 
+use super::batch::TOGETHER;
 use super::shard::Shard;
 
 /// A shard, its lock and its queue.
@@ -18,11 +20,15 @@ pub(super) struct Lane<N: Net> {
     queue: Sender<Change<N, Kept>>,
     /// Changes in the queue. On a line that those who lock do not write.
     waiting: Line<AtomicUsize>,
+    /// How many of them are of prefixes with a hash.
+    of_hash: Box<[AtomicU16]>,
 }
 
 struct State<N: Net> {
     shard: Shard<N>,
     queue: Receiver<Change<N, Kept>>,
+    /// What was taken from the queue and is still to be made.
+    taken: VecDeque<Change<N, Kept>>,
 }
 
 /// What a writer wants of a shard.
@@ -45,6 +51,8 @@ const FEW: usize = 19;
 
 /// Changes in the queue at which writers wait for the lock after all, and those with values of many words: about 2 MiB.
 const MOST: usize = 1 << 14;
+/// Bits of the hash by which they are counted.
+const HASH: u32 = 12;
 const MOST_OF_MANY: usize = 1 << 8;
 
 impl<N: Net> Lane<N> {
@@ -53,11 +61,13 @@ impl<N: Net> Lane<N> {
         let state = State {
             shard,
             queue: receiver,
+            taken: VecDeque::new(),
         };
         Lane {
             state: Mutex::new(state),
             queue: sender,
             waiting: Line(AtomicUsize::new(0)),
+            of_hash: (0..1_usize << HASH).map(|_| AtomicU16::new(0)).collect(),
         }
     }
 
@@ -68,6 +78,7 @@ impl<N: Net> Lane<N> {
         match self.try_lock() {
             Some(mut state) => self.apply(&mut state, change),
             None if self.waiting.0.load(Ordering::Relaxed) < most => {
+                self.of_hash(change.prefix).fetch_add(1, Ordering::Relaxed);
                 self.waiting.0.fetch_add(1, Ordering::SeqCst);
                 // The receiver lives as long as this.
                 let _ = self.queue.send(change.owned());
@@ -82,8 +93,18 @@ impl<N: Net> Lane<N> {
     }
 
     /// Whether all changes are made that this thread has submitted, or has heard of.
-    pub fn is_up_to_date(&self) -> bool {
+    fn is_up_to_date(&self) -> bool {
         self.waiting.0.load(Ordering::Acquire) == 0
+    }
+
+    /// Whether all those are made that concern a prefix.
+    pub fn is_up_to_date_on(&self, prefix: N) -> bool {
+        // Counted before it is in the queue, and until it is made.
+        self.is_up_to_date() || self.of_hash(prefix).load(Ordering::Acquire) == 0
+    }
+
+    fn of_hash(&self, prefix: N) -> &AtomicU16 {
+        &self.of_hash[spread(prefix, HASH)]
     }
 
     /// Runs `work` on the shard with all changes made that were submitted before.
@@ -106,9 +127,17 @@ impl<N: Net> Lane<N> {
     }
 
     fn drain(&self, state: &mut State<N>) {
-        while let Ok(change) = state.queue.try_recv() {
+        loop {
+            if state.taken.is_empty() {
+                state.taken.extend(state.queue.try_iter().take(TOGETHER));
+                let changes = state.taken.iter().map(Change::borrowed);
+                state.shard.prefetch(changes);
+            }
+            let Some(change) = state.taken.pop_front() else {
+                return;
+            };
             // Counted until it is made, or cannot be made: who waits for it would wait for ever.
-            let _counted = Counted(&self.waiting.0);
+            let _counted = Counted(&self.waiting.0, self.of_hash(change.prefix));
             state.shard.apply(&change.borrowed());
         }
     }
@@ -138,12 +167,18 @@ impl<N: Net> Lane<N> {
 }
 
 /// A change that was taken from the queue.
-struct Counted<'l>(&'l AtomicUsize);
+struct Counted<'l>(&'l AtomicUsize, &'l AtomicU16);
 
 impl Drop for Counted<'_> {
     fn drop(&mut self) {
+        self.1.fetch_sub(1, Ordering::Release);
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
+}
+
+/// A hash of a prefix of so many bits.
+pub(super) fn spread<N: Net>(prefix: N, bits: u32) -> usize {
+    (prefix.bits().high().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)) as usize
 }
 
 impl<N: Net> Change<N, &[u32]> {
@@ -208,15 +243,38 @@ mod tests {
         }
     }
 
+    fn lane() -> Lane<Ipv4Prefix> {
+        let epochs = Arc::new(Epochs::new());
+        Lane::new(Shard::new(Profile::Fast, epochs, Supply::new(1).into()))
+    }
+
+    #[test]
+    fn what_waits_holds_up_only_questions_for_the_same_prefix() {
+        let lane = lane();
+        let (one, two) = (change(1, &[7]), change(2, &[7]));
+        lane.with(|_| {
+            std::thread::scope(|scope| {
+                scope
+                    .spawn(|| lane.submit(&one))
+                    .join()
+                    .expect("it is queued")
+            });
+            assert!(!lane.is_up_to_date_on(one.prefix));
+            assert!(lane.is_up_to_date_on(two.prefix));
+        });
+        assert!(lane.is_up_to_date_on(one.prefix));
+    }
+
     #[test]
     fn a_change_that_cannot_be_made_does_not_hold_up_those_after_it() {
-        let epochs = Arc::new(Epochs::new());
-        let shard = Shard::new(Profile::Fast, epochs, Supply::new(1).into());
-        let lane = Lane::new(shard);
+        let lane = lane();
         let too_long = vec![0; intern::LONGEST + 3];
         let result = catch_unwind(AssertUnwindSafe(|| {
             lane.with(|_| {
-                let others = || lane.submit(&change(1, &too_long));
+                let others = || {
+                    lane.submit(&change(1, &too_long));
+                    lane.submit(&change(3, &[7]));
+                };
                 std::thread::scope(|scope| scope.spawn(others).join().expect("it is queued"));
             });
         }));
@@ -225,6 +283,6 @@ mod tests {
         assert!(lane.is_up_to_date());
         let mut size = RoutesSize::default();
         lane.with(|shard| shard.add_to(&mut size, true));
-        assert_eq!(size.routes, 1);
+        assert_eq!(size.routes, 2);
     }
 }

@@ -7,6 +7,7 @@
 
 use crate::memory::Memory;
 use crate::net::Net;
+use crate::pages::LINE;
 use crate::table::Table;
 
 use super::intern;
@@ -100,6 +101,12 @@ impl Iterator for Values<'_> {
         self.at += 1;
         Some((self.memory.word(place), place))
     }
+}
+
+/// Asks for what most prefixes have.
+pub(super) fn prefetch(memory: &Memory, number: Number) {
+    memory.prefetch(number.place());
+    memory.prefetch(number.place() + LINE);
 }
 
 /// The route of a source: its value and where that stands.

@@ -50,7 +50,26 @@ impl<N: Net> Shard<N> {
         self.table.tidy();
     }
 
+    /// Asks memory for what changes will look at, for all of them together.
+    pub fn prefetch<'c>(&self, changes: impl Iterator<Item = Change<N, &'c [u32]>> + Clone) {
+        let table = &*self.table.shared;
+        for change in changes.clone() {
+            table.prefetch_node(table.child_of_root(change.prefix));
+            if let Some(value) = change.value {
+                self.values.hash(change.source, value);
+            }
+        }
+        for prefix in changes.map(|change| change.prefix) {
+            let is_in_node = u32::from(prefix.prefix_len()) > table.root.bits();
+            let number = is_in_node.then(|| crate::cpu::exact(table, prefix));
+            if let Some(number) = number.flatten() {
+                list::prefetch(&table.memory, Number(number));
+            }
+        }
+    }
+
     fn insert(&mut self, prefix: N, source: u32, value: &[u32], is_short: bool) {
+        let hash = self.values.hash(source, value);
         let spot = self.table.seek(prefix);
         let old = spot.number.map(Number);
         let memory = &self.table.shared.memory;
@@ -60,7 +79,7 @@ impl<N: Net> Shard<N> {
             Some((before, _)) if intern::is(memory, before, source, value) => {}
             Some((before, place)) => {
                 self.values.prefetch(memory, before);
-                let new = self.values.take(&mut self.table, source, value);
+                let new = self.values.take(&mut self.table, source, value, hash);
                 if place == 0 {
                     let beyond = self.table.shared.len_beyond(prefix);
                     let number = Number::of_route(new, beyond);
@@ -75,7 +94,7 @@ impl<N: Net> Shard<N> {
                 let others = old.map(|old| list::values(memory, old));
                 self.list
                     .extend(others.into_iter().flatten().map(|(value, _)| value));
-                let new = self.values.take(&mut self.table, source, value);
+                let new = self.values.take(&mut self.table, source, value, hash);
                 self.list.push(new);
                 self.replace(prefix, spot);
                 self.routes += 1;

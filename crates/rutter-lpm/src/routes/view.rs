@@ -6,10 +6,11 @@ use std::sync::Arc as StdArc;
 
 use crate::epoch::Mark;
 use crate::memory::{Block, Memory};
-use crate::net::{Bits, Net};
+use crate::net::Net;
 use crate::sync::Arc;
 
 use super::batch::{RouteChange, TOGETHER};
+use super::lane::spread;
 use super::list::{self, Number};
 use super::{Inner, TooLong, intern};
 
@@ -40,9 +41,6 @@ pub struct Found<'v> {
 pub struct Value<'v> {
     block: Block<'v>,
 }
-
-/// Spreads prefixes over 64 bits.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Look-ups between two announcements that the reader holds nothing.
 const ANNOUNCE_EVERY: u32 = 64;
@@ -150,7 +148,7 @@ impl<N: Net> RoutesView<'_, N> {
             // Of which prefixes there may be a change among those made: what was found before holds no more.
             let mut made = 0_u64;
             for (at, change) in some.iter().enumerate() {
-                let one_of = 1 << (change.prefix.bits().high().wrapping_mul(SPREAD) >> 58);
+                let one_of = 1 << spread(change.prefix, 6);
                 let is_so = match made & one_of == 0 {
                     true => so >> at & 1 == 1,
                     false => inner.is_so(change),

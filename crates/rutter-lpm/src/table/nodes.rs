@@ -1,5 +1,9 @@
 //! Prefixes that nodes have: a node is laid out anew when one comes or goes, and linked in place of the old one.
 
+use std::marker::PhantomData;
+
+use crate::cpu::Counting;
+use crate::memory::Block;
 use crate::net::{Bits, Net};
 use crate::node::{Key, Node, Parts};
 
@@ -15,6 +19,15 @@ impl<N: Net> Table<N> {
 
     /// Walks to the node of a prefix and notes the nodes passed.
     pub(super) fn seek_node<S: Node>(&mut self, prefix: N) -> Spot {
+        crate::cpu::count(Seek::<N, S> {
+            table: self,
+            prefix,
+            stride: PhantomData,
+        })
+    }
+
+    #[inline(always)]
+    fn walk_to_node<S: Node>(&mut self, prefix: N) -> Spot {
         let last_depth = self.home::<S>(prefix);
         let bits = prefix.bits();
         let memory = &self.shared.memory;
@@ -115,7 +128,7 @@ impl<N: Net> Table<N> {
         } else if is_child_of_root && old != 0 && new != 0 {
             let among = key.eighths(S::BITS);
             let others = self.shared.root.slot(slot).busy & !among;
-            let busy = S::busy(self.shared.memory.block(new), among);
+            let busy = self.busy::<S>(new, among);
             self.shared.root.set_child(slot, new, others | busy);
         } else {
             self.publish::<S>(slot, new);
@@ -129,9 +142,17 @@ impl<N: Net> Table<N> {
     pub(crate) fn publish<S: Node>(&self, slot: u32, node: u32) {
         let busy = match node {
             0 => 0,
-            node => S::busy(self.shared.memory.block(node), 0xff),
+            node => self.busy::<S>(node, 0xff),
         };
         self.shared.root.set_child(slot, node, busy);
+    }
+
+    fn busy<S: Node>(&self, node: u32, among: u8) -> u8 {
+        crate::cpu::count(Busy::<S> {
+            block: self.shared.memory.block(node),
+            among,
+            stride: PhantomData,
+        })
     }
 
     fn with_child<S: Node>(&mut self, parent: u32, slot: u32, child: u32) -> u32 {
@@ -181,6 +202,38 @@ impl<N: Net> Table<N> {
         self.shared.memory.write(index, &words);
         self.scratch.words = words;
         index
+    }
+}
+
+/// [`Table::seek_node`].
+struct Seek<'t, N: Net, S> {
+    table: &'t mut Table<N>,
+    prefix: N,
+    stride: PhantomData<S>,
+}
+
+impl<N: Net, S: Node> Counting for Seek<'_, N, S> {
+    type Output = Spot;
+
+    #[inline(always)]
+    fn run(self) -> Spot {
+        self.table.walk_to_node::<S>(self.prefix)
+    }
+}
+
+/// [`Node::busy`].
+struct Busy<'b, S> {
+    block: Block<'b>,
+    among: u8,
+    stride: PhantomData<S>,
+}
+
+impl<S: Node> Counting for Busy<'_, S> {
+    type Output = u8;
+
+    #[inline(always)]
+    fn run(self) -> u8 {
+        S::busy(self.block, self.among)
     }
 }
 
