@@ -89,30 +89,29 @@ impl Archive {
         )
     }
 
-    /// Removes the unfinished files of a collector; those of events are returned.
-    pub(crate) fn remove_unfinished(&self, collector: &str) -> io::Result<Vec<ArchiveFile>> {
-        let mut unfinished = Vec::new();
-        for part in [Part::Events, Part::Snapshots] {
-            let mut found = Vec::new();
-            self.each(part, &mut |path, hour| {
-                found.extend(ArchiveFile::unfinished(path, hour, part))
-            })?;
-            for file in found.into_iter().filter(|file| file.collector == collector) {
-                fs::remove_file(&file.path)?;
-                if part == Part::Events {
-                    unfinished.push(file);
-                }
-            }
-        }
-        Ok(unfinished)
+    /// The unfinished files of a collector: of a run that was killed.
+    pub(crate) fn unfinished(&self, collector: &str, part: Part) -> io::Result<Vec<ArchiveFile>> {
+        let mut found = Vec::new();
+        self.each(part, &mut |path, hour| {
+            found.extend(ArchiveFile::unfinished(path, hour, part))
+        })?;
+        found.retain(|file| file.collector == collector);
+        Ok(found)
     }
 
-    /// Removes complete files of hours that ended before this time, and folders that become empty. How many files.
-    pub(crate) fn expire(&self, before_us: u64) -> io::Result<usize> {
+    /// Removes complete files of a collector, of hours that ended before this time, and folders that become empty. How
+    /// many files. The last snapshot of them stays: from it the table of all times since then is made.
+    pub(crate) fn expire(&self, collector: &str, before_us: u64) -> io::Result<usize> {
         let mut count = 0;
         for part in [Part::Events, Part::Snapshots] {
-            let old = |file: &ArchiveFile| (file.hour + 1) * time::HOUR_US <= before_us;
-            for file in self.files(part)?.into_iter().filter(old) {
+            let mut files = self.files(part)?;
+            files.retain(|file| {
+                file.collector == collector && (file.hour + 1) * time::HOUR_US <= before_us
+            });
+            if part == Part::Snapshots {
+                files.pop();
+            }
+            for file in files {
                 fs::remove_file(&file.path)?;
                 count += 1;
                 // Only empty ones go; the folder of the day when its last hour has gone.
@@ -231,7 +230,31 @@ const TEMPORARY: &str = ".tmp";
 
 #[cfg(test)]
 mod tests {
-    use super::file_name;
+    use super::*;
+
+    /// Others write to the folder, too.
+    #[test]
+    fn a_collector_removes_what_is_old_and_its_own() {
+        let folder = std::env::temp_dir().join(format!("rutter-expire-{}", std::process::id()));
+        let old = [
+            "events/day=2026-11-01/hour=03/one-1-0.parquet",
+            "events/day=2026-11-01/hour=03/other-1-0.parquet",
+            "events/day=2026-11-01/hour=03/my-own.parquet",
+            "snapshots/day=2026-11-01/hour=03/one-1-0-5.parquet",
+            "snapshots/day=2026-11-01/hour=04/one-1-7-9.parquet",
+            "snapshots/day=2026-11-01/hour=03/other-1-0-5.parquet",
+        ];
+        for file in old {
+            let path = folder.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let archive = Archive::new(&folder);
+        assert_eq!(archive.expire("one", u64::MAX).unwrap(), 2);
+        let left = old.map(|file| folder.join(file).exists());
+        assert_eq!(left, [false, true, true, false, true, true]);
+        fs::remove_dir_all(folder).unwrap();
+    }
 
     #[test]
     fn different_collectors_have_different_files() {

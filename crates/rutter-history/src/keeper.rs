@@ -1,5 +1,6 @@
 //! Events into files: when a file ends, and what happens when none can be written.
 
+use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,9 +83,12 @@ impl Keeper {
         mut now: Now,
     ) -> Result<Self, WriteError> {
         let failed = |why: std::io::Error| WriteError::new(archive.folder(), why);
-        std::fs::create_dir_all(archive.folder()).map_err(failed)?;
+        fs::create_dir_all(archive.folder()).map_err(failed)?;
         let name = file_name(collector);
-        let unfinished = archive.remove_unfinished(&name).map_err(failed)?;
+        for file in archive.unfinished(&name, Part::Snapshots).map_err(failed)? {
+            fs::remove_file(&file.path).map_err(failed)?;
+        }
+        let unfinished = archive.unfinished(&name, Part::Events).map_err(failed)?;
         let files = archive.files(Part::Events).map_err(failed)?;
         let runs = files.iter().chain(&unfinished).map(|file| file.run);
         now.unix_us = now.unix_us.max(runs.max().map_or(0, |run| run + 1));
@@ -106,15 +110,22 @@ impl Keeper {
         };
         let Self { decoder, store } = &mut keeper;
         decoder.start(now, &mut |row| store.push(row));
-        if let Some(lost) = keeper.store.lost.take() {
-            return Err(WriteError::new(archive.folder(), lost.why));
-        }
-        for file in unfinished {
+        for file in &unfinished {
             let detail = format!(
                 "the collector ended without completing its file: rows of run {} from {} on are missing",
                 file.run, file.seq
             );
             keeper.tell_gap(0, &detail, now);
+        }
+        if !unfinished.is_empty() {
+            keeper.store.rotate();
+        }
+        if let Some(lost) = keeper.store.lost.take() {
+            return Err(WriteError::new(archive.folder(), lost.why));
+        }
+        // Only now: that they were lost is on the disk, and stays there if this run is killed, too.
+        for file in unfinished {
+            fs::remove_file(&file.path).map_err(failed)?;
         }
         Ok(keeper)
     }

@@ -229,10 +229,9 @@ impl Keeping {
         let Some(retention) = self.options.retention else {
             return;
         };
-        match self
-            .archive
-            .expire(now.unix_us.saturating_sub(micros(retention)))
-        {
+        let before_us = now.unix_us.saturating_sub(micros(retention));
+        let own = file_name(&self.context.collector);
+        match self.archive.expire(&own, before_us) {
             Ok(0) => {}
             Ok(files) => tracing::info!(files, "old history removed"),
             Err(why) => tracing::warn!("history: cannot remove old files: {why}"),

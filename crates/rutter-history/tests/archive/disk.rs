@@ -67,8 +67,32 @@ fn a_killed_collector_leaves_a_gap_and_no_rubbish() {
         told(&archive),
         owed.map(|(kind, detail)| (kind.to_owned(), detail.to_owned()))
     );
-    let folders = fs::read_dir(folder.join("events/day=2026-11-18/hour=11")).unwrap();
-    assert_eq!(folders.count(), 1);
+    let files = fs::read_dir(folder.join("events/day=2026-11-18/hour=11")).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    assert!(names.into_iter().all(|name| name.ends_with(".parquet")));
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A run that is killed before its first file is complete has told of the one before.
+#[test]
+fn no_run_is_forgotten_however_often_it_is_killed() {
+    let folder = folder("again");
+    let archive = Archive::new(&folder);
+    let mut runs = Vec::new();
+    for time in 0..4 {
+        let mut killed = Keeper::start(archive.clone(), "c", OPTIONS, &[], at(time)).unwrap();
+        killed.take(&rutter_rib::FeedEvent::Gap { lost: 1 }, at(time));
+        runs.push(killed.position().0);
+        std::mem::forget(killed);
+    }
+    let gaps: Vec<String> = told(&archive)
+        .into_iter()
+        .filter_map(|(kind, detail)| (kind == "gap").then_some(detail))
+        .collect();
+    for run in &runs[..3] {
+        let named = |gap: &&String| gap.contains(&format!("rows of run {run} from"));
+        assert_eq!(gaps.iter().filter(named).count(), 1, "{run}: {gaps:?}");
+    }
     fs::remove_dir_all(&folder).unwrap();
 }
 
