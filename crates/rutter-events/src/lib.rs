@@ -19,6 +19,6 @@ pub use attrs::AttrColumns;
 pub use column::{COLUMNS, Column};
 pub use decoder::{Decoder, Now};
 pub use json::JsonRow;
-pub use peer::Peer;
+pub use peer::{Peer, distinguisher_text};
 pub use row::{Kind, Row};
 pub use state::state_rows;

@@ -1,6 +1,6 @@
 //! Who a route came from, as every stored row names it.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use rutter_net::{Asn, Family};
@@ -64,5 +64,35 @@ impl From<&PeerSummary> for Peer {
                 add_path: Family::ALL.map(|f| family(f).map(|agreed| agreed.add_path_receive)),
             },
         }
+    }
+}
+
+/// A Route Distinguisher as people write it (RFC 4364 §4.2); of a type that is not known, its number.
+pub fn distinguisher_text(value: u64) -> String {
+    let octets = value.to_be_bytes();
+    let [_, _, a, b, c, d, e, f] = octets;
+    match value >> 48 {
+        0 => format!("{}:{}", u16::from_be_bytes([a, b]), value as u32),
+        1 => format!(
+            "{}:{}",
+            Ipv4Addr::new(a, b, c, d),
+            u16::from_be_bytes([e, f])
+        ),
+        2 => format!("{}:{}", (value >> 16) as u32, value as u16),
+        _ => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::distinguisher_text;
+
+    #[test]
+    fn distinguishers_are_written_as_in_the_standard() {
+        assert_eq!(distinguisher_text(0), "0:0");
+        assert_eq!(distinguisher_text(0x0000_fbf4_0001_0000), "64500:65536");
+        assert_eq!(distinguisher_text(0x0001_c000_0201_0007), "192.0.2.1:7");
+        assert_eq!(distinguisher_text(0x0002_0003_0d40_0007), "200000:7");
+        assert_eq!(distinguisher_text(u64::MAX), "18446744073709551615");
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use rutter_events::distinguisher_text;
 use rutter_net::Family;
 use rutter_rib::{Monitored, PeerId, Source};
 use rutter_wire::bmp::{
@@ -199,8 +200,8 @@ impl Router {
         let table = up.information.find(information::TABLE_NAME);
         let name = match (header.kind, table) {
             (PeerType::LocRib, Some(table)) if !table.value.is_empty() => printable(&table.text()),
-            (PeerType::LocRib, _) => "loc-rib".to_owned(),
-            _ => header.address.to_string(),
+            (PeerType::LocRib, _) => instance("loc-rib", header.distinguisher),
+            _ => instance(&header.address.to_string(), header.distinguisher),
         };
         let address = match header.kind {
             // RFC 9069 leaves it zero: the table is the router's own.
@@ -421,6 +422,14 @@ fn sys_name(text: &str) -> String {
 
 /// Longest name of a router before a number is put behind it.
 const LONGEST_NAME: usize = 230;
+
+/// A peer of one of the router's instances: several may have the same address.
+fn instance(name: &str, distinguisher: u64) -> String {
+    match distinguisher {
+        0 => name.to_owned(),
+        _ => format!("{name} {}", distinguisher_text(distinguisher)),
+    }
+}
 
 /// What a router says goes into logs and rows: control characters do not, and it has an end.
 fn printable(text: &str) -> String {

@@ -150,14 +150,21 @@ impl Loader {
             return Ok(*slot);
         }
         // Whoever names peers without their AS tells those of one address apart as instances of a router: in order.
-        let before = self.known.keys().filter(|(known, _)| *known == address);
+        let before = self
+            .known
+            .keys()
+            .filter(|(known, _)| *known == address)
+            .count();
         let monitored = Monitored {
             router: Arc::clone(&self.router),
             source: Source::Mrt,
             view: View::AdjRibInPre,
-            distinguisher: before.count() as u64,
+            distinguisher: before as u64,
         };
-        let name = address.to_string();
+        let name = match before {
+            0 => address.to_string(),
+            _ => format!("{address} AS{}", asn.0),
+        };
         let peer = self.peers.add_peer(&name, address, asn, monitored)?;
         self.slots.push(Slot {
             peer,

@@ -197,11 +197,12 @@ fn instances_and_routers_are_kept_apart() {
     let header = peer("192.0.2.11", RibView::AdjRibInPre);
     two.peer_up(&header, None);
     two.monitor(&header, &update(&["198.51.100.0/24"]));
-    let route = "edge1/192.0.2.11/adj-in-pre/198.51.100.0/24";
+    let of_red = "edge1/192.0.2.11 0:1/adj-in-pre/198.51.100.0/24";
+    let of_blue = "edge1/192.0.2.11 0:2/adj-in-pre/198.51.100.0/24";
     let of_two = "127.0.0.1/192.0.2.11/adj-in-pre/198.51.100.0/24";
-    world.expect(&[of_two, route, route]);
+    world.expect(&[of_two, of_red, of_blue]);
     one.peer_down(&blue, PeerDown::DECONFIGURED);
-    world.expect(&[of_two, route]);
+    world.expect(&[of_two, of_red]);
     assert_eq!(world.station.routers().len(), 2);
     one.terminate("maintenance");
     world.expect(&[of_two]);

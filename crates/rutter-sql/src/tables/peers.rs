@@ -1,12 +1,11 @@
 //! The table `peers`.
 
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::error::Result;
-use rutter_events::Peer;
+use rutter_events::{Peer, distinguisher_text};
 use rutter_net::Family;
 use rutter_rib::{PeerSummary, Rib};
 
@@ -77,24 +76,8 @@ fn text(name: &str, summary: &PeerSummary) -> String {
         "peer_name" => peer.name.to_string(),
         "peer_address" => peer.address.to_string(),
         "view" => peer.view.name().to_owned(),
-        "distinguisher" => distinguisher(peer.distinguisher),
+        "distinguisher" => distinguisher_text(peer.distinguisher),
         _ => format!("{:?}", peer.source).to_lowercase(),
-    }
-}
-
-/// A Route Distinguisher as people write it (RFC 4364 §4.2); of a type that is not known, its number.
-fn distinguisher(value: u64) -> String {
-    let octets = value.to_be_bytes();
-    let [_, _, a, b, c, d, e, f] = octets;
-    match value >> 48 {
-        0 => format!("{}:{}", u16::from_be_bytes([a, b]), value as u32),
-        1 => format!(
-            "{}:{}",
-            Ipv4Addr::new(a, b, c, d),
-            u16::from_be_bytes([e, f])
-        ),
-        2 => format!("{}:{}", (value >> 16) as u32, value as u16),
-        _ => value.to_string(),
     }
 }
 
@@ -108,19 +91,5 @@ fn number(name: &str, summary: &PeerSummary) -> i64 {
         "ipv4_rejected" => of(Family::Ipv4Unicast).rejected().into(),
         "ipv6_received" => of(Family::Ipv6Unicast).received.into(),
         _ => of(Family::Ipv6Unicast).rejected().into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::distinguisher;
-
-    #[test]
-    fn distinguishers_are_written_as_in_the_standard() {
-        assert_eq!(distinguisher(0), "0:0");
-        assert_eq!(distinguisher(0x0000_fbf4_0001_0000), "64500:65536");
-        assert_eq!(distinguisher(0x0001_c000_0201_0007), "192.0.2.1:7");
-        assert_eq!(distinguisher(0x0002_0003_0d40_0007), "200000:7");
-        assert_eq!(distinguisher(u64::MAX), "18446744073709551615");
     }
 }
