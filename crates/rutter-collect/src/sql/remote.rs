@@ -40,21 +40,60 @@ pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
         ))
     })?;
     let kinds = kinds(&mut client, query)?;
-    let messages = client.simple_query(query).map_err(|error| said(&error))?;
-    let rows: Vec<&SimpleQueryRow> = messages
-        .iter()
-        .filter_map(|message| match message {
-            SimpleQueryMessage::Row(row) => Some(row),
-            _ => None,
-        })
-        .collect();
     let mut out = io::BufWriter::new(io::stdout().lock());
-    match args.format() {
-        Format::Json => json(&mut out, &kinds, &rows)?,
-        Format::Csv => csv(&mut out, &kinds, &rows)?,
-        Format::Table => table(&mut out, &kinds, &rows)?,
-    }
+    let mut widths = None;
+    each_piece(&mut client, query, |rows| {
+        match args.format() {
+            Format::Json => json(&mut out, &kinds, rows)?,
+            Format::Csv => csv(&mut out, &kinds, rows, widths.replace(Vec::new()).is_none())?,
+            Format::Table => table(&mut out, &kinds, rows, &mut widths)?,
+        }
+        Ok(())
+    })?;
     Ok(out.flush()?)
+}
+
+/// Rows that are asked for at once.
+const PIECE: usize = 1000;
+
+/// Takes the rows a piece at a time: all of them may be more than fits in memory. There is one piece at least.
+fn each_piece(
+    client: &mut Client,
+    query: &str,
+    mut take: impl FnMut(&[SimpleQueryRow]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let query = query.trim().trim_end_matches(';');
+    if !has_cursor(query) {
+        return take(&ask_for(client, query)?);
+    }
+    let declare = format!("BEGIN; DECLARE answer NO SCROLL CURSOR FOR {query}");
+    client
+        .batch_execute(&declare)
+        .map_err(|error| said(&error))?;
+    let fetch = format!("FETCH {PIECE} FROM answer");
+    loop {
+        let rows = ask_for(client, &fetch)?;
+        take(&rows)?;
+        if rows.len() < PIECE {
+            return Ok(());
+        }
+    }
+}
+
+/// Whether a statement is one whose rows can be fetched.
+fn has_cursor(query: &str) -> bool {
+    let word = query.split(|c: char| !c.is_ascii_alphabetic()).next();
+    let word = word.unwrap_or_default().to_ascii_uppercase();
+    matches!(word.as_str(), "SELECT" | "WITH" | "VALUES")
+}
+
+fn ask_for(client: &mut Client, query: &str) -> Result<Vec<SimpleQueryRow>, Failure> {
+    let messages = client.simple_query(query).map_err(|error| said(&error))?;
+    let rows = messages.into_iter().filter_map(|message| match message {
+        SimpleQueryMessage::Row(row) => Some(row),
+        _ => None,
+    });
+    Ok(rows.collect())
 }
 
 /// Name and type of each column.
@@ -74,7 +113,7 @@ fn said(error: &postgres::Error) -> Failure {
 fn json(
     out: &mut impl io::Write,
     kinds: &[(String, Type)],
-    rows: &[&SimpleQueryRow],
+    rows: &[SimpleQueryRow],
 ) -> Result<(), Failure> {
     for row in rows {
         let mut object = serde_json::Map::new();
@@ -139,7 +178,8 @@ fn list(text: &str, kind: &Type) -> serde_json::Value {
 fn csv(
     out: &mut impl io::Write,
     kinds: &[(String, Type)],
-    rows: &[&SimpleQueryRow],
+    rows: &[SimpleQueryRow],
+    first: bool,
 ) -> io::Result<()> {
     let line = |values: Vec<&str>| {
         let quote = |text: &&str| match text.contains([',', '"', '\n', '\r']) {
@@ -148,36 +188,40 @@ fn csv(
         };
         values.iter().map(quote).collect::<Vec<_>>().join(",")
     };
-    writeln!(
-        out,
-        "{}",
-        line(kinds.iter().map(|(name, _)| name.as_str()).collect())
-    )?;
+    if first {
+        let names = kinds.iter().map(|(name, _)| name.as_str());
+        writeln!(out, "{}", line(names.collect()))?;
+    }
     rows.iter().try_for_each(|row| {
         let values = (0..kinds.len()).map(|at| row.get(at).unwrap_or(""));
         writeln!(out, "{}", line(values.collect()))
     })
 }
 
+/// Columns are as wide as the first rows need.
 fn table(
     out: &mut impl io::Write,
     kinds: &[(String, Type)],
-    rows: &[&SimpleQueryRow],
+    rows: &[SimpleQueryRow],
+    widths: &mut Option<Vec<usize>>,
 ) -> io::Result<()> {
     let cell = |row: &SimpleQueryRow, at| row.get(at).unwrap_or("").to_owned();
     let width = |(at, (name, _)): (usize, &(String, Type))| {
         let cells = rows.iter().map(|row| cell(row, at).chars().count());
         cells.max().unwrap_or(0).max(name.chars().count())
     };
-    let widths: Vec<usize> = kinds.iter().enumerate().map(width).collect();
+    let first = widths.is_none();
+    let widths = widths.get_or_insert_with(|| kinds.iter().enumerate().map(width).collect());
     let mut line = |cells: Vec<String>| {
         let padded = cells
             .iter()
-            .zip(&widths)
+            .zip(widths.iter())
             .map(|(cell, width)| format!("{cell:width$}"));
         writeln!(out, "{}", padded.collect::<Vec<_>>().join("  ").trim_end())
     };
-    line(kinds.iter().map(|(name, _)| name.clone()).collect())?;
+    if first {
+        line(kinds.iter().map(|(name, _)| name.clone()).collect())?;
+    }
     for row in rows {
         line((0..kinds.len()).map(|at| cell(row, at)).collect())?;
     }
@@ -187,6 +231,12 @@ fn table(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_has_rows_is_read_by_a_cursor() {
+        assert!(has_cursor("select 1") && has_cursor("WITH a AS (SELECT 1) TABLE a"));
+        assert!(!has_cursor("SHOW server_version") && !has_cursor(""));
+    }
 
     #[test]
     fn lists_are_lists() {
