@@ -19,7 +19,7 @@ use rutter_rib::Rib;
 use crate::catalog;
 use crate::complexity;
 use crate::events::EventLog;
-use crate::functions::{self, PrefixOperators};
+use crate::functions::{self, Forms, PrefixOperators};
 use crate::interruptible::Interruptible;
 use crate::memory::QueryMemory;
 use crate::tables::{
@@ -86,7 +86,7 @@ impl Engine {
     /// Not with sensible limits.
     pub fn new(rib: Arc<Rib>, log: Option<EventLog>, limits: &Limits) -> Result<Self, QueryError> {
         let Self { context } = Self::without_tables(limits)?;
-        let routes = |which| Arc::new(RoutesTable::new(Arc::clone(&rib), which, None));
+        let routes = |which| Arc::new(RoutesTable::new(Arc::clone(&rib), which));
         context.register_table("routes", routes(Which::All))?;
         context.register_table("best", routes(Which::Best))?;
         context.register_table("rejected", routes(Which::Rejected))?;
@@ -135,7 +135,10 @@ impl Engine {
             .with_disk_manager_builder(no_disk);
         let runtime = runtime.build_arc()?;
         let pool = &runtime.memory_pool;
-        let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![Arc::new(PrefixOperators::new(pool))];
+        let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![
+            Arc::new(PrefixOperators::new(pool)),
+            Arc::new(Forms::default()),
+        ];
         planners.extend(SessionStateDefaults::default_expr_planners());
         let state = SessionStateBuilder::new_with_default_features()
             .with_config(config)
@@ -164,12 +167,13 @@ impl Engine {
     /// # Errors
     /// Whatever is wrong with the query.
     pub async fn plan(&self, sql: &str) -> Result<DataFrame, QueryError> {
-        let sql = catalog::translate(sql);
-        complexity::check_text(&sql)?;
+        complexity::check_text(sql)?;
         let state = self.context.state();
-        let statement = state.sql_to_statement(&sql, &state.config_options().sql_parser.dialect)?;
+        let mut statement =
+            state.sql_to_statement(sql, &state.config_options().sql_parser.dialect)?;
         complexity::check_tables(&statement)?;
         zones::check(&statement)?;
+        catalog::adapt(&mut statement);
         let plan = state.statement_to_plan(statement).await?;
         let read_only = SQLOptions::new()
             .with_allow_ddl(false)

@@ -9,9 +9,10 @@ use datafusion::physical_expr::ScalarFunctionExpr;
 use datafusion::physical_expr::expressions::Literal;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec, WindowExpr};
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 
-use crate::paced::{Pace, Paced};
+use crate::paced::{Made, Pace, Paced};
 
 /// Puts a pace before and after the operators that may compute for long.
 ///
@@ -41,37 +42,52 @@ impl PhysicalOptimizerRule for Interruptible {
 }
 
 fn wrap(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    let name = plan.name();
-    if plan.children().is_empty() {
-        return Ok(Paced::around(plan, Pace::Turns));
-    }
-    let joins = ["Join", "Unnest", "RecursiveQuery"]
-        .iter()
-        .any(|part| name.contains(part));
-    let pace = if name == "WindowAggExec" {
-        // It holds all its rows, and does not count them.
-        Some(Pace::Counted)
-    } else if joins || name.contains("Window") || calls(&plan)? {
-        Some(Pace::Pieces)
-    } else {
-        None
-    };
-    let plan = match pace {
-        Some(pace) => before(plan, pace)?,
+    let made = Made::default();
+    let plan = match pace(&plan)? {
+        Some(pace) => before(plan, pace, &made)?,
         None => plan,
     };
-    // Many rows are made of few.
-    Ok(match joins {
-        true => Paced::around(plan, Pace::Turns),
-        false => plan,
-    })
+    Ok(Paced::around(plan, Pace::Turns, &made))
+}
+
+/// How an operator is given its rows, where not as they come.
+fn pace(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Pace>> {
+    let name = plan.name();
+    if plan.children().is_empty() {
+        return Ok(None);
+    }
+    if name.contains("Window") {
+        return Ok(Some(match gathers(plan) {
+            true => Pace::Gathered,
+            // It keeps all its rows, and does not count them.
+            false if name == "WindowAggExec" => Pace::Kept,
+            false => Pace::Pieces,
+        }));
+    }
+    let joins = ["Join", "Unnest", "RecursiveQuery"];
+    let joins = joins.iter().any(|part| name.contains(part));
+    Ok((joins || calls(plan)?).then_some(Pace::Pieces))
+}
+
+/// Whether a window gives each row a list of other rows' values, or a text of them.
+fn gathers(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let whole = plan.downcast_ref::<WindowAggExec>();
+    let growing = plan.downcast_ref::<BoundedWindowAggExec>();
+    let expressions = whole
+        .map(WindowAggExec::window_expr)
+        .or_else(|| growing.map(BoundedWindowAggExec::window_expr));
+    let gathers = |expression: &Arc<dyn WindowExpr>| {
+        let name = expression.name();
+        name.contains("array_agg") || name.contains("string_agg")
+    };
+    expressions.is_none_or(|expressions| expressions.iter().any(gathers))
 }
 
 /// Sets a pace before an operator: to its last input, which of a join is the one that is compared with what was read before.
-fn before(plan: Arc<dyn ExecutionPlan>, pace: Pace) -> Result<Arc<dyn ExecutionPlan>> {
+fn before(plan: Arc<dyn ExecutionPlan>, pace: Pace, made: &Made) -> Result<Arc<dyn ExecutionPlan>> {
     let mut children: Vec<_> = plan.children().into_iter().cloned().collect();
     if let Some(last) = children.pop() {
-        children.push(Paced::around(last, pace));
+        children.push(Paced::around(last, pace, made));
     }
     let same = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
     plan.replace_children(children, same)

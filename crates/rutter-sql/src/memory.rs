@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-use datafusion::arrow::array::{Array as _, ArrayRef, RecordBatch};
+use datafusion::arrow::array::{Array as _, ArrayRef, AsArray as _, RecordBatch};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{MemoryLimit, MemoryPool, MemoryReservation};
@@ -49,6 +49,8 @@ fn quarters(operator: &str) -> usize {
         name if name.starts_with("AggregateStream") => 8,
         name if name.contains("Aggregate") => 6,
         name if name.contains("Join") => 5,
+        // Batches may be of one row, of which most is what holds it.
+        "RecursiveQuery" => 12,
         _ => 4,
     }
 }
@@ -115,6 +117,40 @@ pub(crate) fn octets(batch: &RecordBatch) -> usize {
         }
     };
     batch.columns().iter().map(of).sum()
+}
+
+/// Octets of the largest value of a batch.
+pub(crate) fn largest(batch: &RecordBatch) -> usize {
+    batch.columns().iter().map(largest_of).max().unwrap_or(0)
+}
+
+fn largest_of(column: &ArrayRef) -> usize {
+    let between = |ends: &[i32]| {
+        let sizes = ends
+            .windows(2)
+            .map(|ends| ends[1].abs_diff(ends[0]) as usize);
+        sizes.max().unwrap_or(0)
+    };
+    match column.data_type() {
+        DataType::Utf8 => between(column.as_string::<i32>().value_offsets()),
+        DataType::Binary => between(column.as_binary::<i32>().value_offsets()),
+        DataType::Utf8View => {
+            let texts = column.as_string_view().iter().flatten();
+            texts.map(str::len).max().unwrap_or(0)
+        }
+        DataType::List(_) => {
+            let lists = column.as_list::<i32>();
+            let items = between(lists.value_offsets());
+            let item = lists.values().get_array_memory_size() / lists.values().len().max(1);
+            items.saturating_mul(item.max(largest_of(lists.values())))
+        }
+        DataType::Dictionary(_, _) => column
+            .as_any_dictionary_opt()
+            .map_or(0, |texts| largest_of(texts.values())),
+        kind => kind
+            .primitive_width()
+            .unwrap_or_else(|| column.get_array_memory_size()),
+    }
 }
 
 /// Octets from which on it is worth to look for free pages.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
@@ -18,18 +19,24 @@ use datafusion::physical_plan::{
 };
 use futures::Stream;
 
-use crate::memory::octets;
+use crate::memory::{largest, octets};
 
 /// How rows are handed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// As they come; others have their turn.
+    /// As an operator makes them; others have their turn, and what is handed on counts as memory until more is wanted.
     Turns,
-    /// In pieces that take whoever gets them a moment.
+    /// To an operator, in pieces that take it a moment and of which it makes little at once.
     Pieces,
-    /// The same, and they count as memory until the last: whoever gets them keeps them.
-    Counted,
+    /// The same to one that keeps them all, and gives each row a value of any other.
+    Kept,
+    /// The same to one that gives each row the values of all others.
+    Gathered,
 }
+
+/// What an operator makes of a row, in octets, as far as it is known.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Made(Arc<AtomicUsize>);
 
 /// An operator that changes nothing but the pace.
 #[derive(Debug)]
@@ -37,16 +44,22 @@ pub(crate) struct Paced {
     input: Arc<dyn ExecutionPlan>,
     properties: Arc<PlanProperties>,
     pace: Pace,
+    made: Made,
 }
 
 impl Paced {
-    /// What an operator gives, at a pace.
-    pub fn around(input: Arc<dyn ExecutionPlan>, pace: Pace) -> Arc<dyn ExecutionPlan> {
+    /// What an operator gives, at a pace. Before and after an operator, what it makes is known to both.
+    pub fn around(
+        input: Arc<dyn ExecutionPlan>,
+        pace: Pace,
+        made: &Made,
+    ) -> Arc<dyn ExecutionPlan> {
         let properties = PlanProperties::clone(input.properties());
         Arc::new(Self {
             properties: Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative)),
             input,
             pace,
+            made: made.clone(),
         })
     }
 }
@@ -86,7 +99,7 @@ impl ExecutionPlan for Paced {
         mut children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(match children.pop() {
-            Some(input) => Self::around(input, self.pace),
+            Some(input) => Self::around(input, self.pace, &self.made),
             None => self,
         })
     }
@@ -96,13 +109,17 @@ impl ExecutionPlan for Paced {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let counted = (self.pace == Pace::Counted)
-            .then(|| MemoryConsumer::new("Window").register(context.memory_pool()));
-        let input = self.input.execute(partition, context)?;
+        let name = match self.pace {
+            Pace::Turns => "batch",
+            _ => "Window",
+        };
+        let input = self.input.execute(partition, context.clone())?;
         Ok(Box::pin(Pieces {
             input,
             pace: self.pace,
-            counted,
+            made: self.made.clone(),
+            charged: MemoryConsumer::new(name).register(context.memory_pool()),
+            seen: Seen::default(),
             rest: None,
             rows: 1,
             given: None,
@@ -115,7 +132,10 @@ impl ExecutionPlan for Paced {
 struct Pieces {
     input: SendableRecordBatchStream,
     pace: Pace,
-    counted: Option<MemoryReservation>,
+    made: Made,
+    /// For the piece that was handed on last, or for all that are kept.
+    charged: MemoryReservation,
+    seen: Seen,
     /// What has not been handed on yet.
     rest: Option<RecordBatch>,
     /// Rows of the next piece.
@@ -126,8 +146,17 @@ struct Pieces {
     turn: Option<Instant>,
 }
 
+/// All rows by now.
+#[derive(Default)]
+struct Seen {
+    rows: usize,
+    octets: usize,
+    /// Octets of the largest value.
+    largest: usize,
+}
+
 impl Pieces {
-    /// The next piece is as large as can be taken in a moment, by how long the last one took.
+    /// The next piece is as large as can be taken in a moment, by how long the last one took and by what came of it.
     fn adapt(&mut self, took: Duration) {
         if took > MOMENT {
             let shorter = MOMENT.as_secs_f64() / took.as_secs_f64();
@@ -135,9 +164,14 @@ impl Pieces {
         } else if took < MOMENT / 2 {
             self.rows = (self.rows * 2).min(MOST);
         }
+        let a_row = self.made.0.load(Relaxed).max(self.seen.largest);
+        self.rows = self.rows.min(PIECE / a_row.max(1)).max(1);
     }
 
     fn next_batch(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch>>> {
+        if self.pace == Pace::Turns {
+            self.charged.free();
+        }
         let polled = Stream::poll_next(self.input.as_mut(), context);
         if polled.is_pending() {
             self.turn = None;
@@ -146,10 +180,44 @@ impl Pieces {
             Some(Ok(batch)) => batch,
             other => return Poll::Ready(other),
         };
-        if let Some(counted) = &self.counted {
-            counted.try_grow(octets(&batch))?;
-        }
+        self.count(&batch)?;
         Poll::Ready(Some(Ok(batch)))
+    }
+
+    /// Asks for the memory that a batch takes, here or where it goes.
+    fn count(&mut self, batch: &RecordBatch) -> Result<()> {
+        let octets = octets(batch);
+        let seen = &mut self.seen;
+        seen.rows += batch.num_rows();
+        seen.octets = seen.octets.saturating_add(octets);
+        match self.pace {
+            Pace::Turns => {
+                self.made.0.store(octets / batch.num_rows().max(1), Relaxed);
+                self.charged.try_resize(octets)
+            }
+            // The largest cannot be larger than all.
+            _ if octets > seen.largest => {
+                seen.largest = seen.largest.max(largest(batch));
+                self.keep()
+            }
+            _ => self.keep(),
+        }
+    }
+
+    fn keep(&self) -> Result<()> {
+        let Seen {
+            rows,
+            octets,
+            largest,
+        } = self.seen;
+        let given = match self.pace {
+            Pace::Turns | Pace::Pieces => return Ok(()),
+            // A short value is counted with the row.
+            Pace::Kept if largest <= SHORT => 0,
+            Pace::Kept => rows.saturating_mul(largest),
+            Pace::Gathered => rows.saturating_mul(octets),
+        };
+        self.charged.try_resize(octets.saturating_add(given))
     }
 
     fn cut(&mut self, batch: RecordBatch) -> RecordBatch {
@@ -204,3 +272,7 @@ const MOMENT: Duration = Duration::from_millis(20);
 const TURN: Duration = Duration::from_millis(10);
 /// Rows of a piece.
 const MOST: usize = 1 << 20;
+/// Octets that an operator should make of a piece.
+const PIECE: usize = 4 << 20;
+/// Octets of a value that is hardly larger than what counts it.
+const SHORT: usize = 64;

@@ -1,6 +1,18 @@
-//! The system catalogues that drivers and tools read, as far as a reader of a few tables needs them.
+//! The system catalogues that drivers and tools read, and the words in which they ask.
+//!
+//! ```text
+//! statement ─► adapt ─► the engine's own words ─► columns.txt (what PostgreSQL has) with rows (what is here)
+//! ```
+//! Statements are changed after they are parsed: what is in quotes stays as it is.
 
-mod idioms;
+mod adapt;
+mod casts;
+mod columns;
+mod constants;
+mod empty;
+mod names;
+mod numbers;
+mod offered;
 mod relations;
 
 use std::sync::Arc;
@@ -9,14 +21,19 @@ use datafusion::catalog::{MemorySchemaProvider, SchemaProvider as _};
 use datafusion::error::Result;
 use datafusion::prelude::SessionContext;
 
-pub use idioms::{always_empty, translate};
+pub use adapt::adapt;
+pub use names::shown;
+pub use numbers::{of_relation, of_schema, of_type, relation_of, schema_of};
+pub use offered::numbered;
+
+use columns::RELATIONS;
 
 /// The database, as clients name it when they connect.
 pub const DATABASE: &str = "rutter";
 /// The schema of all tables.
 pub const SCHEMA: &str = "public";
 
-/// Registers `pg_catalog` for the tables that are registered by now.
+/// Registers `pg_catalog` and `information_schema` for the tables that are registered by now.
 pub fn register(context: &SessionContext) -> Result<()> {
     let Some(catalog) = context.catalog(DATABASE) else {
         return Ok(());
@@ -32,10 +49,18 @@ pub fn register(context: &SessionContext) -> Result<()> {
         let found = futures::executor::block_on(public.table(&name))?;
         tables.extend(found.map(|table| (name, table.schema())));
     }
-    let system = MemorySchemaProvider::new();
-    for (name, relation) in relations::all(&tables)? {
-        system.register_table(name.to_owned(), Arc::new(relation))?;
+    let state = context.state_ref();
+    let mut state = state.write();
+    // The engine's own has other columns than PostgreSQL's.
+    state.config_mut().options_mut().catalog.information_schema = false;
+    drop(state);
+    for schema in ["pg_catalog", "information_schema"] {
+        let system = MemorySchemaProvider::new();
+        for relation in RELATIONS.iter().filter(|known| known.schema == schema) {
+            let table = relation.table(&relations::rows(relation.name, &tables))?;
+            system.register_table(relation.name.to_owned(), Arc::new(table))?;
+        }
+        catalog.register_schema(schema, Arc::new(system))?;
     }
-    catalog.register_schema("pg_catalog", Arc::new(system))?;
     Ok(())
 }

@@ -1,215 +1,396 @@
-//! The tables of `pg_catalog`.
+//! The rows of the system catalogues: what there is in the one database.
 
-use std::sync::Arc;
-
-use datafusion::arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
-use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::datasource::MemTable;
-use datafusion::error::Result;
+use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use pgwire::api::Type;
 
+use super::columns::{RELATIONS, Row};
+use super::numbers::{self, SYSTEM};
+use super::offered::FUNCTIONS;
 use super::{DATABASE, SCHEMA};
-use crate::server::kind;
+use crate::functions::type_name;
+use crate::server::{SETTINGS, kind};
 
-/// Numbers of schemas, as PostgreSQL gives them to its own.
-const SYSTEM: i64 = 11;
-const PUBLIC: i64 = 2_200;
-/// PostgreSQL's number of the first table that is not its own.
-const FIRST: i64 = 16_384;
 /// The owner of everything.
 const OWNER: i64 = 10;
+/// The number of the first function that is not PostgreSQL's own.
+pub const FIRST_FUNCTION: i64 = 20_000;
 
-type Named = (&'static str, ArrayRef);
+/// The tables of the schema `public`, in the order of their names.
+pub type Tables = [(String, SchemaRef)];
 
-/// All of them; `tables` are those of the schema `public`.
-pub fn all(tables: &[(String, SchemaRef)]) -> Result<Vec<(&'static str, MemTable)>> {
-    let all = vec![
-        ("pg_class", classes(tables)),
-        ("pg_attribute", attributes(tables)),
-        ("pg_type", types()),
-        (
-            "pg_namespace",
-            vec![
-                ("oid", numbers([SYSTEM, PUBLIC])),
-                ("nspname", texts(["pg_catalog", SCHEMA])),
-                ("nspowner", numbers([OWNER, OWNER])),
-            ],
-        ),
-        (
-            "pg_database",
-            vec![
-                ("oid", numbers([1])),
-                ("datname", texts([DATABASE])),
-                ("datdba", numbers([OWNER])),
-                ("datallowconn", flags([true])),
-                ("datistemplate", flags([false])),
-            ],
-        ),
-        (
-            "pg_roles",
-            vec![
-                ("oid", numbers([OWNER])),
-                ("rolname", texts([DATABASE])),
-                ("rolsuper", flags([false])),
-            ],
-        ),
-        ("pg_am", nothing(&["oid"], &["amname"])),
-        (
-            "pg_attrdef",
-            nothing(&["oid", "adrelid", "adnum"], &["adbin"]),
-        ),
-        ("pg_collation", nothing(&["oid"], &["collname"])),
-        (
-            "pg_description",
-            nothing(&["objoid", "classoid", "objsubid"], &["description"]),
-        ),
-        (
-            "pg_extension",
-            nothing(&["oid"], &["extname", "extversion"]),
-        ),
-        (
-            "pg_index",
-            nothing(&["indexrelid", "indrelid"], &["indkey"]),
-        ),
-        (
-            "pg_constraint",
-            nothing(&["oid", "conrelid"], &["conname", "contype"]),
-        ),
-        ("pg_enum", nothing(&["oid", "enumtypid"], &["enumlabel"])),
-        ("pg_range", nothing(&["rngtypid", "rngsubtype"], &[])),
-    ];
-    all.into_iter()
-        .map(|(name, columns)| {
-            let batch = RecordBatch::try_from_iter(columns)?;
-            Ok((name, MemTable::try_new(batch.schema(), vec![vec![batch]])?))
-        })
-        .collect()
-}
+/// Makes the rows of a catalogue.
+type Rows = fn(&Tables) -> Vec<Row>;
 
-fn classes(tables: &[(String, SchemaRef)]) -> Vec<Named> {
-    let count = tables.len();
-    let same = |value: i64| numbers(vec![value; count]);
-    let no = || flags(vec![false; count]);
-    let names = tables.iter().map(|(name, _)| name.as_str());
-    let natts = tables
-        .iter()
-        .map(|(_, schema)| schema.fields().len() as i64);
-    let mut columns = vec![
-        ("oid", numbers(FIRST..FIRST + count as i64)),
-        ("relname", texts(names)),
-        ("relnamespace", same(PUBLIC)),
-        ("relowner", same(OWNER)),
-        ("relkind", texts(vec!["r"; count])),
-        ("relpersistence", texts(vec!["p"; count])),
-        ("relreplident", texts(vec!["n"; count])),
-        ("relnatts", numbers(natts)),
-    ];
-    let zeros = [
-        "relam",
-        "relchecks",
-        "reltablespace",
-        "reloftype",
-        "reltoastrelid",
-        "relpages",
-        "reltuples",
-    ];
-    columns.extend(zeros.map(|name| (name, same(0))));
-    let flags = [
-        "relhasindex",
-        "relhasrules",
-        "relhastriggers",
-        "relrowsecurity",
-        "relforcerowsecurity",
-        "relispartition",
-        "relhassubclass",
-    ];
-    columns.extend(flags.map(|name| (name, no())));
-    columns
-}
-
-fn attributes(tables: &[(String, SchemaRef)]) -> Vec<Named> {
-    let mut rows = Vec::new();
-    for (table, (_, schema)) in tables.iter().enumerate() {
-        for (at, field) in schema.fields().iter().enumerate() {
-            rows.push((FIRST + table as i64, at as i64 + 1, field));
-        }
-    }
-    let count = rows.len();
-    let of = |value: fn(&Type) -> i64| rows.iter().map(move |row| value(&kind(row.2.data_type())));
-    vec![
-        ("attrelid", numbers(rows.iter().map(|row| row.0))),
-        ("attnum", numbers(rows.iter().map(|row| row.1))),
-        (
-            "attname",
-            texts(rows.iter().map(|row| row.2.name().as_str())),
-        ),
-        ("atttypid", numbers(of(|kind| i64::from(kind.oid())))),
-        (
-            "attnotnull",
-            flags(rows.iter().map(|row| !row.2.is_nullable())),
-        ),
-        ("atttypmod", numbers(vec![-1; count])),
-        ("attlen", numbers(vec![-1; count])),
-        ("attcollation", numbers(vec![0; count])),
-        ("attisdropped", flags(vec![false; count])),
-        ("atthasdef", flags(vec![false; count])),
-        ("attidentity", texts(vec![""; count])),
-        ("attgenerated", texts(vec![""; count])),
-    ]
-}
-
-/// The types of columns, and those of which they are lists.
-pub const TYPES: [Type; 10] = [
-    Type::BOOL,
-    Type::INT2,
-    Type::INT4,
-    Type::INT8,
-    Type::FLOAT8,
-    Type::TEXT,
-    Type::TEXT_ARRAY,
-    Type::TIMESTAMPTZ,
-    Type::VARCHAR,
-    Type::NAME,
+/// Catalogues that have rows; all others are empty.
+const FILLED: &[(&str, Rows)] = &[
+    ("pg_class", classes),
+    ("pg_attribute", attributes),
+    ("pg_type", |_| types()),
+    ("pg_namespace", |_| namespaces()),
+    ("pg_database", |_| vec![database()]),
+    ("pg_roles", |_| vec![role()]),
+    ("pg_user", |_| vec![user()]),
+    ("pg_proc", |_| functions()),
+    ("pg_settings", |_| settings()),
+    ("pg_tables", listed),
+    ("pg_stat_user_tables", watched),
+    ("pg_tablespace", |_| vec![space()]),
+    ("pg_timezone_names", |_| vec![zone()]),
+    ("tables", tables),
+    ("columns", columns),
+    ("schemata", |_| schemata()),
+    ("enabled_roles", |_| {
+        vec![vec![("role_name", DATABASE.into())]]
+    }),
+    ("information_schema_catalog_name", |_| {
+        vec![vec![("catalog_name", DATABASE.into())]]
+    }),
 ];
 
-fn types() -> Vec<Named> {
-    let count = TYPES.len();
-    let element = |kind: &Type| i64::from(*kind == Type::TEXT_ARRAY) * i64::from(Type::TEXT.oid());
-    let list = |kind: &Type| i64::from(*kind == Type::TEXT) * i64::from(Type::TEXT_ARRAY.oid());
-    let zeros = || numbers(vec![0; count]);
+/// The rows of a catalogue.
+pub fn rows(name: &str, tables: &Tables) -> Vec<Row> {
+    let filled = FILLED.iter().find(|(known, _)| *known == name);
+    filled.map_or_else(Vec::new, |(_, rows)| rows(tables))
+}
+
+/// Whether nothing can ever be in a catalogue.
+pub fn is_empty(name: &str) -> bool {
+    let is = |known: &str| known == name;
+    RELATIONS.iter().any(|relation| is(relation.name)) && !FILLED.iter().any(|(known, _)| is(known))
+}
+
+fn classes(tables: &Tables) -> Vec<Row> {
+    let own = tables
+        .iter()
+        .map(|(name, schema)| class(name, numbers::of_schema(SCHEMA), schema.fields().len()));
+    let system = RELATIONS.iter().map(|relation| {
+        let schema = numbers::of_schema(relation.schema);
+        class(relation.name, schema, relation.fields().count())
+    });
+    own.chain(system).collect()
+}
+
+fn class(name: &str, schema: Option<i64>, columns: usize) -> Row {
     vec![
-        (
-            "oid",
-            numbers(TYPES.iter().map(|kind| i64::from(kind.oid()))),
-        ),
-        ("typname", texts(TYPES.iter().map(Type::name))),
-        ("typnamespace", numbers(vec![SYSTEM; count])),
-        ("typelem", numbers(TYPES.iter().map(element))),
-        ("typarray", numbers(TYPES.iter().map(list))),
-        ("typtype", texts(vec!["b"; count])),
-        ("typdelim", texts(vec![","; count])),
-        ("typrelid", zeros()),
-        ("typbasetype", zeros()),
-        ("typcollation", zeros()),
-        ("typlen", numbers(vec![-1; count])),
-        ("typnotnull", flags(vec![false; count])),
+        ("oid", numbers::of_relation(name).unwrap_or(0).into()),
+        ("relname", name.into()),
+        ("relnamespace", schema.unwrap_or(0).into()),
+        ("relowner", OWNER.into()),
+        ("relkind", "r".into()),
+        ("relpersistence", "p".into()),
+        ("relreplident", "n".into()),
+        ("relnatts", (columns as i64).into()),
+        ("reltuples", (-1).into()),
+        ("relispopulated", true.into()),
     ]
 }
 
-fn nothing(of_numbers: &[&'static str], of_texts: &[&'static str]) -> Vec<Named> {
-    let of_numbers = of_numbers.iter().map(|name| (*name, numbers([])));
-    let of_texts = of_texts.iter().map(|name| (*name, texts([])));
-    of_numbers.chain(of_texts).collect()
+fn attributes(tables: &Tables) -> Vec<Row> {
+    let own = tables.iter().flat_map(|(table, schema)| {
+        let fields = schema.fields().iter().enumerate();
+        fields.map(move |(at, field)| {
+            let needed = !field.is_nullable();
+            attribute(table, at, field.name(), field.data_type(), needed)
+        })
+    });
+    let system = RELATIONS.iter().flat_map(|relation| {
+        let fields = relation.fields().enumerate();
+        fields.map(|(at, (name, kind))| attribute(relation.name, at, name, &kind, false))
+    });
+    own.chain(system).collect()
 }
 
-fn numbers(values: impl IntoIterator<Item = i64>) -> ArrayRef {
-    Arc::new(Int64Array::from_iter_values(values))
+fn attribute(table: &str, at: usize, name: &str, data: &DataType, needed: bool) -> Row {
+    let kind = kind(data);
+    vec![
+        ("attrelid", numbers::of_relation(table).unwrap_or(0).into()),
+        ("attnum", (at as i64 + 1).into()),
+        ("attname", name.into()),
+        ("atttypid", i64::from(kind.oid()).into()),
+        ("attnotnull", needed.into()),
+        ("atttypmod", (-1).into()),
+        ("attlen", length(&kind).into()),
+        ("attstattarget", (-1).into()),
+        ("attstorage", "p".into()),
+        ("attcompression", "".into()),
+        ("attidentity", "".into()),
+        ("attgenerated", "".into()),
+        ("attislocal", true.into()),
+    ]
 }
 
-fn texts<'a>(values: impl IntoIterator<Item = &'a str>) -> ArrayRef {
-    Arc::new(StringArray::from_iter_values(values))
+/// PostgreSQL's own types, and lists of them.
+fn types() -> Vec<Row> {
+    let all: Vec<Type> = (1..5_000).filter_map(Type::from_oid).collect();
+    let plain = all.iter().filter(|kind| !is_pseudo(kind.name()));
+    plain.map(|kind| type_row(kind, &all)).collect()
 }
 
-fn flags(values: impl IntoIterator<Item = bool>) -> ArrayRef {
-    Arc::new(values.into_iter().map(Some).collect::<BooleanArray>())
+/// Types of arguments and ranges, which no column here has.
+fn is_pseudo(name: &str) -> bool {
+    let of_functions = [
+        "void",
+        "record",
+        "_record",
+        "trigger",
+        "event_trigger",
+        "internal",
+        "cstring",
+        "_cstring",
+        "unknown",
+    ];
+    name.contains("any")
+        || name.contains("range")
+        || name.ends_with("_handler")
+        || of_functions.contains(&name)
+}
+
+fn type_row(kind: &Type, all: &[Type]) -> Row {
+    let number = |name: &str| {
+        let found = all.iter().find(|kind| kind.name() == name);
+        found.map_or(0, |kind| i64::from(kind.oid()))
+    };
+    let element = kind.name().strip_prefix('_');
+    let input = match element {
+        Some(_) => "array_in".to_owned(),
+        None => format!("{}in", kind.name()),
+    };
+    vec![
+        ("oid", i64::from(kind.oid()).into()),
+        ("typname", kind.name().into()),
+        ("typnamespace", SYSTEM.into()),
+        ("typowner", OWNER.into()),
+        ("typelem", element.map_or(0, number).into()),
+        ("typarray", number(&format!("_{}", kind.name())).into()),
+        ("typtype", "b".into()),
+        ("typcategory", category(kind).into()),
+        ("typdelim", ",".into()),
+        ("typlen", length(kind).into()),
+        ("typtypmod", (-1).into()),
+        ("typisdefined", true.into()),
+        ("typinput", input.as_str().into()),
+    ]
+}
+
+fn category(kind: &Type) -> &'static str {
+    match kind.name() {
+        name if name.starts_with('_') => "A",
+        "bool" => "B",
+        "int2" | "int4" | "int8" | "float4" | "float8" | "numeric" | "oid" => "N",
+        "text" | "varchar" | "bpchar" | "name" | "char" => "S",
+        "date" | "time" | "timetz" | "timestamp" | "timestamptz" => "D",
+        "interval" => "T",
+        "inet" | "cidr" => "I",
+        _ => "U",
+    }
+}
+
+/// Octets of a value; -1 where they differ.
+fn length(kind: &Type) -> i64 {
+    match kind.name() {
+        "bool" | "char" => 1,
+        "int2" => 2,
+        "int4" | "float4" | "oid" | "date" | "xid" | "cid" | "regproc" | "regclass" | "regtype" => {
+            4
+        }
+        "int8" | "float8" | "time" | "timestamp" | "timestamptz" | "money" => 8,
+        "interval" | "uuid" => 16,
+        "name" => 64,
+        _ => -1,
+    }
+}
+
+fn namespaces() -> Vec<Row> {
+    let row = |(number, name): &(i64, &str)| {
+        vec![
+            ("oid", (*number).into()),
+            ("nspname", (*name).into()),
+            ("nspowner", OWNER.into()),
+        ]
+    };
+    numbers::SCHEMAS.iter().map(row).collect()
+}
+
+fn database() -> Row {
+    vec![
+        ("oid", 1.into()),
+        ("datname", DATABASE.into()),
+        ("datdba", OWNER.into()),
+        ("encoding", 6.into()),
+        ("datlocprovider", "c".into()),
+        ("datallowconn", true.into()),
+        ("datconnlimit", (-1).into()),
+        ("dattablespace", SPACE.into()),
+        ("datcollate", "C".into()),
+        ("datctype", "C".into()),
+    ]
+}
+
+fn role() -> Row {
+    vec![
+        ("oid", OWNER.into()),
+        ("rolname", DATABASE.into()),
+        ("rolinherit", true.into()),
+        ("rolcanlogin", true.into()),
+        ("rolconnlimit", (-1).into()),
+        ("rolpassword", "********".into()),
+    ]
+}
+
+fn user() -> Row {
+    vec![
+        ("usename", DATABASE.into()),
+        ("usesysid", OWNER.into()),
+        ("passwd", "********".into()),
+    ]
+}
+
+fn functions() -> Vec<Row> {
+    let row = |(at, offered): (usize, &super::offered::Function)| {
+        let arguments = offered.arguments.split(", ").count() as i64;
+        vec![
+            ("oid", (FIRST_FUNCTION + at as i64).into()),
+            ("proname", offered.name.into()),
+            (
+                "pronamespace",
+                numbers::of_schema(SCHEMA).unwrap_or(0).into(),
+            ),
+            ("proowner", OWNER.into()),
+            ("prokind", "f".into()),
+            ("provolatile", "i".into()),
+            ("proparallel", "s".into()),
+            ("proisstrict", true.into()),
+            ("proretset", offered.result.starts_with("TABLE").into()),
+            ("pronargs", arguments.into()),
+        ]
+    };
+    FUNCTIONS.iter().enumerate().map(row).collect()
+}
+
+fn settings() -> Vec<Row> {
+    let row = |(name, value): &(&str, &str)| {
+        vec![
+            ("name", (*name).into()),
+            ("setting", (*value).into()),
+            ("boot_val", (*value).into()),
+            ("reset_val", (*value).into()),
+            ("source", "default".into()),
+            ("context", "internal".into()),
+            ("vartype", "string".into()),
+        ]
+    };
+    SETTINGS.iter().map(row).collect()
+}
+
+fn listed(tables: &Tables) -> Vec<Row> {
+    let row = |(name, _): &(String, SchemaRef)| {
+        vec![
+            ("schemaname", SCHEMA.into()),
+            ("tablename", name.as_str().into()),
+            ("tableowner", DATABASE.into()),
+        ]
+    };
+    tables.iter().map(row).collect()
+}
+
+fn watched(tables: &Tables) -> Vec<Row> {
+    let row = |(name, _): &(String, SchemaRef)| {
+        vec![
+            ("relid", numbers::of_relation(name).unwrap_or(0).into()),
+            ("schemaname", SCHEMA.into()),
+            ("relname", name.as_str().into()),
+        ]
+    };
+    tables.iter().map(row).collect()
+}
+
+/// The number of PostgreSQL's first space for tables.
+const SPACE: i64 = 1_663;
+
+fn space() -> Row {
+    vec![
+        ("oid", SPACE.into()),
+        ("spcname", "pg_default".into()),
+        ("spcowner", OWNER.into()),
+    ]
+}
+
+fn zone() -> Row {
+    vec![("name", "UTC".into()), ("abbrev", "UTC".into())]
+}
+
+fn tables(tables: &Tables) -> Vec<Row> {
+    let row = |schema: &str, name: &str, kind: &str| {
+        vec![
+            ("table_catalog", DATABASE.into()),
+            ("table_schema", schema.into()),
+            ("table_name", name.into()),
+            ("table_type", kind.into()),
+            ("is_insertable_into", "NO".into()),
+            ("is_typed", "NO".into()),
+        ]
+    };
+    let own = tables
+        .iter()
+        .map(|(name, _)| row(SCHEMA, name, "BASE TABLE"));
+    let system = RELATIONS
+        .iter()
+        .map(|known| row(known.schema, known.name, "VIEW"));
+    own.chain(system).collect()
+}
+
+fn columns(tables: &Tables) -> Vec<Row> {
+    let own = tables.iter().flat_map(|(table, schema)| {
+        let fields = schema.fields().iter().enumerate();
+        fields.map(move |(at, field)| {
+            let nullable = field.is_nullable();
+            column(
+                (SCHEMA, table),
+                at,
+                field.name(),
+                field.data_type(),
+                nullable,
+            )
+        })
+    });
+    let system = RELATIONS.iter().flat_map(|relation| {
+        let table = (relation.schema, relation.name);
+        let fields = relation.fields().enumerate();
+        fields.map(move |(at, (name, kind))| column(table, at, name, &kind, true))
+    });
+    own.chain(system).collect()
+}
+
+fn column(table: (&str, &str), at: usize, name: &str, data: &DataType, nullable: bool) -> Row {
+    let kind = kind(data);
+    let said = match kind.name().starts_with('_') {
+        true => "ARRAY".to_owned(),
+        false => type_name(&kind.oid().to_string()).unwrap_or_default(),
+    };
+    vec![
+        ("table_catalog", DATABASE.into()),
+        ("table_schema", table.0.into()),
+        ("table_name", table.1.into()),
+        ("column_name", name.into()),
+        ("ordinal_position", (at as i64 + 1).into()),
+        ("is_nullable", if nullable { "YES" } else { "NO" }.into()),
+        ("data_type", said.as_str().into()),
+        ("udt_catalog", DATABASE.into()),
+        ("udt_schema", "pg_catalog".into()),
+        ("udt_name", kind.name().into()),
+        ("is_identity", "NO".into()),
+        ("is_generated", "NEVER".into()),
+        ("is_updatable", "NO".into()),
+    ]
+}
+
+fn schemata() -> Vec<Row> {
+    let row = |(_, name): &(i64, &str)| {
+        vec![
+            ("catalog_name", DATABASE.into()),
+            ("schema_name", (*name).into()),
+            ("schema_owner", DATABASE.into()),
+        ]
+    };
+    numbers::SCHEMAS.iter().map(row).collect()
 }

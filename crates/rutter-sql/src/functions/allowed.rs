@@ -3,18 +3,21 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::plan_err;
-use datafusion::common::tree_node::{Transformed, TreeNode as _};
+use datafusion::common::tree_node::{Transformed, TreeNode as _, TreeNodeRecursion};
 use datafusion::error::Result;
 use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::expr::{GroupingSet, ScalarFunction, WindowFunction};
 use datafusion::logical_expr::{
-    BinaryExpr, Expr, LogicalPlan, Operator, ScalarUDF, WindowFunctionDefinition, lit,
+    BinaryExpr, Expr, ExprSchemable as _, Like, LogicalPlan, Operator, ScalarUDF, Window,
+    WindowFunctionDefinition, lit,
 };
 use datafusion::prelude::SessionContext;
 
 use super::bounded::{BOUNDED, Bounded};
+use super::like::{ILIKE, LIKE};
 use super::operators::JOIN;
 
 /// Scalar functions whose results are about as large as what they are given, or have one size, in a time that grows with it.
@@ -31,8 +34,8 @@ const PLAIN: &str = "arrow_typeof coalesce get_field greatest least nullif nvl n
     array_sort cardinality empty flatten \
     prefix_contains prefix_contains_or_equal prefix_within prefix_within_or_equal prefix_overlaps family masklen network \
     origin_as path_len path_contains path_first path_prepends has_community \
-    current_setting pg_table_is_visible pg_get_userbyid format_type obj_description col_description pg_encoding_to_char \
-    current_schema current_database current_user session_user pg_backend_pid";
+    current_setting format_type relation_number relation_name type_number schema_number schema_name \
+    pg_get_function_result pg_get_function_arguments pg_get_function_identity_arguments";
 
 /// What counts its memory as it grows.
 const AGGREGATES: &str = "approx_distinct approx_median array_agg avg bit_and bit_or bit_xor bool_and bool_or corr count \
@@ -46,6 +49,8 @@ const TABLES: &str = "generate_series range lookup";
 
 /// Octets between two texts of `string_agg`: they are not counted before they are written.
 const BETWEEN: usize = 64;
+/// Octets of a value that is written in a call, with what holds it.
+const LITERAL: usize = 256;
 /// Sets that are grouped by at once.
 const SETS: usize = 64;
 
@@ -95,6 +100,9 @@ pub fn admit(plan: LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
         if let LogicalPlan::Aggregate(aggregate) = &node {
             check_sets(&aggregate.group_expr)?;
         }
+        if let LogicalPlan::Window(window) = &node {
+            check_window(window)?;
+        }
         node.map_expressions(|expr| expr.transform_up(|part| call(part, state)))
     })?;
     Ok(admitted.data)
@@ -124,6 +132,8 @@ fn call(part: Expr, state: &SessionState) -> Result<Transformed<Expr>> {
             Ok(Transformed::no(part))
         }
         Expr::BinaryExpr(compared) => matched(compared, state),
+        Expr::Like(like) => liked(like, state),
+        Expr::SimilarTo(like) => similar(like, state),
         part => Ok(Transformed::no(part)),
     }
 }
@@ -161,31 +171,138 @@ fn aggregate(name: &str, args: &[Expr]) -> Result<()> {
     }
 }
 
-/// `~` with a pattern that is not written here becomes a function that looks at the pattern first.
+/// `~` and `~~` with a pattern that is not written here become functions that look at the pattern first.
 fn matched(compared: BinaryExpr, state: &SessionState) -> Result<Transformed<Expr>> {
-    let (ignores_case, negated) = match compared.op {
-        Operator::RegexMatch => (false, false),
-        Operator::RegexIMatch => (true, false),
-        Operator::RegexNotMatch => (false, true),
-        Operator::RegexNotIMatch => (true, true),
+    use Operator::{
+        ILikeMatch, LikeMatch, NotILikeMatch, NotLikeMatch, RegexIMatch, RegexMatch,
+        RegexNotIMatch, RegexNotMatch,
+    };
+    let (name, ignores_case, negated) = match compared.op {
+        RegexMatch => ("regexp_like", false, false),
+        RegexIMatch => ("regexp_like", true, false),
+        RegexNotMatch => ("regexp_like", false, true),
+        RegexNotIMatch => ("regexp_like", true, true),
+        LikeMatch => (LIKE, false, false),
+        ILikeMatch => (ILIKE, false, false),
+        NotLikeMatch => (LIKE, false, true),
+        NotILikeMatch => (ILIKE, false, true),
         _ => return Ok(Transformed::no(Expr::BinaryExpr(compared))),
     };
-    let is_short = |value: &str| value.len() <= BETWEEN && !value.contains('{');
-    if let Expr::Literal(value, _) = compared.right.as_ref()
-        && value.try_as_str().flatten().is_some_and(is_short)
-    {
+    if is_short(&compared.right) {
         return Ok(Transformed::no(Expr::BinaryExpr(compared)));
     }
-    let Some(function) = state.scalar_functions().get("regexp_like") else {
-        return plan_err!("the operator {} is not offered here", compared.op);
-    };
     let mut args = vec![*compared.left, *compared.right];
     if ignores_case {
         args.push(lit("i"));
     }
+    test(name, args, negated, state)
+}
+
+/// `LIKE`, the same.
+fn liked(like: Like, state: &SessionState) -> Result<Transformed<Expr>> {
+    if is_short(&like.pattern) {
+        return Ok(Transformed::no(Expr::Like(like)));
+    }
+    if like.escape_char.is_some_and(|sign| sign != '\\') {
+        return plan_err!(
+            "LIKE … ESCAPE takes a pattern of at most {BETWEEN} octets, as it is written; others are escaped by `\\`"
+        );
+    }
+    let name = if like.case_insensitive { ILIKE } else { LIKE };
+    test(name, vec![*like.expr, *like.pattern], like.negated, state)
+}
+
+/// `SIMILAR TO` looks for more than `LIKE`, in all of a text: the engine looks for a regular expression in any part of it.
+fn similar(like: Like, state: &SessionState) -> Result<Transformed<Expr>> {
+    let pattern = match like.pattern.as_ref() {
+        Expr::Literal(value, _) if like.escape_char.is_none_or(|sign| sign == '\\') => {
+            value.try_as_str().flatten()
+        }
+        _ => None,
+    };
+    let Some(pattern) = pattern else {
+        return plan_err!(
+            "SIMILAR TO takes a pattern as it is written, without ESCAPE; or write ~"
+        );
+    };
+    let mut expression = "^(?:".to_owned();
+    let mut signs = pattern.chars();
+    while let Some(sign) = signs.next() {
+        match sign {
+            '%' => expression.push_str(".*"),
+            '_' => expression.push('.'),
+            '.' | '^' | '$' => expression.extend(['\\', sign]),
+            '\\' => expression.extend(std::iter::once('\\').chain(signs.next())),
+            sign => expression.push(sign),
+        }
+    }
+    let args = vec![*like.expr, lit(format!("{expression})$")), lit("s")];
+    test("regexp_like", args, like.negated, state)
+}
+
+/// Whether a pattern is written here, and so short that nothing can come of it.
+fn is_short(pattern: &Expr) -> bool {
+    let is_short = |value: &str| value.len() <= BETWEEN && !value.contains('{');
+    let Expr::Literal(value, _) = pattern else {
+        return false;
+    };
+    value.try_as_str().flatten().is_some_and(is_short)
+}
+
+fn test(
+    name: &str,
+    args: Vec<Expr>,
+    negated: bool,
+    state: &SessionState,
+) -> Result<Transformed<Expr>> {
+    let Some(function) = state.scalar_functions().get(name) else {
+        return plan_err!("the function {name} is not offered here");
+    };
     let call = Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(function), args));
-    let call = if negated { !call } else { call };
-    Ok(Transformed::yes(call))
+    Ok(Transformed::yes(if negated { !call } else { call }))
+}
+
+/// A window may give every row a value of one. What it makes of columns is counted before; what it computed within itself
+/// would be seen by nobody.
+fn check_window(window: &Window) -> Result<()> {
+    let schema = window.input.schema();
+    let is_large = |value: &Expr| {
+        let known = match value {
+            Expr::Column(_) => true,
+            Expr::Literal(value, _) => value.size() <= LITERAL,
+            _ => false,
+        };
+        let kind = value.get_type(schema).unwrap_or(DataType::Utf8);
+        !known
+            && (kind.is_nested() || kind.primitive_width().is_none() && kind != DataType::Boolean)
+    };
+    for expr in &window.window_expr {
+        expr.apply(|part| {
+            if let Expr::WindowFunction(call) = part
+                && call.params.args.iter().any(|value| is_large(unaliased(value)))
+            {
+                return plan_err!(
+                    "{} as a window function takes a column: compute what it is given in a query within FROM",
+                    call.fun.name()
+                );
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+    }
+    Ok(())
+}
+
+/// A value without casts and names.
+fn unaliased(value: &Expr) -> &Expr {
+    match value {
+        Expr::Alias(named) => unaliased(&named.expr),
+        Expr::Cast(cast)
+            if matches!(unaliased(&cast.expr), Expr::Column(_) | Expr::Literal(..)) =>
+        {
+            unaliased(&cast.expr)
+        }
+        value => value,
+    }
 }
 
 fn check_sets(by: &[Expr]) -> Result<()> {

@@ -14,6 +14,7 @@ use datafusion::logical_expr::{
 
 pub use super::bounds::BOUNDED;
 use super::bounds::{Bound, joined};
+use super::patterns;
 
 /// Rows that one value may be copied for.
 const BATCH: usize = 8192;
@@ -112,6 +113,9 @@ impl ScalarUDFImpl for Bounded {
             reserve(&reservation, spread.fold(0, usize::saturating_add))?;
         }
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
+        if self.name().starts_with("regexp_") {
+            reserve(&reservation, patterns::compiled(&arrays)?)?;
+        }
         reserve(&reservation, (self.bound)(&arrays)?.saturating_mul(copies))?;
         self.inner.invoke_with_args(args)
     }

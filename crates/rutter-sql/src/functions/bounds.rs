@@ -8,13 +8,16 @@ use datafusion::arrow::datatypes::{
 use datafusion::common::exec_err;
 use datafusion::error::Result;
 
+use super::like::{ILIKE, LIKE};
 use super::patterns;
 
 /// How much a call makes, in octets; an error where it would compute for too long.
 pub type Bound = fn(&[ArrayRef]) -> Result<usize>;
 
 /// The functions that are bounded.
-pub const BOUNDED: [(&str, Bound); 40] = [
+pub const BOUNDED: [(&str, Bound); 42] = [
+    (LIKE, liked),
+    (ILIKE, liked),
     ("repeat", repeated),
     ("array_repeat", repeated),
     ("array_resize", resized),
@@ -243,6 +246,17 @@ fn compared(args: &[ArrayRef]) -> Result<usize> {
     let steps = sum(rows.map(|(left, right)| left.saturating_mul(right)));
     check_steps(steps, "levenshtein")?;
     Ok(joined(args)?.saturating_mul(8))
+}
+
+/// Each sign of a text with each of a pattern, and both in small letters.
+fn liked(args: &[ArrayRef]) -> Result<usize> {
+    let [texts, patterns, ..] = args else {
+        return Ok(0);
+    };
+    let rows = sizes(texts)?.into_iter().zip(sizes(patterns)?);
+    let steps = sum(rows.map(|(text, pattern)| text.saturating_mul(pattern)));
+    check_steps(steps, "LIKE")?;
+    Ok(joined(args)?.saturating_mul(4))
 }
 
 /// Each item of one list with each of another.

@@ -4,7 +4,8 @@ mod allowed;
 mod bounded;
 mod bounds;
 mod communities;
-mod numbers;
+mod forms;
+mod like;
 mod operators;
 mod paths;
 mod patterns;
@@ -13,8 +14,10 @@ mod scalar;
 mod system;
 
 pub use allowed::{admit, register as register_allowed};
+pub use forms::Forms;
 pub use operators::PrefixOperators;
 pub use prefixes::{CONTAINS_OR_EQUAL, WITHIN_OR_EQUAL};
+pub use system::type_name;
 
 use datafusion::logical_expr::ScalarUDF;
 
@@ -23,7 +26,7 @@ pub fn all() -> Vec<ScalarUDF> {
     let mut all = prefixes::functions();
     all.extend(paths::functions());
     all.extend(communities::functions());
-    all.extend(numbers::functions());
+    all.extend(like::functions());
     all.extend(system::functions());
     all
 }

@@ -28,8 +28,7 @@ pub const JOIN: &str = "text_join";
 impl PrefixOperators {
     /// With the functions of this crate; texts are joined within the memory of a pool.
     pub fn new(pool: &Arc<dyn MemoryPool>) -> Self {
-        let both = |a: &str, b: &str| Some([a, b].concat());
-        let join = Bounded::join(function(JOIN, Body::TextOfTwo(both)), pool);
+        let join = Bounded::join(function(JOIN, Body::Joined), pool);
         let functions = super::all().into_iter().chain([join]);
         Self {
             functions: functions.map(Arc::new).collect(),

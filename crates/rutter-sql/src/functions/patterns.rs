@@ -13,7 +13,6 @@ use super::bounds::{check_steps, joined, sizes, sum};
 
 /// Whether texts match.
 pub fn matched(args: &[ArrayRef]) -> Result<usize> {
-    check(args)?;
     Ok(joined(args)?.saturating_mul(2))
 }
 
@@ -52,10 +51,10 @@ pub fn replaced(args: &[ArrayRef]) -> Result<usize> {
     Ok(looked_at.saturating_add(sum(made)))
 }
 
-/// Refuses patterns that are large when they are compiled, or that look for long at much.
-fn check(args: &[ArrayRef]) -> Result<()> {
+/// Octets of all patterns when they are compiled. Refuses those that are large, or that look for long at much.
+pub fn compiled(args: &[ArrayRef]) -> Result<usize> {
     let [texts, patterns, ..] = args else {
-        return Ok(());
+        return Ok(0);
     };
     let texts = sum(sizes(texts)?);
     let most = if texts > MUCH { SMALL } else { LARGE };
@@ -64,16 +63,27 @@ fn check(args: &[ArrayRef]) -> Result<()> {
     if patterns.len() > PATTERNS {
         return exec_err!("more than {PATTERNS} different regular expressions at once");
     }
+    // While it looks at a text it remembers where it was, a few states for each octet.
+    let remembered = texts.saturating_mul(STATE).min(REMEMBERED);
+    let mut octets = 0;
     for pattern in &patterns {
-        let built = RegexBuilder::new(pattern).size_limit(most).build();
-        if let Err(regex::Error::CompiledTooBig(_)) = built {
-            return exec_err!(
-                "a regular expression of {} octets is too large when it is compiled for {texts} octets of text: write a shorter one",
-                pattern.len()
-            );
+        octets += size(pattern, texts, most)? + remembered;
+    }
+    Ok(octets)
+}
+
+/// Octets of a pattern when it is compiled, at most.
+fn size(pattern: &str, texts: usize, most: usize) -> Result<usize> {
+    for limit in [SMALL, most] {
+        let built = RegexBuilder::new(pattern).size_limit(limit).build();
+        if !matches!(built, Err(regex::Error::CompiledTooBig(_))) {
+            return Ok(limit);
         }
     }
-    Ok(())
+    exec_err!(
+        "a regular expression of {} octets is too large when it is compiled for {texts} octets of text: write a shorter one",
+        pattern.len()
+    )
 }
 
 /// Octets of a compiled pattern, for much text and for little.
@@ -83,3 +93,6 @@ const LARGE: usize = 512 << 10;
 const MUCH: usize = 1 << 20;
 /// Patterns of one call: they are all compiled.
 const PATTERNS: usize = 64;
+/// Octets of a state, and of all that a pattern remembers.
+const STATE: usize = 1024;
+const REMEMBERED: usize = 2 << 20;

@@ -1,5 +1,6 @@
 //! A function on texts, made from a plain closure.
 
+use std::fmt::Write as _;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -8,8 +9,8 @@ use datafusion::arrow::array::{
     StringBuilder,
 };
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Field, Float64Type};
-use datafusion::common::{ScalarValue, exec_err};
+use datafusion::arrow::datatypes::{DataType, Field};
+use datafusion::common::exec_err;
 use datafusion::error::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -26,16 +27,12 @@ pub enum Body {
     Number(fn(&str) -> Option<i64>),
     /// One text to a text.
     Text(fn(&str) -> Option<String>),
-    /// One text to yes or no.
-    Flag(fn(&str) -> Option<bool>),
     /// One text to a list.
     Texts(fn(&str) -> Vec<String>),
+    /// Two texts, one after the other.
+    Joined,
     /// Two texts to a text.
     TextOfTwo(fn(&str, &str) -> Option<String>),
-    /// The same for every row, of no arguments.
-    Constant(fn() -> String),
-    /// One number to a number.
-    Float(fn(f64) -> f64),
     /// Two texts to yes or no.
     Test(fn(&str, &str) -> Option<bool>),
     /// Two prefixes to yes or no; a text that is none is an error.
@@ -52,14 +49,10 @@ pub struct TextFunction {
 /// Makes a function known under a name. Arguments of any type are taken as their texts.
 pub fn function(name: &'static str, body: Body) -> ScalarUDF {
     let arguments = match body {
-        Body::Constant(_) => 0,
-        Body::Number(_) | Body::Text(_) | Body::Flag(_) | Body::Texts(_) | Body::Float(_) => 1,
-        Body::TextOfTwo(_) | Body::Test(_) | Body::Prefixes(_) => 2,
+        Body::Number(_) | Body::Text(_) | Body::Texts(_) => 1,
+        Body::Joined | Body::TextOfTwo(_) | Body::Test(_) | Body::Prefixes(_) => 2,
     };
-    let signature = match arguments {
-        0 => Signature::nullary(Volatility::Immutable),
-        arguments => Signature::any(arguments, Volatility::Immutable),
-    };
+    let signature = Signature::any(arguments, Volatility::Immutable);
     ScalarUDF::from(TextFunction {
         name,
         body,
@@ -99,10 +92,9 @@ impl ScalarUDFImpl for TextFunction {
     fn return_type(&self, _arguments: &[DataType]) -> Result<DataType> {
         Ok(match self.body {
             Body::Number(_) => DataType::Int64,
-            Body::Text(_) | Body::TextOfTwo(_) | Body::Constant(_) => DataType::Utf8,
+            Body::Text(_) | Body::TextOfTwo(_) | Body::Joined => DataType::Utf8,
             Body::Texts(_) => DataType::List(Arc::new(Field::new_list_field(DataType::Utf8, true))),
-            Body::Float(_) => DataType::Float64,
-            Body::Flag(_) | Body::Test(_) | Body::Prefixes(_) => DataType::Boolean,
+            Body::Test(_) | Body::Prefixes(_) => DataType::Boolean,
         })
     }
 
@@ -112,34 +104,17 @@ impl ScalarUDFImpl for TextFunction {
             let array = value.clone().into_array(rows)?;
             Ok(cast(&array, &DataType::Utf8)?.as_string::<i32>().clone())
         };
-        match self.body {
-            Body::Constant(value) => {
-                return Ok(ColumnarValue::Scalar(ScalarValue::Utf8(Some(value()))));
-            }
-            Body::Float(of) => {
-                let values = args.args[0].clone().into_array(rows)?;
-                let values = cast(&values, &DataType::Float64)?;
-                let results = values
-                    .as_primitive::<Float64Type>()
-                    .unary::<_, Float64Type>(of);
-                return Ok(ColumnarValue::Array(Arc::new(results)));
-            }
-            _ => {}
-        }
         let first = texts(&args.args[0])?;
         let result: ArrayRef = match self.body {
             Body::Number(of) => Arc::new(each(&first, of).collect::<Int64Array>()),
             Body::Text(of) => Arc::new(each(&first, of).collect::<StringArray>()),
-            Body::Flag(of) => Arc::new(each(&first, of).collect::<BooleanArray>()),
             Body::Texts(of) => lists(&first, of),
+            Body::Joined => Arc::new(joined(&first, &texts(&args.args[1])?)),
             Body::TextOfTwo(of) => {
                 let second = texts(&args.args[1])?;
                 let pairs = first.iter().zip(second.iter());
                 let results = pairs.map(|(a, b)| of(a?, b?));
                 Arc::new(results.collect::<StringArray>())
-            }
-            Body::Constant(_) | Body::Float(_) => {
-                return exec_err!("{} is computed above", self.name);
             }
             Body::Test(of) => {
                 let second = texts(&args.args[1])?;
@@ -160,6 +135,22 @@ impl ScalarUDFImpl for TextFunction {
         debug_assert_eq!(result.len(), rows);
         Ok(ColumnarValue::Array(result))
     }
+}
+
+/// Makes no more room than is needed.
+fn joined(first: &StringArray, second: &StringArray) -> StringArray {
+    let octets = first.value_data().len() + second.value_data().len();
+    let mut out = StringBuilder::with_capacity(first.len(), octets);
+    for pair in first.iter().zip(second) {
+        let (Some(a), Some(b)) = pair else {
+            out.append_null();
+            continue;
+        };
+        // Writing to memory cannot fail.
+        let _ = out.write_str(a);
+        out.append_value(b);
+    }
+    out.finish()
 }
 
 fn lists(texts: &StringArray, of: fn(&str) -> Vec<String>) -> ArrayRef {

@@ -3,7 +3,7 @@
 use datafusion::logical_expr::ScalarUDF;
 
 use super::scalar::{Body, function};
-use crate::catalog::{DATABASE, SCHEMA};
+use crate::catalog;
 use crate::server::setting;
 
 /// The functions of this file.
@@ -15,25 +15,24 @@ pub fn functions() -> Vec<ScalarUDF> {
         ),
         function("quote_ident", Body::Text(|name| Some(quoted(name)))),
         function("parse_ident", Body::Texts(parts)),
-        function("pg_table_is_visible", Body::Flag(|_| Some(true))),
-        function("pg_get_userbyid", Body::Text(|_| Some(DATABASE.to_owned()))),
         function("format_type", Body::TextOfTwo(|kind, _| type_name(kind))),
-        function("obj_description", Body::TextOfTwo(|_, _| None)),
-        function("col_description", Body::TextOfTwo(|_, _| None)),
+        function("relation_number", Body::Number(catalog::of_relation)),
+        function("relation_name", Body::Text(catalog::relation_of)),
+        function("type_number", Body::Number(catalog::of_type)),
+        function("schema_number", Body::Number(catalog::of_schema)),
+        function("schema_name", Body::Text(catalog::schema_of)),
         function(
-            "pg_encoding_to_char",
-            Body::Text(|_| Some("UTF8".to_owned())),
+            "pg_get_function_result",
+            Body::Text(|number| Some(catalog::numbered(number)?.result.to_owned())),
         ),
-        function(
-            "version",
-            Body::Constant(|| format!("PostgreSQL {}", setting("server_version"))),
-        ),
-        function("current_schema", Body::Constant(|| SCHEMA.to_owned())),
-        function("current_database", Body::Constant(|| DATABASE.to_owned())),
-        function("current_user", Body::Constant(|| DATABASE.to_owned())),
-        function("session_user", Body::Constant(|| DATABASE.to_owned())),
-        function("pg_backend_pid", Body::Constant(|| "0".to_owned())),
+        function("pg_get_function_arguments", Body::Text(arguments)),
+        function("pg_get_function_identity_arguments", Body::Text(arguments)),
     ]
+}
+
+/// The arguments of a function by its number.
+fn arguments(number: &str) -> Option<String> {
+    Some(catalog::numbered(number)?.arguments.to_owned())
 }
 
 /// A name as it is written in queries.
@@ -54,15 +53,22 @@ fn parts(name: &str) -> Vec<String> {
         .collect()
 }
 
-/// The name of a type by its number.
-fn type_name(number: &str) -> Option<String> {
+/// The name of a type by its number, as it is written in queries.
+pub fn type_name(number: &str) -> Option<String> {
     let kind = pgwire::api::Type::from_oid(number.parse().ok()?)?;
     let name = match kind.name() {
+        name if name.starts_with('_') && name != "_text" => {
+            let item = catalog::of_type(&name[1..])?;
+            return Some(format!("{}[]", type_name(&item.to_string())?));
+        }
         "bool" => "boolean",
         "int2" => "smallint",
         "int4" => "integer",
         "int8" => "bigint",
+        "float4" => "real",
         "float8" => "double precision",
+        "varchar" => "character varying",
+        "timestamp" => "timestamp without time zone",
         "timestamptz" => "timestamp with time zone",
         "_text" => "text[]",
         name => name,

@@ -24,6 +24,8 @@ pub fn error(error: &QueryError) -> PgWireError {
 
 /// An error with its SQLSTATE.
 pub fn failure(state: &str, message: String) -> PgWireError {
+    // It would end the text before its end.
+    let message = message.replace('\0', "");
     PgWireError::UserError(Box::new(ErrorInfo::new(
         "ERROR".into(),
         state.into(),
@@ -35,7 +37,7 @@ pub fn failure(state: &str, message: String) -> PgWireError {
 pub fn too_long(limit: Duration) -> PgWireError {
     failure(
         "57014",
-        format!("the query took longer than {limit:.0?} (sql.query-timeout)"),
+        format!("the query took longer than {limit:.0?} (sql.query-timeout, or statement_timeout)"),
     )
 }
 

@@ -16,7 +16,8 @@ use tokio_util::codec::Framed;
 
 use super::doors::{OF_ADDRESS, OF_ALL};
 use super::frames::Frames;
-use super::handler::{Asker, Prepared};
+use super::handler::Asker;
+use super::prepared::Prepared;
 use super::session::fatal;
 use super::tls::Certificate;
 
@@ -93,7 +94,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
 {
     if let Ok(Some(_)) = frames.next(&mut socket).await {
-        process_error(&mut socket, why, false).await?;
+        process_error(&mut socket, why, LAST).await?;
     }
     Ok(())
 }
@@ -104,7 +105,7 @@ async fn dismiss<S>(mut socket: Socket<S>, why: PgWireError) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
 {
-    process_error(&mut socket, why, false).await?;
+    process_error(&mut socket, why, LAST).await?;
     let stream = socket.get_mut();
     let heard = async {
         let mut octets = [0; 4096];
@@ -157,7 +158,7 @@ where
         );
         if let Err(error) = answered.await {
             let ends = error.is_fatal();
-            process_error(&mut socket, error, extended).await?;
+            process_error(&mut socket, error, extended || ends).await?;
             if ends {
                 break;
             }
@@ -169,6 +170,8 @@ where
     Ok(())
 }
 
+/// After the last word to a client, nothing says that it may ask more.
+const LAST: bool = true;
 /// How long a client that has said something wrong is heard out.
 const PARTING: Duration = Duration::from_secs(2);
 /// How often to look whether a client that has said more than was read has gone.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray as _, BooleanArray, Float64Array, Int16Array, Int32Array, Int64Array,
-    ListArray, RecordBatch, StringArray,
+    Array, ArrayRef, AsArray as _, BinaryArray, BooleanArray, Float64Array, Int16Array, Int32Array,
+    Int64Array, ListArray, RecordBatch, StringArray,
 };
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
 use datafusion::arrow::datatypes::{
@@ -18,10 +18,12 @@ use pgwire::api::results::{DataRowEncoder, FieldInfo};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::data::DataRow;
 
+use crate::catalog::shown;
+
 /// The description of an answer's columns.
 pub fn fields(schema: &Schema, format: &Format) -> Vec<FieldInfo> {
     let field = |(at, field): (usize, &Arc<datafusion::arrow::datatypes::Field>)| {
-        let name = field.name().clone();
+        let name = shown(field.name()).to_owned();
         FieldInfo::new(
             name,
             None,
@@ -50,6 +52,8 @@ pub fn kind(data: &DataType) -> Type {
             _ => Type::TEXT,
         },
         DataType::Timestamp(_, _) => Type::TIMESTAMPTZ,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Type::BYTEA,
+        DataType::FixedSizeBinary(_) => Type::BYTEA,
         _ => Type::TEXT,
     }
 }
@@ -76,6 +80,7 @@ enum Values {
     Numbers(ListArray),
     Floats(ListArray),
     Time(Int64Array),
+    Octets(BinaryArray),
     Text(StringArray),
 }
 
@@ -108,6 +113,8 @@ impl Values {
                 &DataType::Int64,
             )?;
             Self::Time(micros.as_primitive::<Int64Type>().clone())
+        } else if kind == Type::BYTEA {
+            Self::Octets(to(DataType::Binary)?.as_binary::<i32>().clone())
         } else {
             Self::Text(texts(array)?)
         })
@@ -123,6 +130,9 @@ impl Values {
             Self::Large(values) => out.encode_field(&given(values, row).then(|| values.value(row))),
             Self::Float(values) => out.encode_field(&given(values, row).then(|| values.value(row))),
             Self::Text(values) => out.encode_field(&given(values, row).then(|| values.value(row))),
+            Self::Octets(values) => {
+                out.encode_field(&given(values, row).then(|| values.value(row)))
+            }
             Self::Time(values) => {
                 let time = given(values, row).then(|| time(values.value(row)));
                 out.encode_field(&time)

@@ -2,12 +2,14 @@
 //! says that it holds ends the connection.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use pgwire::api::{ClientInfo as _, PgWireConnectionState};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireFrontendMessage;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
+use tokio::time::{Instant, timeout_at};
 use tokio_util::bytes::{Buf as _, BytesMut};
 use tokio_util::codec::Decoder as _;
 
@@ -43,6 +45,7 @@ impl Frames {
             socket.state(),
             PgWireConnectionState::AuthenticationInProgress
         );
+        let mut until = None;
         loop {
             let length = match begins {
                 true => startup_length(&self.read)?,
@@ -57,12 +60,22 @@ impl Frames {
                     }
                     continue;
                 }
-                if length > SMALL {
-                    self.held.try_resize(length).map_err(|_| full())?;
-                }
             }
+            // What has come is charged, not what is said to come.
             self.read.reserve(PIECE);
-            if socket.get_mut().read_buf(&mut self.read).await? == 0 {
+            if self.read.capacity() > SMALL {
+                let held = self.held.try_resize(self.read.capacity());
+                held.map_err(|_| full())?;
+            }
+            if !self.read.is_empty() {
+                until.get_or_insert_with(|| Instant::now() + WHOLE);
+            }
+            let reading = socket.get_mut().read_buf(&mut self.read);
+            let read = match until {
+                Some(until) => timeout_at(until, reading).await.map_err(|_| late())??,
+                None => reading.await?,
+            };
+            if read == 0 {
                 return Ok(None);
             }
         }
@@ -202,11 +215,18 @@ fn broken(what: String) -> PgWireError {
     fatal("08P01", format!("not the protocol of PostgreSQL: {what}"))
 }
 
+fn late() -> PgWireError {
+    let why = format!("a message that has begun has not come whole within {WHOLE:?}");
+    fatal("08P01", why)
+}
+
 fn full() -> PgWireError {
     let why = "queries need all memory that they may have (sql.memory): try again later";
     fatal("53200", why.to_owned())
 }
 
+/// A message that has begun has come whole after this time.
+const WHOLE: Duration = Duration::from_secs(60);
 /// Kind and length.
 const HEAD: usize = 5;
 /// Octets that are read at once.

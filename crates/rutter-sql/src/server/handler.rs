@@ -1,25 +1,21 @@
-//! The messages of a connection.
+//! Who answers a connection, and the simple protocol: texts of statements, answered one after the other.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::logical_expr::LogicalPlan;
-use futures::{Sink, SinkExt as _};
-use pgwire::api::portal::{Format, Portal, PortalExecutionState};
-use pgwire::api::query::{ExtendedQueryHandler, SimpleQueryHandler, send_partial_query_response};
+use futures::Sink;
+use pgwire::api::portal::{Format, Portal};
+use pgwire::api::query::SimpleQueryHandler;
 use pgwire::api::results::{DataRowEncoder, FieldInfo, QueryResponse, Response, Tag};
-use pgwire::api::stmt::{QueryParser, StoredStatement};
-use pgwire::api::store::{Entry, MemPortalStore, PortalStore};
-use pgwire::api::{ClientInfo, ClientPortalStore, DEFAULT_NAME, PgWireConnectionState, Type};
+use pgwire::api::stmt::StoredStatement;
+use pgwire::api::store::{MemPortalStore, PortalStore};
+use pgwire::api::{ClientInfo, ClientPortalStore, DEFAULT_NAME, Type};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
-use pgwire::messages::extendedquery::{
-    Bind, BindComplete, Close, CloseComplete, Execute, Parse, ParseComplete,
-    TARGET_TYPE_BYTE_STATEMENT,
-};
+use pgwire::messages::response::TransactionStatus;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -34,9 +30,9 @@ use super::doors::Door;
 use super::encode::fields;
 use super::held::Held;
 use super::login::{Login, Logins};
-use super::parameters;
+use super::prepared::{Parser, Prepared};
 use super::session::Session;
-use super::statement::{Statement, cursor_name, nothing, setting, split};
+use super::statement::{Statement, nothing, setting, split, time};
 use crate::Engine;
 
 /// Everything that connections share.
@@ -56,7 +52,7 @@ impl Shared {
     /// For a server.
     pub fn new(engine: Engine, access: &Access, threads: Handle, bounds: Bounds) -> Self {
         Self {
-            parser: Arc::new(Parser(engine.clone())),
+            parser: Arc::new(Parser::new(engine.clone())),
             engine,
             threads,
             running: Arc::default(),
@@ -93,40 +89,66 @@ impl SimpleQueryHandler for Asker {
     {
         self.session.touch();
         let mut responses = Vec::new();
+        let mut failed = has_failed(client);
         for part in split(query) {
-            responses.push(match Statement::of(part) {
-                Statement::Nothing(tag) => {
-                    forget(client, tag, part);
-                    ended(client, tag)
+            let statement = Statement::of(part);
+            failed &= !statement.ends_transaction();
+            let answered = match failed {
+                true => Err(aborted()),
+                false => self.answer(client, statement).await,
+            };
+            match answered {
+                Ok(response) => responses.push(response),
+                // What was answered before is said all the same.
+                Err(why) => {
+                    responses.push(Response::Error(Box::new(why.into())));
+                    break;
                 }
-                Statement::Zone(zone) => return Err(unknown_zone(&zone)),
-                Statement::Show(name) => Response::Query(show(&name, &Format::UnifiedText)?),
-                Statement::Empty => Response::Query(empty()),
-                Statement::Declare(name, sql) => {
-                    let plan = self.shared.engine.plan(&sql).await.map_err(|e| error(&e))?;
-                    self.declare(client, &name, plan.into_parts().1).await?
-                }
-                Statement::Fetch(name, count) => {
-                    self.fetch(client, &name, count, &Format::UnifiedText)
-                        .await?
-                }
-                Statement::Close(name) => close(client, name.as_deref())?,
-                Statement::Query(sql) => {
-                    let plan = self.shared.engine.plan(&sql).await.map_err(|e| error(&e))?;
-                    let fields = fields(plan.schema().as_arrow(), &Format::UnifiedText);
-                    let (_, plan) = plan.into_parts();
-                    self.run(client, plan, fields).await?
-                }
-            });
+            }
         }
         Ok(responses)
     }
 }
 
 impl Asker {
+    async fn answer<C>(&self, client: &C, statement: Statement) -> PgWireResult<Response>
+    where
+        C: ClientInfo + ClientPortalStore,
+        C::PortalStore: PortalStore,
+    {
+        Ok(match statement {
+            Statement::Nothing(tag) => self.done(client, tag),
+            Statement::Deallocate(name) => forget(client, name.as_deref())?,
+            Statement::Zone(zone) => return Err(unknown_zone(&zone)),
+            Statement::Timeout(time) => self.hurry(&time)?,
+            Statement::Copy => return Err(no_copy()),
+            Statement::Show(name) => Response::Query(show(&name, &Format::UnifiedText)?),
+            Statement::Declare(name, sql) => {
+                let plan = self.shared.engine.plan(&sql).await.map_err(|e| error(&e))?;
+                self.declare(client, &name, plan.into_parts().1).await?
+            }
+            Statement::Fetch(name, count) => {
+                let format = Format::UnifiedText;
+                self.fetch(client, &name, count, &format).await?
+            }
+            Statement::Close(name) => close(client, name.as_deref())?,
+            Statement::Query(sql) => {
+                let plan = self.shared.engine.plan(&sql).await.map_err(|e| error(&e))?;
+                let fields = fields(plan.schema().as_arrow(), &Format::UnifiedText);
+                let (_, plan) = plan.into_parts();
+                self.run(client, plan, fields).await?
+            }
+        })
+    }
+
     /// The connection.
     pub fn session(&self) -> &Session {
         &self.session
+    }
+
+    /// What prepares statements.
+    pub fn parser(&self) -> Arc<Parser> {
+        Arc::clone(&self.shared.parser)
     }
 
     /// The memory of all queries.
@@ -144,7 +166,35 @@ impl Asker {
         &self.shared.running
     }
 
-    async fn declare<C>(&self, client: &C, name: &str, plan: LogicalPlan) -> PgWireResult<Response>
+    /// Answers a statement without effect on what is read.
+    pub fn done<C>(&self, client: &C, tag: &'static str) -> Response
+    where
+        C: ClientInfo + ClientPortalStore,
+        C::PortalStore: PortalStore,
+    {
+        if matches!(tag, "RESET" | "DISCARD ALL") {
+            self.session.set_patience(None);
+        }
+        ended(client, tag)
+    }
+
+    /// Sets how long the client waits for an answer.
+    pub fn hurry(&self, text: &str) -> PgWireResult<Response> {
+        let Some(time) = time(text) else {
+            let why = format!("statement_timeout: `{text}` is no time: write milliseconds, or 5s");
+            return Err(failure("22023", why));
+        };
+        self.session.set_patience(time);
+        Ok(nothing("SET"))
+    }
+
+    /// Opens a cursor.
+    pub async fn declare<C>(
+        &self,
+        client: &C,
+        name: &str,
+        plan: LogicalPlan,
+    ) -> PgWireResult<Response>
     where
         C: ClientInfo + ClientPortalStore,
         C::PortalStore: PortalStore,
@@ -164,7 +214,8 @@ impl Asker {
         Ok(Response::Execution(Tag::new("DECLARE CURSOR")))
     }
 
-    async fn fetch(
+    /// Reads a cursor.
+    pub async fn fetch(
         &self,
         client: &impl ClientInfo,
         name: &str,
@@ -173,20 +224,21 @@ impl Asker {
     ) -> PgWireResult<Response> {
         let query = self.begin(client);
         let cursors = Cursors::of(client);
-        let limit = self.shared.bounds.query;
+        let limit = self.session.patience();
         Ok(Response::Query(
             cursors.fetch(name, count, format, query, limit).await?,
         ))
     }
 
-    async fn run(
+    /// Answers a query.
+    pub async fn run(
         &self,
         client: &impl ClientInfo,
         plan: LogicalPlan,
         fields: Vec<FieldInfo>,
     ) -> PgWireResult<Response> {
         let mut query = self.begin(client);
-        let until = Instant::now() + self.shared.bounds.query;
+        let until = Instant::now() + self.session.patience();
         let batches = self.compute(plan, &mut query).await?;
         let fields = Arc::new(fields);
         Ok(Response::Query(respond(batches, fields, query, until)))
@@ -203,21 +255,19 @@ impl Asker {
         query: &mut Query,
     ) -> PgWireResult<SendableRecordBatchStream> {
         let Shared {
-            threads,
-            engine,
-            bounds,
-            ..
+            threads, engine, ..
         } = &self.shared;
+        let limit = self.session.patience();
         tokio::select! {
             batches = compute::run(threads, engine, plan) => batches.map_err(|e| error(&e)),
             () = query.cancelled() => Err(PgWireError::QueryCanceled),
-            () = tokio::time::sleep(bounds.query) => Err(too_long(bounds.query)),
+            () = tokio::time::sleep(limit) => Err(too_long(limit)),
         }
     }
 }
 
 /// Closes a cursor, or all.
-fn close(client: &impl ClientInfo, name: Option<&str>) -> PgWireResult<Response> {
+pub fn close(client: &impl ClientInfo, name: Option<&str>) -> PgWireResult<Response> {
     Cursors::of(client).close(name)?;
     Ok(Response::Execution(Tag::new("CLOSE CURSOR")))
 }
@@ -228,46 +278,80 @@ where
     C: ClientInfo + ClientPortalStore,
     C::PortalStore: PortalStore,
 {
+    if tag == "DISCARD ALL" {
+        // Ending all cannot fail.
+        let _ = forget(client, None);
+    }
     if matches!(tag, "COMMIT" | "ROLLBACK" | "DISCARD ALL") {
         client.portal_store().clear_portals();
         Held::of(client).close_portals();
         // Closing all cannot fail.
         let _ = Cursors::of(client).close(None);
     }
-    nothing(tag)
+    match tag {
+        "COMMIT" if has_failed(client) => nothing("ROLLBACK"),
+        tag => nothing(tag),
+    }
 }
 
-fn unknown_zone(zone: &str) -> PgWireError {
+/// Whether something has failed in a transaction that has not ended.
+pub fn has_failed(client: &impl ClientInfo) -> bool {
+    matches!(client.transaction_status(), TransactionStatus::Error)
+}
+
+/// Until it ends, nothing is answered in such a one.
+pub fn aborted() -> PgWireError {
+    let why = "the transaction has failed: nothing is answered until ROLLBACK";
+    failure("25P02", why.to_owned())
+}
+
+/// Why there is no copy.
+pub fn no_copy() -> PgWireError {
+    let why = "COPY is not known here: ask by SELECT (psql writes files with --csv or \\g)";
+    failure("0A000", why.to_owned())
+}
+
+/// Why a zone cannot be set.
+pub fn unknown_zone(zone: &str) -> PgWireError {
     let why = format!("time zone {zone}: all times are UTC here, and no other zone is known");
     failure("22023", why)
 }
 
-/// `DEALLOCATE [PREPARE] {name | ALL}`, and what else ends prepared statements.
-fn forget<C>(client: &C, tag: &str, sql: &str)
+/// Ends a prepared statement, or all that have names.
+pub fn forget<C>(client: &C, name: Option<&str>) -> PgWireResult<Response>
 where
     C: ClientInfo + ClientPortalStore,
     C::PortalStore: PortalStore,
 {
     let held = Held::of(client);
-    let last = sql.split_whitespace().last().unwrap_or_default();
-    let names = match tag {
-        "DISCARD ALL" => held.statements(),
-        "DEALLOCATE" if last.eq_ignore_ascii_case("ALL") => held.statements(),
-        "DEALLOCATE" => vec![cursor_name(last)],
-        _ => return,
-    };
-    for name in names {
-        client.portal_store().rm_statement(&name);
-        held.close_statement(&name);
+    let mut names = held.statements();
+    names.retain(|known| match name {
+        Some(name) => known == name,
+        None => known != DEFAULT_NAME,
+    });
+    if let (Some(name), true) = (name, names.is_empty()) {
+        let why = format!("prepared statement \"{name}\" does not exist");
+        return Err(failure("26000", why));
     }
+    for known in names {
+        client.portal_store().rm_statement(&known);
+        held.close_statement(&known);
+    }
+    let tag = if name.is_some() {
+        "DEALLOCATE"
+    } else {
+        "DEALLOCATE ALL"
+    };
+    Ok(Response::Execution(Tag::new(tag)))
 }
 
 /// No rows, and no columns.
-fn empty() -> QueryResponse {
+pub fn empty() -> QueryResponse {
     QueryResponse::new(Arc::new(Vec::new()), futures::stream::empty())
 }
 
-fn show(name: &str, format: &Format) -> PgWireResult<QueryResponse> {
+/// The value of a setting.
+pub fn show(name: &str, format: &Format) -> PgWireResult<QueryResponse> {
     let fields = Arc::new(vec![show_field(name, format)]);
     let mut row = DataRowEncoder::new(Arc::clone(&fields));
     row.encode_field(&setting(name))?;
@@ -275,7 +359,8 @@ fn show(name: &str, format: &Format) -> PgWireResult<QueryResponse> {
     Ok(QueryResponse::new(fields, futures::stream::iter([Ok(row)])))
 }
 
-fn show_field(name: &str, format: &Format) -> FieldInfo {
+/// The column of such an answer.
+pub fn show_field(name: &str, format: &Format) -> FieldInfo {
     FieldInfo::new(
         name.to_owned(),
         None,
@@ -283,245 +368,4 @@ fn show_field(name: &str, format: &Format) -> FieldInfo {
         Type::TEXT,
         format.format_for(0),
     )
-}
-
-/// A prepared statement.
-#[derive(Clone, Debug)]
-pub enum Prepared {
-    Nothing(&'static str),
-    Show(String),
-    Empty,
-    Declare(String, Box<LogicalPlan>),
-    Fetch(String, Option<usize>, SchemaRef),
-    Close(Option<String>),
-    Query(Box<LogicalPlan>),
-}
-
-impl Prepared {
-    /// Whether its answer is rows.
-    fn has_rows(&self) -> bool {
-        matches!(self, Self::Query(_) | Self::Show(_) | Self::Fetch(..))
-    }
-}
-
-/// Prepares statements.
-pub struct Parser(Engine);
-
-impl Parser {
-    async fn plan(&self, sql: &str) -> PgWireResult<Box<LogicalPlan>> {
-        let frame = self.0.plan(sql).await.map_err(|e| error(&e))?;
-        let plan = frame.into_parts().1;
-        // Parameters that nobody could bind are refused before anything is made for them.
-        parameters::types(&plan)?;
-        Ok(Box::new(plan))
-    }
-}
-
-#[async_trait]
-impl QueryParser for Parser {
-    type Statement = Prepared;
-
-    async fn parse_sql<C>(
-        &self,
-        client: &C,
-        sql: &str,
-        types: &[Option<Type>],
-    ) -> PgWireResult<Option<Prepared>>
-    where
-        C: ClientInfo + Unpin + Send + Sync,
-    {
-        Ok(Some(match Statement::of(&parameters::typed(sql, types)) {
-            Statement::Nothing(tag) => Prepared::Nothing(tag),
-            Statement::Zone(zone) => return Err(unknown_zone(&zone)),
-            Statement::Show(name) => Prepared::Show(name),
-            Statement::Empty => Prepared::Empty,
-            Statement::Close(name) => Prepared::Close(name),
-            Statement::Fetch(name, count) => {
-                let schema = Cursors::of(client).schema(&name)?;
-                Prepared::Fetch(name, count, schema)
-            }
-            Statement::Declare(name, sql) => Prepared::Declare(name, self.plan(&sql).await?),
-            Statement::Query(sql) => Prepared::Query(self.plan(&sql).await?),
-        }))
-    }
-
-    fn get_parameter_types(&self, statement: &Prepared) -> PgWireResult<Vec<Type>> {
-        match statement {
-            Prepared::Query(plan) | Prepared::Declare(_, plan) => parameters::types(plan),
-            _ => Ok(Vec::new()),
-        }
-    }
-
-    fn get_result_schema(
-        &self,
-        statement: &Prepared,
-        format: Option<&Format>,
-    ) -> PgWireResult<Vec<FieldInfo>> {
-        let format = format.unwrap_or(&Format::UnifiedBinary);
-        Ok(match statement {
-            Prepared::Query(plan) => fields(plan.schema().as_arrow(), format),
-            Prepared::Show(name) => vec![show_field(name, format)],
-            Prepared::Fetch(_, _, schema) => fields(schema, format),
-            Prepared::Nothing(_) | Prepared::Empty => Vec::new(),
-            Prepared::Declare(..) | Prepared::Close(_) => Vec::new(),
-        })
-    }
-}
-
-#[async_trait]
-impl ExtendedQueryHandler for Asker {
-    type Statement = Prepared;
-    type QueryParser = Parser;
-
-    fn query_parser(&self) -> Arc<Parser> {
-        Arc::clone(&self.shared.parser)
-    }
-
-    /// What is prepared is kept until it is closed: it counts.
-    async fn on_parse<C>(&self, client: &mut C, message: Parse) -> PgWireResult<()>
-    where
-        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
-        C::PortalStore: PortalStore<Statement = Prepared>,
-        C::Error: std::fmt::Debug,
-        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
-    {
-        let name = message.name.as_deref().unwrap_or(DEFAULT_NAME);
-        let held = Held::of(client);
-        client.portal_store().rm_statement(name);
-        held.statement(name, message.query.len(), &self.memory())?;
-        let parsed = StoredStatement::parse(client, &message, self.query_parser()).await;
-        match parsed.inspect_err(|_| held.close_statement(name))? {
-            Some(statement) => client.portal_store().put_statement(Arc::new(statement)),
-            None => client.portal_store().put_empty_statement(name),
-        }
-        let done = PgWireBackendMessage::ParseComplete(ParseComplete::new());
-        Ok(client.send(done).await?)
-    }
-
-    /// What is bound is kept until it is closed, or its transaction ends: it counts.
-    async fn on_bind<C>(&self, client: &mut C, message: Bind) -> PgWireResult<()>
-    where
-        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
-        C::PortalStore: PortalStore<Statement = Prepared>,
-        C::Error: std::fmt::Debug,
-        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
-    {
-        let portal = message.portal_name.as_deref().unwrap_or(DEFAULT_NAME);
-        let statement = message.statement_name.as_deref().unwrap_or(DEFAULT_NAME);
-        let store = client.portal_store();
-        let found = store.get_statement(statement);
-        let found = found.ok_or_else(|| PgWireError::StatementNotFound(statement.to_owned()))?;
-        let values = message.parameters.iter().flatten();
-        let octets = values.map(|value| value.len()).sum();
-        store.rm_portal(portal);
-        Held::of(client).portal(portal, octets, &self.memory())?;
-        match found {
-            Entry::Value(statement) => {
-                let bound = Portal::try_new(&message, statement)?;
-                store.put_portal(Arc::new(bound));
-            }
-            Entry::Empty => store.put_empty_portal(portal),
-        }
-        let done = PgWireBackendMessage::BindComplete(BindComplete::new());
-        Ok(client.send(done).await?)
-    }
-
-    async fn on_close<C>(&self, client: &mut C, message: Close) -> PgWireResult<()>
-    where
-        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
-        C::PortalStore: PortalStore<Statement = Prepared>,
-        C::Error: std::fmt::Debug,
-        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
-    {
-        let name = message.name.as_deref().unwrap_or(DEFAULT_NAME);
-        let held = Held::of(client);
-        if message.target_type == TARGET_TYPE_BYTE_STATEMENT {
-            client.portal_store().rm_statement(name);
-            held.close_statement(name);
-        } else {
-            client.portal_store().rm_portal(name);
-            held.close_portal(name);
-        }
-        let done = PgWireBackendMessage::CloseComplete(CloseComplete::new());
-        Ok(client.send(done).await?)
-    }
-
-    /// Rows go to the client as they come. The protocol's library would gather all of them first, and make room for as many
-    /// as a client says that it wants.
-    async fn on_execute<C>(&self, client: &mut C, message: Execute) -> PgWireResult<()>
-    where
-        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
-        C::PortalStore: PortalStore<Statement = Prepared>,
-        C::Error: std::fmt::Debug,
-        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
-    {
-        let name = message.name.as_deref().unwrap_or(DEFAULT_NAME);
-        let portal = match client.portal_store().get_portal(name) {
-            Some(Entry::Value(portal)) if portal.statement.statement.has_rows() => portal,
-            _ => return self._on_execute(client, message).await,
-        };
-        if !matches!(client.state(), PgWireConnectionState::ReadyForQuery) {
-            return Err(PgWireError::NotReadyForQuery);
-        }
-        client.set_state(PgWireConnectionState::QueryInProgress);
-        // Zero, and what is less, is all.
-        let most = usize::try_from(message.max_rows).unwrap_or(0);
-        let state = portal.state();
-        let mut state = state.lock().await;
-        if matches!(*state, PortalExecutionState::Initial)
-            && let Response::Query(rows) =
-                ExtendedQueryHandler::do_query(self, client, &portal, most).await?
-        {
-            *state = PortalExecutionState::Suspended(rows);
-        }
-        let has_more = match &mut *state {
-            PortalExecutionState::Suspended(rows) => {
-                send_partial_query_response(client, rows, most).await?
-            }
-            _ => send_partial_query_response(client, &mut empty(), 0).await?,
-        };
-        if !has_more {
-            *state = PortalExecutionState::Finished;
-        }
-        client.set_state(PgWireConnectionState::ReadyForQuery);
-        Ok(())
-    }
-
-    async fn do_query<C>(
-        &self,
-        client: &mut C,
-        portal: &Portal<Prepared>,
-        _max_rows: usize,
-    ) -> PgWireResult<Response>
-    where
-        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
-        C::PortalStore: PortalStore<Statement = Prepared>,
-        C::Error: std::fmt::Debug,
-        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
-    {
-        self.session.touch();
-        match &portal.statement.statement {
-            Prepared::Nothing(tag) => Ok(ended(client, tag)),
-            Prepared::Show(name) => Ok(Response::Query(show(name, &portal.result_column_format)?)),
-            Prepared::Empty => Ok(Response::Query(empty())),
-            Prepared::Close(name) => close(client, name.as_deref()),
-            Prepared::Fetch(name, count, _) => {
-                let format = &portal.result_column_format;
-                self.fetch(client, name, *count, format).await
-            }
-            Prepared::Declare(name, plan) => self.declare(client, name, bound(portal, plan)?).await,
-            Prepared::Query(plan) => {
-                let plan = bound(portal, plan)?;
-                let fields = fields(plan.schema().as_arrow(), &portal.result_column_format);
-                self.run(client, plan, fields).await
-            }
-        }
-    }
-}
-
-/// A prepared query with the values that a client bound.
-fn bound(portal: &Portal<Prepared>, plan: &LogicalPlan) -> PgWireResult<LogicalPlan> {
-    let values = parameters::values(portal, &parameters::types(plan)?)?;
-    let plan = plan.clone().with_param_values(values);
-    plan.map_err(|failed| error(&failed.into()))
 }

@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures::Sink;
-use pgwire::api::ClientInfo;
 use pgwire::api::auth::driver::AuthOutcome;
-use pgwire::api::auth::noop::NoopStartupHandler;
 use pgwire::api::auth::{
-    AuthDriver, DefaultServerParameterProvider, LoginInfo, StartupHandler, protocol_negotiation,
-    save_startup_parameters_to_metadata,
+    AuthDriver, DefaultServerParameterProvider, LoginInfo, StartupHandler, finish_authentication,
+    protocol_negotiation, save_startup_parameters_to_metadata,
 };
+use pgwire::api::{ClientInfo, PidSecretKeyGenerator as _, RandomPidSecretKeyGenerator};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::{PgWireBackendMessage, PgWireFrontendMessage};
 
@@ -62,22 +61,25 @@ fn must_wait(opened: Result<(), Duration>) -> PgWireResult<()> {
     })
 }
 
-struct Welcome;
-
-impl NoopStartupHandler for Welcome {}
+/// What a server says of itself to who has logged in: the same as `SHOW`.
+fn parameters() -> DefaultServerParameterProvider {
+    let mut parameters = DefaultServerParameterProvider::default();
+    parameters.server_version = setting("server_version").to_owned();
+    parameters.default_transaction_read_only = true;
+    parameters.is_superuser = false;
+    parameters.time_zone = setting("timezone").to_owned();
+    parameters.date_style = setting("datestyle").to_owned();
+    parameters.interval_style = setting("intervalstyle").to_owned();
+    parameters
+}
 
 impl Login {
     /// Of a connection that begins.
     pub fn new(logins: Logins, session: Session) -> Self {
-        let mut parameters = DefaultServerParameterProvider::default();
-        parameters.server_version = setting("server_version").to_owned();
-        parameters.default_transaction_read_only = true;
-        parameters.is_superuser = false;
-        parameters.time_zone = "UTC".to_owned();
         Self {
             logins,
             session,
-            driver: AuthDriver::new(parameters),
+            driver: AuthDriver::new(parameters()),
             begun: AtomicBool::new(false),
         }
     }
@@ -128,10 +130,15 @@ impl StartupHandler for Login {
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
         let Some(verifier) = &self.logins.verifier else {
-            if matches!(message, PgWireFrontendMessage::Startup(_)) {
-                self.session.admit()?;
-            }
-            return Welcome.on_startup(client, message).await;
+            let PgWireFrontendMessage::Startup(ref startup) = message else {
+                return Ok(());
+            };
+            self.session.admit()?;
+            protocol_negotiation(client, startup).await?;
+            save_startup_parameters_to_metadata(client, startup);
+            let (number, secret) = RandomPidSecretKeyGenerator::default().generate(client);
+            client.set_pid_and_secret_key(number, secret);
+            return finish_authentication(client, &parameters()).await;
         };
         let outcome = match message {
             PgWireFrontendMessage::Startup(ref startup) => {

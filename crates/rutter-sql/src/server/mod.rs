@@ -8,12 +8,15 @@ mod connection;
 mod cursor;
 mod doors;
 mod encode;
+mod extended;
 mod frames;
 mod gate;
 mod handler;
 mod held;
 mod login;
 mod parameters;
+mod prepared;
+mod refused;
 mod scram;
 mod session;
 mod statement;
@@ -27,20 +30,19 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 pub use access::Access;
 pub(crate) use encode::kind;
-pub(crate) use statement::setting;
+pub(crate) use statement::{SETTINGS, setting};
 pub use tls::{Tls, TlsError};
 
 use crate::Engine;
 use doors::Doors;
 use handler::{Asker, Shared};
+use refused::Refused;
 use tls::Certificate;
 
-/// Connections that are told that they are too many, at once; more are closed without a word.
-const REFUSED: usize = 64;
 /// Threads beyond those that the settings ask for: while one query computes for long, others are answered.
 const SPARE: usize = 2;
 /// Stack of a thread that plans or computes: long expressions nest as deep as they are long ([`crate::Engine::plan`] limits
@@ -213,7 +215,7 @@ async fn serve(
     mut stopped: watch::Receiver<bool>,
 ) {
     let doors = Doors::default();
-    let refused = Arc::new(Semaphore::new(REFUSED));
+    let refused = Refused::default();
     for socket in sockets {
         match TcpListener::from_std(socket) {
             Ok(socket) => {
@@ -221,7 +223,7 @@ async fn serve(
                     shared: shared.clone(),
                     certificate: certificate.clone(),
                     doors: doors.clone(),
-                    refused: Arc::clone(&refused),
+                    refused: refused.clone(),
                 };
                 tokio::spawn(accepting.accept(socket));
             }
@@ -236,7 +238,7 @@ struct Accepting {
     shared: Shared,
     certificate: Option<Certificate>,
     doors: Doors,
-    refused: Arc<Semaphore>,
+    refused: Refused,
 }
 
 impl Accepting {
@@ -254,19 +256,13 @@ impl Accepting {
 
     fn take(&self, connection: TcpStream, peer: SocketAddr) {
         let door = self.doors.enter(peer.ip());
-        let refused = match door {
-            Some(_) => None,
-            None => match Arc::clone(&self.refused).try_acquire_owned() {
-                Ok(refused) => Some(refused),
-                Err(_) => return,
-            },
-        };
+        let is_refused = door.is_none();
         let asker = Arc::new(self.shared.asker(door));
         let certificate = self.certificate.clone();
-        tokio::spawn(async move {
-            let _refused = refused;
-            answer(connection, peer, certificate, asker).await;
-        });
+        let answering = tokio::spawn(answer(connection, peer, certificate, asker));
+        if is_refused {
+            self.refused.add(answering.abort_handle());
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Parameters of prepared statements.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 
 use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime};
 use datafusion::arrow::datatypes::DataType;
@@ -68,6 +69,19 @@ const MOST: usize = 65_535;
 /// A query in which the parameters that are lists are cast to lists: what they are compared with does not tell. Those
 /// that a client declares are known; of the others, those in `ANY($1)` are lists of texts.
 pub fn typed(sql: &str, types: &[Option<Type>]) -> String {
+    cast(sql, |number, before| list_type(number, before, types))
+}
+
+/// A query in which the parameters of these types are cast to them.
+pub fn told(sql: &str, types: &[Option<Type>]) -> String {
+    cast(sql, |number, _| {
+        let at: usize = number.parse().ok()?;
+        scalar(types.get(at.checked_sub(1)?)?.as_ref()?)
+    })
+}
+
+/// A query with casts around its parameters, each by its number and what is written before it.
+fn cast(sql: &str, kind_of: impl Fn(&str, &str) -> Option<&'static str>) -> String {
     let mut out = String::with_capacity(sql.len());
     for (kind, text) in pieces(sql) {
         if kind != Kind::Code {
@@ -79,13 +93,34 @@ pub fn typed(sql: &str, types: &[Option<Type>]) -> String {
         for part in parts {
             let end = part.find(|c: char| !c.is_ascii_digit());
             let (number, rest) = part.split_at(end.unwrap_or(part.len()));
-            match list_type(number, &out, types) {
+            match kind_of(number, &out) {
                 Some(kind) => out.extend(["CAST($", number, " AS ", kind, ")", rest]),
                 None => out.extend(["$", part]),
             }
         }
     }
     out
+}
+
+/// Of the types that a client declares, those that a query does not tell itself: its answer may be one of them.
+pub fn untold(plan: &LogicalPlan, types: &[Option<Type>]) -> PgWireResult<Vec<Option<Type>>> {
+    let known = known(plan)?;
+    let is_told = |at: usize| known.get(&format!("${at}")).is_none_or(Option::is_some);
+    let untold = types.iter().enumerate().map(|(at, kind)| {
+        let kind = kind.clone().filter(|kind| scalar(kind).is_some())?;
+        (!is_told(at + 1)).then_some(kind)
+    });
+    Ok(untold.collect())
+}
+
+fn scalar(kind: &Type) -> Option<&'static str> {
+    Some(match *kind {
+        Type::BOOL => "BOOLEAN",
+        Type::INT2 | Type::INT4 | Type::INT8 => "BIGINT",
+        Type::FLOAT4 | Type::FLOAT8 => "DOUBLE PRECISION",
+        Type::TIMESTAMP | Type::TIMESTAMPTZ | Type::DATE => "TIMESTAMPTZ",
+        _ => return None,
+    })
 }
 
 /// The list that a parameter is, by its declared type or else by what is written before it.
@@ -121,6 +156,7 @@ pub fn values<S: Clone>(portal: &Portal<S>, types: &[Type]) -> PgWireResult<Vec<
 }
 
 fn value<S: Clone>(portal: &Portal<S>, at: usize, kind: &Type) -> PgWireResult<ScalarValue> {
+    let is_binary = portal.parameter_format.is_binary(at);
     Ok(match *kind {
         Type::BOOL => ScalarValue::Boolean(portal.parameter::<bool>(at, kind)?),
         Type::INT2 => {
@@ -170,8 +206,53 @@ fn value<S: Clone>(portal: &Portal<S>, at: usize, kind: &Type) -> PgWireResult<S
             let numbers = portal.parameter::<Vec<Option<i64>>>(at, kind)?;
             integers(numbers, |number| number)
         }
-        _ => ScalarValue::Utf8(portal.parameter::<String>(at, &Type::TEXT)?),
+        Type::INET | Type::CIDR if is_binary => ScalarValue::Utf8(network(portal, at)?),
+        Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME | Type::CHAR => text(portal, at)?,
+        Type::JSON | Type::XML => text(portal, at)?,
+        _ if is_binary => return Err(unknown(kind)),
+        _ => text(portal, at)?,
     })
+}
+
+fn unknown(kind: &Type) -> PgWireError {
+    let why = format!(
+        "a parameter of type {} in its binary form is not known here: give it as a text",
+        kind.name()
+    );
+    failure("0A000", why)
+}
+
+fn text<S: Clone>(portal: &Portal<S>, at: usize) -> PgWireResult<ScalarValue> {
+    let text = portal.parameter::<String>(at, &Type::TEXT)?;
+    if text.as_ref().is_some_and(|text| text.contains('\0')) {
+        let why = format!("parameter ${}: a text has no octet 0", at + 1);
+        return Err(failure("22021", why));
+    }
+    Ok(ScalarValue::Utf8(text))
+}
+
+/// An address or a prefix, as a text: family, bits, whether it is a prefix, octets.
+fn network<S: Clone>(portal: &Portal<S>, at: usize) -> PgWireResult<Option<String>> {
+    let Some(octets) = portal.parameters.get(at).and_then(Option::as_ref) else {
+        return Ok(None);
+    };
+    let wrong = || {
+        let why = format!("parameter ${} is no address", at + 1);
+        failure("22P03", why)
+    };
+    let [_, bits, _, _, address @ ..] = octets.as_ref() else {
+        return Err(wrong());
+    };
+    let address = <[u8; 4]>::try_from(address)
+        .map(IpAddr::from)
+        .or_else(|_| <[u8; 16]>::try_from(address).map(IpAddr::from));
+    let address = address.map_err(|_| wrong())?;
+    let full = if address.is_ipv4() { 32 } else { 128 };
+    Ok(Some(match *bits {
+        bits if bits == full => address.to_string(),
+        bits if bits < full => format!("{address}/{bits}"),
+        _ => return Err(wrong()),
+    }))
 }
 
 fn integers<N>(numbers: Option<Vec<Option<N>>>, wide: fn(N) -> i64) -> ScalarValue {
@@ -197,6 +278,10 @@ mod tests {
                 &types
             ),
             "a = ANY(CAST($1 AS BIGINT[])) AND b = $2 AND c = '$1' AND d = ANY(CAST($3 AS TEXT[]))"
+        );
+        assert_eq!(
+            told("SELECT $1, '$1', $2", &[Some(Type::BOOL), None]),
+            "SELECT CAST($1 AS BOOLEAN), '$1', $2"
         );
         assert_eq!(typed("'$3' = $10", &types), "'$3' = $10");
         assert_eq!(typed("/* ' */ $1", &types), "/* ' */ CAST($1 AS BIGINT[])");

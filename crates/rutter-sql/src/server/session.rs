@@ -25,6 +25,8 @@ struct State {
     busy: usize,
     /// When something happened last.
     last: Instant,
+    /// The time of a query, as far as the client wants it shorter.
+    patience: Option<Duration>,
 }
 
 /// What a connection takes from others.
@@ -48,6 +50,7 @@ impl Session {
             logged_in: false,
             busy: 0,
             last: Instant::now(),
+            patience: None,
         };
         Self {
             state: Arc::new(Mutex::new(state)),
@@ -86,6 +89,17 @@ impl Session {
     /// Something happens.
     pub fn touch(&self) {
         self.state().last = Instant::now();
+    }
+
+    /// Queries may take so long from now on, or as long as any.
+    pub fn set_patience(&self, time: Option<Duration>) {
+        self.state().patience = time;
+    }
+
+    /// How long a query may take.
+    pub fn patience(&self) -> Duration {
+        let all = self.bounds.query;
+        self.state().patience.map_or(all, |own| own.min(all))
     }
 
     /// A query begins.

@@ -1,8 +1,9 @@
 //! What a client says that is not a query, but that drivers and psql say all the same.
 
+use std::time::Duration;
+
 use pgwire::api::results::{Response, Tag};
 
-use crate::catalog::always_empty;
 use crate::pieces::{Kind, pieces};
 use crate::zones::is_utc;
 
@@ -13,12 +14,16 @@ pub enum Statement {
     Query(String),
     /// Answered with its name and nothing done: settings and transactions change nothing for a reader.
     Nothing(&'static str),
+    /// `DEALLOCATE name`; without a name: all.
+    Deallocate(Option<String>),
+    /// `COPY`, which is not known.
+    Copy,
+    /// `SET statement_timeout` to something.
+    Timeout(String),
     /// `SET TIME ZONE` to one that is not known.
     Zone(String),
     /// `SHOW name`.
     Show(String),
-    /// Answered with no rows.
-    Empty,
     /// `DECLARE name CURSOR FOR query`.
     Declare(String, String),
     /// `FETCH count FROM name`; without a count: all.
@@ -28,17 +33,20 @@ pub enum Statement {
 }
 
 /// Commands that are accepted without effect, with the tag that answers them.
-const WITHOUT_EFFECT: [(&str, &str); 12] = [
+const WITHOUT_EFFECT: [(&str, &str); 15] = [
     ("SET", "SET"),
     ("RESET", "RESET"),
     ("BEGIN", "BEGIN"),
     ("START TRANSACTION", "BEGIN"),
     ("COMMIT", "COMMIT"),
     ("END", "COMMIT"),
+    ("ROLLBACK TO", ROLLBACK_TO),
     ("ROLLBACK", "ROLLBACK"),
     ("ABORT", "ROLLBACK"),
-    ("DISCARD", "DISCARD ALL"),
-    ("DEALLOCATE", "DEALLOCATE"),
+    ("DISCARD ALL", "DISCARD ALL"),
+    ("DISCARD PLANS", "DISCARD PLANS"),
+    ("DISCARD SEQUENCES", "DISCARD SEQUENCES"),
+    ("DISCARD TEMP", "DISCARD TEMP"),
     ("SAVEPOINT", "SAVEPOINT"),
     ("RELEASE", "RELEASE"),
 ];
@@ -46,7 +54,7 @@ const WITHOUT_EFFECT: [(&str, &str); 12] = [
 impl Statement {
     /// What one statement is, by its first words.
     pub fn of(sql: &str) -> Self {
-        let sql = sql.trim().trim_end_matches(';').trim();
+        let sql = spoken(sql).trim().trim_end_matches(';').trim();
         let words: Vec<&str> = sql.split_whitespace().collect();
         let begins = |command: &str| {
             let mut words = words.iter();
@@ -61,8 +69,19 @@ impl Statement {
         {
             return Self::Zone(zone);
         }
+        if begins("SET")
+            && let Some(time) = timeout(&words[1..])
+        {
+            return Self::Timeout(time);
+        }
         if let Some((_, tag)) = WITHOUT_EFFECT.iter().find(|(command, _)| begins(command)) {
             return Self::Nothing(tag);
+        }
+        if begins("COPY") {
+            return Self::Copy;
+        }
+        if begins("DEALLOCATE") {
+            return Self::Deallocate(deallocated(&sql["DEALLOCATE".len()..]));
         }
         if begins("DECLARE")
             && let Some((name, query)) = declared(sql)
@@ -78,14 +97,35 @@ impl Statement {
             let all = words[1].eq_ignore_ascii_case("ALL");
             return Self::Close((!all).then(|| cursor_name(words[1])));
         }
-        if always_empty(sql) {
-            return Self::Empty;
-        }
         if begins("SHOW") && !begins("SHOW TABLES") && !begins("SHOW COLUMNS") {
             return Self::Show(words[1..].join(" ").to_lowercase());
         }
         Self::Query(sql.to_owned())
     }
+
+    /// Whether it ends a transaction, or goes back to where it had not failed.
+    pub fn ends_transaction(&self) -> bool {
+        matches!(self, Self::Nothing(tag) if ends_transaction(tag))
+    }
+}
+
+/// Whether the statement with a tag ends a transaction, or goes back to where it had not failed.
+pub fn ends_transaction(tag: &str) -> bool {
+    matches!(tag, "COMMIT" | "ROLLBACK") || tag == ROLLBACK_TO
+}
+
+/// Goes back to a savepoint: the transaction goes on.
+const ROLLBACK_TO: &str = "ROLLBACK TO";
+
+/// A statement without the comments before it.
+fn spoken(sql: &str) -> &str {
+    let is_silent = |(kind, text): &&(Kind, &str)| {
+        *kind == Kind::Comment || *kind == Kind::Code && text.trim().is_empty()
+    };
+    let pieces = pieces(sql);
+    let before = pieces.iter().take_while(is_silent);
+    let length: usize = before.map(|(_, text)| text.len()).sum();
+    &sql[length..]
 }
 
 /// The zone of `SET [SESSION | LOCAL] {TIME ZONE | TimeZone {TO | =}} zone`, without its first word.
@@ -103,6 +143,49 @@ fn zone(words: &[&str]) -> Option<String> {
     }
     let zone = words.collect::<Vec<_>>().join(" ");
     Some(zone.trim_matches(['\'', '"']).to_owned())
+}
+
+/// The time of `SET [SESSION] statement_timeout {TO | =} time`, without its first word.
+fn timeout(words: &[&str]) -> Option<String> {
+    let text = words.join(" ").replace('=', " = ");
+    let mut words = text.split_whitespace().peekable();
+    words.next_if(|word| word.eq_ignore_ascii_case("SESSION"));
+    let is_it = words.next()?.eq_ignore_ascii_case("statement_timeout");
+    let to = words.next()?;
+    let time = words.collect::<Vec<_>>().join(" ");
+    let is_set = is_it && (to == "=" || to.eq_ignore_ascii_case("TO"));
+    is_set.then(|| time.trim_matches('\'').to_owned())
+}
+
+/// A time as PostgreSQL's settings have it: milliseconds, or with a unit. None at all: `0` and `DEFAULT`.
+pub fn time(text: &str) -> Option<Option<Duration>> {
+    if text.eq_ignore_ascii_case("DEFAULT") {
+        return Some(None);
+    }
+    let end = text.find(|c: char| !c.is_ascii_digit());
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    let number: u64 = number.parse().ok()?;
+    let milliseconds = match unit.trim() {
+        "" | "ms" => 1,
+        "s" => 1_000,
+        "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    let time = Duration::from_millis(number.saturating_mul(milliseconds));
+    Some((!time.is_zero()).then_some(time))
+}
+
+/// The name of `DEALLOCATE [PREPARE] {name | ALL}`, without its first word; none where it is all.
+fn deallocated(text: &str) -> Option<String> {
+    let text = text.trim();
+    let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let name = match first.eq_ignore_ascii_case("PREPARE") {
+        true => rest.trim(),
+        false => text,
+    };
+    (!name.eq_ignore_ascii_case("ALL")).then(|| cursor_name(name))
 }
 
 /// Name and query of `DECLARE name … CURSOR … FOR query`.
@@ -156,26 +239,41 @@ pub fn nothing(tag: &'static str) -> Response {
     match tag {
         "BEGIN" => Response::TransactionStart(Tag::new(tag)),
         "COMMIT" | "ROLLBACK" => Response::TransactionEnd(Tag::new(tag)),
+        ROLLBACK_TO => Response::TransactionStart(Tag::new("ROLLBACK")),
         _ => Response::Execution(Tag::new(tag)),
     }
 }
 
 /// The value of a setting that drivers ask for.
 pub fn setting(name: &str) -> &'static str {
-    match name {
-        "transaction isolation level" | "transaction_isolation" => "read committed",
-        "transaction_read_only" | "default_transaction_read_only" => "on",
-        "server_version" => "16.0 (Rutter)",
-        "server_version_num" => "160000",
-        "standard_conforming_strings" | "integer_datetimes" => "on",
-        "client_encoding" | "server_encoding" => "UTF8",
-        "timezone" | "time zone" => "UTC",
-        "datestyle" => "ISO, MDY",
-        "search_path" => "public",
-        "max_identifier_length" => "63",
-        _ => "",
-    }
+    let name = match name {
+        "transaction isolation level" => "transaction_isolation",
+        "time zone" => "timezone",
+        name => name,
+    };
+    let found = SETTINGS.iter().find(|(known, _)| *known == name);
+    found.map_or("", |(_, value)| value)
 }
+
+/// Settings and their values: none can be changed.
+pub const SETTINGS: [(&str, &str); 16] = [
+    ("application_name", ""),
+    ("client_encoding", "UTF8"),
+    ("datestyle", "ISO, MDY"),
+    ("default_transaction_isolation", "read committed"),
+    ("default_transaction_read_only", "on"),
+    ("integer_datetimes", "on"),
+    ("intervalstyle", "postgres"),
+    ("max_identifier_length", "63"),
+    ("search_path", "public"),
+    ("server_encoding", "UTF8"),
+    ("server_version", "16.0 (Rutter)"),
+    ("server_version_num", "160000"),
+    ("standard_conforming_strings", "on"),
+    ("timezone", "UTC"),
+    ("transaction_isolation", "read committed"),
+    ("transaction_read_only", "on"),
+];
 
 /// The statements of a text, split at semicolons outside of quotes and comments.
 pub fn split(sql: &str) -> Vec<&str> {
@@ -206,6 +304,28 @@ mod tests {
             Statement::of("show TIME ZONE"),
             Statement::Show("time zone".into())
         );
+        assert_eq!(
+            Statement::of("DEALLOCATE PREPARE all"),
+            Statement::Deallocate(None)
+        );
+        assert_eq!(
+            Statement::of("deallocate \"A b\""),
+            Statement::Deallocate(Some("A b".into()))
+        );
+        assert_eq!(
+            Statement::of("-- x;\n/* y */ BEGIN"),
+            Statement::Nothing("BEGIN")
+        );
+        assert_eq!(
+            Statement::of("SET statement_timeout='1 s'"),
+            Statement::Timeout("1 s".into())
+        );
+        let seconds = |count| Some(Some(Duration::from_secs(count)));
+        assert_eq!(
+            [time("1500s"), time("2000"), time("1 min")],
+            [seconds(1500), seconds(2), seconds(60)]
+        );
+        assert_eq!([time("0"), time("x"), time("1y")], [Some(None), None, None]);
         let query = Statement::of(" SELECT setting;");
         assert_eq!(query, Statement::Query("SELECT setting".into()));
     }

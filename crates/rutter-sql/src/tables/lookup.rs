@@ -7,24 +7,13 @@ use datafusion::catalog::{TableFunctionArgs, TableFunctionImpl, TableProvider};
 use datafusion::common::plan_err;
 use datafusion::error::Result;
 use datafusion::logical_expr::Expr;
-use rutter_net::Prefix;
 use rutter_rib::Rib;
 
-use super::filter::{covering, prefix_of};
-use super::routes::{RoutesTable, Which};
+use super::filter::prefix_of;
+use super::routes::RoutesTable;
 
 /// Longest match: the destination with an accepted route whose prefix covers the address or prefix most closely.
 pub struct Lookup(pub Arc<Rib>);
-
-impl Lookup {
-    fn longest(&self, net: Prefix) -> Option<Prefix> {
-        let has_best = |prefix: &Prefix| {
-            let best = self.0.destination(*prefix, |held| held.best().is_some());
-            best == Some(true)
-        };
-        covering(net).into_iter().find(has_best)
-    }
-}
 
 impl fmt::Debug for Lookup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -44,8 +33,6 @@ impl TableFunctionImpl for Lookup {
         let Some(net) = prefix_of(text) else {
             return plan_err!("lookup: `{text}` is not an address and not a prefix");
         };
-        let only = self.longest(net).into_iter().collect();
-        let table = RoutesTable::new(Arc::clone(&self.0), Which::All, Some(only));
-        Ok(Arc::new(table))
+        Ok(Arc::new(RoutesTable::longest(Arc::clone(&self.0), net)))
     }
 }

@@ -19,7 +19,7 @@ use rutter_rib::{PeerSummary, Rib, RouteView, Snapshot};
 
 use super::batch::{Batches, Peers};
 use super::columns::{COLUMNS, Column, schema};
-use super::filter::{Condition, Wanted};
+use super::filter::{Condition, Wanted, covering};
 
 /// Rows of a batch.
 const BATCH: usize = 8192;
@@ -50,19 +50,37 @@ pub struct RoutesTable {
     rib: Arc<Rib>,
     which: Which,
     schema: SchemaRef,
-    /// Only these, as the longest match has found them.
-    only: Option<Vec<Prefix>>,
+    /// Only those of the longest match of this: it is searched by each query, for a prepared one may be asked again long
+    /// afterwards.
+    longest_of: Option<Prefix>,
 }
 
 impl RoutesTable {
-    /// A table over a [`Rib`]; `only` restricts it to some prefixes.
-    pub fn new(rib: Arc<Rib>, which: Which, only: Option<Vec<Prefix>>) -> Self {
+    /// A table over a [`Rib`].
+    pub fn new(rib: Arc<Rib>, which: Which) -> Self {
         Self {
             rib,
             which,
             schema: schema(),
-            only,
+            longest_of: None,
         }
+    }
+
+    /// The routes of the longest prefix that covers another.
+    pub fn longest(rib: Arc<Rib>, net: Prefix) -> Self {
+        Self {
+            longest_of: Some(net),
+            ..Self::new(rib, Which::All)
+        }
+    }
+
+    /// The longest prefix with an accepted route, as of now.
+    fn longest_match(&self, net: Prefix) -> Option<Prefix> {
+        let has_best = |prefix: &Prefix| {
+            let best = self.rib.destination(*prefix, |held| held.best().is_some());
+            best == Some(true)
+        };
+        covering(net).into_iter().find(has_best)
     }
 
     fn conditions(&self, filters: &[Expr]) -> Vec<Condition> {
@@ -72,13 +90,12 @@ impl RoutesTable {
     /// The prefixes that alone can be part of the answer, where the conditions name them.
     fn only(&self, conditions: &[Condition]) -> Option<Vec<Prefix>> {
         let named = Wanted::new(conditions, &[]).only;
-        match (&self.only, named) {
-            (Some(own), Some(named)) => {
-                Some(own.iter().filter(|p| named.contains(p)).copied().collect())
-            }
-            (Some(own), None) => Some(own.clone()),
-            (None, named) => named,
-        }
+        let Some(net) = self.longest_of else {
+            return named;
+        };
+        let found = self.longest_match(net).into_iter();
+        let wanted = |prefix: &Prefix| named.as_ref().is_none_or(|named| named.contains(prefix));
+        Some(found.filter(wanted).collect())
     }
 }
 

@@ -40,6 +40,82 @@ fn grafana_finds_tables_and_draws_events() {
 }
 
 #[test]
+fn tools_read_the_catalogues() {
+    let server = server(Access::Open);
+    for sql in include_str!("tools.sql").trim().split("\n\n") {
+        let rows = answer(&server, sql);
+        let what = sql.lines().next().unwrap_or_default();
+        assert_eq!(rows.is_empty(), what.contains("(nothing)"), "{sql}\n{rows}");
+    }
+}
+
+/// All commands of `psql` that describe something: there is an answer, if only that there is none of it.
+#[test]
+fn psql_describes_what_there_is() {
+    let server = server(Access::Open);
+    for (command, expected) in [
+        ("\\l", "rutter|rutter|UTF8|C|C||libc|"),
+        ("\\l+", "pg_default"),
+        ("\\du", "rutter||{}"),
+        ("\\dn", "public|rutter"),
+        ("\\dn+", "public|rutter"),
+        ("\\df", "public|origin_as|bigint|as_path text|func"),
+        ("\\df has_community", "public|has_community|boolean"),
+        ("\\dt", "public|routes|table|rutter"),
+        ("\\dt+", "public|routes|table|rutter|permanent|"),
+        ("\\dt pg_catalog.*", "pg_catalog|pg_class|table|rutter"),
+        ("\\d", "public|best|table|rutter"),
+        ("\\d routes", "communities|text[]|"),
+        ("\\d public.routes", "as_path|text|"),
+        ("\\d+ routes", "prefix|text|"),
+        ("\\dS pg_class", "relname|text|"),
+        ("\\dp", "public|peers|table"),
+        ("\\db", "pg_default|rutter|"),
+    ] {
+        let said = answer(&server, command);
+        assert!(said.contains(expected), "{command}: {said}");
+    }
+    let all = "\\dv \\di \\ds \\dm \\dT \\dT+ \\dx \\dD \\dew \\des \\dC \\do \\da \\dconfig \\dy \\dRp \\dRs \\dF \\dO \\dL \\dc \\dd \\ddp \\dE \\dg \\dP \\drds \\dX \\dA \\dAc \\dl \\z \\dS \\dvS";
+    for command in all.split(' ') {
+        answer(&server, command);
+    }
+}
+
+#[test]
+fn columns_have_postgresqls_names() {
+    let server = server(Access::Open);
+    let port = server.addresses()[0].port();
+    let parameters = format!("host=127.0.0.1 port={port} user=reader dbname=rutter");
+    let mut client = postgres::Client::connect(&parameters, postgres::NoTls).unwrap();
+    let sql = "SELECT count(*), max(peer_asn), max(med), 1, peer_name, upper(peer_name) AS peer_name, med::text, \
+        peer_name AS \"Name\" FROM routes GROUP BY peer_name, med";
+    let statement = client.prepare(sql).unwrap();
+    let names: Vec<&str> = statement
+        .columns()
+        .iter()
+        .map(|column| column.name())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "count",
+            "max",
+            "max",
+            "?column?",
+            "peer_name",
+            "peer_name",
+            "med",
+            "Name"
+        ]
+    );
+    let counted = "SELECT count FROM (SELECT count(*) FROM peers) AS t ORDER BY count";
+    assert_eq!(answer(&server, counted), "2\n");
+    assert_eq!(answer(&server, "SELECT 1, 1, NULL, NULL"), "1|1||\n");
+    let twice = "SELECT p.peer_asn, p.* FROM peers p ORDER BY peer_asn LIMIT 1";
+    assert!(answer(&server, twice).starts_with("64501|"));
+}
+
+#[test]
 fn psql_describes_tables() {
     let server = server(Access::Open);
     let tables = answer(&server, "\\dt");

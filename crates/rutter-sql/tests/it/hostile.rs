@@ -151,3 +151,110 @@ fn statements_and_portals_are_counted() {
     raw.send(b'S', b"");
     raw.until(b'1');
 }
+
+/// One format for all, or one for each: others are for columns that nobody knows.
+#[test]
+fn formats_are_of_values_and_columns() {
+    let server = server(Access::Open);
+    let mut raw = Raw::login(&server);
+    raw.parse("s", "SELECT $1::text, 2, 3");
+    for (formats, values, results) in [(0, 1, 2), (0, 1, 4), (2, 1, 0), (0, 0, 0), (0, 2, 0)] {
+        raw.bind_formats("s", formats, values, results);
+        raw.send(b'E', b"\0\0\0\0\0");
+        raw.send(b'S', b"");
+        let said = raw.error();
+        assert!(
+            said.contains("08P01"),
+            "{formats} {values} {results}: {said}"
+        );
+        raw.until(b'Z');
+    }
+    for (formats, values, results) in [(0, 1, 0), (1, 1, 1), (1, 1, 3)] {
+        raw.bind_formats("s", formats, values, results);
+        raw.send(b'E', b"\0\0\0\0\0");
+        raw.send(b'S', b"");
+        raw.until(b'D');
+        raw.until(b'Z');
+    }
+}
+
+#[test]
+fn statements_are_let_go_of_by_the_extended_protocol_too() {
+    let server = server(Access::Open);
+    let mut raw = Raw::login(&server);
+    let execute = |raw: &mut Raw, sql: &str| {
+        raw.parse("", sql);
+        raw.bind("", "", None);
+        raw.send(b'E', b"\0\0\0\0\0");
+        raw.send(b'S', b"");
+    };
+    for (sql, tag) in [
+        ("DEALLOCATE s", "DEALLOCATE\0"),
+        ("DEALLOCATE ALL", "DEALLOCATE ALL\0"),
+        ("DISCARD ALL", "DISCARD ALL\0"),
+    ] {
+        raw.parse("s", "SELECT 1");
+        execute(&mut raw, sql);
+        assert_eq!(raw.until(b'C'), tag.as_bytes());
+        raw.until(b'Z');
+        raw.bind("", "s", None);
+        raw.send(b'S', b"");
+        let said = raw.error();
+        assert!(said.contains("26000"), "{sql}: {said}");
+        raw.until(b'Z');
+    }
+    execute(&mut raw, "DEALLOCATE nobody");
+    assert!(raw.error().contains("26000"));
+    raw.until(b'Z');
+}
+
+/// What a server says of itself to who logs in is what it says to who asks.
+#[test]
+fn a_server_says_the_same_of_itself() {
+    let server = server(Access::Open);
+    let mut raw = Raw::connect(&server);
+    let mut said = Vec::new();
+    while let Some((kind, body)) = raw.next()
+        && kind != b'Z'
+    {
+        if kind == b'S' {
+            let text = String::from_utf8(body).unwrap();
+            let (name, value) = text.trim_end_matches('\0').split_once('\0').unwrap();
+            said.push((name.to_lowercase(), value.to_owned()));
+        }
+    }
+    for name in [
+        "server_version",
+        "default_transaction_read_only",
+        "datestyle",
+        "timezone",
+    ] {
+        let (_, value) = said.iter().find(|(known, _)| known == name).unwrap();
+        assert_eq!(answer(&server, &format!("SHOW {name}")).trim_end(), value);
+    }
+    assert!(said.contains(&("is_superuser".to_owned(), "off".to_owned())));
+}
+
+/// After its last word a server does not say that it is ready for more.
+#[test]
+fn the_last_word_is_the_last() {
+    let server = server(Access::Open);
+    let mut raw = Raw::login(&server);
+    raw.write(b"z\0\0\0\x04");
+    assert_eq!(raw.next().map(|(kind, _)| kind), Some(b'E'));
+    assert_eq!(raw.next(), None);
+}
+
+/// What has come of a message is charged, and not what is said to come.
+#[test]
+fn half_messages_leave_room_for_others() {
+    let server = server(Access::Open);
+    let mut half: Vec<Raw> = (0..90).map(|_| Raw::login(&server)).collect();
+    for raw in &mut half {
+        raw.write(b"Q\0\x3f\xff\xf0");
+        raw.write(&[b'x'; 70_000]);
+    }
+    // With 4 MiB for each there would be none left for the rows.
+    let sql = "SELECT count(*) FROM (SELECT repeat('x', 1000) AS x FROM generate_series(1, 150000) ORDER BY x DESC) t";
+    assert_eq!(answer(&server, sql), "150000\n");
+}

@@ -184,6 +184,28 @@ async fn a_query_sees_the_table_as_it_is_now() {
     assert_eq!(ask(&engine, exact).await.unwrap(), ["64502"]);
 }
 
+/// What is prepared once is asked again and again.
+#[tokio::test]
+async fn a_prepared_look_up_sees_the_table_as_it_is_now() {
+    let (rib, log) = table::rib();
+    let limits = rutter_sql::Limits::default();
+    let engine = Engine::new(std::sync::Arc::clone(&rib), Some(log), &limits).unwrap();
+    let prepared = engine.plan("SELECT prefix FROM lookup('10.1.2.3')").await;
+    let prepared = prepared.unwrap();
+    let ask = async || {
+        let rows = prepared.clone().execute_stream().await.unwrap();
+        let rows: Vec<_> = rows.try_collect().await.unwrap();
+        format!(
+            "{:?}",
+            rows.iter().map(|rows| rows.column(0)).collect::<Vec<_>>()
+        )
+    };
+    assert!(ask().await.contains("10.1.0.0/16"));
+    table::announce(&rib, 1, &[64_502], None, &["10.1.2.0/24"]);
+    let now = ask().await;
+    assert!(now.contains("10.1.2.0/24") && !now.contains("/16"), "{now}");
+}
+
 #[tokio::test]
 async fn routers_are_a_table() {
     let sql = "SELECT router, address, state, since, peers, messages FROM routers";

@@ -59,6 +59,18 @@ impl Raw {
         self.send(b'B', &body);
     }
 
+    /// `Bind` of the nameless portal with so many formats of values, values, and formats of columns, all as text.
+    pub fn bind_formats(&mut self, statement: &str, formats: u16, values: u16, results: u16) {
+        let mut body = format!("\0{statement}\0").into_bytes();
+        body.extend(formats.to_be_bytes());
+        body.extend(vec![0; 2 * usize::from(formats)]);
+        body.extend(values.to_be_bytes());
+        (0..values).for_each(|_| body.extend([0, 0, 0, 1, b'x']));
+        body.extend(results.to_be_bytes());
+        body.extend(vec![0; 2 * usize::from(results)]);
+        self.send(b'B', &body);
+    }
+
     /// The next message; none when the connection has been closed.
     pub fn next(&mut self) -> Option<(u8, Vec<u8>)> {
         let mut head = [0; 5];

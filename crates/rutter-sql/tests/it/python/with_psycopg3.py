@@ -1,7 +1,9 @@
 """What a program does with psycopg 3: parameters, prepared statements, server cursors, errors, cancelling."""
 import datetime
+import ipaddress
 import sys
 import threading
+import uuid
 
 import psycopg
 
@@ -48,6 +50,23 @@ with psycopg.connect(WHERE) as connection:
             ("10.0.0.0/8",),
         )
         same(binary.fetchall(), [("10.0.0.0/8", True, 64501, 4, ["64500:1"], None)])
+
+        same(binary.execute("SELECT %s, %s, %s", (1.5, True, 7)).fetchone(), (1.5, True, 7))
+
+    # Addresses and prefixes are sent in a form of their own.
+    network, address = ipaddress.ip_network("10.0.0.0/8"), ipaddress.ip_address("10.1.2.3")
+    same(cursor.execute("SELECT count(*) FROM routes WHERE prefix = %s", (network,)).fetchone(), (1,))
+    same(cursor.execute("SELECT count(*) FROM routes WHERE prefix >>= %s", (address,)).fetchone(), (3,))
+    same(cursor.execute("SELECT %s >>= %s", (network, address)).fetchone(), (True,))
+    six = ipaddress.ip_address("2001:db8::1")
+    same(cursor.execute("SELECT count(*) FROM routes WHERE prefix >>= %s", (six,)).fetchone(), (1,))
+    connection.commit()
+    try:
+        connection.cursor(binary=True).execute("SELECT %b", (uuid.UUID(int=1),))
+        raise AssertionError("a type that is not known is refused")
+    except psycopg.errors.FeatureNotSupported as error:
+        assert "uuid" in str(error), error
+    connection.rollback()
 
     # A cursor of the server, a piece at a time.
     with connection.cursor(name="pieces") as cursor:

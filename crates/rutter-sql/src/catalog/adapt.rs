@@ -1,0 +1,252 @@
+//! Statements in PostgreSQL's words become statements in the engine's.
+
+use std::ops::ControlFlow;
+
+use datafusion::logical_expr::sqlparser::ast::{
+    BinaryOperator, Expr, Function, FunctionArguments, ObjectName, ObjectNamePart, Query, Select,
+    SelectItem, SetExpr, Statement as Parsed, TableFactor, VisitMut as _, VisitorMut,
+};
+use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::logical_expr::sqlparser::parser::Parser;
+use datafusion::sql::parser::Statement;
+
+use super::{SCHEMA, casts, constants, empty, names};
+
+/// Says a statement in the engine's words.
+pub fn adapt(statement: &mut Statement) {
+    if let Statement::Statement(parsed) = statement {
+        let parsed: &mut Parsed = parsed;
+        let _ = parsed.visit(&mut Adapting);
+    }
+}
+
+/// An expression from its text.
+pub fn parsed(sql: &str) -> Option<Expr> {
+    let parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(sql);
+    parser.ok()?.parse_expr().ok()
+}
+
+struct Adapting;
+
+impl VisitorMut for Adapting {
+    type Break = ();
+
+    fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<()> {
+        match table {
+            // In catalogues no list has anything in it; other lists are not asked for by this name.
+            TableFactor::Table { name, args, .. } if args.is_some() && is_unnest(name) => {}
+            TableFactor::Table { name, args, .. } if args.is_some() => without_schema(name),
+            TableFactor::Table { name, .. } => with_schema(name),
+            TableFactor::Function { name, .. } => without_schema(name),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        names::give(select);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        empty::reduce(select);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        if empty::is_reduced(query) {
+            (query.order_by, query.limit_clause) = (None, None);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if let Some(other) = said(expr) {
+            *expr = other;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// An expression in the engine's words, where they are others.
+fn said(expr: &mut Expr) -> Option<Expr> {
+    match expr {
+        Expr::BinaryOp { op, .. } => {
+            *op = operator(op)?;
+            None
+        }
+        // Texts are compared octet by octet, whatever is asked.
+        Expr::Collate { expr, .. } => Some((**expr).clone()),
+        Expr::Cast { .. } => casts::said(expr),
+        Expr::Function(function) => called(function),
+        Expr::Subquery(query) if empty::is_reduced(query) => parsed("NULL"),
+        Expr::Subquery(query) => {
+            single(query);
+            None
+        }
+        Expr::Exists { subquery, negated } if empty::is_reduced(subquery) => {
+            parsed(if *negated { "true" } else { "false" })
+        }
+        Expr::InSubquery {
+            expr,
+            subquery,
+            negated,
+        } => among(expr, subquery, *negated),
+        _ => None,
+    }
+}
+
+/// `OPERATOR(pg_catalog.~)` is `~`.
+fn operator(op: &BinaryOperator) -> Option<BinaryOperator> {
+    let BinaryOperator::PGCustomBinaryOperator(parts) = op else {
+        return None;
+    };
+    let sql = format!("a {} b", parts.last()?);
+    match parsed(&sql)? {
+        Expr::BinaryOp { op, .. } => Some(op),
+        _ => None,
+    }
+}
+
+fn called(function: &mut Function) -> Option<Expr> {
+    without_schema(&mut function.name);
+    let name = last(&function.name)?.to_lowercase();
+    match &mut function.args {
+        FunctionArguments::Subquery(query) if name == "array" => gathered(query),
+        _ => constants::said(&name, function),
+    }
+}
+
+/// `ARRAY(SELECT …)`.
+fn gathered(query: &mut Query) -> Option<Expr> {
+    if empty::is_reduced(query) {
+        return parsed("CAST(ARRAY[] AS TEXT[])");
+    }
+    let order = query.order_by.take().map(|order| order.to_string());
+    let value = value(query)?;
+    // By its place it can only be the one value.
+    let order = match order.as_deref() {
+        Some("ORDER BY 1") => format!(" ORDER BY {value}"),
+        Some(order) => format!(" {order}"),
+        None => String::new(),
+    };
+    *value = parsed(&format!("array_agg({value}{order})"))?;
+    Some(Expr::Subquery(Box::new(query.clone())))
+}
+
+/// A query for one value in catalogues, which are as PostgreSQL's: there is only one. The engine wants to see that.
+fn single(query: &mut Query) {
+    let SetExpr::Select(select) = query.body.as_ref() else {
+        return;
+    };
+    if !empty::reads_only_catalogues(select) || empty::is_aggregated(select) {
+        return;
+    }
+    if let Some(value) = value(query)
+        && let Some(only) = parsed(&format!("max({value})"))
+    {
+        *value = only;
+        (query.order_by, query.limit_clause) = (None, None);
+    }
+}
+
+/// The only value of a query's rows.
+fn value(query: &mut Query) -> Option<&mut Expr> {
+    let SetExpr::Select(select) = query.body.as_mut() else {
+        return None;
+    };
+    match select.projection.as_mut_slice() {
+        [SelectItem::UnnamedExpr(value)] => Some(value),
+        [SelectItem::ExprWithAlias { expr, .. }] => Some(expr),
+        _ => None,
+    }
+}
+
+/// `IN (SELECT …)` of what is known without looking.
+fn among(expr: &Expr, query: &Query, negated: bool) -> Option<Expr> {
+    if empty::is_reduced(query) {
+        return parsed(if negated { "true" } else { "false" });
+    }
+    // Grafana takes the search path apart.
+    let list = query.to_string();
+    let is_path =
+        list.contains("current_setting('search_path')") && list.contains("generate_series");
+    let not = if negated { "NOT " } else { "" };
+    is_path.then(|| parsed(&format!("{expr} {not}IN ('{SCHEMA}')")))?
+}
+
+/// Functions without the schema of the system.
+fn without_schema(name: &mut ObjectName) {
+    if name.0.len() == 2 && is(&name.0[0], "pg_catalog") {
+        name.0.remove(0);
+    }
+}
+
+/// Catalogues with their schema.
+fn with_schema(name: &mut ObjectName) {
+    if let [ObjectNamePart::Identifier(table)] = name.0.as_slice()
+        && table.value.starts_with("pg_")
+    {
+        name.0
+            .insert(0, ObjectNamePart::Identifier("pg_catalog".into()));
+    }
+}
+
+/// `pg_catalog.unnest`.
+fn is_unnest(name: &ObjectName) -> bool {
+    matches!(name.0.as_slice(), [schema, name] if is(schema, "pg_catalog") && is(name, "unnest"))
+}
+
+fn is(part: &ObjectNamePart, name: &str) -> bool {
+    part.as_ident()
+        .is_some_and(|part| part.value.eq_ignore_ascii_case(name))
+}
+
+/// The last part of a name.
+pub fn last(name: &ObjectName) -> Option<&str> {
+    let part = name.0.last()?.as_ident()?;
+    Some(part.value.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn adapted(sql: &str) -> String {
+        let parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(sql);
+        let parsed = parser.unwrap().parse_statement().unwrap();
+        let mut statement = Statement::Statement(Box::new(parsed));
+        adapt(&mut statement);
+        statement.to_string().replace('"', "")
+    }
+
+    #[test]
+    fn the_words_of_tools_are_said_in_the_engines() {
+        for (sql, expected) in [
+            (
+                "SELECT c.oid FROM pg_class c WHERE c.relname OPERATOR(pg_catalog.~) '^(a)$' COLLATE pg_catalog.default \
+                 AND pg_catalog.pg_table_is_visible(c.oid)",
+                "SELECT c.oid FROM pg_catalog.pg_class c WHERE c.relname ~ '^(a)$' AND true",
+            ),
+            (
+                "SELECT upper('pg_catalog.x OPERATOR(pg_catalog.~)')",
+                "SELECT upper('pg_catalog.x OPERATOR(pg_catalog.~)') AS upper",
+            ),
+            (
+                "SELECT ARRAY(SELECT rolname FROM pg_roles ORDER BY 1)",
+                "SELECT (SELECT array_agg(rolname ORDER BY rolname) FROM pg_catalog.pg_roles) AS array",
+            ),
+            (
+                "SELECT (SELECT relname FROM pg_class c WHERE c.oid = d.oid) FROM pg_database d",
+                "SELECT (SELECT max(relname) FROM pg_catalog.pg_class c WHERE c.oid = d.oid) AS relname \
+                 FROM pg_catalog.pg_database d",
+            ),
+            (
+                "SELECT (SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef d), ARRAY(SELECT 1 FROM pg_trigger) AS b",
+                "SELECT NULL AS pg_get_expr, CAST(ARRAY[] AS TEXT[]) AS b",
+            ),
+        ] {
+            assert_eq!(adapted(sql), expected, "{sql}");
+        }
+    }
+}

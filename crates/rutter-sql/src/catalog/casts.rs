@@ -1,0 +1,161 @@
+//! Casts to types that only PostgreSQL has.
+
+use datafusion::logical_expr::sqlparser::ast::{ArrayElemTypeDef, DataType, Expr, Value};
+use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::logical_expr::sqlparser::parser::Parser;
+
+use super::adapt::{last, parsed};
+
+/// A cast in the engine's words, where they are others.
+pub fn said(cast: &mut Expr) -> Option<Expr> {
+    let Expr::Cast {
+        expr, data_type, ..
+    } = cast
+    else {
+        return None;
+    };
+    if let (Some(text), DataType::Array(_)) = (literal(expr), &*data_type) {
+        let items = parsed(&listed(text)?)?;
+        **expr = items;
+    }
+    if let Some(known) = plain(data_type) {
+        *data_type = known;
+        return None;
+    }
+    let name = name(data_type)?;
+    let said = is_said(expr);
+    match (name.as_str(), said) {
+        ("regclass", true) => parsed(&format!("relation_number({expr})")),
+        ("regclass", false) => parsed(&format!("relation_name({expr})")),
+        ("regtype", true) => parsed(&format!("type_number({expr})")),
+        ("regtype", false) => parsed(&format!("format_type({expr}, NULL)")),
+        ("regnamespace", true) => parsed(&format!("schema_number({expr})")),
+        ("regnamespace", false) => parsed(&format!("schema_name({expr})")),
+        ("regrole", _) => parsed("CAST(10 AS BIGINT)"),
+        ("regproc" | "regprocedure" | "regoper" | "regoperator", _) => {
+            let name = literal(expr).map(|name| name.trim_start_matches("pg_catalog."));
+            let value = name.map_or_else(|| expr.to_string(), |name| format!("'{name}'"));
+            parsed(&format!("CAST({value} AS TEXT)"))
+        }
+        _ => None,
+    }
+}
+
+/// The engine's type for one of PostgreSQL's that holds the same.
+fn plain(kind: &DataType) -> Option<DataType> {
+    if let DataType::Array(ArrayElemTypeDef::SquareBracket(item, size)) = kind {
+        let item = Box::new(plain(item)?);
+        return Some(DataType::Array(ArrayElemTypeDef::SquareBracket(
+            item, *size,
+        )));
+    }
+    let known = match name(kind)?.as_str() {
+        "oid" | "xid" | "xid8" | "cid" => "BIGINT",
+        "name" | "char" | "bpchar" | "cstring" | "text" | "varchar" | "unknown" | "citext" => {
+            "TEXT"
+        }
+        "inet" | "cidr" | "uuid" | "json" | "jsonb" | "pg_node_tree" | "aclitem" => "TEXT",
+        "bool" => "BOOLEAN",
+        "int2" => "SMALLINT",
+        "int4" => "INT",
+        "int8" => "BIGINT",
+        "float4" => "REAL",
+        "float8" => "DOUBLE PRECISION",
+        "numeric" => "NUMERIC",
+        "date" => "DATE",
+        "timestamp" => "TIMESTAMP",
+        "timestamptz" => "TIMESTAMPTZ",
+        "interval" => "INTERVAL",
+        "bytea" => "BYTEA",
+        _ => return None,
+    };
+    let parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(known);
+    parser.ok()?.parse_data_type().ok()
+}
+
+/// The name of a type that the engine does not know.
+fn name(kind: &DataType) -> Option<String> {
+    let known = match kind {
+        DataType::Custom(name, _) => return Some(last(name)?.to_lowercase()),
+        DataType::Regclass => "regclass",
+        DataType::CharacterVarying(_) | DataType::CharVarying(_) => "varchar",
+        DataType::Character(_) => "bpchar",
+        DataType::Uuid => "uuid",
+        DataType::JSON | DataType::JSONB => "json",
+        _ => return None,
+    };
+    Some(known.to_owned())
+}
+
+fn literal(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => Some(text),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether something is named by who asks: then its number is wanted. Of what stands in a table, the name is.
+fn is_said(expr: &Expr) -> bool {
+    match expr {
+        Expr::Value(value) => !matches!(value.value, Value::Number(..)),
+        Expr::Cast { expr, .. } | Expr::Nested(expr) => is_said(expr),
+        _ => false,
+    }
+}
+
+/// `{a,"b c"}` as an expression.
+fn listed(text: &str) -> Option<String> {
+    let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?;
+    let (mut items, mut item, mut quoted, mut chars) = (Vec::new(), None, false, inner.chars());
+    while let Some(c) = chars.next() {
+        let text: &mut String = item.get_or_insert_default();
+        match c {
+            '"' => quoted = !quoted,
+            '\\' => text.extend(chars.next()),
+            '{' | '}' if !quoted => return None,
+            ',' if !quoted => items.push(item.replace(String::new())?),
+            c => text.push(c),
+        }
+    }
+    items.extend(item);
+    let written = items.iter().map(|item| match item.as_str() {
+        "NULL" => item.clone(),
+        item => format!("'{}'", item.replace('\'', "''")),
+    });
+    Some(format!("ARRAY[{}]", written.collect::<Vec<_>>().join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_of_catalogues_are_numbers_and_names() {
+        for (sql, expected) in [
+            (
+                "'public.routes'::regclass",
+                "relation_number('public.routes')",
+            ),
+            ("c.oid::pg_catalog.regclass", "relation_name(c.oid)"),
+            ("$1::text::regclass", "relation_number($1::TEXT)"),
+            ("a.atttypid::regtype", "format_type(a.atttypid, NULL)"),
+            ("x::pg_catalog.text", "x::TEXT"),
+            ("x::pg_catalog.int2[]", "x::SMALLINT[]"),
+            ("x::oid", "x::BIGINT"),
+            ("'10.0.0.0/8'::cidr", "'10.0.0.0/8'::TEXT"),
+            (
+                "'{a,\"b,c\",NULL}'::text[]",
+                "ARRAY['a', 'b,c', NULL]::TEXT[]",
+            ),
+            ("'{}'::text[]", "ARRAY[]::TEXT[]"),
+            ("'pg_catalog.array_in'::regproc", "CAST('array_in' AS TEXT)"),
+        ] {
+            let mut cast = parsed(sql).unwrap();
+            let other = said(&mut cast).unwrap_or(cast);
+            assert_eq!(other.to_string(), expected, "{sql}");
+        }
+    }
+}

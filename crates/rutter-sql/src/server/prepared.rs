@@ -1,0 +1,163 @@
+//! Prepared statements: what a client says once and asks again and again.
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::logical_expr::LogicalPlan;
+use pgwire::api::portal::{Format, Portal};
+use pgwire::api::results::FieldInfo;
+use pgwire::api::stmt::QueryParser;
+use pgwire::api::{ClientInfo, Type};
+use pgwire::error::{PgWireError, PgWireResult};
+use pgwire::messages::extendedquery::Bind;
+
+use super::answer::{error, failure};
+use super::cursor::Cursors;
+use super::encode::fields;
+use super::handler::{no_copy, show_field, unknown_zone};
+use super::parameters;
+use super::statement::{Statement, ends_transaction};
+use crate::Engine;
+
+/// A prepared statement.
+#[derive(Clone, Debug)]
+pub enum Prepared {
+    Nothing(&'static str),
+    Deallocate(Option<String>),
+    Timeout(String),
+    Show(String),
+    Declare(String, Box<LogicalPlan>),
+    Fetch(String, Option<usize>, SchemaRef),
+    Close(Option<String>),
+    Query(Box<LogicalPlan>),
+}
+
+impl Prepared {
+    /// Whether it ends a transaction, or goes back to where it had not failed.
+    pub fn ends_transaction(&self) -> bool {
+        matches!(self, Self::Nothing(tag) if ends_transaction(tag))
+    }
+
+    /// Whether its answer is rows.
+    pub fn has_rows(&self) -> bool {
+        matches!(self, Self::Query(_) | Self::Show(_) | Self::Fetch(..))
+    }
+}
+
+/// Prepares statements.
+pub struct Parser(Engine);
+
+impl Parser {
+    /// With what plans them.
+    pub fn new(engine: Engine) -> Self {
+        Self(engine)
+    }
+
+    async fn plan(&self, sql: &str, types: &[Option<Type>]) -> PgWireResult<Box<LogicalPlan>> {
+        let frame = self.0.plan(sql).await.map_err(|e| error(&e))?;
+        let mut plan = frame.into_parts().1;
+        let untold = parameters::untold(&plan, types)?;
+        if untold.iter().any(Option::is_some) {
+            let sql = parameters::told(sql, &untold);
+            let frame = self.0.plan(&sql).await.map_err(|e| error(&e))?;
+            plan = frame.into_parts().1;
+        }
+        // Parameters that nobody could bind are refused before anything is made for them.
+        parameters::types(&plan)?;
+        Ok(Box::new(plan))
+    }
+}
+
+#[async_trait]
+impl QueryParser for Parser {
+    type Statement = Prepared;
+
+    async fn parse_sql<C>(
+        &self,
+        client: &C,
+        sql: &str,
+        types: &[Option<Type>],
+    ) -> PgWireResult<Option<Prepared>>
+    where
+        C: ClientInfo + Unpin + Send + Sync,
+    {
+        Ok(Some(match Statement::of(&parameters::typed(sql, types)) {
+            Statement::Nothing(tag) => Prepared::Nothing(tag),
+            Statement::Deallocate(name) => Prepared::Deallocate(name),
+            Statement::Timeout(time) => Prepared::Timeout(time),
+            Statement::Zone(zone) => return Err(unknown_zone(&zone)),
+            Statement::Copy => return Err(no_copy()),
+            Statement::Show(name) => Prepared::Show(name),
+            Statement::Close(name) => Prepared::Close(name),
+            Statement::Fetch(name, count) => {
+                let schema = Cursors::of(client).schema(&name)?;
+                Prepared::Fetch(name, count, schema)
+            }
+            Statement::Declare(name, sql) => Prepared::Declare(name, self.plan(&sql, types).await?),
+            Statement::Query(sql) => Prepared::Query(self.plan(&sql, types).await?),
+        }))
+    }
+
+    fn get_parameter_types(&self, statement: &Prepared) -> PgWireResult<Vec<Type>> {
+        match statement {
+            Prepared::Query(plan) | Prepared::Declare(_, plan) => parameters::types(plan),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn get_result_schema(
+        &self,
+        statement: &Prepared,
+        format: Option<&Format>,
+    ) -> PgWireResult<Vec<FieldInfo>> {
+        let format = format.unwrap_or(&Format::UnifiedBinary);
+        Ok(match statement {
+            Prepared::Query(plan) => fields(plan.schema().as_arrow(), format),
+            Prepared::Show(name) => vec![show_field(name, format)],
+            Prepared::Fetch(_, _, schema) => fields(schema, format),
+            Prepared::Nothing(_) | Prepared::Deallocate(_) | Prepared::Timeout(_) => Vec::new(),
+            Prepared::Declare(..) | Prepared::Close(_) => Vec::new(),
+        })
+    }
+}
+
+impl Prepared {
+    /// Refuses values or formats of another number than the statement has parameters or columns.
+    pub fn check(&self, bind: &Bind) -> PgWireResult<()> {
+        let (parameters, columns) = match self {
+            Self::Query(plan) => (parameters::types(plan)?.len(), plan.schema().fields().len()),
+            Self::Declare(_, plan) => (parameters::types(plan)?.len(), 0),
+            Self::Fetch(_, _, schema) => (0, schema.fields().len()),
+            Self::Show(_) => (0, 1),
+            _ => (0, 0),
+        };
+        let given = bind.parameters.len();
+        if given != parameters {
+            return Err(wrong(format!("{given} values for {parameters} parameters")));
+        }
+        for (formats, of, what) in [
+            (&bind.parameter_format_codes, given, "values"),
+            (&bind.result_column_format_codes, columns, "columns"),
+        ] {
+            // Where there is no column, none is asked for.
+            if formats.len() > 1 && of > 0 && formats.len() != of {
+                let count = formats.len();
+                return Err(wrong(format!("{count} formats for {of} {what}")));
+            }
+            if let Some(format) = formats.iter().find(|format| !(0..=1).contains(*format)) {
+                return Err(wrong(format!("there is no format {format}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn wrong(what: String) -> PgWireError {
+    failure("08P01", format!("a message Bind with {what}"))
+}
+
+/// A prepared query with the values that a client bound.
+pub fn bound(portal: &Portal<Prepared>, plan: &LogicalPlan) -> PgWireResult<LogicalPlan> {
+    let values = parameters::values(portal, &parameters::types(plan)?)?;
+    let plan = plan.clone().with_param_values(values);
+    plan.map_err(|failed| error(&failed.into()))
+}
