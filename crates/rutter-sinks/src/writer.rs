@@ -177,6 +177,10 @@ impl<S: Store> Writer<S> {
         let Some(cursor) = self.cursor else {
             return Ok(Step::Idle);
         };
+        // Before the next batch: of the last one over the connection before it may not be known whether it happened.
+        if let Some(why) = self.check(now_us)? {
+            return Ok(Step::StartOver(why));
+        }
         let blocks = match read(spool, cursor, self.limits.batch_rows) {
             Ok(blocks) => blocks,
             Err(_) => return self.skip_damage(spool, cursor),
@@ -185,9 +189,6 @@ impl<S: Store> Writer<S> {
             self.state.rest();
             let loaded = self.load_due(now_us, source)?;
             let expired = self.expire(now_us)?;
-            if let Some(why) = self.check(now_us)? {
-                return Ok(Step::StartOver(why));
-            }
             return Ok(match loaded || expired {
                 true => Step::Worked,
                 false => Step::Idle,
@@ -196,10 +197,7 @@ impl<S: Store> Writer<S> {
         self.commit(spool, blocks)?;
         self.load_due(now_us, source)?;
         self.expire(now_us)?;
-        Ok(match self.check(now_us)? {
-            Some(why) => Step::StartOver(why),
-            None => Step::Worked,
-        })
+        Ok(Step::Worked)
     }
 
     /// Counts the current routes where it is time; why all is to begin anew if they are not those that were written.

@@ -74,8 +74,9 @@ impl Stage {
         self.restart();
     }
 
-    /// As [`Stage::restart`], with little patience for stores that do not answer.
+    /// As [`Stage::restart`], with events that stay and little patience for stores that do not answer.
     pub fn restart_impatient(&mut self) {
+        self.settings.events_retention_s = None;
         let patience = match &mut self.settings.target {
             SinkTarget::Postgres(store) | SinkTarget::MariaDb(store) => &mut store.answer_timeout_s,
             SinkTarget::Kafka(store) => &mut store.answer_timeout_s,
@@ -211,7 +212,11 @@ impl Stage {
             self.act(200);
             self.settles(|| ask(routes));
             let gaps = done(READ_ANEW);
-            assert!(!gaps.is_empty(), "no gap tells that {table} was gone");
+            let told = done("SELECT detail FROM rutter_events WHERE kind = 'gap'");
+            assert!(
+                !gaps.is_empty(),
+                "no gap tells that {table} was gone: {told:?}"
+            );
             done("DELETE FROM rutter_events WHERE kind = 'gap'");
         }
     }
