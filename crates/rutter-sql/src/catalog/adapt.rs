@@ -3,8 +3,9 @@
 use std::ops::ControlFlow;
 
 use datafusion::logical_expr::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArguments, ObjectName, ObjectNamePart, Query, Select,
-    SelectItem, SetExpr, Statement as Parsed, TableFactor, VisitMut as _, VisitorMut,
+    BinaryOperator, Expr, Function, FunctionArguments, LimitClause, ObjectName, ObjectNamePart,
+    Query, Select, SelectItem, SetExpr, Statement as Parsed, TableFactor, VisitMut as _,
+    VisitorMut,
 };
 use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::logical_expr::sqlparser::parser::Parser;
@@ -57,6 +58,7 @@ impl VisitorMut for Adapting {
         if empty::is_reduced(query) {
             (query.order_by, query.limit_clause) = (None, None);
         }
+        limit(query);
         ControlFlow::Continue(())
     }
 
@@ -66,6 +68,28 @@ impl VisitorMut for Adapting {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// `FETCH FIRST 5 ROWS ONLY` is `LIMIT 5`.
+fn limit(query: &mut Query) {
+    let rows = match &query.fetch {
+        Some(fetch) if !fetch.with_ties && !fetch.percent => {
+            fetch.quantity.clone().or_else(|| parsed("1"))
+        }
+        _ => return,
+    };
+    match &mut query.limit_clause {
+        Some(LimitClause::LimitOffset { limit, .. }) => *limit = rows,
+        None => {
+            query.limit_clause = Some(LimitClause::LimitOffset {
+                limit: rows,
+                offset: None,
+                limit_by: Vec::new(),
+            });
+        }
+        Some(_) => return,
+    }
+    query.fetch = None;
 }
 
 /// An expression in the engine's words, where they are others.
@@ -122,6 +146,13 @@ fn gathered(query: &mut Query) -> Option<Expr> {
     if empty::is_reduced(query) {
         return parsed("CAST(ARRAY[] AS TEXT[])");
     }
+    let is_plain =
+        matches!(query.body.as_ref(), SetExpr::Select(select) if select.distinct.is_none());
+    if !is_plain || query.limit_clause.is_some() || query.with.is_some() {
+        let name = name(query)?;
+        let of_all = format!("(SELECT array_agg(gathered.{name}) FROM ({query}) AS gathered)");
+        return parsed(&of_all);
+    }
     let order = query.order_by.take().map(|order| order.to_string());
     let value = value(query)?;
     // By its place it can only be the one value.
@@ -147,6 +178,21 @@ fn single(query: &mut Query) {
     {
         *value = only;
         (query.order_by, query.limit_clause) = (None, None);
+    }
+}
+
+/// The name of the only value of a query's rows.
+fn name(query: &mut Query) -> Option<String> {
+    let SetExpr::Select(select) = query.body.as_mut() else {
+        return None;
+    };
+    match select.projection.as_slice() {
+        [SelectItem::ExprWithAlias { alias, .. }] => Some(alias.to_string()),
+        [SelectItem::UnnamedExpr(Expr::Identifier(name))] => Some(name.to_string()),
+        [SelectItem::UnnamedExpr(Expr::CompoundIdentifier(names))] => {
+            Some(names.last()?.to_string())
+        }
+        _ => None,
     }
 }
 

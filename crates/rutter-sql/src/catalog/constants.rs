@@ -93,6 +93,9 @@ pub fn said(name: &str, function: &Function) -> Option<Expr> {
         }
         ("array_upper", [Expr::Array(list), _]) => list.elem.len().to_string(),
         ("array_upper", [list, dimension]) => format!("array_length({list}, {dimension})"),
+        ("to_regclass", [name]) => format!("relation_number({name})"),
+        ("to_regtype", [name]) => format!("type_number({name})"),
+        ("to_regnamespace", [name]) => format!("schema_number({name})"),
         ("array_lower", [_, _]) => "1".to_owned(),
         // Nothing can be set: it is said what it is.
         ("set_config", [_, value, _]) => value.to_string(),

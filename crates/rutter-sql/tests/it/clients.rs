@@ -111,6 +111,17 @@ fn columns_have_postgresqls_names() {
     let counted = "SELECT count FROM (SELECT count(*) FROM peers) AS t ORDER BY count";
     assert_eq!(answer(&server, counted), "2\n");
     assert_eq!(answer(&server, "SELECT 1, 1, NULL, NULL"), "1|1||\n");
+    for sql in [
+        "SELECT cardinality(ARRAY(SELECT prefix FROM routes ORDER BY prefix LIMIT 3))",
+        "SELECT cardinality(ARRAY(SELECT DISTINCT med FROM routes)) + 1",
+        "SELECT count(*) FROM (SELECT prefix FROM routes ORDER BY 1 OFFSET 1 FETCH NEXT 3 ROWS ONLY) t",
+    ] {
+        assert_eq!(answer(&server, sql), "3\n", "{sql}");
+    }
+    assert_eq!(
+        answer(&server, "SELECT to_regtype('text'), to_regclass('nobody')"),
+        "25|\n"
+    );
     let twice = "SELECT p.peer_asn, p.* FROM peers p ORDER BY peer_asn LIMIT 1";
     assert!(answer(&server, twice).starts_with("64501|"));
 }
