@@ -239,7 +239,8 @@ pub fn nothing(tag: &'static str) -> Response {
     match tag {
         "BEGIN" => Response::TransactionStart(Tag::new(tag)),
         "COMMIT" | "ROLLBACK" => Response::TransactionEnd(Tag::new(tag)),
-        ROLLBACK_TO => Response::TransactionStart(Tag::new("ROLLBACK")),
+        // The protocol's library cannot say that a failed transaction goes on: to a reader it is one that ended.
+        ROLLBACK_TO => Response::TransactionEnd(Tag::new("ROLLBACK")),
         _ => Response::Execution(Tag::new(tag)),
     }
 }

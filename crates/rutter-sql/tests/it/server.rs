@@ -596,9 +596,9 @@ fn what_fails_in_a_transaction_ends_it() {
     assert!(client.batch_execute("SELECT nonsense").is_err());
     let refused = client.query("SELECT 1", &[]).unwrap_err();
     assert_eq!(refused.code().unwrap().code(), "25P02");
-    client
-        .batch_execute("ROLLBACK TO SAVEPOINT a; SELECT 1")
-        .unwrap();
+    client.batch_execute("ROLLBACK TO SAVEPOINT a").unwrap();
+    client.batch_execute("RELEASE a").unwrap();
+    client.batch_execute("BEGIN; SELECT 1").unwrap();
     assert!(client.batch_execute("SELECT 1; SELECT nonsense").is_err());
     assert!(client.simple_query("SELECT 1").is_err());
     client.batch_execute("ROLLBACK").unwrap();
