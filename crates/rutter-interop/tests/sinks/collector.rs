@@ -8,7 +8,7 @@ use std::time::Duration;
 use rutter_interop::mariadb::MariaDb;
 use rutter_interop::postgres::Postgres;
 use rutter_interop::rutter::{Rutter, neighbor};
-use rutter_interop::{Lab, eventually};
+use rutter_interop::{Lab, eventually_within};
 use rutter_load::rng::Rng;
 
 use crate::feed::{Feed, Way};
@@ -149,9 +149,12 @@ impl<S: Server> Scene<S> {
             "{} FROM rutter_routes e JOIN rutter_peers p USING (peer_id)",
             S::ROUTES
         );
-        eventually("the current routes are exact", || {
-            compare(&self.server.ask(&current)?, &self.owed())
-        });
+        // A busy machine may take long for what was spooled and all loads.
+        eventually_within(
+            Duration::from_secs(120),
+            "the current routes are exact",
+            || compare(&self.server.ask(&current)?, &self.owed()),
+        );
     }
 
     /// The events of the last run lead to the same routes.
