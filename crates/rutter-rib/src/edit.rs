@@ -149,6 +149,7 @@ impl<K: Stored> Edit<'_, K> {
     }
 
     /// Look-ups find the destination as it is now.
+    #[inline(always)]
     pub fn mirror(&self, id: Id) {
         if let Some(mirror) = self.mirror {
             mirror.publish(id, self.table.get(id));

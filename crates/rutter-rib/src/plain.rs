@@ -28,6 +28,7 @@ enum Hears {
 impl<K: Stored> Edit<'_, K> {
     /// Takes in a route of a peer that had none here, where all clients hear the best route of another
     /// ([`crate::clients::Clients::hear_the_best`]). Gives it back where there is more to the change than its place.
+    #[inline(always)]
     pub fn add(&mut self, id: Id, route: Route, tally: &mut Tally) -> Result<(), Route> {
         let held: &[Route] = &self.table.get(id).routes;
         if held.len() > MOST_HELD || held.iter().any(|held| held.peer == route.peer) {

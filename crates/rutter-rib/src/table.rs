@@ -230,7 +230,7 @@ impl<K: Key> Table<K> {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn slot<K: Key>(pages: &mut [Arc<Page<K>>], id: Id) -> &mut Destination<K> {
     let page = &mut pages[id as usize / PAGE];
     if !page.is_unique() {
