@@ -3,6 +3,7 @@
 use crate::net::{Bits, Net};
 use crate::node::{Eight, Four, Key, Node};
 use crate::profile::Stride;
+use crate::search::LANES;
 use crate::table::Table;
 use crate::walk::Walk;
 
@@ -20,6 +21,17 @@ impl<N: Net> Table<N> {
     #[inline]
     pub fn lookup(&self, addr: N::Addr) -> Option<u32> {
         self.shared.lookup(N::addr_bits(addr))
+    }
+
+    /// [`lookup`](Self::lookup) for each of `addrs`, with overlapped cache misses.
+    ///
+    /// # Panics
+    /// When `values` is shorter than `addrs`.
+    pub fn lookup_many(&self, addrs: &[N::Addr], values: &mut [Option<u32>]) {
+        assert!(values.len() >= addrs.len(), "a place for each answer");
+        for (addrs, values) in addrs.chunks(LANES).zip(values.chunks_mut(LANES)) {
+            crate::cpu::find_many(&self.shared, addrs, values);
+        }
     }
 
     /// The longest prefix that has the address, and its number.

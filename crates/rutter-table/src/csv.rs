@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::rows::row_end;
 use crate::stream::{Counts, RowError, Work, address};
+use crate::told::Row;
 use crate::{Column, Route, Set, Table, Told};
 
 /// How the rows of a file are cut, and which field has the address.
@@ -92,34 +93,48 @@ impl Work for Csv<'_> {
     fn work(&self, rows: &[u8], first_line: u64, out: &mut Vec<u8>) -> Result<Counts, RowError> {
         let quotes = memchr::memchr(b'"', rows).is_some();
         let mut counts = Counts::default();
+        let mut told = self.told.rows();
         let (mut rest, mut line) = (rows, first_line);
         while !rest.is_empty() {
             let end = row_end(rest, quotes.then_some(self.head.delimiter));
             let end = end.map_or(rest.len(), |at| at + 1);
             let (whole, after) = rest.split_at(end);
-            self.row(whole, line, &mut counts, out)?;
+            match self.row(whole, line, &mut counts) {
+                Ok(row) => told.push(row, out),
+                Err(error) => {
+                    told.write(out);
+                    return Err(error);
+                }
+            }
             line += match quotes {
                 true => memchr::memchr_iter(b'\n', whole).count() as u64,
                 false => 1,
             };
             rest = after;
         }
+        told.write(out);
         Ok(counts)
     }
 }
 
 impl Csv<'_> {
-    fn row(
+    fn row<'r>(
         &self,
-        whole: &[u8],
+        whole: &'r [u8],
         line: u64,
         counts: &mut Counts,
-        out: &mut Vec<u8>,
-    ) -> Result<(), RowError> {
+    ) -> Result<Row<'r>, RowError> {
         let row = trim(whole);
+        let mut made = Row {
+            before: [row, b""],
+            addr: None,
+            skip: 0,
+            after: &whole[row.len()..],
+        };
         if row.is_empty() {
-            out.extend_from_slice(whole);
-            return Ok(());
+            // Nothing is told of it.
+            made.skip = usize::MAX;
+            return Ok(made);
         }
         let CsvHead { delimiter, field } = self.head;
         let Some(text) = field_of(row, delimiter, field) else {
@@ -134,19 +149,14 @@ impl Csv<'_> {
             });
         };
         counts.rows += 1;
-        out.extend_from_slice(row);
-        match address(text) {
-            Some((_, addr)) => out.extend_from_slice(self.told.of(addr)),
-            None => {
-                counts.without(line, text);
-                out.extend_from_slice(self.told.nothing());
-            }
+        made.addr = address(text).map(|(_, addr)| addr);
+        if made.addr.is_none() {
+            counts.without(line, text);
         }
-        match &whole[row.len()..] {
-            b"" => out.push(b'\n'),
-            end => out.extend_from_slice(end),
+        if made.after.is_empty() {
+            made.after = b"\n";
         }
-        Ok(())
+        Ok(made)
     }
 }
 

@@ -1,7 +1,10 @@
 //! JSON objects, one a line, in; the same with more members out.
 
+use std::net::IpAddr;
+
 use crate::object::{Field, read};
 use crate::stream::{Counts, RowError, Work, address};
+use crate::told::Row;
 use crate::{Column, Route, Set, Table, Told};
 
 /// Adds members to objects.
@@ -53,40 +56,49 @@ impl Work for Json<'_> {
 
     fn work(&self, rows: &[u8], first_line: u64, out: &mut Vec<u8>) -> Result<Counts, RowError> {
         let mut counts = Counts::default();
+        let mut told = self.told.rows();
         for (line, row) in (first_line..).zip(rows.split(|octet| *octet == b'\n')) {
             let body = row.trim_ascii();
             if body.is_empty() {
                 continue;
             }
-            let field = read(row, &self.member, &self.names);
-            let told = match &field.map_err(|what| RowError { line, what })? {
-                Field::Text(text) => match address(text.as_bytes()) {
-                    Some((_, addr)) => self.told.of(addr),
-                    None => self.without(&mut counts, line, text),
-                },
-                Field::Other(text) => self.without(&mut counts, line, text),
-                Field::Absent => {
-                    counts.lacking(line);
-                    self.told.nothing()
+            let field = match read(row, &self.member, &self.names) {
+                Ok(field) => field,
+                Err(what) => {
+                    told.write(out);
+                    return Err(RowError { line, what });
                 }
             };
             counts.rows += 1;
             let body = body[..body.len() - 1].trim_ascii_end();
-            out.extend_from_slice(body);
-            // An object without members gets no comma before the first.
-            let comma = usize::from(body == b"{");
-            out.extend_from_slice(told.get(comma..).unwrap_or_default());
-            out.extend_from_slice(b"}\n");
+            let row = Row {
+                before: [body, b""],
+                addr: addr_in(&field, line, &mut counts),
+                // An object without members gets no comma before the first.
+                skip: usize::from(body == b"{"),
+                after: b"}\n",
+            };
+            told.push(row, out);
         }
+        told.write(out);
         Ok(counts)
     }
 }
 
-impl Json<'_> {
-    fn without(&self, counts: &mut Counts, line: u64, text: &str) -> &[u8] {
+/// The address in a field; counted where there is none.
+fn addr_in(field: &Field<'_>, line: u64, counts: &mut Counts) -> Option<IpAddr> {
+    let (text, addr) = match field {
+        Field::Text(text) => (&**text, address(text.as_bytes())),
+        Field::Other(text) => (&**text, None),
+        Field::Absent => {
+            counts.lacking(line);
+            return None;
+        }
+    };
+    if addr.is_none() {
         counts.without(line, text.as_bytes());
-        self.told.nothing()
     }
+    addr.map(|(_, addr)| addr)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use rutter_api::{Line, LookupRow};
 
 use crate::stream::{Counts, RowError, Work, address, shown};
+use crate::told::Row;
 use crate::{Route, Set, Table, Told};
 
 /// Looks up an address a line. Empty lines and those that begin with `#` are passed over.
@@ -47,6 +48,7 @@ impl Work for Lines<'_> {
 
     fn work(&self, rows: &[u8], first_line: u64, out: &mut Vec<u8>) -> Result<Counts, RowError> {
         let mut counts = Counts::default();
+        let mut told = self.told.rows();
         for (line, row) in (first_line..).zip(rows.split(|octet| *octet == b'\n')) {
             let row = row.trim_ascii();
             if row.is_empty() || row[0] == b'#' {
@@ -55,13 +57,19 @@ impl Work for Lines<'_> {
             counts.rows += 1;
             let Some((text, addr)) = address(row) else {
                 counts.without(line, row);
+                told.write(out);
                 out.extend_from_slice((self.without)(line, &shown(row)).as_bytes());
                 continue;
             };
-            out.extend_from_slice(self.before);
-            out.extend_from_slice(text.as_bytes());
-            out.extend_from_slice(self.told.of(addr));
+            let row = Row {
+                before: [self.before, text.as_bytes()],
+                addr: Some(addr),
+                skip: 0,
+                after: b"",
+            };
+            told.push(row, out);
         }
+        told.write(out);
         Ok(counts)
     }
 }

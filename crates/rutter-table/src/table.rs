@@ -97,6 +97,27 @@ impl Table {
         }
     }
 
+    /// [`Self::find`] for several addresses, in their order. Faster than one by one where the table is larger than the caches.
+    pub fn find_many(&self, addrs: &[IpAddr], found: &mut Vec<Option<u32>>) {
+        let (mut ipv4, mut ipv6) = (Vec::with_capacity(addrs.len()), Vec::new());
+        for addr in addrs {
+            match addr.to_canonical() {
+                IpAddr::V4(addr) => ipv4.push(addr),
+                IpAddr::V6(addr) => ipv6.push(addr),
+            }
+        }
+        let mut of_ipv4 = vec![None; ipv4.len()];
+        let mut of_ipv6 = vec![None; ipv6.len()];
+        self.ipv4.lookup_many(&ipv4, &mut of_ipv4);
+        self.ipv6.lookup_many(&ipv6, &mut of_ipv6);
+        let (mut of_ipv4, mut of_ipv6) = (of_ipv4.into_iter(), of_ipv6.into_iter());
+        found.clear();
+        found.extend(addrs.iter().map(|addr| match addr.to_canonical() {
+            IpAddr::V4(_) => of_ipv4.next().flatten(),
+            IpAddr::V6(_) => of_ipv6.next().flatten(),
+        }));
+    }
+
     /// The route with the longest prefix that has the address.
     pub fn lookup(&self, addr: IpAddr) -> Option<(&Route, &Set)> {
         let route = &self.routes[self.find(addr)? as usize];
@@ -151,5 +172,18 @@ mod tests {
         assert_eq!(origin("::ffff:10.1.0.1"), Some(3));
         assert_eq!(origin("2001:db8::1"), None);
         assert_eq!(table.routes().len(), 2);
+        table.insert("2001:db8::/32".parse().unwrap(), sets[0]);
+        let addrs = [
+            "10.2.0.1",
+            "2001:db8::1",
+            "::ffff:10.1.0.1",
+            "192.0.2.1",
+            "::1",
+        ];
+        let addrs = addrs.map(|addr| addr.parse().unwrap());
+        let mut found = vec![Some(7)];
+        table.find_many(&addrs, &mut found);
+        assert_eq!(found, addrs.map(|addr| table.find(addr)));
+        assert_eq!(found.iter().flatten().count(), 3);
     }
 }

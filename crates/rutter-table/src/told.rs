@@ -1,6 +1,7 @@
 //! What is told of a route, made once and copied for every row that it answers.
 
 use std::fmt;
+use std::hint::black_box;
 use std::net::IpAddr;
 use std::sync::OnceLock;
 
@@ -79,10 +80,10 @@ impl<'t> Told<'t> {
         }
     }
 
-    /// What is told of an address.
+    /// What is told of a route of the table, or of none.
     #[inline]
-    pub fn of(&self, addr: IpAddr) -> &[u8] {
-        match self.table.find(addr) {
+    fn of(&self, route: Option<u32>) -> &[u8] {
+        match route {
             Some(index) => self.made[index as usize].get_or_init(|| {
                 let route = &self.table.routes()[index as usize];
                 (self.form)(route, self.table.set(route)).into()
@@ -91,9 +92,69 @@ impl<'t> Told<'t> {
         }
     }
 
-    /// What is told where there is no route, or no address.
-    pub fn nothing(&self) -> &[u8] {
-        &self.nothing
+    /// Rows that are to be told of.
+    pub(crate) fn rows<'r>(&'r self) -> ToldRows<'r, 't> {
+        ToldRows {
+            told: self,
+            rows: Vec::with_capacity(TOGETHER),
+            addrs: Vec::with_capacity(TOGETHER),
+            found: Vec::with_capacity(TOGETHER),
+        }
+    }
+}
+
+/// A row, and where in it something is told.
+pub(crate) struct Row<'r> {
+    /// What stands before that.
+    pub before: [&'r [u8]; 2],
+    /// Of which address; of none, what is told where there is no route.
+    pub addr: Option<IpAddr>,
+    /// So many octets of what is told are left out.
+    pub skip: usize,
+    /// What stands behind it.
+    pub after: &'r [u8],
+}
+
+/// Rows whose addresses are looked up together: each waits for memory several times, and so they wait at the same time.
+pub(crate) struct ToldRows<'r, 't> {
+    told: &'r Told<'t>,
+    rows: Vec<Row<'r>>,
+    addrs: Vec<IpAddr>,
+    found: Vec<Option<u32>>,
+}
+
+/// Rows that are told of together.
+const TOGETHER: usize = 32;
+
+impl<'r> ToldRows<'r, '_> {
+    /// Adds a row; it may be written later, but before those after it.
+    pub fn push(&mut self, row: Row<'r>, out: &mut Vec<u8>) {
+        self.addrs.extend(row.addr);
+        self.rows.push(row);
+        if self.rows.len() == TOGETHER {
+            self.write(out);
+        }
+    }
+
+    /// Writes all rows that were added.
+    pub fn write(&mut self, out: &mut Vec<u8>) {
+        self.told.table.find_many(&self.addrs, &mut self.found);
+        self.addrs.clear();
+        let mut told = [self.told.nothing.as_ref(); TOGETHER];
+        let mut found = self.found.iter();
+        // Short loops, so that the processor asks for the lines of many rows at once.
+        for (told, row) in told.iter_mut().zip(&self.rows) {
+            if row.addr.is_some() {
+                *told = self.told.of(found.next().copied().flatten());
+            }
+        }
+        let first = |told: &&[u8]| told.first().copied().unwrap_or(0);
+        black_box(told.iter().map(first).fold(0, |all, octet| all ^ octet));
+        for (row, told) in self.rows.drain(..).zip(told) {
+            let told = told.get(row.skip..).unwrap_or_default();
+            let parts = [row.before[0], row.before[1], told, row.after];
+            parts.iter().for_each(|part| out.extend_from_slice(part));
+        }
     }
 }
 
