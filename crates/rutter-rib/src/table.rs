@@ -81,11 +81,41 @@ const PAGE: usize = 256;
 /// Destinations of a contiguous range of ids, in one allocation; shared with snapshots until written.
 pub(crate) type Page<K> = [Destination<K>];
 
+/// Most pages of a book.
+pub(crate) const BOOK: usize = 64;
+
+/// Up to so many pages that follow each other; shared with snapshots until one of them is written, so that to share a
+/// table takes one reference count for many destinations, each of them a cache miss.
+pub(crate) struct Book<K>([Option<Arc<Page<K>>>; BOOK]);
+
+impl<K> Book<K> {
+    fn empty() -> Self {
+        Book([const { None }; BOOK])
+    }
+
+    /// Its pages, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Page<K>> {
+        self.0.iter().map_while(Option::as_deref)
+    }
+
+    /// A page, if there is one.
+    #[inline(always)]
+    pub fn page(&self, at: usize) -> Option<&Page<K>> {
+        self.0[at].as_deref()
+    }
+}
+
+impl<K> Clone for Book<K> {
+    fn clone(&self) -> Self {
+        Book(self.0.clone())
+    }
+}
+
 /// Destinations by id and by prefix.
 ///
 /// Ids are dense and reused. Look-up costs about two cache misses: the index, the destination.
 pub(crate) struct Table<K> {
-    pages: Vec<Arc<Page<K>>>,
+    books: Vec<Arc<Book<K>>>,
     /// Ids below this were given out once; above it the last page is filled up with destinations without routes.
     end: Id,
     index: HashTable<Id>,
@@ -96,7 +126,7 @@ pub(crate) struct Table<K> {
 impl<K: Key> Table<K> {
     pub fn new(seed: u64) -> Self {
         Table {
-            pages: Vec::new(),
+            books: Vec::new(),
             end: 0,
             index: HashTable::new(),
             free: Vec::new(),
@@ -123,13 +153,14 @@ impl<K: Key> Table<K> {
         }
     }
 
+    #[inline(always)]
     pub fn get(&self, id: Id) -> &Destination<K> {
-        &self.pages[id as usize / PAGE][id as usize % PAGE]
+        held(&self.books, id)
     }
 
     /// The destination for writing; its page is copied first where a snapshot shares it.
     pub fn get_mut(&mut self, id: Id) -> &mut Destination<K> {
-        slot(&mut self.pages, id)
+        slot(&mut self.books, id)
     }
 
     /// The id of a prefix, new and without routes where it was unknown.
@@ -138,8 +169,8 @@ impl<K: Key> Table<K> {
         if self.index.len() == self.index.capacity() && self.free.len() <= self.index.len() {
             self.grow_index();
         }
-        let (pages, seed) = (&self.pages, self.seed);
-        let held = |id: &Id| pages[*id as usize / PAGE][*id as usize % PAGE].prefix;
+        let (books, seed) = (&self.books, self.seed);
+        let held = |id: &Id| held(books, *id).prefix;
         let entry = self.index.entry(
             prefix.seeded_hash(seed),
             |id| held(id) == prefix,
@@ -153,10 +184,10 @@ impl<K: Key> Table<K> {
         if id == self.end {
             self.end += 1;
         }
-        if id as usize == self.pages.len() * PAGE {
-            self.pages.push(empty_page(prefix));
+        if id as usize % PAGE == 0 && id as usize / PAGE == pages(&self.books) {
+            add_page(&mut self.books, id, prefix);
         }
-        slot(&mut self.pages, id).prefix = prefix;
+        slot(&mut self.books, id).prefix = prefix;
         vacant.insert(id);
         id
     }
@@ -193,7 +224,7 @@ impl<K: Key> Table<K> {
 
     /// Gives the memory back once no destination is left. Ids known to the caller end here.
     pub fn release_if_empty(&mut self) {
-        if self.index.is_empty() && !self.pages.is_empty() {
+        if self.index.is_empty() && !self.books.is_empty() {
             *self = Table::new(self.seed);
         }
     }
@@ -208,19 +239,22 @@ impl<K: Key> Table<K> {
         self.index.len()
     }
 
-    /// The pages as they are now; costs a reference count a page.
-    pub fn share(&self) -> Vec<Arc<Page<K>>> {
-        self.pages.clone()
+    /// The pages as they are now; costs a reference count a book.
+    pub fn share(&self) -> Vec<Arc<Book<K>>> {
+        self.books.clone()
     }
 
     /// Octets of pages and of the index.
     pub fn size(&self) -> (usize, usize) {
         // A counter of references stands before each page.
         let page = allocated(size_of::<usize>() + PAGE * size_of::<Destination<K>>());
-        let list = allocated(self.pages.capacity() * size_of::<Arc<Page<K>>>());
+        let pages = pages(&self.books);
+        let book = allocated(size_of::<usize>() + size_of::<Book<K>>());
+        let list = allocated(self.books.capacity() * size_of::<Arc<Book<K>>>());
+        let list = list + book * self.books.len();
         let free = allocated(self.free.capacity() * size_of::<Id>());
         let index = allocated(self.index.allocation_size());
-        (list + page * self.pages.len(), index + free)
+        (list + page * pages, index + free)
     }
 
     /// Octets of route lists that outgrew their destination, for a range of ids.
@@ -230,9 +264,36 @@ impl<K: Key> Table<K> {
     }
 }
 
+/// Pages of some books, of which all but the last are full.
+pub(crate) fn pages<K>(books: &[Arc<Book<K>>]) -> usize {
+    books
+        .last()
+        .map_or(0, |last| (books.len() - 1) * BOOK + last.iter().count())
+}
+
+/// Where a destination stands: its book, its page there, its place on that.
 #[inline(always)]
-fn slot<K: Key>(pages: &mut [Arc<Page<K>>], id: Id) -> &mut Destination<K> {
-    let page = &mut pages[id as usize / PAGE];
+fn place(id: Id) -> (usize, usize, usize) {
+    let id = id as usize;
+    (id / (BOOK * PAGE), id / PAGE % BOOK, id % PAGE)
+}
+
+#[inline(always)]
+fn held<K>(books: &[Arc<Book<K>>], id: Id) -> &Destination<K> {
+    let (book, page, at) = place(id);
+    match books[book].page(page) {
+        Some(page) => &page[at],
+        None => unreachable!("an id that was given out"),
+    }
+}
+
+#[inline(always)]
+fn slot<K: Key>(books: &mut [Arc<Book<K>>], id: Id) -> &mut Destination<K> {
+    let (book, page, at) = place(id);
+    // Where a snapshot shares the book, its list of pages is copied first.
+    let Some(page) = &mut Arc::make_mut(&mut books[book]).0[page] else {
+        unreachable!("an id that was given out");
+    };
     if !page.is_unique() {
         *page = page.iter().cloned().collect();
     }
@@ -240,7 +301,17 @@ fn slot<K: Key>(pages: &mut [Arc<Page<K>>], id: Id) -> &mut Destination<K> {
     let Some(page) = Arc::get_mut(page) else {
         unreachable!("nobody else has a page that was just made");
     };
-    &mut page[id as usize % PAGE]
+    &mut page[at]
+}
+
+/// Adds the page that an id is the first of.
+#[cold]
+fn add_page<K: Key>(books: &mut Vec<Arc<Book<K>>>, id: Id, prefix: K) {
+    let (book, page, _) = place(id);
+    if book == books.len() {
+        books.push(Arc::new(Book::empty()));
+    }
+    Arc::make_mut(&mut books[book]).0[page] = Some(empty_page(prefix));
 }
 
 fn empty_page<K: Key>(prefix: K) -> Arc<Page<K>> {
