@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
@@ -153,13 +153,15 @@ impl FeedReader {
         if let Some(event) = taken.pop_front() {
             return Some(event);
         }
-        let deadline = Instant::now() + timeout;
+        let mut left = timeout;
         let mut state = self.queue.state.lock();
-        if state.is_empty() && self.busy.take() && !timeout.is_zero() {
-            MutexGuard::unlocked(&mut state, || thread::sleep(LINGER.min(timeout)));
+        if state.is_empty() && self.busy.take() {
+            let linger = LINGER.min(timeout);
+            MutexGuard::unlocked(&mut state, || thread::sleep(linger));
+            left -= linger;
         }
         if state.is_empty() {
-            self.queue.wake.wait_until(&mut state, deadline);
+            self.queue.wake.wait_for(&mut state, left);
         }
         let some = state.events.len().min(TAKEN);
         taken.extend(state.events.drain(..some));

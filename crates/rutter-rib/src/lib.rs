@@ -23,6 +23,7 @@ mod explain;
 mod extent;
 mod feed;
 mod group;
+mod lengths;
 mod lifecycle;
 mod log;
 mod lookup;

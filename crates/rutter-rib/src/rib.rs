@@ -13,6 +13,7 @@ use crate::batch::Batch;
 use crate::extent::NewFile;
 use crate::feed::{Feed, FeedEvent, FeedReader};
 use crate::group::Group;
+use crate::lengths::Lengths;
 use crate::lookup::Mirror;
 use crate::shard::{Apply, Shard};
 use crate::snapshot::{summaries, summary};
@@ -26,6 +27,8 @@ use crate::{Neighbor, PeerId, PeerSummary, Retain, RibConfig, RouteCounts, TooMa
 pub struct Rib {
     pub(crate) topology: RwLock<Topology>,
     pub(crate) shards: Box<[Mutex<Shard>]>,
+    /// By family.
+    pub(crate) lengths: [Arc<Lengths>; 2],
     pub(crate) store: AttrStore,
     pub(crate) groups: RwLock<Vec<Arc<Group>>>,
     pub(crate) feed: Feed,
@@ -53,14 +56,16 @@ impl Rib {
     pub fn new(config: RibConfig) -> Self {
         let shards = config.shards.max(1).next_power_of_two();
         let seed = config.seed;
+        let lengths = Default::default();
         Rib {
             topology: RwLock::new(Topology::new(
                 Audiences::new(config.export),
                 config.always_compare_med,
             )),
             shards: (0..shards)
-                .map(|index| Mutex::new(Shard::new(index, seed)))
+                .map(|index| Mutex::new(Shard::new(index, seed, &lengths)))
                 .collect(),
+            lengths,
             store: AttrStore::new(seed),
             groups: RwLock::default(),
             feed: Feed::default(),

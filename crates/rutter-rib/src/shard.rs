@@ -15,6 +15,7 @@ use crate::clients::Clients;
 use crate::edit::{Edit, Edited, Limit, Tally};
 use crate::encode::{Nlri, Style};
 use crate::group::Inbox;
+use crate::lengths::Lengths;
 use crate::lookup::{Half, Mirror, Part};
 use crate::route::{Route, State};
 use crate::table::{Id, Table, accepted};
@@ -127,11 +128,12 @@ impl<'a> Slice<'a> {
 pub(crate) const MOST_VISITED: Id = 8 * 1024;
 
 impl Shard {
-    pub fn new(index: usize, seed: u64) -> Self {
+    pub fn new(index: usize, seed: u64, lengths: &[Arc<Lengths>; 2]) -> Self {
+        let of = |family: Family| Arc::clone(&lengths[family.index()]);
         Shard {
             index,
-            ipv4: Table::new(seed),
-            ipv6: Table::new(seed),
+            ipv4: Table::new(seed, of(Family::Ipv4Unicast)),
+            ipv6: Table::new(seed, of(Family::Ipv6Unicast)),
             clients: Clients::default(),
             mirror: None,
             changes: 0,

@@ -100,26 +100,55 @@ impl Rib {
         prefix: Prefix,
         with: impl FnOnce(DestinationView<'_>) -> T,
     ) -> Option<T> {
-        let epochs = epochs(&self.topology.read());
+        let epochs = || epochs(&self.topology.read());
         match prefix {
             Prefix::V4(prefix) => {
                 let held = self.copy_of(prefix)?;
-                let view = view(&held, &epochs);
+                let view = view(&held, &epochs());
                 (!view.routes.is_empty()).then(|| with(view))
             }
             Prefix::V6(prefix) => {
                 let held = self.copy_of(prefix)?;
-                let view = view(&held, &epochs);
+                let view = view(&held, &epochs());
                 (!view.routes.is_empty()).then(|| with(view))
             }
         }
     }
 
+    /// The longest prefix with an accepted route that is this one or covers it. Under a short lock for each length that
+    /// prefixes of the table have, until one is found: prefixes may come and go between them.
+    pub fn longest_match(&self, net: Prefix) -> Option<Prefix> {
+        match net {
+            Prefix::V4(net) => self.longest(net).map(Prefix::V4),
+            Prefix::V6(net) => self.longest(net).map(Prefix::V6),
+        }
+    }
+
+    fn longest<K: Stored>(&self, net: K) -> Option<K> {
+        let has_best = |held: &Destination<K>| !held.accepted().is_empty();
+        (0..=net.prefix_len())
+            .rev()
+            .map(|len| net.shortened(len))
+            .find(|prefix| self.with_held(*prefix, has_best) == Some(true))
+    }
+
     pub(crate) fn copy_of<K: Stored>(&self, prefix: K) -> Option<Destination<K>> {
+        let copy = |held: &Destination<K>| (!held.routes.is_empty()).then(|| held.clone());
+        self.with_held(prefix, copy)?
+    }
+
+    /// Looks at a destination under its shard's lock. Lengths that no prefix has cost none.
+    fn with_held<K: Stored, T>(
+        &self,
+        prefix: K,
+        look: impl FnOnce(&Destination<K>) -> T,
+    ) -> Option<T> {
+        if !self.lengths[K::FAMILY.index()].has(prefix.prefix_len()) {
+            return None;
+        }
         let shard = self.shards[self.shard_of(prefix.seeded_hash(self.seed))].lock();
         let table = K::table(&shard);
-        let held = table.get(table.find(prefix)?);
-        (!held.routes.is_empty()).then(|| held.clone())
+        Some(look(table.get(table.find(prefix)?)))
     }
 }
 

@@ -3,12 +3,14 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::Range;
+use std::sync;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
 use triomphe::Arc;
 
+use crate::lengths::Lengths;
 use crate::memory::allocated;
 use crate::route::Route;
 use crate::routes::Routes;
@@ -93,6 +95,11 @@ impl<K> Book<K> {
         Book([const { None }; BOOK])
     }
 
+    /// Number of its pages.
+    fn len(&self) -> usize {
+        self.0.partition_point(Option::is_some)
+    }
+
     /// Its pages, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Page<K>> {
         self.0.iter().map_while(Option::as_deref)
@@ -121,16 +128,19 @@ pub(crate) struct Table<K> {
     index: HashTable<Id>,
     free: Vec<Id>,
     seed: u64,
+    /// Of all shards.
+    lengths: sync::Arc<Lengths>,
 }
 
 impl<K: Key> Table<K> {
-    pub fn new(seed: u64) -> Self {
+    pub fn new(seed: u64, lengths: sync::Arc<Lengths>) -> Self {
         Table {
             books: Vec::new(),
             end: 0,
             index: HashTable::new(),
             free: Vec::new(),
             seed,
+            lengths,
         }
     }
 
@@ -188,6 +198,7 @@ impl<K: Key> Table<K> {
             add_page(&mut self.books, id, prefix);
         }
         slot(&mut self.books, id).prefix = prefix;
+        self.lengths.add(prefix.into().len());
         vacant.insert(id);
         id
     }
@@ -225,7 +236,7 @@ impl<K: Key> Table<K> {
     /// Gives the memory back once no destination is left. Ids known to the caller end here.
     pub fn release_if_empty(&mut self) {
         if self.index.is_empty() && !self.books.is_empty() {
-            *self = Table::new(self.seed);
+            *self = Table::new(self.seed, sync::Arc::clone(&self.lengths));
         }
     }
 
@@ -268,7 +279,7 @@ impl<K: Key> Table<K> {
 pub(crate) fn pages<K>(books: &[Arc<Book<K>>]) -> usize {
     books
         .last()
-        .map_or(0, |last| (books.len() - 1) * BOOK + last.iter().count())
+        .map_or(0, |last| (books.len() - 1) * BOOK + last.len())
 }
 
 /// Where a destination stands: its book, its page there, its place on that.
@@ -334,7 +345,7 @@ mod tests {
         /// Removed destinations leave ids free under which the index grows, or is cleaned, later.
         #[test]
         fn finds_what_it_holds(ops in proptest::collection::vec((any::<bool>(), 0u32..300), 0..2000)) {
-            let mut table = Table::new(7);
+            let mut table = Table::new(7, sync::Arc::default());
             let mut twin: HashMap<Ipv4Prefix, Id> = HashMap::new();
             for (insert, number) in ops {
                 let prefix = Ipv4Prefix::new(number << 8, 24).unwrap();

@@ -1,7 +1,7 @@
 //! What look-ups read: a longest-prefix table of places, and the routes at each place.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use rutter_lpm::{Net, Profile, Reader, Table};
@@ -35,8 +35,6 @@ pub(crate) struct Half<K: Net> {
     /// From a prefix to its place. Entered only when a destination comes or goes, not when its routes change.
     places: Mutex<Table<K>>,
     slots: Slots<Kept<K>>,
-    /// How many prefixes of each length there are.
-    lengths: Box<[AtomicU32]>,
 }
 
 /// The mirror as one shard sees it.
@@ -96,7 +94,6 @@ impl<K: Stored> Half<K> {
         Half {
             places: Mutex::new(Table::new(profile)),
             slots: Slots::new(),
-            lengths: (0..=K::MAX_LEN).map(|_| AtomicU32::new(0)).collect(),
         }
     }
 
@@ -104,17 +101,9 @@ impl<K: Stored> Half<K> {
         self.places.lock().reader()
     }
 
-    /// The lengths shorter than `below` that some prefix has, longest first.
-    pub fn lengths_below(&self, below: u8) -> impl Iterator<Item = u8> {
-        (0..below)
-            .rev()
-            .filter(|len| self.lengths[usize::from(*len)].load(Ordering::Relaxed) > 0)
-    }
-
     /// `false` where there is no more room.
     fn publish(&self, place: u32, destination: &Destination<K>) -> bool {
         let prefix = destination.prefix;
-        let count = &self.lengths[usize::from(prefix.prefix_len())];
         let known = self.slots.is_set(place);
         let accepted = destination.accepted();
         if accepted.is_empty() {
@@ -122,7 +111,6 @@ impl<K: Stored> Half<K> {
                 // The place is emptied last: who finds it empty, or another's, finds the prefix gone when it looks again.
                 self.places.lock().remove(prefix);
                 self.slots.store(place, None);
-                count.fetch_sub(1, Ordering::Relaxed);
             }
             return true;
         }
@@ -132,7 +120,6 @@ impl<K: Stored> Half<K> {
         if known {
             return true;
         }
-        count.fetch_add(1, Ordering::Relaxed);
         let mut places = self.places.lock();
         if places.len() % LOOK_EVERY == 0 && places.size().nodes > MOST_NODES {
             return false;

@@ -161,20 +161,19 @@ fn find<K: Stored, T>(
     choose: impl Fn(&[Route]) -> Option<&Route>,
     with: impl FnOnce(Prefix, RouteView<'_>) -> T,
 ) -> Option<T> {
-    let mut shorter: Box<dyn Iterator<Item = u8>> = match readers {
-        None => Box::new((0..=K::MAX_LEN).rev()),
+    let below = match readers {
+        None => K::MAX_LEN + 1,
         Some((mirror, reader)) => {
-            let half = K::half(mirror);
-            let held = half.find(reader, addr)?;
+            let held = K::half(mirror).find(reader, addr)?;
             let longest = held.as_ref()?;
             if let Some(route) = choose(&longest.routes) {
                 return Some(with(longest.prefix.into(), route_view::<K>(route, epochs)));
             }
-            Box::new(half.lengths_below(longest.prefix.prefix_len()))
+            longest.prefix.prefix_len()
         }
     };
     let bits = K::addr_bits(addr);
-    let held = shorter.find_map(|len| {
+    let held = (0..below).rev().find_map(|len| {
         let held = rib.copy_of(K::from_bits(bits, len))?;
         choose(held.accepted()).is_some().then_some(held)
     })?;

@@ -59,9 +59,12 @@ fn expected(model: &Model, addr: IpAddr, wanted: impl Fn(u16) -> bool) -> Found 
 pub fn check(rib: &Rib, model: &Model, addresses: impl IntoIterator<Item = IpAddr>) {
     let mut lookup = rib.lookup();
     for addr in addresses {
+        let expected_best = expected(model, addr, |_| true);
+        assert_eq!(best(&mut lookup, addr), expected_best, "{addr}");
+        let host = Prefix::from_addr(addr, if addr.is_ipv4() { 32 } else { 128 });
         assert_eq!(
-            best(&mut lookup, addr),
-            expected(model, addr, |_| true),
+            host.and_then(|host| rib.longest_match(host)),
+            expected_best.map(|(prefix, _)| prefix),
             "{addr}"
         );
         for peer in 0..PEERS {
