@@ -35,7 +35,8 @@
 //!
 //! A look-up's answer was the table's answer at one instant between its call and its return, even while prefixes that nest
 //! come and go: it reads the root's slot once, and everything below that slot stays as it is, but for the
-//! numbers of prefixes, of which it reads one. Under [`Profile::Fastest`] this holds for [`View::lookup`] and
+//! numbers of prefixes, of which it reads one. In [`Routes`] a prefix that goes may leave a gap, its number 0, because most come again
+//! soon; who finds one looks for the longest of the others, and again where the root's slot has changed meanwhile. Under [`Profile::Fastest`] this holds for [`View::lookup`] and
 //! [`View::lookup_prefix`] each by itself: the direct array that the first reads follows the nodes by a moment.
 
 /// The examples of the guide are compiled and run with the tests.

@@ -92,16 +92,60 @@ impl<N: Net> Shared<N> {
     }
 
     /// The value of the longest match, and the length of its prefix less [`Self::len_beyond`]. Unlike [`Self::find_prefix`]
-    /// it reads no more of a node than [`Self::find`] does.
+    /// it reads no more of a node than [`Self::find`] does. For tables in which 0 is a gap.
     #[inline(always)]
     pub fn find_beyond(&self, bits: N::Bits) -> Option<(u32, u8)> {
         let found = self.walk(bits);
         if found.node != 0 {
             let value = self.memory.word(self.resolve(bits, found));
+            if value == 0 {
+                return self.find_around_gap(bits);
+            }
             return Some((value, found.depth as u8 + 1));
         }
-        let record = (found.value != 0).then(|| self.memory.block(found.value))?;
+        self.of_record(found.value)
+    }
+
+    fn of_record(&self, record: u32) -> Option<(u32, u8)> {
+        let record = (record != 0).then(|| self.memory.block(record))?;
         Some((record.first(), record.word(1) as u8))
+    }
+
+    /// [`Self::find_beyond`] for an address of which the longest prefix has left a gap.
+    #[cold]
+    #[inline(never)]
+    fn find_around_gap(&self, bits: N::Bits) -> Option<(u32, u8)> {
+        let at = bits.head(self.root.bits());
+        let mut slot = self.root.slot(at);
+        loop {
+            let found = match self.profile.stride() {
+                Stride::Four => self.longest_entry::<Four>(bits, slot.child),
+                Stride::Eight => self.longest_entry::<Eight>(bits, slot.child),
+            };
+            // A gap comes and goes without the slot: where this stands, the shorter prefix was there when the gap was seen.
+            let now = self.root.slot(at);
+            if now == slot {
+                return found.or_else(|| self.of_record(slot.best));
+            }
+            slot = now;
+        }
+    }
+
+    /// What nodes from one on say of an address, length by length.
+    fn longest_entry<S: Node>(&self, bits: N::Bits, child: u32) -> Option<(u32, u8)> {
+        let (mut node, mut depth, mut found) = (child, self.root.bits(), None);
+        while node != 0 {
+            let (block, slot) = (self.memory.block(node), (bits << depth).head(S::BITS));
+            let value = |len: u32| {
+                let key = Key::new(slot >> (S::BITS - len) << (S::BITS - len), len);
+                let value = self.memory.word(node + S::entry(block, key)?);
+                (value != 0).then_some((value, depth as u8 + 1))
+            };
+            found = (1..=S::BITS).rev().find_map(value).or(found);
+            node = S::step(block, slot).child;
+            depth += S::BITS;
+        }
+        found
     }
 
     /// The number of exactly this prefix, which is one that nodes have.
@@ -129,6 +173,23 @@ impl<N: Net> Shared<N> {
         let key = Key::new((bits << depth).head(S::BITS), len - depth);
         let at = S::entry(self.memory.block(node), key)?;
         Some(self.memory.word(node + at))
+    }
+
+    /// The record of exactly this prefix, which is one that the root has: 0 where there is none. `None` where its first slot
+    /// names a longer one.
+    #[inline]
+    pub fn exact_head(&self, prefix: N) -> Option<u32> {
+        let best = self.root.slot(prefix.bits().head(self.root.bits())).best;
+        let len = match best {
+            0 => return Some(0),
+            record => self.memory.block(record).word(1),
+        };
+        // All that the slot may name cover it, so of one length there is one.
+        match len.cmp(&u32::from(prefix.prefix_len())) {
+            std::cmp::Ordering::Less => Some(0),
+            std::cmp::Ordering::Equal => Some(best),
+            std::cmp::Ordering::Greater => None,
+        }
     }
 
     /// The node below the root on the way to a prefix, or 0.

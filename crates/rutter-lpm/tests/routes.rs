@@ -22,8 +22,9 @@ enum Operation<N> {
 
 fn operations<N: Net>(
     prefix: impl Strategy<Value = N> + Clone,
+    sources: u32,
 ) -> impl Strategy<Value = Vec<Operation<N>>> {
-    let source = 0..90_u32;
+    let source = 0..sources;
     let value = prop::collection::vec(0..3_u32, 0..4);
     let change = (
         prefix.clone(),
@@ -46,6 +47,14 @@ fn ipv4() -> impl Strategy<Value = Ipv4Prefix> + Clone {
     let few = prop::sample::select(vec![0, 6, 8, 16, 24, 32]);
     (0..3_u32, few).prop_map(|(bits, len)| {
         Ipv4Prefix::new(bits << 30 | bits << 8, len).expect("a length in range")
+    })
+}
+
+/// Many in a node, so that what goes leaves gaps.
+fn dense() -> impl Strategy<Value = Ipv4Prefix> + Clone {
+    let lens = prop::sample::select(vec![10, 17, 22, 23, 24, 24, 24, 24, 24, 25, 32]);
+    (0..12_u32, lens).prop_map(|(at, len)| {
+        Ipv4Prefix::new(0x0a01_0000 | at << 8, len).expect("a length in range")
     })
 }
 
@@ -132,13 +141,18 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn ipv4_routes_answer_as_the_twin(operations in operations(ipv4())) {
+    fn ipv4_routes_answer_as_the_twin(operations in operations(ipv4(), 90)) {
         run(5, &operations);
         run(1, &operations);
     }
 
     #[test]
-    fn ipv6_routes_answer_as_the_twin(operations in operations(ipv6())) {
+    fn routes_that_leave_gaps_answer_as_the_twin(operations in operations(dense(), 2)) {
+        run(2, &operations);
+    }
+
+    #[test]
+    fn ipv6_routes_answer_as_the_twin(operations in operations(ipv6(), 90)) {
         run(3, &operations);
     }
 }
@@ -202,6 +216,78 @@ fn readers_find_whole_routes_while_several_write() {
     routes.reclaim();
     let size = routes.size();
     assert_eq!((size.prefixes, size.routes), (1, 1));
+}
+
+/// A prefix that goes leaves a gap in its node, and shorter ones come and go while it is there: whoever finds the gap must not
+/// answer with a prefix that was there only before or after.
+#[test]
+fn what_is_found_around_a_gap_was_there_with_the_gap() {
+    let routes = Routes::<Ipv4Prefix>::new(Profile::Fast, 1);
+    let net = |n: u32, len| Ipv4Prefix::new(n, len).expect("a length in range");
+    let set = |prefix| routes.insert(prefix, 1, &[7]).expect("short");
+    (0..20).for_each(|n| set(net(0x0a01_0000 | n << 9, 24)));
+    set(net(0, 1));
+    // One that the root has: the node with the gap stays as it is.
+    let (flaps, sometimes) = (net(0x0a01_0400, 24), net(0x0a00_0000, 12));
+    set(sometimes);
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let readers = (0..3).map(|_| {
+            let (mut reader, done) = (routes.reader(), &done);
+            scope.spawn(move || {
+                let mut seen = [0_u64; 33];
+                while !done.load(Ordering::Acquire) {
+                    let mut view = reader.enter();
+                    let found = view
+                        .lookup(Ipv4Addr::new(10, 1, 4, 1))
+                        .expect("always covered");
+                    seen[usize::from(found.prefix_len())] += 1;
+                }
+                seen
+            })
+        });
+        let readers: Vec<_> = readers.collect();
+        for _ in 0..200_000 {
+            routes.remove(sometimes, 1);
+            routes.remove(flaps, 1);
+            set(flaps);
+            set(sometimes);
+        }
+        done.store(true, Ordering::Release);
+        for reader in readers {
+            let seen = reader.join().expect("a reader does not panic");
+            assert_eq!(seen[12], 0, "{seen:?}");
+        }
+    });
+}
+
+/// What leaves gaps, and values that nobody uses, takes no more and more memory.
+#[test]
+fn prefixes_that_come_and_go_take_no_more_and_more_memory() {
+    let routes = Routes::<Ipv4Prefix>::new(Profile::Fast, 1);
+    let turn = |rounds: std::ops::Range<u32>| {
+        for n in rounds {
+            let at = n.wrapping_mul(0x9e37_79b1);
+            let prefix = Ipv4Prefix::new(at & 0x000f_ff00, 24).expect("a length in range");
+            match at >> 30 {
+                0 => routes.insert(prefix, 1, &[n, 1, 2, 3]).expect("short"),
+                _ => routes.remove(prefix, 1),
+            }
+        }
+        routes.size()
+    };
+    let before = turn(0..100_000);
+    let after = turn(100_000..600_000);
+    assert!(
+        after.taken <= before.taken + (64 << 10),
+        "{before:?} {after:?}"
+    );
+    (0..1 << 12).for_each(|n| {
+        let prefix = Ipv4Prefix::new(n << 8, 24).expect("a length in range");
+        routes.remove(prefix, 1);
+    });
+    let size = routes.size();
+    assert_eq!((size.prefixes, size.routes, size.values), (0, 0, 0));
 }
 
 #[test]

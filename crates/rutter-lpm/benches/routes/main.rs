@@ -18,13 +18,14 @@ mod workload;
 use std::path::{Path, PathBuf};
 
 use others::Benchmark;
-use ours::{Concurrent, Peers, Quiet};
+use ours::{Concurrent, Cost, Peers, Quiet};
 
 const ROUNDS: usize = 3;
 
-/// Ours make so many changes at a time in one of the figures, as messages bring them; the others know no such thing.
-const TOGETHER: usize = 16;
-const AT_A_TIME: &str = ", 16 at a time";
+/// Ours make so many changes at a time in some of the figures, as a message or what one read of a BMP router's socket has; the
+/// others know no such thing.
+const TOGETHER: [usize; 2] = [16, 64];
+const AT_A_TIME: &str = " at a time";
 
 /// Who takes turns.
 const SIDES: [&str; 3] = ["rutter", "Akvorado", "rotonda-store"];
@@ -37,10 +38,11 @@ struct Figure {
 }
 
 /// The figures of a round of ours, in their order; the others give what they have by unit.
-const FIGURES: [(&str, &str); 13] = [
+const FIGURES: [(&str, &str); 15] = [
     ("a read, 8 writers, 32 readers", "ns/read"),
     ("a write, 8 writers, 32 readers", "ns/write"),
     ("a write, 16 at a time", "ns/write, 16 at a time"),
+    ("a write, 64 at a time", "ns/write, 64 at a time"),
     ("insertion, 5 peers", "ns/route"),
     ("its memory, a prefix", "bytes/route"),
     ("flush of one of 5 peers", "ms/op"),
@@ -49,6 +51,7 @@ const FIGURES: [(&str, &str); 13] = [
     ("a read, of a processor", "CPU ns/read"),
     ("a write, of a processor", "CPU ns/write"),
     ("16 at a time, of a processor", "CPU ns/write, 16 at a time"),
+    ("64 at a time, of a processor", "CPU ns/write, 64 at a time"),
     ("insertion, of a processor", "CPU ns/route"),
     ("flush, of a processor", "CPU ms/op"),
 ];
@@ -80,11 +83,12 @@ fn main() {
         let flush = Peers::flush(&table);
         drop(table);
         let (read, write) = concurrent.run(1);
-        let (_, together) = concurrent.run(TOGETHER);
+        let [few, many] = TOGETHER.map(|together| concurrent.run(together).1);
         let times = [
             read.ns,
             write.ns,
-            together.ns,
+            few.ns,
+            many.ns,
             route.ns,
             bytes,
             flush.ns / 1e6,
@@ -93,7 +97,8 @@ fn main() {
         let of_processor = [
             read.cpu_ns,
             write.cpu_ns,
-            together.cpu_ns,
+            few.cpu_ns,
+            many.cpu_ns,
             route.cpu_ns,
             flush.cpu_ns / 1e6,
         ];
@@ -141,7 +146,9 @@ fn ask_akvorado(binary: &Path, figures: &mut [Figure]) {
 fn take(figures: &mut [Figure], side: usize, given: Vec<(String, f64)>) {
     for (unit, value) in given {
         let is_it = |figure: &&mut Figure| {
-            figure.unit.strip_suffix(AT_A_TIME).unwrap_or(figure.unit) == unit
+            let of_ours = figure.unit.strip_suffix(AT_A_TIME);
+            let one = of_ours.and_then(|unit| unit.split_once(','));
+            one.map_or(figure.unit, |(unit, _)| unit) == unit
         };
         for figure in figures.iter_mut().filter(is_it) {
             figure.samples[side].push(value);
@@ -179,13 +186,17 @@ fn real(paths: &workload::AsPaths, path: &Path) {
         Err(error) => return println!("{}: {error}", path.display()),
     };
     let concurrent = Concurrent::new(paths, &prefixes);
-    let runs = (0..ROUNDS).map(|_| concurrent.run(TOGETHER));
-    let (mut reads, mut writes): (Vec<_>, Vec<_>) = runs.map(|(r, w)| (r.ns, w.ns)).unzip();
-    let (read, write) = (median(&mut reads), median(&mut writes));
-    println!(
-        "on the prefixes of {}: {read:.1} ns a read, {write:.1} ns a write",
-        path.display()
-    );
+    println!("on the prefixes of {}:", path.display());
+    for together in [1].into_iter().chain(TOGETHER) {
+        let runs: Vec<_> = (0..ROUNDS).map(|_| concurrent.run(together)).collect();
+        let of = |figure: fn(&(Cost, Cost)) -> f64| {
+            median(&mut runs.iter().map(figure).collect::<Vec<_>>())
+        };
+        let (read, write, cpu) = (of(|r| r.0.ns), of(|r| r.1.ns), of(|r| r.1.cpu_ns));
+        println!(
+            "{together} at a time: {read:.1} ns a read, {write:.1} ns a write, {cpu:.1} ns of a processor"
+        );
+    }
 }
 
 fn median(samples: &mut [f64]) -> f64 {

@@ -12,9 +12,11 @@
 //!
 //! Where a run lies and how long its entry is tell the entry, so most entries take a value and half an octet. A slot with a
 //! child is a run of its own. From the head to the answer a look-up touches two or three lines.
+//!
+//! An entry of one slot may be left as a gap: its value is 0, and the rest as it was. This is for tables of which no value is 0.
 
 use super::runs::{Run, Runs, key_of};
-use super::{Contents, Key, Node, Scratch, Step, flat};
+use super::{Contents, Gap, Key, Node, Parts, Scratch, Step, flat};
 use crate::memory::Block;
 
 /// 8/**8/8/8**, 16/**8/8/…**
@@ -32,13 +34,22 @@ pub(super) const LEN_AT: u32 = 28;
 /// Added to a length: a value that is still to be looked for, see [`Node::resolve`].
 const LATER: u32 = 1 << 16;
 
-/// The first word, unpacked.
+/// The first word, unpacked: how many runs there are, less one (8 bits), entries that show in no run (16), and gaps (8).
 #[derive(Clone, Copy)]
 pub(super) struct Head(pub u32);
 
+const HIDDEN_AT: u32 = 8;
+const GAPS_AT: u32 = 24;
+/// Runs for each gap that a node may have.
+const RUNS_A_GAP: u32 = 6;
+
 impl Head {
     pub fn new(runs: usize, hidden: usize) -> Self {
-        Head((runs - 1) as u32 | (hidden as u32) << 8)
+        Head((runs - 1) as u32 | (hidden as u32) << HIDDEN_AT)
+    }
+
+    pub fn with_gaps(self, gaps: u32) -> Self {
+        Head(self.0 & !(u32::MAX << GAPS_AT) | gaps << GAPS_AT)
     }
 
     #[inline(always)]
@@ -52,7 +63,11 @@ impl Head {
     }
 
     pub fn hidden(self) -> u32 {
-        self.0 >> 8
+        self.0 >> HIDDEN_AT & 0xffff
+    }
+
+    pub fn gaps(self) -> u32 {
+        self.0 >> GAPS_AT
     }
 
     /// The words that say which runs are special.
@@ -213,6 +228,13 @@ impl Node for Eight {
             (hidden_key(block, head, at), value)
         });
         parts.hidden.extend(hidden);
+        if head.gaps() > 0 {
+            let is_gap = |run: &&Run| run.len == 8 && run.child == 0 && run.value == 0;
+            let gaps: Vec<_> = parts.runs.iter().filter(is_gap).copied().collect();
+            gaps.iter()
+                .filter_map(|run| run.key())
+                .for_each(|key| parts.remove(key));
+        }
     }
 
     fn list(parts: &Runs, contents: &mut Contents) {
@@ -284,6 +306,26 @@ impl Node for Eight {
             None if head.hidden() == 0 => None,
             None => hidden(block, head, key),
         }
+    }
+
+    #[inline(always)]
+    fn gap(block: Block<'_>, key: Key) -> Option<Gap> {
+        let head = Head::of(block);
+        let gaps = head.gaps() + 1;
+        if key.len() < 8 || head.runs() < gaps * RUNS_A_GAP {
+            return None;
+        }
+        let run = run_of(block, key.slot());
+        let gap = Gap {
+            at: head.answers_at() + run,
+            head: head.with_gaps(gaps).0,
+        };
+        (!is_special(block, run)).then_some(gap)
+    }
+
+    fn filled(block: Block<'_>) -> u32 {
+        let head = Head::of(block);
+        head.with_gaps(head.gaps() - 1).0
     }
 
     fn each_value(block: Block<'_>, key: Key, mut visit: impl FnMut(u32)) {

@@ -42,7 +42,9 @@ impl<F: FnOnce(&[&[u32]]) -> u32> Counting for Edit<'_, F> {
     #[inline(always)]
     fn run(self) -> Option<u32> {
         let head = Head::of(self.block);
-        if (head.len() - head.hidden_at()) as usize > HIDDEN {
+        // Who takes an entry out takes the gaps with it.
+        let takes_gaps = self.value.is_none() && head.gaps() > 0;
+        if (head.len() - head.hidden_at()) as usize > HIDDEN || takes_gaps {
             return None;
         }
         // A change adds up to two runs.
@@ -152,7 +154,7 @@ impl<const RUNS: usize, const LENS: usize, const SPECIALS: usize> Flat<RUNS, LEN
     #[inline(always)]
     fn write(&self, block: Block<'_>, store: impl FnOnce(&[&[u32]]) -> u32) -> u32 {
         let old = Head::of(block);
-        let head = Head::new(self.runs, old.hidden() as usize);
+        let head = Head::new(self.runs, old.hidden() as usize).with_gaps(old.gaps());
         let mut first = [0; SPECIAL as usize + 8];
         first[0] = head.0;
         let mut before = 0;

@@ -23,6 +23,15 @@ pub(crate) struct Step {
     pub value: u32,
 }
 
+/// How an entry becomes a gap, see [`Node::gap`].
+#[derive(Clone, Copy)]
+pub(crate) struct Gap {
+    /// The offset of its value.
+    pub at: u32,
+    /// The first word of the node.
+    pub head: u32,
+}
+
 /// How nodes of one stride lie in memory.
 pub(crate) trait Node {
     /// Address bits resolved.
@@ -55,6 +64,15 @@ pub(crate) trait Node {
     }
     /// The offset of an entry's value.
     fn entry(block: Block<'_>, key: Key) -> Option<u32>;
+    /// Where the value of an entry is that may be left as a *gap*: 0 in place of its value, and the head that the node has then.
+    /// Gaps are no entries: taking a node apart leaves them out. `None` where the entry has to be taken out.
+    fn gap(_: Block<'_>, _: Key) -> Option<Gap> {
+        None
+    }
+    /// The head of a node of which a gap is filled.
+    fn filled(block: Block<'_>) -> u32 {
+        block.word(0)
+    }
     /// The offsets of all copies of the value of an entry that is there.
     fn each_value(block: Block<'_>, key: Key, visit: impl FnMut(u32));
     /// The offset of the pointer to a child.

@@ -204,3 +204,59 @@ fn nodes_that_change_as_they_lie_do_so_as_if_taken_apart() {
     }
     assert!(simple > 30_000, "{simple}");
 }
+
+/// Entries of one slot may be left as gaps, and filled again; a node that is taken apart has none of them.
+#[test]
+fn gaps_are_no_entries() {
+    let memory = Memory::new(std::sync::Arc::new(crate::supply::Supply::new(1)));
+    memory.grow(0);
+    let (mut numbers, mut gaps) = (Numbers(13), 0);
+    for _ in 0..3000 {
+        let mut contents = some_contents::<Eight>(&mut numbers);
+        contents
+            .entries
+            .iter_mut()
+            .for_each(|(_, value)| *value |= 1);
+        let (mut parts, mut words) = (Runs::default(), Vec::new());
+        contents
+            .children
+            .iter()
+            .for_each(|(slot, child)| parts.set_child((*slot).into(), *child));
+        contents
+            .entries
+            .iter()
+            .for_each(|(key, value)| parts.insert(*key, *value));
+        Eight::write(&parts, &mut words);
+        memory.write(1, &words);
+        let block = memory.block(1);
+        let mut left = contents.clone();
+        for (key, _) in &contents.entries {
+            if let Some(gap) = Eight::gap(block, *key) {
+                assert_eq!(Eight::entry(block, *key), Some(gap.at));
+                memory.set(1, gap.head);
+                memory.set(1 + gap.at, 0);
+                left.remove(*key);
+                gaps += 1;
+            }
+        }
+        assert_eq!(
+            (eight::Head::of(block).gaps() > 0),
+            left.entries.len() < contents.entries.len()
+        );
+        let back = Eight::read(block);
+        assert_eq!(
+            (&back.entries, &back.children),
+            (&left.entries, &left.children)
+        );
+        for (key, value) in &contents.entries {
+            if left.entries.iter().all(|(other, _)| other != key) {
+                memory.set(1, Eight::filled(block));
+                Eight::each_value(block, *key, |at| memory.set(1 + at, *value));
+            }
+        }
+        let mut again = vec![0; words.len()];
+        block.read(0, &mut again);
+        assert_eq!(again, words);
+    }
+    assert!(gaps > 5_000, "{gaps}");
+}

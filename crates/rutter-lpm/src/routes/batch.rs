@@ -6,8 +6,9 @@
 use crate::net::Net;
 use crate::search::Shared;
 
+use super::lane::spread;
 use super::list::{self, Number};
-use super::{Inner, intern};
+use super::{Inner, TooLong, intern};
 
 /// A change of one route, for [`RoutesView::apply`](super::RoutesView::apply).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +41,8 @@ impl<'c, N> RouteChange<'c, N> {
     }
 }
 
-/// Changes whose lines are asked for together.
-pub(super) const TOGETHER: usize = 32;
+/// Changes whose lines are asked for together, at most.
+pub(super) const TOGETHER: usize = 64;
 
 /// Where a change is on its way down.
 #[derive(Clone, Copy, Default)]
@@ -55,10 +56,46 @@ struct Step {
 }
 
 impl<N: Net> Inner<N> {
-    /// Of up to [`TOGETHER`] changes, each by itself, a bit where it is so already; none where that is not known. For a reader at work,
-    /// which has then seen what a writer will look at.
-    pub(super) fn are_so(&self, changes: &[RouteChange<'_, N>]) -> u32 {
-        let mut steps = [Step::default(); TOGETHER];
+    /// Makes up to `MOST` changes but those that say what is so already. For a reader at work, which has then seen what a writer will
+    /// look at.
+    pub(super) fn make_some<const MOST: usize>(
+        &self,
+        changes: &[RouteChange<'_, N>],
+    ) -> Result<(), TooLong> {
+        let so = self.are_so::<MOST>(changes);
+        let not_so = || {
+            changes
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| so >> at & 1 == 0)
+        };
+        let mut hashes = [0; MOST];
+        for (at, change) in not_so() {
+            hashes[at] = self.ask(change);
+        }
+        not_so().for_each(|(at, change)| self.ask_for_value(change, hashes[at]));
+        // Of which prefixes there may be a change among those made: what was found before holds no more.
+        let mut made = 0_u64;
+        for (at, change) in changes.iter().enumerate() {
+            let one_of = 1 << spread(change.prefix, 6);
+            let is_first = made & one_of == 0;
+            let was_so = so >> at & 1 == 1;
+            if is_first && was_so || !is_first && self.is_so(change) {
+                continue;
+            }
+            made |= one_of;
+            let hash = match was_so {
+                true => self.ask(change),
+                false => hashes[at],
+            };
+            self.make(change, hash)?;
+        }
+        Ok(())
+    }
+
+    /// Of up to `MOST` changes, each by itself, a bit where it is so already; none where that is not known.
+    fn are_so<const MOST: usize>(&self, changes: &[RouteChange<'_, N>]) -> u64 {
+        let mut steps = [Step::default(); MOST];
         let steps = &mut steps[..changes.len()];
         // Each loop is short, so that the processor asks for the lines of many changes at once.
         for (step, change) in steps.iter_mut().zip(changes) {
@@ -71,9 +108,10 @@ impl<N: Net> Inner<N> {
             self.table(change.prefix).prefetch_node(step.node);
         }
         for (step, change) in steps.iter_mut().zip(changes) {
-            if step.node != 0 {
+            if step.is_known {
                 let table = self.table(change.prefix);
-                step.number = crate::cpu::exact(table, change.prefix).map(Number);
+                let number = number_of(table, change.prefix);
+                (step.is_known, step.number) = (number.is_some(), number.flatten());
                 step.number
                     .inspect(|number| list::prefetch(&table.memory, *number));
             }
@@ -82,9 +120,31 @@ impl<N: Net> Inner<N> {
         for (at, (step, change)) in steps.iter().zip(changes).enumerate() {
             let table = self.table(change.prefix);
             let is_so = step.is_known && is_so(table, step.number, change);
-            so |= u32::from(is_so) << at;
+            so |= u64::from(is_so) << at;
         }
         so
+    }
+
+    /// Asks for where a change's value will be looked for, and returns the hash by which it will be.
+    pub(super) fn ask(&self, change: &RouteChange<'_, N>) -> u64 {
+        let Some(value) = change.value else {
+            return 0;
+        };
+        let hash = self.seed.hash(change.source, value);
+        let shard = self.shard(change.prefix.bits());
+        self.lanes[shard]
+            .lines
+            .ask(&self.tables[shard].memory, hash);
+        hash
+    }
+
+    /// Asks for the value itself, of which [`Self::ask`] has told the hash.
+    fn ask_for_value(&self, change: &RouteChange<'_, N>, hash: u64) {
+        if change.value.is_some() {
+            let shard = self.shard(change.prefix.bits());
+            let lines = &self.lanes[shard].lines;
+            lines.ask_for_blocks(&self.tables[shard].memory, hash);
+        }
     }
 
     fn table(&self, prefix: N) -> &Shared<N> {
@@ -94,20 +154,27 @@ impl<N: Net> Inner<N> {
     /// The table that can be asked without a lock for what a prefix has, with nothing of this thread's on its way to it.
     fn table_of(&self, prefix: N) -> Option<&Shared<N>> {
         let number = self.shard(prefix.bits());
-        let table = &*self.tables[number];
-        let is_in_node = u32::from(prefix.prefix_len()) > table.root.bits();
-        let is_here = is_in_node && !self.is_short(prefix);
-        (is_here && self.lanes[number].is_up_to_date_on(prefix)).then_some(table)
+        let is_here = !self.is_short(prefix) && self.lanes[number].is_up_to_date_on(prefix);
+        is_here.then(|| &*self.tables[number])
     }
 
     /// Whether a change says what is so already. Answers no where it does not know. For a reader at work, which has then
     /// seen what a writer will look at.
     pub(super) fn is_so(&self, change: &RouteChange<'_, N>) -> bool {
         self.table_of(change.prefix).is_some_and(|table| {
-            let number = crate::cpu::exact(table, change.prefix).map(Number);
-            is_so(table, number, change)
+            let number = number_of(table, change.prefix);
+            number.is_some_and(|number| is_so(table, number, change))
         })
     }
+}
+
+/// What a table has of a prefix; `None` where only a writer can tell.
+fn number_of<N: Net>(table: &Shared<N>, prefix: N) -> Option<Option<Number>> {
+    if u32::from(prefix.prefix_len()) > table.root.bits() {
+        return Some(crate::cpu::exact(table, prefix).and_then(Number::of));
+    }
+    let record = table.exact_head(prefix)?;
+    Some((record != 0).then(|| Number(table.memory.word(record))))
 }
 
 /// Whether what a prefix has is what a change says.

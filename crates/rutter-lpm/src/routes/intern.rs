@@ -2,15 +2,21 @@
 //!
 //! A block has a word with how many words there are and how many routes use it (for the writer only), the source, and the
 //! words.
+//!
+//! Many a route that goes comes again soon as it was, so a value that nobody uses stays for a while: until so many others
+//! have come to be out of use that these are some 3 % of all.
 
+use std::collections::VecDeque;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
 
 use crate::memory::{Block, Memory};
 use crate::net::Net;
+use crate::pages::LINE;
 use crate::table::Table;
 
-use super::index::Index;
+use super::index::{Index, Lines};
 
 /// The most words of a value: a block of the arena has 1400.
 pub(super) const LONGEST: usize = 1398;
@@ -18,35 +24,71 @@ pub(super) const LONGEST: usize = 1398;
 /// The part of a block's first word that is the number of words. The uses are above; a block whose uses are too many to
 /// count stays for good.
 const LEN: u32 = (1 << 11) - 1;
-const ONE_USE: u32 = 1 << 11;
-const ALL_USES: u32 = !LEN;
+/// Set while a block is in [`Pool::idle`].
+const IS_IDLE: u32 = 1 << 11;
+const ONE_USE: u32 = 1 << 12;
+const ALL_USES: u32 = !(ONE_USE - 1);
 const SOURCE: u32 = 1;
 /// Where the words of a block begin.
 pub(super) const HEAD: u32 = 2;
 
+/// Values come from the network: nobody outside should know which of them collide.
+#[derive(Clone, Copy)]
+pub(super) struct Seed(u64);
+
+impl Seed {
+    pub fn new() -> Self {
+        Seed(RandomState::new().build_hasher().finish() | 1)
+    }
+
+    /// The hash of a source's value.
+    pub fn hash(self, source: u32, value: &[u32]) -> u64 {
+        hash(self.0, source, value.iter().copied())
+    }
+
+    fn hash_of(self, memory: &Memory, block: u32) -> u64 {
+        let block = memory.block(block);
+        hash(self.0, source(block), words(block))
+    }
+}
+
 /// Finds blocks by what they say.
 pub(super) struct Pool {
     index: Index,
-    seed: u64,
+    seed: Seed,
+    /// Blocks that have come to be out of use, the first to do so first. Some are in use again.
+    idle: VecDeque<u32>,
+    /// Blocks that nobody uses.
+    unused: usize,
 }
 
+/// Blocks that may be idle, beside one of so many that there are.
+const IDLE: usize = 64;
+const OF_ALL: usize = 32;
+/// How long before an idle block is looked at it is asked for.
+const AHEAD: usize = 4;
+
 impl Pool {
-    pub fn new() -> Self {
+    pub fn new(seed: Seed) -> Self {
         Pool {
             index: Index::new(),
-            // Values come from the network: nobody outside should know which of them collide.
-            seed: RandomState::new().build_hasher().finish() | 1,
+            seed,
+            idle: VecDeque::new(),
+            unused: 0,
         }
     }
 
-    /// The hash of a source's value, of which [`Self::take`] will be asked soon.
-    pub fn hash(&self, source: u32, value: &[u32]) -> u64 {
-        let hash = hash(self.seed, source, value.iter().copied());
-        self.index.prefetch(hash);
-        hash
+    /// Where who has no lock may look.
+    pub fn lines(&self) -> Arc<Lines> {
+        Arc::clone(self.index.lines())
     }
 
-    /// The block of a source's value, with one more use; `hash` is of [`Self::hash`].
+    /// Asks for what [`Self::take`] will look at first.
+    pub fn ask(&self, memory: &Memory, hash: u64) {
+        self.index.lines().ask(memory, hash);
+    }
+
+    /// The block of a source's value, with one more use; `hash` is of [`Seed::hash`].
     pub fn take<N: Net>(
         &mut self,
         table: &mut Table<N>,
@@ -55,53 +97,82 @@ impl Pool {
         hash: u64,
     ) -> u32 {
         let memory = &table.shared.memory;
-        let known = self
-            .index
-            .find(hash, |block| is(memory, block, source, value));
-        if let Some(block) = known {
+        let is_it = |block| is(memory, block, source, value);
+        if let Some(block) = self.index.find(memory, hash, is_it) {
             let head = memory.word(block);
             if head & ALL_USES != ALL_USES {
+                self.unused -= usize::from(head & ALL_USES == 0);
                 memory.set(block, head + ONE_USE);
             }
             return block;
         }
         let head = [value.len() as u32 | ONE_USE, source];
         let block = table.store(&[&head, value]);
-        let (seed, memory) = (self.seed, &table.shared.memory);
-        let hash_of = |block| hash_of(seed, memory, block);
-        self.index.insert(hash, block, hash_of);
+        let seed = self.seed;
+        let hash_of = |memory: &Memory, block| seed.hash_of(memory, block);
+        self.index.insert(table, hash, block, hash_of);
         block
     }
 
-    /// Asks for what [`Self::give_back`] will look at.
-    pub fn prefetch(&self, memory: &Memory, block: u32) {
-        if memory.word(block) & ALL_USES == ONE_USE {
-            self.index.prefetch(hash_of(self.seed, memory, block));
-        }
-    }
-
-    /// One use less; the last one lets the block go.
+    /// One use less; a block that has come to be out of use goes some time after.
     pub fn give_back<N: Net>(&mut self, table: &mut Table<N>, block: u32) {
         let memory = &table.shared.memory;
         let head = memory.word(block);
         if head & ALL_USES == ALL_USES {
             return;
         }
-        if head & ALL_USES == ONE_USE {
-            self.index.remove(hash_of(self.seed, memory, block), block);
-            table.retire(block);
-        } else {
-            memory.set(block, head - ONE_USE);
+        let head = head - ONE_USE;
+        if head & ALL_USES != 0 {
+            return memory.set(block, head);
+        }
+        self.unused += 1;
+        memory.set(block, head | IS_IDLE);
+        if head & IS_IDLE == 0 {
+            self.idle.push_back(block);
+            self.free_idle(table, IDLE + self.index.len() / OF_ALL);
         }
     }
 
-    pub fn len(&self) -> usize {
-        self.index.len()
+    /// Lets idle blocks go until no more than `most` are left.
+    pub fn free_idle<N: Net>(&mut self, table: &mut Table<N>, most: usize) {
+        while self.idle.len() > most {
+            let memory = &table.shared.memory;
+            self.prefetch_idle(memory);
+            let Some(block) = self.idle.pop_front() else {
+                return;
+            };
+            let head = memory.word(block) & !IS_IDLE;
+            memory.set(block, head);
+            if head & ALL_USES == 0 {
+                self.unused -= 1;
+                let hash = self.seed.hash_of(memory, block);
+                self.index.remove(memory, hash, block);
+                table.retire(block);
+            }
+        }
     }
 
-    /// Octets of the index.
+    /// Asks for what the next idle blocks will need.
+    fn prefetch_idle(&self, memory: &Memory) {
+        if let Some(block) = self.idle.get(AHEAD) {
+            memory.prefetch(*block);
+            memory.prefetch(*block + LINE);
+        }
+        let soon = self.idle.get(AHEAD / 2);
+        if let Some(block) = soon.filter(|block| memory.word(**block) & ALL_USES == 0) {
+            let hash = self.seed.hash_of(memory, *block);
+            self.index.lines().ask(memory, hash);
+        }
+    }
+
+    /// Blocks in use.
+    pub fn len(&self) -> usize {
+        self.index.len() - self.unused
+    }
+
+    /// Octets of the index and the list of idle blocks.
     pub fn size(&self) -> usize {
-        self.index.size()
+        self.index.size() + self.idle.capacity() * 4
     }
 }
 
@@ -117,11 +188,6 @@ fn hash(seed: u64, source: u32, mut words: impl ExactSizeIterator<Item = u32>) -
         hash = fold(hash, two(word, words.next().unwrap_or(0)));
     }
     hash
-}
-
-fn hash_of(seed: u64, memory: &Memory, block: u32) -> u64 {
-    let block = memory.block(block);
-    hash(seed, source(block), words(block))
 }
 
 /// The source of the routes that a block is for.

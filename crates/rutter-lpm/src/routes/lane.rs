@@ -6,18 +6,21 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering, fence};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use crate::epoch::Line;
 use crate::net::{Bits, Net};
 
 use super::batch::TOGETHER;
+use super::index::Lines;
 use super::shard::Shard;
 
 /// A shard, its lock and its queue.
 pub(super) struct Lane<N: Net> {
     state: Mutex<State<N>>,
     queue: Sender<Change<N, Kept>>,
+    /// Where the shard will look for values.
+    pub lines: Arc<Lines>,
     /// Changes in the queue. On a line that those who lock do not write.
     waiting: Line<AtomicUsize>,
     /// How many of them are of prefixes with a hash.
@@ -38,6 +41,8 @@ pub(super) struct Change<N, V> {
     /// Nothing to take the route out.
     pub value: Option<V>,
     pub is_short: bool,
+    /// Of the value, see [`Seed::hash`](super::intern::Seed::hash); 0 where there is none.
+    pub hash: u64,
 }
 
 /// A value in the queue.
@@ -58,6 +63,7 @@ const MOST_OF_MANY: usize = 1 << 8;
 impl<N: Net> Lane<N> {
     pub fn new(shard: Shard<N>) -> Self {
         let (sender, receiver) = channel();
+        let lines = shard.lines();
         let state = State {
             shard,
             queue: receiver,
@@ -66,6 +72,7 @@ impl<N: Net> Lane<N> {
         Lane {
             state: Mutex::new(state),
             queue: sender,
+            lines,
             waiting: Line(AtomicUsize::new(0)),
             of_hash: (0..1_usize << HASH).map(|_| AtomicU16::new(0)).collect(),
         }
@@ -188,6 +195,7 @@ impl<N: Net> Change<N, &[u32]> {
             source: self.source,
             value: self.value.map(Kept::new),
             is_short: self.is_short,
+            hash: self.hash,
         }
     }
 }
@@ -199,6 +207,7 @@ impl<N: Net> Change<N, Kept> {
             source: self.source,
             value: self.value.as_ref().map(Kept::words),
             is_short: self.is_short,
+            hash: self.hash,
         }
     }
 }
@@ -228,11 +237,13 @@ mod tests {
     use super::*;
     use crate::epoch::Epochs;
     use crate::profile::Profile;
+    use crate::routes::intern::Seed;
     use crate::routes::{RoutesSize, intern};
     use crate::supply::Supply;
     use crate::sync::Arc;
     use rutter_net::Ipv4Prefix;
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::OnceLock;
 
     fn change(number: u32, value: &[u32]) -> Change<Ipv4Prefix, &[u32]> {
         Change {
@@ -240,12 +251,19 @@ mod tests {
             source: 1,
             value: Some(value),
             is_short: false,
+            hash: seed().hash(1, value),
         }
+    }
+
+    fn seed() -> Seed {
+        static SEED: OnceLock<Seed> = OnceLock::new();
+        *SEED.get_or_init(Seed::new)
     }
 
     fn lane() -> Lane<Ipv4Prefix> {
         let epochs = Arc::new(Epochs::new());
-        Lane::new(Shard::new(Profile::Fast, epochs, Supply::new(1).into()))
+        let supply = Supply::new(1).into();
+        Lane::new(Shard::new(Profile::Fast, epochs, supply, seed()))
     }
 
     #[test]

@@ -21,6 +21,15 @@ const IS_LIST: u32 = 1 << 28;
 const LEN_AT: u32 = 29;
 
 impl Number {
+    /// No routes: where a prefix was, and will perhaps be again.
+    pub const GAP: Number = Number(0);
+
+    /// What a table says of a prefix: nothing where it has left a gap.
+    #[inline(always)]
+    pub fn of(number: u32) -> Option<Self> {
+        (number != 0).then_some(Number(number))
+    }
+
     /// The number of a prefix that has one route; `beyond` is [`Shared::len_beyond`](crate::search::Shared::len_beyond).
     pub fn of_route(value: u32, beyond: u8) -> Self {
         Number(value | u32::from(beyond) << LEN_AT)

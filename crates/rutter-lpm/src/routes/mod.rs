@@ -19,6 +19,7 @@ use crate::supply::Supply;
 use crate::sync::Arc as EpochsArc;
 
 pub use batch::RouteChange;
+use intern::Seed;
 use lane::{Change, Lane};
 use shard::Shard;
 pub use view::{Found, RoutesReader, RoutesView, Value};
@@ -65,6 +66,7 @@ pub struct Routes<N: Net> {
 struct Inner<N: Net> {
     epochs: EpochsArc<Epochs>,
     lanes: Box<[Lane<N>]>,
+    seed: Seed,
     /// The tables of the shards, for readers.
     tables: Box<[Arc<Shared<N>>]>,
     /// Held by who changes all shards, so that they hear of such changes in the same order.
@@ -117,11 +119,16 @@ impl<N: Net> Routes<N> {
         };
         let epochs = EpochsArc::new(Epochs::new());
         let supply = Arc::new(Supply::new(SINGLE));
-        let shard = |_| Shard::new(profile, EpochsArc::clone(&epochs), Arc::clone(&supply));
+        let seed = Seed::new();
+        let shard = |_| {
+            let (epochs, supply) = (EpochsArc::clone(&epochs), Arc::clone(&supply));
+            Shard::new(profile, epochs, supply, seed)
+        };
         let shards: Vec<_> = (0..shards.max(1)).map(shard).collect();
         let tables = shards.iter().map(Shard::shared).collect();
         let inner = Inner {
             lanes: shards.into_iter().map(Lane::new).collect(),
+            seed,
             tables,
             epochs,
             all: Mutex::new(()),
@@ -140,16 +147,17 @@ impl<N: Net> Routes<N> {
     /// When the value is longer than [`Self::LONGEST_VALUE`].
     ///
     /// # Panics
-    /// When a shard would take more than 1 GiB, in the thread that makes the change. The change is lost; the others, and those
+    /// When a shard would take more than 1 GiB, or have more than 40 million values, in the thread that makes the change. The change is lost; the others, and those
     /// after it, are made.
     pub fn insert(&self, prefix: N, source: u32, value: &[u32]) -> Result<(), TooLong> {
-        self.inner.make(&RouteChange::set(prefix, source, value))
+        let change = RouteChange::set(prefix, source, value);
+        self.inner.make(&change, self.inner.ask(&change))
     }
 
     /// Takes a source's route to a prefix out, if there is one. Seen by readers as what [`Self::insert`] does.
     pub fn remove(&self, prefix: N, source: u32) {
         // Nothing is never too long.
-        let _ = self.inner.make(&RouteChange::gone(prefix, source));
+        let _ = self.inner.make(&RouteChange::gone(prefix, source), 0);
     }
 
     /// Takes all routes of a source out, one shard after another, and returns how many there were. Everything that this
@@ -191,8 +199,9 @@ impl<N: Net> Inner<N> {
     /// The first address bits, that choose the shard.
     const BITS: u32 = if N::IS_IPV6 { 24 } else { 8 };
 
-    /// Gives a change to the shard that has the prefix, or to all where it is shorter than the bits that choose a shard.
-    fn make(&self, change: &RouteChange<'_, N>) -> Result<(), TooLong> {
+    /// Gives a change to the shard that has the prefix, or to all where it is shorter than the bits that choose a shard. `hash` is of
+    /// [`Self::ask`].
+    fn make(&self, change: &RouteChange<'_, N>, hash: u64) -> Result<(), TooLong> {
         let words = change.value.map_or(0, <[u32]>::len);
         if words > intern::LONGEST {
             return Err(TooLong(words));
@@ -203,6 +212,7 @@ impl<N: Net> Inner<N> {
             source: change.source,
             value: change.value,
             is_short,
+            hash,
         };
         if is_short {
             let _all = self.lock_all();

@@ -11,7 +11,8 @@ use crate::sync::Arc as EpochsArc;
 use crate::table::{Spot, Table};
 
 use super::RoutesSize;
-use super::intern::{self, Pool};
+use super::index::Lines;
+use super::intern::{self, Pool, Seed};
 use super::lane::Change;
 use super::list::{self, Number};
 
@@ -26,10 +27,15 @@ pub(super) struct Shard<N: Net> {
 }
 
 impl<N: Net> Shard<N> {
-    pub fn new(profile: Profile, epochs: EpochsArc<Epochs>, supply: Arc<Supply>) -> Self {
+    pub fn new(
+        profile: Profile,
+        epochs: EpochsArc<Epochs>,
+        supply: Arc<Supply>,
+        seed: Seed,
+    ) -> Self {
         Shard {
             table: Table::with_epochs(profile, epochs, supply, true),
-            values: Pool::new(),
+            values: Pool::new(seed),
             routes: 0,
             short: (0, 0),
             list: Vec::new(),
@@ -40,10 +46,15 @@ impl<N: Net> Shard<N> {
         Arc::clone(&self.table.shared)
     }
 
+    /// Where to look for what values will be looked for.
+    pub fn lines(&self) -> Arc<Lines> {
+        self.values.lines()
+    }
+
     /// Sets a route or takes it out.
     pub fn apply(&mut self, change: &Change<N, &[u32]>) {
         match change.value {
-            Some(value) => self.insert(change.prefix, change.source, value, change.is_short),
+            Some(value) => self.insert(change, value),
             None => self.remove(change.prefix, change.source, change.is_short),
         }
         // Values go, too, where no prefix comes or goes.
@@ -55,30 +66,35 @@ impl<N: Net> Shard<N> {
         let table = &*self.table.shared;
         for change in changes.clone() {
             table.prefetch_node(table.child_of_root(change.prefix));
-            if let Some(value) = change.value {
-                self.values.hash(change.source, value);
+            if change.value.is_some() {
+                self.values.ask(&table.memory, change.hash);
             }
         }
         for prefix in changes.map(|change| change.prefix) {
             let is_in_node = u32::from(prefix.prefix_len()) > table.root.bits();
             let number = is_in_node.then(|| crate::cpu::exact(table, prefix));
-            if let Some(number) = number.flatten() {
-                list::prefetch(&table.memory, Number(number));
+            if let Some(number) = number.flatten().and_then(Number::of) {
+                list::prefetch(&table.memory, number);
             }
         }
     }
 
-    fn insert(&mut self, prefix: N, source: u32, value: &[u32], is_short: bool) {
-        let hash = self.values.hash(source, value);
+    fn insert(&mut self, change: &Change<N, &[u32]>, value: &[u32]) {
+        let Change {
+            prefix,
+            source,
+            is_short,
+            hash,
+            ..
+        } = *change;
         let spot = self.table.seek(prefix);
-        let old = spot.number.map(Number);
+        let old = spot.number.and_then(Number::of);
         let memory = &self.table.shared.memory;
         let found = old.and_then(|old| list::find(memory, old, source));
         match found {
             // Many a route comes again as it was.
             Some((before, _)) if intern::is(memory, before, source, value) => {}
             Some((before, place)) => {
-                self.values.prefetch(memory, before);
                 let new = self.values.take(&mut self.table, source, value, hash);
                 if place == 0 {
                     let beyond = self.table.shared.len_beyond(prefix);
@@ -90,13 +106,19 @@ impl<N: Net> Shard<N> {
                 self.values.give_back(&mut self.table, before);
             }
             None => {
-                self.list.clear();
-                let others = old.map(|old| list::values(memory, old));
-                self.list
-                    .extend(others.into_iter().flatten().map(|(value, _)| value));
+                if let Some(old) = old {
+                    self.list.clear();
+                    let others = list::values(memory, old).map(|(value, _)| value);
+                    self.list.extend(others);
+                }
                 let new = self.values.take(&mut self.table, source, value, hash);
-                self.list.push(new);
-                self.replace(prefix, spot);
+                match old {
+                    Some(_) => {
+                        self.list.push(new);
+                        self.replace(prefix, spot);
+                    }
+                    None => self.put_first(prefix, spot, new),
+                }
                 self.routes += 1;
                 self.short.1 += usize::from(is_short);
                 self.short.0 += usize::from(is_short && old.is_none());
@@ -106,22 +128,26 @@ impl<N: Net> Shard<N> {
 
     fn remove(&mut self, prefix: N, source: u32, is_short: bool) {
         let spot = self.table.seek(prefix);
-        let Some(old) = spot.number.map(Number) else {
+        let Some(old) = spot.number.and_then(Number::of) else {
             return;
         };
         let memory = &self.table.shared.memory;
         let Some((gone, _)) = list::find(memory, old, source) else {
             return;
         };
-        self.values.prefetch(memory, gone);
-        self.list.clear();
-        let values = list::values(memory, old).map(|(value, _)| value);
-        self.list.extend(values.filter(|value| *value != gone));
-        self.replace(prefix, spot);
+        let is_last = !old.is_list();
+        if is_last {
+            self.pull_last(prefix, spot);
+        } else {
+            self.list.clear();
+            let values = list::values(memory, old).map(|(value, _)| value);
+            self.list.extend(values.filter(|value| *value != gone));
+            self.replace(prefix, spot);
+        }
         self.values.give_back(&mut self.table, gone);
         self.routes -= 1;
         self.short.1 -= usize::from(is_short);
-        self.short.0 -= usize::from(is_short && self.list.is_empty());
+        self.short.0 -= usize::from(is_short && is_last);
     }
 
     /// Takes all routes of a source out in one walk: how many in all, and of short prefixes.
@@ -164,16 +190,33 @@ impl<N: Net> Shard<N> {
     }
 
     pub fn reclaim(&mut self) {
+        self.values.free_idle(&mut self.table, 0);
         self.table.reclaim();
     }
 
-    /// Puts the list in place of what a prefix had.
+    /// Gives a prefix its first route.
+    fn put_first(&mut self, prefix: N, spot: Spot, value: u32) {
+        let table = &mut self.table;
+        let number = Number::of_route(value, table.shared.len_beyond(prefix)).0;
+        match spot.number.map(Number) {
+            Some(Number::GAP) => table.fill_gap(prefix, spot, number),
+            _ => table.put(prefix, spot, number),
+        }
+    }
+
+    /// Takes away a prefix of which the only route goes.
+    fn pull_last(&mut self, prefix: N, spot: Spot) {
+        if !self.table.leave_gap(prefix, spot) {
+            self.table.pull(prefix, spot);
+        }
+    }
+
+    /// Puts the list, which has one route more or less, in place of what a prefix had.
     fn replace(&mut self, prefix: N, spot: Spot) {
         let table = &mut self.table;
         let beyond = table.shared.len_beyond(prefix);
-        match list::store(table, &self.list, beyond) {
-            Some(new) => table.put(prefix, spot, new.0),
-            None => table.pull(prefix, spot),
+        if let Some(new) = list::store(table, &self.list, beyond) {
+            table.put(prefix, spot, new.0);
         }
         if let Some(old) = spot.number {
             list::retire(table, Number(old));

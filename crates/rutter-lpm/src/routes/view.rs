@@ -10,7 +10,6 @@ use crate::net::Net;
 use crate::sync::Arc;
 
 use super::batch::{RouteChange, TOGETHER};
-use super::lane::spread;
 use super::list::{self, Number};
 use super::{Inner, TooLong, intern};
 
@@ -44,6 +43,9 @@ pub struct Value<'v> {
 
 /// Look-ups between two announcements that the reader holds nothing.
 const ANNOUNCE_EVERY: u32 = 64;
+
+/// Changes for which less room is enough.
+const FEW: usize = 16;
 
 impl<N: Net> RoutesReader<N> {
     pub(super) fn new(inner: StdArc<Inner<N>>) -> Self {
@@ -110,16 +112,17 @@ impl<N: Net> RoutesView<'_, N> {
 
     fn apply_one(&mut self, change: &RouteChange<'_, N>) -> Result<(), TooLong> {
         self.count();
-        match self.reader.inner.is_so(change) {
+        let inner = &self.reader.inner;
+        match inner.is_so(change) {
             true => Ok(()),
-            false => self.reader.inner.make(change),
+            false => inner.make(change, inner.ask(change)),
         }
     }
 
     /// Makes changes, one after the other, as [`Self::insert`] and [`Self::remove`] do.
     ///
     /// Faster than one by one where the table is larger than the caches: what the changes will look at is asked of memory
-    /// for up to 32 of them at once. A message with several prefixes is such a batch.
+    /// for up to 64 of them at once. A message with several prefixes is such a batch.
     ///
     /// ```
     /// use rutter_lpm::{Profile, RouteChange, Routes};
@@ -141,22 +144,15 @@ impl<N: Net> RoutesView<'_, N> {
     /// # Errors
     /// When a value is too long: the changes before it are made.
     pub fn apply(&mut self, changes: &[RouteChange<'_, N>]) -> Result<(), TooLong> {
-        let inner = &self.reader.inner;
+        if let [change] = changes {
+            return self.apply_one(change);
+        }
         for some in changes.chunks(TOGETHER) {
             self.pause();
-            let so = inner.are_so(some);
-            // Of which prefixes there may be a change among those made: what was found before holds no more.
-            let mut made = 0_u64;
-            for (at, change) in some.iter().enumerate() {
-                let one_of = 1 << spread(change.prefix, 6);
-                let is_so = match made & one_of == 0 {
-                    true => so >> at & 1 == 1,
-                    false => inner.is_so(change),
-                };
-                if !is_so {
-                    made |= one_of;
-                    inner.make(change)?;
-                }
+            let inner = &self.reader.inner;
+            match some.len() {
+                ..=FEW => inner.make_some::<FEW>(some)?,
+                _ => inner.make_some::<TOGETHER>(some)?,
             }
         }
         Ok(())

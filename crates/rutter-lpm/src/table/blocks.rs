@@ -21,6 +21,14 @@ impl<N: Net> Table<N> {
         index
     }
 
+    /// [`Self::store`] for up to 256 words, from the beginning of a line of the processor's cache on.
+    pub(crate) fn store_in_lines(&mut self, words: &[u32]) -> u32 {
+        let memory = &self.shared.memory;
+        let index = self.pages.alloc_lines(words.len() as u32, memory);
+        memory.write(index, words);
+        index
+    }
+
     /// A block for a node.
     pub(super) fn alloc_node(&mut self, len: u32) -> u32 {
         alloc_node(&mut self.pages, &self.shared.memory, len, self.in_lines)

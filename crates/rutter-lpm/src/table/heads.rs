@@ -11,11 +11,12 @@ impl<N: Net> Table<N> {
     }
 
     pub(super) fn seek_head(&self, prefix: N) -> Spot {
-        let record = self.heads.get(&prefix).copied();
+        let by_slot = self.shared.exact_head(prefix);
+        let record = by_slot.unwrap_or_else(|| self.heads.get(&prefix).copied().unwrap_or(0));
         Spot {
-            home: record.unwrap_or(0),
+            home: record,
             depth: 0,
-            number: record.map(|record| self.shared.memory.word(record)),
+            number: (record != 0).then(|| self.shared.memory.word(record)),
         }
     }
 

@@ -183,6 +183,27 @@ impl<N: Net> Table<N> {
         self.tidy();
     }
 
+    /// Takes a prefix that is there away but leaves it a place, a *gap*, if its node can have one more: most prefixes that go
+    /// come again soon. The number in a gap is 0, so this is for tables that have no such number otherwise.
+    pub(crate) fn leave_gap(&mut self, prefix: N, spot: Spot) -> bool {
+        let is_gap = !self.is_head(prefix)
+            && match self.shared.profile.stride() {
+                Stride::Four => self.leave_gap_in_node::<Four>(prefix, spot),
+                Stride::Eight => self.leave_gap_in_node::<Eight>(prefix, spot),
+            };
+        self.len -= usize::from(is_gap);
+        is_gap
+    }
+
+    /// Puts a prefix into its gap, which was just found.
+    pub(crate) fn fill_gap(&mut self, prefix: N, spot: Spot, number: u32) {
+        match self.shared.profile.stride() {
+            Stride::Four => self.fill_gap_in_node::<Four>(prefix, spot, number),
+            Stride::Eight => self.fill_gap_in_node::<Eight>(prefix, spot, number),
+        }
+        self.len += 1;
+    }
+
     /// What the table takes from memory.
     pub fn size(&self) -> Size {
         let shared = &self.shared;

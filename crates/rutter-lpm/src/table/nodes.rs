@@ -33,7 +33,10 @@ impl<N: Net> Table<N> {
         let memory = &self.shared.memory;
         let mut depth = self.shared.root.bits();
         let mut node = self.shared.root.slot(bits.head(depth)).child;
-        self.scratch.path.clear();
+        if !self.scratch.path.is_empty() {
+            // Not written where that is not needed: another processor may have the line.
+            self.scratch.path.clear();
+        }
         while node != 0 && depth < last_depth {
             let slot = (bits << depth).head(S::BITS);
             self.scratch.path.push((node, slot));
@@ -60,7 +63,7 @@ impl<N: Net> Table<N> {
             return S::each_value(block, key, |at| memory.set(spot.home + at, number));
         }
         if let Some(new) = self.edit_node::<S>(spot.home, key, Some(number)) {
-            return self.relink::<S>(prefix.bits(), spot.home, new, key);
+            return self.relink::<S>(prefix.bits(), spot.home, new, key.eighths(S::BITS));
         }
         let mut parts = std::mem::take(S::scratch(&mut self.scratch.parts));
         parts.clear();
@@ -77,25 +80,45 @@ impl<N: Net> Table<N> {
             new = self.store_node::<S>(&parts);
         }
         *S::scratch(&mut self.scratch.parts) = parts;
-        self.relink::<S>(prefix.bits(), spot.home, new, key);
+        self.relink::<S>(prefix.bits(), spot.home, new, ALL_EIGHTHS);
+    }
+
+    /// Takes a prefix that is there away as a gap, if its node can have one more.
+    pub(super) fn leave_gap_in_node<S: Node>(&mut self, prefix: N, spot: Spot) -> bool {
+        let key = key_of::<N, S>(prefix, self.home::<S>(prefix));
+        let memory = &self.shared.memory;
+        let gap = S::gap(memory.block(spot.home), key);
+        if let Some(gap) = gap {
+            memory.set(spot.home, gap.head);
+            memory.set(spot.home + gap.at, 0);
+        }
+        gap.is_some()
+    }
+
+    /// Puts a prefix into the gap that is there for it.
+    pub(super) fn fill_gap_in_node<S: Node>(&mut self, prefix: N, spot: Spot, number: u32) {
+        let memory = &self.shared.memory;
+        memory.set(spot.home, S::filled(memory.block(spot.home)));
+        self.put_in_node::<S>(prefix, spot, number);
     }
 
     pub(super) fn pull_from_node<S: Node>(&mut self, prefix: N, spot: Spot) {
         let key = key_of::<N, S>(prefix, self.home::<S>(prefix));
         if let Some(new) = self.edit_node::<S>(spot.home, key, None) {
-            return self.relink::<S>(prefix.bits(), spot.home, new, key);
+            return self.relink::<S>(prefix.bits(), spot.home, new, key.eighths(S::BITS));
         }
         let mut parts = std::mem::take(S::scratch(&mut self.scratch.parts));
         S::take_apart(self.shared.memory.block(spot.home), &mut parts);
         parts.remove(key);
         let new = self.store_node::<S>(&parts);
         *S::scratch(&mut self.scratch.parts) = parts;
-        self.relink::<S>(prefix.bits(), spot.home, new, key);
+        // With it the gaps go, which may be anywhere.
+        self.relink::<S>(prefix.bits(), spot.home, new, ALL_EIGHTHS);
     }
 
-    /// Puts `new` (or nothing) where `old` (or nothing) was, which differs by one entry: at the end of the path. The nodes on
-    /// the path are copied, and the root's slot publishes all of it at once; where nobody reads they are changed in place.
-    fn relink<S: Node>(&mut self, bits: N::Bits, mut old: u32, mut new: u32, key: Key) {
+    /// Puts `new` (or nothing) where `old` (or nothing) was, which differs in some eighths of its slots: at the end of the path.
+    /// The nodes on the path are copied, and the root's slot publishes all of it at once; where nobody reads they are changed in place.
+    fn relink<S: Node>(&mut self, bits: N::Bits, mut old: u32, mut new: u32, among: u8) {
         let alone = self.is_alone();
         let is_child_of_root = self.scratch.path.is_empty();
         let mut is_like_before = false;
@@ -126,7 +149,6 @@ impl<N: Net> Table<N> {
             let busy = self.shared.root.slot(slot).busy;
             self.shared.root.set_child(slot, new, busy);
         } else if is_child_of_root && old != 0 && new != 0 {
-            let among = key.eighths(S::BITS);
             let others = self.shared.root.slot(slot).busy & !among;
             let busy = self.busy::<S>(new, among);
             self.shared.root.set_child(slot, new, others | busy);
@@ -236,6 +258,8 @@ impl<S: Node> Counting for Busy<'_, S> {
         S::busy(self.block, self.among)
     }
 }
+
+const ALL_EIGHTHS: u8 = 0xff;
 
 /// Where in a node at `depth` a prefix is.
 fn key_of<N: Net, S: Node>(prefix: N, depth: u32) -> Key {
