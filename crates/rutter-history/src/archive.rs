@@ -1,5 +1,6 @@
 //! The folder: which files there are, what their names say, and which of them go.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
@@ -80,6 +81,37 @@ impl Archive {
         Ok(files)
     }
 
+    /// Files of a part that are Parquet and not the archive's, by their names: copies, say.
+    ///
+    /// # Errors
+    /// Where a folder cannot be read.
+    pub fn strangers(&self, part: Part) -> io::Result<Vec<PathBuf>> {
+        let own: HashSet<PathBuf> = self
+            .files(part)?
+            .into_iter()
+            .map(|file| file.path)
+            .collect();
+        let (mut strangers, mut folders) = (Vec::new(), vec![self.0.join(part.folder())]);
+        for _ in 0..LEVELS {
+            let mut inner = Vec::new();
+            for folder in folders {
+                for path in entries(&folder)? {
+                    let name = name(&path);
+                    if path.is_dir() {
+                        inner.push(path);
+                    } else if name.ends_with(FINISHED)
+                        && !name.starts_with('.')
+                        && !own.contains(&path)
+                    {
+                        strangers.push(path);
+                    }
+                }
+            }
+            folders = inner;
+        }
+        Ok(strangers)
+    }
+
     /// Where a file with a first row of this hour goes, and its name while it is written.
     pub(crate) fn place(&self, part: Part, hour: u64, name: &str) -> (PathBuf, PathBuf) {
         let folder = self.0.join(part.folder()).join(time::partition(hour));
@@ -100,28 +132,33 @@ impl Archive {
     }
 
     /// Removes complete files of a collector, of hours that ended before this time, and folders that become empty. How
-    /// many files. The last snapshot of them stays: from it the table of all times since then is made.
+    /// many files. The last snapshot of them stays, and what followed it: from these the table of all times since then is
+    /// made.
     pub(crate) fn expire(&self, collector: &str, before_us: u64) -> io::Result<usize> {
-        let mut count = 0;
-        for part in [Part::Events, Part::Snapshots] {
+        let own = |part| -> io::Result<Vec<ArchiveFile>> {
             let mut files = self.files(part)?;
-            files.retain(|file| {
-                file.collector == collector && (file.hour + 1) * time::HOUR_US <= before_us
-            });
-            if part == Part::Snapshots {
-                files.pop();
-            }
-            for file in files {
-                fs::remove_file(&file.path)?;
-                count += 1;
-                // Only empty ones go; the folder of the day when its last hour has gone.
-                let hour = file.path.parent();
-                for folder in hour.into_iter().chain(hour.and_then(Path::parent)) {
-                    let _ = fs::remove_dir(folder);
-                }
+            files.retain(|file| file.collector == collector);
+            Ok(files)
+        };
+        let is_old = |file: &ArchiveFile| (file.hour + 1) * time::HOUR_US <= before_us;
+        let (mut snapshots, mut events) = (own(Part::Snapshots)?, own(Part::Events)?);
+        snapshots.retain(is_old);
+        if let Some(kept) = snapshots.pop() {
+            let from = (kept.run, kept.seq);
+            let first = events.iter().rposition(|file| (file.run, file.seq) <= from);
+            events.truncate(first.unwrap_or(0));
+        }
+        events.retain(is_old);
+        let old = events.iter().chain(&snapshots);
+        for file in old.clone() {
+            fs::remove_file(&file.path)?;
+            // Only empty ones go; the folder of the day when its last hour has gone.
+            let hour = file.path.parent();
+            for folder in hour.into_iter().chain(hour.and_then(Path::parent)) {
+                let _ = fs::remove_dir(folder);
             }
         }
-        Ok(count)
+        Ok(old.count())
     }
 
     fn each(&self, part: Part, visit: &mut dyn FnMut(&Path, u64)) -> io::Result<()> {
@@ -225,6 +262,8 @@ pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
+/// Folders within each other that are looked through: of a part, a day, an hour, and one more.
+const LEVELS: usize = 4;
 const FINISHED: &str = ".parquet";
 const TEMPORARY: &str = ".tmp";
 
@@ -236,23 +275,38 @@ mod tests {
     #[test]
     fn a_collector_removes_what_is_old_and_its_own() {
         let folder = std::env::temp_dir().join(format!("rutter-expire-{}", std::process::id()));
-        let old = [
-            "events/day=2026-11-01/hour=03/one-1-0.parquet",
-            "events/day=2026-11-01/hour=03/other-1-0.parquet",
-            "events/day=2026-11-01/hour=03/my-own.parquet",
-            "snapshots/day=2026-11-01/hour=03/one-1-0-5.parquet",
-            "snapshots/day=2026-11-01/hour=04/one-1-7-9.parquet",
-            "snapshots/day=2026-11-01/hour=03/other-1-0-5.parquet",
+        let files = [
+            ("events/day=2026-11-01/hour=02/one-1-0.parquet", false),
+            ("events/day=2026-11-01/hour=03/one-1-5.parquet", true),
+            ("events/day=2026-11-01/hour=04/one-1-8.parquet", true),
+            ("events/day=2026-11-01/hour=03/other-1-0.parquet", true),
+            ("events/day=2026-11-01/hour=03/my-own.parquet", true),
+            ("snapshots/day=2026-11-01/hour=03/one-1-0-5.parquet", false),
+            ("snapshots/day=2026-11-01/hour=04/one-1-7-9.parquet", true),
+            ("snapshots/day=2026-11-01/hour=03/other-1-0-5.parquet", true),
         ];
-        for file in old {
+        for (file, _) in files {
             let path = folder.join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
         let archive = Archive::new(&folder);
         assert_eq!(archive.expire("one", u64::MAX).unwrap(), 2);
-        let left = old.map(|file| folder.join(file).exists());
-        assert_eq!(left, [false, true, true, false, true, true]);
+        for (file, stays) in files {
+            assert_eq!(folder.join(file).exists(), stays, "{file}");
+        }
+        let copied = folder.join("events/day=2026-11-01/hour=03/my-own.parquet");
+        let elsewhere = folder.join("events/day=2026-11-01/hour=99/one-1-9.parquet");
+        fs::create_dir_all(elsewhere.parent().unwrap()).unwrap();
+        fs::write(&elsewhere, "").unwrap();
+        assert_eq!(
+            archive.strangers(Part::Events).unwrap(),
+            [copied, elsewhere]
+        );
+        assert_eq!(
+            archive.strangers(Part::Snapshots).unwrap(),
+            [] as [PathBuf; 0]
+        );
         fs::remove_dir_all(folder).unwrap();
     }
 

@@ -13,6 +13,8 @@ use rutter_net::{Family, Prefix};
 
 use crate::archive::{Archive, ArchiveFile, Part};
 use crate::columns::retained_of;
+use crate::ending::is_of_a_run_before;
+use crate::joins::Joins;
 use crate::rows::{Peers, Rows};
 use crate::time::{self, utc};
 
@@ -102,6 +104,24 @@ impl Archive {
     }
 }
 
+impl Archive {
+    /// The first file that cannot be read, and why; each is read to its end.
+    ///
+    /// # Errors
+    /// Where a folder cannot be read.
+    pub fn unreadable(&self) -> io::Result<Option<String>> {
+        for part in [Part::Events, Part::Snapshots] {
+            for file in self.files(part)? {
+                let read = read(&file.path, None, &mut |batch| Rows::new(&batch).map(|_| ()));
+                if let Err(why) = read {
+                    return Ok(Some(why.to_string()));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
 /// The files that tell of a time.
 struct Plan {
     snapshot: Option<ArchiveFile>,
@@ -136,11 +156,13 @@ impl Plan {
     /// Whether there was anything to tell.
     fn run(self, time_us: u64, answer: &mut AsOf) -> Result<bool, AsOfError> {
         let mut table = Table::default();
-        let mut from = (0, 0);
+        let first = self.events.first();
+        let mut from = first.map_or((0, 0), |file| (file.run, file.seq));
         if let Some(snapshot) = &self.snapshot {
             from = (snapshot.run, snapshot.seq);
             read(&snapshot.path, None, &mut |batch| table.load(batch))?;
         }
+        table.joins = Joins::from(from);
         let mut applied = 0;
         for file in &self.events {
             read(&file.path, None, &mut |batch| {
@@ -207,6 +229,9 @@ struct Table {
     routes: Vec<[HashMap<Key, Place>; 2]>,
     /// Rows that are later than asked for, as long as no earlier one follows.
     waiting: Vec<Place>,
+    joins: Joins,
+    /// What is missing between rows that wait.
+    missing: Vec<String>,
     last: Option<Last>,
     notes: Vec<String>,
 }
@@ -259,6 +284,7 @@ impl Table {
                 let batch = self.batches[number as usize].clone();
                 self.tell(&Rows::new(&batch)?, row as usize, (number, row));
             }
+            self.notes.append(&mut self.missing);
         }
         if let Some(last) = last {
             self.last = Some(Last::of(&rows, last));
@@ -267,6 +293,7 @@ impl Table {
             if rows.position(row) < from {
                 continue;
             }
+            self.follow(&rows, row, row < end);
             match row < end {
                 true => {
                     applied += 1;
@@ -277,6 +304,19 @@ impl Table {
         }
         self.batches.push(batch);
         Ok(applied)
+    }
+
+    /// What is missing before the first row that is too late may have been early enough.
+    fn follow(&mut self, rows: &Rows<'_>, row: usize, is_early: bool) {
+        let missing = self.joins.follow(rows.position(row), rows.kind(row));
+        let Some(missing) = missing else {
+            return;
+        };
+        let note = format!("{}: {missing}", rows.collector(row));
+        match is_early || self.waiting.is_empty() {
+            true => self.notes.push(note),
+            false => self.missing.push(note),
+        }
     }
 
     fn tell(&mut self, rows: &Rows<'_>, row: usize, place: Place) {
@@ -300,7 +340,12 @@ impl Table {
                     }
                 }
             }
-            "start" => self.routes.clear(),
+            "start" => {
+                self.routes.clear();
+                // What was missing before does not matter any more.
+                self.notes.clear();
+            }
+            "gap" if is_of_a_run_before(rows.detail(row)) => {}
             "gap" => self.notes.push(format!(
                 "{}: gap: {}",
                 rows.collector(row),

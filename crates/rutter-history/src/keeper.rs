@@ -9,6 +9,7 @@ use rutter_rib::{FeedEvent, PeerId, PeerSummary, Snapshot};
 
 use crate::archive::{Archive, Part, file_name};
 use crate::columns::Columns;
+use crate::ending;
 use crate::file::{Compression, WriteError, Writing};
 use crate::group::PAGE;
 use crate::time::{self, utc};
@@ -91,6 +92,11 @@ impl Keeper {
         let unfinished = archive.unfinished(&name, Part::Events).map_err(failed)?;
         let files = archive.files(Part::Events).map_err(failed)?;
         let runs = files.iter().chain(&unfinished).map(|file| file.run);
+        let last = files.iter().rfind(|file| file.collector == name);
+        // Of a run that left an unfinished file, this says what is missing.
+        let last = last.filter(|last| unfinished.iter().all(|file| file.run != last.run));
+        let mut gaps: Vec<String> = last.and_then(ending::missing).into_iter().collect();
+        gaps.extend(unfinished.iter().map(ending::unfinished));
         now.unix_us = now.unix_us.max(runs.max().map_or(0, |run| run + 1));
         let mut keeper = Self {
             decoder: Decoder::new(collector, peers, now),
@@ -110,14 +116,10 @@ impl Keeper {
         };
         let Self { decoder, store } = &mut keeper;
         decoder.start(now, &mut |row| store.push(row));
-        for file in &unfinished {
-            let detail = format!(
-                "the collector ended without completing its file: rows of run {} from {} on are missing",
-                file.run, file.seq
-            );
-            keeper.tell_gap(0, &detail, now);
+        for detail in &gaps {
+            keeper.tell_gap(0, detail, now);
         }
-        if !unfinished.is_empty() {
+        if !gaps.is_empty() {
             keeper.store.rotate();
         }
         if let Some(lost) = keeper.store.lost.take() {

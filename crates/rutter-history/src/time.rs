@@ -26,7 +26,8 @@ pub fn parse(text: &str) -> Option<u64> {
         return match text.len() {
             9..=11 => Some(since * 1_000_000),
             12..=14 => Some(since * 1_000),
-            _ => Some(since),
+            // Times of files have a sign.
+            _ => i64::try_from(since).ok().map(|_| since),
         };
     }
     let text = text
@@ -138,6 +139,7 @@ mod tests {
             "2026-11-20 24:00",
             "2026-11-20 12",
             "2026-11",
+            "9223372036854775808",
         ] {
             assert_eq!(parse(wrong), None, "{wrong}");
         }

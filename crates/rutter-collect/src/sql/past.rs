@@ -16,7 +16,7 @@ pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
     if args.files {
         engine = engine.with_files();
     }
-    block_on(async {
+    let answered = block_on(async {
         for path in &args.parquet {
             add(&engine, path).await?;
         }
@@ -24,6 +24,26 @@ pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
             add_history(&engine, folder, args.at).await?;
         }
         answer(&engine, query, args.format()).await
+    });
+    answered.map_err(|failure| match &failure {
+        Failure::Text(said) => broken(args, said).map_or(failure, Failure::Text),
+        _ => failure,
+    })
+}
+
+/// The file that an error is about: the engine says what is wrong with one, and not with which.
+fn broken(args: &SqlArgs, said: &str) -> Option<String> {
+    let is_of_a_file = ["arquet", "rrow error", "non-nullable"];
+    if !is_of_a_file.iter().any(|words| said.contains(words)) {
+        return None;
+    }
+    let archives = args.history.iter().chain(&args.parquet).map(Archive::new);
+    let mut known = archives.filter(Archive::is_there);
+    known.find_map(|archive| {
+        let why = archive.unreadable().ok()??;
+        Some(format!(
+            "{why}\n  move that file away, or bring back a good copy"
+        ))
     })
 }
 
@@ -83,6 +103,15 @@ async fn add_parts(engine: &Engine, archive: &Archive) -> Result<(), Failure> {
         let files = archive.files(part);
         let files = files.map_err(|why| Failure::text(why.to_string()))?;
         not_empty(&files.into_iter().map(|file| file.path).collect::<Vec<_>>())?;
+        let strangers = archive.strangers(part);
+        let strangers = strangers.map_err(|why| Failure::text(why.to_string()))?;
+        if let Some(stranger) = strangers.first() {
+            return Err(Failure::text(format!(
+                "{} is no file of this archive, by its name or its folder: its rows would be counted, perhaps twice\n  \
+                 move it away; --parquet FILE asks one file",
+                stranger.display()
+            )));
+        }
         let folder = archive.folder().join(part.folder());
         let added = engine.add_archive(part.folder(), &folder, &schema).await;
         added.map_err(say)?;

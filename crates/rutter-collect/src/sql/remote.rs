@@ -41,11 +41,11 @@ pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
     })?;
     let kinds = kinds(&mut client, query)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
-    let mut widths = None;
+    let (mut first, mut widths) = (true, None);
     each_piece(&mut client, query, |rows| {
         match args.format() {
             Format::Json => json(&mut out, &kinds, rows)?,
-            Format::Csv => csv(&mut out, &kinds, rows, widths.replace(Vec::new()).is_none())?,
+            Format::Csv => csv(&mut out, &kinds, rows, std::mem::take(&mut first))?,
             Format::Table => table(&mut out, &kinds, rows, &mut widths)?,
         }
         Ok(())
@@ -84,7 +84,7 @@ fn each_piece(
 fn has_cursor(query: &str) -> bool {
     let word = query.split(|c: char| !c.is_ascii_alphabetic()).next();
     let word = word.unwrap_or_default().to_ascii_uppercase();
-    matches!(word.as_str(), "SELECT" | "WITH" | "VALUES")
+    matches!(word.as_str(), "SELECT" | "WITH" | "VALUES" | "TABLE")
 }
 
 fn ask_for(client: &mut Client, query: &str) -> Result<Vec<SimpleQueryRow>, Failure> {

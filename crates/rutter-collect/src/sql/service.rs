@@ -25,11 +25,13 @@ pub(crate) struct SqlService {
 impl SqlService {
     /// Listens and answers.
     pub(crate) fn start(context: &Context, settings: &Sql) -> Result<Self, Failure> {
-        let log = (settings.events > 0).then(|| EventLog::new(settings.events));
         let limits = Limits {
             memory: usize::try_from(settings.memory).unwrap_or(usize::MAX),
             threads: settings.threads,
         };
+        // Beside what queries hold.
+        let events = limits.memory / 4;
+        let log = (settings.events > 0).then(|| EventLog::new(settings.events, events));
         let engine = Engine::new(context.rib.clone(), log.clone(), &limits);
         let engine = engine.map_err(|error| Failure::text(error.to_string()))?;
         let board = context.board.clone();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rutter_events::Now;
-use rutter_history::{Archive, Compression, Keeper, Options, write_snapshot};
+use rutter_history::{Archive, Compression, Keeper, Options, Part, write_snapshot};
 use rutter_net::Family;
 use rutter_rib::*;
 
@@ -249,5 +249,32 @@ fn a_time_inside_of_a_gap_is_said_to_be() {
     assert_eq!(notes(&folder, 9), "");
     let inside = notes(&folder, 20);
     assert!(inside.contains("is in a gap: 7 messages"), "{inside}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Somebody has removed a file, or a copy is not complete.
+#[test]
+fn missing_files_are_said() {
+    let folder = folder("holes");
+    let mut world = World::new(&folder, at(0));
+    let mut drawn = Drawn(1);
+    for second in [10, 1_010, 2_010] {
+        world.step(&mut drawn, at(second));
+        world.drain(at(second));
+        world.keeper.turn(at(second + 700));
+    }
+    world.keeper.stop(at(3_000));
+    let mut world = World::new(&folder, at(4_000));
+    world.keeper.stop(at(4_010));
+    assert_eq!(notes(&folder, 2_020), "");
+    let files = Archive::new(&folder).files(Part::Events).unwrap();
+    std::fs::remove_file(&files[1].path).unwrap();
+    assert_eq!(notes(&folder, 5), "");
+    for second in [1_020, 2_020] {
+        let hole = notes(&folder, second);
+        assert!(hole.contains("a file of events is not there"), "{hole}");
+    }
+    // A run begins with nothing.
+    assert_eq!(notes(&folder, 4_005), "");
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -130,6 +130,32 @@ fn what_a_failing_disk_did_not_take_is_told_when_it_takes_rows_again() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
+/// Nothing could be written of the end, not even that there is a gap.
+#[test]
+fn what_was_lost_at_the_end_of_a_run_is_told_by_the_next() {
+    let folder = folder("unsaid");
+    let archive = Archive::new(&folder);
+    let start = |seconds| Keeper::start(archive.clone(), "c", OPTIONS, &[], at(seconds)).unwrap();
+    let mut keeper = start(0);
+    let run = keeper.position().0;
+    keeper.turn(at(700));
+    let events = folder.join("events");
+    fs::rename(&events, folder.join("away")).unwrap();
+    fs::write(&events, "in the way").unwrap();
+    keeper.take(&rutter_rib::FeedEvent::Gap { lost: 1 }, at(701));
+    keeper.stop(at(702));
+    fs::remove_file(&events).unwrap();
+    fs::rename(folder.join("away"), &events).unwrap();
+    start(800).stop(at(801));
+    start(900).stop(at(901));
+    let told = told(&archive);
+    let kinds: Vec<&str> = told.iter().map(|(kind, _)| &**kind).collect();
+    assert_eq!(kinds, ["start", "start", "gap", "stop", "start", "stop"]);
+    let why = format!("rows of run {run} from 1 on are missing");
+    assert!(told[2].1.contains(&why), "{}", told[2].1);
+    fs::remove_dir_all(&folder).unwrap();
+}
+
 #[test]
 fn a_folder_that_cannot_be_written_to_is_said_at_the_start() {
     let folder = folder("refused");
