@@ -49,6 +49,13 @@ pub struct PeerChange {
     pub detail: Box<str>,
 }
 
+impl PeerChange {
+    /// As it is stored: `up` or `down`.
+    pub(crate) fn state(&self) -> &'static str {
+        if self.up { "up" } else { "down" }
+    }
+}
+
 impl Batch {
     /// Whether a commit would do nothing.
     pub fn is_empty(&self) -> bool {

@@ -7,6 +7,8 @@ pub(crate) struct Count {
     held: Option<i64>,
     /// Behind a transaction of which nobody knows yet whether it happened.
     next: Option<i64>,
+    /// So far in the load that goes on; `None` also where it is not known what there was before.
+    loaded: Option<i64>,
 }
 
 impl Count {
@@ -28,17 +30,36 @@ impl Count {
         agrees
     }
 
-    /// The store holds so many.
-    pub(crate) fn of(held: i64) -> Self {
-        Self {
-            held: Some(held),
-            next: None,
-        }
+    /// A load begins that replaces all routes, or some peers', who had so many. Until it ends nothing is known.
+    pub(crate) fn begin_load(&mut self, all: bool, gone: i64) {
+        *self = Self {
+            loaded: match all {
+                true => Some(0),
+                false => self.held.map(|held| held - gone),
+            },
+            ..Self::default()
+        };
     }
 
-    /// As it was committed last.
-    pub(crate) fn held(&self) -> Option<i64> {
-        self.held
+    /// It has so many more.
+    pub(crate) fn loads(&mut self, routes: usize) {
+        self.loaded = self.loaded.map(|loaded| loaded + routes as i64);
+    }
+
+    /// It is complete.
+    pub(crate) fn end_load(&mut self) {
+        *self = Self {
+            held: self.loaded,
+            ..Self::default()
+        };
+    }
+
+    /// The store holds so many.
+    fn of(held: i64) -> Self {
+        Self {
+            held: Some(held),
+            ..Self::default()
+        }
     }
 }
 
@@ -51,13 +72,30 @@ mod tests {
         let mut count = Count::default();
         count.changes(5);
         count.committed();
-        assert_eq!(count.held(), None);
+        assert_eq!(count.held, None);
         assert!(count.agrees(7), "whatever is there at first");
         count.changes(-2);
         count.committed();
         assert!(count.agrees(5));
         assert!(!count.agrees(4));
         assert!(count.agrees(4), "it was told once");
+    }
+
+    #[test]
+    fn a_load_is_counted_where_it_is_known_what_was_there() {
+        let load = |mut count: Count, all, gone| {
+            count.begin_load(all, gone);
+            count.loads(3);
+            count.loads(1);
+            count.changes(9);
+            count.committed();
+            count.end_load();
+            count
+        };
+        assert_eq!(load(Count::default(), true, 0), Count::of(4));
+        assert_eq!(load(Count::of(9), true, 0), Count::of(4));
+        assert_eq!(load(Count::of(9), false, 2), Count::of(11));
+        assert_eq!(load(Count::default(), false, 2), Count::default());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use rutter_events::{Decoder, Kind, Now, Peer, Row};
 use rutter_rib::{FeedEvent, FeedReader, PeerSummary, Rib};
 
 use crate::block::BlockWriter;
-use crate::spool::{Damage, Medium, Position, Spool, SpoolError};
+use crate::spool::{Medium, Spool, SpoolError, Unended};
 
 /// Where the time comes from.
 pub trait Clock {
@@ -38,7 +38,12 @@ pub struct Intake {
     lost: Option<Lost>,
     /// What the `gap` row tells that was gathered last.
     told: Option<Lost>,
-    start_over: Option<&'static str>,
+    /// Gaps that are to be told, or were gathered and are not stored yet.
+    owed: Vec<String>,
+    /// How many of them were gathered.
+    owed_told: usize,
+    /// The state is to be read anew.
+    start_over: bool,
     gaps: u64,
     lost_rows: u64,
     last_time_us: u64,
@@ -63,16 +68,16 @@ impl Intake {
             writer: BlockWriter::default(),
             lost: None,
             told: None,
-            start_over: None,
+            owed: owed(spool, now),
+            owed_told: 0,
+            start_over: false,
             gaps: 0,
             lost_rows: 0,
             last_time_us: now.unix_us,
         };
         let writer = &mut intake.writer;
         intake.decoder.start(now, &mut |row| writer.push(row));
-        if let Some(damage) = spool.damage() {
-            intake.tell_damage(damage, now);
-        }
+        intake.tell_owed(now);
         intake.mark(&peers);
         intake
     }
@@ -114,14 +119,15 @@ impl Intake {
         let now = clock.now();
         let room = spool.bytes() <= spool.limit() / 2;
         let is_over = |lost: &Lost| room && now.monotonic_us >= lost.again_us;
-        if self.lost.as_ref().is_some_and(is_over) {
+        let closes = self.lost.as_ref().is_some_and(is_over);
+        if closes || self.start_over && self.lost.is_none() {
             self.store_gathered(spool, now);
-            self.close_gap(now);
-        } else if let Some(why) = self.start_over.take() {
-            let detail = format!("{why}: the state is read anew");
-            self.gaps += 1;
-            self.tell_gap(0, &detail, now);
-            self.mark_here();
+            if closes || self.lost.is_none() {
+                self.tell_lost(now);
+                self.tell_owed(now);
+                self.start_over = false;
+                self.mark_here();
+            }
         }
         self.store_gathered(spool, now)
     }
@@ -141,6 +147,7 @@ impl Intake {
             };
         }
         self.tell_lost(clock.now());
+        self.tell_owed(clock.now());
         let writer = &mut self.writer;
         self.decoder.stop(clock.now(), &mut |row| writer.push(row));
         self.append(spool, true, clock.now());
@@ -148,8 +155,9 @@ impl Intake {
 
     /// The store is not as it was left, or rows are damaged: with the next rows that are stored a gap is told, and the
     /// state is read anew.
-    pub fn start_over(&mut self, why: &'static str) {
-        self.start_over = Some(why);
+    pub fn start_over(&mut self, why: &str) {
+        self.owed.push(format!("{why}: the state is read anew"));
+        self.start_over = true;
     }
 
     /// Whether rows are being dropped, and why.
@@ -177,8 +185,10 @@ impl Intake {
     fn append<M: Medium>(&mut self, spool: &mut Spool<M>, needed: bool, now: Now) {
         let (rows, first_seq) = (u64::from(self.writer.rows()), self.writer.first_seq());
         let (since_us, _) = self.writer.times_us();
-        let told = self.told.take();
+        let (told, owed) = (self.told.take(), std::mem::take(&mut self.owed_told));
         let Err(why) = spool.append(&self.writer.finish(), needed) else {
+            self.gaps += owed as u64;
+            self.owed.drain(..owed);
             if let Some(told) = told {
                 self.gaps += 1;
                 self.lost_rows += told.rows;
@@ -212,16 +222,10 @@ impl Intake {
         });
     }
 
-    fn close_gap(&mut self, now: Now) {
-        if self.tell_lost(now) {
-            self.mark_here();
-        }
-    }
-
     /// A `gap` row with the bounds of what was dropped, if anything was.
-    fn tell_lost(&mut self, now: Now) -> bool {
+    fn tell_lost(&mut self, now: Now) {
         let Some(lost) = self.lost.take() else {
-            return false;
+            return;
         };
         let last = lost.first_seq + lost.rows.saturating_sub(1);
         let detail = format!(
@@ -233,20 +237,14 @@ impl Intake {
         );
         self.tell_gap(lost.rows, &detail, now);
         self.told = Some(lost);
-        true
     }
 
-    /// Rows of an earlier run were stored and are gone.
-    fn tell_damage(&mut self, damage: Damage, now: Now) {
-        let octets = damage.octets;
-        let of = match damage.behind {
-            Some(Position { run, next_seq }) => format!("of run {run} from row {next_seq} on"),
-            None => "of an earlier run".to_owned(),
-        };
-        let detail = format!("rows {of} are missing: {octets} octets of the spool were damaged");
-        tracing::warn!(%detail, "a gap is told");
-        self.gaps += 1;
-        self.tell_gap(0, &detail, now);
+    /// A `gap` row for each that is owed. They are told again where the disk does not take them.
+    fn tell_owed(&mut self, now: Now) {
+        for detail in self.owed.clone() {
+            self.tell_gap(0, &detail, now);
+        }
+        self.owed_told = self.owed.len();
     }
 
     /// The reader was too slow for the feed.
@@ -309,6 +307,25 @@ impl Intake {
             held.iter().map(|(up, peer)| (*up, peer)),
         );
     }
+}
+
+/// What is missing of earlier runs, as far as their spool shows: what was damaged, and what a run that was not ended in
+/// order had not stored.
+fn owed<M: Medium>(spool: &Spool<M>, now: Now) -> Vec<String> {
+    let mut owed: Vec<String> = spool.damage().iter().map(ToString::to_string).collect();
+    if let Some(Unended { end, last_us }) = spool.unended() {
+        owed.push(format!(
+            "rows of run {} from row {} on are missing, if there were any, from {} to {}: it was not ended in order",
+            end.run,
+            end.next_seq,
+            utc(last_us),
+            utc(now.unix_us)
+        ));
+    }
+    for detail in &owed {
+        tracing::warn!(%detail, "a gap is told");
+    }
+    owed
 }
 
 /// A time for people: `2026-11-21 05:40:00.000000 UTC`.

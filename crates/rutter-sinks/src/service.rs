@@ -35,7 +35,8 @@ struct Shared {
     stop: AtomicBool,
     /// The intake has stored its last row.
     drained: AtomicBool,
-    start_over: Mutex<Option<&'static str>>,
+    /// Why the intake is to start over, each once.
+    start_over: Mutex<Vec<String>>,
     /// What the log has been told to be wrong.
     told: Mutex<Option<String>>,
     wake: (Mutex<()>, Condvar),
@@ -147,8 +148,8 @@ fn take(shared: &Shared, mut intake: Intake, clock: &MachineClock) {
     let mut synced = Instant::now();
     while !shared.stop.load(Ordering::Relaxed) {
         intake.gather(TURN, clock);
-        if let Some(why) = shared.start_over.lock().take() {
-            intake.start_over(why);
+        for why in shared.start_over.lock().drain(..) {
+            intake.start_over(&why);
         }
         let mut spool = shared.spool.lock();
         let stored = intake.store(&mut spool, clock);
@@ -220,7 +221,7 @@ impl<S: Store> Writing<S> {
                 Step::Failed(pause) => self.sleep(pause),
                 Step::StartOver(why) => {
                     tracing::warn!(sink = %self.shared.name, "{why}; a gap is told, and all routes are loaded again");
-                    *self.shared.start_over.lock() = Some(why);
+                    self.shared.start_over.lock().push(why);
                 }
             }
         }

@@ -51,7 +51,7 @@ pub enum Step {
     /// The store failed; the next step is due after this time.
     Failed(Duration),
     /// The store is not as it was left, or the spool is damaged: the intake has to start over, saying why.
-    StartOver(&'static str),
+    StartOver(String),
 }
 
 /// One sink's way from spool to store. Every step begins where the last commit ended.
@@ -148,9 +148,10 @@ impl<S: Store> Writer<S> {
             let mut state = self.state.clone();
             state.resume(position);
             let cursor = seek(spool, position, self.run)?;
+            let missing = missing(spool, position, self.run, cursor)?;
             // What was committed before the spool heard of it goes now: it may be what fills the spool.
             self.settle(spool, state, cursor)?;
-            return Ok(Step::Worked);
+            return Ok(missing.map_or(Step::Worked, Step::StartOver));
         };
         if position == self.state.position() {
             return Ok(Step::Worked);
@@ -165,7 +166,7 @@ impl<S: Store> Writer<S> {
         self.state.forget();
         self.state.resume(position);
         self.cursor = Some(cursor);
-        Ok(Step::StartOver("the store was not as it was left"))
+        Ok(Step::StartOver("the store was not as it was left".into()))
     }
 
     fn forward<M: Medium>(
@@ -179,11 +180,12 @@ impl<S: Store> Writer<S> {
         };
         // Before the next batch: of the last one over the connection before it may not be known whether it happened.
         if let Some(why) = self.check(now_us)? {
-            return Ok(Step::StartOver(why));
+            return Ok(Step::StartOver(why.into()));
         }
         let blocks = match read(spool, cursor, self.limits.batch_rows) {
             Ok(blocks) => blocks,
-            Err(_) => return self.skip_damage(spool, cursor),
+            Err(why) if self.is_damage(&why) => return self.skip_damage(spool, cursor),
+            Err(why) => return Err(unreadable(&why)),
         };
         if blocks.is_empty() {
             self.state.rest();
@@ -283,17 +285,25 @@ impl<S: Store> Writer<S> {
         removed.map_err(|why| Fault(format!("cannot remove what is done from the spool: {why}")))
     }
 
+    /// Whether octets are gone for good. A disk that cannot be read is asked a few times.
+    fn is_damage(&self, why: &io::Error) -> bool {
+        match why.kind() {
+            io::ErrorKind::InvalidData | io::ErrorKind::NotFound => true,
+            _ => why.raw_os_error() == Some(EIO) && self.failures >= TRIES,
+        }
+    }
+
     /// What follows in a damaged segment cannot be had: the next begins after a gap.
     fn skip_damage<M: Medium>(
         &mut self,
         spool: &Mutex<Spool<M>>,
         cursor: Cursor,
     ) -> Result<Step, Fault> {
-        let next = spool.lock().behind_segment(cursor);
+        let (damage, next) = spool.lock().damage_at(self.state.position(), cursor);
         self.state.forget();
         let state = self.state.clone();
         self.settle(spool, state, next)?;
-        Ok(Step::StartOver("the spool is damaged"))
+        Ok(Step::StartOver(damage.to_string()))
     }
 
     fn load_all(&mut self, now_us: u64, source: &impl Source) -> Result<(), Fault> {
@@ -398,6 +408,11 @@ fn is_due(now_us: u64, at_us: u64, every_us: u64) -> bool {
     now_us >= at_us || at_us - now_us > every_us
 }
 
+/// What a disk says that cannot be read.
+const EIO: i32 = 5;
+/// How often it is asked.
+const TRIES: u32 = 5;
+
 /// Pieces of a load that are ready before they are wanted.
 const AHEAD: usize = 8;
 
@@ -407,7 +422,34 @@ fn seek<M: Medium>(
     run: u64,
 ) -> Result<Cursor, Fault> {
     let found = spool.lock().seek(position, run);
-    found.map_err(|why| Fault(format!("cannot read the spool: {why}")))
+    found.map_err(|why| unreadable(&why))
+}
+
+fn unreadable(why: &io::Error) -> Fault {
+    Fault(format!("cannot read the spool: {why}"))
+}
+
+/// What the spool should hold behind the position of a store, and does not.
+fn missing<M: Medium>(
+    spool: &Mutex<Spool<M>>,
+    position: Option<Position>,
+    run: u64,
+    cursor: Cursor,
+) -> Result<Option<String>, Fault> {
+    let mut spool = spool.lock();
+    let Some(position) = position.filter(|position| position.run <= run) else {
+        return Ok(None);
+    };
+    if spool.is_new() && position.run < run {
+        let Position { run, next_seq } = position;
+        return Ok(Some(format!(
+            "rows of run {run} from row {next_seq} on are missing, if there were any: their spool is gone"
+        )));
+    }
+    let hole = spool
+        .hole(position, cursor)
+        .map_err(|why| unreadable(&why))?;
+    Ok(hole.map(|damage| damage.to_string()))
 }
 
 /// Blocks from a place on, up to the one that completes so many rows.
@@ -418,16 +460,29 @@ fn read<M: Medium>(
 ) -> io::Result<Vec<(Block, Cursor)>> {
     let (mut cursor, mut found, mut blocks) = (from, 0, Vec::new());
     while found < rows {
-        let Some((octets, next)) = spool.lock().next(cursor)? else {
-            break;
+        let (block, next) = match block(spool, cursor) {
+            Ok(Some(found)) => found,
+            Ok(None) => break,
+            Err(why) if blocks.is_empty() => return Err(why),
+            // Those before it can be had.
+            Err(_) => break,
         };
-        let damaged = || io::Error::from(io::ErrorKind::InvalidData);
-        let block = Block::decode(&octets).ok_or_else(damaged)?;
         found += block.entries.len();
         blocks.push((block, next));
         cursor = next;
     }
     Ok(blocks)
+}
+
+fn block<M: Medium>(
+    spool: &Mutex<Spool<M>>,
+    cursor: Cursor,
+) -> io::Result<Option<(Block, Cursor)>> {
+    let Some((octets, next)) = spool.lock().next(cursor)? else {
+        return Ok(None);
+    };
+    let block = Block::decode(&octets).ok_or(io::ErrorKind::InvalidData)?;
+    Ok(Some((block, next)))
 }
 
 #[cfg(test)]

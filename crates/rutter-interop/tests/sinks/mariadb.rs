@@ -35,20 +35,6 @@ pub fn check_history(server: &MariaDb) {
     assert_eq!(server.query(holes), Vec::<String>::new());
 }
 
-/// The server hangs: the connection is given up, and nothing is lost.
-fn bears_silence(stage: &mut Stage, server: &mut MariaDb) {
-    stage.restart_impatient();
-    stage.act(200);
-    stage.settles(|| server.try_query(ROUTES));
-    server.freeze();
-    stage.act(200);
-    stage.complains(&["no answer within `answer-timeout`"]);
-    stage.act(200);
-    server.thaw();
-    stage.settles(|| server.try_query(ROUTES));
-    stage.stop();
-}
-
 #[test]
 fn mariadb_is_exact_whoever_is_killed() {
     let lab = Lab::new();
@@ -110,7 +96,9 @@ fn mariadb_is_exact_whoever_is_killed() {
     });
     stage.settles(|| server.try_query(ROUTES));
     stage.stop();
-    bears_silence(&mut stage, &mut server);
+    stage.bears_silence(&mut server, MariaDb::freeze, MariaDb::thaw, |server| {
+        server.try_query(ROUTES)
+    });
     stage.restart();
     bears_meddling(&mut stage, &server);
     stage.stop();

@@ -85,20 +85,6 @@ fn bears_meddling(stage: &mut Stage, server: &Postgres) {
     stage.bears_dropped_tables(ROUTES, " CASCADE", |sql| server.try_query(sql));
 }
 
-/// The server hangs: the connection is given up, and nothing is lost.
-fn bears_silence(stage: &mut Stage, server: &mut Postgres) {
-    stage.restart_impatient();
-    stage.act(200);
-    stage.settles(|| server.try_query(ROUTES));
-    server.freeze();
-    stage.act(200);
-    stage.complains(&["no answer within `answer-timeout`"]);
-    stage.act(200);
-    server.thaw();
-    stage.settles(|| server.try_query(ROUTES));
-    stage.stop();
-}
-
 #[test]
 fn postgres_is_exact_whoever_is_killed() {
     let lab = Lab::new();
@@ -163,7 +149,9 @@ fn postgres_is_exact_whoever_is_killed() {
     });
     stage.settles(|| server.try_query(ROUTES));
     stage.stop();
-    bears_silence(&mut stage, &mut server);
+    stage.bears_silence(&mut server, Postgres::freeze, Postgres::thaw, |server| {
+        server.try_query(ROUTES)
+    });
     stage.restart();
     bears_meddling(&mut stage, &server);
     stage.stop();

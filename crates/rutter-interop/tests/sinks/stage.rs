@@ -176,6 +176,26 @@ impl Stage {
         });
     }
 
+    /// The server hangs: the connection is given up, and nothing is lost.
+    pub fn bears_silence<S>(
+        &mut self,
+        server: &mut S,
+        freeze: impl Fn(&mut S),
+        thaw: impl Fn(&mut S),
+        routes: impl Fn(&S) -> Result<Vec<String>, String>,
+    ) {
+        self.restart_impatient();
+        self.act(200);
+        self.settles(|| routes(server));
+        freeze(server);
+        self.act(200);
+        self.complains(&["no answer within `answer-timeout`"]);
+        self.act(200);
+        thaw(server);
+        self.settles(|| routes(server));
+        self.stop();
+    }
+
     /// Somebody removes routes and then the connection: a gap tells of it, and all is as it was.
     pub fn bears_removed_rows(
         &mut self,

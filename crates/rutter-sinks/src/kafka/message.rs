@@ -187,7 +187,14 @@ pub(super) fn peer_key(collector: &str, peer: &PeerKey) -> String {
         distinguisher,
         view,
     } = peer;
+    let router = part(router);
+    let collector = part(collector);
     format!("{collector}|{router}|{address}|{distinguisher}|{view}")
+}
+
+/// A name as a part of a key: others are told from it by the sign between parts, whatever routers and collectors are called.
+pub(super) fn part(name: &str) -> String {
+    name.replace('%', "%25").replace('|', "%7C")
 }
 
 /// The key of a route: compaction keeps the last word on it.
@@ -203,6 +210,17 @@ mod tests {
     use rutter_wire::attr::Origin;
 
     use super::*;
+
+    #[test]
+    fn keys_of_different_names_are_different() {
+        let of = |collector: &str, router: &str| {
+            let mut key = peer().key;
+            key.router = router.into();
+            peer_key(collector, &key)
+        };
+        assert_eq!(of("a", "b|c%"), "a|b%7Cc%25|192.0.2.11|0|adj-in-pre");
+        assert_ne!(of("a", "b|c"), of("a|b", "c"));
+    }
 
     fn peer() -> StoredPeer {
         StoredPeer {

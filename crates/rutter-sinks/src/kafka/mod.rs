@@ -28,7 +28,7 @@ use crate::block::Entry;
 use crate::spool::Position;
 use crate::store::{Fault, Load, Pieces, Store, hangs};
 pub use message::SCHEMA;
-use message::{Message, family_name, peer_key, route_key};
+use message::{Message, family_name, part, peer_key, route_key};
 
 /// A topic of a cluster, written to as one collector.
 pub struct Kafka {
@@ -36,6 +36,8 @@ pub struct Kafka {
     settings: Broker,
     /// How far it is, since the cluster does not keep that for us.
     noted: PathBuf,
+    /// Behind the last batch that was acknowledged and could not be noted: the disk may be full.
+    unnoted: Option<Position>,
     /// Where each partition ended behind the last message that was acknowledged; empty where that is not known.
     ends: Vec<i64>,
     session: Option<Session>,
@@ -66,6 +68,7 @@ impl Kafka {
             collector: collector.to_owned(),
             settings,
             noted: folder.join("kafka.position"),
+            unnoted: None,
             ends: Vec::new(),
             session: None,
         }
@@ -73,10 +76,13 @@ impl Kafka {
 
     /// Run, number, and the ends of the partitions.
     fn position(&mut self) -> Result<Option<Position>, Fault> {
+        if self.unnoted.is_some() {
+            return Ok(self.unnoted);
+        }
         let text = match fs::read_to_string(&self.noted) {
             Ok(text) => text,
             Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(why) => return Err(self.unnoted(&why)),
+            Err(why) => return Err(Fault(format!("{}: {why}", self.noted.display()))),
         };
         let words: Result<Vec<u64>, _> = text.split_whitespace().map(str::parse).collect();
         // Rows are sent again rather than lost.
@@ -90,7 +96,8 @@ impl Kafka {
         Ok(Some(Position { run, next_seq }))
     }
 
-    fn note(&self, position: Position) -> Result<(), Fault> {
+    /// What was acknowledged is not sent again by this process, also where it cannot be noted.
+    fn note(&mut self, position: Position) {
         let new = self.noted.with_extension("new");
         let mut text = format!("{} {}", position.run, position.next_seq);
         for end in &self.ends {
@@ -98,11 +105,14 @@ impl Kafka {
         }
         text.push('\n');
         let written = fs::write(&new, text).and_then(|()| fs::rename(&new, &self.noted));
-        written.map_err(|why| self.unnoted(&why))
-    }
-
-    fn unnoted(&self, why: &io::Error) -> Fault {
-        Fault(format!("{}: {why}", self.noted.display()))
+        let before = self.unnoted.take();
+        if let Err(why) = written {
+            if before.is_none() {
+                let file = self.noted.display();
+                tracing::warn!(%file, %why, "the position cannot be noted: after a restart rows are sent again");
+            }
+            self.unnoted = Some(position);
+        }
     }
 
     fn put(
@@ -139,7 +149,7 @@ impl Kafka {
         let collector = self.collector.clone();
         let value = Message::event(&collector, behind, entry).json();
         let Some(peer) = &entry.peer else {
-            let key = format!("{collector}|{}", entry.kind.name());
+            let key = format!("{}|{}", part(&collector), entry.kind.name());
             return self.put_everywhere(session, &key, &value, entry.time_us);
         };
         let own = peer_key(&collector, &peer.key);
@@ -232,7 +242,8 @@ impl Store for Kafka {
             }
             session.flush()
         })?;
-        self.note(batch.end)
+        self.note(batch.end);
+        Ok(())
     }
 
     fn begin_load(&mut self, load: &Load) -> Result<(), Fault> {
@@ -242,7 +253,7 @@ impl Store for Kafka {
                 let value = Message::clear(&collector, load.position, load.time_us, None).json();
                 return kafka.put_everywhere(
                     session,
-                    &format!("{collector}|clear"),
+                    &format!("{}|clear", part(&collector)),
                     &value,
                     load.time_us,
                 );
@@ -442,6 +453,23 @@ const LOOK: Duration = Duration::from_secs(15);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_acknowledged_is_known_without_a_disk() {
+        let settings = Broker {
+            brokers: vec!["127.0.0.1:9".into()],
+            topic: "rutter".into(),
+            tombstones: false,
+            answer_timeout_s: 1,
+        };
+        let mut kafka = Kafka::new("here", settings, Path::new("/dev/full"));
+        let position = Position {
+            run: 7,
+            next_seq: 9,
+        };
+        kafka.note(position);
+        assert_eq!(kafka.position(), Ok(Some(position)));
+    }
 
     #[test]
     fn no_record_is_of_the_future() {

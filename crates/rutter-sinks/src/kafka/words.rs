@@ -17,7 +17,12 @@ pub(super) fn of(why: &Error, topic: &str) -> String {
             format!("we may not write to topic `{topic}`: grant DESCRIBE and WRITE on it")
         }
         ProtocolError::ClusterAuthorizationFailed => "we have no rights in this cluster".to_owned(),
-        ProtocolError::MessageTooLarge | ProtocolError::RecordListTooLarge => {
+        ProtocolError::RecordListTooLarge => {
+            format!(
+                "a request is larger than a segment of topic `{topic}`: raise its `segment.bytes` to at least 1048588"
+            )
+        }
+        ProtocolError::MessageTooLarge => {
             format!(
                 "a request is too large for topic `{topic}`: raise its `max.message.bytes` to at least 1048588"
             )

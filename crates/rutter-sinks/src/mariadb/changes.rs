@@ -1,11 +1,14 @@
 //! The current routes: replaced and removed by key, whatever was written before.
 
+use std::sync::Arc;
+
 use mysql::prelude::Queryable;
 
 use super::rows::Rows;
 use super::{Into, ROUTES, SCHEMA_LOCK, Session, fault, lock, unlock};
 use crate::batch::Batch;
-use crate::store::Fault;
+use crate::peer::StoredPeer;
+use crate::store::{Fault, Load};
 
 /// Keys of routes that are gone; lives as long as the session.
 pub(super) const STAGE: &str = "CREATE TEMPORARY TABLE rutter_stage (
@@ -19,31 +22,57 @@ const REMOVE_STAGED: &str = "DELETE r FROM rutter_stage s STRAIGHT_JOIN rutter_r
 
 /// By how many the current routes have grown.
 pub(super) fn apply(session: &mut Session, batch: &Batch) -> Result<i64, Fault> {
-    for change in &batch.peer_changes {
-        let state = if change.up { "up" } else { "down" };
-        let since_s = change.time_us as f64 / 1e6;
-        let id = session.peers.of(&change.peer.key)?;
-        session
-            .conn
-            .exec_drop(
-                "UPDATE rutter_peers SET state = ?, since = from_unixtime(?), detail = ? WHERE peer_id = ?",
-                (state, since_s, &*change.detail, id),
-            )
-            .map_err(fault("cannot store the state of a peer"))?;
-    }
+    session.change_peers(&batch.peer_changes)?;
     let mut cleared = 0;
-    for (peer, families) in &batch.cleared {
-        let which = match families {
+    for which in [[true, true], [true, false], [false, true]] {
+        let of = batch.cleared.iter().filter(|(_, goes)| *goes == which);
+        let ids = numbers(session, of.map(|(peer, _)| peer))?;
+        let and = match which {
             [true, true] => "",
             [true, false] => " AND octet_length(network) = 4",
             [false, _] => " AND octet_length(network) = 16",
         };
-        let id = session.peers.of(&peer.key)?;
-        let statement = format!("DELETE FROM rutter_routes WHERE peer_id = {id}{which}");
-        session.run(&statement, "cannot remove the routes of a peer")?;
-        cleared += session.conn.affected_rows() as i64;
+        for some in ids.chunks(AT_ONCE) {
+            let list = list(some);
+            let statement = format!("DELETE FROM rutter_routes WHERE peer_id IN ({list}){and}");
+            session.run(&statement, "cannot remove the routes of peers")?;
+            cleared += session.conn.affected_rows() as i64;
+        }
     }
     Ok(change_routes(session, batch)? - cleared)
+}
+
+/// Peers that a statement names: for few the server looks into the index how many routes they have.
+const AT_ONCE: usize = 100;
+
+fn list(ids: &[i32]) -> String {
+    let ids: Vec<String> = ids.iter().map(i32::to_string).collect();
+    ids.join(",")
+}
+
+fn numbers<'p>(
+    session: &Session,
+    peers: impl Iterator<Item = &'p Arc<StoredPeer>>,
+) -> Result<Vec<i32>, Fault> {
+    peers.map(|peer| session.numbers.of(&peer.key)).collect()
+}
+
+/// Stores the state of those peers of a load whose sessions are up, or are not.
+pub(super) fn set_state(
+    session: &mut Session,
+    state: &str,
+    load: &Load,
+    whether_up: bool,
+) -> Result<(), Fault> {
+    let held = load.peers.iter().filter(|(up, _)| *up == whether_up);
+    let ids = numbers(session, held.map(|(_, peer)| peer))?;
+    for some in ids.chunks(10 * AT_ONCE) {
+        let list = list(some);
+        let statement =
+            format!("UPDATE rutter_peers SET state = '{state}' WHERE peer_id IN ({list})");
+        session.run(&statement, "cannot store the state of the peers")?;
+    }
+    Ok(())
 }
 
 fn change_routes(session: &mut Session, batch: &Batch) -> Result<i64, Fault> {
@@ -57,7 +86,7 @@ fn change_routes(session: &mut Session, batch: &Batch) -> Result<i64, Fault> {
         } else {
             &mut gone
         };
-        out.number(session.peers.of(&batch.peers[*peer].key)?);
+        out.number(session.numbers.of(&batch.peers[*peer].key)?);
         out.network(*prefix);
         out.number(*path_id);
         if let Some(attrs) = &change.attrs {
@@ -83,13 +112,9 @@ fn change_routes(session: &mut Session, batch: &Batch) -> Result<i64, Fault> {
 }
 
 /// Removes what a load replaces; the transaction that the caller began ends here. How many routes some peers had.
-pub(super) fn begin_load(
-    session: &mut Session,
-    all: bool,
-    peers: &[(bool, i32)],
-) -> Result<i64, Fault> {
+pub(super) fn begin_load(session: &mut Session, load: &Load) -> Result<i64, Fault> {
     let collector = session.collector;
-    if all {
+    if load.all {
         let down =
             format!("UPDATE rutter_peers SET state = 'down' WHERE collector_id = {collector}");
         session.run(&down, "cannot store the state of the peers")?;
@@ -98,18 +123,15 @@ pub(super) fn begin_load(
         );
         session.run(&loading, "cannot store the state of the collector")?;
     }
-    for (up, id) in peers {
-        let state = if *up { "loading" } else { "down" };
-        let statement = format!("UPDATE rutter_peers SET state = '{state}' WHERE peer_id = {id}");
-        session.run(&statement, "cannot store the state of a peer")?;
-    }
+    set_state(session, "loading", load, true)?;
+    set_state(session, "down", load, false)?;
     session.run("COMMIT", "cannot commit")?;
-    if all {
+    if load.all {
         clear_all(session)?;
         return Ok(0);
     }
-    let cleared = peers.iter().map(|(_, id)| clear_peer(session, *id));
-    cleared.sum()
+    let ids = numbers(session, load.peers.iter().map(|(_, peer)| peer))?;
+    clear_peers(session, &ids)
 }
 
 /// Nobody registers while we look whether the table is ours alone: then it can be emptied at once.
@@ -128,8 +150,7 @@ fn clear_all(session: &mut Session) -> Result<(), Fault> {
             (session.collector,),
         )
         .map_err(fault("cannot read the peers"))?;
-    ids.into_iter()
-        .try_for_each(|id| clear_peer(session, id).map(drop))
+    clear_peers(session, &ids).map(drop)
 }
 
 /// `false` where others have routes here, or read them for so long that nobody should wait.
@@ -152,14 +173,21 @@ fn truncate(session: &mut Session) -> Result<bool, Fault> {
 }
 
 /// In pieces, so that no transaction holds all of a full table. How many there were.
-fn clear_peer(session: &mut Session, id: i32) -> Result<i64, Fault> {
+fn clear_peers(session: &mut Session, ids: &[i32]) -> Result<i64, Fault> {
     let mut cleared = 0;
-    loop {
-        let statement = format!("DELETE FROM rutter_routes WHERE peer_id = {id} LIMIT 50000");
-        session.run(&statement, "cannot remove the routes of a peer")?;
-        match session.conn.affected_rows() {
-            0 => return Ok(cleared),
-            some => cleared += some as i64,
+    for some in ids.chunks(AT_ONCE) {
+        let list = list(some);
+        let statement =
+            format!("DELETE FROM rutter_routes WHERE peer_id IN ({list}) LIMIT {PIECE}");
+        let mut removed = PIECE;
+        while removed == PIECE {
+            session.run(&statement, "cannot remove the routes of peers")?;
+            removed = session.conn.affected_rows();
+            cleared += removed as i64;
         }
     }
+    Ok(cleared)
 }
+
+/// Routes removed at a time.
+const PIECE: u64 = 50_000;

@@ -20,9 +20,9 @@ use rutter_config::Database;
 use crate::batch::Batch;
 use crate::count::Count;
 use crate::load::LoadRow;
+use crate::numbers::PeerNumbers;
 use crate::spool::Position;
 use crate::store::{Fault, Load, Pieces, Store, hangs, no_answer};
-use peers::PeerIds;
 use rows::Rows;
 
 /// A database of MariaDB 10.5 or MySQL 8 or later, written to as one collector.
@@ -31,15 +31,13 @@ pub struct MariaDb {
     settings: Database,
     /// The current routes of this collector.
     count: Count,
-    /// What they are when the load is complete.
-    loaded: Option<i64>,
     session: Option<Session>,
 }
 
 struct Session {
     conn: Conn,
     collector: i32,
-    peers: PeerIds,
+    numbers: PeerNumbers,
     /// As it was committed last.
     position: Option<Position>,
     /// Behind which key old events are looked for next.
@@ -55,7 +53,6 @@ impl MariaDb {
             collector: collector.to_owned(),
             settings,
             count: Count::default(),
-            loaded: None,
             session: None,
         }
     }
@@ -130,7 +127,7 @@ impl Store for MariaDb {
     fn open(&mut self) -> Result<Option<Position>, Fault> {
         self.session = None;
         let mut conn = self.connect()?;
-        conn.query_drop("SET time_zone = '+00:00', unique_checks = 0, lock_wait_timeout = 30")
+        conn.query_drop("SET time_zone = '+00:00', lock_wait_timeout = 30")
             .map_err(fault("cannot prepare the session"))?;
         // Only one process at a time writes as a collector, and a transaction of an earlier connection has ended.
         if !lock(&mut conn, &format!("collector {}", self.collector), 0)? {
@@ -157,8 +154,10 @@ impl Store for MariaDb {
             .map_err(fault("cannot read the position"))?;
         let (collector, run, next_seq) =
             row.ok_or_else(|| Fault("the collector is gone".into()))?;
-        conn.query_drop(changes::STAGE)
-            .map_err(fault("cannot make the staging table"))?;
+        for table in [changes::STAGE].into_iter().chain(peers::STAGES) {
+            conn.query_drop(table)
+                .map_err(fault("cannot make the staging tables"))?;
+        }
         let file = Arc::new(Mutex::new(None));
         conn.set_local_infile_handler(Some(answer_with(&file)));
         let position = run
@@ -167,7 +166,7 @@ impl Store for MariaDb {
         self.session = Some(Session {
             conn,
             collector,
-            peers: PeerIds::default(),
+            numbers: PeerNumbers::default(),
             position,
             searched: (0, 0),
             file,
@@ -179,11 +178,7 @@ impl Store for MariaDb {
         let history = self.settings.history;
         let session = connected(&mut self.session)?;
         session.run("START TRANSACTION", "cannot begin")?;
-        for peer in &batch.peers {
-            session
-                .peers
-                .learn(&mut session.conn, session.collector, peer)?;
-        }
+        session.learn(&batch.peers)?;
         if history {
             session.write_events(batch)?;
         }
@@ -199,19 +194,9 @@ impl Store for MariaDb {
     fn begin_load(&mut self, load: &Load) -> Result<(), Fault> {
         let session = connected(&mut self.session)?;
         session.run("START TRANSACTION", "cannot begin")?;
-        let mut ids = Vec::new();
-        for (up, peer) in &load.peers {
-            let id = session
-                .peers
-                .learn(&mut session.conn, session.collector, peer)?;
-            ids.push((*up, id));
-        }
-        let gone = changes::begin_load(session, load.all, &ids)?;
-        self.loaded = match load.all {
-            true => Some(0),
-            false => self.count.held().map(|held| held - gone),
-        };
-        self.count = Count::default();
+        session.learn(load.peers.iter().map(|(_, peer)| peer))?;
+        let gone = changes::begin_load(session, load)?;
+        self.count.begin_load(load.all, gone);
         Ok(())
     }
 
@@ -219,23 +204,14 @@ impl Store for MariaDb {
         let session = connected(&mut self.session)?;
         while let Some(rows) = pieces() {
             let some = session.load_some(load, rows, pieces)?;
-            self.loaded = self.loaded.map(|loaded| loaded + some as i64);
+            self.count.loads(some);
         }
         Ok(())
     }
 
     fn end_load(&mut self, load: &Load) -> Result<(), Fault> {
         let session = connected(&mut self.session)?;
-        for (_, peer) in load.peers.iter().filter(|(up, _)| *up) {
-            let id = session.peers.of(&peer.key)?;
-            session
-                .conn
-                .exec_drop(
-                    "UPDATE rutter_peers SET state = 'up' WHERE peer_id = ?",
-                    (id,),
-                )
-                .map_err(fault("cannot store the state of a peer"))?;
-        }
+        changes::set_state(session, "up", load, true)?;
         // Tables that were made anew meanwhile hold only the rest of the load. The time makes every row that is found one
         // that is changed, which is what the server counts.
         let (run, next_seq) = session.position.map(|at| (at.run, at.next_seq)).unzip();
@@ -248,7 +224,7 @@ impl Store for MariaDb {
             )
             .map_err(fault("cannot store the state of the collector"))?;
         session.expect_changed()?;
-        self.count = self.loaded.take().map(Count::of).unwrap_or_default();
+        self.count.end_load();
         Ok(())
     }
 
@@ -326,7 +302,7 @@ impl Session {
     ) -> Result<usize, Fault> {
         let (send, receive) = sync_channel(8);
         *self.file.lock() = Some(receive);
-        let (conn, peers, file) = (&mut self.conn, &self.peers, &self.file);
+        let (conn, numbers, file) = (&mut self.conn, &self.numbers, &self.file);
         thread::scope(|scope| {
             let loading = scope.spawn(|| {
                 let loaded = load_file(conn, ROUTES);
@@ -334,7 +310,7 @@ impl Session {
                 file.lock().take();
                 loaded
             });
-            let written = write_routes(peers, load, first, pieces, &send);
+            let written = write_routes(numbers, load, first, pieces, &send);
             drop(send);
             let loaded = loading.join();
             let panicked = |_| Fault("LOAD DATA panicked: this is a mistake in Rutter".into());
@@ -350,7 +326,7 @@ impl Session {
             out.number(behind.next_seq as i64 - 1);
             out.time(entry.time_us);
             match &entry.peer {
-                Some(peer) => out.number(self.peers.of(&peer.key)?),
+                Some(peer) => out.number(self.numbers.of(&peer.key)?),
                 None => out.null(),
             }
             out.plain(entry.kind.name());
@@ -393,7 +369,7 @@ const LOADED: usize = 1_000_000;
 const SENT: usize = 256 << 10;
 
 fn write_routes(
-    peers: &PeerIds,
+    numbers: &PeerNumbers,
     load: &Load,
     first: Vec<LoadRow>,
     pieces: &mut Pieces<'_>,
@@ -403,7 +379,7 @@ fn write_routes(
     while let Some(rows) = next {
         let mut out = Rows::default();
         for row in &rows {
-            out.number(peers.of(&row.peer.key)?);
+            out.number(numbers.of(&row.peer.key)?);
             out.network(row.prefix);
             out.number(row.path_id);
             out.plain(row.prefix);

@@ -1,70 +1,133 @@
-//! The numbers that peers have in the database.
+//! Who the peers are: all that a batch names in a few statements, however many come up at once.
 
-use std::collections::HashMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use mysql::Conn;
 use mysql::prelude::Queryable;
 
-use super::fault;
-use crate::peer::{PeerKey, StoredPeer};
+use super::rows::Rows;
+use super::{Into, Session, fault};
+use crate::batch::PeerChange;
+use crate::peer::StoredPeer;
 use crate::store::Fault;
 
-/// Numbers known so far; forgotten with the connection, since a transaction that failed may have made some.
-#[derive(Default)]
-pub(super) struct PeerIds(HashMap<PeerKey, (i32, Arc<StoredPeer>)>);
+/// Peers of which it is not known whether they are stored, and what is new about others; both live as long as the
+/// session.
+pub(super) const STAGES: [&str; 2] = [
+    "CREATE TEMPORARY TABLE rutter_given (
+    place         int NOT NULL,
+    router        varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+    peer_address  varchar(45) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+    distinguisher bigint unsigned NOT NULL,
+    view          varchar(16) CHARACTER SET ascii NOT NULL,
+    peer_name     text CHARACTER SET utf8mb4 NOT NULL,
+    peer_asn      int unsigned NOT NULL,
+    bgp_id        varchar(15) CHARACTER SET ascii,
+    source        varchar(8) CHARACTER SET ascii NOT NULL) ENGINE = InnoDB",
+    "CREATE TEMPORARY TABLE rutter_told (
+    peer_id int NOT NULL PRIMARY KEY,
+    state   varchar(16) CHARACTER SET ascii NOT NULL,
+    since   datetime(6) NOT NULL,
+    detail  mediumtext CHARACTER SET utf8mb4 NOT NULL) ENGINE = InnoDB",
+];
 
-const UPSERT: &str = "INSERT INTO rutter_peers
-    (collector_id, router, peer_address, distinguisher, view, peer_name, peer_asn, bgp_id, source, state, detail)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'down', '')
-ON DUPLICATE KEY UPDATE peer_id = LAST_INSERT_ID(peer_id), peer_name = VALUES(peer_name),
-    peer_asn = VALUES(peer_asn), bgp_id = VALUES(bgp_id), source = VALUES(source)";
+const GIVEN: Into = ("INTO TABLE rutter_given", "");
+const TOLD: Into = ("INTO TABLE rutter_told", "");
 
-impl PeerIds {
-    /// The number of a peer that [`PeerIds::learn`] has seen.
-    pub(super) fn of(&self, peer: &PeerKey) -> Result<i32, Fault> {
-        let known = self.0.get(peer).map(|(id, _)| *id);
-        known.ok_or_else(|| {
-            let address = peer.address;
-            Fault(format!(
-                "peer {address} has no number: this is a mistake in Rutter"
-            ))
-        })
-    }
+/// The condition that leads from one that is given to the one that is stored.
+macro_rules! same {
+    () => {
+        "p.collector_id = ? AND p.router = g.router AND p.peer_address = g.peer_address
+     AND p.distinguisher = g.distinguisher AND p.view = g.view"
+    };
+}
 
-    /// Makes sure that a peer has a number, and that what is stored of it is up to date.
-    pub(super) fn learn(
+/// Nobody else writes as this collector. An upsert of all would use up a number for each that is known. Names that are
+/// cut may be the same.
+const ADD: &str = concat!(
+    "INSERT INTO rutter_peers
+    (router, peer_address, distinguisher, view, peer_name, peer_asn, bgp_id, source, state, detail, collector_id)
+SELECT g.router, g.peer_address, g.distinguisher, g.view, min(g.peer_name), min(g.peer_asn), min(g.bgp_id),
+    min(g.source), 'down', '', ?
+FROM rutter_given g LEFT JOIN rutter_peers p ON ",
+    same!(),
+    " WHERE p.peer_id IS NULL GROUP BY g.router, g.peer_address, g.distinguisher, g.view"
+);
+
+const AMEND: &str = concat!(
+    "UPDATE rutter_given g JOIN rutter_peers p ON ",
+    same!(),
+    " SET p.peer_name = g.peer_name, p.peer_asn = g.peer_asn, p.bgp_id = g.bgp_id, p.source = g.source"
+);
+
+const NUMBERS: &str = concat!(
+    "SELECT g.place, p.peer_id FROM rutter_given g JOIN rutter_peers p ON ",
+    same!()
+);
+
+const CHANGE: &str = "UPDATE rutter_told t JOIN rutter_peers p ON p.peer_id = t.peer_id
+SET p.state = t.state, p.since = t.since, p.detail = t.detail";
+
+impl Session {
+    /// Makes sure that peers have numbers, and that what is stored of them is up to date.
+    pub(super) fn learn<'p>(
         &mut self,
-        conn: &mut Conn,
-        collector: i32,
-        peer: &Arc<StoredPeer>,
-    ) -> Result<i32, Fault> {
-        if let Some((id, known)) = self.0.get(&peer.key)
-            && **known == **peer
-        {
-            return Ok(*id);
+        peers: impl IntoIterator<Item = &'p Arc<StoredPeer>>,
+    ) -> Result<(), Fault> {
+        let given = self.numbers.strange(peers);
+        if given.is_empty() {
+            return Ok(());
         }
-        let bgp_id = (peer.bgp_id != 0).then(|| Ipv4Addr::from(peer.bgp_id).to_string());
-        conn.exec_drop(
-            UPSERT,
-            (
-                collector,
-                fitting(&peer.key.router),
-                peer.key.address.to_string(),
-                peer.key.distinguisher,
-                peer.key.view,
-                &*peer.name,
-                peer.asn.0,
-                bgp_id,
-                peer.source,
-            ),
-        )
-        .map_err(fault("cannot store a peer"))?;
-        let id = conn.last_insert_id() as i32;
-        self.0.insert(peer.key.clone(), (id, Arc::clone(peer)));
-        Ok(id)
+        self.load_data(GIVEN, rows(&given))?;
+        let (what, collector) = ("cannot store the peers", self.collector);
+        let conn = &mut self.conn;
+        conn.exec_drop(ADD, (collector, collector))
+            .map_err(fault(what))?;
+        conn.exec_drop(AMEND, (collector,)).map_err(fault(what))?;
+        let numbers: Vec<(i32, i32)> = conn.exec(NUMBERS, (collector,)).map_err(fault(what))?;
+        self.run("DELETE FROM rutter_given", what)?;
+        self.numbers.learn(&given, numbers);
+        Ok(())
     }
+
+    /// Stores the last word on each peer that came or went.
+    pub(super) fn change_peers(&mut self, changes: &[PeerChange]) -> Result<(), Fault> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let mut out = Rows::default();
+        for (number, change) in self.numbers.last(changes)? {
+            out.number(number);
+            out.plain(change.state());
+            out.time(change.time_us);
+            out.text(&change.detail);
+            out.end_row();
+        }
+        self.load_data(TOLD, out)?;
+        let what = "cannot store the state of the peers";
+        self.run(CHANGE, what)?;
+        self.run("DELETE FROM rutter_told", what)
+    }
+}
+
+fn rows(peers: &[&Arc<StoredPeer>]) -> Rows {
+    let mut out = Rows::default();
+    for (place, peer) in (0_i32..).zip(peers) {
+        out.number(place);
+        out.text(fitting(&peer.key.router));
+        out.plain(peer.key.address);
+        out.plain(peer.key.distinguisher);
+        out.plain(peer.key.view);
+        out.text(&peer.name);
+        out.number(peer.asn.0);
+        match peer.bgp_id {
+            0 => out.null(),
+            id => out.plain(Ipv4Addr::from(id)),
+        }
+        out.plain(peer.source);
+        out.end_row();
+    }
+    out
 }
 
 /// What fits the column: nothing that others call themselves may keep all that follows from being stored.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::connection::Connection;
 use super::copy::{ATTR_COLUMNS, Rows};
-use super::peers::PeerIds;
-use super::{finish, indexes, send_piece};
+use super::{finish, indexes, peers, send_piece};
 use crate::batch::Batch;
+use crate::numbers::PeerNumbers;
 use crate::peer::StoredPeer;
 use crate::store::{Fault, Load};
 
@@ -38,13 +38,17 @@ RETURNING xmax = 0 AS is_new)
 SELECT count(*) FILTER (WHERE is_new) FROM put";
 
 /// By how many the current routes have grown.
-pub(super) fn apply(connection: &Connection, peers: &PeerIds, batch: &Batch) -> Result<i64, Fault> {
-    change_peers(connection, peers, batch)?;
-    let cleared = clear(connection, peers, batch)?;
+pub(super) fn apply(
+    connection: &Connection,
+    numbers: &PeerNumbers,
+    batch: &Batch,
+) -> Result<i64, Fault> {
+    peers::change(connection, numbers, &batch.peer_changes)?;
+    let cleared = clear(connection, numbers, batch)?;
     if batch.changes.is_empty() {
         return Ok(-cleared);
     }
-    stage(connection, peers, batch)?;
+    stage(connection, numbers, batch)?;
     let what = "cannot merge the routes";
     connection.run(PREPARE, what)?;
     let removed = connection.execute(REMOVE, &[], what)? as i64;
@@ -52,46 +56,47 @@ pub(super) fn apply(connection: &Connection, peers: &PeerIds, batch: &Batch) -> 
     Ok(new - removed - cleared)
 }
 
-fn change_peers(connection: &Connection, peers: &PeerIds, batch: &Batch) -> Result<(), Fault> {
-    for change in &batch.peer_changes {
-        let state = if change.up { "up" } else { "down" };
-        let since_s = change.time_us as f64 / 1e6;
-        connection.execute(
-            "UPDATE rutter_peers SET state = $2, since = to_timestamp($3), detail = $4 WHERE peer_id = $1",
-            &[
-                &peers.of(&change.peer.key)?,
-                &state,
-                &since_s,
-                &change.detail.replace('\0', ""),
-            ],
-            "cannot store the state of a peer",
-        )?;
-    }
-    Ok(())
-}
+/// By what the routes of peers are removed, of the families told.
+const CLEAR: [([bool; 2], &str); 3] = [
+    (
+        [true, true],
+        "DELETE FROM rutter_routes r USING unnest($1::integer[]) AS p (peer_id) WHERE r.peer_id = p.peer_id",
+    ),
+    (
+        [true, false],
+        "DELETE FROM rutter_routes r USING unnest($1::integer[]) AS p (peer_id)
+         WHERE r.peer_id = p.peer_id AND family(r.prefix) = 4",
+    ),
+    (
+        [false, true],
+        "DELETE FROM rutter_routes r USING unnest($1::integer[]) AS p (peer_id)
+         WHERE r.peer_id = p.peer_id AND family(r.prefix) = 6",
+    ),
+];
 
-fn clear(connection: &Connection, peers: &PeerIds, batch: &Batch) -> Result<i64, Fault> {
+/// How many routes of peers that are gone were removed.
+fn clear(connection: &Connection, numbers: &PeerNumbers, batch: &Batch) -> Result<i64, Fault> {
     let mut cleared = 0;
-    for (peer, families) in &batch.cleared {
-        let statement = match families {
-            [true, true] => "DELETE FROM rutter_routes WHERE peer_id = $1",
-            [true, false] => "DELETE FROM rutter_routes WHERE peer_id = $1 AND family(prefix) = 4",
-            [false, _] => "DELETE FROM rutter_routes WHERE peer_id = $1 AND family(prefix) = 6",
-        };
-        let id = peers.of(&peer.key)?;
-        cleared += connection.execute(statement, &[&id], "cannot remove the routes of a peer")?;
+    for (which, statement) in CLEAR {
+        let of = batch.cleared.iter().filter(|(_, goes)| *goes == which);
+        let ids: Result<Vec<i32>, Fault> = of.map(|(peer, _)| numbers.of(&peer.key)).collect();
+        let ids = ids?;
+        if !ids.is_empty() {
+            cleared +=
+                connection.execute(statement, &[&ids], "cannot remove the routes of peers")?;
+        }
     }
     Ok(cleared as i64)
 }
 
-fn stage(connection: &Connection, peers: &PeerIds, batch: &Batch) -> Result<(), Fault> {
+fn stage(connection: &Connection, numbers: &PeerNumbers, batch: &Batch) -> Result<(), Fault> {
     let mut changes: Vec<_> = batch.changes.iter().collect();
     changes.sort_unstable_by_key(|(key, _)| **key);
     let mut copy = connection.copy_in("COPY rutter_stage FROM STDIN BINARY")?;
     let mut out = Rows::new();
     for ((peer, prefix, path_id), change) in changes {
         out.begin(5 + ATTR_COLUMNS);
-        out.int(peers.of(&batch.peers[*peer].key)?);
+        out.int(numbers.of(&batch.peers[*peer].key)?);
         out.cidr(*prefix);
         out.bigint((*path_id).into());
         out.time(change.time_us);
@@ -107,7 +112,7 @@ pub(super) fn clear_all(
     connection: &Connection,
     collector: i32,
     held: &[(bool, Arc<StoredPeer>)],
-    peers: &PeerIds,
+    numbers: &PeerNumbers,
 ) -> Result<(), Fault> {
     let what = "cannot remove the routes";
     // Nobody registers while we look whether the table is ours alone: then it can be emptied at once.
@@ -131,7 +136,7 @@ pub(super) fn clear_all(
          UPDATE rutter_peers SET state = 'down' WHERE collector_id = {collector} AND state <> 'down'"
     );
     connection.run(&states, what)?;
-    set_state(connection, &ids_of_those_up(held, peers)?, "loading")
+    set_state(connection, &ids_of_those_up(held, numbers)?, "loading")
 }
 
 /// Empties the table, unless somebody reads it just now: nobody should wait for us, nor we for them.
@@ -148,10 +153,15 @@ fn truncate(connection: &Connection) -> Result<bool, Fault> {
 }
 
 /// Before a load of some peers: how many routes they had.
-pub(super) fn clear_peers(connection: &Connection, ids: &[i32]) -> Result<i64, Fault> {
-    let delete = "DELETE FROM rutter_routes WHERE peer_id = ANY($1)";
-    let gone = connection.execute(delete, &[&ids], "cannot remove the routes of peers")?;
-    set_state(connection, ids, "loading")?;
+pub(super) fn clear_peers(
+    connection: &Connection,
+    held: &[(bool, Arc<StoredPeer>)],
+    numbers: &PeerNumbers,
+) -> Result<i64, Fault> {
+    let ids: Result<Vec<i32>, Fault> = held.iter().map(|(_, peer)| numbers.of(&peer.key)).collect();
+    let what = "cannot remove the routes of peers";
+    let gone = connection.execute(CLEAR[0].1, &[&ids?], what)?;
+    set_state(connection, &ids_of_those_up(held, numbers)?, "loading")?;
     Ok(gone as i64)
 }
 
@@ -164,12 +174,19 @@ fn set_state(connection: &Connection, ids: &[i32], state: &str) -> Result<(), Fa
 }
 
 /// After a load.
-pub(super) fn loaded(connection: &Connection, load: &Load, peers: &PeerIds) -> Result<(), Fault> {
+pub(super) fn loaded(
+    connection: &Connection,
+    load: &Load,
+    numbers: &PeerNumbers,
+) -> Result<(), Fault> {
     indexes::build(connection)?;
-    set_state(connection, &ids_of_those_up(&load.peers, peers)?, "up")
+    set_state(connection, &ids_of_those_up(&load.peers, numbers)?, "up")
 }
 
-fn ids_of_those_up(held: &[(bool, Arc<StoredPeer>)], peers: &PeerIds) -> Result<Vec<i32>, Fault> {
+fn ids_of_those_up(
+    held: &[(bool, Arc<StoredPeer>)],
+    numbers: &PeerNumbers,
+) -> Result<Vec<i32>, Fault> {
     let up = held.iter().filter(|(up, _)| *up);
-    up.map(|(_, peer)| peers.of(&peer.key)).collect()
+    up.map(|(_, peer)| numbers.of(&peer.key)).collect()
 }

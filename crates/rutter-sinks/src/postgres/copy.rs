@@ -86,6 +86,10 @@ impl Rows {
         network(&mut self.octets, prefix.addr(), prefix.len(), true);
     }
 
+    pub(super) fn inet(&mut self, address: IpAddr) {
+        host(&mut self.octets, address);
+    }
+
     /// The columns of a set; all NULL without one.
     pub(super) fn attrs(&mut self, attrs: Option<&AttrColumns>) {
         let Some(attrs) = attrs else {
@@ -105,10 +109,7 @@ fn put_attrs(out: &mut Vec<u8>, attrs: &AttrColumns) {
     maybe(out, attrs.origin_name(), text);
     maybe(out, attrs.as_path.as_deref(), text);
     maybe(out, attrs.origin_as.map(|asn| asn.0), number);
-    maybe(out, attrs.next_hop, |out, address| {
-        let len = if address.is_ipv4() { 32 } else { 128 };
-        network(out, address, len, false);
-    });
+    maybe(out, attrs.next_hop, host);
     maybe(out, attrs.med, number);
     maybe(out, attrs.local_pref, number);
     texts(out, &attrs.communities);
@@ -142,6 +143,11 @@ fn text(out: &mut Vec<u8>, value: &str) {
         false => put(out, value.as_bytes()),
         true => put(out, value.replace('\0', "").as_bytes()),
     }
+}
+
+fn host(out: &mut Vec<u8>, address: IpAddr) {
+    let len = if address.is_ipv4() { 32 } else { 128 };
+    network(out, address, len, false);
 }
 
 fn network(out: &mut Vec<u8>, address: IpAddr, len: u8, is_cidr: bool) {

@@ -17,11 +17,11 @@ use tokio_postgres::error::SqlState;
 use crate::batch::Batch;
 use crate::count::Count;
 use crate::load::LoadRow;
+use crate::numbers::PeerNumbers;
 use crate::spool::Position;
 use crate::store::{Fault, Load, Pieces, Store};
 use connection::{Connection, CopyIn};
 use copy::{ATTR_COLUMNS, Rows};
-use peers::PeerIds;
 
 /// A database of PostgreSQL 12 or later, written to as one collector.
 pub struct Postgres {
@@ -29,15 +29,13 @@ pub struct Postgres {
     settings: Database,
     /// The current routes of this collector.
     count: Count,
-    /// What they are when the load is complete.
-    loaded: Option<i64>,
     session: Option<Session>,
 }
 
 struct Session {
     connection: Connection,
     collector: i32,
-    peers: PeerIds,
+    numbers: PeerNumbers,
     /// As it was committed last.
     position: Option<Position>,
 }
@@ -49,7 +47,6 @@ impl Postgres {
             collector: collector.to_owned(),
             settings,
             count: Count::default(),
-            loaded: None,
             session: None,
         }
     }
@@ -138,7 +135,9 @@ impl Store for Postgres {
             &[&self.collector],
             "cannot register the collector",
         )?;
-        connection.run(changes::STAGE, "cannot make the staging table")?;
+        for table in [changes::STAGE, peers::GIVEN] {
+            connection.run(table, "cannot make the staging tables")?;
+        }
         let (run, next_seq): (Option<i64>, Option<i64>) = (row.get(1), row.get(2));
         let position = run.zip(next_seq).map(|(run, next_seq)| Position {
             run: run as u64,
@@ -147,7 +146,7 @@ impl Store for Postgres {
         self.session = Some(Session {
             connection,
             collector: row.get(0),
-            peers: PeerIds::default(),
+            numbers: PeerNumbers::default(),
             position,
         });
         Ok(position)
@@ -158,13 +157,11 @@ impl Store for Postgres {
         let session = connected(&mut self.session)?;
         let (connection, collector) = (&session.connection, session.collector);
         connection.begin()?;
-        for peer in &batch.peers {
-            session.peers.learn(connection, collector, peer)?;
-        }
+        peers::learn(connection, collector, &mut session.numbers, &batch.peers)?;
         if history {
-            write_events(connection, collector, &session.peers, batch)?;
+            write_events(connection, collector, &session.numbers, batch)?;
         }
-        let more = changes::apply(connection, &session.peers, batch)?;
+        let more = changes::apply(connection, &session.numbers, batch)?;
         let (run, next_seq) = signed(batch.end);
         let before = session.position.map(signed);
         let (run_before, seq_before) = before.unzip();
@@ -187,21 +184,15 @@ impl Store for Postgres {
         let session = connected(&mut self.session)?;
         let (connection, collector) = (&session.connection, session.collector);
         connection.begin()?;
-        let mut ids = Vec::new();
-        for (_, peer) in &load.peers {
-            ids.push(session.peers.learn(connection, collector, peer)?);
-        }
-        self.loaded = match load.all {
-            true => {
-                changes::clear_all(connection, collector, &load.peers, &session.peers)?;
-                Some(0)
-            }
-            false => {
-                let gone = changes::clear_peers(connection, &ids)?;
-                self.count.held().map(|held| held - gone)
-            }
+        let (numbers, held) = (&mut session.numbers, load.peers.iter());
+        peers::learn(connection, collector, numbers, held.map(|(_, peer)| peer))?;
+        let gone = if load.all {
+            changes::clear_all(connection, collector, &load.peers, numbers)?;
+            0
+        } else {
+            changes::clear_peers(connection, &load.peers, numbers)?
         };
-        self.count = Count::default();
+        self.count.begin_load(load.all, gone);
         connection.commit()
     }
 
@@ -212,9 +203,9 @@ impl Store for Postgres {
             // The last transaction of the load makes all before it durable, too.
             let hasten = "SET LOCAL synchronous_commit = off";
             session.connection.run(hasten, "cannot begin")?;
-            let some = load_some(&session.connection, &session.peers, load, rows, pieces)?;
+            let some = load_some(&session.connection, &session.numbers, load, rows, pieces)?;
             session.connection.commit()?;
-            self.loaded = self.loaded.map(|loaded| loaded + some as i64);
+            self.count.loads(some);
         }
         Ok(())
     }
@@ -223,7 +214,7 @@ impl Store for Postgres {
         let session = connected(&mut self.session)?;
         let connection = &session.connection;
         connection.begin()?;
-        changes::loaded(connection, load, &session.peers)?;
+        changes::loaded(connection, load, &session.numbers)?;
         let (run, next_seq) = session.position.map(signed).unzip();
         let stands = connection.execute(
             LIVE,
@@ -234,7 +225,7 @@ impl Store for Postgres {
             return Err(moved());
         }
         connection.commit()?;
-        self.count = self.loaded.take().map(Count::of).unwrap_or_default();
+        self.count.end_load();
         Ok(())
     }
 
@@ -271,7 +262,7 @@ const COPY_EVENTS: &str = "COPY rutter_events (collector_id, run, seq, time, pee
 fn write_events(
     connection: &Connection,
     collector: i32,
-    peers: &PeerIds,
+    numbers: &PeerNumbers,
     batch: &Batch,
 ) -> Result<(), Fault> {
     let mut copy = connection.copy_in(COPY_EVENTS)?;
@@ -283,7 +274,7 @@ fn write_events(
         out.bigint(behind.next_seq as i64 - 1);
         out.time(entry.time_us);
         match &entry.peer {
-            Some(peer) => out.int(peers.of(&peer.key)?),
+            Some(peer) => out.int(numbers.of(&peer.key)?),
             None => out.null(),
         }
         out.text(entry.kind.name());
@@ -315,7 +306,7 @@ const LOADED: usize = 1_000_000;
 /// How many.
 fn load_some(
     connection: &Connection,
-    peers: &PeerIds,
+    numbers: &PeerNumbers,
     load: &Load,
     first: Vec<LoadRow>,
     pieces: &mut Pieces<'_>,
@@ -325,7 +316,7 @@ fn load_some(
     while let Some(rows) = next {
         for row in &rows {
             out.begin(4 + ATTR_COLUMNS);
-            out.int(peers.of(&row.peer.key)?);
+            out.int(numbers.of(&row.peer.key)?);
             out.cidr(row.prefix);
             out.bigint(row.path_id.into());
             out.time(load.time_us);

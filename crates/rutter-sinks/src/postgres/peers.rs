@@ -1,68 +1,120 @@
-//! The numbers that peers have in the database.
+//! Who the peers are: all that a batch names in a few statements, however many come up at once.
 
-use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use super::connection::Connection;
-use crate::peer::{PeerKey, StoredPeer};
+use super::copy::Rows;
+use super::{finish, send_piece};
+use crate::batch::PeerChange;
+use crate::numbers::PeerNumbers;
+use crate::peer::StoredPeer;
 use crate::store::Fault;
 
-/// Numbers known so far; forgotten with the connection, since a transaction that failed may have made some.
-#[derive(Default)]
-pub(super) struct PeerIds(HashMap<PeerKey, (i32, Arc<StoredPeer>)>);
+/// Peers of which it is not known whether they are stored; lives as long as the session, empty at every commit.
+pub(super) const GIVEN: &str = "CREATE TEMP TABLE rutter_given (
+    place integer, router text, peer_address inet, distinguisher text, view text, peer_name text, peer_asn bigint,
+    bgp_id inet, source text) ON COMMIT DELETE ROWS";
 
-const UPSERT: &str = "INSERT INTO rutter_peers
+const COPY: &str = "COPY rutter_given (place, router, peer_address, distinguisher, view, peer_name, peer_asn, bgp_id, source)
+FROM STDIN BINARY";
+const COLUMNS: i16 = 9;
+
+/// The condition that leads from one that is given to the one that is stored.
+macro_rules! same {
+    () => {
+        "p.collector_id = $1::integer AND p.router = g.router AND p.peer_address = g.peer_address
+     AND p.distinguisher = g.distinguisher::numeric AND p.view = g.view"
+    };
+}
+
+/// Nobody else writes as this collector. An upsert of all would use up a number for each that is known.
+const ADD: &str = concat!(
+    "INSERT INTO rutter_peers
     (collector_id, router, peer_address, distinguisher, view, peer_name, peer_asn, bgp_id, source, state)
-VALUES ($1, $2, $3, $4::text::numeric, $5, $6, $7, $8, $9, 'down')
-ON CONFLICT (collector_id, router, peer_address, distinguisher, view) DO UPDATE
-    SET peer_name = EXCLUDED.peer_name, peer_asn = EXCLUDED.peer_asn,
-        bgp_id = EXCLUDED.bgp_id, source = EXCLUDED.source
-RETURNING peer_id";
+SELECT $1::integer, router, peer_address, distinguisher::numeric, view, peer_name, peer_asn, bgp_id, source, 'down'
+FROM rutter_given g WHERE NOT EXISTS (SELECT FROM rutter_peers p WHERE ",
+    same!(),
+    ")
+ON CONFLICT DO NOTHING"
+);
 
-impl PeerIds {
-    /// The number of a peer that [`PeerIds::learn`] has seen.
-    pub(super) fn of(&self, peer: &PeerKey) -> Result<i32, Fault> {
-        let known = self.0.get(peer).map(|(id, _)| *id);
-        known.ok_or_else(|| {
-            Fault(format!(
-                "peer {} has no number: this is a mistake in Rutter",
-                peer.address
-            ))
-        })
+const AMEND: &str = concat!(
+    "UPDATE rutter_peers p
+SET peer_name = g.peer_name, peer_asn = g.peer_asn, bgp_id = g.bgp_id, source = g.source
+FROM rutter_given g WHERE ",
+    same!(),
+    " AND (p.peer_name, p.peer_asn, p.bgp_id, p.source) IS DISTINCT FROM (g.peer_name, g.peer_asn, g.bgp_id, g.source)"
+);
+
+const NUMBERS: &str = concat!(
+    "SELECT g.place, p.peer_id FROM rutter_given g JOIN rutter_peers p ON ",
+    same!()
+);
+
+/// Makes sure that peers have numbers, and that what is stored of them is up to date.
+pub(super) fn learn<'p>(
+    connection: &Connection,
+    collector: i32,
+    numbers: &mut PeerNumbers,
+    peers: impl IntoIterator<Item = &'p Arc<StoredPeer>>,
+) -> Result<(), Fault> {
+    let given = numbers.strange(peers);
+    if given.is_empty() {
+        return Ok(());
     }
+    give(connection, &given)?;
+    let what = "cannot store the peers";
+    connection.execute(ADD, &[&collector], what)?;
+    connection.execute(AMEND, &[&collector], what)?;
+    let rows = connection.all(NUMBERS, &[&collector], what)?;
+    numbers.learn(&given, rows.iter().map(|row| (row.get(0), row.get(1))));
+    Ok(())
+}
 
-    /// Makes sure that a peer has a number, and that what is stored of it is up to date.
-    pub(super) fn learn(
-        &mut self,
-        connection: &Connection,
-        collector: i32,
-        peer: &Arc<StoredPeer>,
-    ) -> Result<i32, Fault> {
-        if let Some((id, known)) = self.0.get(&peer.key)
-            && **known == **peer
-        {
-            return Ok(*id);
+fn give(connection: &Connection, peers: &[&Arc<StoredPeer>]) -> Result<(), Fault> {
+    let mut copy = connection.copy_in(COPY)?;
+    let mut out = Rows::new();
+    for (place, peer) in (0..).zip(peers) {
+        out.begin(COLUMNS);
+        out.int(place);
+        out.text(&peer.key.router);
+        out.inet(peer.key.address);
+        out.text(&peer.key.distinguisher.to_string());
+        out.text(peer.key.view);
+        out.text(&peer.name);
+        out.bigint(peer.asn.0.into());
+        match peer.bgp_id {
+            0 => out.null(),
+            id => out.inet(IpAddr::V4(Ipv4Addr::from(id))),
         }
-        let bgp_id = (peer.bgp_id != 0).then(|| IpAddr::V4(Ipv4Addr::from(peer.bgp_id)));
-        let clean = |text: &str| text.replace('\0', "");
-        let row = connection.one(
-            UPSERT,
-            &[
-                &collector,
-                &clean(&peer.key.router),
-                &peer.key.address,
-                &peer.key.distinguisher.to_string(),
-                &peer.key.view,
-                &clean(&peer.name),
-                &i64::from(peer.asn.0),
-                &bgp_id,
-                &peer.source,
-            ],
-            "cannot store a peer",
-        )?;
-        let id = row.get(0);
-        self.0.insert(peer.key.clone(), (id, Arc::clone(peer)));
-        Ok(id)
+        out.text(peer.source);
+        send_piece(&mut copy, &mut out)?;
     }
+    finish(copy, out)
+}
+
+const CHANGE: &str = "UPDATE rutter_peers p SET state = c.state, since = to_timestamp(c.since), detail = c.detail
+FROM unnest($1::integer[], $2::text[], $3::float8[], $4::text[]) AS c (peer_id, state, since, detail)
+WHERE p.peer_id = c.peer_id";
+
+/// Stores the last word on each peer that came or went.
+pub(super) fn change(
+    connection: &Connection,
+    numbers: &PeerNumbers,
+    changes: &[PeerChange],
+) -> Result<(), Fault> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let last = numbers.last(changes)?;
+    let ids: Vec<i32> = last.keys().copied().collect();
+    let states: Vec<&str> = last.values().map(|one| one.state()).collect();
+    let since_s: Vec<f64> = last.values().map(|one| one.time_us as f64 / 1e6).collect();
+    let detail = |one: &&PeerChange| one.detail.replace('\0', "");
+    let details: Vec<String> = last.values().map(detail).collect();
+    let what = "cannot store the state of the peers";
+    connection
+        .execute(CHANGE, &[&ids, &states, &since_s, &details], what)
+        .map(drop)
 }

@@ -1,17 +1,21 @@
 //! Rows on disk between the feed and a store: bounded, checked, and read on exactly where the store stands.
 //!
-//! A frame is `length u32, CRC-32 u32, block`, all in segments of a bounded size. What a crash tore off the end is
-//! cut away when the spool is opened again; a segment is removed when a store has committed all of it.
+//! A frame is `length u32, CRC-32 of the block u32, CRC-32 of both u32, block`, all in segments of a bounded size. What a
+//! crash tore off the end is cut away when the spool is opened again; a segment is removed when a store has committed all
+//! of it.
 
+mod damage;
 mod medium;
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 
+pub use damage::{Damage, Unended};
 pub use medium::{Disk, Medium};
 
 use crate::block::Block;
+use damage::{Seen, follows};
 
 /// How far the rows of a run go: all before `next_seq`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Default)]
@@ -51,15 +55,6 @@ impl fmt::Display for SpoolError {
 
 impl std::error::Error for SpoolError {}
 
-/// Rows that were stored and could not be read again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Damage {
-    /// Behind the last row before the first of them; `None` where nothing is.
-    pub behind: Option<Position>,
-    /// How many octets were cut away.
-    pub octets: u64,
-}
-
 struct Segment {
     number: u64,
     len: u64,
@@ -74,8 +69,12 @@ pub struct Spool<M> {
     bytes: u64,
     /// Behind the last row that is stored.
     end: Option<Position>,
-    /// What was damaged when it was opened.
-    damage: Option<Damage>,
+    /// What was missing when it was opened.
+    damage: Vec<Damage>,
+    /// The last run had no end when it was opened.
+    unended: Option<Unended>,
+    /// Nothing of an earlier run was there when it was opened.
+    new: bool,
     open: bool,
     /// The newest segment, done with: it remembers the last run until there is a newer one.
     done: Option<u64>,
@@ -91,76 +90,80 @@ impl<M: Medium> Spool<M> {
             next_segment: 0,
             bytes: 0,
             end: None,
-            damage: None,
+            damage: Vec::new(),
+            unended: None,
+            new: true,
             open: false,
             done: None,
         };
-        for number in spool.medium.list()? {
+        let mut seen = Seen::default();
+        let numbers = spool.medium.list()?;
+        for &number in &numbers {
             spool.next_segment = number + 1;
-            let (good, whole) = spool.check(number)?;
-            spool.note_damage(number, good, whole)?;
+            let good = spool.check(number, &mut seen)?;
             if good == 0 {
                 spool.medium.remove(number)?;
                 continue;
             }
-            if good < whole {
-                spool.medium.truncate(number, good)?;
-            }
             spool.segments.push_back(Segment { number, len: good });
             spool.bytes += good;
         }
+        spool.unended = seen.finish();
+        (spool.end, spool.damage) = (seen.end, seen.damage);
+        spool.new = spool.end.is_none();
         Ok(spool)
     }
 
-    /// Notes what is cut away of a segment, unless it is the beginning of a frame that a crash tore off: that was never
-    /// said to be stored.
-    fn note_damage(&mut self, number: u64, good: u64, whole: u64) -> io::Result<()> {
-        let head = self.medium.read(number, good, HEAD)?;
-        let len = word(&head, 0).map_or(u64::MAX, u64::from);
-        let torn = whole - good < len.saturating_add(HEAD as u64) && len <= MOST as u64
-            || head.len() < HEAD;
-        if whole > good && !torn {
-            let behind = self.end;
-            let damage = self.damage.get_or_insert(Damage { behind, octets: 0 });
-            damage.octets += whole - good;
-        }
-        Ok(())
-    }
-
-    /// How many octets of a segment are frames that can be read, and how many it has.
-    fn check(&mut self, number: u64) -> io::Result<(u64, u64)> {
+    /// How many octets of a segment are frames that can be read. The rest is cut away.
+    fn check(&mut self, number: u64, seen: &mut Seen) -> io::Result<u64> {
         let mut good = 0;
-        while let Some((block, len)) = self.frame(number, good)? {
-            let Some((_, end)) = Block::span(&block) else {
-                break;
-            };
-            self.end = Some(end);
-            good += len;
-        }
+        let torn = loop {
+            match self.frame(number, good)? {
+                Frame::Whole(block, len) => match seen.take(block) {
+                    true => good += len,
+                    false => break false,
+                },
+                Frame::Torn => break true,
+                Frame::Damaged => break false,
+            }
+        };
         let mut whole = good;
         loop {
             let rest = self.medium.read(number, whole, PIECE)?;
-            whole += rest.len() as u64;
             if rest.is_empty() {
-                return Ok((good, whole));
+                break;
             }
+            whole += rest.len() as u64;
         }
+        if whole > good && good > 0 {
+            self.medium.truncate(number, good)?;
+        }
+        // Of the beginning of a frame nobody was told that it is stored.
+        if !torn {
+            seen.cut(whole - good);
+        }
+        Ok(good)
     }
 
-    /// The frame at an offset with its length; `None` where there is none that is whole.
-    fn frame(&mut self, segment: u64, offset: u64) -> io::Result<Option<(Vec<u8>, u64)>> {
+    /// What lies at an offset.
+    fn frame(&mut self, segment: u64, offset: u64) -> io::Result<Frame> {
         let head = self.medium.read(segment, offset, HEAD)?;
-        let (Some(len), Some(sum)) = (word(&head, 0), word(&head, 4)) else {
-            return Ok(None);
+        let (Some(len), Some(sum), Some(own)) = (word(&head, 0), word(&head, 4), word(&head, 8))
+        else {
+            return Ok(Frame::Torn);
         };
-        if len as usize > MOST {
-            return Ok(None);
+        if crc32fast::hash(&head[..8]) != own || len as usize > MOST {
+            return Ok(Frame::Damaged);
         }
-        let block = self
-            .medium
-            .read(segment, offset + HEAD as u64, len as usize)?;
-        let whole = block.len() == len as usize && crc32fast::hash(&block) == sum;
-        Ok(whole.then(|| (block, HEAD as u64 + u64::from(len))))
+        let at = offset + HEAD as u64;
+        let block = self.medium.read(segment, at, len as usize)?;
+        Ok(match block.len() == len as usize {
+            true if crc32fast::hash(&block) == sum => {
+                Frame::Whole(block, HEAD as u64 + u64::from(len))
+            }
+            true => Frame::Damaged,
+            false => Frame::Torn,
+        })
     }
 
     /// Behind the last row that is stored.
@@ -178,9 +181,48 @@ impl<M: Medium> Spool<M> {
         self.limit
     }
 
-    /// What was damaged when it was opened.
-    pub fn damage(&self) -> Option<Damage> {
-        self.damage
+    /// Rows that were missing when it was opened.
+    pub fn damage(&self) -> &[Damage] {
+        &self.damage
+    }
+
+    /// The last run, where it had no end when the spool was opened.
+    pub fn unended(&self) -> Option<Unended> {
+        self.unended
+    }
+
+    /// Whether nothing of an earlier run was there when it was opened: it always keeps the last segment.
+    pub fn is_new(&self) -> bool {
+        self.new
+    }
+
+    /// What is missing between a position and the block at a place, if anything is.
+    pub fn hole(&mut self, behind: Position, cursor: Cursor) -> io::Result<Option<Damage>> {
+        let Some((block, _)) = self.next(cursor)? else {
+            return Ok(None);
+        };
+        let damage = Damage {
+            behind: Some(behind),
+            before: Block::span(&block).map(|(first, _)| first),
+            octets: 0,
+        };
+        Ok((!follows(behind, &block)).then_some(damage))
+    }
+
+    /// What cannot be read at a place and behind it in its segment, and where the next segment begins. All before the place
+    /// went up to the position.
+    pub fn damage_at(&mut self, behind: Option<Position>, cursor: Cursor) -> (Damage, Cursor) {
+        let next = self.behind_segment(cursor);
+        let segment = self.segments.iter().find(|s| s.number == cursor.segment);
+        let octets = segment.map_or(0, |s| s.len.saturating_sub(cursor.offset));
+        let following = self.next(next).ok().flatten();
+        let span = following.and_then(|(block, _)| Block::span(&block));
+        let damage = Damage {
+            behind,
+            before: span.map(|(first, _)| first).or(self.end),
+            octets,
+        };
+        (damage, next)
     }
 
     /// Stores a block; a `needed` one may go beyond the limit by its own size.
@@ -192,6 +234,7 @@ impl<M: Medium> Spool<M> {
         let mut frame = Vec::with_capacity(len as usize);
         frame.extend((block.len() as u32).to_le_bytes());
         frame.extend(crc32fast::hash(block).to_le_bytes());
+        frame.extend(crc32fast::hash(&frame).to_le_bytes());
         frame.extend_from_slice(block);
         let segment = self.segment_for(len);
         let held = self
@@ -317,7 +360,7 @@ impl<M: Medium> Spool<M> {
                 };
                 continue;
             }
-            let Some((block, len)) = self.frame(cursor.segment, cursor.offset)? else {
+            let Frame::Whole(block, len) = self.frame(cursor.segment, cursor.offset)? else {
                 let why = format!(
                     "segment {:x} is damaged at {}",
                     cursor.segment, cursor.offset
@@ -369,7 +412,17 @@ fn word(octets: &[u8], at: usize) -> Option<u32> {
     octets.try_into().ok().map(u32::from_le_bytes)
 }
 
-const HEAD: usize = 8;
+/// What lies at an offset of a segment.
+enum Frame {
+    /// A block, and how many octets its frame has.
+    Whole(Vec<u8>, u64),
+    /// Nothing, or the beginning of a frame.
+    Torn,
+    /// Something else than was written.
+    Damaged,
+}
+
+const HEAD: usize = 12;
 /// No frame is longer.
 const MOST: usize = 64 << 20;
 const PIECE: usize = 1 << 20;

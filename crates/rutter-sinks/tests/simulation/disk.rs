@@ -58,6 +58,14 @@ impl Disk {
         });
     }
 
+    /// An octet in the middle of a segment is not what was written.
+    pub fn spoil(&self, segment: u64) {
+        let mut files = self.0.borrow_mut();
+        let (octets, _) = files.segments.get_mut(&segment).expect("a segment");
+        let middle = octets.len() / 2;
+        octets[middle] ^= 1;
+    }
+
     /// The next appends fail, leaving half of what they were given.
     pub fn fail_appends(&self, count: u32) {
         self.0.borrow_mut().fail_appends = count;
@@ -80,7 +88,7 @@ impl Medium for Disk {
         }
         held.extend_from_slice(octets);
         let end = held.len();
-        let block = Block::decode(&octets[8..]).expect("a frame holds a block");
+        let block = Block::decode(&octets[12..]).expect("a frame holds a block");
         files.promised.push(Promise {
             run: block.run,
             seqs: block.first_seq..block.end().next_seq,

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rutter_sinks::{Block, Clock as _, Disk, Intake, Spool};
@@ -10,7 +10,7 @@ use rutter_sinks::{Block, Clock as _, Disk, Intake, Spool};
 use crate::{SimClock, Simulation, World};
 
 /// Whatever is written to the next segments finds no space left on the device.
-fn fill(folder: &Path, segments: std::ops::Range<u64>) {
+pub fn fill(folder: &Path, segments: std::ops::Range<u64>) {
     for number in segments {
         let made = symlink("/dev/full", folder.join(format!("{number:016x}.spool")));
         made.expect("the link is made");
@@ -23,7 +23,7 @@ fn files(folder: &Path) -> usize {
 }
 
 /// What a spool holds, as `number kind detail`.
-fn rows(spool: &mut Spool<Disk>) -> Vec<String> {
+pub fn rows(spool: &mut Spool<Disk>) -> Vec<String> {
     let mut cursor = spool.seek(None, u64::MAX).expect("the spool is read");
     let mut rows = Vec::new();
     while let Some((octets, next)) = spool.next(cursor).expect("the spool is read") {
@@ -36,16 +36,16 @@ fn rows(spool: &mut Spool<Disk>) -> Vec<String> {
     rows
 }
 
-struct Full {
-    world: World,
-    clock: SimClock,
-    spool: Spool<Disk>,
-    intake: Intake,
+pub struct Full {
+    pub world: World,
+    pub clock: SimClock,
+    pub spool: Spool<Disk>,
+    pub intake: Intake,
 }
 
 impl Full {
     /// One row and an attempt to store it, after so many milliseconds.
-    fn turn(&mut self, later_ms: u64) {
+    pub fn turn(&mut self, later_ms: u64) {
         let mut now = self.clock.now();
         now.unix_us += later_ms * 1_000;
         now.monotonic_us += later_ms * 1_000;
@@ -55,52 +55,29 @@ impl Full {
         self.intake.gather(Duration::ZERO, &self.clock);
         self.intake.store(&mut self.spool, &self.clock);
     }
+
+    /// The store has all that is in the spool.
+    pub fn commit_all(&mut self) {
+        let begin = self.spool.seek(None, u64::MAX).expect("a place");
+        let end = self.spool.behind_segment(begin);
+        self.spool.acknowledge(end).expect("all is committed");
+    }
 }
 
-#[test]
-fn rows_that_were_stored_and_are_damaged_are_told() {
-    let folder = std::env::temp_dir().join(format!("rutter-damaged-{}", std::process::id()));
+/// A folder of this process that is not there yet.
+pub fn fresh(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("rutter-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
-    let mut full = full(&folder);
-    full.world.up(0);
-    (0..10).for_each(|_| full.turn(1));
-    let stored = rows(&mut full.spool);
-    let run = full.intake.run();
-    drop(full);
-    let segment = folder.join("0000000000000000.spool");
-    let mut octets = fs::read(&segment).expect("the segment is read");
-    let torn = octets.len() - 1;
-    // Torn off by a crash: nobody was told that it is stored.
-    fs::write(&segment, &octets[..torn]).expect("the segment is written");
-    let told = self::full(&folder).intake.gaps();
-    assert_eq!(told, (0, 0));
-    let middle = octets.len() / 2;
-    octets[middle] ^= 1;
-    fs::write(&segment, &octets).expect("the segment is written");
-    let mut full = self::full(&folder);
-    full.turn(1);
-    let kept = rows(&mut full.spool);
-    let whole = kept.iter().rposition(|row| row.starts_with("0 start"));
-    let whole = whole.expect("the next run has a start");
-    assert!(whole < stored.len());
-    let gap = format!("1 gap rows of run {run} from row {whole} on are missing: ");
-    assert!(
-        kept.iter().any(|row| row.starts_with(&gap)),
-        "{gap}: {kept:?}"
-    );
-    fs::remove_dir_all(&folder).expect("the folder goes");
+    folder
 }
 
 #[test]
 fn a_folder_that_somebody_removes_is_made_again() {
-    let folder = std::env::temp_dir().join(format!("rutter-removed-{}", std::process::id()));
-    let _ = fs::remove_dir_all(&folder);
+    let folder = fresh("removed");
     let mut full = full(&folder);
     full.turn(1);
     fs::remove_dir_all(&folder).expect("the folder goes");
-    let begin = full.spool.seek(None, u64::MAX).expect("a place");
-    let end = full.spool.behind_segment(begin);
-    full.spool.acknowledge(end).expect("all is committed");
+    full.commit_all();
     full.world.up(0);
     full.turn(1);
     assert_eq!(full.intake.trouble(), None);
@@ -110,9 +87,14 @@ fn a_folder_that_somebody_removes_is_made_again() {
 
 /// A collector with one peer and a spool in a folder.
 fn full(folder: &Path) -> Full {
+    full_of(folder, 1 << 20)
+}
+
+/// As [`full`], with a spool of so many octets.
+pub fn full_of(folder: &Path, limit: u64) -> Full {
     let clock = Simulation::new(1).clock;
     let disk = Disk::open(folder).expect("the folder is ours");
-    let spool = Spool::open(disk, 1 << 20).expect("the spool opens");
+    let spool = Spool::open(disk, limit).expect("the spool opens");
     let world = World::new(1, clock.now().unix_us);
     let intake = Intake::new(world.rib.clone(), "full", &spool, &clock);
     Full {
@@ -125,17 +107,14 @@ fn full(folder: &Path) -> Full {
 
 #[test]
 fn a_disk_that_is_full_makes_one_gap_and_no_litter() {
-    let folder = std::env::temp_dir().join(format!("rutter-full-{}", std::process::id()));
-    let _ = fs::remove_dir_all(&folder);
+    let folder = fresh("full");
     let mut full = full(&folder);
     full.world.up(0);
     full.turn(1);
     // Its start is stored and committed, and the disk fills.
     let before = rows(&mut full.spool).len();
     assert!(before > 0 && full.intake.trouble().is_none());
-    let begin = full.spool.seek(None, u64::MAX).expect("a place");
-    let end = full.spool.behind_segment(begin);
-    full.spool.acknowledge(end).expect("all is committed");
+    full.commit_all();
     fill(&folder, 1..4);
     full.turn(1);
     let why = full.intake.trouble().expect("it does not fit").to_owned();

@@ -3,6 +3,7 @@
 //!
 //! `SEED=7 cargo test -p rutter-sinks --test simulation` runs one seed, `SEEDS=1000` that many.
 
+mod damaged;
 mod database;
 mod disk;
 mod full_disk;
@@ -170,7 +171,7 @@ impl Simulation {
         let source = TableSource(collector.world.rib.clone());
         let now_us = self.clock.now().unix_us;
         let step = collector.writer.step(now_us, &collector.spool, &source);
-        if let Step::StartOver(why) = step {
+        if let Step::StartOver(why) = &step {
             collector.intake.start_over(why);
         }
         step

@@ -1,0 +1,161 @@
+//! Whether rows follow each other, and what is missing where they do not.
+
+use std::fmt;
+
+use rutter_events::Kind;
+
+use super::Position;
+use crate::block::Block;
+
+/// Rows that were stored and cannot be read again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Damage {
+    /// Behind the last row before the first of them; `None` where nothing is.
+    pub behind: Option<Position>,
+    /// Before the first row that follows; `None` where nothing does.
+    pub before: Option<Position>,
+    /// How many octets were cut away.
+    pub octets: u64,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.behind, self.before) {
+            (Some(behind), Some(before)) if behind.run == before.run => write!(
+                f,
+                "rows {} to {} of run {} are missing",
+                behind.next_seq,
+                before.next_seq.saturating_sub(1),
+                behind.run
+            ),
+            (Some(Position { run, next_seq }), Some(before)) => write!(
+                f,
+                "rows of run {run} from row {next_seq} on are missing, up to row {} of run {}",
+                before.next_seq, before.run
+            ),
+            (Some(Position { run, next_seq }), None) => {
+                write!(f, "rows of run {run} from row {next_seq} on are missing")
+            }
+            (None, _) => f.write_str("rows of an earlier run are missing"),
+        }?;
+        match self.octets {
+            0 => f.write_str(": they are gone from the spool"),
+            octets => write!(f, ": {octets} octets of the spool were damaged"),
+        }
+    }
+}
+
+/// The last run that a spool knows of was not ended in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unended {
+    /// Behind its last row.
+    pub end: Position,
+    /// The time of its last row.
+    pub last_us: u64,
+}
+
+/// What was seen of a spool, block by block from its beginning.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// Behind the last row.
+    pub(super) end: Option<Position>,
+    last: Vec<u8>,
+    cut: u64,
+    pub(super) damage: Vec<Damage>,
+}
+
+impl Seen {
+    /// Takes the next block; `false` where it is none.
+    pub(super) fn take(&mut self, octets: Vec<u8>) -> bool {
+        let Some((before, end)) = Block::span(&octets) else {
+            return false;
+        };
+        if let Some(behind) = self.end
+            && !(follows(behind, &octets) && self.tells_of_the_end(behind, &octets))
+        {
+            self.damage.push(Damage {
+                behind: Some(behind),
+                before: Some(before),
+                octets: self.cut,
+            });
+        }
+        (self.end, self.last, self.cut) = (Some(end), octets, 0);
+        true
+    }
+
+    /// So many octets could not be read. Whether rows were among them is seen by what follows.
+    pub(super) fn cut(&mut self, octets: u64) {
+        self.cut += octets;
+    }
+
+    /// Nothing follows. Whether the last run was not ended in order.
+    pub(super) fn finish(&mut self) -> Option<Unended> {
+        if self.cut > 0 {
+            self.damage.push(Damage {
+                behind: self.end,
+                before: None,
+                octets: self.cut,
+            });
+            return None;
+        }
+        let end = self.end?;
+        let block = Block::decode(&self.last)?;
+        (!is_end(&block)).then(|| Unended {
+            end,
+            last_us: block.entries.last().map_or(0, |entry| entry.time_us),
+        })
+    }
+
+    /// Where another run begins the one before was ended, or its rows that may be missing are told.
+    fn tells_of_the_end(&self, behind: Position, octets: &[u8]) -> bool {
+        let begins = Block::span(octets).is_some_and(|(first, _)| first.run != behind.run);
+        !begins
+            || Block::decode(&self.last).is_some_and(|block| is_end(&block))
+            || Block::decode(octets).is_some_and(|block| {
+                block
+                    .entries
+                    .iter()
+                    .any(|entry| lost(&entry.kind).is_some())
+            })
+    }
+}
+
+/// Whether a block comes next behind a position, or tells itself what is missing before it.
+pub(super) fn follows(behind: Position, octets: &[u8]) -> bool {
+    let Some((first, _)) = Block::span(octets) else {
+        return false;
+    };
+    let expected = match first.run == behind.run {
+        true => behind.next_seq,
+        false => 0,
+    };
+    let Some(hole) = first
+        .next_seq
+        .checked_sub(expected)
+        .filter(|_| first.run >= behind.run)
+    else {
+        return false;
+    };
+    hole == 0 || Block::decode(octets).is_some_and(|block| told(&block) >= hole)
+}
+
+/// How many rows before its own a block says to be missing.
+fn told(block: &Block) -> u64 {
+    let mut kinds = block.entries.iter().map(|entry| entry.kind);
+    let first = kinds.find(|kind| !matches!(kind, Kind::ClockStep { .. }));
+    first.as_ref().and_then(lost).unwrap_or(0)
+}
+
+fn lost(kind: &Kind) -> Option<u64> {
+    match kind {
+        Kind::Gap { lost } => Some(*lost),
+        _ => None,
+    }
+}
+
+fn is_end(block: &Block) -> bool {
+    block
+        .entries
+        .last()
+        .is_some_and(|entry| entry.kind == Kind::Stop)
+}
