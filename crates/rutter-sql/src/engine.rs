@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use datafusion::arrow::error::ArrowError;
 use datafusion::dataframe::DataFrame;
 use datafusion::error::DataFusionError;
 use datafusion::execution::context::SQLOptions;
@@ -19,7 +20,7 @@ use rutter_rib::Rib;
 use crate::catalog;
 use crate::complexity;
 use crate::events::EventLog;
-use crate::functions::{self, Forms, PrefixOperators};
+use crate::functions::{self, Checked, Forms, PrefixOperators, Signed};
 use crate::interruptible::Interruptible;
 use crate::memory::QueryMemory;
 use crate::tables::{
@@ -65,6 +66,27 @@ impl fmt::Display for QueryError {
 }
 
 impl std::error::Error for QueryError {}
+
+impl QueryError {
+    /// Its number in the SQL standard, or in PostgreSQL: programs look at it.
+    pub fn state(&self) -> &'static str {
+        match self.0.find_root() {
+            DataFusionError::ResourcesExhausted(_) => "53200",
+            DataFusionError::SQL(..) => "42601",
+            DataFusionError::SchemaError(..) => "42703",
+            DataFusionError::ArrowError(why, _) => match why.as_ref() {
+                ArrowError::ArithmeticOverflow(_) => "22003",
+                ArrowError::DivideByZero => "22012",
+                ArrowError::CastError(_) | ArrowError::ParseError(_) => "22P02",
+                _ => "42000",
+            },
+            DataFusionError::Plan(text) if text.contains("not supported: ") => "25006",
+            DataFusionError::Plan(text) if text.starts_with("table '") => "42P01",
+            DataFusionError::Plan(text) if text.starts_with("Invalid function") => "42883",
+            _ => "42000",
+        }
+    }
+}
 
 impl From<DataFusionError> for QueryError {
     fn from(error: DataFusionError) -> Self {
@@ -138,12 +160,14 @@ impl Engine {
         let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![
             Arc::new(PrefixOperators::new(pool)),
             Arc::new(Forms::default()),
+            Arc::new(Signed),
         ];
         planners.extend(SessionStateDefaults::default_expr_planners());
         let state = SessionStateBuilder::new_with_default_features()
             .with_config(config)
             .with_runtime_env(Arc::clone(&runtime))
             .with_expr_planners(planners)
+            .with_analyzer_rule(Arc::new(Checked::default()))
             .with_physical_optimizer_rule(Arc::new(Interruptible))
             .build();
         let context = SessionContext::new_with_state(state);
@@ -169,8 +193,9 @@ impl Engine {
     pub async fn plan(&self, sql: &str) -> Result<DataFrame, QueryError> {
         complexity::check_text(sql)?;
         let state = self.context.state();
+        let sql = catalog::spelled(sql);
         let mut statement =
-            state.sql_to_statement(sql, &state.config_options().sql_parser.dialect)?;
+            state.sql_to_statement(&sql, &state.config_options().sql_parser.dialect)?;
         complexity::check_tables(&statement)?;
         zones::check(&statement)?;
         catalog::adapt(&mut statement);

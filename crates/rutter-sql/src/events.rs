@@ -23,16 +23,55 @@ pub(crate) struct Event {
 /// The latest events; clones are the same log. The oldest go when it is full: the whole history is in archives.
 #[derive(Clone, Debug)]
 pub struct EventLog {
-    events: Arc<Mutex<VecDeque<Event>>>,
+    log: Arc<Mutex<Log>>,
     capacity: usize,
+    memory: usize,
+}
+
+#[derive(Debug, Default)]
+struct Log {
+    events: VecDeque<Event>,
+    /// Of all of them, as if none shared its attributes but with the one before it.
+    octets: usize,
+}
+
+impl Log {
+    fn add(&mut self, event: Event) {
+        self.octets += event.octets(self.events.back());
+        self.events.push_back(event);
+    }
+
+    /// Whoever comes after the first has its attributes alone from now on.
+    fn drop_first(&mut self) {
+        let Some(first) = self.events.pop_front() else {
+            return;
+        };
+        let shared = self.events.front();
+        let kept = shared.map_or(0, |next| next.octets(None) - next.octets(Some(&first)));
+        self.octets = (self.octets + kept).saturating_sub(first.octets(None));
+    }
+}
+
+impl Event {
+    /// Octets, without the attributes that the event before has, too.
+    fn octets(&self, before: Option<&Event>) -> usize {
+        let attrs = self.attrs.as_ref();
+        let is_same = |before: &Event| {
+            let pair = before.attrs.as_ref().zip(attrs);
+            pair.is_some_and(|(before, own)| Arc::ptr_eq(before, own))
+        };
+        let attrs = attrs.filter(|_| !before.is_some_and(is_same));
+        size_of::<Self>() + self.detail.len() + attrs.map_or(0, |attrs| attrs.octets())
+    }
 }
 
 impl EventLog {
-    /// An empty log that holds this many events.
-    pub fn new(capacity: usize) -> Self {
+    /// An empty log that holds this many events, as far as they take no more than so many octets.
+    pub fn new(capacity: usize, memory: usize) -> Self {
         Self {
-            events: Arc::default(),
+            log: Arc::default(),
             capacity,
+            memory,
         }
     }
 
@@ -49,15 +88,64 @@ impl EventLog {
             attrs: row.attrs.cloned(),
             detail: row.detail.into(),
         };
-        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        while events.len() >= self.capacity.max(1) {
-            events.pop_front();
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.add(event);
+        while log.events.len() > self.capacity.max(1)
+            || log.octets > self.memory && log.events.len() > 1
+        {
+            log.drop_first();
         }
-        events.push_back(event);
     }
 
     pub(crate) fn events(&self) -> Vec<Event> {
-        let events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        events.iter().cloned().collect()
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.events.iter().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rutter_net::Community;
+    use rutter_wire::attr::Attributes;
+
+    use super::*;
+
+    /// Attributes may be long, and nobody says how long but who sends them.
+    #[test]
+    fn long_events_are_fewer() {
+        let log = EventLog::new(1_000, 1 << 20);
+        let long = |number: u32| {
+            let mut attrs = AttrColumns::new(&Attributes::from_canonical(&[]), None);
+            attrs.communities = vec![Community(number); 10_000];
+            Arc::new(attrs)
+        };
+        let push = |seq, attrs: &Arc<AttrColumns>| {
+            log.push(&Row {
+                run: 1,
+                seq,
+                time_us: 0,
+                collector: "",
+                peer: None,
+                kind: Kind::Announce,
+                prefix: None,
+                path_id: 0,
+                attrs: Some(attrs),
+                detail: "",
+            });
+        };
+        for seq in 0..100 {
+            push(seq, &long(seq as u32));
+        }
+        let kept = log.events();
+        assert!((20..27).contains(&kept.len()), "{}", kept.len());
+        assert_eq!(kept.last().map(|event| event.seq), Some(99));
+        // Those that share them are as short as others.
+        let shared = long(0);
+        for seq in 100..1_200 {
+            push(seq, &shared);
+        }
+        assert_eq!(log.events().len(), 1_000);
+        let counted = log.log.lock().unwrap().octets;
+        assert!((40_000..400_000).contains(&counted), "{counted}");
     }
 }

@@ -7,6 +7,7 @@ use datafusion::config::ConfigOptions;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::physical_expr::ScalarFunctionExpr;
 use datafusion::physical_expr::expressions::Literal;
+use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec, WindowExpr};
@@ -100,7 +101,9 @@ fn calls(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
         expression.apply(|part| {
             let value = part.downcast_ref::<Literal>().map(Literal::value);
             let is_large = value.is_some_and(|value| value.size() > LARGE);
-            found |= is_large || part.is::<ScalarFunctionExpr>();
+            // What a query within this one comes to is not known yet.
+            let is_found = part.is::<ScalarSubqueryExpr>();
+            found |= is_large || is_found || part.is::<ScalarFunctionExpr>();
             Ok(match found {
                 true => TreeNodeRecursion::Stop,
                 false => TreeNodeRecursion::Continue,

@@ -33,6 +33,36 @@ pub fn pieces(sql: &str) -> Vec<(Kind, &str)> {
     pieces
 }
 
+/// What stands in the parentheses that a text begins with, and what follows them.
+pub fn parenthesised(text: &str) -> Option<(&str, &str)> {
+    let (mut depth, mut begin, mut at) = (0_usize, 0, 0);
+    for (kind, piece) in pieces(text) {
+        for (offset, sign) in piece.char_indices() {
+            match sign {
+                _ if kind != Kind::Code => break,
+                '(' => {
+                    depth += 1;
+                    if depth == 1 {
+                        begin = at + offset + 1;
+                    }
+                }
+                ')' if depth == 1 => {
+                    let end = at + offset;
+                    return Some((&text[begin..end], &text[end + 1..]));
+                }
+                ')' => depth = depth.checked_sub(1)?,
+                sign if depth == 0 && !sign.is_whitespace() => return None,
+                _ => {}
+            }
+        }
+        if kind == Kind::Quoted && depth == 0 {
+            return None;
+        }
+        at += piece.len();
+    }
+    None
+}
+
 /// What is no code at the beginning of a text, and how long it is.
 fn quoted(before: &str, text: &str) -> Option<(Kind, usize)> {
     let to_end = |found: Option<usize>| found.unwrap_or(text.len());

@@ -4,14 +4,15 @@ use std::ops::ControlFlow;
 
 use datafusion::logical_expr::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArguments, LimitClause, ObjectName, ObjectNamePart,
-    Query, Select, SelectItem, SetExpr, Statement as Parsed, TableFactor, VisitMut as _,
-    VisitorMut,
+    OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, Statement as Parsed, TableFactor,
+    VisitMut as _, VisitorMut,
 };
 use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::logical_expr::sqlparser::parser::Parser;
 use datafusion::sql::parser::Statement;
 
 use super::{SCHEMA, casts, constants, empty, names};
+use crate::functions::KEY;
 
 /// Says a statement in the engine's words.
 pub fn adapt(statement: &mut Statement) {
@@ -44,6 +45,11 @@ impl VisitorMut for Adapting {
         ControlFlow::Continue(())
     }
 
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        order(query);
+        ControlFlow::Continue(())
+    }
+
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
         names::give(select);
         ControlFlow::Continue(())
@@ -67,6 +73,26 @@ impl VisitorMut for Adapting {
             *expr = other;
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// `ORDER BY prefix::inet` orders by numbers, though casts to it are texts.
+fn order(query: &mut Query) {
+    let is_plain =
+        matches!(query.body.as_ref(), SetExpr::Select(select) if select.distinct.is_none());
+    let Some(OrderBy {
+        kind: OrderByKind::Expressions(by),
+        ..
+    }) = query.order_by.as_mut().filter(|_| is_plain)
+    else {
+        return;
+    };
+    for by in by {
+        if casts::is_to_network(&by.expr)
+            && let Some(key) = parsed(&format!("{KEY}({})", by.expr))
+        {
+            by.expr = key;
+        }
     }
 }
 

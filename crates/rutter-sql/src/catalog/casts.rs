@@ -41,6 +41,17 @@ pub fn said(cast: &mut Expr) -> Option<Expr> {
     }
 }
 
+/// Whether something is cast to an address or a prefix.
+pub fn is_to_network(expr: &Expr) -> bool {
+    match expr {
+        Expr::Cast { data_type, .. } => {
+            name(data_type).is_some_and(|name| ["inet", "cidr"].contains(&name.as_str()))
+        }
+        Expr::Nested(inner) => is_to_network(inner),
+        _ => false,
+    }
+}
+
 /// The engine's type for one of PostgreSQL's that holds the same.
 fn plain(kind: &DataType) -> Option<DataType> {
     if let DataType::Array(ArrayElemTypeDef::SquareBracket(item, size)) = kind {

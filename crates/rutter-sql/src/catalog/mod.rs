@@ -14,6 +14,7 @@ mod names;
 mod numbers;
 mod offered;
 mod relations;
+mod tables;
 
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ pub use adapt::adapt;
 pub use names::shown;
 pub use numbers::{of_relation, of_schema, of_type, relation_of, schema_of};
 pub use offered::numbered;
+pub use tables::spelled;
 
 use columns::RELATIONS;
 

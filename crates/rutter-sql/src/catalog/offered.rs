@@ -18,7 +18,7 @@ const fn function(name: &'static str, arguments: &'static str, result: &'static 
 }
 
 /// All of them; the page on SQL says what they do.
-pub const FUNCTIONS: [Function; 14] = [
+pub const FUNCTIONS: [Function; 16] = [
     function("family", "prefix text", "bigint"),
     function(
         "has_community",
@@ -35,8 +35,10 @@ pub const FUNCTIONS: [Function; 14] = [
     function("path_prepends", "as_path text", "bigint"),
     function("prefix_contains", "a text, b text", "boolean"),
     function("prefix_contains_or_equal", "a text, b text", "boolean"),
+    function("prefix_key", "prefix text", "bytea"),
     function("prefix_overlaps", "a text, b text", "boolean"),
     function("prefix_within", "a text, b text", "boolean"),
+    function("prefix_within_or_equal", "a text, b text", "boolean"),
 ];
 
 /// One by its number in `pg_proc`.

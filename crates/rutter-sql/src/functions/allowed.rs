@@ -32,7 +32,7 @@ const PLAIN: &str = "arrow_typeof coalesce get_field greatest least nullif nvl n
     array_any_value array_dims array_distinct array_element array_has array_length array_max array_min array_ndims \
     array_pop_back array_pop_front array_position array_remove array_remove_all array_remove_n array_reverse array_slice \
     array_sort cardinality empty flatten \
-    prefix_contains prefix_contains_or_equal prefix_within prefix_within_or_equal prefix_overlaps family masklen network \
+    prefix_contains prefix_contains_or_equal prefix_within prefix_within_or_equal prefix_overlaps prefix_key family masklen network \
     origin_as path_len path_contains path_first path_prepends has_community \
     current_setting format_type relation_number relation_name type_number schema_number schema_name \
     pg_get_function_result pg_get_function_arguments pg_get_function_identity_arguments";
@@ -43,6 +43,9 @@ const AGGREGATES: &str = "approx_distinct approx_median array_agg avg bit_and bi
     regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy stddev stddev_pop string_agg sum var var_pop";
 
 const WINDOWS: &str = "row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value";
+
+/// Aggregates that hold and read much for each partition of a window, all of which are computed in one go.
+const DEAR: &str = "approx_distinct approx_median percentile_cont";
 
 /// Rows come as they are taken.
 const TABLES: &str = "generate_series range lookup";
@@ -124,6 +127,12 @@ fn call(part: Expr, state: &SessionState) -> Result<Transformed<Expr>> {
             match fun {
                 WindowFunctionDefinition::AggregateUDF(function) => {
                     aggregate(function.name(), &params.args)?;
+                    if is_in(DEAR, function.name()) {
+                        return plan_err!(
+                            "{} is not offered over windows: group in a query within FROM",
+                            function.name()
+                        );
+                    }
                 }
                 WindowFunctionDefinition::WindowUDF(function) => {
                     named(WINDOWS, function.name())?;

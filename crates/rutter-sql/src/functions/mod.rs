@@ -1,6 +1,7 @@
 //! Functions and operators on prefixes, AS paths and communities, and those that clients ask of any server.
 
 mod allowed;
+mod arithmetic;
 mod bounded;
 mod bounds;
 mod communities;
@@ -14,9 +15,10 @@ mod scalar;
 mod system;
 
 pub use allowed::{admit, register as register_allowed};
+pub use arithmetic::{Checked, Signed};
 pub use forms::Forms;
 pub use operators::PrefixOperators;
-pub use prefixes::{CONTAINS_OR_EQUAL, WITHIN_OR_EQUAL};
+pub use prefixes::{CONTAINS_OR_EQUAL, KEY, WITHIN_OR_EQUAL};
 pub use system::type_name;
 
 use datafusion::logical_expr::ScalarUDF;

@@ -1,5 +1,7 @@
 //! Prefixes against prefixes and addresses.
 
+use std::net::IpAddr;
+
 use datafusion::logical_expr::ScalarUDF;
 use rutter_net::Family;
 
@@ -16,6 +18,9 @@ pub const CONTAINS: &str = "prefix_contains";
 pub const WITHIN: &str = "prefix_within";
 /// `a && b`: one covers the other.
 pub const OVERLAPS: &str = "prefix_overlaps";
+
+/// Orders prefixes by their numbers.
+pub const KEY: &str = "prefix_key";
 
 /// The functions of this file.
 pub fn functions() -> Vec<ScalarUDF> {
@@ -34,7 +39,26 @@ pub fn functions() -> Vec<ScalarUDF> {
             "network",
             Body::Text(|text| prefix_of(text).map(|p| p.addr().to_string())),
         ),
+        function(KEY, Body::Octets(key)),
     ]
+}
+
+/// Octets in the order that `inet` has: IPv4 first, then by address, then the shorter before the longer.
+fn key(text: &str) -> Option<Vec<u8>> {
+    let prefix = prefix_of(text)?;
+    let mut key = Vec::with_capacity(18);
+    match prefix.addr() {
+        IpAddr::V4(address) => {
+            key.push(4);
+            key.extend(address.octets());
+        }
+        IpAddr::V6(address) => {
+            key.push(6);
+            key.extend(address.octets());
+        }
+    }
+    key.push(prefix.len());
+    Some(key)
 }
 
 fn family(text: &str) -> Option<i64> {

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray as _, BooleanArray, Int64Array, ListBuilder, StringArray,
+    Array, ArrayRef, AsArray as _, BinaryArray, BooleanArray, Int64Array, ListBuilder, StringArray,
     StringBuilder,
 };
 use datafusion::arrow::compute::cast;
@@ -27,6 +27,8 @@ pub enum Body {
     Number(fn(&str) -> Option<i64>),
     /// One text to a text.
     Text(fn(&str) -> Option<String>),
+    /// One text to octets.
+    Octets(fn(&str) -> Option<Vec<u8>>),
     /// One text to a list.
     Texts(fn(&str) -> Vec<String>),
     /// Two texts, one after the other.
@@ -49,7 +51,7 @@ pub struct TextFunction {
 /// Makes a function known under a name. Arguments of any type are taken as their texts.
 pub fn function(name: &'static str, body: Body) -> ScalarUDF {
     let arguments = match body {
-        Body::Number(_) | Body::Text(_) | Body::Texts(_) => 1,
+        Body::Number(_) | Body::Text(_) | Body::Octets(_) | Body::Texts(_) => 1,
         Body::Joined | Body::TextOfTwo(_) | Body::Test(_) | Body::Prefixes(_) => 2,
     };
     let signature = Signature::any(arguments, Volatility::Immutable);
@@ -93,6 +95,7 @@ impl ScalarUDFImpl for TextFunction {
         Ok(match self.body {
             Body::Number(_) => DataType::Int64,
             Body::Text(_) | Body::TextOfTwo(_) | Body::Joined => DataType::Utf8,
+            Body::Octets(_) => DataType::Binary,
             Body::Texts(_) => DataType::List(Arc::new(Field::new_list_field(DataType::Utf8, true))),
             Body::Test(_) | Body::Prefixes(_) => DataType::Boolean,
         })
@@ -108,6 +111,7 @@ impl ScalarUDFImpl for TextFunction {
         let result: ArrayRef = match self.body {
             Body::Number(of) => Arc::new(each(&first, of).collect::<Int64Array>()),
             Body::Text(of) => Arc::new(each(&first, of).collect::<StringArray>()),
+            Body::Octets(of) => Arc::new(each(&first, of).collect::<BinaryArray>()),
             Body::Texts(of) => lists(&first, of),
             Body::Joined => Arc::new(joined(&first, &texts(&args.args[1])?)),
             Body::TextOfTwo(of) => {

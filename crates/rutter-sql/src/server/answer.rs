@@ -19,7 +19,7 @@ use crate::memory::octets;
 
 /// An error in the protocol's words.
 pub fn error(error: &QueryError) -> PgWireError {
-    failure("42000", error.to_string())
+    failure(error.state(), error.to_string())
 }
 
 /// An error with its SQLSTATE.

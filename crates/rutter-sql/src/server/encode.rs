@@ -8,21 +8,22 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
 use datafusion::arrow::datatypes::{
-    DataType, Float64Type, Int16Type, Int32Type, Int64Type, Schema,
+    DataType, Field, Float64Type, Int16Type, Int32Type, Int64Type, Schema,
 };
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::error::{DataFusionError, Result};
 use pgwire::api::Type;
 use pgwire::api::portal::Format;
-use pgwire::api::results::{DataRowEncoder, FieldInfo};
+use pgwire::api::results::{DataRowEncoder, FieldFormat, FieldInfo};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::data::DataRow;
 
+use super::floats;
 use crate::catalog::shown;
 
 /// The description of an answer's columns.
 pub fn fields(schema: &Schema, format: &Format) -> Vec<FieldInfo> {
-    let field = |(at, field): (usize, &Arc<datafusion::arrow::datatypes::Field>)| {
+    let field = |(at, field): (usize, &Arc<Field>)| {
         let name = shown(field.name()).to_owned();
         FieldInfo::new(
             name,
@@ -85,7 +86,7 @@ enum Values {
 }
 
 impl Values {
-    fn of(array: &ArrayRef) -> Result<Self> {
+    fn of(array: &ArrayRef, format: FieldFormat) -> Result<Self> {
         let to = |data: DataType| cast(array, &data);
         let kind = kind(array.data_type());
         Ok(if kind == Type::BOOL {
@@ -97,7 +98,11 @@ impl Values {
         } else if kind == Type::INT8 {
             Self::Large(whole(array)?)
         } else if kind == Type::FLOAT8 {
-            Self::Float(to(DataType::Float64)?.as_primitive::<Float64Type>().clone())
+            let numbers = to(DataType::Float64)?.as_primitive::<Float64Type>().clone();
+            match format {
+                FieldFormat::Text => Self::Text(float_texts(&numbers)),
+                FieldFormat::Binary => Self::Float(numbers),
+            }
         } else if kind == Type::TEXT_ARRAY {
             Self::Texts(array.as_list::<i32>().clone())
         } else if kind == Type::BOOL_ARRAY {
@@ -105,7 +110,11 @@ impl Values {
         } else if kind == Type::INT8_ARRAY {
             Self::Numbers(array.as_list::<i32>().clone())
         } else if kind == Type::FLOAT8_ARRAY {
-            Self::Floats(array.as_list::<i32>().clone())
+            let lists = array.as_list::<i32>();
+            match format {
+                FieldFormat::Text => Self::Texts(float_lists(lists)?),
+                FieldFormat::Binary => Self::Floats(lists.clone()),
+            }
         } else if kind == Type::TIMESTAMPTZ {
             use datafusion::arrow::datatypes::TimeUnit::Microsecond;
             let micros = cast(
@@ -194,6 +203,20 @@ fn exact(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     Ok(cast_with_options(array, to, &options)?)
 }
 
+fn float_texts(numbers: &Float64Array) -> StringArray {
+    let texts = numbers.iter().map(|number| number.map(floats::text));
+    texts.collect()
+}
+
+/// Lists of numbers as lists of their texts.
+fn float_lists(lists: &ListArray) -> Result<ListArray> {
+    let numbers = cast(lists.values(), &DataType::Float64)?;
+    let texts = float_texts(numbers.as_primitive::<Float64Type>());
+    let field = Arc::new(Field::new_list_field(DataType::Utf8, true));
+    let (offsets, nulls) = (lists.offsets().clone(), lists.nulls().cloned());
+    Ok(ListArray::try_new(field, offsets, Arc::new(texts), nulls)?)
+}
+
 /// Any array as texts.
 fn texts(array: &ArrayRef) -> Result<StringArray> {
     if let Ok(texts) = cast(array, &DataType::Utf8) {
@@ -207,7 +230,10 @@ fn texts(array: &ArrayRef) -> Result<StringArray> {
 
 /// The rows of a batch, in the formats that the client asked for.
 pub fn rows(batch: &RecordBatch, fields: &Arc<Vec<FieldInfo>>) -> PgWireResult<Vec<DataRow>> {
-    let columns: Result<Vec<Values>> = batch.columns().iter().map(Values::of).collect();
+    let columns = batch.columns().iter().zip(fields.iter());
+    let columns: Result<Vec<Values>> = columns
+        .map(|(column, field)| Values::of(column, field.format()))
+        .collect();
     let columns = columns.map_err(|error: DataFusionError| PgWireError::ApiError(error.into()))?;
     let mut encoder = DataRowEncoder::new(Arc::clone(fields));
     let mut rows = Vec::with_capacity(batch.num_rows());

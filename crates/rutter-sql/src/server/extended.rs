@@ -21,6 +21,7 @@ use super::encode::fields;
 use super::handler::{Asker, aborted, close, empty, forget, has_failed, show};
 use super::held::Held;
 use super::prepared::{Parser, Prepared, bound};
+use super::send::send;
 
 #[async_trait]
 impl ExtendedQueryHandler for Asker {
@@ -114,13 +115,19 @@ impl ExtendedQueryHandler for Asker {
     {
         let name = message.name.as_deref().unwrap_or(DEFAULT_NAME);
         let portal = match client.portal_store().get_portal(name) {
-            Some(Entry::Value(portal)) if portal.statement.statement.has_rows() => portal,
+            Some(Entry::Value(portal)) => portal,
             _ => return self._on_execute(client, message).await,
         };
         if !matches!(client.state(), PgWireConnectionState::ReadyForQuery) {
             return Err(PgWireError::NotReadyForQuery);
         }
         client.set_state(PgWireConnectionState::QueryInProgress);
+        if !portal.statement.statement.has_rows() {
+            let response = ExtendedQueryHandler::do_query(self, client, &portal, 0).await?;
+            send(client, response).await?;
+            client.set_state(PgWireConnectionState::ReadyForQuery);
+            return Ok(());
+        }
         // Zero, and what is less, is all.
         let most = usize::try_from(message.max_rows).unwrap_or(0);
         let state = portal.state();
@@ -162,7 +169,7 @@ impl ExtendedQueryHandler for Asker {
             return Err(aborted());
         }
         match statement {
-            Prepared::Nothing(tag) => Ok(self.done(client, tag)),
+            Prepared::Nothing(tag) => self.done(client, tag),
             Prepared::Timeout(time) => self.hurry(time),
             Prepared::Deallocate(name) => forget(client, name.as_deref()),
             Prepared::Show(name) => Ok(Response::Query(show(name, &portal.result_column_format)?)),
@@ -175,8 +182,13 @@ impl ExtendedQueryHandler for Asker {
             Prepared::Query(plan) => {
                 let plan = bound(portal, plan)?;
                 let fields = fields(plan.schema().as_arrow(), &portal.result_column_format);
-                self.run(client, plan, fields).await
+                Ok(Response::Query(self.run(client, plan, fields).await?))
             }
+            Prepared::Copy(copy) => {
+                let (copy, plan) = copy.as_ref();
+                self.copy(client, copy, bound(portal, plan)?).await
+            }
+            Prepared::Prepare(prepared) => self.prepare(client, prepared.clone()),
         }
     }
 }

@@ -8,11 +8,11 @@ use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::logical_expr::LogicalPlan;
 use futures::Sink;
 use pgwire::api::portal::{Format, Portal};
-use pgwire::api::query::SimpleQueryHandler;
+use pgwire::api::query::{SimpleQueryHandler, send_ready_for_query};
 use pgwire::api::results::{DataRowEncoder, FieldInfo, QueryResponse, Response, Tag};
 use pgwire::api::stmt::StoredStatement;
 use pgwire::api::store::{MemPortalStore, PortalStore};
-use pgwire::api::{ClientInfo, ClientPortalStore, DEFAULT_NAME, Type};
+use pgwire::api::{ClientInfo, ClientPortalStore, DEFAULT_NAME, PgWireConnectionState, Type};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::TransactionStatus;
@@ -25,14 +25,18 @@ use super::access::Access;
 use super::answer::{error, failure, respond, too_long};
 use super::cancel::{Query, Running};
 use super::compute;
+use super::copy::{self, Copy};
 use super::cursor::Cursors;
 use super::doors::Door;
 use super::encode::fields;
 use super::held::Held;
 use super::login::{Login, Logins};
+use super::named::Preparation;
 use super::prepared::{Parser, Prepared};
+use super::send::{nothing as nothing_asked, send};
 use super::session::Session;
-use super::statement::{Statement, nothing, setting, split, time};
+use super::settings::{setting, time};
+use super::statement::{ROLLBACK_TO, Statement, nothing, split};
 use crate::Engine;
 
 /// Everything that connections share.
@@ -80,6 +84,37 @@ pub struct Asker {
 
 #[async_trait]
 impl SimpleQueryHandler for Asker {
+    /// Each statement is answered before the next is begun.
+    async fn on_query<C>(
+        &self,
+        client: &mut C,
+        query: pgwire::messages::simplequery::Query,
+    ) -> PgWireResult<()>
+    where
+        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::PortalStore: PortalStore,
+        C::Error: std::fmt::Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        if !matches!(client.state(), PgWireConnectionState::ReadyForQuery) {
+            return Err(PgWireError::NotReadyForQuery);
+        }
+        client.set_state(PgWireConnectionState::QueryInProgress);
+        self.session.touch();
+        let statements = split(&query.query);
+        if statements.is_empty() {
+            nothing_asked(client).await?;
+        }
+        for statement in statements {
+            for response in SimpleQueryHandler::do_query(self, client, statement).await? {
+                send(client, response).await?;
+            }
+        }
+        client.set_state(PgWireConnectionState::ReadyForQuery);
+        send_ready_for_query(client, client.transaction_status()).await
+    }
+
+    /// One statement.
     async fn do_query<C>(&self, client: &mut C, query: &str) -> PgWireResult<Vec<Response>>
     where
         C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
@@ -87,26 +122,11 @@ impl SimpleQueryHandler for Asker {
         C::Error: std::fmt::Debug,
         PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
     {
-        self.session.touch();
-        let mut responses = Vec::new();
-        let mut failed = has_failed(client);
-        for part in split(query) {
-            let statement = Statement::of(part);
-            failed &= !statement.ends_transaction();
-            let answered = match failed {
-                true => Err(aborted()),
-                false => self.answer(client, statement).await,
-            };
-            match answered {
-                Ok(response) => responses.push(response),
-                // What was answered before is said all the same.
-                Err(why) => {
-                    responses.push(Response::Error(Box::new(why.into())));
-                    break;
-                }
-            }
+        let statement = Statement::of(query);
+        if has_failed(client) && !statement.ends_transaction() {
+            return Err(aborted());
         }
-        Ok(responses)
+        Ok(vec![self.answer(client, statement).await?])
     }
 }
 
@@ -117,11 +137,24 @@ impl Asker {
         C::PortalStore: PortalStore,
     {
         Ok(match statement {
-            Statement::Nothing(tag) => self.done(client, tag),
+            Statement::Nothing(tag) => self.done(client, tag)?,
             Statement::Deallocate(name) => forget(client, name.as_deref())?,
             Statement::Zone(zone) => return Err(unknown_zone(&zone)),
             Statement::Timeout(time) => self.hurry(&time)?,
-            Statement::Copy => return Err(no_copy()),
+            Statement::Copy(text) => {
+                let copy = Copy::of(&text)?;
+                let plan = self
+                    .shared
+                    .engine
+                    .plan(&copy.sql)
+                    .await
+                    .map_err(|e| error(&e))?;
+                self.copy(client, &copy, plan.into_parts().1).await?
+            }
+            Statement::Prepare(prepared) => {
+                let prepared = prepared.check(&self.shared.engine).await?;
+                self.prepare(client, prepared)?
+            }
             Statement::Show(name) => Response::Query(show(&name, &Format::UnifiedText)?),
             Statement::Declare(name, sql) => {
                 let plan = self.shared.engine.plan(&sql).await.map_err(|e| error(&e))?;
@@ -132,13 +165,19 @@ impl Asker {
                 self.fetch(client, &name, count, &format).await?
             }
             Statement::Close(name) => close(client, name.as_deref())?,
-            Statement::Query(sql) => {
-                let plan = self.shared.engine.plan(&sql).await.map_err(|e| error(&e))?;
-                let fields = fields(plan.schema().as_arrow(), &Format::UnifiedText);
-                let (_, plan) = plan.into_parts();
-                self.run(client, plan, fields).await?
+            Statement::Execute(call) => {
+                let sql = Held::of(client).prepared(&call.name)?.called(&call)?;
+                self.ask(client, &sql).await?
             }
+            Statement::Query(sql) => self.ask(client, &sql).await?,
         })
+    }
+
+    async fn ask(&self, client: &impl ClientInfo, sql: &str) -> PgWireResult<Response> {
+        let plan = self.shared.engine.plan(sql).await.map_err(|e| error(&e))?;
+        let fields = fields(plan.schema().as_arrow(), &Format::UnifiedText);
+        let (_, plan) = plan.into_parts();
+        Ok(Response::Query(self.run(client, plan, fields).await?))
     }
 
     /// The connection.
@@ -167,15 +206,19 @@ impl Asker {
     }
 
     /// Answers a statement without effect on what is read.
-    pub fn done<C>(&self, client: &C, tag: &'static str) -> Response
+    pub fn done<C>(&self, client: &C, tag: &'static str) -> PgWireResult<Response>
     where
         C: ClientInfo + ClientPortalStore,
         C::PortalStore: PortalStore,
     {
+        if tag == ROLLBACK_TO && matches!(client.transaction_status(), TransactionStatus::Idle) {
+            let why = "ROLLBACK TO SAVEPOINT without a transaction: BEGIN comes first";
+            return Err(failure("25P01", why.to_owned()));
+        }
         if matches!(tag, "RESET" | "DISCARD ALL") {
             self.session.set_patience(None);
         }
-        ended(client, tag)
+        Ok(ended(client, tag))
     }
 
     /// Sets how long the client waits for an answer.
@@ -236,12 +279,33 @@ impl Asker {
         client: &impl ClientInfo,
         plan: LogicalPlan,
         fields: Vec<FieldInfo>,
-    ) -> PgWireResult<Response> {
+    ) -> PgWireResult<QueryResponse> {
         let mut query = self.begin(client);
         let until = Instant::now() + self.session.patience();
         let batches = self.compute(plan, &mut query).await?;
-        let fields = Arc::new(fields);
-        Ok(Response::Query(respond(batches, fields, query, until)))
+        Ok(respond(batches, Arc::new(fields), query, until))
+    }
+
+    /// Copies what a query answers.
+    pub async fn copy(
+        &self,
+        client: &impl ClientInfo,
+        copy: &Copy,
+        plan: LogicalPlan,
+    ) -> PgWireResult<Response> {
+        let fields = fields(plan.schema().as_arrow(), &copy.values());
+        let rows = self.run(client, plan, fields).await?;
+        Ok(Response::CopyOut(copy::respond(client, copy, rows)?))
+    }
+
+    /// Keeps a statement that was prepared in SQL.
+    pub fn prepare(
+        &self,
+        client: &impl ClientInfo,
+        prepared: Preparation,
+    ) -> PgWireResult<Response> {
+        Held::of(client).prepare(prepared, &self.memory())?;
+        Ok(Response::Execution(Tag::new("PREPARE")))
     }
 
     fn begin(&self, client: &impl ClientInfo) -> Query {
@@ -303,12 +367,6 @@ pub fn has_failed(client: &impl ClientInfo) -> bool {
 pub fn aborted() -> PgWireError {
     let why = "the transaction has failed: nothing is answered until ROLLBACK";
     failure("25P02", why.to_owned())
-}
-
-/// Why there is no copy.
-pub fn no_copy() -> PgWireError {
-    let why = "COPY is not known here: ask by SELECT (psql writes files with --csv or \\g)";
-    failure("0A000", why.to_owned())
 }
 
 /// Why a zone cannot be set.

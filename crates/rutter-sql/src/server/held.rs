@@ -8,6 +8,7 @@ use pgwire::api::ClientInfo;
 use pgwire::error::PgWireResult;
 
 use super::answer::failure;
+use super::named::Preparation;
 
 /// Of one kind, by name.
 #[derive(Default)]
@@ -15,7 +16,15 @@ struct Kept(HashMap<String, (usize, MemoryReservation)>);
 
 /// All of a connection.
 #[derive(Default)]
-pub struct Held(Mutex<(Kept, Kept)>);
+pub struct Held(Mutex<All>);
+
+#[derive(Default)]
+struct All {
+    statements: Kept,
+    /// Those of the statements that were prepared in SQL.
+    said: HashMap<String, Arc<Preparation>>,
+    portals: Kept,
+}
 
 impl Held {
     /// That of a client.
@@ -25,7 +34,7 @@ impl Held {
             .get_or_insert_with(Self::default)
     }
 
-    fn all(&self) -> MutexGuard<'_, (Kept, Kept)> {
+    fn all(&self) -> MutexGuard<'_, All> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -37,7 +46,31 @@ impl Held {
         memory: &Arc<dyn MemoryPool>,
     ) -> PgWireResult<()> {
         let charge = PLAN + PLANNED * octets;
-        self.all().0.keep(name, octets, charge, memory, STATEMENTS)
+        let mut all = self.all();
+        all.said.remove(name);
+        all.statements
+            .keep(name, octets, charge, memory, STATEMENTS)
+    }
+
+    /// A statement is prepared in SQL, under a name that is free.
+    pub fn prepare(&self, prepared: Preparation, memory: &Arc<dyn MemoryPool>) -> PgWireResult<()> {
+        let name = prepared.name.clone();
+        if self.all().statements.0.contains_key(&name) {
+            let why = format!("prepared statement \"{name}\" already exists");
+            return Err(failure("42P05", why));
+        }
+        self.statement(&name, prepared.octets(), memory)?;
+        self.all().said.insert(name, Arc::new(prepared));
+        Ok(())
+    }
+
+    /// One that was prepared in SQL.
+    pub fn prepared(&self, name: &str) -> PgWireResult<Arc<Preparation>> {
+        let found = self.all().said.get(name).cloned();
+        found.ok_or_else(|| {
+            let why = format!("prepared statement \"{name}\" does not exist");
+            failure("26000", why)
+        })
     }
 
     /// A portal is bound, in place of one of the same name.
@@ -47,27 +80,31 @@ impl Held {
         octets: usize,
         memory: &Arc<dyn MemoryPool>,
     ) -> PgWireResult<()> {
-        self.all().1.keep(name, octets, 2 * octets, memory, PORTALS)
+        self.all()
+            .portals
+            .keep(name, octets, 2 * octets, memory, PORTALS)
     }
 
     /// A statement is closed.
     pub fn close_statement(&self, name: &str) {
-        self.all().0.0.remove(name);
+        let mut all = self.all();
+        all.statements.0.remove(name);
+        all.said.remove(name);
     }
 
     /// A portal is closed.
     pub fn close_portal(&self, name: &str) {
-        self.all().1.0.remove(name);
+        self.all().portals.0.remove(name);
     }
 
     /// All portals are closed.
     pub fn close_portals(&self) {
-        self.all().1.0.clear();
+        self.all().portals.0.clear();
     }
 
     /// The names of all statements.
     pub fn statements(&self) -> Vec<String> {
-        self.all().0.0.keys().cloned().collect()
+        self.all().statements.0.keys().cloned().collect()
     }
 }
 

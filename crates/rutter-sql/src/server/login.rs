@@ -19,7 +19,7 @@ use super::access::Access;
 use super::gate::Gate;
 use super::scram::{Scram, Verifier};
 use super::session::{Session, fatal};
-use super::statement::setting;
+use super::settings::setting;
 
 /// What the logins of all connections share.
 #[derive(Clone)]

@@ -5,20 +5,25 @@ mod answer;
 mod cancel;
 mod compute;
 mod connection;
+mod copy;
 mod cursor;
 mod doors;
 mod encode;
 mod extended;
+mod floats;
 mod frames;
 mod gate;
 mod handler;
 mod held;
 mod login;
+mod named;
 mod parameters;
 mod prepared;
 mod refused;
 mod scram;
+mod send;
 mod session;
+mod settings;
 mod statement;
 mod tls;
 
@@ -34,7 +39,7 @@ use tokio::sync::watch;
 
 pub use access::Access;
 pub(crate) use encode::kind;
-pub(crate) use statement::{SETTINGS, setting};
+pub(crate) use settings::{SETTINGS, setting};
 pub use tls::{Tls, TlsError};
 
 use crate::Engine;

@@ -69,19 +69,26 @@ const MOST: usize = 65_535;
 /// A query in which the parameters that are lists are cast to lists: what they are compared with does not tell. Those
 /// that a client declares are known; of the others, those in `ANY($1)` are lists of texts.
 pub fn typed(sql: &str, types: &[Option<Type>]) -> String {
-    cast(sql, |number, before| list_type(number, before, types))
+    replaced(sql, |number, before| {
+        list_type(number, before, types).map(|kind| cast(number, kind))
+    })
 }
 
 /// A query in which the parameters of these types are cast to them.
 pub fn told(sql: &str, types: &[Option<Type>]) -> String {
-    cast(sql, |number, _| {
+    replaced(sql, |number, _| {
         let at: usize = number.parse().ok()?;
-        scalar(types.get(at.checked_sub(1)?)?.as_ref()?)
+        let kind = scalar(types.get(at.checked_sub(1)?)?.as_ref()?)?;
+        Some(cast(number, kind))
     })
 }
 
-/// A query with casts around its parameters, each by its number and what is written before it.
-fn cast(sql: &str, kind_of: impl Fn(&str, &str) -> Option<&'static str>) -> String {
+fn cast(number: &str, kind: &str) -> String {
+    format!("CAST(${number} AS {kind})")
+}
+
+/// A query with something else in the places of its parameters, each by its number and what is written before it.
+pub fn replaced(sql: &str, other: impl Fn(&str, &str) -> Option<String>) -> String {
     let mut out = String::with_capacity(sql.len());
     for (kind, text) in pieces(sql) {
         if kind != Kind::Code {
@@ -93,8 +100,8 @@ fn cast(sql: &str, kind_of: impl Fn(&str, &str) -> Option<&'static str>) -> Stri
         for part in parts {
             let end = part.find(|c: char| !c.is_ascii_digit());
             let (number, rest) = part.split_at(end.unwrap_or(part.len()));
-            match kind_of(number, &out) {
-                Some(kind) => out.extend(["CAST($", number, " AS ", kind, ")", rest]),
+            match other(number, &out) {
+                Some(other) => out.extend([&other, rest]),
                 None => out.extend(["$", part]),
             }
         }

@@ -11,11 +11,14 @@ use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::extendedquery::Bind;
 
 use super::answer::{error, failure};
+use super::copy::Copy;
 use super::cursor::Cursors;
 use super::encode::fields;
-use super::handler::{no_copy, show_field, unknown_zone};
+use super::handler::{show_field, unknown_zone};
+use super::held::Held;
+use super::named::Preparation;
 use super::parameters;
-use super::statement::{Statement, ends_transaction};
+use super::statement::{Statement, ends_transaction, is_silent};
 use crate::Engine;
 
 /// A prepared statement.
@@ -29,6 +32,8 @@ pub enum Prepared {
     Fetch(String, Option<usize>, SchemaRef),
     Close(Option<String>),
     Query(Box<LogicalPlan>),
+    Copy(Box<(Copy, LogicalPlan)>),
+    Prepare(Preparation),
 }
 
 impl Prepared {
@@ -80,12 +85,24 @@ impl QueryParser for Parser {
     where
         C: ClientInfo + Unpin + Send + Sync,
     {
+        if is_silent(sql) {
+            return Ok(None);
+        }
         Ok(Some(match Statement::of(&parameters::typed(sql, types)) {
             Statement::Nothing(tag) => Prepared::Nothing(tag),
             Statement::Deallocate(name) => Prepared::Deallocate(name),
             Statement::Timeout(time) => Prepared::Timeout(time),
             Statement::Zone(zone) => return Err(unknown_zone(&zone)),
-            Statement::Copy => return Err(no_copy()),
+            Statement::Copy(text) => {
+                let copy = Copy::of(&text)?;
+                let plan = self.plan(&copy.sql, types).await?;
+                Prepared::Copy(Box::new((copy, *plan)))
+            }
+            Statement::Prepare(prepared) => Prepared::Prepare(prepared.check(&self.0).await?),
+            Statement::Execute(call) => {
+                let sql = Held::of(client).prepared(&call.name)?.called(&call)?;
+                Prepared::Query(self.plan(&sql, &[]).await?)
+            }
             Statement::Show(name) => Prepared::Show(name),
             Statement::Close(name) => Prepared::Close(name),
             Statement::Fetch(name, count) => {
@@ -100,6 +117,7 @@ impl QueryParser for Parser {
     fn get_parameter_types(&self, statement: &Prepared) -> PgWireResult<Vec<Type>> {
         match statement {
             Prepared::Query(plan) | Prepared::Declare(_, plan) => parameters::types(plan),
+            Prepared::Copy(copy) => parameters::types(&copy.1),
             _ => Ok(Vec::new()),
         }
     }
@@ -115,7 +133,8 @@ impl QueryParser for Parser {
             Prepared::Show(name) => vec![show_field(name, format)],
             Prepared::Fetch(_, _, schema) => fields(schema, format),
             Prepared::Nothing(_) | Prepared::Deallocate(_) | Prepared::Timeout(_) => Vec::new(),
-            Prepared::Declare(..) | Prepared::Close(_) => Vec::new(),
+            Prepared::Declare(..) | Prepared::Close(_) | Prepared::Prepare(_) => Vec::new(),
+            Prepared::Copy(_) => Vec::new(),
         })
     }
 }
@@ -126,6 +145,7 @@ impl Prepared {
         let (parameters, columns) = match self {
             Self::Query(plan) => (parameters::types(plan)?.len(), plan.schema().fields().len()),
             Self::Declare(_, plan) => (parameters::types(plan)?.len(), 0),
+            Self::Copy(copy) => (parameters::types(&copy.1)?.len(), 0),
             Self::Fetch(_, _, schema) => (0, schema.fields().len()),
             Self::Show(_) => (0, 1),
             _ => (0, 0),

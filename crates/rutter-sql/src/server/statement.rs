@@ -1,9 +1,9 @@
 //! What a client says that is not a query, but that drivers and psql say all the same.
 
-use std::time::Duration;
-
 use pgwire::api::results::{Response, Tag};
 
+use super::named::{Execution, Preparation};
+use super::settings::{timeout, zone};
 use crate::pieces::{Kind, pieces};
 use crate::zones::is_utc;
 
@@ -16,8 +16,12 @@ pub enum Statement {
     Nothing(&'static str),
     /// `DEALLOCATE name`; without a name: all.
     Deallocate(Option<String>),
-    /// `COPY`, which is not known.
-    Copy,
+    /// `COPY …`, all of it.
+    Copy(String),
+    /// `PREPARE name (types) AS query`.
+    Prepare(Preparation),
+    /// `EXECUTE name (values)`.
+    Execute(Execution),
     /// `SET statement_timeout` to something.
     Timeout(String),
     /// `SET TIME ZONE` to one that is not known.
@@ -77,8 +81,22 @@ impl Statement {
         if let Some((_, tag)) = WITHOUT_EFFECT.iter().find(|(command, _)| begins(command)) {
             return Self::Nothing(tag);
         }
-        if begins("COPY") {
-            return Self::Copy;
+        if sql
+            .get(..COPY.len())
+            .is_some_and(|word| word.eq_ignore_ascii_case(COPY))
+            && !sql[COPY.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
+        {
+            return Self::Copy(sql.to_owned());
+        }
+        if begins("PREPARE")
+            && let Some(prepared) = Preparation::of(&sql["PREPARE".len()..])
+        {
+            return Self::Prepare(prepared);
+        }
+        if begins("EXECUTE")
+            && let Some(call) = Execution::of(&sql["EXECUTE".len()..])
+        {
+            return Self::Execute(call);
         }
         if begins("DEALLOCATE") {
             return Self::Deallocate(deallocated(&sql["DEALLOCATE".len()..]));
@@ -114,8 +132,16 @@ pub fn ends_transaction(tag: &str) -> bool {
     matches!(tag, "COMMIT" | "ROLLBACK") || tag == ROLLBACK_TO
 }
 
+const COPY: &str = "COPY";
 /// Goes back to a savepoint: the transaction goes on.
-const ROLLBACK_TO: &str = "ROLLBACK TO";
+pub const ROLLBACK_TO: &str = "ROLLBACK TO";
+
+/// Whether a text says nothing: nothing but comments.
+pub fn is_silent(sql: &str) -> bool {
+    spoken(sql)
+        .trim_matches([' ', '\t', '\r', '\n', ';'])
+        .is_empty()
+}
 
 /// A statement without the comments before it.
 fn spoken(sql: &str) -> &str {
@@ -126,55 +152,6 @@ fn spoken(sql: &str) -> &str {
     let before = pieces.iter().take_while(is_silent);
     let length: usize = before.map(|(_, text)| text.len()).sum();
     &sql[length..]
-}
-
-/// The zone of `SET [SESSION | LOCAL] {TIME ZONE | TimeZone {TO | =}} zone`, without its first word.
-fn zone(words: &[&str]) -> Option<String> {
-    let text = words.join(" ").replace('=', " = ");
-    let mut words = text.split_whitespace().peekable();
-    let is = |word: &&str, name: &str| word.eq_ignore_ascii_case(name);
-    words.next_if(|word| is(word, "SESSION") || is(word, "LOCAL"));
-    match words.next()? {
-        word if is(&word, "TIME") && words.next_if(|word| is(word, "ZONE")).is_some() => {}
-        word if is(&word, "TimeZone") => {
-            words.next_if(|word| is(word, "TO") || *word == "=")?;
-        }
-        _ => return None,
-    }
-    let zone = words.collect::<Vec<_>>().join(" ");
-    Some(zone.trim_matches(['\'', '"']).to_owned())
-}
-
-/// The time of `SET [SESSION] statement_timeout {TO | =} time`, without its first word.
-fn timeout(words: &[&str]) -> Option<String> {
-    let text = words.join(" ").replace('=', " = ");
-    let mut words = text.split_whitespace().peekable();
-    words.next_if(|word| word.eq_ignore_ascii_case("SESSION"));
-    let is_it = words.next()?.eq_ignore_ascii_case("statement_timeout");
-    let to = words.next()?;
-    let time = words.collect::<Vec<_>>().join(" ");
-    let is_set = is_it && (to == "=" || to.eq_ignore_ascii_case("TO"));
-    is_set.then(|| time.trim_matches('\'').to_owned())
-}
-
-/// A time as PostgreSQL's settings have it: milliseconds, or with a unit. None at all: `0` and `DEFAULT`.
-pub fn time(text: &str) -> Option<Option<Duration>> {
-    if text.eq_ignore_ascii_case("DEFAULT") {
-        return Some(None);
-    }
-    let end = text.find(|c: char| !c.is_ascii_digit());
-    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
-    let number: u64 = number.parse().ok()?;
-    let milliseconds = match unit.trim() {
-        "" | "ms" => 1,
-        "s" => 1_000,
-        "min" => 60_000,
-        "h" => 3_600_000,
-        "d" => 86_400_000,
-        _ => return None,
-    };
-    let time = Duration::from_millis(number.saturating_mul(milliseconds));
-    Some((!time.is_zero()).then_some(time))
 }
 
 /// The name of `DEALLOCATE [PREPARE] {name | ALL}`, without its first word; none where it is all.
@@ -239,42 +216,11 @@ pub fn nothing(tag: &'static str) -> Response {
     match tag {
         "BEGIN" => Response::TransactionStart(Tag::new(tag)),
         "COMMIT" | "ROLLBACK" => Response::TransactionEnd(Tag::new(tag)),
-        // The protocol's library cannot say that a failed transaction goes on: to a reader it is one that ended.
-        ROLLBACK_TO => Response::TransactionEnd(Tag::new("ROLLBACK")),
+        // The transaction goes on, as if it had just begun.
+        ROLLBACK_TO => Response::TransactionStart(Tag::new("ROLLBACK")),
         _ => Response::Execution(Tag::new(tag)),
     }
 }
-
-/// The value of a setting that drivers ask for.
-pub fn setting(name: &str) -> &'static str {
-    let name = match name {
-        "transaction isolation level" => "transaction_isolation",
-        "time zone" => "timezone",
-        name => name,
-    };
-    let found = SETTINGS.iter().find(|(known, _)| *known == name);
-    found.map_or("", |(_, value)| value)
-}
-
-/// Settings and their values: none can be changed.
-pub const SETTINGS: [(&str, &str); 16] = [
-    ("application_name", ""),
-    ("client_encoding", "UTF8"),
-    ("datestyle", "ISO, MDY"),
-    ("default_transaction_isolation", "read committed"),
-    ("default_transaction_read_only", "on"),
-    ("integer_datetimes", "on"),
-    ("intervalstyle", "postgres"),
-    ("max_identifier_length", "63"),
-    ("search_path", "public"),
-    ("server_encoding", "UTF8"),
-    ("server_version", "16.0 (Rutter)"),
-    ("server_version_num", "160000"),
-    ("standard_conforming_strings", "on"),
-    ("timezone", "UTC"),
-    ("transaction_isolation", "read committed"),
-    ("transaction_read_only", "on"),
-];
 
 /// The statements of a text, split at semicolons outside of quotes and comments.
 pub fn split(sql: &str) -> Vec<&str> {
@@ -289,7 +235,7 @@ pub fn split(sql: &str) -> Vec<&str> {
         at += text.len();
     }
     parts.push(&sql[start..]);
-    parts.retain(|part| !part.trim().is_empty());
+    parts.retain(|part| !is_silent(part));
     parts
 }
 
@@ -321,12 +267,10 @@ mod tests {
             Statement::of("SET statement_timeout='1 s'"),
             Statement::Timeout("1 s".into())
         );
-        let seconds = |count| Some(Some(Duration::from_secs(count)));
-        assert_eq!(
-            [time("1500s"), time("2000"), time("1 min")],
-            [seconds(1500), seconds(2), seconds(60)]
-        );
-        assert_eq!([time("0"), time("x"), time("1y")], [Some(None), None, None]);
+        let copy = "copy(SELECT 1) to stdout";
+        assert_eq!(Statement::of(copy), Statement::Copy(copy.into()));
+        let copied = Statement::Query("copied".into());
+        assert_eq!(Statement::of("copied"), copied);
         let query = Statement::of(" SELECT setting;");
         assert_eq!(query, Statement::Query("SELECT setting".into()));
     }
@@ -360,6 +304,6 @@ mod tests {
             ["SELECT ';' ", " -- a; b\nSELECT 2"]
         );
         assert_eq!(split("SELECT /* ; */ $$;$$"), ["SELECT /* ; */ $$;$$"]);
-        assert!(split(" ; ").is_empty());
+        assert!(split(" ; -- nothing").is_empty());
     }
 }

@@ -25,6 +25,16 @@ pub trait Rows: Send + Sync + 'static {
 
     /// The rows of this moment.
     fn rows(&self) -> Result<RecordBatch>;
+
+    /// Some of their columns.
+    fn some(&self, columns: &[usize]) -> Result<RecordBatch> {
+        Ok(self.rows()?.project(columns)?)
+    }
+
+    /// Octets of these columns, as far as they are known before they are made.
+    fn expected(&self, _columns: &[usize]) -> usize {
+        0
+    }
 }
 
 /// A table of such rows.
@@ -53,12 +63,12 @@ impl<R: Rows> TableProvider for Current<R> {
         _filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let mut rows = self.0.rows()?;
-        if let Some(projection) = projection {
-            rows = rows.project(projection)?;
-        }
         let held = MemoryConsumer::new("table").register(&state.runtime_env().memory_pool);
-        held.try_grow(octets(&rows))?;
+        let all: Vec<usize> = (0..self.0.schema().fields().len()).collect();
+        let columns = projection.unwrap_or(&all);
+        held.try_grow(self.0.expected(columns))?;
+        let rows = self.0.some(columns)?;
+        held.try_resize(octets(&rows))?;
         let schema = rows.schema();
         let reading = Arc::new(Reading(Arc::new((rows, held))));
         let plan = StreamingTableExec::try_new(schema, vec![reading], None, [], false, limit)?;

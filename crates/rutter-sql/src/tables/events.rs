@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray, UInt64Array,
+    ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, StringArray, TimestampMicrosecondArray,
+    UInt64Array,
 };
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use datafusion::error::Result;
@@ -55,29 +56,69 @@ impl Rows for EventsTable {
     }
 
     fn rows(&self) -> Result<RecordBatch> {
+        let all: Vec<usize> = (0..self.schema.fields().len()).collect();
+        self.some(&all)
+    }
+
+    fn some(&self, columns: &[usize]) -> Result<RecordBatch> {
         let events = self.log.events();
-        let times = events.iter().map(|event| event.time_us as i64);
-        let times = TimestampMicrosecondArray::from_iter_values(times).with_timezone("UTC");
-        let mut columns: Vec<ArrayRef> = vec![
-            Arc::new(UInt64Array::from_iter_values(
-                events.iter().map(|event| event.run),
-            )),
-            Arc::new(UInt64Array::from_iter_values(
-                events.iter().map(|event| event.seq),
-            )),
-            Arc::new(times),
-        ];
-        for name in TEXTS {
-            let values: StringArray = events.iter().map(|event| text(name, event)).collect();
-            columns.push(Arc::new(values));
-        }
-        for name in NUMBERS {
-            let values: Int64Array = events.iter().map(|event| number(name, event)).collect();
-            columns.push(Arc::new(values));
-        }
-        Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
+        let schema = Arc::new(self.schema.project(columns)?);
+        let names = schema.fields().iter().map(|field| field.name().as_str());
+        let arrays = names.map(|name| column(name, &events)).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(events.len()));
+        Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
+    }
+
+    fn expected(&self, columns: &[usize]) -> usize {
+        let events = self.log.events();
+        let of = |at: &usize| match self.schema.field(*at).name().as_str() {
+            name if TEXTS.contains(&name) => events.iter().map(|event| length(name, event)).sum(),
+            _ => 8 * events.len(),
+        };
+        columns.iter().map(of).fold(0, usize::saturating_add)
     }
 }
+
+fn column(name: &str, events: &[Event]) -> ArrayRef {
+    match name {
+        "run" => Arc::new(UInt64Array::from_iter_values(
+            events.iter().map(|event| event.run),
+        )),
+        "seq" => Arc::new(UInt64Array::from_iter_values(
+            events.iter().map(|event| event.seq),
+        )),
+        "time" => {
+            let times = events.iter().map(|event| event.time_us as i64);
+            let times = TimestampMicrosecondArray::from_iter_values(times);
+            Arc::new(times.with_timezone("UTC"))
+        }
+        name if NUMBERS.contains(&name) => {
+            let values = events.iter().map(|event| number(name, event));
+            Arc::new(values.collect::<Int64Array>())
+        }
+        name => {
+            let values = events.iter().map(|event| text(name, event));
+            Arc::new(values.collect::<StringArray>())
+        }
+    }
+}
+
+/// Octets of a text, about.
+fn length(name: &str, event: &Event) -> usize {
+    let attrs = event.attrs.as_ref();
+    match name {
+        "as_path" => attrs
+            .and_then(|attrs| attrs.as_path.as_ref())
+            .map_or(4, |path| path.len() + 4),
+        "communities" => attrs.map_or(4, |attrs| COMMUNITY * attrs.communities.len() + 4),
+        "detail" => event.detail.len() + 4,
+        _ => SHORT,
+    }
+}
+
+/// Octets of a community as a text, and of a short text, with what tells where it ends.
+const COMMUNITY: usize = 12;
+const SHORT: usize = 24;
 
 fn text(name: &str, event: &Event) -> Option<String> {
     let (peer, attrs) = (event.peer.as_ref(), event.attrs.as_ref());

@@ -19,7 +19,7 @@ use rutter_rib::{PeerSummary, Rib, RouteView, Snapshot};
 
 use super::batch::{Batches, Peers};
 use super::columns::{COLUMNS, Column, schema};
-use super::filter::{Condition, Wanted, covering};
+use super::filter::{Condition, Wanted};
 
 /// Rows of a batch.
 const BATCH: usize = 8192;
@@ -74,15 +74,6 @@ impl RoutesTable {
         }
     }
 
-    /// The longest prefix with an accepted route, as of now.
-    fn longest_match(&self, net: Prefix) -> Option<Prefix> {
-        let has_best = |prefix: &Prefix| {
-            let best = self.rib.destination(*prefix, |held| held.best().is_some());
-            best == Some(true)
-        };
-        covering(net).into_iter().find(has_best)
-    }
-
     fn conditions(&self, filters: &[Expr]) -> Vec<Condition> {
         filters.iter().filter_map(Condition::of).collect()
     }
@@ -93,7 +84,7 @@ impl RoutesTable {
         let Some(net) = self.longest_of else {
             return named;
         };
-        let found = self.longest_match(net).into_iter();
+        let found = self.rib.longest_match(net).into_iter();
         let wanted = |prefix: &Prefix| named.as_ref().is_none_or(|named| named.contains(prefix));
         Some(found.filter(wanted).collect())
     }

@@ -73,7 +73,7 @@ pub fn rib() -> (Arc<Rib>, EventLog) {
         None,
         &["10.1.0.0/16", "2001:db8::/32"],
     );
-    let log = EventLog::new(1_000);
+    let log = EventLog::new(1_000, 1 << 20);
     while let Some(event) = reader.next(std::time::Duration::ZERO) {
         decoder.decode(&event, now, &mut |row| log.push(row));
     }

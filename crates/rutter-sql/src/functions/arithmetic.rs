@@ -1,0 +1,191 @@
+//! Whole numbers that do not fit are an error, as in PostgreSQL: the engine's own operators begin anew.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, Datum};
+use datafusion::arrow::compute::kernels::numeric::{add, mul, sub};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::error::ArrowError;
+use datafusion::common::tree_node::{Transformed, TreeNode as _};
+use datafusion::common::{DFSchema, ScalarValue, exec_err};
+use datafusion::config::ConfigOptions;
+use datafusion::error::Result;
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
+use datafusion::logical_expr::sqlparser::ast::BinaryOperator;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{
+    BinaryExpr, ColumnarValue, Expr, ExprSchemable as _, LogicalPlan, Operator, ScalarFunctionArgs,
+    ScalarUDF, ScalarUDFImpl, Signature, Volatility, cast,
+};
+use datafusion::optimizer::AnalyzerRule;
+use datafusion::physical_expr_common::datum::apply;
+
+/// Numbers without a sign, which PostgreSQL does not have, are taken for `bigint` where something is computed: their
+/// difference may be negative.
+#[derive(Debug)]
+pub struct Signed;
+
+impl ExprPlanner for Signed {
+    fn plan_binary_op(
+        &self,
+        mut expr: RawBinaryExpr,
+        schema: &DFSchema,
+    ) -> Result<PlannerResult<RawBinaryExpr>> {
+        use BinaryOperator::{Divide, Minus, Modulo, Multiply, Plus};
+        if !matches!(expr.op, Plus | Minus | Multiply | Divide | Modulo) {
+            return Ok(PlannerResult::Original(expr));
+        }
+        let kind = |side: &Expr| side.get_type(schema).unwrap_or(DataType::Null);
+        let kinds = [kind(&expr.left), kind(&expr.right)];
+        if kinds.iter().all(DataType::is_integer) {
+            for (side, kind) in [&mut expr.left, &mut expr.right].into_iter().zip(kinds) {
+                if kind.is_unsigned_integer() {
+                    *side = cast(std::mem::take(side), DataType::Int64);
+                }
+            }
+        }
+        Ok(PlannerResult::Original(expr))
+    }
+}
+
+/// Puts checked functions in the place of operators between whole numbers, when their types are known.
+#[derive(Debug)]
+pub struct Checked {
+    functions: [(Operator, Arc<ScalarUDF>); 3],
+}
+
+impl Default for Checked {
+    fn default() -> Self {
+        let function = |operator, name, of| (operator, Arc::new(Arithmetic::function(name, of)));
+        Self {
+            functions: [
+                function(Operator::Plus, "checked_add", add as Kernel),
+                function(Operator::Minus, "checked_subtract", sub),
+                function(Operator::Multiply, "checked_multiply", mul),
+            ],
+        }
+    }
+}
+
+impl AnalyzerRule for Checked {
+    fn name(&self) -> &str {
+        "checked_arithmetic"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
+        let checked = plan.transform_up_with_subqueries(|node| {
+            let schema = merge_schema(&node.inputs());
+            let names = NamePreserver::new(&node);
+            node.map_expressions(|expr| {
+                let name = names.save(&expr);
+                let expr = expr.transform_up(|part| Ok(self.check(part, &schema)))?;
+                Ok(expr.update_data(|expr| name.restore(expr)))
+            })?
+            .map_data(LogicalPlan::recompute_schema)
+        })?;
+        Ok(checked.data)
+    }
+}
+
+impl Checked {
+    fn check(&self, part: Expr, schema: &DFSchema) -> Transformed<Expr> {
+        let (left, op, right) = match part {
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) => (left, op, right),
+            Expr::Negative(value) if is_whole(&value, schema) => {
+                let kind = value.get_type(schema);
+                match kind.and_then(|kind| ScalarValue::new_zero(&kind)) {
+                    Ok(zero) => (Box::new(Expr::Literal(zero, None)), Operator::Minus, value),
+                    Err(_) => return Transformed::no(Expr::Negative(value)),
+                }
+            }
+            part => return Transformed::no(part),
+        };
+        let found = self.functions.iter().find(|(operator, _)| *operator == op);
+        match found {
+            Some((_, function)) if is_whole(&left, schema) && is_whole(&right, schema) => {
+                let call = ScalarFunction::new_udf(Arc::clone(function), vec![*left, *right]);
+                Transformed::yes(Expr::ScalarFunction(call))
+            }
+            _ => Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })),
+        }
+    }
+}
+
+/// Whether something is a whole number. What long chains are made of tells that by itself: to ask each part for all its
+/// parts would take time with the square of their number, or more.
+fn is_whole(value: &Expr, schema: &DFSchema) -> bool {
+    use Operator::{Divide, Minus, Modulo, Multiply, Plus};
+    match value {
+        Expr::ScalarFunction(call) if call.func.name().starts_with(CHECKED) => true,
+        Expr::BinaryExpr(of) if matches!(of.op, Plus | Minus | Multiply) => false,
+        Expr::BinaryExpr(of) if matches!(of.op, Divide | Modulo) => {
+            is_whole(&of.left, schema) && is_whole(&of.right, schema)
+        }
+        Expr::Cast(to) => to.field.data_type().is_integer(),
+        value => value.get_type(schema).is_ok_and(|kind| kind.is_integer()),
+    }
+}
+
+/// How the names of the functions begin.
+const CHECKED: &str = "checked_";
+
+type Kernel = fn(&dyn Datum, &dyn Datum) -> Result<ArrayRef, ArrowError>;
+
+/// An operator that tells when its result does not fit.
+#[derive(Debug)]
+struct Arithmetic {
+    name: &'static str,
+    of: Kernel,
+    signature: Signature,
+}
+
+impl Arithmetic {
+    fn function(name: &'static str, of: Kernel) -> ScalarUDF {
+        ScalarUDF::from(Self {
+            name,
+            of,
+            signature: Signature::any(2, Volatility::Immutable),
+        })
+    }
+}
+
+impl PartialEq for Arithmetic {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Arithmetic {}
+
+impl std::hash::Hash for Arithmetic {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl ScalarUDFImpl for Arithmetic {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// Both sides are of one type by then.
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        match arguments {
+            [kind, ..] => Ok(kind.clone()),
+            [] => exec_err!("{} without arguments", self.name),
+        }
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        match args.args.as_slice() {
+            [left, right] => apply(left, right, self.of),
+            _ => exec_err!("{} takes two arguments", self.name),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Floating-point numbers as PostgreSQL writes them: the shortest digits that are read back as the same number.
+
+use std::fmt::Write as _;
+
+/// Writes a number.
+pub fn text(number: f64) -> String {
+    if number.is_nan() {
+        return "NaN".to_owned();
+    }
+    if number.is_infinite() {
+        return if number > 0.0 {
+            "Infinity"
+        } else {
+            "-Infinity"
+        }
+        .to_owned();
+    }
+    let scientific = format!("{number:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (LEAST..MOST).contains(&exponent) {
+        return number.to_string();
+    }
+    let mut out = digits.to_owned();
+    let sign = if exponent < 0 { '-' } else { '+' };
+    // Writing to memory cannot fail.
+    let _ = write!(out, "e{sign}{:02}", exponent.unsigned_abs());
+    out
+}
+
+/// Powers of ten that are written without an exponent.
+const LEAST: i32 = -4;
+const MOST: i32 = 15;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_postgresql_does() {
+        for (number, expected) in [
+            (2.0, "2"),
+            (-0.0, "-0"),
+            (0.1 + 0.2, "0.30000000000000004"),
+            (1e14, "100000000000000"),
+            (1e15, "1e+15"),
+            (-123_456_789_012_345_680.0, "-1.2345678901234568e+17"),
+            (0.0001, "0.0001"),
+            (0.000_012_5, "1.25e-05"),
+            (5e-324, "5e-324"),
+            (f64::NAN, "NaN"),
+            (f64::NEG_INFINITY, "-Infinity"),
+        ] {
+            assert_eq!(text(number), expected);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What a query may cost: what would cost more is refused before it is begun, or ends.
+
+use rutter_sql::Access;
+
+use crate::server::{answer, refusal, server};
+
+/// What does not fit in memory is refused: it does not go to a disk that others need.
+#[test]
+fn what_needs_more_memory_than_there_is_does_not_spill() {
+    let server = server(Access::Open);
+    let said = refusal(
+        &server,
+        "SELECT a.value, b.value FROM generate_series(1, 20000) a, generate_series(1, 20000) b \
+         ORDER BY a.value + b.value DESC",
+    );
+    assert!(said.contains("more memory"), "{said}");
+}
+
+#[test]
+fn as_involved_as_a_query_may_be_it_is_planned() {
+    let server = server(Access::Open);
+    let sum = |terms: usize| format!("SELECT 1{}", "+1".repeat(terms));
+    assert_eq!(answer(&server, &sum(900)), "901\n");
+    let refused = refusal(&server, &sum(1_100));
+    assert!(refused.contains("at most 1000 are planned"), "{refused}");
+    let tables = vec!["peers"; 60].join(" NATURAL JOIN ");
+    let refused = refusal(&server, &format!("SELECT 1 FROM {tables}"));
+    assert!(refused.contains("at most 50"), "{refused}");
+    let long = format!("SELECT 1 WHERE 'x' = '{}'", "x".repeat(40_000));
+    let refused = refusal(&server, &long);
+    assert!(refused.contains("at most 32768 are read"), "{refused}");
+    assert_eq!(answer(&server, "SELECT 1"), "1\n");
+}
+
+/// A text, doubled so often.
+fn doubled(text: &str, times: usize) -> String {
+    (1..=times).fold(format!("SELECT {text} AS a0"), |sql, time| {
+        let before = time - 1;
+        format!("SELECT a{before} || a{before} AS a{time} FROM ({sql}) AS t{time}")
+    })
+}
+
+#[test]
+fn what_a_function_makes_counts_as_memory() {
+    let server = server(Access::Open);
+    for sql in [
+        "SELECT repeat('x', 1000000000)",
+        "SELECT array_agg(repeat(CAST(value AS TEXT), 10000000)) FROM generate_series(1, 100)",
+        "SELECT array_repeat('x', 1000000000)",
+        "SELECT range(1, 1000000000)",
+        "SELECT replace(repeat('x', 10000), 'x', repeat('y', 10000))",
+        &doubled("repeat('x', 40000)", 15),
+        "SELECT array_to_string(range(1, 10000), repeat('x', 10000))",
+        "SELECT length(lpad('x', 2000000000, 'y'))",
+        "SELECT length(rpad('x', 2000000000, 'y'))",
+        "SELECT length(rpad('x', 2000000000))",
+        "SELECT length(regexp_replace(repeat('a', 20000), 'a', repeat('b', 50000), 'g'))",
+        "SELECT length(regexp_replace(repeat('a', 100000), '.*', repeat('\\0', 10000)))",
+        "SELECT length(translate(repeat('a', 100000), 'a', 'x' || repeat(chr(769), 30000)))",
+        "SELECT max(replace(CAST(value AS TEXT), '1', repeat('y', 1000000))) FROM generate_series(1, 9000)",
+        "SELECT cardinality(range(TIMESTAMP '2000-01-01', TIMESTAMP '2020-01-01', INTERVAL '1 microsecond'))",
+        &nested("quote_ident({})", "repeat('\"', 100000)", 10),
+        "SELECT max(cardinality(a)) FROM (SELECT array_agg(value) OVER () AS a FROM generate_series(1, 100000)) t",
+        "SELECT max(cardinality(a)) FROM (SELECT array_agg(value) OVER (ORDER BY value) AS a FROM generate_series(1, 100000)) t",
+        "SELECT max(length(a)) FROM (SELECT string_agg(CAST(value AS TEXT), ',') OVER (ORDER BY value) AS a \
+         FROM generate_series(1, 100000)) t",
+        "SELECT count(m) FROM (SELECT max(x) OVER () AS m FROM (SELECT repeat('x', CASE WHEN value = 1 \
+         THEN 1000000 ELSE 1 END) AS x FROM generate_series(1, 100000)) s) t",
+        "SELECT count(a) FROM (SELECT array_agg(value) OVER (PARTITION BY value % 2) AS a FROM generate_series(1, 200000)) t",
+    ] {
+        let refused = refusal(&server, sql);
+        assert!(refused.contains("sql.memory"), "{sql}: {refused}");
+    }
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT repeat('x', 3) || 1 || concat('a', 'b') || replace('ab', 'b', 'c')"
+        ),
+        "xxx1abac\n"
+    );
+    assert_eq!(answer(&server, "SELECT range(1, 3)"), "{1,2}\n");
+}
+
+/// A call of a call, so often.
+fn nested(call: &str, inner: &str, times: usize) -> String {
+    let sql = (0..times).fold(inner.to_owned(), |inner, _| call.replace("{}", &inner));
+    format!("SELECT length({sql})")
+}
+
+/// Nothing can stop a call before it has ended.
+#[test]
+fn a_call_that_would_take_long_is_not_begun() {
+    let server = server(Access::Open);
+    for sql in [
+        "SELECT levenshtein(repeat('a', 100000), repeat('b', 100000))",
+        "SELECT regexp_count(repeat('A', 1000000), '.*[^A-Z]|[A-Z]')",
+        "SELECT regexp_replace(repeat('A', 1000000), '.*[^A-Z]|[A-Z]', '', 'g')",
+        "SELECT array_has_all(range(1, 100000), range(1, 100000))",
+        "SELECT range(1, 100000) @> range(1, 100000)",
+        "SELECT repeat('x', 1000000) ~ '((x{50}){50}){50}y'",
+        "SELECT regexp_like(repeat('x', 1000000), '((x{50}){50}){50}y')",
+        "SELECT string_agg(CAST(value AS TEXT), repeat('x', 100000)) FROM generate_series(1, 100000)",
+        "SELECT count(*) FROM routes GROUP BY CUBE(peer_name, prefix, origin, as_path, next_hop, med, family, view, best)",
+        "SELECT map(['a'], [1])",
+        &nested("abs({})", "1", 30),
+        &format!(
+            "SELECT 1 WHERE {}1=1{}",
+            "1 IN (SELECT 1 WHERE ".repeat(40),
+            ")".repeat(40)
+        ),
+        &nested("coalesce( ({}))", "1", 30),
+        "SELECT count(m) FROM (SELECT max(repeat('x', CASE WHEN value = 1 THEN 1000000 ELSE 1 END)) OVER () AS m \
+         FROM generate_series(1, 1000)) t",
+        "SELECT repeat('a', 1000000) LIKE repeat('%a', 100000) || 'b'",
+        "SELECT repeat('a', 1000000) ~~* (repeat('%a', 100000) || 'b')",
+        "SELECT repeat('a', 1000000) SIMILAR TO repeat('%a', 100000)",
+        &format!(
+            "SELECT repeat('a', 1000000) NOT LIKE '{}'",
+            "%a".repeat(10_000)
+        ),
+    ] {
+        let refused = refusal(&server, sql);
+        let said = [
+            "takes too long",
+            "too large",
+            "at most",
+            "not offered",
+            "Invalid function",
+            "takes a column",
+            "as it is written",
+            "sql.memory",
+        ];
+        assert!(
+            said.iter().any(|said| refused.contains(said)),
+            "{sql}: {refused}"
+        );
+    }
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT levenshtein('kitten', 'sitting'), lpad('7', 3, '0'), regexp_replace('a-b-c', '-', '+', 'g'), \
+             'AS64500' ~ '^AS[0-9]{5}$', 'x' ~* 'X', 'x' !~ 'y', array_has_all([1, 2], [2]), [1] || [2], \
+             translate('abc', 'ab', 'xy'), [7, 8][2]"
+        ),
+        "3|007|a+b+c|t|t|t|t|{1,2}|xyc|8\n"
+    );
+    let sql = "SELECT string_agg(peer_name, ', ') FROM peers";
+    assert_eq!(answer(&server, sql), "peer 1, peer 2\n");
+    let sql = "SELECT count(*) FROM routes WHERE prefix ~ '^10\\.' AND verdict ~ 'ac{2}epted'";
+    assert_eq!(answer(&server, sql), "3\n");
+}
+
+#[test]
+fn a_fetch_of_everything_has_an_end() {
+    let server = server(Access::Open);
+    let sql = "BEGIN; DECLARE c CURSOR FOR SELECT repeat('x', 1000) FROM generate_series(1, 1000000); \
+        FETCH ALL FROM c";
+    let refused = refusal(&server, sql);
+    assert!(refused.contains("fetch fewer rows"), "{refused}");
+    assert_eq!(answer(&server, "SELECT 1"), "1\n");
+}

@@ -1,0 +1,212 @@
+//! Statements that are no queries: COPY, PREPARE and EXECUTE, TABLE, savepoints.
+
+use std::io::Read as _;
+
+use rutter_sql::Access;
+
+use crate::raw::Raw;
+use crate::server::{answer, psql, refusal, server};
+
+#[test]
+fn tables_are_copied_in_all_forms() {
+    let server = server(Access::Open);
+    for (sql, expected) in [
+        (
+            "COPY (SELECT prefix, communities, reason, 'a\tb' FROM routes WHERE prefix = '10.0.0.0/8') TO STDOUT",
+            "10.0.0.0/8\t{64500:1}\t\\N\ta\\tb\n",
+        ),
+        (
+            "COPY (TABLE best ORDER BY prefix LIMIT 0) TO STDOUT CSV",
+            "",
+        ),
+        (
+            "COPY (SELECT '\"x\", y' AS a, NULL AS b, '' AS c, 1.0::float8 AS d) TO STDOUT WITH (FORMAT csv, HEADER)",
+            "a,b,c,d\n\"\"\"x\"\", y\",,\"\",1\n",
+        ),
+        (
+            "copy public.peers (peer_asn, \"established\") to stdout delimiter '|'; SELECT 1",
+            "64501|t\n64502|t\n1\n",
+        ),
+    ] {
+        assert_eq!(answer(&server, sql), expected, "{sql}");
+    }
+    let file = std::env::temp_dir().join(format!("rutter-copy-{}.csv", std::process::id()));
+    let said = psql(
+        &server,
+        "",
+        &[
+            "-c",
+            &format!(
+                "\\copy (SELECT value FROM generate_series(1, 100000)) TO '{}' CSV HEADER",
+                file.display()
+            ),
+        ],
+    );
+    assert_eq!(String::from_utf8_lossy(&said.stdout), "COPY 100000\n");
+    let written = std::fs::read_to_string(&file).unwrap();
+    assert!(written.starts_with("value\n1\n2\n") && written.ends_with("\n100000\n"));
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn copies_that_cannot_be_made_say_why() {
+    let server = server(Access::Open);
+    for (sql, expected) in [
+        ("COPY routes FROM STDIN", "read-only"),
+        ("COPY routes TO '/tmp/routes'", "\\copy in psql"),
+        ("COPY nowhere TO STDOUT", "nowhere"),
+        ("COPY (DELETE FROM routes) TO STDOUT", "read-only"),
+        ("COPY routes TO STDOUT (FORMAT xml)", "text, csv or binary"),
+        ("COPY (SELECT 1/0 FROM routes) TO STDOUT", "ivide by zero"),
+    ] {
+        let refused = refusal(&server, sql);
+        assert!(refused.contains(expected), "{sql}: {refused}");
+    }
+    assert_eq!(answer(&server, "SELECT 1"), "1\n");
+}
+
+/// What DuckDB, ADBC and ConnectorX read.
+#[test]
+fn copies_in_binary_are_read_by_drivers() {
+    let server = server(Access::Open);
+    let port = server.addresses()[0].port();
+    let parameters = format!("host=127.0.0.1 port={port} user=reader dbname=rutter");
+    let mut client = postgres::Client::connect(&parameters, postgres::NoTls).unwrap();
+    let mut copied = Vec::new();
+    let sql = "COPY (SELECT 7::bigint, NULL::text, 'ab') TO STDOUT (FORMAT binary)";
+    client
+        .copy_out(sql)
+        .unwrap()
+        .read_to_end(&mut copied)
+        .unwrap();
+    let row = b"\0\x03\0\0\0\x08\0\0\0\0\0\0\0\x07\xff\xff\xff\xff\0\0\0\x02ab";
+    let expected = [&b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0"[..], row, b"\xff\xff"].concat();
+    assert_eq!(copied, expected);
+    copied.clear();
+    let none = "COPY (SELECT 1 WHERE false) TO STDOUT (FORMAT binary)";
+    client
+        .copy_out(none)
+        .unwrap()
+        .read_to_end(&mut copied)
+        .unwrap();
+    assert_eq!(copied.len(), 21);
+    // The connection is of use afterwards.
+    let rows = client.query("SELECT count(*) FROM routes", &[]).unwrap();
+    assert_eq!(rows[0].get::<_, i64>(0), 6);
+}
+
+#[test]
+fn queries_are_prepared_in_sql() {
+    let server = server(Access::Open);
+    let sql = "PREPARE covering (text, int) AS SELECT prefix FROM routes WHERE prefix >>= $1 AND peer_asn = $2 ORDER BY masklen(prefix); \
+        EXECUTE covering('10.1.2.3', 64500 + 1); PREPARE \"N\" AS VALUES ($1 || 'x'); EXECUTE \"N\"('y'); \
+        DEALLOCATE covering; DEALLOCATE \"N\"; PREPARE covering AS TABLE peers; DEALLOCATE ALL";
+    assert_eq!(
+        answer(&server, sql),
+        "PREPARE\n10.0.0.0/8\n10.1.0.0/16\nPREPARE\nyx\nDEALLOCATE\nDEALLOCATE\nPREPARE\nDEALLOCATE ALL\n"
+    );
+    for (sql, expected) in [
+        ("EXECUTE nobody", "does not exist"),
+        (
+            "PREPARE p AS SELECT 1; PREPARE p AS SELECT 2",
+            "already exists",
+        ),
+        ("PREPARE p AS SELECT $1::int; EXECUTE p", "it takes 1"),
+        ("PREPARE p AS SELECT nonsense FROM routes", "nonsense"),
+        ("PREPARE p AS BEGIN", "takes a query"),
+        ("PREPARE p AS DELETE FROM routes", "read-only"),
+        (
+            "PREPARE p AS SELECT 1; DEALLOCATE p; EXECUTE p",
+            "does not exist",
+        ),
+    ] {
+        let refused = refusal(&server, sql);
+        assert!(refused.contains(expected), "{sql}: {refused}");
+    }
+    let port = server.addresses()[0].port();
+    let parameters = format!("host=127.0.0.1 port={port} user=reader dbname=rutter");
+    let mut client = postgres::Client::connect(&parameters, postgres::NoTls).unwrap();
+    client
+        .execute("PREPARE p (bigint) AS SELECT $1 + 1", &[])
+        .unwrap();
+    let row = client.query_one("EXECUTE p(41)", &[]).unwrap();
+    assert_eq!(row.get::<_, i64>(0), 42);
+}
+
+/// A short text would become a very long one.
+#[test]
+fn values_of_prepared_queries_do_not_multiply() {
+    let server = server(Access::Open);
+    let places = vec!["$1"; 3_000].join(",");
+    let long = "x".repeat(20_000);
+    let mut raw = Raw::login(&server);
+    raw.send(
+        b'Q',
+        format!("PREPARE p AS SELECT 'a' IN ({places})\0").as_bytes(),
+    );
+    raw.until(b'Z');
+    raw.send(b'Q', format!("EXECUTE p('{long}')\0").as_bytes());
+    let refused = raw.error();
+    assert!(refused.contains("54000"), "{refused}");
+}
+
+#[test]
+fn tables_are_read_by_their_names() {
+    let server = server(Access::Open);
+    let peers = answer(&server, "SELECT * FROM peers ORDER BY 1, 2");
+    assert_eq!(answer(&server, "TABLE peers ORDER BY 1, 2"), peers);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT count(*) FROM (TABLE routes UNION ALL TABLE routes) AS t"
+        ),
+        "12\n"
+    );
+}
+
+/// The status of the transaction in `ReadyForQuery`.
+fn status(raw: &mut Raw, sql: &str) -> char {
+    raw.send(b'Q', format!("{sql}\0").as_bytes());
+    char::from(raw.until(b'Z')[0])
+}
+
+#[test]
+fn transactions_go_on_after_a_savepoint() {
+    let server = server(Access::Open);
+    let mut raw = Raw::login(&server);
+    assert_eq!(status(&mut raw, "SELECT 1"), 'I');
+    assert_eq!(status(&mut raw, "BEGIN"), 'T');
+    assert_eq!(status(&mut raw, "SAVEPOINT a"), 'T');
+    assert_eq!(status(&mut raw, "SELECT nonsense"), 'E');
+    assert_eq!(status(&mut raw, "SELECT 1"), 'E');
+    assert_eq!(status(&mut raw, "ROLLBACK TO SAVEPOINT a"), 'T');
+    assert_eq!(status(&mut raw, "SELECT 1"), 'T');
+    assert_eq!(status(&mut raw, "ROLLBACK TO a; SELECT 1"), 'T');
+    assert_eq!(status(&mut raw, "COMMIT"), 'I');
+    raw.send(b'Q', b"ROLLBACK TO a\0");
+    assert!(raw.error().contains("25P01"));
+    raw.until(b'Z');
+    assert_eq!(status(&mut raw, "-- nothing"), 'I');
+    // The same by the extended protocol.
+    assert_eq!(status(&mut raw, "BEGIN; SELECT 1; SELECT nonsense"), 'E');
+    raw.parse("", "ROLLBACK TO a");
+    raw.bind("", "", None);
+    raw.send(b'E', b"\0\0\0\0\0");
+    raw.send(b'S', b"");
+    raw.until(b'C');
+    assert_eq!(raw.until(b'Z'), b"T");
+    assert_eq!(status(&mut raw, "ROLLBACK"), 'I');
+}
+
+/// Each statement has been answered before the next one begins.
+#[test]
+fn statements_are_answered_one_after_the_other() {
+    let server = server(Access::Open);
+    let mut raw = Raw::login(&server);
+    raw.send(b'Q', b"SELECT 1; SELECT 1/0; SELECT 2\0");
+    let mut kinds = Vec::new();
+    while kinds.last() != Some(&b'Z') {
+        kinds.push(raw.next().unwrap().0);
+    }
+    assert_eq!(String::from_utf8(kinds).unwrap(), "TDCTEZ");
+}

@@ -1,0 +1,172 @@
+//! What functions and forms of the grammar come to.
+
+use rutter_sql::Access;
+
+use crate::server::{answer, refusal, server};
+
+/// Forms of the grammar that other databases plan as calls, too.
+#[test]
+fn texts_are_cut_and_searched_as_the_standard_says() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT substring('abcdef' FROM 2 FOR 3), substring('abcdef' FROM 3), substring('abcdef', 2, 2), \
+             substring('abcdef' FOR 2), substr('abcdef', 5), substring('AS64500 x' FROM '[0-9]+'), \
+             substring('AS64500' FROM 'AS(.*)0'), position('c' IN 'abc'), strpos('abc', 'b'), \
+             trim(BOTH 'x' FROM 'xax'), trim(LEADING ' ' FROM ' a'), trim(TRAILING 'b' FROM 'ab'), trim('  a '), \
+             overlay('abcdef' PLACING 'XY' FROM 2 FOR 3), overlay('abc' PLACING 'X' FROM 1), char_length('äö'), \
+             left('abc', 2), right('abc', 2), extract(year FROM TIMESTAMP '2026-01-02 03:04:05')"
+        ),
+        "bcd|cdef|bc|ab|ef|64500|6450|3|2|a|a|a|a|aXYef|Xbc|2|ab|bc|2026\n"
+    );
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT 'abc' LIKE 'a' || '%', 'abc' NOT LIKE repeat('_', 3), 'ABC' ILIKE '%' || 'b%', 'abc' LIKE 'a%', \
+             NULL LIKE 'a' || 'b', 'a_c' LIKE 'a\\_' || 'c', 'abc' SIMILAR TO 'a(b|x)c' AND 'abc' SIMILAR TO 'a%' AND 'abc' NOT SIMILAR TO 'b' AND 'a.c' NOT SIMILAR TO 'a.', 'abc' ~~ ('a' || '%')"
+        ),
+        "t|f|t|t||t|t|t\n"
+    );
+    let sql = "SELECT count(*) FROM routes WHERE substring(prefix FROM 1 FOR 3) = '10.' AND position('/' IN prefix) > 0";
+    assert_eq!(answer(&server, sql), "3\n");
+}
+
+#[test]
+fn numbers_and_octets_are_what_they_are() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT abs(-9007199254740993), round(2.345, 2), round(avg(as_path_length), 1), ceil(1.2), floor(-1.2), \
+             x'00ff', encode(x'ff', 'hex') FROM routes"
+        ),
+        "9007199254740993|2.35|2.3|2|-2|\\x00ff|ff\n"
+    );
+    let sql = "SELECT count(*) FROM routes WHERE prefix <<= '10.0.0.0/8'::cidr AND prefix::text >>= '10.1.2.3'::inet";
+    assert_eq!(answer(&server, sql), "3\n");
+}
+
+#[test]
+fn windows_give_what_others_have() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT value, array_agg(value) OVER (ORDER BY value), string_agg(CAST(value AS TEXT), '+') OVER (), \
+             lag(CAST(value AS TEXT), 1, 'none') OVER (ORDER BY value), max(value * 2) OVER (), \
+             first_value(value) OVER (PARTITION BY value % 2 ORDER BY value) FROM generate_series(1, 3) ORDER BY value"
+        ),
+        "1|{1}|1+2+3|none|6|1\n2|{1,2}|1+2+3|1|6|2\n3|{1,2,3}|1+2+3|2|6|1\n"
+    );
+}
+
+/// Each of these would compute all its partitions in one go, and nobody could stop it.
+#[test]
+fn dear_aggregates_are_not_offered_over_windows() {
+    let server = server(Access::Open);
+    let sql =
+        "SELECT approx_distinct(value) OVER (PARTITION BY value) FROM generate_series(1, 3000000)";
+    assert!(refusal(&server, sql).contains("not offered over windows"));
+    let grouped = "SELECT approx_distinct(value) FROM generate_series(1, 10)";
+    assert_eq!(answer(&server, grouped), "10\n");
+}
+
+/// The value would be written beside each of 8,192 rows at once.
+#[test]
+fn values_of_inner_queries_are_copied_for_few_rows_at_once() {
+    let server = server(Access::Open);
+    let sql = "EXPLAIN SELECT (SELECT array_agg(value) FROM generate_series(1, 3)) FROM generate_series(1, 2)";
+    let plan = answer(&server, sql);
+    assert!(plan.contains("Paced: Pieces"), "{plan}");
+}
+
+/// No other zone is known, and an answer in UTC would look like one in that zone.
+#[test]
+fn times_are_utc_and_nothing_else_is_said() {
+    let server = server(Access::Open);
+    for sql in [
+        "SELECT now() AT TIME ZONE 'Europe/Berlin'",
+        "SELECT time AT TIME ZONE 'x', time FROM events",
+        "SELECT now() AT TIME ZONE origin FROM routes",
+        "SET TIME ZONE 'Europe/Berlin'",
+        "SET TIME ZONE 2",
+        "SET SESSION TimeZone='America/New_York'",
+        "SET timezone TO 'Europe/Berlin'",
+    ] {
+        let refused = refusal(&server, sql);
+        assert!(refused.contains("all times are UTC"), "{sql}: {refused}");
+    }
+    for sql in [
+        "SET TIME ZONE 'UTC'",
+        "SET timezone TO 'utc'",
+        "SET TimeZone = DEFAULT",
+        "SET x = 1",
+    ] {
+        assert_eq!(answer(&server, sql), "SET\n");
+    }
+    let utc = "SELECT TIMESTAMP '2026-01-02 03:04:05' AT TIME ZONE 'UTC'";
+    let said = answer(&server, utc);
+    assert!(said.starts_with("2026-01-02 03:04:05"), "{said}");
+}
+
+#[test]
+fn whole_numbers_that_do_not_fit_are_an_error() {
+    let server = server(Access::Open);
+    for sql in [
+        "SELECT 9223372036854775807 + 1",
+        "SELECT -9223372036854775807 - peer_asn FROM routes",
+        "SELECT max(value) * 9223372036854775807 FROM generate_series(1, 2)",
+        "SELECT 2147483647::int + 1::int",
+        "SELECT - (value - 9223372036854775807 - 2) FROM generate_series(1, 1)",
+        "SELECT count(*) FROM routes WHERE med + 9223372036854775807 > 0",
+    ] {
+        let refused = refusal(&server, sql);
+        assert!(refused.contains("verflow"), "{sql}: {refused}");
+    }
+    let port = server.addresses()[0].port();
+    let parameters = format!("host=127.0.0.1 port={port} user=reader dbname=rutter");
+    let mut client = postgres::Client::connect(&parameters, postgres::NoTls).unwrap();
+    let failed = client.query("SELECT $1 + peer_asn FROM routes", &[&i64::MAX]);
+    let failed = failed.unwrap_err();
+    assert_eq!(failed.code().map(|code| code.code()), Some("22003"));
+    let sql = "SELECT med - 60 AS less, med + 1, -med, 7 % 4, 7 / 2 FROM routes WHERE med = 50 GROUP BY med ORDER BY med - 60";
+    assert_eq!(answer(&server, sql), "-10|51|-50|3|3\n");
+    let negative = "SELECT DISTINCT a.peer_asn - b.peer_asn FROM routes a, routes b WHERE a.peer_asn < b.peer_asn";
+    assert_eq!(answer(&server, negative), "-1\n");
+    let grouped = "SELECT value % 2 + 1, count(*) FROM generate_series(1, 3) GROUP BY value % 2 + 1 ORDER BY 1";
+    assert_eq!(answer(&server, grouped), "1|1\n2|2\n");
+}
+
+#[test]
+fn prefixes_are_ordered_by_their_numbers() {
+    let server = server(Access::Open);
+    let prefixes = "(VALUES ('10.0.0.0/16'), ('9.0.0.0/8'), ('2001:db8::/32'), ('10.0.0.0/8'), ('100.0.0.0/8'), ('x')) AS t (prefix)";
+    let ordered = "9.0.0.0/8\n10.0.0.0/8\n10.0.0.0/16\n100.0.0.0/8\n2001:db8::/32\nx\n";
+    for by in ["prefix_key(prefix)", "prefix::inet", "(prefix)::cidr"] {
+        let sql = format!("SELECT prefix FROM {prefixes} ORDER BY {by}");
+        assert_eq!(answer(&server, &sql), ordered, "{by}");
+    }
+    let grouped = format!(
+        "SELECT prefix::inet, count(*) FROM {prefixes} GROUP BY prefix::inet ORDER BY prefix::inet DESC LIMIT 2"
+    );
+    assert_eq!(answer(&server, &grouped), "x|1\n2001:db8::/32|1\n");
+}
+
+#[test]
+fn floats_are_written_as_postgresql_does_and_sent_as_they_are() {
+    let server = server(Access::Open);
+    let written = answer(
+        &server,
+        "SELECT 2::float8, 1e300::float8, ARRAY[1.5, 2.0], 'Infinity'::float8",
+    );
+    assert_eq!(written, "2|1e+300|{1.5,2}|Infinity\n");
+    let port = server.addresses()[0].port();
+    let parameters = format!("host=127.0.0.1 port={port} user=reader dbname=rutter");
+    let mut client = postgres::Client::connect(&parameters, postgres::NoTls).unwrap();
+    let row = client
+        .query_one("SELECT 2::float8, ARRAY[1.5, 2.0]", &[])
+        .unwrap();
+    assert_eq!(row.get::<_, f64>(0).to_bits(), 2_f64.to_bits());
+    assert_eq!(row.get::<_, Vec<f64>>(1).len(), 2);
+}
