@@ -49,6 +49,11 @@ struct World {
 
 impl World {
     fn start() -> Self {
+        Self::of(30)
+    }
+
+    /// With at most so many clients.
+    fn of(max_clients: usize) -> Self {
         let rib = Rib::new(RibConfig {
             shards: 2,
             router_id: 1,
@@ -65,7 +70,7 @@ impl World {
         };
         let settings = Stream {
             listen: "127.0.0.1:0".parse().unwrap(),
-            max_clients: 30,
+            max_clients,
             queue: 1_000,
             origins: vec!["https://lg.example".into()],
         };
@@ -350,6 +355,43 @@ fn who_speaks_no_websocket_harms_nobody() {
     client.send(&json!({"type": "ris_subscribe", "data": {"peer": "nobody"}}));
     assert_eq!(client.next()["type"], "ris_error");
     world.end();
+}
+
+#[test]
+fn who_says_nothing_takes_nobodys_place() {
+    use std::io::Read as _;
+    // More than there may be clients.
+    let world = World::of(1);
+    let address = world.server.listen_address();
+    let silent: Vec<TcpStream> = (0..40)
+        .map(|_| TcpStream::connect(address).unwrap())
+        .collect();
+    // Those of an address have their share: the last are closed at once.
+    let mut last = &silent[39];
+    last.set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    let closed = last.read(&mut [0]).unwrap();
+    assert_eq!(closed, 0);
+    let elsewhere = connect_from("127.0.0.2", address);
+    let (_client, _) = tungstenite::client(format!("ws://{address}/"), elsewhere).unwrap();
+    let other = connect_from("127.0.0.2", address);
+    let refused = tungstenite::client(format!("ws://{address}/"), other);
+    let why = refused.map(drop).map_err(|why| why.to_string());
+    assert!(why.unwrap_err().contains("503"));
+    world.end();
+}
+
+/// A connection from one of the machine's own addresses.
+fn connect_from(from: &str, to: std::net::SocketAddr) -> TcpStream {
+    use socket2::{Domain, Socket, Type};
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    let from = std::net::SocketAddr::new(from.parse().unwrap(), 0);
+    socket.bind(&from.into()).unwrap();
+    socket.connect(&to.into()).unwrap();
+    let stream = TcpStream::from(socket);
+    let timeout = Some(Duration::from_secs(20));
+    stream.set_read_timeout(timeout).unwrap();
+    stream
 }
 
 /// Clients that say nothing, greet for ever, or never read.

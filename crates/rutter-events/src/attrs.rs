@@ -67,6 +67,17 @@ impl AttrColumns {
         Self::new(&set.attributes(), Some(set.next_hop()))
     }
 
+    /// Octets that they take in memory, about.
+    pub fn octets(&self) -> usize {
+        let texts = [&self.as_path, &self.aggregator];
+        let texts = texts.into_iter().flatten().map(String::capacity);
+        size_of::<Self>()
+            + texts.sum::<usize>()
+            + size_of_val(&*self.communities)
+            + size_of_val(&*self.extended_communities)
+            + size_of_val(&*self.large_communities)
+    }
+
     /// ORIGIN as text: `igp`, `egp` or `incomplete`.
     pub fn origin_name(&self) -> Option<&'static str> {
         self.origin.map(|origin| match origin {

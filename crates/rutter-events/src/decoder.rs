@@ -26,6 +26,8 @@ pub struct Now {
 const STEP_US: i64 = 1_000_000;
 /// Attribute sets that are remembered; then all are forgotten at once.
 const REMEMBERED: usize = 1 << 16;
+/// Octets of these: whoever sends them decides how long they are.
+const OCTETS: usize = 64 << 20;
 
 /// Turns feed events into rows: numbered, with the peer as it was when they were sent.
 pub struct Decoder {
@@ -285,6 +287,8 @@ type Known = (Box<[u8]>, Option<IpAddr>, Arc<AttrColumns>);
 #[derive(Default)]
 struct Interned {
     by_hash: HashMap<u64, Known>,
+    /// Of all of them, about.
+    octets: usize,
     hasher: RandomState,
 }
 
@@ -297,13 +301,15 @@ impl Interned {
         {
             return Arc::clone(columns);
         }
-        if self.by_hash.len() >= REMEMBERED {
+        if self.by_hash.len() >= REMEMBERED || self.octets >= OCTETS {
             self.by_hash.clear();
+            self.octets = 0;
         }
         let columns = Arc::new(AttrColumns::new(
             &Attributes::from_canonical(block),
             next_hop,
         ));
+        self.octets += block.len() + columns.octets();
         self.by_hash
             .insert(hash, (block.into(), next_hop, Arc::clone(&columns)));
         columns

@@ -199,8 +199,14 @@ impl Router {
         }
         let table = up.information.find(information::TABLE_NAME);
         let name = match (header.kind, table) {
-            (PeerType::LocRib, Some(table)) if !table.value.is_empty() => printable(&table.text()),
+            (PeerType::LocRib, Some(table)) if !table.value.is_empty() => {
+                instance(&printable(&table.text()), header.distinguisher)
+            }
             (PeerType::LocRib, _) => instance("loc-rib", header.distinguisher),
+            // Its number may be that of a VPN (RFC 7854 §4.2).
+            (PeerType::Local, _) => {
+                instance(&header.address.to_string(), header.distinguisher) + " local"
+            }
             _ => instance(&header.address.to_string(), header.distinguisher),
         };
         let address = match header.kind {
@@ -424,7 +430,7 @@ fn sys_name(text: &str) -> String {
 const LONGEST_NAME: usize = 230;
 
 /// A peer of one of the router's instances: several may have the same address.
-fn instance(name: &str, distinguisher: u64) -> String {
+pub(super) fn instance(name: &str, distinguisher: u64) -> String {
     match distinguisher {
         0 => name.to_owned(),
         _ => format!("{name} {}", distinguisher_text(distinguisher)),

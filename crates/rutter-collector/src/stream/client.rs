@@ -14,6 +14,7 @@ use tungstenite::http::StatusCode;
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{Message, WebSocket};
 
+use super::doors::Place;
 use super::filter::Filter;
 use super::line::Line;
 use super::message::{Update, error, gap};
@@ -34,6 +35,8 @@ pub(super) struct Client {
 #[derive(Default)]
 struct Queue {
     messages: VecDeque<Arc<str>>,
+    /// In all of them.
+    octets: usize,
     /// Messages that found no room behind those in the queue.
     lost: u64,
 }
@@ -42,16 +45,26 @@ struct Queue {
 const GREETING: Duration = Duration::from_secs(10);
 /// Octets of the longest message that a client may send.
 const LONGEST: usize = 64 * 1024;
+/// Octets of the messages that may wait for a client, however few they are.
+const MOST_OCTETS: usize = 16 << 20;
 /// Subscriptions of one client.
 const MOST_FILTERS: usize = 100;
 /// Prefixes in all of them: each UPDATE is compared with each.
 const MOST_PREFIXES: usize = 1_000;
 
 fn forbidden() -> ErrorResponse {
-    let mut response = ErrorResponse::new(Some(
-        "this web site may not connect: see stream.origins\n".to_owned(),
-    ));
-    *response.status_mut() = StatusCode::FORBIDDEN;
+    let why = "this web site may not connect: see stream.origins\n";
+    refusal(StatusCode::FORBIDDEN, why)
+}
+
+fn full() -> ErrorResponse {
+    let why = "there are as many clients as stream.max-clients allows\n";
+    refusal(StatusCode::SERVICE_UNAVAILABLE, why)
+}
+
+fn refusal(status: StatusCode, why: &str) -> ErrorResponse {
+    let mut response = ErrorResponse::new(Some(why.to_owned()));
+    *response.status_mut() = status;
     response
 }
 
@@ -81,9 +94,12 @@ impl Client {
     /// Queues a message; a full queue counts it as lost, and those behind it until the queue has been emptied.
     pub fn push(&self, message: &Arc<str>) {
         let mut queue = self.queue.lock();
-        if queue.lost > 0 || queue.messages.len() >= self.capacity {
+        let full = queue.messages.len() >= self.capacity
+            || queue.octets + message.len() > MOST_OCTETS && !queue.messages.is_empty();
+        if queue.lost > 0 || full {
             queue.lost += 1;
         } else {
+            queue.octets += message.len();
             queue.messages.push_back(Arc::clone(message));
         }
     }
@@ -98,15 +114,16 @@ impl Client {
     fn pop(&self) -> Option<Arc<str>> {
         let mut queue = self.queue.lock();
         let next = queue.messages.pop_front();
+        queue.octets -= next.as_ref().map_or(0, |message| message.len());
         if next.is_none() && queue.lost > 0 {
             return Some(gap(std::mem::take(&mut queue.lost)).into());
         }
         next
     }
 
-    /// Talks to the client until it or the collector goes.
-    pub fn run(&self, socket: TcpStream, stop: &Stop) {
-        if let Err(error) = self.serve(socket, stop) {
+    /// Talks to the client until it or the collector goes. Once it is one, it is `let_in`.
+    pub fn run(&self, socket: TcpStream, stop: &Stop, mut place: Place, let_in: impl FnOnce()) {
+        if let Err(error) = self.serve(socket, stop, &mut place, let_in) {
             tracing::debug!(%error, "stream client gone");
         }
         self.gone.store(true, Ordering::Release);
@@ -121,7 +138,13 @@ impl Client {
         self.origins.iter().any(named)
     }
 
-    fn serve(&self, socket: TcpStream, stop: &Stop) -> Result<(), tungstenite::Error> {
+    fn serve(
+        &self,
+        socket: TcpStream,
+        stop: &Stop,
+        place: &mut Place,
+        let_in: impl FnOnce(),
+    ) -> Result<(), tungstenite::Error> {
         keep_alive(&socket)?;
         let line = Line::new(socket, stop, Instant::now() + GREETING)?;
         let limits = WebSocketConfig::default()
@@ -129,17 +152,23 @@ impl Client {
             .max_frame_size(Some(LONGEST));
         #[expect(clippy::result_large_err, reason = "tungstenite wants it so")]
         let check = |request: &Request, response: Response| match self.may_connect(request) {
-            true => Ok(response),
+            true if place.sit() => Ok(response),
+            true => Err(full()),
             false => Err(forbidden()),
         };
         let mut socket = tungstenite::accept_hdr_with_config(line, check, Some(limits))
             .map_err(|error| io::Error::other(format!("no WebSocket: {error}")))?;
         socket.get_mut().greeted();
+        let_in();
         while !stop.is_set() {
             self.write_queued(&mut socket)?;
             socket.flush()?;
             match socket.read() {
                 Ok(Message::Text(text)) => self.command(text.as_str(), &mut socket)?,
+                Ok(Message::Binary(_)) => {
+                    let answer = error("this is a binary message; write JSON as text");
+                    socket.send(Message::text(answer))?;
+                }
                 Ok(Message::Close(_)) => break,
                 Ok(_) => {}
                 Err(tungstenite::Error::Io(error)) if is_pause(&error) => {}
@@ -232,6 +261,17 @@ mod tests {
     }
 
     #[test]
+    fn what_waits_for_a_client_has_a_size() {
+        let client = Client::new(1_000, &[]);
+        let large = Arc::<str>::from("x".repeat(MOST_OCTETS / 2 + 1));
+        (0..3).for_each(|_| client.push(&large));
+        assert_eq!(client.pop().map(|text| text.len()), Some(large.len()));
+        assert_eq!(client.pop().as_deref(), Some(&*gap(2)));
+        client.push(&large);
+        assert!(client.pop().is_some() && client.pop().is_none());
+    }
+
+    #[test]
     fn a_client_names_so_many_prefixes_and_no_more() {
         let client = Client::new(2, &[]);
         let some: Vec<String> = (0..250).map(|n| format!("10.0.{n}.0/24")).collect();
@@ -261,6 +301,7 @@ mod tests {
                 "type: `UPDATES` is not UPDATE, RIS_PEER_STATE",
             ),
             (r#"{"prefix":[7]}"#, "prefix: `7` is not a text"),
+            (r#"{"prefix":[]}"#, "prefix: `[]` is not a prefix"),
             (r#""all""#, "`data` is not an object"),
         ] {
             let text = format!(r#"{{"type":"ris_subscribe","data":{data}}}"#);

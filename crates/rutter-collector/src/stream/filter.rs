@@ -188,6 +188,7 @@ fn prefixes(value: &Value) -> Result<Vec<Prefix>, FilterError> {
         parsed.map_err(|_| wrong("prefix", text, "a prefix like 192.0.2.0/24"))
     };
     match value {
+        Value::Array(all) if all.is_empty() => Err(wrong("prefix", "[]", "a prefix, or several")),
         Value::Array(all) => all.iter().map(read).collect(),
         one => Ok(vec![read(one)?]),
     }

@@ -6,6 +6,7 @@
 //! A client that does not keep up loses messages, not others: its queue is bounded, and it is told how many it lost.
 
 mod client;
+mod doors;
 mod filter;
 mod line;
 mod message;

@@ -10,9 +10,9 @@ use std::time::Duration;
 use rutter_config::Stream;
 
 use super::client::Client;
+use super::doors::{Doors, Place};
 use super::publisher::{self, Audience};
 use crate::listen::listen;
-use crate::seldom::Seldom;
 use crate::{Context, Service};
 
 /// The running server.
@@ -60,9 +60,13 @@ impl StreamServer {
             named("stream", move || publisher::run(&context, &audience)).map_err(failed)?
         };
         let accepting = {
-            let (context, settings) = (context.clone(), settings.clone());
-            let run = move || accept(&listener, &context, &settings, &audience);
-            named("stream-accept", run).map_err(failed)?
+            let hall = Hall {
+                context: context.clone(),
+                settings: settings.clone(),
+                audience,
+                doors: Doors::new(settings.max_clients),
+            };
+            named("stream-accept", move || hall.accept(&listener)).map_err(failed)?
         };
         tracing::info!(listen = %address, "stream started");
         Ok(StreamServer {
@@ -94,38 +98,40 @@ fn named(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<JoinHan
     thread::Builder::new().name(name.into()).spawn(body)
 }
 
-fn accept(listener: &TcpListener, context: &Context, settings: &Stream, audience: &Audience) {
-    let mut threads: Vec<JoinHandle<()>> = Vec::new();
-    let mut refused = Seldom::default();
-    while !context.stop.wait(PATIENCE) {
-        while let Ok((socket, address)) = listener.accept() {
-            threads.retain(|thread| !thread.is_finished());
-            if threads.len() >= settings.max_clients {
-                if let Some(left_out) = refused.may() {
-                    let most = settings.max_clients;
-                    tracing::warn!(%address, most, left_out, "stream client refused");
-                }
-                continue;
-            }
-            match serve(socket, context, settings, audience) {
-                Ok(thread) => threads.push(thread),
-                Err(error) => tracing::error!(%address, %error, "stream client refused"),
-            }
-        }
-    }
-    for thread in threads {
-        let _ = thread.join();
-    }
+/// What each connection needs.
+struct Hall {
+    context: Context,
+    settings: Stream,
+    audience: Arc<Audience>,
+    doors: Doors,
 }
 
-fn serve(
-    socket: TcpStream,
-    context: &Context,
-    settings: &Stream,
-    audience: &Audience,
-) -> io::Result<JoinHandle<()>> {
-    let client = Arc::new(Client::new(settings.queue, &settings.origins));
-    let stop = context.stop.clone();
-    audience.add(Arc::clone(&client), context);
-    named("stream-client", move || client.run(socket, &stop))
+impl Hall {
+    fn accept(&self, listener: &TcpListener) {
+        let mut threads: Vec<JoinHandle<()>> = Vec::new();
+        while !self.context.stop.wait(PATIENCE) {
+            while let Ok((socket, address)) = listener.accept() {
+                threads.retain(|thread| !thread.is_finished());
+                let Some(place) = self.doors.enter(address) else {
+                    continue;
+                };
+                match self.serve(socket, place) {
+                    Ok(thread) => threads.push(thread),
+                    Err(error) => tracing::error!(%address, %error, "stream client refused"),
+                }
+            }
+        }
+        for thread in threads {
+            let _ = thread.join();
+        }
+    }
+
+    fn serve(&self, socket: TcpStream, place: Place) -> io::Result<JoinHandle<()>> {
+        let client = Arc::new(Client::new(self.settings.queue, &self.settings.origins));
+        let (context, audience) = (self.context.clone(), Arc::clone(&self.audience));
+        named("stream-client", move || {
+            let let_in = || audience.add(Arc::clone(&client), &context);
+            client.run(socket, &context.stop, place, let_in);
+        })
+    }
 }

@@ -50,6 +50,15 @@ impl Router {
         self.write(|out| write_peer_up(out, peer, local, (179, 179), &sent, &received));
     }
 
+    /// A Loc-RIB with a name (RFC 9069 §4.4).
+    pub fn table_up(&mut self, peer: &PeerHeader, name: &str) {
+        let (sent, mut received) = (open(None), open(None));
+        received.extend([0, 3, 0, name.len() as u8]);
+        received.extend(name.as_bytes());
+        let local = "0.0.0.0".parse().unwrap();
+        self.write(|out| write_peer_up(out, peer, local, (0, 0), &sent, &received));
+    }
+
     pub fn peer_down(&mut self, peer: &PeerHeader, reason: u8) {
         self.write(|out| write_peer_down(out, peer, reason, &[]));
     }

@@ -34,7 +34,7 @@ fn another_station_holds_the_same() {
     core.peer_up(&pre, None);
     core.monitor(&pre, &update(&["203.0.113.0/24", "2001:db8:1::/48"]));
     let loc = peer("0.0.0.0", RibView::LocRib);
-    core.peer_up(&loc, None);
+    core.table_up(&loc, "tab0");
     core.monitor(&loc, &update(&["203.0.113.0/24"]));
     let both = |expected: &[&str]| {
         from.expect(expected);
@@ -64,7 +64,7 @@ fn another_station_holds_the_same() {
 const ALL: [&str; 7] = [
     "core1/192.0.2.11/adj-in-pre/2001:db8:1::/48",
     "core1/192.0.2.11/adj-in-pre/203.0.113.0/24",
-    "core1/loc-rib/loc-rib/203.0.113.0/24",
+    "core1/tab0/loc-rib/203.0.113.0/24",
     "edge1/192.0.2.11/adj-in-post/198.51.100.0/24#2",
     "edge1/192.0.2.11/adj-in-pre/198.51.100.0/24#1",
     "edge1/192.0.2.11/adj-in-pre/198.51.100.0/24#2",

@@ -6,7 +6,8 @@ use rutter_net::{AfiSafi, Asn, Family, Prefix};
 use rutter_rib::{PeerSummary, RouteView, SessionInfo, View};
 use rutter_wire::attr::write_mp_reach;
 use rutter_wire::bmp::{
-    PeerDown, PeerHeader, PeerType, RibView, write_peer_down, write_peer_up, write_route_monitoring,
+    PeerDown, PeerHeader, PeerType, RibView, information, write_peer_down, write_peer_up,
+    write_route_monitoring,
 };
 use rutter_wire::capability::{AddPathFamily, AddPathMode, Capability};
 use rutter_wire::frame::{MessageType, begin, finish};
@@ -14,12 +15,16 @@ use rutter_wire::nlri::{write_ipv4, write_ipv6};
 use rutter_wire::open::Open;
 use rutter_wire::update::{Writer, write_end_of_rib};
 
+use crate::bmp::router::instance;
+
 /// A peer whose session is established.
 #[derive(Clone)]
 pub(super) struct Peer {
     /// Name of the monitored router, empty for sessions of our own.
     pub router: String,
     header: PeerHeader,
+    /// What a Loc-RIB is called (RFC 9069 §4.4), where it was given a name.
+    table: Option<String>,
     as4: bool,
     add_path: [bool; 2],
 }
@@ -45,10 +50,17 @@ impl Peer {
         if distinguisher != 0 && view != View::LocRib {
             header.kind = PeerType::RouteDistinguisher;
         }
+        let named =
+            view == View::LocRib && *summary.neighbor.name != instance("loc-rib", distinguisher);
         let family = |f: Family| session.family(f).is_some_and(|one| one.add_path_receive);
         Some(Peer {
             router: monitored.map_or_else(String::new, |one| one.router.to_string()),
             header,
+            table: named.then(|| {
+                // The next station puts the distinguisher behind it, too.
+                let (name, behind) = (&*summary.neighbor.name, instance("", distinguisher));
+                name.strip_suffix(&*behind).unwrap_or(name).to_owned()
+            }),
             as4: session.as4,
             add_path: Family::ALL.map(family),
         })
@@ -87,7 +99,14 @@ impl Peer {
             _ => (router, peer),
         };
         let sent = self.open(self.header.asn, router);
-        let received = self.open(self.header.asn, peer);
+        let mut received = self.open(self.header.asn, peer);
+        if let Some(table) = &self.table {
+            // Information follows the OPENs.
+            let table = &table.as_bytes()[..table.len().min(usize::from(u16::MAX))];
+            received.extend_from_slice(&information::TABLE_NAME.to_be_bytes());
+            received.extend_from_slice(&(table.len() as u16).to_be_bytes());
+            received.extend_from_slice(table);
+        }
         let local = match self.header.address {
             IpAddr::V4(_) => IpAddr::from([0; 4]),
             IpAddr::V6(_) => IpAddr::from([0; 16]),
