@@ -50,8 +50,9 @@ interop:
 	$(CARGO) test --workspace --locked --no-run
 	RUTTER_BIN=$(RUTTER_BIN) $(CARGO) test --workspace --locked --test 'interop-*'
 
+# With the examples, so that dependencies are taken as `lint` and `unit` built them; without, some have other features.
 docs:
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --lib --bins --examples
 
 # Instructions of the hot functions against tools/ratchet.txt: they may only go down.
 ratchet:

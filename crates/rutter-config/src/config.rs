@@ -302,6 +302,8 @@ pub struct Loaded {
     pub files: Vec<PathBuf>,
     /// What else of the disk it names. Nothing of it was looked at.
     pub paths: Vec<NamedPath>,
+    /// The sections that only `rutter collect` serves, as a warning for whoever starts another command with them.
+    pub only_collected: Option<ConfigError>,
 }
 
 impl Config {

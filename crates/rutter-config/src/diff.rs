@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use rutter_net::Family;
 
-use crate::schema::RESETS_SESSION;
+use crate::schema::{NEXT_START, RESETS_SESSION};
 use crate::{Checks, Communities, Config, Daemon, FamilyOptions, Neighbor};
 
 /// A neighbor that is in both configurations but differs.
@@ -79,19 +79,20 @@ pub fn diff(old: &Config, new: &Config) -> Diff {
     };
     diff.neighbors(old, new);
     daemon(&old.daemon, &new.daemon, &mut diff);
-    let restart: [(bool, &str); 11] = [
-        (old.asn != new.asn, "asn"),
-        (old.router_id != new.router_id, "router-id"),
-        (old.cluster_id != new.cluster_id, "router.cluster-id"),
-        (old.lookup != new.lookup, "lookup"),
-        (old.collector != new.collector, "collector"),
-        (old.bmp != new.bmp, "bmp"),
-        (old.bmp_targets != new.bmp_targets, "bmp-target"),
-        (old.sql != new.sql, "sql"),
-        (old.history != new.history, "history"),
-        (old.stream != new.stream, "stream"),
-        (old.sinks != new.sinks, "sink"),
+    let restart: [bool; NEXT_START.len()] = [
+        old.asn != new.asn,
+        old.router_id != new.router_id,
+        old.cluster_id != new.cluster_id,
+        old.lookup != new.lookup,
+        old.collector != new.collector,
+        old.bmp != new.bmp,
+        old.bmp_targets != new.bmp_targets,
+        old.sql != new.sql,
+        old.history != new.history,
+        old.stream != new.stream,
+        old.sinks != new.sinks,
     ];
+    let restart: Vec<(bool, &str)> = restart.into_iter().zip(NEXT_START).collect();
     let other: [(bool, &str); 5] = [
         (old.exchange != new.exchange, "exchange.lan"),
         (

@@ -15,6 +15,7 @@ pub(crate) type Findings = Rc<Found>;
 pub(crate) struct Found {
     pub(crate) errors: RefCell<Vec<ConfigError>>,
     pub(crate) paths: RefCell<Vec<NamedPath>>,
+    pub(crate) only_collected: RefCell<Option<ConfigError>>,
 }
 
 /// One file being read.
@@ -59,8 +60,21 @@ impl Source {
         message: impl Into<String>,
         hint: impl Into<String>,
     ) {
+        let finding = self.finding(severity, span, key, message, hint);
+        self.findings.errors.borrow_mut().push(finding);
+    }
+
+    /// What [`Source::report`] would report.
+    pub(crate) fn finding(
+        &self,
+        severity: Severity,
+        span: Range<usize>,
+        key: &str,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> ConfigError {
         let (line, column) = self.position(span.start);
-        self.findings.errors.borrow_mut().push(ConfigError {
+        ConfigError {
             severity,
             file: self.file.clone(),
             line,
@@ -68,7 +82,7 @@ impl Source {
             key: key.to_owned(),
             message: message.into(),
             hint: hint.into(),
-        });
+        }
     }
 
     /// Something of the disk is named here.

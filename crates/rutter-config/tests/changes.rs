@@ -106,3 +106,43 @@ fn other_sections_say_when_they_take_effect() {
     assert_eq!(diff.needs_restart, ["daemon.threads", "asn"]);
     assert_eq!(diff.other, ["daemon.log", "metrics", "rpki"]);
 }
+
+#[test]
+fn what_a_collector_runs_beside_its_sessions_waits_for_the_next_start() {
+    const SECTIONS: [(&str, &str, &str, &str); 7] = [
+        ("collector", "[collector]\nname = ", "\"a\"", "\"b\""),
+        ("bmp", "[bmp]\nlisten = \"::\"\nmax-peers = ", "1", "2"),
+        (
+            "bmp-target",
+            "[[bmp-target]]\naddress = ",
+            "\"192.0.2.7\"",
+            "\"192.0.2.8\"",
+        ),
+        ("sql", "[sql]\nthreads = ", "1", "2"),
+        ("history", "[history]\npath = ", "\"a\"", "\"b\""),
+        (
+            "stream",
+            "[stream]\nlisten = \"127.0.0.1\"\nqueue = ",
+            "1",
+            "2",
+        ),
+        (
+            "sink",
+            "[[sink]]\ntype = \"postgres\"\nuser = ",
+            "\"a\"",
+            "\"b\"",
+        ),
+    ];
+    for (name, head, before, after) in SECTIONS {
+        let with = |value: &str| parse(&format!("{BEFORE}{head}{value}\n"));
+        let without = parse(BEFORE);
+        for (old, new) in [
+            (with(before), with(after)),
+            (with(before), without.clone()),
+            (without, with(after)),
+        ] {
+            let expected = format!("! {name} (takes effect on the next start)\n");
+            assert_eq!(diff(&old, &new).to_string(), expected);
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use rutter_config::schema::{
-    ADD_PATH, Key, MAX_PREFIX, PER_FAMILY, RESETS_SESSION, SECTIONS, SESSION,
+    ADD_PATH, Key, MAX_PREFIX, NEXT_START, PER_FAMILY, RESETS_SESSION, SECTIONS, SESSION,
 };
 use rutter_policy::RejectReason;
 
@@ -71,6 +71,15 @@ fn resets() -> String {
     keys.join(", ")
 }
 
+fn restarts() -> String {
+    let written = |name: &&str| {
+        let section = SECTIONS.iter().find(|section| section.name == *name);
+        format!("`{}`", section.map_or(*name, |section| section.header))
+    };
+    let all: Vec<String> = NEXT_START.iter().map(written).collect();
+    all.join(", ")
+}
+
 fn replaced(text: &str, mark: &str, with: &str) -> String {
     let (open, close) = (format!("<!-- {mark} -->"), format!("<!-- /{mark} -->"));
     let (head, rest) = text.split_once(&open).expect("opening mark");
@@ -85,6 +94,7 @@ fn the_manual_documents_every_key_and_reason() {
         ("keys", keys()),
         ("reasons", reasons()),
         ("reset", resets()),
+        ("restart", restarts()),
     ]
     .iter()
     .fold(text.clone(), |text, (mark, with)| {

@@ -7,14 +7,14 @@ use std::thread;
 use rutter_api::{Client, Request};
 use rutter_daemon::{Daemon, Hangup, Signals};
 
-use crate::check::load;
+use crate::check::load_for_route_server;
 use crate::cli::Ask;
 use crate::failure::Failure;
 
 /// Runs the daemon until it is told to end.
 pub(crate) fn run(file: &Path, end_with_stdin: bool, how: &Ask) -> Result<(), Failure> {
     let signals = Signals::take_over(Hangup::Reloads)?;
-    let mut config = load(file, how)?.config;
+    let mut config = load_for_route_server(file, how)?.config;
     if let Some(socket) = &how.socket {
         config.daemon.control_socket = socket.clone();
     }

@@ -4,17 +4,26 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A program that is written in one thread cannot be run while a child of another thread still has its file open for
+/// writing, as each has from its birth until it is another program: one test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// A folder of its own with the program in it, gone afterwards.
-struct Place(PathBuf);
+struct Place(
+    PathBuf,
+    #[expect(dead_code, reason = "held")] MutexGuard<'static, ()>,
+);
 
 impl Place {
     fn new(name: &str) -> Self {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = format!("rutter-check-{name}-{}", std::process::id());
         let folder = std::env::temp_dir().join(folder);
         fs::create_dir_all(&folder).unwrap();
         fs::copy(env!("CARGO_BIN_EXE_rutter"), folder.join("rutter")).unwrap();
-        Place(folder)
+        Place(folder, alone)
     }
 
     fn write(&self, name: &str, text: &str) {
@@ -143,9 +152,32 @@ fn what_is_no_folder_cannot_be_written_to() {
             "{key}: {said}"
         );
     }
-    let (good, said) = place.check("[history]\npath = \"new/history\"\n");
+    let (good, said) = place.check("[mrt]\ndirectory = \"new/mrt\"\n");
     assert!(good && said.is_empty(), "{said}");
     assert!(!Path::new("new").exists());
+}
+
+#[test]
+fn what_a_route_server_reads_past_is_said() {
+    let place = Place::new("collector");
+    let (good, said) = place.check("[mrt]\ndirectory = \"mrt\"\n[history]\npath = \"h\"\n[sql]\n");
+    assert!(good, "{said}");
+    let wanted = "c.toml:8:2: warning: only `rutter collect` serves [sql], [history]; `rutter run` reads past them\n";
+    assert!(said.starts_with(wanted), "{said}");
+    // Whoever runs it is told the same.
+    let text = fs::read_to_string(place.0.join("c.toml")).unwrap();
+    place.write(
+        "c.toml",
+        &text.replace("[daemon]\n", "[daemon]\nlisten = \"127.0.0.1:0\"\n"),
+    );
+    let wanted = wanted.replace(":8:2:", ":9:2:");
+    let mut command = Command::new(place.0.join("rutter"));
+    command
+        .args(["run", "c.toml", "--end-with-stdin"])
+        .current_dir(&place.0);
+    let output = command.stdin(std::process::Stdio::null()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains(&wanted), "{said}");
 }
 
 #[test]

@@ -7,6 +7,29 @@ use crate::config::{Bmp, BmpTarget, Collector, Stream};
 use crate::forms;
 use crate::item::Item;
 use crate::schema;
+use crate::{ConfigError, Severity};
+
+/// A warning of the sections that only a collector serves, at the first of them.
+pub(super) fn only_collected(root: &Root<'_>) -> Option<ConfigError> {
+    let table = root.table.get_ref();
+    let found = schema::ONLY_COLLECTED.iter().filter_map(|name| {
+        let section = schema::SECTIONS
+            .iter()
+            .find(|section| section.name == *name)?;
+        let (key, _) = table.get_key_value(*name)?;
+        Some((section.header, key.span()))
+    });
+    let (headers, spans): (Vec<&str>, Vec<_>) = found.unzip();
+    let first = spans.into_iter().min_by_key(|span| span.start)?;
+    let headers = headers.join(", ");
+    Some(root.source.finding(
+        Severity::Warning,
+        first,
+        "",
+        format!("only `rutter collect` serves {headers}; `rutter run` reads past them"),
+        "start `rutter collect FILE`, or remove them",
+    ))
+}
 
 pub(super) fn collector(root: &Root<'_>) -> Collector {
     root.section("collector", &[schema::COLLECTOR], |section| {
@@ -58,6 +81,12 @@ pub(super) fn bmp_targets(root: &Root<'_>, station: Option<&Bmp>) -> Vec<BmpTarg
         let Some(address) = forms::socket(&item, BMP_PORT) else {
             return;
         };
+        if address.port() == 0 || address.ip().is_unspecified() {
+            item.error(
+                format!("nobody listens on {address}"),
+                "write the address of a station",
+            );
+        }
         if targets.iter().any(|other| other.address == address) {
             item.error(
                 format!("there are two targets {address}"),
@@ -105,10 +134,25 @@ pub(super) fn stream(root: &Root<'_>) -> Option<Stream> {
             i.int(1..=10_000_000).map(|n| n as usize)
         });
         section.set("origins", &mut stream.origins, |i| {
-            Some(i.some(Item::name))
+            Some(i.some(origin))
         });
         Some(stream)
     })
+}
+
+/// As browsers say it: `https://lg.example`, with a port where it is not the usual one.
+fn origin(item: &Item<'_>) -> Option<String> {
+    let text = item.name()?;
+    let site = text.split_once("://").map(|(_, site)| site);
+    let whole = site.is_some_and(|site| !site.is_empty() && !site.contains(['/', ' ']));
+    if text != "*" && !whole {
+        item.error(
+            format!("`{text}` is no web site as browsers say it"),
+            "write \"https://lg.example\", without a path, or \"*\" for all",
+        );
+        return None;
+    }
+    Some(text)
 }
 
 /// The port that IANA keeps for BMP.

@@ -31,6 +31,7 @@ pub(crate) fn configuration(text: &str, file: &Path) -> Result<Loaded, Vec<Confi
     let mut files = vec![file.to_owned()];
     let config = with_tree(text, file, &findings, |root| {
         root.check_sections(SECTIONS.iter());
+        *findings.only_collected.borrow_mut() = collector::only_collected(&root);
         read_root(root, &findings, &mut files)
     });
     let mut found = findings.errors.take();
@@ -43,6 +44,7 @@ pub(crate) fn configuration(text: &str, file: &Path) -> Result<Loaded, Vec<Confi
         warnings: found,
         files,
         paths: findings.paths.take(),
+        only_collected: findings.only_collected.take(),
     })
 }
 

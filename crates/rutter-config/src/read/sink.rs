@@ -1,5 +1,6 @@
 //! `[[sink]]`.
 
+use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 
 use super::Root;
@@ -138,7 +139,10 @@ fn host(item: &Item<'_>) -> Option<String> {
     let host = item.name()?;
     if host.starts_with('/') {
         item.name_path(PathRole::Door, Path::new(&host));
-    } else if host.contains(['/', '@', ' ']) {
+    } else if host.contains(['/', '@', ' '])
+        || host.contains(char::is_control)
+        || host.contains(':') && host.parse::<Ipv6Addr>().is_err()
+    {
         item.error(
             // It may hold a password.
             "this is not a host",

@@ -54,6 +54,32 @@ const fn key(
     }
 }
 
+/// Sections that only `rutter collect` serves.
+pub const ONLY_COLLECTED: &[&str] = &[
+    "collector",
+    "bmp",
+    "bmp-target",
+    "sql",
+    "history",
+    "stream",
+    "sink",
+];
+
+/// What takes effect on the next start only, besides keys of `[daemon]`: keys, and whole sections.
+pub const NEXT_START: [&str; 11] = [
+    "asn",
+    "router-id",
+    "router.cluster-id",
+    "lookup",
+    "collector",
+    "bmp",
+    "bmp-target",
+    "sql",
+    "history",
+    "stream",
+    "sink",
+];
+
 /// All sections, in the order of the manual.
 pub const SECTIONS: &[SectionKeys] = &[
     section(

@@ -17,7 +17,7 @@ use crate::units::plural;
 
 /// Says everything that is wrong with a configuration, and with what of the disk it names.
 pub(crate) fn check(file: &Path, how: &Ask) -> Result<(), Failure> {
-    let loaded = load(file, how)?;
+    let loaded = load_for_route_server(file, how)?;
     let found = files::look(&loaded.paths);
     print(&found, how)?;
     fail_for(&found, file, how)?;
@@ -50,6 +50,13 @@ pub(crate) fn diff(file: PathBuf, against: PathBuf, how: &Ask) -> Result<(), Fai
         false => DiffView(Paint::stdout(how.color)).diff(&diff, &mut out)?,
     }
     Ok(())
+}
+
+/// As [`load`], for who serves no more than a route server does.
+pub(crate) fn load_for_route_server(file: &Path, how: &Ask) -> Result<Loaded, Failure> {
+    let loaded = load(file, how)?;
+    print(loaded.only_collected.as_slice(), how)?;
+    Ok(loaded)
 }
 
 /// Reads a configuration; prints warnings, or errors and fails.
