@@ -97,6 +97,17 @@ impl Kafka {
         self.topic(name, &["--alter", "--partitions", &partitions.to_string()]);
     }
 
+    /// Lets a topic take requests of so many octets at most.
+    pub fn take_at_most(&self, name: &str, octets: u32) {
+        let mut command = java("kafka.admin.ConfigCommand");
+        command
+            .args(["--bootstrap-server", &self.address(), "--alter"])
+            .args(["--entity-type", "topics", "--entity-name", name])
+            .arg("--add-config")
+            .arg(format!("max.message.bytes={octets}"));
+        output_of(&mut command).unwrap_or_else(|why| panic!("topic {name}: {why}"));
+    }
+
     /// Forbids everybody to write to a topic, or no longer.
     pub fn forbid_writing(&self, name: &str, forbid: bool) {
         let mut command = java("kafka.admin.AclCommand");

@@ -39,6 +39,9 @@ struct Reader {
     routes: BTreeMap<(String, String), Value>,
     /// Numbers of events, by collector and run.
     numbers: BTreeMap<(String, u64), BTreeSet<u64>>,
+    /// Messages of events, and those of them that came again.
+    events: BTreeSet<(String, String, String, u64)>,
+    again: usize,
 }
 
 impl Reader {
@@ -58,6 +61,8 @@ impl Reader {
                 run,
             );
             let seq = value["seq"].as_u64().expect("a number");
+            let message = (partition.clone(), key.clone(), of.0.clone(), seq);
+            self.again += usize::from(!self.events.insert(message));
             self.numbers.entry(of).or_default().insert(seq);
         }
         match kind {
@@ -186,6 +191,7 @@ fn kafka_is_exact_whoever_is_killed() {
     let mut rng = Rng::new(seed(7));
     a_group_reads_what_two_collectors_write(&lab, &mut broker, &mut rng);
     a_topic_that_operators_touch_is_told_all(&lab, &mut broker);
+    a_topic_that_takes_little_is_told_all(&lab, &broker);
     the_collector_itself_is_killed(&lab, &mut broker, &mut rng);
 }
 
@@ -207,12 +213,12 @@ fn a_topic_that_operators_touch_is_told_all(lab: &Lab, broker: &mut Kafka) {
     stage.complains(&["we may not write to topic `anew`: grant"]);
     broker.forbid_writing("anew", false);
     stage.act(50);
-    holds_all(broker, &stage);
+    holds_all(broker, &stage, "anew");
     broker.freeze();
     stage.act(50);
     stage.complains(&["no answer within `answer-timeout`"]);
     broker.thaw();
-    holds_all(broker, &stage);
+    holds_all(broker, &stage, "anew");
     assert_eq!(stage.sink().status().gaps, 0, "nothing was lost so far");
     broker.add_partitions("anew", 3);
     // Partitions are looked for now and then, and only by who writes.
@@ -225,19 +231,58 @@ fn a_topic_that_operators_touch_is_told_all(lab: &Lab, broker: &mut Kafka) {
             Err(status.line())
         }
     });
-    holds_all(broker, &stage);
+    holds_all(broker, &stage, "anew");
     broker.delete_topic("anew");
     broker.create_topic("anew", 2);
     stage.act(50);
     stage.has_told(gaps + 1);
-    holds_all(broker, &stage);
+    holds_all(broker, &stage, "anew");
     stage.stop();
 }
 
-fn holds_all(broker: &Kafka, stage: &Stage) {
+/// Requests are cut to what the topic takes. Where it does not take one message the sink says so, sends nothing twice
+/// meanwhile, and goes on when the topic is mended.
+fn a_topic_that_takes_little_is_told_all(lab: &Lab, broker: &Kafka) {
+    broker.create_topic("little", 2);
+    broker.take_at_most("little", 1_500);
+    let target = SinkTarget::Kafka(Broker {
+        brokers: vec![broker.address()],
+        topic: "little".into(),
+        tombstones: false,
+        // Nothing is sent again because the machine is slow.
+        answer_timeout_s: 600,
+    });
+    let mut stage = Stage::new("little", target, lab.folder("little"), 10);
+    stage.act(400);
+    holds_all(broker, &stage, "little");
+    assert_eq!(stage.sink().status().failures, 0);
+    // Withdrawals and announcements with short paths pass.
+    broker.take_at_most("little", 480);
+    eventually("the sink complains several times", || {
+        stage.act(10);
+        let status = stage.sink().status();
+        match status.failures >= 3 {
+            true => Ok(()),
+            false => Err(status.line()),
+        }
+    });
+    stage.complains(&[
+        "topic `little` does not take a message of ",
+        "raise its `max.message.bytes` to at least ",
+    ]);
+    broker.take_at_most("little", 1_500);
+    holds_all(broker, &stage, "little");
+    assert_eq!(stage.sink().status().gaps, 0, "nothing was lost");
+    stage.stop();
+    let reader = read(vec![broker.dump("little")]);
+    check_numbers(&reader);
+    assert_eq!(reader.again, 0, "of {} messages", reader.events.len());
+}
+
+fn holds_all(broker: &Kafka, stage: &Stage, topic: &str) {
     stage.has_written();
     eventually("the topic holds the current routes", || {
-        let read = read(vec![broker.dump("anew")]).of("anew");
+        let read = read(vec![broker.dump(topic)]).of(topic);
         let owed = stage.owed();
         match read == owed {
             true => Ok(()),

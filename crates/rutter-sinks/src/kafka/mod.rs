@@ -5,30 +5,23 @@
 
 mod message;
 mod partition;
+mod session;
 mod words;
 
-use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{fs, io};
 
-use rskafka::BackoffConfig;
-use rskafka::chrono::{DateTime, Utc};
-use rskafka::client::error::Error;
-use rskafka::client::partition::{Compression, OffsetAt, PartitionClient, UnknownTopicHandling};
-use rskafka::client::{Client, ClientBuilder};
-use rskafka::record::Record;
 use rutter_config::Broker;
 use rutter_events::Kind;
 use rutter_net::Family;
-use tokio::runtime::{Builder, Runtime};
 
 use crate::batch::Batch;
 use crate::block::Entry;
 use crate::spool::Position;
-use crate::store::{Fault, Load, Pieces, Store, hangs};
+use crate::store::{Fault, Load, Pieces, Store};
 pub use message::SCHEMA;
 use message::{Message, family_name, part, peer_key, route_key};
+use session::{Left, Session, record};
 
 /// A topic of a cluster, written to as one collector.
 pub struct Kafka {
@@ -38,27 +31,9 @@ pub struct Kafka {
     noted: PathBuf,
     /// Behind the last batch that was acknowledged and could not be noted: the disk may be full.
     unnoted: Option<Position>,
-    /// Where each partition ended behind the last message that was acknowledged; empty where that is not known.
-    ends: Vec<i64>,
+    /// How far each partition was when it was written to last; empty where that is not known.
+    left: Vec<Left>,
     session: Option<Session>,
-}
-
-struct Session {
-    runtime: Runtime,
-    patience: Duration,
-    client: Client,
-    partitions: Vec<Partition>,
-    /// When the cluster was asked last which partitions there are.
-    looked: Instant,
-}
-
-/// A partition and what is on its way there.
-struct Partition {
-    client: PartitionClient,
-    records: Vec<Record>,
-    size: usize,
-    /// Behind the last message that was acknowledged.
-    end: i64,
 }
 
 impl Kafka {
@@ -69,7 +44,7 @@ impl Kafka {
             settings,
             noted: folder.join("kafka.position"),
             unnoted: None,
-            ends: Vec::new(),
+            left: Vec::new(),
             session: None,
         }
     }
@@ -89,8 +64,12 @@ impl Kafka {
         let [run, next_seq, ends @ ..] = words.as_deref().unwrap_or_default() else {
             return Ok(None);
         };
-        if self.ends.is_empty() {
-            self.ends = ends.iter().map(|end| *end as i64).collect();
+        if self.left.is_empty() {
+            let left = |end: &u64| Left {
+                end: *end as i64,
+                row: None,
+            };
+            self.left = ends.iter().map(left).collect();
         }
         let (run, next_seq) = (*run, *next_seq);
         Ok(Some(Position { run, next_seq }))
@@ -100,8 +79,8 @@ impl Kafka {
     fn note(&mut self, position: Position) {
         let new = self.noted.with_extension("new");
         let mut text = format!("{} {}", position.run, position.next_seq);
-        for end in &self.ends {
-            text += &format!(" {end}");
+        for left in &self.left {
+            text += &format!(" {}", left.end);
         }
         text.push('\n');
         let written = fs::write(&new, text).and_then(|()| fs::rename(&new, &self.noted));
@@ -123,7 +102,7 @@ impl Kafka {
         value: Option<Vec<u8>>,
         time_us: u64,
     ) -> Result<(), Fault> {
-        let index = partition::of(by.as_bytes(), session.partitions.len());
+        let index = partition::of(by.as_bytes(), session.partitions());
         session.put(index, record(key, value, time_us))
     }
 
@@ -135,7 +114,7 @@ impl Kafka {
         value: &[u8],
         time_us: u64,
     ) -> Result<(), Fault> {
-        (0..session.partitions.len()).try_for_each(|index| {
+        (0..session.partitions()).try_for_each(|index| {
             session.put(index, record(key.to_owned(), Some(value.to_vec()), time_us))
         })
     }
@@ -204,7 +183,7 @@ impl Kafka {
             .take()
             .ok_or_else(|| Fault("not connected".into()))?;
         let done = act(self, &mut session);
-        self.ends = session.partitions.iter().map(|one| one.end).collect();
+        self.left = session.left();
         let done = done?;
         self.session = Some(session);
         Ok(done)
@@ -214,23 +193,13 @@ impl Kafka {
 impl Store for Kafka {
     fn open(&mut self) -> Result<Option<Position>, Fault> {
         let position = self.position()?;
-        let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|why| Fault(format!("cannot begin: {why}")))?;
-        let patience = Duration::from_secs(self.settings.answer_timeout_s);
-        let connected = connect(&self.settings, patience);
-        let (client, mut partitions) = within(&runtime, patience, "cannot connect", connected)?;
-        let now: Vec<i64> = partitions.iter().map(|one| one.end).collect();
-        let kept = is_as_left(&self.ends, &now);
-        for (partition, end) in partitions.iter_mut().zip(&self.ends) {
-            partition.end = if kept { *end } else { 0 };
+        let mut session = Session::open(&self.settings)?;
+        let kept = is_as_left(&self.left, &session.left());
+        match kept {
+            true => session.go_on(&self.left),
+            false => session.go_on(&vec![Left::default(); self.left.len()]),
         }
-        self.session = Some(Session {
-            runtime,
-            patience,
-            client,
-            partitions,
-            looked: Instant::now(),
-        });
+        self.session = Some(session);
         Ok(position.filter(|_| kept))
     }
 
@@ -238,6 +207,7 @@ impl Store for Kafka {
         self.with(|kafka, session| {
             session.look(&kafka.settings.topic)?;
             for (behind, entry) in &batch.rows {
+                session.begin_row(*behind);
                 kafka.put_event(session, *behind, entry)?;
             }
             session.flush()
@@ -297,158 +267,12 @@ impl Store for Kafka {
     }
 }
 
-impl Session {
-    fn put(&mut self, index: usize, record: Record) -> Result<(), Fault> {
-        let partition = &mut self.partitions[index];
-        partition.size += record.approximate_size() + OVERHEAD;
-        partition.records.push(record);
-        match partition.size >= REQUEST {
-            true => send(&self.runtime, self.patience, partition),
-            false => Ok(()),
-        }
-    }
-
-    /// Somebody may have added partitions: then keys belong elsewhere, and all is told anew over the next connection.
-    fn look(&mut self, topic: &str) -> Result<(), Fault> {
-        if self.looked.elapsed() < LOOK {
-            return Ok(());
-        }
-        let asked = partitions_of(&self.client, topic);
-        let there = within(
-            &self.runtime,
-            self.patience,
-            "cannot look for partitions",
-            asked,
-        )?
-        .len();
-        let had = self.partitions.len();
-        if there != had {
-            return Err(Fault(format!(
-                "topic `{topic}` has {there} partitions and had {had}"
-            )));
-        }
-        self.looked = Instant::now();
-        Ok(())
-    }
-
-    /// Returns when all that was put is acknowledged by all replicas in sync.
-    fn flush(&mut self) -> Result<(), Fault> {
-        let (runtime, patience) = (&self.runtime, self.patience);
-        self.partitions
-            .iter_mut()
-            .try_for_each(|partition| send(runtime, patience, partition))
-    }
+/// Whether a topic whose partitions are so far holds what was acknowledged, and peers are where they were: one that was made
+/// anew does not, nor one with other partitions.
+fn is_as_left(left: &[Left], now: &[Left]) -> bool {
+    let holds = left.iter().zip(now).all(|(left, now)| left.end <= now.end);
+    left.is_empty() || left.len() == now.len() && holds
 }
-
-fn send(runtime: &Runtime, patience: Duration, partition: &mut Partition) -> Result<(), Fault> {
-    partition.size = 0;
-    let records = std::mem::take(&mut partition.records);
-    if records.is_empty() {
-        return Ok(());
-    }
-    let client = &partition.client;
-    let produced = async {
-        let produced = client.produce(records, Compression::NoCompression).await;
-        produced.map_err(|why| words::of(&why, client.topic()))
-    };
-    let offsets = within(runtime, patience, "cannot send", produced)?;
-    if offsets.first().is_some_and(|first| *first < partition.end) {
-        let topic = partition.client.topic();
-        return Err(Fault(format!("what topic `{topic}` held is gone")));
-    }
-    partition.end = offsets.last().map_or(partition.end, |last| last + 1);
-    Ok(())
-}
-
-async fn connect(
-    settings: &Broker,
-    patience: Duration,
-) -> Result<(Client, Vec<Partition>), String> {
-    let name = &settings.topic;
-    let said = |why: Error| words::of(&why, name);
-    let backoff = BackoffConfig {
-        // Before our own patience ends, so that the last error is told.
-        deadline: Some(patience / 2),
-        ..BackoffConfig::default()
-    };
-    let client = ClientBuilder::new(settings.brokers.clone())
-        .client_id("rutter")
-        .backoff_config(backoff)
-        .build()
-        .await
-        .map_err(said)?;
-    let mut partitions = Vec::new();
-    for number in partitions_of(&client, name).await? {
-        let handling = UnknownTopicHandling::Retry;
-        let client = client.partition_client(name, number, handling).await;
-        let client = client.map_err(said)?;
-        let end = client.get_offset(OffsetAt::Latest).await.map_err(said)?;
-        partitions.push(Partition {
-            client,
-            records: Vec::new(),
-            size: 0,
-            end,
-        });
-    }
-    Ok((client, partitions))
-}
-
-/// The numbers of the partitions that a topic has now.
-async fn partitions_of(client: &Client, name: &str) -> Result<Vec<i32>, String> {
-    let topics = client.list_topics().await;
-    let topics = topics.map_err(|why| words::of(&why, name))?;
-    let topic = topics.into_iter().find(|topic| topic.name == name);
-    let topic = topic.ok_or_else(|| {
-        format!("there is no topic `{name}`, or we may not see it: create it first, or grant DESCRIBE and WRITE")
-    })?;
-    Ok(topic.partitions.into_iter().collect())
-}
-
-/// Waits for an answer, but not for ever.
-fn within<T>(
-    runtime: &Runtime,
-    patience: Duration,
-    what: &str,
-    asked: impl Future<Output = Result<T, String>>,
-) -> Result<T, Fault> {
-    match runtime.block_on(async { tokio::time::timeout(patience, asked).await }) {
-        Ok(answer) => answer.map_err(|why| Fault(format!("{what}: {why}"))),
-        Err(_) => Err(hangs(what)),
-    }
-}
-
-fn record(key: String, value: Option<Vec<u8>>, time_us: u64) -> Record {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now_us = now.unwrap_or_default().as_micros() as u64;
-    let timestamp = timestamp(time_us, now_us);
-    Record {
-        key: Some(key.into_bytes()),
-        value,
-        headers: Default::default(),
-        timestamp,
-    }
-}
-
-/// The time of a record. Brokers refuse what is of the future, as rows are that were told before a clock was set back;
-/// the value has their time.
-fn timestamp(time_us: u64, now_us: u64) -> DateTime<Utc> {
-    let time_us = time_us.min(now_us);
-    DateTime::<Utc>::from_timestamp_micros(time_us as i64).unwrap_or_default()
-}
-
-/// Whether a topic with these ends holds what was acknowledged, and peers are where they were: one that was made anew does
-/// not, nor one with other partitions.
-fn is_as_left(ends: &[i64], now: &[i64]) -> bool {
-    let holds = ends.iter().zip(now).all(|(end, now)| end <= now);
-    ends.is_empty() || ends.len() == now.len() && holds
-}
-
-/// Brokers refuse requests above a megabyte unless configured otherwise.
-const REQUEST: usize = 700 << 10;
-/// Octets of a record besides key and value.
-const OVERHEAD: usize = 24;
-/// How often it is looked whether there are other partitions.
-const LOOK: Duration = Duration::from_secs(15);
 
 #[cfg(test)]
 mod tests {
@@ -472,25 +296,23 @@ mod tests {
     }
 
     #[test]
-    fn no_record_is_of_the_future() {
-        let now_us = 1_795_000_000_000_000;
-        assert_eq!(
-            timestamp(now_us - 5, now_us),
-            timestamp(now_us - 5, u64::MAX)
-        );
-        assert_eq!(
-            timestamp(now_us + 7_200_000_000, now_us),
-            timestamp(now_us, now_us)
-        );
-    }
-
-    #[test]
     fn a_topic_that_was_made_anew_or_has_other_partitions_is_not_as_it_was_left() {
-        assert!(is_as_left(&[], &[7, 0]));
+        fn is(left: &[i64], now: &[i64]) -> bool {
+            let of = |ends: &[i64]| -> Vec<Left> {
+                ends.iter()
+                    .map(|end| Left {
+                        end: *end,
+                        row: None,
+                    })
+                    .collect()
+            };
+            is_as_left(&of(left), &of(now))
+        }
+        assert!(is(&[], &[7, 0]));
         // Others write, too.
-        assert!(is_as_left(&[7, 0], &[8, 3]));
-        assert!(!is_as_left(&[7, 0], &[6, 3]));
-        assert!(!is_as_left(&[7, 0], &[7, 0, 0]));
-        assert!(!is_as_left(&[7, 0], &[7]));
+        assert!(is(&[7, 0], &[8, 3]));
+        assert!(!is(&[7, 0], &[6, 3]));
+        assert!(!is(&[7, 0], &[7, 0, 0]));
+        assert!(!is(&[7, 0], &[7]));
     }
 }

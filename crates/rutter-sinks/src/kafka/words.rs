@@ -17,16 +17,6 @@ pub(super) fn of(why: &Error, topic: &str) -> String {
             format!("we may not write to topic `{topic}`: grant DESCRIBE and WRITE on it")
         }
         ProtocolError::ClusterAuthorizationFailed => "we have no rights in this cluster".to_owned(),
-        ProtocolError::RecordListTooLarge => {
-            format!(
-                "a request is larger than a segment of topic `{topic}`: raise its `segment.bytes` to at least 1048588"
-            )
-        }
-        ProtocolError::MessageTooLarge => {
-            format!(
-                "a request is too large for topic `{topic}`: raise its `max.message.bytes` to at least 1048588"
-            )
-        }
         ProtocolError::NotEnoughReplicas | ProtocolError::NotEnoughReplicasAfterAppend => {
             format!("topic `{topic}` has too few replicas in sync")
         }
@@ -37,6 +27,30 @@ pub(super) fn of(why: &Error, topic: &str) -> String {
         Some(message) => format!("{hint} ({message})"),
         None => hint,
     }
+}
+
+/// The setting of a topic that a request was too large for.
+pub(super) fn limit(why: &Error) -> Option<&'static str> {
+    match why {
+        Error::ServerError {
+            protocol_error: ProtocolError::MessageTooLarge,
+            ..
+        } => Some("max.message.bytes"),
+        Error::ServerError {
+            protocol_error: ProtocolError::RecordListTooLarge,
+            ..
+        } => Some("segment.bytes"),
+        _ => None,
+    }
+}
+
+/// One message that the topic does not take, and what would let it.
+pub(super) fn too_large(topic: &str, setting: &str, key: &[u8], octets: usize) -> String {
+    let key = String::from_utf8_lossy(key);
+    format!(
+        "topic `{topic}` does not take a message of {octets} octets, that of key `{key}`: raise its `{setting}` to at least \
+         {octets}; until then all rows behind it wait"
+    )
 }
 
 #[cfg(test)]
@@ -62,5 +76,14 @@ mod tests {
             "the disk of the broker fails or is full"
         );
         assert_eq!(of(&Error::Timeout, "rutter"), "Timeout");
+        assert_eq!(
+            limit(&refused(ProtocolError::MessageTooLarge)),
+            Some("max.message.bytes")
+        );
+        assert_eq!(
+            limit(&refused(ProtocolError::RecordListTooLarge)),
+            Some("segment.bytes")
+        );
+        assert_eq!(limit(&Error::Timeout), None);
     }
 }

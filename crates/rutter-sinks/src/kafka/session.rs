@@ -1,0 +1,327 @@
+//! A connection: records wait until there is a request's worth for their partition, and a request is as large as the
+//! topic takes.
+
+use std::future::Future;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use rskafka::BackoffConfig;
+use rskafka::chrono::{DateTime, Utc};
+use rskafka::client::error::Error;
+use rskafka::client::partition::{Compression, OffsetAt, PartitionClient, UnknownTopicHandling};
+use rskafka::client::{Client, ClientBuilder};
+use rskafka::record::Record;
+use rutter_config::Broker;
+use tokio::runtime::{Builder, Runtime};
+
+use super::words;
+use crate::spool::Position;
+use crate::store::{Fault, hangs};
+
+pub(super) struct Session {
+    runtime: Runtime,
+    patience: Duration,
+    client: Client,
+    partitions: Vec<Partition>,
+    /// When the cluster was asked last which partitions there are.
+    looked: Instant,
+    /// Octets of a request that the topic takes, for all we know.
+    request: usize,
+    /// The row whose records are put now; none while a load is.
+    row: Option<Position>,
+}
+
+/// A partition and what is on its way there.
+struct Partition {
+    client: PartitionClient,
+    records: Vec<Record>,
+    size: usize,
+    /// The row whose records were put last.
+    row: Option<Position>,
+    left: Left,
+}
+
+/// How far a partition is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Left {
+    /// Behind the last message that was acknowledged.
+    pub(super) end: i64,
+    /// Behind the last row of which all messages were: after a fault they are not sent again.
+    pub(super) row: Option<Position>,
+}
+
+impl Session {
+    /// Connects to all partitions.
+    pub(super) fn open(settings: &Broker) -> Result<Self, Fault> {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|why| Fault(format!("cannot begin: {why}")))?;
+        let patience = Duration::from_secs(settings.answer_timeout_s);
+        let connected = connect(settings, patience);
+        let (client, partitions) = within(&runtime, patience, "cannot connect", connected)?;
+        Ok(Self {
+            runtime,
+            patience,
+            client,
+            partitions,
+            looked: Instant::now(),
+            request: REQUEST,
+            row: None,
+        })
+    }
+
+    /// How many partitions there are.
+    pub(super) fn partitions(&self) -> usize {
+        self.partitions.len()
+    }
+
+    /// How far each partition is.
+    pub(super) fn left(&self) -> Vec<Left> {
+        self.partitions.iter().map(|one| one.left).collect()
+    }
+
+    /// Goes on where the connection before ended; where there was none, at the ends that were found.
+    pub(super) fn go_on(&mut self, left: &[Left]) {
+        for (partition, left) in self.partitions.iter_mut().zip(left) {
+            partition.left = *left;
+        }
+    }
+
+    /// What is put from now on belongs to this row.
+    pub(super) fn begin_row(&mut self, behind: Position) {
+        self.row = Some(behind);
+    }
+
+    /// A record for a partition. Requests begin with a row, so that it is known which rows are there as a whole.
+    pub(super) fn put(&mut self, index: usize, record: Record) -> Result<(), Fault> {
+        let (row, size) = (self.row, octets(&record));
+        let partition = &self.partitions[index];
+        if row.is_some() && row <= partition.left.row {
+            return Ok(());
+        }
+        let begins = row.is_none() || row != partition.row;
+        if begins && partition.size + size > self.request {
+            self.send(index)?;
+        }
+        let partition = &mut self.partitions[index];
+        partition.row = row;
+        partition.size += size;
+        partition.records.push(record);
+        Ok(())
+    }
+
+    /// Somebody may have added partitions: then keys belong elsewhere, and all is told anew over the next connection.
+    pub(super) fn look(&mut self, topic: &str) -> Result<(), Fault> {
+        if self.looked.elapsed() < LOOK {
+            return Ok(());
+        }
+        let asked = partitions_of(&self.client, topic);
+        let what = "cannot look for partitions";
+        let there = within(&self.runtime, self.patience, what, asked)?.len();
+        let had = self.partitions.len();
+        if there != had {
+            return Err(Fault(format!(
+                "topic `{topic}` has {there} partitions and had {had}"
+            )));
+        }
+        self.looked = Instant::now();
+        Ok(())
+    }
+
+    /// Returns when all that was put is acknowledged by all replicas in sync.
+    pub(super) fn flush(&mut self) -> Result<(), Fault> {
+        (0..self.partitions.len()).try_for_each(|index| self.send(index))?;
+        self.row = None;
+        Ok(())
+    }
+
+    /// Sends what waits for a partition, in smaller pieces where the topic does not take it at once.
+    fn send(&mut self, index: usize) -> Result<(), Fault> {
+        let partition = &mut self.partitions[index];
+        partition.size = 0;
+        let mut records = std::mem::take(&mut partition.records);
+        while !records.is_empty() {
+            let rest = records.split_off(fitting(&records, self.request));
+            // Refused records are needed again.
+            match self.produce(index, records.clone())? {
+                Ok(()) => records = rest,
+                Err(setting) => {
+                    let refused = sum(&records);
+                    if let [alone] = &*records {
+                        let topic = self.partitions[index].client.topic();
+                        let key = alone.key.as_deref().unwrap_or_default();
+                        return Err(Fault(words::too_large(topic, setting, key, refused)));
+                    }
+                    self.request = refused / 2;
+                    records.extend(rest);
+                }
+            }
+        }
+        let partition = &mut self.partitions[index];
+        partition.left.row = partition.left.row.max(partition.row);
+        Ok(())
+    }
+
+    /// One request; where it is too large for the topic, the setting that says so.
+    fn produce(
+        &mut self,
+        index: usize,
+        records: Vec<Record>,
+    ) -> Result<Result<(), &'static str>, Fault> {
+        let partition = &mut self.partitions[index];
+        let client = &partition.client;
+        let produced = async {
+            match client.produce(records, Compression::NoCompression).await {
+                Ok(offsets) => Ok(Ok(offsets)),
+                Err(why) => match words::limit(&why) {
+                    Some(setting) => Ok(Err(setting)),
+                    None => Err(words::of(&why, client.topic())),
+                },
+            }
+        };
+        let offsets = match within(&self.runtime, self.patience, "cannot send", produced)? {
+            Ok(offsets) => offsets,
+            Err(setting) => return Ok(Err(setting)),
+        };
+        let end = &mut partition.left.end;
+        if offsets.first().is_some_and(|first| first < end) {
+            let topic = partition.client.topic();
+            return Err(Fault(format!("what topic `{topic}` held is gone")));
+        }
+        *end = offsets.last().map_or(*end, |last| last + 1);
+        Ok(Ok(()))
+    }
+}
+
+async fn connect(
+    settings: &Broker,
+    patience: Duration,
+) -> Result<(Client, Vec<Partition>), String> {
+    let name = &settings.topic;
+    let said = |why: Error| words::of(&why, name);
+    let backoff = BackoffConfig {
+        // Before our own patience ends, so that the last error is told.
+        deadline: Some(patience / 2),
+        ..BackoffConfig::default()
+    };
+    let client = ClientBuilder::new(settings.brokers.clone())
+        .client_id("rutter")
+        .backoff_config(backoff)
+        .build()
+        .await
+        .map_err(said)?;
+    let mut partitions = Vec::new();
+    for number in partitions_of(&client, name).await? {
+        let handling = UnknownTopicHandling::Retry;
+        let client = client.partition_client(name, number, handling).await;
+        let client = client.map_err(said)?;
+        let end = client.get_offset(OffsetAt::Latest).await.map_err(said)?;
+        partitions.push(Partition {
+            client,
+            records: Vec::new(),
+            size: 0,
+            row: None,
+            left: Left { end, row: None },
+        });
+    }
+    Ok((client, partitions))
+}
+
+/// The numbers of the partitions that a topic has now.
+async fn partitions_of(client: &Client, name: &str) -> Result<Vec<i32>, String> {
+    let topics = client.list_topics().await;
+    let topics = topics.map_err(|why| words::of(&why, name))?;
+    let topic = topics.into_iter().find(|topic| topic.name == name);
+    let topic = topic.ok_or_else(|| {
+        format!("there is no topic `{name}`, or we may not see it: create it first, or grant DESCRIBE and WRITE")
+    })?;
+    Ok(topic.partitions.into_iter().collect())
+}
+
+/// Waits for an answer, but not for ever.
+fn within<T>(
+    runtime: &Runtime,
+    patience: Duration,
+    what: &str,
+    asked: impl Future<Output = Result<T, String>>,
+) -> Result<T, Fault> {
+    match runtime.block_on(async { tokio::time::timeout(patience, asked).await }) {
+        Ok(answer) => answer.map_err(|why| Fault(format!("{what}: {why}"))),
+        Err(_) => Err(hangs(what)),
+    }
+}
+
+pub(super) fn record(key: String, value: Option<Vec<u8>>, time_us: u64) -> Record {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now_us = now.unwrap_or_default().as_micros() as u64;
+    let timestamp = timestamp(time_us, now_us);
+    Record {
+        key: Some(key.into_bytes()),
+        value,
+        headers: Default::default(),
+        timestamp,
+    }
+}
+
+/// The time of a record. Brokers refuse what is of the future, as rows are that were told before a clock was set back;
+/// the value has their time.
+fn timestamp(time_us: u64, now_us: u64) -> DateTime<Utc> {
+    let time_us = time_us.min(now_us);
+    DateTime::<Utc>::from_timestamp_micros(time_us as i64).unwrap_or_default()
+}
+
+/// What a record takes of a request at most.
+fn octets(record: &Record) -> usize {
+    record.approximate_size() + OVERHEAD
+}
+
+/// What a request of these records takes at most.
+fn sum(records: &[Record]) -> usize {
+    BATCH + records.iter().map(octets).sum::<usize>()
+}
+
+/// How many of the first records fit a request; the first is sent whatever its size.
+fn fitting(records: &[Record], request: usize) -> usize {
+    let mut size = BATCH;
+    let fits = records.iter().take_while(|record| {
+        size += octets(record);
+        size <= request
+    });
+    fits.count().max(1)
+}
+
+/// Brokers refuse requests above a megabyte unless configured otherwise.
+const REQUEST: usize = 700 << 10;
+/// Octets of a request besides its records: the head of a record batch.
+const BATCH: usize = 61;
+/// Octets of a record besides key and value.
+const OVERHEAD: usize = 24;
+/// How often it is looked whether there are other partitions.
+const LOOK: Duration = Duration::from_secs(15);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_record_is_of_the_future() {
+        let now_us = 1_795_000_000_000_000;
+        assert_eq!(
+            timestamp(now_us - 5, now_us),
+            timestamp(now_us - 5, u64::MAX)
+        );
+        assert_eq!(
+            timestamp(now_us + 7_200_000_000, now_us),
+            timestamp(now_us, now_us)
+        );
+    }
+
+    #[test]
+    fn requests_are_no_larger_than_they_may_be_but_for_one_large_record() {
+        let of = |octets: usize| record(String::new(), Some(vec![0; octets - OVERHEAD]), 0);
+        let records = [of(100), of(200), of(300)];
+        assert_eq!(sum(&records), BATCH + 600);
+        assert_eq!(fitting(&records, BATCH + 600), 3);
+        assert_eq!(fitting(&records, BATCH + 599), 2);
+        assert_eq!(fitting(&records, BATCH + 299), 1);
+        assert_eq!(fitting(&records, 0), 1);
+    }
+}
