@@ -61,6 +61,12 @@ fn a_collector_claims_nothing_twice_and_leaves_nothing_empty() {
 }
 
 #[test]
+fn a_history_keeps_what_it_writes_for_a_while() {
+    check("history.toml");
+    check("history-snapshots.toml");
+}
+
+#[test]
 fn sinks_have_the_keys_of_their_type() {
     check("sinks.toml");
 }

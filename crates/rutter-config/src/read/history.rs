@@ -3,6 +3,7 @@
 use super::Root;
 use crate::config::History;
 use crate::forms;
+use crate::item::{Item, Section};
 use crate::{PathRole, schema};
 
 pub(super) fn history(root: &Root<'_>) -> Option<History> {
@@ -25,12 +26,39 @@ pub(super) fn history(root: &Root<'_>) -> Option<History> {
         section.set("snapshot-every", &mut history.snapshot_every_s, |i| {
             forms::seconds(i, 10, 7 * 86_400)
         });
-        section.set("retention", &mut history.retention_s, |i| {
-            forms::seconds(i, 0, 100 * 366 * 86_400)
-        });
+        section.set("retention", &mut history.retention_s, retention);
         section.set("compression", &mut history.compression, |i| {
             i.int(0..=22).map(|n| n as i32)
         });
+        check_snapshots(&section, &history);
         Some(history)
     })
 }
+
+/// Files go by the hour.
+fn retention(item: &Item<'_>) -> Option<u64> {
+    let kept = forms::seconds(item, 0, 100 * 366 * 86_400)?;
+    if (1..HOUR).contains(&kept) {
+        item.error(
+            format!("whole hours are removed: nothing can be kept for {kept} seconds"),
+            "write \"1h\" or more, or 0 to keep everything",
+        );
+        return None;
+    }
+    Some(kept)
+}
+
+/// The table as of a time is made from a snapshot: there has to be one among what is kept.
+fn check_snapshots(section: &Section<'_>, history: &History) {
+    let (every, kept) = (history.snapshot_every_s, history.retention_s);
+    if (1..every).contains(&kept)
+        && let Some(item) = section.get("snapshot-every")
+    {
+        item.error(
+            format!("a snapshot every {every} seconds, and what is {kept} seconds old is removed"),
+            "write a shorter `snapshot-every`, or a longer `retention`",
+        );
+    }
+}
+
+const HOUR: u64 = 3600;

@@ -183,7 +183,7 @@ pub const HISTORY: &[Key] = &[
         "retention",
         "duration",
         "`0`: for ever",
-        "Files of hours that ended this long ago are removed.",
+        "Files of hours that ended this long ago are removed: an hour at least, and `snapshot-every` at least.",
     ),
     key(
         "compression",
