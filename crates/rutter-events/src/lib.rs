@@ -11,14 +11,18 @@ mod column;
 mod decoder;
 mod json;
 mod message;
+mod missing;
 mod peer;
 mod row;
 mod state;
+mod time;
 
 pub use attrs::AttrColumns;
 pub use column::{COLUMNS, Column};
 pub use decoder::{Decoder, Now};
 pub use json::JsonRow;
+pub use missing::Missing;
 pub use peer::{Peer, distinguisher_text};
 pub use row::{Kind, Row};
 pub use state::state_rows;
+pub use time::{date, utc};

@@ -9,14 +9,14 @@ use std::path::Path;
 use arrow_array::{RecordBatch, UInt32Array};
 use arrow_select::take::take_record_batch;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use rutter_events::{Missing, utc};
 use rutter_net::{Family, Prefix};
 
 use crate::archive::{Archive, ArchiveFile, Part};
 use crate::columns::retained_of;
-use crate::ending::is_of_a_run_before;
 use crate::joins::Joins;
 use crate::rows::{Peers, Rows};
-use crate::time::{self, utc};
+use crate::time;
 
 /// The routes of all collectors of an archive at a time.
 #[derive(Debug, Default)]
@@ -345,7 +345,8 @@ impl Table {
                 // What was missing before does not matter any more.
                 self.notes.clear();
             }
-            "gap" if is_of_a_run_before(rows.detail(row)) => {}
+            // The table begins anew with each run.
+            "gap" if is_of_a_run_before(rows, row) => {}
             "gap" => self.notes.push(format!(
                 "{}: gap: {}",
                 rows.collector(row),
@@ -428,6 +429,12 @@ impl Table {
         }
         Ok(())
     }
+}
+
+/// Whether a gap tells of a run that had ended when its own began.
+fn is_of_a_run_before(rows: &Rows<'_>, row: usize) -> bool {
+    let (own, _) = rows.position(row);
+    Missing::run_named(rows.detail(row)).is_some_and(|run| run != own)
 }
 
 /// Rows that are read at once.

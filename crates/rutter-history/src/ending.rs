@@ -3,41 +3,43 @@
 use std::fs::File;
 
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use rutter_events::Missing;
 
 use crate::archive::ArchiveFile;
 use crate::rows::Rows;
 
 /// What is missing of the run whose last file this is, in words; nothing, where the run ended in order.
 pub(crate) fn missing(last: &ArchiveFile) -> Option<String> {
-    let run = last.run;
+    let rest = |from| Missing::RestOfRun {
+        run: last.run,
+        from,
+        doubtful: true,
+    };
     match last_row(last) {
         Ok(Some((_, true))) => None,
         Ok(row) => {
             let next = row.map_or(last.seq, |(seq, _)| seq + 1);
-            Some(format!(
-                "{ENDED} without a word: rows of run {run} from {next} on are missing, if there were any"
-            ))
+            Some(rest(next).because(None, "it was not ended in order"))
         }
-        Err(why) => Some(format!(
-            "{ENDED}, and how is not known: rows of run {run} from {} on may be missing: {last}: {why}",
-            last.seq
-        )),
+        Err(why) => {
+            let why = format!("how it ended is not known: {last}: {why}");
+            Some(rest(last.seq).because(None, why))
+        }
     }
 }
 
 /// What is missing of a run that left an unfinished file.
 pub(crate) fn unfinished(file: &ArchiveFile) -> String {
-    let ArchiveFile { run, seq, .. } = file;
-    format!("{ENDED} without completing its file: rows of run {run} from {seq} on are missing")
+    let missing = Missing::RestOfRun {
+        run: file.run,
+        from: file.seq,
+        doubtful: false,
+    };
+    missing.because(
+        None,
+        "it was not ended in order, and did not complete its file",
+    )
 }
-
-/// Whether a gap is that of a run before: the table begins anew with each run.
-pub(crate) fn is_of_a_run_before(detail: &str) -> bool {
-    detail.starts_with(ENDED)
-}
-
-/// How gaps between runs begin.
-const ENDED: &str = "the collector ended";
 
 /// The number of a file's last row, and whether it says that the collector stops.
 fn last_row(file: &ArchiveFile) -> Result<Option<(u64, bool)>, String> {

@@ -1,5 +1,7 @@
 //! Whether the rows of files join: where a file is missing, its rows are.
 
+use rutter_events::Missing;
+
 /// Follows the numbers of rows.
 #[derive(Default)]
 pub(crate) struct Joins {
@@ -21,10 +23,13 @@ impl Joins {
         self.owed = (run, seq + 1);
         let is_hole = seq > owed && kind != "gap";
         is_hole.then(|| {
-            let last = seq - 1;
-            format!(
-                "rows {owed} to {last} of run {run} are missing: a file of events is not there; what they said is not in the table"
-            )
+            let missing = Missing::OfRun {
+                run,
+                first: owed,
+                last: seq - 1,
+            };
+            let why = "a file of events is not there; what they said is not in the table";
+            missing.because(None, why)
         })
     }
 }

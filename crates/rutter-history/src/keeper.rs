@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rutter_events::{Decoder, Kind, Now, Peer, Row};
+use rutter_events::{Decoder, Kind, Missing, Now, Peer, Row};
 use rutter_rib::{FeedEvent, PeerId, PeerSummary, Snapshot};
 
 use crate::archive::{Archive, Part, file_name};
@@ -12,7 +12,7 @@ use crate::columns::Columns;
 use crate::ending;
 use crate::file::{Compression, WriteError, Writing};
 use crate::group::PAGE;
-use crate::time::{self, utc};
+use crate::time;
 
 /// How an archive is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,10 +156,7 @@ impl Keeper {
 
     /// The reader was too slow for the feed: these peers come of a new subscription. A snapshot must follow.
     pub fn missed(&mut self, lost: u64, peers: &[PeerSummary], now: Now) {
-        let (since, until) = (utc(self.store.last_us), utc(now.unix_us));
-        let detail = format!(
-            "{lost} messages are missing, from {since} to {until}: they came faster than they could be read"
-        );
+        let detail = Missing::overrun(lost, (self.store.last_us, now.unix_us));
         self.tell_gap(lost, &detail, now);
         self.decoder.relearn(peers);
     }
@@ -197,12 +194,12 @@ impl Keeper {
         let Some(lost) = self.store.lost.take() else {
             return false;
         };
-        let last = lost.first_seq + lost.rows.saturating_sub(1);
-        let (since, until) = (utc(lost.since_us), utc(self.store.last_us));
-        let detail = format!(
-            "rows {} to {last} are missing, from {since} to {until}: {}",
-            lost.first_seq, lost.why
-        );
+        let missing = Missing::Rows {
+            first: lost.first_seq,
+            last: lost.first_seq + lost.rows.saturating_sub(1),
+        };
+        let times_us = (lost.since_us, self.store.last_us);
+        let detail = missing.because(Some(times_us), &lost.why);
         self.tell_gap(lost.rows, &detail, now);
         self.store.rotate();
         if let Some(again) = &mut self.store.lost {

@@ -32,6 +32,7 @@ pub use archive::{Archive, ArchiveFile, Part};
 pub use as_of::{AsOf, AsOfError};
 pub use file::{Compression, WriteError};
 pub use keeper::{Keeper, Options, write_snapshot};
+pub use rutter_events::utc;
 pub use schema::{describe, schema};
 pub use service::{HistoryService, StartError};
-pub use time::{parse as parse_time, utc};
+pub use time::parse as parse_time;

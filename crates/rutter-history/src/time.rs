@@ -1,21 +1,10 @@
 //! Times as people and folders write them. All are UTC.
 
+use rutter_events::date;
+
 /// Microseconds of an hour.
 pub(crate) const HOUR_US: u64 = 3_600_000_000;
 const DAY_US: u64 = 24 * HOUR_US;
-
-/// A time for people: `2026-11-21 05:40:00.000000 UTC`.
-pub fn utc(unix_us: u64) -> String {
-    let (year, month, day) = date(unix_us / DAY_US);
-    let second = unix_us / 1_000_000 % 86_400;
-    format!(
-        "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}.{:06} UTC",
-        second / 3600,
-        second / 60 % 60,
-        second % 60,
-        unix_us % 1_000_000
-    )
-}
 
 /// `2026-11-20`, `2026-11-20 12:00`, with seconds and a fraction, `T` for the space, `Z` or `UTC` behind it, or
 /// seconds, milliseconds or microseconds since 1970, told apart by the number of their digits.
@@ -77,23 +66,7 @@ fn number(text: &str) -> Option<u64> {
     digits.then(|| text.parse().ok()).flatten()
 }
 
-/// Civil date of a day number: years begin in March, so the leap day is the last.
-fn date(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 {
-        march_month + 3
-    } else {
-        march_month - 9
-    };
-    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
-}
-
-/// Day number of a civil date.
+/// Day number of a civil date: the reverse of [`date`].
 fn days(year: u64, month: u64, day: u64) -> u64 {
     let (year, month) = if month > 2 {
         (year, month - 3)
@@ -108,6 +81,8 @@ fn days(year: u64, month: u64, day: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use rutter_events::utc;
+
     use super::*;
 
     #[test]

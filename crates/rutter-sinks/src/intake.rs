@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rutter_events::{Decoder, Kind, Now, Peer, Row};
+use rutter_events::{Decoder, Kind, Missing, Now, Peer, Row};
 use rutter_rib::{FeedEvent, FeedReader, PeerSummary, Rib};
 
 use crate::block::BlockWriter;
@@ -227,14 +227,12 @@ impl Intake {
         let Some(lost) = self.lost.take() else {
             return;
         };
-        let last = lost.first_seq + lost.rows.saturating_sub(1);
-        let detail = format!(
-            "rows {} to {last} are missing, from {} to {}: {}",
-            lost.first_seq,
-            utc(lost.since_us),
-            utc(self.last_time_us),
-            lost.why
-        );
+        let missing = Missing::Rows {
+            first: lost.first_seq,
+            last: lost.first_seq + lost.rows.saturating_sub(1),
+        };
+        let times_us = (lost.since_us, self.last_time_us);
+        let detail = missing.because(Some(times_us), &lost.why);
         self.tell_gap(lost.rows, &detail, now);
         self.told = Some(lost);
     }
@@ -249,11 +247,7 @@ impl Intake {
 
     /// The reader was too slow for the feed.
     fn missed(&mut self, lost: u64, now: Now) {
-        let since = utc(self.last_row_us());
-        let detail = format!(
-            "{lost} messages are missing, from {since} to {}: they came faster than they could be read",
-            utc(now.unix_us)
-        );
+        let detail = Missing::overrun(lost, (self.last_row_us(), now.unix_us));
         self.gaps += 1;
         self.lost_rows += lost;
         self.tell_gap(lost, &detail, now);
@@ -314,43 +308,14 @@ impl Intake {
 fn owed<M: Medium>(spool: &Spool<M>, now: Now) -> Vec<String> {
     let mut owed: Vec<String> = spool.damage().iter().map(ToString::to_string).collect();
     if let Some(Unended { end, last_us }) = spool.unended() {
-        owed.push(format!(
-            "rows of run {} from row {} on are missing, if there were any, from {} to {}: it was not ended in order",
-            end.run,
-            end.next_seq,
-            utc(last_us),
-            utc(now.unix_us)
-        ));
+        let times_us = (last_us, now.unix_us);
+        let missing = end.rest_of_run();
+        owed.push(missing.because(Some(times_us), "it was not ended in order"));
     }
     for detail in &owed {
         tracing::warn!(%detail, "a gap is told");
     }
     owed
-}
-
-/// A time for people: `2026-11-21 05:40:00.000000 UTC`.
-pub(crate) fn utc(unix_us: u64) -> String {
-    let (secs, us) = (unix_us / 1_000_000, unix_us % 1_000_000);
-    let (days, second) = (secs / 86_400, secs % 86_400);
-    // Civil date of a day number: years begin in March, so the leap day is the last.
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 {
-        march_month + 3
-    } else {
-        march_month - 9
-    };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    format!(
-        "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}.{us:06} UTC",
-        second / 3600,
-        second / 60 % 60,
-        second % 60
-    )
 }
 
 /// Events that may wait in the feed.
@@ -359,19 +324,3 @@ const QUEUE: usize = 1 << 18;
 const FAILED_US: u64 = 1_000_000;
 /// A block is stored when it has grown to this.
 const BLOCK: usize = 256 << 10;
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn times_are_written_for_people() {
-        assert_eq!(super::utc(0), "1970-01-01 00:00:00.000000 UTC");
-        assert_eq!(
-            super::utc(951_782_400_000_001),
-            "2000-02-29 00:00:00.000001 UTC"
-        );
-        assert_eq!(
-            super::utc(1_795_239_600_000_000),
-            "2026-11-21 05:40:00.000000 UTC"
-        );
-    }
-}

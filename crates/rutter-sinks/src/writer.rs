@@ -441,10 +441,8 @@ fn missing<M: Medium>(
         return Ok(None);
     };
     if spool.is_new() && position.run < run {
-        let Position { run, next_seq } = position;
-        return Ok(Some(format!(
-            "rows of run {run} from row {next_seq} on are missing, if there were any: their spool is gone"
-        )));
+        let missing = position.rest_of_run();
+        return Ok(Some(missing.because(None, "their spool is gone")));
     }
     let hole = spool
         .hole(position, cursor)

@@ -6,10 +6,8 @@ use std::io::Write as _;
 use std::net::IpAddr;
 use std::ops::Range;
 
-use rutter_events::AttrColumns;
+use rutter_events::{AttrColumns, utc};
 use rutter_net::Prefix;
-
-use crate::intake::utc;
 
 /// Octets of rows; attribute sets are written once, however many rows share them.
 #[derive(Default)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use rutter_events::Kind;
+use rutter_events::{Kind, Missing};
 
 use super::Position;
 use crate::block::Block;
@@ -20,27 +20,34 @@ pub struct Damage {
 
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.behind, self.before) {
-            (Some(behind), Some(before)) if behind.run == before.run => write!(
-                f,
-                "rows {} to {} of run {} are missing",
-                behind.next_seq,
-                before.next_seq.saturating_sub(1),
-                behind.run
-            ),
-            (Some(Position { run, next_seq }), Some(before)) => write!(
-                f,
-                "rows of run {run} from row {next_seq} on are missing, up to row {} of run {}",
-                before.next_seq, before.run
-            ),
-            (Some(Position { run, next_seq }), None) => {
-                write!(f, "rows of run {run} from row {next_seq} on are missing")
-            }
-            (None, _) => f.write_str("rows of an earlier run are missing"),
-        }?;
+        let missing = self.missing();
         match self.octets {
-            0 => f.write_str(": they are gone from the spool"),
-            octets => write!(f, ": {octets} octets of the spool were damaged"),
+            0 => write!(f, "{missing}: they are gone from the spool"),
+            octets => write!(f, "{missing}: {octets} octets of the spool were damaged"),
+        }
+    }
+}
+
+impl Damage {
+    fn missing(&self) -> Missing {
+        match (self.behind, self.before) {
+            (Some(behind), Some(before)) if behind.run == before.run => Missing::OfRun {
+                run: behind.run,
+                first: behind.next_seq,
+                last: before.next_seq.saturating_sub(1),
+            },
+            (Some(behind), Some(before)) => Missing::UpToRun {
+                run: behind.run,
+                from: behind.next_seq,
+                later: before.run,
+                before: before.next_seq,
+            },
+            (Some(behind), None) => Missing::RestOfRun {
+                run: behind.run,
+                from: behind.next_seq,
+                doubtful: false,
+            },
+            (None, _) => Missing::OfEarlierRun,
         }
     }
 }

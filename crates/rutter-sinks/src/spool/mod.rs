@@ -14,6 +14,8 @@ use std::io;
 pub use damage::{Damage, Unended};
 pub use medium::{Disk, Medium};
 
+use rutter_events::Missing;
+
 use crate::block::Block;
 use damage::{Seen, follows};
 
@@ -24,6 +26,17 @@ pub struct Position {
     pub run: u64,
     /// Number of the row that comes next.
     pub next_seq: u64,
+}
+
+impl Position {
+    /// What may have followed in its run.
+    pub(crate) fn rest_of_run(self) -> Missing {
+        Missing::RestOfRun {
+            run: self.run,
+            from: self.next_seq,
+            doubtful: true,
+        }
+    }
 }
 
 /// A place in the spool.

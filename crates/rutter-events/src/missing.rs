@@ -1,0 +1,180 @@
+//! What is missing: the one place that words it, for every `gap`, and that reads it again.
+
+use std::fmt;
+
+use crate::utc;
+
+/// What nobody has any more. Its text begins the detail of a `gap`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// So many messages that were never rows.
+    Messages(u64),
+    /// Rows of the run that tells of them.
+    Rows {
+        /// The first of them.
+        first: u64,
+        /// The last.
+        last: u64,
+    },
+    /// Rows inside of a run.
+    OfRun {
+        /// The run.
+        run: u64,
+        /// The first of them.
+        first: u64,
+        /// The last.
+        last: u64,
+    },
+    /// The last rows of a run.
+    RestOfRun {
+        /// The run.
+        run: u64,
+        /// The first of them.
+        from: u64,
+        /// Nobody knows whether there were any.
+        doubtful: bool,
+    },
+    /// The last rows of a run, and all up to one of a later run.
+    UpToRun {
+        /// The run.
+        run: u64,
+        /// The first of them.
+        from: u64,
+        /// The later run.
+        later: u64,
+        /// The first row that is there again.
+        before: u64,
+    },
+    /// Rows of a run that nothing else is known of.
+    OfEarlierRun,
+}
+
+impl Missing {
+    /// The detail of a gap: what is missing, of which time where that is known, and why.
+    pub fn because(self, times_us: Option<(u64, u64)>, why: impl fmt::Display) -> String {
+        match times_us {
+            None => format!("{self}: {why}"),
+            Some((since, until)) => {
+                format!("{self}, from {} to {}: {why}", utc(since), utc(until))
+            }
+        }
+    }
+
+    /// So many messages came faster than they could be read.
+    pub fn overrun(messages: u64, times_us: (u64, u64)) -> String {
+        Self::Messages(messages).because(Some(times_us), "they came faster than they could be read")
+    }
+
+    /// The run that the detail of a gap names. Where it is another than the gap's own, that run ended before this one began.
+    pub fn run_named(detail: &str) -> Option<u64> {
+        let words: Vec<&str> = detail.split(' ').take(7).collect();
+        match *words {
+            ["rows", "of", "run", run, ..] | ["rows", _, "to", _, "of", "run", run] => {
+                run.parse().ok()
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Messages(count) => write!(f, "{count} messages are missing"),
+            Self::Rows { first, last } => write!(f, "rows {first} to {last} are missing"),
+            Self::OfRun { run, first, last } => {
+                write!(f, "rows {first} to {last} of run {run} are missing")
+            }
+            Self::RestOfRun {
+                run,
+                from,
+                doubtful,
+            } => {
+                let doubt = if *doubtful { ", if there were any" } else { "" };
+                write!(f, "rows of run {run} from row {from} on are missing{doubt}")
+            }
+            Self::UpToRun {
+                run,
+                from,
+                later,
+                before,
+            } => write!(
+                f,
+                "rows of run {run} from row {from} on are missing, up to row {before} of run {later}"
+            ),
+            Self::OfEarlierRun => f.write_str("rows of an earlier run are missing"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let (run, first, last) = (1_795_176_000_000_000, 5, 9);
+        let rest = |doubtful| Missing::RestOfRun {
+            run,
+            from: first,
+            doubtful,
+        };
+        let up_to = Missing::UpToRun {
+            run,
+            from: first,
+            later: run + 1,
+            before: 0,
+        };
+        for (missing, text, named) in [
+            (Missing::Messages(7), "7 messages are missing", None),
+            (
+                Missing::Rows { first, last },
+                "rows 5 to 9 are missing",
+                None,
+            ),
+            (
+                Missing::OfRun { run, first, last },
+                "rows 5 to 9 of run 1795176000000000 are missing",
+                Some(run),
+            ),
+            (
+                rest(false),
+                "rows of run 1795176000000000 from row 5 on are missing",
+                Some(run),
+            ),
+            (
+                rest(true),
+                "rows of run 1795176000000000 from row 5 on are missing, if there were any",
+                Some(run),
+            ),
+            (
+                up_to,
+                "rows of run 1795176000000000 from row 5 on are missing, up to row 0 of run 1795176000000001",
+                Some(run),
+            ),
+            (
+                Missing::OfEarlierRun,
+                "rows of an earlier run are missing",
+                None,
+            ),
+        ] {
+            assert_eq!(missing.to_string(), text);
+            for detail in [
+                text.to_owned(),
+                missing.because(None, "rows of run 3 from row 1"),
+                missing.because(Some((run, run)), "a disk"),
+            ] {
+                assert_eq!(Missing::run_named(&detail), named, "{detail}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_gap_says_what_when_and_why() {
+        assert_eq!(
+            Missing::overrun(7, (0, 1_000_001)),
+            "7 messages are missing, from 1970-01-01 00:00:00.000000 UTC to 1970-01-01 00:00:01.000001 UTC: \
+             they came faster than they could be read"
+        );
+    }
+}
