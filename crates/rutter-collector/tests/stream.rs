@@ -49,11 +49,11 @@ struct World {
 
 impl World {
     fn start() -> Self {
-        Self::of(30)
+        Self::of(30, 1_000)
     }
 
-    /// With at most so many clients.
-    fn of(max_clients: usize) -> Self {
+    /// With at most so many clients, for each of whom so many messages wait.
+    fn of(max_clients: usize, queue: usize) -> Self {
         let rib = Rib::new(RibConfig {
             shards: 2,
             router_id: 1,
@@ -71,7 +71,7 @@ impl World {
         let settings = Stream {
             listen: "127.0.0.1:0".parse().unwrap(),
             max_clients,
-            queue: 1_000,
+            queue,
             origins: vec!["https://lg.example".into()],
         };
         let server = StreamServer::start(&context, &settings).unwrap();
@@ -200,18 +200,66 @@ fn update(out: &mut Vec<u8>, withdrawn: &[&str], announced: &[&str]) {
     write_message(out, Timestamp::Microseconds(TIME), &link(), false, &message);
 }
 
-/// Compares with the message of the documents, or writes it.
-fn golden(data: &Value) {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/stream.json");
-    let text = format!("{data:#}\n");
+/// Compares with the messages of the documents, or writes them.
+fn golden(messages: &[Value]) {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/schema/stream.jsonl"
+    );
+    let lines = messages.iter().map(|message| format!("{message}\n"));
+    let text: String = lines.collect();
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(file, &text).unwrap();
     }
     assert_eq!(
-        std::fs::read_to_string(file).unwrap(),
+        std::fs::read_to_string(file).unwrap_or_default(),
         text,
-        "docs/schema/stream.json"
+        "docs/schema/stream.jsonl"
     );
+}
+
+/// More than sockets hold: who reads nothing has it wait.
+fn much(world: &World) {
+    let nlri: Vec<String> = (0..900)
+        .map(|n| format!("10.{}.{}.0/24", n / 250, n % 250))
+        .collect();
+    let nlri: Vec<&str> = nlri.iter().map(String::as_str).collect();
+    world.happen(|out| (0..900).for_each(|_| update(out, &[], &nlri)));
+}
+
+#[test]
+fn messages_are_those_of_the_documents() {
+    let world = World::start();
+    let mut client = world.client(&json!({}));
+    world.happen(|out| {
+        update(out, &["192.0.2.0/24"], &["198.51.100.0/24"]);
+        write_state_change(out, Timestamp::Microseconds(TIME), &link(), 6, 1);
+    });
+    let mut messages: Vec<Value> = (0..3).map(|_| client.next()).collect();
+    for (number, message) in messages.iter_mut().enumerate() {
+        assert!(message["data"]["id"].is_string(), "{message}");
+        // The run is the time of the test.
+        message["data"]["id"] = format!("61a8-{number}-0").into();
+    }
+    world.end();
+    let world = World::of(30, 2);
+    let mut slow = world.client(&json!({"type": "UPDATE"}));
+    much(&world);
+    let mut gap = slow.next();
+    while gap["type"] != "gap" {
+        gap = slow.next();
+    }
+    assert!(gap["data"]["lost"].as_u64() > Some(0), "{gap}");
+    gap["data"]["lost"] = 7.into();
+    messages.push(gap);
+    golden(&messages);
+    let kinds = messages.iter().map(|message| &message["data"]["type"]);
+    let kinds: Vec<&Value> = kinds.collect();
+    assert_eq!(
+        json!(kinds),
+        json!(["RIS_PEER_STATE", "UPDATE", "RIS_PEER_STATE", null])
+    );
+    world.end();
 }
 
 #[test]
@@ -228,7 +276,6 @@ fn an_update_as_ris_live_says_it() {
     let mut data = client.next()["data"].clone();
     assert!(data["id"].is_string());
     data["id"] = Value::Null;
-    golden(&data);
     assert_eq!(
         data,
         json!({
@@ -361,7 +408,7 @@ fn who_speaks_no_websocket_harms_nobody() {
 fn who_says_nothing_takes_nobodys_place() {
     use std::io::Read as _;
     // More than there may be clients.
-    let world = World::of(1);
+    let world = World::of(1, 1_000);
     let address = world.server.listen_address();
     let silent: Vec<TcpStream> = (0..40)
         .map(|_| TcpStream::connect(address).unwrap())
@@ -404,12 +451,8 @@ fn nobody_holds_up_the_end() {
     greeting.write_all(b"GET / HTTP/1.1\r\n").unwrap();
     let deaf = world.client(&json!({}));
     let mut hearing = world.client(&json!({"type": "RIS_PEER_STATE"}));
-    // More than sockets hold: its thread waits to write.
-    let nlri: Vec<String> = (0..900)
-        .map(|n| format!("10.{}.{}.0/24", n / 250, n % 250))
-        .collect();
-    let nlri: Vec<&str> = nlri.iter().map(String::as_str).collect();
-    world.happen(|out| (0..900).for_each(|_| update(out, &[], &nlri)));
+    // Its thread waits to write.
+    much(&world);
     // Everything has been queued.
     hearing.updates();
     let begun = Instant::now();
