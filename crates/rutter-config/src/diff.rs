@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use rutter_net::Family;
 
-use crate::schema::{NEXT_START, RESETS_SESSION};
+use crate::schema::{PARTS, RESETS_SESSION, When};
 use crate::{Checks, Communities, Config, Daemon, FamilyOptions, Neighbor};
 
 /// A neighbor that is in both configurations but differs.
@@ -79,32 +79,14 @@ pub fn diff(old: &Config, new: &Config) -> Diff {
     };
     diff.neighbors(old, new);
     daemon(&old.daemon, &new.daemon, &mut diff);
-    let restart: [bool; NEXT_START.len()] = [
-        old.asn != new.asn,
-        old.router_id != new.router_id,
-        old.cluster_id != new.cluster_id,
-        old.lookup != new.lookup,
-        old.collector != new.collector,
-        old.bmp != new.bmp,
-        old.bmp_targets != new.bmp_targets,
-        old.sql != new.sql,
-        old.history != new.history,
-        old.stream != new.stream,
-        old.sinks != new.sinks,
-    ];
-    let restart: Vec<(bool, &str)> = restart.into_iter().zip(NEXT_START).collect();
-    let other: [(bool, &str); 5] = [
-        (old.exchange != new.exchange, "exchange.lan"),
-        (
-            old.graceful_restart != new.graceful_restart,
-            "graceful-restart",
-        ),
-        (old.mrt != new.mrt, "mrt"),
-        (old.metrics != new.metrics, "metrics"),
-        (old.rpki != new.rpki, "rpki"),
-    ];
-    diff.needs_restart.extend(names(&restart));
-    diff.other.extend(names(&other));
+    for part in PARTS.iter().filter(|part| (part.differs)(old, new)) {
+        match part.when {
+            When::AtOnce => diff.other.push(part.name.to_owned()),
+            When::NextStart | When::NextCollect => diff.needs_restart.push(part.name.to_owned()),
+            // Above.
+            When::ByKey => {}
+        }
+    }
     diff
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use rutter_config::schema::{
-    ADD_PATH, Key, MAX_PREFIX, NEXT_START, PER_FAMILY, RESETS_SESSION, SECTIONS, SESSION,
+    ADD_PATH, Key, MAX_PREFIX, PER_FAMILY, Part, RESETS_SESSION, SECTIONS, SESSION, next_start,
 };
 use rutter_policy::RejectReason;
 
@@ -72,11 +72,11 @@ fn resets() -> String {
 }
 
 fn restarts() -> String {
-    let written = |name: &&str| {
-        let section = SECTIONS.iter().find(|section| section.name == *name);
-        format!("`{}`", section.map_or(*name, |section| section.header))
+    let written = |part: &Part| {
+        let section = SECTIONS.iter().find(|section| section.name == part.name);
+        format!("`{}`", section.map_or(part.name, |section| section.header))
     };
-    let all: Vec<String> = NEXT_START.iter().map(written).collect();
+    let all: Vec<String> = next_start().map(written).collect();
     all.join(", ")
 }
 

@@ -12,11 +12,11 @@ use crate::{ConfigError, Severity};
 /// A warning of the sections that only a collector serves, at the first of them.
 pub(super) fn only_collected(root: &Root<'_>) -> Option<ConfigError> {
     let table = root.table.get_ref();
-    let found = schema::ONLY_COLLECTED.iter().filter_map(|name| {
+    let found = schema::only_collected().filter_map(|part| {
         let section = schema::SECTIONS
             .iter()
-            .find(|section| section.name == *name)?;
-        let (key, _) = table.get_key_value(*name)?;
+            .find(|section| section.name == part.name)?;
+        let (key, _) = table.get_key_value(part.name)?;
         Some((section.header, key.span()))
     });
     let (headers, spans): (Vec<&str>, Vec<_>) = found.unzip();

@@ -1,12 +1,14 @@
 //! Every key of the file: the reader accepts no other, and the manual is checked against this list.
 
 mod collector;
+mod parts;
 mod policy;
 mod process;
 mod session;
 mod sink;
 
 pub use collector::{BMP, BMP_TARGET, COLLECTOR, HISTORY, SQL, STREAM};
+pub use parts::{PARTS, Part, When, next_start, only_collected};
 pub use policy::{CHECKS, COMMUNITIES, PER_FAMILY};
 pub use process::{DAEMON, EXCHANGE, GRACEFUL_RESTART, LOOKUP, METRICS, MRT, ROUTER, RPKI};
 pub use session::{ADD_PATH, DYNAMIC, MAX_PREFIX, MEMBER, NEIGHBOR, RESETS_SESSION, SESSION};
@@ -53,32 +55,6 @@ const fn key(
         text,
     }
 }
-
-/// Sections that only `rutter collect` serves.
-pub const ONLY_COLLECTED: &[&str] = &[
-    "collector",
-    "bmp",
-    "bmp-target",
-    "sql",
-    "history",
-    "stream",
-    "sink",
-];
-
-/// What takes effect on the next start only, besides keys of `[daemon]`: keys, and whole sections.
-pub const NEXT_START: [&str; 11] = [
-    "asn",
-    "router-id",
-    "router.cluster-id",
-    "lookup",
-    "collector",
-    "bmp",
-    "bmp-target",
-    "sql",
-    "history",
-    "stream",
-    "sink",
-];
 
 /// All sections, in the order of the manual.
 pub const SECTIONS: &[SectionKeys] = &[
