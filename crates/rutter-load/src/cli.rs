@@ -1,5 +1,6 @@
 //! The command line of `rutter bench`.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
@@ -11,7 +12,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::daemons::{Daemon, control, end_daemons_with_us};
+use crate::daemons::{Daemon, control, end_daemons_with_us, held};
 use crate::floor;
 use crate::oracle::Visibility;
 use crate::plan::{Phase, Plan, Target};
@@ -45,6 +46,15 @@ enum Special {
     /// Write octets to sockets and nothing else (started by --floor).
     #[command(hide = true)]
     FloorWriter { target: SocketAddr, count: usize },
+
+    /// Become a daemon that ends with the benchmark (started for every daemon).
+    #[command(hide = true, name = held::WORD)]
+    Hold {
+        benchmark: u32,
+        program: OsString,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
 
     /// Measure the table of the README: S3 to S7 beside other daemons; prints it as Markdown
     Readme(ReadmeArgs),
@@ -193,7 +203,7 @@ Examples:
   rutter bench S3 --attach 192.0.2.1:179 --pid 4711 --visibility best-only";
 
 /// Runs `rutter bench` with the arguments after that word. `Ok(false)`: a run failed or was not exact.
-pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<bool, String> {
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Result<bool, String> {
     let name = std::iter::once("rutter bench".into());
     let args = match BenchArgs::try_parse_from(name.chain(arguments)) {
         Ok(args) => args,
@@ -204,6 +214,11 @@ pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<b
             floor::write(target, count).map_err(|error| error.to_string())?;
             Ok(true)
         }
+        Some(Special::Hold {
+            benchmark,
+            program,
+            arguments,
+        }) => Err(held::become_daemon(benchmark, &program, &arguments)),
         Some(Special::Readme(readme)) => with_signals(|| readme::run(&readme)),
         None => with_signals(|| bench(&args.bench)),
     }
@@ -211,11 +226,12 @@ pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<b
 
 fn with_signals(run: impl FnOnce() -> Result<bool, String>) -> Result<bool, String> {
     end_daemons_with_us().map_err(|error| error.to_string())?;
+    held::may_hold();
     run()
 }
 
 /// One comparison, for those who show it in their own way.
-pub(crate) fn measure(arguments: Vec<std::ffi::OsString>) -> Result<Report, String> {
+pub(crate) fn measure(arguments: Vec<OsString>) -> Result<Report, String> {
     let name = std::iter::once("rutter bench".into());
     let args = BenchArgs::try_parse_from(name.chain(arguments)).map_err(|e| e.to_string())?;
     let named = args.bench.workload.ok_or("a workload is missing")?;
@@ -464,6 +480,13 @@ mod tests {
         let args = BenchArgs::try_parse_from(["bench", "S3", "--vs", "bird", "--latency"]).unwrap();
         assert_eq!(args.bench.latency, 2000);
         assert!(BenchArgs::try_parse_from(["bench"]).is_err());
+        let hold = ["bench", held::WORD, "7", "bird", "-f", "--", "-c"];
+        let Some(Special::Hold { arguments, .. }) =
+            BenchArgs::try_parse_from(hold).unwrap().special
+        else {
+            panic!("another command");
+        };
+        assert_eq!(arguments, ["-f", "--", "-c"]);
         assert!(BenchArgs::try_parse_from(["bench", "S3", "--vs", "quagga"]).is_err());
     }
 }

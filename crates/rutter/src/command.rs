@@ -38,6 +38,7 @@ pub(crate) fn perform(command: Command, how: &Ask) -> Result<(), Failure> {
 
 /// Measures; the bench reads its own arguments.
 pub(crate) fn bench(arguments: Vec<OsString>) -> Result<(), Failure> {
+    rutter_load::daemons::we_are(rutter_load::daemons::Kind::Rutter);
     match rutter_load::cli::main(arguments) {
         Ok(true) => Ok(()),
         Ok(false) => Err(Failure::Said),

@@ -514,3 +514,47 @@ fn what_cannot_be_looked_up_is_named() {
     assert!(error(&["enrich", "-c", "a", "--delimiter", "ab"]).contains("one octet"));
     fs::remove_dir_all(folder).unwrap();
 }
+
+/// Killed, the benchmark can do nothing more about the daemon that it has started.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_daemon_of_a_benchmark_that_is_killed_ends_with_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = folder("held");
+    // It never listens: the benchmark waits for it.
+    let (program, started) = (folder.join("daemon"), folder.join("pid"));
+    let script = format!(
+        "#!/bin/sh\necho $$ > {}\nexec sleep 1000\n",
+        started.display()
+    );
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = rutter(&["bench", "2x10", "--daemon"]);
+    command.arg(format!("bird={}", program.display()));
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut benchmark = command.env("TMPDIR", &folder).spawn().unwrap();
+    let pid: u32 = loop {
+        let text = fs::read_to_string(&started).unwrap_or_default();
+        if let Some(pid) = text.strip_suffix('\n') {
+            break pid.parse().unwrap();
+        }
+        assert!(benchmark.try_wait().unwrap().is_none(), "it has ended");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    };
+    assert!(is_alive(pid));
+    benchmark.kill().unwrap();
+    benchmark.wait().unwrap();
+    let begun = std::time::Instant::now();
+    while is_alive(pid) {
+        assert!(begun.elapsed().as_secs() < 120, "{pid} goes on");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// Whether there is such a process and it has not ended, even where nobody has asked how.
+fn is_alive(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").map(|(_, rest)| &rest[..1]);
+    state.is_some_and(|state| state != "Z" && state != "X")
+}

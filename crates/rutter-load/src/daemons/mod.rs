@@ -4,6 +4,7 @@ mod bird;
 pub mod control;
 mod frr;
 mod gobgp;
+pub(crate) mod held;
 mod openbgpd;
 mod orphans;
 mod rustbgpd;
@@ -18,6 +19,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 pub use orphans::end_daemons_with_us;
@@ -113,17 +115,30 @@ impl FromStr for Daemon {
         })?;
         let program = match (program, kind) {
             (Some(program), _) => PathBuf::from(program),
-            (None, kind) if kind.is_rutter() => beside_us(usual).unwrap_or(usual.into()),
+            (None, kind) if kind.is_rutter() => ours(kind, usual).unwrap_or(usual.into()),
             (None, _) => usual.into(),
         };
         Ok(Daemon { kind, program })
     }
 }
 
-/// The program of this name that we are, or that lies beside us.
-fn beside_us(name: &str) -> Option<PathBuf> {
-    let beside = std::env::current_exe().ok()?.with_file_name(name);
-    beside.is_file().then_some(beside)
+/// What the program that runs is itself, where it is one of them.
+static OURSELVES: OnceLock<Kind> = OnceLock::new();
+
+/// This program is such a daemon, too, whatever the name of its file.
+pub fn we_are(kind: Kind) {
+    // It does not become another.
+    let _ = OURSELVES.set(kind);
+}
+
+/// The program that we are, or that of this name beside us.
+fn ours(kind: Kind, name: &str) -> Option<PathBuf> {
+    let own = std::env::current_exe().ok()?;
+    let program = match OURSELVES.get() == Some(&kind) {
+        true => own,
+        false => own.with_file_name(name),
+    };
+    program.is_file().then_some(program)
 }
 
 impl Daemon {
@@ -260,11 +275,12 @@ pub fn start(
 
 fn spawn(
     daemon: &Daemon,
-    mut command: Command,
+    command: Command,
     folder: PathBuf,
     target: SocketAddr,
 ) -> io::Result<Running> {
     let log = File::create(folder.join("log"))?;
+    let mut command = held::held(command)?;
     command
         .stdin(Stdio::null())
         .stdout(log.try_clone()?)
@@ -342,4 +358,19 @@ const ROUTER_ID: Ipv4Addr = Ipv4Addr::new(10, 99, 255, 254);
 
 fn local_asn() -> u32 {
     ROUTE_SERVER_ASN.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// This test is a program of some other name.
+    #[test]
+    fn who_is_the_daemon_itself_needs_no_other_of_its_name() {
+        we_are(Kind::Rutter);
+        let daemon: Daemon = "rutter".parse().unwrap();
+        assert_eq!(daemon.program, std::env::current_exe().unwrap());
+        let named: Daemon = "rutter=/opt/rutter".parse().unwrap();
+        assert_eq!(named.program, Path::new("/opt/rutter"));
+    }
 }

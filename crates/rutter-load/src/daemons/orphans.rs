@@ -26,7 +26,7 @@ pub(super) fn forget(pid: Pid) {
     started().retain(|(known, _)| *known != pid);
 }
 
-/// From now on HUP, INT and TERM end this program together with the daemons that it has started.
+/// Ending at once goes its own way: see `held`. From now on HUP, INT and TERM end this program together with the daemons that it has started.
 pub fn end_daemons_with_us() -> io::Result<()> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
     std::thread::Builder::new()

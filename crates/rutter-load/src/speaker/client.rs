@@ -61,6 +61,8 @@ pub(crate) struct Client {
     pub was_exact: bool,
     /// What was told of it last: stream written.
     pub was_fed: bool,
+    /// We closed its last session: until it is up again, the daemon may refuse it for that.
+    pub crashed: bool,
     /// When to connect again.
     pub retry_at: Option<Instant>,
     out: Vec<u8>,
@@ -99,6 +101,7 @@ impl Client {
             queued: false,
             was_exact: false,
             was_fed: false,
+            crashed: false,
             retry_at: None,
             out: Vec::new(),
             partial: Vec::new(),

@@ -2,6 +2,8 @@
 
 mod client;
 mod command;
+#[cfg(test)]
+mod crash;
 mod fleet;
 pub mod message;
 mod progress;

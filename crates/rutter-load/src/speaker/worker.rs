@@ -106,6 +106,7 @@ impl Worker {
             }
             Command::Kill(clients) => {
                 for at in self.own(&clients) {
+                    self.clients[at].crashed = true;
                     self.close(at, State::Idle);
                 }
             }
@@ -219,6 +220,7 @@ impl Worker {
         }
         let client = &self.clients[at];
         if !was_established && client.state == State::Established {
+            self.clients[at].crashed = false;
             self.connecting -= 1;
             self.progress.note_established(true);
             self.queue(at);
@@ -241,9 +243,12 @@ impl Worker {
     }
 
     fn lost(&mut self, at: usize, was_established: bool, error: &io::Error, now: Instant) {
-        let index = self.clients[at].index;
-        self.progress
-            .note_trouble(format!("client {index}: {error}"));
+        let client = &self.clients[at];
+        // Daemons refuse for a while who has just crashed: who stays away for good is told of by what waits for it.
+        if was_established || !client.crashed {
+            self.progress
+                .note_trouble(format!("client {}: {error}", client.index));
+        }
         self.close_as(at, was_established, State::Down(error.to_string()));
         if !was_established {
             self.clients[at].retry_at = Some(now + RETRY);
