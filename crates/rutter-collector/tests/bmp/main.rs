@@ -209,6 +209,50 @@ fn instances_and_routers_are_kept_apart() {
     world.end();
 }
 
+/// A VPN and a local instance with one number, and two tables with one name.
+#[test]
+fn instances_that_are_called_alike_are_kept_apart() {
+    let world = World::start();
+    let mut router = world.connect();
+    router.initiate("edge1");
+    let vpn = PeerHeader {
+        kind: PeerType::RouteDistinguisher,
+        distinguisher: 1,
+        ..peer("192.0.2.11", RibView::AdjRibInPre)
+    };
+    let local = PeerHeader {
+        kind: PeerType::Local,
+        ..vpn
+    };
+    for header in [&vpn, &local] {
+        router.peer_up(header, None);
+        router.monitor(header, &update(&["198.51.100.0/24"]));
+    }
+    let red = PeerHeader {
+        distinguisher: 1,
+        ..peer("0.0.0.0", RibView::LocRib)
+    };
+    let blue = PeerHeader {
+        distinguisher: 2,
+        ..red
+    };
+    for header in [&red, &blue] {
+        router.table_up(header, "vrf");
+        router.monitor(header, &update(&["198.51.100.0/24"]));
+    }
+    let [of_local, of_vpn, of_red, of_blue] = [
+        "edge1/192.0.2.11 0:1 local/adj-in-pre/198.51.100.0/24",
+        "edge1/192.0.2.11 0:1/adj-in-pre/198.51.100.0/24",
+        "edge1/vrf 0:1/loc-rib/198.51.100.0/24",
+        "edge1/vrf 0:2/loc-rib/198.51.100.0/24",
+    ];
+    world.expect(&[of_local, of_vpn, of_red, of_blue]);
+    router.peer_down(&vpn, PeerDown::DECONFIGURED);
+    router.peer_down(&blue, PeerDown::DECONFIGURED);
+    world.expect(&[of_local, of_red]);
+    world.end();
+}
+
 #[test]
 fn capabilities_of_both_opens_decide_on_path_identifiers() {
     let world = World::start();
