@@ -20,7 +20,7 @@ use rutter_rib::Rib;
 use crate::catalog;
 use crate::complexity;
 use crate::events::EventLog;
-use crate::functions::{self, Checked, Forms, PrefixOperators, Signed};
+use crate::functions::{self, Checked, Forms, Lists, PrefixOperators, Signed, Texts};
 use crate::interruptible::Interruptible;
 use crate::memory::QueryMemory;
 use crate::tables::{
@@ -161,12 +161,14 @@ impl Engine {
             Arc::new(PrefixOperators::new(pool)),
             Arc::new(Forms::default()),
             Arc::new(Signed),
+            Arc::new(Lists),
         ];
         planners.extend(SessionStateDefaults::default_expr_planners());
         let state = SessionStateBuilder::new_with_default_features()
             .with_config(config)
             .with_runtime_env(Arc::clone(&runtime))
             .with_expr_planners(planners)
+            .with_analyzer_rule(Arc::new(Texts))
             .with_analyzer_rule(Arc::new(Checked::default()))
             .with_physical_optimizer_rule(Arc::new(Interruptible))
             .build();
@@ -198,7 +200,7 @@ impl Engine {
             state.sql_to_statement(&sql, &state.config_options().sql_parser.dialect)?;
         complexity::check_tables(&statement)?;
         zones::check(&statement)?;
-        catalog::adapt(&mut statement);
+        catalog::adapt(&mut statement)?;
         let plan = state.statement_to_plan(statement).await?;
         let read_only = SQLOptions::new()
             .with_allow_ddl(false)

@@ -2,23 +2,32 @@
 
 use std::ops::ControlFlow;
 
+use datafusion::common::plan_err;
+use datafusion::error::Result;
 use datafusion::logical_expr::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArguments, LimitClause, ObjectName, ObjectNamePart,
-    OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, Statement as Parsed, TableFactor,
-    VisitMut as _, VisitorMut,
+    OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, Statement as Parsed,
+    TableAliasColumnDef, TableFactor, VisitMut as _, VisitorMut, visit_expressions,
 };
 use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::logical_expr::sqlparser::parser::Parser;
 use datafusion::sql::parser::Statement;
 
-use super::{SCHEMA, casts, constants, empty, names};
+use super::{SCHEMA, casts, constants, empty, lists, names, quantified};
 use crate::functions::KEY;
 
 /// Says a statement in the engine's words.
-pub fn adapt(statement: &mut Statement) {
-    if let Statement::Statement(parsed) = statement {
-        let parsed: &mut Parsed = parsed;
-        let _ = parsed.visit(&mut Adapting);
+///
+/// # Errors
+/// Where the engine would answer something else than what is asked.
+pub fn adapt(statement: &mut Statement) -> Result<()> {
+    let Statement::Statement(parsed) = statement else {
+        return Ok(());
+    };
+    let parsed: &mut Parsed = parsed;
+    match parsed.visit(&mut Adapting) {
+        ControlFlow::Break(why) => plan_err!("{why}"),
+        ControlFlow::Continue(()) => Ok(()),
     }
 }
 
@@ -31,36 +40,54 @@ pub fn parsed(sql: &str) -> Option<Expr> {
 struct Adapting;
 
 impl VisitorMut for Adapting {
-    type Break = ();
+    type Break = String;
 
-    fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<()> {
+    fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<String> {
         match table {
             // In catalogues no list has anything in it; other lists are not asked for by this name.
             TableFactor::Table { name, args, .. } if args.is_some() && is_unnest(name) => {}
             TableFactor::Table { name, args, .. } if args.is_some() => without_schema(name),
             TableFactor::Table { name, .. } => with_schema(name),
             TableFactor::Function { name, .. } => without_schema(name),
+            TableFactor::UNNEST { array_exprs, .. } if array_exprs.iter().any(is_of_rows) => {
+                return ControlFlow::Break(
+                    "unnest(…) of each row's own list is not offered in FROM: write (SELECT unnest(communities) AS c, … \
+                     FROM routes) in its place"
+                        .to_owned(),
+                );
+            }
+            // The only column of a list has the name that the table is given.
+            TableFactor::UNNEST {
+                alias: Some(alias),
+                array_exprs,
+                ..
+            } if alias.columns.is_empty() && array_exprs.len() == 1 => {
+                alias.columns.push(TableAliasColumnDef {
+                    name: alias.name.clone(),
+                    data_type: None,
+                });
+            }
             _ => {}
         }
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<String> {
         order(query);
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<String> {
         names::give(select);
         ControlFlow::Continue(())
     }
 
-    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<String> {
         empty::reduce(select);
         ControlFlow::Continue(())
     }
 
-    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<String> {
         if empty::is_reduced(query) {
             (query.order_by, query.limit_clause) = (None, None);
         }
@@ -68,9 +95,12 @@ impl VisitorMut for Adapting {
         ControlFlow::Continue(())
     }
 
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
         if let Some(other) = said(expr) {
             *expr = other;
+        }
+        if let Some(why) = quantified::refused(expr) {
+            return ControlFlow::Break(why);
         }
         ControlFlow::Continue(())
     }
@@ -128,6 +158,7 @@ fn said(expr: &mut Expr) -> Option<Expr> {
         // Texts are compared octet by octet, whatever is asked.
         Expr::Collate { expr, .. } => Some((**expr).clone()),
         Expr::Cast { .. } => casts::said(expr),
+        Expr::AnyOp { .. } | Expr::AllOp { .. } => quantified::said(expr),
         Expr::Function(function) => called(function),
         Expr::Subquery(query) if empty::is_reduced(query) => parsed("NULL"),
         Expr::Subquery(query) => {
@@ -163,7 +194,7 @@ fn called(function: &mut Function) -> Option<Expr> {
     let name = last(&function.name)?.to_lowercase();
     match &mut function.args {
         FunctionArguments::Subquery(query) if name == "array" => gathered(query),
-        _ => constants::said(&name, function),
+        _ => lists::said(&name, function).or_else(|| constants::said(&name, function)),
     }
 }
 
@@ -274,6 +305,15 @@ fn is(part: &ObjectNamePart, name: &str) -> bool {
         .is_some_and(|part| part.value.eq_ignore_ascii_case(name))
 }
 
+/// Whether a value is another one in each row.
+fn is_of_rows(value: &Expr) -> bool {
+    let is_name = |part: &Expr| match part {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    visit_expressions(value, is_name).is_break()
+}
+
 /// The last part of a name.
 pub fn last(name: &ObjectName) -> Option<&str> {
     let part = name.0.last()?.as_ident()?;
@@ -288,7 +328,7 @@ mod tests {
         let parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(sql);
         let parsed = parser.unwrap().parse_statement().unwrap();
         let mut statement = Statement::Statement(Box::new(parsed));
-        adapt(&mut statement);
+        adapt(&mut statement).unwrap();
         statement.to_string().replace('"', "")
     }
 

@@ -1,10 +1,13 @@
 //! Casts to types that only PostgreSQL has.
 
-use datafusion::logical_expr::sqlparser::ast::{ArrayElemTypeDef, DataType, Expr, Value};
+use datafusion::logical_expr::sqlparser::ast::{
+    ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, Value,
+};
 use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::logical_expr::sqlparser::parser::Parser;
 
 use super::adapt::{last, parsed};
+use super::lists::listed;
 
 /// A cast in the engine's words, where they are others.
 pub fn said(cast: &mut Expr) -> Option<Expr> {
@@ -93,17 +96,21 @@ fn name(kind: &DataType) -> Option<String> {
         DataType::Character(_) => "bpchar",
         DataType::Uuid => "uuid",
         DataType::JSON | DataType::JSONB => "json",
+        // The engine's is of 32 bits, PostgreSQL's of 64.
+        DataType::Float(ExactNumberInfo::Precision(25..) | ExactNumberInfo::None) => "float8",
         _ => return None,
     };
     Some(known.to_owned())
 }
 
-fn literal(expr: &Expr) -> Option<&str> {
+/// A text that is written as it is.
+pub fn literal(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Value(value) => match &value.value {
             Value::SingleQuotedString(text) => Some(text),
             _ => None,
         },
+        Expr::Nested(inner) => literal(inner),
         _ => None,
     }
 }
@@ -115,28 +122,6 @@ fn is_said(expr: &Expr) -> bool {
         Expr::Cast { expr, .. } | Expr::Nested(expr) => is_said(expr),
         _ => false,
     }
-}
-
-/// `{a,"b c"}` as an expression.
-fn listed(text: &str) -> Option<String> {
-    let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?;
-    let (mut items, mut item, mut quoted, mut chars) = (Vec::new(), None, false, inner.chars());
-    while let Some(c) = chars.next() {
-        let text: &mut String = item.get_or_insert_default();
-        match c {
-            '"' => quoted = !quoted,
-            '\\' => text.extend(chars.next()),
-            '{' | '}' if !quoted => return None,
-            ',' if !quoted => items.push(item.replace(String::new())?),
-            c => text.push(c),
-        }
-    }
-    items.extend(item);
-    let written = items.iter().map(|item| match item.as_str() {
-        "NULL" => item.clone(),
-        item => format!("'{}'", item.replace('\'', "''")),
-    });
-    Some(format!("ARRAY[{}]", written.collect::<Vec<_>>().join(", ")))
 }
 
 #[cfg(test)]
@@ -161,6 +146,9 @@ mod tests {
                 "'{a,\"b,c\",NULL}'::text[]",
                 "ARRAY['a', 'b,c', NULL]::TEXT[]",
             ),
+            ("x::float", "x::DOUBLE PRECISION"),
+            ("x::float(53)", "x::DOUBLE PRECISION"),
+            ("x::float(24)", "x::FLOAT(24)"),
             ("'{}'::text[]", "ARRAY[]::TEXT[]"),
             ("'pg_catalog.array_in'::regproc", "CAST('array_in' AS TEXT)"),
         ] {

@@ -91,12 +91,9 @@ pub fn said(name: &str, function: &Function) -> Option<Expr> {
             let system = if system { "'pg_catalog', " } else { "" };
             format!("ARRAY[{system}'{SCHEMA}']")
         }
-        ("array_upper", [Expr::Array(list), _]) => list.elem.len().to_string(),
-        ("array_upper", [list, dimension]) => format!("array_length({list}, {dimension})"),
         ("to_regclass", [name]) => format!("relation_number({name})"),
         ("to_regtype", [name]) => format!("type_number({name})"),
         ("to_regnamespace", [name]) => format!("schema_number({name})"),
-        ("array_lower", [_, _]) => "1".to_owned(),
         // Nothing can be set: it is said what it is.
         ("set_config", [_, value, _]) => value.to_string(),
         _ if is_right(name) => "true".to_owned(),
@@ -125,7 +122,8 @@ fn is_right(name: &str) -> bool {
     visible || name.starts_with("has_") && name.ends_with("_privilege")
 }
 
-fn arguments(function: &Function) -> Vec<&Expr> {
+/// The arguments of a call, without their names.
+pub fn arguments(function: &Function) -> Vec<&Expr> {
     let FunctionArguments::List(list) = &function.args else {
         return Vec::new();
     };

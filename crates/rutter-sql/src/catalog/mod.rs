@@ -10,9 +10,11 @@ mod casts;
 mod columns;
 mod constants;
 mod empty;
+mod lists;
 mod names;
 mod numbers;
 mod offered;
+mod quantified;
 mod relations;
 mod tables;
 
@@ -23,6 +25,7 @@ use datafusion::error::Result;
 use datafusion::prelude::SessionContext;
 
 pub use adapt::adapt;
+pub use lists::items;
 pub use names::shown;
 pub use numbers::{of_relation, of_schema, of_type, relation_of, schema_of};
 pub use offered::numbered;

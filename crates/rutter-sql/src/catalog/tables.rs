@@ -1,6 +1,7 @@
-//! `TABLE routes`, which is `SELECT * FROM routes`: the parser does not know it.
+//! What the parser does not know: `TABLE routes`, which is `SELECT * FROM routes`, and `inet '10.0.0.1'`, which is a cast.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::pieces::{Kind, pieces};
 
@@ -12,13 +13,19 @@ pub fn spelled(sql: &str) -> Cow<'_, str> {
     for (kind, piece) in pieces(sql) {
         match kind {
             Kind::Comment => {}
-            Kind::Quoted => before = Before::Other,
+            Kind::Quoted => {
+                if let Some(name) = typed(&sql[..at]).filter(|_| piece.starts_with('\'')) {
+                    let cast = format!("CAST({piece} AS {})", &sql[name.clone()]);
+                    found.push((name.start..at + piece.len(), cast));
+                }
+                before = Before::Other;
+            }
             Kind::Code => {
                 for (offset, word) in words(piece) {
                     let is_table = word.eq_ignore_ascii_case("TABLE");
                     let begin = at + offset;
                     if is_table && before == Before::Begin && is_named(&sql[begin + word.len()..]) {
-                        found.push(begin..begin + word.len());
+                        found.push((begin..begin + word.len(), "SELECT * FROM".to_owned()));
                     }
                     before = Before::of(word);
                 }
@@ -30,9 +37,9 @@ pub fn spelled(sql: &str) -> Cow<'_, str> {
         return Cow::Borrowed(sql);
     }
     let (mut out, mut from) = (String::with_capacity(sql.len() + 16), 0);
-    for place in found {
+    for (place, words) in found {
         out.push_str(&sql[from..place.start]);
-        out.push_str("SELECT * FROM");
+        out.push_str(&words);
         from = place.end;
     }
     out.push_str(&sql[from..]);
@@ -58,6 +65,21 @@ impl Before {
             false => Self::Other,
         }
     }
+}
+
+/// Types that the parser takes for names of columns.
+const TYPES: [&str; 2] = ["inet", "cidr"];
+
+/// The name of one of the types at the end of a text.
+fn typed(before: &str) -> Option<Range<usize>> {
+    let code = before.trim_end();
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let begin = code.trim_end_matches(is_name).len();
+    let is_type = TYPES
+        .iter()
+        .any(|name| name.eq_ignore_ascii_case(&code[begin..]));
+    let is_part = code[..begin].ends_with(['.', '"', '$', '@']);
+    (is_type && !is_part).then_some(begin..code.len())
 }
 
 /// Whether the name of a table follows.
@@ -88,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_are_queries() {
+    fn tables_are_queries_and_typed_texts_casts() {
         for (sql, expected) in [
             ("TABLE routes", "SELECT * FROM routes"),
             (
@@ -106,6 +128,12 @@ mod tests {
             ),
             ("CREATE TABLE x (a int)", "CREATE TABLE x (a int)"),
             ("SELECT * FROM TABLE(f(1))", "SELECT * FROM TABLE(f(1))"),
+            (
+                "SELECT Inet '10.0.0.1', x <<= cidr  '10.0.0.0/8'",
+                "SELECT CAST('10.0.0.1' AS Inet), x <<= CAST('10.0.0.0/8' AS cidr)",
+            ),
+            ("SELECT inet, 'inet ''x'''", "SELECT inet, 'inet ''x'''"),
+            ("SELECT x AS inet FROM t", "SELECT x AS inet FROM t"),
         ] {
             assert_eq!(spelled(sql), expected);
         }

@@ -10,6 +10,7 @@ use datafusion::error::Result;
 use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::expr::{GroupingSet, ScalarFunction, WindowFunction};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
     BinaryExpr, Expr, ExprSchemable as _, Like, LogicalPlan, Operator, ScalarUDF, Window,
     WindowFunctionDefinition, lit,
@@ -22,8 +23,8 @@ use super::operators::JOIN;
 
 /// Scalar functions whose results are about as large as what they are given, or have one size, in a time that grows with it.
 const PLAIN: &str = "arrow_typeof coalesce get_field greatest least nullif nvl nvl2 version \
-    current_date current_time date_bin date_part date_trunc from_unixtime make_date make_time now to_date to_local_time \
-    to_time to_timestamp to_timestamp_micros to_timestamp_millis to_timestamp_nanos to_timestamp_seconds to_unixtime \
+    current_date current_time date_bin date_part date_trunc from_unixtime make_date make_time now to_local_time \
+    to_time to_timestamp_micros to_timestamp_millis to_timestamp_nanos to_timestamp_seconds to_unixtime \
     decode digest md5 sha224 sha256 sha384 sha512 uuid random \
     abs acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh cot degrees exp factorial floor gcd isnan iszero lcm ln \
     log log10 log2 nanvl pi power radians round signum sin sinh sqrt tan tanh trunc \
@@ -32,7 +33,7 @@ const PLAIN: &str = "arrow_typeof coalesce get_field greatest least nullif nvl n
     array_any_value array_dims array_distinct array_element array_has array_length array_max array_min array_ndims \
     array_pop_back array_pop_front array_position array_remove array_remove_all array_remove_n array_reverse array_slice \
     array_sort cardinality empty flatten \
-    prefix_contains prefix_contains_or_equal prefix_within prefix_within_or_equal prefix_overlaps prefix_key family masklen network \
+    prefix_contains prefix_contains_or_equal prefix_within prefix_within_or_equal prefix_overlaps prefix_key family host masklen network \
     origin_as path_len path_contains path_first path_prepends has_community \
     current_setting format_type relation_number relation_name type_number schema_number schema_name \
     pg_get_function_result pg_get_function_arguments pg_get_function_identity_arguments";
@@ -106,7 +107,13 @@ pub fn admit(plan: LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
         if let LogicalPlan::Window(window) = &node {
             check_window(window)?;
         }
-        node.map_expressions(|expr| expr.transform_up(|part| call(part, state)))
+        // Whoever reads a value by its name finds it under the same.
+        let names = NamePreserver::new(&node);
+        node.map_expressions(|expr| {
+            let name = names.save(&expr);
+            let expr = expr.transform_up(|part| call(part, state))?;
+            Ok(expr.update_data(|expr| name.restore(expr)))
+        })
     })?;
     Ok(admitted.data)
 }

@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
 
 pub use super::bounds::BOUNDED;
 use super::bounds::{Bound, joined};
-use super::patterns;
+use super::{patterns, templates};
 
 /// Rows that one value may be copied for.
 const BATCH: usize = 8192;
@@ -96,7 +96,10 @@ impl ScalarUDFImpl for Bounded {
         self.inner.coerce_types(arguments)
     }
 
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+    fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if templates::are_taken(self.name()) {
+            templates::translate(self.name(), &mut args.args)?;
+        }
         let is_scalar = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
         // One value for all rows is copied for each of them sooner or later.
         let copies = match args.args.iter().all(is_scalar) {

@@ -15,7 +15,7 @@ use super::patterns;
 pub type Bound = fn(&[ArrayRef]) -> Result<usize>;
 
 /// The functions that are bounded.
-pub const BOUNDED: [(&str, Bound); 42] = [
+pub const BOUNDED: [(&str, Bound); 44] = [
     (LIKE, liked),
     (ILIKE, liked),
     ("repeat", repeated),
@@ -34,6 +34,8 @@ pub const BOUNDED: [(&str, Bound); 42] = [
     ("parse_ident", cut),
     ("string_to_array", cut),
     ("to_char", formatted),
+    ("to_date", formatted),
+    ("to_timestamp", formatted),
     ("struct", joined),
     ("named_struct", joined),
     ("make_array", joined),

@@ -7,19 +7,24 @@ mod bounds;
 mod communities;
 mod forms;
 mod like;
+
 mod operators;
 mod paths;
 mod patterns;
 mod prefixes;
 mod scalar;
 mod system;
+mod templates;
+mod texts;
 
 pub use allowed::{admit, register as register_allowed};
 pub use arithmetic::{Checked, Signed};
 pub use forms::Forms;
+
 pub use operators::PrefixOperators;
 pub use prefixes::{CONTAINS_OR_EQUAL, KEY, WITHIN_OR_EQUAL};
 pub use system::type_name;
+pub use texts::{Lists, Texts};
 
 use datafusion::logical_expr::ScalarUDF;
 

@@ -31,6 +31,7 @@ pub fn functions() -> Vec<ScalarUDF> {
         function(WITHIN, Body::Prefixes(|a, b| a != b && b.covers(a))),
         function(OVERLAPS, Body::Prefixes(|a, b| a.covers(b) || b.covers(a))),
         function("family", Body::Number(family)),
+        function("host", Body::Text(host)),
         function(
             "masklen",
             Body::Number(|text| prefix_of(text).map(|p| p.len().into())),
@@ -59,6 +60,12 @@ fn key(text: &str) -> Option<Vec<u8>> {
     }
     key.push(prefix.len());
     Some(key)
+}
+
+/// The address without the length, as it is written.
+fn host(text: &str) -> Option<String> {
+    prefix_of(text)?;
+    Some(text.split('/').next()?.trim().to_owned())
 }
 
 fn family(text: &str) -> Option<i64> {

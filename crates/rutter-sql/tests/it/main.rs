@@ -12,3 +12,4 @@ mod statements;
 mod table;
 mod tls;
 mod values;
+mod words;

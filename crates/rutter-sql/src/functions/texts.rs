@@ -1,0 +1,178 @@
+//! Texts that are cast: what PostgreSQL reads in them and the engine does not.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, StringArray};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::tree_node::{Transformed, TreeNode as _};
+use datafusion::common::utils::SingleRowListArrayBuilder;
+use datafusion::common::{DFSchema, ScalarValue, plan_err};
+use datafusion::config::ConfigOptions;
+use datafusion::error::Result;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{Cast, Expr, ExprSchemable as _, LogicalPlan};
+use datafusion::optimizer::AnalyzerRule;
+
+use crate::catalog::items;
+
+/// Reads texts that are cast when the types are known: times without seconds, lists (`{a,b}`) and octets (`\x00ff`).
+#[derive(Debug)]
+pub struct Texts;
+
+impl AnalyzerRule for Texts {
+    fn name(&self) -> &str {
+        "casts_of_texts"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
+        let read = plan.transform_up_with_subqueries(|node| {
+            let schema = merge_schema(&node.inputs());
+            let names = NamePreserver::new(&node);
+            node.map_expressions(|expr| {
+                let name = names.save(&expr);
+                let expr = expr.transform_up(|part| match part {
+                    Expr::Cast(to) => read(to, &schema),
+                    part => Ok(Transformed::no(part)),
+                })?;
+                Ok(expr.update_data(|expr| name.restore(expr)))
+            })
+        })?;
+        Ok(read.data)
+    }
+}
+
+fn read(to: Cast, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let kind = to.field.data_type();
+    let text = match to.expr.as_ref() {
+        Expr::Literal(value, _) => value.try_as_str().flatten(),
+        _ => None,
+    };
+    let value = match (kind, text) {
+        (kind, Some(text)) if kind.is_temporal() => {
+            with_seconds(text).map(|text| ScalarValue::Utf8(Some(text)))
+        }
+        (DataType::Binary | DataType::LargeBinary | DataType::BinaryView, Some(text)) => {
+            octets(text).map(|octets| ScalarValue::Binary(Some(octets)))
+        }
+        (DataType::List(_), Some(text)) => match list(text, kind) {
+            Some(list) => return Ok(Transformed::yes(list?)),
+            None => {
+                return plan_err!("malformed array literal: '{text}'; lists are written {{a,b}}");
+            }
+        },
+        (DataType::List(_), None) if is_text(&to.expr.get_type(schema)?) => {
+            return plan_err!(
+                "a text that is not written here is not cast to a list: use string_to_array(…)"
+            );
+        }
+        _ => None,
+    };
+    Ok(match value {
+        Some(value) => {
+            let value = Box::new(Expr::Literal(value, None));
+            Transformed::yes(Expr::Cast(Cast::new_from_field(value, to.field)))
+        }
+        None => Transformed::no(Expr::Cast(to)),
+    })
+}
+
+fn is_text(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, value) => is_text(value),
+        kind => kind.is_string(),
+    }
+}
+
+/// `2026-11-20 12:00`, and the same with a zone, with seconds.
+fn with_seconds(text: &str) -> Option<String> {
+    const SHAPE: &[u8] = b"dddd-dd-dd dd:dd";
+    let (time, zone) = text.trim().split_at_checked(SHAPE.len())?;
+    let fits = time.bytes().zip(SHAPE).all(|(octet, shape)| match shape {
+        b'd' => octet.is_ascii_digit(),
+        b' ' => matches!(octet, b' ' | b'T' | b't'),
+        sign => octet == *sign,
+    });
+    (fits && !zone.starts_with(':')).then(|| format!("{time}:00{zone}"))
+}
+
+/// `\x00ff`.
+fn octets(text: &str) -> Option<Vec<u8>> {
+    let digits = text.strip_prefix("\\x")?;
+    let digits = digits.is_ascii().then_some(digits.as_bytes())?;
+    let pairs = digits.chunks(2).map(|pair| {
+        let pair = (pair.len() == 2).then(|| std::str::from_utf8(pair).ok())??;
+        u8::from_str_radix(pair, 16).ok()
+    });
+    pairs.collect()
+}
+
+/// The list of this type that a text says.
+fn list(text: &str, kind: &DataType) -> Option<Result<Expr>> {
+    let DataType::List(item) = kind else {
+        return None;
+    };
+    let items: ArrayRef = Arc::new(StringArray::from(items(text)?));
+    let list = cast(&items, item.data_type()).map(|items| {
+        let list = SingleRowListArrayBuilder::new(items).with_field(item);
+        Expr::Literal(ScalarValue::List(Arc::new(list.build_list_array())), None)
+    });
+    Some(list.map_err(Into::into))
+}
+
+/// Takes a text beside a list for a list: `communities = '{}'`.
+#[derive(Debug)]
+pub struct Lists;
+
+impl ExprPlanner for Lists {
+    fn plan_binary_op(
+        &self,
+        mut expr: RawBinaryExpr,
+        schema: &DFSchema,
+    ) -> Result<PlannerResult<RawBinaryExpr>> {
+        let kind = |side: &Expr| side.get_type(schema).unwrap_or(DataType::Null);
+        let (left, right) = (kind(&expr.left), kind(&expr.right));
+        for (side, other) in [(&mut expr.right, left), (&mut expr.left, right)] {
+            if let Expr::Literal(text, _) = side
+                && let Some(Some(text)) = text.try_as_str()
+                && let Some(list) = list(text, &other)
+            {
+                *side = list?;
+            }
+        }
+        Ok(PlannerResult::Original(expr))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn minutes_have_seconds() {
+        for (text, expected) in [
+            ("2026-11-20 12:00", Some("2026-11-20 12:00:00")),
+            ("2026-11-20T12:00Z", Some("2026-11-20T12:00:00Z")),
+            (
+                " 2026-11-20 12:00+02:00 ",
+                Some("2026-11-20 12:00:00+02:00"),
+            ),
+            ("2026-11-20 12:00:01", None),
+            ("2026-11-20", None),
+            ("2026-11-20 1é:00", None),
+        ] {
+            assert_eq!(with_seconds(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn octets_are_pairs_of_digits() {
+        assert_eq!(octets("\\x0aFF"), Some(vec![10, 255]));
+        assert_eq!(octets("\\x"), Some(vec![]));
+        for other in ["0a", "\\x0", "\\xzz", "\\xé0"] {
+            assert_eq!(octets(other), None, "{other}");
+        }
+    }
+}

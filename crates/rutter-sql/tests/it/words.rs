@@ -1,0 +1,145 @@
+//! What people write who know PostgreSQL: it means the same here, or is refused.
+
+use rutter_sql::Access;
+
+use crate::server::{answer, refusal, server};
+
+#[test]
+fn patterns_of_times_are_postgresqls() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT to_char(timestamp '2024-03-01 13:02:03.5', 'YYYY-MM-DD HH24:MI:SS.MS'), \
+             to_char(min(time), 'FMDD Mon \"of\" YY'), to_date('01.03.2024', 'DD.MM.YYYY'), \
+             to_char(to_timestamp('2024-03-01 13:02', 'YYYY-MM-DD HH24:MI'), 'HH12:MI am') FROM events"
+        ),
+        "2024-03-01 13:02:03.500|18 Nov of 26|2024-03-01|01:02 pm\n"
+    );
+    let refused = refusal(&server, "SELECT to_char(now(), 'Q')");
+    assert!(refused.contains("'Q' is not understood"), "{refused}");
+}
+
+#[test]
+fn times_need_no_seconds() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT count(*) > 0, (SELECT count(*) FROM events WHERE time BETWEEN '2030-01-01 00:00' AND '2030-01-02T00:00Z'), \
+             to_char(timestamp '2024-02-01 12:00' - interval '1 hour', 'HH24:MI') FROM events \
+             WHERE time > '2026-11-18 11:06' AND time < '2026-11-18 13:07+02:00'::timestamptz"
+        ),
+        "t|0|11:00\n"
+    );
+}
+
+#[test]
+fn rows_of_queries_are_looked_among() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT count(*) FROM routes WHERE med = ANY (SELECT med FROM routes WHERE med < 100)"
+        ),
+        "2\n"
+    );
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT count(*) FROM routes WHERE prefix <> ALL (SELECT prefix FROM routes WHERE med IS NOT NULL)"
+        ),
+        "3\n"
+    );
+    let refused = refusal(
+        &server,
+        "SELECT count(*) FROM routes WHERE med > ALL (SELECT med FROM routes)",
+    );
+    assert!(
+        refused.contains("> ALL (SELECT …) is not offered"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn lists_are_written_as_texts() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT count(*) FILTER (WHERE communities = '{}'), count(*) FILTER (WHERE communities = '{64500:1}'), \
+             count(*) FILTER (WHERE communities <> '{}'), count(*) FILTER (WHERE prefix = ANY('{10.0.0.0/8,\"x,y\"}')), \
+             count(*) FILTER (WHERE '{64500:1,64500:2}' @> communities), count(array_length(communities, 1)) FROM routes"
+        ),
+        "0|6|6|1|6|6\n"
+    );
+    let refused = refusal(&server, "SELECT u FROM routes r, unnest(r.communities) u");
+    assert!(refused.contains("SELECT unnest(communities)"), "{refused}");
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT x + 1 FROM unnest(ARRAY[1, 2]) x ORDER BY x"
+        ),
+        "2\n3\n"
+    );
+}
+
+#[test]
+fn addresses_are_typed() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT count(*), min(host(prefix::inet)) FROM routes WHERE prefix >>= inet '10.1.2.3' AND prefix <<= cidr '10.0.0.0/8'"
+        ),
+        "3|10.0.0.0\n"
+    );
+}
+
+#[test]
+fn computed_values_are_grouped_by() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT as_path SIMILAR TO '%64510%' AS x, count(*) FROM routes GROUP BY 1 ORDER BY 1"
+        ),
+        "f|2\nt|4\n"
+    );
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT prefix LIKE '10.' || '%', count(*) FROM routes GROUP BY prefix LIKE '10.' || '%' ORDER BY 2"
+        ),
+        "t|3\nf|3\n"
+    );
+}
+
+#[test]
+fn octets_and_lists_that_are_none_are_told() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT encode('\\x0aff'::bytea, 'hex'), '{1,NULL}'::int[]"
+        ),
+        "0aff|{1,NULL}\n"
+    );
+    for (sql, why) in [
+        ("SELECT 'a,b'::text[]", "malformed array literal: 'a,b'"),
+        ("SELECT as_path::text[] FROM routes", "string_to_array"),
+    ] {
+        let refused = refusal(&server, sql);
+        assert!(refused.contains(why), "{refused}");
+    }
+}
+
+/// `float` has 64 bits.
+#[test]
+fn floats_are_wide() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(&server, "SELECT 16777217::float, CAST(16777217 AS real)"),
+        "16777217|16777216\n"
+    );
+}
