@@ -10,10 +10,11 @@ use datafusion::physical_expr::expressions::Literal;
 use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
-use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec, WindowExpr};
+use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowExpr};
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 
 use crate::paced::{Made, Pace, Paced};
+use crate::windows::Windows;
 
 /// Puts a pace before and after the operators that may compute for long.
 ///
@@ -48,6 +49,7 @@ fn wrap(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
         Some(pace) => before(plan, pace, &made)?,
         None => plan,
     };
+    let plan = Windows::instead_of(plan);
     Ok(Paced::around(plan, Pace::Turns, &made))
 }
 
@@ -57,11 +59,9 @@ fn pace(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Pace>> {
     if plan.children().is_empty() {
         return Ok(None);
     }
-    if name.contains("Window") {
-        return Ok(Some(match gathers(plan) {
+    if let Some(window) = plan.downcast_ref::<BoundedWindowAggExec>() {
+        return Ok(Some(match gathers(window) {
             true => Pace::Gathered,
-            // It keeps all its rows, and does not count them.
-            false if name == "WindowAggExec" => Pace::Kept,
             false => Pace::Pieces,
         }));
     }
@@ -71,17 +71,12 @@ fn pace(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Pace>> {
 }
 
 /// Whether a window gives each row a list of other rows' values, or a text of them.
-fn gathers(plan: &Arc<dyn ExecutionPlan>) -> bool {
-    let whole = plan.downcast_ref::<WindowAggExec>();
-    let growing = plan.downcast_ref::<BoundedWindowAggExec>();
-    let expressions = whole
-        .map(WindowAggExec::window_expr)
-        .or_else(|| growing.map(BoundedWindowAggExec::window_expr));
+fn gathers(window: &BoundedWindowAggExec) -> bool {
     let gathers = |expression: &Arc<dyn WindowExpr>| {
         let name = expression.name();
         name.contains("array_agg") || name.contains("string_agg")
     };
-    expressions.is_none_or(|expressions| expressions.iter().any(gathers))
+    window.window_expr().iter().any(gathers)
 }
 
 /// Sets a pace before an operator: to its last input, which of a join is the one that is compared with what was read before.

@@ -19,6 +19,7 @@ mod pieces;
 mod print;
 mod server;
 mod tables;
+mod windows;
 mod zones;
 
 pub use engine::{Engine, Limits, QueryError};

@@ -108,15 +108,19 @@ impl MemoryPool for QueryMemory {
 
 /// Octets of a batch: of its own rows, where it is a part of a larger one.
 pub(crate) fn octets(batch: &RecordBatch) -> usize {
-    let of = |column: &ArrayRef| match column.data_type() {
+    batch.columns().iter().map(octets_of).sum()
+}
+
+/// Octets of a column.
+pub(crate) fn octets_of(column: &ArrayRef) -> usize {
+    match column.data_type() {
         // Of these, only the views are counted in a part.
         DataType::Utf8View | DataType::BinaryView => column.get_array_memory_size(),
         _ => {
             let size = column.to_data().get_slice_memory_size();
             size.unwrap_or_else(|_| column.get_array_memory_size())
         }
-    };
-    batch.columns().iter().map(of).sum()
+    }
 }
 
 /// Octets of the largest value of a batch.

@@ -28,8 +28,6 @@ pub(crate) enum Pace {
     Turns,
     /// To an operator, in pieces that take it a moment and of which it makes little at once.
     Pieces,
-    /// The same to one that keeps them all, and gives each row a value of any other.
-    Kept,
     /// The same to one that gives each row the values of all others.
     Gathered,
 }
@@ -205,19 +203,14 @@ impl Pieces {
     }
 
     fn keep(&self) -> Result<()> {
-        let Seen {
-            rows,
-            octets,
-            largest,
-        } = self.seen;
-        let given = match self.pace {
-            Pace::Turns | Pace::Pieces => return Ok(()),
-            // A short value is counted with the row.
-            Pace::Kept if largest <= SHORT => 0,
-            Pace::Kept => rows.saturating_mul(largest),
-            Pace::Gathered => rows.saturating_mul(octets),
-        };
-        self.charged.try_resize(octets.saturating_add(given))
+        let Seen { rows, octets, .. } = self.seen;
+        match self.pace {
+            Pace::Turns | Pace::Pieces => Ok(()),
+            Pace::Gathered => {
+                let given = rows.saturating_mul(octets);
+                self.charged.try_resize(octets.saturating_add(given))
+            }
+        }
     }
 
     fn cut(&mut self, batch: RecordBatch) -> RecordBatch {
@@ -269,10 +262,8 @@ impl RecordBatchStream for Pieces {
 /// A piece should take no longer.
 const MOMENT: Duration = Duration::from_millis(20);
 /// Others have a turn at least so often.
-const TURN: Duration = Duration::from_millis(10);
+pub(crate) const TURN: Duration = Duration::from_millis(10);
 /// Rows of a piece.
 const MOST: usize = 1 << 20;
 /// Octets that an operator should make of a piece.
-const PIECE: usize = 4 << 20;
-/// Octets of a value that is hardly larger than what counts it.
-const SHORT: usize = 64;
+pub(crate) const PIECE: usize = 4 << 20;

@@ -13,7 +13,7 @@ use datafusion::logical_expr::expr::{GroupingSet, ScalarFunction, WindowFunction
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
     BinaryExpr, Expr, ExprSchemable as _, Like, LogicalPlan, Operator, ScalarUDF, Window,
-    WindowFunctionDefinition, lit,
+    WindowFrame, WindowFunctionDefinition, lit,
 };
 use datafusion::prelude::SessionContext;
 
@@ -45,7 +45,7 @@ const AGGREGATES: &str = "approx_distinct approx_median array_agg avg bit_and bi
 
 const WINDOWS: &str = "row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value";
 
-/// Aggregates that hold and read much for each partition of a window, all of which are computed in one go.
+/// Aggregates that hold and read much for each partition of a window, of which a batch may have as many as rows.
 const DEAR: &str = "approx_distinct approx_median percentile_cont";
 
 /// Rows come as they are taken.
@@ -140,6 +140,12 @@ fn call(part: Expr, state: &SessionState) -> Result<Transformed<Expr>> {
                             function.name()
                         );
                     }
+                    if function.name() == "median" && shrinks(&params.window_frame) {
+                        return plan_err!(
+                            "median is not offered over windows from a row to the end: order the other way round, \
+                             from UNBOUNDED PRECEDING to a row"
+                        );
+                    }
                 }
                 WindowFunctionDefinition::WindowUDF(function) => {
                     named(WINDOWS, function.name())?;
@@ -152,6 +158,12 @@ fn call(part: Expr, state: &SessionState) -> Result<Transformed<Expr>> {
         Expr::SimilarTo(like) => similar(like, state),
         part => Ok(Transformed::no(part)),
     }
+}
+
+/// Whether rows leave a window and none comes. All rows of a partition are computed in one go then, and the median of each
+/// looks at all that are left.
+fn shrinks(frame: &WindowFrame) -> bool {
+    frame.end_bound.is_unbounded() && !frame.start_bound.is_unbounded()
 }
 
 fn scalar(function: &Arc<ScalarUDF>, state: &SessionState) -> Result<Arc<ScalarUDF>> {

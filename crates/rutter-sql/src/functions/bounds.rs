@@ -10,6 +10,7 @@ use datafusion::error::Result;
 
 use super::like::{ILIKE, LIKE};
 use super::patterns;
+use crate::memory::octets_of;
 
 /// How much a call makes, in octets; an error where it would compute for too long.
 pub type Bound = fn(&[ArrayRef]) -> Result<usize>;
@@ -115,7 +116,7 @@ fn replaced(args: &[ArrayRef]) -> Result<usize> {
 
 /// All arguments, one after the other.
 pub fn joined(args: &[ArrayRef]) -> Result<usize> {
-    Ok(sum(args.iter().map(total)))
+    Ok(sum(args.iter().map(octets_of)))
 }
 
 /// All arguments, with the first between them.
@@ -284,7 +285,7 @@ fn cut(args: &[ArrayRef]) -> Result<usize> {
 
 /// Letters of a format each become a few.
 fn formatted(args: &[ArrayRef]) -> Result<usize> {
-    let formats = args.get(1).map_or(0, total);
+    let formats = args.get(1).map_or(0, octets_of);
     Ok(formats.saturating_mul(16))
 }
 
@@ -315,14 +316,3 @@ fn moments(args: &[ArrayRef]) -> Result<usize> {
 
 /// Microseconds of a day, or an hour less.
 const DAY: u64 = 23 * 3_600 * 1_000_000;
-
-/// Octets of all values.
-pub fn total(array: &ArrayRef) -> usize {
-    match array.data_type() {
-        DataType::Utf8View | DataType::BinaryView => array.get_array_memory_size(),
-        _ => {
-            let size = array.to_data().get_slice_memory_size();
-            size.unwrap_or_else(|_| array.get_array_memory_size())
-        }
-    }
-}

@@ -53,21 +53,29 @@ fn windows_give_what_others_have() {
     assert_eq!(
         answer(
             &server,
-            "SELECT value, array_agg(value) OVER (ORDER BY value), string_agg(CAST(value AS TEXT), '+') OVER (), \
+            "SELECT value, array_agg(value) OVER (ORDER BY value), string_agg(CAST(value AS TEXT), '+') OVER \
+             (ORDER BY value ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING), \
              lag(CAST(value AS TEXT), 1, 'none') OVER (ORDER BY value), max(value * 2) OVER (), \
              first_value(value) OVER (PARTITION BY value % 2 ORDER BY value) FROM generate_series(1, 3) ORDER BY value"
         ),
         "1|{1}|1+2+3|none|6|1\n2|{1,2}|1+2+3|1|6|2\n3|{1,2,3}|1+2+3|2|6|1\n"
     );
+    // Lists of many partitions, each of which is short.
+    let lists = "SELECT max(cardinality(a)) FROM (SELECT array_agg(value) OVER (PARTITION BY value / 4) AS a \
+        FROM generate_series(1, 100000)) t";
+    assert_eq!(answer(&server, lists), "4\n");
 }
 
-/// Each of these would compute all its partitions in one go, and nobody could stop it.
+/// Each of these would take much for each of many rows at once, and nobody could stop it.
 #[test]
 fn dear_aggregates_are_not_offered_over_windows() {
     let server = server(Access::Open);
     let sql =
         "SELECT approx_distinct(value) OVER (PARTITION BY value) FROM generate_series(1, 3000000)";
     assert!(refusal(&server, sql).contains("not offered over windows"));
+    let median = "SELECT median(value) OVER (ORDER BY value ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) \
+        FROM generate_series(1, 3000000)";
+    assert!(refusal(&server, median).contains("order the other way round"));
     let grouped = "SELECT approx_distinct(value) FROM generate_series(1, 10)";
     assert_eq!(answer(&server, grouped), "10\n");
 }
