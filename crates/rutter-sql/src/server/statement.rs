@@ -59,71 +59,101 @@ impl Statement {
     /// What one statement is, by its first words.
     pub fn of(sql: &str) -> Self {
         let sql = spoken(sql).trim().trim_end_matches(';').trim();
-        let words: Vec<&str> = sql.split_whitespace().collect();
-        let begins = |command: &str| {
-            let mut words = words.iter();
-            command.split(' ').all(|part| {
-                words
-                    .next()
-                    .is_some_and(|word| word.eq_ignore_ascii_case(part))
-            })
-        };
-        if begins("SET")
-            && let Some(zone) = zone(&words[1..]).filter(|zone| !is_utc(zone))
-        {
-            return Self::Zone(zone);
-        }
-        if begins("SET")
-            && let Some(time) = timeout(&words[1..])
-        {
-            return Self::Timeout(time);
-        }
-        if let Some((_, tag)) = WITHOUT_EFFECT.iter().find(|(command, _)| begins(command)) {
-            return Self::Nothing(tag);
-        }
-        if sql
-            .get(..COPY.len())
-            .is_some_and(|word| word.eq_ignore_ascii_case(COPY))
-            && !sql[COPY.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
-        {
-            return Self::Copy(sql.to_owned());
-        }
-        if begins("PREPARE")
-            && let Some(prepared) = Preparation::of(&sql["PREPARE".len()..])
-        {
-            return Self::Prepare(prepared);
-        }
-        if begins("EXECUTE")
-            && let Some(call) = Execution::of(&sql["EXECUTE".len()..])
-        {
-            return Self::Execute(call);
-        }
-        if begins("DEALLOCATE") {
-            return Self::Deallocate(deallocated(&sql["DEALLOCATE".len()..]));
-        }
-        if begins("DECLARE")
-            && let Some((name, query)) = declared(sql)
-        {
-            return Self::Declare(name, query);
-        }
-        if begins("FETCH")
-            && let Some((name, count)) = fetched(&words[1..])
-        {
-            return Self::Fetch(name, count);
-        }
-        if begins("CLOSE") && words.len() == 2 {
-            let all = words[1].eq_ignore_ascii_case("ALL");
-            return Self::Close((!all).then(|| cursor_name(words[1])));
-        }
-        if begins("SHOW") && !begins("SHOW TABLES") && !begins("SHOW COLUMNS") {
-            return Self::Show(words[1..].join(" ").to_lowercase());
-        }
-        Self::Query(sql.to_owned())
+        let words = sql.split_whitespace().collect();
+        let said = Said { sql, words };
+        let known = said
+            .setting()
+            .or_else(|| said.without_effect())
+            .or_else(|| said.copy())
+            .or_else(|| said.prepared())
+            .or_else(|| said.cursor())
+            .or_else(|| said.shown());
+        known.unwrap_or_else(|| Self::Query(sql.to_owned()))
     }
 
     /// Whether it ends a transaction, or goes back to where it had not failed.
     pub fn ends_transaction(&self) -> bool {
         matches!(self, Self::Nothing(tag) if ends_transaction(tag))
+    }
+}
+
+/// A statement's text, without comments before it and without its end.
+struct Said<'a> {
+    sql: &'a str,
+    words: Vec<&'a str>,
+}
+
+impl<'a> Said<'a> {
+    /// Whether it begins with these words.
+    fn begins(&self, command: &str) -> bool {
+        let mut words = self.words.iter();
+        command.split(' ').all(|part| {
+            let word = words.next();
+            word.is_some_and(|word| word.eq_ignore_ascii_case(part))
+        })
+    }
+
+    /// What stands behind its first word, if that is this one.
+    fn behind(&self, command: &str) -> Option<&'a str> {
+        self.begins(command).then(|| &self.sql[command.len()..])
+    }
+
+    /// `SET` of what is not accepted without effect.
+    fn setting(&self) -> Option<Statement> {
+        if !self.begins("SET") {
+            return None;
+        }
+        let said = &self.words[1..];
+        let zone = zone(said).filter(|zone| !is_utc(zone));
+        let zone = zone.map(Statement::Zone);
+        zone.or_else(|| timeout(said).map(Statement::Timeout))
+    }
+
+    fn without_effect(&self) -> Option<Statement> {
+        let mut commands = WITHOUT_EFFECT.iter();
+        let (_, tag) = commands.find(|(command, _)| self.begins(command))?;
+        Some(Statement::Nothing(tag))
+    }
+
+    /// A parenthesis may stand right behind the word.
+    fn copy(&self) -> Option<Statement> {
+        let (word, rest) = self.sql.split_at_checked(COPY.len())?;
+        let goes_on = rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        let is_copy = word.eq_ignore_ascii_case(COPY) && !goes_on;
+        is_copy.then(|| Statement::Copy(self.sql.to_owned()))
+    }
+
+    fn prepared(&self) -> Option<Statement> {
+        if let Some(text) = self.behind("PREPARE") {
+            return Preparation::of(text).map(Statement::Prepare);
+        }
+        if let Some(text) = self.behind("EXECUTE") {
+            return Execution::of(text).map(Statement::Execute);
+        }
+        let text = self.behind("DEALLOCATE")?;
+        Some(Statement::Deallocate(deallocated(text)))
+    }
+
+    fn cursor(&self) -> Option<Statement> {
+        if self.begins("DECLARE") {
+            let (name, query) = declared(self.sql)?;
+            return Some(Statement::Declare(name, query));
+        }
+        if self.begins("FETCH") {
+            let (name, count) = fetched(&self.words[1..])?;
+            return Some(Statement::Fetch(name, count));
+        }
+        if !self.begins("CLOSE") || self.words.len() != 2 {
+            return None;
+        }
+        let all = self.words[1].eq_ignore_ascii_case("ALL");
+        Some(Statement::Close((!all).then(|| cursor_name(self.words[1]))))
+    }
+
+    fn shown(&self) -> Option<Statement> {
+        let is_query = self.begins("SHOW TABLES") || self.begins("SHOW COLUMNS");
+        let is_shown = self.begins("SHOW") && !is_query;
+        is_shown.then(|| Statement::Show(self.words[1..].join(" ").to_lowercase()))
     }
 }
 

@@ -58,9 +58,7 @@ impl Copy {
             token => Err(wrong(format!("`{token}` is not understood here"))),
         }
     }
-}
 
-impl Copy {
     /// In which format values are made.
     pub fn values(&self) -> Format {
         self.form.values()

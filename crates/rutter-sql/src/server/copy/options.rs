@@ -94,70 +94,71 @@ impl Options {
 
     /// The form that they come to.
     pub fn form(self) -> PgWireResult<Form> {
-        let is_csv = match self.format.as_deref() {
-            None | Some("text") => false,
-            Some("csv") => true,
-            Some("binary") => {
-                let said = [&self.delimiter, &self.null, &self.quote, &self.escape];
-                let is_said = self.header || said.into_iter().any(Option::is_some);
-                return match is_said || self.forced != Forced::None {
-                    true => Err(wrong("the binary format has no options".to_owned())),
-                    false => Ok(Form::Binary),
-                };
-            }
+        match self.format.as_deref() {
+            None | Some("text") => self.text(),
+            Some("csv") => self.csv(),
+            Some("binary") => self.binary(),
             Some(format) => {
                 let why = format!("there is no format \"{format}\": text, csv or binary");
-                return Err(failure("22023", why));
+                Err(failure("22023", why))
             }
-        };
+        }
+    }
+
+    fn text(self) -> PgWireResult<Form> {
         let has_quotes = self.quote.is_some() || self.escape.is_some();
-        if !is_csv && (has_quotes || self.forced != Forced::None) {
+        if has_quotes || self.forced != Forced::None {
             return Err(unfit("only values of csv have quotes".to_owned()));
         }
-        let delimiter = sign(
-            "delimiter",
-            self.delimiter,
-            if is_csv { b',' } else { b'\t' },
-        )?;
-        let null = self
-            .null
-            .unwrap_or_else(|| if is_csv { "" } else { "\\N" }.to_owned());
-        if null
-            .bytes()
-            .any(|octet| [delimiter, b'\n', b'\r'].contains(&octet))
-        {
+        let lines = self.lines(b'\t', "\\N")?;
+        let sign = lines.delimiter;
+        if sign.is_ascii_lowercase() || sign.is_ascii_digit() || [b'\\', b'.'].contains(&sign) {
+            let sign = char::from(sign);
+            return Err(unfit(format!("`{sign}` cannot be the delimiter")));
+        }
+        Ok(Form::Lines(lines))
+    }
+
+    fn csv(self) -> PgWireResult<Form> {
+        let mut lines = self.lines(b',', "")?;
+        let quote = sign("quote", self.quote.as_deref(), b'"')?;
+        let escape = sign("escape", self.escape.as_deref(), quote)?;
+        if quote == lines.delimiter || lines.null.bytes().any(|octet| octet == quote) {
+            return Err(unfit("the quote must be another sign".to_owned()));
+        }
+        lines.quotes = Some(Quotes {
+            quote,
+            escape,
+            forced: self.forced,
+        });
+        Ok(Form::Lines(lines))
+    }
+
+    fn binary(self) -> PgWireResult<Form> {
+        let said = [&self.delimiter, &self.null, &self.quote, &self.escape];
+        let is_said = self.header || said.into_iter().any(Option::is_some);
+        match is_said || self.forced != Forced::None {
+            true => Err(wrong("the binary format has no options".to_owned())),
+            false => Ok(Form::Binary),
+        }
+    }
+
+    /// Lines without quotes, with the delimiter and the text for NULL that are there without being said.
+    fn lines(&self, delimiter: u8, null: &str) -> PgWireResult<Lines> {
+        let delimiter = sign("delimiter", self.delimiter.as_deref(), delimiter)?;
+        let null = self.null.as_deref().unwrap_or(null);
+        let ends = [delimiter, b'\n', b'\r'];
+        if null.bytes().any(|octet| ends.contains(&octet)) {
             return Err(unfit(
                 "NULL must have no delimiter and no end of line".to_owned(),
             ));
         }
-        let confused = |sign: u8| sign.is_ascii_lowercase() || sign.is_ascii_digit();
-        if !is_csv && (confused(delimiter) || [b'\\', b'.'].contains(&delimiter)) {
-            return Err(unfit(format!(
-                "`{}` cannot be the delimiter",
-                char::from(delimiter)
-            )));
-        }
-        let quotes = match is_csv {
-            false => None,
-            true => {
-                let quote = sign("quote", self.quote, b'"')?;
-                let escape = sign("escape", self.escape, quote)?;
-                if quote == delimiter || null.bytes().any(|octet| octet == quote) {
-                    return Err(unfit("the quote must be another sign".to_owned()));
-                }
-                Some(Quotes {
-                    quote,
-                    escape,
-                    forced: self.forced,
-                })
-            }
-        };
-        Ok(Form::Lines(Lines {
+        Ok(Lines {
             delimiter,
-            null,
+            null: null.to_owned(),
             header: self.header,
-            quotes,
-        }))
+            quotes: None,
+        })
     }
 }
 
@@ -224,8 +225,8 @@ fn columns(parser: &mut Parser<'_>) -> PgWireResult<Forced> {
 }
 
 /// One octet that is no end of a line.
-fn sign(name: &str, said: Option<String>, otherwise: u8) -> PgWireResult<u8> {
-    match said.as_deref().map(str::as_bytes) {
+fn sign(name: &str, said: Option<&str>, otherwise: u8) -> PgWireResult<u8> {
+    match said.map(str::as_bytes) {
         None => Ok(otherwise),
         Some([sign]) if ![b'\n', b'\r'].contains(sign) && sign.is_ascii() => Ok(*sign),
         Some(_) => Err(unfit(format!("the {name} is one sign of ASCII on a line"))),
