@@ -211,7 +211,7 @@ fn a_folder_that_cannot_be_used_is_named_with_what_to_do() {
     ] {
         let text = format!(
             "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\n[daemon]\nthreads = 1\n\
-             listen = [\"127.77.3.1:21179\"]\ncontrol-socket = \"{}\"\n{section}\n",
+             listen = [\"127.0.0.1:0\"]\ncontrol-socket = \"{}\"\n{section}\n",
             socket.display()
         );
         fs::write(&file, text).unwrap();

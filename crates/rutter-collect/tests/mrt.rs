@@ -255,10 +255,8 @@ fn what_cannot_be_read_is_said_and_the_rest_is_printed() {
 fn a_collector_whose_files_were_broken_ends_with_1() {
     let folder = folder("collect");
     fs::write(folder.join("bad"), &file()[..file().len() - 1]).unwrap();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|s| s.local_addr());
     let text = format!(
-        "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\n[daemon]\nlisten = [\"{}\"]\ncontrol-socket = \"{}\"\n",
-        port.unwrap(),
+        "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\n[daemon]\nlisten = [\"127.0.0.1:0\"]\ncontrol-socket = \"{}\"\n",
         folder.join("s").display()
     );
     fs::write(folder.join("c.toml"), text).unwrap();

@@ -86,7 +86,7 @@ impl World {
         let begun = Instant::now();
         while self.routes() != expected {
             let now = self.routes();
-            let patience = Duration::from_secs(20);
+            let patience = Duration::from_secs(120);
             assert!(
                 begun.elapsed() < patience,
                 "{now:#?} instead of {expected:#?}"

@@ -39,14 +39,12 @@ impl Folder {
     /// A collector whose database is away, with an archive.
     fn configuration(&self) -> String {
         let folder = self.path.display();
-        let nobody = TcpListener::bind("127.0.0.1:0").unwrap();
-        let nobody = nobody.local_addr().unwrap().port();
         let bgp = self.bgp;
         format!(
             "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\n[daemon]\nthreads = 1\n\
              listen = [\"{bgp}\"]\ncontrol-socket = \"{folder}/s\"\n\
              [history]\npath = \"{folder}/history\"\n\
-             [[sink]]\ntype = \"postgres\"\nport = {nobody}\nspool = \"{folder}/spool\"\n\
+             [[sink]]\ntype = \"postgres\"\nport = 1\nspool = \"{folder}/spool\"\n\
              [[dynamic-neighbor]]\nprefix = \"127.0.0.0/8\"\nmode = \"collector\"\n"
         )
     }

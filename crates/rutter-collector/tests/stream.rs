@@ -19,6 +19,8 @@ use rutter_wire::update::{Sections, write};
 use serde_json::{Value, json};
 use tungstenite::{Message, WebSocket};
 
+/// Longer than anything here takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
 const TIME: u64 = 1_700_000_000_250_000;
 
 #[test]
@@ -31,7 +33,7 @@ fn web_pages_are_let_in_only_from_sites_that_were_named() {
         let header = tungstenite::http::HeaderValue::from_static(origin);
         request.headers_mut().insert("origin", header);
         let socket = TcpStream::connect(address).unwrap();
-        let timeout = Some(Duration::from_secs(20));
+        let timeout = Some(PATIENCE);
         socket.set_read_timeout(timeout).unwrap();
         let connected = tungstenite::client(request, socket);
         connected.map(drop).map_err(|why| why.to_string())
@@ -92,9 +94,7 @@ impl World {
     fn client(&self, data: &Value) -> Client {
         let address = self.server.listen_address();
         let socket = TcpStream::connect(address).unwrap();
-        socket
-            .set_read_timeout(Some(Duration::from_secs(20)))
-            .unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
         let url = format!("ws://{address}/v1/ws/");
         let (socket, _) = tungstenite::client(url, socket).unwrap();
         let mut client = Client(socket);
@@ -415,8 +415,7 @@ fn who_says_nothing_takes_nobodys_place() {
         .collect();
     // Those of an address have their share: the last are closed at once.
     let mut last = &silent[39];
-    last.set_read_timeout(Some(Duration::from_secs(20)))
-        .unwrap();
+    last.set_read_timeout(Some(PATIENCE)).unwrap();
     let closed = last.read(&mut [0]).unwrap();
     assert_eq!(closed, 0);
     let elsewhere = connect_from("127.0.0.2", address);
@@ -436,7 +435,7 @@ fn connect_from(from: &str, to: std::net::SocketAddr) -> TcpStream {
     socket.bind(&from.into()).unwrap();
     socket.connect(&to.into()).unwrap();
     let stream = TcpStream::from(socket);
-    let timeout = Some(Duration::from_secs(20));
+    let timeout = Some(PATIENCE);
     stream.set_read_timeout(timeout).unwrap();
     stream
 }

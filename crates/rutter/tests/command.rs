@@ -72,7 +72,7 @@ fn a_signal_before_the_configuration_is_read_ends_it_in_order() {
     assert!(sent.unwrap().success());
     let text = format!(
         "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\n[daemon]\nthreads = 1\n\
-         listen = [\"127.77.2.1:21179\"]\ncontrol-socket = \"{}\"\n",
+         listen = [\"127.0.0.1:0\"]\ncontrol-socket = \"{}\"\n",
         socket.display()
     );
     pipe.write_all(text.as_bytes()).unwrap();

@@ -6,9 +6,7 @@ use rutter_config::Bmp;
 use rutter_wire::bmp::{PeerHeader, RibView, write_initiation, write_route_monitoring};
 
 use crate::router::{Router, update};
-use crate::{World, peer};
-
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::{PATIENCE, World, peer};
 
 fn settings() -> Bmp {
     Bmp::new(vec!["127.0.0.1:0".parse().unwrap()])
@@ -136,7 +134,7 @@ fn silence_ends_a_connection_and_an_address_has_a_limit() {
     }
     assert!(halfway.is_closed_within(PATIENCE));
     assert!(!honest.is_closed_within(Duration::from_millis(1_500)));
-    assert_eq!(world.station.routers().len(), 1);
+    world.expect_routers(1);
     // There is room again.
     let mut next = world.connect();
     next.initiate("next");
