@@ -558,3 +558,40 @@ fn is_alive(pid: u32) -> bool {
     let state = stat.rsplit_once(") ").map(|(_, rest)| &rest[..1]);
     state.is_some_and(|state| state != "Z" && state != "X")
 }
+
+/// The units of packaging/ name commands, options and pages that there are.
+#[test]
+fn units_start_what_there_is() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = |path: String| {
+        let read = fs::read_to_string(root.join(&path));
+        read.unwrap_or_else(|why| panic!("{path}: {why}"))
+    };
+    for unit in ["rutter.service", "rutter-collect.service"] {
+        let unit = text(format!("packaging/{unit}"));
+        let values = |key: &str| {
+            let lines = unit.lines().filter_map(|line| line.split_once('='));
+            let found = lines.filter(|(name, _)| *name == key);
+            found.map(|(_, value)| value).collect::<Vec<_>>()
+        };
+        let started = [values("ExecStartPre"), values("ExecStart")].concat();
+        assert!(!started.is_empty());
+        for line in started {
+            let words: Vec<&str> = line.split(' ').collect();
+            let [program, command, arguments @ ..] = &*words else {
+                panic!("{line}");
+            };
+            assert_eq!(*program, "/usr/bin/rutter");
+            let help = text(format!("docs/cli/rutter-{command}.txt"));
+            for option in arguments.iter().filter(|word| word.starts_with('-')) {
+                assert!(help.contains(option), "{line}: {option}");
+            }
+        }
+        for page in values("Documentation").join(" ").split(' ') {
+            let page = page.strip_prefix("man:").unwrap();
+            let (name, section) = page.trim_end_matches(')').split_once('(').unwrap();
+            let page = text(format!("docs/man/{name}.{section}"));
+            assert!(page.contains(&format!(".TH {name} {section}")));
+        }
+    }
+}
