@@ -13,7 +13,8 @@
 //! Where a run lies and how long its entry is tell the entry, so most entries take a value and half an octet. A slot with a
 //! child is a run of its own. From the head to the answer a look-up touches two or three lines.
 //!
-//! An entry of one slot may be left as a gap: its value is 0, and the rest as it was. This is for tables of which no value is 0.
+//! An entry that has a run to itself may be left as a gap: its value is 0, and the rest as it was. This is for tables of which no
+//! value is 0.
 
 use super::runs::{Run, Runs, key_of};
 use super::{Contents, Gap, Key, Node, Parts, Scratch, Step, flat};
@@ -126,6 +127,12 @@ fn run_of(block: Block<'_>, slot: u32) -> u32 {
     before + starts.count_ones() - 1
 }
 
+/// Whether a run begins at a slot.
+#[inline(always)]
+fn begins(block: Block<'_>, slot: u32) -> bool {
+    block.word(BITMAP + slot / 32) >> (slot % 32) & 1 == 1
+}
+
 #[inline(always)]
 fn is_special(block: Block<'_>, run: u32) -> bool {
     block.word(SPECIAL + run / 32) >> (run % 32) & 1 == 1
@@ -142,6 +149,15 @@ fn len_of(block: Block<'_>, head: Head, run: u32) -> u32 {
 fn showing(block: Block<'_>, head: Head, key: Key) -> impl Iterator<Item = u32> + '_ {
     let runs = run_of(block, key.slot())..=run_of(block, key.end() - 1);
     runs.filter(move |run| len_of(block, head, *run) == key.len() && !is_special(block, *run))
+}
+
+/// Whether an entry that is not there would be inside a gap.
+#[inline(always)]
+pub(super) fn is_in_gap(block: Block<'_>, key: Key) -> bool {
+    let (head, run) = (Head::of(block), run_of(block, key.slot()));
+    !is_special(block, run)
+        && len_of(block, head, run) < key.len()
+        && block.word(head.answers_at() + run) == 0
 }
 
 /// The offset of the value of an entry that shows in no run.
@@ -229,7 +245,7 @@ impl Node for Eight {
         });
         parts.hidden.extend(hidden);
         if head.gaps() > 0 {
-            let is_gap = |run: &&Run| run.len == 8 && run.child == 0 && run.value == 0;
+            let is_gap = |run: &&Run| run.len > 0 && run.child == 0 && run.value == 0;
             let gaps: Vec<_> = parts.runs.iter().filter(is_gap).copied().collect();
             gaps.iter()
                 .filter_map(|run| run.key())
@@ -312,15 +328,18 @@ impl Node for Eight {
     fn gap(block: Block<'_>, key: Key) -> Option<Gap> {
         let head = Head::of(block);
         let gaps = head.gaps() + 1;
-        if key.len() < 8 || head.runs() < gaps * RUNS_A_GAP {
+        if head.runs() < gaps * RUNS_A_GAP {
             return None;
         }
         let run = run_of(block, key.slot());
+        // What is inside it would have a run of its own.
+        let is_alone = begins(block, key.slot()) && run_of(block, key.end() - 1) == run;
         let gap = Gap {
             at: head.answers_at() + run,
             head: head.with_gaps(gaps).0,
         };
-        (!is_special(block, run)).then_some(gap)
+        (is_alone && len_of(block, head, run) == key.len() && !is_special(block, run))
+            .then_some(gap)
     }
 
     fn filled(block: Block<'_>) -> u32 {

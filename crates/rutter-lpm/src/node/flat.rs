@@ -4,7 +4,7 @@
 //! Changes after which another entry shows in no run, or shows again, are left to [`Runs`](super::runs::Runs).
 
 use super::Key;
-use super::eight::{BITMAP, CHILD, Head, LEN_AT, RANKS, SPECIAL, hidden};
+use super::eight::{BITMAP, CHILD, Head, LEN_AT, RANKS, SPECIAL, hidden, is_in_gap};
 use super::runs::key_of;
 use crate::cpu::Counting;
 use crate::memory::Block;
@@ -42,8 +42,9 @@ impl<F: FnOnce(&[&[u32]]) -> u32> Counting for Edit<'_, F> {
     #[inline(always)]
     fn run(self) -> Option<u32> {
         let head = Head::of(self.block);
-        // Who takes an entry out takes the gaps with it.
-        let takes_gaps = self.value.is_none() && head.gaps() > 0;
+        // Who takes an entry out takes the gaps with it, and so does who comes inside of one.
+        let takes_gaps =
+            head.gaps() > 0 && (self.value.is_none() || is_in_gap(self.block, self.key));
         if (head.len() - head.hidden_at()) as usize > HIDDEN || takes_gaps {
             return None;
         }

@@ -66,6 +66,9 @@ pub(crate) trait Node {
     fn entry(block: Block<'_>, key: Key) -> Option<u32>;
     /// Where the value of an entry is that may be left as a *gap*: 0 in place of its value, and the head that the node has then.
     /// Gaps are no entries: taking a node apart leaves them out. `None` where the entry has to be taken out.
+    ///
+    /// An entry with another or a child inside is none that may, and what comes inside a gap takes the gap's place: of prefixes that
+    /// nest only the innermost comes and goes without a new node.
     fn gap(_: Block<'_>, _: Key) -> Option<Gap> {
         None
     }

@@ -205,12 +205,13 @@ fn nodes_that_change_as_they_lie_do_so_as_if_taken_apart() {
     assert!(simple > 30_000, "{simple}");
 }
 
-/// Entries of one slot may be left as gaps, and filled again; a node that is taken apart has none of them.
+/// Entries around nothing else may be left as gaps, and filled again; a node that is taken apart has none of them, and none has
+/// an entry inside of one.
 #[test]
 fn gaps_are_no_entries() {
     let memory = Memory::new(std::sync::Arc::new(crate::supply::Supply::new(1)));
     memory.grow(0);
-    let (mut numbers, mut gaps) = (Numbers(13), 0);
+    let (mut numbers, mut gaps, mut within) = (Numbers(13), 0, 0);
     for _ in 0..3000 {
         let mut contents = some_contents::<Eight>(&mut numbers);
         contents
@@ -248,6 +249,31 @@ fn gaps_are_no_entries() {
             (&back.entries, &back.children),
             (&left.entries, &left.children)
         );
+        for _ in 0..8 {
+            let len = 1 + numbers.below(8) as u32;
+            let key = Key::new((numbers.below(1 << len) << (8 - len)) as u32, len);
+            let of_others = contents.entries.iter().map(|(other, _)| *other);
+            if of_others.clone().any(|other| other == key) {
+                continue;
+            }
+            let edited = Eight::edit(block, key, Some(7), |parts| {
+                memory.write_parts(8192, parts);
+                8192
+            });
+            let is_in_gap = |gap: Key| {
+                left.entries.iter().all(|(other, _)| *other != gap)
+                    && (gap.slot()..gap.end()).contains(&key.slot())
+                    && gap.len() < key.len()
+            };
+            assert!(edited.is_none() || !of_others.clone().any(is_in_gap));
+            if let Some(at) = edited {
+                let mut with_key = left.clone();
+                with_key.insert(key, 7);
+                let back = Eight::read(memory.block(at));
+                assert_eq!(back.entries, with_key.entries);
+                within += 1;
+            }
+        }
         for (key, value) in &contents.entries {
             if left.entries.iter().all(|(other, _)| other != key) {
                 memory.set(1, Eight::filled(block));
@@ -258,5 +284,5 @@ fn gaps_are_no_entries() {
         block.read(0, &mut again);
         assert_eq!(again, words);
     }
-    assert!(gaps > 5_000, "{gaps}");
+    assert!(gaps > 5_000 && within > 5_000, "{gaps} {within}");
 }
