@@ -9,7 +9,7 @@
 )]
 
 use crate::net::Net;
-use crate::search::Shared;
+use crate::search::{Shared, Spot};
 
 macro_rules! for_this_cpu {
     ($(#[$doc:meta])* $name:ident, $popcnt:ident, ($($arg:ident: $ty:ty),*) $(-> $result:ty)?) => {
@@ -41,8 +41,8 @@ for_this_cpu!(
     find_beyond, find_beyond_popcnt, (bits: N::Bits) -> Option<(u32, u8)>
 );
 for_this_cpu!(
-    /// The number of exactly this prefix.
-    exact, exact_popcnt, (prefix: N) -> Option<u32>
+    /// Where exactly this prefix is, or would be.
+    spot, spot_popcnt, (prefix: N, node: u32) -> Spot
 );
 for_this_cpu!(
     /// The longest match with its prefix.

@@ -114,6 +114,21 @@ impl<'a> Block<'a> {
         self.slot(0).load(Ordering::Acquire)
     }
 
+    /// Word number `at`, with what its writer did before.
+    #[inline(always)]
+    pub fn number(self, at: u32) -> u32 {
+        self.slot(at).load(Ordering::Acquire)
+    }
+
+    /// Whether the words from number `at` on are these.
+    #[inline(always)]
+    pub fn says(self, at: u32, words: &[u32]) -> bool {
+        let slots = &self.slots(at as usize + words.len())[at as usize..];
+        let pairs = slots.iter().zip(words);
+        let differ = |(slot, word): (&AtomicU32, &u32)| slot.load(Ordering::Relaxed) ^ word;
+        pairs.map(differ).fold(0, |all, bits| all | bits) == 0
+    }
+
     /// Copies words, from number `at` on.
     pub fn read(self, at: u32, words: &mut [u32]) {
         let slots = self.slots(at as usize + words.len());
@@ -123,6 +138,7 @@ impl<'a> Block<'a> {
     }
 
     /// The first words.
+    #[inline(always)]
     fn slots(self, len: usize) -> &'a [AtomicU32] {
         &self.chunk[self.start..][..len]
     }

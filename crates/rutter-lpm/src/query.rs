@@ -14,7 +14,8 @@ impl<N: Net> Table<N> {
             let record = self.heads.get(&prefix)?;
             return Some(self.shared.memory.word(*record));
         }
-        crate::cpu::exact(&self.shared, prefix)
+        let node = self.shared.child_of_root(prefix);
+        crate::cpu::spot(&self.shared, prefix, node).number
     }
 
     /// The number of the longest prefix that has the address.

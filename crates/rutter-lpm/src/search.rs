@@ -33,6 +33,19 @@ struct Found {
     depth: u32,
 }
 
+/// Where a prefix is, or where it would be; good until prefixes come or go.
+#[derive(Clone, Copy)]
+pub(crate) struct Spot {
+    /// The node or the record that has it, or would; 0 where there is none.
+    pub home: u32,
+    /// How far the way leads there.
+    pub depth: u32,
+    /// The offset of the number, where there is one.
+    pub at: u32,
+    /// The prefix's number, where it is there.
+    pub number: Option<u32>,
+}
+
 /// Look-ups that walk side by side in [`Shared::find_many`].
 pub(crate) const LANES: usize = 32;
 
@@ -148,31 +161,59 @@ impl<N: Net> Shared<N> {
         found
     }
 
-    /// The number of exactly this prefix, which is one that nodes have.
+    /// Where exactly this prefix is, or would be, which is one that nodes have; `node` is [`Self::child_of_root`].
     #[inline(always)]
-    pub fn exact(&self, prefix: N) -> Option<u32> {
+    pub fn spot(&self, prefix: N, node: u32) -> Spot {
         match self.profile.stride() {
-            Stride::Four => self.exact_by::<Four>(prefix),
-            Stride::Eight => self.exact_by::<Eight>(prefix),
+            Stride::Four => self.spot_by::<Four>(prefix, node, |_, _| ()),
+            Stride::Eight => self.spot_by::<Eight>(prefix, node, |_, _| ()),
         }
     }
 
+    /// [`Self::spot`] for the table's stride; `pass` is told the nodes on the way, and the slots that led on.
     #[inline(always)]
-    fn exact_by<S: Node>(&self, prefix: N) -> Option<u32> {
-        let (bits, len) = (prefix.bits(), u32::from(prefix.prefix_len()));
-        let mut depth = self.root.bits();
-        let mut node = self.child_of_root(prefix);
-        self.prefetch_node(node);
-        while node != 0 && depth + S::BITS < len {
-            node = S::step(self.memory.block(node), (bits << depth).head(S::BITS)).child;
+    pub fn spot_by<S: Node>(&self, prefix: N, node: u32, mut pass: impl FnMut(u32, u32)) -> Spot {
+        let (bits, home) = (prefix.bits(), self.home::<S>(prefix));
+        let (mut node, mut depth) = (node, self.root.bits());
+        while node != 0 && depth < home {
+            let slot = (bits << depth).head(S::BITS);
+            pass(node, slot);
+            node = S::step(self.memory.block(node), slot).child;
             depth += S::BITS;
         }
-        if node == 0 || len <= depth {
-            return None;
+        let mut spot = Spot {
+            home: node,
+            depth,
+            at: 0,
+            number: None,
+        };
+        if node != 0 {
+            let block = self.memory.block(node);
+            if let Some(at) = S::entry(block, key_of::<N, S>(prefix, home)) {
+                (spot.at, spot.number) = (at, Some(block.number(at)));
+            }
         }
-        let key = Key::new((bits << depth).head(S::BITS), len - depth);
-        let at = S::entry(self.memory.block(node), key)?;
-        Some(self.memory.word(node + at))
+        spot
+    }
+
+    /// The depth of the node that has a prefix longer than the root's.
+    #[inline(always)]
+    pub fn home<S: Node>(&self, prefix: N) -> u32 {
+        let below = u32::from(prefix.prefix_len()) - self.root.bits() - 1;
+        self.root.bits() + below / S::BITS * S::BITS
+    }
+
+    /// A spot that was found a while ago, with the number that is there now, where it is still the spot: only for a prefix of the
+    /// first nodes, and for who has been a reader at work ever since. As long as the root's slot leads to the same node, nothing of it
+    /// has changed but numbers, and no other node can have come to lie there.
+    #[inline]
+    pub fn spot_again(&self, prefix: N, spot: Spot) -> Option<Spot> {
+        let is_first = u32::from(prefix.prefix_len()).wrapping_sub(self.root.bits() + 1)
+            < self.profile.stride().bits();
+        (is_first && self.child_of_root(prefix) == spot.home).then(|| Spot {
+            number: spot.number.map(|_| self.memory.word(spot.home + spot.at)),
+            ..spot
+        })
     }
 
     /// The record of exactly this prefix, which is one that the root has: 0 where there is none. `None` where its first slot
@@ -351,4 +392,11 @@ impl<N: Net> Shared<N> {
             *value = self.value(self.resolve(N::addr_bits(*addr), found));
         }
     }
+}
+
+/// Where in a node at `depth` a prefix is.
+#[inline(always)]
+pub(crate) fn key_of<N: Net, S: Node>(prefix: N, depth: u32) -> Key {
+    let slot = (prefix.bits() << depth).head(S::BITS);
+    Key::new(slot, u32::from(prefix.prefix_len()) - depth)
 }

@@ -17,7 +17,7 @@
 //! value is 0.
 
 use super::runs::{Run, Runs, key_of};
-use super::{Contents, Gap, Key, Node, Parts, Scratch, Step, flat};
+use super::{Contents, Key, Node, Parts, Scratch, Step, flat};
 use crate::memory::Block;
 
 /// 8/**8/8/8**, 16/**8/8/…**
@@ -316,7 +316,16 @@ impl Node for Eight {
     #[inline(always)]
     fn entry(block: Block<'_>, key: Key) -> Option<u32> {
         let head = Head::of(block);
-        let run = showing(block, head, key).next();
+        let shows = |run: &u32| len_of(block, head, *run) == key.len() && !is_special(block, *run);
+        // Most show in the run where they begin. That may begin before, and shows a shorter one then.
+        let first = run_of(block, key.slot());
+        let run = if shows(&first) {
+            Some(first)
+        } else if key.len() < 8 {
+            (first + 1..=run_of(block, key.end() - 1)).find(shows)
+        } else {
+            None
+        };
         match run {
             Some(run) => Some(head.answers_at() + run),
             None if head.hidden() == 0 => None,
@@ -325,21 +334,18 @@ impl Node for Eight {
     }
 
     #[inline(always)]
-    fn gap(block: Block<'_>, key: Key) -> Option<Gap> {
+    fn gap(block: Block<'_>, key: Key, at: u32) -> Option<u32> {
         let head = Head::of(block);
         let gaps = head.gaps() + 1;
-        if head.runs() < gaps * RUNS_A_GAP {
+        let run = at - head.answers_at();
+        if head.runs() < gaps * RUNS_A_GAP || run >= head.runs() {
             return None;
         }
-        let run = run_of(block, key.slot());
         // What is inside it would have a run of its own.
-        let is_alone = begins(block, key.slot()) && run_of(block, key.end() - 1) == run;
-        let gap = Gap {
-            at: head.answers_at() + run,
-            head: head.with_gaps(gaps).0,
-        };
-        (is_alone && len_of(block, head, run) == key.len() && !is_special(block, run))
-            .then_some(gap)
+        let ends = [key.slot(), key.end() - 1];
+        let is_alone = key.len() == 8
+            || begins(block, key.slot()) && ends.map(|slot| run_of(block, slot)) == [run; 2];
+        is_alone.then_some(head.with_gaps(gaps).0)
     }
 
     fn filled(block: Block<'_>) -> u32 {

@@ -23,15 +23,6 @@ pub(crate) struct Step {
     pub value: u32,
 }
 
-/// How an entry becomes a gap, see [`Node::gap`].
-#[derive(Clone, Copy)]
-pub(crate) struct Gap {
-    /// The offset of its value.
-    pub at: u32,
-    /// The first word of the node.
-    pub head: u32,
-}
-
 /// How nodes of one stride lie in memory.
 pub(crate) trait Node {
     /// Address bits resolved.
@@ -64,12 +55,11 @@ pub(crate) trait Node {
     }
     /// The offset of an entry's value.
     fn entry(block: Block<'_>, key: Key) -> Option<u32>;
-    /// Where the value of an entry is that may be left as a *gap*: 0 in place of its value, and the head that the node has then.
-    /// Gaps are no entries: taking a node apart leaves them out. `None` where the entry has to be taken out.
+    /// The head that a node has when an entry, whose value is at an offset, is left as a *gap*: with 0 in place of its value. Gaps are no entries: taking a node apart leaves them out. `None` where the entry has to be taken out.
     ///
     /// An entry with another or a child inside is none that may, and what comes inside a gap takes the gap's place: of prefixes that
     /// nest only the innermost comes and goes without a new node.
-    fn gap(_: Block<'_>, _: Key) -> Option<Gap> {
+    fn gap(_: Block<'_>, _: Key, _at: u32) -> Option<u32> {
         None
     }
     /// The head of a node of which a gap is filled.

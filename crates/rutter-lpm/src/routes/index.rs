@@ -49,19 +49,24 @@ impl Lines {
         }
     }
 
-    /// Asks for the line where the search for a hash begins.
-    pub fn ask(&self, memory: &Memory, hash: u64) {
-        if let Some(home) = self.home(hash) {
-            memory.prefetch(self.line(home));
-        }
+    /// Asks for the line where the search for a hash begins, and tells it; 0 where there is none.
+    #[inline(always)]
+    pub fn ask(&self, memory: &Memory, hash: u64) -> u32 {
+        let Some(home) = self.home(hash) else {
+            return 0;
+        };
+        let line = self.line(home);
+        memory.prefetch(line);
+        line
     }
 
-    /// Asks for the blocks that the search for a hash will look at, as far as its first line tells.
-    pub fn ask_for_blocks(&self, memory: &Memory, hash: u64) {
-        let Some(home) = self.home(hash) else {
+    /// Asks for the blocks that the search for a hash will look at, as far as its first line tells, which [`Self::ask`] has told.
+    #[inline(always)]
+    pub fn ask_for_blocks(memory: &Memory, line: u32, hash: u64) {
+        if line == 0 {
             return;
-        };
-        let line = memory.block(self.line(home));
+        }
+        let line = memory.block(line);
         for place in with_tag(line, tag(hash)) {
             let block = line.word(BLOCKS + place);
             memory.prefetch(block);

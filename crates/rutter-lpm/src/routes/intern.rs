@@ -42,13 +42,15 @@ impl Seed {
     }
 
     /// The hash of a source's value.
+    #[inline(always)]
     pub fn hash(self, source: u32, value: &[u32]) -> u64 {
-        hash(self.0, source, value.iter().copied())
+        hash(self.0, source, value.len(), |at| value[at])
     }
 
     fn hash_of(self, memory: &Memory, block: u32) -> u64 {
         let block = memory.block(block);
-        hash(self.0, source(block), words(block))
+        let word = |at| block.word(HEAD + at as u32);
+        hash(self.0, source(block), len(block) as usize, word)
     }
 }
 
@@ -177,17 +179,21 @@ impl Pool {
 }
 
 /// Multiplies and folds, two words at a time.
-fn hash(seed: u64, source: u32, mut words: impl ExactSizeIterator<Item = u32>) -> u64 {
+#[inline(always)]
+fn hash(seed: u64, source: u32, len: usize, word: impl Fn(usize) -> u32) -> u64 {
     let two = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
     let fold = |hash: u64, words: u64| {
         let wide = u128::from(hash ^ words) * 0x9e37_79b9_7f4a_7c15;
         (wide >> 64) as u64 ^ wide as u64
     };
-    let mut hash = fold(seed, two(source, words.len() as u32));
-    while let Some(word) = words.next() {
-        hash = fold(hash, two(word, words.next().unwrap_or(0)));
+    let mut hash = fold(seed, two(source, len as u32));
+    for pair in 0..len / 2 {
+        hash = fold(hash, two(word(2 * pair), word(2 * pair + 1)));
     }
-    hash
+    match len % 2 {
+        0 => hash,
+        _ => fold(hash, two(word(len - 1), 0)),
+    }
 }
 
 /// The source of the routes that a block is for.
@@ -209,7 +215,8 @@ pub(super) fn words(block: Block<'_>) -> impl ExactSizeIterator<Item = u32> + '_
 }
 
 /// Whether a block is of a source and says this.
+#[inline(always)]
 pub(super) fn is(memory: &Memory, block: u32, of: u32, value: &[u32]) -> bool {
     let block = memory.block(block);
-    source(block) == of && words(block).eq(value.iter().copied())
+    source(block) == of && len(block) as usize == value.len() && block.says(HEAD, value)
 }

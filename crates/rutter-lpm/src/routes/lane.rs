@@ -13,6 +13,7 @@ use crate::net::{Bits, Net};
 
 use super::batch::TOGETHER;
 use super::index::Lines;
+use super::seen::Seen;
 use super::shard::Shard;
 
 /// A shard, its lock and its queue.
@@ -78,12 +79,12 @@ impl<N: Net> Lane<N> {
         }
     }
 
-    /// Makes a change, or leaves it to the thread that is at the shard now.
-    pub fn submit(&self, change: &Change<N, &[u32]>) {
+    /// Makes a change, or leaves it to the thread that is at the shard now. `seen` is what this thread has found of it.
+    pub fn submit(&self, change: &Change<N, &[u32]>, seen: Option<Seen>) {
         let is_long = change.value.is_some_and(|value| value.len() > FEW);
         let most = if is_long { MOST_OF_MANY } else { MOST };
         match self.try_lock() {
-            Some(mut state) => self.apply(&mut state, change),
+            Some(mut state) => self.apply(&mut state, change, seen),
             None if self.waiting.0.load(Ordering::Relaxed) < most => {
                 self.of_hash(change.prefix).fetch_add(1, Ordering::Relaxed);
                 self.waiting.0.fetch_add(1, Ordering::SeqCst);
@@ -93,7 +94,7 @@ impl<N: Net> Lane<N> {
             None => {
                 let state = self.state.lock();
                 let mut state = state.unwrap_or_else(|poisoned| poisoned.into_inner());
-                self.apply(&mut state, change);
+                self.apply(&mut state, change, seen);
             }
         }
         self.help();
@@ -125,12 +126,12 @@ impl<N: Net> Lane<N> {
         result
     }
 
-    fn apply(&self, state: &mut State<N>, change: &Change<N, &[u32]>) {
+    fn apply(&self, state: &mut State<N>, change: &Change<N, &[u32]>, seen: Option<Seen>) {
         // What this thread has left in the queue it has counted.
         if !self.is_up_to_date() {
             self.drain(state);
         }
-        state.shard.apply(change);
+        state.shard.apply(change, seen);
     }
 
     fn drain(&self, state: &mut State<N>) {
@@ -145,7 +146,7 @@ impl<N: Net> Lane<N> {
             };
             // Counted until it is made, or cannot be made: who waits for it would wait for ever.
             let _counted = Counted(&self.waiting.0, self.of_hash(change.prefix));
-            state.shard.apply(&change.borrowed());
+            state.shard.apply(&change.borrowed(), None);
         }
     }
 
@@ -273,7 +274,7 @@ mod tests {
         lane.with(|_| {
             std::thread::scope(|scope| {
                 scope
-                    .spawn(|| lane.submit(&one))
+                    .spawn(|| lane.submit(&one, None))
                     .join()
                     .expect("it is queued")
             });
@@ -290,14 +291,14 @@ mod tests {
         let result = catch_unwind(AssertUnwindSafe(|| {
             lane.with(|_| {
                 let others = || {
-                    lane.submit(&change(1, &too_long));
-                    lane.submit(&change(3, &[7]));
+                    lane.submit(&change(1, &too_long), None);
+                    lane.submit(&change(3, &[7]), None);
                 };
                 std::thread::scope(|scope| scope.spawn(others).join().expect("it is queued"));
             });
         }));
         assert!(result.is_err(), "the value does not fit into a block");
-        lane.submit(&change(2, &[7]));
+        lane.submit(&change(2, &[7]), None);
         assert!(lane.is_up_to_date());
         let mut size = RoutesSize::default();
         lane.with(|shard| shard.add_to(&mut size, true));

@@ -119,6 +119,7 @@ pub(super) fn prefetch(memory: &Memory, number: Number) {
 }
 
 /// The route of a source: its value and where that stands.
+#[inline(always)]
 pub(super) fn find(memory: &Memory, number: Number, source: u32) -> Option<(u32, u32)> {
     values(memory, number).find(|(value, _)| intern::source(memory.block(*value)) == source)
 }

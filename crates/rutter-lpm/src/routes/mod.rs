@@ -5,6 +5,7 @@ mod index;
 mod intern;
 mod lane;
 mod list;
+mod seen;
 mod shard;
 mod view;
 
@@ -21,6 +22,7 @@ use crate::sync::Arc as EpochsArc;
 pub use batch::RouteChange;
 use intern::Seed;
 use lane::{Change, Lane};
+use seen::Seen;
 use shard::Shard;
 pub use view::{Found, RoutesReader, RoutesView, Value};
 
@@ -151,13 +153,13 @@ impl<N: Net> Routes<N> {
     /// after it, are made.
     pub fn insert(&self, prefix: N, source: u32, value: &[u32]) -> Result<(), TooLong> {
         let change = RouteChange::set(prefix, source, value);
-        self.inner.make(&change, self.inner.ask(&change))
+        self.inner.make(&change, self.inner.ask(&change).hash, None)
     }
 
     /// Takes a source's route to a prefix out, if there is one. Seen by readers as what [`Self::insert`] does.
     pub fn remove(&self, prefix: N, source: u32) {
         // Nothing is never too long.
-        let _ = self.inner.make(&RouteChange::gone(prefix, source), 0);
+        let _ = self.inner.make(&RouteChange::gone(prefix, source), 0, None);
     }
 
     /// Takes all routes of a source out, one shard after another, and returns how many there were. Everything that this
@@ -200,8 +202,13 @@ impl<N: Net> Inner<N> {
     const BITS: u32 = if N::IS_IPV6 { 24 } else { 8 };
 
     /// Gives a change to the shard that has the prefix, or to all where it is shorter than the bits that choose a shard. `hash` is of
-    /// [`Self::ask`].
-    fn make(&self, change: &RouteChange<'_, N>, hash: u64) -> Result<(), TooLong> {
+    /// [`Self::ask`], and `seen` what was found before, by who is still at work.
+    fn make(
+        &self,
+        change: &RouteChange<'_, N>,
+        hash: u64,
+        seen: Option<Seen>,
+    ) -> Result<(), TooLong> {
         let words = change.value.map_or(0, <[u32]>::len);
         if words > intern::LONGEST {
             return Err(TooLong(words));
@@ -217,9 +224,9 @@ impl<N: Net> Inner<N> {
         if is_short {
             let _all = self.lock_all();
             let lanes = self.lanes.iter();
-            lanes.for_each(|lane| lane.submit(&change));
+            lanes.for_each(|lane| lane.submit(&change, None));
         } else {
-            self.lanes[self.shard(change.prefix.bits())].submit(&change);
+            self.lanes[self.shard(change.prefix.bits())].submit(&change, seen);
         }
         Ok(())
     }

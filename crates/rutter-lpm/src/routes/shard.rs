@@ -5,16 +5,17 @@ use std::sync::Arc;
 use crate::epoch::Epochs;
 use crate::net::Net;
 use crate::profile::Profile;
-use crate::search::Shared;
+use crate::search::{Shared, Spot};
 use crate::supply::Supply;
 use crate::sync::Arc as EpochsArc;
-use crate::table::{Spot, Table};
+use crate::table::Table;
 
 use super::RoutesSize;
 use super::index::Lines;
 use super::intern::{self, Pool, Seed};
 use super::lane::Change;
 use super::list::{self, Number};
+use super::seen::Seen;
 
 /// What one lock protects.
 pub(super) struct Shard<N: Net> {
@@ -51,11 +52,19 @@ impl<N: Net> Shard<N> {
         self.values.lines()
     }
 
-    /// Sets a route or takes it out.
-    pub fn apply(&mut self, change: &Change<N, &[u32]>) {
+    /// Sets a route or takes it out. `seen` is what a reader that is still at work has found of it.
+    pub fn apply(&mut self, change: &Change<N, &[u32]>, seen: Option<Seen>) {
+        let spot = seen.and_then(|seen| self.table.seek_again(change.prefix, seen.spot()));
+        let spot = spot.unwrap_or_else(|| self.table.seek(change.prefix));
+        let table = &*self.table.shared;
+        let found = seen.and_then(|seen| seen.route_of(table, spot.number));
+        let found = found.unwrap_or_else(|| {
+            let number = spot.number.and_then(Number::of)?;
+            list::find(&table.memory, number, change.source)
+        });
         match change.value {
-            Some(value) => self.insert(change, value),
-            None => self.remove(change.prefix, change.source, change.is_short),
+            Some(value) => self.insert(change, value, spot, found),
+            None => self.remove(change, spot, found),
         }
         // Values go, too, where no prefix comes or goes.
         self.table.tidy();
@@ -72,14 +81,22 @@ impl<N: Net> Shard<N> {
         }
         for prefix in changes.map(|change| change.prefix) {
             let is_in_node = u32::from(prefix.prefix_len()) > table.root.bits();
-            let number = is_in_node.then(|| crate::cpu::exact(table, prefix));
+            let node = table.child_of_root(prefix);
+            let number = is_in_node.then(|| crate::cpu::spot(table, prefix, node).number);
             if let Some(number) = number.flatten().and_then(Number::of) {
                 list::prefetch(&table.memory, number);
             }
         }
     }
 
-    fn insert(&mut self, change: &Change<N, &[u32]>, value: &[u32]) {
+    /// Sets a route; `found` is that of the same source, as is.
+    fn insert(
+        &mut self,
+        change: &Change<N, &[u32]>,
+        value: &[u32],
+        spot: Spot,
+        found: Option<(u32, u32)>,
+    ) {
         let Change {
             prefix,
             source,
@@ -87,10 +104,8 @@ impl<N: Net> Shard<N> {
             hash,
             ..
         } = *change;
-        let spot = self.table.seek(prefix);
         let old = spot.number.and_then(Number::of);
         let memory = &self.table.shared.memory;
-        let found = old.and_then(|old| list::find(memory, old, source));
         match found {
             // Many a route comes again as it was.
             Some((before, _)) if intern::is(memory, before, source, value) => {}
@@ -126,15 +141,15 @@ impl<N: Net> Shard<N> {
         }
     }
 
-    fn remove(&mut self, prefix: N, source: u32, is_short: bool) {
-        let spot = self.table.seek(prefix);
-        let Some(old) = spot.number.and_then(Number::of) else {
+    /// Takes out the route that was found, if one was.
+    fn remove(&mut self, change: &Change<N, &[u32]>, spot: Spot, found: Option<(u32, u32)>) {
+        let Change {
+            prefix, is_short, ..
+        } = *change;
+        let (Some((gone, _)), Some(old)) = (found, spot.number.and_then(Number::of)) else {
             return;
         };
         let memory = &self.table.shared.memory;
-        let Some((gone, _)) = list::find(memory, old, source) else {
-            return;
-        };
         let is_last = !old.is_list();
         if is_last {
             self.pull_last(prefix, spot);
@@ -199,7 +214,7 @@ impl<N: Net> Shard<N> {
         let table = &mut self.table;
         let number = Number::of_route(value, table.shared.len_beyond(prefix)).0;
         match spot.number.map(Number) {
-            Some(Number::GAP) => table.fill_gap(prefix, spot, number),
+            Some(Number::GAP) => table.fill_gap(spot, number),
             _ => table.put(prefix, spot, number),
         }
     }

@@ -112,11 +112,7 @@ impl<N: Net> RoutesView<'_, N> {
 
     fn apply_one(&mut self, change: &RouteChange<'_, N>) -> Result<(), TooLong> {
         self.count();
-        let inner = &self.reader.inner;
-        match inner.is_so(change) {
-            true => Ok(()),
-            false => inner.make(change, inner.ask(change)),
-        }
+        self.reader.inner.make_one(change)
     }
 
     /// Makes changes, one after the other, as [`Self::insert`] and [`Self::remove`] do.

@@ -2,7 +2,8 @@
 
 use crate::net::{Bits, Net};
 
-use super::{Spot, Table};
+use super::Table;
+use crate::search::Spot;
 
 impl<N: Net> Table<N> {
     /// Whether the root has prefixes of this length.
@@ -16,6 +17,7 @@ impl<N: Net> Table<N> {
         Spot {
             home: record,
             depth: 0,
+            at: 0,
             number: (record != 0).then(|| self.shared.memory.word(record)),
         }
     }

@@ -15,7 +15,7 @@ use crate::node::{self, Eight, Four};
 use crate::pages::Pages;
 use crate::profile::{Profile, Stride};
 use crate::reader::Reader;
-use crate::search::Shared;
+use crate::search::{Shared, Spot};
 use crate::supply::Supply;
 use crate::wide::{Refresh, Tables};
 
@@ -51,17 +51,6 @@ pub struct Table<N: Net> {
     len: usize,
     in_lines: bool,
     scratch: Scratch,
-}
-
-/// Where a prefix is, or where it would be; good until prefixes come or go.
-#[derive(Clone, Copy)]
-pub(crate) struct Spot {
-    /// The node or the record that has it, or would; 0 where there is none.
-    home: u32,
-    /// How far the way leads there.
-    depth: u32,
-    /// The prefix's number, where it is there.
-    pub number: Option<u32>,
 }
 
 /// Reused between updates.
@@ -153,6 +142,15 @@ impl<N: Net> Table<N> {
         }
     }
 
+    /// [`Self::seek`] where the prefix was before: see [`Shared::spot_again`].
+    pub(crate) fn seek_again(&mut self, prefix: N, spot: Spot) -> Option<Spot> {
+        let spot = self.shared.spot_again(prefix, spot);
+        if spot.is_some() && !self.scratch.path.is_empty() {
+            self.scratch.path.clear();
+        }
+        spot
+    }
+
     /// Sets the number of a prefix whose spot was just found.
     pub(crate) fn put(&mut self, prefix: N, spot: Spot, number: u32) {
         if self.is_head(prefix) {
@@ -196,10 +194,10 @@ impl<N: Net> Table<N> {
     }
 
     /// Puts a prefix into its gap, which was just found.
-    pub(crate) fn fill_gap(&mut self, prefix: N, spot: Spot, number: u32) {
+    pub(crate) fn fill_gap(&mut self, spot: Spot, number: u32) {
         match self.shared.profile.stride() {
-            Stride::Four => self.fill_gap_in_node::<Four>(prefix, spot, number),
-            Stride::Eight => self.fill_gap_in_node::<Eight>(prefix, spot, number),
+            Stride::Four => self.fill_gap_in_node::<Four>(spot, number),
+            Stride::Eight => self.fill_gap_in_node::<Eight>(spot, number),
         }
         self.len += 1;
     }

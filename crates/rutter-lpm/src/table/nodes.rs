@@ -6,17 +6,12 @@ use crate::cpu::Counting;
 use crate::memory::Block;
 use crate::net::{Bits, Net};
 use crate::node::{Key, Node, Parts};
+use crate::search::{Spot, key_of};
 
+use super::Table;
 use super::blocks::alloc_node;
-use super::{Spot, Table};
 
 impl<N: Net> Table<N> {
-    /// The depth of the node that has a prefix longer than the root's.
-    pub(crate) fn home<S: Node>(&self, prefix: N) -> u32 {
-        let below = u32::from(prefix.prefix_len()) - self.shared.root.bits() - 1;
-        self.shared.root.bits() + below / S::BITS * S::BITS
-    }
-
     /// Walks to the node of a prefix and notes the nodes passed.
     pub(super) fn seek_node<S: Node>(&mut self, prefix: N) -> Spot {
         crate::cpu::count(Seek::<N, S> {
@@ -28,34 +23,18 @@ impl<N: Net> Table<N> {
 
     #[inline(always)]
     fn walk_to_node<S: Node>(&mut self, prefix: N) -> Spot {
-        let last_depth = self.home::<S>(prefix);
-        let bits = prefix.bits();
-        let memory = &self.shared.memory;
-        let mut depth = self.shared.root.bits();
-        let mut node = self.shared.root.slot(bits.head(depth)).child;
-        if !self.scratch.path.is_empty() {
+        let path = &mut self.scratch.path;
+        if !path.is_empty() {
             // Not written where that is not needed: another processor may have the line.
-            self.scratch.path.clear();
+            path.clear();
         }
-        while node != 0 && depth < last_depth {
-            let slot = (bits << depth).head(S::BITS);
-            self.scratch.path.push((node, slot));
-            node = S::step(memory.block(node), slot).child;
-            depth += S::BITS;
-        }
-        let key = key_of::<N, S>(prefix, last_depth);
-        let entry = (node != 0)
-            .then(|| S::entry(memory.block(node), key))
-            .flatten();
-        Spot {
-            home: node,
-            depth,
-            number: entry.map(|at| memory.word(node + at)),
-        }
+        let node = self.shared.child_of_root(prefix);
+        let pass = |node, slot| path.push((node, slot));
+        self.shared.spot_by::<S>(prefix, node, pass)
     }
 
     pub(super) fn put_in_node<S: Node>(&mut self, prefix: N, spot: Spot, number: u32) {
-        let last_depth = self.home::<S>(prefix);
+        let last_depth = self.shared.home::<S>(prefix);
         let key = key_of::<N, S>(prefix, last_depth);
         if spot.number.is_some() {
             let memory = &self.shared.memory;
@@ -85,25 +64,25 @@ impl<N: Net> Table<N> {
 
     /// Takes a prefix that is there away as a gap, if its node can have one more.
     pub(super) fn leave_gap_in_node<S: Node>(&mut self, prefix: N, spot: Spot) -> bool {
-        let key = key_of::<N, S>(prefix, self.home::<S>(prefix));
+        let key = key_of::<N, S>(prefix, self.shared.home::<S>(prefix));
         let memory = &self.shared.memory;
-        let gap = S::gap(memory.block(spot.home), key);
-        if let Some(gap) = gap {
-            memory.set(spot.home, gap.head);
-            memory.set(spot.home + gap.at, 0);
+        let head = S::gap(memory.block(spot.home), key, spot.at);
+        if let Some(head) = head {
+            memory.set(spot.home, head);
+            memory.set(spot.home + spot.at, 0);
         }
-        gap.is_some()
+        head.is_some()
     }
 
     /// Puts a prefix into the gap that is there for it.
-    pub(super) fn fill_gap_in_node<S: Node>(&mut self, prefix: N, spot: Spot, number: u32) {
+    pub(super) fn fill_gap_in_node<S: Node>(&mut self, spot: Spot, number: u32) {
         let memory = &self.shared.memory;
         memory.set(spot.home, S::filled(memory.block(spot.home)));
-        self.put_in_node::<S>(prefix, spot, number);
+        memory.set(spot.home + spot.at, number);
     }
 
     pub(super) fn pull_from_node<S: Node>(&mut self, prefix: N, spot: Spot) {
-        let key = key_of::<N, S>(prefix, self.home::<S>(prefix));
+        let key = key_of::<N, S>(prefix, self.shared.home::<S>(prefix));
         if let Some(new) = self.edit_node::<S>(spot.home, key, None) {
             return self.relink::<S>(prefix.bits(), spot.home, new, key.eighths(S::BITS));
         }
@@ -260,9 +239,3 @@ impl<S: Node> Counting for Busy<'_, S> {
 }
 
 const ALL_EIGHTHS: u8 = 0xff;
-
-/// Where in a node at `depth` a prefix is.
-fn key_of<N: Net, S: Node>(prefix: N, depth: u32) -> Key {
-    let slot = (prefix.bits() << depth).head(S::BITS);
-    Key::new(slot, u32::from(prefix.prefix_len()) - depth)
-}
