@@ -4,7 +4,8 @@
 //! after it. Here it leaves its change in the queue and goes on; who holds the lock looks into the queue before it goes.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering, fence};
+use std::sync::atomic::Ordering::{self, AcqRel, Acquire};
+use std::sync::atomic::{AtomicU16, AtomicUsize};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
@@ -87,7 +88,7 @@ impl<N: Net> Lane<N> {
             Some(mut state) => self.apply(&mut state, change, seen),
             None if self.waiting.0.load(Ordering::Relaxed) < most => {
                 self.of_hash(change.prefix).fetch_add(1, Ordering::Relaxed);
-                self.waiting.0.fetch_add(1, Ordering::SeqCst);
+                self.waiting.0.fetch_add(1, AcqRel);
                 // The receiver lives as long as this.
                 let _ = self.queue.send(change.owned());
             }
@@ -153,9 +154,9 @@ impl<N: Net> Lane<N> {
     /// Makes the changes that came while the lock was held, or leaves them to who holds it now.
     fn help(&self) {
         loop {
-            // Either who unlocked before this sees what was queued, or this finds the lock free.
-            fence(Ordering::SeqCst);
-            if self.waiting.0.load(Ordering::SeqCst) == 0 {
+            // Written, though it stays 0: who queues after this writes after it, too, and so finds the lock as free as it was left here.
+            let none = self.waiting.0.compare_exchange(0, 0, AcqRel, Acquire);
+            if none.is_ok() {
                 return;
             }
             let Some(mut state) = self.try_lock() else {
@@ -180,7 +181,7 @@ struct Counted<'l>(&'l AtomicUsize, &'l AtomicU16);
 impl Drop for Counted<'_> {
     fn drop(&mut self) {
         self.1.fetch_sub(1, Ordering::Release);
-        self.0.fetch_sub(1, Ordering::SeqCst);
+        self.0.fetch_sub(1, AcqRel);
     }
 }
 
@@ -303,5 +304,84 @@ mod tests {
         let mut size = RoutesSize::default();
         lane.with(|shard| shard.add_to(&mut size, true));
         assert_eq!(size.routes, 2);
+    }
+}
+
+/// The protocol of [`Lane::submit`] and [`Lane::help`], with a number for the shard, and the count for the queue.
+#[cfg(all(test, loom))]
+mod explored {
+    use loom::sync::Arc;
+    use loom::sync::atomic::{AtomicUsize, Ordering::*};
+    use loom::thread;
+
+    struct Model {
+        is_locked: AtomicUsize,
+        made: AtomicUsize,
+        waiting: AtomicUsize,
+        /// Whether who has unlocked reads the count, or writes it.
+        reads: bool,
+    }
+
+    impl Model {
+        fn try_lock(&self) -> bool {
+            let locked = self.is_locked.compare_exchange(0, 1, Acquire, Relaxed);
+            locked.is_ok()
+        }
+
+        fn drain(&self) {
+            let left = self.waiting.swap(0, AcqRel);
+            self.made.fetch_add(left, Relaxed);
+        }
+
+        fn submit(&self) {
+            if self.try_lock() {
+                self.drain();
+                self.made.fetch_add(1, Relaxed);
+                self.is_locked.store(0, Release);
+            } else {
+                self.waiting.fetch_add(1, AcqRel);
+            }
+            while self.someone_waits() && self.try_lock() {
+                self.drain();
+                self.is_locked.store(0, Release);
+            }
+        }
+
+        fn someone_waits(&self) -> bool {
+            match self.reads {
+                true => self.waiting.load(SeqCst) > 0,
+                false => self
+                    .waiting
+                    .compare_exchange(0, 0, AcqRel, Acquire)
+                    .is_err(),
+            }
+        }
+    }
+
+    fn explore(reads: bool) {
+        loom::model(move || {
+            let model = Arc::new(Model {
+                is_locked: AtomicUsize::new(0),
+                made: AtomicUsize::new(0),
+                waiting: AtomicUsize::new(0),
+                reads,
+            });
+            let other = Arc::clone(&model);
+            let writer = thread::spawn(move || other.submit());
+            model.submit();
+            writer.join().unwrap();
+            assert_eq!(model.made.load(Relaxed), 2);
+        });
+    }
+
+    #[test]
+    fn no_change_is_left_that_nobody_makes() {
+        explore(false);
+    }
+
+    #[test]
+    #[should_panic]
+    fn who_only_reads_the_count_may_leave_one() {
+        explore(true);
     }
 }
