@@ -203,6 +203,16 @@ fn churn(table: &Table, w: usize, pool: &Prepared, together: usize) -> (Cost, u6
         } else {
             (order[numbers.below(live as u32) as usize], true)
         };
+        if together == 1 {
+            let (prefix, value) = pool.route(chosen);
+            match is_there {
+                true => view
+                    .insert(prefix, w as u32, value)
+                    .expect("values are short"),
+                false => view.remove(prefix, w as u32),
+            }
+            continue;
+        }
         drawn.push((chosen, is_there));
         if drawn.len() == together || done == LIVE / WRITERS {
             changes.clear();
