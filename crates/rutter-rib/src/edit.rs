@@ -76,11 +76,11 @@ impl<K: Stored> Edit<'_, K> {
         limit: &Limit,
         tally: &mut Tally,
     ) {
-        let position = position(self.table.get(id), path);
+        let destination = self.table.get(id);
+        let position = position(destination, path);
         if position.is_none() && new.is_none() {
             return;
         }
-        let destination = self.table.get_mut(id);
         let is_in = position.is_some_and(|at| destination.routes[at].is_accepted());
         if !is_in
             && limit.blocks(position.is_some(), tally)
@@ -91,7 +91,7 @@ impl<K: Stored> Edit<'_, K> {
         if let (Some(at), Some(route)) = (position, &new)
             && is_refresh(&destination.routes[at], route)
         {
-            destination.routes[at].state = route.state;
+            self.table.get_mut(id).routes[at].state = route.state;
             self.mirror(id);
             return;
         }
@@ -100,10 +100,18 @@ impl<K: Stored> Edit<'_, K> {
         {
             route.reject.get_or_insert(RejectReason::Paths);
         }
-        let decision = self.with.topology.decision();
-        let was_partial = decision.med_is_partial(destination.accepted());
+        self.exchange(id, position, new, tally);
+    }
+
+    /// Takes the route at a position out, puts another in, and tells the clients if they are concerned.
+    #[inline(always)]
+    fn exchange(&mut self, id: Id, position: Option<usize>, new: Option<Route>, tally: &mut Tally) {
+        let destination = self.table.get_mut(id);
+        let is_in = position.is_some_and(|at| destination.routes[at].is_accepted());
         let shown = new.as_ref().filter(|route| route.is_accepted());
         let concerns_clients = is_in || shown.is_some();
+        let decision = self.with.topology.decision();
+        let was_partial = decision.med_is_partial(destination.accepted());
         let plain = !was_partial && self.clients.hear_the_best(K::FAMILY, self.with.topology);
         let before = match self.clients.are_none() {
             true => Before::Nobody,
@@ -120,11 +128,7 @@ impl<K: Stored> Edit<'_, K> {
         }
         let is_empty = destination.routes.is_empty();
         if concerns_clients {
-            match before {
-                Before::Nobody => {}
-                Before::Best(top) => self.tell_best(id, top),
-                Before::All(keys) => self.tell(id, &keys, removed.as_ref()),
-            }
+            self.tell_after(id, &before, removed.as_ref());
             self.mirror(id);
         }
         if let Some(route) = removed {
@@ -132,6 +136,15 @@ impl<K: Stored> Edit<'_, K> {
         }
         if is_empty {
             self.clear(id);
+        }
+    }
+
+    #[inline(always)]
+    fn tell_after(&mut self, id: Id, before: &Before, removed: Option<&Route>) {
+        match before {
+            Before::Nobody => {}
+            Before::Best(top) => self.tell_best(id, *top),
+            Before::All(keys) => self.tell(id, keys, removed),
         }
     }
 
