@@ -33,11 +33,15 @@ pub(super) struct Session {
 /// A partition and what is on its way there.
 struct Partition {
     client: PartitionClient,
-    records: Vec<Record>,
+    waiting: Vec<Waiting>,
     size: usize,
-    /// The row whose records were put last.
-    row: Option<Position>,
     left: Left,
+}
+
+/// A record that was put, and the row that it belongs to.
+struct Waiting {
+    row: Option<Position>,
+    record: Record,
 }
 
 /// How far a partition is.
@@ -90,21 +94,21 @@ impl Session {
         self.row = Some(behind);
     }
 
-    /// A record for a partition. Requests begin with a row, so that it is known which rows are there as a whole.
+    /// A record for a partition. What is sent ends with a row.
     pub(super) fn put(&mut self, index: usize, record: Record) -> Result<(), Fault> {
         let (row, size) = (self.row, octets(&record));
         let partition = &self.partitions[index];
         if row.is_some() && row <= partition.left.row {
             return Ok(());
         }
-        let begins = row.is_none() || row != partition.row;
+        let last = partition.waiting.last();
+        let begins = last.is_some_and(|last| row.is_none() || row != last.row);
         if begins && partition.size + size > self.request {
             self.send(index)?;
         }
         let partition = &mut self.partitions[index];
-        partition.row = row;
         partition.size += size;
-        partition.records.push(record);
+        partition.waiting.push(Waiting { row, record });
         Ok(())
     }
 
@@ -137,26 +141,27 @@ impl Session {
     fn send(&mut self, index: usize) -> Result<(), Fault> {
         let partition = &mut self.partitions[index];
         partition.size = 0;
-        let mut records = std::mem::take(&mut partition.records);
-        while !records.is_empty() {
-            let rest = records.split_off(fitting(&records, self.request));
-            // Refused records are needed again.
-            match self.produce(index, records.clone())? {
-                Ok(()) => records = rest,
+        let waiting = std::mem::take(&mut partition.waiting);
+        let mut rest = &waiting[..];
+        while !rest.is_empty() {
+            let (piece, behind) = rest.split_at(fitting(rest, self.request));
+            match self.produce(index, piece)? {
+                Ok(()) => {
+                    let left = &mut self.partitions[index].left;
+                    left.row = left.row.max(last_whole(piece, behind));
+                    rest = behind;
+                }
                 Err(setting) => {
-                    let refused = sum(&records);
-                    if let [alone] = &*records {
+                    let refused = sum(piece);
+                    if let [alone] = piece {
                         let topic = self.partitions[index].client.topic();
-                        let key = alone.key.as_deref().unwrap_or_default();
+                        let key = alone.record.key.as_deref().unwrap_or_default();
                         return Err(Fault(words::too_large(topic, setting, key, refused)));
                     }
                     self.request = refused / 2;
-                    records.extend(rest);
                 }
             }
         }
-        let partition = &mut self.partitions[index];
-        partition.left.row = partition.left.row.max(partition.row);
         Ok(())
     }
 
@@ -164,8 +169,10 @@ impl Session {
     fn produce(
         &mut self,
         index: usize,
-        records: Vec<Record>,
+        piece: &[Waiting],
     ) -> Result<Result<(), &'static str>, Fault> {
+        // Where it is refused it is needed again.
+        let records = piece.iter().map(|one| one.record.clone()).collect();
         let partition = &mut self.partitions[index];
         let client = &partition.client;
         let produced = async {
@@ -216,9 +223,8 @@ async fn connect(
         let end = client.get_offset(OffsetAt::Latest).await.map_err(said)?;
         partitions.push(Partition {
             client,
-            records: Vec::new(),
+            waiting: Vec::new(),
             size: 0,
-            row: None,
             left: Left { end, row: None },
         });
     }
@@ -274,15 +280,22 @@ fn octets(record: &Record) -> usize {
 }
 
 /// What a request of these records takes at most.
-fn sum(records: &[Record]) -> usize {
-    BATCH + records.iter().map(octets).sum::<usize>()
+fn sum(piece: &[Waiting]) -> usize {
+    BATCH + piece.iter().map(|one| octets(&one.record)).sum::<usize>()
+}
+
+/// The last row of which nothing is behind the piece.
+fn last_whole(piece: &[Waiting], behind: &[Waiting]) -> Option<Position> {
+    let begun = behind.first().and_then(|next| next.row);
+    let mut rows = piece.iter().rev().filter_map(|one| one.row);
+    rows.find(|row| Some(*row) != begun)
 }
 
 /// How many of the first records fit a request; the first is sent whatever its size.
-fn fitting(records: &[Record], request: usize) -> usize {
+fn fitting(waiting: &[Waiting], request: usize) -> usize {
     let mut size = BATCH;
-    let fits = records.iter().take_while(|record| {
-        size += octets(record);
+    let fits = waiting.iter().take_while(|one| {
+        size += octets(&one.record);
         size <= request
     });
     fits.count().max(1)
@@ -316,12 +329,32 @@ mod tests {
 
     #[test]
     fn requests_are_no_larger_than_they_may_be_but_for_one_large_record() {
-        let of = |octets: usize| record(String::new(), Some(vec![0; octets - OVERHEAD]), 0);
+        let of = |octets: usize| Waiting {
+            row: None,
+            record: record(String::new(), Some(vec![0; octets - OVERHEAD]), 0),
+        };
         let records = [of(100), of(200), of(300)];
         assert_eq!(sum(&records), BATCH + 600);
         assert_eq!(fitting(&records, BATCH + 600), 3);
         assert_eq!(fitting(&records, BATCH + 599), 2);
         assert_eq!(fitting(&records, BATCH + 299), 1);
         assert_eq!(fitting(&records, 0), 1);
+    }
+
+    #[test]
+    fn a_row_is_there_when_its_last_record_is() {
+        let row = |next_seq| Position { run: 7, next_seq };
+        let waiting: Vec<Waiting> = [1, 2, 2, 3]
+            .map(|number| Waiting {
+                row: Some(row(number)),
+                record: record(String::new(), None, 0),
+            })
+            .into();
+        let whole = |at: usize| last_whole(&waiting[..at], &waiting[at..]);
+        assert_eq!(whole(1), Some(row(1)));
+        assert_eq!(whole(2), Some(row(1)));
+        assert_eq!(whole(3), Some(row(2)));
+        assert_eq!(whole(4), Some(row(3)));
+        assert_eq!(last_whole(&waiting[1..2], &waiting[2..]), None);
     }
 }
