@@ -218,6 +218,62 @@ fn readers_find_whole_routes_while_several_write() {
     assert_eq!((size.prefixes, size.routes), (1, 1));
 }
 
+/// Writers of one shard, with a source each, find it locked again and again, leave changes to each other, and go on from what they
+/// have seen before: in the end there is what each of them said last.
+#[test]
+fn what_each_of_many_writers_said_last_is_so_whoever_made_it() {
+    let routes = Routes::<Ipv4Prefix>::new(Profile::Fast, 1);
+    // None inside another, so that each can be asked for.
+    let prefix = |n: u32| {
+        let (bits, len) = (0x0a01_0000 | n << 10, 22 + (n % 3) as u8);
+        Ipv4Prefix::new(bits, len).expect("a length in range")
+    };
+    let write = |source: u32| {
+        let mut reader = routes.reader();
+        let mut view = reader.enter();
+        let (mut last, mut n) = ([None; 40], source);
+        for _ in 0..30_000 {
+            n = n.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let (at, value) = (n >> 8 & 31, [source, n >> 30]);
+            let change = |at: u32, is_there: bool| RouteChange {
+                prefix: prefix(at),
+                source,
+                value: is_there.then_some(&value[..]),
+            };
+            let is_there = n >> 16 & 3 != 0;
+            let changes = [change(at, is_there), change(at + 8, !is_there)];
+            let some = &changes[..1 + (n >> 20 & 1) as usize];
+            view.apply(some).expect("short");
+            for (change, at) in some.iter().zip([at, at + 8]) {
+                last[at as usize] = change.value.map(|value| value[1]);
+            }
+        }
+        last
+    };
+    let last: Vec<_> = thread::scope(|scope| {
+        let write = &write;
+        let writers: Vec<_> = (0..6)
+            .map(|source| scope.spawn(move || write(source)))
+            .collect();
+        let join = |writer: thread::ScopedJoinHandle<'_, _>| writer.join().expect("no panic");
+        writers.into_iter().map(join).collect()
+    });
+    let mut reader = routes.reader();
+    let mut view = reader.enter();
+    for at in 0..40 {
+        let found = view.lookup(prefix(at).addr());
+        let mut seen: Vec<_> = found
+            .iter()
+            .flat_map(|found| found.routes())
+            .map(|(source, value)| (source, value.word(1)))
+            .collect();
+        seen.sort_unstable();
+        let expected =
+            (0..6).filter_map(|source| Some((source, last[source as usize][at as usize]?)));
+        assert!(seen.iter().copied().eq(expected), "{at}: {seen:?} {last:?}");
+    }
+}
+
 /// A prefix that goes leaves a gap in its node, and shorter ones come and go while it is there: whoever finds the gap must not
 /// answer with a prefix that was there only before or after.
 #[test]
