@@ -124,12 +124,18 @@ impl Function {
             Values::One => at_most,
             Values::Small => 0,
         };
-        let seen = match self.is_distinct {
-            true => octets(rows).saturating_add(count.saturating_mul(SEEN)),
-            false => 0,
-        };
+        let seen = if self.is_distinct { self.seen(rows) } else { 0 };
         let a_row = given.saturating_add(self.a_row);
         count.saturating_mul(a_row).saturating_add(seen)
+    }
+
+    /// Octets of a set of all that it is given.
+    fn seen(&self, rows: &RecordBatch) -> usize {
+        let values = self.expression.evaluate_args(rows).unwrap_or_default();
+        let are_lists = values.iter().any(|values| values.data_type().is_nested());
+        let each = if are_lists { SEEN_LIST } else { SEEN };
+        let held = self.arguments(rows);
+        held.saturating_add(rows.num_rows().saturating_mul(each))
     }
 
     /// Octets of what it is given.
@@ -178,5 +184,7 @@ fn is_distinct(expression: &Arc<dyn WindowExpr>) -> bool {
 
 /// Octets of a value that is a number, in an array that grows.
 const NUMBER: usize = 16;
-/// Octets of a value in a set that grows.
-const SEEN: usize = 64;
+/// Octets of a number, or of what holds a text, in a set that grows.
+const SEEN: usize = 40;
+/// Octets of what holds a list in such a set.
+const SEEN_LIST: usize = 768;

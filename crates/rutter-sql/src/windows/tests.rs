@@ -227,20 +227,17 @@ async fn partitions_are_computed_a_batch_at_a_time() {
 #[tokio::test]
 async fn memory_is_asked_for_by_partition() {
     let engine = engine(1, 8 << 20);
-    let sql = |keys: &str| {
-        format!(
-            "SELECT sum(value) OVER ({keys} ORDER BY value ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) \
-             FROM generate_series(1, 200000)"
-        )
-    };
-    let rows = all(engine
-        .query(&sql("PARTITION BY value % 1000"))
-        .await
-        .unwrap())
-    .await;
-    assert_eq!(rows.num_rows(), 200_000);
-    let refused = engine.query(&sql("")).await.unwrap();
-    let refused = refused.try_collect::<Vec<_>>().await.unwrap_err();
-    assert_eq!(crate::QueryError::from(refused).state(), "53200");
-    assert_eq!(engine.memory().reserved(), 0);
+    let to_the_end = "ORDER BY value ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING";
+    for (function, rest) in [("sum(value)", to_the_end), ("count(DISTINCT value)", "")] {
+        let sql = |keys: &str| {
+            format!("SELECT {function} OVER ({keys} {rest}) FROM generate_series(1, 200000)")
+        };
+        let by_key = sql("PARTITION BY value % 1000");
+        let rows = all(engine.query(&by_key).await.unwrap()).await;
+        assert_eq!(rows.num_rows(), 200_000);
+        let refused = engine.query(&sql("")).await.unwrap();
+        let refused = refused.try_collect::<Vec<_>>().await.unwrap_err();
+        assert_eq!(crate::QueryError::from(refused).state(), "53200");
+        assert_eq!(engine.memory().reserved(), 0);
+    }
 }
