@@ -72,6 +72,11 @@ fn sinks_have_the_keys_of_their_type() {
 }
 
 #[test]
+fn an_empty_password_lets_nobody_in() {
+    check("passwords.toml");
+}
+
+#[test]
 fn an_empty_file_is_told_what_to_begin_with() {
     check("empty.toml");
 }

@@ -7,10 +7,10 @@ use crate::secret::Secret;
 pub(super) fn password(section: &Section<'_>) -> Option<Secret> {
     let mut password = None;
     section.set("password", &mut password, |i| {
-        Some(Some(Secret::new(i.str("text")?.as_bytes())))
+        Some(Some(secret(i, i.str("text")?.as_bytes())?))
     });
     if let Some(file) = section.get("password-file") {
-        if password.is_some() {
+        if section.get("password").is_some() {
             file.error(
                 "there are both `password` and `password-file`",
                 "keep one of them",
@@ -24,7 +24,7 @@ pub(super) fn password(section: &Section<'_>) -> Option<Secret> {
 fn from_file(file: &Item<'_>) -> Option<Secret> {
     let path = file.source.beside(file.str("reader.key")?);
     match std::fs::read(&path) {
-        Ok(octets) => Some(Secret::new(octets.trim_ascii_end())),
+        Ok(octets) => secret(file, octets.trim_ascii_end()),
         Err(why) => {
             file.error(
                 format!("cannot read {}: {why}", path.display()),
@@ -33,4 +33,16 @@ fn from_file(file: &Item<'_>) -> Option<Secret> {
             None
         }
     }
+}
+
+/// Whoever asks for a password would let in everybody with an empty one: a file that was made before it was filled.
+fn secret(item: &Item<'_>, octets: &[u8]) -> Option<Secret> {
+    if octets.is_empty() {
+        item.error(
+            "this password is empty",
+            "write at least one octet, or remove the key",
+        );
+        return None;
+    }
+    Some(Secret::new(octets))
 }

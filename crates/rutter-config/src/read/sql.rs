@@ -61,6 +61,11 @@ pub(super) fn sql(root: &Root<'_>) -> Option<Sql> {
 /// What is wrong with an address that others can reach.
 fn complain_of_strangers(section: &Section<'_>, open: &SocketAddr, sql: &Sql) {
     if sql.login.is_none() {
+        let meant = ["user", "password", "password-file"];
+        if meant.iter().any(|key| section.get(key).is_some()) {
+            // What is wrong with it has been said.
+            return;
+        }
         section.complain(
             "listen",
             format!("everybody who reaches {open} could ask"),
