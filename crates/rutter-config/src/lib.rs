@@ -9,6 +9,7 @@
 mod config;
 mod diff;
 mod error;
+mod file_name;
 mod forms;
 mod item;
 mod named;
@@ -27,6 +28,7 @@ pub use config::{
 };
 pub use diff::{Changed, Diff, diff};
 pub use error::{ConfigError, Severity};
+pub use file_name::file_name;
 pub use named::{NamedPath, PathRole};
 pub use neighbor::{
     DynamicNeighbor, ExportRule, FamilyOptions, GracefulRestart, LimitAction, MaxPrefix, Neighbor,

@@ -77,6 +77,34 @@ fn an_empty_password_lets_nobody_in() {
 }
 
 #[test]
+fn a_collector_has_a_name_that_files_and_databases_take() {
+    let said = |name: &str| {
+        let router = "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"";
+        let text = format!("{router}\n[collector]\nname = \"{name}\"\n");
+        let found = Config::parse(&text, Path::new("rutter.toml"));
+        found.map_or_else(
+            |errors| errors.iter().map(ToString::to_string).collect::<String>(),
+            |_| String::new(),
+        )
+    };
+    assert_eq!(said(&"a".repeat(180)), "");
+    assert_eq!(said("Zürich 1 (rrc-2)"), "");
+    assert_eq!(
+        said("a\\u0000b"),
+        "rutter.toml:5:8: error: collector.name: there is a control character in this name\n    \
+         write letters, digits and signs that can be seen"
+    );
+    for (name, octets) in [("a".repeat(181), 181), ("-".repeat(60), 240)] {
+        let expected = format!(
+            "rutter.toml:5:8: error: collector.name: this name is too long: \
+             files named after it begin with {octets} octets\n    \
+             write at most 180 letters and digits; signs other than `.` count for more"
+        );
+        assert_eq!(said(&name), expected);
+    }
+}
+
+#[test]
 fn an_empty_file_is_told_what_to_begin_with() {
     check("empty.toml");
 }

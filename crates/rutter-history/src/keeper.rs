@@ -4,10 +4,11 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rutter_config::file_name;
 use rutter_events::{Decoder, Kind, Missing, Now, Peer, Row};
 use rutter_rib::{FeedEvent, PeerId, PeerSummary, Snapshot};
 
-use crate::archive::{Archive, Part, file_name};
+use crate::archive::{Archive, Part};
 use crate::columns::Columns;
 use crate::ending;
 use crate::file::{Compression, WriteError, Writing};

@@ -6,11 +6,11 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rutter_collector::{Context, Service};
-use rutter_config::History;
+use rutter_config::{History, file_name};
 use rutter_events::Now;
 use rutter_rib::{FeedEvent, FeedReader};
 
-use crate::archive::{Archive, file_name};
+use crate::archive::Archive;
 use crate::clock::Clock;
 use crate::file::Compression;
 use crate::keeper::{Keeper, Options, write_snapshot};

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use super::Root;
 use crate::config::{Bmp, BmpTarget, Collector, Stream};
+use crate::file_name::{self, file_name};
 use crate::forms;
 use crate::item::Item;
 use crate::schema;
@@ -39,11 +40,25 @@ pub(super) fn collector(root: &Root<'_>) -> Collector {
     })
 }
 
-/// Databases tell collectors apart by it: some have room for 255 characters, and pay no heed to spaces at the end.
+/// Databases tell collectors apart by it: some have no control characters in a text, and pay no heed to spaces at the end.
 fn collector_name(item: &Item<'_>) -> Option<Option<String>> {
     let name = item.name()?.trim().to_owned();
-    if name.chars().count() > 255 {
-        item.error("this name is too long", "write at most 255 characters");
+    if name.contains(char::is_control) {
+        item.error(
+            "there is a control character in this name",
+            "write letters, digits and signs that can be seen",
+        );
+        return None;
+    }
+    let octets = file_name(&name).len();
+    if octets > file_name::LONGEST {
+        item.error(
+            format!("this name is too long: files named after it begin with {octets} octets"),
+            format!(
+                "write at most {} letters and digits; signs other than `.` count for more",
+                file_name::LONGEST
+            ),
+        );
         return None;
     }
     Some(Some(name))
