@@ -7,7 +7,7 @@ use datafusion::error::Result;
 use datafusion::logical_expr::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArguments, LimitClause, ObjectName, ObjectNamePart,
     OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, Statement as Parsed,
-    TableAliasColumnDef, TableFactor, VisitMut as _, VisitorMut, visit_expressions,
+    TableAliasColumnDef, TableFactor, UnaryOperator, VisitMut as _, VisitorMut, visit_expressions,
 };
 use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::logical_expr::sqlparser::parser::Parser;
@@ -46,7 +46,12 @@ impl VisitorMut for Adapting {
         match table {
             // In catalogues no list has anything in it; other lists are not asked for by this name.
             TableFactor::Table { name, args, .. } if args.is_some() && is_unnest(name) => {}
-            TableFactor::Table { name, args, .. } if args.is_some() => without_schema(name),
+            TableFactor::Table { name, args, .. } if args.is_some() => {
+                without_schema(name);
+                if let Some(known) = last(name).and_then(constants::rows) {
+                    *table = known;
+                }
+            }
             TableFactor::Table { name, .. } => with_schema(name),
             TableFactor::Function { name, .. } => without_schema(name),
             TableFactor::UNNEST { array_exprs, .. } if array_exprs.iter().any(is_of_rows) => {
@@ -159,7 +164,30 @@ fn said(expr: &mut Expr) -> Option<Expr> {
         Expr::Collate { expr, .. } => Some((**expr).clone()),
         Expr::Cast { .. } => casts::said(expr),
         Expr::AnyOp { .. } | Expr::AllOp { .. } => quantified::said(expr),
+        Expr::Interval(interval) => {
+            casts::interval(interval);
+            None
+        }
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => match expr.as_ref() {
+            Expr::Interval(interval) => casts::negated(interval),
+            _ => None,
+        },
         Expr::Function(function) => called(function),
+        Expr::Case {
+            operand: None,
+            conditions,
+            else_result,
+            ..
+        } if conditions
+            .iter()
+            .all(|case| empty::is_never(&case.condition)) =>
+        {
+            let other = else_result.as_ref().map(|other| other.as_ref().clone());
+            other.or_else(|| parsed("NULL"))
+        }
         Expr::Subquery(query) if empty::is_reduced(query) => parsed("NULL"),
         Expr::Subquery(query) => {
             single(query);

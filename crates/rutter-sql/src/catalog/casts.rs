@@ -1,13 +1,14 @@
 //! Casts to types that only PostgreSQL has.
 
 use datafusion::logical_expr::sqlparser::ast::{
-    ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, Value,
+    ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, Interval, Value,
 };
 use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::logical_expr::sqlparser::parser::Parser;
 
 use super::adapt::{last, parsed};
 use super::lists::listed;
+use crate::server::Span;
 
 /// A cast in the engine's words, where they are others.
 pub fn said(cast: &mut Expr) -> Option<Expr> {
@@ -20,6 +21,11 @@ pub fn said(cast: &mut Expr) -> Option<Expr> {
     if let (Some(text), DataType::Array(_)) = (literal(expr), &*data_type) {
         let items = parsed(&listed(text)?)?;
         **expr = items;
+    }
+    if let (Some(text), DataType::Interval { .. }) = (literal(expr), &*data_type)
+        && let Some(words) = words(text)
+    {
+        **expr = words;
     }
     if let Some(known) = plain(data_type) {
         *data_type = known;
@@ -42,6 +48,27 @@ pub fn said(cast: &mut Expr) -> Option<Expr> {
         }
         _ => None,
     }
+}
+
+/// `INTERVAL '1 day 02:03:04'` in the engine's words.
+pub fn interval(interval: &mut Interval) {
+    if interval.leading_field.is_none()
+        && let Some(words) = literal(&interval.value).and_then(words)
+    {
+        *interval.value = words;
+    }
+}
+
+/// `- INTERVAL '1 month 2 days'`: the engine would turn only the months.
+pub fn negated(interval: &Interval) -> Option<Expr> {
+    let text = literal(&interval.value).filter(|_| interval.leading_field.is_none())?;
+    let span = Span::of_text(text)?.negated()?;
+    parsed(&format!("INTERVAL '{}'", span.words()))
+}
+
+fn words(interval: &str) -> Option<Expr> {
+    let span = Span::of_text(interval)?;
+    parsed(&format!("'{}'", span.words()))
 }
 
 /// Whether something is cast to an address or a prefix.

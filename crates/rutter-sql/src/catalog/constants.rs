@@ -1,8 +1,10 @@
 //! Functions about the server and its catalogues whose answer is the same whatever they are asked.
 
 use datafusion::logical_expr::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, TableFactor,
 };
+use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::logical_expr::sqlparser::parser::Parser;
 
 use super::adapt::parsed;
 use super::{DATABASE, SCHEMA};
@@ -34,6 +36,7 @@ const ALWAYS: [(&[&str], &str); 8] = [
             "shobj_description",
             "inet_server_addr",
             "inet_client_addr",
+            "pg_advisory_unlock_all",
         ],
         NONE,
     ),
@@ -103,6 +106,18 @@ pub fn said(name: &str, function: &Function) -> Option<Expr> {
         }
     };
     parsed(&with_parameters(value, &arguments))
+}
+
+/// The rows of a function of the system that makes some.
+pub fn rows(name: &str) -> Option<TableFactor> {
+    // Of the words that are PostgreSQL's own, some that mean something here.
+    let words = "(SELECT word, 'U' AS catcode, 'unreserved' AS catdesc \
+        FROM (VALUES ('copy'), ('ilike'), ('limit'), ('offset'), ('show')) AS words (word)) AS pg_get_keywords";
+    if !name.eq_ignore_ascii_case("pg_get_keywords") {
+        return None;
+    }
+    let parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(words);
+    parser.ok()?.parse_table_factor().ok()
 }
 
 /// A value beside the parameters of a call that do not matter: a client binds them all the same.

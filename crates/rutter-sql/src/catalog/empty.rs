@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use datafusion::logical_expr::sqlparser::ast::{
-    Expr, GroupByExpr, Ident, JoinOperator, Query, Select, SelectItem, SetExpr, TableFactor,
-    TableWithJoins, Value, Visit as _, visit_expressions,
+    BinaryOperator, Expr, GroupByExpr, Ident, JoinOperator, Query, Select, SelectItem, SetExpr,
+    TableFactor, TableWithJoins, Value, Visit as _, visit_expressions,
 };
 
 use super::adapt::{last, parsed};
@@ -67,6 +67,31 @@ pub fn reads_only_catalogues(select: &Select) -> bool {
         is_one(&tables.relation) && tables.joins.iter().all(|join| is_one(&join.relation))
     };
     !select.from.is_empty() && select.from.iter().all(all)
+}
+
+/// Whether something is asked of domains, of types with columns, or of others than there are here: all are base types.
+pub fn is_never(condition: &Expr) -> bool {
+    let Expr::BinaryOp {
+        left,
+        op: BinaryOperator::Eq,
+        right,
+    } = condition
+    else {
+        return false;
+    };
+    let column = match left.as_ref() {
+        Expr::Identifier(name) => Some(name),
+        Expr::CompoundIdentifier(names) => names.last(),
+        _ => None,
+    };
+    let is_kind = column.is_some_and(|name| name.value.eq_ignore_ascii_case("typtype"));
+    let other = match right.as_ref() {
+        Expr::Value(value) => {
+            matches!(&value.value, Value::SingleQuotedString(kind) if kind != "b")
+        }
+        _ => false,
+    };
+    is_kind && other
 }
 
 /// Whether a query makes rows of all rows.

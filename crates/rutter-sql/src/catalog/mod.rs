@@ -28,7 +28,7 @@ pub use adapt::adapt;
 pub use lists::items;
 pub use names::shown;
 pub use numbers::{of_relation, of_schema, of_type, relation_of, schema_of};
-pub use offered::numbered;
+pub use offered::{argument, numbered};
 pub use tables::spelled;
 
 use columns::RELATIONS;

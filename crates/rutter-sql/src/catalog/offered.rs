@@ -46,3 +46,10 @@ pub fn numbered(number: &str) -> Option<&'static Function> {
     let at = number.parse::<i64>().ok()? - FIRST_FUNCTION;
     FUNCTIONS.get(usize::try_from(at).ok()?)
 }
+
+/// The type of a function's argument, in PostgreSQL's words.
+pub fn argument(function: &str, at: usize) -> Option<&'static str> {
+    let found = FUNCTIONS.iter().find(|known| known.name == function)?;
+    let (_, kind) = found.arguments.split(", ").nth(at)?.split_once(' ')?;
+    Some(kind)
+}

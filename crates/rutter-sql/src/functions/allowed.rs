@@ -18,8 +18,9 @@ use datafusion::logical_expr::{
 use datafusion::prelude::SessionContext;
 
 use super::bounded::{BOUNDED, Bounded};
-use super::like::{ILIKE, LIKE};
+use super::like::{ESCAPED, ILIKE, LIKE};
 use super::operators::JOIN;
+use super::sum;
 
 /// Scalar functions whose results are about as large as what they are given, or have one size, in a time that grows with it.
 const PLAIN: &str = "arrow_typeof coalesce get_field greatest least nullif nvl nvl2 version \
@@ -83,6 +84,8 @@ pub fn register(context: &SessionContext, pool: &Arc<dyn MemoryPool>) {
     for function in state.aggregate_functions().values() {
         if !is_in(AGGREGATES, function.name()) {
             context.deregister_udaf(function.name());
+        } else if function.name() == "sum" {
+            context.register_udaf(sum::checked(function));
         }
     }
     for function in state.window_functions().values() {
@@ -228,16 +231,16 @@ fn matched(compared: BinaryExpr, state: &SessionState) -> Result<Transformed<Exp
 
 /// `LIKE`, the same.
 fn liked(like: Like, state: &SessionState) -> Result<Transformed<Expr>> {
-    if is_short(&like.pattern) {
+    let escape = like.escape_char.filter(|sign| *sign != '\\');
+    if is_short(&like.pattern) && escape.is_none() {
         return Ok(Transformed::no(Expr::Like(like)));
     }
-    if like.escape_char.is_some_and(|sign| sign != '\\') {
-        return plan_err!(
-            "LIKE … ESCAPE takes a pattern of at most {BETWEEN} octets, as it is written; others are escaped by `\\`"
-        );
-    }
+    let pattern = match escape {
+        Some(sign) => call_of(ESCAPED, vec![*like.pattern, lit(sign.to_string())], state)?,
+        None => *like.pattern,
+    };
     let name = if like.case_insensitive { ILIKE } else { LIKE };
-    test(name, vec![*like.expr, *like.pattern], like.negated, state)
+    test(name, vec![*like.expr, pattern], like.negated, state)
 }
 
 /// `SIMILAR TO` looks for more than `LIKE`, in all of a text: the engine looks for a regular expression in any part of it.
@@ -283,11 +286,16 @@ fn test(
     negated: bool,
     state: &SessionState,
 ) -> Result<Transformed<Expr>> {
+    let call = call_of(name, args, state)?;
+    Ok(Transformed::yes(if negated { !call } else { call }))
+}
+
+fn call_of(name: &str, args: Vec<Expr>, state: &SessionState) -> Result<Expr> {
     let Some(function) = state.scalar_functions().get(name) else {
         return plan_err!("the function {name} is not offered here");
     };
-    let call = Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(function), args));
-    Ok(Transformed::yes(if negated { !call } else { call }))
+    let call = ScalarFunction::new_udf(Arc::clone(function), args);
+    Ok(Expr::ScalarFunction(call))
 }
 
 /// A window may give every row a value of one. What it makes of columns is counted before; what it computed within itself

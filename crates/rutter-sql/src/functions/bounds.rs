@@ -8,7 +8,7 @@ use datafusion::arrow::datatypes::{
 use datafusion::common::exec_err;
 use datafusion::error::Result;
 
-use super::like::{ILIKE, LIKE};
+use super::like::{ESCAPED, ILIKE, LIKE};
 use super::patterns;
 use crate::memory::octets_of;
 
@@ -16,9 +16,10 @@ use crate::memory::octets_of;
 pub type Bound = fn(&[ArrayRef]) -> Result<usize>;
 
 /// The functions that are bounded.
-pub const BOUNDED: [(&str, Bound); 44] = [
+pub const BOUNDED: [(&str, Bound); 46] = [
     (LIKE, liked),
     (ILIKE, liked),
+    (ESCAPED, doubled),
     ("repeat", repeated),
     ("array_repeat", repeated),
     ("array_resize", resized),
@@ -32,6 +33,7 @@ pub const BOUNDED: [(&str, Bound); 44] = [
     ("levenshtein", compared),
     ("encode", doubled),
     ("quote_ident", doubled),
+    ("quote_literal", doubled),
     ("parse_ident", cut),
     ("string_to_array", cut),
     ("to_char", formatted),

@@ -9,6 +9,9 @@ pub const LIKE: &str = "text_like";
 /// `a ILIKE b`.
 pub const ILIKE: &str = "text_ilike";
 
+/// A pattern with another sign than `\` before what is itself, as one with `\`.
+pub const ESCAPED: &str = "text_escaped";
+
 /// The functions of this file.
 pub fn functions() -> Vec<ScalarUDF> {
     let without_case =
@@ -19,6 +22,10 @@ pub fn functions() -> Vec<ScalarUDF> {
             Body::Test(|text, pattern| Some(is_like(text, pattern))),
         ),
         function(ILIKE, Body::Test(without_case)),
+        function(
+            ESCAPED,
+            Body::TextOfTwo(|pattern, escape| Some(escaped(pattern, escape))),
+        ),
     ]
 }
 
@@ -56,9 +63,32 @@ fn is_like(mut text: &str, mut pattern: &str) -> bool {
     }
 }
 
+fn escaped(pattern: &str, escape: &str) -> String {
+    let mut signs = pattern.chars();
+    let mut out = String::with_capacity(pattern.len());
+    while let Some(sign) = signs.next() {
+        let is_escape = escape.starts_with(sign);
+        let itself = if is_escape { signs.next() } else { None };
+        match itself.or((sign == '\\').then_some(sign)) {
+            Some(itself) => out.extend(['\\', itself]),
+            None if is_escape => {}
+            None => out.push(sign),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn patterns_are_escaped_by_any_sign() {
+        for (pattern, expected) in [("pg/_%", "pg\\_%"), ("a//b\\c", "a\\/b\\\\c"), ("a/", "a")] {
+            assert_eq!(escaped(pattern, "/"), expected);
+        }
+        assert_eq!(escaped("a\\", ""), "a\\\\");
+    }
 
     #[test]
     fn texts_are_like_patterns() {

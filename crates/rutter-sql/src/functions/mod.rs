@@ -13,6 +13,7 @@ mod paths;
 mod patterns;
 mod prefixes;
 mod scalar;
+mod sum;
 mod system;
 mod templates;
 mod texts;

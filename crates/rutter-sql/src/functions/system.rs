@@ -14,6 +14,7 @@ pub fn functions() -> Vec<ScalarUDF> {
             Body::Text(|name| Some(setting(name).to_owned())),
         ),
         function("quote_ident", Body::Text(|name| Some(quoted(name)))),
+        function("quote_literal", Body::Text(|text| Some(literal(text)))),
         function("parse_ident", Body::Texts(parts)),
         function("format_type", Body::TextOfTwo(|kind, _| type_name(kind))),
         function("relation_number", Body::Number(catalog::of_relation)),
@@ -46,6 +47,13 @@ fn quoted(name: &str) -> String {
     }
 }
 
+/// A text as it is written in queries.
+fn literal(text: &str) -> String {
+    let escapes = if text.contains('\\') { "E" } else { "" };
+    let text = text.replace('\\', "\\\\").replace('\'', "''");
+    format!("{escapes}'{text}'")
+}
+
 /// The parts of a name with its schema.
 fn parts(name: &str) -> Vec<String> {
     name.split('.')
@@ -68,6 +76,7 @@ pub fn type_name(number: &str) -> Option<String> {
         "float4" => "real",
         "float8" => "double precision",
         "varchar" => "character varying",
+        "time" => "time without time zone",
         "timestamp" => "timestamp without time zone",
         "timestamptz" => "timestamp with time zone",
         "_text" => "text[]",

@@ -20,7 +20,7 @@ use pgwire::messages::extendedquery::{
 use super::encode::fields;
 use super::handler::{Asker, aborted, close, empty, forget, has_failed, show};
 use super::held::Held;
-use super::prepared::{Parser, Prepared, bound};
+use super::prepared::{Parser, Prepared};
 use super::send::send;
 
 #[async_trait]
@@ -178,15 +178,19 @@ impl ExtendedQueryHandler for Asker {
                 let format = &portal.result_column_format;
                 self.fetch(client, name, *count, format).await
             }
-            Prepared::Declare(name, plan) => self.declare(client, name, bound(portal, plan)?).await,
+            Prepared::Declare(name, plan) => {
+                let plan = plan.bound(self.parser().engine(), portal).await?;
+                self.declare(client, name, plan).await
+            }
             Prepared::Query(plan) => {
-                let plan = bound(portal, plan)?;
+                let plan = plan.bound(self.parser().engine(), portal).await?;
                 let fields = fields(plan.schema().as_arrow(), &portal.result_column_format);
                 Ok(Response::Query(self.run(client, plan, fields).await?))
             }
             Prepared::Copy(copy) => {
                 let (copy, plan) = copy.as_ref();
-                self.copy(client, copy, bound(portal, plan)?).await
+                let plan = plan.bound(self.parser().engine(), portal).await?;
+                self.copy(client, copy, plan).await
             }
             Prepared::Prepare(prepared) => self.prepare(client, prepared.clone()),
         }

@@ -242,7 +242,7 @@ impl Asker {
         C: ClientInfo + ClientPortalStore,
         C::PortalStore: PortalStore,
     {
-        let shape = Prepared::Query(Box::new(plan.clone()));
+        let shape = Prepared::Query(Box::new(plan.clone().into()));
         let mut query = self.begin(client);
         let batches = self.compute(plan, &mut query).await?;
         let memory = self.shared.engine.memory();

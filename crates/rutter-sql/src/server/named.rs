@@ -94,7 +94,7 @@ impl Preparation {
 
     /// The query with something else in the places of values, cast to their types.
     fn with(&self, value: impl Fn(usize) -> String) -> String {
-        parameters::replaced(&self.sql, |number, _| {
+        parameters::replaced(&self.sql, |number, _, _| {
             let number = number.parse().ok().filter(|number| *number > 0)?;
             let value = value(number);
             Some(match self.types.get(number - 1) {

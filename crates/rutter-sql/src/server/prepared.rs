@@ -2,22 +2,21 @@
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::logical_expr::LogicalPlan;
-use pgwire::api::portal::{Format, Portal};
+use pgwire::api::portal::Format;
 use pgwire::api::results::FieldInfo;
 use pgwire::api::stmt::QueryParser;
 use pgwire::api::{ClientInfo, Type};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::extendedquery::Bind;
 
-use super::answer::{error, failure};
+use super::answer::failure;
 use super::copy::Copy;
 use super::cursor::Cursors;
 use super::encode::fields;
 use super::handler::{show_field, unknown_zone};
 use super::held::Held;
 use super::named::Preparation;
-use super::parameters;
+use super::planned::Planned;
 use super::statement::{Statement, ends_transaction, is_silent};
 use crate::Engine;
 
@@ -28,11 +27,11 @@ pub enum Prepared {
     Deallocate(Option<String>),
     Timeout(String),
     Show(String),
-    Declare(String, Box<LogicalPlan>),
+    Declare(String, Box<Planned>),
     Fetch(String, Option<usize>, SchemaRef),
     Close(Option<String>),
-    Query(Box<LogicalPlan>),
-    Copy(Box<(Copy, LogicalPlan)>),
+    Query(Box<Planned>),
+    Copy(Box<(Copy, Planned)>),
     Prepare(Preparation),
 }
 
@@ -57,18 +56,13 @@ impl Parser {
         Self(engine)
     }
 
-    async fn plan(&self, sql: &str, types: &[Option<Type>]) -> PgWireResult<Box<LogicalPlan>> {
-        let frame = self.0.plan(sql).await.map_err(|e| error(&e))?;
-        let mut plan = frame.into_parts().1;
-        let untold = parameters::untold(&plan, types)?;
-        if untold.iter().any(Option::is_some) {
-            let sql = parameters::told(sql, &untold);
-            let frame = self.0.plan(&sql).await.map_err(|e| error(&e))?;
-            plan = frame.into_parts().1;
-        }
-        // Parameters that nobody could bind are refused before anything is made for them.
-        parameters::types(&plan)?;
-        Ok(Box::new(plan))
+    /// What plans them.
+    pub fn engine(&self) -> &Engine {
+        &self.0
+    }
+
+    async fn plan(&self, sql: &str, types: &[Option<Type>]) -> PgWireResult<Box<Planned>> {
+        Ok(Box::new(Planned::new(&self.0, sql, types).await?))
     }
 }
 
@@ -88,7 +82,7 @@ impl QueryParser for Parser {
         if is_silent(sql) {
             return Ok(None);
         }
-        Ok(Some(match Statement::of(&parameters::typed(sql, types)) {
+        Ok(Some(match Statement::of(sql) {
             Statement::Nothing(tag) => Prepared::Nothing(tag),
             Statement::Deallocate(name) => Prepared::Deallocate(name),
             Statement::Timeout(time) => Prepared::Timeout(time),
@@ -116,8 +110,8 @@ impl QueryParser for Parser {
 
     fn get_parameter_types(&self, statement: &Prepared) -> PgWireResult<Vec<Type>> {
         match statement {
-            Prepared::Query(plan) | Prepared::Declare(_, plan) => parameters::types(plan),
-            Prepared::Copy(copy) => parameters::types(&copy.1),
+            Prepared::Query(plan) | Prepared::Declare(_, plan) => plan.types(),
+            Prepared::Copy(copy) => copy.1.types(),
             _ => Ok(Vec::new()),
         }
     }
@@ -127,9 +121,10 @@ impl QueryParser for Parser {
         statement: &Prepared,
         format: Option<&Format>,
     ) -> PgWireResult<Vec<FieldInfo>> {
-        let format = format.unwrap_or(&Format::UnifiedBinary);
+        // Nobody has asked for a format before values are bound: drivers take what is said here for what they will get.
+        let format = format.unwrap_or(&Format::UnifiedText);
         Ok(match statement {
-            Prepared::Query(plan) => fields(plan.schema().as_arrow(), format),
+            Prepared::Query(plan) => fields(plan.plan().schema().as_arrow(), format),
             Prepared::Show(name) => vec![show_field(name, format)],
             Prepared::Fetch(_, _, schema) => fields(schema, format),
             Prepared::Nothing(_) | Prepared::Deallocate(_) | Prepared::Timeout(_) => Vec::new(),
@@ -143,9 +138,9 @@ impl Prepared {
     /// Refuses values or formats of another number than the statement has parameters or columns.
     pub fn check(&self, bind: &Bind) -> PgWireResult<()> {
         let (parameters, columns) = match self {
-            Self::Query(plan) => (parameters::types(plan)?.len(), plan.schema().fields().len()),
-            Self::Declare(_, plan) => (parameters::types(plan)?.len(), 0),
-            Self::Copy(copy) => (parameters::types(&copy.1)?.len(), 0),
+            Self::Query(plan) => (plan.types()?.len(), plan.plan().schema().fields().len()),
+            Self::Declare(_, plan) => (plan.types()?.len(), 0),
+            Self::Copy(copy) => (copy.1.types()?.len(), 0),
             Self::Fetch(_, _, schema) => (0, schema.fields().len()),
             Self::Show(_) => (0, 1),
             _ => (0, 0),
@@ -173,11 +168,4 @@ impl Prepared {
 
 fn wrong(what: String) -> PgWireError {
     failure("08P01", format!("a message Bind with {what}"))
-}
-
-/// A prepared query with the values that a client bound.
-pub fn bound(portal: &Portal<Prepared>, plan: &LogicalPlan) -> PgWireResult<LogicalPlan> {
-    let values = parameters::values(portal, &parameters::types(plan)?)?;
-    let plan = plan.clone().with_param_values(values);
-    plan.map_err(|failed| error(&failed.into()))
 }

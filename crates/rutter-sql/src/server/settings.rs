@@ -63,7 +63,7 @@ pub fn setting(name: &str) -> &'static str {
 }
 
 /// Settings and their values: none can be changed.
-pub const SETTINGS: [(&str, &str); 16] = [
+pub const SETTINGS: [(&str, &str); 17] = [
     ("application_name", ""),
     ("client_encoding", "UTF8"),
     ("datestyle", "ISO, MDY"),
@@ -72,6 +72,7 @@ pub const SETTINGS: [(&str, &str); 16] = [
     ("integer_datetimes", "on"),
     ("intervalstyle", "postgres"),
     ("max_identifier_length", "63"),
+    ("max_index_keys", "32"),
     ("search_path", "public"),
     ("server_encoding", "UTF8"),
     ("server_version", "16.0 (Rutter)"),

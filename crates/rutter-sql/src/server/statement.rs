@@ -37,7 +37,7 @@ pub enum Statement {
 }
 
 /// Commands that are accepted without effect, with the tag that answers them.
-const WITHOUT_EFFECT: [(&str, &str); 15] = [
+const WITHOUT_EFFECT: [(&str, &str); 16] = [
     ("SET", "SET"),
     ("RESET", "RESET"),
     ("BEGIN", "BEGIN"),
@@ -53,6 +53,7 @@ const WITHOUT_EFFECT: [(&str, &str); 15] = [
     ("DISCARD TEMP", "DISCARD TEMP"),
     ("SAVEPOINT", "SAVEPOINT"),
     ("RELEASE", "RELEASE"),
+    ("UNLISTEN", "UNLISTEN"),
 ];
 
 impl Statement {

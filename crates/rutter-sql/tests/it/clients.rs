@@ -6,7 +6,7 @@ use rutter_sql::{Access, Server};
 
 use crate::server::{answer, server};
 
-/// Runs a program of `tests/it/python`. Debian's packages python3-psycopg and python3-psycopg2 have the drivers.
+/// Runs a program of `tests/it/python`. Debian's packages have the drivers.
 fn python(server: &Server, program: &str) {
     let path = format!("{}/tests/it/python/{program}", env!("CARGO_MANIFEST_DIR"));
     let output = Command::new("/usr/bin/python3")
@@ -27,6 +27,16 @@ fn psycopg_3_works() {
 #[test]
 fn psycopg_2_works() {
     python(&server(Access::Open), "with_psycopg2.py");
+}
+
+#[test]
+fn asyncpg_works() {
+    python(&server(Access::Open), "with_asyncpg.py");
+}
+
+#[test]
+fn sqlalchemy_works() {
+    python(&server(Access::Open), "with_sqlalchemy.py");
 }
 
 #[test]

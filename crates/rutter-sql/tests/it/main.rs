@@ -11,5 +11,6 @@ mod server;
 mod statements;
 mod table;
 mod tls;
+mod types;
 mod values;
 mod words;

@@ -1,5 +1,6 @@
 """What a program does with psycopg 3: parameters, prepared statements, server cursors, errors, cancelling."""
 import datetime
+import decimal
 import ipaddress
 import sys
 import threading
@@ -67,6 +68,39 @@ with psycopg.connect(WHERE) as connection:
     except psycopg.errors.FeatureNotSupported as error:
         assert "uuid" in str(error), error
     connection.rollback()
+
+    # Lists, intervals and numbers, as they are found, and back again.
+    hour, midnight = datetime.timedelta(hours=1), datetime.datetime(2026, 11, 18, tzinfo=datetime.timezone.utc)
+    for binary in [False, True]:
+        cursor = connection.cursor(binary=binary)
+        for query, value, expected in [
+            ("SELECT count(*) FROM routes WHERE prefix = ANY(%s)", [network], 1),
+            ("SELECT count(*) FROM routes WHERE prefix = ANY(%s::cidr[])", [network], 1),
+            ("SELECT count(*) FROM routes WHERE prefix = ANY(%s)", [], 0),
+            ("SELECT count(*) FROM routes WHERE peer_asn = ANY(%s)", [], 0),
+            ("SELECT count(*) FROM routes WHERE peer_asn <> ALL(%s)", [64501], 2),
+            ("SELECT count(*) FROM routes WHERE communities @> %s", ["64500:1"], 6),
+            ("SELECT count(*) FROM events WHERE time = ANY(%s)", [midnight], 0),
+            ("SELECT count(*) FROM events WHERE time > now() + %s", hour, 0),
+            ("SELECT count(*) FROM events WHERE time > now() + %s::interval", hour, 0),
+            ("SELECT count(*) FROM lookup(%s)", "10.1.2.3", 2),
+        ]:
+            same((query, *cursor.execute(query, (value,)).fetchone()), (query, expected))
+        for query, value in [
+            ("SELECT %s::text[]", ["a", None, 'b"c']),
+            ("SELECT %s::int[]", [1, None]),
+            ("SELECT %s::float8[]", [1.5]),
+            ("SELECT %s", [True, False]),
+            ("SELECT %s", datetime.timedelta(days=-3, seconds=5)),
+            ("SELECT %s", datetime.date(2026, 11, 18)),
+            ("SELECT %s", datetime.time(1, 2, 3)),
+            ("SELECT %s", decimal.Decimal("-1234567.00089")),
+            ("SELECT %s", 2**64),
+            ("SELECT %s", b"\0\1"),
+            ("SELECT %s", "it''s"),
+        ]:
+            same(cursor.execute(query, (value,)).fetchone(), (value,))
+    connection.commit()
 
     # A cursor of the server, a piece at a time.
     with connection.cursor(name="pieces") as cursor:

@@ -1,0 +1,335 @@
+//! Intervals: months, days and microseconds, as texts in PostgreSQL's own style, in the binary form, and from both.
+
+use std::fmt;
+
+use datafusion::arrow::array::{ArrayRef, AsArray as _};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{
+    DataType, DurationMicrosecondType, IntervalMonthDayNano, IntervalMonthDayNanoType,
+    IntervalUnit, TimeUnit,
+};
+use datafusion::error::Result;
+
+/// An interval. Its parts are kept apart: a month is not always as many days, and a day not always as many hours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    months: i32,
+    days: i32,
+    micros: i64,
+}
+
+const SECOND: i64 = 1_000_000;
+const MINUTE: i64 = 60 * SECOND;
+const HOUR: i64 = 60 * MINUTE;
+const DAY: i64 = 24 * HOUR;
+
+/// The intervals, or differences of times, of a column. A difference has whole days, as in PostgreSQL.
+pub fn spans(array: &ArrayRef) -> Result<Vec<Option<Span>>> {
+    if matches!(array.data_type(), DataType::Duration(_)) {
+        let micros = cast(array, &DataType::Duration(TimeUnit::Microsecond))?;
+        let micros = micros.as_primitive::<DurationMicrosecondType>().iter();
+        let span = |micros: i64| Span {
+            months: 0,
+            days: (micros / DAY) as i32,
+            micros: micros % DAY,
+        };
+        return Ok(micros.map(|micros| micros.map(span)).collect());
+    }
+    let parts = cast(array, &DataType::Interval(IntervalUnit::MonthDayNano))?;
+    let parts = parts.as_primitive::<IntervalMonthDayNanoType>().iter();
+    let span = |parts: IntervalMonthDayNano| Span {
+        months: parts.months,
+        days: parts.days,
+        micros: parts.nanoseconds / 1_000,
+    };
+    Ok(parts.map(|parts| parts.map(span)).collect())
+}
+
+impl Span {
+    /// The binary form.
+    pub fn octets(self) -> [u8; 16] {
+        let mut octets = [0; 16];
+        octets[..8].copy_from_slice(&self.micros.to_be_bytes());
+        octets[8..12].copy_from_slice(&self.days.to_be_bytes());
+        octets[12..].copy_from_slice(&self.months.to_be_bytes());
+        octets
+    }
+
+    /// From the binary form.
+    pub fn of_octets(octets: &[u8]) -> Option<Self> {
+        let octets: &[u8; 16] = octets.try_into().ok()?;
+        let (micros, rest) = octets.split_first_chunk()?;
+        let (days, months) = rest.split_first_chunk()?;
+        Some(Self {
+            months: i32::from_be_bytes(months.try_into().ok()?),
+            days: i32::from_be_bytes(*days),
+            micros: i64::from_be_bytes(*micros),
+        })
+    }
+
+    /// From a text as drivers write them: `1 day, 2:03:04.5`, `2 hours 30 mins`, `-1 days +23:59:55`, `P1DT2H`.
+    pub fn of_text(text: &str) -> Option<Self> {
+        let text = text.trim().trim_start_matches('@').to_ascii_lowercase();
+        if let Some(iso) = text.strip_prefix('p') {
+            return iso_8601(iso);
+        }
+        let (text, ago) = match text.strip_suffix("ago") {
+            Some(text) => (text, true),
+            None => (text.as_str(), false),
+        };
+        let mut parts = Parts::default();
+        let text = text.replace(',', " ");
+        let mut words = text.split_whitespace().peekable();
+        words.peek()?;
+        while let Some(word) = words.next() {
+            if word.contains(':') {
+                parts.add(clock(word)?, Unit::Micros(1));
+                continue;
+            }
+            // A number alone is seconds.
+            let unit = words.next().unwrap_or("s");
+            parts.add(word.parse().ok()?, unit_of(unit)?);
+        }
+        parts.span(ago)
+    }
+
+    /// As long in the other direction.
+    pub fn negated(self) -> Option<Self> {
+        Some(Self {
+            months: self.months.checked_neg()?,
+            days: self.days.checked_neg()?,
+            micros: self.micros.checked_neg()?,
+        })
+    }
+
+    /// In words that the engine reads: it knows no hours and minutes with colons.
+    pub fn words(self) -> String {
+        let Self {
+            months,
+            days,
+            micros,
+        } = self;
+        format!("{months} months {days} days {micros} microseconds")
+    }
+
+    /// As the engine has them, if it can.
+    pub fn parts(self) -> Option<IntervalMonthDayNano> {
+        let nanoseconds = self.micros.checked_mul(1_000)?;
+        Some(IntervalMonthDayNano::new(
+            self.months,
+            self.days,
+            nanoseconds,
+        ))
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (mut is_first, mut was_negative) = (true, false);
+        let units = [
+            (self.months / 12, "year"),
+            (self.months % 12, "mon"),
+            (self.days, "day"),
+        ];
+        for (value, unit) in units.into_iter().filter(|(value, _)| *value != 0) {
+            let space = if is_first { "" } else { " " };
+            let plus = if was_negative && value > 0 { "+" } else { "" };
+            let plural = if value == 1 { "" } else { "s" };
+            write!(f, "{space}{plus}{value} {unit}{plural}")?;
+            (is_first, was_negative) = (false, value < 0);
+        }
+        if self.micros == 0 && !is_first {
+            return Ok(());
+        }
+        let space = if is_first { "" } else { " " };
+        let sign = match self.micros < 0 {
+            true => "-",
+            false if was_negative => "+",
+            false => "",
+        };
+        let micros = self.micros.unsigned_abs();
+        let of = |unit: i64| micros / unit.unsigned_abs();
+        let (hours, minutes, seconds) = (of(HOUR), of(MINUTE) % 60, of(SECOND) % 60);
+        write!(f, "{space}{sign}{hours:02}:{minutes:02}:{seconds:02}")?;
+        match micros % SECOND.unsigned_abs() {
+            0 => Ok(()),
+            part => write!(f, ".{}", format!("{part:06}").trim_end_matches('0')),
+        }
+    }
+}
+
+/// What is counted in an interval, and how much a unit is of it.
+#[derive(Clone, Copy)]
+enum Unit {
+    Months(i32),
+    Days(i32),
+    Micros(i64),
+}
+
+/// An interval as it is read.
+#[derive(Default)]
+struct Parts {
+    months: f64,
+    days: f64,
+    micros: f64,
+}
+
+impl Parts {
+    fn add(&mut self, value: f64, unit: Unit) {
+        match unit {
+            Unit::Months(of) => self.months += value * f64::from(of),
+            Unit::Days(of) => self.days += value * f64::from(of),
+            Unit::Micros(of) => self.micros += value * of as f64,
+        }
+    }
+
+    /// Parts of a month are days, and parts of a day hours.
+    fn span(self, ago: bool) -> Option<Span> {
+        let sign = if ago { -1.0 } else { 1.0 };
+        let months = sign * self.months;
+        let days = sign * self.days + months.fract() * 30.0;
+        let micros = (sign * self.micros + days.fract() * DAY as f64).round();
+        let fits = |value: f64, most: f64| value.is_finite() && value.abs() <= most;
+        let all_fit = fits(months, f64::from(i32::MAX))
+            && fits(days, f64::from(i32::MAX))
+            && fits(micros, MOST_MICROS);
+        all_fit.then_some(Span {
+            months: months as i32,
+            days: days as i32,
+            micros: micros as i64,
+        })
+    }
+}
+
+/// What the engine can hold, in its nanoseconds.
+const MOST_MICROS: f64 = 9.2e15;
+
+fn unit_of(name: &str) -> Option<Unit> {
+    Some(match name {
+        "millennium" | "millenniums" | "millennia" => Unit::Months(12_000),
+        "century" | "centuries" => Unit::Months(1_200),
+        "decade" | "decades" => Unit::Months(120),
+        "year" | "years" | "yr" | "yrs" | "y" => Unit::Months(12),
+        "month" | "months" | "mon" | "mons" => Unit::Months(1),
+        "week" | "weeks" | "w" => Unit::Days(7),
+        "day" | "days" | "d" => Unit::Days(1),
+        "hour" | "hours" | "hr" | "hrs" | "h" => Unit::Micros(HOUR),
+        "minute" | "minutes" | "min" | "mins" | "m" => Unit::Micros(MINUTE),
+        "second" | "seconds" | "sec" | "secs" | "s" => Unit::Micros(SECOND),
+        "millisecond" | "milliseconds" | "msec" | "msecs" | "ms" => Unit::Micros(1_000),
+        "microsecond" | "microseconds" | "usec" | "usecs" | "us" => Unit::Micros(1),
+        _ => return None,
+    })
+}
+
+/// `[-]H:MM[:SS[.f]]` as microseconds.
+fn clock(text: &str) -> Option<f64> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => (-1.0, digits),
+        None => (1.0, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let mut parts = digits.split(':');
+    let mut micros = 0.0;
+    for unit in [HOUR, MINUTE, SECOND] {
+        let Some(part) = parts.next() else { break };
+        if !part.starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        micros += part.parse::<f64>().ok()? * unit as f64;
+    }
+    parts.next().is_none().then_some(sign * micros)
+}
+
+/// What follows the `P` of `P1Y2M3DT4H5M6.7S`, in small letters.
+fn iso_8601(text: &str) -> Option<Span> {
+    let (days, time) = text.split_once('t').unwrap_or((text, ""));
+    let mut parts = Parts::default();
+    for (part, is_time) in [(days, false), (time, true)] {
+        for piece in part.split_inclusive(|c: char| c.is_ascii_alphabetic()) {
+            let unit = match (piece.chars().last()?, is_time) {
+                ('y', false) => Unit::Months(12),
+                ('m', false) => Unit::Months(1),
+                ('w', false) => Unit::Days(7),
+                ('d', false) => Unit::Days(1),
+                ('h', true) => Unit::Micros(HOUR),
+                ('m', true) => Unit::Micros(MINUTE),
+                ('s', true) => Unit::Micros(SECOND),
+                _ => return None,
+            };
+            parts.add(piece[..piece.len() - 1].parse().ok()?, unit);
+        }
+    }
+    (!text.is_empty()).then(|| parts.span(false))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn span(months: i32, days: i32, micros: i64) -> Span {
+        Span {
+            months,
+            days,
+            micros,
+        }
+    }
+
+    #[test]
+    fn intervals_are_written_as_postgresql_does() {
+        for (span, expected) in [
+            (span(0, 0, 0), "00:00:00"),
+            (
+                span(14, 2, 3 * HOUR + 4),
+                "1 year 2 mons 2 days 03:00:00.000004",
+            ),
+            (span(0, 1, 0), "1 day"),
+            (span(-14, 2, -HOUR), "-1 years -2 mons +2 days -01:00:00"),
+            (span(0, -1, HOUR), "-1 days +01:00:00"),
+            (span(0, 0, 100 * HOUR + SECOND / 2), "100:00:00.5"),
+        ] {
+            assert_eq!(span.to_string(), expected);
+            assert_eq!(Span::of_text(expected), Some(span), "{expected}");
+            assert_eq!(Span::of_octets(&span.octets()), Some(span));
+        }
+    }
+
+    #[test]
+    fn intervals_are_read_as_drivers_write_them() {
+        for (text, expected) in [
+            (
+                "1 day, 2:03:04.5",
+                span(0, 1, 2 * HOUR + 3 * MINUTE + 4_500_000),
+            ),
+            ("-1 day, 23:59:55", span(0, -1, 24 * HOUR - 5 * SECOND)),
+            (
+                "0 years 1 mons 0 days 1 hours -2 mins 3.5 secs",
+                span(1, 0, HOUR - 2 * MINUTE + 3_500_000),
+            ),
+            ("3600", span(0, 0, HOUR)),
+            ("@ 1 hour ago", span(0, 0, -HOUR)),
+            ("1.5 days", span(0, 1, 12 * HOUR)),
+            (
+                "P1Y2M3DT4H5M6.7S",
+                span(14, 3, 4 * HOUR + 5 * MINUTE + 6_700_000),
+            ),
+            ("PT0S", span(0, 0, 0)),
+            ("PT-1M", span(0, 0, -MINUTE)),
+        ] {
+            assert_eq!(Span::of_text(text), Some(expected), "{text}");
+        }
+        for wrong in [
+            "",
+            "x",
+            "1 fortnight",
+            "1:2:3:4",
+            "P1",
+            "P",
+            "nan s",
+            "1e300 years",
+            "1:-2",
+            "ä",
+        ] {
+            assert_eq!(Span::of_text(wrong), None, "{wrong}");
+        }
+    }
+}
