@@ -106,14 +106,13 @@ fn session(page: &mut Page, peer: &PeerRow) {
 
 fn sink(page: &mut Page, row: &SinkRow) {
     let name = ("sink", row.name.as_str());
-    for state in ["connecting", "loading", "live", "away"] {
+    for state in ["connecting", "loading", "live", "away", "dropping"] {
         let is = f64::from(u8::from(row.state == state));
         page.sample(Name::SinkState, &[name, ("state", state)], is);
     }
-    let waiting = row.taken.saturating_sub(row.committed);
     for (metric, value) in [
         (Name::SinkTaken, row.taken),
-        (Name::SinkWaiting, waiting),
+        (Name::SinkWaiting, row.waiting()),
         (Name::SinkBehind, row.behind_s),
         (Name::SinkSpool, row.spool_bytes),
         (Name::SinkEvents, row.events),
@@ -177,7 +176,7 @@ metrics! {
     MemoryItems = "rutter_memory_items", "gauge", "Things of the table by purpose.";
     SinkState = "rutter_sink_state", "gauge", "1 for the state that the sink is in.";
     SinkTaken = "rutter_sink_taken_rows_total", "counter", "Rows that the sink's spool took since the start.";
-    SinkWaiting = "rutter_sink_waiting_rows", "gauge", "Those of them that the sink has not committed.";
+    SinkWaiting = "rutter_sink_waiting_rows", "gauge", "Rows in the spool that the sink has not committed, those of earlier runs too.";
     SinkBehind = "rutter_sink_behind_seconds", "gauge", "For how long the oldest of them has waited.";
     SinkSpool = "rutter_sink_spool_bytes", "gauge", "Octets in the spool.";
     SinkEvents = "rutter_sink_events_total", "counter", "Events committed, those of earlier runs too.";

@@ -16,7 +16,7 @@ use crate::kafka::Kafka;
 use crate::load::TableSource;
 use crate::mariadb::MariaDb;
 use crate::postgres::Postgres;
-use crate::spool::{Disk, Position, Spool};
+use crate::spool::{Disk, Spool};
 use crate::status::{Status, StatusView};
 use crate::store::Store;
 use crate::writer::{Limits, Step, Writer};
@@ -126,6 +126,10 @@ fn start_store<S: Store + Send + 'static>(
         told: Mutex::default(),
         wake: Default::default(),
     });
+    // What earlier runs left waits from the beginning.
+    shared
+        .status
+        .note(&intake, &shared.spool.lock(), clock.now().unix_us);
     let writer = Writer::new(store, intake.run(), limits, shared.status.clone());
     let writing = Writing {
         source: TableSource(Arc::clone(rib)),
@@ -158,7 +162,7 @@ fn take(shared: &Shared, mut intake: Intake, clock: &MachineClock) {
             // A disk that fails is noticed at the next row.
             let _ = spool.sync();
         }
-        note(shared, &intake, &spool, clock.now().unix_us);
+        shared.status.note(&intake, &spool, clock.now().unix_us);
         drop(spool);
         shared.tell();
         if stored {
@@ -168,32 +172,10 @@ fn take(shared: &Shared, mut intake: Intake, clock: &MachineClock) {
     let mut spool = shared.spool.lock();
     intake.stop(&mut spool, clock);
     let _ = spool.sync();
-    note(shared, &intake, &spool, clock.now().unix_us);
+    shared.status.note(&intake, &spool, clock.now().unix_us);
     drop(spool);
     shared.drained.store(true, Ordering::Release);
     shared.wake.1.notify_one();
-}
-
-fn note(shared: &Shared, intake: &Intake, spool: &Spool<Disk>, now_us: u64) {
-    let (gaps, lost) = intake.gaps();
-    shared.status.update(|view| {
-        (view.gaps, view.lost) = (gaps, lost);
-        view.spool_bytes = spool.bytes();
-        view.dropping = intake.trouble().map(str::to_owned);
-        view.run = intake.run();
-        // Of this run: what earlier ones left is not counted.
-        let rows = |position: Option<Position>| {
-            let own = position.filter(|position| position.run == intake.run());
-            own.map_or(0, |position| position.next_seq)
-        };
-        view.taken = rows(spool.end());
-        let waited = view.waiting > 0;
-        view.waiting = view.taken.saturating_sub(rows(view.position));
-        if !waited {
-            view.waiting_since_us = now_us;
-        }
-        view.now_us = now_us;
-    });
 }
 
 /// The thread that writes.

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use rutter_api::SinkRow;
 
-use crate::spool::Position;
+use crate::intake::Intake;
+use crate::spool::{Medium, Position, Spool};
 
 /// A sink's own figures, shared between its threads and whoever asks.
 #[derive(Clone, Default)]
@@ -53,8 +54,10 @@ pub struct StatusView {
     pub last_time_us: u64,
     /// Rows that were taken from the feed.
     pub taken: u64,
-    /// Those of them that wait.
+    /// Those of them that wait, and those of earlier runs.
     pub waiting: u64,
+    /// Rows of earlier runs that wait: all that the spool has, before it is known what the store has.
+    pub earlier: u64,
     /// Wall time at which the first of them came, as long as some wait.
     pub waiting_since_us: u64,
     /// Wall time of these figures.
@@ -82,18 +85,48 @@ impl Status {
         answer
     }
 
+    /// What waits now, and whether rows are dropped.
+    pub fn note<M: Medium>(&self, intake: &Intake, spool: &Spool<M>, now_us: u64) {
+        let run = intake.run();
+        let own = |position: Option<Position>| {
+            let own = position.filter(|position| position.run == run);
+            own.map_or(0, |position| position.next_seq)
+        };
+        self.update(|view| {
+            (view.gaps, view.lost) = intake.gaps();
+            view.dropping = intake.trouble().map(str::to_owned);
+            (view.run, view.spool_bytes) = (run, spool.bytes());
+            // One of a later run is of a clock that was set back: nothing in the spool is known to be behind it.
+            let position = view.position.filter(|position| position.run <= run);
+            let earlier = spool.found_behind(position);
+            let since_us = match earlier {
+                0 => now_us,
+                _ => spool.found_us(),
+            };
+            let waited = view.waiting > 0;
+            view.taken = own(spool.end());
+            view.waiting = earlier + view.taken.saturating_sub(own(position));
+            view.earlier = earlier;
+            if !waited {
+                view.waiting_since_us = since_us;
+            }
+            view.now_us = now_us;
+        });
+    }
+
     pub(crate) fn update(&self, change: impl FnOnce(&mut StatusView)) {
         change(&mut self.0.lock());
     }
 }
 
 impl StatusView {
-    /// `connecting`, `loading`, `live` or `away`.
+    /// `connecting`, `loading`, `live`, `away` or `dropping`.
     pub fn state(&self) -> &'static str {
         match (self.connected, self.loading) {
             (false, _) if self.trouble.is_some() => "away",
-            // It may be there, but what it is owed is not.
-            _ if self.silence().is_some() || self.dropping.is_some() => "away",
+            _ if self.silence().is_some() => "away",
+            // It is there, but what it is owed is not.
+            (true, _) if self.dropping.is_some() => "dropping",
             (false, _) => "connecting",
             (true, true) => "loading",
             (true, false) => "live",
@@ -137,7 +170,8 @@ impl StatusView {
             state: self.state().to_owned(),
             run: self.run,
             taken: self.taken,
-            committed: self.taken - self.waiting.min(self.taken),
+            committed: (self.taken + self.earlier).saturating_sub(self.waiting),
+            earlier: self.earlier,
             behind_s: behind_us / 1_000_000,
             spool_bytes: self.spool_bytes,
             events: self.events,

@@ -266,7 +266,6 @@ impl<S: Store> Writer<S> {
             view.trouble = None;
             view.batches += 1;
             view.events += batch.rows.len() as u64;
-            view.position = Some(batch.end);
             if let Some((_, last)) = batch.rows.last() {
                 view.last_time_us = last.time_us;
             }
@@ -281,6 +280,8 @@ impl<S: Store> Writer<S> {
     ) -> Result<(), Fault> {
         self.state = state;
         self.cursor = Some(cursor);
+        let position = self.state.position();
+        self.status.update(|view| view.position = position);
         let removed = spool.lock().acknowledge(cursor);
         removed.map_err(|why| Fault(format!("cannot remove what is done from the spool: {why}")))
     }

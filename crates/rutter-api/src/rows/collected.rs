@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct SinkRow {
     /// Its name.
     pub name: String,
-    /// `connecting`, `loading`, `live`, or `away` while it cannot be reached or takes nothing.
+    /// `connecting`, `loading`, `live`, `away` while it cannot be reached or takes nothing, or `dropping` while it is
+    /// there, but the spool takes nothing.
     pub state: String,
     /// The run of the collector that `taken` and `committed` count in.
     pub run: u64,
@@ -18,6 +19,10 @@ pub struct SinkRow {
     pub taken: u64,
     /// Rows of this run that the sink has committed.
     pub committed: u64,
+    /// Rows of earlier runs in the spool that it is not known to have committed: what it has is not known before it is
+    /// reached.
+    #[serde(default)]
+    pub earlier: u64,
     /// Seconds since the oldest row happened that it has not committed; 0 where it has all.
     pub behind_s: u64,
     /// Octets in the spool.
@@ -42,6 +47,13 @@ pub struct SinkRow {
     /// Why rows are being dropped, while they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropping: Option<String>,
+}
+
+impl SinkRow {
+    /// All rows that it has yet to commit.
+    pub fn waiting(&self) -> u64 {
+        self.taken.saturating_sub(self.committed) + self.earlier
+    }
 }
 
 /// A router that reports by BMP.

@@ -216,6 +216,7 @@ impl Collected for World {
             run: 1_700_000_000_000_000,
             taken: 1_200,
             committed: 1_000,
+            earlier: 300,
             behind_s: 3,
             spool_bytes: 4_096,
             events: 1_000,

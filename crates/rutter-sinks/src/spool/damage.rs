@@ -66,6 +66,8 @@ pub struct Unended {
 pub(super) struct Seen {
     /// Behind the last row.
     pub(super) end: Option<Position>,
+    /// Rows that follow each other without a hole: the positions before the first and behind the last.
+    pub(super) stretches: Vec<(Position, Position)>,
     last: Vec<u8>,
     cut: u64,
     pub(super) damage: Vec<Damage>,
@@ -87,6 +89,10 @@ impl Seen {
             });
         }
         (self.end, self.last, self.cut) = (Some(end), octets, 0);
+        match self.stretches.last_mut() {
+            Some((_, behind)) if *behind == before => *behind = end,
+            _ => self.stretches.push((before, end)),
+        }
         true
     }
 

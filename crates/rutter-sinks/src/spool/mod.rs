@@ -82,6 +82,10 @@ pub struct Spool<M> {
     bytes: u64,
     /// Behind the last row that is stored.
     end: Option<Position>,
+    /// What it held when it was opened: the positions before the first and behind the last of rows that follow each other.
+    found: Vec<(Position, Position)>,
+    /// The time of the first of them.
+    found_us: u64,
     /// What was missing when it was opened.
     damage: Vec<Damage>,
     /// The last run had no end when it was opened.
@@ -103,6 +107,8 @@ impl<M: Medium> Spool<M> {
             next_segment: 0,
             bytes: 0,
             end: None,
+            found: Vec::new(),
+            found_us: 0,
             damage: Vec::new(),
             unended: None,
             new: true,
@@ -123,8 +129,19 @@ impl<M: Medium> Spool<M> {
         }
         spool.unended = seen.finish();
         (spool.end, spool.damage) = (seen.end, seen.damage);
+        spool.found = seen.stretches;
         spool.new = spool.end.is_none();
+        spool.found_us = spool.first_us()?;
         Ok(spool)
+    }
+
+    /// The time of the first row.
+    fn first_us(&mut self) -> io::Result<u64> {
+        let first = self.next(self.begin())?;
+        let block = first.and_then(|(octets, _)| Block::decode(&octets));
+        Ok(block.map_or(0, |block| {
+            block.entries.first().map_or(0, |entry| entry.time_us)
+        }))
     }
 
     /// How many octets of a segment are frames that can be read. The rest is cut away.
@@ -182,6 +199,20 @@ impl<M: Medium> Spool<M> {
     /// Behind the last row that is stored.
     pub fn end(&self) -> Option<Position> {
         self.end
+    }
+
+    /// How many of the rows that it held when it was opened are behind a position.
+    pub fn found_behind(&self, position: Option<Position>) -> u64 {
+        let behind = |(first, end): &(Position, Position)| {
+            let first = position.map_or(*first, |position| position.clamp(*first, *end));
+            end.next_seq - first.next_seq
+        };
+        self.found.iter().map(behind).sum()
+    }
+
+    /// The time of the first row that it held then.
+    pub fn found_us(&self) -> u64 {
+        self.found_us
     }
 
     /// Octets in all segments.

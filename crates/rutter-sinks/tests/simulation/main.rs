@@ -38,6 +38,7 @@ struct Collector {
     world: World,
     intake: Intake,
     writer: Writer<Database>,
+    status: Status,
     spool: Mutex<Spool<Disk>>,
 }
 
@@ -83,16 +84,14 @@ impl Simulation {
             defer_from: 40,
             ..Limits::default()
         };
-        let writer = Writer::new(
-            self.database.clone(),
-            intake.run(),
-            limits,
-            Status::default(),
-        );
+        let status = Status::default();
+        let database = self.database.clone();
+        let writer = Writer::new(database, intake.run(), limits, status.clone());
         Collector {
             world,
             intake,
             writer,
+            status,
             spool: Mutex::new(spool),
         }
     }
@@ -359,6 +358,44 @@ fn a_run_that_ends_while_its_spool_is_full_says_so() {
     let own = server.tables.events.iter().filter(|event| event.0 == run);
     let said: Vec<&str> = own.map(|event| event.2.as_str()).collect();
     assert_eq!(said[said.len() - 2..], ["gap", "stop"]);
+}
+
+/// Whoever looks whether a database has everything is not told so by a collector that has just begun.
+#[test]
+fn rows_of_earlier_runs_wait_until_they_are_committed() {
+    let mut simulation = Simulation::new(13);
+    simulation.limit = 1 << 20;
+    simulation.database.server.borrow_mut().away = true;
+    let mut collector = simulation.start();
+    let began_us = simulation.clock.now().unix_us;
+    for _ in 0..20 {
+        simulation.pass();
+        (0..20).for_each(|_| collector.world.act(&mut simulation.rng));
+        simulation.take_in(&mut collector);
+    }
+    let left = collector.spool.lock().end().expect("rows").next_seq;
+    simulation.stop(collector);
+    let mut now = simulation.clock.now();
+    now.unix_us = began_us + 3_600_000_000;
+    simulation.clock.0.set(now);
+    let mut next = simulation.start();
+    let clock = simulation.clock.clone();
+    let row = |collector: &Collector| {
+        let spool = collector.spool.lock();
+        let now_us = clock.now().unix_us;
+        collector.status.note(&collector.intake, &spool, now_us);
+        collector.status.view().row()
+    };
+    // Its end, too.
+    let at_first = row(&next);
+    assert_eq!((at_first.earlier, at_first.taken), (left + 1, 0));
+    assert_eq!(at_first.waiting(), left + 1);
+    assert_eq!(at_first.behind_s, 3_600);
+    simulation.quiet(&mut next);
+    let at_last = row(&next);
+    assert!(at_last.taken > 0);
+    assert_eq!((at_last.earlier, at_last.waiting()), (0, 0));
+    assert_eq!((at_last.behind_s, at_last.state.as_str()), (0, "live"));
 }
 
 /// What waits in the feed when the end is asked for belongs to the run, however much it is.

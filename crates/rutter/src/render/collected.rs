@@ -37,15 +37,18 @@ impl View for SinksView {
                 .push(format!("{}: rows are dropped: {why}", sink.name));
         }
         if let Some(error) = &sink.last_error {
+            let when = match sink.state.as_str() {
+                "away" | "connecting" => "last error",
+                _ => "last error, which is over",
+            };
             self.complaints
-                .push(format!("{}: last error: {error}", sink.name));
+                .push(format!("{}: {when}: {error}", sink.name));
         }
-        let waiting = sink.taken.saturating_sub(sink.committed);
         let cells = vec![
             sink.name.as_str().into(),
             state(&sink),
             duration(sink.behind_s).into(),
-            grouped(waiting).into(),
+            grouped(sink.waiting()).into(),
             bytes(sink.spool_bytes).into(),
             grouped(sink.events).into(),
             grouped(sink.loaded_routes).into(),
@@ -72,7 +75,7 @@ impl View for SinksView {
 fn state(sink: &SinkRow) -> Cell {
     let tone = match sink.state.as_str() {
         "live" => Tone::Good,
-        "away" => Tone::Bad,
+        "away" | "dropping" => Tone::Bad,
         _ => Tone::Warn,
     };
     Cell::new(tone, sink.state.as_str())
