@@ -153,11 +153,11 @@ fn name(config: &Config) -> String {
 fn load(file: &Path) -> Result<Config, Failure> {
     match Config::load(file) {
         Ok(loaded) => {
-            loaded.warnings.iter().for_each(|w| eprintln!("{w}"));
+            loaded.warnings.iter().for_each(rutter_daemon::say);
             Ok(loaded.config)
         }
         Err(errors) => {
-            errors.iter().for_each(|e| eprintln!("{e}"));
+            errors.iter().for_each(rutter_daemon::say);
             let count = errors.iter().filter(|e| e.severity == Severity::Error);
             let (file, count) = (file.display(), count.count());
             Err(Failure::text(format!("{file}: errors: {count}")))

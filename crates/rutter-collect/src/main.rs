@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) | Err(Failure::NobodyReads) => ExitCode::SUCCESS,
         Err(Failure::Text(text)) => {
-            eprintln!("error: {text}");
+            rutter_daemon::say(format_args!("error: {text}"));
             ExitCode::FAILURE
         }
     }

@@ -65,7 +65,7 @@ fn tell(args: &ReplayArgs, played: &Played, broken: bool) -> Result<(), Failure>
             (None, _) => "nothing was played: the files have no routes".into(),
         }));
     }
-    eprintln!(
+    rutter_daemon::say(format_args!(
         "{} routes to {} in {} sessions{}",
         played.routes,
         args.to,
@@ -74,13 +74,13 @@ fn tell(args: &ReplayArgs, played: &Played, broken: bool) -> Result<(), Failure>
             0 => String::new(),
             n => format!("; {n} UPDATEs left out, longer than 4,096 octets"),
         }
-    );
+    ));
     Ok(())
 }
 
 /// Keeps the sessions up until one of them ends, or everything is to.
 fn stay(player: &Player<'_>, to_end: &dyn Fn() -> bool) -> Result<(), Failure> {
-    eprintln!("the sessions stay up; Ctrl-C ends them");
+    rutter_daemon::say("the sessions stay up; Ctrl-C ends them");
     while !to_end() {
         if let Some(why) = player.ended() {
             return Err(Failure::text(why));

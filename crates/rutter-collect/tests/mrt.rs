@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -163,6 +165,23 @@ fn the_lines_are_those_of_bgpdump() {
     fs::remove_dir_all(folder).unwrap();
     assert_eq!(ours.lines().count(), 8, "{ours}");
     assert_eq!(ours, theirs);
+}
+
+/// As with `2>&1 | head -1`.
+#[test]
+fn whoever_reads_the_errors_may_go() {
+    let folder = folder("unheard");
+    for name in ["a", "b"] {
+        fs::write(folder.join(name), "no MRT").unwrap();
+    }
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    drop(theirs);
+    let ended = rutter(&[], &folder)
+        .stdout(Stdio::null())
+        .stderr(OwnedFd::from(ours))
+        .status();
+    fs::remove_dir_all(folder).unwrap();
+    assert_eq!(ended.unwrap().code(), Some(1));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use signal_hook::iterator;
 use signal_hook::low_level::emulate_default_handler;
 
 use crate::reload;
+use crate::say::say;
 use crate::shared::Shared;
 
 /// The process's signals, taken over from the system: from now on none ends it by itself.
@@ -71,7 +72,7 @@ impl Signals {
             (first, kept.daemon.upgrade())
         };
         if signal == SIGINT && first.elapsed() >= AGAIN {
-            eprintln!("\nending at once: what is not written yet is lost");
+            say("\nending at once: what is not written yet is lost");
             // It does not return where the signal can still end the process.
             let _ = emulate_default_handler(SIGINT);
         }

@@ -207,8 +207,8 @@ fn remark(name: &str, column: &str, counts: &Counts) {
             Some(text) => format!(": `{text}`"),
             None => ", which has no such member".to_owned(),
         };
-        eprintln!(
+        rutter_daemon::say(format_args!(
             "{name}: {without} of {all} with no address in `{column}`, the first in line {line}{text}"
-        );
+        ));
     }
 }

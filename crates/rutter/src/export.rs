@@ -45,9 +45,9 @@ fn mmdb(how: &Ask, args: &MmdbArgs) -> Result<(), Failure> {
     if !how.json {
         let said = remark(&args.file, &table, octets);
         match place {
-            Place::File(_) => println!("{said}"),
+            Place::File(_) => writeln!(io::stdout(), "{said}")?,
             // Standard output may be where the octets went.
-            Place::Stdout | Place::AsItIs(_) => eprintln!("{said}"),
+            Place::Stdout | Place::AsItIs(_) => rutter_daemon::say(said),
         }
     }
     Ok(())

@@ -78,9 +78,9 @@ fn here(how: &Ask, args: &TableArgs, input: impl Read + Send + 'static) -> Resul
     let counts = done.map_err(|error| failure("standard input", error))?;
     if let Some((line, Some(text))) = &counts.first {
         let (without, all) = (plural(counts.without, "line"), counts.rows);
-        eprintln!(
+        rutter_daemon::say(format_args!(
             "standard input: {without} of {all} with no IP address, the first is line {line}: `{text}`"
-        );
+        ));
     }
     Ok(())
 }

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -49,6 +51,26 @@ fn without_a_daemon_it_says_how_to_start_one() {
     let (code, _, message) = run(&["show", "peers", "--socket", "/nonexistent/socket"]);
     assert_eq!(code, 1);
     assert!(message.contains("rutter run FILE"), "{message}");
+}
+
+/// As with `2>&1 | head -1`: what went wrong is known from the status alone.
+#[test]
+fn whoever_reads_the_errors_may_go() {
+    let folder = folder("unheard");
+    let file = folder.join("bad.toml");
+    fs::write(&file, "[router]\nasn = 0\nnam = 1\n").unwrap();
+    let check = ["check", file.to_str().unwrap()];
+    for arguments in [
+        &check[..],
+        &["show", "peers", "--socket", "/nonexistent/socket"],
+    ] {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        drop(theirs);
+        let mut command = rutter(arguments);
+        let ended = command.stderr(OwnedFd::from(ours)).status().unwrap();
+        assert_eq!(ended.code(), Some(1), "{arguments:?}");
+    }
+    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

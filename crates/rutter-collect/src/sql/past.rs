@@ -133,10 +133,9 @@ async fn add_history(engine: &Engine, folder: &Path, at: Option<u64>) -> Result<
     };
     let found = archive.as_of(time_us);
     let found = found.map_err(|why| Failure::text(why.to_string()))?;
-    found
-        .notes
-        .iter()
-        .for_each(|note| eprintln!("note: {note}"));
+    for note in &found.notes {
+        rutter_daemon::say(format_args!("note: {note}"));
+    }
     let rows = engine.add_rows("routes", rutter_history::schema(), found.routes);
     rows.map_err(say)?;
     engine.replace("routes", &as_live()).await.map_err(say)?;

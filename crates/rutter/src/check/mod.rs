@@ -94,7 +94,7 @@ fn print(errors: &[ConfigError], how: &Ask) -> io::Result<()> {
                 &mut io::stdout(),
                 &Line::ConfigError(ConfigErrorRow::from(error)),
             )?,
-            false => writeln!(io::stderr(), "{error}")?,
+            false => rutter_daemon::say(error),
         }
     }
     Ok(())

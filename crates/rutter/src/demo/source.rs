@@ -25,7 +25,9 @@ pub(super) fn destinations(args: &DemoArgs) -> Result<Option<Vec<Prefix>>, Failu
     }
     if found.dropped > 0 {
         let dropped = grouped(found.dropped as u64);
-        eprintln!("left out {dropped} prefixes that an exchange rejects (length, bogons)");
+        rutter_daemon::say(format_args!(
+            "left out {dropped} prefixes that an exchange rejects (length, bogons)"
+        ));
     }
     Ok(Some(found.prefixes))
 }

@@ -91,7 +91,8 @@ impl Watch {
 
     fn note(&self, what: &str, begun: Instant) {
         if !self.terminal {
-            eprintln!("{what}: {:.1}s", begun.elapsed().as_secs_f64());
+            let seconds = begun.elapsed().as_secs_f64();
+            rutter_daemon::say(format_args!("{what}: {seconds:.1}s"));
         }
     }
 }
