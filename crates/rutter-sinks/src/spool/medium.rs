@@ -16,6 +16,8 @@ pub trait Medium {
     fn read(&mut self, segment: u64, offset: u64, most: usize) -> io::Result<Vec<u8>>;
     /// Cuts a segment to a length.
     fn truncate(&mut self, segment: u64, len: u64) -> io::Result<()>;
+    /// Has a segment hold some octets of its own and no others, which takes no room.
+    fn replace(&mut self, segment: u64, octets: &[u8]) -> io::Result<()>;
     /// Removes a segment.
     fn remove(&mut self, segment: u64) -> io::Result<()>;
 }
@@ -113,6 +115,14 @@ impl Medium for Disk {
     fn truncate(&mut self, segment: u64, len: u64) -> io::Result<()> {
         let file = OpenOptions::new().write(true).open(self.path(segment))?;
         file.set_len(len)
+    }
+
+    fn replace(&mut self, segment: u64, octets: &[u8]) -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).open(self.path(segment))?;
+        // Over what is there: a file that is emptied first may not get its room back.
+        file.write_all(octets)?;
+        file.set_len(octets.len() as u64)?;
+        file.sync_data()
     }
 
     fn remove(&mut self, segment: u64) -> io::Result<()> {

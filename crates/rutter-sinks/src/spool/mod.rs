@@ -94,7 +94,7 @@ pub struct Spool<M> {
     new: bool,
     open: bool,
     /// The newest segment, done with: it remembers the last run until there is a newer one.
-    done: Option<u64>,
+    done: Option<Segment>,
 }
 
 impl<M: Medium> Spool<M> {
@@ -280,23 +280,64 @@ impl<M: Medium> Spool<M> {
         frame.extend(crc32fast::hash(block).to_le_bytes());
         frame.extend(crc32fast::hash(&frame).to_le_bytes());
         frame.extend_from_slice(block);
+        let stored = match self.put(&frame) {
+            Err(_) if self.cut_done() => self.put(&frame),
+            stored => stored,
+        };
+        stored.map_err(SpoolError::Io)?;
+        self.bytes += len;
+        self.end = Block::span(block).map(|(_, end)| end).or(self.end);
+        Ok(())
+    }
+
+    fn put(&mut self, frame: &[u8]) -> io::Result<()> {
+        let len = frame.len() as u64;
         let segment = self.segment_for(len);
         let held = self
             .segments
             .back_mut()
             .filter(|last| last.number == segment);
-        let appended = self.medium.append(segment, &frame);
+        let appended = self.medium.append(segment, frame);
         let stored = match held {
             Some(last) => appended.map(|()| last.len += len),
             None => appended.and_then(|()| self.begin_segment(segment, len)),
         };
-        if let Err(why) = stored {
+        if stored.is_err() {
             self.undo(segment);
-            return Err(SpoolError::Io(why));
         }
-        self.bytes += len;
-        self.end = Block::span(block).map(|(_, end)| end).or(self.end);
-        Ok(())
+        stored
+    }
+
+    /// The disk may be full of what is committed: the last block is enough to remember the last run by. `true` where that
+    /// made room.
+    fn cut_done(&mut self) -> bool {
+        let Some((number, len)) = self.done.as_ref().map(|done| (done.number, done.len)) else {
+            return false;
+        };
+        let Some(last) = self.last_frame(number, len).filter(|last| *last > 0) else {
+            return false;
+        };
+        let kept = self.medium.read(number, last, (len - last) as usize);
+        let cut = kept.and_then(|kept| self.medium.replace(number, &kept));
+        if cut.is_ok() {
+            self.done = Some(Segment {
+                number,
+                len: len - last,
+            });
+        }
+        cut.is_ok()
+    }
+
+    /// Where the last frame of a segment begins.
+    fn last_frame(&mut self, segment: u64, len: u64) -> Option<u64> {
+        let mut offset = 0;
+        while let Ok(Frame::Whole(_, of_frame)) = self.frame(segment, offset) {
+            if offset + of_frame >= len {
+                return Some(offset);
+            }
+            offset += of_frame;
+        }
+        None
     }
 
     /// A new segment is made safe at once, so that the last run is always known.
@@ -305,7 +346,7 @@ impl<M: Medium> Spool<M> {
         self.segments.push_back(Segment { number, len });
         if let Some(done) = self.done.take() {
             // Where it stays, its rows are known to be committed.
-            let _ = self.medium.remove(done);
+            let _ = self.medium.remove(done.number);
         }
         Ok(())
     }
@@ -424,14 +465,15 @@ impl<M: Medium> Spool<M> {
             if !done {
                 break;
             }
-            let (number, len) = (first.number, first.len);
-            self.segments.pop_front();
-            self.bytes -= len;
+            let Some(first) = self.segments.pop_front() else {
+                break;
+            };
+            self.bytes -= first.len;
             if self.segments.is_empty() {
                 self.open = false;
-                self.done = Some(number);
+                self.done = Some(first);
             } else {
-                self.medium.remove(number)?;
+                self.medium.remove(first.number)?;
             }
         }
         Ok(())

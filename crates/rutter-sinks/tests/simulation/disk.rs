@@ -15,6 +15,8 @@ pub struct Files {
     /// What was appended and did not go with the power: run and numbers of rows, segment, end in it.
     promised: Vec<Promise>,
     fail_appends: u32,
+    /// How many octets there is room for, where it is little.
+    room: Option<usize>,
 }
 
 #[derive(Clone)]
@@ -25,6 +27,12 @@ pub struct Promise {
     end: usize,
     /// The spool let go of it: then it must be committed.
     kept: bool,
+}
+
+impl Files {
+    fn used(&self) -> usize {
+        self.segments.values().map(|(octets, _)| octets.len()).sum()
+    }
 }
 
 /// The medium; what it holds outlives the process that writes it.
@@ -66,6 +74,12 @@ impl Disk {
         octets[middle] ^= 1;
     }
 
+    /// Others take what room there is beside the segments.
+    pub fn fill(&self) {
+        let mut files = self.0.borrow_mut();
+        files.room = Some(files.used());
+    }
+
     /// The next appends fail, leaving half of what they were given.
     pub fn fail_appends(&self, count: u32) {
         self.0.borrow_mut().fail_appends = count;
@@ -79,7 +93,10 @@ impl Medium for Disk {
 
     fn append(&mut self, segment: u64, octets: &[u8]) -> io::Result<()> {
         let mut files = self.0.borrow_mut();
-        let fail = files.fail_appends > 0;
+        let full = files
+            .room
+            .is_some_and(|room| files.used() + octets.len() > room);
+        let fail = full || files.fail_appends > 0;
         files.fail_appends = files.fail_appends.saturating_sub(1);
         let (held, _) = files.segments.entry(segment).or_default();
         if fail {
@@ -121,6 +138,14 @@ impl Medium for Disk {
             octets.truncate(len as usize);
             *safe = (*safe).min(len as usize);
         }
+        Ok(())
+    }
+
+    fn replace(&mut self, segment: u64, octets: &[u8]) -> io::Result<()> {
+        let mut files = self.0.borrow_mut();
+        files
+            .segments
+            .insert(segment, (octets.to_vec(), octets.len()));
         Ok(())
     }
 

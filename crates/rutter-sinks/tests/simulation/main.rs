@@ -398,6 +398,35 @@ fn rows_of_earlier_runs_wait_until_they_are_committed() {
     assert_eq!((at_last.behind_s, at_last.state.as_str()), (0, "live"));
 }
 
+/// Its own rows fill the disk, and when they are committed there is room for the next run: not only when others make some.
+#[test]
+fn a_drained_spool_makes_room_for_the_next_run() {
+    let mut simulation = Simulation::new(14);
+    // All of it is one segment.
+    simulation.limit = 1 << 30;
+    simulation.database.server.borrow_mut().away = true;
+    let mut collector = simulation.start();
+    for _ in 0..20 {
+        simulation.pass();
+        collector.world.now_us = simulation.clock.now().unix_us;
+        (0..20).for_each(|_| collector.world.act(&mut simulation.rng));
+        simulation.take_in(&mut collector);
+    }
+    collector.spool.lock().sync().expect("the disk syncs");
+    simulation.kill(collector);
+    simulation.disk.fill();
+    simulation.pass();
+    let mut next = simulation.start();
+    simulation.take_in(&mut next);
+    assert!(next.intake.trouble().is_some(), "the disk is full");
+    simulation.quiet(&mut next);
+    simulation.check(&next);
+    // Of what was kept the run is known to the one that follows.
+    let run = next.intake.run();
+    simulation.kill(next);
+    assert!(simulation.start().intake.run() > run);
+}
+
 /// What waits in the feed when the end is asked for belongs to the run, however much it is.
 #[test]
 fn a_run_that_ends_takes_in_what_waits() {
