@@ -1,5 +1,6 @@
 //! A sink's two threads: one takes rows in, one writes them out.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -112,7 +113,11 @@ fn start_store<S: Store + Send + 'static>(
              write another `spool` in its [[sink]], or let the collector's user write there"
         ))
     };
-    let disk = Disk::open(&settings.spool).map_err(|why| failed(&why))?;
+    let disk = match Disk::open(&settings.spool) {
+        // Everything else goes on, as it does when the disk fills later.
+        Err(why) if is_full(&why) => Disk::later(&settings.spool),
+        opened => opened.map_err(|why| failed(&why))?,
+    };
     let spool = Spool::open(disk, settings.spool_limit).map_err(|why| failed(&why))?;
     let clock = MachineClock::new();
     let intake = Intake::new(Arc::clone(rib), collector, &spool, &clock);
@@ -146,6 +151,13 @@ fn start_store<S: Store + Send + 'static>(
         intake: Some(intake.map_err(|why| failed(&why))?),
         writer: Some(writer.map_err(|why| failed(&why))?),
     })
+}
+
+fn is_full(why: &io::Error) -> bool {
+    matches!(
+        why.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
 }
 
 fn take(shared: &Shared, mut intake: Intake, clock: &MachineClock) {

@@ -25,8 +25,8 @@ pub trait Medium {
 /// Segments as files of a folder.
 pub struct Disk {
     folder: PathBuf,
-    /// Held as long as the folder is ours.
-    _lock: File,
+    /// Held as long as the folder is ours; `None` until it can be made.
+    lock: Option<File>,
     writing: Option<(u64, File)>,
     reading: Option<(u64, File)>,
 }
@@ -34,20 +34,19 @@ pub struct Disk {
 impl Disk {
     /// Makes the folder where it is missing, and keeps others out of it.
     pub fn open(folder: &Path) -> io::Result<Self> {
-        fs::create_dir_all(folder)?;
-        let lock = File::create(folder.join("lock"))?;
-        lock.try_lock().map_err(|why| match why {
-            TryLockError::WouldBlock => io::Error::other(
-                "another collector spools here; give each sink of each collector a `spool` of its own",
-            ),
-            TryLockError::Error(why) => why,
-        })?;
-        Ok(Self {
+        let mut disk = Self::later(folder);
+        disk.lock = Some(lock(folder)?);
+        Ok(disk)
+    }
+
+    /// Does so when something is written first: for a disk that is full now.
+    pub fn later(folder: &Path) -> Self {
+        Self {
             folder: folder.to_owned(),
-            _lock: lock,
+            lock: None,
             writing: None,
             reading: None,
-        })
+        }
     }
 
     fn path(&self, segment: u64) -> PathBuf {
@@ -55,10 +54,26 @@ impl Disk {
     }
 }
 
+fn lock(folder: &Path) -> io::Result<File> {
+    fs::create_dir_all(folder)?;
+    let lock = File::create(folder.join("lock"))?;
+    lock.try_lock().map_err(|why| match why {
+        TryLockError::WouldBlock => io::Error::other(
+            "another collector spools here; give each sink of each collector a `spool` of its own",
+        ),
+        TryLockError::Error(why) => why,
+    })?;
+    Ok(lock)
+}
+
 impl Medium for Disk {
     fn list(&self) -> io::Result<Vec<u64>> {
         let mut found = Vec::new();
-        for entry in fs::read_dir(&self.folder)? {
+        let entries = match fs::read_dir(&self.folder) {
+            Err(_) if self.lock.is_none() => return Ok(found),
+            entries => entries?,
+        };
+        for entry in entries {
             let path = entry?.path();
             let stem = path.file_stem().and_then(|stem| stem.to_str());
             if path.extension().is_some_and(|ext| ext == EXTENSION)
@@ -72,6 +87,9 @@ impl Medium for Disk {
     }
 
     fn append(&mut self, segment: u64, octets: &[u8]) -> io::Result<()> {
+        if self.lock.is_none() {
+            self.lock = Some(lock(&self.folder)?);
+        }
         if self
             .writing
             .as_ref()

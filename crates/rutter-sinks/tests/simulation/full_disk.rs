@@ -85,6 +85,27 @@ fn a_folder_that_somebody_removes_is_made_again() {
     fs::remove_dir_all(&folder).expect("the folder goes");
 }
 
+/// A disk that takes no folder when the collector starts.
+#[test]
+fn a_spool_that_cannot_be_made_yet_begins_with_a_gap() {
+    let disk = fresh("later");
+    fs::write(&disk, "").expect("a file where a folder is to be");
+    let folder = disk.join("spool");
+    assert!(Disk::open(&folder).is_err());
+    let mut full = full_on(Disk::later(&folder), 1 << 20);
+    full.world.up(0);
+    full.turn(1);
+    assert!(full.intake.trouble().is_some());
+    fs::remove_file(&disk).expect("there is room");
+    full.turn(1_100);
+    assert_eq!(full.intake.trouble(), None);
+    let stored = rows(&mut full.spool);
+    assert!(stored[0].contains(" gap rows 0 to "), "{stored:?}");
+    // Others are kept out from now on.
+    assert!(Disk::open(&folder).is_err());
+    fs::remove_dir_all(&disk).expect("the folder goes");
+}
+
 /// A collector with one peer and a spool in a folder.
 fn full(folder: &Path) -> Full {
     full_of(folder, 1 << 20)
@@ -92,8 +113,11 @@ fn full(folder: &Path) -> Full {
 
 /// As [`full`], with a spool of so many octets.
 pub fn full_of(folder: &Path, limit: u64) -> Full {
+    full_on(Disk::open(folder).expect("the folder is ours"), limit)
+}
+
+fn full_on(disk: Disk, limit: u64) -> Full {
     let clock = Simulation::new(1).clock;
-    let disk = Disk::open(folder).expect("the folder is ours");
     let spool = Spool::open(disk, limit).expect("the spool opens");
     let world = World::new(1, clock.now().unix_us);
     let intake = Intake::new(world.rib.clone(), "full", &spool, &clock);
