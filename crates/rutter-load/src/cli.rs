@@ -1,8 +1,9 @@
 //! The command line of `rutter bench`.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::fs;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write as _};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -246,7 +247,10 @@ fn bench(args: &Bench) -> Result<bool, String> {
     let (workload, dropped) = generate(args, &named)?;
     if args.print_clients {
         for peer in &workload.peers {
-            println!("{} AS{} {}", peer.address, peer.asn, peer.router_id);
+            show(format_args!(
+                "{} AS{} {}\n",
+                peer.address, peer.asn, peer.router_id
+            ));
         }
         return Ok(true);
     }
@@ -284,12 +288,12 @@ fn generate(args: &Bench, named: &Named) -> Result<(Workload, usize), String> {
             let file = read_prefix_file(path, args.keep_all_prefixes).map_err(|e| e.to_string())?;
             dropped = file.dropped;
             if dropped + file.duplicates > 0 {
-                eprintln!(
-                    "{}: {} prefixes taken, {dropped} left out that an exchange's filters reject, {} repeated",
+                tell(format_args!(
+                    "{}: {} prefixes taken, {dropped} left out that an exchange's filters reject, {} repeated\n",
                     path.display(),
                     file.prefixes.len(),
                     file.duplicates
-                );
+                ));
             }
             if file.prefixes.is_empty() {
                 return Err(format!("{}: no prefixes are left", path.display()));
@@ -412,18 +416,28 @@ fn print(args: &Bench, report: &Report) -> Result<(), String> {
     let json = || serde_json::to_string_pretty(report).map_err(|error| error.to_string());
     match &args.json {
         Some(path) if path.as_os_str() == "-" => {
-            println!("{}", json()?);
+            show(format_args!("{}\n", json()?));
             Ok(())
         }
         Some(path) => {
-            print!("{report}");
+            show(report);
             fs::write(path, json()?).map_err(|error| format!("--json {}: {error}", path.display()))
         }
         None => {
-            print!("{report}");
+            show(report);
             Ok(())
         }
     }
+}
+
+/// On standard output. Whoever read it may have gone; the exit status tells how it went all the same.
+pub(crate) fn show(text: impl Display) {
+    let _ = write!(io::stdout().lock(), "{text}");
+}
+
+/// On standard error, likewise.
+pub(crate) fn tell(text: impl Display) {
+    let _ = write!(io::stderr().lock(), "{text}");
 }
 
 /// A progress bar on a terminal, nothing elsewhere.

@@ -89,13 +89,13 @@ pub(crate) fn run(args: &ReadmeArgs) -> Result<bool, String> {
             .try_for_each(|path| cli::can_write(option, path))?;
     }
     for row in ROWS.iter().filter(|row| args.wants(row)) {
-        eprintln!("{} …", row.title);
+        cli::tell(format_args!("{} …\n", row.title));
         let report = cli::measure(args.arguments(row))?;
         exact &= report.is_exact();
-        eprint!("{report}");
+        cli::tell(&report);
         measured.push((row, report));
     }
-    print!("{}", table(args, &measured));
+    cli::show(table(args, &measured));
     if let Some(path) = &args.json {
         let reports: Vec<&Report> = measured.iter().map(|(_, report)| report).collect();
         let json = serde_json::to_vec_pretty(&reports).map_err(|error| error.to_string())?;

@@ -53,9 +53,9 @@ fn without_a_daemon_it_says_how_to_start_one() {
     assert!(message.contains("rutter run FILE"), "{message}");
 }
 
-/// As with `2>&1 | head -1`: what went wrong is known from the status alone.
+/// As with `2>&1 | head -1`: how it went is known from the status alone.
 #[test]
-fn whoever_reads_the_errors_may_go() {
+fn whoever_reads_may_go() {
     let folder = folder("unheard");
     let file = folder.join("bad.toml");
     fs::write(&file, "[router]\nasn = 0\nnam = 1\n").unwrap();
@@ -70,6 +70,11 @@ fn whoever_reads_the_errors_may_go() {
         let ended = command.stderr(OwnedFd::from(ours)).status().unwrap();
         assert_eq!(ended.code(), Some(1), "{arguments:?}");
     }
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    drop(theirs);
+    let mut clients = rutter(&["bench", "S1", "--print-clients"]);
+    let ended = clients.stdout(OwnedFd::from(ours)).status().unwrap();
+    assert_eq!(ended.code(), Some(0));
     fs::remove_dir_all(folder).unwrap();
 }
 
