@@ -41,6 +41,8 @@ fn web_pages_are_let_in_only_from_sites_that_were_named() {
     let refused = connect("http://evil.example").unwrap_err();
     assert!(refused.contains("403"), "{refused}");
     connect("https://lg.example").unwrap();
+    // Programs that say where they connect to.
+    connect(format!("http://{address}").leak()).unwrap();
     world.end();
 }
 

@@ -86,11 +86,6 @@ impl Archive {
     /// # Errors
     /// Where a folder cannot be read.
     pub fn strangers(&self, part: Part) -> io::Result<Vec<PathBuf>> {
-        let own: HashSet<PathBuf> = self
-            .files(part)?
-            .into_iter()
-            .map(|file| file.path)
-            .collect();
         let (mut strangers, mut folders) = (Vec::new(), vec![self.0.join(part.folder())]);
         for _ in 0..LEVELS {
             let mut inner = Vec::new();
@@ -99,16 +94,20 @@ impl Archive {
                     let name = name(&path);
                     if path.is_dir() {
                         inner.push(path);
-                    } else if name.ends_with(FINISHED)
-                        && !name.starts_with('.')
-                        && !own.contains(&path)
-                    {
+                    } else if name.ends_with(FINISHED) && !name.starts_with('.') {
                         strangers.push(path);
                     }
                 }
             }
             folders = inner;
         }
+        // Listed last: what is finished meanwhile is known here, and was not found above. What retention removed is gone.
+        let own: HashSet<PathBuf> = self
+            .files(part)?
+            .into_iter()
+            .map(|file| file.path)
+            .collect();
+        strangers.retain(|path| !own.contains(path) && path.exists());
         Ok(strangers)
     }
 

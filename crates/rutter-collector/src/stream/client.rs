@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tungstenite::handshake::server::{ErrorResponse, Request, Response};
-use tungstenite::http::StatusCode;
+use tungstenite::http::{HeaderValue, StatusCode};
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{Message, WebSocket};
 
@@ -18,6 +18,7 @@ use super::doors::Place;
 use super::filter::Filter;
 use super::line::Line;
 use super::message::{Update, error, gap};
+use super::origin::may_connect;
 use crate::Stop;
 use crate::keepalive::keep_alive;
 use crate::pause::is_pause;
@@ -129,13 +130,10 @@ impl Client {
         self.gone.store(true, Ordering::Release);
     }
 
-    /// A browser lets every web page connect to everything, and says of which site it is.
+    /// Programs say no origin.
     fn may_connect(&self, request: &Request) -> bool {
-        let Some(origin) = request.headers().get("origin") else {
-            return true;
-        };
-        let named = |allowed: &String| allowed == "*" || allowed.as_bytes() == origin.as_bytes();
-        self.origins.iter().any(named)
+        let header = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
+        header("origin").is_none_or(|origin| may_connect(origin, header("host"), &self.origins))
     }
 
     fn serve(

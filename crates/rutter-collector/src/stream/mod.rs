@@ -10,6 +10,7 @@ mod doors;
 mod filter;
 mod line;
 mod message;
+mod origin;
 mod publisher;
 mod service;
 
