@@ -1,14 +1,14 @@
 //! Events into files: when a file ends, and what happens when none can be written.
 
-use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fs, io};
 
 use rutter_config::file_name;
 use rutter_events::{Decoder, Kind, Missing, Now, Peer, Row};
 use rutter_rib::{FeedEvent, PeerId, PeerSummary, Snapshot};
 
-use crate::archive::{Archive, Part};
+use crate::archive::{Archive, ArchiveFile, Part};
 use crate::columns::Columns;
 use crate::ending;
 use crate::file::{Compression, WriteError, Writing};
@@ -36,6 +36,15 @@ pub struct Options {
 pub struct Keeper {
     decoder: Decoder,
     store: Store,
+    owed: Owed,
+}
+
+/// What is to be told of earlier runs, while the disk takes nothing.
+#[derive(Default)]
+struct Owed {
+    gaps: Vec<String>,
+    /// Files that stay until that is on the disk.
+    unfinished: Vec<ArchiveFile>,
 }
 
 /// Rows that were not written.
@@ -75,6 +84,8 @@ impl Keeper {
     /// Begins a run: its `start`, and a `gap` for what a killed predecessor has left unfinished. The run is later than
     /// that of every file of the archive, also where the clock was set back.
     ///
+    /// A disk that is full, or fails otherwise, is tried again later where this collector has written before.
+    ///
     /// # Errors
     /// Where the folder cannot be written to.
     pub fn start(
@@ -84,7 +95,7 @@ impl Keeper {
         peers: &[PeerSummary],
         mut now: Now,
     ) -> Result<Self, WriteError> {
-        let failed = |why: std::io::Error| WriteError::new(archive.folder(), why);
+        let failed = |why: io::Error| WriteError::new(archive.folder(), why);
         fs::create_dir_all(archive.folder()).map_err(failed)?;
         let name = file_name(collector);
         for file in archive.unfinished(&name, Part::Snapshots).map_err(failed)? {
@@ -94,6 +105,7 @@ impl Keeper {
         let files = archive.files(Part::Events).map_err(failed)?;
         let runs = files.iter().chain(&unfinished).map(|file| file.run);
         let last = files.iter().rfind(|file| file.collector == name);
+        let has_written = last.is_some() || !unfinished.is_empty();
         // Of a run that left an unfinished file, this says what is missing.
         let last = last.filter(|last| unfinished.iter().all(|file| file.run != last.run));
         let mut gaps: Vec<String> = last.and_then(ending::missing).into_iter().collect();
@@ -114,8 +126,9 @@ impl Keeper {
                 octets: 0,
                 files: 0,
             },
+            owed: Owed::default(),
         };
-        let Self { decoder, store } = &mut keeper;
+        let Self { decoder, store, .. } = &mut keeper;
         decoder.start(now, &mut |row| store.push(row));
         for detail in &gaps {
             keeper.tell_gap(0, detail, now);
@@ -123,12 +136,13 @@ impl Keeper {
         if !gaps.is_empty() {
             keeper.store.rotate();
         }
-        if let Some(lost) = keeper.store.lost.take() {
-            return Err(WriteError::new(archive.folder(), lost.why));
-        }
-        // Only now: that they were lost is on the disk, and stays there if this run is killed, too.
-        for file in unfinished {
-            fs::remove_file(&file.path).map_err(failed)?;
+        match &keeper.store.lost {
+            Some(lost) if !has_written => {
+                return Err(WriteError::new(archive.folder(), &lost.why));
+            }
+            Some(_) => keeper.owed = Owed { gaps, unfinished },
+            // Only now: that they were lost is on the disk, and stays there if this run is killed, too.
+            None => remove(&unfinished).map_err(failed)?,
         }
         Ok(keeper)
     }
@@ -151,7 +165,7 @@ impl Keeper {
     /// Takes an event.
     pub fn take(&mut self, event: &FeedEvent, now: Now) {
         self.store.monotonic_us = now.monotonic_us;
-        let Self { decoder, store } = self;
+        let Self { decoder, store, .. } = self;
         decoder.decode(event, now, &mut |row| store.push(row));
     }
 
@@ -185,7 +199,7 @@ impl Keeper {
         if self.store.lost.is_some() {
             self.close_gap(now);
         }
-        let Self { decoder, store } = self;
+        let Self { decoder, store, .. } = self;
         decoder.stop(now, &mut |row| store.push(row));
         store.rotate();
     }
@@ -202,18 +216,26 @@ impl Keeper {
         let times_us = (lost.since_us, self.store.last_us);
         let detail = missing.because(Some(times_us), &lost.why);
         self.tell_gap(lost.rows, &detail, now);
+        let owed = std::mem::take(&mut self.owed);
+        for detail in &owed.gaps {
+            self.tell_gap(0, detail, now);
+        }
         self.store.rotate();
         if let Some(again) = &mut self.store.lost {
             again.rows += lost.rows;
             (again.first_seq, again.since_us) = (lost.first_seq, lost.since_us);
+            self.owed = owed;
             return false;
+        }
+        if let Err(why) = remove(&owed.unfinished) {
+            tracing::warn!("history: unfinished files of an earlier run stay: {why}");
         }
         tracing::warn!("history is written again; {detail}");
         true
     }
 
     fn tell_gap(&mut self, lost: u64, detail: &str, now: Now) {
-        let Self { decoder, store } = self;
+        let Self { decoder, store, .. } = self;
         decoder.decode(&FeedEvent::Gap { lost }, now, &mut |row| {
             let row = match row.kind {
                 Kind::Gap { .. } => Row { detail, ..*row },
@@ -222,6 +244,12 @@ impl Keeper {
             store.push(&row);
         });
     }
+}
+
+fn remove(files: &[ArchiveFile]) -> io::Result<()> {
+    files
+        .iter()
+        .try_for_each(|file| fs::remove_file(&file.path))
 }
 
 impl Store {

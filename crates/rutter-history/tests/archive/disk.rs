@@ -96,6 +96,43 @@ fn no_run_is_forgotten_however_often_it_is_killed() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
+/// A run that begins while the disk takes nothing tells later what is missing, of the run before it, too.
+#[test]
+fn a_run_begins_on_a_disk_that_takes_nothing() {
+    let folder = folder("full-at-start");
+    let archive = Archive::new(&folder);
+    let killed = Keeper::start(archive.clone(), "c", OPTIONS, &[], at(0)).unwrap();
+    let run = killed.position().0;
+    std::mem::forget(killed);
+    // Where the hour's folder should be made, a file is: the superuser cannot write there, either.
+    let next_hour = Now {
+        unix_us: BEGIN_US + 3_600_000_000,
+        ..at(1)
+    };
+    let day = folder.join("events/day=2026-11-18");
+    fs::write(day.join("hour=12"), "in the way").unwrap();
+    let mut next = Keeper::start(archive.clone(), "c", OPTIONS, &[], next_hour).unwrap();
+    assert!(next.trouble().is_some());
+    fs::remove_file(day.join("hour=12")).unwrap();
+    let later = |seconds: u64| Now {
+        unix_us: next_hour.unix_us + seconds * 1_000_000,
+        monotonic_us: next_hour.monotonic_us + seconds * 1_000_000,
+    };
+    assert!(next.turn(later(20)), "{:?}", next.trouble());
+    next.stop(later(21));
+    let told = told(&archive);
+    let gaps: Vec<&str> = told
+        .iter()
+        .filter_map(|(kind, detail)| (kind == "gap").then_some(detail.as_str()))
+        .collect();
+    let of_before = format!("rows of run {run} from row 0 on are missing");
+    assert!(gaps.iter().any(|gap| gap.contains(&of_before)), "{gaps:?}");
+    assert!(gaps.iter().any(|gap| gap.contains("hour=12")), "{gaps:?}");
+    let hour = fs::read_dir(day.join("hour=11")).map(Iterator::count);
+    assert_eq!(hour.unwrap_or(0), 0, "what the killed run left is gone");
+    fs::remove_dir_all(&folder).unwrap();
+}
+
 /// The disk fails for a while: a folder that cannot be written to, or for the superuser one that is a file.
 #[test]
 fn what_a_failing_disk_did_not_take_is_told_when_it_takes_rows_again() {
