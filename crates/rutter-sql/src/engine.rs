@@ -10,10 +10,12 @@ use datafusion::execution::context::SQLOptions;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::execution::{SendableRecordBatchStream, SessionStateDefaults};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::logical_expr::planner::ExprPlanner;
+use datafusion::optimizer::AnalyzerRule as _;
+use datafusion::optimizer::analyzer::type_coercion::TypeCoercion;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use rutter_rib::Rib;
 
@@ -99,6 +101,18 @@ impl From<DataFusionError> for QueryError {
 #[derive(Clone)]
 pub struct Engine {
     pub(crate) context: SessionContext,
+}
+
+/// A plan whose columns have the types that its rows will have: clients are told them before the first row. Where values
+/// are still to be bound, their types decide.
+fn settled(plan: LogicalPlan, state: &SessionState) -> Result<LogicalPlan, QueryError> {
+    let is_bound = plan.get_parameter_names()?.is_empty();
+    let is_explained = matches!(plan, LogicalPlan::Explain(_) | LogicalPlan::Analyze(_));
+    if !is_bound || is_explained {
+        return Ok(plan);
+    }
+    // No other rule changes types; some would take long if they met their own work.
+    Ok(TypeCoercion::new().analyze(plan, state.config_options())?)
 }
 
 impl Engine {
@@ -208,6 +222,7 @@ impl Engine {
             .with_allow_statements(false);
         read_only.verify_plan(&plan)?;
         let plan = functions::admit(plan, &state)?;
+        let plan = settled(plan, &state)?;
         Ok(self.context.execute_logical_plan(plan).await?)
     }
 

@@ -6,15 +6,14 @@ use datafusion::common::plan_err;
 use datafusion::error::Result;
 use datafusion::logical_expr::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArguments, LimitClause, ObjectName, ObjectNamePart,
-    OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, Statement as Parsed,
-    TableAliasColumnDef, TableFactor, UnaryOperator, VisitMut as _, VisitorMut, visit_expressions,
+    Query, Select, SelectItem, SetExpr, Statement as Parsed, TableAliasColumnDef, TableFactor,
+    UnaryOperator, VisitMut as _, VisitorMut, visit_expressions,
 };
 use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::logical_expr::sqlparser::parser::Parser;
 use datafusion::sql::parser::Statement;
 
-use super::{SCHEMA, casts, constants, empty, lists, names, quantified};
-use crate::functions::KEY;
+use super::{SCHEMA, casts, constants, empty, lists, names, networks, quantified, refused};
 
 /// Says a statement in the engine's words.
 ///
@@ -54,6 +53,9 @@ impl VisitorMut for Adapting {
             }
             TableFactor::Table { name, .. } => with_schema(name),
             TableFactor::Function { name, .. } => without_schema(name),
+            TableFactor::NestedJoin {
+                table_with_joins, ..
+            } => return refused_if(refused::join(table_with_joins)),
             TableFactor::UNNEST { array_exprs, .. } if array_exprs.iter().any(is_of_rows) => {
                 return ControlFlow::Break(
                     "unnest(…) of each row's own list is not offered in FROM: write (SELECT unnest(communities) AS c, … \
@@ -78,11 +80,18 @@ impl VisitorMut for Adapting {
     }
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<String> {
-        order(query);
-        ControlFlow::Continue(())
+        networks::order_rows(query);
+        refused_if(refused::query(&query.body))
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
+        networks::order_within(expr);
+        refused_if(refused::expression(expr))
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<String> {
+        networks::order_distinct(select);
+        refused_if(select.from.iter().find_map(refused::join))?;
         names::give(select);
         ControlFlow::Continue(())
     }
@@ -104,31 +113,12 @@ impl VisitorMut for Adapting {
         if let Some(other) = said(expr) {
             *expr = other;
         }
-        if let Some(why) = quantified::refused(expr) {
-            return ControlFlow::Break(why);
-        }
-        ControlFlow::Continue(())
+        refused_if(quantified::refused(expr))
     }
 }
 
-/// `ORDER BY prefix::inet` orders by numbers, though casts to it are texts.
-fn order(query: &mut Query) {
-    let is_plain =
-        matches!(query.body.as_ref(), SetExpr::Select(select) if select.distinct.is_none());
-    let Some(OrderBy {
-        kind: OrderByKind::Expressions(by),
-        ..
-    }) = query.order_by.as_mut().filter(|_| is_plain)
-    else {
-        return;
-    };
-    for by in by {
-        if casts::is_to_network(&by.expr)
-            && let Some(key) = parsed(&format!("{KEY}({})", by.expr))
-        {
-            by.expr = key;
-        }
-    }
+fn refused_if(why: Option<String>) -> ControlFlow<String> {
+    why.map_or(ControlFlow::Continue(()), ControlFlow::Break)
 }
 
 /// `FETCH FIRST 5 ROWS ONLY` is `LIMIT 5`.

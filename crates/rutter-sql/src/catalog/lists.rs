@@ -5,7 +5,8 @@ use datafusion::logical_expr::sqlparser::ast::{Expr, Function};
 use super::adapt::parsed;
 use super::constants::arguments;
 
-/// What measures lists, in the engine's words: its numbers have no sign, and its empty lists a length.
+/// What measures and changes lists, in the engine's words: its numbers have no sign, its empty lists a length, and of
+/// equal items it changes one.
 pub fn said(name: &str, function: &Function) -> Option<Expr> {
     let value = match (name, arguments(function).as_slice()) {
         ("array_upper", [Expr::Array(list), _]) => list.elem.len().to_string(),
@@ -13,6 +14,8 @@ pub fn said(name: &str, function: &Function) -> Option<Expr> {
             format!("CAST(NULLIF(array_length({list}, {dimension}), 0) AS INT)")
         }
         ("cardinality", [list]) => format!("CAST(cardinality({list}) AS INT)"),
+        ("array_remove", [list, item]) => format!("array_remove_all({list}, {item})"),
+        ("array_replace", [list, item, by]) => format!("array_replace_all({list}, {item}, {by})"),
         ("array_lower", [_, _]) => "1".to_owned(),
         _ => return None,
     };

@@ -12,9 +12,11 @@ mod constants;
 mod empty;
 mod lists;
 mod names;
+mod networks;
 mod numbers;
 mod offered;
 mod quantified;
+mod refused;
 mod relations;
 mod tables;
 

@@ -1,4 +1,4 @@
-//! Texts that are cast: what PostgreSQL reads in them and the engine does not.
+//! What is cast: what PostgreSQL reads in texts and the engine does not, and fractions, which are rounded.
 
 use std::sync::Arc;
 
@@ -10,6 +10,8 @@ use datafusion::common::utils::SingleRowListArrayBuilder;
 use datafusion::common::{DFSchema, ScalarValue, plan_err};
 use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
+use datafusion::functions::math;
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::utils::merge_schema;
@@ -18,7 +20,8 @@ use datafusion::optimizer::AnalyzerRule;
 
 use crate::catalog::items;
 
-/// Reads texts that are cast when the types are known: times without seconds, lists (`{a,b}`) and octets (`\x00ff`).
+/// Reads texts that are cast when the types are known: times without seconds, lists (`{a,b}`) and octets (`\x00ff`);
+/// rounds fractions that become whole numbers.
 #[derive(Debug)]
 pub struct Texts;
 
@@ -46,6 +49,13 @@ impl AnalyzerRule for Texts {
 
 fn read(to: Cast, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let kind = to.field.data_type();
+    if kind.is_integer() && is_fraction(&to.expr, schema) {
+        let rounded = ScalarFunction::new_udf(math::round(), vec![*to.expr]);
+        let rounded = Box::new(Expr::ScalarFunction(rounded));
+        return Ok(Transformed::yes(Expr::Cast(Cast::new_from_field(
+            rounded, to.field,
+        ))));
+    }
     let text = match to.expr.as_ref() {
         Expr::Literal(value, _) => value.try_as_str().flatten(),
         _ => None,
@@ -77,6 +87,13 @@ fn read(to: Cast, schema: &DFSchema) -> Result<Transformed<Expr>> {
         }
         None => Transformed::no(Expr::Cast(to)),
     })
+}
+
+/// Whether something is a number with a point, and is not rounded yet.
+fn is_fraction(value: &Expr, schema: &DFSchema) -> bool {
+    let is_rounded = matches!(value, Expr::ScalarFunction(call) if call.func.name() == "round");
+    let kind = value.get_type(schema).unwrap_or(DataType::Null);
+    !is_rounded && (kind.is_floating() || kind.is_decimal())
 }
 
 fn is_text(kind: &DataType) -> bool {

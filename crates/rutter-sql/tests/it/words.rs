@@ -143,3 +143,114 @@ fn floats_are_wide() {
         "16777217|16777216\n"
     );
 }
+
+/// The description of an answer has the types of its rows.
+#[test]
+fn columns_are_what_their_values_are() {
+    let server = server(Access::Open);
+    let port = server.addresses()[0].port();
+    let parameters = format!("host=127.0.0.1 port={port} user=reader dbname=rutter");
+    let mut client = postgres::Client::connect(&parameters, postgres::NoTls).unwrap();
+    for sql in [
+        "SELECT 1 UNION ALL SELECT 1.5 ORDER BY 1",
+        "SELECT CASE WHEN true THEN 1 ELSE 1.5 END",
+        "SELECT NULL UNION ALL SELECT 1.0 ORDER BY 1",
+    ] {
+        let rows = client.query(sql, &[]).unwrap();
+        assert_eq!(rows[0].get::<_, f64>(0), 1.0, "{sql}");
+    }
+    let rows = client
+        .query(
+            "SELECT prefix_length FROM routes UNION SELECT 100000 ORDER BY 1 DESC",
+            &[],
+        )
+        .unwrap();
+    assert_eq!(rows[0].get::<_, i64>(0), 100_000);
+}
+
+#[test]
+fn fractions_are_rounded_and_equal_items_changed_alike() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT 2.7::int, (-2.7)::bigint, avg(masklen(prefix))::int, array_remove(ARRAY[1, 2, 2], 2), \
+             array_replace(ARRAY[1, 2, 2], 2, 9) FROM routes"
+        ),
+        "3|-3|20|{1}|{1,9,9}\n"
+    );
+}
+
+/// By the numbers of addresses, not by their texts.
+#[test]
+fn networks_have_their_order_everywhere() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT string_agg(prefix, ' ' ORDER BY prefix::inet DESC), count(*) FILTER (WHERE prefix::inet < inet '9.0.0.0/8'), \
+             count(*) FILTER (WHERE prefix::inet BETWEEN '10.0.0.0/8'::inet AND '199.0.0.0/8'::inet) FROM best"
+        ),
+        "2001:db8::/32 203.0.113.0/24 10.1.0.0/16 10.0.0.0/8|0|2\n"
+    );
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT prefix, row_number() OVER (ORDER BY prefix::inet) FROM best ORDER BY prefix::inet LIMIT 2"
+        ),
+        "10.0.0.0/8|1\n10.1.0.0/16|2\n"
+    );
+}
+
+#[test]
+fn what_would_be_answered_otherwise_is_refused() {
+    let server = server(Access::Open);
+    let (a, b) = ("(VALUES (1), (2)) a(x)", "(VALUES (2), (3)) b(x)");
+    for (sql, why) in [
+        (
+            "SELECT 1 FROM routes WHERE best IS DISTINCT FROM true AND family = 6".to_owned(),
+            "(x IS DISTINCT FROM y)",
+        ),
+        (
+            "SELECT 1 FROM routes WHERE (med, family) < (7, 5)".to_owned(),
+            "a < x OR a = x AND b < y",
+        ),
+        (
+            "SELECT 1 FROM routes WHERE (med, family) NOT IN ((7, 4))".to_owned(),
+            "NOT (a = x AND b = y)",
+        ),
+        (
+            format!("SELECT * FROM {a} FULL JOIN {b} USING (x)"),
+            "coalesce(a.x, b.x)",
+        ),
+        (
+            format!("SELECT * FROM {a} NATURAL RIGHT JOIN {b}"),
+            "coalesce(a.x, b.x)",
+        ),
+        (
+            "SELECT 1 UNION ALL SELECT 1 EXCEPT ALL SELECT 1".to_owned(),
+            "EXCEPT ALL is not offered",
+        ),
+        (
+            "SELECT min(prefix::inet) FROM routes".to_owned(),
+            "prefix_key(prefix)",
+        ),
+    ] {
+        let refused = refusal(&server, &sql);
+        assert!(refused.contains(why), "{sql}: {refused}");
+    }
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT count(*) FROM routes WHERE (best IS DISTINCT FROM true) AND family = 4"
+        ),
+        "2\n"
+    );
+    assert_eq!(
+        answer(
+            &server,
+            &format!("SELECT coalesce(a.x, b.x) FROM {a} FULL JOIN {b} ON a.x = b.x ORDER BY 1")
+        ),
+        "1\n2\n3\n"
+    );
+}

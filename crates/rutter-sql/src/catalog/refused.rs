@@ -1,0 +1,105 @@
+//! What the engine answers otherwise than PostgreSQL: to say so is better than a wrong answer.
+
+use datafusion::logical_expr::sqlparser::ast::{
+    BinaryOperator, Expr, Function, JoinConstraint, JoinOperator, SetExpr, SetOperator,
+    SetQuantifier, TableWithJoins, UnaryOperator,
+};
+
+use super::adapt::last;
+use super::constants::arguments;
+use super::networks::is_network;
+
+/// Why an expression is not offered.
+pub fn expression(expr: &Expr) -> Option<String> {
+    let why = match expr {
+        Expr::IsDistinctFrom(_, right) | Expr::IsNotDistinctFrom(_, right) => {
+            return is_open(right).then(|| {
+                "x IS DISTINCT FROM y is read together with AND and OR behind it: write (x IS DISTINCT FROM y)".to_owned()
+            });
+        }
+        Expr::BinaryOp { left, op, right } => {
+            use BinaryOperator::{Gt, GtEq, Lt, LtEq, NotEq};
+            let of_rows = [left, right].iter().any(|side| is_row(side));
+            if !of_rows || !matches!(op, Lt | LtEq | Gt | GtEq | NotEq) {
+                return None;
+            }
+            "rows are compared by = and IN: write a < x OR a = x AND b < y for (a, b) < (x, y)"
+        }
+        Expr::InList {
+            expr,
+            negated: true,
+            ..
+        } if is_row(expr) => "(a, b) NOT IN (…) is not offered: write NOT (a = x AND b = y) AND …",
+        Expr::Function(function) if is_extreme(function) => {
+            "min and max of inet are not offered: write (array_agg(prefix ORDER BY prefix_key(prefix)))[1]"
+        }
+        _ => return None,
+    };
+    Some(why.to_owned())
+}
+
+/// Whether `AND` or `OR` stands in something without parentheses.
+fn is_open(expr: &Expr) -> bool {
+    use BinaryOperator::{And, Or};
+    matches!(expr, Expr::BinaryOp { op: And | Or, .. })
+}
+
+fn is_row(expr: &Expr) -> bool {
+    match expr {
+        Expr::Tuple(_) => true,
+        Expr::Nested(inner) => is_row(inner),
+        Expr::UnaryOp {
+            op: UnaryOperator::Not,
+            expr,
+        } => is_row(expr),
+        _ => false,
+    }
+}
+
+/// `min(prefix::inet)`.
+fn is_extreme(function: &Function) -> bool {
+    let name = last(&function.name).unwrap_or_default();
+    let is_extreme = ["min", "max"]
+        .iter()
+        .any(|of| of.eq_ignore_ascii_case(name));
+    is_extreme && arguments(function).iter().any(|value| is_network(value))
+}
+
+/// Why a query is not offered.
+pub fn query(body: &SetExpr) -> Option<String> {
+    let SetExpr::SetOperation {
+        op,
+        set_quantifier,
+        left,
+        right,
+    } = body
+    else {
+        return None;
+    };
+    let counts = matches!(set_quantifier, SetQuantifier::All)
+        && matches!(
+            op,
+            SetOperator::Except | SetOperator::Intersect | SetOperator::Minus
+        );
+    match counts {
+        true => Some(format!(
+            "{op} ALL is not offered: write {op}, or count with GROUP BY"
+        )),
+        false => query(left).or_else(|| query(right)),
+    }
+}
+
+/// Why a join is not offered: a column that both sides have is only the left one's.
+pub fn join(table: &TableWithJoins) -> Option<String> {
+    let wrong = table.joins.iter().any(|join| {
+        use JoinOperator::{FullOuter, Right, RightOuter};
+        let (Right(on) | RightOuter(on) | FullOuter(on)) = &join.join_operator else {
+            return false;
+        };
+        matches!(on, JoinConstraint::Using(_) | JoinConstraint::Natural)
+    });
+    wrong.then(|| {
+        "RIGHT and FULL JOIN take ON here, not USING or NATURAL: write ON a.x = b.x, and coalesce(a.x, b.x) for the column"
+            .to_owned()
+    })
+}
