@@ -11,7 +11,7 @@ pub(super) fn may_connect(origin: &[u8], host: Option<&[u8]>, allowed: &[String]
 
 /// By an address, or as `localhost`: other names may be pointed here by whoever has them, with their pages.
 fn is_own(origin: &[u8], host: &[u8]) -> bool {
-    let (Ok(origin), Ok(host)) = (str::from_utf8(origin), str::from_utf8(host)) else {
+    let (Ok(origin), Ok(host)) = (std::str::from_utf8(origin), std::str::from_utf8(host)) else {
         return false;
     };
     let site = ["http://", "https://", "ws://", "wss://"]

@@ -1,6 +1,7 @@
 //! Queries run on threads of their own: one that computes for long keeps nobody from connecting or cancelling.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
@@ -13,6 +14,7 @@ use futures::{StreamExt as _, stream};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use crate::memory::octets;
 use crate::{Engine, QueryError};
@@ -35,11 +37,13 @@ impl Drop for Ends {
     }
 }
 
-/// Answers a plan on other threads.
+/// Answers a plan on other threads. Where nobody takes rows for so long, it ends: what it reads of the table stays as it was
+/// until then, and takes memory beside the table.
 pub async fn run(
     threads: &Handle,
     engine: &Engine,
     plan: LogicalPlan,
+    patience: Duration,
 ) -> Result<SendableRecordBatchStream, QueryError> {
     let (begun, begins) = tokio::sync::oneshot::channel();
     let (sender, receiver) = mpsc::channel(AHEAD);
@@ -48,7 +52,7 @@ pub async fn run(
     kept.try_grow(KEPT)?;
     let task = threads.spawn(async move {
         let _kept = kept;
-        let mut batches = match engine.run(plan).await {
+        let batches = match engine.run(plan).await {
             Ok(batches) => batches,
             Err(error) => {
                 let _ = begun.send(Err(error));
@@ -56,7 +60,7 @@ pub async fn run(
             }
         };
         if begun.send(Ok(batches.schema())).is_ok() {
-            forward(&mut batches, &sender, &engine.memory()).await;
+            forward(batches, &sender, &engine.memory(), patience).await;
         }
     });
     let ends = Ends(task);
@@ -81,9 +85,10 @@ pub async fn run(
 }
 
 async fn forward(
-    batches: &mut SendableRecordBatchStream,
+    mut batches: SendableRecordBatchStream,
     sender: &mpsc::Sender<Sent>,
     memory: &Arc<dyn MemoryPool>,
+    patience: Duration,
 ) {
     while let Some(batch) = batches.next().await {
         let held = MemoryConsumer::new("answer").register(memory);
@@ -92,7 +97,21 @@ async fn forward(
             Ok(batch)
         });
         let failed = batch.is_err();
-        if sender.send((batch, held)).await.is_err() || failed {
+        match timeout(patience, sender.reserve()).await {
+            Ok(Ok(place)) => place.send((batch, held)),
+            Ok(Err(_)) => return,
+            Err(_) => {
+                drop((batch, batches));
+                held.free();
+                let why = format!(
+                    "nobody asked for the next rows for {patience:.0?} (sql.query-timeout): ask again"
+                );
+                let late = Err(DataFusionError::Execution(why));
+                let _ = sender.send((late, held)).await;
+                return;
+            }
+        }
+        if failed {
             return;
         }
     }

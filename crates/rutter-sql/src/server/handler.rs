@@ -323,7 +323,7 @@ impl Asker {
         } = &self.shared;
         let limit = self.session.patience();
         tokio::select! {
-            batches = compute::run(threads, engine, plan) => batches.map_err(|e| error(&e)),
+            batches = compute::run(threads, engine, plan, self.shared.bounds.query) => batches.map_err(|e| error(&e)),
             () = query.cancelled() => Err(PgWireError::QueryCanceled),
             () = tokio::time::sleep(limit) => Err(too_long(limit)),
         }

@@ -241,6 +241,25 @@ fn more_than_there_are_places_are_refused() {
     );
 }
 
+/// A cursor keeps the table as it was, so it does not wait for ever.
+#[test]
+fn a_cursor_that_nobody_reads_ends() {
+    let bounds = Bounds {
+        query: Duration::from_secs(3),
+        ..Bounds::default()
+    };
+    let server = bounded(Access::Open, bounds);
+    let mut client = connect(&server).unwrap();
+    let declared = "BEGIN; DECLARE c CURSOR FOR SELECT value FROM generate_series(1, 10000000); FETCH 10 FROM c";
+    client.batch_execute(declared).unwrap();
+    std::thread::sleep(Duration::from_secs(9));
+    // What has been made before is given.
+    let ended = (0..10).find_map(|_| client.batch_execute("FETCH 8192 FROM c").err());
+    let ended = ended.expect("the cursor ends");
+    let why = ended.as_db_error().map_or("", |error| error.message());
+    assert!(why.contains("nobody asked"), "{ended:?}");
+}
+
 #[test]
 fn who_asks_nothing_leaves_the_place_to_others() {
     let bounds = Bounds {
