@@ -12,6 +12,7 @@ mod engine;
 mod events;
 mod functions;
 mod interruptible;
+mod literals;
 mod memory;
 mod paced;
 mod past;

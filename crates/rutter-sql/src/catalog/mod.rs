@@ -27,7 +27,6 @@ use datafusion::error::Result;
 use datafusion::prelude::SessionContext;
 
 pub use adapt::adapt;
-pub use lists::items;
 pub use names::shown;
 pub use numbers::{of_relation, of_schema, of_type, relation_of, schema_of};
 pub use offered::{argument, numbered};

@@ -18,7 +18,7 @@ use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable as _, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
 
-use crate::catalog::items;
+use crate::literals::{items, octets};
 
 /// Reads texts that are cast when the types are known: times without seconds, lists (`{a,b}`) and octets (`\x00ff`);
 /// rounds fractions that become whole numbers.
@@ -115,17 +115,6 @@ fn with_seconds(text: &str) -> Option<String> {
     (fits && !zone.starts_with(':')).then(|| format!("{time}:00{zone}"))
 }
 
-/// `\x00ff`.
-fn octets(text: &str) -> Option<Vec<u8>> {
-    let digits = text.strip_prefix("\\x")?;
-    let digits = digits.is_ascii().then_some(digits.as_bytes())?;
-    let pairs = digits.chunks(2).map(|pair| {
-        let pair = (pair.len() == 2).then(|| std::str::from_utf8(pair).ok())??;
-        u8::from_str_radix(pair, 16).ok()
-    });
-    pairs.collect()
-}
-
 /// The list of this type that a text says.
 fn list(text: &str, kind: &DataType) -> Option<Result<Expr>> {
     let DataType::List(item) = kind else {
@@ -181,15 +170,6 @@ mod tests {
             ("2026-11-20 1é:00", None),
         ] {
             assert_eq!(with_seconds(text).as_deref(), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn octets_are_pairs_of_digits() {
-        assert_eq!(octets("\\x0aFF"), Some(vec![10, 255]));
-        assert_eq!(octets("\\x"), Some(vec![]));
-        for other in ["0a", "\\x0", "\\xzz", "\\xé0"] {
-            assert_eq!(octets(other), None, "{other}");
         }
     }
 }

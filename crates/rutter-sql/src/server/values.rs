@@ -13,6 +13,7 @@ use pgwire::types::format::FormatOptions;
 use super::answer::failure;
 use super::forms::{EPOCH_DAYS, EPOCH_US};
 use super::spans::Span;
+use crate::literals::{items, octets};
 
 /// A value as a client sent it.
 #[derive(Clone, Copy)]
@@ -202,7 +203,7 @@ impl Sent<'_> {
                 .map(|octets| Sent { octets, ..self }.value(item))
                 .collect()
         } else {
-            let items = text_items(self.text(octets)?).ok_or_else(|| self.no_list())?;
+            let items = items(self.text(octets)?).ok_or_else(|| self.no_list())?;
             let value = |text: &Option<String>| {
                 let octets = text.as_deref().map(str::as_bytes);
                 Sent { octets, ..self }.value(item)
@@ -298,18 +299,6 @@ fn number(text: &str) -> Option<ScalarValue> {
 
 const MOST_DIGITS: usize = 38;
 
-/// `\x0102`
-fn octets(text: &str) -> Option<Vec<u8>> {
-    let digits = text.strip_prefix("\\x")?.as_bytes();
-    let pairs = digits.chunks(2).map(|pair| {
-        let pair = std::str::from_utf8(pair)
-            .ok()
-            .filter(|pair| pair.len() == 2)?;
-        u8::from_str_radix(pair, 16).ok()
-    });
-    pairs.collect()
-}
-
 /// An address or a prefix, as a text: family, bits, whether it is a prefix, octets.
 fn network(octets: &[u8]) -> Option<String> {
     let [_, bits, _, _, address @ ..] = octets else {
@@ -389,49 +378,6 @@ fn octet_items(octets: &[u8]) -> Option<Vec<Option<&[u8]>>> {
     rest.is_empty().then_some(items)
 }
 
-/// The items of `{a,"b c",NULL}`.
-fn text_items(text: &str) -> Option<Vec<Option<String>>> {
-    let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?;
-    let (mut items, mut item, mut chars) = (Vec::new(), Item::default(), inner.chars());
-    while let Some(c) = chars.next() {
-        match c {
-            '"' => (item.is_open, item.was_quoted) = (!item.is_open, true),
-            '\\' => {
-                item.text.push(chars.next()?);
-                item.was_quoted = true;
-            }
-            '{' | '}' if !item.is_open => return None,
-            ',' if !item.is_open => items.push(std::mem::take(&mut item).end()),
-            c => item.text.push(c),
-        }
-    }
-    if item.is_open {
-        return None;
-    }
-    if !inner.trim().is_empty() {
-        items.push(item.end());
-    }
-    Some(items)
-}
-
-/// An item of a list while it is read.
-#[derive(Default)]
-struct Item {
-    text: String,
-    is_open: bool,
-    was_quoted: bool,
-}
-
-impl Item {
-    fn end(self) -> Option<String> {
-        match self.was_quoted {
-            true => Some(self.text),
-            false if self.text.trim().eq_ignore_ascii_case("NULL") => None,
-            false => Some(self.text.trim().to_owned()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -455,23 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_have_one_dimension() {
-        let some = |text: &str| Some(text.to_owned());
-        assert_eq!(
-            text_items("{a,\"b,\\\"c\",NULL,\"NULL\", d ,\"\"}"),
-            Some(vec![
-                some("a"),
-                some("b,\"c"),
-                None,
-                some("NULL"),
-                some("d"),
-                some("")
-            ])
-        );
-        assert_eq!(text_items("{}"), Some(Vec::new()));
-        for wrong in ["", "a", "{a", "{{a},{b}}", "{\"a}"] {
-            assert_eq!(text_items(wrong), None, "{wrong}");
-        }
+    fn lists_are_what_they_say() {
         assert!(text(&Type::INT4_ARRAY, "{1,x}").is_err());
         let longer = [
             &[0_u8; 3][..],
