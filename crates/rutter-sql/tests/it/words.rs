@@ -109,9 +109,9 @@ fn computed_values_are_grouped_by() {
     assert_eq!(
         answer(
             &server,
-            "SELECT prefix LIKE '10.' || '%', count(*) FROM routes GROUP BY prefix LIKE '10.' || '%' ORDER BY 2"
+            "SELECT prefix LIKE '10.' || '%', count(*) FROM routes GROUP BY prefix LIKE '10.' || '%' ORDER BY 1"
         ),
-        "t|3\nf|3\n"
+        "f|3\nt|3\n"
     );
 }
 
