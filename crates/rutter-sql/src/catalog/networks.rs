@@ -2,21 +2,19 @@
 
 use datafusion::logical_expr::sqlparser::ast::{
     BinaryOperator, Distinct, Expr, Function, FunctionArgumentClause, FunctionArguments,
-    OrderByExpr, OrderByKind, Query, Select, WindowType,
+    OrderByExpr, OrderByKind, Query, Select, SetExpr, WindowType,
 };
 
 use super::adapt::parsed;
-use super::casts;
+use super::casts::is_to_network;
 use crate::functions::KEY;
 
-/// Whether something is cast to an address or a prefix.
-pub fn is_network(expr: &Expr) -> bool {
-    casts::is_to_network(expr)
-}
-
-/// The order of a query.
+/// The order of a query. Rows that are made one of equal ones, or come of several queries, are ordered by what they have.
 pub fn order_rows(query: &mut Query) {
-    if let Some(by) = &mut query.order_by
+    let is_plain = matches!(query.body.as_ref(), SetExpr::Select(select)
+        if !matches!(select.distinct, Some(Distinct::Distinct)));
+    if is_plain
+        && let Some(by) = &mut query.order_by
         && let OrderByKind::Expressions(by) = &mut by.kind
     {
         by.iter_mut().for_each(|by| order_by(&mut by.expr));
@@ -36,7 +34,7 @@ pub fn order_within(expr: &mut Expr) {
         Expr::BinaryOp { left, op, right } => {
             use BinaryOperator::{Gt, GtEq, Lt, LtEq};
             let compares = matches!(op, Lt | LtEq | Gt | GtEq);
-            if compares && (is_network(left) || is_network(right)) {
+            if compares && (is_to_network(left) || is_to_network(right)) {
                 key(left);
                 key(right);
             }
@@ -45,7 +43,7 @@ pub fn order_within(expr: &mut Expr) {
             expr, low, high, ..
         } if [&*expr, &*low, &*high]
             .into_iter()
-            .any(|side| is_network(side)) =>
+            .any(|side| is_to_network(side)) =>
         {
             [expr, low, high].into_iter().for_each(|side| key(side));
         }
@@ -59,7 +57,7 @@ fn order_function(function: &mut Function) {
     if let Some(WindowType::WindowSpec(window)) = &mut function.over {
         // Of the engine's frames octets are no bounds, but texts are.
         for by in &mut window.order_by {
-            if is_network(&by.expr)
+            if is_to_network(&by.expr)
                 && let Some(key) = parsed(&format!("encode({KEY}({}), 'hex')", by.expr))
             {
                 by.expr = key;
@@ -77,7 +75,7 @@ fn order_function(function: &mut Function) {
 }
 
 fn order_by(expr: &mut Expr) {
-    if is_network(expr) {
+    if is_to_network(expr) {
         key(expr);
     }
 }

@@ -6,8 +6,8 @@ use datafusion::logical_expr::sqlparser::ast::{
 };
 
 use super::adapt::last;
+use super::casts::is_to_network;
 use super::constants::arguments;
-use super::networks::is_network;
 
 /// Why an expression is not offered.
 pub fn expression(expr: &Expr) -> Option<String> {
@@ -62,7 +62,7 @@ fn is_extreme(function: &Function) -> bool {
     let is_extreme = ["min", "max"]
         .iter()
         .any(|of| of.eq_ignore_ascii_case(name));
-    is_extreme && arguments(function).iter().any(|value| is_network(value))
+    is_extreme && arguments(function).iter().any(|value| is_to_network(value))
 }
 
 /// Why a query is not offered.

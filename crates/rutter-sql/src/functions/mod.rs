@@ -12,6 +12,7 @@ mod operators;
 mod paths;
 mod patterns;
 mod prefixes;
+mod rewritten;
 mod scalar;
 mod sum;
 mod system;

@@ -5,19 +5,18 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, StringArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::tree_node::{Transformed, TreeNode as _};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::utils::SingleRowListArrayBuilder;
 use datafusion::common::{DFSchema, ScalarValue, plan_err};
 use datafusion::config::ConfigOptions;
 use datafusion::error::Result;
 use datafusion::functions::math;
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
-use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable as _, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
 
+use super::rewritten::rewritten;
 use crate::literals::{items, octets};
 
 /// Reads texts that are cast when the types are known: times without seconds, lists (`{a,b}`) and octets (`\x00ff`);
@@ -31,19 +30,10 @@ impl AnalyzerRule for Texts {
     }
 
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
-        let read = plan.transform_up_with_subqueries(|node| {
-            let schema = merge_schema(&node.inputs());
-            let names = NamePreserver::new(&node);
-            node.map_expressions(|expr| {
-                let name = names.save(&expr);
-                let expr = expr.transform_up(|part| match part {
-                    Expr::Cast(to) => read(to, &schema),
-                    part => Ok(Transformed::no(part)),
-                })?;
-                Ok(expr.update_data(|expr| name.restore(expr)))
-            })
-        })?;
-        Ok(read.data)
+        rewritten(plan, |part, schema| match part {
+            Expr::Cast(to) => read(to, schema),
+            part => Ok(Transformed::no(part)),
+        })
     }
 }
 

@@ -200,6 +200,14 @@ fn networks_have_their_order_everywhere() {
         ),
         "10.0.0.0/8|1\n10.1.0.0/16|2\n"
     );
+    // What the engine can order only by the texts that it shows.
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT DISTINCT prefix::inet FROM routes WHERE family = 6 ORDER BY prefix::inet"
+        ),
+        "2001:db8::/32\n"
+    );
 }
 
 #[test]
