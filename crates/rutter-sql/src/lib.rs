@@ -19,6 +19,7 @@ mod past;
 mod pieces;
 mod print;
 mod server;
+mod short;
 mod tables;
 mod windows;
 mod zones;

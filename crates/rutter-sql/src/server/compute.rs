@@ -1,4 +1,5 @@
-//! Queries run on threads of their own: one that computes for long keeps nobody from connecting or cancelling.
+//! Queries run on threads of their own: one that computes for long keeps nobody from connecting or cancelling. Those that are
+//! known to be short run where they are read: to wake two threads for them takes longer, and processors from who routes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::memory::octets;
+use crate::short::is_short;
 use crate::{Engine, QueryError};
 
 /// Batches that wait for a slow client.
@@ -37,9 +39,44 @@ impl Drop for Ends {
     }
 }
 
+/// Answers a plan, here where that is short.
+pub async fn run(
+    threads: &Handle,
+    engine: &Engine,
+    plan: LogicalPlan,
+    patience: Duration,
+) -> Result<SendableRecordBatchStream, QueryError> {
+    match is_short(&plan) {
+        true => here(engine, plan).await,
+        false => elsewhere(threads, engine, plan, patience).await,
+    }
+}
+
+/// Answers a plan on this thread, whenever rows are asked for. What a short query reads of the table is copied at once: it
+/// may wait.
+async fn here(engine: &Engine, plan: LogicalPlan) -> Result<SendableRecordBatchStream, QueryError> {
+    let kept = MemoryConsumer::new("query").register(&engine.memory());
+    kept.try_grow(KEPT)?;
+    let batches = engine.run(plan).await?;
+    let schema = batches.schema();
+    let memory = engine.memory();
+    let state = Some((batches, kept, None));
+    let rows = stream::unfold(state, move |state| {
+        let memory = Arc::clone(&memory);
+        async move {
+            let (mut batches, kept, last) = state?;
+            drop::<Option<MemoryReservation>>(last);
+            let (batch, held) = charged(batches.next().await?, &memory);
+            let more = batch.is_ok().then_some((batches, kept, Some(held)));
+            Some((batch, more))
+        }
+    });
+    Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
+}
+
 /// Answers a plan on other threads. Where nobody takes rows for so long, it ends: what it reads of the table stays as it was
 /// until then, and takes memory beside the table.
-pub async fn run(
+async fn elsewhere(
     threads: &Handle,
     engine: &Engine,
     plan: LogicalPlan,
@@ -91,11 +128,7 @@ async fn forward(
     patience: Duration,
 ) {
     while let Some(batch) = batches.next().await {
-        let held = MemoryConsumer::new("answer").register(memory);
-        let batch = batch.and_then(|batch| {
-            held.try_grow(sent(&batch))?;
-            Ok(batch)
-        });
+        let (batch, held) = charged(batch, memory);
         let failed = batch.is_err();
         match timeout(patience, sender.reserve()).await {
             Ok(Ok(place)) => place.send((batch, held)),
@@ -115,6 +148,16 @@ async fn forward(
             return;
         }
     }
+}
+
+/// A batch with the memory that it takes until the next one is wanted.
+fn charged(batch: Result<RecordBatch>, memory: &Arc<dyn MemoryPool>) -> Sent {
+    let held = MemoryConsumer::new("answer").register(memory);
+    let batch = batch.and_then(|batch| {
+        held.try_grow(sent(&batch))?;
+        Ok(batch)
+    });
+    (batch, held)
 }
 
 /// What a batch takes until it is sent: itself, and a few of its rows in the form of the protocol, twice.

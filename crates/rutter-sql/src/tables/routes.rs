@@ -74,6 +74,12 @@ impl RoutesTable {
         }
     }
 
+    /// Whether these conditions, all of them, leave one prefix, which is looked up.
+    pub fn looks_up_one(&self, conditions: &[&Expr]) -> bool {
+        let names_it = |expr: &&Expr| matches!(Condition::of(expr), Some(Condition::Is(_)));
+        self.longest_of.is_some() || conditions.iter().any(names_it)
+    }
+
     fn conditions(&self, filters: &[Expr]) -> Vec<Condition> {
         filters.iter().filter_map(Condition::of).collect()
     }
