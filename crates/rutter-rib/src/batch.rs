@@ -14,6 +14,7 @@ use crate::feed::FeedEvent;
 use crate::rejudge::judge_queued;
 use crate::route::State;
 use crate::shard::{Op, Stored, WITHDRAW};
+use crate::told::Told;
 use crate::topology::Topology;
 use crate::{AttrSet, Neighbor, PeerId, PeerKind, Rib, SessionInfo};
 
@@ -52,7 +53,7 @@ pub struct Batch {
     canonical: Vec<u8>,
     merged: Vec<u8>,
     /// What the feed hears once the routes are in the table.
-    told: Vec<FeedEvent>,
+    told: Told,
     /// Updates that nobody wanted to hear of when they were pushed.
     untold: u64,
 }
@@ -119,17 +120,15 @@ impl Batch {
             self.untold += u64::from(!self.is_empty());
             return;
         }
-        let body = body.into();
-        let event = FeedEvent::Update {
-            peer,
-            unix_us,
-            body,
-        };
         if self.is_empty() {
             // No commit need follow.
-            rib.feed.publish(event);
+            rib.feed.publish(FeedEvent::Update {
+                peer,
+                unix_us,
+                body: body.into(),
+            });
         } else {
-            self.told.push(event);
+            self.told.push(peer, unix_us, body);
         }
     }
 
@@ -139,9 +138,7 @@ impl Batch {
         if lost > 0 && rib.feed.is_active() {
             rib.feed.publish(FeedEvent::Gap { lost });
         }
-        self.told
-            .drain(..)
-            .for_each(|event| rib.feed.publish(event));
+        self.told.take().for_each(|event| rib.feed.publish(event));
     }
 
     /// Looks the peer up unless it is the same as before; `false` where it has no session.

@@ -12,6 +12,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use rutter_net::Prefix;
 
 use crate::route::Route;
+use crate::told::Body;
 use crate::{PeerId, PeerSummary, Rib};
 
 /// Something that happened. Events of one peer are in order; a reader sees each once or is told of a gap.
@@ -24,7 +25,7 @@ pub enum FeedEvent {
         /// Wall time in microseconds since 1970.
         unix_us: u64,
         /// The message body as received.
-        body: Arc<[u8]>,
+        body: Body,
     },
     /// A session was established.
     PeerUp {
@@ -228,7 +229,7 @@ mod tests {
         FeedEvent::Update {
             peer: PeerId(0),
             unix_us,
-            body: Arc::new([]),
+            body: Body::from(&[][..]),
         }
     }
 

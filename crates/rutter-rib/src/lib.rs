@@ -42,6 +42,7 @@ mod snapshot;
 mod stream;
 mod sweep;
 mod table;
+mod told;
 mod topology;
 mod unread;
 
@@ -64,3 +65,4 @@ pub use rib::Rib;
 pub use snapshot::{DestinationView, PeerSummary, RouteView, Snapshot};
 pub use stream::{ClientStream, FileRange};
 pub use sweep::Sweeper;
+pub use told::Body;
