@@ -33,25 +33,14 @@ macro_rules! for_this_cpu {
 }
 
 for_this_cpu!(
-    /// The value of the longest match.
-    find, find_popcnt, (bits: N::Bits) -> Option<u32>
-);
-for_this_cpu!(
-    /// The longest match and the beginning of its length.
-    find_beyond, find_beyond_popcnt, (bits: N::Bits) -> Option<(u32, u8)>
-);
-for_this_cpu!(
     /// Where exactly this prefix is, or would be.
     spot, spot_popcnt, (prefix: N, node: u32) -> Spot
-);
-for_this_cpu!(
-    /// The longest match with its prefix.
-    find_prefix, find_prefix_popcnt, (bits: N::Bits) -> Option<(N, u32)>
 );
 for_this_cpu!(
     /// The values of the longest matches of a few addresses.
     find_many, find_many_popcnt, (addrs: &[N::Addr], values: &mut [Option<u32>])
 );
+
 /// Work that counts bits.
 pub(crate) trait Counting {
     type Output;

@@ -45,9 +45,11 @@
 pub struct Guide;
 
 mod cpu;
+mod descent;
 mod direct;
 mod epoch;
 mod limbo;
+mod many;
 mod map;
 mod memory;
 mod net;

@@ -120,6 +120,15 @@ impl<'a> Block<'a> {
         self.slot(at).load(Ordering::Acquire)
     }
 
+    /// The first words, which are there.
+    #[inline(always)]
+    pub fn header<const LEN: usize>(self) -> &'a [AtomicU32; LEN] {
+        match self.chunk[self.start..].first_chunk() {
+            Some(header) => header,
+            None => absent(self.start),
+        }
+    }
+
     /// Whether the words from number `at` on are these.
     #[inline(always)]
     pub fn says(self, at: u32, words: &[u32]) -> bool {

@@ -1,9 +1,9 @@
 //! What the owner of a table asks of it.
 
+use crate::many::LANES;
 use crate::net::{Bits, Net};
 use crate::node::{Eight, Four, Key, Node};
 use crate::profile::Stride;
-use crate::search::LANES;
 use crate::table::Table;
 use crate::walk::Walk;
 
@@ -38,7 +38,7 @@ impl<N: Net> Table<N> {
     /// The longest prefix that has the address, and its number.
     #[inline]
     pub fn lookup_prefix(&self, addr: N::Addr) -> Option<(N, u32)> {
-        crate::cpu::find_prefix(&self.shared, N::addr_bits(addr))
+        self.shared.find_prefix(N::addr_bits(addr))
     }
 
     /// The longest prefix that covers `prefix` (it may be the same), and its number.

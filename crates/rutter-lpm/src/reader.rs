@@ -5,8 +5,9 @@ use std::fmt;
 use std::sync::Arc as StdArc;
 
 use crate::epoch::Mark;
+use crate::many::LANES;
 use crate::net::Net;
-use crate::search::{LANES, Shared};
+use crate::search::Shared;
 use crate::sync::Arc;
 
 /// A thread's way to look up in a [`Table`](crate::Table) that another thread writes.
@@ -88,7 +89,7 @@ impl<N: Net> View<'_, N> {
     /// The longest prefix that has the address, and its number.
     #[inline]
     pub fn lookup_prefix(&self, addr: N::Addr) -> Option<(N, u32)> {
-        let found = crate::cpu::find_prefix(&self.reader.shared, N::addr_bits(addr));
+        let found = self.reader.shared.find_prefix(N::addr_bits(addr));
         self.count(1);
         found
     }

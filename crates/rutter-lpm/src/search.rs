@@ -1,5 +1,6 @@
-//! What readers and the writer share, and how an address is looked up in it.
+//! What readers and the writer share, and how prefixes are found in it.
 
+use crate::descent::{self, descend};
 use crate::direct::{Answer, Direct};
 use crate::epoch::Epochs;
 use crate::memory::Memory;
@@ -23,16 +24,6 @@ pub(crate) struct Shared<N: Net> {
     pub family: std::marker::PhantomData<N>,
 }
 
-/// Where the longest match was found.
-#[derive(Clone, Copy, Default)]
-struct Found {
-    /// In a node what its step said; in the root the index of the record.
-    value: u32,
-    /// The node, or 0 for the root.
-    node: u32,
-    depth: u32,
-}
-
 /// Where a prefix is, or where it would be; good until prefixes come or go.
 #[derive(Clone, Copy)]
 pub(crate) struct Spot {
@@ -45,9 +36,6 @@ pub(crate) struct Spot {
     /// The prefix's number, where it is there.
     pub number: Option<u32>,
 }
-
-/// Look-ups that walk side by side in [`Shared::find_many`].
-pub(crate) const LANES: usize = 32;
 
 impl<N: Net> Shared<N> {
     pub fn new(profile: Profile, epochs: Arc<Epochs>, supply: std::sync::Arc<Supply>) -> Self {
@@ -75,13 +63,13 @@ impl<N: Net> Shared<N> {
         match self.direct_answer(bits) {
             Answer::None => None,
             Answer::Value(value) => Some(value),
-            Answer::Ask => crate::cpu::find(self, bits),
+            Answer::Ask => self.find(bits),
         }
     }
 
     /// What the direct tables say, where there are any.
     #[inline(always)]
-    fn direct_answer(&self, bits: N::Bits) -> Answer {
+    pub fn direct_answer(&self, bits: N::Bits) -> Answer {
         if N::IS_IPV6 {
             let wide = self.wide.as_ref();
             return wide.map_or(Answer::Ask, |wide| wide.answer(bits.high()));
@@ -93,33 +81,24 @@ impl<N: Net> Shared<N> {
     /// The value of the longest match, from the nodes.
     #[inline(always)]
     pub fn find(&self, bits: N::Bits) -> Option<u32> {
-        self.value(self.resolve(bits, self.walk(bits)))
+        descend::<N, descent::Number>(self, bits)
     }
 
     /// The longest match with its prefix.
     #[inline(always)]
     pub fn find_prefix(&self, bits: N::Bits) -> Option<(N, u32)> {
-        let found = self.walk(bits);
-        let value = self.value(self.resolve(bits, found))?;
-        Some((N::from_bits(bits, self.len_of(found)), value))
+        descend::<N, descent::Prefix>(self, bits)
     }
 
-    /// The value of the longest match, and the length of its prefix less [`Self::len_beyond`]. Unlike [`Self::find_prefix`]
-    /// it reads no more of a node than [`Self::find`] does. For tables in which 0 is a gap.
+    /// See [`descent::Beyond`].
     #[inline(always)]
     pub fn find_beyond(&self, bits: N::Bits) -> Option<(u32, u8)> {
-        let found = self.walk(bits);
-        if found.node != 0 {
-            let value = self.memory.word(self.resolve(bits, found));
-            if value == 0 {
-                return self.find_around_gap(bits);
-            }
-            return Some((value, found.depth as u8 + 1));
-        }
-        self.of_record(found.value)
+        descend::<N, descent::Beyond>(self, bits)
     }
 
-    fn of_record(&self, record: u32) -> Option<(u32, u8)> {
+    /// Number and length of the prefix of a record; none for 0.
+    #[inline(always)]
+    pub fn of_record(&self, record: u32) -> Option<(u32, u8)> {
         let record = (record != 0).then(|| self.memory.block(record))?;
         Some((record.first(), record.word(1) as u8))
     }
@@ -127,7 +106,7 @@ impl<N: Net> Shared<N> {
     /// [`Self::find_beyond`] for an address of which the longest prefix has left a gap.
     #[cold]
     #[inline(never)]
-    fn find_around_gap(&self, bits: N::Bits) -> Option<(u32, u8)> {
+    pub fn find_around_gap(&self, bits: N::Bits) -> Option<(u32, u8)> {
         let at = bits.head(self.root.bits());
         let mut slot = self.root.slot(at);
         loop {
@@ -250,147 +229,6 @@ impl<N: Net> Shared<N> {
     pub fn len_beyond(&self, prefix: N) -> u8 {
         let below = prefix.prefix_len().checked_sub(self.root.bits() as u8 + 1);
         below.map_or(0, |below| below % self.profile.stride().bits() as u8)
-    }
-
-    /// The index of the value.
-    #[inline(always)]
-    fn resolve(&self, bits: N::Bits, found: Found) -> u32 {
-        if found.node == 0 {
-            return found.value;
-        }
-        let (block, slot) = (self.memory.block(found.node), self.slot_in(bits, found));
-        let at = match self.profile.stride() {
-            Stride::Four => Four::resolve(block, found.value, slot),
-            Stride::Eight => Eight::resolve(block, found.value, slot),
-        };
-        found.node + at
-    }
-
-    #[inline(always)]
-    fn slot_in(&self, bits: N::Bits, found: Found) -> u32 {
-        (bits << found.depth).head(self.profile.stride().bits())
-    }
-
-    fn len_of(&self, found: Found) -> u8 {
-        if found.node == 0 {
-            return self.memory.block(found.value).word(1) as u8;
-        }
-        let block = self.memory.block(found.node);
-        let len = match self.profile.stride() {
-            Stride::Four => Four::entry_len(block, found.value),
-            Stride::Eight => Eight::entry_len(block, found.value),
-        };
-        found.depth as u8 + len
-    }
-
-    #[inline(always)]
-    fn walk(&self, bits: N::Bits) -> Found {
-        match self.profile {
-            Profile::Compact => self.walk_by::<Four, 8>(bits),
-            Profile::Balanced => self.walk_by::<Eight, 8>(bits),
-            Profile::Fastest if N::IS_IPV6 => self.walk_by::<Eight, 24>(bits),
-            Profile::Fast | Profile::Fastest => self.walk_by::<Eight, 16>(bits),
-        }
-    }
-
-    #[inline(always)]
-    fn walk_by<S: Node, const ROOT: u32>(&self, bits: N::Bits) -> Found {
-        let mut depth = ROOT;
-        let slot = self.root.slot_of::<ROOT>(bits.head(ROOT));
-        let mut found = Found {
-            value: slot.best,
-            node: 0,
-            depth: 0,
-        };
-        let mut rest = bits << depth;
-        let mut node = slot.child_for(rest.head(3));
-        while node != 0 {
-            let step = S::step(self.memory.block(node), rest.head(S::BITS));
-            if step.value != 0 {
-                found = Found {
-                    value: step.value,
-                    node,
-                    depth,
-                };
-            }
-            if step.child == 0 {
-                break;
-            }
-            node = step.child;
-            rest = rest << S::BITS;
-            depth += S::BITS;
-        }
-        found
-    }
-
-    /// [`Self::find`] for up to [`LANES`] addresses that advance together, so that their cache misses overlap.
-    #[inline(always)]
-    pub fn find_many(&self, addrs: &[N::Addr], values: &mut [Option<u32>]) {
-        match self.profile {
-            Profile::Compact => self.find_many_by::<Four, 8>(addrs, values),
-            Profile::Balanced => self.find_many_by::<Eight, 8>(addrs, values),
-            Profile::Fast => self.find_many_by::<Eight, 16>(addrs, values),
-            Profile::Fastest => self.find_many_direct(addrs, values),
-        }
-    }
-
-    #[inline(always)]
-    fn find_many_direct(&self, addrs: &[N::Addr], values: &mut [Option<u32>]) {
-        for (value, addr) in values.iter_mut().zip(addrs) {
-            let bits = N::addr_bits(*addr);
-            *value = match self.direct_answer(bits) {
-                Answer::None => None,
-                Answer::Value(value) => Some(value),
-                Answer::Ask => self.find(bits),
-            };
-        }
-    }
-
-    #[inline(always)]
-    fn find_many_by<S: Node, const ROOT: u32>(
-        &self,
-        addrs: &[N::Addr],
-        values: &mut [Option<u32>],
-    ) {
-        let mut found = [Found::default(); LANES];
-        // The lanes that are not at their end yet, with their nodes.
-        let mut going = [(0_u8, 0_u32); LANES];
-        let mut count = 0;
-        for (lane, addr) in addrs.iter().enumerate().take(LANES) {
-            let slot = self.root.slot_of::<ROOT>(N::addr_bits(*addr).head(ROOT));
-            found[lane].value = slot.best;
-            going[count] = (lane as u8, slot.child);
-            count += usize::from(slot.child != 0);
-        }
-        let mut depth = ROOT;
-        while count != 0 {
-            let before = std::mem::take(&mut count);
-            // A short loop first, so that the processor asks for all these nodes at once.
-            let mut touched = 0;
-            for (_, node) in &going[..before.min(LANES)] {
-                touched ^= self.memory.block(*node).word(0);
-            }
-            std::hint::black_box(touched);
-            for at in 0..before {
-                let (lane, node) = going[at % LANES];
-                let addr = addrs[lane as usize];
-                let slot = (N::addr_bits(addr) << depth).head(S::BITS);
-                let step = S::step(self.memory.block(node), slot);
-                if step.value != 0 {
-                    found[lane as usize % LANES] = Found {
-                        value: step.value,
-                        node,
-                        depth,
-                    };
-                }
-                going[count % LANES] = (lane, step.child);
-                count += usize::from(step.child != 0);
-            }
-            depth += S::BITS;
-        }
-        for ((value, addr), found) in values.iter_mut().zip(addrs).zip(found) {
-            *value = self.value(self.resolve(N::addr_bits(*addr), found));
-        }
     }
 }
 

@@ -16,6 +16,8 @@
 //! An entry that has a run to itself may be left as a gap: its value is 0, and the rest as it was. This is for tables of which no
 //! value is 0.
 
+use std::sync::atomic::Ordering;
+
 use super::runs::{Run, Runs, key_of};
 use super::{Contents, Key, Node, Parts, Scratch, Step, flat};
 use crate::memory::Block;
@@ -188,15 +190,19 @@ impl Node for Eight {
 
     #[inline(always)]
     fn step(block: Block<'_>, slot: u32) -> Step {
-        let run = run_of(block, slot);
-        let answer = Head::of(block).answers_at() + run;
+        let header = block.header::<{ SPECIAL as usize + 1 }>();
+        let word = |at: u32| header[at as usize % header.len()].load(Ordering::Relaxed);
+        let starts = word(BITMAP + slot / 32 % 8) << (31 - slot % 32);
+        let before = word(RANKS + slot / 128 % 2) >> (slot / 32 % 4 * 8) & 0xff;
+        let run = before + starts.count_ones() - 1;
+        let answer = Head(word(0)).answers_at() + run;
         if !is_special(block, run) {
             return Step {
                 child: 0,
                 value: answer,
             };
         }
-        let answer = block.word(answer);
+        let answer = block.number(answer);
         let len = answer >> LEN_AT;
         Step {
             child: answer & CHILD,

@@ -86,7 +86,7 @@ impl<N: Net> RoutesView<'_, N> {
         let inner = &self.reader.inner;
         let bits = N::addr_bits(addr);
         let table = &inner.tables[inner.shard(bits)];
-        let (number, beyond) = crate::cpu::find_beyond(table, bits)?;
+        let (number, beyond) = table.find_beyond(bits)?;
         let number = Number(number);
         Some(Found {
             memory: &table.memory,
