@@ -1,21 +1,24 @@
 //! Where tables get their chunks of words: small tables from the allocator, larger ones from huge pages that tables share.
 //!
 //! A look-up in a large table misses the processor's address cache at each step unless the nodes lie on huge pages. Those are
-//! of 2 MiB, more than a shard has, so the tables of one [`Supply`] take turns in them.
+//! of 2 MiB, more than a shard has, so the tables of one [`Supply`] take turns in them. A region takes small pages as its chunks
+//! are given out, and becomes a huge one with the last of them, so that nothing is taken that is not used.
 //!
-//! Invariant of the `unsafe` here: a place in [`Chunks`] is null or points to a chunk of a region of the supply that the same [`Chunks`]
-//! holds. A region is never taken out of its supply, moved or given back before the supply is dropped.
+//! Invariant of the `unsafe` here: a place in [`Chunks`] is null or points to a chunk, all of it written, of a region of the supply that
+//! the same [`Chunks`] holds. Each chunk is given out once. A region is never taken out of its supply or given back before the supply
+//! is dropped.
 #![allow(
     unsafe_code,
     reason = "a chunk is a part of a region that others have parts of, and is reached without another step"
 )]
 
+use std::alloc::Layout;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::memory::Words;
-use crate::zeroed::{Zero, zeroed, zeroed_box};
+use crate::zeroed::{Zero, make_huge, zeroed, zeroed_box};
 
 /// Chunks of a region: 2 MiB.
 const REGION: usize = 32;
@@ -35,19 +38,29 @@ struct Stock {
     singles: Vec<Box<Words>>,
     /// Single chunks that are there or on their way.
     begun: usize,
-    regions: Vec<Box<Region>>,
+    regions: Vec<Region>,
     /// Chunks of regions that are given out.
     given: usize,
 }
 
 /// As large as a huge page, and lying on one.
 #[repr(C, align(0x20_0000))]
-struct Region([Words; REGION]);
+struct HugePage([Words; REGION]);
 
+/// A huge page to be. Its words are written when they are given out.
+struct Region(NonNull<HugePage>);
+
+// SAFETY: it is memory of its own, of which others have parts only as shared atomics.
+unsafe impl Send for Region {}
 // SAFETY: they have no octets but those of their elements.
-unsafe impl Zero for Region {}
-// SAFETY: as above.
 unsafe impl Zero for Words {}
+
+/// A chunk of a region that one has and nobody else, not written yet.
+struct Part {
+    start: NonNull<Words>,
+    /// The region that was given out with it.
+    full: Option<NonNull<HugePage>>,
+}
 
 /// The chunks of one table, by number.
 pub(crate) struct Chunks {
@@ -65,12 +78,12 @@ impl Supply {
         }
     }
 
-    /// A chunk that nobody else has. Nobody waits for another's memory to come from the system, which may take long: two at
-    /// once get a region each, of which one keeps its parts for later.
+    /// A chunk that nobody else has. Nobody waits for another's memory to come from the system, which may take long.
     fn take(&self) -> NonNull<Words> {
         let mut stock = self.lock();
-        if let Some(chunk) = stock.part() {
-            return chunk;
+        if let Some(part) = stock.part() {
+            drop(stock);
+            return part.write();
         }
         if stock.begun < self.single {
             stock.begun += 1;
@@ -80,12 +93,11 @@ impl Supply {
             stock.singles.push(single);
             return chunk(stock.singles.last().map(AsRef::as_ref));
         }
-        drop(stock);
-        let region = zeroed_box();
-        let mut stock = self.lock();
-        stock.regions.push(region);
+        stock.regions.push(Region::new());
         let part = stock.part();
-        part.unwrap_or_else(|| unreachable!("a region with a chunk left"))
+        drop(stock);
+        let part = part.unwrap_or_else(|| unreachable!("a region with a chunk left"));
+        part.write()
     }
 
     fn lock(&self) -> MutexGuard<'_, Stock> {
@@ -96,11 +108,48 @@ impl Supply {
 
 impl Stock {
     /// A part of a region, where one is left.
-    fn part(&mut self) -> Option<NonNull<Words>> {
-        let region = self.regions.get(self.given / REGION)?;
-        let part = &region.0[self.given % REGION];
+    fn part(&mut self) -> Option<Part> {
+        let page = self.regions.get(self.given / REGION)?.0;
+        let number = self.given % REGION;
         self.given += 1;
-        Some(NonNull::from(part))
+        // SAFETY: the region has so many chunks.
+        let start = unsafe { page.cast::<Words>().add(number) };
+        Some(Part {
+            start,
+            full: (number == REGION - 1).then_some(page),
+        })
+    }
+}
+
+impl Part {
+    /// Writes its zeros, which is when the system gives the memory: nobody waits for that but who needs it.
+    fn write(self) -> NonNull<Words> {
+        // SAFETY: nobody else has this chunk yet, and zeros are a value of it.
+        unsafe { self.start.write_bytes(0, 1) };
+        if let Some(page) = self.full {
+            make_huge(page.as_ptr().cast(), size_of::<HugePage>());
+        }
+        self.start
+    }
+}
+
+impl Region {
+    const LAYOUT: Layout = Layout::new::<HugePage>();
+
+    fn new() -> Self {
+        // SAFETY: the layout has a size.
+        let start = unsafe { std::alloc::alloc(Self::LAYOUT) };
+        let Some(start) = NonNull::new(start) else {
+            std::alloc::handle_alloc_error(Self::LAYOUT);
+        };
+        Region(start.cast())
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: it was allocated with this layout, and the supply is dropped, so nobody has a part of it.
+        unsafe { std::alloc::dealloc(self.0.as_ptr().cast(), Self::LAYOUT) };
     }
 }
 

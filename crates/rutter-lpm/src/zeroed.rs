@@ -42,19 +42,15 @@ pub(crate) fn zeroed<T: Zero>(len: usize) -> Box<[T]> {
     array
 }
 
-/// A value of zeros, on huge pages where the system has them to give and the type is aligned for them.
+/// A value of zeros.
 pub(crate) fn zeroed_box<T: Zero>() -> Box<T> {
     let layout = std::alloc::Layout::new::<T>();
     assert_ne!(layout.size(), 0, "a value has a size");
     // SAFETY: the layout has a size.
-    let start = unsafe { std::alloc::alloc(layout) };
+    let start = unsafe { std::alloc::alloc_zeroed(layout) };
     if start.is_null() {
         std::alloc::handle_alloc_error(layout);
     }
-    // Before the first write, which is when the system chooses the page.
-    advise(start, layout.size());
-    // SAFETY: the memory has this size and nobody else has it.
-    unsafe { start.write_bytes(0, layout.size()) };
     // SAFETY: the global allocator gave this memory for the layout of this type, with which the box will free it; all
     // octets are zero, which is a value.
     unsafe { Box::from_raw(start.cast()) }
@@ -62,11 +58,34 @@ pub(crate) fn zeroed_box<T: Zero>() -> Box<T> {
 
 /// Asks for huge pages. Where there are none, nothing changes. What is smaller than one is left alone: next to others of its
 /// kind it would come to lie on one all the same, and take all of it, though little of it were used.
-#[cfg(all(target_os = "linux", not(miri)))]
 fn advise(start: *mut u8, len: usize) {
     const PAGE: usize = 4096;
-    const HUGE_PAGE: usize = 2 << 20;
-    const HUGE: std::ffi::c_int = 14;
+    if len < HUGE_PAGE {
+        return;
+    }
+    let first = start.addr().next_multiple_of(PAGE);
+    let last = (start.addr() + len) / PAGE * PAGE;
+    if first < last {
+        madvise(start.with_addr(first), last - first, HUGE);
+    }
+}
+
+/// Makes a huge page of small ones that are all in use, at once where the system can: it copies them, in some hundred
+/// microseconds. Otherwise the system does when it comes to it, or not at all.
+pub(crate) fn make_huge(start: *mut u8, len: usize) {
+    debug_assert!(start.addr() % HUGE_PAGE == 0 && len % HUGE_PAGE == 0);
+    madvise(start, len, HUGE);
+    madvise(start, len, COLLAPSE);
+}
+
+const HUGE_PAGE: usize = 2 << 20;
+const HUGE: std::ffi::c_int = 14;
+/// Since Linux 6.1; others refuse it.
+const COLLAPSE: std::ffi::c_int = 25;
+
+/// Advises the system on whole pages that the caller has allocated.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn madvise(start: *mut u8, len: usize, advice: std::ffi::c_int) {
     unsafe extern "C" {
         fn madvise(
             start: *mut std::ffi::c_void,
@@ -74,17 +93,9 @@ fn advise(start: *mut u8, len: usize) {
             advice: std::ffi::c_int,
         ) -> std::ffi::c_int;
     }
-    if len < HUGE_PAGE {
-        return;
-    }
-    let first = start.addr().next_multiple_of(PAGE);
-    let last = (start.addr() + len) / PAGE * PAGE;
-    if first < last {
-        let start = start.with_addr(first).cast();
-        // SAFETY: the pages lie inside the array, and this advice changes nothing that a program can see.
-        unsafe { madvise(start, last - first, HUGE) };
-    }
+    // SAFETY: the two kinds of advice here change nothing that a program can see.
+    unsafe { madvise(start.cast(), len, advice) };
 }
 
 #[cfg(not(all(target_os = "linux", not(miri))))]
-fn advise(_: *mut u8, _: usize) {}
+fn madvise(_: *mut u8, _: usize, _: std::ffi::c_int) {}

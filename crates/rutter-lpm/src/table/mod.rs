@@ -61,8 +61,8 @@ struct Scratch {
     path: Vec<(u32, u32)>,
 }
 
-/// Chunks of a table before it takes huge pages: from 16 MiB on these may waste an eighth.
-const SINGLE: usize = 256;
+/// Chunks of a table before it takes regions that may become huge pages: half a MiB.
+const SINGLE: usize = 8;
 
 impl<N: Net> Table<N> {
     /// An empty table.
