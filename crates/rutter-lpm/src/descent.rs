@@ -105,7 +105,9 @@ pub(crate) fn descend<N: Net, G: Goal<N>>(shared: &Shared<N>, bits: N::Bits) -> 
     match shared.profile {
         Profile::Compact => count(Descent::<N, G, Four, 8>::new(shared, bits)),
         Profile::Balanced => count(Descent::<N, G, Eight, 8>::new(shared, bits)),
-        Profile::Fastest if N::IS_IPV6 => count(Descent::<N, G, Eight, 24>::new(shared, bits)),
+        Profile::Fast | Profile::Fastest if N::IS_IPV6 && shared.root.bits() == 24 => {
+            count(Descent::<N, G, Eight, 24>::new(shared, bits))
+        }
         Profile::Fast | Profile::Fastest => count(Descent::<N, G, Eight, 16>::new(shared, bits)),
     }
 }

@@ -26,6 +26,9 @@ impl<N: Net> Shared<N> {
         match self.profile {
             Profile::Compact => self.find_many_by::<Four, 8>(addrs, values),
             Profile::Balanced => self.find_many_by::<Eight, 8>(addrs, values),
+            Profile::Fast if N::IS_IPV6 && self.root.bits() == 24 => {
+                self.find_many_by::<Eight, 24>(addrs, values)
+            }
             Profile::Fast => self.find_many_by::<Eight, 16>(addrs, values),
             Profile::Fastest => self.find_many_direct(addrs, values),
         }

@@ -13,11 +13,11 @@ pub enum Profile {
     Compact,
     /// 8/8/8/8/…: no large root; best for tables of a few thousand prefixes.
     Balanced,
-    /// 16/8/8/…: the best of both for a full table.
+    /// 16/8/8/…, IPv6 24/8/8/…: the best of both for a full table.
     #[default]
     Fast,
     /// As [`Fast`](Self::Fast) with a direct array over the first 24 bits in front: one memory access a look-up for
-    /// nearly all of IPv4 (64 MiB), and for IPv6 24/8/8/… with direct tables of strides 16/16/8/8 in front: four accesses
+    /// nearly all of IPv4 (64 MiB), and for IPv6 direct tables of strides 16/16/8/8: four accesses
     /// and no branch to guess wrong (up to 64 MiB; 46 for a full table of 2025).
     Fastest,
 }
@@ -58,12 +58,12 @@ impl Profile {
         }
     }
 
-    /// Address bits that the root resolves. `Fastest` has a wide, sparse root for IPv6; for IPv4 its direct array
-    /// stands in front of the root instead.
-    pub(crate) const fn root_bits(self, ipv6: bool) -> u32 {
+    /// Address bits that the root resolves. `Fast` and `Fastest` have a wide, sparse root for IPv6, of which many shards would
+    /// have as many.
+    pub(crate) const fn root_bits(self, ipv6: bool, is_shard: bool) -> u32 {
         match self {
             Profile::Compact | Profile::Balanced => 8,
-            Profile::Fastest if ipv6 => 24,
+            Profile::Fast | Profile::Fastest if ipv6 && !is_shard => 24,
             Profile::Fast | Profile::Fastest => 16,
         }
     }

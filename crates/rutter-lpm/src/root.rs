@@ -9,8 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::zeroed::zeroed;
 
-/// Slots of a page.
-const PAGE: usize = 1 << 16;
+/// Slots of a page of a sparse root: 32 KiB, and ten of them for all IPv6 of 2025.
+const PAGE: usize = 1 << 12;
+/// The widest root that is one array.
+const FLAT: u32 = 16;
 
 /// One slot. Zero means nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,10 +38,10 @@ pub(crate) struct Root {
 
 impl Root {
     pub fn new(bits: u32) -> Self {
-        let (flat, pages) = if bits <= 16 {
+        let (flat, pages) = if bits <= FLAT {
             (1 << bits, 0)
         } else {
-            (0, 1 << (bits - 16))
+            (0, (1 << bits) / PAGE)
         };
         Root {
             bits,
@@ -57,18 +59,18 @@ impl Root {
 
     #[inline]
     pub fn slot(&self, at: u32) -> Slot {
-        if self.bits <= 16 {
-            self.slot_of::<16>(at)
+        if self.bits <= FLAT {
+            self.slot_of::<FLAT>(at)
         } else {
             self.slot_of::<24>(at)
         }
     }
 
-    /// [`Self::slot`] for a root that is known to have `BITS`, or up to 16.
+    /// [`Self::slot`] for a root that is known to have `BITS`, or up to [`FLAT`].
     #[inline(always)]
     pub fn slot_of<const BITS: u32>(&self, at: u32) -> Slot {
         let at = at as usize;
-        let word = if BITS <= 16 {
+        let word = if BITS <= FLAT {
             &self.flat[at]
         } else {
             match self.pages[at / PAGE].get() {
@@ -83,8 +85,8 @@ impl Root {
     pub fn set_child(&self, at: u32, child: u32, busy: u8) {
         let best = self.slot(at).best;
         let slot = Slot { busy, child, best };
-        let page = self.make_page(at as usize / PAGE);
-        page[at as usize % PAGE].store(slot.word(), Ordering::Release);
+        let (page, at) = self.place(at as usize);
+        self.make_page(page)[at].store(slot.word(), Ordering::Release);
     }
 
     /// Writer: replaces the best record of the slots `first..=last` by what `change` makes of it.
@@ -97,9 +99,10 @@ impl Root {
                 word.store(Slot { best, ..slot }.word(), Ordering::Release);
             }
         };
-        for number in first / PAGE..=last / PAGE {
-            let start = number * PAGE;
-            let (low, high) = (first.max(start) - start, last.min(start + PAGE - 1) - start);
+        let ((first, low), (last, high)) = (self.place(first), self.place(last));
+        for number in first..=last {
+            let low = if number == first { low } else { 0 };
+            let high = if number == last { high } else { PAGE - 1 };
             let whole = low == 0 && high == PAGE - 1;
             match self.page(number) {
                 None if whole => apply(&self.absent[number]),
@@ -112,11 +115,12 @@ impl Root {
     pub fn next_child(&self, from: u32, last: u32) -> Option<(u32, u32)> {
         let (mut at, last) = (from as usize, last as usize);
         while at <= last {
-            let Some(page) = self.page(at / PAGE) else {
+            let (number, place) = self.place(at);
+            let Some(page) = self.page(number) else {
                 at = (at / PAGE + 1) * PAGE;
                 continue;
             };
-            let child = Slot::of(page[at % PAGE].load(Ordering::Acquire)).child;
+            let child = Slot::of(page[place].load(Ordering::Acquire)).child;
             if child != 0 {
                 return Some((at as u32, child));
             }
@@ -133,8 +137,17 @@ impl Root {
             + self.pages.len() * (8 + size_of::<OnceLock<Box<[AtomicU64]>>>())
     }
 
+    /// Page and place of a slot.
+    fn place(&self, at: usize) -> (usize, usize) {
+        if self.bits <= FLAT {
+            (0, at)
+        } else {
+            (at / PAGE, at % PAGE)
+        }
+    }
+
     fn page(&self, number: usize) -> Option<&[AtomicU64]> {
-        if self.bits <= 16 {
+        if self.bits <= FLAT {
             Some(&self.flat)
         } else {
             self.pages[number].get().map(|page| &**page)
@@ -142,7 +155,7 @@ impl Root {
     }
 
     fn make_page(&self, number: usize) -> &[AtomicU64] {
-        if self.bits <= 16 {
+        if self.bits <= FLAT {
             return &self.flat;
         }
         self.pages[number].get_or_init(|| {

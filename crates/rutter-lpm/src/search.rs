@@ -38,11 +38,16 @@ pub(crate) struct Spot {
 }
 
 impl<N: Net> Shared<N> {
-    pub fn new(profile: Profile, epochs: Arc<Epochs>, supply: std::sync::Arc<Supply>) -> Self {
+    pub fn new(
+        profile: Profile,
+        epochs: Arc<Epochs>,
+        supply: std::sync::Arc<Supply>,
+        is_shard: bool,
+    ) -> Self {
         let fastest = profile == Profile::Fastest;
         Shared {
             profile,
-            root: Root::new(profile.root_bits(N::IS_IPV6)),
+            root: Root::new(profile.root_bits(N::IS_IPV6, is_shard)),
             memory: Memory::new(supply),
             direct: (fastest && !N::IS_IPV6).then(Direct::new),
             wide: (fastest && N::IS_IPV6).then(Wide::new),

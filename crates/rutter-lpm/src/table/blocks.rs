@@ -31,7 +31,7 @@ impl<N: Net> Table<N> {
 
     /// A block for a node.
     pub(super) fn alloc_node(&mut self, len: u32) -> u32 {
-        alloc_node(&mut self.pages, &self.shared.memory, len, self.in_lines)
+        alloc_node(&mut self.pages, &self.shared.memory, len, self.is_shard)
     }
 
     fn alloc(&mut self, len: u32) -> u32 {

@@ -49,7 +49,7 @@ pub struct Table<N: Net> {
     limbo: Limbo,
     tables: Tables,
     len: usize,
-    in_lines: bool,
+    is_shard: bool,
     scratch: Scratch,
 }
 
@@ -71,22 +71,23 @@ impl<N: Net> Table<N> {
         Self::with_epochs(profile, epochs, Arc::new(Supply::new(SINGLE)), false)
     }
 
-    /// An empty table that shares its readers and its memory with other tables. `in_lines` says whether nodes begin where a
-    /// line of the processor's cache does: a miss less, for an octet or two a prefix more.
+    /// An empty table that shares its readers and its memory with other tables. `is_shard` says whether it is one of many, with gaps
+    /// ([`Self::leave_gap`]): then its root is small, and its nodes begin where a line of the processor's cache does, which is a miss
+    /// less, for an octet or two a prefix more.
     pub(crate) fn with_epochs(
         profile: Profile,
         epochs: crate::sync::Arc<Epochs>,
         supply: Arc<Supply>,
-        in_lines: bool,
+        is_shard: bool,
     ) -> Self {
         Table {
-            shared: Arc::new(Shared::new(profile, epochs, supply)),
+            shared: Arc::new(Shared::new(profile, epochs, supply, is_shard)),
             heads: BTreeMap::new(),
             pages: Pages::new(),
             limbo: Limbo::default(),
             tables: Tables::new(),
             len: 0,
-            in_lines,
+            is_shard,
             scratch: Scratch::default(),
         }
     }

@@ -182,7 +182,7 @@ impl<N: Net> Table<N> {
         if node == 0 {
             return None;
         }
-        let (memory, in_lines) = (&self.shared.memory, self.in_lines);
+        let (memory, in_lines) = (&self.shared.memory, self.is_shard);
         S::edit(memory.block(node), key, value, |parts| {
             let len = parts.iter().map(|part| part.len() as u32).sum();
             let index = alloc_node(&mut self.pages, memory, len, in_lines);
