@@ -3,6 +3,20 @@
 //! Misses of the caches are what a look-up waits for, and the processor begins the next ones meanwhile: as many as the
 //! instructions of each leave room for. So there is a loop for each way in which addresses are divided, and one for each thing that is
 //! asked for, which reads no word twice.
+//!
+//! # Exact at one instant
+//!
+//! What changes under a reader is the root's slot; all below it stays as it is, and is copied where a node changes. But where ways are
+//! long ([`Profile::is_in_place`]), pointers of nodes to those below change in place, and only all else of a node stays: otherwise each
+//! update would take the nodes near the root, which all look-ups share, out of the caches of the readers.
+//!
+//! What a slot or a pointer led to is never led to again once it does not. So of two pointers that follow each other there is an instant at which
+//! both said what was read: when the second was read or, if the first had changed by then, just before that. So a match in the last
+//! node, in the one above it, or in the slot that led to the only node, is exact.
+//!
+//! Of three this is not so: a shorter prefix may go from the first node, or a longer one come, and then the one below all
+//! of them go, while a reader is under way and has seen only the second. Then the way down is read again until it is the same twice
+//! ([`Trail`]): at the instant at which the second time began, all of it was so.
 
 use std::marker::PhantomData;
 
@@ -10,7 +24,8 @@ use crate::cpu::{Counting, count};
 use crate::memory::Block;
 use crate::net::{Bits, Net};
 use crate::node::{Eight, Four, Node};
-use crate::profile::Profile;
+use crate::profile::{Profile, ROOT_OF_LONG_WAYS};
+use crate::root::Slot;
 use crate::search::Shared;
 
 /// What is asked of the longest match.
@@ -103,8 +118,8 @@ impl<N: Net> Goal<N> for Beyond {
 #[inline(always)]
 pub(crate) fn descend<N: Net, G: Goal<N>>(shared: &Shared<N>, bits: N::Bits) -> G::Answer {
     match shared.profile {
-        Profile::Compact => count(Descent::<N, G, Four, 8>::new(shared, bits)),
-        Profile::Balanced => count(Descent::<N, G, Eight, 8>::new(shared, bits)),
+        Profile::Compact => count(Descent::<N, G, Four, ROOT_OF_LONG_WAYS>::new(shared, bits)),
+        Profile::Balanced => count(Descent::<N, G, Eight, ROOT_OF_LONG_WAYS>::new(shared, bits)),
         Profile::Fast | Profile::Fastest if N::IS_IPV6 && shared.root.bits() == 24 => {
             count(Descent::<N, G, Eight, 24>::new(shared, bits))
         }
@@ -136,42 +151,172 @@ impl<N: Net, G: Goal<N>, S: Node, const ROOT: u32> Counting for Descent<'_, N, G
     #[inline(always)]
     fn run(self) -> G::Answer {
         let Descent { shared, bits, .. } = self;
-        let root = shared.root.slot_of::<ROOT>(bits.head(ROOT));
-        let (mut rest, mut depth) = (bits << ROOT, ROOT);
-        let mut node = root.child_for(rest.head(3));
-        // The node that has the longest match so far, or 0 for the root, and what is known of it.
-        let (mut outer, mut outer_depth, mut outer_slot, mut outer_value) = (0, 0, 0, 0);
-        while node != 0 {
-            let (block, slot) = (shared.memory.block(node), rest.head(S::BITS));
-            let step = S::step(block, slot);
-            if step.child == 0 {
-                if step.value == 0 {
-                    break;
+        let found = way::<N, S, ROOT>(shared, bits, |_, _| ());
+        match ROOT == ROOT_OF_LONG_WAYS && found.is_doubtful && shared.is_in_place {
+            true => answer::<N, G, S>(shared, bits, certain::<N, S, ROOT>(shared, bits)),
+            false => answer::<N, G, S>(shared, bits, found),
+        }
+    }
+}
+
+/// What was found on a way down.
+struct Found<'s> {
+    root: Slot,
+    /// None, where the match is the root's.
+    entry: Option<Entry<'s>>,
+    is_doubtful: bool,
+}
+
+#[inline(always)]
+fn answer<N: Net, G: Goal<N>, S: Node>(
+    shared: &Shared<N>,
+    bits: N::Bits,
+    found: Found<'_>,
+) -> G::Answer {
+    match found.entry {
+        Some(entry) => G::of_entry::<S>(shared, bits, entry),
+        None => G::of_record(shared, bits, found.root.best),
+    }
+}
+
+/// Goes down to the last node that says something of an address; `pass` is told where pointers are, and to what they lead.
+#[inline(always)]
+fn way<N: Net, S: Node, const ROOT: u32>(
+    shared: &Shared<N>,
+    bits: N::Bits,
+    mut pass: impl FnMut(u32, u32),
+) -> Found<'_> {
+    let root = shared.root.slot_of::<ROOT>(bits.head(ROOT));
+    let (mut rest, mut depth) = (bits << ROOT, ROOT);
+    let mut node = root.child_for(rest.head(3));
+    // The node that has the longest match so far, or 0 for the root, and what is known of it.
+    let (mut outer, mut outer_depth) = (0, ROOT - S::BITS);
+    let (mut outer_slot, mut outer_value) = (0, 0);
+    while node != 0 {
+        let (block, slot) = (shared.memory.block(node), rest.head(S::BITS));
+        let step = S::step(block, slot);
+        if step.child == 0 {
+            if step.value == 0 {
+                break;
+            }
+            let entry = Entry {
+                block,
+                depth,
+                slot,
+                value: step.value,
+            };
+            return Found {
+                root,
+                entry: Some(entry),
+                is_doubtful: false,
+            };
+        }
+        if step.value != 0 {
+            (outer, outer_depth, outer_slot, outer_value) = (node, depth, slot, step.value);
+        }
+        pass(node + step.at, step.child);
+        node = step.child;
+        rest = rest << S::BITS;
+        depth += S::BITS;
+    }
+    let entry = (outer != 0).then(|| Entry {
+        block: shared.memory.block(outer),
+        depth: outer_depth,
+        slot: outer_slot,
+        value: outer_value,
+    });
+    Found {
+        root,
+        entry,
+        is_doubtful: is_doubtful::<S>(outer_depth, depth),
+    }
+}
+
+/// Whether what was found at one depth (of the root: as if it were a node) may have changed before the last node was reached.
+#[inline(always)]
+pub(crate) fn is_doubtful<S: Node>(found: u32, last: u32) -> bool {
+    last - found >= 2 * S::BITS
+}
+
+/// What is found on a way that is still the same when it was gone.
+#[cold]
+#[inline(never)]
+fn certain<N: Net, S: Node, const ROOT: u32>(shared: &Shared<N>, bits: N::Bits) -> Found<'_> {
+    loop {
+        let (mut pointers, mut count) = ([(0, 0); MOST_POINTERS], 0);
+        let found = way::<N, S, ROOT>(shared, bits, |at, child| {
+            pointers[count] = (at, child);
+            count += 1;
+        });
+        let is_like_before =
+            |(at, child): &(u32, u32)| S::child_of(shared.memory.word(*at)) == *child;
+        let now = shared.root.slot_of::<ROOT>(bits.head(ROOT));
+        if now == found.root && pointers[..count].iter().all(is_like_before) {
+            return found;
+        }
+    }
+}
+
+/// Pointers of nodes on one way: of IPv6 in nodes of 4 bits.
+const MOST_POINTERS: usize = 30;
+
+/// `RUSTFLAGS="--cfg loom" cargo test -p rutter-lpm --release --lib explored` explores every interleaving of these.
+#[cfg(all(test, loom))]
+mod explored {
+    use crate::sync::{Arc, AtomicU64, Ordering};
+    use loom::thread;
+
+    /// A way of two words that change. The first is the slot: it leads to a node that has a short prefix, or to that which takes its
+    /// place and has a longer one, too. Both lead to the same node, whose pointer is the second word: it leads to the longest prefix, or
+    /// to what takes its place without.
+    struct Model {
+        slot: AtomicU64,
+        pointer: AtomicU64,
+    }
+
+    const SHORT: u64 = 1;
+    const LONGER: u64 = 2;
+    const LONGEST: u64 = 3;
+    const NOTHING: u64 = 4;
+
+    fn way(model: &Model) -> [u64; 2] {
+        [&model.slot, &model.pointer].map(|word| word.load(Ordering::Acquire))
+    }
+
+    fn answer([slot, pointer]: [u64; 2]) -> u64 {
+        if pointer == LONGEST { LONGEST } else { slot }
+    }
+
+    /// A longer prefix comes, then the longest goes; a reader meanwhile never finds the shortest.
+    fn explore(look_up: fn(&Model) -> u64) {
+        loom::model(move || {
+            let model = Arc::new(Model {
+                slot: AtomicU64::new(SHORT),
+                pointer: AtomicU64::new(LONGEST),
+            });
+            let other = Arc::clone(&model);
+            let reader = thread::spawn(move || assert_ne!(look_up(&other), SHORT));
+            model.slot.store(LONGER, Ordering::Release);
+            model.pointer.store(NOTHING, Ordering::Release);
+            reader.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_way_that_is_the_same_when_it_was_gone_was_so_at_once() {
+        explore(|model| {
+            loop {
+                let found = way(model);
+                if way(model) == found {
+                    return answer(found);
                 }
-                let entry = Entry {
-                    block,
-                    depth,
-                    slot,
-                    value: step.value,
-                };
-                return G::of_entry::<S>(shared, bits, entry);
             }
-            if step.value != 0 {
-                (outer, outer_depth, outer_slot, outer_value) = (node, depth, slot, step.value);
-            }
-            node = step.child;
-            rest = rest << S::BITS;
-            depth += S::BITS;
-        }
-        if outer == 0 {
-            return G::of_record(shared, bits, root.best);
-        }
-        let entry = Entry {
-            block: shared.memory.block(outer),
-            depth: outer_depth,
-            slot: outer_slot,
-            value: outer_value,
-        };
-        G::of_entry::<S>(shared, bits, entry)
+        });
+    }
+
+    #[test]
+    #[should_panic]
+    fn a_way_gone_once_may_never_have_been_so() {
+        explore(|model| answer(way(model)));
     }
 }

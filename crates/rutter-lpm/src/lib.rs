@@ -18,14 +18,14 @@
 //!
 //! # How it works
 //!
-//! A root array over the first 8 or 16 address bits leads to nodes of 4 or 8 bits. Nodes are short blocks in an
+//! A root array over the first 8, 16 or 24 address bits leads to nodes of 4 or 8 bits. Nodes are short blocks in an
 //! arena: a node of 8 bits has a bitmap of the slots where the answer changes, so that counting bits finds the
 //! answer, in the same or the next cache line; slots in a row with one answer cost nothing. Each node has its prefixes
 //! beside, sorted, so it can be rebuilt from itself when one comes or goes: a block of some hundred octets, in about a
 //! microsecond, whatever the size of the table.
 //!
-//! A writer with readers copies the few nodes between the changed one and the root, and publishes all of it with one
-//! store to a root slot. What it unlinked it keeps until every reader at work has said that it holds nothing
+//! A writer with readers lays the changed node out anew and publishes it with one store, to the node above it or, after copying the few
+//! nodes between, to a root slot. What it unlinked it keeps until every reader at work has said that it holds nothing
 //! (quiescent-state reclamation): readers say so in a word of their own every few dozen look-ups. The arena is made of
 //! relaxed atomics, so even a fault in this protocol could not become undefined behaviour; the three modules
 //! with `unsafe` call code for processors that count bits in one instruction, take arrays of zeros from the system, and
@@ -34,8 +34,9 @@
 //! # How exact a look-up is
 //!
 //! A look-up's answer was the table's answer at one instant between its call and its return, even while prefixes that nest
-//! come and go: it reads the root's slot once, and everything below that slot stays as it is, but for the
-//! numbers of prefixes, of which it reads one. In [`Routes`] a prefix that goes may leave a gap, its number 0, because most come again
+//! come and go. It reads the root's slot once, and everything below that slot stays as it is, but for the
+//! numbers of prefixes, of which it reads one. Under [`Profile::Compact`] and [`Profile::Balanced`] pointers between nodes change, too:
+//! where that can make a difference, the look-up asks again whether all that it saw was so at once. In [`Routes`] a prefix that goes may leave a gap, its number 0, because most come again
 //! soon; who finds one looks for the longest of the others, and again where the root's slot has changed meanwhile. Under [`Profile::Fastest`] this holds for [`View::lookup`] and
 //! [`View::lookup_prefix`] each by itself: the direct array that the first reads follows the nodes by a moment.
 

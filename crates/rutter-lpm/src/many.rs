@@ -1,5 +1,6 @@
 //! Look-ups side by side, so that their cache misses overlap.
 
+use crate::descent::is_doubtful;
 use crate::direct::Answer;
 use crate::net::{Bits, Net};
 use crate::node::{Eight, Four, Node};
@@ -17,6 +18,8 @@ struct Found {
     /// The node, or 0 for the root.
     node: u32,
     depth: u32,
+    /// The depth of the last node on the way.
+    last: u32,
 }
 
 impl<N: Net> Shared<N> {
@@ -52,7 +55,11 @@ impl<N: Net> Shared<N> {
         addrs: &[N::Addr],
         values: &mut [Option<u32>],
     ) {
-        let mut found = [Found::default(); LANES];
+        let mut found = [Found {
+            depth: ROOT - S::BITS,
+            last: ROOT,
+            ..Found::default()
+        }; LANES];
         // The lanes that are not at their end yet, with their nodes.
         let mut going = [(0_u8, 0_u32); LANES];
         let mut count = 0;
@@ -76,12 +83,10 @@ impl<N: Net> Shared<N> {
                 let addr = addrs[lane as usize];
                 let slot = (N::addr_bits(addr) << depth).head(S::BITS);
                 let step = S::step(self.memory.block(node), slot);
+                let found = &mut found[lane as usize % LANES];
+                found.last = depth;
                 if step.value != 0 {
-                    found[lane as usize % LANES] = Found {
-                        value: step.value,
-                        node,
-                        depth,
-                    };
+                    (found.value, found.node, found.depth) = (step.value, node, depth);
                 }
                 going[count % LANES] = (lane, step.child);
                 count += usize::from(step.child != 0);
@@ -94,6 +99,9 @@ impl<N: Net> Shared<N> {
     }
     #[inline(always)]
     fn number_of<S: Node>(&self, bits: N::Bits, found: Found) -> Option<u32> {
+        if is_doubtful::<S>(found.depth, found.last) && self.is_in_place {
+            return self.find(bits);
+        }
         if found.node == 0 {
             return self.value(found.value);
         }

@@ -22,6 +22,9 @@ pub enum Profile {
     Fastest,
 }
 
+/// Bits of the root of profiles of which [`Profile::is_in_place`] is true.
+pub(crate) const ROOT_OF_LONG_WAYS: u32 = 8;
+
 /// The width of the nodes below the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stride {
@@ -62,10 +65,16 @@ impl Profile {
     /// have as many.
     pub(crate) const fn root_bits(self, ipv6: bool, is_shard: bool) -> u32 {
         match self {
-            Profile::Compact | Profile::Balanced => 8,
+            Profile::Compact | Profile::Balanced => ROOT_OF_LONG_WAYS,
             Profile::Fast | Profile::Fastest if ipv6 && !is_shard => 24,
             Profile::Fast | Profile::Fastest => 16,
         }
+    }
+
+    /// Whether pointers of nodes to those below change in place, see [`crate::descent`]. From a wide root the ways are short: there a
+    /// reader loses less by the copying of what is on them than by asking, now and then, whether all that it found was so at once.
+    pub(crate) const fn is_in_place(self) -> bool {
+        matches!(self, Profile::Compact | Profile::Balanced)
     }
 
     pub(crate) const fn stride(self) -> Stride {

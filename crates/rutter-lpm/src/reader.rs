@@ -78,7 +78,7 @@ impl<N: Net> View<'_, N> {
     /// The number of the longest prefix that has the address.
     ///
     /// The answer is exact at one instant between call and return: a look-up reads one word that changes, and all it
-    /// meets below that word stays as it is.
+    /// meets below that word stays as it is; or it reads several and makes sure that there was such an instant.
     #[inline]
     pub fn lookup(&self, addr: N::Addr) -> Option<u32> {
         let value = self.reader.shared.lookup(N::addr_bits(addr));

@@ -2,7 +2,8 @@
 //!
 //! A slot is one word of 64 bits, so that a reader sees its two halves together: the node below, and the record of the
 //! longest prefix of the root's own lengths. Everything a reader meets below a slot is immutable while the slot
-//! stands (but for the values themselves), which makes a look-up exact at one instant.
+//! stands, but for the values themselves and, in some profiles, pointers between nodes: [`crate::descent`] tells what makes a look-up
+//! exact at one instant.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -20,6 +20,8 @@ pub(crate) struct Shared<N: Net> {
     pub memory: Memory,
     pub direct: Option<Direct>,
     pub wide: Option<Wide>,
+    /// Whether pointers of nodes change in place. Otherwise nothing below the root's slot changes while the slot stands.
+    pub is_in_place: bool,
     pub epochs: Arc<Epochs>,
     pub family: std::marker::PhantomData<N>,
 }
@@ -51,6 +53,8 @@ impl<N: Net> Shared<N> {
             memory: Memory::new(supply),
             direct: (fastest && !N::IS_IPV6).then(Direct::new),
             wide: (fastest && N::IS_IPV6).then(Wide::new),
+            // Who looks around a gap relies on the slot.
+            is_in_place: profile.is_in_place() && !is_shard,
             epochs,
             family: std::marker::PhantomData,
         }

@@ -139,6 +139,47 @@ fn an_address_that_is_always_covered_is_always_found() {
     }
 }
 
+/// A longer prefix comes before the longest goes, and goes after the longest has come again. A look-up that saw the upper nodes of
+/// before and the lower ones of after would find the shortest, which is never the answer.
+#[test]
+fn a_prefix_that_is_never_the_longest_is_never_found() {
+    let addr = Ipv4Addr::new(10, 1, 2, 3);
+    for profile in [Profile::Compact, Profile::Balanced, Profile::Fast] {
+        // Of the root, and of the first node under a root of 8 bits.
+        for shortest in [7, 9] {
+            let mut table = Table::new(profile);
+            let of_len = |len| Ipv4Prefix::from_addr(addr, len).expect("a length");
+            let [never, longer, longest] = [shortest, shortest + 1, 28].map(of_len);
+            // Its nodes stay.
+            let neighbor = prefix(longest.bits() | 16, 28);
+            for prefix in [never, longest, neighbor] {
+                table.insert(prefix, value_of(prefix));
+            }
+            let write = |table: &mut Table<Ipv4Prefix>| {
+                for _ in 0..100 {
+                    // A reader that waits for a processor in the midst of a look-up goes on in another state.
+                    table.insert(longer, value_of(longer));
+                    table.remove(longest);
+                    thread::yield_now();
+                    table.insert(longest, value_of(longest));
+                    table.remove(longer);
+                    thread::yield_now();
+                }
+            };
+            while_written(&mut table, write, |view, _| {
+                for _ in 0..100 {
+                    assert_ne!(view.lookup(addr), Some(value_of(never)), "{profile}");
+                    let found = view.lookup_prefix(addr).expect("something covers it");
+                    assert!(found == (longer, value_of(longer)) || found.0 == longest);
+                }
+                let mut values = [None; 32];
+                view.lookup_many(&[addr; 32], &mut values);
+                assert!(!values.contains(&Some(value_of(never))), "{profile}");
+            });
+        }
+    }
+}
+
 #[test]
 fn churn_leaves_the_size_where_it_was() {
     let mut table = Table::new(Profile::Fast);

@@ -195,17 +195,19 @@ impl Node for Eight {
         let starts = word(BITMAP + slot / 32 % 8) << (31 - slot % 32);
         let before = word(RANKS + slot / 128 % 2) >> (slot / 32 % 4 * 8) & 0xff;
         let run = before + starts.count_ones() - 1;
-        let answer = Head(word(0)).answers_at() + run;
+        let at = Head(word(0)).answers_at() + run;
         if !is_special(block, run) {
             return Step {
                 child: 0,
-                value: answer,
+                at: 0,
+                value: at,
             };
         }
-        let answer = block.number(answer);
+        let answer = block.number(at);
         let len = answer >> LEN_AT;
         Step {
             child: answer & CHILD,
+            at,
             value: if len == 0 { 0 } else { LATER + len },
         }
     }
@@ -371,6 +373,10 @@ impl Node for Eight {
         let run = run_of(block, slot);
         let at = Head::of(block).answers_at() + run;
         (is_special(block, run) && block.word(at) != 0).then_some(at)
+    }
+
+    fn child_of(pointer: u32) -> u32 {
+        pointer & CHILD
     }
 
     fn pointer(old: u32, child: u32) -> u32 {

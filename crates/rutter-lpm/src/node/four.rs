@@ -49,13 +49,15 @@ impl Node for Four {
         let place = 31 - (covers | 1).leading_zeros();
         let rank = (entries & below(place)).count_ones();
         let value = HEAD + children.count_ones() + rank;
+        let at = HEAD + (children & below(slot)).count_ones();
         let child = if children >> slot & 1 == 0 {
             0
         } else {
-            block.word(HEAD + (children & below(slot)).count_ones())
+            block.number(at)
         };
         Step {
             child,
+            at,
             value: if covers == 0 { 0 } else { value },
         }
     }
@@ -118,6 +120,10 @@ impl Node for Four {
         let children = block.word(1);
         let at = HEAD + (children & below(slot)).count_ones();
         (children >> slot & 1 == 1).then_some(at)
+    }
+
+    fn child_of(pointer: u32) -> u32 {
+        pointer
     }
 
     fn pointer(_: u32, child: u32) -> u32 {

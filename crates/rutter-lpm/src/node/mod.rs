@@ -1,4 +1,5 @@
-//! The nodes below the root: immutable blocks of words, read in place, rebuilt as a whole when their prefixes change.
+//! The nodes below the root: blocks of words, read in place, rebuilt as a whole when their prefixes change. Only numbers of prefixes
+//! and, in some profiles, pointers to other nodes change in place.
 //!
 //! A node at depth `d` with a stride of `s` bits has the prefixes of lengths `d + 1` to `d + s` (its *entries*) and
 //! the children at depth `d + s`, by *slot*: the `s` bits that follow the first `d`.
@@ -19,6 +20,8 @@ use runs::Runs;
 pub(crate) struct Step {
     /// The index of the child.
     pub child: u32,
+    /// Where in the node the pointer to it is.
+    pub at: u32,
     /// Where in the node the value of the longest entry is that covers the slot, for [`Node::resolve`].
     pub value: u32,
 }
@@ -70,6 +73,8 @@ pub(crate) trait Node {
     fn each_value(block: Block<'_>, key: Key, visit: impl FnMut(u32));
     /// The offset of the pointer to a child.
     fn child(block: Block<'_>, slot: u32) -> Option<u32>;
+    /// The child that a pointer leads to.
+    fn child_of(pointer: u32) -> u32;
     /// The word that takes the place of a pointer when the child moves.
     fn pointer(old: u32, child: u32) -> u32;
     /// The length, relative to the node, of the entry that a step found.

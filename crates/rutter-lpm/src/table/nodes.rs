@@ -96,16 +96,17 @@ impl<N: Net> Table<N> {
     }
 
     /// Puts `new` (or nothing) where `old` (or nothing) was, which differs in some eighths of its slots: at the end of the path.
-    /// The nodes on the path are copied, and the root's slot publishes all of it at once; where nobody reads they are changed in place.
+    /// One store publishes all of it: to the pointer of the node above, where those change in place, otherwise to the root's slot: then the
+    /// nodes on the path are copied, where somebody reads.
     fn relink<S: Node>(&mut self, bits: N::Bits, mut old: u32, mut new: u32, among: u8) {
-        let alone = self.is_alone();
+        let in_place = self.shared.is_in_place || self.is_alone();
         let is_child_of_root = self.scratch.path.is_empty();
         let mut is_like_before = false;
         while let Some((parent, slot)) = self.scratch.path.pop() {
             is_like_before = old != 0 && new != 0;
             let next = if !is_like_before {
                 self.with_child::<S>(parent, slot, new)
-            } else if alone {
+            } else if in_place {
                 let block = self.shared.memory.block(parent);
                 let at =
                     S::child(block, slot).unwrap_or_else(|| unreachable!("a child to replace"));
