@@ -72,16 +72,19 @@ impl<N: Net> Shared<N> {
         let mut depth = ROOT;
         while count != 0 {
             let before = std::mem::take(&mut count);
-            // A short loop first, so that the processor asks for all these nodes at once.
-            let mut touched = 0;
+            // Short loops first, so that the processor asks for all these nodes at once, and then for what they say of a slot.
+            let slot_of = |lane: u8| (N::addr_bits(addrs[lane as usize]) << depth).head(S::BITS);
             for (_, node) in &going[..before.min(LANES)] {
-                touched ^= self.memory.block(*node).word(0);
+                self.memory.prefetch(*node);
+                self.memory.prefetch(*node + S::HEADER - 1);
             }
-            std::hint::black_box(touched);
+            for (lane, node) in &going[..before.min(LANES)] {
+                let at = S::place(self.memory.block(*node), slot_of(*lane));
+                self.memory.prefetch(*node + at);
+            }
             for at in 0..before {
                 let (lane, node) = going[at % LANES];
-                let addr = addrs[lane as usize];
-                let slot = (N::addr_bits(addr) << depth).head(S::BITS);
+                let slot = slot_of(lane);
                 let step = S::step(self.memory.block(node), slot);
                 let found = &mut found[lane as usize % LANES];
                 found.last = depth;

@@ -188,6 +188,13 @@ impl Node for Eight {
         &mut scratch.runs
     }
 
+    const HEADER: u32 = SPECIAL + 1;
+
+    #[inline(always)]
+    fn place(block: Block<'_>, slot: u32) -> u32 {
+        Head::of(block).answers_at() + run_of(block, slot)
+    }
+
     #[inline(always)]
     fn step(block: Block<'_>, slot: u32) -> Step {
         let header = block.header::<{ SPECIAL as usize + 1 }>();

@@ -42,6 +42,13 @@ impl Node for Four {
         &mut scratch.contents
     }
 
+    const HEADER: u32 = HEAD;
+
+    #[inline(always)]
+    fn place(block: Block<'_>, slot: u32) -> u32 {
+        HEAD + (block.word(1) & below(slot)).count_ones()
+    }
+
     #[inline(always)]
     fn step(block: Block<'_>, slot: u32) -> Step {
         let (entries, children) = (block.word(0), block.word(1));

@@ -36,6 +36,10 @@ pub(crate) trait Node {
     /// The parts that updates use again and again.
     fn scratch(scratch: &mut Scratch) -> &mut Self::Parts;
 
+    /// Words that are read of a node, whatever is asked of it.
+    const HEADER: u32;
+    /// Where it says something of a slot, as far as its header tells, so that it can be asked for early.
+    fn place(block: Block<'_>, slot: u32) -> u32;
     /// What the node says of a slot.
     fn step(block: Block<'_>, slot: u32) -> Step;
     /// The offset of a value that a step found.
