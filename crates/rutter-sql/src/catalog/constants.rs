@@ -81,7 +81,12 @@ const ALWAYS: [(&[&str], &str); 8] = [
 pub fn said(name: &str, function: &Function) -> Option<Expr> {
     let arguments = arguments(function);
     let value = match (name, arguments.as_slice()) {
-        ("version", []) => format!("'PostgreSQL {}'", setting("server_version")),
+        ("version", []) => {
+            format!(
+                "'PostgreSQL {}'",
+                setting("server_version").unwrap_or_default()
+            )
+        }
         ("current_schema", []) => format!("'{SCHEMA}'"),
         ("current_database" | "current_catalog", []) => format!("'{DATABASE}'"),
         ("current_user" | "session_user" | "user" | "current_role", []) => format!("'{DATABASE}'"),
@@ -94,6 +99,7 @@ pub fn said(name: &str, function: &Function) -> Option<Expr> {
             let system = if system { "'pg_catalog', " } else { "" };
             format!("ARRAY[{system}'{SCHEMA}']")
         }
+        ("current_setting", [name, _]) => format!("current_setting({name})"),
         ("to_regclass", [name]) => format!("relation_number({name})"),
         ("to_regtype", [name]) => format!("type_number({name})"),
         ("to_regnamespace", [name]) => format!("schema_number({name})"),

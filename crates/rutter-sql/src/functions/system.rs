@@ -11,7 +11,7 @@ pub fn functions() -> Vec<ScalarUDF> {
     vec![
         function(
             "current_setting",
-            Body::Text(|name| Some(setting(name).to_owned())),
+            Body::Text(|name| Some(setting(name)?.to_owned())),
         ),
         function("quote_ident", Body::Text(|name| Some(quoted(name)))),
         function("quote_literal", Body::Text(|text| Some(literal(text)))),

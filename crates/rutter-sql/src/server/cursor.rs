@@ -1,6 +1,6 @@
 //! Cursors: the rest of an answer, kept for a client that reads it a piece at a time.
 //!
-//! They last as long as their connection, or until they are closed or a transaction ends.
+//! They last as long as their connection, until they are closed, or until their transaction ends, but for those `WITH HOLD`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +17,7 @@ use pgwire::messages::data::DataRow;
 
 use super::answer::{Rest, error, failure, too_long};
 use super::cancel::Query;
+use super::declared::Declared;
 use super::encode;
 
 /// Cursors of one client at once; each may hold a batch and shares pages of the table.
@@ -31,7 +32,14 @@ struct Cursor {
 }
 
 /// A cursor with its columns.
-type Open = (SchemaRef, Arc<tokio::sync::Mutex<Cursor>>);
+struct Open {
+    schema: SchemaRef,
+    cursor: Arc<tokio::sync::Mutex<Cursor>>,
+    /// It does not end with its transaction, if that does not fail.
+    holds: bool,
+    /// Its transaction has ended.
+    is_committed: bool,
+}
 
 /// The cursors of a connection.
 #[derive(Default)]
@@ -48,12 +56,14 @@ impl Cursors {
     /// Opens one.
     pub fn open(
         &self,
-        name: String,
+        declared: &Declared,
         batches: SendableRecordBatchStream,
         memory: Arc<dyn MemoryPool>,
+        is_committed: bool,
     ) -> PgWireResult<()> {
         let mut cursors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if cursors.contains_key(&name) {
+        let name = &declared.name;
+        if cursors.contains_key(name) {
             return Err(failure(
                 "42P03",
                 format!("cursor \"{name}\" already exists"),
@@ -70,8 +80,24 @@ impl Cursors {
             rest: Rest::new(batches),
             memory,
         };
-        cursors.insert(name, (schema, Arc::new(tokio::sync::Mutex::new(cursor))));
+        let open = Open {
+            schema,
+            cursor: Arc::new(tokio::sync::Mutex::new(cursor)),
+            holds: declared.holds,
+            is_committed,
+        };
+        cursors.insert(name.clone(), open);
         Ok(())
+    }
+
+    /// Closes those that end with their transaction. The names of the others.
+    pub fn end(&self, is_committed: bool) -> Vec<String> {
+        let mut cursors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        cursors.retain(|_, open| {
+            open.is_committed |= is_committed;
+            open.holds && open.is_committed
+        });
+        cursors.keys().cloned().collect()
     }
 
     /// Closes one, or all.
@@ -88,7 +114,13 @@ impl Cursors {
     /// The columns of one.
     pub fn schema(&self, name: &str) -> PgWireResult<SchemaRef> {
         let cursors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = cursors.get(name).map(|(schema, _)| Arc::clone(schema));
+        let found = cursors.get(name).map(|open| Arc::clone(&open.schema));
+        found.ok_or_else(|| unknown(name))
+    }
+
+    fn cursor(&self, name: &str) -> PgWireResult<Arc<tokio::sync::Mutex<Cursor>>> {
+        let cursors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = cursors.get(name).map(|open| Arc::clone(&open.cursor));
         found.ok_or_else(|| unknown(name))
     }
 
@@ -98,27 +130,14 @@ impl Cursors {
         name: &str,
         count: Option<usize>,
         format: &Format,
-        mut query: Query,
+        query: Query,
         limit: Duration,
     ) -> PgWireResult<QueryResponse> {
-        let schema = self.schema(name)?;
-        let cursor = {
-            let cursors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            cursors.get(name).map(|(_, cursor)| Arc::clone(cursor))
-        };
-        let cursor = cursor.ok_or_else(|| unknown(name))?;
-        let fields = Arc::new(encode::fields(&schema, format));
+        let fields = Arc::new(encode::fields(&*self.schema(name)?, format));
+        let cursor = self.cursor(name)?;
         let mut cursor = cursor.lock().await;
-        let rows = tokio::select! {
-            rows = cursor.rows(count.unwrap_or(usize::MAX), &fields) => rows,
-            () = query.cancelled() => Err(PgWireError::QueryCanceled),
-            () = tokio::time::sleep(limit) => Err(too_long(limit)),
-        };
-        let rows = rows.inspect_err(|_| {
-            // Rows may be missing from here on.
-            let _ = self.close(Some(name));
-        })?;
-        let (rows, held) = rows;
+        let rows = cursor.rows(count.unwrap_or(usize::MAX), &fields);
+        let (rows, held) = self.in_time(name, rows, query, limit).await?;
         let rows = rows.into_iter().map(move |row| {
             // Charged until the last of them is gone.
             let _ = &held;
@@ -128,9 +147,53 @@ impl Cursors {
         response.set_command_tag("FETCH");
         Ok(response)
     }
+
+    /// Passes the next rows of one over; `None`: all that are left. How many there were.
+    pub async fn skip(
+        &self,
+        name: &str,
+        count: Option<usize>,
+        query: Query,
+        limit: Duration,
+    ) -> PgWireResult<usize> {
+        let cursor = self.cursor(name)?;
+        let mut cursor = cursor.lock().await;
+        let skipped = cursor.skip(count.unwrap_or(usize::MAX));
+        self.in_time(name, skipped, query, limit).await
+    }
+
+    /// What comes of reading one. Where it fails rows may be missing from there on: it is closed.
+    async fn in_time<T>(
+        &self,
+        name: &str,
+        read: impl Future<Output = PgWireResult<T>>,
+        mut query: Query,
+        limit: Duration,
+    ) -> PgWireResult<T> {
+        let read = tokio::select! {
+            read = read => read,
+            () = query.cancelled() => Err(PgWireError::QueryCanceled),
+            () = tokio::time::sleep(limit) => Err(too_long(limit)),
+        };
+        read.inspect_err(|_| {
+            let _ = self.close(Some(name));
+        })
+    }
 }
 
 impl Cursor {
+    /// Passes rows over. How many there were.
+    async fn skip(&mut self, most: usize) -> PgWireResult<usize> {
+        let mut skipped = 0;
+        while skipped < most {
+            let Some(batch) = self.rest.next_of(most - skipped).await else {
+                break;
+            };
+            skipped += batch.map_err(|failed| error(&failed.into()))?.num_rows();
+        }
+        Ok(skipped)
+    }
+
     /// Rows, and the memory that they are charged.
     async fn rows(
         &mut self,

@@ -18,7 +18,7 @@ use pgwire::messages::extendedquery::{
 };
 
 use super::encode::fields;
-use super::handler::{Asker, aborted, close, empty, forget, has_failed, show};
+use super::handler::{Asker, aborted, close, empty, forget, has_failed};
 use super::held::Held;
 use super::prepared::{Parser, Prepared};
 use super::send::send;
@@ -172,16 +172,20 @@ impl ExtendedQueryHandler for Asker {
             Prepared::Nothing(tag) => self.done(client, tag),
             Prepared::Timeout(time) => self.hurry(time),
             Prepared::Deallocate(name) => forget(client, name.as_deref()),
-            Prepared::Show(name) => Ok(Response::Query(show(name, &portal.result_column_format)?)),
+            Prepared::Show(name) => {
+                let shown = self.show(name, &portal.result_column_format)?;
+                Ok(Response::Query(shown))
+            }
             Prepared::Close(name) => close(client, name.as_deref()),
             Prepared::Fetch(name, count, _) => {
                 let format = &portal.result_column_format;
                 self.fetch(client, name, *count, format).await
             }
-            Prepared::Declare(name, plan) => {
+            Prepared::Declare(declared, plan) => {
                 let plan = plan.bound(self.parser().engine(), portal).await?;
-                self.declare(client, name, plan).await
+                self.declare(client, declared, plan).await
             }
+            Prepared::Move(name, count) => self.skip(client, name, *count).await,
             Prepared::Query(plan) => {
                 let plan = plan.bound(self.parser().engine(), portal).await?;
                 let fields = fields(plan.schema().as_arrow(), &portal.result_column_format);

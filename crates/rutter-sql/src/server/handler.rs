@@ -11,7 +11,7 @@ use pgwire::api::portal::{Format, Portal};
 use pgwire::api::query::{SimpleQueryHandler, send_ready_for_query};
 use pgwire::api::results::{DataRowEncoder, FieldInfo, QueryResponse, Response, Tag};
 use pgwire::api::stmt::StoredStatement;
-use pgwire::api::store::{MemPortalStore, PortalStore};
+use pgwire::api::store::{Entry, MemPortalStore, PortalStore};
 use pgwire::api::{ClientInfo, ClientPortalStore, DEFAULT_NAME, PgWireConnectionState, Type};
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
@@ -27,6 +27,7 @@ use super::cancel::{Query, Running};
 use super::compute;
 use super::copy::{self, Copy};
 use super::cursor::Cursors;
+use super::declared::Declared;
 use super::doors::Door;
 use super::encode::fields;
 use super::held::Held;
@@ -35,7 +36,7 @@ use super::named::Preparation;
 use super::prepared::{Parser, Prepared};
 use super::send::{nothing as nothing_asked, send};
 use super::session::Session;
-use super::settings::{setting, time};
+use super::settings::{self, STATEMENT_TIMEOUT, setting, time};
 use super::statement::{ROLLBACK_TO, Statement, nothing, split};
 use crate::Engine;
 
@@ -155,11 +156,14 @@ impl Asker {
                 let prepared = prepared.check(&self.shared.engine).await?;
                 self.prepare(client, prepared)?
             }
-            Statement::Show(name) => Response::Query(show(&name, &Format::UnifiedText)?),
-            Statement::Declare(name, sql) => {
-                let plan = self.shared.engine.plan(&sql).await.map_err(|e| error(&e))?;
-                self.declare(client, &name, plan.into_parts().1).await?
+            Statement::Show(name) => Response::Query(self.show(&name, &Format::UnifiedText)?),
+            Statement::Refused(why) => return Err(failure("0A000", why.to_owned())),
+            Statement::Declare(declared) => {
+                let plan = self.shared.engine.plan(&declared.sql).await;
+                let plan = plan.map_err(|e| error(&e))?;
+                self.declare(client, &declared, plan.into_parts().1).await?
             }
+            Statement::Move(name, count) => self.skip(client, &name, count).await?,
             Statement::Fetch(name, count) => {
                 let format = Format::UnifiedText;
                 self.fetch(client, &name, count, &format).await?
@@ -231,22 +235,37 @@ impl Asker {
         Ok(nothing("SET"))
     }
 
+    /// The value of a setting.
+    pub fn show(&self, name: &str, format: &Format) -> PgWireResult<QueryResponse> {
+        let fields = Arc::new(vec![show_field(name, format)?]);
+        let value = match name {
+            STATEMENT_TIMEOUT => settings::shown(self.session.patience()),
+            name => setting(name).unwrap_or_default().to_owned(),
+        };
+        let mut row = DataRowEncoder::new(Arc::clone(&fields));
+        row.encode_field(&value)?;
+        let row = row.take_row();
+        Ok(QueryResponse::new(fields, futures::stream::iter([Ok(row)])))
+    }
+
     /// Opens a cursor.
     pub async fn declare<C>(
         &self,
         client: &C,
-        name: &str,
+        declared: &Declared,
         plan: LogicalPlan,
     ) -> PgWireResult<Response>
     where
         C: ClientInfo + ClientPortalStore,
         C::PortalStore: PortalStore,
     {
+        let name = &declared.name;
         let shape = Prepared::Query(Box::new(plan.clone().into()));
         let mut query = self.begin(client);
         let batches = self.compute(plan, &mut query).await?;
         let memory = self.shared.engine.memory();
-        Cursors::of(client).open(name.to_owned(), batches, memory)?;
+        let is_committed = matches!(client.transaction_status(), TransactionStatus::Idle);
+        Cursors::of(client).open(declared, batches, memory, is_committed)?;
         // Clients ask for the columns of a cursor as for those of a portal.
         let store = client.portal_store().as_any();
         if let Some(store) = store.downcast_ref::<MemPortalStore<Prepared>>() {
@@ -271,6 +290,20 @@ impl Asker {
         Ok(Response::Query(
             cursors.fetch(name, count, format, query, limit).await?,
         ))
+    }
+
+    /// Passes rows of a cursor over.
+    pub async fn skip(
+        &self,
+        client: &impl ClientInfo,
+        name: &str,
+        count: Option<usize>,
+    ) -> PgWireResult<Response> {
+        let query = self.begin(client);
+        let cursors = Cursors::of(client);
+        let skipped = cursors.skip(name, count, query, self.session.patience());
+        let tag = Tag::new("MOVE").with_rows(skipped.await?);
+        Ok(Response::Execution(tag))
     }
 
     /// Answers a query.
@@ -346,16 +379,30 @@ where
         // Ending all cannot fail.
         let _ = forget(client, None);
     }
+    let tag = match tag {
+        "COMMIT" if has_failed(client) => "ROLLBACK",
+        tag => tag,
+    };
     if matches!(tag, "COMMIT" | "ROLLBACK" | "DISCARD ALL") {
-        client.portal_store().clear_portals();
+        let (store, cursors) = (client.portal_store(), Cursors::of(client));
+        if tag == "DISCARD ALL" {
+            // Closing all cannot fail.
+            let _ = cursors.close(None);
+        }
+        let held = cursors.end(tag == "COMMIT");
+        let held: Vec<_> = held
+            .iter()
+            .filter_map(|name| store.get_portal(name))
+            .collect();
+        store.clear_portals();
         Held::of(client).close_portals();
-        // Closing all cannot fail.
-        let _ = Cursors::of(client).close(None);
+        for portal in held {
+            if let Entry::Value(portal) = portal {
+                store.put_portal(portal);
+            }
+        }
     }
-    match tag {
-        "COMMIT" if has_failed(client) => nothing("ROLLBACK"),
-        tag => nothing(tag),
-    }
+    nothing(tag)
 }
 
 /// Whether something has failed in a transaction that has not ended.
@@ -408,22 +455,22 @@ pub fn empty() -> QueryResponse {
     QueryResponse::new(Arc::new(Vec::new()), futures::stream::empty())
 }
 
-/// The value of a setting.
-pub fn show(name: &str, format: &Format) -> PgWireResult<QueryResponse> {
-    let fields = Arc::new(vec![show_field(name, format)]);
-    let mut row = DataRowEncoder::new(Arc::clone(&fields));
-    row.encode_field(&setting(name))?;
-    let row = row.take_row();
-    Ok(QueryResponse::new(fields, futures::stream::iter([Ok(row)])))
-}
-
-/// The column of such an answer.
-pub fn show_field(name: &str, format: &Format) -> FieldInfo {
-    FieldInfo::new(
+/// The column in which a setting is shown.
+pub fn show_field(name: &str, format: &Format) -> PgWireResult<FieldInfo> {
+    if name != STATEMENT_TIMEOUT && setting(name).is_none() {
+        return Err(unknown_setting(name));
+    }
+    let format = format.format_for(0);
+    Ok(FieldInfo::new(
         name.to_owned(),
         None,
         None,
         Type::TEXT,
-        format.format_for(0),
-    )
+        format,
+    ))
+}
+
+fn unknown_setting(name: &str) -> PgWireError {
+    let why = format!("unrecognized configuration parameter \"{name}\"");
+    failure("42704", why)
 }

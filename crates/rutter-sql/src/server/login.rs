@@ -63,13 +63,14 @@ fn must_wait(opened: Result<(), Duration>) -> PgWireResult<()> {
 
 /// What a server says of itself to who has logged in: the same as `SHOW`.
 fn parameters() -> DefaultServerParameterProvider {
+    let known = |name| setting(name).unwrap_or_default().to_owned();
     let mut parameters = DefaultServerParameterProvider::default();
-    parameters.server_version = setting("server_version").to_owned();
+    parameters.server_version = known("server_version");
     parameters.default_transaction_read_only = true;
     parameters.is_superuser = false;
-    parameters.time_zone = setting("timezone").to_owned();
-    parameters.date_style = setting("datestyle").to_owned();
-    parameters.interval_style = setting("intervalstyle").to_owned();
+    parameters.time_zone = known("timezone");
+    parameters.date_style = known("datestyle");
+    parameters.interval_style = known("intervalstyle");
     parameters
 }
 

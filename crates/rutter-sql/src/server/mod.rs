@@ -7,6 +7,7 @@ mod compute;
 mod connection;
 mod copy;
 mod cursor;
+mod declared;
 mod doors;
 mod encode;
 mod extended;

@@ -12,6 +12,7 @@ use pgwire::messages::extendedquery::Bind;
 use super::answer::failure;
 use super::copy::Copy;
 use super::cursor::Cursors;
+use super::declared::Declared;
 use super::encode::fields;
 use super::handler::{show_field, unknown_zone};
 use super::held::Held;
@@ -27,8 +28,9 @@ pub enum Prepared {
     Deallocate(Option<String>),
     Timeout(String),
     Show(String),
-    Declare(String, Box<Planned>),
+    Declare(Declared, Box<Planned>),
     Fetch(String, Option<usize>, SchemaRef),
+    Move(String, Option<usize>),
     Close(Option<String>),
     Query(Box<Planned>),
     Copy(Box<(Copy, Planned)>),
@@ -103,7 +105,12 @@ impl QueryParser for Parser {
                 let schema = Cursors::of(client).schema(&name)?;
                 Prepared::Fetch(name, count, schema)
             }
-            Statement::Declare(name, sql) => Prepared::Declare(name, self.plan(&sql, types).await?),
+            Statement::Declare(declared) => {
+                let plan = self.plan(&declared.sql, types).await?;
+                Prepared::Declare(declared, plan)
+            }
+            Statement::Move(name, count) => Prepared::Move(name, count),
+            Statement::Refused(why) => return Err(failure("0A000", why.to_owned())),
             Statement::Query(sql) => Prepared::Query(self.plan(&sql, types).await?),
         }))
     }
@@ -125,11 +132,11 @@ impl QueryParser for Parser {
         let format = format.unwrap_or(&Format::UnifiedText);
         Ok(match statement {
             Prepared::Query(plan) => fields(plan.plan().schema().as_arrow(), format),
-            Prepared::Show(name) => vec![show_field(name, format)],
+            Prepared::Show(name) => vec![show_field(name, format)?],
             Prepared::Fetch(_, _, schema) => fields(schema, format),
             Prepared::Nothing(_) | Prepared::Deallocate(_) | Prepared::Timeout(_) => Vec::new(),
-            Prepared::Declare(..) | Prepared::Close(_) | Prepared::Prepare(_) => Vec::new(),
-            Prepared::Copy(_) => Vec::new(),
+            Prepared::Declare(..) | Prepared::Move(..) | Prepared::Close(_) => Vec::new(),
+            Prepared::Copy(_) | Prepared::Prepare(_) => Vec::new(),
         })
     }
 }

@@ -51,32 +51,77 @@ pub fn time(text: &str) -> Option<Option<Duration>> {
     Some((!time.is_zero()).then_some(time))
 }
 
-/// The value of a setting that drivers ask for.
-pub fn setting(name: &str) -> &'static str {
-    let name = match name {
-        "transaction isolation level" => "transaction_isolation",
-        "time zone" => "timezone",
-        name => name,
+/// The value of a setting that drivers ask for, if there is one of this name.
+pub fn setting(name: &str) -> Option<&'static str> {
+    let name = match name.to_ascii_lowercase().as_str() {
+        "transaction isolation level" => "transaction_isolation".to_owned(),
+        "time zone" => "timezone".to_owned(),
+        "session authorization" => "session_authorization".to_owned(),
+        name => name.to_owned(),
     };
     let found = SETTINGS.iter().find(|(known, _)| *known == name);
-    found.map_or("", |(_, value)| value)
+    found.map(|(_, value)| *value)
+}
+
+/// The one setting that connections have their own of.
+pub const STATEMENT_TIMEOUT: &str = "statement_timeout";
+
+/// A time as PostgreSQL shows it, in the largest unit of which there are so many.
+pub fn shown(time: Duration) -> String {
+    let milliseconds = time.as_millis();
+    let units = [
+        (86_400_000, "d"),
+        (3_600_000, "h"),
+        (60_000, "min"),
+        (1_000, "s"),
+    ];
+    let unit = units
+        .iter()
+        .find(|(unit, _)| milliseconds.is_multiple_of(*unit));
+    match unit {
+        Some((unit, name)) => format!("{}{name}", milliseconds / unit),
+        None => format!("{milliseconds}ms"),
+    }
 }
 
 /// Settings and their values: none can be changed.
-pub const SETTINGS: [(&str, &str); 17] = [
+pub const SETTINGS: [(&str, &str); 40] = [
     ("application_name", ""),
+    ("array_nulls", "on"),
+    ("backslash_quote", "safe_encoding"),
+    ("block_size", "8192"),
+    ("bytea_output", "hex"),
     ("client_encoding", "UTF8"),
+    ("client_min_messages", "notice"),
+    ("cluster_name", ""),
     ("datestyle", "ISO, MDY"),
+    ("default_transaction_deferrable", "off"),
     ("default_transaction_isolation", "read committed"),
     ("default_transaction_read_only", "on"),
+    ("escape_string_warning", "on"),
+    ("extra_float_digits", "1"),
+    ("idle_in_transaction_session_timeout", "0"),
+    ("in_hot_standby", "off"),
     ("integer_datetimes", "on"),
     ("intervalstyle", "postgres"),
+    ("is_superuser", "off"),
+    ("jit", "off"),
+    ("lc_collate", "C"),
+    ("lc_ctype", "C"),
+    ("lc_messages", "C"),
+    ("lc_monetary", "C"),
+    ("lc_numeric", "C"),
+    ("lc_time", "C"),
+    ("lock_timeout", "0"),
     ("max_identifier_length", "63"),
     ("max_index_keys", "32"),
+    ("role", "none"),
+    ("row_security", "on"),
     ("search_path", "public"),
     ("server_encoding", "UTF8"),
     ("server_version", "16.0 (Rutter)"),
     ("server_version_num", "160000"),
+    ("session_authorization", "rutter"),
     ("standard_conforming_strings", "on"),
     ("timezone", "UTC"),
     ("transaction_isolation", "read committed"),
@@ -95,5 +140,7 @@ mod tests {
             [seconds(1500), seconds(2), seconds(60)]
         );
         assert_eq!([time("0"), time("x"), time("1y")], [Some(None), None, None]);
+        let times = [300_000, 90_000, 1_500, 7_200_000].map(Duration::from_millis);
+        assert_eq!(times.map(shown), ["5min", "90s", "1500ms", "2h"]);
     }
 }

@@ -2,6 +2,7 @@
 
 use pgwire::api::results::{Response, Tag};
 
+use super::declared::{Declared, fetched};
 use super::named::{Execution, Preparation};
 use super::settings::{timeout, zone};
 use crate::pieces::{Kind, pieces};
@@ -28,10 +29,14 @@ pub enum Statement {
     Zone(String),
     /// `SHOW name`.
     Show(String),
+    /// What is not offered, and why.
+    Refused(&'static str),
     /// `DECLARE name CURSOR FOR query`.
-    Declare(String, String),
+    Declare(Declared),
     /// `FETCH count FROM name`; without a count: all.
     Fetch(String, Option<usize>),
+    /// `MOVE count FROM name`, the same without the rows.
+    Move(String, Option<usize>),
     /// `CLOSE name`; without a name: all.
     Close(Option<String>),
 }
@@ -136,13 +141,18 @@ impl<'a> Said<'a> {
     }
 
     fn cursor(&self) -> Option<Statement> {
-        if self.begins("DECLARE") {
-            let (name, query) = declared(self.sql)?;
-            return Some(Statement::Declare(name, query));
+        if let Some(text) = self.behind("DECLARE") {
+            let declared = Declared::of(text)?.map(Statement::Declare);
+            return Some(declared.unwrap_or_else(Statement::Refused));
         }
-        if self.begins("FETCH") {
-            let (name, count) = fetched(&self.words[1..])?;
-            return Some(Statement::Fetch(name, count));
+        let statement: fn(_, _) -> _ = match self.begins("MOVE") {
+            true => Statement::Move,
+            false => Statement::Fetch,
+        };
+        if self.begins("FETCH") || self.begins("MOVE") {
+            let fetched = fetched(&self.words[1..])?;
+            let fetched = fetched.map(|(name, count)| statement(name, count));
+            return Some(fetched.unwrap_or_else(Statement::Refused));
         }
         if !self.begins("CLOSE") || self.words.len() != 2 {
             return None;
@@ -152,9 +162,13 @@ impl<'a> Said<'a> {
     }
 
     fn shown(&self) -> Option<Statement> {
+        if self.begins("SHOW ALL") {
+            return Some(Statement::Query(ALL_SETTINGS.to_owned()));
+        }
         let is_query = self.begins("SHOW TABLES") || self.begins("SHOW COLUMNS");
         let is_shown = self.begins("SHOW") && !is_query;
-        is_shown.then(|| Statement::Show(self.words[1..].join(" ").to_lowercase()))
+        let name = self.words.get(1..).unwrap_or_default().join(" ");
+        is_shown.then(|| Statement::Show(name.trim_matches('"').to_lowercase()))
     }
 }
 
@@ -164,6 +178,9 @@ pub fn ends_transaction(tag: &str) -> bool {
 }
 
 const COPY: &str = "COPY";
+/// `SHOW ALL`.
+const ALL_SETTINGS: &str =
+    "SELECT name, setting, short_desc AS description FROM pg_settings ORDER BY name";
 /// Goes back to a savepoint: the transaction goes on.
 pub const ROLLBACK_TO: &str = "ROLLBACK TO";
 
@@ -194,41 +211,6 @@ fn deallocated(text: &str) -> Option<String> {
         false => text,
     };
     (!name.eq_ignore_ascii_case("ALL")).then(|| cursor_name(name))
-}
-
-/// Name and query of `DECLARE name … CURSOR … FOR query`.
-fn declared(sql: &str) -> Option<(String, String)> {
-    let word = |from: usize| {
-        let begin = from + sql[from..].find(|c: char| !c.is_whitespace())?;
-        let end = sql[begin..]
-            .find(char::is_whitespace)
-            .map_or(sql.len(), |end| begin + end);
-        Some((&sql[begin..end], end))
-    };
-    let (name, mut at) = word("DECLARE".len())?;
-    let mut cursor = false;
-    loop {
-        let (next, end) = word(at)?;
-        cursor |= next.eq_ignore_ascii_case("CURSOR");
-        if cursor && next.eq_ignore_ascii_case("FOR") {
-            return Some((cursor_name(name), sql[end..].trim().to_owned()));
-        }
-        at = end;
-    }
-}
-
-/// Name and count of `FETCH [NEXT | [FORWARD] [count | ALL]] [FROM | IN] name`, without its first word.
-fn fetched(words: &[&str]) -> Option<(String, Option<usize>)> {
-    let (name, words) = words.split_last()?;
-    let mut count = Some(1);
-    for word in words {
-        match word.to_ascii_uppercase().as_str() {
-            "NEXT" | "FORWARD" | "FROM" | "IN" => {}
-            "ALL" => count = None,
-            number => count = Some(number.parse().ok()?),
-        }
-    }
-    Some((cursor_name(name), count))
 }
 
 /// A name without its quotes; without quotes, case does not count.
@@ -307,20 +289,14 @@ mod tests {
     }
 
     #[test]
-    fn cursors_are_declared_read_and_closed() {
-        let declare = "declare C no scroll cursor for\nSELECT 'x'";
-        assert_eq!(
-            Statement::of(declare),
-            Statement::Declare("c".into(), "SELECT 'x'".into())
-        );
-        assert_eq!(
-            Statement::of("FETCH FORWARD 10 FROM \"C\""),
-            Statement::Fetch("C".into(), Some(10))
-        );
-        assert_eq!(
-            Statement::of("fetch all in c"),
-            Statement::Fetch("c".into(), None)
-        );
+    fn cursors_are_read_and_closed() {
+        let fetched = |count| Statement::Fetch("c".into(), count);
+        assert_eq!(Statement::of("fetch all in c"), fetched(None));
+        assert_eq!(Statement::of("FETCH C"), fetched(Some(1)));
+        let moved = Statement::Move("c".into(), Some(7));
+        assert_eq!(Statement::of("MOVE FORWARD 7 FROM c"), moved);
+        let back = Statement::of("FETCH PRIOR FROM c");
+        assert!(matches!(back, Statement::Refused(_)));
         assert_eq!(
             Statement::of("CLOSE c;"),
             Statement::Close(Some("c".into()))

@@ -74,6 +74,13 @@ pub fn refusal(server: &Server, sql: &str) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
+/// The same, with the error's number.
+pub fn failure(server: &Server, sql: &str) -> String {
+    let output = psql(server, "", &["-v", "VERBOSITY=verbose", "-c", sql]);
+    assert!(!output.status.success(), "not refused: {sql}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
 #[test]
 fn psql_reads_rows_of_all_types() {
     let server = server(Access::Open);

@@ -1,11 +1,11 @@
-//! Statements that are no queries: COPY, PREPARE and EXECUTE, TABLE, savepoints.
+//! Statements that are no queries: COPY, PREPARE and EXECUTE, TABLE, savepoints, cursors, settings.
 
 use std::io::Read as _;
 
 use rutter_sql::Access;
 
 use crate::raw::Raw;
-use crate::server::{answer, psql, refusal, server};
+use crate::server::{answer, failure, psql, refusal, server};
 
 #[test]
 fn tables_are_copied_in_all_forms() {
@@ -209,4 +209,94 @@ fn statements_are_answered_one_after_the_other() {
         kinds.push(raw.next().unwrap().0);
     }
     assert_eq!(String::from_utf8(kinds).unwrap(), "TDCTEZ");
+}
+
+const NUMBERS: &str = "SELECT value FROM generate_series(1, 9) ORDER BY value";
+
+#[test]
+fn cursors_pass_rows_over() {
+    let server = server(Access::Open);
+    let sql = format!(
+        "BEGIN; DECLARE c CURSOR FOR {NUMBERS}; MOVE 2 FROM c; FETCH c; MOVE FORWARD 3 IN c; FETCH NEXT FROM c; \
+         MOVE ALL c; MOVE c; FETCH c; COMMIT"
+    );
+    assert_eq!(
+        answer(&server, &sql),
+        "BEGIN\nDECLARE CURSOR\nMOVE 2\n3\nMOVE 3\n7\nMOVE 2\nMOVE 0\nCOMMIT\n"
+    );
+    for (sql, why) in [
+        ("FETCH PRIOR FROM c", "0A000"),
+        ("FETCH BACKWARD 2 FROM c", "0A000"),
+        ("MOVE -1 FROM c", "0A000"),
+        ("MOVE ABSOLUTE 3 IN c", "0A000"),
+        ("DECLARE d BINARY CURSOR FOR SELECT 1", "0A000"),
+        ("MOVE 1 FROM d", "34000"),
+    ] {
+        let declared = format!("BEGIN; DECLARE c CURSOR FOR {NUMBERS}; {sql}");
+        let refused = failure(&server, &declared);
+        assert!(refused.contains(why), "{sql}: {refused}");
+    }
+    let port = server.addresses()[0].port();
+    let parameters = format!("host=127.0.0.1 port={port} user=reader dbname=rutter");
+    let mut client = postgres::Client::connect(&parameters, postgres::NoTls).unwrap();
+    let mut transaction = client.transaction().unwrap();
+    let declare = format!("DECLARE c CURSOR FOR {NUMBERS}");
+    transaction.execute(&declare, &[]).unwrap();
+    assert_eq!(transaction.execute("MOVE 8 FROM c", &[]).unwrap(), 8);
+    let rows = transaction.query("FETCH ALL FROM c", &[]).unwrap();
+    assert_eq!(rows.iter().map(|row| row.get(0)).collect::<Vec<i64>>(), [9]);
+}
+
+#[test]
+fn cursors_with_hold_outlast_their_transaction() {
+    let server = server(Access::Open);
+    let declare = format!("DECLARE c CURSOR WITH HOLD FOR {NUMBERS}");
+    let sql = format!(
+        "BEGIN; {declare}; FETCH c; COMMIT; FETCH c; BEGIN; FETCH c; ROLLBACK; FETCH c; CLOSE c"
+    );
+    assert_eq!(
+        answer(&server, &sql),
+        "BEGIN\nDECLARE CURSOR\n1\nCOMMIT\n2\nBEGIN\n3\nROLLBACK\n4\nCLOSE CURSOR\n"
+    );
+    // Where there is no transaction, it has ended.
+    let sql = format!("{declare}; BEGIN; ROLLBACK; FETCH 2 FROM c");
+    assert_eq!(
+        answer(&server, &sql),
+        "DECLARE CURSOR\nBEGIN\nROLLBACK\n1\n2\n"
+    );
+    for sql in [
+        format!("BEGIN; {declare}; ROLLBACK; FETCH c"),
+        format!("{declare}; DISCARD ALL; FETCH c"),
+        format!("BEGIN; DECLARE c CURSOR WITHOUT HOLD FOR {NUMBERS}; COMMIT; FETCH c"),
+    ] {
+        let refused = failure(&server, &sql);
+        assert!(refused.contains("34000"), "{sql}: {refused}");
+    }
+}
+
+#[test]
+fn settings_that_are_unknown_are_said_to_be() {
+    let server = server(Access::Open);
+    for name in ["x", "\"X y\"", "work memory"] {
+        let refused = failure(&server, &format!("SHOW {name}"));
+        let name = name.trim_matches('"').to_lowercase();
+        let why = format!("42704: unrecognized configuration parameter \"{name}\"");
+        assert!(refused.contains(&why), "{refused}");
+    }
+    let port = server.addresses()[0].port();
+    let parameters = format!("host=127.0.0.1 port={port} user=reader dbname=rutter");
+    let mut client = postgres::Client::connect(&parameters, postgres::NoTls).unwrap();
+    let failed = client.query("SHOW nothing", &[]).unwrap_err();
+    assert_eq!(failed.code().map(|code| code.code()), Some("42704"));
+    assert_eq!(
+        answer(
+            &server,
+            "SHOW TRANSACTION ISOLATION LEVEL; SHOW statement_timeout; SET statement_timeout = '90s'; \
+             SHOW statement_timeout; SHOW Extra_Float_Digits; SELECT current_setting('server_version_num'), \
+             current_setting('x', true)"
+        ),
+        "read committed\n5min\nSET\n90s\n1\n160000|\n"
+    );
+    let all = answer(&server, "SHOW ALL");
+    assert!(all.contains("\nserver_encoding|UTF8|"), "{all}");
 }

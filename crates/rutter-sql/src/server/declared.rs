@@ -1,0 +1,109 @@
+//! Cursors in SQL: `DECLARE`, and how `FETCH` and `MOVE` say which rows.
+
+use super::statement::cursor_name;
+
+/// `DECLARE name … CURSOR … FOR query`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// Its name.
+    pub name: String,
+    /// `WITH HOLD`: it does not end with its transaction.
+    pub holds: bool,
+    /// Its query.
+    pub sql: String,
+}
+
+impl Declared {
+    /// From what follows the word `DECLARE`; or why it is not offered.
+    pub fn of(text: &str) -> Option<Result<Self, &'static str>> {
+        let word = |from: usize| {
+            let begin = from + text[from..].find(|c: char| !c.is_whitespace())?;
+            let end = text[begin..]
+                .find(char::is_whitespace)
+                .map_or(text.len(), |end| begin + end);
+            Some((&text[begin..end], end))
+        };
+        let (name, mut at) = word(0)?;
+        let (mut is_cursor, mut holds) = (false, false);
+        loop {
+            let (next, end) = word(at)?;
+            match (next.to_ascii_uppercase().as_str(), is_cursor) {
+                ("BINARY", false) => return Some(Err(BINARY)),
+                ("CURSOR", _) => is_cursor = true,
+                ("HOLD", true) => {
+                    holds = text[..at].trim_end().to_ascii_uppercase().ends_with("WITH")
+                }
+                ("FOR", true) => {
+                    return Some(Ok(Self {
+                        name: cursor_name(name),
+                        holds,
+                        sql: text[end..].trim().to_owned(),
+                    }));
+                }
+                _ => {}
+            }
+            at = end;
+        }
+    }
+}
+
+/// Name and count of `FETCH [NEXT | [FORWARD] [count | ALL]] [FROM | IN] name`, without its first word; or why it is not
+/// offered.
+pub fn fetched(words: &[&str]) -> Option<Result<(String, Option<usize>), &'static str>> {
+    let (name, words) = words.split_last()?;
+    let mut count = Some(1);
+    for word in words {
+        match word.to_ascii_uppercase().as_str() {
+            "NEXT" | "FORWARD" | "FROM" | "IN" => {}
+            "ALL" => count = None,
+            "PRIOR" | "FIRST" | "LAST" | "ABSOLUTE" | "RELATIVE" | "BACKWARD" => {
+                return Some(Err(BACKWARD));
+            }
+            number if number.starts_with('-') => return Some(Err(BACKWARD)),
+            number => count = Some(number.parse().ok()?),
+        }
+    }
+    Some(Ok((cursor_name(name), count)))
+}
+
+const BACKWARD: &str =
+    "cursors are read forwards: write FETCH count FROM name, or MOVE count FROM name";
+const BINARY: &str =
+    "BINARY cursors are not offered: ask for the binary form when values are bound";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursors_say_how_long_they_last() {
+        for (text, holds) in [
+            (" C no scroll cursor for\nSELECT 'x'", false),
+            (" \"c\" CURSOR WITHOUT HOLD FOR SELECT 'x'", false),
+            (" c INSENSITIVE CURSOR\nwith  hold for SELECT 'x'", true),
+        ] {
+            let expected = Declared {
+                name: "c".to_owned(),
+                holds,
+                sql: "SELECT 'x'".to_owned(),
+            };
+            assert_eq!(Declared::of(text), Some(Ok(expected)), "{text}");
+        }
+        assert_eq!(
+            Declared::of(" c BINARY CURSOR FOR SELECT 1"),
+            Some(Err(BINARY))
+        );
+        assert_eq!(Declared::of(" c CURSOR"), None);
+    }
+
+    #[test]
+    fn rows_are_fetched_forwards() {
+        let forwards = |count| Some(Ok(("c".to_owned(), count)));
+        assert_eq!(fetched(&["FORWARD", "10", "FROM", "C"]), forwards(Some(10)));
+        assert_eq!(fetched(&["forward", "all", "in", "c"]), forwards(None));
+        for back in ["PRIOR", "LAST", "-1", "BACKWARD"] {
+            assert_eq!(fetched(&[back, "FROM", "c"]), Some(Err(BACKWARD)), "{back}");
+        }
+        assert_eq!(fetched(&["x", "c"]), None);
+    }
+}
