@@ -26,6 +26,6 @@ mod zones;
 
 pub use engine::{Engine, Limits, QueryError};
 pub use events::EventLog;
-pub use print::{Format, print};
+pub use print::{Format, keys, print};
 pub use server::{Access, Bounds, Server, ServerError, Settings, Tls, TlsError};
 pub use tables::Router;

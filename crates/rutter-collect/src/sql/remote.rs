@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use postgres::config::SslMode;
 use postgres::types::Type;
 use postgres::{Client, NoTls, SimpleQueryMessage, SimpleQueryRow};
-use rutter_sql::Format;
+use rutter_sql::{Format, keys};
 
 use crate::cli::SqlArgs;
 use crate::failure::Failure;
@@ -115,10 +115,11 @@ fn json(
     kinds: &[(String, Type)],
     rows: &[SimpleQueryRow],
 ) -> Result<(), Failure> {
+    let keys = keys(kinds.iter().map(|(name, _)| name.as_str()));
     for row in rows {
         let mut object = serde_json::Map::new();
-        for (at, (name, kind)) in kinds.iter().enumerate() {
-            object.insert(name.clone(), value(row.get(at), kind));
+        for (at, (key, (_, kind))) in keys.iter().zip(kinds).enumerate() {
+            object.insert(key.clone(), value(row.get(at), kind));
         }
         writeln!(out, "{}", serde_json::Value::Object(object))?;
     }
@@ -230,7 +231,35 @@ fn table(
 
 #[cfg(test)]
 mod tests {
+    use rutter_sql::{Access, Bounds, Engine, Limits, Server, Settings};
+
     use super::*;
+
+    #[test]
+    fn no_column_of_an_object_is_lost() {
+        let settings = Settings {
+            listen: vec!["127.0.0.1:0".parse().unwrap()],
+            access: Access::Open,
+            tls: None,
+            threads: 1,
+            bounds: Bounds::default(),
+            step_back: || {},
+            give_back: || {},
+        };
+        let engine = Engine::without_tables(&Limits::default()).unwrap();
+        let server = Server::start(engine, settings).unwrap();
+        let port = server.addresses()[0].port();
+        let parameters = format!("host=127.0.0.1 port={port} user=reader dbname=rutter");
+        let mut client = Client::connect(&parameters, NoTls).unwrap();
+        let query = "SELECT 1 AS peer, 'x' AS peer, 2 AS y";
+        let kinds = kinds(&mut client, query).unwrap();
+        let rows = ask_for(&mut client, query).unwrap();
+        let mut out = Vec::new();
+        json(&mut out, &kinds, &rows).unwrap();
+        let object: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        let expected = serde_json::json!({"peer": 1, "peer_2": "x", "y": 2});
+        assert_eq!(object, expected);
+    }
 
     #[test]
     fn what_has_rows_is_read_by_a_cursor() {

@@ -212,3 +212,26 @@ async fn routers_are_a_table() {
     let expected = ["edge 1,192.0.2.9:50000,connected,2026-11-18T11:06:40Z,2,10"];
     answers(sql, &expected).await;
 }
+
+/// No value is lost where an object has each name once.
+#[tokio::test]
+async fn columns_of_one_name_are_keys_of_their_own() {
+    let sql = "SELECT peer_asn, peer_name, peer_asn, count(*), count(*) FROM peers \
+        WHERE peer_asn = 64501 GROUP BY peer_asn, peer_name";
+    let stream = table::engine().query(sql).await.unwrap();
+    let schema = stream.schema();
+    let batches: Vec<_> = stream.try_collect().await.unwrap();
+    let printed = |format| {
+        let mut out = Vec::new();
+        print(&mut out, format, &schema, &batches, true).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    assert_eq!(
+        printed(Format::Json),
+        "{\"peer_asn\":64501,\"peer_name\":\"peer 1\",\"peer_asn_2\":64501,\"count\":1,\"count_2\":1}\n"
+    );
+    let header = "peer_asn,peer_name,peer_asn,count,count\n";
+    assert!(printed(Format::Csv).starts_with(header));
+    let table = printed(Format::Table);
+    assert!(table.is_ascii(), "{table}");
+}
