@@ -15,6 +15,7 @@ mod names;
 mod networks;
 mod numbers;
 mod offered;
+mod ordered;
 mod quantified;
 mod refused;
 mod relations;

@@ -93,7 +93,7 @@ fn is_column(expr: &Expr) -> bool {
 }
 
 /// The name of a value that has none.
-fn of(expr: &Expr) -> String {
+pub fn of(expr: &Expr) -> String {
     let name = match expr {
         Expr::Identifier(name) => return folded(name),
         Expr::CompoundIdentifier(names) => return names.last().map(folded).unwrap_or_default(),
@@ -148,7 +148,7 @@ fn of_query(query: &Query) -> String {
 }
 
 /// A name in small letters, where it has no quotes.
-fn folded(name: &Ident) -> String {
+pub fn folded(name: &Ident) -> String {
     match name.quote_style {
         Some(_) => name.value.clone(),
         None => name.value.to_lowercase(),

@@ -7,18 +7,36 @@ use datafusion::logical_expr::sqlparser::ast::{
 
 use super::adapt::parsed;
 use super::casts::is_to_network;
+use super::ordered::{self, Column};
 use crate::functions::KEY;
 
-/// The order of a query. Rows that are made one of equal ones, or come of several queries, are ordered by what they have.
+/// The order of a query. Rows that are made one of equal ones, or come of several queries, are ordered in a query around
+/// it: they have nothing else than what they show.
 pub fn order_rows(query: &mut Query) {
-    let is_plain = matches!(query.body.as_ref(), SetExpr::Select(select)
-        if !matches!(select.distinct, Some(Distinct::Distinct)));
-    if is_plain
-        && let Some(by) = &mut query.order_by
-        && let OrderByKind::Expressions(by) = &mut by.kind
+    let Some(by) = &mut query.order_by else {
+        return;
+    };
+    let OrderByKind::Expressions(by) = &mut by.kind else {
+        return;
+    };
+    if let SetExpr::Select(select) = query.body.as_ref()
+        && !matches!(select.distinct, Some(Distinct::Distinct))
     {
-        by.iter_mut().for_each(|by| order_by(&mut by.expr));
+        let columns = ordered::columns(select);
+        for by in by {
+            let column = columns.as_ref().and_then(|columns| {
+                let place = ordered::place(columns, &by.expr)?;
+                Some(columns[place].value.clone())
+            });
+            if let Some(column) = column.filter(is_to_network) {
+                by.expr = column;
+            }
+            order_by(&mut by.expr);
+        }
+        return;
     }
+    let is_network = |column: &Column| is_to_network(&column.value);
+    ordered::around(query, is_network, |column| format!("{KEY}({column})"));
 }
 
 /// `DISTINCT ON (prefix::inet)`, as the query is ordered.

@@ -200,14 +200,33 @@ fn networks_have_their_order_everywhere() {
         ),
         "10.0.0.0/8|1\n10.1.0.0/16|2\n"
     );
-    // What the engine can order only by the texts that it shows.
-    assert_eq!(
-        answer(
-            &server,
-            "SELECT DISTINCT prefix::inet FROM routes WHERE family = 6 ORDER BY prefix::inet"
+    let prefixes = "(VALUES ('10.0.0.0/8', 1), ('9.0.0.0/8', 2), ('9.0.0.0/8', 2), ('100.0.0.0/8', 1)) AS t (p, x)";
+    let others = "SELECT cidr '11.0.0.0/8'";
+    for (sql, expected) in [
+        (
+            format!("SELECT p::inet AS net FROM {prefixes} ORDER BY net LIMIT 3"),
+            "9.0.0.0/8 9.0.0.0/8 10.0.0.0/8",
         ),
-        "2001:db8::/32\n"
-    );
+        (
+            format!("SELECT DISTINCT p::inet FROM {prefixes} ORDER BY p::inet DESC"),
+            "100.0.0.0/8 10.0.0.0/8 9.0.0.0/8",
+        ),
+        (
+            format!(
+                "WITH t AS (SELECT * FROM {prefixes}) SELECT DISTINCT x, p::inet FROM t ORDER BY 1, 2 OFFSET 1"
+            ),
+            "1|100.0.0.0/8 2|9.0.0.0/8",
+        ),
+        (
+            format!(
+                "SELECT p::inet FROM {prefixes} UNION {others} UNION SELECT '1.0.0.0/8' ORDER BY p"
+            ),
+            "1.0.0.0/8 9.0.0.0/8 10.0.0.0/8 11.0.0.0/8 100.0.0.0/8",
+        ),
+    ] {
+        let found = answer(&server, &sql);
+        assert_eq!(found.trim_end().replace('\n', " "), expected, "{sql}");
+    }
 }
 
 #[test]
