@@ -1,11 +1,8 @@
 //! Queries over a table.
 
-use std::fmt;
 use std::sync::Arc;
 
-use datafusion::arrow::error::ArrowError;
 use datafusion::dataframe::DataFrame;
-use datafusion::error::DataFusionError;
 use datafusion::execution::context::SQLOptions;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::MemoryPool;
@@ -21,6 +18,7 @@ use rutter_rib::Rib;
 
 use crate::catalog;
 use crate::complexity;
+use crate::error::QueryError;
 use crate::events::EventLog;
 use crate::functions::{self, Checked, Forms, Lists, PrefixOperators, Signed, Texts};
 use crate::interruptible::Interruptible;
@@ -46,53 +44,6 @@ impl Default for Limits {
             memory: 512 << 20,
             threads,
         }
-    }
-}
-
-/// Why a query has no answer, in words for its author.
-#[derive(Debug)]
-pub struct QueryError(DataFusionError);
-
-impl fmt::Display for QueryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.find_root() {
-            DataFusionError::ResourcesExhausted(_) => f.write_str(
-                "the query needs more memory than queries may have (sql.memory): ask for fewer rows at once",
-            ),
-            DataFusionError::Plan(text) if text.contains("not supported: ") => {
-                write!(f, "this is read-only: {text}")
-            }
-            root => f.write_str(&root.strip_backtrace()),
-        }
-    }
-}
-
-impl std::error::Error for QueryError {}
-
-impl QueryError {
-    /// Its number in the SQL standard, or in PostgreSQL: programs look at it.
-    pub fn state(&self) -> &'static str {
-        match self.0.find_root() {
-            DataFusionError::ResourcesExhausted(_) => "53200",
-            DataFusionError::SQL(..) => "42601",
-            DataFusionError::SchemaError(..) => "42703",
-            DataFusionError::ArrowError(why, _) => match why.as_ref() {
-                ArrowError::ArithmeticOverflow(_) => "22003",
-                ArrowError::DivideByZero => "22012",
-                ArrowError::CastError(_) | ArrowError::ParseError(_) => "22P02",
-                _ => "42000",
-            },
-            DataFusionError::Plan(text) if text.contains("not supported: ") => "25006",
-            DataFusionError::Plan(text) if text.starts_with("table '") => "42P01",
-            DataFusionError::Plan(text) if text.starts_with("Invalid function") => "42883",
-            _ => "42000",
-        }
-    }
-}
-
-impl From<DataFusionError> for QueryError {
-    fn from(error: DataFusionError) -> Self {
-        Self(error)
     }
 }
 

@@ -9,6 +9,7 @@
 mod catalog;
 mod complexity;
 mod engine;
+mod error;
 mod events;
 mod functions;
 mod interruptible;
@@ -24,7 +25,8 @@ mod tables;
 mod windows;
 mod zones;
 
-pub use engine::{Engine, Limits, QueryError};
+pub use engine::{Engine, Limits};
+pub use error::QueryError;
 pub use events::EventLog;
 pub use print::{Format, keys, print};
 pub use server::{Access, Bounds, Server, ServerError, Settings, Tls, TlsError};

@@ -8,7 +8,8 @@ use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::datasource::MemTable;
 use datafusion::prelude::ParquetReadOptions;
 
-use crate::engine::{Engine, QueryError};
+use crate::engine::Engine;
+use crate::error::QueryError;
 
 /// The folders of an archive as columns: `day=2026-11-20/hour=12`.
 fn partitions() -> Vec<(String, DataType)> {

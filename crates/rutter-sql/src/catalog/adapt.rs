@@ -2,8 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::common::plan_err;
-use datafusion::error::Result;
+use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArguments, LimitClause, ObjectName, ObjectNamePart,
     Query, Select, SelectItem, SetExpr, Statement as Parsed, TableAliasColumnDef, TableFactor,
@@ -14,6 +13,7 @@ use datafusion::logical_expr::sqlparser::parser::Parser;
 use datafusion::sql::parser::Statement;
 
 use super::{SCHEMA, casts, constants, empty, lists, names, networks, quantified, refused};
+use crate::error::unreadable;
 
 /// Says a statement in the engine's words.
 ///
@@ -25,7 +25,7 @@ pub fn adapt(statement: &mut Statement) -> Result<()> {
     };
     let parsed: &mut Parsed = parsed;
     match parsed.visit(&mut Adapting) {
-        ControlFlow::Break(why) => plan_err!("{why}"),
+        ControlFlow::Break(why) => Err(why),
         ControlFlow::Continue(()) => Ok(()),
     }
 }
@@ -39,9 +39,9 @@ pub fn parsed(sql: &str) -> Option<Expr> {
 struct Adapting;
 
 impl VisitorMut for Adapting {
-    type Break = String;
+    type Break = DataFusionError;
 
-    fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<String> {
+    fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<DataFusionError> {
         match table {
             // In catalogues no list has anything in it; other lists are not asked for by this name.
             TableFactor::Table { name, args, .. } if args.is_some() && is_unnest(name) => {}
@@ -57,11 +57,11 @@ impl VisitorMut for Adapting {
                 table_with_joins, ..
             } => return refused_if(refused::join(table_with_joins)),
             TableFactor::UNNEST { array_exprs, .. } if array_exprs.iter().any(is_of_rows) => {
-                return ControlFlow::Break(
+                return refused_if(Some(
                     "unnest(…) of each row's own list is not offered in FROM: write (SELECT unnest(communities) AS c, … \
                      FROM routes) in its place"
                         .to_owned(),
-                );
+                ));
             }
             // The only column of a list has the name that the table is given.
             TableFactor::UNNEST {
@@ -79,29 +79,32 @@ impl VisitorMut for Adapting {
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<String> {
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<DataFusionError> {
         networks::order_rows(query);
         refused_if(refused::query(&query.body))
     }
 
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DataFusionError> {
+        if let Some(why) = casts::unreadable(expr) {
+            return ControlFlow::Break(unreadable(why));
+        }
         networks::order_within(expr);
         refused_if(refused::expression(expr))
     }
 
-    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<String> {
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<DataFusionError> {
         networks::order_distinct(select);
         refused_if(select.from.iter().find_map(refused::join))?;
         names::give(select);
         ControlFlow::Continue(())
     }
 
-    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<String> {
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<DataFusionError> {
         empty::reduce(select);
         ControlFlow::Continue(())
     }
 
-    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<String> {
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<DataFusionError> {
         if empty::is_reduced(query) {
             (query.order_by, query.limit_clause) = (None, None);
         }
@@ -109,7 +112,7 @@ impl VisitorMut for Adapting {
         ControlFlow::Continue(())
     }
 
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DataFusionError> {
         if let Some(other) = said(expr) {
             *expr = other;
         }
@@ -117,8 +120,11 @@ impl VisitorMut for Adapting {
     }
 }
 
-fn refused_if(why: Option<String>) -> ControlFlow<String> {
-    why.map_or(ControlFlow::Continue(()), ControlFlow::Break)
+fn refused_if(why: Option<String>) -> ControlFlow<DataFusionError> {
+    match why {
+        Some(why) => ControlFlow::Break(DataFusionError::NotImplemented(why)),
+        None => ControlFlow::Continue(()),
+    }
 }
 
 /// `FETCH FIRST 5 ROWS ONLY` is `LIMIT 5`.

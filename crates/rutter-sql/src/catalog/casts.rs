@@ -7,7 +7,8 @@ use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::logical_expr::sqlparser::parser::Parser;
 
 use super::adapt::{last, parsed};
-use super::lists::listed;
+use crate::error::INVALID;
+use crate::literals::is_network;
 use crate::server::Span;
 
 /// A cast in the engine's words, where they are others.
@@ -18,10 +19,6 @@ pub fn said(cast: &mut Expr) -> Option<Expr> {
     else {
         return None;
     };
-    if let (Some(text), DataType::Array(_)) = (literal(expr), &*data_type) {
-        let items = parsed(&listed(text)?)?;
-        **expr = items;
-    }
     if let (Some(text), DataType::Interval { .. }) = (literal(expr), &*data_type)
         && let Some(words) = words(text)
     {
@@ -71,12 +68,28 @@ fn words(interval: &str) -> Option<Expr> {
     parsed(&format!("'{}'", span.words()))
 }
 
+/// Why a text that is cast to an address or a prefix is none.
+pub fn unreadable(expr: &Expr) -> Option<String> {
+    let Expr::Cast {
+        expr, data_type, ..
+    } = expr
+    else {
+        return None;
+    };
+    let name = network(data_type)?;
+    let text = literal(expr).filter(|text| !is_network(text, &name))?;
+    Some(format!("{INVALID} {name}: \"{text}\""))
+}
+
+/// The name of a type, if it is of addresses or prefixes.
+fn network(kind: &DataType) -> Option<String> {
+    name(kind).filter(|name| ["inet", "cidr"].contains(&name.as_str()))
+}
+
 /// Whether something is cast to an address or a prefix.
 pub fn is_to_network(expr: &Expr) -> bool {
     match expr {
-        Expr::Cast { data_type, .. } => {
-            name(data_type).is_some_and(|name| ["inet", "cidr"].contains(&name.as_str()))
-        }
+        Expr::Cast { data_type, .. } => network(data_type).is_some(),
         Expr::Nested(inner) => is_to_network(inner),
         _ => false,
     }
@@ -169,14 +182,10 @@ mod tests {
             ("x::pg_catalog.int2[]", "x::SMALLINT[]"),
             ("x::oid", "x::BIGINT"),
             ("'10.0.0.0/8'::cidr", "'10.0.0.0/8'::TEXT"),
-            (
-                "'{a,\"b,c\",NULL}'::text[]",
-                "ARRAY['a', 'b,c', NULL]::TEXT[]",
-            ),
             ("x::float", "x::DOUBLE PRECISION"),
             ("x::float(53)", "x::DOUBLE PRECISION"),
             ("x::float(24)", "x::FLOAT(24)"),
-            ("'{}'::text[]", "ARRAY[]::TEXT[]"),
+            ("'{a,b}'::text[]", "'{a,b}'::TEXT[]"),
             ("'pg_catalog.array_in'::regproc", "CAST('array_in' AS TEXT)"),
         ] {
             let mut cast = parsed(sql).unwrap();

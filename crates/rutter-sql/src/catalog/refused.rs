@@ -2,7 +2,7 @@
 
 use datafusion::logical_expr::sqlparser::ast::{
     BinaryOperator, Expr, Function, JoinConstraint, JoinOperator, SetExpr, SetOperator,
-    SetQuantifier, TableWithJoins, UnaryOperator,
+    SetQuantifier, TableWithJoins,
 };
 
 use super::adapt::last;
@@ -48,10 +48,6 @@ fn is_row(expr: &Expr) -> bool {
     match expr {
         Expr::Tuple(_) => true,
         Expr::Nested(inner) => is_row(inner),
-        Expr::UnaryOp {
-            op: UnaryOperator::Not,
-            expr,
-        } => is_row(expr),
         _ => false,
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::plan_err;
+use datafusion::common::not_impl_err;
 use datafusion::common::tree_node::{Transformed, TreeNode as _, TreeNodeRecursion};
 use datafusion::error::Result;
 use datafusion::execution::memory_pool::MemoryPool;
@@ -138,13 +138,13 @@ fn call(part: Expr, state: &SessionState) -> Result<Transformed<Expr>> {
                 WindowFunctionDefinition::AggregateUDF(function) => {
                     aggregate(function.name(), &params.args)?;
                     if is_in(DEAR, function.name()) {
-                        return plan_err!(
+                        return not_impl_err!(
                             "{} is not offered over windows: group in a query within FROM",
                             function.name()
                         );
                     }
                     if function.name() == "median" && shrinks(&params.window_frame) {
-                        return plan_err!(
+                        return not_impl_err!(
                             "median is not offered over windows from a row to the end: order the other way round, \
                              from UNBOUNDED PRECEDING to a row"
                         );
@@ -174,14 +174,14 @@ fn scalar(function: &Arc<ScalarUDF>, state: &SessionState) -> Result<Arc<ScalarU
     match state.scalar_functions().get(name) {
         Some(known) => Ok(Arc::clone(known)),
         None if name == JOIN => Ok(Arc::clone(function)),
-        None => plan_err!("the function {name} is not offered here"),
+        None => not_impl_err!("the function {name} is not offered here"),
     }
 }
 
 fn named(list: &str, name: &str) -> Result<()> {
     match is_in(list, name) {
         true => Ok(()),
-        false => plan_err!("the function {name} is not offered here"),
+        false => not_impl_err!("the function {name} is not offered here"),
     }
 }
 
@@ -196,7 +196,7 @@ fn aggregate(name: &str, args: &[Expr]) -> Result<()> {
     };
     match between {
         Some(between) if between.len() <= BETWEEN => Ok(()),
-        _ => plan_err!(
+        _ => not_impl_err!(
             "string_agg takes at most {BETWEEN} octets between texts, as they are; or write array_to_string(array_agg(…), …)"
         ),
     }
@@ -252,7 +252,7 @@ fn similar(like: Like, state: &SessionState) -> Result<Transformed<Expr>> {
         _ => None,
     };
     let Some(pattern) = pattern else {
-        return plan_err!(
+        return not_impl_err!(
             "SIMILAR TO takes a pattern as it is written, without ESCAPE; or write ~"
         );
     };
@@ -292,7 +292,7 @@ fn test(
 
 fn call_of(name: &str, args: Vec<Expr>, state: &SessionState) -> Result<Expr> {
     let Some(function) = state.scalar_functions().get(name) else {
-        return plan_err!("the function {name} is not offered here");
+        return not_impl_err!("the function {name} is not offered here");
     };
     let call = ScalarFunction::new_udf(Arc::clone(function), args);
     Ok(Expr::ScalarFunction(call))
@@ -317,7 +317,7 @@ fn check_window(window: &Window) -> Result<()> {
             if let Expr::WindowFunction(call) = part
                 && call.params.args.iter().any(|value| is_large(unaliased(value)))
             {
-                return plan_err!(
+                return not_impl_err!(
                     "{} as a window function takes a column: compute what it is given in a query within FROM",
                     call.fun.name()
                 );
@@ -351,7 +351,7 @@ fn check_sets(by: &[Expr]) -> Result<()> {
     let sets = by.iter().map(of).fold(1, usize::saturating_mul);
     match sets <= SETS {
         true => Ok(()),
-        false => plan_err!("a query that groups by {sets} sets of columns: at most {SETS}"),
+        false => not_impl_err!("a query that groups by {sets} sets of columns: at most {SETS}"),
     }
 }
 

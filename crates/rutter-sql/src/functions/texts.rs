@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, StringArray};
-use datafusion::arrow::compute::cast;
+use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::utils::SingleRowListArrayBuilder;
@@ -55,7 +55,13 @@ fn read(to: Cast, schema: &DFSchema) -> Result<Transformed<Expr>> {
             with_seconds(text).map(|text| ScalarValue::Utf8(Some(text)))
         }
         (DataType::Binary | DataType::LargeBinary | DataType::BinaryView, Some(text)) => {
-            octets(text).map(|octets| ScalarValue::Binary(Some(octets)))
+            let octets = octets(text);
+            if octets.is_none() && text.starts_with("\\x") {
+                return plan_err!(
+                    "invalid hexadecimal digits: '{text}'; octets are written \\x00ff"
+                );
+            }
+            octets.map(|octets| ScalarValue::Binary(Some(octets)))
         }
         (DataType::List(_), Some(text)) => match list(text, kind) {
             Some(list) => return Ok(Transformed::yes(list?)),
@@ -111,7 +117,11 @@ fn list(text: &str, kind: &DataType) -> Option<Result<Expr>> {
         return None;
     };
     let items: ArrayRef = Arc::new(StringArray::from(items(text)?));
-    let list = cast(&items, item.data_type()).map(|items| {
+    let options = CastOptions {
+        safe: false,
+        ..CastOptions::default()
+    };
+    let list = cast_with_options(&items, item.data_type(), &options).map(|items| {
         let list = SingleRowListArrayBuilder::new(items).with_field(item);
         Expr::Literal(ScalarValue::List(Arc::new(list.build_list_array())), None)
     });

@@ -10,14 +10,15 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
     DataType, Field, Float64Type, Int16Type, Int32Type, Int64Type, Schema,
 };
-use datafusion::error::{DataFusionError, Result};
+use datafusion::error::Result;
 use pgwire::api::Type;
 use pgwire::api::portal::Format;
 use pgwire::api::results::{DataRowEncoder, FieldFormat, FieldInfo};
-use pgwire::error::{PgWireError, PgWireResult};
+use pgwire::error::PgWireResult;
 use pgwire::messages::data::DataRow;
 use pgwire::types::format::FormatOptions;
 
+use super::answer::error;
 use super::forms;
 use crate::catalog::shown;
 
@@ -178,7 +179,7 @@ pub fn rows(batch: &RecordBatch, fields: &Arc<Vec<FieldInfo>>) -> PgWireResult<V
     let columns: Result<Vec<Values>> = columns
         .map(|(column, field)| Values::of(column, field.format()))
         .collect();
-    let columns = columns.map_err(|error: DataFusionError| PgWireError::ApiError(error.into()))?;
+    let columns = columns.map_err(|failed| error(&failed.into()))?;
     let mut encoder = DataRowEncoder::new(Arc::clone(fields));
     let mut rows = Vec::with_capacity(batch.num_rows());
     for row in 0..batch.num_rows() {

@@ -2,7 +2,7 @@
 
 use rutter_sql::Access;
 
-use crate::server::{answer, refusal, server};
+use crate::server::{answer, failure, refusal, server};
 
 /// Forms of the grammar that other databases plan as calls, too.
 #[test]
@@ -177,4 +177,51 @@ fn floats_are_written_as_postgresql_does_and_sent_as_they_are() {
         .unwrap();
     assert_eq!(row.get::<_, f64>(0).to_bits(), 2_f64.to_bits());
     assert_eq!(row.get::<_, Vec<f64>>(1).len(), 2);
+}
+
+/// Programs look at the numbers. These are PostgreSQL's.
+#[test]
+fn what_cannot_be_cast_or_computed_has_its_number() {
+    let server = server(Access::Open);
+    for (value, state) in [
+        ("'x'::int", "22P02"),
+        ("'99999999999'::int", "22003"),
+        ("70000::smallint", "22003"),
+        ("1e10::int", "22003"),
+        ("'x'::float8", "22P02"),
+        ("'x'::numeric", "22P02"),
+        ("12345::numeric(3, 1)", "22003"),
+        ("'x'::bool", "22P02"),
+        ("'{1,x}'::int[]", "22P02"),
+        ("'{1'::int[]", "22P02"),
+        ("'\\xzz'::bytea", "22023"),
+        ("'10.0.0.256'::inet", "22P02"),
+        ("inet '10.0.0.1/33'", "22P02"),
+        ("'10.0.0.1/8'::cidr", "22P02"),
+        ("'x'::date", "22007"),
+        ("'2026-02-30'::date", "22008"),
+        ("timestamp 'x'", "22007"),
+        ("'2026-02-03 25:00:00'::timestamptz", "22008"),
+        ("'10:70'::time", "22008"),
+        ("interval 'x'", "22007"),
+        ("to_date('x', 'YYYY-MM-DD')", "22007"),
+        ("to_timestamp('2026-13-01', 'YYYY-MM-DD')", "22008"),
+        ("make_date(2026, 13, 1)", "22008"),
+        ("1 / 0", "22012"),
+        ("1 % 0", "22012"),
+        ("abs()", "42883"),
+        ("(SELECT prefix FROM routes)", "21000"),
+    ] {
+        let refused = failure(&server, &format!("SELECT {value}"));
+        assert!(refused.contains(state), "{value}: {refused}");
+    }
+    let sql = "SELECT sum(v::int) FROM (VALUES ('1'), ('x')) AS t (v)";
+    assert!(failure(&server, sql).contains("22P02"));
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT '10.1.2.3/8'::inet, '10.0.0.0/8'::cidr, inet '2001:db8::1'"
+        ),
+        "10.1.2.3/8|10.0.0.0/8|2001:db8::1\n"
+    );
 }
