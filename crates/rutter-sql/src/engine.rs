@@ -23,6 +23,7 @@ use crate::events::EventLog;
 use crate::functions::{self, Checked, Forms, Lists, PrefixOperators, Signed, Texts};
 use crate::interruptible::Interruptible;
 use crate::memory::QueryMemory;
+use crate::subqueries;
 use crate::tables::{
     Current, EventsTable, Lookup, PeersTable, Router, RoutersTable, RoutesTable, Which,
 };
@@ -173,6 +174,7 @@ impl Engine {
             .with_allow_statements(false);
         read_only.verify_plan(&plan)?;
         let plan = functions::admit(plan, &state)?;
+        let plan = subqueries::said(plan)?;
         let plan = settled(plan, &state)?;
         Ok(self.context.execute_logical_plan(plan).await?)
     }

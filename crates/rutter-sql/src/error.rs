@@ -6,6 +6,8 @@ use datafusion::arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 
+use crate::subqueries::NO_JOIN;
+
 /// Why a query has no answer, in words for its author.
 #[derive(Debug)]
 pub struct QueryError(DataFusionError);
@@ -27,6 +29,8 @@ impl fmt::Display for QueryError {
             DataFusionError::Plan(text) if text.contains(CHANGES) => {
                 write!(f, "this is read-only: {text}")
             }
+            DataFusionError::Plan(text) if is_unjoined(text) => f.write_str(NO_JOIN),
+            DataFusionError::NotImplemented(text) if is_unjoined(text) => f.write_str(NO_JOIN),
             DataFusionError::NotImplemented(text) => f.write_str(text),
             DataFusionError::Execution(text) if text.contains(MORE_ROWS) => f.write_str(
                 "a query within an expression gave more than one row: write max(…), LIMIT 1, or IN (SELECT …)",
@@ -44,6 +48,18 @@ impl fmt::Display for QueryError {
 const CHANGES: &str = "not supported: ";
 /// What it says of a query that should have given one value.
 const MORE_ROWS: &str = "subquery returned more than one row";
+
+/// Whether the engine could not make a join of a query within an expression.
+fn is_unjoined(text: &str) -> bool {
+    const WORDS: [&str; 5] = [
+        "Physical plan does not support logical expression",
+        "Correlated scalar subquery",
+        "scalar correlated subquery",
+        "SetComparison subquery can only be used",
+        "Accessing outer reference columns",
+    ];
+    WORDS.iter().any(|words| text.contains(words))
+}
 
 impl QueryError {
     /// Its number in the SQL standard, or in PostgreSQL: programs look at it.
@@ -91,6 +107,9 @@ fn said(text: &str) -> Option<&'static str> {
         ("Minute value", OUTSIDE_TIME),
         ("Second value", OUTSIDE_TIME),
     ];
+    if is_unjoined(text) {
+        return Some(NOT_OFFERED);
+    }
     let found = SAID.iter().find(|(words, _)| text.contains(words));
     found.map(|(_, state)| *state)
 }

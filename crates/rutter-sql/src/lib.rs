@@ -21,6 +21,7 @@ mod pieces;
 mod print;
 mod server;
 mod short;
+mod subqueries;
 mod tables;
 mod windows;
 mod zones;

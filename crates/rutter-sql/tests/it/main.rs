@@ -13,4 +13,5 @@ mod table;
 mod tls;
 mod types;
 mod values;
+mod within;
 mod words;
