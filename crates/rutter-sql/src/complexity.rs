@@ -11,7 +11,8 @@ use datafusion::sql::parser::Statement;
 
 /// Octets of a query.
 const OCTETS: usize = 32 * 1024;
-/// Operators, parentheses and words of the language. Values, names and commas do not count: lists may be long.
+/// Operators, parentheses and words of the language. Values, names and commas do not count, nor do rows of values and the
+/// casts of values in lists: they may be as many as fit.
 const OPERATIONS: usize = 1_000;
 /// Calls, and queries behind IN and EXISTS, within each other: the parser takes twice as long for each.
 const CALLS: usize = 12;
@@ -35,7 +36,7 @@ pub fn check_text(sql: &str) -> Result<()> {
             "a query with {calls} calls within each other: at most {CALLS} are read"
         ));
     }
-    let count = tokens.iter().filter(|t| is_operation(t)).count();
+    let count = operations(&tokens);
     if count > OPERATIONS {
         return refuse(format!(
             "a query of {count} operators and words of SQL: at most {OPERATIONS} are planned; write x IN (…) for x = … OR x = …"
@@ -109,19 +110,104 @@ pub fn check_tables(statement: &Statement) -> Result<()> {
     Ok(())
 }
 
+/// How many operations there are outside of lists of values.
+fn operations(tokens: &[Token]) -> usize {
+    let (mut rest, mut count, mut is_called) = (tokens, 0, false);
+    while let [token, behind @ ..] = rest {
+        rest = match token {
+            Token::LParen if !is_called => behind_list(behind).unwrap_or(behind),
+            _ => behind,
+        };
+        // A list that is passed over counts nothing.
+        let is_passed = rest.len() < behind.len();
+        count += usize::from(is_operation(token) && !is_passed);
+        is_called = match token {
+            Token::Word(word) => !is_passed && !LISTS.contains(&word.keyword),
+            Token::Whitespace(_) => is_called,
+            _ => false,
+        };
+    }
+    count
+}
+
+/// Words before a list of values.
+const LISTS: [Keyword; 3] = [Keyword::IN, Keyword::VALUES, Keyword::ROW];
+
+/// What follows a list of values, `1, 'x', NULL, '10.0.0.0/8'::inet)`, and its end.
+fn behind_list(tokens: &[Token]) -> Option<&[Token]> {
+    let mut rest = tokens;
+    loop {
+        rest = behind_value(rest)?;
+        let (next, behind) = next(rest)?;
+        match next {
+            Token::Comma => rest = behind,
+            Token::RParen => return Some(behind),
+            _ => return None,
+        }
+    }
+}
+
+/// What follows a value. A number may have a sign, a text its type before it, and each one cast.
+fn behind_value(tokens: &[Token]) -> Option<&[Token]> {
+    let (mut token, mut rest) = next(tokens)?;
+    let is_sign = matches!(token, Token::Minus | Token::Plus);
+    let is_type = matches!(token, Token::Word(word)
+        if word.keyword == Keyword::NoKeyword || TYPES.contains(&word.keyword));
+    if is_sign || is_type {
+        (token, rest) = next(rest)?;
+    }
+    let is_value = match token {
+        Token::Number(..) => !is_type,
+        Token::Word(word) => !is_sign && !is_type && ALONE.contains(&word.keyword),
+        token => !is_sign && is_written(token),
+    };
+    if !is_value {
+        return None;
+    }
+    match next(rest)? {
+        (Token::DoubleColon, behind) => match next(behind)? {
+            (Token::Word(_), behind) => Some(behind),
+            _ => None,
+        },
+        _ => Some(rest),
+    }
+}
+
+/// The next token that is not only space.
+fn next(tokens: &[Token]) -> Option<(&Token, &[Token])> {
+    let at = tokens
+        .iter()
+        .position(|token| !matches!(token, Token::Whitespace(_)))?;
+    Some((&tokens[at], &tokens[at + 1..]))
+}
+
+/// Words of the language before a text that is of a type; others, such as `inet`, are names.
+const TYPES: [Keyword; 4] = [
+    Keyword::DATE,
+    Keyword::INTERVAL,
+    Keyword::TIME,
+    Keyword::TIMESTAMP,
+];
+/// Words that are values.
+const ALONE: [Keyword; 3] = [Keyword::FALSE, Keyword::NULL, Keyword::TRUE];
+
+/// Whether something is a text, or the place of a value.
+fn is_written(token: &Token) -> bool {
+    matches!(
+        token,
+        Token::SingleQuotedString(_)
+            | Token::EscapedStringLiteral(_)
+            | Token::DollarQuotedString(_)
+            | Token::Placeholder(_)
+    )
+}
+
 fn is_operation(token: &Token) -> bool {
     match token {
         Token::Word(word) => word.keyword != Keyword::NoKeyword,
-        Token::Number(..)
-        | Token::SingleQuotedString(_)
-        | Token::EscapedStringLiteral(_)
-        | Token::DollarQuotedString(_)
-        | Token::Placeholder(_)
-        | Token::Comma
-        | Token::Period
-        | Token::Whitespace(_)
-        | Token::EOF => false,
-        _ => true,
+        Token::Number(..) | Token::Comma | Token::Period => false,
+        Token::Whitespace(_) | Token::EOF => false,
+        token => !is_written(token),
     }
 }
 
@@ -138,6 +224,23 @@ mod tests {
         let list = (0..4_000).map(|n| n.to_string()).collect::<Vec<_>>();
         let list = format!("SELECT 1 WHERE 1 IN ({})", list.join(","));
         assert!(check_text(&list).is_ok());
+        for row in [
+            "(1)",
+            "('10.0.0.0/8', -1, NULL)",
+            "('x'::inet, date '2026-01-02' )",
+        ] {
+            let rows = vec![row; 1_000].join(",");
+            for query in [
+                "FROM (VALUES {}) AS t (x)",
+                "WHERE x IN (VALUES {})",
+                "WHERE (x) IN ({})",
+            ] {
+                let sql = format!("SELECT 1 {}", query.replace("{}", &rows));
+                assert!(check_text(&sql).is_ok(), "{row}");
+            }
+        }
+        let casts = vec!["'10.0.0.0/8'::inet"; 1_500].join(",");
+        assert!(check_text(&format!("SELECT 1 WHERE x IN ({casts})")).is_ok());
         assert!(check_text(&format!("SELECT 1{}", "+1".repeat(990))).is_ok());
         for deep in [
             "+1",
@@ -146,10 +249,17 @@ mod tests {
             "[1]",
             " UNION SELECT 1",
             " IS NULL",
+            "+(1)+(1)",
+            ",f(1)",
+            ",(f(1))",
+            ",('1'::int::int)",
+            ",(1 AND 2)",
         ] {
             let sql = format!("SELECT 1{}", deep.repeat(1_100));
             assert!(check_text(&sql).is_err(), "{deep}");
         }
+        let nested = format!("SELECT {}1{}", "(".repeat(600), ")".repeat(600));
+        assert!(check_text(&nested).is_err());
         assert!(check_text(&"x".repeat(40_000)).is_err());
     }
 }

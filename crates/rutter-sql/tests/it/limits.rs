@@ -32,6 +32,31 @@ fn as_involved_as_a_query_may_be_it_is_planned() {
     assert_eq!(answer(&server, "SELECT 1"), "1\n");
 }
 
+/// Rows of values may be as many as fit, as items of lists.
+#[test]
+fn rows_of_values_are_many() {
+    let server = server(Access::Open);
+    let rows = |row: &dyn Fn(usize) -> String| (0..1_000).map(row).collect::<Vec<_>>().join(",");
+    let prefixes = rows(&|n| format!("('10.{}.{}.0/24')", n / 256, n % 256));
+    for sql in [
+        format!("SELECT count(*) FROM (VALUES {prefixes}) AS t (prefix)"),
+        format!("SELECT 1000 + count(*) FROM routes WHERE prefix IN (VALUES {prefixes})"),
+        format!(
+            "SELECT sum(x) FROM (VALUES {}) AS t (x, y)",
+            rows(&|n| format!("({}, NULL)", if n % 2 == 0 { -1 } else { 3 }))
+        ),
+        format!(
+            "SELECT 1000 + count(*) FROM routes WHERE prefix::inet IN ({})",
+            rows(&|n| format!("'10.0.{n}.0'::text"))
+        ),
+    ] {
+        assert_eq!(answer(&server, &sql), "1000\n", "{}", &sql[..60]);
+    }
+    let sums = rows(&|n| format!("({n} + 1)"));
+    let refused = refusal(&server, &format!("SELECT 1 FROM (VALUES {sums}) AS t"));
+    assert!(refused.contains("at most 1000 are planned"), "{refused}");
+}
+
 /// A text, doubled so often.
 fn doubled(text: &str, times: usize) -> String {
     (1..=times).fold(format!("SELECT {text} AS a0"), |sql, time| {
