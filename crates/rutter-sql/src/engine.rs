@@ -114,6 +114,7 @@ impl Engine {
             .with_default_catalog_and_schema(catalog::DATABASE, catalog::SCHEMA)
             .with_target_partitions(limits.threads.max(1));
         config.options_mut().sql_parser.dialect = "PostgreSQL".parse()?;
+        config.options_mut().execution.time_zone = Some(zones::UTC.to_owned());
         // What lists of views hold is not counted by all that gather them.
         config.options_mut().sql_parser.map_string_types_to_utf8view = false;
         // What does not fit in memory is an error, not a full disk: history and spools may lie there.

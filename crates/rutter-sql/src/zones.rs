@@ -6,6 +6,9 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::sqlparser::ast::{Expr, Value, visit_expressions};
 use datafusion::sql::parser::Statement;
 
+/// The only zone, as columns have it.
+pub const UTC: &str = "UTC";
+
 /// Refuses `AT TIME ZONE` with any zone but UTC.
 pub fn check(statement: &Statement) -> Result<()> {
     let Statement::Statement(statement) = statement else {

@@ -14,6 +14,9 @@ pub fn said(name: &str, function: &Function) -> Option<Expr> {
         ("array_upper" | "array_length", [list, dimension]) => {
             format!("CAST(NULLIF(array_length({list}, {dimension}), 0) AS INT)")
         }
+        ("array_dims", [list]) => {
+            format!("'[1:' || CAST(NULLIF(array_length({list}, 1), 0) AS TEXT) || ']'")
+        }
         ("cardinality", [list]) => format!("CAST(cardinality({list}) AS INT)"),
         ("array_remove", [list, item]) => format!("array_remove_all({list}, {item})"),
         ("array_replace", [list, item, by]) => format!("array_replace_all({list}, {item}, {by})"),

@@ -18,6 +18,7 @@ mod sum;
 mod system;
 mod templates;
 mod texts;
+mod written;
 
 pub use allowed::{admit, register as register_allowed};
 pub use arithmetic::{Checked, Signed};

@@ -5,10 +5,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray as _, BinaryArray, BooleanArray, Int64Array, ListBuilder, StringArray,
-    StringBuilder,
+    Array, ArrayRef, BinaryArray, BooleanArray, Int64Array, ListBuilder, StringArray, StringBuilder,
 };
-use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::common::exec_err;
 use datafusion::error::Result;
@@ -18,6 +16,7 @@ use datafusion::logical_expr::{
 
 use rutter_net::Prefix;
 
+use super::written::cast_texts;
 use crate::tables::prefix_of;
 
 /// What a function does with the texts of one row; `None` is NULL.
@@ -105,7 +104,7 @@ impl ScalarUDFImpl for TextFunction {
         let rows = args.number_rows;
         let texts = |value: &ColumnarValue| -> Result<StringArray> {
             let array = value.clone().into_array(rows)?;
-            Ok(cast(&array, &DataType::Utf8)?.as_string::<i32>().clone())
+            cast_texts(&array)
         };
         let first = texts(&args.args[0])?;
         let result: ArrayRef = match self.body {

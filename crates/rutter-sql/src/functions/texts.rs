@@ -17,10 +17,11 @@ use datafusion::logical_expr::{Cast, Expr, ExprSchemable as _, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
 
 use super::rewritten::rewritten;
+use super::written;
 use crate::literals::{items, octets};
 
 /// Reads texts that are cast when the types are known: times without seconds, lists (`{a,b}`) and octets (`\x00ff`);
-/// rounds fractions that become whole numbers.
+/// rounds fractions that become whole numbers; writes texts as PostgreSQL does. All of it in one walk.
 #[derive(Debug)]
 pub struct Texts;
 
@@ -31,7 +32,11 @@ impl AnalyzerRule for Texts {
 
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
         rewritten(plan, |part, schema| match part {
-            Expr::Cast(to) => read(to, schema),
+            Expr::Cast(to) => match written::said(&to, schema)? {
+                Some(text) => Ok(Transformed::yes(text)),
+                None => read(to, schema),
+            },
+            Expr::ScalarFunction(of) => written::joined(of, schema),
             part => Ok(Transformed::no(part)),
         })
     }

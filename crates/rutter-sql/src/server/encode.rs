@@ -49,8 +49,8 @@ pub fn kind(data: &DataType) -> Type {
         DataType::Decimal32(..) | DataType::Decimal64(..) => Type::NUMERIC,
         DataType::Decimal128(..) | DataType::Decimal256(..) => Type::NUMERIC,
         DataType::List(item) => list(item.data_type()),
-        // All times are UTC, whether or not the engine has noted it.
-        DataType::Timestamp(_, _) => Type::TIMESTAMPTZ,
+        DataType::Timestamp(_, None) => Type::TIMESTAMP,
+        DataType::Timestamp(_, Some(_)) => Type::TIMESTAMPTZ,
         DataType::Date32 | DataType::Date64 => Type::DATE,
         DataType::Time32(_) | DataType::Time64(_) => Type::TIME,
         DataType::Interval(_) | DataType::Duration(_) => Type::INTERVAL,
@@ -69,10 +69,12 @@ fn list(item: &DataType) -> Type {
         Type::INT8 => Type::INT8_ARRAY,
         Type::FLOAT8 => Type::FLOAT8_ARRAY,
         Type::NUMERIC => Type::NUMERIC_ARRAY,
+        Type::TIMESTAMP => Type::TIMESTAMP_ARRAY,
         Type::TIMESTAMPTZ => Type::TIMESTAMPTZ_ARRAY,
         Type::DATE => Type::DATE_ARRAY,
         Type::TIME => Type::TIME_ARRAY,
         Type::INTERVAL => Type::INTERVAL_ARRAY,
+        Type::BYTEA => Type::BYTEA_ARRAY,
         Type::TEXT if is_text(item) => Type::TEXT_ARRAY,
         _ => Type::TEXT,
     }
@@ -83,7 +85,7 @@ fn is_text(data: &DataType) -> bool {
         DataType::Dictionary(_, values) => is_text(values),
         data => matches!(
             data,
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null
         ),
     }
 }

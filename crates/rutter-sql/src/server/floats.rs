@@ -4,22 +4,35 @@ use std::fmt::Write as _;
 
 /// Writes a number.
 pub fn text(number: f64) -> String {
-    if number.is_nan() {
-        return "NaN".to_owned();
+    match special(number) {
+        Some(word) => word.to_owned(),
+        None => digits(&format!("{number:e}"), number.to_string(), MOST),
     }
-    if number.is_infinite() {
-        return if number > 0.0 {
-            "Infinity"
-        } else {
-            "-Infinity"
-        }
-        .to_owned();
+}
+
+/// Writes a number of 32 bits.
+pub fn short(number: f32) -> String {
+    match special(number.into()) {
+        Some(word) => word.to_owned(),
+        None => digits(&format!("{number:e}"), number.to_string(), MOST_SHORT),
     }
-    let scientific = format!("{number:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+}
+
+fn special(number: f64) -> Option<&'static str> {
+    match number {
+        number if number.is_nan() => Some("NaN"),
+        f64::INFINITY => Some("Infinity"),
+        f64::NEG_INFINITY => Some("-Infinity"),
+        _ => None,
+    }
+}
+
+/// With an exponent where it is a large one.
+fn digits(scientific: &str, plain: String, most: i32) -> String {
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (LEAST..MOST).contains(&exponent) {
-        return number.to_string();
+    if (LEAST..most).contains(&exponent) {
+        return plain;
     }
     let mut out = digits.to_owned();
     let sign = if exponent < 0 { '-' } else { '+' };
@@ -31,6 +44,7 @@ pub fn text(number: f64) -> String {
 /// Powers of ten that are written without an exponent.
 const LEAST: i32 = -4;
 const MOST: i32 = 15;
+const MOST_SHORT: i32 = 6;
 
 #[cfg(test)]
 mod tests {
@@ -52,6 +66,9 @@ mod tests {
             (f64::NEG_INFINITY, "-Infinity"),
         ] {
             assert_eq!(text(number), expected);
+        }
+        for (number, expected) in [(1.1, "1.1"), (16_777_216.0, "1.6777216e+07")] {
+            assert_eq!(short(number), expected);
         }
     }
 }

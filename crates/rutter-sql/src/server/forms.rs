@@ -3,14 +3,15 @@
 
 use std::fmt::Write as _;
 
+use chrono::{Datelike as _, NaiveDate};
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray as _, BinaryArray, BinaryBuilder, ListArray, StringArray,
-    StringBuilder,
+    StringBuilder, StructArray,
 };
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
 use datafusion::arrow::datatypes::{
-    DataType, Date32Type, Float64Type, Int16Type, Int32Type, Int64Type, Time64MicrosecondType,
-    TimeUnit,
+    DataType, Date32Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
+    Time64MicrosecondType, TimeUnit,
 };
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::error::Result;
@@ -29,22 +30,36 @@ pub fn texts(array: &ArrayRef) -> Result<StringArray> {
                 .map(|flag| flag.map(|flag| if flag { "t" } else { "f" }))
                 .collect()
         }
+        Type::FLOAT8 if *array.data_type() == DataType::Float32 => {
+            let numbers = array.as_primitive::<Float32Type>().iter();
+            numbers.map(|number| number.map(floats::short)).collect()
+        }
         Type::FLOAT8 => {
             let numbers = cast(array, &DataType::Float64)?;
             let numbers = numbers.as_primitive::<Float64Type>().iter();
             numbers.map(|number| number.map(floats::text)).collect()
         }
-        Type::TIMESTAMPTZ => times(array)?,
+        Type::TIMESTAMP => times(array, "")?,
+        Type::TIMESTAMPTZ => times(array, "+00")?,
+        Type::DATE => days(array)?,
         // Programs read microseconds, and no more.
-        Type::TIME => plain(&cast(array, &DataType::Time64(TimeUnit::Microsecond))?)?,
+        Type::TIME => clocks(array)?,
         Type::INTERVAL => {
             let spans = spans(array)?.into_iter();
             spans
                 .map(|span| span.map(|span| span.to_string()))
                 .collect()
         }
-        _ if is_list(array) => list_texts(array.as_list())?,
-        _ => plain(array)?,
+        Type::BYTEA => {
+            let octets = cast(array, &DataType::Binary)?;
+            let octets = octets.as_binary::<i32>().iter();
+            octets.map(|octets| octets.map(hexadecimal)).collect()
+        }
+        _ => match array.data_type() {
+            DataType::List(_) => list_texts(array.as_list())?,
+            DataType::Struct(_) => record_texts(array.as_struct())?,
+            _ => plain(array)?,
+        },
     })
 }
 
@@ -71,7 +86,7 @@ pub fn octets(array: &ArrayRef) -> Result<BinaryArray> {
                 .iter(),
             f64::to_be_bytes,
         ),
-        Type::TIMESTAMPTZ => {
+        Type::TIMESTAMP | Type::TIMESTAMPTZ => {
             let since = |micros: i64| micros.saturating_sub(EPOCH_US).to_be_bytes();
             all(micros(array)?.as_primitive::<Int64Type>().iter(), since)
         }
@@ -86,6 +101,7 @@ pub fn octets(array: &ArrayRef) -> Result<BinaryArray> {
             all(times.iter(), i64::to_be_bytes)
         }
         Type::INTERVAL => all(spans(array)?, |span| span.octets()),
+        Type::BYTEA => exact(&DataType::Binary)?.as_binary::<i32>().clone(),
         Type::NUMERIC => all(plain(array)?.iter(), numeric),
         _ if is_list(array) => list_octets(array.as_list())?,
         _ => all(plain(array)?.iter(), str::as_bytes),
@@ -128,21 +144,68 @@ fn micros(array: &ArrayRef) -> Result<ArrayRef> {
     Ok(cast(&zoneless, &DataType::Int64)?)
 }
 
-fn times(array: &ArrayRef) -> Result<StringArray> {
+/// Times, with what stands behind them for their zone.
+fn times(array: &ArrayRef, zone: &str) -> Result<StringArray> {
     let text = |micros: i64| {
         let time = chrono::DateTime::from_timestamp_micros(micros).unwrap_or_default();
-        let mut text = time.format("%Y-%m-%d %H:%M:%S").to_string();
-        let part = micros.rem_euclid(1_000_000);
-        if part > 0 {
-            // Writing to memory cannot fail.
-            let _ = write!(text, ".{part:06}");
-            text.truncate(text.trim_end_matches('0').len());
-        }
-        text + "+00"
+        let mut clock = time.format(" %H:%M:%S").to_string();
+        fraction(micros.rem_euclid(1_000_000), &mut clock);
+        dated(time.date_naive(), &(clock + zone))
     };
     let micros = micros(array)?;
     let micros = micros.as_primitive::<Int64Type>().iter();
     Ok(micros.map(|micros| micros.map(text)).collect())
+}
+
+/// Times of a day.
+fn clocks(array: &ArrayRef) -> Result<StringArray> {
+    let text = |micros: i64| {
+        let seconds = micros / 1_000_000;
+        let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
+        let mut clock = format!("{hours:02}:{minutes:02}:{:02}", seconds % 60);
+        fraction(micros % 1_000_000, &mut clock);
+        clock
+    };
+    let times = cast(array, &DataType::Time64(TimeUnit::Microsecond))?;
+    let times = times.as_primitive::<Time64MicrosecondType>().iter();
+    Ok(times.map(|time| time.map(text)).collect())
+}
+
+/// Microseconds behind seconds, if there are any.
+fn fraction(micros: i64, clock: &mut String) {
+    if micros > 0 {
+        // Writing to memory cannot fail.
+        let _ = write!(clock, ".{micros:06}");
+        clock.truncate(clock.trim_end_matches('0').len());
+    }
+}
+
+fn days(array: &ArrayRef) -> Result<StringArray> {
+    let text = |day: i32| {
+        let date = NaiveDate::from_epoch_days(day).unwrap_or_default();
+        dated(date, "")
+    };
+    let days = exact(array, &DataType::Date32)?;
+    let days = days.as_primitive::<Date32Type>().iter();
+    Ok(days.map(|day| day.map(text)).collect())
+}
+
+/// A day, with a time of it. There is no year 0.
+fn dated(date: NaiveDate, clock: &str) -> String {
+    let (is_common, year) = date.year_ce();
+    let era = if is_common { "" } else { " BC" };
+    let (month, day) = (date.month(), date.day());
+    format!("{year:04}-{month:02}-{day:02}{clock}{era}")
+}
+
+fn hexadecimal(octets: &[u8]) -> String {
+    let mut text = String::with_capacity(2 + 2 * octets.len());
+    text.push_str("\\x");
+    for octet in octets {
+        // Writing to memory cannot fail.
+        let _ = write!(text, "{octet:02x}");
+    }
+    text
 }
 
 /// Any array as texts.
@@ -171,6 +234,11 @@ fn items(lists: &ListArray) -> (ArrayRef, Vec<Option<std::ops::Range<usize>>>) {
 /// `{a,"b c",NULL}`
 fn list_texts(lists: &ListArray) -> Result<StringArray> {
     let (items, rows) = items(lists);
+    // Lists within a list have their own signs around them.
+    let write = match items.data_type() {
+        DataType::List(_) => |item: &str, out: &mut String| out.push_str(item),
+        _ => quote,
+    };
     let items = texts(&items)?;
     let mut out = StringBuilder::new();
     let mut text = String::new();
@@ -184,7 +252,7 @@ fn list_texts(lists: &ListArray) -> Result<StringArray> {
             text.push(if text.is_empty() { '{' } else { ',' });
             match items.is_null(at) {
                 true => text.push_str("NULL"),
-                false => quote(items.value(at), &mut text),
+                false => write(items.value(at), &mut text),
             }
         }
         if text.is_empty() {
@@ -207,6 +275,42 @@ fn quote(item: &str, out: &mut String) {
     for c in item.chars() {
         if matches!(c, '"' | '\\') {
             out.push('\\');
+        }
+        out.push(c);
+    }
+    out.push('"');
+}
+
+/// `(a,"b c",)`: NULL is nothing.
+fn record_texts(records: &StructArray) -> Result<StringArray> {
+    let columns: Result<Vec<StringArray>> = records.columns().iter().map(texts).collect();
+    let columns = columns?;
+    let record = |row: usize| {
+        let mut text = String::new();
+        for column in &columns {
+            text.push(if text.is_empty() { '(' } else { ',' });
+            if !column.is_null(row) {
+                record_item(column.value(row), &mut text);
+            }
+        }
+        text.push(')');
+        text
+    };
+    let rows = (0..records.len()).map(|row| (!records.is_null(row)).then(|| record(row)));
+    Ok(rows.collect())
+}
+
+/// An item of a record; its quotes are doubled.
+fn record_item(item: &str, out: &mut String) {
+    let is_special = |c: char| matches!(c, '(' | ')' | ',' | '"' | '\\') || c.is_whitespace();
+    if !item.is_empty() && !item.contains(is_special) {
+        out.push_str(item);
+        return;
+    }
+    out.push('"');
+    for c in item.chars() {
+        if matches!(c, '"' | '\\') {
+            out.push(c);
         }
         out.push(c);
     }

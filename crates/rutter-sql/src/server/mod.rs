@@ -45,6 +45,7 @@ use tokio::sync::watch;
 
 pub use access::Access;
 pub(crate) use encode::kind;
+pub(crate) use forms::texts;
 pub(crate) use settings::{SETTINGS, setting};
 pub(crate) use spans::Span;
 pub use tls::{Tls, TlsError};

@@ -15,3 +15,4 @@ mod types;
 mod values;
 mod within;
 mod words;
+mod written;

@@ -111,7 +111,8 @@ fn parameters_have_the_types_of_what_they_stand_beside() {
         ),
         ("SELECT $1::date", Type::DATE),
         ("SELECT $1::time", Type::TIME),
-        ("SELECT $1::timestamp", Type::TIMESTAMPTZ),
+        ("SELECT $1::timestamp", Type::TIMESTAMP),
+        ("SELECT $1::timestamptz", Type::TIMESTAMPTZ),
         ("SELECT $1::cidr", Type::CIDR),
         (
             "SELECT 1 FROM lookup($1) WHERE peer_asn = $2 AND $1 <> ''",
@@ -307,6 +308,11 @@ fn texts_are_taken_for_what_they_stand_beside() {
         (
             "SELECT $1::timestamp",
             "2026-11-18T01:02:03.500Z",
+            "2026-11-18 01:02:03.5",
+        ),
+        (
+            "SELECT $1::timestamptz",
+            "2026-11-18T01:02:03.500Z",
             "2026-11-18 01:02:03.5+00",
         ),
         ("SELECT $1::numeric(5, 2)", "1.5", "1.50"),
@@ -369,7 +375,7 @@ fn times_and_numbers_are_written_as_postgresql_does() {
         ),
         (
             "SELECT ARRAY['2026-01-02 03:04:05.25'::timestamp]",
-            "{\"2026-01-02 03:04:05.25+00\"}",
+            "{\"2026-01-02 03:04:05.25\"}",
         ),
         (
             "SELECT 10000.5::numeric(12, 3), ARRAY['2026-01-02'::date]",

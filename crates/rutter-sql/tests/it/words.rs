@@ -140,7 +140,7 @@ fn floats_are_wide() {
     let server = server(Access::Open);
     assert_eq!(
         answer(&server, "SELECT 16777217::float, CAST(16777217 AS real)"),
-        "16777217|16777216\n"
+        "16777217|1.6777216e+07\n"
     );
 }
 

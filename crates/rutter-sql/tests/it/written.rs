@@ -1,0 +1,86 @@
+//! Values as texts: what a client is sent is what is compared, joined and cast.
+
+use rutter_sql::Access;
+
+use crate::server::{answer, refusal, server};
+
+#[test]
+fn times_have_postgresqls_texts() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT timestamp '2024-01-01 10:20'::text, 'at ' || '2024-01-01 10:20:30.5Z'::timestamptz, \
+             concat(timestamp '2024-01-01', '|', date '2024-01-02'), (interval '1 day 2 hours')::text, \
+             (timestamp '2024-01-03' - timestamp '2024-01-01 12:00')::text, time '10:20:30.5'::text, \
+             string_agg((timestamp '2024-01-01')::text, ','), array_to_string(ARRAY[timestamp '2024-01-01', NULL], ';', '-')"
+        ),
+        "2024-01-01 10:20:00|at 2024-01-01 10:20:30.5+00|2024-01-01 00:00:00|2024-01-02|1 day 02:00:00|1 day 12:00:00\
+         |10:20:30.5|2024-01-01 00:00:00|2024-01-01 00:00:00;-\n"
+    );
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT count(*) > 0, count(*) - count(*) FILTER (WHERE time::text LIKE '2026-11-18 %+00'), \
+             count(*) - count(*) FILTER (WHERE time::text = time::varchar), \
+             count(*) - count(*) FILTER (WHERE time::text LIKE '2026-11-' || '18 %') FROM events"
+        ),
+        "t|0|0|0\n"
+    );
+}
+
+#[test]
+fn lists_have_postgresqls_texts() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT ARRAY['a b', NULL, 'null', '', 'c\"d', 'e,f']::text, ARRAY[1, NULL]::text, ARRAY[true, false]::text, \
+             ARRAY[1.5, 2.0]::text, ARRAY[timestamp '2024-01-01']::text, ARRAY[1.0, 20.5]::text[], 'x' || ARRAY[1, 2]::text"
+        ),
+        "{\"a b\",NULL,\"null\",\"\",\"c\\\"d\",\"e,f\"}|{1,NULL}|{t,f}|{1.5,2}|{\"2024-01-01 00:00:00\"}|{1,20.5}|x{1,2}\n"
+    );
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT count(*), count(*) FILTER (WHERE communities::text = '{64500:1}'), \
+             count(*) FILTER (WHERE communities::text LIKE '%{64500:1%'), \
+             count(*) FILTER (WHERE extended_communities::text = '{}'), min(communities::text), \
+             length(string_agg(communities::text, ';')) FROM routes"
+        ),
+        "6|6|6|6|{64500:1}|59\n"
+    );
+}
+
+/// Lists of lists, and rows, are texts.
+#[test]
+fn lists_of_lists_are_written() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT ARRAY[NULL], ARRAY[[1, 2], [3, 4]], ARRAY[ARRAY['a b'], ARRAY['c']]::text, array_dims(ARRAY[1, 2]), \
+             ROW(1, 'a', 'b c', NULL, true), (SELECT array_agg(communities) FROM routes WHERE med = 50)"
+        ),
+        "{NULL}|{{1,2},{3,4}}|{{\"a b\"},{c}}|[1:2]|(1,a,\"b c\",,t)|{{64500:1},{64500:1}}\n"
+    );
+    let port = server.addresses()[0].port();
+    let parameters = format!("host=127.0.0.1 port={port} user=reader dbname=rutter");
+    let mut client = postgres::Client::connect(&parameters, postgres::NoTls).unwrap();
+    let row = client.query_one("SELECT ARRAY[NULL]", &[]).unwrap();
+    assert_eq!(row.get::<_, Vec<Option<String>>>(0), [None]);
+}
+
+#[test]
+fn flags_numbers_and_octets_have_postgresqls_texts() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT 1::float8::text, 1e10::float8::text, 1e20::float8::text, concat(true, 1.5), true::text, 'x' || 1e20::float8, \
+             concat_ws('-', false, 2::float8), '\\x00ff'::bytea::text, avg(family)::text LIKE '4%', count(*) || '', \
+             'is ' || true, 1.1::real::text, array_to_string(ARRAY[true, false], ','), time '10:20:30.5', ARRAY[true]::text FROM routes"
+        ),
+        "1|10000000000|1e+20|t1.5|true|x1e+20|f-2|\\x00ff|t|6|is true|1.1|t,f|10:20:30.5|{t}\n"
+    );
+}
