@@ -12,8 +12,11 @@ use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::logical_expr::sqlparser::parser::Parser;
 use datafusion::sql::parser::Statement;
 
-use super::{SCHEMA, casts, constants, empty, lists, names, networks, quantified, refused};
+use super::{
+    SCHEMA, casts, constants, empty, fractions, lists, names, networks, parts, quantified, refused,
+};
 use crate::error::unreadable;
+use crate::functions::TIMEZONE;
 
 /// Says a statement in the engine's words.
 ///
@@ -160,6 +163,11 @@ fn said(expr: &mut Expr) -> Option<Expr> {
         Expr::Collate { expr, .. } => Some((**expr).clone()),
         Expr::Cast { .. } => casts::said(expr),
         Expr::AnyOp { .. } | Expr::AllOp { .. } => quantified::said(expr),
+        Expr::AtTimeZone {
+            timestamp,
+            time_zone,
+        } => parsed(&format!("{TIMEZONE}({time_zone}, {timestamp})")),
+        Expr::Extract { field, expr, .. } => parts::of(&field.to_string(), expr),
         Expr::Interval(interval) => {
             casts::interval(interval);
             None
@@ -218,7 +226,10 @@ fn called(function: &mut Function) -> Option<Expr> {
     let name = last(&function.name)?.to_lowercase();
     match &mut function.args {
         FunctionArguments::Subquery(query) if name == "array" => gathered(query),
-        _ => lists::said(&name, function).or_else(|| constants::said(&name, function)),
+        _ => lists::said(&name, function)
+            .or_else(|| parts::called(&name, function))
+            .or_else(|| fractions::called(&name, function))
+            .or_else(|| constants::said(&name, function)),
     }
 }
 

@@ -1,12 +1,13 @@
 //! Casts to types that only PostgreSQL has.
 
 use datafusion::logical_expr::sqlparser::ast::{
-    ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, Interval, Value,
+    ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, Expr, Interval, Value,
 };
 use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::logical_expr::sqlparser::parser::Parser;
 
 use super::adapt::{last, parsed};
+use super::fractions;
 use crate::error::INVALID;
 use crate::literals::is_network;
 use crate::server::Span;
@@ -24,9 +25,17 @@ pub fn said(cast: &mut Expr) -> Option<Expr> {
     {
         **expr = words;
     }
+    if let Some(signs) = cut(data_type) {
+        return parsed(&format!("left(CAST({expr} AS TEXT), {signs})"));
+    }
+    if let Some(rounded) = rounded(expr, data_type) {
+        return Some(rounded);
+    }
     if let Some(known) = plain(data_type) {
         *data_type = known;
-        return None;
+    }
+    if let Some(rounded) = fractions::said(expr, data_type) {
+        return Some(rounded);
     }
     let name = name(data_type)?;
     let said = is_said(expr);
@@ -127,6 +136,51 @@ fn plain(kind: &DataType) -> Option<DataType> {
     parser.ok()?.parse_data_type().ok()
 }
 
+/// `time::timestamp(0)`, which the engine cuts.
+fn rounded(expr: &Expr, kind: &DataType) -> Option<Expr> {
+    let DataType::Timestamp(Some(digits @ (0 | 3)), zone) = kind else {
+        return None;
+    };
+    let half = if *digits == 0 { 500_000 } else { 500 };
+    let whole = DataType::Timestamp(None, *zone);
+    parsed(&format!(
+        "CAST(CAST({expr} AS {whole}) + INTERVAL '{half} microseconds' AS {kind})"
+    ))
+}
+
+/// How many signs a text may have: `varchar(3)`.
+fn cut(kind: &DataType) -> Option<u64> {
+    use DataType::{Char, CharVarying, Character, CharacterVarying, Varchar};
+    match kind {
+        Varchar(length) | CharacterVarying(length) | CharVarying(length) => match length {
+            Some(CharacterLength::IntegerLength { length, .. }) => Some(*length),
+            _ => None,
+        },
+        Char(None) | Character(None) => Some(1),
+        Char(Some(CharacterLength::IntegerLength { length, .. }))
+        | Character(Some(CharacterLength::IntegerLength { length, .. })) => Some(*length),
+        _ => None,
+    }
+}
+
+/// Whether a type is one of whole numbers.
+pub fn is_whole(kind: &DataType) -> bool {
+    use DataType::{BigInt, Int, Int2, Int4, Int8, Integer, SmallInt};
+    matches!(
+        kind,
+        SmallInt(_) | Int(_) | Integer(_) | BigInt(_) | Int2(_) | Int4(_) | Int8(_)
+    )
+}
+
+/// Whether a type is one of floating-point numbers.
+pub fn is_double(kind: &DataType) -> bool {
+    use DataType::{Double, DoublePrecision, Float, Float4, Float8, Real};
+    matches!(
+        kind,
+        Double(_) | DoublePrecision | Float(_) | Real | Float4 | Float8
+    )
+}
+
 /// The name of a type that the engine does not know.
 fn name(kind: &DataType) -> Option<String> {
     let known = match kind {
@@ -186,6 +240,11 @@ mod tests {
             ("x::float(53)", "x::DOUBLE PRECISION"),
             ("x::float(24)", "x::FLOAT(24)"),
             ("'{a,b}'::text[]", "'{a,b}'::TEXT[]"),
+            ("x::varchar(3)", "left(CAST(x AS TEXT), 3)"),
+            ("x::character", "left(CAST(x AS TEXT), 1)"),
+            ("x::varchar", "x::VARCHAR"),
+            ("x::float8::int4", "CAST(round_to_even(x::FLOAT8) AS INT4)"),
+            ("x::numeric::int4", "x::NUMERIC::INT4"),
             ("'pg_catalog.array_in'::regproc", "CAST('array_in' AS TEXT)"),
         ] {
             let mut cast = parsed(sql).unwrap();

@@ -28,13 +28,14 @@ const PLAIN: &str = "arrow_typeof coalesce get_field greatest least nullif nvl n
     to_time to_timestamp_micros to_timestamp_millis to_timestamp_nanos to_timestamp_seconds to_unixtime \
     decode digest md5 sha224 sha256 sha384 sha512 uuid random \
     abs acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh cot degrees exp factorial floor gcd isnan iszero lcm ln \
-    log log10 log2 nanvl pi power radians round signum sin sinh sqrt tan tanh trunc \
+    log log10 log2 nanvl pi power radians round round_to_even signum sin sinh sqrt tan tanh trunc \
     ascii bit_length btrim chr contains ends_with initcap lower ltrim octet_length rtrim split_part starts_with to_hex \
     upper character_length find_in_set left reverse right strpos substr substr_index \
     array_any_value array_dims array_distinct array_element array_has array_length array_max array_min array_ndims \
     array_pop_back array_pop_front array_position array_remove array_remove_all array_remove_n array_reverse array_slice \
     array_sort cardinality empty flatten \
     prefix_contains prefix_contains_or_equal prefix_within prefix_within_or_equal prefix_overlaps prefix_key family host masklen network \
+    network_inet network_cidr network_text timezone \
     origin_as path_len path_contains path_first path_prepends has_community \
     current_setting format_type relation_number relation_name type_number schema_number schema_name \
     pg_get_function_result pg_get_function_arguments pg_get_function_identity_arguments";

@@ -13,21 +13,24 @@ mod paths;
 mod patterns;
 mod prefixes;
 mod rewritten;
+mod rounding;
 mod scalar;
 mod sum;
 mod system;
 mod templates;
 mod texts;
+mod utc;
 mod written;
 
 pub use allowed::{admit, register as register_allowed};
 pub use arithmetic::{Checked, Signed};
 pub use forms::Forms;
-
 pub use operators::PrefixOperators;
 pub use prefixes::{CONTAINS_OR_EQUAL, KEY, WITHIN_OR_EQUAL};
+pub use rounding::ROUND_TO_EVEN;
 pub use system::type_name;
 pub use texts::{Lists, Texts};
+pub use utc::TIMEZONE;
 
 use datafusion::logical_expr::ScalarUDF;
 
@@ -37,6 +40,8 @@ pub fn all() -> Vec<ScalarUDF> {
     all.extend(paths::functions());
     all.extend(communities::functions());
     all.extend(like::functions());
+    all.extend(rounding::functions());
+    all.extend(utc::functions());
     all.extend(system::functions());
     all
 }

@@ -87,9 +87,13 @@ fn translated(pattern: &str, reads: bool) -> Result<String> {
         let known = WORDS.iter().find(|(word, _)| begins_with(rest, word));
         match known {
             Some((word, said)) if !said.is_empty() => {
-                let ends_fraction = reads && matches!(*said, "%3f" | "%6f");
+                let is_fraction = reads && matches!(*said, "%3f" | "%6f");
                 // Whatever stands behind the point is read, however long it is.
-                out.push_str(if ends_fraction { "%f" } else { said });
+                let behind_point = out.strip_suffix('.').filter(|_| is_fraction);
+                match behind_point.map(str::len) {
+                    Some(point) => out.replace_range(point.., "%.f"),
+                    None => out.push_str(said),
+                }
                 rest = &rest[word.len()..];
             }
             None if first == '"' => {
@@ -152,7 +156,8 @@ mod tests {
         ] {
             assert_eq!(translated(pattern, false).unwrap(), expected, "{pattern}");
         }
-        assert_eq!(translated("SS.MS", true).unwrap(), "%S.%f");
+        assert_eq!(translated("SS.MS", true).unwrap(), "%S%.f");
+        assert_eq!(translated("SSUS", true).unwrap(), "%S%6f");
         for unknown in ["Month", "MONTH", "DDTH", "Q", "J", "%Y", "é Q"] {
             assert!(translated(unknown, false).is_err(), "{unknown}");
         }

@@ -84,3 +84,36 @@ fn flags_numbers_and_octets_have_postgresqls_texts() {
         "1|10000000000|1e+20|t1.5|true|x1e+20|f-2|\\x00ff|t|6|is true|1.1|t,f|10:20:30.5|{t}\n"
     );
 }
+
+#[test]
+fn texts_of_so_many_signs_are_cut() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT 'abc'::varchar(2), 'äöü'::char, CAST('abc' AS character varying(5)), 'abc'::character(2), 12345::varchar(3)"
+        ),
+        "ab|ä|abc|ab|123\n"
+    );
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT prefix::varchar(2), count(*) FROM best GROUP BY prefix::varchar(2) ORDER BY 1"
+        ),
+        "10|2\n20|2\n"
+    );
+}
+
+#[test]
+fn halves_are_rounded_as_their_type_is() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT 2.5::float8::int, 0.5::float8::bigint, round(2.5::float8), round((-0.5)::double precision), \
+             2.5::int, round(2.5), (1.5::float8 + 1)::int, percentile_cont(0.5) WITHIN GROUP (ORDER BY value)::int \
+             FROM generate_series(2, 3)"
+        ),
+        "2|0|2|-0|3|3|2|2\n"
+    );
+}
