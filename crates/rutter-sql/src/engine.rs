@@ -20,7 +20,7 @@ use crate::catalog;
 use crate::complexity;
 use crate::error::QueryError;
 use crate::events::EventLog;
-use crate::functions::{self, Checked, Forms, Lists, PrefixOperators, Signed, Texts};
+use crate::functions::{self, Checked, Dates, Forms, Lists, PrefixOperators, Signed, Texts};
 use crate::interruptible::Interruptible;
 use crate::memory::QueryMemory;
 use crate::subqueries;
@@ -128,6 +128,7 @@ impl Engine {
             Arc::new(PrefixOperators::new(pool)),
             Arc::new(Forms::default()),
             Arc::new(Signed),
+            Arc::new(Dates),
             Arc::new(Lists),
         ];
         planners.extend(SessionStateDefaults::default_expr_planners());

@@ -18,6 +18,7 @@ use datafusion::logical_expr::{
 use datafusion::prelude::SessionContext;
 
 use super::bounded::{BOUNDED, Bounded};
+use super::intervals::{LENGTH, ordered};
 use super::like::{ESCAPED, ILIKE, LIKE};
 use super::operators::JOIN;
 use super::sum;
@@ -111,6 +112,7 @@ pub fn admit(plan: LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
         if let LogicalPlan::Window(window) = &node {
             check_window(window)?;
         }
+        let node = ordered(node)?;
         // Whoever reads a value by its name finds it under the same.
         let names = NamePreserver::new(&node);
         node.map_expressions(|expr| {
@@ -174,7 +176,7 @@ fn scalar(function: &Arc<ScalarUDF>, state: &SessionState) -> Result<Arc<ScalarU
     let name = function.name();
     match state.scalar_functions().get(name) {
         Some(known) => Ok(Arc::clone(known)),
-        None if name == JOIN => Ok(Arc::clone(function)),
+        None if [JOIN, LENGTH].contains(&name) => Ok(Arc::clone(function)),
         None => not_impl_err!("the function {name} is not offered here"),
     }
 }

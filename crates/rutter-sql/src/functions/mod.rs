@@ -6,6 +6,7 @@ mod bounded;
 mod bounds;
 mod communities;
 mod forms;
+mod intervals;
 mod like;
 
 mod operators;
@@ -25,6 +26,7 @@ mod written;
 pub use allowed::{admit, register as register_allowed};
 pub use arithmetic::{Checked, Signed};
 pub use forms::Forms;
+pub use intervals::Dates;
 pub use operators::PrefixOperators;
 pub use prefixes::{CONTAINS_OR_EQUAL, KEY, WITHIN_OR_EQUAL};
 pub use rounding::ROUND_TO_EVEN;

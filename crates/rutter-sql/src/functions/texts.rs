@@ -18,10 +18,11 @@ use datafusion::optimizer::AnalyzerRule;
 
 use super::rewritten::rewritten;
 use super::written;
+use super::intervals;
 use crate::literals::{items, octets};
 
 /// Reads texts that are cast when the types are known: times without seconds, lists (`{a,b}`) and octets (`\x00ff`);
-/// rounds fractions that become whole numbers; writes texts as PostgreSQL does. All of it in one walk.
+/// rounds fractions that become whole numbers; writes texts as PostgreSQL does; compares intervals by their lengths. All of it in one walk.
 #[derive(Debug)]
 pub struct Texts;
 
@@ -36,8 +37,13 @@ impl AnalyzerRule for Texts {
                 Some(text) => Ok(Transformed::yes(text)),
                 None => read(to, schema),
             },
-            Expr::ScalarFunction(of) => written::joined(of, schema),
-            part => Ok(Transformed::no(part)),
+            Expr::ScalarFunction(of) => {
+                match intervals::part(of, schema) {
+                    Ok(part) => Ok(Transformed::yes(part)),
+                    Err(of) => written::joined(of, schema),
+                }
+            }
+            part => intervals::compared(part, schema),
         })
     }
 }

@@ -47,7 +47,7 @@ pub use access::Access;
 pub(crate) use encode::kind;
 pub(crate) use forms::texts;
 pub(crate) use settings::{SETTINGS, setting};
-pub(crate) use spans::Span;
+pub(crate) use spans::{Span, spans};
 pub use tls::{Tls, TlsError};
 
 use crate::Engine;

@@ -112,6 +112,28 @@ impl Span {
         format!("{months} months {days} days {micros} microseconds")
     }
 
+    /// A part by its name; of seconds, their millionths.
+    pub fn part(self, name: &str) -> Option<i32> {
+        let micros = |of: i64| i32::try_from(of).ok();
+        match name {
+            "year" => Some(self.months / 12),
+            "month" => Some(self.months % 12),
+            "day" => Some(self.days),
+            "hour" => micros(self.micros / HOUR),
+            "minute" => micros(self.micros % HOUR / MINUTE),
+            "microsecond" => micros(self.micros % MINUTE),
+            _ => None,
+        }
+    }
+
+    /// All of it in seconds: a year has 365.25 days, and a month that is left 30.
+    pub fn seconds(self) -> f64 {
+        let (years, months) = (f64::from(self.months / 12), f64::from(self.months % 12));
+        let days = years * 365.25 + months * 30.0 + f64::from(self.days);
+        let micros = self.micros as f64 / SECOND as f64;
+        days * (DAY / SECOND) as f64 + micros
+    }
+
     /// As the engine has them, if it can.
     pub fn parts(self) -> Option<IntervalMonthDayNano> {
         let nanoseconds = self.micros.checked_mul(1_000)?;
@@ -291,6 +313,15 @@ mod tests {
             assert_eq!(Span::of_text(expected), Some(span), "{expected}");
             assert_eq!(Span::of_octets(&span.octets()), Some(span));
         }
+    }
+
+    #[test]
+    fn intervals_have_parts() {
+        let some = span(14, 2, 3 * HOUR + 4 * MINUTE + 5 * SECOND + 6);
+        let parts = ["year", "month", "day", "hour", "minute", "microsecond"];
+        let parts = parts.map(|part| some.part(part));
+        assert_eq!(parts, [1, 2, 2, 3, 4, 5_000_006].map(Some));
+        assert_eq!(span(13, 1, SECOND / 2).seconds(), 34_236_000.5);
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod raw;
 mod server;
 mod statements;
 mod table;
+mod times;
 mod tls;
 mod types;
 mod values;

@@ -1,0 +1,145 @@
+//! Times and intervals as PostgreSQL computes, compares and describes them.
+
+use rutter_sql::Access;
+
+use crate::server::{answer, refusal, server};
+
+#[test]
+fn a_date_and_an_interval_are_a_time() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT date '2024-01-31' - interval '1 hour', date '2024-01-31' + interval '36 hours', \
+             interval '1 month' + date '2024-01-31', date '2024-01-31' + (timestamp '2024-01-01 12:00' - timestamp '2024-01-01'), \
+             date '2024-01-31' - 1, current_date - interval '1 hour' < current_date"
+        ),
+        "2024-01-30 23:00:00|2024-02-01 12:00:00|2024-02-29 00:00:00|2024-01-31 12:00:00|2024-01-30|t\n"
+    );
+    // The events are of the 18th.
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT count(*) > 0, count(*) FILTER (WHERE time > date '2026-11-19' - interval '1 minute'), \
+             count(*) FILTER (WHERE time > date '2026-11-18' + interval '25 hours') FROM events"
+        ),
+        "t|0|0\n"
+    );
+}
+
+#[test]
+fn intervals_are_as_long_as_they_are() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT interval '1 day' = interval '24 hours', interval '1 month' = interval '30 days', \
+             interval '1 month' > interval '29 days 23 hours', interval '25 hours' <= interval '1 day', \
+             interval '36 hours' BETWEEN interval '1 day' AND interval '2 days', \
+             interval '48 hours' IN (interval '1 day', interval '2 days'), \
+             (interval '24 hours' IS DISTINCT FROM interval '1 day'), interval '1 day' <> NULL IS NULL"
+        ),
+        "t|t|t|f|t|t|f|t\n"
+    );
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT bool_and(timestamp '2027-01-01' - time > interval '1 day'), \
+             bool_or(timestamp '2027-01-01' - time > interval '100 days'), \
+             bool_and(time - timestamp '2026-01-01' BETWEEN interval '10 months' AND interval '11 months') FROM events"
+        ),
+        "t|f|t\n"
+    );
+    let spans = "(VALUES (interval '25 hours'), (interval '1 day'), (interval '1 month')) t (i)";
+    let ordered = format!("SELECT i FROM {spans} ORDER BY i");
+    assert_eq!(answer(&server, &ordered), "1 day\n25:00:00\n1 mon\n");
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT bool_and(timestamp '2027-01-01' - time > '1 day'), bool_or('1 month' < interval '30 days') FROM events"
+        ),
+        "t|f\n"
+    );
+    let refused = refusal(&server, &format!("SELECT DISTINCT i FROM {spans}"));
+    assert!(refused.contains("extract(epoch from …)"), "{refused}");
+    let refused = refusal(
+        &server,
+        "SELECT max(i) FROM (SELECT interval '1 day' AS i) t",
+    );
+    assert!(refused.contains("extract(epoch from …)"), "{refused}");
+}
+
+#[test]
+fn fractions_of_seconds_are_kept() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT extract(second FROM timestamp '2024-01-01 00:00:12.345'), \
+             date_part('seconds', timestamp '2024-01-01 00:00:12.000001'), \
+             extract(milliseconds FROM timestamp '2024-01-01 00:00:12.345678'), \
+             extract(microseconds FROM timestamp '2024-01-01 00:00:12.345678'), \
+             extract(minute FROM timestamp '2024-01-01 00:01:12.9')"
+        ),
+        "12.345|12.000001|12345.678|12345678|1\n"
+    );
+    let difference = "timestamp '2024-01-03 05:06:07.5' - timestamp '2024-01-01'";
+    assert_eq!(
+        answer(
+            &server,
+            &format!(
+                "SELECT extract(second FROM {difference}), extract(hour FROM {difference}), extract(day FROM {difference}), \
+                 extract(epoch FROM {difference}), extract(second FROM interval '1 minute 5.5 seconds'), \
+                 extract(hour FROM interval '26 hours'), date_part('year', interval '14 months'), extract(second FROM time '10:20:30.5')"
+            )
+        ),
+        "7.5|5|2|191167.5|5.5|26|1|30.5\n"
+    );
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT timestamp '2024-01-01 10:20:30.6'::timestamp(0), '2024-01-01 10:20:30.1236'::timestamptz(3), \
+             to_timestamp('2024-02-03 16:05:06.789', 'YYYY-MM-DD HH24:MI:SS.MS'), \
+             to_timestamp('2024-02-03 16:05:06.5', 'YYYY-MM-DD HH24:MI:SS.US'), \
+             to_timestamp('20240203160506789', 'YYYYMMDDHH24MISSMS')"
+        ),
+        "2024-01-01 10:20:31|2024-01-01 10:20:30.124+00|2024-02-03 16:05:06.789+00|2024-02-03 16:05:06.5+00|2024-02-03 16:05:06.789+00\n"
+    );
+}
+
+/// Programs make something else of each.
+#[test]
+fn times_with_and_without_a_zone_are_two_types() {
+    let server = server(Access::Open);
+    let port = server.addresses()[0].port();
+    let parameters = format!("host=127.0.0.1 port={port} user=reader dbname=rutter");
+    let mut client = postgres::Client::connect(&parameters, postgres::NoTls).unwrap();
+    for (value, expected) in [
+        ("time", "timestamptz"),
+        ("now()", "timestamptz"),
+        ("current_timestamp", "timestamptz"),
+        ("date_trunc('hour', time)", "timestamptz"),
+        ("min(time)", "timestamptz"),
+        ("to_timestamp(1)", "timestamptz"),
+        ("'2024-01-01'::timestamptz", "timestamptz"),
+        ("array_agg(time)", "_timestamptz"),
+        ("timestamp '2024-01-01' AT TIME ZONE 'UTC'", "timestamptz"),
+        ("time::timestamp", "timestamp"),
+        ("timestamp '2024-01-01'", "timestamp"),
+        ("time AT TIME ZONE 'UTC'", "timestamp"),
+        ("ARRAY[timestamp '2024-01-01']", "_timestamp"),
+        ("current_date - interval '1 day'", "timestamp"),
+    ] {
+        let sql = format!("SELECT {value} FROM events");
+        let prepared = client.prepare(&sql).unwrap();
+        assert_eq!(prepared.columns()[0].type_().name(), expected, "{value}");
+    }
+    let sql = "SELECT timestamp '2024-01-01 10:20' AT TIME ZONE 'UTC', '2024-01-01 10:20:30.5'::timestamptz AT TIME ZONE 'utc', \
+        timestamp '2024-01-01 10:20' = '2024-01-01 10:20+00'::timestamptz";
+    assert_eq!(
+        answer(&server, sql),
+        "2024-01-01 10:20:00+00|2024-01-01 10:20:30.5|t\n"
+    );
+    let refused = refusal(&server, "SELECT timezone('Europe/Berlin', now())");
+    assert!(refused.contains("all times are UTC"), "{refused}");
+}
