@@ -1,8 +1,4 @@
-//! Values that PostgreSQL writes as texts: lists, octets, addresses and prefixes.
-
-use std::net::IpAddr;
-
-use crate::tables::prefix_of;
+//! Values that PostgreSQL writes as texts: lists and octets.
 
 /// The items of `{a,"b c",NULL}`; `None` where a text is no list of one dimension.
 pub fn items(text: &str) -> Option<Vec<Option<String>>> {
@@ -65,13 +61,6 @@ pub fn octets(text: &str) -> Option<Vec<u8>> {
     pairs.collect()
 }
 
-/// Whether a text is of the type `inet`, or `cidr`: that has no bits below its length.
-pub fn is_network(text: &str, kind: &str) -> bool {
-    let address = text.split('/').next().unwrap_or_default();
-    prefix_of(text)
-        .is_some_and(|prefix| kind == "inet" || address.parse() == Ok::<IpAddr, _>(prefix.addr()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,22 +90,6 @@ mod tests {
         }
         for wrong in ["", "a", "a,b", "{a", "{{a},{b}}", "{\"a}"] {
             assert_eq!(items(wrong), None, "{wrong}");
-        }
-    }
-
-    #[test]
-    fn networks_have_an_address_and_a_length() {
-        for (text, inet, cidr) in [
-            ("10.1.2.3", true, true),
-            ("10.1.2.3/8", true, false),
-            ("10.0.0.0/8", true, true),
-            ("2001:db8::/32", true, true),
-            ("10.0.0.0/33", false, false),
-            ("10.0.0.0/", false, false),
-            ("x", false, false),
-        ] {
-            let found = (is_network(text, "inet"), is_network(text, "cidr"));
-            assert_eq!(found, (inet, cidr), "{text}");
         }
     }
 

@@ -15,7 +15,6 @@ use datafusion::sql::parser::Statement;
 use super::{
     SCHEMA, casts, constants, empty, fractions, lists, names, networks, parts, quantified, refused,
 };
-use crate::error::unreadable;
 use crate::functions::TIMEZONE;
 
 /// Says a statement in the engine's words.
@@ -88,9 +87,6 @@ impl VisitorMut for Adapting {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DataFusionError> {
-        if let Some(why) = casts::unreadable(expr) {
-            return ControlFlow::Break(unreadable(why));
-        }
         networks::order_within(expr);
         refused_if(refused::expression(expr))
     }

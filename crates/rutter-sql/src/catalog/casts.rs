@@ -7,9 +7,7 @@ use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::logical_expr::sqlparser::parser::Parser;
 
 use super::adapt::{last, parsed};
-use super::fractions;
-use crate::error::INVALID;
-use crate::literals::is_network;
+use super::{fractions, networks};
 use crate::server::Span;
 
 /// A cast in the engine's words, where they are others.
@@ -30,6 +28,9 @@ pub fn said(cast: &mut Expr) -> Option<Expr> {
     }
     if let Some(rounded) = rounded(expr, data_type) {
         return Some(rounded);
+    }
+    if let Some(of) = networks::cast(expr, data_type) {
+        return Some(of);
     }
     if let Some(known) = plain(data_type) {
         *data_type = known;
@@ -75,33 +76,6 @@ pub fn negated(interval: &Interval) -> Option<Expr> {
 fn words(interval: &str) -> Option<Expr> {
     let span = Span::of_text(interval)?;
     parsed(&format!("'{}'", span.words()))
-}
-
-/// Why a text that is cast to an address or a prefix is none.
-pub fn unreadable(expr: &Expr) -> Option<String> {
-    let Expr::Cast {
-        expr, data_type, ..
-    } = expr
-    else {
-        return None;
-    };
-    let name = network(data_type)?;
-    let text = literal(expr).filter(|text| !is_network(text, &name))?;
-    Some(format!("{INVALID} {name}: \"{text}\""))
-}
-
-/// The name of a type, if it is of addresses or prefixes.
-fn network(kind: &DataType) -> Option<String> {
-    name(kind).filter(|name| ["inet", "cidr"].contains(&name.as_str()))
-}
-
-/// Whether something is cast to an address or a prefix.
-pub fn is_to_network(expr: &Expr) -> bool {
-    match expr {
-        Expr::Cast { data_type, .. } => network(data_type).is_some(),
-        Expr::Nested(inner) => is_to_network(inner),
-        _ => false,
-    }
 }
 
 /// The engine's type for one of PostgreSQL's that holds the same.
@@ -182,7 +156,7 @@ pub fn is_double(kind: &DataType) -> bool {
 }
 
 /// The name of a type that the engine does not know.
-fn name(kind: &DataType) -> Option<String> {
+pub fn name(kind: &DataType) -> Option<String> {
     let known = match kind {
         DataType::Custom(name, _) => return Some(last(name)?.to_lowercase()),
         DataType::Regclass => "regclass",
@@ -235,7 +209,10 @@ mod tests {
             ("x::pg_catalog.text", "x::TEXT"),
             ("x::pg_catalog.int2[]", "x::SMALLINT[]"),
             ("x::oid", "x::BIGINT"),
-            ("'10.0.0.0/8'::cidr", "'10.0.0.0/8'::TEXT"),
+            (
+                "'10.0.0.0/8'::cidr",
+                "network_cidr(CAST('10.0.0.0/8' AS TEXT))",
+            ),
             ("x::float", "x::DOUBLE PRECISION"),
             ("x::float(53)", "x::DOUBLE PRECISION"),
             ("x::float(24)", "x::FLOAT(24)"),

@@ -1,14 +1,37 @@
-//! Casts to `inet` and `cidr`, which are texts, where their order matters: there they are ordered by their numbers.
+//! Casts to `inet` and `cidr`, which are texts of one form. Where their order matters they are ordered by their numbers.
 
 use datafusion::logical_expr::sqlparser::ast::{
-    BinaryOperator, Distinct, Expr, Function, FunctionArgumentClause, FunctionArguments,
+    BinaryOperator, DataType, Distinct, Expr, Function, FunctionArgumentClause, FunctionArguments,
     OrderByExpr, OrderByKind, Query, Select, SetExpr, WindowType,
 };
 
-use super::adapt::parsed;
-use super::casts::is_to_network;
+use super::adapt::{last, parsed};
+use super::casts::{literal, name};
 use super::ordered::{self, Column};
-use crate::functions::KEY;
+use crate::functions::{CIDR, INET, KEY, TEXT, network_text};
+
+/// A cast to an address or a prefix, or of one to a text.
+pub fn cast(expr: &Expr, to: &DataType) -> Option<Expr> {
+    let is_network = matches!(expr, Expr::Function(function)
+        if last(&function.name).is_some_and(|name| [INET, CIDR].contains(&name)));
+    let function = match name(to).as_deref() {
+        Some("inet") => INET,
+        Some("cidr") => CIDR,
+        Some("text" | "varchar") if is_network => TEXT,
+        None if matches!(to, DataType::Text | DataType::Varchar(_)) && is_network => TEXT,
+        _ => return None,
+    };
+    parsed(&format!("{function}(CAST({expr} AS TEXT))"))
+}
+
+/// Whether something is cast to an address or a prefix.
+pub fn is_to_network(expr: &Expr) -> bool {
+    match expr {
+        Expr::Cast { data_type, .. } => matches!(name(data_type).as_deref(), Some("inet" | "cidr")),
+        Expr::Nested(inner) => is_to_network(inner),
+        _ => false,
+    }
+}
 
 /// The order of a query. Rows that are made one of equal ones, or come of several queries, are ordered in a query around
 /// it: they have nothing else than what they show.
@@ -56,6 +79,19 @@ pub fn order_within(expr: &mut Expr) {
                 key(left);
                 key(right);
             }
+            let equals = matches!(op, BinaryOperator::Eq | BinaryOperator::NotEq);
+            if equals && (is_to_network(left) || is_to_network(right)) {
+                let written = Written::beside(left).or(Written::beside(right));
+                written
+                    .unwrap_or(Written::Inet)
+                    .give([left.as_mut(), right.as_mut()]);
+            }
+        }
+        Expr::InList { expr, list, .. }
+            if [&**expr].into_iter().chain(&*list).any(is_to_network) =>
+        {
+            let written = Written::beside(expr).unwrap_or(Written::Inet);
+            written.give([&mut **expr].into_iter().chain(list));
         }
         Expr::Between {
             expr, low, high, ..
@@ -67,6 +103,51 @@ pub fn order_within(expr: &mut Expr) {
         }
         Expr::Function(function) => order_function(function),
         _ => {}
+    }
+}
+
+/// The form in which texts are compared.
+#[derive(Clone, Copy)]
+enum Written {
+    Inet,
+    /// As the column has it: it stays as it is, for it may be looked up.
+    Address,
+    Prefix,
+}
+
+impl Written {
+    fn beside(expr: &Expr) -> Option<Self> {
+        let column = match expr {
+            Expr::Identifier(name) => name,
+            Expr::CompoundIdentifier(names) => names.last()?,
+            _ => return None,
+        };
+        match column.value.as_str() {
+            "prefix" => Some(Self::Prefix),
+            "peer_address" | "next_hop" => Some(Self::Address),
+            _ => None,
+        }
+    }
+
+    fn give<'a>(self, sides: impl IntoIterator<Item = &'a mut Expr>) {
+        for side in sides {
+            // What is said to be a text is compared as one.
+            let is_other = matches!(side, Expr::Cast { .. }) && !is_to_network(side);
+            let stays = is_other || !matches!(self, Self::Inet) && Self::beside(side).is_some();
+            let function = if matches!(self, Self::Prefix) {
+                TEXT
+            } else {
+                INET
+            };
+            // A list may be long: what is written is read here.
+            let given = match literal(side).and_then(|text| network_text(function, text)) {
+                Some(text) => format!("'{text}'"),
+                None => format!("{function}(CAST({side} AS TEXT))"),
+            };
+            if !stays && let Some(given) = parsed(&given) {
+                *side = given;
+            }
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use datafusion::logical_expr::sqlparser::ast::{
 };
 
 use super::adapt::last;
-use super::casts::is_to_network;
 use super::constants::arguments;
+use super::networks::is_to_network;
 
 /// Why an expression is not offered.
 pub fn expression(expr: &Expr) -> Option<String> {

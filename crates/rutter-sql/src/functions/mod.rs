@@ -8,6 +8,7 @@ mod communities;
 mod forms;
 mod intervals;
 mod like;
+mod networks;
 
 mod operators;
 mod paths;
@@ -27,6 +28,7 @@ pub use allowed::{admit, register as register_allowed};
 pub use arithmetic::{Checked, Signed};
 pub use forms::Forms;
 pub use intervals::Dates;
+pub use networks::{CIDR, INET, TEXT, network_text};
 pub use operators::PrefixOperators;
 pub use prefixes::{CONTAINS_OR_EQUAL, KEY, WITHIN_OR_EQUAL};
 pub use rounding::ROUND_TO_EVEN;
@@ -42,6 +44,7 @@ pub fn all() -> Vec<ScalarUDF> {
     all.extend(paths::functions());
     all.extend(communities::functions());
     all.extend(like::functions());
+    all.extend(networks::functions());
     all.extend(rounding::functions());
     all.extend(utc::functions());
     all.extend(system::functions());

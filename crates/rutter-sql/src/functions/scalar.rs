@@ -26,6 +26,8 @@ pub enum Body {
     Number(fn(&str) -> Option<i64>),
     /// One text to a text.
     Text(fn(&str) -> Option<String>),
+    /// One text to a text; an error where it is none of those that it may be.
+    Checked(fn(&str) -> Result<String>),
     /// One text to octets.
     Octets(fn(&str) -> Option<Vec<u8>>),
     /// One text to a list.
@@ -50,7 +52,8 @@ pub struct TextFunction {
 /// Makes a function known under a name. Arguments of any type are taken as their texts.
 pub fn function(name: &'static str, body: Body) -> ScalarUDF {
     let arguments = match body {
-        Body::Number(_) | Body::Text(_) | Body::Octets(_) | Body::Texts(_) => 1,
+        Body::Number(_) | Body::Text(_) | Body::Checked(_) => 1,
+        Body::Octets(_) | Body::Texts(_) => 1,
         Body::Joined | Body::TextOfTwo(_) | Body::Test(_) | Body::Prefixes(_) => 2,
     };
     let signature = Signature::any(arguments, Volatility::Immutable);
@@ -93,7 +96,8 @@ impl ScalarUDFImpl for TextFunction {
     fn return_type(&self, _arguments: &[DataType]) -> Result<DataType> {
         Ok(match self.body {
             Body::Number(_) => DataType::Int64,
-            Body::Text(_) | Body::TextOfTwo(_) | Body::Joined => DataType::Utf8,
+            Body::Text(_) | Body::Checked(_) => DataType::Utf8,
+            Body::TextOfTwo(_) | Body::Joined => DataType::Utf8,
             Body::Octets(_) => DataType::Binary,
             Body::Texts(_) => DataType::List(Arc::new(Field::new_list_field(DataType::Utf8, true))),
             Body::Test(_) | Body::Prefixes(_) => DataType::Boolean,
@@ -110,6 +114,10 @@ impl ScalarUDFImpl for TextFunction {
         let result: ArrayRef = match self.body {
             Body::Number(of) => Arc::new(each(&first, of).collect::<Int64Array>()),
             Body::Text(of) => Arc::new(each(&first, of).collect::<StringArray>()),
+            Body::Checked(of) => {
+                let results = first.iter().map(|text| text.map(of).transpose());
+                Arc::new(results.collect::<Result<StringArray>>()?)
+            }
             Body::Octets(of) => Arc::new(each(&first, of).collect::<BinaryArray>()),
             Body::Texts(of) => lists(&first, of),
             Body::Joined => Arc::new(joined(&first, &texts(&args.args[1])?)),

@@ -18,7 +18,7 @@ use datafusion::optimizer::AnalyzerRule;
 
 use super::rewritten::rewritten;
 use super::written;
-use super::intervals;
+use super::{intervals, networks};
 use crate::literals::{items, octets};
 
 /// Reads texts that are cast when the types are known: times without seconds, lists (`{a,b}`) and octets (`\x00ff`);
@@ -38,7 +38,7 @@ impl AnalyzerRule for Texts {
                 None => read(to, schema),
             },
             Expr::ScalarFunction(of) => {
-                match intervals::part(of, schema) {
+                match networks::keyed(of).or_else(|of| intervals::part(of, schema)) {
                     Ok(part) => Ok(Transformed::yes(part)),
                     Err(of) => written::joined(of, schema),
                 }

@@ -156,9 +156,12 @@ fn prefixes_are_ordered_by_their_numbers() {
         assert_eq!(answer(&server, &sql), ordered, "{by}");
     }
     let grouped = format!(
-        "SELECT prefix::inet, count(*) FROM {prefixes} GROUP BY prefix::inet ORDER BY prefix::inet DESC LIMIT 2"
+        "SELECT prefix::inet, count(*) FROM {prefixes} WHERE prefix <> 'x' GROUP BY prefix::inet ORDER BY prefix::inet DESC LIMIT 2"
     );
-    assert_eq!(answer(&server, &grouped), "x|1\n2001:db8::/32|1\n");
+    assert_eq!(
+        answer(&server, &grouped),
+        "2001:db8::/32|1\n100.0.0.0/8|1\n"
+    );
 }
 
 #[test]

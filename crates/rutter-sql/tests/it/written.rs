@@ -117,3 +117,51 @@ fn halves_are_rounded_as_their_type_is() {
         "2|0|2|-0|3|3|2|2\n"
     );
 }
+
+#[test]
+fn addresses_have_one_text() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT inet '10.1.2.3' = inet '10.1.2.3/32', '2001:DB8::1'::inet, '2001:DB8::1'::inet = '2001:db8::1'::inet, \
+             '10.1.2.3/32'::inet, '10.1.2.3'::cidr, '10.1.2.3'::inet::text, '10.1.2.3'::inet = '10.1.2.3/32', \
+             '10.1.2.3'::inet = '10.1.2.3/32'::cidr, '10.1.2.3/8'::inet, NULL::inet IS NULL, \
+             '10.1.2.3'::inet IN ('10.0.0.1', '10.1.2.3/32')"
+        ),
+        "t|2001:db8::1|t|10.1.2.3|10.1.2.3/32|10.1.2.3/32|t|t|10.1.2.3/8|t|t\n"
+    );
+    let hosts = "(VALUES ('10.1.2.3/32'), ('10.0.0.0/8'), ('2001:db8::1/128')) AS t (prefix)";
+    for (condition, count) in [
+        ("prefix = '10.1.2.3'::inet", "1"),
+        ("prefix::inet = '10.1.2.3'", "1"),
+        ("prefix::inet <> '10.1.2.3'", "2"),
+        ("prefix = '10.1.2.3/32'::cidr", "1"),
+        ("prefix::inet IN ('10.1.2.3', '10.0.0.0/8')", "2"),
+        ("prefix IN ('2001:DB8::1'::inet, '10.0.0.0/8')", "2"),
+        ("host(prefix::inet) = '10.1.2.3'", "1"),
+    ] {
+        let sql = format!("SELECT count(*) FROM {hosts} WHERE {condition}");
+        assert_eq!(answer(&server, &sql), format!("{count}\n"), "{condition}");
+    }
+    let sql = "SELECT count(*) FROM routes WHERE prefix = '10.1.0.0/16'::inet AND peer_address = inet '192.0.2.1/32'";
+    assert_eq!(answer(&server, sql), "1\n");
+    for (sql, why) in [
+        (
+            "SELECT 'nonsense'::inet",
+            "invalid input syntax for type inet",
+        ),
+        (
+            "SELECT '10.1.2.3/33'::inet",
+            "invalid input syntax for type inet",
+        ),
+        ("SELECT '10.1.2.3/8'::cidr", "invalid cidr value"),
+        (
+            "SELECT count(as_path::inet) FROM routes",
+            "invalid input syntax",
+        ),
+    ] {
+        let refused = refusal(&server, sql);
+        assert!(refused.contains(why), "{sql}: {refused}");
+    }
+}

@@ -9,7 +9,8 @@ use pgwire::types::format::FormatOptions;
 use super::super::spans::Span;
 use super::time;
 use crate::error::{UNREADABLE, of_time, of_whole};
-use crate::literals::{is_network, octets};
+use crate::functions::{CIDR, INET, network_text};
+use crate::literals::octets;
 
 /// The value of a type that a text says; of one that says none, PostgreSQL's number for it.
 pub fn read(text: &str, kind: &Type) -> Result<ScalarValue, &'static str> {
@@ -25,7 +26,8 @@ pub fn read(text: &str, kind: &Type) -> Result<ScalarValue, &'static str> {
         Type::TIMESTAMPTZ | Type::TIMESTAMP | Type::DATE | Type::TIME | Type::INTERVAL => {
             return temporal(trimmed, kind).ok_or_else(|| of_time(trimmed));
         }
-        Type::INET | Type::CIDR if !is_network(trimmed, kind.name()) => None,
+        Type::INET if network_text(INET, trimmed).is_none() => None,
+        Type::CIDR if network_text(CIDR, trimmed).is_none() => None,
         Type::BYTEA => octets(text).map(|octets| ScalarValue::Binary(Some(octets))),
         _ => Some(ScalarValue::Utf8(Some(text.to_owned()))),
     };
