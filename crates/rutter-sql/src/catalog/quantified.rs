@@ -1,6 +1,6 @@
 //! `= ANY (SELECT …)` and its kin, and lists that are written as texts.
 
-use datafusion::logical_expr::sqlparser::ast::{BinaryOperator, Expr};
+use datafusion::logical_expr::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
 
 use super::adapt::parsed;
 use super::casts::literal;
@@ -28,12 +28,46 @@ pub fn said(expr: &mut Expr) -> Option<Expr> {
             subquery: subquery.clone(),
             negated,
         }),
+        Expr::Subquery(_) => None,
         other => {
-            let list = listed(literal(other)?)?;
-            **right = parsed(&list)?;
-            None
+            if let Some(list) = literal(other).and_then(listed) {
+                **right = parsed(&list)?;
+            }
+            turned(expr)
         }
     }
+}
+
+/// `x < ANY (list)` as `NOT x >= ALL (list)`: of the two the engine knows only in the second that what is compared with
+/// NULL may be so or not.
+fn turned(expr: &Expr) -> Option<Expr> {
+    use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    let Expr::AnyOp {
+        left,
+        compare_op,
+        right,
+        ..
+    } = expr
+    else {
+        return None;
+    };
+    let compare_op = match compare_op {
+        NotEq => Eq,
+        Lt => GtEq,
+        LtEq => Gt,
+        Gt => LtEq,
+        GtEq => Lt,
+        _ => return None,
+    };
+    let all = Expr::AllOp {
+        left: left.clone(),
+        compare_op,
+        right: right.clone(),
+    };
+    Some(Expr::UnaryOp {
+        op: UnaryOperator::Not,
+        expr: Box::new(Expr::Nested(Box::new(all))),
+    })
 }
 
 /// Why a comparison with the rows of a query is not offered: the engine takes NULL for an answer in others than
@@ -71,6 +105,8 @@ mod tests {
             ),
             ("x = ANY('{a,b}')", Some("x = ANY(ARRAY['a', 'b'])")),
             ("x = ANY(y)", Some("x = ANY(y)")),
+            ("x < ANY(y)", Some("NOT (x >= ALL(y))")),
+            ("x <> ANY('{a}')", Some("NOT (x = ALL(ARRAY['a']))")),
             ("x > ALL (SELECT y FROM t)", None),
             ("x <> ANY (SELECT y FROM t)", None),
         ] {

@@ -17,6 +17,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::prelude::SessionContext;
 
+use super::amended::{amended, is_amended};
 use super::bounded::{BOUNDED, Bounded};
 use super::intervals::{LENGTH, ordered};
 use super::like::{ESCAPED, ILIKE, LIKE};
@@ -75,7 +76,12 @@ pub fn register(context: &SessionContext, pool: &Arc<dyn MemoryPool>) {
     for function in state.scalar_functions().values() {
         let bound = BOUNDED.iter().find(|(name, _)| *name == function.name());
         match bound {
-            Some((_, bound)) => context.register_udf(Bounded::wrap(function, *bound, pool)),
+            Some((_, bound)) => {
+                context.register_udf(Bounded::wrap(&amended(function), *bound, pool));
+            }
+            None if is_amended(function.name()) => {
+                context.register_udf(amended(function).as_ref().clone());
+            }
             None if is_scalar(function.name()) => {}
             None => context.deregister_udf(function.name()),
         }

@@ -1,6 +1,8 @@
 //! Functions and operators on prefixes, AS paths and communities, and those that clients ask of any server.
 
 mod allowed;
+mod amended;
+mod among;
 mod arithmetic;
 mod bounded;
 mod bounds;
@@ -13,6 +15,7 @@ mod networks;
 mod operators;
 mod paths;
 mod patterns;
+mod plain;
 mod prefixes;
 mod rewritten;
 mod rounding;
@@ -27,6 +30,7 @@ mod written;
 pub use allowed::{admit, register as register_allowed};
 pub use arithmetic::{Checked, Signed};
 pub use forms::Forms;
+
 pub use intervals::Dates;
 pub use networks::{CIDR, INET, TEXT, network_text};
 pub use operators::PrefixOperators;

@@ -13,6 +13,7 @@ mod table;
 mod times;
 mod tls;
 mod types;
+mod unknown;
 mod values;
 mod within;
 mod words;
