@@ -152,9 +152,12 @@ fn limit(query: &mut Query) {
 fn said(expr: &mut Expr) -> Option<Expr> {
     match expr {
         Expr::BinaryOp { op, .. } => {
-            *op = operator(op)?;
-            None
+            if let Some(known) = operator(op) {
+                *op = known;
+            }
+            rows::said(expr)
         }
+        Expr::InList { .. } => rows::said(expr),
         // Texts are compared octet by octet, whatever is asked.
         Expr::Collate { expr, .. } => Some((**expr).clone()),
         Expr::Cast { .. } => casts::said(expr),

@@ -21,6 +21,7 @@ mod parts;
 mod quantified;
 mod refused;
 mod relations;
+mod rows;
 mod tables;
 
 use std::sync::Arc;

@@ -8,6 +8,7 @@ use datafusion::logical_expr::sqlparser::ast::{
 use super::adapt::last;
 use super::constants::arguments;
 use super::networks::is_to_network;
+use super::rows;
 
 /// Why an expression is not offered.
 pub fn expression(expr: &Expr) -> Option<String> {
@@ -17,23 +18,10 @@ pub fn expression(expr: &Expr) -> Option<String> {
                 "x IS DISTINCT FROM y is read together with AND and OR behind it: write (x IS DISTINCT FROM y)".to_owned()
             });
         }
-        Expr::BinaryOp { left, op, right } => {
-            use BinaryOperator::{Gt, GtEq, Lt, LtEq, NotEq};
-            let of_rows = [left, right].iter().any(|side| is_row(side));
-            if !of_rows || !matches!(op, Lt | LtEq | Gt | GtEq | NotEq) {
-                return None;
-            }
-            "rows are compared by = and IN: write a < x OR a = x AND b < y for (a, b) < (x, y)"
-        }
-        Expr::InList {
-            expr,
-            negated: true,
-            ..
-        } if is_row(expr) => "(a, b) NOT IN (…) is not offered: write NOT (a = x AND b = y) AND …",
         Expr::Function(function) if is_extreme(function) => {
             "min and max of inet are not offered: write (array_agg(prefix ORDER BY prefix_key(prefix)))[1]"
         }
-        _ => return None,
+        _ => return rows::refused(expr),
     };
     Some(why.to_owned())
 }
@@ -42,14 +30,6 @@ pub fn expression(expr: &Expr) -> Option<String> {
 fn is_open(expr: &Expr) -> bool {
     use BinaryOperator::{And, Or};
     matches!(expr, Expr::BinaryOp { op: And | Or, .. })
-}
-
-fn is_row(expr: &Expr) -> bool {
-    match expr {
-        Expr::Tuple(_) => true,
-        Expr::Nested(inner) => is_row(inner),
-        _ => false,
-    }
 }
 
 /// `min(prefix::inet)`.
