@@ -21,8 +21,9 @@ use crate::complexity;
 use crate::error::QueryError;
 use crate::events::EventLog;
 use crate::functions::{
-    self, Checked, Dates, Forms, Lists, PrefixOperators, Signed, Texts,
+    self, Checked, Dates, Forms, Guards, Lists, PrefixOperators, Signed, Texts,
 };
+use crate::guarded::Guarded;
 use crate::interruptible::Interruptible;
 use crate::memory::QueryMemory;
 use crate::subqueries;
@@ -134,7 +135,7 @@ impl Engine {
         let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![
             Arc::new(PrefixOperators::new(pool)),
             Arc::new(Forms::default()),
-            Arc::new(Signed),
+            Arc::new(Signed::default()),
             Arc::new(Dates),
             Arc::new(Lists),
         ];
@@ -145,6 +146,8 @@ impl Engine {
             .with_expr_planners(planners)
             .with_analyzer_rule(Arc::new(Texts))
             .with_analyzer_rule(Arc::new(Checked::default()))
+            .with_analyzer_rule(Arc::new(Guards))
+            .with_physical_optimizer_rule(Arc::new(Guarded))
             .with_physical_optimizer_rule(Arc::new(Interruptible))
             .build();
         let context = SessionContext::new_with_state(state);

@@ -12,6 +12,7 @@ mod engine;
 mod error;
 mod events;
 mod functions;
+mod guarded;
 mod interruptible;
 mod literals;
 mod memory;

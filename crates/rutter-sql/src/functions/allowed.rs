@@ -40,7 +40,7 @@ const PLAIN: &str = "arrow_typeof coalesce get_field greatest least nullif nvl n
     network_inet network_cidr network_text timezone \
     origin_as path_len path_contains path_first path_prepends has_community \
     current_setting format_type relation_number relation_name type_number schema_number schema_name \
-    pg_get_function_result pg_get_function_arguments pg_get_function_identity_arguments";
+    quotient pg_get_function_result pg_get_function_arguments pg_get_function_identity_arguments";
 
 /// What counts its memory as it grows.
 const AGGREGATES: &str = "approx_distinct approx_median array_agg avg bit_and bit_or bit_xor bool_and bool_or corr count \

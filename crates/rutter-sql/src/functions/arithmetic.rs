@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, Datum};
-use datafusion::arrow::compute::kernels::numeric::{add, mul, sub};
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::array::{ArrayRef, Datum, Float64Array};
+use datafusion::arrow::compute::kernels::cmp::eq;
+use datafusion::arrow::compute::kernels::numeric::{add, div, mul, sub};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, ScalarValue, exec_err};
@@ -14,8 +15,8 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::sqlparser::ast::BinaryOperator;
 use datafusion::logical_expr::{
-    BinaryExpr, ColumnarValue, Expr, ExprSchemable as _, LogicalPlan, Operator, ScalarFunctionArgs,
-    ScalarUDF, ScalarUDFImpl, Signature, Volatility, cast,
+    BinaryExpr, ColumnarValue, Expr, ExprSchemable as _, LogicalPlan, Operator, ReturnFieldArgs,
+    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, cast,
 };
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::physical_expr_common::datum::apply;
@@ -24,8 +25,20 @@ use super::rewritten::rewritten;
 
 /// Numbers without a sign, which PostgreSQL does not have, are taken for `bigint` where something is computed: their
 /// difference may be negative.
+///
+/// What a sum is divided into has a fraction: numbers with a point are of 64 bits here.
 #[derive(Debug)]
-pub struct Signed;
+pub struct Signed {
+    quotient: Arc<ScalarUDF>,
+}
+
+impl Default for Signed {
+    fn default() -> Self {
+        Self {
+            quotient: Arc::new(quotient()),
+        }
+    }
+}
 
 impl ExprPlanner for Signed {
     fn plan_binary_op(
@@ -39,15 +52,46 @@ impl ExprPlanner for Signed {
         }
         let kind = |side: &Expr| side.get_type(schema).unwrap_or(DataType::Null);
         let kinds = [kind(&expr.left), kind(&expr.right)];
+        if matches!(expr.op, Divide) && is_of_sums(&kinds) {
+            let sides = [expr.left, expr.right].map(|side| cast(side, DataType::Float64));
+            let call = ScalarFunction::new_udf(Arc::clone(&self.quotient), sides.into());
+            return Ok(PlannerResult::Planned(Expr::ScalarFunction(call)));
+        }
         if kinds.iter().all(DataType::is_integer) {
             for (side, kind) in [&mut expr.left, &mut expr.right].into_iter().zip(kinds) {
-                if kind.is_unsigned_integer() {
-                    *side = cast(std::mem::take(side), DataType::Int64);
-                }
+                let signed = match kind {
+                    DataType::UInt8 => DataType::Int16,
+                    DataType::UInt16 => DataType::Int32,
+                    kind if kind.is_unsigned_integer() => DataType::Int64,
+                    _ => continue,
+                };
+                *side = cast(std::mem::take(side), signed);
             }
         }
         Ok(PlannerResult::Original(expr))
     }
+}
+
+/// Whether a sum, or a `numeric` without digits behind its point, is divided by a number or divides one. What is NULL may be a
+/// parameter, which is a number then.
+fn is_of_sums(kinds: &[DataType; 2]) -> bool {
+    let is_sum = |kind: &DataType| matches!(kind, DataType::Decimal128(_, 0));
+    let is_number = |kind: &DataType| kind.is_decimal() || kind.is_integer() || kind.is_null();
+    kinds.iter().any(is_sum) && kinds.iter().all(is_number)
+}
+
+/// One number of 64 bits divided by another, which is not zero.
+pub fn quotient() -> ScalarUDF {
+    Arithmetic::function(QUOTIENT, |left, right| {
+        let (dividends, is_one) = left.get();
+        let zeros = eq(right, &Float64Array::new_scalar(0.0))?;
+        let mut rows = zeros.iter().enumerate();
+        let divides = |row| !dividends.is_null(if is_one { 0 } else { row });
+        match rows.any(|(row, is_zero)| is_zero == Some(true) && divides(row)) {
+            true => Err(ArrowError::DivideByZero),
+            false => div(left, right),
+        }
+    })
 }
 
 /// Puts checked functions in the place of operators between whole numbers, when their types are known.
@@ -118,8 +162,30 @@ fn is_whole(value: &Expr, schema: &DFSchema) -> bool {
     }
 }
 
+/// Whether a function fails for some values.
+pub fn may_fail(name: &str) -> bool {
+    name.starts_with(CHECKED) || fails_alone(name)
+}
+
+/// The same, but for those that fail only where numbers are as large as hardly ever.
+pub fn fails_alone(name: &str) -> bool {
+    let daring = [
+        QUOTIENT,
+        "chr",
+        "decode",
+        "factorial",
+        "make_date",
+        "make_time",
+        "power",
+        "to_date",
+        "to_timestamp",
+    ];
+    daring.contains(&name)
+}
+
 /// How the names of the functions begin.
 const CHECKED: &str = "checked_";
+const QUOTIENT: &str = "quotient";
 
 type Kernel = fn(&dyn Datum, &dyn Datum) -> Result<ArrayRef, ArrowError>;
 
@@ -170,6 +236,17 @@ impl ScalarUDFImpl for Arithmetic {
             [kind, ..] => Ok(kind.clone()),
             [] => exec_err!("{} without arguments", self.name),
         }
+    }
+
+    /// It may be NULL where an argument may: elsewhere the operator in whose place it stands says the same.
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let kinds = args
+            .arg_fields
+            .iter()
+            .map(|field| field.data_type().clone());
+        let kind = self.return_type(&kinds.collect::<Vec<_>>())?;
+        let is_nullable = args.arg_fields.iter().any(|field| field.is_nullable());
+        Ok(Arc::new(Field::new(self.name, kind, is_nullable)))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {

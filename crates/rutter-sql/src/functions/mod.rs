@@ -8,6 +8,7 @@ mod bounded;
 mod bounds;
 mod communities;
 mod forms;
+mod guards;
 mod intervals;
 mod like;
 mod networks;
@@ -28,8 +29,9 @@ mod utc;
 mod written;
 
 pub use allowed::{admit, register as register_allowed};
-pub use arithmetic::{Checked, Signed};
+pub use arithmetic::{Checked, Signed, may_fail};
 pub use forms::Forms;
+pub use guards::Guards;
 
 pub use intervals::Dates;
 pub use networks::{CIDR, INET, TEXT, network_text};
@@ -52,5 +54,6 @@ pub fn all() -> Vec<ScalarUDF> {
     all.extend(rounding::functions());
     all.extend(utc::functions());
     all.extend(system::functions());
+    all.push(arithmetic::quotient());
     all
 }

@@ -13,7 +13,7 @@ use datafusion::error::Result;
 use datafusion::functions::math;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
-use datafusion::logical_expr::{Cast, Expr, ExprSchemable as _, LogicalPlan};
+use datafusion::logical_expr::{Cast, Expr, ExprSchemable as _, LogicalPlan, cast as cast_expr};
 use datafusion::optimizer::AnalyzerRule;
 
 use super::rewritten::rewritten;
@@ -92,8 +92,27 @@ fn read(to: Cast, schema: &DFSchema) -> Result<Transformed<Expr>> {
             let value = Box::new(Expr::Literal(value, None));
             Transformed::yes(Expr::Cast(Cast::new_from_field(value, to.field)))
         }
-        None => Transformed::no(Expr::Cast(to)),
+        None => match dictionary(&to, schema) {
+            Some(value) => {
+                let plain = Box::new(cast_expr(*to.expr, value));
+                Transformed::yes(Expr::Cast(Cast::new_from_field(plain, to.field)))
+            }
+            None => Transformed::no(Expr::Cast(to)),
+        },
     })
+}
+
+/// The type of texts in a dictionary that is cast to something else. It may have texts of rows that are not asked for, and
+/// all of them would be cast.
+fn dictionary(to: &Cast, schema: &DFSchema) -> Option<DataType> {
+    // What these make is no dictionary; to ask long chains of them takes time.
+    if is_text(to.field.data_type()) || matches!(*to.expr, Expr::BinaryExpr(_)) {
+        return None;
+    }
+    match to.expr.get_type(schema) {
+        Ok(DataType::Dictionary(_, value)) if value.is_string() => Some(*value),
+        _ => None,
+    }
 }
 
 /// Whether something is a number with a point, and is not rounded yet.

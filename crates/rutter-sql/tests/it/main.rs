@@ -3,6 +3,7 @@
 mod clients;
 mod documented;
 mod endless;
+mod guards;
 mod hostile;
 mod limits;
 mod queries;
