@@ -21,7 +21,7 @@ use crate::complexity;
 use crate::error::QueryError;
 use crate::events::EventLog;
 use crate::functions::{
-    self, Checked, Dates, Forms, Guards, Lists, PrefixOperators, Signed, Texts,
+    self, Checked, Dates, Forms, Guards, Lists, PrefixOperators, Signed, Small, Texts,
 };
 use crate::guarded::Guarded;
 use crate::interruptible::Interruptible;
@@ -136,6 +136,7 @@ impl Engine {
             Arc::new(PrefixOperators::new(pool)),
             Arc::new(Forms::default()),
             Arc::new(Signed::default()),
+            Arc::new(Small),
             Arc::new(Dates),
             Arc::new(Lists),
         ];

@@ -93,7 +93,7 @@ pub fn register(context: &SessionContext, pool: &Arc<dyn MemoryPool>) {
         if !is_in(AGGREGATES, function.name()) {
             context.deregister_udaf(function.name());
         } else if function.name() == "sum" {
-            context.register_udaf(sum::checked(function));
+            context.register_udaf(sum::typed(function));
         }
     }
     for function in state.window_functions().values() {
