@@ -21,7 +21,7 @@ use crate::complexity;
 use crate::error::QueryError;
 use crate::events::EventLog;
 use crate::functions::{
-    self, Checked, Dates, Forms, Guards, Lists, PrefixOperators, Signed, Small, Texts,
+    self, Checked, Dates, Forms, Guards, Indexes, Lists, PrefixOperators, Signed, Small, Texts,
 };
 use crate::guarded::Guarded;
 use crate::interruptible::Interruptible;
@@ -135,6 +135,7 @@ impl Engine {
         let mut planners: Vec<Arc<dyn ExprPlanner>> = vec![
             Arc::new(PrefixOperators::new(pool)),
             Arc::new(Forms::default()),
+            Arc::new(Indexes::default()),
             Arc::new(Signed::default()),
             Arc::new(Small),
             Arc::new(Dates),

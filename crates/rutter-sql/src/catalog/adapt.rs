@@ -176,7 +176,7 @@ fn said(expr: &mut Expr) -> Option<Expr> {
             expr,
         } => match expr.as_ref() {
             Expr::Interval(interval) => casts::negated(interval),
-            _ => None,
+            power => negated(power),
         },
         Expr::Function(function) => called(function),
         Expr::Case {
@@ -208,6 +208,25 @@ fn said(expr: &mut Expr) -> Option<Expr> {
     }
 }
 
+/// `-2 ^ 2` is 4: a sign belongs to the number that it stands before.
+fn negated(power: &Expr) -> Option<Expr> {
+    let Expr::BinaryOp { left, op, right } = power else {
+        return None;
+    };
+    let left = match op {
+        BinaryOperator::PGExp => negated(left).unwrap_or_else(|| Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr: left.clone(),
+        }),
+        _ => return None,
+    };
+    Some(Expr::BinaryOp {
+        left: Box::new(left),
+        op: op.clone(),
+        right: right.clone(),
+    })
+}
+
 /// `OPERATOR(pg_catalog.~)` is `~`.
 fn operator(op: &BinaryOperator) -> Option<BinaryOperator> {
     let BinaryOperator::PGCustomBinaryOperator(parts) = op else {
@@ -225,6 +244,8 @@ fn called(function: &mut Function) -> Option<Expr> {
     let name = last(&function.name)?.to_lowercase();
     match &mut function.args {
         FunctionArguments::Subquery(query) if name == "array" => gathered(query),
+        // Of the engine it is a list.
+        _ if name == "generate_series" => parsed(&format!("unnest({function})")),
         _ => lists::said(&name, function)
             .or_else(|| parts::called(&name, function))
             .or_else(|| fractions::called(&name, function))
@@ -237,8 +258,8 @@ fn gathered(query: &mut Query) -> Option<Expr> {
     if empty::is_reduced(query) {
         return parsed("CAST(ARRAY[] AS TEXT[])");
     }
-    let is_plain =
-        matches!(query.body.as_ref(), SetExpr::Select(select) if select.distinct.is_none());
+    let is_plain = matches!(query.body.as_ref(), SetExpr::Select(select)
+        if select.distinct.is_none() && !select.projection.iter().any(makes_rows));
     if !is_plain || query.limit_clause.is_some() || query.with.is_some() {
         let name = name(query)?;
         let of_all = format!("(SELECT array_agg(gathered.{name}) FROM ({query}) AS gathered)");
@@ -254,6 +275,15 @@ fn gathered(query: &mut Query) -> Option<Expr> {
     };
     *value = parsed(&format!("array_agg({value}{order})"))?;
     Some(Expr::Subquery(Box::new(query.clone())))
+}
+
+/// Whether a value is one for each of several rows.
+fn makes_rows(item: &SelectItem) -> bool {
+    let (SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. }) = item
+    else {
+        return false;
+    };
+    matches!(value, Expr::Function(call) if last(&call.name) == Some("unnest"))
 }
 
 /// A query for one value in catalogues, which are as PostgreSQL's: there is only one. The engine wants to see that.

@@ -9,6 +9,7 @@ mod bounds;
 mod communities;
 mod forms;
 mod guards;
+mod indexes;
 mod intervals;
 mod like;
 mod networks;
@@ -33,6 +34,7 @@ pub use allowed::{admit, register as register_allowed};
 pub use arithmetic::{Checked, Signed, may_fail};
 pub use forms::Forms;
 pub use guards::Guards;
+pub use indexes::Indexes;
 
 pub use intervals::Dates;
 pub use networks::{CIDR, INET, TEXT, network_text};

@@ -5,6 +5,7 @@ mod documented;
 mod endless;
 mod guards;
 mod hostile;
+mod items;
 mod kinds;
 mod limits;
 mod queries;

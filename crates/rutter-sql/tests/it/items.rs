@@ -1,0 +1,55 @@
+//! Items of lists, and lists that are rows.
+
+use rutter_sql::Access;
+
+use crate::server::{answer, refusal, server};
+
+#[test]
+fn series_are_rows() {
+    let server = server(Access::Open);
+    for (sql, expected) in [
+        ("SELECT generate_series(1, 3)", "1\n2\n3"),
+        (
+            "SELECT x + 1 FROM (SELECT generate_series(1, 5, 2) AS x) AS t ORDER BY 1",
+            "2\n4\n6",
+        ),
+        (
+            "SELECT family, generate_series(1, 2) FROM routes WHERE family = 6 ORDER BY 2",
+            "6|1\n6|2",
+        ),
+        (
+            "SELECT array_agg(x) FROM (SELECT generate_series(1, 3) AS x) AS t",
+            "{1,2,3}",
+        ),
+        ("SELECT ARRAY(SELECT generate_series(1, 3))", "{1,2,3}"),
+        (
+            "SELECT to_char(generate_series(timestamp '2026-01-01', timestamp '2026-01-02', interval '1 day'), 'DD')",
+            "01\n02",
+        ),
+        ("SELECT count(*) FROM generate_series(1, 3)", "3"),
+    ] {
+        assert_eq!(answer(&server, sql).trim_end(), expected, "{sql}");
+    }
+    refusal(&server, "SELECT 1 WHERE generate_series(1, 3) = 1");
+}
+
+#[test]
+fn before_the_first_item_is_nothing() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT communities[-1], communities[0], communities[1], communities[family - 5], communities[family - 3], \
+             (array_agg(prefix))[-1] FROM routes WHERE prefix = '10.0.0.0/8' GROUP BY communities, family"
+        ),
+        "||64500:1||64500:1|\n"
+    );
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT (ARRAY[1,2,3])[-1], (ARRAY[1,2,3])[-1:2], (ARRAY[1,2,3])[0:1], (ARRAY[1,2,3])[2:-1], (ARRAY[1,2,3])[2:9], \
+             (ARRAY[1,2,3])[3], (ARRAY[1,2,3])[NULL], (ARRAY[1,2,3])[4]"
+        ),
+        "|{1,2}|{1}|{}|{2,3}|3||\n"
+    );
+}
