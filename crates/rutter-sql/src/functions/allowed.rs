@@ -1,6 +1,7 @@
 //! The functions that queries may call. What is not named here is refused: an upgrade of the engine brings new functions,
 //! and one whose result, or whose time, has no bound would stop everybody.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
@@ -19,6 +20,7 @@ use datafusion::prelude::SessionContext;
 
 use super::amended::{amended, is_amended};
 use super::bounded::{BOUNDED, Bounded};
+use super::expressions;
 use super::intervals::{LENGTH, ordered};
 use super::like::{ESCAPED, ILIKE, LIKE};
 use super::operators::JOIN;
@@ -229,13 +231,30 @@ fn matched(compared: BinaryExpr, state: &SessionState) -> Result<Transformed<Exp
         _ => return Ok(Transformed::no(Expr::BinaryExpr(compared))),
     };
     if is_short(&compared.right) {
-        return Ok(Transformed::no(Expr::BinaryExpr(compared)));
+        return Ok(said(compared));
     }
     let mut args = vec![*compared.left, *compared.right];
     if ignores_case {
         args.push(lit("i"));
     }
     test(name, args, negated, state)
+}
+
+/// A short expression in the engine's words.
+fn said(mut compared: BinaryExpr) -> Transformed<Expr> {
+    use Operator::{RegexIMatch, RegexMatch, RegexNotIMatch, RegexNotMatch};
+    let is_regular = matches!(
+        compared.op,
+        RegexMatch | RegexIMatch | RegexNotMatch | RegexNotIMatch
+    );
+    let pattern = match compared.right.as_ref() {
+        Expr::Literal(value, _) if is_regular => value.try_as_str().flatten(),
+        _ => None,
+    };
+    if let Some(Cow::Owned(pattern)) = pattern.map(expressions::translated) {
+        compared.right = Box::new(lit(pattern));
+    }
+    Transformed::yes(Expr::BinaryExpr(compared))
 }
 
 /// `LIKE`, the same.

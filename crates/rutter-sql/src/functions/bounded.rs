@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
 
 pub use super::bounds::BOUNDED;
 use super::bounds::{Bound, joined};
-use super::{patterns, templates};
+use super::{expressions, patterns, templates};
 
 /// Rows that one value may be copied for.
 const BATCH: usize = 8192;
@@ -100,6 +100,9 @@ impl ScalarUDFImpl for Bounded {
         if templates::are_taken(self.name()) {
             templates::translate(self.name(), &mut args.args)?;
         }
+        if expressions::are_taken(self.name()) {
+            expressions::translate(self.name(), &mut args.args)?;
+        }
         let is_scalar = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
         // One value for all rows is copied for each of them sooner or later.
         let copies = match args.args.iter().all(is_scalar) {
@@ -116,7 +119,7 @@ impl ScalarUDFImpl for Bounded {
             reserve(&reservation, spread.fold(0, usize::saturating_add))?;
         }
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
-        if self.name().starts_with("regexp_") {
+        if expressions::are_taken(self.name()) {
             reserve(&reservation, patterns::compiled(&arrays)?)?;
         }
         reserve(&reservation, (self.bound)(&arrays)?.saturating_mul(copies))?;

@@ -7,6 +7,7 @@ mod arithmetic;
 mod bounded;
 mod bounds;
 mod communities;
+mod expressions;
 mod forms;
 mod guards;
 mod indexes;

@@ -1,0 +1,211 @@
+//! Regular expressions, and what is put in the place of a match, as PostgreSQL writes them: they become the engine's.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{AsArray as _, StringArray};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::{ScalarValue, exec_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::ColumnarValue;
+
+/// Whether a function takes a regular expression as its second argument.
+pub fn are_taken(function: &str) -> bool {
+    function.starts_with("regexp_")
+}
+
+/// Puts the engine's expressions in the place of PostgreSQL's.
+///
+/// # Errors
+/// Where a text for matches says something that the engine cannot write.
+pub fn translate(function: &str, arguments: &mut [ColumnarValue]) -> Result<()> {
+    if let Some(pattern) = arguments.get_mut(1) {
+        each(pattern, |pattern| Ok(translated(pattern)))?;
+    }
+    match arguments.get_mut(2) {
+        Some(by) if function == "regexp_replace" => each(by, replacement),
+        _ => Ok(()),
+    }
+}
+
+fn each(value: &mut ColumnarValue, of: impl Fn(&str) -> Result<Cow<'_, str>>) -> Result<()> {
+    match value {
+        ColumnarValue::Scalar(text) => {
+            if let Some(Some(text)) = text.try_as_str() {
+                let text = of(text)?.into_owned();
+                *value = ColumnarValue::Scalar(ScalarValue::Utf8(Some(text)));
+            }
+        }
+        ColumnarValue::Array(texts) => {
+            let texts = cast(texts, &DataType::Utf8)?;
+            let texts = texts.as_string::<i32>().iter();
+            let texts = texts.map(|text| text.map(&of).transpose());
+            *value = ColumnarValue::Array(Arc::new(texts.collect::<Result<StringArray>>()?));
+        }
+    }
+    Ok(())
+}
+
+/// An expression in the engine's words: there a point is no line feed, words begin and end otherwise, and sets have operators.
+pub fn translated(pattern: &str) -> Cow<'_, str> {
+    if !pattern.contains(['.', '[', '\\']) || pattern == ".*" {
+        return Cow::Borrowed(pattern);
+    }
+    let mut out = String::with_capacity(pattern.len() + 8);
+    let (mut rest, mut has_point) = (pattern, false);
+    while let Some(first) = rest.chars().next() {
+        let (said, octets) = match first {
+            '\\' => escaped(rest),
+            '[' => set(rest),
+            first => {
+                has_point |= first == '.';
+                (rest[..first.len_utf8()].into(), first.len_utf8())
+            }
+        };
+        out.push_str(&said);
+        rest = &rest[octets..];
+    }
+    match has_point {
+        true => format!("(?s){out}").into(),
+        false => out.into(),
+    }
+}
+
+/// What a sign behind `\` says, and the octets of both.
+fn escaped(text: &str) -> (Cow<'_, str>, usize) {
+    let said = match text.as_bytes().get(1) {
+        Some(b'm') => r"\b{start}",
+        Some(b'M') => r"\b{end}",
+        Some(b'y') => r"\b",
+        Some(b'Y') => r"\B",
+        Some(b'Z') => r"\z",
+        _ => {
+            let octets = text.chars().take(2).map(char::len_utf8).sum();
+            return (text[..octets].into(), octets);
+        }
+    };
+    (said.into(), 2)
+}
+
+/// `[…]`, and how many octets it has.
+fn set(text: &str) -> (Cow<'_, str>, usize) {
+    for (word, said) in [("[[:<:]]", r"\b{start}"), ("[[:>:]]", r"\b{end}")] {
+        if text.starts_with(word) {
+            return (said.into(), word.len());
+        }
+    }
+    let mut out = String::from("[");
+    let (mut at, mut is_begin) = (1, true);
+    while let Some(sign) = text[at..].chars().next() {
+        let rest = &text[at..];
+        let class = rest.starts_with("[:").then(|| rest.find(":]")).flatten();
+        let octets = match (sign, class) {
+            ('[', Some(end)) => {
+                out.push_str(&rest[..end + 2]);
+                end + 2
+            }
+            ('\\', _) => {
+                let octets = rest.chars().take(2).map(char::len_utf8).sum();
+                out.push_str(&rest[..octets]);
+                octets
+            }
+            (']', _) if !is_begin => {
+                out.push(']');
+                return (out.into(), at + 1);
+            }
+            ('^', _) if at == 1 => {
+                out.push('^');
+                at += 1;
+                continue;
+            }
+            ('[' | ']' | '&' | '~', _) => {
+                out.extend(['\\', sign]);
+                1
+            }
+            (sign, _) => {
+                out.push(sign);
+                sign.len_utf8()
+            }
+        };
+        is_begin = false;
+        at += octets;
+    }
+    // It does not end: the engine says so.
+    (text.into(), text.len())
+}
+
+/// What is put in the place of a match: `\1` is a group, `\&` all of it, and `$` nothing but itself.
+fn replacement(text: &str) -> Result<Cow<'_, str>> {
+    if !text.contains(['$', '\\']) {
+        return Ok(Cow::Borrowed(text));
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut signs = text.chars().peekable();
+    while let Some(sign) = signs.next() {
+        match (sign, signs.peek()) {
+            ('$', _) => out.push_str("$$"),
+            ('\\', Some(group @ '1'..='9')) => {
+                out.extend(["${", group.encode_utf8(&mut [0; 4]), "}"]);
+                signs.next();
+            }
+            ('\\', Some('&')) => {
+                out.push_str("${0}");
+                signs.next();
+            }
+            ('\\', next) => {
+                if next == Some(&'\\') {
+                    signs.next();
+                }
+                if signs.peek().is_some_and(char::is_ascii_digit) {
+                    return exec_err!(
+                        "a backslash before a digit is not written by regexp_replace: write replace(…) for it"
+                    );
+                }
+                out.push('\\');
+            }
+            (sign, _) => out.push(sign),
+        }
+    }
+    Ok(out.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_are_postgresqls() {
+        for (pattern, expected) in [
+            ("^64501 ", "^64501 "),
+            ("a.b", "(?s)a.b"),
+            (r"a\.b", r"a\.b"),
+            ("a[.]b", "a[.]b"),
+            (".*", ".*"),
+            (r"\m174\M|\y3\Y\Z", r"\b{start}174\b{end}|\b3\B\z"),
+            ("[[:<:]]174[[:>:]]", r"\b{start}174\b{end}"),
+            ("[[:digit:]_]+", "[[:digit:]_]+"),
+            ("[^]a[&&~-]", r"[^\]a\[\&\&\~-]"),
+            (r"[\]é]\é", r"[\]é]\é"),
+            ("[a", "[a"),
+            ("\\", "\\"),
+        ] {
+            assert_eq!(translated(pattern), expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn groups_are_written_behind_backslashes() {
+        for (text, expected) in [
+            ("$1 ${x}", "$$1 $${x}"),
+            (r"\1\12\&", "${1}${1}2${0}"),
+            (r"\\ \x", r"\ \x"),
+            ("é", "é"),
+        ] {
+            assert_eq!(replacement(text).unwrap(), expected, "{text}");
+        }
+        for text in [r"\\1", r"\0"] {
+            assert!(replacement(text).is_err(), "{text}");
+        }
+    }
+}
