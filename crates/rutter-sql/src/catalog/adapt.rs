@@ -13,7 +13,8 @@ use datafusion::logical_expr::sqlparser::parser::Parser;
 use datafusion::sql::parser::Statement;
 
 use super::{
-    SCHEMA, casts, constants, empty, fractions, lists, names, networks, parts, quantified, refused,
+    SCHEMA, casts, constants, empty, fractions, frames, lists, names, networks, parts, quantified,
+    refused, rows,
 };
 use crate::functions::TIMEZONE;
 
@@ -100,6 +101,7 @@ impl VisitorMut for Adapting {
 
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<DataFusionError> {
         empty::reduce(select);
+        refused_if(frames::complete(select).err())?;
         ControlFlow::Continue(())
     }
 
@@ -108,7 +110,7 @@ impl VisitorMut for Adapting {
             (query.order_by, query.limit_clause) = (None, None);
         }
         limit(query);
-        ControlFlow::Continue(())
+        refused_if(frames::complete_order(query).err())
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DataFusionError> {

@@ -11,6 +11,7 @@ mod columns;
 mod constants;
 mod empty;
 mod fractions;
+mod frames;
 mod lists;
 mod names;
 mod networks;

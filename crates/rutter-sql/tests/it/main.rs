@@ -8,6 +8,7 @@ mod hostile;
 mod items;
 mod kinds;
 mod limits;
+mod operators;
 mod queries;
 mod raw;
 mod server;

@@ -1,0 +1,72 @@
+//! Operators and regular expressions that the engine reads otherwise than PostgreSQL.
+
+use rutter_sql::Access;
+
+use crate::server::{answer, refusal, server};
+
+#[test]
+fn signs_belong_to_their_numbers() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT -2 ^ 2, -(2 ^ 2), 3 * -2 ^ 2, -2 ^ 3 ^ 2, 2 ^ -1.0, -family ^ 2 FROM routes WHERE family = 6"
+        ),
+        "4|-4|12|64|0.5|36\n"
+    );
+}
+
+#[test]
+fn groups_stand_behind_backslashes() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            r"SELECT regexp_replace('abc', '(b)', '$1$1'), regexp_replace('abc', 'b', '${x}'), regexp_replace('abc', '(b)', '\1\1'), regexp_replace('abc', 'b', '[\&]'), regexp_replace(peer_name, '(\w+) (\d)', '\2 \1 $0') FROM peers ORDER BY 5 LIMIT 1"
+        ),
+        "a$1$1c|a${x}c|abbc|a[b]c|1 peer $0\n"
+    );
+    let refused = refusal(&server, r"SELECT regexp_replace('abc', 'b', '\\1')");
+    assert!(refused.contains("backslash before a digit"), "{refused}");
+}
+
+#[test]
+fn words_and_lines_are_postgresqls() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            r"SELECT E'a\nb' ~ 'a.b', E'a\nb' !~ 'a.b', regexp_match(E'a\nb', 'a.') = ARRAY[E'a\n'], 'a.b' ~ 'a\.b', 'x[y' ~ 'x[[]y', '1 174 2' ~ '\m174\M', '1174' ~ '\y174', E'A\nB' ~* 'a.b'"
+        ),
+        "t|f|t|t|t|t|f|t\n"
+    );
+    assert_eq!(
+        answer(
+            &server,
+            r"SELECT count(*) FILTER (WHERE as_path ~ '[[:<:]]64510[[:>:]]'), count(*) FILTER (WHERE as_path ~ '[[:<:]]6451[[:>:]]'), count(*) FILTER (WHERE as_path ~ '^64501 .*0$'), count(*) FILTER (WHERE as_path ~ ('\m' || origin_as || '$')) FROM routes"
+        ),
+        "4|0|3|6\n"
+    );
+}
+
+/// A named window that is gone on with keeps its rows and their order.
+#[test]
+fn windows_go_on_with_named_ones() {
+    let server = server(Access::Open);
+    let of = "FROM (VALUES ('a', 1), ('a', 2), ('b', 3), (NULL, 4), (NULL, 5)) AS v(p, i) WINDOW w AS (PARTITION BY p ORDER BY i)";
+    assert_eq!(
+        answer(
+            &server,
+            &format!(
+                "SELECT i, sum(i) OVER (w ROWS UNBOUNDED PRECEDING), sum(i) OVER w, sum(i) OVER (v ROWS 1 PRECEDING) {of}, v AS (w) \
+                      ORDER BY max(i) OVER (w ROWS UNBOUNDED PRECEDING)"
+            )
+        ),
+        "1|1|1|1\n2|3|3|3\n3|3|3|3\n4|4|4|4\n5|9|9|9\n"
+    );
+    let refused = refusal(
+        &server,
+        &format!("SELECT sum(i) OVER (w PARTITION BY i) {of}"),
+    );
+    assert!(refused.contains("has its PARTITION BY"), "{refused}");
+}
