@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Condvar, Mutex};
 use rutter_config::LogFormat;
+use rutter_net::Date;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Metadata, span};
 
@@ -238,32 +239,11 @@ pub(crate) struct Timestamp(pub(crate) Duration);
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0.as_secs();
-        let (year, month, day) = civil_date(seconds / 86_400);
+        let date = Date::of_second(seconds);
         let (h, m, s) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
         let milliseconds = self.0.subsec_millis();
-        write!(
-            f,
-            "{year:04}-{month:02}-{day:02}T{h:02}:{m:02}:{s:02}.{milliseconds:03}Z"
-        )
+        write!(f, "{date}T{h:02}:{m:02}:{s:02}.{milliseconds:03}Z")
     }
-}
-
-/// Year, month and day of the Gregorian calendar, counted in 400-year eras that start on 1 March.
-pub(crate) fn civil_date(days_since_1970: u64) -> (u64, u64, u64) {
-    let days = days_since_1970 + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 {
-        shifted + 3
-    } else {
-        shifted - 9
-    };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    (year, month, day)
 }
 
 #[cfg(test)]

@@ -25,4 +25,4 @@ pub use missing::Missing;
 pub use peer::{Peer, distinguisher_text};
 pub use row::{Kind, Row};
 pub use state::state_rows;
-pub use time::{date, utc};
+pub use time::utc;

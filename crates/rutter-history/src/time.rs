@@ -1,6 +1,6 @@
 //! Times as people and folders write them. All are UTC.
 
-use rutter_events::date;
+use rutter_net::Date;
 
 /// Microseconds of an hour.
 pub(crate) const HOUR_US: u64 = 3_600_000_000;
@@ -30,15 +30,10 @@ pub fn parse(text: &str) -> Option<u64> {
     let mut of_clock = clock.splitn(3, ':').map(number);
     let (hour, minute) = (of_clock.next()??, of_clock.next()??);
     let second = of_clock.next().unwrap_or(Some(0))?;
-    let sound =
-        (1970..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
-    if !sound || hour > 23 || minute > 59 || second > 60 || fraction.len() > 6 {
+    if year > 9999 || hour > 23 || minute > 59 || second > 60 || fraction.len() > 6 {
         return None;
     }
-    let days = days(year, month, day);
-    if date(days) != (year, month, day) {
-        return None;
-    }
+    let days = Date { year, month, day }.days()?;
     let us = number(fraction)? * 10u64.pow(6 - fraction.len() as u32);
     Some(days * DAY_US + hour * HOUR_US + minute * 60_000_000 + second * 1_000_000 + us)
 }
@@ -50,8 +45,7 @@ pub(crate) fn hour(unix_us: u64) -> u64 {
 
 /// `day=2026-11-20/hour=12`.
 pub(crate) fn partition(hour: u64) -> String {
-    let (year, month, day) = date(hour / 24);
-    format!("day={year:04}-{month:02}-{day:02}/hour={:02}", hour % 24)
+    format!("day={}/hour={:02}", Date::of_day(hour / 24), hour % 24)
 }
 
 /// The hour that two folders stand for.
@@ -64,19 +58,6 @@ pub(crate) fn of_partition(day: &str, hour: &str) -> Option<u64> {
 fn number(text: &str) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()
-}
-
-/// Day number of a civil date: the reverse of [`date`].
-fn days(year: u64, month: u64, day: u64) -> u64 {
-    let (year, month) = if month > 2 {
-        (year, month - 3)
-    } else {
-        (year - 1, month + 9)
-    };
-    let (era, of_era) = (year / 400, year % 400);
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + (153 * month + 2) / 5 + day
-        - 1
-        - 719_468
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Numbers as people read them.
 
+use rutter_net::Date;
+
 /// `1,062,046`.
 pub(crate) fn grouped(n: u64) -> String {
     let digits = n.to_string();
@@ -56,33 +58,15 @@ pub(crate) fn plural(n: u64, one: &str) -> String {
 /// `2025-01-31T12:00:00.123Z` from microseconds since 1970.
 pub(crate) fn timestamp(unix_us: u64) -> String {
     let (seconds, micros) = (unix_us / 1_000_000, unix_us % 1_000_000);
-    let (year, month, day) = date(seconds / 86_400);
     let of_day = seconds % 86_400;
     format!(
-        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{:03}Z",
+        "{}T{:02}:{:02}:{:02}.{:03}Z",
+        Date::of_second(seconds),
         of_day / 3_600,
         of_day / 60 % 60,
         of_day % 60,
         micros / 1_000
     )
-}
-
-/// The Gregorian date of a day counted from 1970-01-01, by eras of 400 years that begin in March.
-fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let era = days / 146_097;
-    let of_era = days % 146_097;
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 {
-        shifted + 3
-    } else {
-        shifted - 9
-    };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    (year, month, day)
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use rutter_net::Date;
 
-use crate::logging::{Timestamp, civil_date};
+use crate::logging::Timestamp;
 
 /// A file that is being written.
 pub(super) struct ArchiveFile {
@@ -74,7 +75,7 @@ impl ArchiveFile {
 }
 
 fn name(kind: &str, unix_s: u64, gzip: bool) -> String {
-    let (year, month, day) = civil_date(unix_s / 86_400);
+    let Date { year, month, day } = Date::of_second(unix_s);
     let (h, m, s) = (unix_s / 3_600 % 24, unix_s / 60 % 60, unix_s % 60);
     let suffix = if gzip { ".gz" } else { "" };
     format!("{kind}.{year:04}{month:02}{day:02}.{h:02}{m:02}{s:02}{suffix}")
