@@ -13,8 +13,8 @@ use datafusion::logical_expr::sqlparser::parser::Parser;
 use datafusion::sql::parser::Statement;
 
 use super::{
-    SCHEMA, casts, constants, empty, fractions, frames, lists, names, networks, parts, quantified,
-    refused, rows,
+    SCHEMA, casts, constants, empty, fractions, frames, lists, names, networks, ordered, parts,
+    quantified, refused, rows,
 };
 use crate::functions::TIMEZONE;
 
@@ -83,6 +83,7 @@ impl VisitorMut for Adapting {
     }
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<DataFusionError> {
+        ordered::once(query);
         networks::order_rows(query);
         refused_if(refused::query(&query.body))
     }

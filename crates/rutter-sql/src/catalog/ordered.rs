@@ -52,6 +52,28 @@ pub fn place(columns: &[Column], by: &Expr) -> Option<usize> {
     }
 }
 
+/// What rows are ordered by already says nothing when it is said again; where `DISTINCT ON` is ordered, the engine counts it.
+pub fn once(query: &mut Query) {
+    let columns = match query.body.as_ref() {
+        SetExpr::Select(select) => columns(select).unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    if let Some(order) = &mut query.order_by
+        && let OrderByKind::Expressions(by) = &mut order.kind
+    {
+        let mut said = Vec::new();
+        by.retain(|by| {
+            let value = match place(&columns, &by.expr) {
+                Some(place) => &columns[place].value,
+                None => &by.expr,
+            };
+            let is_new = !said.contains(value);
+            said.push(value.clone());
+            is_new
+        });
+    }
+}
+
 /// Orders the rows of a query in a query around it, where one of the columns that they are ordered by needs it: by
 /// something that is made of such a column.
 pub fn around(query: &mut Query, is_made: impl Fn(&Column) -> bool, made: impl Fn(&str) -> String) {

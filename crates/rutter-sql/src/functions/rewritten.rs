@@ -1,11 +1,13 @@
 //! Expressions of a plan that are changed when their types are known, each under the name that it had.
 
+use std::sync::Arc;
+
 use datafusion::common::DFSchema;
 use datafusion::common::tree_node::{Transformed, TreeNode as _};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::logical_expr::{Expr, LogicalPlan, Union};
 
 /// The plan with each part of each expression changed, the inner ones first; what is changed sees the columns that its
 /// node reads.
@@ -24,7 +26,30 @@ pub fn rewritten(
             let expr = expr.transform_up(|part| change(part, &schema))?;
             Ok(expr.update_data(|expr| name.restore(expr)))
         })?
-        .map_data(LogicalPlan::recompute_schema)
+        .map_data(LogicalPlan::recompute_schema)?
+        .map_data(|node| match node {
+            LogicalPlan::Union(union) => Ok(LogicalPlan::Union(with_nulls(union)?)),
+            node => Ok(node),
+        })
     })?;
     Ok(changed.data)
+}
+
+/// A union whose columns may be NULL where those of its parts may be by now: the engine leaves them as they were.
+fn with_nulls(union: Union) -> Result<Union> {
+    let may_be_null = |at| {
+        let parts = union.inputs.iter();
+        parts.map(move |part| part.schema().field(at).is_nullable())
+    };
+    let fields = union.schema.iter().enumerate().map(|(at, (table, field))| {
+        let is_nullable = field.is_nullable() || may_be_null(at).any(|may| may);
+        let field = field.as_ref().clone().with_nullable(is_nullable);
+        (table.cloned(), Arc::new(field))
+    });
+    let metadata = union.schema.metadata().clone();
+    let schema = DFSchema::new_with_metadata(fields.collect(), metadata)?;
+    Ok(Union {
+        schema: Arc::new(schema),
+        inputs: union.inputs,
+    })
 }

@@ -281,3 +281,34 @@ fn what_would_be_answered_otherwise_is_refused() {
         "1\n2\n3\n"
     );
 }
+
+#[test]
+fn an_order_may_be_said_twice() {
+    let server = server(Access::Open);
+    let rows = "FROM (VALUES ('a', 1), ('a', 2), ('b', 3)) v(p, i)";
+    for by in ["p, i DESC, p", "1, 2 DESC, p", "q, i DESC, p"] {
+        let sql = format!("SELECT DISTINCT ON (p) p AS q, i {rows} ORDER BY {by}");
+        assert_eq!(answer(&server, &sql), "a|2\nb|3\n", "{by}");
+    }
+}
+
+#[test]
+fn unions_may_have_what_is_computed() {
+    let server = server(Access::Open);
+    for (sql, expected) in [
+        (
+            "SELECT count(*) * 2 FROM routes WHERE false UNION SELECT 7 ORDER BY 1",
+            "0\n7\n",
+        ),
+        (
+            "SELECT '2026-01-01 00:00'::timestamp::text AS at UNION SELECT 'x' ORDER BY at",
+            "2026-01-01 00:00:00\nx\n",
+        ),
+        (
+            "SELECT DISTINCT time::text = 'x' FROM events UNION SELECT false",
+            "f\n",
+        ),
+    ] {
+        assert_eq!(answer(&server, sql), expected, "{sql}");
+    }
+}
