@@ -33,11 +33,15 @@
 //!
 //! # How exact a look-up is
 //!
-//! A look-up's answer was the table's answer at one instant between its call and its return, even while prefixes that nest
+//! The prefix that a look-up finds was the longest one at an instant between its call and its return, even while prefixes that nest
 //! come and go. It reads the root's slot once, and everything below that slot stays as it is, but for the
-//! numbers of prefixes, of which it reads one. Under [`Profile::Compact`] and [`Profile::Balanced`] pointers between nodes change, too:
-//! where that can make a difference, the look-up asks again whether all that it saw was so at once. In [`Routes`] a prefix that goes may leave a gap, its number 0, because most come again
-//! soon; who finds one looks for the longest of the others, and again where the root's slot has changed meanwhile. Under [`Profile::Fastest`] this holds for [`View::lookup`] and
+//! numbers of prefixes. Under [`Profile::Compact`] and [`Profile::Balanced`] pointers between nodes change, too:
+//! where that can make a difference, the look-up asks again whether all that it saw was so at once. The number is read last: it is
+//! one that this prefix had at that instant or after it, and before the return, by when a longer prefix may be there. Numbers that
+//! stay what they are as long as their prefix is there, such as places of something else, are as exact as the prefix.
+//!
+//! In [`Routes`] a prefix that goes may leave a gap, its number 0, because most come again soon; who finds one looks for the longest
+//! of the others, and again where the root's slot has changed meanwhile. Under [`Profile::Fastest`] all this holds for [`View::lookup`] and
 //! [`View::lookup_prefix`] each by itself: the direct array that the first reads follows the nodes by a moment.
 
 /// The examples of the guide are compiled and run with the tests.

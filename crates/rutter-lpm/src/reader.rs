@@ -77,8 +77,8 @@ impl<N: Net> fmt::Debug for Reader<N> {
 impl<N: Net> View<'_, N> {
     /// The number of the longest prefix that has the address.
     ///
-    /// The answer is exact at one instant between call and return: a look-up reads one word that changes, and all it
-    /// meets below that word stays as it is; or it reads several and makes sure that there was such an instant.
+    /// The prefix was the longest at one instant between call and return; the number is one that it had then or later,
+    /// before the return ([how exact a look-up is](crate#how-exact-a-look-up-is)).
     #[inline]
     pub fn lookup(&self, addr: N::Addr) -> Option<u32> {
         let value = self.reader.shared.lookup(N::addr_bits(addr));
