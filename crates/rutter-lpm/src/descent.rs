@@ -16,7 +16,7 @@
 //!
 //! Of three this is not so: a shorter prefix may go from the first node, or a longer one come, and then the one below all
 //! of them go, while a reader is under way and has seen only the second. Then the way down is read again until it is the same twice
-//! ([`Trail`]): at the instant at which the second time began, all of it was so.
+//! (`certain`): at the instant at which the second time began, all of it was so.
 
 use std::marker::PhantomData;
 
