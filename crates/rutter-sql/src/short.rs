@@ -7,7 +7,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, TableSca
 
 use crate::tables::RoutesTable;
 
-/// Whether a query reads the routes of one prefix and does little with them: whatever is not known to be cheap is not.
+/// Whether a query reads the few routes of one prefix and does little with them: whatever is not known to be cheap is not.
 pub(crate) fn is_short(plan: &LogicalPlan) -> bool {
     is_short_below(plan, false)
 }
@@ -49,7 +49,7 @@ fn is_column(value: &Expr) -> bool {
     }
 }
 
-/// Whether a plan is a table of which the conditions leave one prefix.
+/// Whether a plan is a table of which the conditions leave few routes of one prefix.
 fn looks_up(plan: &LogicalPlan, conditions: &[&Expr]) -> bool {
     let LogicalPlan::TableScan(TableScan { source, .. }) = plan else {
         return false;
@@ -58,7 +58,7 @@ fn looks_up(plan: &LogicalPlan, conditions: &[&Expr]) -> bool {
         return false;
     };
     let routes = table.downcast_ref::<RoutesTable>();
-    routes.is_some_and(|routes| routes.looks_up_one(conditions))
+    routes.is_some_and(|routes| routes.looks_up_few(conditions))
 }
 
 /// Whether a value is one that is there, or a comparison: nothing that grows with what it is made of.
@@ -104,22 +104,99 @@ const SMALL: usize = 1024;
 mod tests {
     use std::sync::Arc;
 
-    use rutter_policy::{ExportPolicy, ExportSettings};
-    use rutter_rib::{Rib, RibConfig};
+    use rutter_net::Asn;
+    use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
+    use rutter_rib::{Batch, FamilyInfo, Neighbor, PeerKind, Rib, RibConfig, SessionInfo};
+    use rutter_wire::attr::{self, code};
+    use rutter_wire::nlri;
 
     use super::*;
+    use crate::tables::FEW;
     use crate::{Engine, Limits};
 
-    fn engine() -> Engine {
-        let rib = Rib::new(RibConfig {
+    fn rib() -> Rib {
+        Rib::new(RibConfig {
             shards: 1,
             router_id: 1,
             log_limit: 1 << 20,
             export: Arc::new(ExportPolicy::new(ExportSettings::default())),
             seed: 1,
             always_compare_med: false,
-        });
+        })
+    }
+
+    fn engine() -> Engine {
+        Engine::new(Arc::new(rib()), None, &Limits::default()).unwrap()
+    }
+
+    /// A table in which one peer has so many routes of 192.0.2.0/24.
+    fn with_routes(count: usize) -> Engine {
+        let rib = rib();
+        let asn = Asn(64_501);
+        let neighbor = Neighbor {
+            name: "many".into(),
+            address: "192.0.2.1".parse().unwrap(),
+            kind: PeerKind::RouteServerClient,
+            local_asn: Asn(64_500),
+            remote_asn: asn,
+            local_ipv4: None,
+            local_ipv6: None,
+            next_hop_self: false,
+            import: Arc::new(ImportPolicy::new(ImportSettings {
+                rule: ImportRule::All,
+                local_asn: Asn(64_500),
+                peer_asn: asn,
+                ..ImportSettings::default()
+            })),
+            export_allowed: false,
+            default_local_pref: 100,
+            block_above: [None; 2],
+            add_path_limit: 0,
+            role: None,
+            monitored: None,
+        };
+        let peer = rib.add_neighbor(neighbor).unwrap();
+        let family = FamilyInfo {
+            add_path_receive: true,
+            ..FamilyInfo::default()
+        };
+        let session = SessionInfo {
+            remote_bgp_id: 1,
+            remote_asn: asn,
+            as4: true,
+            max_message_len: 4096,
+            families: [Some(family); 2],
+            enhanced_refresh: false,
+        };
+        rib.session_up(peer, session);
+        let mut block = Vec::new();
+        attr::write_attr(&mut block, 0x40, code::ORIGIN, &[0]);
+        attr::write_attr(&mut block, 0x40, code::AS_PATH, &[2, 1, 0, 0, 0xfb, 0xf5]);
+        attr::write_attr(&mut block, 0x40, code::NEXT_HOP, &[192, 0, 2, 1]);
+        let mut body = vec![0, 0];
+        body.extend((block.len() as u16).to_be_bytes());
+        body.extend(block);
+        for path_id in 0..count as u32 {
+            nlri::write_ipv4(&mut body, Some(path_id), "192.0.2.0/24".parse().unwrap());
+        }
+        let mut batch = Batch::new();
+        let pushed = batch.push(&rib, peer, &body, 0);
+        assert!(pushed.faults.is_empty(), "{pushed:?}");
+        rib.commit(&mut batch);
         Engine::new(Arc::new(rib), None, &Limits::default()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn look_ups_of_many_routes_are_not_short() {
+        let (few, many) = (with_routes(FEW), with_routes(FEW + 1));
+        for from in [
+            "lookup('192.0.2.1')",
+            "routes WHERE prefix = '192.0.2.0/24'",
+        ] {
+            let sql = format!("SELECT as_path FROM {from}");
+            assert!(short(&few, &sql).await, "{sql}");
+            assert!(!short(&many, &sql).await, "{sql}");
+        }
     }
 
     async fn short(engine: &Engine, sql: &str) -> bool {
