@@ -4,204 +4,26 @@ use std::ffi::OsString;
 use std::fmt::Display;
 use std::fs;
 use std::io::{self, IsTerminal, Write as _};
-use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::Parser as _;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::daemons::{Daemon, control, end_daemons_with_us, held};
+use crate::arguments::{Bench, BenchArgs, Special};
+use crate::daemons::{end_daemons_with_us, held};
 use crate::floor;
-use crate::oracle::Visibility;
 use crate::plan::{Phase, Plan, Target};
 use crate::process;
-use crate::readme::{self, ReadmeArgs};
+use crate::readme;
+use crate::refused;
 use crate::report::{Column, Report};
 use crate::robust::Disturbance;
 use crate::scenario;
 use crate::speaker::{Counters, Offer};
 use crate::under_load::{self, Scene};
 use crate::workload::{Named, Settings, Workload, read_prefix_file};
-
-/// Measure a BGP daemon under load, and verify what each of its clients receives
-#[derive(Debug, Parser)]
-#[command(
-    name = "rutter bench",
-    args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true,
-    after_help = EXAMPLES
-)]
-pub struct BenchArgs {
-    #[command(subcommand)]
-    special: Option<Special>,
-
-    #[command(flatten)]
-    bench: Bench,
-}
-
-#[derive(Debug, Subcommand)]
-enum Special {
-    /// Write octets to sockets and nothing else (started by --floor).
-    #[command(hide = true)]
-    FloorWriter { target: SocketAddr, count: usize },
-
-    /// Become a daemon that ends with the benchmark (started for every daemon).
-    #[command(hide = true, name = held::WORD)]
-    Hold {
-        benchmark: u32,
-        program: OsString,
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<OsString>,
-    },
-
-    /// Measure the table of the README: S3 to S7 beside other daemons; prints it as Markdown
-    Readme(ReadmeArgs),
-}
-
-#[derive(Debug, Args)]
-struct Bench {
-    /// S1 to S10, S10b, or a size of your own: 10x5000 (unique prefixes), 20x50000/20000 (routes/destinations)
-    #[arg(required = true)]
-    workload: Option<Named>,
-
-    /// The daemon to measure, as NAME or NAME=PROGRAM
-    #[arg(long, value_name = "DAEMON", default_value = DEFAULT_DAEMON)]
-    daemon: Daemon,
-
-    /// Another daemon to measure side by side; may be repeated. Names: rutter, rutter-collect, bird, bird-tables, bird3, gobgp, openbgpd, frr, rustybgp, rustbgpd
-    #[arg(long, value_name = "DAEMON")]
-    vs: Vec<Daemon>,
-
-    /// Measure a daemon that runs already; it must know the clients (see --print-clients)
-    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["daemon", "vs"])]
-    attach: Option<SocketAddr>,
-
-    /// The process of --attach, to measure what it costs
-    #[arg(long, requires = "attach")]
-    pid: Option<u32>,
-
-    /// Who gets the best route from --attach
-    #[arg(long, requires = "attach", default_value = "per-client")]
-    visibility: Visibility,
-
-    /// Repetitions, alternating between the daemons
-    #[arg(long, default_value_t = ONE)]
-    runs: NonZeroUsize,
-
-    /// Threads of the daemon, where it can have several [default: one per core]
-    #[arg(long)]
-    threads: Option<NonZeroUsize>,
-
-    /// Threads of the load
-    #[arg(long, default_value_t = ONE)]
-    load_threads: NonZeroUsize,
-
-    /// Destinations for S4 and S6 (or any workload): one prefix a line, plain or .gz
-    #[arg(long, value_name = "FILE")]
-    prefixes: Option<PathBuf>,
-
-    /// Keep prefixes of --prefixes that an exchange's filters reject
-    #[arg(long)]
-    keep_all_prefixes: bool,
-
-    /// Everything generated is drawn from this number
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-
-    /// So many peers share an AS number, so that MED counts between them
-    #[arg(long, default_value_t = ONE, value_name = "N")]
-    peers_per_asn: NonZeroUsize,
-
-    /// Verify the set of prefixes only, not attributes and best path
-    #[arg(long)]
-    shallow: bool,
-
-    /// Afterwards announce one prefix N times and time it to the monitor
-    #[arg(long, value_name = "N", default_value_t = 0, num_args = 0..=1, default_missing_value = "2000")]
-    latency: u32,
-
-    /// Afterwards time it while routes are shown, dumped, reloaded, and peers are lost or slow, N times each; of rutter-collect while SQL is asked, too
-    #[arg(long, value_name = "N", default_value_t = 0, num_args = 0..=1, default_missing_value = "2000")]
-    under_load: u32,
-
-    /// Of what --under-load does, only this; may be repeated
-    #[arg(long, value_name = "SCENE", requires = "under_load")]
-    scene: Vec<Scene>,
-
-    /// Afterwards lose the peer with the most routes, and let it come back
-    #[arg(long)]
-    lose_biggest: bool,
-
-    /// Afterwards lose N random peers at once, and let them come back
-    #[arg(long, value_name = "N")]
-    kill: Option<usize>,
-
-    /// Afterwards lose half of the peers and let them come back until N million routes have come and gone
-    #[arg(long, value_name = "N")]
-    churn: Option<u64>,
-
-    /// Afterwards load a policy that rejects the longer paths of everybody, and the old one again; then one that announces some
-    /// routes to nobody, and the old one again
-    #[arg(long, conflicts_with = "attach")]
-    reload: bool,
-
-    /// The monitor connects when all others are served
-    #[arg(long)]
-    late_monitor: bool,
-
-    /// N peers read slowly until the others are served
-    #[arg(long, value_name = "N")]
-    slow: Option<usize>,
-
-    /// Offer messages of up to 65,535 octets (RFC 8654)
-    #[arg(long)]
-    extended_messages: bool,
-
-    /// Also measure a program that only writes the same octets to the same number of sockets
-    #[arg(long)]
-    floor: bool,
-
-    /// Seconds to wait for a phase
-    #[arg(long, default_value_t = 900)]
-    timeout: u64,
-
-    /// Seconds to look on afterwards
-    #[arg(long, default_value_t = 2)]
-    settle: u64,
-
-    /// Write the report as JSON too (`-`: to standard output, instead of the table)
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-
-    /// Print the clients (address, AS, BGP Identifier) that --attach must know, and end
-    #[arg(long)]
-    print_clients: bool,
-}
-
-const ONE: NonZeroUsize = NonZeroUsize::MIN;
-const DEFAULT_DAEMON: &str = "rutter";
-
-const EXAMPLES: &str = "\
-All clients speak real BGP over loopback TCP from 127.1.0.1 and on; the daemon gets a folder and a
-port of its own. The clock runs from the first UPDATE octet until every client holds exactly what
-it must: prefixes, attributes and the best path it may see. Processor seconds are those of the
-daemon's whole process tree.
-
-Examples:
-  rutter bench S3
-  rutter bench S3 --vs bird --runs 3 --json s3.json
-  rutter bench S6 --prefixes prefixes.txt.gz --vs bird=/opt/bird-2.19/sbin/bird --runs 3
-  rutter bench S5 --floor
-  rutter bench S3 --latency
-  rutter bench S6 --under-load
-  rutter bench 20x20000 --churn 10
-  rutter bench 100x50000/20000 --reload --vs bird
-  rutter bench readme --prefixes prefixes.txt.gz --vs bird --svg chart.svg
-  rutter bench 50x20000/8000 --lose-biggest --kill 5 --late-monitor
-  rutter bench S3 --attach 192.0.2.1:179 --pid 4711 --visibility best-only";
 
 /// Runs `rutter bench` with the arguments after that word. `Ok(false)`: a run failed or was not exact.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Result<bool, String> {
@@ -254,7 +76,7 @@ fn bench(args: &Bench) -> Result<bool, String> {
         }
         return Ok(true);
     }
-    check(args)?;
+    refused::check(args, workload.peers.len())?;
     let report = report(args, &named, workload, dropped)?;
     print(args, &report)?;
     Ok(report.is_exact())
@@ -389,29 +211,6 @@ fn run_all(args: &Bench, workload: &Arc<Workload>, report: &mut Report) -> Resul
     Ok(())
 }
 
-/// What would be found out too late.
-fn check(args: &Bench) -> Result<(), String> {
-    let gone = |pid: &u32| !Path::new("/proc").join(pid.to_string()).exists();
-    if let Some(pid) = args.pid.filter(gone) {
-        return Err(format!("--pid {pid}: there is no such process"));
-    }
-    let mut daemons = std::iter::once(&args.daemon).chain(&args.vs);
-    if let Some(daemon) = daemons.find(|daemon| args.reload && !control::reloads(daemon.kind)) {
-        return Err(format!(
-            "--reload: the benchmark does not know how to reload the policy of {daemon}; it does for rutter, bird and bird3"
-        ));
-    }
-    match &args.json {
-        Some(path) if path.as_os_str() != "-" => can_write("--json", path),
-        _ => Ok(()),
-    }
-}
-
-/// Makes the file, so that what is measured for long does not get lost in the end.
-pub(crate) fn can_write(option: &str, path: &Path) -> Result<(), String> {
-    fs::write(path, "").map_err(|error| format!("{option} {}: {error}", path.display()))
-}
-
 fn print(args: &Bench, report: &Report) -> Result<(), String> {
     let json = || serde_json::to_string_pretty(report).map_err(|error| error.to_string());
     match &args.json {
@@ -480,27 +279,5 @@ impl Drop for Bar {
         if let Some(bar) = &self.0 {
             bar.finish_and_clear();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        BenchArgs::command().debug_assert();
-        let args = BenchArgs::try_parse_from(["bench", "S3", "--vs", "bird", "--latency"]).unwrap();
-        assert_eq!(args.bench.latency, 2000);
-        assert!(BenchArgs::try_parse_from(["bench"]).is_err());
-        let hold = ["bench", held::WORD, "7", "bird", "-f", "--", "-c"];
-        let Some(Special::Hold { arguments, .. }) =
-            BenchArgs::try_parse_from(hold).unwrap().special
-        else {
-            panic!("another command");
-        };
-        assert_eq!(arguments, ["-f", "--", "-c"]);
-        assert!(BenchArgs::try_parse_from(["bench", "S3", "--vs", "quagga"]).is_err());
     }
 }

@@ -7,6 +7,7 @@
 //!
 //! [`scenario::run`] is one measured run, [`cli::main`] is `rutter bench`, [`demo::Demo`] what `rutter demo` stands on.
 
+mod arguments;
 mod chart;
 pub mod cli;
 pub mod daemons;
@@ -22,6 +23,7 @@ pub mod plan;
 pub mod policy;
 pub mod process;
 mod readme;
+mod refused;
 pub mod report;
 pub mod rng;
 pub mod robust;

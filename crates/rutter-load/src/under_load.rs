@@ -50,8 +50,9 @@ pub(crate) fn measure(
     let mut measured = Vec::new();
     let clients = fleet.bench().workload.peers.len();
     let announcers = fleet.bench().workload.announcers();
+    let kind = subject.started().map(|(kind, _)| kind);
     for &scene in scenes {
-        if scene.is_known_to(subject, clients) {
+        if scene.is_known_to(kind, clients) {
             let played = play(fleet, subject, scene, rounds).and_then(|played| {
                 measured.extend(played);
                 fleet.wait_exact(clients, announcers, timeout, |_| {})

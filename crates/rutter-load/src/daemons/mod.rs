@@ -142,6 +142,15 @@ fn ours(kind: Kind, name: &str) -> Option<PathBuf> {
 }
 
 impl Daemon {
+    /// Whether its program is there, in the folders of PATH where it is only a name.
+    pub fn is_there(&self) -> bool {
+        if self.program.components().count() > 1 {
+            return self.program.is_file();
+        }
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&folders).any(|folder| folder.join(&self.program).is_file())
+    }
+
     /// As it is written on the command line.
     pub fn argument(&self) -> OsString {
         let mut argument = OsString::from(format!("{self}="));

@@ -71,9 +71,8 @@ impl Scene {
         }
     }
 
-    /// Whether this can be done with the daemon and so many clients.
-    pub(crate) fn is_known_to(self, subject: &Subject, clients: usize) -> bool {
-        let kind = subject.started().map(|(kind, _)| kind);
+    /// Whether this can be done with a daemon, if it is one that we start, and so many clients.
+    pub(crate) fn is_known_to(self, kind: Option<Kind>, clients: usize) -> bool {
         match self {
             Scene::Lost | Scene::Load => true,
             Scene::Slow => clients > SLOW,

@@ -165,7 +165,7 @@ fn parse_own(text: &str) -> Option<Shape> {
     let peers: usize = peers.parse().ok().filter(|&n| (1..=60_000).contains(&n))?;
     match rest.split_once('/') {
         None => {
-            let prefixes: usize = rest.parse().ok()?;
+            let prefixes: usize = rest.parse().ok().filter(|&n| n > 0)?;
             let all = prefixes.checked_mul(peers)?;
             (all <= MOST_ROUTES).then(|| Shape::unique(peers, prefixes))
         }
@@ -209,7 +209,7 @@ mod tests {
             assert_eq!(text.parse::<Named>().unwrap().to_string(), text);
         }
         assert_eq!("s3".parse::<Named>().unwrap().shape.routes(), 200_000);
-        for text in ["S11", "x5", "0x5", "2x5/9", "2x50/9"] {
+        for text in ["S11", "x5", "0x5", "1x0", "2x5/9", "2x50/9"] {
             assert!(text.parse::<Named>().is_err(), "{text}");
         }
     }

@@ -1,0 +1,213 @@
+//! The arguments of `rutter bench`.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::daemons::{Daemon, held};
+use crate::oracle::Visibility;
+use crate::readme::ReadmeArgs;
+use crate::under_load::Scene;
+use crate::workload::Named;
+
+/// Measure a BGP daemon under load, and verify what each of its clients receives
+#[derive(Debug, Parser)]
+#[command(
+    name = "rutter bench",
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = EXAMPLES
+)]
+pub struct BenchArgs {
+    #[command(subcommand)]
+    pub special: Option<Special>,
+
+    #[command(flatten)]
+    pub bench: Bench,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Special {
+    /// Write octets to sockets and nothing else (started by --floor).
+    #[command(hide = true)]
+    FloorWriter { target: SocketAddr, count: usize },
+
+    /// Become a daemon that ends with the benchmark (started for every daemon).
+    #[command(hide = true, name = held::WORD)]
+    Hold {
+        benchmark: u32,
+        program: OsString,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+
+    /// Measure the table of the README: S3 to S7 beside other daemons; prints it as Markdown
+    Readme(ReadmeArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// S1 to S10, S10b, or a size of your own: 10x5000 (unique prefixes), 20x50000/20000 (routes/destinations)
+    #[arg(required = true)]
+    pub workload: Option<Named>,
+
+    /// The daemon to measure, as NAME or NAME=PROGRAM
+    #[arg(long, value_name = "DAEMON", default_value = DEFAULT_DAEMON)]
+    pub daemon: Daemon,
+
+    /// Another daemon to measure side by side; may be repeated. Names: rutter, rutter-collect, bird, bird-tables, bird3, gobgp, openbgpd, frr, rustybgp, rustbgpd
+    #[arg(long, value_name = "DAEMON")]
+    pub vs: Vec<Daemon>,
+
+    /// Measure a daemon that runs already; it must know the clients (see --print-clients)
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["daemon", "vs"])]
+    pub attach: Option<SocketAddr>,
+
+    /// The process of --attach, to measure what it costs
+    #[arg(long, requires = "attach")]
+    pub pid: Option<u32>,
+
+    /// Who gets the best route from --attach
+    #[arg(long, requires = "attach", default_value = "per-client")]
+    pub visibility: Visibility,
+
+    /// Repetitions, alternating between the daemons
+    #[arg(long, default_value_t = ONE)]
+    pub runs: NonZeroUsize,
+
+    /// Threads of the daemon, where it can have several [default: one per core]
+    #[arg(long)]
+    pub threads: Option<NonZeroUsize>,
+
+    /// Threads of the load
+    #[arg(long, default_value_t = ONE)]
+    pub load_threads: NonZeroUsize,
+
+    /// Destinations for S4 and S6 (or any workload): one prefix a line, plain or .gz
+    #[arg(long, value_name = "FILE")]
+    pub prefixes: Option<PathBuf>,
+
+    /// Keep prefixes of --prefixes that an exchange's filters reject
+    #[arg(long)]
+    pub keep_all_prefixes: bool,
+
+    /// Everything generated is drawn from this number
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+
+    /// So many peers share an AS number, so that MED counts between them
+    #[arg(long, default_value_t = ONE, value_name = "N")]
+    pub peers_per_asn: NonZeroUsize,
+
+    /// Verify the set of prefixes only, not attributes and best path
+    #[arg(long)]
+    pub shallow: bool,
+
+    /// Afterwards announce one prefix N times and time it to the monitor
+    #[arg(long, value_name = "N", default_value_t = 0, num_args = 0..=1, default_missing_value = "2000")]
+    pub latency: u32,
+
+    /// Afterwards time it while routes are shown, dumped, reloaded, and peers are lost or slow, N times each; of rutter-collect while SQL is asked, too
+    #[arg(long, value_name = "N", default_value_t = 0, num_args = 0..=1, default_missing_value = "2000")]
+    pub under_load: u32,
+
+    /// Of what --under-load does, only this; may be repeated
+    #[arg(long, value_name = "SCENE", requires = "under_load")]
+    pub scene: Vec<Scene>,
+
+    /// Afterwards lose the peer with the most routes, and let it come back
+    #[arg(long)]
+    pub lose_biggest: bool,
+
+    /// Afterwards lose N random peers at once, and let them come back
+    #[arg(long, value_name = "N")]
+    pub kill: Option<usize>,
+
+    /// Afterwards lose half of the peers and let them come back until N million routes have come and gone
+    #[arg(long, value_name = "N")]
+    pub churn: Option<u64>,
+
+    /// Afterwards load a policy that rejects the longer paths of everybody, and the old one again; then one that announces some
+    /// routes to nobody, and the old one again
+    #[arg(long, conflicts_with = "attach")]
+    pub reload: bool,
+
+    /// The monitor connects when all others are served
+    #[arg(long)]
+    pub late_monitor: bool,
+
+    /// N peers read slowly until the others are served
+    #[arg(long, value_name = "N")]
+    pub slow: Option<usize>,
+
+    /// Offer messages of up to 65,535 octets (RFC 8654)
+    #[arg(long)]
+    pub extended_messages: bool,
+
+    /// Also measure a program that only writes the same octets to the same number of sockets
+    #[arg(long)]
+    pub floor: bool,
+
+    /// Seconds to wait for a phase
+    #[arg(long, default_value_t = 900)]
+    pub timeout: u64,
+
+    /// Seconds to look on afterwards
+    #[arg(long, default_value_t = 2)]
+    pub settle: u64,
+
+    /// Write the report as JSON too (`-`: to standard output, instead of the table)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Print the clients (address, AS, BGP Identifier) that --attach must know, and end
+    #[arg(long)]
+    pub print_clients: bool,
+}
+
+const ONE: NonZeroUsize = NonZeroUsize::MIN;
+const DEFAULT_DAEMON: &str = "rutter";
+
+const EXAMPLES: &str = "\
+All clients speak real BGP over loopback TCP from 127.1.0.1 and on; the daemon gets a folder and a
+port of its own. The clock runs from the first UPDATE octet until every client holds exactly what
+it must: prefixes, attributes and the best path it may see. Processor seconds are those of the
+daemon's whole process tree.
+
+Examples:
+  rutter bench S3
+  rutter bench S3 --vs bird --runs 3 --json s3.json
+  rutter bench S6 --prefixes prefixes.txt.gz --vs bird=/opt/bird-2.19/sbin/bird --runs 3
+  rutter bench S5 --floor
+  rutter bench S3 --latency
+  rutter bench S6 --under-load
+  rutter bench 20x20000 --churn 10
+  rutter bench 100x50000/20000 --reload --vs bird
+  rutter bench readme --prefixes prefixes.txt.gz --vs bird --svg chart.svg
+  rutter bench 50x20000/8000 --lose-biggest --kill 5 --late-monitor
+  rutter bench S3 --attach 192.0.2.1:179 --pid 4711 --visibility best-only";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        BenchArgs::command().debug_assert();
+        let args = BenchArgs::try_parse_from(["bench", "S3", "--vs", "bird", "--latency"]).unwrap();
+        assert_eq!(args.bench.latency, 2000);
+        assert!(BenchArgs::try_parse_from(["bench"]).is_err());
+        let hold = ["bench", held::WORD, "7", "bird", "-f", "--", "-c"];
+        let Some(Special::Hold { arguments, .. }) =
+            BenchArgs::try_parse_from(hold).unwrap().special
+        else {
+            panic!("another command");
+        };
+        assert_eq!(arguments, ["-f", "--", "-c"]);
+        assert!(BenchArgs::try_parse_from(["bench", "S3", "--vs", "quagga"]).is_err());
+    }
+}

@@ -1,0 +1,120 @@
+//! What a benchmark is refused for before it begins, and not after minutes of measuring.
+
+use std::fs;
+use std::path::Path;
+
+use clap::ValueEnum as _;
+
+use crate::arguments::Bench;
+use crate::daemons::{Daemon, Kind, control};
+use crate::under_load::Scene;
+
+/// What would be found out too late, for a workload of so many clients.
+pub(crate) fn check(args: &Bench, clients: usize) -> Result<(), String> {
+    let gone = |pid: &u32| !Path::new("/proc").join(pid.to_string()).exists();
+    if let Some(pid) = args.pid.filter(gone) {
+        return Err(format!("--pid {pid}: there is no such process"));
+    }
+    let started = || {
+        let daemons = std::iter::once(&args.daemon).chain(&args.vs);
+        daemons.filter(|_| args.attach.is_none())
+    };
+    programs(started())?;
+    if let Some(daemon) = started().find(|daemon| args.reload && !control::reloads(daemon.kind)) {
+        return Err(format!(
+            "--reload: the benchmark does not know how to reload the policy of {daemon}; it does for rutter, bird and bird3"
+        ));
+    }
+    let kinds: Vec<Option<Kind>> = match args.attach {
+        Some(_) => vec![None],
+        None => started().map(|daemon| Some(daemon.kind)).collect(),
+    };
+    scenes(&args.scene, clients, &kinds)?;
+    match &args.json {
+        Some(path) if path.as_os_str() != "-" => can_write("--json", path),
+        _ => Ok(()),
+    }
+}
+
+/// Scenes that are asked for by name, and that none of the daemons plays.
+fn scenes(scenes: &[Scene], clients: usize, kinds: &[Option<Kind>]) -> Result<(), String> {
+    let is_known = |scene: &Scene| kinds.iter().any(|kind| scene.is_known_to(*kind, clients));
+    let Some(scene) = scenes.iter().find(|scene| !is_known(scene)) else {
+        return Ok(());
+    };
+    let value = scene.to_possible_value();
+    let needs = match scene {
+        Scene::Show => "rutter, rutter-collect, bird or bird3",
+        Scene::Readers | Scene::Dump | Scene::Reload => "rutter or rutter-collect",
+        Scene::Aggregate | Scene::LongestMatch => "--daemon rutter-collect",
+        Scene::Slow | Scene::Lost | Scene::Load => "more clients",
+    };
+    Err(format!(
+        "--scene {}: that is done with none of these daemons; it needs {needs}",
+        value.as_ref().map_or("", |value| value.get_name()),
+    ))
+}
+
+/// Daemons whose programs are not there.
+pub(crate) fn programs<'a>(daemons: impl IntoIterator<Item = &'a Daemon>) -> Result<(), String> {
+    match daemons.into_iter().find(|daemon| !daemon.is_there()) {
+        Some(daemon) => Err(format!(
+            "{daemon}: there is no program {}; write {daemon}=PROGRAM with where it is",
+            daemon.program.display()
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Makes the file, so that what is measured for long does not get lost in the end.
+pub(crate) fn can_write(option: &str, path: &Path) -> Result<(), String> {
+    fs::write(path, "").map_err(|error| format!("{option} {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cli;
+
+    #[test]
+    fn what_cannot_be_measured_is_refused_before() {
+        let bench = |arguments: &[&str]| cli::main(arguments.iter().map(Into::into)).unwrap_err();
+        for (arguments, error) in [
+            (
+                &["1x1", "--daemon", "bird=/nonexistent/bird"][..],
+                "bird: there is no program /nonexistent/bird",
+            ),
+            (
+                &["1x1", "--daemon", "bird=sh", "--vs", "frr=no-such-bgpd"],
+                "frr: there is no program no-such-bgpd",
+            ),
+            (
+                &["1x1", "--daemon", "rutter=sh", "--vs", "frr=sh", "--reload"],
+                "the policy of frr",
+            ),
+            (
+                &[
+                    "1x1",
+                    "--daemon",
+                    "rutter=sh",
+                    "--under-load",
+                    "--scene",
+                    "aggregate",
+                ],
+                "--scene aggregate: that is done with none of these daemons; it needs --daemon rutter-collect",
+            ),
+            (
+                &[
+                    "1x1",
+                    "--daemon",
+                    "bird=sh",
+                    "--json",
+                    "/nonexistent/report",
+                ],
+                "--json /nonexistent/report",
+            ),
+        ] {
+            let found = bench(arguments);
+            assert!(found.contains(error), "{found}");
+        }
+    }
+}
