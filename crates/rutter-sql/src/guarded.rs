@@ -14,6 +14,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::filter::{FilterExec, FilterExecBuilder};
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 
+use crate::forms::is_text;
 use crate::functions::may_fail;
 
 /// Makes a filter of several conditions of which some may fail into one before the other: the engine computes all
@@ -108,10 +109,6 @@ fn is_written(divisor: &Arc<dyn PhysicalExpr>) -> bool {
 
 /// Whether there are values of one type that another has not.
 fn may_not_fit(from: &DataType, to: &DataType) -> bool {
-    let is_text = |kind: &DataType| match kind {
-        DataType::Dictionary(_, value) => value.is_string(),
-        kind => kind.is_string(),
-    };
     match is_text(from) {
         true => !is_text(to),
         false => to.is_integer() && (from.is_floating() || from.is_decimal() || is_wider(from, to)),

@@ -111,7 +111,6 @@ mod tests {
     use rutter_wire::nlri;
 
     use super::*;
-    use crate::tables::FEW;
     use crate::{Engine, Limits};
 
     fn rib() -> Rib {
@@ -188,7 +187,8 @@ mod tests {
 
     #[tokio::test]
     async fn look_ups_of_many_routes_are_not_short() {
-        let (few, many) = (with_routes(FEW), with_routes(FEW + 1));
+        let few = with_routes(RoutesTable::FEW);
+        let many = with_routes(RoutesTable::FEW + 1);
         for from in [
             "lookup('192.0.2.1')",
             "routes WHERE prefix = '192.0.2.0/24'",

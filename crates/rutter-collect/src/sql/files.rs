@@ -1,6 +1,6 @@
 //! A query over files: MRT is read into a table of this process, Parquet, CSV and JSON are read by the engine.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::sync::Arc;
 use std::thread;
 
@@ -8,7 +8,7 @@ use futures::StreamExt as _;
 use rutter_collector::mrt::{Loader, Progress, Reader, find};
 use rutter_policy::{ExportPolicy, ExportSettings};
 use rutter_rib::{Rib, RibConfig};
-use rutter_sql::{Engine, Format, Limits, print};
+use rutter_sql::{Engine, Format, Limits, Printer};
 
 use crate::bar::{Bar, Lines};
 use crate::cli::SqlArgs;
@@ -83,21 +83,12 @@ fn load(args: &SqlArgs) -> Result<(Arc<Rib>, Result<(), String>), Failure> {
 pub(super) async fn answer(engine: &Engine, query: &str, format: Format) -> Result<(), Failure> {
     let say = |error: rutter_sql::QueryError| Failure::text(error.to_string());
     let mut batches = engine.query(query).await.map_err(say)?;
-    let schema = batches.schema();
-    let mut out = io::BufWriter::new(io::stdout());
-    let (mut all, mut first) = (Vec::new(), true);
+    let out = io::BufWriter::new(io::stdout());
+    let mut printer = Printer::of(out, format, &batches.schema());
     while let Some(batch) = batches.next().await {
-        let batch = batch
-            .map_err(|error| Failure::text(rutter_sql::QueryError::from(error).to_string()))?;
-        if format == Format::Table {
-            all.push(batch);
-        } else {
-            print(&mut out, format, &schema, &[batch], first)?;
-            first = false;
-        }
+        printer
+            .batch(&batch.map_err(|error| say(error.into()))?)
+            .map_err(|error| say(error.into()))?;
     }
-    if format == Format::Table || first {
-        print(&mut out, format, &schema, &all, true)?;
-    }
-    Ok(out.flush()?)
+    Ok(printer.end()?)
 }

@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArguments, LimitClause, ObjectName, ObjectNamePart,
-    Query, Select, SelectItem, SetExpr, Statement as Parsed, TableAliasColumnDef, TableFactor,
-    UnaryOperator, VisitMut as _, VisitorMut, visit_expressions,
+    BinaryOperator, Expr, Function, FunctionArguments, Ident, LimitClause, ObjectName,
+    ObjectNamePart, Query, Select, SelectItem, SetExpr, Statement as Parsed, TableAlias,
+    TableAliasColumnDef, TableFactor, UnaryOperator, VisitMut as _, VisitorMut, visit_expressions,
 };
 use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::logical_expr::sqlparser::parser::Parser;
@@ -48,8 +48,13 @@ impl VisitorMut for Adapting {
         match table {
             // In catalogues no list has anything in it; other lists are not asked for by this name.
             TableFactor::Table { name, args, .. } if args.is_some() && is_unnest(name) => {}
-            TableFactor::Table { name, args, .. } if args.is_some() => {
+            TableFactor::Table {
+                name, args, alias, ..
+            } if args.is_some() => {
                 without_schema(name);
+                if last(name) == Some("generate_series") {
+                    series(alias);
+                }
                 if let Some(known) = last(name).and_then(constants::rows) {
                     *table = known;
                 }
@@ -71,12 +76,7 @@ impl VisitorMut for Adapting {
                 alias: Some(alias),
                 array_exprs,
                 ..
-            } if alias.columns.is_empty() && array_exprs.len() == 1 => {
-                alias.columns.push(TableAliasColumnDef {
-                    name: alias.name.clone(),
-                    data_type: None,
-                });
-            }
+            } if array_exprs.len() == 1 => named_alike(alias),
             _ => {}
         }
         ControlFlow::Continue(())
@@ -94,6 +94,7 @@ impl VisitorMut for Adapting {
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<DataFusionError> {
+        ordered::distinct(select);
         networks::order_distinct(select);
         refused_if(select.from.iter().find_map(refused::join))?;
         names::give(select);
@@ -120,6 +121,26 @@ impl VisitorMut for Adapting {
         }
         refused_if(quantified::refused(expr))
     }
+}
+
+/// The only column of a table has the table's name, where it has no other.
+fn named_alike(alias: &mut TableAlias) {
+    if alias.columns.is_empty() {
+        alias.columns.push(TableAliasColumnDef {
+            name: alias.name.clone(),
+            data_type: None,
+        });
+    }
+}
+
+/// The table that `generate_series(…)` makes.
+fn series(alias: &mut Option<TableAlias>) {
+    named_alike(alias.get_or_insert_with(|| TableAlias {
+        explicit: true,
+        name: Ident::new("generate_series"),
+        columns: Vec::new(),
+        at: None,
+    }));
 }
 
 fn refused_if(why: Option<String>) -> ControlFlow<DataFusionError> {

@@ -8,7 +8,7 @@ use datafusion::logical_expr::sqlparser::parser::Parser;
 
 use super::adapt::{last, parsed};
 use super::{fractions, networks};
-use crate::server::Span;
+use crate::forms::Span;
 
 /// A cast in the engine's words, where they are others.
 pub fn said(cast: &mut Expr) -> Option<Expr> {

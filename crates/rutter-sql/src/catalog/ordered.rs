@@ -1,7 +1,7 @@
 //! By which of its columns a query is ordered.
 
 use datafusion::logical_expr::sqlparser::ast::{
-    Expr, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, Value,
+    Distinct, Expr, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, Value,
 };
 use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::logical_expr::sqlparser::parser::Parser;
@@ -49,6 +49,20 @@ pub fn place(columns: &[Column], by: &Expr) -> Option<usize> {
         }
         Expr::Nested(by) => place(columns, by),
         by => columns.iter().position(|column| column.value == *by),
+    }
+}
+
+/// `DISTINCT ON` takes numbers and names of columns, as `ORDER BY` does; the engine takes what they are made of.
+pub fn distinct(select: &mut Select) {
+    let Some(columns) = columns(select) else {
+        return;
+    };
+    if let Some(Distinct::On(of)) = &mut select.distinct {
+        for by in of {
+            if let Some(place) = place(&columns, by) {
+                *by = columns[place].value.clone();
+            }
+        }
     }
 }
 

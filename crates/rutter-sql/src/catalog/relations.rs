@@ -7,8 +7,9 @@ use super::columns::{RELATIONS, Row};
 use super::numbers::{self, SYSTEM};
 use super::offered::FUNCTIONS;
 use super::{DATABASE, SCHEMA};
+use crate::forms::kind;
 use crate::functions::type_name;
-use crate::server::{SETTINGS, kind};
+use crate::server::SETTINGS;
 
 /// The owner of everything.
 const OWNER: i64 = 10;

@@ -45,6 +45,11 @@ impl ScalarUDFImpl for HasCommunity {
             return exec_err!("has_community: the first argument is not a list of communities");
         };
         let wanted = wanted.as_string::<i32>();
+        if let Some(wrong) = wanted.iter().flatten().find(|wanted| !is_pattern(wanted)) {
+            return exec_err!(
+                "has_community: '{wrong}' is no community: write 64500:1, 64500:1:2, rt:64500:1 or 0x4300000000000001; * is any number"
+            );
+        }
         let found = (0..lists.len()).map(|row| {
             if lists.is_null(row) || wanted.is_null(row) {
                 return None;
@@ -56,6 +61,17 @@ impl ScalarUDFImpl for HasCommunity {
         Ok(ColumnarValue::Array(Arc::new(
             found.collect::<BooleanArray>(),
         )))
+    }
+}
+
+/// Whether a text can be what a community is compared with. One that cannot would match nothing, without a word.
+fn is_pattern(wanted: &str) -> bool {
+    let is_number = |part: &&str| *part == "*" || part.parse::<u32>().is_ok();
+    let parts: Vec<&str> = wanted.split(':').collect();
+    match parts[..] {
+        [octets] => octets.starts_with("0x") && octets.len() == 18,
+        ["rt" | "ro", ref numbers @ ..] => numbers.len() == 2 && numbers.iter().all(is_number),
+        ref numbers => numbers.len() <= 3 && numbers.iter().all(is_number),
     }
 }
 
@@ -80,5 +96,24 @@ mod tests {
         assert!(matches("64500:1:2", "64500:*:2"));
         assert!(!matches("64500:1:2", "64500:*"));
         assert!(!matches("64500:1", "64500:11"));
+    }
+
+    #[test]
+    fn only_communities_are_looked_for() {
+        for text in [
+            "64500:1",
+            "*:*",
+            "1:2:*",
+            "rt:64500:1",
+            "ro:*:*",
+            "0x4300000000000001",
+        ] {
+            assert!(is_pattern(text), "{text}");
+        }
+        for text in [
+            "", "64500", "64500:", "a:1", "64500:1%", "1:2:3:4", "rt:1", "rt:1:2:3", "0x43",
+        ] {
+            assert!(!is_pattern(text), "{text}");
+        }
     }
 }

@@ -14,6 +14,7 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 
 use super::arithmetic::fails_alone;
+use crate::forms::is_text;
 
 /// Puts what may fail behind what guards it. The conditions of a filter that stand beside each other are left to it.
 #[derive(Debug)]
@@ -173,10 +174,6 @@ fn is_written(divisor: &Expr) -> bool {
 
 /// Whether something may fail for some values; without a schema, whether that is possible.
 fn dares(expr: &Expr, schema: Option<&DFSchema>) -> bool {
-    let is_text = |kind: &DataType| match kind {
-        DataType::Dictionary(_, value) => value.is_string(),
-        kind => kind.is_string(),
-    };
     let found = expr.exists(|part| {
         Ok(match part {
             Expr::BinaryExpr(of) => {

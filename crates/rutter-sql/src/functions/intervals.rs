@@ -20,7 +20,7 @@ use datafusion::logical_expr::{
     ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, cast as cast_to,
 };
 
-use crate::server::{Span, spans};
+use crate::forms::{Span, spans};
 
 /// Takes dates for times where an interval is added or taken away, and a text beside an interval for one.
 #[derive(Debug)]

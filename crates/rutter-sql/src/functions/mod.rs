@@ -16,6 +16,7 @@ mod like;
 mod networks;
 
 mod operators;
+mod padding;
 mod paths;
 mod patterns;
 mod plain;

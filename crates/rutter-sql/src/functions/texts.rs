@@ -19,6 +19,7 @@ use datafusion::optimizer::AnalyzerRule;
 use super::rewritten::rewritten;
 use super::written;
 use super::{intervals, networks};
+use crate::forms::is_text;
 use crate::literals::{items, octets};
 
 /// Reads texts that are cast when the types are known: times without seconds, lists (`{a,b}`) and octets (`\x00ff`);
@@ -120,13 +121,6 @@ fn is_fraction(value: &Expr, schema: &DFSchema) -> bool {
     let is_rounded = matches!(value, Expr::ScalarFunction(call) if call.func.name() == "round");
     let kind = value.get_type(schema).unwrap_or(DataType::Null);
     !is_rounded && (kind.is_floating() || kind.is_decimal())
-}
-
-fn is_text(kind: &DataType) -> bool {
-    match kind {
-        DataType::Dictionary(_, value) => is_text(value),
-        kind => kind.is_string(),
-    }
 }
 
 /// `2026-11-20 12:00`, and the same with a zone, with seconds.

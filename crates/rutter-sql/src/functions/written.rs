@@ -15,7 +15,7 @@ use datafusion::logical_expr::{
     Signature, Volatility,
 };
 
-use crate::server::texts;
+use crate::forms::texts;
 
 /// A cast to a text, or to a list of texts, of what the engine would write otherwise.
 ///

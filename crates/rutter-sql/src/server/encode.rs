@@ -19,8 +19,8 @@ use pgwire::messages::data::DataRow;
 use pgwire::types::format::FormatOptions;
 
 use super::answer::error;
-use super::forms;
 use crate::catalog::shown;
+use crate::forms::{self, kind};
 
 /// The description of an answer's columns.
 pub fn fields(schema: &Schema, format: &Format) -> Vec<FieldInfo> {
@@ -35,59 +35,6 @@ pub fn fields(schema: &Schema, format: &Format) -> Vec<FieldInfo> {
         )
     };
     schema.fields().iter().enumerate().map(field).collect()
-}
-
-/// The type that a client is told. Numbers that PostgreSQL does not have are the next larger one; everything else
-/// is text.
-pub fn kind(data: &DataType) -> Type {
-    match data {
-        DataType::Boolean => Type::BOOL,
-        DataType::Int8 | DataType::Int16 | DataType::UInt8 => Type::INT2,
-        DataType::Int32 | DataType::UInt16 => Type::INT4,
-        DataType::Int64 | DataType::UInt32 | DataType::UInt64 => Type::INT8,
-        DataType::Float16 | DataType::Float32 | DataType::Float64 => Type::FLOAT8,
-        DataType::Decimal32(..) | DataType::Decimal64(..) => Type::NUMERIC,
-        DataType::Decimal128(..) | DataType::Decimal256(..) => Type::NUMERIC,
-        DataType::List(item) => list(item.data_type()),
-        DataType::Timestamp(_, None) => Type::TIMESTAMP,
-        DataType::Timestamp(_, Some(_)) => Type::TIMESTAMPTZ,
-        DataType::Date32 | DataType::Date64 => Type::DATE,
-        DataType::Time32(_) | DataType::Time64(_) => Type::TIME,
-        DataType::Interval(_) | DataType::Duration(_) => Type::INTERVAL,
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Type::BYTEA,
-        DataType::FixedSizeBinary(_) => Type::BYTEA,
-        _ => Type::TEXT,
-    }
-}
-
-/// The type of lists of something.
-fn list(item: &DataType) -> Type {
-    match kind(item) {
-        Type::BOOL => Type::BOOL_ARRAY,
-        Type::INT2 => Type::INT2_ARRAY,
-        Type::INT4 => Type::INT4_ARRAY,
-        Type::INT8 => Type::INT8_ARRAY,
-        Type::FLOAT8 => Type::FLOAT8_ARRAY,
-        Type::NUMERIC => Type::NUMERIC_ARRAY,
-        Type::TIMESTAMP => Type::TIMESTAMP_ARRAY,
-        Type::TIMESTAMPTZ => Type::TIMESTAMPTZ_ARRAY,
-        Type::DATE => Type::DATE_ARRAY,
-        Type::TIME => Type::TIME_ARRAY,
-        Type::INTERVAL => Type::INTERVAL_ARRAY,
-        Type::BYTEA => Type::BYTEA_ARRAY,
-        Type::TEXT if is_text(item) => Type::TEXT_ARRAY,
-        _ => Type::TEXT,
-    }
-}
-
-fn is_text(data: &DataType) -> bool {
-    match data {
-        DataType::Dictionary(_, values) => is_text(values),
-        data => matches!(
-            data,
-            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null
-        ),
-    }
 }
 
 /// A column in one of the forms that can be sent.

@@ -12,8 +12,8 @@ use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable as _, LogicalPlan};
 use pgwire::api::Type;
 
-use super::encode::kind;
 use crate::catalog::argument;
+use crate::forms::kind;
 
 /// Parameters by their names, as `$1`, with the first type that a query tells of each.
 #[derive(Default)]

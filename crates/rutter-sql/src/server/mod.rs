@@ -11,8 +11,6 @@ mod declared;
 mod doors;
 mod encode;
 mod extended;
-mod floats;
-mod forms;
 mod frames;
 mod gate;
 mod handler;
@@ -28,7 +26,6 @@ mod scram;
 mod send;
 mod session;
 mod settings;
-mod spans;
 mod statement;
 mod tls;
 mod values;
@@ -44,10 +41,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 pub use access::Access;
-pub(crate) use encode::kind;
-pub(crate) use forms::texts;
 pub(crate) use settings::{SETTINGS, setting};
-pub(crate) use spans::{Span, spans};
 pub use tls::{Tls, TlsError};
 
 use crate::Engine;

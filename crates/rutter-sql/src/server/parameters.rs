@@ -9,9 +9,9 @@ use pgwire::error::{PgWireError, PgWireResult};
 use tokio_util::bytes::Bytes;
 
 use super::answer::failure;
-use super::encode::kind;
 use super::inferred::{self, Known};
 use super::values::{self, Sent};
+use crate::forms::kind;
 use crate::pieces::{Kind, pieces};
 
 /// The types of `$1`, `$2`, … as far as the query tells them; text where it does not.

@@ -17,4 +17,4 @@ pub use filter::prefix_of;
 pub use lookup::Lookup;
 pub use peers::PeersTable;
 pub use routers::{Router, RoutersTable};
-pub use routes::{FEW, RoutesTable, Which};
+pub use routes::{RoutesTable, Which};

@@ -24,9 +24,6 @@ use super::filter::{Condition, Wanted};
 /// Rows of a batch.
 const BATCH: usize = 8192;
 
-/// Routes that are told in less time than others would notice: some three milliseconds.
-pub const FEW: usize = 256;
-
 /// Which routes a table has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
@@ -77,6 +74,9 @@ impl RoutesTable {
         }
     }
 
+    /// Routes that are told in less time than others would notice: some three milliseconds.
+    pub const FEW: usize = 256;
+
     /// Whether these conditions, all of them, leave one prefix, which is looked up, with few routes.
     pub fn looks_up_few(&self, conditions: &[&Expr]) -> bool {
         let named = conditions
@@ -91,7 +91,7 @@ impl RoutesTable {
             (None, None) => return false,
         };
         let routes = prefix.and_then(|prefix| self.rib.destination(prefix, |at| at.routes.len()));
-        routes.is_none_or(|routes| routes <= FEW)
+        routes.is_none_or(|routes| routes <= Self::FEW)
     }
 
     fn conditions(&self, filters: &[Expr]) -> Vec<Condition> {

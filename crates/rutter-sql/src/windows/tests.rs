@@ -186,7 +186,7 @@ async fn slow(partitions: usize, takes: Duration) -> (SendableRecordBatchStream,
         Arc::new(vec![number]),
     ));
     let sql = format!(
-        "SELECT slow(value) OVER (PARTITION BY value) FROM generate_series(1, {partitions})"
+        "SELECT slow(value) OVER (PARTITION BY value) FROM generate_series(1, {partitions}) AS s (value)"
     );
     let plan = engine.context.sql(&sql).await.unwrap();
     (plan.execute_stream().await.unwrap(), asked)
@@ -230,7 +230,9 @@ async fn memory_is_asked_for_by_partition() {
     let to_the_end = "ORDER BY value ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING";
     for (function, rest) in [("sum(value)", to_the_end), ("count(DISTINCT value)", "")] {
         let sql = |keys: &str| {
-            format!("SELECT {function} OVER ({keys} {rest}) FROM generate_series(1, 200000)")
+            format!(
+                "SELECT {function} OVER ({keys} {rest}) FROM generate_series(1, 200000) AS s (value)"
+            )
         };
         let by_key = sql("PARTITION BY value % 1000");
         let rows = all(engine.query(&by_key).await.unwrap()).await;

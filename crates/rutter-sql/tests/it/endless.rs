@@ -10,24 +10,24 @@ use crate::table;
 /// Each takes far longer than anybody would wait, on any machine, and most never give a row.
 const ENDLESS: [&str; 9] = [
     // Nested loops of which no row matches.
-    "SELECT count(*) FROM generate_series(1, 600000) a JOIN generate_series(1, 600000) b ON a.value + b.value < 0",
-    "SELECT a.value FROM generate_series(1, 600000) a LEFT JOIN generate_series(1, 600000) b ON a.value + b.value < 0",
+    "SELECT count(*) FROM generate_series(1, 600000) AS a (value) JOIN generate_series(1, 600000) AS b (value) ON a.value + b.value < 0",
+    "SELECT a.value FROM generate_series(1, 600000) AS a (value) LEFT JOIN generate_series(1, 600000) AS b (value) ON a.value + b.value < 0",
     // All rows have the same key, and the condition takes none.
-    "SELECT count(*) FROM (SELECT 1 AS k, value AS v FROM generate_series(1, 600000)) a \
-     JOIN (SELECT 1 AS k, value AS v FROM generate_series(1, 600000)) b ON a.k = b.k AND a.v + b.v < 0",
+    "SELECT count(*) FROM (SELECT 1 AS k, value AS v FROM generate_series(1, 600000) AS s (value)) a \
+     JOIN (SELECT 1 AS k, value AS v FROM generate_series(1, 600000) AS s (value)) b ON a.k = b.k AND a.v + b.v < 0",
     // Nothing is given before all is compared.
-    "SELECT count(*) FROM (SELECT value % 2 AS k, value AS v FROM generate_series(1, 600000)) a \
-     WHERE EXISTS (SELECT 1 FROM (SELECT value % 2 AS k, value AS v FROM generate_series(1, 600000)) b \
+    "SELECT count(*) FROM (SELECT value % 2 AS k, value AS v FROM generate_series(1, 600000) AS s (value)) a \
+     WHERE EXISTS (SELECT 1 FROM (SELECT value % 2 AS k, value AS v FROM generate_series(1, 600000) AS s (value)) b \
      WHERE a.k = b.k AND a.v + b.v < 0)",
-    "SELECT count(*) FROM generate_series(1, 600000) a WHERE NOT EXISTS \
-     (SELECT 1 FROM generate_series(1, 600000) b WHERE a.value + b.value < 0)",
+    "SELECT count(*) FROM generate_series(1, 600000) AS a (value) WHERE NOT EXISTS \
+     (SELECT 1 FROM generate_series(1, 600000) AS b (value) WHERE a.value + b.value < 0)",
     // All rows, of which none passes.
-    "SELECT count(*) FROM generate_series(1, 600000) a, generate_series(1, 600000) b WHERE a.value * b.value < 0",
+    "SELECT count(*) FROM generate_series(1, 600000) AS a (value), generate_series(1, 600000) AS b (value) WHERE a.value * b.value < 0",
     // Counted, and never shown.
-    "SELECT count(*) FROM generate_series(1, 600000) a, generate_series(1, 600000) b",
+    "SELECT count(*) FROM generate_series(1, 600000) AS a (value), generate_series(1, 600000) AS b (value)",
     "WITH RECURSIVE t AS (SELECT 1 AS n UNION ALL SELECT n + 0 FROM t) SELECT count(*) FROM t",
     // A value for each row takes long.
-    "SELECT max(v) FROM (SELECT median(value) OVER (ORDER BY value) AS v FROM generate_series(1, 600000)) t",
+    "SELECT max(v) FROM (SELECT median(value) OVER (ORDER BY value) AS v FROM generate_series(1, 600000) AS s (value)) t",
 ];
 
 #[tokio::test]

@@ -255,6 +255,6 @@ fn half_messages_leave_room_for_others() {
         raw.write(&[b'x'; 70_000]);
     }
     // With 4 MiB for each there would be none left for the rows.
-    let sql = "SELECT count(*) FROM (SELECT repeat('x', 1000) AS x FROM generate_series(1, 150000) ORDER BY x DESC) t";
+    let sql = "SELECT count(*) FROM (SELECT repeat('x', 1000) AS x FROM generate_series(1, 150000) AS s (value) ORDER BY x DESC) t";
     assert_eq!(answer(&server, sql), "150000\n");
 }

@@ -26,7 +26,10 @@ fn series_are_rows() {
             "SELECT to_char(generate_series(timestamp '2026-01-01', timestamp '2026-01-02', interval '1 day'), 'DD')",
             "01\n02",
         ),
-        ("SELECT count(*) FROM generate_series(1, 3)", "3"),
+        (
+            "SELECT count(*) FROM generate_series(1, 3) AS s (value)",
+            "3",
+        ),
     ] {
         assert_eq!(answer(&server, sql).trim_end(), expected, "{sql}");
     }

@@ -10,7 +10,7 @@ fn what_needs_more_memory_than_there_is_does_not_spill() {
     let server = server(Access::Open);
     let said = refusal(
         &server,
-        "SELECT a.value, b.value FROM generate_series(1, 20000) a, generate_series(1, 20000) b \
+        "SELECT a.value, b.value FROM generate_series(1, 20000) AS a (value), generate_series(1, 20000) AS b (value) \
          ORDER BY a.value + b.value DESC",
     );
     assert!(said.contains("more memory"), "{said}");
@@ -70,7 +70,7 @@ fn what_a_function_makes_counts_as_memory() {
     let server = server(Access::Open);
     for sql in [
         "SELECT repeat('x', 1000000000)",
-        "SELECT array_agg(repeat(CAST(value AS TEXT), 10000000)) FROM generate_series(1, 100)",
+        "SELECT array_agg(repeat(CAST(value AS TEXT), 10000000)) FROM generate_series(1, 100) AS s (value)",
         "SELECT array_repeat('x', 1000000000)",
         "SELECT range(1, 1000000000)",
         "SELECT replace(repeat('x', 10000), 'x', repeat('y', 10000))",
@@ -82,18 +82,18 @@ fn what_a_function_makes_counts_as_memory() {
         "SELECT length(regexp_replace(repeat('a', 20000), 'a', repeat('b', 50000), 'g'))",
         "SELECT length(regexp_replace(repeat('a', 100000), '.*', repeat('\\0', 10000)))",
         "SELECT length(translate(repeat('a', 100000), 'a', 'x' || repeat(chr(769), 30000)))",
-        "SELECT max(replace(CAST(value AS TEXT), '1', repeat('y', 1000000))) FROM generate_series(1, 9000)",
+        "SELECT max(replace(CAST(value AS TEXT), '1', repeat('y', 1000000))) FROM generate_series(1, 9000) AS s (value)",
         "SELECT cardinality(range(TIMESTAMP '2000-01-01', TIMESTAMP '2020-01-01', INTERVAL '1 microsecond'))",
         &nested("quote_ident({})", "repeat('\"', 100000)", 10),
-        "SELECT max(cardinality(a)) FROM (SELECT array_agg(value) OVER () AS a FROM generate_series(1, 100000)) t",
-        "SELECT max(cardinality(a)) FROM (SELECT array_agg(value) OVER (ORDER BY value) AS a FROM generate_series(1, 100000)) t",
+        "SELECT max(cardinality(a)) FROM (SELECT array_agg(value) OVER () AS a FROM generate_series(1, 100000) AS s (value)) t",
+        "SELECT max(cardinality(a)) FROM (SELECT array_agg(value) OVER (ORDER BY value) AS a FROM generate_series(1, 100000) AS s (value)) t",
         "SELECT max(length(a)) FROM (SELECT string_agg(CAST(value AS TEXT), ',') OVER (ORDER BY value) AS a \
-         FROM generate_series(1, 100000)) t",
+         FROM generate_series(1, 100000) AS s (value)) t",
         "SELECT count(m) FROM (SELECT max(x) OVER () AS m FROM (SELECT repeat('x', CASE WHEN value = 1 \
-         THEN 1000000 ELSE 1 END) AS x FROM generate_series(1, 100000)) s) t",
-        "SELECT count(a) FROM (SELECT array_agg(value) OVER (PARTITION BY value % 2) AS a FROM generate_series(1, 200000)) t",
+         THEN 1000000 ELSE 1 END) AS x FROM generate_series(1, 100000) AS s (value)) s) t",
+        "SELECT count(a) FROM (SELECT array_agg(value) OVER (PARTITION BY value % 2) AS a FROM generate_series(1, 200000) AS s (value)) t",
         "SELECT max(s) FROM (SELECT sum(value) OVER (ORDER BY value ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS s \
-         FROM generate_series(1, 7000000)) t",
+         FROM generate_series(1, 7000000) AS s (value)) t",
     ] {
         let refused = refusal(&server, sql);
         assert!(refused.contains("sql.memory"), "{sql}: {refused}");
@@ -126,7 +126,7 @@ fn a_call_that_would_take_long_is_not_begun() {
         "SELECT range(1, 100000) @> range(1, 100000)",
         "SELECT repeat('x', 1000000) ~ '((x{50}){50}){50}y'",
         "SELECT regexp_like(repeat('x', 1000000), '((x{50}){50}){50}y')",
-        "SELECT string_agg(CAST(value AS TEXT), repeat('x', 100000)) FROM generate_series(1, 100000)",
+        "SELECT string_agg(CAST(value AS TEXT), repeat('x', 100000)) FROM generate_series(1, 100000) AS s (value)",
         "SELECT count(*) FROM routes GROUP BY CUBE(peer_name, prefix, origin, as_path, next_hop, med, family, view, best)",
         "SELECT map(['a'], [1])",
         &nested("abs({})", "1", 30),
@@ -137,7 +137,7 @@ fn a_call_that_would_take_long_is_not_begun() {
         ),
         &nested("coalesce( ({}))", "1", 30),
         "SELECT count(m) FROM (SELECT max(repeat('x', CASE WHEN value = 1 THEN 1000000 ELSE 1 END)) OVER () AS m \
-         FROM generate_series(1, 1000)) t",
+         FROM generate_series(1, 1000) AS s (value)) t",
         "SELECT repeat('a', 1000000) LIKE repeat('%a', 100000) || 'b'",
         "SELECT repeat('a', 1000000) ~~* (repeat('%a', 100000) || 'b')",
         "SELECT repeat('a', 1000000) SIMILAR TO repeat('%a', 100000)",
@@ -180,7 +180,7 @@ fn a_call_that_would_take_long_is_not_begun() {
 #[test]
 fn a_fetch_of_everything_has_an_end() {
     let server = server(Access::Open);
-    let sql = "BEGIN; DECLARE c CURSOR FOR SELECT repeat('x', 1000) FROM generate_series(1, 1000000); \
+    let sql = "BEGIN; DECLARE c CURSOR FOR SELECT repeat('x', 1000) FROM generate_series(1, 1000000) AS s (value); \
         FETCH ALL FROM c";
     let refused = refusal(&server, sql);
     assert!(refused.contains("fetch fewer rows"), "{refused}");

@@ -1,7 +1,7 @@
 //! What the engine answers.
 
 use futures::TryStreamExt as _;
-use rutter_sql::{Engine, Format, print};
+use rutter_sql::{Engine, Format, Printer};
 
 use crate::table;
 
@@ -11,7 +11,12 @@ pub async fn ask(engine: &Engine, sql: &str) -> Result<Vec<String>, String> {
     let schema = stream.schema();
     let batches: Vec<_> = stream.try_collect().await.map_err(|e| e.to_string())?;
     let mut out = Vec::new();
-    print(&mut out, Format::Csv, &schema, &batches, true).unwrap();
+    let mut printer = Printer::of(&mut out, Format::Csv, &schema);
+    batches
+        .iter()
+        .try_for_each(|batch| printer.batch(batch))
+        .unwrap();
+    printer.end().unwrap();
     let text = String::from_utf8(out).unwrap();
     let mut lines: Vec<String> = text.lines().skip(1).map(str::to_owned).collect();
     lines.sort();
@@ -223,7 +228,12 @@ async fn columns_of_one_name_are_keys_of_their_own() {
     let batches: Vec<_> = stream.try_collect().await.unwrap();
     let printed = |format| {
         let mut out = Vec::new();
-        print(&mut out, format, &schema, &batches, true).unwrap();
+        let mut printer = Printer::of(&mut out, format, &schema);
+        batches
+            .iter()
+            .try_for_each(|batch| printer.batch(batch))
+            .unwrap();
+        printer.end().unwrap();
         String::from_utf8(out).unwrap()
     };
     assert_eq!(

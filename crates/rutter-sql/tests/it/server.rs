@@ -257,7 +257,7 @@ fn a_cursor_that_nobody_reads_ends() {
     };
     let server = bounded(Access::Open, bounds);
     let mut client = connect(&server).unwrap();
-    let declared = "BEGIN; DECLARE c CURSOR FOR SELECT value FROM generate_series(1, 10000000); FETCH 10 FROM c";
+    let declared = "BEGIN; DECLARE c CURSOR FOR SELECT value FROM generate_series(1, 10000000) AS s (value); FETCH 10 FROM c";
     client.batch_execute(declared).unwrap();
     std::thread::sleep(Duration::from_secs(9));
     // What has been made before is given.
@@ -299,7 +299,7 @@ fn a_query_has_its_time_and_others_are_answered_meanwhile() {
     let asker = std::thread::spawn(move || {
         // Steps of computing that together take far longer than the time, on any machine.
         client.simple_query(
-            "SELECT count(*) FROM generate_series(1, 800000) \
+            "SELECT count(*) FROM generate_series(1, 800000) AS s (value) \
              WHERE path_contains(repeat('1 ', 10000) || CAST(value AS TEXT), '7')",
         )
     });
@@ -320,7 +320,7 @@ fn a_client_that_is_gone_is_not_computed_for() {
     let server = bounded(Access::Open, bounds);
     let mut asker = Raw::login(&server);
     // No row for a long time, on any machine.
-    let sql = "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 1000000) b \
+    let sql = "SELECT count(*) FROM generate_series(1, 10000000) AS a (value), generate_series(1, 1000000) AS b (value) \
         WHERE a.value + b.value < 0";
     asker.send(b'Q', format!("{sql}\0").as_bytes());
     drop(asker);
@@ -342,7 +342,7 @@ fn prepared_answers_are_not_gathered() {
     assert_eq!(asking.query_portal(&portal, 0).unwrap().len(), 0);
     drop(asking);
     // More than any memory holds.
-    let sql = "SELECT a.value FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b";
+    let sql = "SELECT a.value FROM generate_series(1, 10000000) AS a (value), generate_series(1, 10000000) AS b (value)";
     let none: [&str; 0] = [];
     let cancel = client.cancel_token();
     let mut rows = client.query_raw(sql, none).unwrap();
@@ -382,7 +382,7 @@ fn a_long_query_can_be_cancelled() {
         begun.send(()).unwrap();
         // Far more rows than anybody would wait for.
         client.simple_query(
-            "SELECT a.value FROM generate_series(1, 10000000) a, generate_series(1, 10000) b",
+            "SELECT a.value FROM generate_series(1, 10000000) AS a (value), generate_series(1, 10000) AS b (value)",
         )
     });
     wait.recv().unwrap();
@@ -410,8 +410,8 @@ fn cancelled_joins_let_go_of_the_threads() {
         let cancel = client.cancel_token();
         let asker = std::thread::spawn(move || {
             client.simple_query(
-                "SELECT count(*) FROM generate_series(1, 600000) a \
-                 JOIN generate_series(1, 600000) b ON a.value < b.value",
+                "SELECT count(*) FROM generate_series(1, 600000) AS a (value) \
+                 JOIN generate_series(1, 600000) AS b (value) ON a.value < b.value",
             )
         });
         std::thread::sleep(Duration::from_millis(200));
@@ -427,7 +427,7 @@ fn cancelled_joins_let_go_of_the_threads() {
 #[test]
 fn a_client_may_want_its_answer_sooner() {
     let server = server(Access::Open);
-    let endless = "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 1000000) b WHERE a.value + b.value < 0";
+    let endless = "SELECT count(*) FROM generate_series(1, 10000000) AS a (value), generate_series(1, 1000000) AS b (value) WHERE a.value + b.value < 0";
     let refused = refusal(
         &server,
         &format!("SET statement_timeout = '200ms'; {endless}"),

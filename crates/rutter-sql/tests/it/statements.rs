@@ -37,7 +37,7 @@ fn tables_are_copied_in_all_forms() {
         &[
             "-c",
             &format!(
-                "\\copy (SELECT value FROM generate_series(1, 100000) ORDER BY value) TO '{}' CSV HEADER",
+                "\\copy (SELECT value FROM generate_series(1, 100000) AS s (value) ORDER BY value) TO '{}' CSV HEADER",
                 file.display()
             ),
         ],
@@ -211,7 +211,7 @@ fn statements_are_answered_one_after_the_other() {
     assert_eq!(String::from_utf8(kinds).unwrap(), "TDCTEZ");
 }
 
-const NUMBERS: &str = "SELECT value FROM generate_series(1, 9) ORDER BY value";
+const NUMBERS: &str = "SELECT value FROM generate_series(1, 9) AS s (value) ORDER BY value";
 
 #[test]
 fn cursors_pass_rows_over() {

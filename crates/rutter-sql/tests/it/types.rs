@@ -412,11 +412,11 @@ fn sums_have_room() {
             ),
             more,
         ),
-        ("SELECT sum(value) FROM generate_series(1, 100000)".to_owned(), "5000050000"),
-        ("SELECT sum(value) FROM generate_series(1, 0)".to_owned(), ""),
-        ("SELECT sum(value % 3) FROM generate_series(1, 9) GROUP BY value % 3 ORDER BY 1".to_owned(), "0\n3\n6"),
-        ("SELECT sum(DISTINCT value % 3) FROM generate_series(1, 9)".to_owned(), "3"),
-        ("SELECT sum(peer_asn), sum(1.5), sum(value) FILTER (WHERE value > 1) FROM peers, generate_series(1, 2)".to_owned(), "258006|6|4"),
+        ("SELECT sum(value) FROM generate_series(1, 100000) AS s (value)".to_owned(), "5000050000"),
+        ("SELECT sum(value) FROM generate_series(1, 0) AS s (value)".to_owned(), ""),
+        ("SELECT sum(value % 3) FROM generate_series(1, 9) AS s (value) GROUP BY value % 3 ORDER BY 1".to_owned(), "0\n3\n6"),
+        ("SELECT sum(DISTINCT value % 3) FROM generate_series(1, 9) AS s (value)".to_owned(), "3"),
+        ("SELECT sum(peer_asn), sum(1.5), sum(value) FILTER (WHERE value > 1) FROM peers, generate_series(1, 2) AS s (value)".to_owned(), "258006|6|4"),
         (
             "SELECT sum(family), sum(DISTINCT family), sum(family) FILTER (WHERE best), sum(-prefix_length) FROM routes".to_owned(),
             "26|10|18|-120",
@@ -465,7 +465,7 @@ fn arguments_of_functions_in_from_are_parameters() {
     let typed = client.prepare_typed("SELECT count(*) FROM lookup($1)", &[Type::INET]);
     let rows = client.query(&typed.unwrap(), &[&address]).unwrap();
     assert_eq!(rows[0].get::<_, i64>(0), 2);
-    let sql = "SELECT sum(value)::bigint FROM generate_series($1, $2)";
+    let sql = "SELECT sum(value)::bigint FROM generate_series($1, $2) AS s (value)";
     let row = client.query_one(sql, &[&-1_i64, &3_i64]).unwrap();
     assert_eq!(row.get::<_, i64>(0), 5);
 }

@@ -4,6 +4,56 @@ use rutter_sql::Access;
 
 use crate::server::{answer, failure, refusal, server};
 
+#[test]
+fn a_series_has_the_name_of_its_table() {
+    let server = server(Access::Open);
+    for (sql, expected) in [
+        (
+            "SELECT x, x.x FROM generate_series(1, 2) x ORDER BY x",
+            "1|1\n2|2\n",
+        ),
+        ("SELECT generate_series FROM generate_series(3, 3)", "3\n"),
+        ("SELECT y FROM generate_series(3, 3) AS x (y)", "3\n"),
+    ] {
+        assert_eq!(answer(&server, sql), expected, "{sql}");
+    }
+}
+
+#[test]
+fn distinct_on_takes_places_and_names() {
+    let server = server(Access::Open);
+    let rows = "FROM (VALUES (1, 'b'), (1, 'a'), (2, 'c')) AS t (k, v)";
+    for sql in [
+        format!("SELECT DISTINCT ON (1) k, v {rows} ORDER BY 1, v"),
+        format!("SELECT DISTINCT ON (of) k AS of, v {rows} ORDER BY k, 2"),
+    ] {
+        assert_eq!(answer(&server, &sql), "1|a\n2|c\n", "{sql}");
+    }
+}
+
+#[test]
+fn lengths_below_zero_are_none() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT lpad('abc', n, 'x'), rpad('abc', n), lpad('abc', -1, w) \
+             FROM (VALUES (-1, 'x'), (NULL, 'y'), (5, NULL)) AS t (n, w) ORDER BY n"
+        ),
+        "||\nxxabc|abc  |\n||\n"
+    );
+}
+
+#[test]
+fn what_is_no_community_is_not_looked_for() {
+    let server = server(Access::Open);
+    let refused = refusal(
+        &server,
+        "SELECT 1 FROM routes WHERE has_community(communities, '64500')",
+    );
+    assert!(refused.contains("'64500' is no community"), "{refused}");
+}
+
 /// Forms of the grammar that other databases plan as calls, too.
 #[test]
 fn texts_are_cut_and_searched_as_the_standard_says() {
@@ -56,13 +106,13 @@ fn windows_give_what_others_have() {
             "SELECT value, array_agg(value) OVER (ORDER BY value), string_agg(CAST(value AS TEXT), '+') OVER \
              (ORDER BY value ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING), \
              lag(CAST(value AS TEXT), 1, 'none') OVER (ORDER BY value), max(value * 2) OVER (), \
-             first_value(value) OVER (PARTITION BY value % 2 ORDER BY value) FROM generate_series(1, 3) ORDER BY value"
+             first_value(value) OVER (PARTITION BY value % 2 ORDER BY value) FROM generate_series(1, 3) AS s (value) ORDER BY value"
         ),
         "1|{1}|1+2+3|none|6|1\n2|{1,2}|1+2+3|1|6|2\n3|{1,2,3}|1+2+3|2|6|1\n"
     );
     // Lists of many partitions, each of which is short.
     let lists = "SELECT max(cardinality(a)) FROM (SELECT array_agg(value) OVER (PARTITION BY value / 4) AS a \
-        FROM generate_series(1, 100000)) t";
+        FROM generate_series(1, 100000) AS s (value)) t";
     assert_eq!(answer(&server, lists), "4\n");
 }
 
@@ -70,13 +120,12 @@ fn windows_give_what_others_have() {
 #[test]
 fn dear_aggregates_are_not_offered_over_windows() {
     let server = server(Access::Open);
-    let sql =
-        "SELECT approx_distinct(value) OVER (PARTITION BY value) FROM generate_series(1, 3000000)";
+    let sql = "SELECT approx_distinct(value) OVER (PARTITION BY value) FROM generate_series(1, 3000000) AS s (value)";
     assert!(refusal(&server, sql).contains("not offered over windows"));
     let median = "SELECT median(value) OVER (ORDER BY value ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) \
-        FROM generate_series(1, 3000000)";
+        FROM generate_series(1, 3000000) AS s (value)";
     assert!(refusal(&server, median).contains("order the other way round"));
-    let grouped = "SELECT approx_distinct(value) FROM generate_series(1, 10)";
+    let grouped = "SELECT approx_distinct(value) FROM generate_series(1, 10) AS s (value)";
     assert_eq!(answer(&server, grouped), "10\n");
 }
 
@@ -84,7 +133,7 @@ fn dear_aggregates_are_not_offered_over_windows() {
 #[test]
 fn values_of_inner_queries_are_copied_for_few_rows_at_once() {
     let server = server(Access::Open);
-    let sql = "EXPLAIN SELECT (SELECT array_agg(value) FROM generate_series(1, 3)) FROM generate_series(1, 2)";
+    let sql = "EXPLAIN SELECT (SELECT array_agg(value) FROM generate_series(1, 3) AS s (value)) FROM generate_series(1, 2) AS s (value)";
     let plan = answer(&server, sql);
     assert!(plan.contains("Paced: Pieces"), "{plan}");
 }
@@ -124,9 +173,9 @@ fn whole_numbers_that_do_not_fit_are_an_error() {
     for sql in [
         "SELECT 9223372036854775807 + 1",
         "SELECT -9223372036854775807 - peer_asn FROM routes",
-        "SELECT max(value) * 9223372036854775807 FROM generate_series(1, 2)",
+        "SELECT max(value) * 9223372036854775807 FROM generate_series(1, 2) AS s (value)",
         "SELECT 2147483647::int + 1::int",
-        "SELECT - (value - 9223372036854775807 - 2) FROM generate_series(1, 1)",
+        "SELECT - (value - 9223372036854775807 - 2) FROM generate_series(1, 1) AS s (value)",
         "SELECT count(*) FROM routes WHERE med + 9223372036854775807 > 0",
     ] {
         let refused = refusal(&server, sql);
@@ -142,7 +191,7 @@ fn whole_numbers_that_do_not_fit_are_an_error() {
     assert_eq!(answer(&server, sql), "-10|51|-50|3|3\n");
     let negative = "SELECT DISTINCT a.peer_asn - b.peer_asn FROM routes a, routes b WHERE a.peer_asn < b.peer_asn";
     assert_eq!(answer(&server, negative), "-1\n");
-    let grouped = "SELECT value % 2 + 1, count(*) FROM generate_series(1, 3) GROUP BY value % 2 + 1 ORDER BY 1";
+    let grouped = "SELECT value % 2 + 1, count(*) FROM generate_series(1, 3) AS s (value) GROUP BY value % 2 + 1 ORDER BY 1";
     assert_eq!(answer(&server, grouped), "1|1\n2|2\n");
 }
 

@@ -5,9 +5,8 @@ use std::net::IpAddr;
 use datafusion::common::ScalarValue;
 use pgwire::api::Type;
 
-use super::super::forms::{EPOCH_DAYS, EPOCH_US};
-use super::super::spans::Span;
 use super::{texts, time};
+use crate::forms::{EPOCH_DAYS, EPOCH_US, Span};
 
 /// Whether the binary form of a type is its text.
 pub fn is_text(kind: &Type) -> bool {

@@ -6,9 +6,9 @@ use pgwire::api::Type;
 use pgwire::types::FromSqlText;
 use pgwire::types::format::FormatOptions;
 
-use super::super::spans::Span;
 use super::time;
 use crate::error::{UNREADABLE, of_time, of_whole};
+use crate::forms::Span;
 use crate::functions::{CIDR, INET, network_text};
 use crate::literals::octets;
 

@@ -66,7 +66,7 @@ async def main():
             raise AssertionError(f"{query}: {error}") from error
 
     async with connection.transaction(isolation="repeatable_read", readonly=True):
-        sql = "SELECT value FROM generate_series(1, 5000) WHERE value > $1"
+        sql = "SELECT value FROM generate_series(1, 5000) AS s (value) WHERE value > $1"
         same(len([row async for row in connection.cursor(sql, 10, prefetch=100)]), 4990)
     copied = io.BytesIO()
     query = "SELECT prefix FROM routes WHERE peer_asn = $1 AND best ORDER BY prefix"

@@ -19,7 +19,7 @@ cursor.execute("SELECT max(time) FROM events")
 assert cursor.fetchone()[0].year == 2026
 with connection.cursor(name="pieces") as pieces:
     pieces.itersize = 1000
-    pieces.execute("SELECT value FROM generate_series(1, 5000)")
+    pieces.execute("SELECT value FROM generate_series(1, 5000) AS s (value)")
     same(len(pieces.fetchmany(7)), 7)
     same(sum(1 for _ in pieces), 4993)
 try:

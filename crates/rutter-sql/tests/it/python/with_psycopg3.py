@@ -104,7 +104,7 @@ with psycopg.connect(WHERE) as connection:
 
     # A cursor of the server, a piece at a time.
     with connection.cursor(name="pieces") as cursor:
-        cursor.execute("SELECT value FROM generate_series(0, 10000) WHERE value >= %s ORDER BY value", (1,))
+        cursor.execute("SELECT value FROM generate_series(0, 10000) AS s (value) WHERE value >= %s ORDER BY value", (1,))
         same(cursor.fetchone(), (1,))
         same([row[0] for row in cursor.fetchmany(100)], list(range(2, 102)))
         same(sum(row[0] for row in cursor), 10000 * 10001 // 2 - 101 * 102 // 2)
@@ -129,7 +129,7 @@ with psycopg.connect(WHERE) as connection:
     thread = threading.Thread(target=cancel)
     thread.start()
     try:
-        connection.execute("SELECT count(*) FROM generate_series(1, 100000) a, generate_series(1, 100000000) b WHERE a.value <> b.value")
+        connection.execute("SELECT count(*) FROM generate_series(1, 100000) AS a (value), generate_series(1, 100000000) AS b (value) WHERE a.value <> b.value")
         raise SystemExit("not cancelled")
     except psycopg.errors.QueryCanceled:
         pass

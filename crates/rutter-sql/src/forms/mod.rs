@@ -1,6 +1,10 @@
 //! Values in the two forms of the protocol, texts and octets, where its library has none for what the engine computes:
 //! intervals, days, times of day, decimal numbers, and lists of anything.
 
+mod floats;
+mod kinds;
+mod spans;
+
 use std::fmt::Write as _;
 
 use chrono::{Datelike as _, NaiveDate};
@@ -17,9 +21,8 @@ use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::error::Result;
 use pgwire::api::Type;
 
-use super::encode::kind;
-use super::floats;
-use super::spans::spans;
+pub use kinds::{is_text, kind};
+pub use spans::{Span, spans};
 
 /// Values as texts.
 pub fn texts(array: &ArrayRef) -> Result<StringArray> {

@@ -1,0 +1,26 @@
+//! `lpad` and `rpad`: a length below zero is zero. The engine takes it for the size of what it is about to make.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::AsArray as _;
+use datafusion::arrow::datatypes::Int64Type;
+use datafusion::common::ScalarValue;
+use datafusion::error::Result;
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF};
+
+/// The texts that a function makes.
+pub fn call(function: &ScalarUDF, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+    if let Some(length) = args.args.get_mut(1) {
+        match length {
+            ColumnarValue::Scalar(ScalarValue::Int64(Some(signs))) => *signs = (*signs).max(0),
+            ColumnarValue::Array(signs) => {
+                if let Some(given) = signs.as_primitive_opt::<Int64Type>() {
+                    let natural = given.unary::<_, Int64Type>(|signs| signs.max(0));
+                    *signs = Arc::new(natural);
+                }
+            }
+            ColumnarValue::Scalar(_) => {}
+        }
+    }
+    function.invoke_with_args(args)
+}
