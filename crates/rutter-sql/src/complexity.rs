@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 
 use datafusion::error::{DataFusionError, Result};
-use datafusion::logical_expr::sqlparser::ast::visit_relations;
+use datafusion::logical_expr::sqlparser::ast::{
+    OrderByKind, Query, Visit as _, Visitor, visit_relations,
+};
 use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::logical_expr::sqlparser::keywords::Keyword;
 use datafusion::logical_expr::sqlparser::tokenizer::{Token, Tokenizer};
@@ -18,6 +20,8 @@ const OPERATIONS: usize = 1_000;
 const CALLS: usize = 12;
 /// Tables that are named, with repetitions.
 const TABLES: usize = 50;
+/// Values that rows are ordered by.
+const ORDERS: usize = 32;
 
 /// Refuses a query that would take too long to plan, before it is parsed.
 pub fn check_text(sql: &str) -> Result<()> {
@@ -108,6 +112,39 @@ pub fn check_tables(statement: &Statement) -> Result<()> {
         return refuse(format!("a query over {count} tables: at most {TABLES}"));
     }
     Ok(())
+}
+
+/// Refuses a query that is ordered by so many values that it would take long to see which of them are of use.
+pub fn check_orders(statement: &Statement) -> Result<()> {
+    let Statement::Statement(statement) = statement else {
+        return Ok(());
+    };
+    let mut orders = Orders { most: 0 };
+    let _ = statement.visit(&mut orders);
+    let most = orders.most;
+    if most > ORDERS {
+        return refuse(format!(
+            "a query that is ordered by {most} values: at most {ORDERS}"
+        ));
+    }
+    Ok(())
+}
+
+/// By how many values a query is ordered, or one within it.
+struct Orders {
+    most: usize,
+}
+
+impl Visitor for Orders {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        let order = query.order_by.as_ref().map(|order| &order.kind);
+        if let Some(OrderByKind::Expressions(by)) = order {
+            self.most = self.most.max(by.len());
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 /// How many operations there are outside of lists of values.

@@ -13,6 +13,8 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::logical_expr::planner::ExprPlanner;
 use datafusion::optimizer::AnalyzerRule as _;
 use datafusion::optimizer::analyzer::type_coercion::TypeCoercion;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use rutter_rib::Rib;
 
@@ -30,6 +32,7 @@ use crate::subqueries;
 use crate::tables::{
     Current, EventsTable, Lookup, PeersTable, Router, RoutersTable, RoutesTable, Which,
 };
+use crate::unordered::Unordered;
 use crate::zones;
 
 /// What queries may cost.
@@ -68,6 +71,13 @@ fn settled(plan: LogicalPlan, state: &SessionState) -> Result<LogicalPlan, Query
     }
     // No other rule changes types; some would take long if they met their own work.
     Ok(TypeCoercion::new().analyze(plan, state.config_options())?)
+}
+
+/// The rules of the engine for plans, before which it is told what rows are ordered by.
+fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let first: Arc<dyn PhysicalOptimizerRule + Send + Sync> = Arc::new(Unordered);
+    let rules = PhysicalOptimizer::new().rules;
+    std::iter::once(first).chain(rules).collect()
 }
 
 impl Engine {
@@ -149,6 +159,8 @@ impl Engine {
             .with_analyzer_rule(Arc::new(Texts))
             .with_analyzer_rule(Arc::new(Checked::default()))
             .with_analyzer_rule(Arc::new(Guards))
+            .with_optimizer_rules(functions::rules())
+            .with_physical_optimizer_rules(physical_rules())
             .with_physical_optimizer_rule(Arc::new(Guarded))
             .with_physical_optimizer_rule(Arc::new(Interruptible))
             .build();
@@ -179,6 +191,7 @@ impl Engine {
         let mut statement =
             state.sql_to_statement(&sql, &state.config_options().sql_parser.dialect)?;
         complexity::check_tables(&statement)?;
+        complexity::check_orders(&statement)?;
         zones::check(&statement)?;
         catalog::adapt(&mut statement)?;
         let plan = state.statement_to_plan(statement).await?;

@@ -25,6 +25,7 @@ mod server;
 mod short;
 mod subqueries;
 mod tables;
+mod unordered;
 mod windows;
 mod zones;
 

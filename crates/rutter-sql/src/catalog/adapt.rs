@@ -5,16 +5,16 @@ use std::ops::ControlFlow;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArguments, Ident, LimitClause, ObjectName,
-    ObjectNamePart, Query, Select, SelectItem, SetExpr, Statement as Parsed, TableAlias,
-    TableAliasColumnDef, TableFactor, UnaryOperator, VisitMut as _, VisitorMut, visit_expressions,
+    ObjectNamePart, Query, Select, SetExpr, Statement as Parsed, TableAlias, TableAliasColumnDef,
+    TableFactor, UnaryOperator, VisitMut as _, VisitorMut, visit_expressions,
 };
 use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::logical_expr::sqlparser::parser::Parser;
 use datafusion::sql::parser::Statement;
 
 use super::{
-    SCHEMA, casts, constants, empty, fractions, frames, lists, names, networks, ordered, parts,
-    quantified, refused, rows,
+    SCHEMA, casts, constants, empty, fractions, frames, gathered, lists, names, networks, ordered,
+    parts, quantified, refused, rows,
 };
 use crate::functions::TIMEZONE;
 
@@ -45,6 +45,7 @@ impl VisitorMut for Adapting {
     type Break = DataFusionError;
 
     fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<DataFusionError> {
+        refused_if(refused::table(table))?;
         match table {
             // In catalogues no list has anything in it; other lists are not asked for by this name.
             TableFactor::Table { name, args, .. } if args.is_some() && is_unnest(name) => {}
@@ -181,7 +182,7 @@ fn said(expr: &mut Expr) -> Option<Expr> {
             }
             rows::said(expr)
         }
-        Expr::InList { .. } => rows::said(expr),
+        Expr::InList { .. } | Expr::IsNull(_) | Expr::IsNotNull(_) => rows::said(expr),
         // Texts are compared octet by octet, whatever is asked.
         Expr::Collate { expr, .. } => Some((**expr).clone()),
         Expr::Cast { .. } => casts::said(expr),
@@ -266,8 +267,9 @@ fn operator(op: &BinaryOperator) -> Option<BinaryOperator> {
 fn called(function: &mut Function) -> Option<Expr> {
     without_schema(&mut function.name);
     let name = last(&function.name)?.to_lowercase();
+    lists::order(&name, function);
     match &mut function.args {
-        FunctionArguments::Subquery(query) if name == "array" => gathered(query),
+        FunctionArguments::Subquery(query) if name == "array" => gathered::said(query),
         // Of the engine it is a list.
         _ if name == "generate_series" => parsed(&format!("unnest({function})")),
         _ => lists::said(&name, function)
@@ -275,39 +277,6 @@ fn called(function: &mut Function) -> Option<Expr> {
             .or_else(|| fractions::called(&name, function))
             .or_else(|| constants::said(&name, function)),
     }
-}
-
-/// `ARRAY(SELECT …)`.
-fn gathered(query: &mut Query) -> Option<Expr> {
-    if empty::is_reduced(query) {
-        return parsed("CAST(ARRAY[] AS TEXT[])");
-    }
-    let is_plain = matches!(query.body.as_ref(), SetExpr::Select(select)
-        if select.distinct.is_none() && !select.projection.iter().any(makes_rows));
-    if !is_plain || query.limit_clause.is_some() || query.with.is_some() {
-        let name = name(query)?;
-        let of_all = format!("(SELECT array_agg(gathered.{name}) FROM ({query}) AS gathered)");
-        return parsed(&of_all);
-    }
-    let order = query.order_by.take().map(|order| order.to_string());
-    let value = value(query)?;
-    // By its place it can only be the one value.
-    let order = match order.as_deref() {
-        Some("ORDER BY 1") => format!(" ORDER BY {value}"),
-        Some(order) => format!(" {order}"),
-        None => String::new(),
-    };
-    *value = parsed(&format!("array_agg({value}{order})"))?;
-    Some(Expr::Subquery(Box::new(query.clone())))
-}
-
-/// Whether a value is one for each of several rows.
-fn makes_rows(item: &SelectItem) -> bool {
-    let (SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. }) = item
-    else {
-        return false;
-    };
-    matches!(value, Expr::Function(call) if last(&call.name) == Some("unnest"))
 }
 
 /// A query for one value in catalogues, which are as PostgreSQL's: there is only one. The engine wants to see that.
@@ -318,38 +287,11 @@ fn single(query: &mut Query) {
     if !empty::reads_only_catalogues(select) || empty::is_aggregated(select) {
         return;
     }
-    if let Some(value) = value(query)
+    if let Some(value) = gathered::value(query)
         && let Some(only) = parsed(&format!("max({value})"))
     {
         *value = only;
         (query.order_by, query.limit_clause) = (None, None);
-    }
-}
-
-/// The name of the only value of a query's rows.
-fn name(query: &mut Query) -> Option<String> {
-    let SetExpr::Select(select) = query.body.as_mut() else {
-        return None;
-    };
-    match select.projection.as_slice() {
-        [SelectItem::ExprWithAlias { alias, .. }] => Some(alias.to_string()),
-        [SelectItem::UnnamedExpr(Expr::Identifier(name))] => Some(name.to_string()),
-        [SelectItem::UnnamedExpr(Expr::CompoundIdentifier(names))] => {
-            Some(names.last()?.to_string())
-        }
-        _ => None,
-    }
-}
-
-/// The only value of a query's rows.
-fn value(query: &mut Query) -> Option<&mut Expr> {
-    let SetExpr::Select(select) = query.body.as_mut() else {
-        return None;
-    };
-    match select.projection.as_mut_slice() {
-        [SelectItem::UnnamedExpr(value)] => Some(value),
-        [SelectItem::ExprWithAlias { expr, .. }] => Some(expr),
-        _ => None,
     }
 }
 
@@ -434,7 +376,7 @@ mod tests {
             ),
             (
                 "SELECT ARRAY(SELECT rolname FROM pg_roles ORDER BY 1)",
-                "SELECT (SELECT array_agg(rolname ORDER BY rolname) FROM pg_catalog.pg_roles) AS array",
+                "SELECT gathered((SELECT array_agg(rolname ORDER BY rolname) FROM pg_catalog.pg_roles)) AS array",
             ),
             (
                 "SELECT (SELECT relname FROM pg_class c WHERE c.oid = d.oid) FROM pg_database d",

@@ -1,6 +1,9 @@
 //! Lists as PostgreSQL writes and measures them.
 
-use datafusion::logical_expr::sqlparser::ast::{Expr, Function};
+use datafusion::logical_expr::sqlparser::ast::{
+    DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
+    FunctionArgumentList, FunctionArguments, OrderByExpr, OrderByOptions,
+};
 
 use super::adapt::parsed;
 use super::constants::arguments;
@@ -24,6 +27,51 @@ pub fn said(name: &str, function: &Function) -> Option<Expr> {
         _ => return None,
     };
     parsed(&value)
+}
+
+/// Orders the different items that are gathered into a list: PostgreSQL sorts them to see which are the same.
+pub fn order(name: &str, call: &mut Function) {
+    let FunctionArguments::List(given) = &mut call.args else {
+        return;
+    };
+    if name == "string_agg" {
+        same_texts(given);
+        return;
+    }
+    let is_distinct = given.duplicate_treatment == Some(DuplicateTreatment::Distinct);
+    if name != "array_agg" || !is_distinct || !given.clauses.is_empty() || call.over.is_some() {
+        return;
+    }
+    if let [FunctionArg::Unnamed(FunctionArgExpr::Expr(item))] = given.args.as_slice() {
+        let by = OrderByExpr {
+            expr: item.clone(),
+            options: OrderByOptions::default(),
+            with_fill: None,
+        };
+        given
+            .clauses
+            .push(FunctionArgumentClause::OrderBy(vec![by]));
+    }
+}
+
+/// `string_agg(DISTINCT x, ',' ORDER BY x)`: the engine wants both to be the same, when it has made a text of the first.
+fn same_texts(given: &mut FunctionArgumentList) {
+    let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(item))) = given.args.first_mut() else {
+        return;
+    };
+    if given.duplicate_treatment != Some(DuplicateTreatment::Distinct) {
+        return;
+    }
+    let Some(text) = parsed(&format!("CAST({item} AS TEXT)")) else {
+        return;
+    };
+    for clause in &mut given.clauses {
+        if let FunctionArgumentClause::OrderBy(by) = clause {
+            let same = by.iter_mut().filter(|by| by.expr == *item);
+            same.for_each(|by| by.expr = text.clone());
+        }
+    }
+    *item = text;
 }
 
 /// `{a,"b c"}` as an expression.

@@ -12,6 +12,7 @@ mod constants;
 mod empty;
 mod fractions;
 mod frames;
+mod gathered;
 mod lists;
 mod names;
 mod networks;

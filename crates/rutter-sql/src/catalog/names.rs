@@ -53,8 +53,10 @@ impl Names {
         let (expr, mut name, differs) = match item {
             SelectItem::UnnamedExpr(expr) if is_column(expr) => {
                 let name = of(expr);
-                self.plain.insert(name.clone());
-                let is_new = self.columns.insert(expr.to_string());
+                let is_bare = matches!(expr, Expr::Identifier(_));
+                let is_known = !self.plain.insert(name.clone()) && is_bare;
+                let was_bare = self.columns.contains(&name);
+                let is_new = self.columns.insert(expr.to_string()) && !is_known && !was_bare;
                 if is_new && !self.beside_all && !self.given.contains(&name) {
                     return None;
                 }

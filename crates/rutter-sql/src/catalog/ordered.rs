@@ -128,7 +128,7 @@ pub fn around(query: &mut Query, is_made: impl Fn(&Column) -> bool, made: impl F
 }
 
 /// The query that gives rows their names.
-fn first(body: &mut SetExpr) -> Option<&mut Select> {
+pub fn first(body: &mut SetExpr) -> Option<&mut Select> {
     match body {
         SetExpr::Select(select) => Some(select),
         SetExpr::SetOperation { left, .. } => first(left),

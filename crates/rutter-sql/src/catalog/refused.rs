@@ -2,7 +2,7 @@
 
 use datafusion::logical_expr::sqlparser::ast::{
     BinaryOperator, Expr, Function, JoinConstraint, JoinOperator, SetExpr, SetOperator,
-    SetQuantifier, TableWithJoins,
+    SetQuantifier, TableFactor, TableWithJoins,
 };
 
 use super::adapt::last;
@@ -63,6 +63,25 @@ pub fn query(body: &SetExpr) -> Option<String> {
         )),
         false => query(left).or_else(|| query(right)),
     }
+}
+
+/// Why a table's rows are not numbered.
+pub fn table(table: &TableFactor) -> Option<String> {
+    let (TableFactor::Table {
+        with_ordinality, ..
+    }
+    | TableFactor::Function {
+        with_ordinality, ..
+    }
+    | TableFactor::UNNEST {
+        with_ordinality, ..
+    }) = table
+    else {
+        return None;
+    };
+    with_ordinality.then(|| {
+        "WITH ORDINALITY is not offered: write (SELECT *, row_number() OVER () FROM …)".to_owned()
+    })
 }
 
 /// Why a join is not offered: a column that both sides have is only the left one's.

@@ -28,6 +28,9 @@ pub fn said(expr: &Expr) -> Option<Expr> {
             let among = any(among.collect::<Option<Vec<Expr>>>()?)?;
             Some(if *negated { not(among) } else { among })
         }
+        // Of a row with NULL and something else neither is so.
+        Expr::IsNull(of) => all(row(of)?, |value| Expr::IsNull(Box::new(value))),
+        Expr::IsNotNull(of) => all(row(of)?, |value| Expr::IsNotNull(Box::new(value))),
         _ => None,
     }
 }
@@ -81,6 +84,13 @@ fn compared(left: &[Expr], op: &BinaryOperator, right: &[Expr]) -> Option<Expr> 
             nested(binary(of(pair, strict.clone()), Or, nested(further)))
         }
     })))
+}
+
+/// Whether it is so of all values.
+fn all(row: Vec<Expr>, is_so: impl Fn(Expr) -> Expr) -> Option<Expr> {
+    let values = row.into_iter().map(is_so);
+    let all = values.reduce(|all, next| binary(all, BinaryOperator::And, next));
+    all.map(nested)
 }
 
 /// One or the other, in as many steps as a number of so many has digits: what is nested deeply takes long.

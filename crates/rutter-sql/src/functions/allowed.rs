@@ -21,6 +21,7 @@ use datafusion::prelude::SessionContext;
 use super::amended::{amended, is_amended};
 use super::bounded::{BOUNDED, Bounded};
 use super::expressions;
+use super::gathered::check_orders;
 use super::intervals::{LENGTH, ordered};
 use super::like::{ESCAPED, ILIKE, LIKE};
 use super::operators::JOIN;
@@ -42,7 +43,7 @@ const PLAIN: &str = "arrow_typeof coalesce get_field greatest least nullif nvl n
     network_inet network_cidr network_text timezone \
     origin_as path_len path_contains path_first path_prepends has_community \
     current_setting format_type relation_number relation_name type_number schema_number schema_name \
-    quotient pg_get_function_result pg_get_function_arguments pg_get_function_identity_arguments";
+    quotient gathered pg_get_function_result pg_get_function_arguments pg_get_function_identity_arguments";
 
 /// What counts its memory as it grows.
 const AGGREGATES: &str = "approx_distinct approx_median array_agg avg bit_and bit_or bit_xor bool_and bool_or corr count \
@@ -116,6 +117,7 @@ pub fn admit(plan: LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
     let admitted = plan.transform_down_with_subqueries(|node| {
         if let LogicalPlan::Aggregate(aggregate) = &node {
             check_sets(&aggregate.group_expr)?;
+            check_orders(&aggregate.aggr_expr)?;
         }
         if let LogicalPlan::Window(window) = &node {
             check_window(window)?;

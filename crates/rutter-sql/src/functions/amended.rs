@@ -10,19 +10,21 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
 };
 
-use super::{among, padding, plain};
+use super::{among, extremes, padding, plain};
 
 /// What is done otherwise.
 type Call = fn(&ScalarUDF, ScalarFunctionArgs) -> Result<ColumnarValue>;
 
 /// The functions, and what they do.
-const AMENDED: [(&str, Call); 9] = [
+const AMENDED: [(&str, Call); 11] = [
     ("ascii", plain::call),
     ("bit_length", plain::call),
     ("character_length", plain::call),
     ("octet_length", plain::call),
     ("lpad", padding::call),
     ("rpad", padding::call),
+    ("array_max", extremes::call),
+    ("array_min", extremes::call),
     ("array_has", among::has),
     ("array_has_all", among::has_all),
     ("array_has_any", among::has_any),

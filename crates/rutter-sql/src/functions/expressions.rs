@@ -1,7 +1,6 @@
 //! Regular expressions, and what is put in the place of a match, as PostgreSQL writes them: they become the engine's.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use datafusion::arrow::array::{AsArray as _, StringArray};
 use datafusion::arrow::compute::cast;
@@ -29,19 +28,22 @@ pub fn translate(function: &str, arguments: &mut [ColumnarValue]) -> Result<()> 
     }
 }
 
+/// Changes texts, which stay of their type: the engine wants that of what is looked through.
 fn each(value: &mut ColumnarValue, of: impl Fn(&str) -> Result<Cow<'_, str>>) -> Result<()> {
+    let kind = value.data_type();
     match value {
         ColumnarValue::Scalar(text) => {
             if let Some(Some(text)) = text.try_as_str() {
                 let text = of(text)?.into_owned();
-                *value = ColumnarValue::Scalar(ScalarValue::Utf8(Some(text)));
+                *value = ColumnarValue::Scalar(ScalarValue::Utf8(Some(text)).cast_to(&kind)?);
             }
         }
         ColumnarValue::Array(texts) => {
             let texts = cast(texts, &DataType::Utf8)?;
             let texts = texts.as_string::<i32>().iter();
             let texts = texts.map(|text| text.map(&of).transpose());
-            *value = ColumnarValue::Array(Arc::new(texts.collect::<Result<StringArray>>()?));
+            let texts = texts.collect::<Result<StringArray>>()?;
+            *value = ColumnarValue::Array(cast(&texts, &kind)?);
         }
     }
     Ok(())

@@ -38,15 +38,16 @@ impl AnalyzerRule for Guards {
             if !found {
                 return Ok(Transformed::no(node));
             }
-            let is_filter = matches!(node, LogicalPlan::Filter(_) | LogicalPlan::Join(_));
+            let guard = match node {
+                LogicalPlan::Filter(_) => conjuncts,
+                LogicalPlan::Join(_) => joined,
+                _ => within,
+            };
             let schema = merge_schema(&node.inputs());
             let names = NamePreserver::new(&node);
             node.map_expressions(|expr| {
                 let name = names.save(&expr);
-                let guarded = match is_filter {
-                    true => conjuncts(expr, &schema),
-                    false => within(expr, &schema),
-                }?;
+                let guarded = guard(expr, &schema)?;
                 Ok(guarded.update_data(|expr| name.restore(expr)))
             })
         })?;
@@ -66,6 +67,25 @@ fn conjuncts(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         true => Transformed::yes(whole),
         false => Transformed::no(whole),
     })
+}
+
+/// The conditions of a join, which the engine computes for all pairs: what may fail is guarded by the others, which stay for
+/// themselves, because rows are found by them.
+fn joined(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    if !matches!(&expr, Expr::BinaryExpr(of) if of.op == Operator::And) {
+        return within(expr, schema);
+    }
+    let parts = flat(expr.clone(), Operator::And);
+    let (daring, plain): (Vec<Expr>, Vec<Expr>) = parts
+        .into_iter()
+        .partition(|part| dares(part, Some(schema)));
+    if daring.is_empty() || plain.is_empty() {
+        return conjuncts(expr, schema);
+    }
+    let all = plain.iter().cloned().chain(daring).collect();
+    let case = guarded(all, Operator::And, schema)?.data;
+    let whole = conjunction(plain.into_iter().chain([case]));
+    Ok(Transformed::yes(whole.unwrap_or_else(|| lit(true))))
 }
 
 fn within(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {

@@ -9,7 +9,7 @@ use datafusion::arrow::datatypes::{
     DECIMAL128_MAX_PRECISION, DataType, IntervalMonthDayNano, IntervalMonthDayNanoType,
     IntervalUnit, TimeUnit,
 };
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNode as _};
 use datafusion::common::{DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::{AggregateFunction, Between, InList, ScalarFunction};
@@ -219,7 +219,14 @@ pub fn ordered(node: LogicalPlan) -> Result<LogicalPlan> {
             }
             return Ok(LogicalPlan::Sort(sort));
         }
-        LogicalPlan::Aggregate(ref of) => has_any(&of.group_expr, of.input.schema()),
+        LogicalPlan::Aggregate(ref of) => {
+            let schema = of.input.schema();
+            has_any(&of.group_expr, schema) || takes_one(&of.aggr_expr, schema)?
+        }
+        LogicalPlan::Window(ref of) => takes_one(&of.window_expr, of.input.schema())?,
+        LogicalPlan::Filter(ref of) => takes_one([&of.predicate], of.input.schema())?,
+        LogicalPlan::Projection(ref of) => takes_one(&of.expr, of.input.schema())?,
+        LogicalPlan::Distinct(Distinct::On(ref of)) => has_any(&of.on_expr, of.input.schema()),
         LogicalPlan::Distinct(Distinct::All(ref of)) => {
             let mut fields = of.schema().fields().iter();
             fields.any(|field| matches!(field.data_type(), DataType::Interval(_)))
@@ -228,10 +235,32 @@ pub fn ordered(node: LogicalPlan) -> Result<LogicalPlan> {
     };
     match is_one {
         true => plan_err!(
-            "intervals are not grouped by, and DISTINCT does not take them: take extract(epoch from …), in seconds"
+            "intervals are not grouped or divided by, and DISTINCT and IN (SELECT …) do not take them: take extract(epoch from …), in seconds"
         ),
         false => Ok(node),
     }
+}
+
+/// Whether intervals are made one of equal ones within an expression.
+fn takes_one<'a>(exprs: impl IntoIterator<Item = &'a Expr>, schema: &DFSchema) -> Result<bool> {
+    let is_any = |values: &[Expr]| values.iter().any(|value| is_interval(value, schema));
+    for expr in exprs {
+        let found = expr.exists(|part| {
+            Ok(match part {
+                Expr::AggregateFunction(of) => of.params.distinct && is_any(&of.params.args),
+                Expr::WindowFunction(of) => {
+                    let params = &of.params;
+                    is_any(&params.partition_by) || params.distinct && is_any(&params.args)
+                }
+                Expr::InSubquery(of) => is_interval(&of.expr, schema),
+                _ => false,
+            })
+        })?;
+        if found {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// What an interval is compared by.

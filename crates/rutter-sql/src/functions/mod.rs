@@ -8,7 +8,9 @@ mod bounded;
 mod bounds;
 mod communities;
 mod expressions;
+mod extremes;
 mod forms;
+mod gathered;
 mod guards;
 mod indexes;
 mod intervals;
@@ -24,6 +26,7 @@ mod prefixes;
 mod rewritten;
 mod rounding;
 mod scalar;
+mod singles;
 mod small;
 mod sum;
 mod system;
@@ -35,6 +38,7 @@ mod written;
 pub use allowed::{admit, register as register_allowed};
 pub use arithmetic::{Checked, Signed, may_fail};
 pub use forms::Forms;
+pub use gathered::GATHERED;
 pub use guards::Guards;
 pub use indexes::Indexes;
 
@@ -43,6 +47,7 @@ pub use networks::{CIDR, INET, TEXT, network_text};
 pub use operators::PrefixOperators;
 pub use prefixes::{CONTAINS_OR_EQUAL, KEY, WITHIN_OR_EQUAL};
 pub use rounding::ROUND_TO_EVEN;
+pub use singles::rules;
 pub use small::Small;
 pub use system::type_name;
 pub use texts::{Lists, Texts};
@@ -61,5 +66,6 @@ pub fn all() -> Vec<ScalarUDF> {
     all.extend(utc::functions());
     all.extend(system::functions());
     all.push(arithmetic::quotient());
+    all.push(gathered::function());
     all
 }

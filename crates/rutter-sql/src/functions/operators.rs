@@ -98,6 +98,9 @@ impl ExprPlanner for PrefixOperators {
             _ => return Ok(PlannerResult::Original(expr)),
         };
         let is_text = |side: &Expr| {
+            if is_join(side) {
+                return true;
+            }
             let kind = side.get_type(schema).unwrap_or(DataType::Null);
             matches!(
                 kind,
@@ -110,7 +113,9 @@ impl ExprPlanner for PrefixOperators {
             .find(|function| function.name() == name);
         let (left, right) = (is_text(&expr.left), is_text(&expr.right));
         // A number next to a text is its text, a list is not.
-        let is_list = |side: &Expr| side.get_type(schema).is_ok_and(|kind| kind.is_nested());
+        let is_list = |side: &Expr| {
+            !is_join(side) && side.get_type(schema).is_ok_and(|kind| kind.is_nested())
+        };
         let fits = match name {
             JOIN => (left || right) && !is_list(&expr.left) && !is_list(&expr.right),
             _ => left && right,
@@ -118,7 +123,18 @@ impl ExprPlanner for PrefixOperators {
         let Some(function) = function.filter(|_| fits) else {
             return Ok(PlannerResult::Original(expr));
         };
-        let call = ScalarFunction::new_udf(Arc::clone(function), vec![expr.left, expr.right]);
+        // `a || b || c` is one call: to plan calls within each other takes long.
+        let mut args = match expr.left {
+            Expr::ScalarFunction(join) if name == JOIN && join.func.name() == JOIN => join.args,
+            left => vec![left],
+        };
+        args.push(expr.right);
+        let call = ScalarFunction::new_udf(Arc::clone(function), args);
         Ok(PlannerResult::Planned(Expr::ScalarFunction(call)))
     }
+}
+
+/// Whether something is texts that are joined, as is known without looking at them.
+fn is_join(side: &Expr) -> bool {
+    matches!(side, Expr::ScalarFunction(call) if call.func.name() == JOIN)
 }

@@ -32,7 +32,7 @@ pub enum Body {
     Octets(fn(&str) -> Option<Vec<u8>>),
     /// One text to a list.
     Texts(fn(&str) -> Vec<String>),
-    /// Two texts, one after the other.
+    /// Texts, one after the other.
     Joined,
     /// Two texts to a text.
     TextOfTwo(fn(&str, &str) -> Option<String>),
@@ -51,12 +51,13 @@ pub struct TextFunction {
 
 /// Makes a function known under a name. Arguments of any type are taken as their texts.
 pub fn function(name: &'static str, body: Body) -> ScalarUDF {
-    let arguments = match body {
-        Body::Number(_) | Body::Text(_) | Body::Checked(_) => 1,
-        Body::Octets(_) | Body::Texts(_) => 1,
-        Body::Joined | Body::TextOfTwo(_) | Body::Test(_) | Body::Prefixes(_) => 2,
+    let any = |arguments| Signature::any(arguments, Volatility::Immutable);
+    let signature = match body {
+        Body::Number(_) | Body::Text(_) | Body::Checked(_) => any(1),
+        Body::Octets(_) | Body::Texts(_) => any(1),
+        Body::TextOfTwo(_) | Body::Test(_) | Body::Prefixes(_) => any(2),
+        Body::Joined => Signature::variadic_any(Volatility::Immutable),
     };
-    let signature = Signature::any(arguments, Volatility::Immutable);
     ScalarUDF::from(TextFunction {
         name,
         body,
@@ -120,7 +121,10 @@ impl ScalarUDFImpl for TextFunction {
             }
             Body::Octets(of) => Arc::new(each(&first, of).collect::<BinaryArray>()),
             Body::Texts(of) => lists(&first, of),
-            Body::Joined => Arc::new(joined(&first, &texts(&args.args[1])?)),
+            Body::Joined => {
+                let all = args.args.iter().map(texts).collect::<Result<Vec<_>>>()?;
+                Arc::new(joined(&all))
+            }
             Body::TextOfTwo(of) => {
                 let second = texts(&args.args[1])?;
                 let pairs = first.iter().zip(second.iter());
@@ -149,17 +153,20 @@ impl ScalarUDFImpl for TextFunction {
 }
 
 /// Makes no more room than is needed.
-fn joined(first: &StringArray, second: &StringArray) -> StringArray {
-    let octets = first.value_data().len() + second.value_data().len();
-    let mut out = StringBuilder::with_capacity(first.len(), octets);
-    for pair in first.iter().zip(second) {
-        let (Some(a), Some(b)) = pair else {
+fn joined(parts: &[StringArray]) -> StringArray {
+    let rows = parts.first().map_or(0, |part| part.len());
+    let octets = parts.iter().map(|part| part.value_data().len()).sum();
+    let mut out = StringBuilder::with_capacity(rows, octets);
+    for row in 0..rows {
+        if parts.iter().any(|part| part.is_null(row)) {
             out.append_null();
             continue;
-        };
-        // Writing to memory cannot fail.
-        let _ = out.write_str(a);
-        out.append_value(b);
+        }
+        for part in parts {
+            // Writing to memory cannot fail.
+            let _ = out.write_str(part.value(row));
+        }
+        out.append_value("");
     }
     out.finish()
 }

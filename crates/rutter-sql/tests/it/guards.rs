@@ -85,3 +85,28 @@ fn only_texts_that_are_asked_for_are_cast() {
     let refused = refusal(&server, "SELECT max(as_path::bigint) FROM routes");
     assert!(refused.contains("64501 645"), "{refused}");
 }
+
+/// The engine computes the conditions of a join for all pairs.
+#[test]
+fn conditions_of_joins_are_guarded() {
+    let server = server(Access::Open);
+    for join in ["LEFT", "INNER"] {
+        let sql = format!(
+            "SELECT count(*), count(y) FROM (VALUES (0, 1), (1, 1), (2, 2)) AS a (n, k) \
+             {join} JOIN (VALUES (1), (2)) AS b (y) ON k = y AND a.n <> 0 AND 2 / a.n > y"
+        );
+        let expected = if join == "LEFT" { "3|1\n" } else { "1|1\n" };
+        assert_eq!(answer(&server, &sql), expected, "{sql}");
+    }
+}
+
+#[test]
+fn no_rows_are_compared_with_no_lists() {
+    let server = server(Access::Open);
+    for sql in [
+        "SELECT count(*) FROM routes WHERE med < -1 AND prefix < ALL(extended_communities)",
+        "SELECT count(*) FROM rejected WHERE med < -1 AND 'a' > ANY(reasons)",
+    ] {
+        assert_eq!(answer(&server, sql), "0\n", "{sql}");
+    }
+}

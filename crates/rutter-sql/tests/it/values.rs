@@ -19,6 +19,113 @@ fn a_series_has_the_name_of_its_table() {
     }
 }
 
+/// What a function gives for a window that moves, and a constant of one part of a union, is no order of all rows.
+#[test]
+fn rows_are_ordered_when_they_are_not_yet() {
+    let server = server(Access::Open);
+    let rows = "(VALUES (1, 1), (2, 1), (3, 1), (1, 2), (2, 2), (3, 2)) AS v (x, y)";
+    let count = "count(*) OVER (PARTITION BY y ORDER BY x ROWS 1 PRECEDING) AS c";
+    for (sql, expected) in [
+        (
+            format!("SELECT c, y, x FROM (SELECT x, y, {count} FROM {rows}) AS t ORDER BY c, y, x"),
+            "1|1|1\n1|2|1\n2|1|2\n2|1|3\n2|2|2\n2|2|3\n",
+        ),
+        (format!("SELECT DISTINCT {count} FROM {rows} ORDER BY c"), "1\n2\n"),
+        (
+            format!("SELECT c, count(*) FROM (SELECT {count} FROM {rows}) AS t GROUP BY c ORDER BY c"),
+            "1|2\n2|4\n",
+        ),
+        (
+            "SELECT best, 0::bigint AS b FROM routes UNION ALL SELECT true, 3::bigint FROM routes ORDER BY 1 DESC, 2 DESC LIMIT 2".to_owned(),
+            "t|3\nt|3\n",
+        ),
+        (
+            "SELECT true AS a, true AS b FROM events UNION ALL SELECT false, established FROM peers ORDER BY b DESC, a LIMIT 1".to_owned(),
+            "f|t\n",
+        ),
+        (
+            format!("SELECT k, x FROM (SELECT x, 1::bigint AS k FROM {rows} WHERE y = 1 UNION ALL SELECT x, 0::bigint FROM {rows} WHERE y = 2) AS t ORDER BY k, x LIMIT 4"),
+            "0|1\n0|2\n0|3\n1|1\n",
+        ),
+    ] {
+        assert_eq!(answer(&server, &sql), expected, "{sql}");
+    }
+}
+
+#[test]
+fn sums_stand_beside_different_values() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT sum(x), count(DISTINCT y), sum(CASE WHEN y = 'a' THEN 1 ELSE 0 END), sum(DISTINCT x) \
+             FROM (VALUES (1::int, 'a'), (1, 'b'), (2, 'b')) AS t (x, y)"
+        ),
+        "4|2|1|3\n"
+    );
+    let routes = "SELECT origin, sum(prefix_length) > 0, count(DISTINCT prefix) > 0 FROM best GROUP BY origin ORDER BY origin";
+    assert_eq!(answer(&server, routes), "igp|t|t\n");
+}
+
+#[test]
+fn texts_of_routes_are_taken_apart() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT DISTINCT substring(as_path FROM '\\d+$'), regexp_count(as_path, '6'), (regexp_match(as_path, '^\\d'))[1], \
+             regexp_instr(as_path, ' ') FROM best WHERE prefix = '10.0.0.0/8'"
+        ),
+        "64510|2|6|6\n"
+    );
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT string_agg(DISTINCT origin, ',' ORDER BY origin DESC) FROM best"
+        ),
+        "igp\n"
+    );
+}
+
+/// To plan so many calls within each other took a minute, in which nobody else was let in.
+#[test]
+fn many_texts_are_joined_at_once() {
+    let server = server(Access::Open);
+    let sql = format!("SELECT length('a'{})", " || 'a'".repeat(600));
+    assert_eq!(answer(&server, &sql), "601\n");
+    let sql = format!("SELECT count('a'{} || med)", " || origin".repeat(300));
+    assert_eq!(
+        answer(&server, &format!("{sql} FROM routes WHERE med IS NULL")),
+        "0\n"
+    );
+}
+
+#[test]
+fn rows_are_ordered_by_few_values() {
+    let server = server(Access::Open);
+    let keys: Vec<String> = (0..33).map(|key| format!("med + {key}")).collect();
+    let sql = format!("SELECT prefix FROM routes ORDER BY {}", keys.join(", "));
+    let refused = refusal(&server, &sql);
+    assert!(
+        refused.contains("ordered by 33 values: at most 32"),
+        "{refused}"
+    );
+    let sql = format!(
+        "SELECT count(*) > 0 FROM (SELECT prefix FROM routes ORDER BY {} LIMIT 5) AS t",
+        keys[..32].join(", ")
+    );
+    assert_eq!(answer(&server, &sql), "t\n");
+}
+
+#[test]
+fn rows_are_not_numbered_without_a_word() {
+    let server = server(Access::Open);
+    for table in ["generate_series(1, 2)", "unnest(ARRAY[1, 2])"] {
+        let refused = refusal(&server, &format!("SELECT * FROM {table} WITH ORDINALITY"));
+        assert!(refused.contains("row_number()"), "{refused}");
+    }
+}
+
 #[test]
 fn distinct_on_takes_places_and_names() {
     let server = server(Access::Open);

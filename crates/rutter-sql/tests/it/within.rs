@@ -175,3 +175,54 @@ fn what_no_join_answers_is_refused_with_what_to_write() {
     let two = refusal(&server, &asked("SELECT (SELECT y FROM b)"));
     assert!(two.contains("more than one row"), "{two}");
 }
+
+#[test]
+fn lists_of_queries_are_in_their_order_and_never_missing() {
+    let server = server(Access::Open);
+    for (sql, expected) in [
+        (
+            "SELECT ARRAY(SELECT x FROM a WHERE x > 99), cardinality(ARRAY(SELECT k FROM b WHERE k > 9))",
+            "{}|0\n",
+        ),
+        (
+            "SELECT a.k, ARRAY(SELECT y FROM b WHERE b.k = a.k ORDER BY y DESC) FROM a ORDER BY 1",
+            "1|{11,10}\n2|{NULL}\n3|{}\n|{}\n",
+        ),
+        (
+            "SELECT ARRAY(SELECT DISTINCT x FROM a ORDER BY x)",
+            "{10,20,NULL}\n",
+        ),
+        (
+            "SELECT ARRAY(SELECT DISTINCT x FROM a ORDER BY 1 DESC LIMIT 2)",
+            "{NULL,20}\n",
+        ),
+        (
+            "SELECT ARRAY(SELECT x FROM a UNION SELECT y FROM b ORDER BY x DESC NULLS LAST)",
+            "{20,11,10,NULL}\n",
+        ),
+        ("SELECT array_agg(DISTINCT x) FROM a", "{10,20,NULL}\n"),
+        (
+            "SELECT array_agg(DISTINCT x ORDER BY x DESC) FROM a",
+            "{NULL,20,10}\n",
+        ),
+    ] {
+        assert_eq!(answer(&server, &asked(sql)), expected, "{sql}");
+    }
+    let both = "SELECT array_agg(DISTINCT x), array_agg(DISTINCT x ORDER BY x DESC) FROM a";
+    let refused = refusal(&server, &asked(both));
+    assert!(refused.contains("with another order"), "{refused}");
+}
+
+#[test]
+fn rows_are_null_when_all_of_them_is() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            &asked(
+                "SELECT (k, x) IS NULL, ROW(k, x) IS NOT NULL, (k, x) IS NOT NULL OR (k, x) IS NULL FROM a UNION ALL SELECT (NULL, NULL) IS NULL, true, true ORDER BY 1, 2, 3"
+            )
+        ),
+        "f|f|f\nf|f|f\nf|t|t\nf|t|t\nt|t|t\n"
+    );
+}

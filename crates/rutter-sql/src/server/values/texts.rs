@@ -39,11 +39,14 @@ fn temporal(text: &str, kind: &Type) -> Option<ScalarValue> {
         Type::TIMESTAMPTZ => {
             let at = parsed::<DateTime<FixedOffset>>(text, kind);
             let at = at.map(|at| at.timestamp_micros());
-            time(at.or_else(|| midnight(text))?, kind)
+            let zoned = || zoned(text).map(|(local, ahead)| local - ahead);
+            time(at.or_else(zoned).or_else(|| midnight(text))?, kind)
         }
         Type::TIMESTAMP => {
             let at = parsed::<NaiveDateTime>(text, kind);
             let at = at.map(|at| at.and_utc().timestamp_micros());
+            // Its zone says nothing.
+            let at = at.or_else(|| zoned(text).map(|(local, _)| local));
             time(at.or_else(|| midnight(text))?, kind)
         }
         Type::DATE => {
@@ -65,9 +68,55 @@ fn parsed<'a, T: FromSqlText<'a>>(text: &'a str, kind: &Type) -> Option<T> {
     T::from_sql_text(kind, text.as_bytes(), &FormatOptions::default()).ok()
 }
 
+/// A time without a zone, in microseconds.
+fn local(text: &str) -> Option<i64> {
+    let forms = ["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f"];
+    let short = ["%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M"];
+    let mut forms = forms.iter().chain(&short);
+    let time = forms.find_map(|form| NaiveDateTime::parse_from_str(text, form).ok())?;
+    Some(time.and_utc().timestamp_micros())
+}
+
+/// A time as it is written, and what its zone is ahead of UTC, both in microseconds.
+fn zoned(text: &str) -> Option<(i64, i64)> {
+    let is_zone =
+        |(at, c): (usize, char)| at > DATE && !matches!(c, '0'..='9' | ':' | '.' | ' ' | 'T');
+    let zone = text.char_indices().find(|found| is_zone(*found));
+    let (plain, zone) = text.split_at(zone.map_or(text.len(), |(at, _)| at));
+    Some((local(plain.trim_end())?, ahead(zone)?))
+}
+
+/// What a zone is ahead of UTC.
+fn ahead(zone: &str) -> Option<i64> {
+    if ["", "Z", "UTC", "GMT"]
+        .iter()
+        .any(|utc| zone.eq_ignore_ascii_case(utc))
+    {
+        return Some(0);
+    }
+    let (sign, digits) = match zone.split_at_checked(1)? {
+        ("+", digits) => (1, digits),
+        ("-", digits) => (-1, digits),
+        _ => return None,
+    };
+    let (hours, minutes) = match digits.split_once(':') {
+        Some(parts) => parts,
+        None if digits.len() > 2 => digits.split_at_checked(2)?,
+        None => (digits, "0"),
+    };
+    let (hours, minutes) = (hours.parse::<u8>().ok()?, minutes.parse::<u8>().ok()?);
+    let is_zone = hours < 16 && minutes < 60;
+    let seconds = i64::from(hours) * 3_600 + i64::from(minutes) * 60;
+    is_zone.then_some(sign * seconds * 1_000_000)
+}
+
+/// Octets of `2026-11-20`.
+const DATE: usize = 10;
+
 /// The beginning of a day, in microseconds.
 fn midnight(text: &str) -> Option<i64> {
-    let time = parsed::<NaiveDate>(text, &Type::DATE)?.and_hms_opt(0, 0, 0)?;
+    let day = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
+    let time = day.and_hms_opt(0, 0, 0)?;
     Some(time.and_utc().timestamp_micros())
 }
 
@@ -114,6 +163,45 @@ mod tests {
             Some(ScalarValue::Decimal128(Some(-150), 38, 2))
         );
         assert_eq!(number("x"), None);
+    }
+
+    #[test]
+    fn times_need_no_seconds_and_say_all_that_they_are() {
+        let read = |text, kind: &Type| read(text, kind).map(|value| value.to_string());
+        let noon = read("2024-01-31 12:00:00", &Type::TIMESTAMP).unwrap();
+        for text in [
+            "2024-01-31 12:00",
+            "2024-01-31T12:00:00",
+            "2024-01-31 12:00:00.000",
+            "2024-01-31 12:00+05",
+            "2024-01-31 12:00:00 UTC",
+        ] {
+            assert_eq!(read(text, &Type::TIMESTAMP).as_ref(), Ok(&noon), "{text}");
+        }
+        let noon = read("2024-01-31 12:00:00+00", &Type::TIMESTAMPTZ).unwrap();
+        for text in [
+            "2024-01-31 12:00",
+            "2024-01-31 12:00Z",
+            "2024-01-31 14:00+02",
+            "2024-01-31 06:30:00.0-0530",
+            "2024-01-31T12:00:00 utc",
+            "2024-01-31 17:45:00+05:45",
+        ] {
+            assert_eq!(read(text, &Type::TIMESTAMPTZ).as_ref(), Ok(&noon), "{text}");
+        }
+        for text in [
+            "2024-01-31 10:00 PM",
+            "2024-01-31 25:00:00",
+            "2024-01-31 10",
+            "2024-01-31 10:00+99",
+            "2024-01-31 x",
+        ] {
+            for kind in [Type::TIMESTAMP, Type::TIMESTAMPTZ] {
+                let read = read(text, &kind);
+                assert!(read.is_err(), "{text}: {read:?}");
+            }
+        }
+        assert!(read("2024-01-31", &Type::TIMESTAMPTZ).is_ok());
     }
 
     #[test]
