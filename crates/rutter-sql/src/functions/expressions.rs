@@ -82,6 +82,13 @@ fn escaped(text: &str) -> (Cow<'_, str>, usize) {
         Some(b'y') => r"\b",
         Some(b'Y') => r"\B",
         Some(b'Z') => r"\z",
+        Some(b'<') => "<",
+        Some(b'>') => ">",
+        Some(b'b') => r"\x08",
+        Some(b'B') => r"\\",
+        Some(b'e') => r"\x1b",
+        Some(b'd') => "[0-9]",
+        Some(b'D') => "[^0-9]",
         _ => {
             let octets = text.chars().take(2).map(char::len_utf8).sum();
             return (text[..octets].into(), octets);
@@ -101,15 +108,23 @@ fn set(text: &str) -> (Cow<'_, str>, usize) {
     let (mut at, mut is_begin) = (1, true);
     while let Some(sign) = text[at..].chars().next() {
         let rest = &text[at..];
-        let class = rest.starts_with("[:").then(|| rest.find(":]")).flatten();
-        let octets = match (sign, class) {
-            ('[', Some(end)) => {
-                out.push_str(&rest[..end + 2]);
-                end + 2
+        let octets = match (sign, named(rest)) {
+            ('[', Some((Some(class), octets))) => {
+                out.push_str(&class);
+                octets
             }
+            // No sign has such a name: the engine says that something is wrong.
+            ('[', Some((None, _))) => return ("[".into(), text.len()),
             ('\\', _) => {
                 let octets = rest.chars().take(2).map(char::len_utf8).sum();
-                out.push_str(&rest[..octets]);
+                out.push_str(match &rest[..octets] {
+                    r"\<" => "<",
+                    r"\>" => ">",
+                    r"\b" => r"\x08",
+                    r"\B" => r"\\",
+                    r"\d" => "0-9",
+                    escaped => escaped,
+                });
                 octets
             }
             (']', _) if !is_begin => {
@@ -135,6 +150,29 @@ fn set(text: &str) -> (Cow<'_, str>, usize) {
     }
     // It does not end: the engine says so.
     (text.into(), text.len())
+}
+
+/// `[:alpha:]`, `[.a.]` and `[=a=]` within a set, and how many octets they have. Letters stay those of ASCII: the tables of all
+/// others are so large that nothing could be counted (`[[:alpha:]]{2,10}`).
+fn named(text: &str) -> Option<(Option<Cow<'_, str>>, usize)> {
+    let kind = *text
+        .as_bytes()
+        .get(1)
+        .filter(|kind| b":.=".contains(kind))?;
+    let from = 2 + text[2..].chars().next()?.len_utf8();
+    let end = text[from..].find(&format!("{}]", char::from(kind)))? + from;
+    let class = match kind {
+        b':' => Some(text[..end + 2].into()),
+        _ => one(&text[2..end]).map(|sign| regex::escape(sign).into()),
+    };
+    Some((class, end + 2))
+}
+
+/// A name that is one sign.
+fn one(name: &str) -> Option<&str> {
+    let mut signs = name.chars();
+    signs.next().filter(|_| signs.next().is_none())?;
+    Some(name)
 }
 
 /// What is put in the place of a match: `\1` is a group, `\&` all of it, and `$` nothing but itself.
@@ -187,6 +225,10 @@ mod tests {
             (r"\m174\M|\y3\Y\Z", r"\b{start}174\b{end}|\b3\B\z"),
             ("[[:<:]]174[[:>:]]", r"\b{start}174\b{end}"),
             ("[[:digit:]_]+", "[[:digit:]_]+"),
+            (r"[[.é.][=-=][.].]]", r"[é\-\]]"),
+            ("[[.hyphen.]]", "["),
+            (r"a\<b\>\b\B\d", r"a<b>\x08\\[0-9]"),
+            (r"[\<\b\d]", r"[<\x080-9]"),
             ("[^]a[&&~-]", r"[^\]a\[\&\&\~-]"),
             (r"[\]é]\é", r"[\]é]\é"),
             ("[a", "[a"),

@@ -49,6 +49,27 @@ fn words_and_lines_are_postgresqls() {
     );
 }
 
+/// A backslash before a letter, and what stands in sets.
+#[test]
+fn escapes_and_classes_are_postgresqls() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            r"SELECT 'a<b' ~ 'a\<b', 'a>b' ~ 'a\>b', 'foo bar' ~ '\bbar', E'x\b' ~ '\b', 'a\b' ~ 'a\Bb', E'x\b' ~ '[\b]', '\' ~ '[\B]', 'a<' ~ '[\<]', '٣' ~ '\d', '٣' ~ '[[:digit:]]', 'a1' ~ 'a\d', '1' ~ '[\d]'"
+        ),
+        "t|t|f|t|t|t|t|t|f|f|t|t\n"
+    );
+    assert_eq!(
+        answer(
+            &server,
+            r"SELECT 'a' ~ '[[.a.]]', 'a-b' ~ 'a[[.-.]]b', 'a' ~ '[[=a=]]', 'b]' ~ 'b[[.].]]', 'é' ~ '[[.é.]]', 'a1-b' ~ '^[[:alnum:]]{2,10}-[[:lower:]]$'"
+        ),
+        "t|t|t|t|t|t\n"
+    );
+    refusal(&server, "SELECT '-' ~ '[[.hyphen.]]'");
+}
+
 /// A named window that is gone on with keeps its rows and their order.
 #[test]
 fn windows_go_on_with_named_ones() {
