@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, Datum, Float64Array};
+use datafusion::arrow::array::{
+    Array as _, ArrayRef, AsArray as _, Datum, Float64Array, Int64Array,
+};
+use datafusion::arrow::compute::cast as arrow_cast;
 use datafusion::arrow::compute::kernels::cmp::eq;
 use datafusion::arrow::compute::kernels::numeric::{add, div, mul, sub};
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type};
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, ScalarValue, exec_err};
@@ -97,7 +100,7 @@ pub fn quotient() -> ScalarUDF {
 /// Puts checked functions in the place of operators between whole numbers, when their types are known.
 #[derive(Debug)]
 pub struct Checked {
-    functions: [(Operator, Arc<ScalarUDF>); 3],
+    functions: [(Operator, Arc<ScalarUDF>); 4],
 }
 
 impl Default for Checked {
@@ -118,6 +121,8 @@ impl AnalyzerRule for Checked {
         "checked_arithmetic"
     }
 
+                // Of the engine `x # x` is 0 where x is NULL.
+                function(Operator::BitwiseXor, "checked_xor", xor),
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
         rewritten(plan, |part, schema| Ok(self.check(part, schema)))
     }
@@ -157,6 +162,25 @@ fn is_whole(value: &Expr, schema: &DFSchema) -> bool {
         Expr::BinaryExpr(of) if matches!(of.op, Divide | Modulo) => {
             is_whole(&of.left, schema) && is_whole(&of.right, schema)
         }
+/// `a # b` of numbers of one type.
+fn xor(left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef, ArrowError> {
+    let wide = |side: &dyn Datum| -> Result<(Int64Array, bool), ArrowError> {
+        let (array, is_one) = side.get();
+        let wide = arrow_cast(array, &DataType::Int64)?;
+        Ok((wide.as_primitive::<Int64Type>().clone(), is_one))
+    };
+    let kind = left.get().0.data_type().clone();
+    let ((left, left_is_one), (right, right_is_one)) = (wide(left)?, wide(right)?);
+    let at = |array: &Int64Array, is_one: bool, row: usize| {
+        let row = if is_one { 0 } else { row };
+        array.is_valid(row).then(|| array.value(row))
+    };
+    let rows = if left_is_one { right.len() } else { left.len() };
+    let bits =
+        (0..rows).map(|row| Some(at(&left, left_is_one, row)? ^ at(&right, right_is_one, row)?));
+    arrow_cast(&bits.collect::<Int64Array>(), &kind)
+}
+
         Expr::Cast(to) => to.field.data_type().is_integer(),
         value => value.get_type(schema).is_ok_and(|kind| kind.is_integer()),
     }

@@ -70,6 +70,26 @@ fn escapes_and_classes_are_postgresqls() {
     refusal(&server, "SELECT '-' ~ '[[.hyphen.]]'");
 }
 
+/// What is computed of NULL is NULL.
+#[test]
+fn bits_of_nothing_are_nothing() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT x # x, x & x, x | x, x - x, x * 0, x & 0, x # 0, 0 # x, x # 1 # x FROM (VALUES (6), (NULL)) v(x) ORDER BY x"
+        ),
+        "0|6|6|0|0|0|6|6|1\n||||||||\n"
+    );
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT count(*) FILTER (WHERE med # med = 0), max(med # 3), max(family # 2::smallint) FROM routes"
+        ),
+        "2|49|6\n"
+    );
+}
+
 /// A named window that is gone on with keeps its rows and their order.
 #[test]
 fn windows_go_on_with_named_ones() {
