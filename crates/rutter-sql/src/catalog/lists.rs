@@ -13,7 +13,10 @@ use crate::literals::items;
 /// equal items it changes one.
 pub fn said(name: &str, function: &Function) -> Option<Expr> {
     let value = match (name, arguments(function).as_slice()) {
-        ("array_upper", [Expr::Array(list), _]) => list.elem.len().to_string(),
+        // What a table is made of must be a number that is written.
+        ("array_upper", [Expr::Array(list), _]) if !list.elem.is_empty() => {
+            list.elem.len().to_string()
+        }
         ("array_upper" | "array_length", [list, dimension]) => {
             format!("CAST(NULLIF(array_length({list}, {dimension}), 0) AS INT)")
         }
@@ -23,7 +26,12 @@ pub fn said(name: &str, function: &Function) -> Option<Expr> {
         ("cardinality", [list]) => format!("CAST(cardinality({list}) AS INT)"),
         ("array_remove", [list, item]) => format!("array_remove_all({list}, {item})"),
         ("array_replace", [list, item, by]) => format!("array_replace_all({list}, {item}, {by})"),
-        ("array_lower", [_, _]) => "1".to_owned(),
+        ("array_lower", [list, dimension]) => {
+            format!("CAST(CASE WHEN array_length({list}, {dimension}) > 0 THEN 1 END AS INT)")
+        }
+        ("array_ndims", [list]) => {
+            format!("CAST(CASE WHEN cardinality({list}) > 0 THEN array_ndims({list}) END AS INT)")
+        }
         _ => return None,
     };
     parsed(&value)

@@ -13,6 +13,7 @@ use datafusion::error::Result;
 use datafusion::functions::math;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
+use datafusion::logical_expr::sqlparser::ast::BinaryOperator;
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable as _, LogicalPlan, cast as cast_expr};
 use datafusion::optimizer::AnalyzerRule;
 
@@ -155,6 +156,10 @@ fn list(text: &str, kind: &DataType) -> Option<Result<Expr>> {
 /// Takes a text beside a list for a list: `communities = '{}'`.
 #[derive(Debug)]
 pub struct Lists;
+fn is_list(kind: &DataType) -> bool {
+    matches!(kind, DataType::List(_))
+}
+
 
 impl ExprPlanner for Lists {
     fn plan_binary_op(
@@ -167,6 +172,18 @@ impl ExprPlanner for Lists {
         for (side, other) in [(&mut expr.right, left), (&mut expr.left, right)] {
             if let Expr::Literal(text, _) = side
                 && let Some(Some(text)) = text.try_as_str()
+        if matches!(expr.op, BinaryOperator::StringConcat) {
+            // NULL without a type is a list beside one, and adds nothing.
+            match (&expr.left, &expr.right) {
+                (_, Expr::Literal(ScalarValue::Null, _)) if is_list(&left) => {
+                    return Ok(PlannerResult::Planned(expr.left));
+                }
+                (Expr::Literal(ScalarValue::Null, _), _) if is_list(&right) => {
+                    return Ok(PlannerResult::Planned(expr.right));
+                }
+                _ => {}
+            }
+        }
                 && let Some(list) = list(text, &other)
             {
                 *side = list?;

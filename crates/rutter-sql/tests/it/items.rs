@@ -56,3 +56,30 @@ fn before_the_first_item_is_nothing() {
         "|{1,2}|{1}|{}|{2,3}|3||\n"
     );
 }
+
+#[test]
+fn nothing_adds_nothing_to_a_list() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT ARRAY[1] || NULL, NULL || ARRAY[1], ARRAY[1] || NULL::int, NULL::int[] || NULL, \
+             communities || NULL FROM routes WHERE prefix = '10.0.0.0/8'"
+        ),
+        "{1}|{1}|{1,NULL}||{64500:1}\n"
+    );
+}
+
+#[test]
+fn empty_lists_begin_nowhere() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT array_lower('{}'::int[], 1), array_lower(NULL::int[], 1), array_ndims('{}'::int[]), array_ndims(ARRAY[1]), \
+             array_ndims(NULL::int[]), array_upper(ARRAY[1, 2], 1), array_lower(ARRAY[1], 1), array_lower(ARRAY[NULL], 1), \
+             array_upper('{}'::int[], 1), min(array_lower(communities, 1)) FROM routes"
+        ),
+        "|||1||2|1|1||1\n"
+    );
+}
