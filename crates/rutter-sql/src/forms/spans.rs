@@ -210,7 +210,7 @@ impl Parts {
         let sign = if ago { -1.0 } else { 1.0 };
         let months = sign * self.months;
         let days = sign * self.days + months.fract() * 30.0;
-        let micros = (sign * self.micros + days.fract() * DAY as f64).round();
+        let micros = nearest(sign * self.micros + days.fract() * DAY as f64);
         let fits = |value: f64, most: f64| value.is_finite() && value.abs() <= most;
         let all_fit = fits(months, f64::from(i32::MAX))
             && fits(days, f64::from(i32::MAX))
@@ -220,6 +220,14 @@ impl Parts {
             days: days as i32,
             micros: micros as i64,
         })
+    }
+}
+
+/// The next whole number, of two the one nearer to zero: so PostgreSQL cuts what stands before a unit.
+fn nearest(value: f64) -> f64 {
+    match value.fract().abs() > 0.5 {
+        true => value.round(),
+        false => value.trunc(),
     }
 }
 
@@ -244,7 +252,7 @@ fn unit_of(name: &str) -> Option<Unit> {
     })
 }
 
-/// `[-]H:MM[:SS[.f]]` as microseconds.
+/// `[-]H:MM[:SS[.f]]` as microseconds, of two that are as near the even one.
 fn clock(text: &str) -> Option<f64> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1.0, digits),
@@ -259,6 +267,7 @@ fn clock(text: &str) -> Option<f64> {
         }
         micros += part.parse::<f64>().ok()? * unit as f64;
     }
+    let micros = micros.round_ties_even();
     parts.next().is_none().then_some(sign * micros)
 }
 
@@ -343,6 +352,10 @@ mod tests {
                 "P1Y2M3DT4H5M6.7S",
                 span(14, 3, 4 * HOUR + 5 * MINUTE + 6_700_000),
             ),
+            ("0.5 microseconds", span(0, 0, 0)),
+            ("1.6 us", span(0, 0, 2)),
+            ("-0.0000017 seconds", span(0, 0, -2)),
+            ("00:00:01.0000015", span(0, 0, SECOND + 2)),
             ("PT0S", span(0, 0, 0)),
             ("PT-1M", span(0, 0, -MINUTE)),
         ] {

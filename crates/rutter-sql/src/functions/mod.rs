@@ -15,6 +15,7 @@ mod guards;
 mod indexes;
 mod intervals;
 mod like;
+mod moments;
 mod networks;
 
 mod operators;

@@ -18,8 +18,8 @@ use datafusion::logical_expr::{Cast, Expr, ExprSchemable as _, LogicalPlan, cast
 use datafusion::optimizer::AnalyzerRule;
 
 use super::rewritten::rewritten;
-use super::written;
-use super::{intervals, networks};
+use super::rounding::{self, ROUND_ITEMS};
+use super::{intervals, moments, networks, written};
 use crate::forms::is_text;
 use crate::literals::{items, octets};
 
@@ -52,11 +52,12 @@ impl AnalyzerRule for Texts {
 
 fn read(to: Cast, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let kind = to.field.data_type();
-    if kind.is_integer() && is_fraction(&to.expr, schema) {
-        let rounded = ScalarFunction::new_udf(math::round(), vec![*to.expr]);
-        let rounded = Box::new(Expr::ScalarFunction(rounded));
+    if let Some(value) =
+        rounded(&to.expr, kind, schema).or_else(|| moments::read(&to.expr, kind, schema))
+    {
+        let value = Box::new(value);
         return Ok(Transformed::yes(Expr::Cast(Cast::new_from_field(
-            rounded, to.field,
+            value, to.field,
         ))));
     }
     let text = match to.expr.as_ref() {
@@ -64,9 +65,6 @@ fn read(to: Cast, schema: &DFSchema) -> Result<Transformed<Expr>> {
         _ => None,
     };
     let value = match (kind, text) {
-        (kind, Some(text)) if kind.is_temporal() => {
-            with_seconds(text).map(|text| ScalarValue::Utf8(Some(text)))
-        }
         (DataType::Binary | DataType::LargeBinary | DataType::BinaryView, Some(text)) => {
             let octets = octets(text);
             if octets.is_none() && text.starts_with("\\x") {
@@ -117,23 +115,27 @@ fn dictionary(to: &Cast, schema: &DFSchema) -> Option<DataType> {
     }
 }
 
-/// Whether something is a number with a point, and is not rounded yet.
-fn is_fraction(value: &Expr, schema: &DFSchema) -> bool {
-    let is_rounded = matches!(value, Expr::ScalarFunction(call) if call.func.name() == "round");
-    let kind = value.get_type(schema).unwrap_or(DataType::Null);
-    !is_rounded && (kind.is_floating() || kind.is_decimal())
-}
-
-/// `2026-11-20 12:00`, and the same with a zone, with seconds.
-fn with_seconds(text: &str) -> Option<String> {
-    const SHAPE: &[u8] = b"dddd-dd-dd dd:dd";
-    let (time, zone) = text.trim().split_at_checked(SHAPE.len())?;
-    let fits = time.bytes().zip(SHAPE).all(|(octet, shape)| match shape {
-        b'd' => octet.is_ascii_digit(),
-        b' ' => matches!(octet, b' ' | b'T' | b't'),
-        sign => octet == *sign,
-    });
-    (fits && !zone.starts_with(':')).then(|| format!("{time}:00{zone}"))
+/// Numbers with a point, or lists of them, that become whole numbers, and are not rounded yet.
+fn rounded(value: &Expr, to: &DataType, schema: &DFSchema) -> Option<Expr> {
+    let is_fraction = |kind: &DataType| kind.is_floating() || kind.is_decimal();
+    let name = match value {
+        Expr::ScalarFunction(call) => call.func.name(),
+        _ => "",
+    };
+    let function = match to {
+        to if to.is_integer() && name != "round" => {
+            is_fraction(&value.get_type(schema).ok()?).then(math::round)
+        }
+        DataType::List(item) if item.data_type().is_integer() && name != ROUND_ITEMS => {
+            match value.get_type(schema).ok()? {
+                DataType::List(from) if is_fraction(from.data_type()) => Some(rounding::items()),
+                _ => None,
+            }
+        }
+        _ => None,
+    }?;
+    let call = ScalarFunction::new_udf(function, vec![value.clone()]);
+    Some(Expr::ScalarFunction(call))
 }
 
 /// The list of this type that a text says.
@@ -153,13 +155,13 @@ fn list(text: &str, kind: &DataType) -> Option<Result<Expr>> {
     Some(list.map_err(Into::into))
 }
 
-/// Takes a text beside a list for a list: `communities = '{}'`.
-#[derive(Debug)]
-pub struct Lists;
 fn is_list(kind: &DataType) -> bool {
     matches!(kind, DataType::List(_))
 }
 
+/// Takes a text beside a list for a list: `communities = '{}'`.
+#[derive(Debug)]
+pub struct Lists;
 
 impl ExprPlanner for Lists {
     fn plan_binary_op(
@@ -169,9 +171,6 @@ impl ExprPlanner for Lists {
     ) -> Result<PlannerResult<RawBinaryExpr>> {
         let kind = |side: &Expr| side.get_type(schema).unwrap_or(DataType::Null);
         let (left, right) = (kind(&expr.left), kind(&expr.right));
-        for (side, other) in [(&mut expr.right, left), (&mut expr.left, right)] {
-            if let Expr::Literal(text, _) = side
-                && let Some(Some(text)) = text.try_as_str()
         if matches!(expr.op, BinaryOperator::StringConcat) {
             // NULL without a type is a list beside one, and adds nothing.
             match (&expr.left, &expr.right) {
@@ -184,33 +183,14 @@ impl ExprPlanner for Lists {
                 _ => {}
             }
         }
+        for (side, other) in [(&mut expr.right, left), (&mut expr.left, right)] {
+            if let Expr::Literal(text, _) = side
+                && let Some(Some(text)) = text.try_as_str()
                 && let Some(list) = list(text, &other)
             {
                 *side = list?;
             }
         }
         Ok(PlannerResult::Original(expr))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn minutes_have_seconds() {
-        for (text, expected) in [
-            ("2026-11-20 12:00", Some("2026-11-20 12:00:00")),
-            ("2026-11-20T12:00Z", Some("2026-11-20T12:00:00Z")),
-            (
-                " 2026-11-20 12:00+02:00 ",
-                Some("2026-11-20 12:00:00+02:00"),
-            ),
-            ("2026-11-20 12:00:01", None),
-            ("2026-11-20", None),
-            ("2026-11-20 1é:00", None),
-        ] {
-            assert_eq!(with_seconds(text).as_deref(), expected, "{text}");
-        }
     }
 }

@@ -71,6 +71,19 @@ fn nothing_adds_nothing_to_a_list() {
 }
 
 #[test]
+fn items_are_rounded_as_values_are() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT ARRAY[1.5, -1.5, NULL, 1.4]::int[], array_agg(x)::bigint[], NULL::float8[]::int[], '{}'::float8[]::int[] \
+             FROM (VALUES (0.5), (2.6)) v(x)"
+        ),
+        "{2,-2,NULL,1}|{1,3}||{}\n"
+    );
+}
+
+#[test]
 fn empty_lists_begin_nowhere() {
     let server = server(Access::Open);
     assert_eq!(

@@ -107,6 +107,44 @@ fn fractions_of_seconds_are_kept() {
     );
 }
 
+#[test]
+fn zones_do_not_matter_where_a_time_has_none() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT '2024-01-07 10:00:00+02'::timestamp, timestamp '2024-01-07 10:00+02:30', '2024-01-07T10:00:00Z'::timestamp, \
+             '2024-01-07 10:00:00 UTC'::timestamp, '10:00:00+02'::time, '2024-01-07 01:00:00+02'::date, \
+             '2024-01-07 10:00:00+02'::timestamptz, '2024-01-07 10:00+02'::timestamptz"
+        ),
+        "2024-01-07 10:00:00|2024-01-07 10:00:00|2024-01-07 10:00:00|2024-01-07 10:00:00|10:00:00|2024-01-07|\
+         2024-01-07 08:00:00+00|2024-01-07 08:00:00+00\n"
+    );
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT x::timestamp, x::timestamptz FROM (VALUES ('2024-01-07 10:00:00.1234567+02'), ('2024-01-07 10:00'), (NULL)) v(x)"
+        ),
+        "2024-01-07 10:00:00.123457|2024-01-07 08:00:00.123457+00\n2024-01-07 10:00:00|2024-01-07 10:00:00+00\n|\n"
+    );
+}
+
+#[test]
+fn seconds_are_rounded_to_millionths() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT timestamp '2024-01-07 10:00:00.1234567', timestamp '2024-12-31 23:59:59.9999996', \
+             '2024-01-07 10:00:00.1234567+02'::timestamptz, time '10:00:00.1234567', \
+             timestamp '2024-01-07 10:00:00.1234567' = timestamp '2024-01-07 10:00:00.123457', \
+             interval '0.5 microseconds', interval '1.6 microseconds', interval '00:00:01.0000015'"
+        ),
+        "2024-01-07 10:00:00.123457|2025-01-01 00:00:00|2024-01-07 08:00:00.123457+00|10:00:00.123457|t|\
+         00:00:00|00:00:00.000002|00:00:01.000002\n"
+    );
+}
+
 /// Programs make something else of each.
 #[test]
 fn times_with_and_without_a_zone_are_two_types() {
