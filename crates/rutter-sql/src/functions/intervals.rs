@@ -164,6 +164,12 @@ const PARTS: [&str; 7] = [
     EPOCH,
 ];
 const EPOCH: &str = "epoch";
+        // Of nanoseconds the engine makes a number that has not room for them.
+        (Some(&EPOCH), Ok(DataType::Timestamp(TimeUnit::Nanosecond, zone))) => {
+            let micros = DataType::Timestamp(TimeUnit::Microsecond, zone);
+            let args = vec![of.args[0].clone(), cast_to(value.clone(), micros)];
+            Ok(Expr::ScalarFunction(ScalarFunction::new_udf(of.func, args)))
+        }
 
 /// A part of an interval.
 #[derive(Debug, PartialEq, Eq, Hash)]

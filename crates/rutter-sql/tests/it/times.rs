@@ -145,6 +145,72 @@ fn seconds_are_rounded_to_millionths() {
     );
 }
 
+/// They are divided as numbers with a point are.
+#[test]
+fn parts_of_times_are_numbers_with_a_point() {
+    let server = server(Access::Open);
+    let times = "FROM (VALUES (timestamp '2024-01-01 13:00:02.5')) v(t)";
+    for (sql, expected) in [
+        (
+            "extract(hour FROM t) / 5, date_part('hour', t) / 5",
+            "2.6|2.6",
+        ),
+        (
+            "extract(hour FROM t), extract(hour FROM t) = 13, extract(hour FROM t)::text",
+            "13|t|13",
+        ),
+        (
+            "extract(hour FROM t)::int / 5, 'h' || extract(hour FROM t), extract(hour FROM t) % 5",
+            "2|h13|3",
+        ),
+        (
+            "extract(dow FROM t) IN (0, 1), date_part('year', t) BETWEEN 2024 AND 2025",
+            "t|t",
+        ),
+        (
+            "CASE extract(month FROM t) WHEN 1 THEN 'Jan' END, date_part('isodow', t)",
+            "Jan|1",
+        ),
+        (
+            "extract(epoch FROM timestamp '2024-12-30 13:14:15.25'), date_part('epoch', '2024-12-30 13:14:15.25+01'::timestamptz)",
+            "1735564455.25|1735560855.25",
+        ),
+        (
+            "65 % extract(hour FROM t), (60 / extract(second FROM t))::int, extract('hour' FROM t) / 2",
+            "0|24|6.5",
+        ),
+        // A `numeric` goes away from zero, a `float8` to the even number.
+        (
+            "extract(second FROM t)::int, date_part('second', t)::int",
+            "3|2",
+        ),
+        (
+            "extract(epoch FROM interval '2.5 seconds')::int, date_part('epoch', interval '2.5 seconds')::int",
+            "3|2",
+        ),
+        (
+            "round(extract(epoch FROM interval '2.5 seconds')), round(date_part('epoch', interval '2.5 seconds'))",
+            "3|2",
+        ),
+        (
+            "extract(day FROM interval '36 days') / 5, date_part('hour', interval '13 hours') / 5",
+            "7.2|2.6",
+        ),
+        (
+            "extract(epoch FROM t)::bigint, extract(epoch FROM t), extract(year FROM date '2024-02-03')::int + 1",
+            "1704114003|1704114002.5|2025",
+        ),
+    ] {
+        let sql = format!("SELECT {sql} {times}");
+        assert_eq!(answer(&server, &sql).trim_end(), expected, "{sql}");
+    }
+    let grouped = "SELECT extract(hour FROM time) AS h, count(*) > 0 FROM events GROUP BY extract(hour FROM time) ORDER BY h LIMIT 1";
+    let by_place = grouped.replace("GROUP BY extract(hour FROM time)", "GROUP BY 1");
+    let rows = answer(&server, grouped);
+    assert!(rows.ends_with("|t\n"), "{rows}");
+    assert_eq!(answer(&server, &by_place), rows);
+}
+
 /// Programs make something else of each.
 #[test]
 fn times_with_and_without_a_zone_are_two_types() {
