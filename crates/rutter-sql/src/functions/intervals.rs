@@ -22,7 +22,8 @@ use datafusion::logical_expr::{
 
 use crate::forms::{Span, spans};
 
-/// Takes dates for times where an interval is added or taken away, and a text beside an interval for one.
+/// Takes dates for times where an interval is added or taken away, and a text beside an interval for one; the days between
+/// two dates are a number of 32 bits.
 #[derive(Debug)]
 pub struct Dates;
 
@@ -46,6 +47,17 @@ impl ExprPlanner for Dates {
             }
             return Ok(PlannerResult::Original(expr));
         }
+        if matches!(expr.op, Minus) && is_date(&kind(&expr.left)) {
+            if let Some(day) = day_of(&expr.right) {
+                expr.right = day;
+            }
+            if is_date(&kind(&expr.right)) {
+                let days =
+                    BinaryExpr::new(Box::new(expr.left), Operator::Minus, Box::new(expr.right));
+                let days = cast_to(Expr::BinaryExpr(days), DataType::Int32);
+                return Ok(PlannerResult::Planned(days));
+            }
+        }
         let side = match (&expr.op, kind(&expr.right)) {
             (Plus | Minus, span) if is_span(&span) => &mut expr.left,
             (Plus, date) if is_date(&date) && is_span(&kind(&expr.left)) => &mut expr.right,
@@ -67,6 +79,15 @@ fn span_of(text: &Expr) -> Option<Expr> {
     let span = Span::of_text(text.try_as_str()??)?.parts()?;
     let span = ScalarValue::IntervalMonthDayNano(Some(span));
     Some(Expr::Literal(span, None))
+}
+
+/// A text beside a day is a day: `current_date - '2026-01-01'`.
+fn day_of(text: &Expr) -> Option<Expr> {
+    match text {
+        Expr::Literal(value, _) => value.try_as_str()??,
+        _ => return None,
+    };
+    Some(cast_to(text.clone(), DataType::Date32))
 }
 
 fn is_date(kind: &DataType) -> bool {
@@ -143,6 +164,12 @@ pub fn part(of: ScalarFunction, schema: &DFSchema) -> std::result::Result<Expr, 
         .filter(|_| of.func.name() == "date_part");
     let part = part.and_then(|part| PARTS.iter().find(|known| part.eq_ignore_ascii_case(known)));
     match (part, value.get_type(schema)) {
+        // Of nanoseconds the engine makes a number that has not room for them.
+        (Some(&EPOCH), Ok(DataType::Timestamp(TimeUnit::Nanosecond, zone))) => {
+            let micros = DataType::Timestamp(TimeUnit::Microsecond, zone);
+            let args = vec![of.args[0].clone(), cast_to(value.clone(), micros)];
+            Ok(Expr::ScalarFunction(ScalarFunction::new_udf(of.func, args)))
+        }
         (Some(part), Ok(kind)) if is_span(&kind) => {
             let signature = Signature::any(1, Volatility::Immutable);
             let function = Arc::new(ScalarUDF::from(Part { part, signature }));
@@ -164,12 +191,6 @@ const PARTS: [&str; 7] = [
     EPOCH,
 ];
 const EPOCH: &str = "epoch";
-        // Of nanoseconds the engine makes a number that has not room for them.
-        (Some(&EPOCH), Ok(DataType::Timestamp(TimeUnit::Nanosecond, zone))) => {
-            let micros = DataType::Timestamp(TimeUnit::Microsecond, zone);
-            let args = vec![of.args[0].clone(), cast_to(value.clone(), micros)];
-            Ok(Expr::ScalarFunction(ScalarFunction::new_udf(of.func, args)))
-        }
 
 /// A part of an interval.
 #[derive(Debug, PartialEq, Eq, Hash)]

@@ -211,6 +211,29 @@ fn parts_of_times_are_numbers_with_a_point() {
     assert_eq!(answer(&server, &by_place), rows);
 }
 
+#[test]
+fn days_between_dates_are_small_numbers() {
+    let server = server(Access::Open);
+    let dates =
+        "FROM (VALUES (date '2024-01-01', date '2024-01-31'), (date '2024-01-01', NULL)) v(a, b)";
+    for (sql, expected) in [
+        ("sum(b - a), sum(b - a) / 7, max(b - a) / 7", "30|4|4"),
+        (
+            "date '2024-01-01' + max(b - a), date '2024-01-31' - max(b - a)",
+            "2024-01-31|2024-01-01",
+        ),
+        (
+            "count(*) FILTER (WHERE b - a > 29), max(b - '2024-01-01')",
+            "1|30",
+        ),
+    ] {
+        let sql = format!("SELECT {sql} {dates}");
+        assert_eq!(answer(&server, &sql).trim_end(), expected, "{sql}");
+    }
+    let sql = "SELECT sum(time::date - date '2020-01-01') / 7 = trunc(sum(time::date - date '2020-01-01') / 7.0) FROM events";
+    assert_eq!(answer(&server, sql), "t\n");
+}
+
 /// Programs make something else of each.
 #[test]
 fn times_with_and_without_a_zone_are_two_types() {
