@@ -13,8 +13,8 @@ use datafusion::logical_expr::sqlparser::parser::Parser;
 use datafusion::sql::parser::Statement;
 
 use super::{
-    SCHEMA, casts, constants, empty, fractions, frames, gathered, lists, names, networks, ordered,
-    parts, quantified, refused, rows,
+    SCHEMA, arithmetic, casts, constants, empty, fractions, frames, gathered, lists, names,
+    networks, ordered, parts, quantified, refused, rows,
 };
 use crate::functions::TIMEZONE;
 
@@ -274,6 +274,7 @@ fn called(function: &mut Function) -> Option<Expr> {
         _ if name == "generate_series" => parsed(&format!("unnest({function})")),
         _ => lists::said(&name, function)
             .or_else(|| parts::called(&name, function))
+            .or_else(|| arithmetic::said(&name, function))
             .or_else(|| fractions::called(&name, function))
             .or_else(|| constants::said(&name, function)),
     }

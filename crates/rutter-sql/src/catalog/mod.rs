@@ -6,6 +6,7 @@
 //! Statements are changed after they are parsed: what is in quotes stays as it is.
 
 mod adapt;
+mod arithmetic;
 mod casts;
 mod columns;
 mod constants;

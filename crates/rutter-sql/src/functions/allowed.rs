@@ -31,7 +31,7 @@ use super::sum;
 const PLAIN: &str = "arrow_typeof coalesce get_field greatest least nullif nvl nvl2 version \
     current_date current_time date_bin date_part date_trunc from_unixtime make_date make_time now to_local_time \
     to_time to_timestamp_micros to_timestamp_millis to_timestamp_nanos to_timestamp_seconds to_unixtime \
-    decode uuid random \
+    decode md5 uuid random \
     abs acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh cot degrees exp factorial floor gcd isnan iszero lcm ln \
     log log10 log2 nanvl pi power radians round round_to_even signum sin sinh sqrt tan tanh trunc \
     ascii bit_length btrim chr contains ends_with initcap lower ltrim octet_length rtrim split_part starts_with to_hex \

@@ -10,17 +10,16 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
 };
 
-use super::{among, extremes, padding, plain};
+use super::{among, extremes, lengths, letters, padding, plain};
 
 /// What is done otherwise.
 type Call = fn(&ScalarUDF, ScalarFunctionArgs) -> Result<ColumnarValue>;
 
 /// The functions, and what they do.
-const AMENDED: [(&str, Call); 11] = [
+const AMENDED: [(&str, Call); 10] = [
     ("ascii", plain::call),
-    ("bit_length", plain::call),
-    ("character_length", plain::call),
-    ("octet_length", plain::call),
+    ("lower", letters::lower),
+    ("upper", letters::upper),
     ("lpad", padding::call),
     ("rpad", padding::call),
     ("array_max", extremes::call),
@@ -32,6 +31,9 @@ const AMENDED: [(&str, Call); 11] = [
 
 /// A function with PostgreSQL's results.
 pub fn amended(inner: &Arc<ScalarUDF>) -> Arc<ScalarUDF> {
+    if let Some(length) = lengths::of(inner) {
+        return length;
+    }
     match AMENDED.iter().find(|(name, _)| *name == inner.name()) {
         Some((_, call)) => Arc::new(ScalarUDF::from(Amended {
             inner: Arc::clone(inner),
@@ -43,7 +45,7 @@ pub fn amended(inner: &Arc<ScalarUDF>) -> Arc<ScalarUDF> {
 
 /// Whether there is something to do otherwise.
 pub fn is_amended(name: &str) -> bool {
-    AMENDED.iter().any(|(known, _)| *known == name)
+    lengths::are_taken(name) || AMENDED.iter().any(|(known, _)| *known == name)
 }
 
 #[derive(Debug)]

@@ -29,7 +29,8 @@ use super::rewritten::rewritten;
 /// Numbers without a sign, which PostgreSQL does not have, are taken for `bigint` where something is computed: their
 /// difference may be negative.
 ///
-/// What a sum is divided into has a fraction: numbers with a point are of 64 bits here.
+/// What a sum is divided into has a fraction: numbers with a point are of 64 bits here. So are those that come of a `real` beside
+/// a whole number.
 #[derive(Debug)]
 pub struct Signed {
     quotient: Arc<ScalarUDF>,
@@ -59,6 +60,15 @@ impl ExprPlanner for Signed {
             let sides = [expr.left, expr.right].map(|side| cast(side, DataType::Float64));
             let call = ScalarFunction::new_udf(Arc::clone(&self.quotient), sides.into());
             return Ok(PlannerResult::Planned(Expr::ScalarFunction(call)));
+        }
+        if let [DataType::Float32, other] | [other, DataType::Float32] = &kinds
+            && other.is_integer()
+        {
+            let sides = [&mut expr.left, &mut expr.right].into_iter().zip(&kinds);
+            for (side, _) in sides.filter(|(_, kind)| kind.is_floating()) {
+                *side = cast(std::mem::take(side), DataType::Float64);
+            }
+            return Ok(PlannerResult::Original(expr));
         }
         if kinds.iter().all(DataType::is_integer) {
             for (side, kind) in [&mut expr.left, &mut expr.right].into_iter().zip(kinds) {
@@ -111,6 +121,8 @@ impl Default for Checked {
                 function(Operator::Plus, "checked_add", add as Kernel),
                 function(Operator::Minus, "checked_subtract", sub),
                 function(Operator::Multiply, "checked_multiply", mul),
+                // Of the engine `x # x` is 0 where x is NULL.
+                function(Operator::BitwiseXor, "checked_xor", xor),
             ],
         }
     }
@@ -121,8 +133,6 @@ impl AnalyzerRule for Checked {
         "checked_arithmetic"
     }
 
-                // Of the engine `x # x` is 0 where x is NULL.
-                function(Operator::BitwiseXor, "checked_xor", xor),
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
         rewritten(plan, |part, schema| Ok(self.check(part, schema)))
     }
@@ -152,16 +162,6 @@ impl Checked {
     }
 }
 
-/// Whether something is a whole number. What long chains are made of tells that by itself: to ask each part for all its
-/// parts would take time with the square of their number, or more.
-fn is_whole(value: &Expr, schema: &DFSchema) -> bool {
-    use Operator::{Divide, Minus, Modulo, Multiply, Plus};
-    match value {
-        Expr::ScalarFunction(call) if call.func.name().starts_with(CHECKED) => true,
-        Expr::BinaryExpr(of) if matches!(of.op, Plus | Minus | Multiply) => false,
-        Expr::BinaryExpr(of) if matches!(of.op, Divide | Modulo) => {
-            is_whole(&of.left, schema) && is_whole(&of.right, schema)
-        }
 /// `a # b` of numbers of one type.
 fn xor(left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef, ArrowError> {
     let wide = |side: &dyn Datum| -> Result<(Int64Array, bool), ArrowError> {
@@ -181,6 +181,16 @@ fn xor(left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef, ArrowError> {
     arrow_cast(&bits.collect::<Int64Array>(), &kind)
 }
 
+/// Whether something is a whole number. What long chains are made of tells that by itself: to ask each part for all its
+/// parts would take time with the square of their number, or more.
+fn is_whole(value: &Expr, schema: &DFSchema) -> bool {
+    use Operator::{Divide, Minus, Modulo, Multiply, Plus};
+    match value {
+        Expr::ScalarFunction(call) if call.func.name().starts_with(CHECKED) => true,
+        Expr::BinaryExpr(of) if matches!(of.op, Plus | Minus | Multiply) => false,
+        Expr::BinaryExpr(of) if matches!(of.op, Divide | Modulo) => {
+            is_whole(&of.left, schema) && is_whole(&of.right, schema)
+        }
         Expr::Cast(to) => to.field.data_type().is_integer(),
         value => value.get_type(schema).is_ok_and(|kind| kind.is_integer()),
     }

@@ -384,3 +384,49 @@ fn what_cannot_be_cast_or_computed_has_its_number() {
         "10.1.2.3/8|10.0.0.0/8|2001:db8::1\n"
     );
 }
+
+#[test]
+fn octets_are_measured_by_themselves() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT length('abc'::bytea), octet_length('\\x00ff'::bytea), bit_length('abc'::bytea), length('\\x00ff'::bytea::text), \
+             char_length('äö'), octet_length('äö'), length(NULL::bytea), length(NULL), max(length(peer_name)) FROM routes"
+        ),
+        "3|2|24|6|2|4|||6\n"
+    );
+}
+
+#[test]
+fn letters_are_changed_one_by_one() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT upper('straße'), lower('ÀÉİ'), lower('ΑΣ'), upper(x), lower(upper(x)), upper(NULL) FROM (VALUES ('größer ab')) v(x)"
+        ),
+        "STRAßE|àéi|ασ|GRÖßER AB|größer ab|\n"
+    );
+    let sql = "SELECT DISTINCT upper(peer_name), lower(upper(peer_name)) = peer_name FROM routes ORDER BY 1";
+    assert_eq!(answer(&server, sql), "PEER 1|t\nPEER 2|t\n");
+}
+
+#[test]
+fn numbers_have_signs_rests_and_digests() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT sign(-5), sign(2.5), sign(0), mod(7, 4), mod(-7, 4), mod(7.5, 2), div(7, 2), div(-7.5, 2), 3 * mod(7, 2 + 2)"
+        ),
+        "-1|1|0|3|-3|1.5|3|-3|9\n"
+    );
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT md5('abc'), md5('abc'::bytea), md5(NULL), count(DISTINCT md5(peer_name)), 1::real / 3 FROM routes"
+        ),
+        "900150983cd24fb0d6963f7d28e17f72|900150983cd24fb0d6963f7d28e17f72||2|0.3333333333333333\n"
+    );
+}
