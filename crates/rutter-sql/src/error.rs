@@ -88,7 +88,7 @@ const NOT_OFFERED: &str = "0A000";
 
 /// What the engine says, and the number for it.
 fn said(text: &str) -> Option<&'static str> {
-    const SAID: [(&str, &str); 17] = [
+    const SAID: [(&str, &str); 19] = [
         (CHANGES, "25006"),
         (MORE_ROWS, "21000"),
         ("table '", "42P01"),
@@ -100,6 +100,8 @@ fn said(text: &str) -> Option<&'static str> {
         ("Unsupported CAST", "42846"),
         ("malformed array literal", UNREADABLE),
         ("invalid hexadecimal", "22023"),
+        ("argument of nth_value", "22016"),
+        ("null character not permitted", "54000"),
         ("Month value", OUTSIDE_TIME),
         ("Day value", OUTSIDE_TIME),
         ("Unable to parse date", OUTSIDE_TIME),

@@ -14,7 +14,7 @@ use datafusion::sql::parser::Statement;
 
 use super::{
     SCHEMA, arithmetic, casts, constants, empty, fractions, frames, gathered, lists, names,
-    networks, ordered, parts, quantified, refused, rows,
+    networks, offsets, ordered, parts, quantified, refused, rows,
 };
 use crate::functions::TIMEZONE;
 
@@ -275,6 +275,7 @@ fn called(function: &mut Function) -> Option<Expr> {
         _ => lists::said(&name, function)
             .or_else(|| parts::called(&name, function))
             .or_else(|| arithmetic::said(&name, function))
+            .or_else(|| offsets::said(&name, function))
             .or_else(|| fractions::called(&name, function))
             .or_else(|| constants::said(&name, function)),
     }

@@ -19,6 +19,7 @@ mod names;
 mod networks;
 mod numbers;
 mod offered;
+mod offsets;
 mod ordered;
 mod parts;
 mod quantified;

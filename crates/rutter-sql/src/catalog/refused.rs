@@ -1,8 +1,8 @@
 //! What the engine answers otherwise than PostgreSQL: to say so is better than a wrong answer.
 
 use datafusion::logical_expr::sqlparser::ast::{
-    BinaryOperator, Expr, Function, JoinConstraint, JoinOperator, SetExpr, SetOperator,
-    SetQuantifier, TableFactor, TableWithJoins,
+    BinaryOperator, DataType, ExactNumberInfo, Expr, Function, JoinConstraint, JoinOperator,
+    SetExpr, SetOperator, SetQuantifier, TableFactor, TableWithJoins,
 };
 
 use super::adapt::last;
@@ -21,9 +21,26 @@ pub fn expression(expr: &Expr) -> Option<String> {
         Expr::Function(function) if is_extreme(function) => {
             "min and max of inet are not offered: write (array_agg(prefix ORDER BY prefix_key(prefix)))[1]"
         }
+        Expr::Function(function) if is_of_no_row(function) => {
+            "argument of nth_value must be greater than zero"
+        }
+        Expr::Cast {
+            data_type: DataType::Numeric(size) | DataType::Decimal(size) | DataType::Dec(size),
+            ..
+        } if matches!(size, ExactNumberInfo::PrecisionAndScale(_, ..0)) => {
+            "numeric with a negative scale is not offered: write round(x, -2)"
+        }
         _ => return rows::refused(expr),
     };
     Some(why.to_owned())
+}
+
+/// `nth_value(x, 0)`.
+fn is_of_no_row(function: &Function) -> bool {
+    let name = last(&function.name).unwrap_or_default();
+    let row = arguments(function).get(1).map(ToString::to_string);
+    let is_none = |row: String| row == "0" || row.starts_with('-');
+    name.eq_ignore_ascii_case("nth_value") && row.is_some_and(is_none)
 }
 
 /// Whether `AND` or `OR` stands in something without parentheses.

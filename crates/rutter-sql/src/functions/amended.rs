@@ -10,14 +10,15 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
 };
 
-use super::{among, extremes, lengths, letters, padding, plain};
+use super::{among, extremes, lengths, letters, padding, plain, signs};
 
 /// What is done otherwise.
 type Call = fn(&ScalarUDF, ScalarFunctionArgs) -> Result<ColumnarValue>;
 
 /// The functions, and what they do.
-const AMENDED: [(&str, Call); 10] = [
+const AMENDED: [(&str, Call); 11] = [
     ("ascii", plain::call),
+    ("chr", signs::call),
     ("lower", letters::lower),
     ("upper", letters::upper),
     ("lpad", padding::call),

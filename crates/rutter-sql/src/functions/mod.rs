@@ -30,6 +30,7 @@ mod prefixes;
 mod rewritten;
 mod rounding;
 mod scalar;
+mod signs;
 mod singles;
 mod small;
 mod sum;

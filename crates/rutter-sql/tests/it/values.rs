@@ -429,4 +429,31 @@ fn numbers_have_signs_rests_and_digests() {
         ),
         "900150983cd24fb0d6963f7d28e17f72|900150983cd24fb0d6963f7d28e17f72||2|0.3333333333333333\n"
     );
+    for (sql, state) in [
+        ("SELECT div(1, 0)", "22012"),
+        ("SELECT mod(1, 0)", "22012"),
+        ("SELECT chr(0)", "54000"),
+        ("SELECT chr(x) FROM (VALUES (65), (0)) v(x)", "54000"),
+        (
+            "SELECT nth_value(x, 0) OVER () FROM (VALUES (1)) v(x)",
+            "22016",
+        ),
+        ("SELECT 123456::numeric(10, -2)", "0A000"),
+    ] {
+        let refused = failure(&server, sql);
+        assert!(refused.contains(state), "{sql}: {refused}");
+    }
+    assert_eq!(answer(&server, "SELECT chr(65), chr(8364)"), "A|€\n");
+}
+
+#[test]
+fn rows_by_nothing_away_are_nothing() {
+    let server = server(Access::Open);
+    assert_eq!(
+        answer(
+            &server,
+            "SELECT x, lag(x, NULL) OVER (ORDER BY x), lead(x, NULL::int, 5) OVER w, lag(x, 1) OVER w FROM (VALUES (1), (2)) v(x) WINDOW w AS (ORDER BY x) ORDER BY x"
+        ),
+        "1|||\n2|||1\n"
+    );
 }
