@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use datafusion::logical_expr::sqlparser::ast::{
-    Expr, Ident, Query, Select, SelectItem, SetExpr, TrimWhereField,
+    ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, Ident, Query, Select, SelectItem, SetExpr,
+    TimezoneInfo, TrimWhereField,
 };
 
 use super::adapt::last;
@@ -104,14 +105,18 @@ pub fn of(expr: &Expr) -> String {
         }
         Expr::Cast {
             expr, data_type, ..
-        } => match of(expr) {
-            name if name == NAMELESS => return data_type.to_string().to_lowercase(),
-            name => return name,
+        } => match is_named(expr) {
+            true => return of(expr),
+            false => return of_type(data_type),
         },
         Expr::Nested(expr) | Expr::Collate { expr, .. } => return of(expr),
         Expr::CompoundFieldAccess { root, .. } => return of(root),
         Expr::Subquery(query) => return of_query(query),
-        Expr::TypedString(typed) => return typed.data_type.to_string().to_lowercase(),
+        Expr::TypedString(typed) => return of_type(&typed.data_type),
+        Expr::Case {
+            else_result: Some(other),
+            ..
+        } if is_named(other) => return of(other),
         Expr::Case { .. } => "case",
         Expr::Extract { .. } => "extract",
         Expr::Substring { .. } => "substring",
@@ -131,6 +136,42 @@ pub fn of(expr: &Expr) -> String {
         _ => NAMELESS,
     };
     name.to_owned()
+}
+
+/// Whether something has a name of its own, which `CASE` and casts keep: that of a type is none.
+fn is_named(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(expr) | Expr::Collate { expr, .. } | Expr::Cast { expr, .. } => is_named(expr),
+        Expr::Case { else_result, .. } => else_result.as_deref().is_some_and(is_named),
+        Expr::TypedString(_) | Expr::Interval(_) => false,
+        expr => of(expr) != NAMELESS,
+    }
+}
+
+/// The name of a value that has only a type: the one that PostgreSQL has for it.
+fn of_type(kind: &DataType) -> String {
+    let name = match kind {
+        DataType::Array(ArrayElemTypeDef::SquareBracket(item, _)) => return of_type(item),
+        DataType::SmallInt(_) => "int2",
+        DataType::Int(_) | DataType::Integer(_) => "int4",
+        DataType::BigInt(_) => "int8",
+        DataType::Real | DataType::Float(ExactNumberInfo::Precision(..=24)) => "float4",
+        DataType::Double(_) | DataType::DoublePrecision | DataType::Float(_) => "float8",
+        DataType::Boolean => "bool",
+        DataType::Decimal(_) | DataType::Dec(_) => "numeric",
+        DataType::Varchar(_) | DataType::CharacterVarying(_) | DataType::CharVarying(_) => {
+            "varchar"
+        }
+        DataType::Char(_) | DataType::Character(_) => "bpchar",
+        DataType::Timestamp(_, TimezoneInfo::WithTimeZone) => "timestamptz",
+        DataType::Timestamp(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => "timestamp",
+        DataType::Custom(name, _) => last(name).unwrap_or_default(),
+        kind => {
+            let name = kind.to_string().to_lowercase();
+            return name.split(['(', ' ']).next().unwrap_or_default().to_owned();
+        }
+    };
+    name.to_lowercase()
 }
 
 /// A value without any name, as PostgreSQL writes it.

@@ -118,6 +118,19 @@ fn columns_have_postgresqls_names() {
             "Name"
         ]
     );
+    let sql = "SELECT 1::int, 1::bigint, 'a'::varchar(3), 2.5::float8::int, true::boolean, 1::real, 1::decimal(3, 1), \
+        CASE WHEN best THEN med ELSE peer_asn END, CASE WHEN best THEN 1 END, CASE WHEN best THEN 2 ELSE 1::int END, '{1}'::int[], \
+        timestamp '2024-01-01', '2024-01-01'::timestamp with time zone, interval '1 day', 'a'::char(1), med::numeric FROM routes";
+    let statement = client.prepare(sql).unwrap();
+    let names: Vec<&str> = statement
+        .columns()
+        .iter()
+        .map(|column| column.name())
+        .collect();
+    assert_eq!(
+        names.join(" "),
+        "int4 int8 varchar int4 bool float4 numeric peer_asn case case int4 timestamp timestamptz interval bpchar med"
+    );
     let counted = "SELECT count FROM (SELECT count(*) FROM peers) AS t ORDER BY count";
     assert_eq!(answer(&server, counted), "2\n");
     assert_eq!(answer(&server, "SELECT 1, 1, NULL, NULL"), "1|1||\n");
