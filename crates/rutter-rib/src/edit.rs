@@ -57,7 +57,7 @@ pub(crate) struct Edit<'a, K> {
 pub(crate) type Keys = SmallVec<[(PeerId, u32); 4]>;
 
 /// What clients heard before a change.
-enum Before {
+pub(crate) enum Before {
     /// There is no client.
     Nobody,
     /// Everybody hears the best route of another: this is all that matters.
@@ -76,15 +76,31 @@ impl<K: Stored> Edit<'_, K> {
         limit: &Limit,
         tally: &mut Tally,
     ) {
+        if let Some(position) = self.admit(id, path, &mut new, limit, tally) {
+            self.exchange(id, position, new, tally);
+        }
+    }
+
+    /// Where the route of this peer and path stands, and in `new` whether the one in its place is taken. `None`: nothing is left
+    /// to be done.
+    #[inline(always)]
+    pub fn admit(
+        &mut self,
+        id: Id,
+        path: (PeerId, u32),
+        new: &mut Option<Route>,
+        limit: &Limit,
+        tally: &Tally,
+    ) -> Option<Option<usize>> {
         let destination = self.table.get(id);
         let position = position(destination, path);
         if position.is_none() && new.is_none() {
-            return;
+            return None;
         }
         let is_in = position.is_some_and(|at| destination.routes[at].is_accepted());
         if !is_in
             && limit.blocks(position.is_some(), tally)
-            && let Some(route) = &mut new
+            && let Some(route) = new
         {
             route.reject.get_or_insert(RejectReason::MaxPrefix);
         }
@@ -93,14 +109,14 @@ impl<K: Stored> Edit<'_, K> {
         {
             self.table.get_mut(id).routes[at].state = route.state;
             self.mirror(id);
-            return;
+            return None;
         }
-        if let Some(route) = &mut new
+        if let Some(route) = new
             && is_one_path_too_many(destination, route)
         {
             route.reject.get_or_insert(RejectReason::Paths);
         }
-        self.exchange(id, position, new, tally);
+        Some(position)
     }
 
     /// Takes the route at a position out, puts another in, and tells the clients if they are concerned.
@@ -117,18 +133,10 @@ impl<K: Stored> Edit<'_, K> {
             true => Before::Nobody,
             false => before::<K>(destination.accepted(), shown, plain),
         };
-        let removed = position.map(|at| destination.routes.remove(at));
-        tally.count(removed.as_ref(), -1);
-        tally.count(new.as_ref(), 1);
-        if let Some(route) = new {
-            insert(destination, &decision, route);
-        }
-        if was_partial {
-            sort(destination, &decision);
-        }
+        let removed = swap(destination, &decision, (position, new), tally);
         let is_empty = destination.routes.is_empty();
         if concerns_clients {
-            self.tell_after(id, &before, removed.as_ref());
+            self.tell_after(id, &before, removed.as_slice());
             self.mirror(id);
         }
         if let Some(route) = removed {
@@ -140,7 +148,7 @@ impl<K: Stored> Edit<'_, K> {
     }
 
     #[inline(always)]
-    fn tell_after(&mut self, id: Id, before: &Before, removed: Option<&Route>) {
+    pub fn tell_after(&mut self, id: Id, before: &Before, removed: &[Route]) {
         match before {
             Before::Nobody => {}
             Before::Best(top) => self.tell_best(id, *top),
@@ -156,7 +164,7 @@ impl<K: Stored> Edit<'_, K> {
         let is_partial = decision.med_is_partial(self.table.get(id).accepted());
         sort(self.table.get_mut(id), &decision);
         if is_partial || before != keys(self.table.get(id).accepted()) {
-            self.tell(id, &before, None);
+            self.tell(id, &before, &[]);
             self.mirror(id);
         }
     }
@@ -178,7 +186,7 @@ impl<K: Stored> Edit<'_, K> {
         });
     }
 
-    fn tell(&mut self, id: Id, before: &Keys, removed: Option<&Route>) {
+    fn tell(&mut self, id: Id, before: &Keys, removed: &[Route]) {
         self.clients.mark(K::FAMILY, id, before);
         let destination = self.table.get(id);
         let change = Change {
@@ -192,7 +200,7 @@ impl<K: Stored> Edit<'_, K> {
     }
 
     /// Frees a destination without routes.
-    fn clear(&mut self, id: Id) {
+    pub fn clear(&mut self, id: Id) {
         if self.clients.catching.is_empty() {
             self.table.remove(id);
         } else {
@@ -251,6 +259,27 @@ fn before<K: Stored>(accepted: &[Route], new: Option<&Route>, plain: bool) -> Be
     }
 }
 
+/// Takes the route at a position out of a destination and puts another in.
+#[inline(always)]
+pub(crate) fn swap<K>(
+    destination: &mut Destination<K>,
+    decision: &Decision<'_>,
+    (position, new): (Option<usize>, Option<Route>),
+    tally: &mut Tally,
+) -> Option<Route> {
+    let was_partial = decision.med_is_partial(destination.accepted());
+    let removed = position.map(|at| destination.routes.remove(at));
+    tally.count(removed.as_ref(), -1);
+    tally.count(new.as_ref(), 1);
+    if let Some(route) = new {
+        insert(destination, decision, route);
+    }
+    if was_partial {
+        sort(destination, decision);
+    }
+    removed
+}
+
 fn insert<K>(destination: &mut Destination<K>, decision: &Decision<'_>, route: Route) {
     if !route.is_accepted() {
         destination.routes.push(route);
@@ -269,17 +298,17 @@ fn sort<K>(destination: &mut Destination<K>, decision: &Decision<'_>) {
     decision.sort(&mut destination.routes[..end]);
 }
 
-/// The routes of these keys in their order, of which all but one are still there. Most are still in the same order, so each
+/// The routes of these keys in their order, of which all but those removed are still there. Most are still in the same order, so each
 /// is looked for where the last was found: thousands of routes would take their square otherwise.
 fn as_before<'r>(
     before: &Keys,
     routes: &'r [Route],
-    removed: Option<&'r Route>,
+    removed: &'r [Route],
 ) -> SmallVec<[&'r Route; 4]> {
     let mut next = 0;
     let mut find = |(peer, path_id): &(PeerId, u32)| {
         let is = |route: &&Route| route.peer == *peer && route.path_id == *path_id;
-        if let Some(removed) = removed.filter(is) {
+        if let Some(removed) = removed.iter().find(is) {
             return Some(removed);
         }
         let (earlier, later) = routes.split_at(next);

@@ -42,6 +42,7 @@ mod snapshot;
 mod stream;
 mod sweep;
 mod table;
+mod together;
 mod told;
 mod topology;
 mod unread;

@@ -19,6 +19,7 @@ use crate::lengths::Lengths;
 use crate::lookup::{Half, Mirror, Part};
 use crate::route::{Route, State};
 use crate::table::{Id, Table, accepted};
+use crate::together::{Changes, Path};
 use crate::topology::Topology;
 use crate::{AttrSet, PeerId};
 
@@ -90,7 +91,7 @@ pub(crate) struct Apply<'a> {
 }
 
 impl Apply<'_> {
-    fn limit<K: Stored>(&self) -> Limit {
+    pub fn limit<K: Stored>(&self) -> Limit {
         let peer = self.topology.peer(self.peer);
         Limit {
             most: peer.and_then(|peer| peer.neighbor.block_above[K::FAMILY.index()]),
@@ -98,7 +99,7 @@ impl Apply<'_> {
         }
     }
 
-    fn count<K: Stored>(&self, tally: Tally) {
+    pub fn count<K: Stored>(&self, tally: Tally) {
         if let Some(peer) = self.topology.peer(self.peer) {
             peer.counts.add(K::FAMILY, tally.received, tally.accepted);
         }
@@ -201,42 +202,31 @@ impl Shard {
         while id < end && edited < slice.most_edits {
             let destination = table.get(id);
             let prefix = destination.prefix;
-            let edits: SmallVec<[(PeerId, u32, Edited); 1]> = destination
+            let edits: SmallVec<[(Path, Edited); 2]> = destination
                 .routes
                 .iter()
-                .map(|route| (route.peer, route.path_id, edit(prefix, route)))
-                .filter(|(_, _, edited)| !matches!(edited, Edited::Keep))
+                .map(|route| ((route.peer, route.path_id), edit(prefix, route)))
+                .filter(|(_, edited)| !matches!(edited, Edited::Keep))
                 .collect();
-            edited += edits.len();
-            for (peer, path_id, edited) in edits {
-                let with = slice.of(peer);
+            if let Some(((peer, _), _)) = edits.first() {
+                edited += edits.len();
+                let with = slice.of(*peer);
                 let mut edit = Edit {
                     table,
                     clients,
                     with: &with,
                     mirror,
                 };
-                let new = match edited {
-                    Edited::Rank => {
-                        edit.rank(id);
-                        continue;
-                    }
-                    Edited::Replace(route) => Some(route),
-                    Edited::Keep | Edited::Remove => None,
-                };
-                // What goes meets no limit.
-                let limit = new.as_ref().map(|_| with.limit::<K>());
-                let mut tally = Tally::default();
-                edit.replace(
-                    id,
-                    (peer, path_id),
-                    new,
-                    &limit.unwrap_or_default(),
-                    &mut tally,
-                );
-                with.count::<K>(tally);
+                if edits
+                    .iter()
+                    .any(|(_, edited)| matches!(edited, Edited::Rank))
+                {
+                    edit.rank(id);
+                }
+                let changes: Changes = edits.into_iter().filter_map(change).collect();
                 // What peers withdraw is counted already; this counts what goes with its session.
-                removed += u64::from(tally.received.min(0).unsigned_abs());
+                removed += changes.iter().filter(|(_, new)| new.is_none()).count() as u64;
+                edit.replace_all(id, changes);
             }
             id += 1;
         }
@@ -276,6 +266,14 @@ fn move_all<T>(from: &mut Vec<T>, to: &mut Vec<T>) {
     }
     if from.capacity() > 16 * 1024 {
         from.shrink_to(0);
+    }
+}
+
+fn change((path, edited): (Path, Edited)) -> Option<(Path, Option<Route>)> {
+    match edited {
+        Edited::Replace(route) => Some((path, Some(route))),
+        Edited::Remove => Some((path, None)),
+        Edited::Keep | Edited::Rank => None,
     }
 }
 

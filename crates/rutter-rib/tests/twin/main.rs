@@ -29,6 +29,8 @@ enum Event {
     Wait,
     Refresh(u16, Family),
     Know(Actions),
+    /// Longer paths are rejected from these peers.
+    Shorten(Vec<u16>, u16),
     Settle,
 }
 
@@ -65,6 +67,7 @@ fn event() -> impl Strategy<Value = Event> {
     let announce = peer.clone().prop_flat_map(move |peer| {
         (prefixes(), attrs(peer)).prop_map(move |(p, a)| Event::Announce(peer, p, a))
     });
+    let several = proptest::sample::subsequence((0..PEERS).collect::<Vec<_>>(), 1..=6);
     prop_oneof![
         3 => peer.clone().prop_map(Event::Up),
         1 => peer.clone().prop_map(Event::Down),
@@ -78,6 +81,7 @@ fn event() -> impl Strategy<Value = Event> {
             Event::Refresh(peer, Family::ALL[usize::from(v4)])
         }),
         1 => proptest::sample::select(ACTIONS.to_vec()).prop_map(Event::Know),
+        2 => (several, 1u16..5).prop_map(|(peers, longest)| Event::Shorten(peers, longest)),
         1 => Just(Event::Settle),
     ]
 }
@@ -148,6 +152,11 @@ fn step(world: &mut World, model: &mut Model, event: &Event) {
         Event::Know(actions) => {
             world.know(*actions);
             model.actions = *actions;
+        }
+        Event::Shorten(peers, longest) => {
+            world.shorten(peers, *longest);
+            let all = peers.iter().map(|peer| (*peer, *longest));
+            model.longest_paths.extend(all);
         }
         Event::Settle => check(world, model),
         _ => {}

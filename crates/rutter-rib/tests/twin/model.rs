@@ -13,6 +13,8 @@ pub struct Model {
     /// Kept over a restart.
     pub stale: Vec<(Prefix, u16)>,
     pub actions: Actions,
+    /// Paths with more AS numbers are rejected from these peers.
+    pub longest_paths: BTreeMap<u16, u16>,
 }
 
 impl Model {
@@ -49,6 +51,7 @@ impl Model {
     pub fn ordered(&self, prefix: Prefix, client: Option<u16>) -> Vec<(u16, &Attrs)> {
         let sees = |peer: u16, attrs: &Attrs| {
             client.is_none_or(|client| peer != client && self.allows(attrs, asn(client)))
+                && self.accepts(peer, attrs)
         };
         let mut left: Vec<(u16, &Attrs)> = self
             .routes
@@ -95,6 +98,11 @@ impl Model {
             out.extend(ipv6_next_hop(peer));
         }
         out
+    }
+
+    fn accepts(&self, peer: u16, attrs: &Attrs) -> bool {
+        let longest = self.longest_paths.get(&peer);
+        longest.is_none_or(|longest| attrs.path.len() <= usize::from(*longest))
     }
 
     /// `0:peer` not to, `0:self` to nobody but `self:peer`; without action communities to everybody.

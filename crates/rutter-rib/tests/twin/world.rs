@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rutter_net::{Asn, Family, Prefix};
 use rutter_policy::{
-    Action, ActionCommunity, ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings,
+    Action, ActionCommunity, ExportPolicy, ExportSettings, ImportPolicy, ImportRule,
+    ImportSettings, LengthRange, NextHopRule,
 };
 use rutter_rib::*;
 use rutter_wire::attr::{self, AttrContext, code};
@@ -140,6 +141,22 @@ pub fn closed_neighbor(peer: u16) -> Neighbor {
     }
 }
 
+/// The same, whose longer paths are rejected.
+fn short_neighbor(peer: u16, longest_path: u16) -> Neighbor {
+    Neighbor {
+        import: Arc::new(ImportPolicy::new(ImportSettings {
+            rule: ImportRule::Checks,
+            max_as_path_len: longest_path,
+            next_hop: NextHopRule::Any,
+            reject_bogons: false,
+            reject_invalid_asns: false,
+            prefix_length: [LengthRange { min: 0, max: 128 }; 2],
+            ..neighbor(peer).import.settings().clone()
+        })),
+        ..neighbor(peer)
+    }
+}
+
 impl World {
     pub fn new(peers: u16, shards: usize, log_limit: usize) -> Self {
         let rib = Rib::new(RibConfig {
@@ -232,6 +249,16 @@ impl World {
     /// The exchange knows other action communities from now on.
     pub fn know(&self, actions: Actions) {
         self.rib.replace_export(export(actions), || {});
+        self.rib.flush();
+    }
+
+    /// These neighbors have another import policy from now on.
+    pub fn shorten(&self, peers: &[u16], longest_path: u16) {
+        let short = |peer: &u16| (PeerId(*peer), short_neighbor(*peer, longest_path));
+        let changes = peers.iter().map(short).collect();
+        self.rib.replace_neighbors(changes, || {
+            self.rib.flush();
+        });
         self.rib.flush();
     }
 

@@ -1,0 +1,83 @@
+//! Several routes of one destination change at once: clients hear what becomes of it, and nothing in between.
+
+use smallvec::SmallVec;
+
+use crate::PeerId;
+use crate::change::{Top, is_plain};
+use crate::edit::{Before, Edit, Limit, Tally, keys, swap};
+use crate::route::{Route, State};
+use crate::shard::{Apply, Stored};
+use crate::table::Id;
+
+/// A route of a destination, by its sender and path identifier.
+pub(crate) type Path = (PeerId, u32);
+
+/// What takes the place of routes.
+pub(crate) type Changes = SmallVec<[(Path, Option<Route>); 2]>;
+
+impl<K: Stored> Edit<'_, K> {
+    /// As [`Edit::replace`] for several routes, each held already; counts them, too.
+    pub fn replace_all(&mut self, id: Id, changes: Changes) {
+        if changes.is_empty() {
+            return;
+        }
+        let before = self.before_all(id, &changes);
+        let decision = self.with.topology.decision();
+        let mut concerns_clients = false;
+        let mut gone: SmallVec<[Route; 2]> = SmallVec::new();
+        for (path, mut new) in changes {
+            let with = Apply {
+                peer: path.0,
+                ..*self.with
+            };
+            // What goes meets no limit.
+            let limit = match new.is_some() {
+                true => with.limit::<K>(),
+                false => Limit::default(),
+            };
+            let mut tally = Tally::default();
+            let Some(position) = self.admit(id, path, &mut new, &limit, &tally) else {
+                continue;
+            };
+            concerns_clients |= new.as_ref().is_some_and(Route::is_accepted);
+            let destination = self.table.get_mut(id);
+            let removed = swap(destination, &decision, (position, new), &mut tally);
+            concerns_clients |= removed.as_ref().is_some_and(Route::is_accepted);
+            gone.extend(removed);
+            with.count::<K>(tally);
+        }
+        if concerns_clients {
+            self.tell_after(id, &before, &gone);
+            self.mirror(id);
+        }
+        for route in gone {
+            self.with.store.release(route.attrs);
+        }
+        if self.table.get(id).routes.is_empty() {
+            self.clear(id);
+        }
+    }
+
+    fn before_all(&self, id: Id, changes: &Changes) -> Before {
+        if self.clients.are_none() {
+            return Before::Nobody;
+        }
+        let held = self.table.get(id).accepted();
+        let news = || {
+            let news = changes.iter().filter_map(|(_, new)| new.as_ref());
+            news.filter(|new| new.is_accepted())
+        };
+        let mut all = held.iter().chain(news());
+        let topology = self.with.topology;
+        // On the safe side: not all of these routes are there at any time.
+        let may_be_partial = held.len() + news().count() > 2
+            && State::classes_with_med(all.clone().map(|route| route.state)) != 0;
+        let plain = !may_be_partial
+            && self.clients.hear_the_best(K::FAMILY, topology)
+            && all.all(|route| is_plain(K::FAMILY, route));
+        match plain {
+            true => Before::Best(Top::of(held)),
+            false => Before::All(keys(held)),
+        }
+    }
+}
