@@ -23,6 +23,8 @@ pub(crate) struct Found {
 pub(crate) struct Source {
     file: PathBuf,
     text: String,
+    /// Where the lines begin.
+    lines: Vec<usize>,
     findings: Findings,
 }
 
@@ -31,6 +33,9 @@ impl Source {
         Source {
             file: file.to_owned(),
             text: text.to_owned(),
+            lines: std::iter::once(0)
+                .chain(text.match_indices('\n').map(|(at, _)| at + 1))
+                .collect(),
             findings: Rc::clone(findings),
         }
     }
@@ -47,8 +52,8 @@ impl Source {
 
     fn position(&self, offset: usize) -> (usize, usize) {
         let before = self.text.get(..offset).unwrap_or(&self.text);
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        let line = before.matches('\n').count() + 1;
+        let line = self.lines.partition_point(|start| *start <= before.len());
+        let line_start = self.lines[line - 1];
         (line, before[line_start..].chars().count() + 1)
     }
 
