@@ -37,6 +37,7 @@ impl Rib {
             work.extend(held.map(|held| (peer, Again::after(held, &neighbor))));
             topology.replace(peer, neighbor);
         }
+        topology.rebuild_rules();
         let ranks = u32::from(work.iter().any(|(_, again)| again.ranked));
         topology.ranking += ranks;
         drop(topology);

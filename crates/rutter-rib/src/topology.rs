@@ -151,6 +151,7 @@ impl Topology {
         self.rebuild_rules();
     }
 
+    /// New settings of a neighbor; [`Topology::rebuild_rules`] is due after the last.
     pub fn replace(&mut self, peer: PeerId, neighbor: Neighbor) {
         self.audiences.remove_peer(peer);
         self.audiences.add_peer(peer, client(&neighbor));
@@ -158,7 +159,6 @@ impl Topology {
             held.neighbor = neighbor;
         }
         self.refresh_rank(peer);
-        self.rebuild_rules();
     }
 
     /// Recomputes what the decision process knows of a peer, from its settings and session; whether it is something else
@@ -182,7 +182,8 @@ impl Topology {
         rank != before
     }
 
-    fn rebuild_rules(&mut self) {
+    /// Finds out anew who hears whom. O(neighbors).
+    pub fn rebuild_rules(&mut self) {
         let clients: Vec<(PeerId, PeerKind)> = self
             .iter()
             .filter(|(_, peer)| peer.neighbor.export_allowed)
