@@ -1,7 +1,7 @@
 //! Clients that hear the same: their changes are encoded once, in one stream for all of them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -38,8 +38,8 @@ pub(crate) struct Group {
     pub style: Style,
     /// One per shard; filled under the shard's lock.
     pub inboxes: Box<[Mutex<Inbox>]>,
-    /// Set when an inbox has something.
-    pub waiting: AtomicBool,
+    /// Records in the inboxes.
+    pub waiting: AtomicUsize,
     /// Serialises encoding and appending. Taken after shard locks, before inbox locks.
     pub stage: Mutex<Stage>,
     /// Position after the last octet appended.
@@ -85,7 +85,7 @@ impl Group {
         Group {
             style,
             inboxes: (0..shards).map(|_| Mutex::default()).collect(),
-            waiting: AtomicBool::new(false),
+            waiting: AtomicUsize::new(0),
             retained: Arc::clone(stage.log.retained()),
             stage: Mutex::new(stage),
             end: AtomicU64::new(0),
@@ -102,9 +102,9 @@ impl Group {
         self.new_file.filter(|_| many)
     }
 
-    /// Encodes what waits and appends it to the log; whether there was anything.
-    pub fn encode(&self, topology: &Topology) -> bool {
-        if !self.waiting.load(Ordering::Acquire) {
+    /// Encodes what waits and appends it to the log, if it is so many records, at least one; whether it was.
+    pub fn encode(&self, records: usize, topology: &Topology) -> bool {
+        if self.waiting.load(Ordering::Acquire) < records {
             return false;
         }
         self.encode_with(&mut self.stage.lock(), topology)
@@ -112,7 +112,7 @@ impl Group {
 
     /// As [`Group::encode`] for a caller that holds the stage.
     pub fn encode_with(&self, stage: &mut Stage, topology: &Topology) -> bool {
-        if !self.waiting.swap(false, Ordering::AcqRel) {
+        if self.waiting.swap(0, Ordering::AcqRel) == 0 {
             return false;
         }
         for inbox in &self.inboxes {
@@ -146,7 +146,7 @@ impl Group {
     /// Gives working memory back that a burst left behind.
     pub fn release_buffers(&self) {
         let mut stage = self.stage.lock();
-        if self.waiting.load(Ordering::Acquire) {
+        if self.waiting.load(Ordering::Acquire) > 0 {
             return;
         }
         stage.ipv4 = Encoder::default();

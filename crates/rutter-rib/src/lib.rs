@@ -46,6 +46,7 @@ mod together;
 mod told;
 mod topology;
 mod unread;
+mod walk;
 
 pub use attrs::AttrSet;
 pub use batch::{Batch, Pushed};

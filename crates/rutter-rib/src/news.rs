@@ -10,8 +10,10 @@ pub(crate) struct News<'a> {
     told: u64,
 }
 
+/// Records that are worth encoding: enough for those with the same attributes, or the same recipients, to come together.
+const MANY: usize = 8 * 1024;
 /// Octets of the logs that are worth waking those who write them out: enough for each client to get them in one piece.
-const A_GOOD_DEAL: u64 = 128 * 1024;
+const A_GOOD_DEAL: u64 = 64 * 1024;
 
 impl<'a> News<'a> {
     /// `tell` is called now and then, while no lock is held.
@@ -24,6 +26,7 @@ impl<'a> News<'a> {
 
     /// To be called between slices.
     pub fn after_slice(&mut self, rib: &Rib) {
+        rib.encode_from(MANY, &rib.topology.read());
         let appended = appended(rib);
         // It shrinks when a group goes.
         if appended.abs_diff(self.told) >= A_GOOD_DEAL {

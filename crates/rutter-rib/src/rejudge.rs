@@ -112,30 +112,23 @@ impl Rib {
         news: &mut News<'_>,
         edit: &mut impl FnMut(Prefix, &Route) -> Edited,
     ) {
-        for shard in &self.shards {
-            let mut from = Some(0);
-            while let Some(start) = from {
-                let topology = self.topology.read();
-                let holds = |peer: &PeerId| {
-                    let peer = topology.peer(*peer);
-                    peer.is_some_and(|peer| peer.counts.family(K::FAMILY).received > 0)
-                };
-                if !peers.iter().any(holds) {
-                    return;
-                }
-                let slice = Slice {
-                    topology: &topology,
-                    store: &self.store,
-                    from: start,
-                    most_edits: usize::MAX,
-                };
-                let edit = |prefix: K, route: &Route| edit(prefix.into(), route);
-                from = shard.lock().edit_routes::<K>(&slice, edit);
-                self.encode(&topology);
-                drop(topology);
-                news.after_slice(self);
+        self.walk(news, |topology, shard, from| {
+            let holds = |peer: &PeerId| {
+                let peer = topology.peer(*peer);
+                peer.is_some_and(|peer| peer.counts.family(K::FAMILY).received > 0)
+            };
+            if !peers.iter().any(holds) {
+                return None;
             }
-        }
+            let slice = Slice {
+                topology,
+                store: &self.store,
+                from,
+                most_edits: usize::MAX,
+            };
+            let edit = |prefix: K, route: &Route| edit(prefix.into(), route);
+            shard.edit_routes::<K>(&slice, edit)
+        });
     }
 }
 

@@ -102,16 +102,9 @@ impl Rib {
     }
 
     fn retell<K: Stored>(&self, news: &mut News<'_>) {
-        for shard in &self.shards {
-            let mut from = Some(0);
-            while let Some(start) = from {
-                let topology = self.topology.read();
-                from = shard.lock().retell::<K>(&topology, start);
-                self.encode(&topology);
-                drop(topology);
-                news.after_slice(self);
-            }
-        }
+        self.walk(news, |topology, shard, from| {
+            shard.retell::<K>(topology, from)
+        });
     }
 }
 

@@ -150,8 +150,13 @@ impl Rib {
 
     /// As [`Rib::flush`], leaving the news for the next flush.
     pub(crate) fn encode(&self, topology: &Topology) {
+        self.encode_from(1, topology);
+    }
+
+    /// As [`Rib::encode`] for groups for which so many records wait.
+    pub(crate) fn encode_from(&self, records: usize, topology: &Topology) {
         for group in self.groups.read().iter() {
-            if group.encode(topology) {
+            if group.encode(records, topology) {
                 self.published.store(true, Ordering::Release);
             }
         }

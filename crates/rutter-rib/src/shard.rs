@@ -249,11 +249,12 @@ impl Shard {
             if ipv4.is_empty() && ipv6.is_empty() {
                 continue;
             }
+            let records = ipv4.len() + ipv6.len();
             let mut inbox = live.group.inboxes[self.index].lock();
             move_all(ipv4, &mut inbox.ipv4);
             move_all(ipv6, &mut inbox.ipv6);
             drop(inbox);
-            live.group.waiting.store(true, Ordering::Release);
+            live.group.waiting.fetch_add(records, Ordering::Release);
         }
     }
 }

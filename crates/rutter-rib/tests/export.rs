@@ -558,19 +558,8 @@ fn policies_of_several_neighbors_change_together() {
     lab.heard(PeerId(2));
     lab.heard(PeerId(0));
     let strict = |index: u8, asn: u32| Neighbor {
-        import: Arc::new(ImportPolicy::new(ImportSettings {
-            rule: ImportRule::Checks,
-            local_asn: Asn(LOCAL),
-            peer_asn: Asn(asn),
-            enforce_first_as: false,
-            max_as_path_len: 2,
-            next_hop: NextHopRule::Any,
-            reject_bogons: false,
-            reject_invalid_asns: false,
-            ..ImportSettings::default()
-        })),
         default_local_pref: 200,
-        ..neighbor(index, client, asn)
+        ..strict(index, asn, 2)
     };
     let changes = vec![(PeerId(0), strict(1, 1)), (PeerId(1), strict(2, 2))];
     lab.rib.replace_neighbors(changes, || {});
@@ -586,6 +575,59 @@ fn policies_of_several_neighbors_change_together() {
             .iter()
             .any(|(_, body)| { !update::split(body).unwrap().withdrawn.is_empty() })
     );
+}
+
+/// A client that takes no longer paths than this.
+fn strict(index: u8, asn: u32, longest_path: u16) -> Neighbor {
+    Neighbor {
+        import: Arc::new(ImportPolicy::new(ImportSettings {
+            rule: ImportRule::Checks,
+            local_asn: Asn(LOCAL),
+            peer_asn: Asn(asn),
+            enforce_first_as: false,
+            max_as_path_len: longest_path,
+            next_hop: NextHopRule::Any,
+            reject_bogons: false,
+            reject_invalid_asns: false,
+            ..ImportSettings::default()
+        })),
+        ..neighbor(index, PeerKind::RouteServerClient, asn)
+    }
+}
+
+/// Whichever route of a destination is judged first, clients hear where it all ends and nothing in between; and what has the same
+/// attributes they hear in one UPDATE, although it lies in several shards.
+#[test]
+fn what_policies_change_is_told_once_and_together() {
+    let client = PeerKind::RouteServerClient;
+    let mut lab = Lab::new(&[(client, 1), (client, 2), (client, 3)]);
+    let prefixes: Vec<String> = (0..20).map(|i| format!("203.0.{i}.0/24")).collect();
+    for prefix in &prefixes {
+        lab.announce(0, &Block::new(&[1, 8, 9]).0, prefix);
+        lab.announce(1, &Block::new(&[2, 7, 8, 9]).0, prefix);
+    }
+    lab.heard(PeerId(2));
+    let change = |lab: &mut Lab, longest: u16| {
+        let changes = vec![
+            (PeerId(0), strict(1, 1, longest)),
+            (PeerId(1), strict(2, 2, longest)),
+        ];
+        lab.rib.replace_neighbors(changes, || {});
+        lab.rib.flush();
+        lab.heard(PeerId(2))
+    };
+    for (longest, [announced, withdrawn]) in [(2, [0, 20]), (9, [20, 0])] {
+        let heard = change(&mut lab, longest);
+        assert_eq!(heard.len(), 1, "{heard:?}");
+        let update = update::split(&heard[0].1).unwrap();
+        let count = |field| {
+            let mut prefixes = Vec::new();
+            nlri::parse_ipv4(field, false, &mut prefixes).unwrap();
+            prefixes.len()
+        };
+        let counts = [count(update.nlri), count(update.withdrawn)];
+        assert_eq!(counts, [announced, withdrawn]);
+    }
 }
 
 #[test]
