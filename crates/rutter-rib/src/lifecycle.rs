@@ -252,11 +252,13 @@ impl Rib {
         family: Family,
         mut edit: impl FnMut(rutter_net::Prefix, &Route) -> Edited,
     ) {
-        let edit = |prefix, route: &Route| match route.peer == peer {
+        let mut edit = |prefix, route: &Route| match route.peer == peer {
             true => edit(prefix, route),
             false => Edited::Keep,
         };
-        self.edit_routes(family, &[peer], &mut News::new(self, &mut || {}), edit);
+        let mut untold = || {};
+        let mut news = News::new(self, &mut untold);
+        self.edit_routes(family, &[peer], &mut news, &mut edit);
     }
 }
 

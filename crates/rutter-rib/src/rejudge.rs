@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
-use rutter_policy::{ImportPolicy, RejectReason};
+use rutter_net::{Asn, Family, Ipv4Prefix, Ipv6Prefix, Prefix};
+use rutter_policy::{AttrVerdict, ImportPolicy, RejectReason};
 
 use crate::edit::Edited;
 use crate::news::News;
@@ -73,7 +73,6 @@ impl Rib {
             of_peer.resize(of_peer.len().max(index + 1), Again::default());
             of_peer[index] = again.clone();
         }
-        let of = |route: &Route| of_peer.get(route.peer.index());
         let peers = |wanted: fn(&Again) -> bool| -> Vec<PeerId> {
             let wanted = work.iter().filter(|(_, again)| wanted(again));
             wanted.map(|(peer, _)| *peer).collect()
@@ -81,28 +80,26 @@ impl Rib {
         let judged = peers(|again| again.import.is_some());
         let ranked = peers(|again| again.ranked);
         for family in Family::ALL {
-            self.edit_routes(family, &judged, news, |prefix, route| {
-                let import = of(route).and_then(|again| again.import.as_ref());
-                import.map_or(Edited::Keep, |import| rejudge(import, prefix, route))
-            });
-            self.edit_routes(family, &ranked, news, |_, route| match of(route) {
+            self.edit_routes(family, &judged, news, &mut Judges::new(&of_peer));
+            let mut rank = |_, route: &Route| match of_peer.get(route.peer.index()) {
                 Some(again) if again.ranked => Edited::Rank,
                 _ => Edited::Keep,
-            });
+            };
+            self.edit_routes(family, &ranked, news, &mut rank);
         }
     }
 
-    /// Edits routes of a family, shard by shard in slices; `edit` is shown those of other peers than `peers`, too.
+    /// Edits routes of a family, in slices; `editor` is shown those of other peers than `peers`, too.
     pub(crate) fn edit_routes(
         &self,
         family: Family,
         peers: &[PeerId],
         news: &mut News<'_>,
-        mut edit: impl FnMut(Prefix, &Route) -> Edited,
+        editor: &mut impl Editor,
     ) {
         match family {
-            Family::Ipv4Unicast => self.edit_family::<Ipv4Prefix>(peers, news, &mut edit),
-            Family::Ipv6Unicast => self.edit_family::<Ipv6Prefix>(peers, news, &mut edit),
+            Family::Ipv4Unicast => self.edit_family::<Ipv4Prefix>(peers, news, editor),
+            Family::Ipv6Unicast => self.edit_family::<Ipv6Prefix>(peers, news, editor),
         }
     }
 
@@ -110,7 +107,7 @@ impl Rib {
         &self,
         peers: &[PeerId],
         news: &mut News<'_>,
-        edit: &mut impl FnMut(Prefix, &Route) -> Edited,
+        editor: &mut impl Editor,
     ) {
         self.walk(news, |topology, shard, from| {
             let holds = |peer: &PeerId| {
@@ -126,7 +123,8 @@ impl Rib {
                 from,
                 most_edits: usize::MAX,
             };
-            let edit = |prefix: K, route: &Route| edit(prefix.into(), route);
+            editor.begin_slice();
+            let edit = |prefix: K, route: &Route| editor.edit(prefix.into(), route);
             shard.edit_routes::<K>(&slice, edit)
         });
     }
@@ -142,37 +140,118 @@ impl Again {
     }
 }
 
-/// A route after its neighbor's policy changed.
-fn rejudge(import: &ImportPolicy, prefix: Prefix, route: &Route) -> Edited {
-    let (reject, state) = judge(import, prefix, &route.attrs, route.state);
-    if reject == route.reject && state == route.state {
-        return Edited::Keep;
+/// Says what becomes of routes in a walk over the table.
+pub(crate) trait Editor {
+    /// The routes of another slice follow.
+    fn begin_slice(&mut self) {}
+
+    /// What becomes of a route.
+    fn edit(&mut self, prefix: Prefix, route: &Route) -> Edited;
+}
+
+impl<F: FnMut(Prefix, &Route) -> Edited> Editor for F {
+    fn edit(&mut self, prefix: Prefix, route: &Route) -> Edited {
+        self(prefix, route)
     }
-    Edited::Replace(Route {
-        reject,
-        state,
-        ..route.clone()
-    })
+}
+
+/// Judges routes anew.
+struct Judges<'a> {
+    of_peer: &'a [Again],
+    verdicts: Verdicts,
+}
+
+impl<'a> Judges<'a> {
+    fn new(of_peer: &'a [Again]) -> Self {
+        Judges {
+            of_peer,
+            verdicts: Verdicts::default(),
+        }
+    }
+}
+
+impl Editor for Judges<'_> {
+    fn begin_slice(&mut self) {
+        self.verdicts = Verdicts::default();
+    }
+
+    fn edit(&mut self, prefix: Prefix, route: &Route) -> Edited {
+        let again = self.of_peer.get(route.peer.index());
+        let Some(import) = again.and_then(|again| again.import.as_ref()) else {
+            return Edited::Keep;
+        };
+        let verdict = self.verdicts.of(import, prefix.family(), route);
+        let (reject, state) = judge(import, prefix, verdict, route.state);
+        if reject == route.reject && state == route.state {
+            return Edited::Keep;
+        }
+        Edited::Replace(Route {
+            reject,
+            state,
+            ..route.clone()
+        })
+    }
+}
+
+/// What a policy says of all routes with the same attributes.
+#[derive(Clone, Copy)]
+struct Verdict {
+    attributes: AttrVerdict,
+    origin: Option<Asn>,
+}
+
+impl Verdict {
+    fn new(import: &ImportPolicy, family: Family, attrs: &AttrSet) -> Self {
+        let attributes = attrs.attributes();
+        let path = attributes.as_path();
+        Verdict {
+            origin: path.and_then(|path| path.origin()),
+            attributes: import.check_attributes(&attributes, attrs.policy_next_hop(), family),
+        }
+    }
+}
+
+/// Verdicts of a slice of the table: prefixes that were announced together mostly stand together. While the slice goes on, no
+/// attribute set goes from it, so that an address means one set.
+struct Verdicts([Option<((usize, PeerId), Verdict)>; 64]);
+
+impl Default for Verdicts {
+    fn default() -> Self {
+        Verdicts([None; 64])
+    }
+}
+
+impl Verdicts {
+    fn of(&mut self, import: &ImportPolicy, family: Family, route: &Route) -> Verdict {
+        let key = (route.attrs.address(), route.peer);
+        let hash = (key.0 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let place = &mut self.0[(hash >> 58) as usize];
+        match place {
+            Some((known, verdict)) if *known == key => *verdict,
+            _ => {
+                let verdict = Verdict::new(import, family, &route.attrs);
+                *place = Some((key, verdict));
+                verdict
+            }
+        }
+    }
 }
 
 /// The verdict of a policy on a route, and the route's state under it.
 fn judge(
     import: &ImportPolicy,
     prefix: Prefix,
-    attrs: &AttrSet,
+    verdict: Verdict,
     state: State,
 ) -> (Option<RejectReason>, State) {
-    let attributes = attrs.attributes();
-    let next_hop = attrs.policy_next_hop();
-    let verdict = import.check_attributes(&attributes, next_hop, prefix.family());
-    let origin = attributes.as_path().and_then(|path| path.origin());
-    let reject = verdict
+    let Verdict { attributes, origin } = verdict;
+    let reject = attributes
         .reject
-        .or_else(|| import.check_prefix(prefix, verdict.blackhole))
+        .or_else(|| import.check_prefix(prefix, attributes.blackhole))
         .or_else(|| import.check_origin(prefix, origin));
     let state = state
-        .with(State::GRACEFUL_SHUTDOWN, verdict.graceful_shutdown)
-        .with(State::BLACKHOLE, verdict.blackhole);
+        .with(State::GRACEFUL_SHUTDOWN, attributes.graceful_shutdown)
+        .with(State::BLACKHOLE, attributes.blackhole);
     (reject, state)
 }
 
@@ -180,7 +259,7 @@ fn judge(
 /// the table does not see them.
 pub(crate) fn judge_queued<K: Stored>(import: &ImportPolicy, ops: &mut [Op<K>], sets: &[AttrSet]) {
     for op in ops.iter_mut().filter(|op| op.set != WITHDRAW) {
-        let set = &sets[op.set as usize];
-        (op.reject, op.state) = judge(import, op.prefix.into(), set, op.state);
+        let verdict = Verdict::new(import, K::FAMILY, &sets[op.set as usize]);
+        (op.reject, op.state) = judge(import, op.prefix.into(), verdict, op.state);
     }
 }
