@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use rutter_lpm::Net;
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
 use rutter_policy::RejectReason;
-use smallvec::SmallVec;
 
 use crate::attrs::AttrStore;
 use crate::catch_up::Catching;
@@ -19,7 +18,7 @@ use crate::lengths::Lengths;
 use crate::lookup::{Half, Mirror, Part};
 use crate::route::{Route, State};
 use crate::table::{Id, Table, accepted};
-use crate::together::{Changes, Path};
+use crate::together::Edits;
 use crate::topology::Topology;
 use crate::{AttrSet, PeerId};
 
@@ -202,7 +201,7 @@ impl Shard {
         while id < end && edited < slice.most_edits {
             let destination = table.get(id);
             let prefix = destination.prefix;
-            let edits: SmallVec<[(Path, Edited); 2]> = destination
+            let edits: Edits = destination
                 .routes
                 .iter()
                 .map(|route| ((route.peer, route.path_id), edit(prefix, route)))
@@ -217,16 +216,8 @@ impl Shard {
                     with: &with,
                     mirror,
                 };
-                if edits
-                    .iter()
-                    .any(|(_, edited)| matches!(edited, Edited::Rank))
-                {
-                    edit.rank(id);
-                }
-                let changes: Changes = edits.into_iter().filter_map(change).collect();
                 // What peers withdraw is counted already; this counts what goes with its session.
-                removed += changes.iter().filter(|(_, new)| new.is_none()).count() as u64;
-                edit.replace_all(id, changes);
+                removed += edit.apply(id, edits);
             }
             id += 1;
         }
@@ -267,14 +258,6 @@ fn move_all<T>(from: &mut Vec<T>, to: &mut Vec<T>) {
     }
     if from.capacity() > 16 * 1024 {
         from.shrink_to(0);
-    }
-}
-
-fn change((path, edited): (Path, Edited)) -> Option<(Path, Option<Route>)> {
-    match edited {
-        Edited::Replace(route) => Some((path, Some(route))),
-        Edited::Remove => Some((path, None)),
-        Edited::Keep | Edited::Rank => None,
     }
 }
 

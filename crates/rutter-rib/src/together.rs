@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::PeerId;
 use crate::change::{Top, is_plain};
-use crate::edit::{Before, Edit, Limit, Tally, keys, swap};
+use crate::edit::{Before, Edit, Edited, Limit, Tally, keys, swap};
 use crate::route::{Route, State};
 use crate::shard::{Apply, Stored};
 use crate::table::Id;
@@ -12,12 +12,65 @@ use crate::table::Id;
 /// A route of a destination, by its sender and path identifier.
 pub(crate) type Path = (PeerId, u32);
 
-/// What takes the place of routes.
-pub(crate) type Changes = SmallVec<[(Path, Option<Route>); 2]>;
+/// What becomes of routes of a destination.
+pub(crate) type Edits = SmallVec<[(Path, Edited); 1]>;
 
-impl<K: Stored> Edit<'_, K> {
-    /// As [`Edit::replace`] for several routes, each held already; counts them, too.
-    pub fn replace_all(&mut self, id: Id, changes: Changes) {
+/// What takes the place of routes.
+type Changes = SmallVec<[(Path, Option<Route>); 2]>;
+
+impl<'a, K: Stored> Edit<'a, K> {
+    /// Edits routes of a destination, each held already, and counts them. Returns how many were removed.
+    #[inline]
+    pub fn apply(&mut self, id: Id, mut edits: Edits) -> u64 {
+        match (edits.pop(), edits.is_empty()) {
+            (Some((path, edited)), true) => self.apply_one(id, path, edited),
+            (Some(last), false) => {
+                edits.push(last);
+                self.apply_all(id, edits)
+            }
+            (None, _) => 0,
+        }
+    }
+
+    #[inline]
+    fn apply_one(&mut self, id: Id, path: Path, edited: Edited) -> u64 {
+        let new = match edited {
+            Edited::Rank => {
+                self.rank(id);
+                return 0;
+            }
+            Edited::Replace(route) => Some(route),
+            Edited::Keep | Edited::Remove => None,
+        };
+        let with = self.with_peer(path.0);
+        let limit = limit::<K>(&with, new.is_some());
+        let removed = u64::from(new.is_none());
+        let mut tally = Tally::default();
+        self.replace(id, path, new, &limit, &mut tally);
+        with.count::<K>(tally);
+        removed
+    }
+
+    fn apply_all(&mut self, id: Id, edits: Edits) -> u64 {
+        if edits
+            .iter()
+            .any(|(_, edited)| matches!(edited, Edited::Rank))
+        {
+            self.rank(id);
+        }
+        let change = |(path, edited)| match edited {
+            Edited::Replace(route) => Some((path, Some(route))),
+            Edited::Remove => Some((path, None)),
+            Edited::Keep | Edited::Rank => None,
+        };
+        let changes: Changes = edits.into_iter().filter_map(change).collect();
+        let removed = changes.iter().filter(|(_, new)| new.is_none()).count();
+        self.replace_all(id, changes);
+        removed as u64
+    }
+
+    /// As [`Edit::replace`] for several routes.
+    fn replace_all(&mut self, id: Id, changes: Changes) {
         if changes.is_empty() {
             return;
         }
@@ -26,15 +79,8 @@ impl<K: Stored> Edit<'_, K> {
         let mut concerns_clients = false;
         let mut gone: SmallVec<[Route; 2]> = SmallVec::new();
         for (path, mut new) in changes {
-            let with = Apply {
-                peer: path.0,
-                ..*self.with
-            };
-            // What goes meets no limit.
-            let limit = match new.is_some() {
-                true => with.limit::<K>(),
-                false => Limit::default(),
-            };
+            let with = self.with_peer(path.0);
+            let limit = limit::<K>(&with, new.is_some());
             let mut tally = Tally::default();
             let Some(position) = self.admit(id, path, &mut new, &limit, &tally) else {
                 continue;
@@ -58,6 +104,10 @@ impl<K: Stored> Edit<'_, K> {
         }
     }
 
+    fn with_peer(&self, peer: PeerId) -> Apply<'a> {
+        Apply { peer, ..*self.with }
+    }
+
     fn before_all(&self, id: Id, changes: &Changes) -> Before {
         if self.clients.are_none() {
             return Before::Nobody;
@@ -79,5 +129,13 @@ impl<K: Stored> Edit<'_, K> {
             true => Before::Best(Top::of(held)),
             false => Before::All(keys(held)),
         }
+    }
+}
+
+/// What goes meets no limit.
+fn limit<K: Stored>(with: &Apply<'_>, comes: bool) -> Limit {
+    match comes {
+        true => with.limit::<K>(),
+        false => Limit::default(),
     }
 }
