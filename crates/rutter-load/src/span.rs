@@ -11,17 +11,34 @@ pub(crate) struct Span {
     pub(crate) right: Right,
     /// Which of the word's destinations.
     pub(crate) mask: u64,
+    /// How many they are.
+    pub(crate) count: u8,
 }
 
 /// Destinations in a word.
 pub(crate) const A_WORD: u32 = 32;
 
-/// The word of a destination and its lower bit there.
-pub(crate) fn place(id: u32) -> (u32, u64) {
-    (id / A_WORD, 1 << (id % A_WORD * 2))
-}
-
 impl Span {
+    /// A destination alone.
+    pub(crate) fn one(id: u32, right: Right) -> Span {
+        Span {
+            word: id / A_WORD,
+            right,
+            mask: 1 << (id % A_WORD * 2),
+            count: 1,
+        }
+    }
+
+    /// How many of the destinations have their lower bit in a word. Mostly all or none: counting bits takes many instructions
+    /// on the processors for which we are compiled.
+    pub(crate) fn count_in(&self, bits: u64) -> u32 {
+        match bits & self.mask {
+            0 => 0,
+            bits if bits == self.mask => u32::from(self.count),
+            bits => bits.count_ones(),
+        }
+    }
+
     /// The destinations.
     pub(crate) fn ids(&self) -> impl Iterator<Item = u32> {
         let (first, mask) = (self.word * A_WORD, self.mask);
@@ -32,10 +49,13 @@ impl Span {
 
 /// Appends a destination, to the last span since `start` where they go together. What depends on the client stands alone.
 pub(crate) fn push(spans: &mut Vec<Span>, start: usize, id: u32, right: Right) {
-    let (word, mask) = place(id);
+    let one = Span::one(id, right);
     let alone = matches!(right, Right::Ask(_));
     match spans[start..].last_mut() {
-        Some(last) if last.word == word && last.right == right && !alone => last.mask |= mask,
-        _ => spans.push(Span { word, right, mask }),
+        Some(last) if last.word == one.word && last.right == right && !alone => {
+            last.mask |= one.mask;
+            last.count = last.mask.count_ones() as u8;
+        }
+        _ => spans.push(one),
     }
 }

@@ -6,7 +6,7 @@ use rutter_net::Prefix;
 
 use crate::judge::Judge;
 use crate::oracle::{Oracle, PrefixIndex, Right};
-use crate::span::{A_WORD, place};
+use crate::span::{A_WORD, Span};
 use crate::workload::Workload;
 
 /// Everything a judgement needs; shared by all threads, replaced when a peer is lost or back.
@@ -95,7 +95,7 @@ impl Tracker {
         self.announced += u64::from(meaning.announced);
         let (gone, told) = judge.spans(&meaning);
         for span in gone {
-            self.set(span.word, span.mask, false, false);
+            self.set(span, false, false);
         }
         for span in told {
             let right = match span.right {
@@ -104,7 +104,7 @@ impl Tracker {
                 Right::All => true,
                 Right::Nobody => false,
                 Right::Forged => {
-                    self.forged += u64::from(span.mask.count_ones());
+                    self.forged += u64::from(span.count);
                     false
                 }
                 Right::Ask(peer) => span.ids().all(|id| {
@@ -113,7 +113,7 @@ impl Tracker {
                     winner.is_some_and(|route| route.peer == peer)
                 }),
             };
-            self.set(span.word, span.mask, true, right);
+            self.set(span, true, right);
         }
     }
 
@@ -126,15 +126,15 @@ impl Tracker {
         }
     }
 
-    /// The destinations of a mask are held or not, rightly or not.
-    fn set(&mut self, word: u32, mask: u64, held: bool, right: bool) {
-        let bits = &mut self.words[word as usize];
-        let old = *bits;
+    /// The destinations of a span are held or not, rightly or not.
+    fn set(&mut self, span: &Span, held: bool, right: bool) {
+        let bits = &mut self.words[span.word as usize];
+        let (old, mask) = (*bits, span.mask);
         let of = |flag: bool| if flag { mask } else { 0 };
         *bits = old & !(mask | mask << 1) | of(held) | of(right) << 1;
-        let count = |bits: u64| (bits & mask).count_ones();
-        self.held = self.held + count(*bits) - count(old);
-        self.right = self.right + count(*bits >> 1) - count(old >> 1);
+        let now = |flag: bool| if flag { u32::from(span.count) } else { 0 };
+        self.held = self.held + now(held) - span.count_in(old);
+        self.right = self.right + now(right) - span.count_in(old >> 1);
     }
 
     /// Goes over to another oracle in a quiet moment: where the right route is another one now, what is held is wrong.
@@ -152,9 +152,9 @@ impl Tracker {
                 continue;
             }
             for id in group.first..group.first + group.len {
-                let (word, mask) = place(id);
-                let held = self.words[word as usize] & mask != 0;
-                self.set(word, mask, held, false);
+                let span = Span::one(id, Right::Nobody);
+                let held = span.count_in(self.words[span.word as usize]) > 0;
+                self.set(&span, held, false);
             }
         }
     }
