@@ -45,6 +45,13 @@ pub enum Missing {
         /// The first row that is there again.
         before: u64,
     },
+    /// Rows before one of a run, those of earlier runs among them: from where on, nobody knows.
+    Before {
+        /// The run.
+        run: u64,
+        /// The first row that is there again, or would come next.
+        row: u64,
+    },
     /// Rows of a run that nothing else is known of.
     OfEarlierRun,
 }
@@ -52,11 +59,22 @@ pub enum Missing {
 impl Missing {
     /// The detail of a gap: what is missing, of which time where that is known, and why.
     pub fn because(self, times_us: Option<(u64, u64)>, why: impl fmt::Display) -> String {
-        match times_us {
-            None => format!("{self}: {why}"),
-            Some((since, until)) => {
-                format!("{self}, from {} to {}: {why}", utc(since), utc(until))
-            }
+        let (since, until) = times_us.unzip();
+        self.between(since, until, why)
+    }
+
+    /// As [`Missing::because`], where only one of both times may be known.
+    pub fn between(
+        self,
+        since_us: Option<u64>,
+        until_us: Option<u64>,
+        why: impl fmt::Display,
+    ) -> String {
+        match (since_us.map(utc), until_us.map(utc)) {
+            (None, None) => format!("{self}: {why}"),
+            (Some(since), Some(until)) => format!("{self}, from {since} to {until}: {why}"),
+            (Some(since), None) => format!("{self}, from {since} on: {why}"),
+            (None, Some(until)) => format!("{self}, up to {until}: {why}"),
         }
     }
 
@@ -102,6 +120,9 @@ impl fmt::Display for Missing {
                 f,
                 "rows of run {run} from row {from} on are missing, up to row {before} of run {later}"
             ),
+            Self::Before { run, row } => {
+                write!(f, "rows before row {row} of run {run} are missing")
+            }
             Self::OfEarlierRun => f.write_str("rows of an earlier run are missing"),
         }
     }
@@ -153,6 +174,11 @@ mod tests {
                 Some(run),
             ),
             (
+                Missing::Before { run, row: first },
+                "rows before row 5 of run 1795176000000000 are missing",
+                None,
+            ),
+            (
                 Missing::OfEarlierRun,
                 "rows of an earlier run are missing",
                 None,
@@ -175,6 +201,15 @@ mod tests {
             Missing::overrun(7, (0, 1_000_001)),
             "7 messages are missing, from 1970-01-01 00:00:00.000000 UTC to 1970-01-01 00:00:01.000001 UTC: \
              they came faster than they could be read"
+        );
+        let rows = || Missing::Before { run: 7, row: 5 };
+        assert_eq!(
+            rows().between(None, Some(1_000_001), "a backup"),
+            "rows before row 5 of run 7 are missing, up to 1970-01-01 00:00:01.000001 UTC: a backup"
+        );
+        assert_eq!(
+            rows().between(Some(0), None, "a backup"),
+            "rows before row 5 of run 7 are missing, from 1970-01-01 00:00:00.000000 UTC on: a backup"
         );
     }
 }

@@ -57,6 +57,11 @@ impl PeerChange {
 }
 
 impl Batch {
+    /// Wall time of its last row, where it has rows.
+    pub fn last_us(&self) -> Option<u64> {
+        self.rows.last().map(|(_, last)| last.time_us)
+    }
+
     /// Whether a commit would do nothing.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()

@@ -46,6 +46,9 @@ pub struct Intake {
     start_over: bool,
     gaps: u64,
     lost_rows: u64,
+    /// The gap that was told last, and the one that was gathered last.
+    last_gap: Option<Arc<str>>,
+    gathered_gap: Option<Arc<str>>,
     last_time_us: u64,
 }
 
@@ -73,6 +76,8 @@ impl Intake {
             start_over: false,
             gaps: 0,
             lost_rows: 0,
+            last_gap: None,
+            gathered_gap: None,
             last_time_us: now.unix_us,
         };
         let writer = &mut intake.writer;
@@ -90,6 +95,11 @@ impl Intake {
     /// How many gaps were told, and how many rows and events they hid.
     pub fn gaps(&self) -> (u64, u64) {
         (self.gaps, self.lost_rows)
+    }
+
+    /// What the gap says of itself that was told last.
+    pub fn last_gap(&self) -> Option<&str> {
+        self.last_gap.as_deref()
     }
 
     /// Takes what the feed has, at most a block full, waiting at most `wait` for the first event. How many events.
@@ -186,7 +196,9 @@ impl Intake {
         let (rows, first_seq) = (u64::from(self.writer.rows()), self.writer.first_seq());
         let (since_us, _) = self.writer.times_us();
         let (told, owed) = (self.told.take(), std::mem::take(&mut self.owed_told));
+        let gap = self.gathered_gap.take();
         let Err(why) = spool.append(&self.writer.finish(), needed) else {
+            self.last_gap = gap.or(self.last_gap.take());
             self.gaps += owed as u64;
             self.owed.drain(..owed);
             if let Some(told) = told {
@@ -262,6 +274,7 @@ impl Intake {
     }
 
     fn tell_gap(&mut self, lost: u64, detail: &str, now: Now) {
+        self.gathered_gap = Some(detail.into());
         let writer = &mut self.writer;
         self.decoder
             .decode(&FeedEvent::Gap { lost }, now, &mut |row| {

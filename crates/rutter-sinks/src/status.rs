@@ -34,6 +34,8 @@ pub struct StatusView {
     pub gaps: u64,
     /// Rows and messages that gaps hid.
     pub lost: u64,
+    /// What the last gap says of itself.
+    pub last_gap: Option<String>,
     /// Failures of the store.
     pub failures: u64,
     /// The one that is not over, in words.
@@ -94,6 +96,7 @@ impl Status {
         };
         self.update(|view| {
             (view.gaps, view.lost) = intake.gaps();
+            view.last_gap = intake.last_gap().map(str::to_owned);
             view.dropping = intake.trouble().map(str::to_owned);
             (view.run, view.spool_bytes) = (run, spool.bytes());
             // One of a later run is of a clock that was set back: nothing in the spool is known to be behind it.
@@ -180,6 +183,7 @@ impl StatusView {
             batches: self.batches,
             gaps: self.gaps,
             lost: self.lost,
+            last_gap: self.last_gap.clone(),
             failures: self.failures,
             last_error: self.silence().or_else(|| self.last_error.clone()),
             dropping: self.dropping.clone(),

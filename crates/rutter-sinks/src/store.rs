@@ -33,6 +33,17 @@ pub(crate) fn hangs(what: &str) -> Fault {
     ))
 }
 
+/// What a store has when it is opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// How far the rows go that are committed; `None` where it knows of none.
+    pub position: Option<Position>,
+    /// Wall time of the last of them in microseconds since 1970, where that is known.
+    pub time_us: Option<u64>,
+    /// How far it was before it lost that, where we know it and it does not.
+    pub had: Option<Position>,
+}
+
 /// What a load replaces.
 #[derive(Clone, Debug)]
 pub struct Load {
@@ -53,7 +64,11 @@ pub type Pieces<'p> = dyn FnMut() -> Option<Vec<LoadRow>> + 'p;
 pub trait Store {
     /// Connects, brings the schema up to date, keeps other writers of the same collector out, and says how far the
     /// rows go that are committed.
-    fn open(&mut self) -> Result<Option<Position>, Fault>;
+    fn open(&mut self) -> Result<Held, Fault>;
+
+    /// What is known of events that it acknowledged and does not have any more, though it knows no position: `None`
+    /// where it has the last one, which is before `behind` and of that time.
+    fn lost(&mut self, behind: Position, time_us: u64) -> Result<Option<String>, Fault>;
 
     /// Writes a batch and its end, both or nothing. What was written of it before, in part or in whole, does no harm.
     fn write(&mut self, batch: &Batch) -> Result<(), Fault>;

@@ -11,11 +11,12 @@ use parking_lot::Mutex;
 use crate::batch::Batch;
 use crate::block::Block;
 use crate::load::{LoadRow, Source, Wanted};
+use crate::lost::{self, NOT_AS_LEFT};
 use crate::peer::{PeerKey, StoredPeer};
 use crate::spool::{Cursor, Medium, Position, Spool};
 use crate::state::State;
 use crate::status::Status;
-use crate::store::{Fault, Load, Store};
+use crate::store::{Fault, Held, Load, Store};
 
 /// How large batches are, and how soon a failure is tried again.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +62,8 @@ pub struct Writer<S> {
     run: u64,
     open: bool,
     state: State,
+    /// Wall time of the last row that was committed, where that is known.
+    last_us: Option<u64>,
     cursor: Option<Cursor>,
     /// A commit of which nobody knows whether it happened.
     pending: Option<(State, Cursor)>,
@@ -69,6 +72,8 @@ pub struct Writer<S> {
     expire_at_us: u64,
     /// When the current routes are counted again, wall time.
     count_at_us: u64,
+    /// When they were last as they should be.
+    counted_us: Option<u64>,
     status: Status,
 }
 
@@ -81,11 +86,13 @@ impl<S: Store> Writer<S> {
             run,
             open: false,
             state: State::new(limits.defer_from),
+            last_us: None,
             cursor: None,
             pending: None,
             failures: 0,
             expire_at_us: 0,
             count_at_us: 0,
+            counted_us: None,
             status,
         }
     }
@@ -140,7 +147,8 @@ impl<S: Store> Writer<S> {
 
     fn open<M: Medium>(&mut self, spool: &Mutex<Spool<M>>) -> Result<Step, Fault> {
         let store = &mut self.store;
-        let position = self.status.asking("the connection", || store.open())?;
+        let held = self.status.asking("the connection", || store.open())?;
+        let position = held.position;
         self.open = true;
         self.status.update(|view| view.connected = true);
         let pending = self.pending.take();
@@ -148,7 +156,12 @@ impl<S: Store> Writer<S> {
             let mut state = self.state.clone();
             state.resume(position);
             let cursor = seek(spool, position, self.run)?;
-            let missing = missing(spool, position, self.run, cursor)?;
+            let missing = match held.had {
+                Some(had) => Some(lost::before(had, None, self.store.lost(had, 0)?)),
+                None => lost::at_start(&mut spool.lock(), held, self.run, cursor)
+                    .map_err(|why| unreadable(&why))?,
+            };
+            self.last_us = held.time_us;
             // What was committed before the spool heard of it goes now: it may be what fills the spool.
             self.settle(spool, state, cursor)?;
             return Ok(missing.map_or(Step::Worked, Step::StartOver));
@@ -162,11 +175,42 @@ impl<S: Store> Writer<S> {
             self.settle(spool, state, cursor)?;
             return Ok(Step::Worked);
         }
-        // Restored from a backup, or made anew.
+        self.go_back(spool, cursor, held)
+    }
+
+    /// The store was restored from a backup, or made anew: goes on where it is, as far as the spool goes back, and says
+    /// what it has lost.
+    fn go_back<M: Medium>(
+        &mut self,
+        spool: &Mutex<Spool<M>>,
+        cursor: Cursor,
+        held: Held,
+    ) -> Result<Step, Fault> {
+        let own = self.state.position();
+        let (mut cursor, mut why) = (cursor, NOT_AS_LEFT.to_owned());
+        match (held.position, own) {
+            (Some(position), Some(own)) if position < own => {
+                let mut spool = spool.lock();
+                // Where the spool cannot be read that is told when it is met.
+                cursor = spool.seek(Some(position), self.run).unwrap_or(cursor);
+                let hole = spool.hole(Some(position), cursor);
+                why = lost::since(held, hole.ok(), (own, self.last_us));
+            }
+            (None, Some(own)) => {
+                let (store, time_us) = (&mut self.store, self.last_us.unwrap_or_default());
+                let what = self
+                    .status
+                    .asking("the last event", || store.lost(own, time_us))?;
+                why = lost::before(own, self.last_us, what);
+            }
+            _ => {}
+        }
         self.state.forget();
-        self.state.resume(position);
+        self.state.resume(held.position);
+        self.last_us = held.time_us;
         self.cursor = Some(cursor);
-        Ok(Step::StartOver("the store was not as it was left".into()))
+        self.status.update(|view| view.position = held.position);
+        Ok(Step::StartOver(why))
     }
 
     fn forward<M: Medium>(
@@ -180,7 +224,7 @@ impl<S: Store> Writer<S> {
         };
         // Before the next batch: of the last one over the connection before it may not be known whether it happened.
         if let Some(why) = self.check(now_us)? {
-            return Ok(Step::StartOver(why.into()));
+            return Ok(Step::StartOver(why));
         }
         let blocks = match read(spool, cursor, self.limits.batch_rows) {
             Ok(blocks) => blocks,
@@ -203,7 +247,7 @@ impl<S: Store> Writer<S> {
     }
 
     /// Counts the current routes where it is time; why all is to begin anew if they are not those that were written.
-    fn check(&mut self, now_us: u64) -> Result<Option<&'static str>, Fault> {
+    fn check(&mut self, now_us: u64) -> Result<Option<String>, Fault> {
         let loaded = self.state.is_live() && !self.state.load_all();
         if !(loaded && is_due(now_us, self.count_at_us, COUNT_EVERY_US)) {
             return Ok(None);
@@ -214,10 +258,11 @@ impl<S: Store> Writer<S> {
             .status
             .asking("the number of routes", || store.is_whole())?
         {
+            self.counted_us = Some(now_us);
             return Ok(None);
         }
         self.state.forget();
-        Ok(Some("somebody else added or removed rows of rutter_routes"))
+        Ok(Some(lost::routes(self.counted_us, now_us)))
     }
 
     /// Removes some old events where it is time; `true` where there may be more.
@@ -261,14 +306,14 @@ impl<S: Store> Writer<S> {
         self.settle(spool, state, *cursor)
     }
 
-    fn note(&self, batch: &Batch) {
+    fn note(&mut self, batch: &Batch) {
+        let last = batch.last_us();
+        self.last_us = last.or(self.last_us);
         self.status.update(|view| {
             view.trouble = None;
             view.batches += 1;
             view.events += batch.rows.len() as u64;
-            if let Some((_, last)) = batch.rows.last() {
-                view.last_time_us = last.time_us;
-            }
+            view.last_time_us = last.unwrap_or(view.last_time_us);
         });
     }
 
@@ -315,6 +360,7 @@ impl<S: Store> Writer<S> {
         let state = self.state.clone();
         self.stream(&load, source, &|peer| state.holds(peer))?;
         self.state.loaded(None);
+        self.counted_us = Some(now_us);
         self.loaded();
         Ok(())
     }
@@ -428,27 +474,6 @@ fn seek<M: Medium>(
 
 fn unreadable(why: &io::Error) -> Fault {
     Fault(format!("cannot read the spool: {why}"))
-}
-
-/// What the spool should hold behind the position of a store, and does not.
-fn missing<M: Medium>(
-    spool: &Mutex<Spool<M>>,
-    position: Option<Position>,
-    run: u64,
-    cursor: Cursor,
-) -> Result<Option<String>, Fault> {
-    let mut spool = spool.lock();
-    let Some(position) = position.filter(|position| position.run <= run) else {
-        return Ok(None);
-    };
-    if spool.is_new() && position.run < run {
-        let missing = position.rest_of_run();
-        return Ok(Some(missing.because(None, "their spool is gone")));
-    }
-    let hole = spool
-        .hole(position, cursor)
-        .map_err(|why| unreadable(&why))?;
-    Ok(hole.map(|damage| damage.to_string()))
 }
 
 /// Blocks from a place on, up to the one that completes so many rows.

@@ -39,6 +39,9 @@ pub struct SinkRow {
     pub gaps: u64,
     /// Rows and messages that gaps hid.
     pub lost: u64,
+    /// What the last gap says of itself: which rows are missing, from when to when, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_gap: Option<String>,
     /// Failures of the sink.
     pub failures: u64,
     /// The last failure, in words; it stays when all is well again.

@@ -220,6 +220,9 @@ impl Collected for World {
             behind_s: 3,
             spool_bytes: 4_096,
             events: 1_000,
+            gaps: 1,
+            lost: 5,
+            last_gap: Some("rows 5 to 9 are missing: the spool was full".into()),
             failures: 1,
             last_error: Some("cannot connect".into()),
             ..SinkRow::default()

@@ -1,7 +1,7 @@
 //! Tables that another collector makes anew while this one loads its routes.
 
 use rutter_interop::eventually;
-use rutter_sinks::{Batch, Load, Position, Store};
+use rutter_sinks::{Batch, Held, Load, Position, Store};
 
 /// A load that somebody began anew under is not taken for a whole one.
 pub fn cuts_no_load_short(store: &mut dyn Store, begin_anew: impl FnOnce()) {
@@ -32,10 +32,10 @@ pub fn cuts_no_load_short(store: &mut dyn Store, begin_anew: impl FnOnce()) {
         "somebody else changed the position of this collector"
     );
     // The server may not have seen yet that the connection before is gone.
-    let position = eventually("the collector's lock is free", || {
+    let held = eventually("the collector's lock is free", || {
         store.open().map_err(|why| why.to_string())
     });
-    assert_eq!(position, None);
+    assert_eq!(held, Held::default());
     store.close();
 }
 

@@ -106,6 +106,10 @@ fn mariadb_is_exact_whoever_is_killed() {
     cuts_no_load_short(&mut other, || drop(server.query(FORGET)));
 }
 
+/// Ends the connection of the sink.
+const CUT: &str = "SELECT concat('KILL ', id) INTO @kill FROM information_schema.processlist WHERE user = 'rutter';
+    EXECUTE IMMEDIATE @kill";
+
 /// Somebody changes tables by hand, forbids writing, and drops tables: nothing is lost, or a gap is told.
 fn bears_meddling(stage: &mut Stage, server: &MariaDb) {
     stage.settles(|| server.try_query(ROUTES));
@@ -120,10 +124,9 @@ fn bears_meddling(stage: &mut Stage, server: &MariaDb) {
     stage.settles(|| server.try_query(ROUTES));
     stage.bears_removed_rows(
         ROUTES,
-        "DELETE FROM rutter_routes ORDER BY network LIMIT 1;
-         SELECT concat('KILL ', id) INTO @kill FROM information_schema.processlist WHERE user = 'rutter';
-         EXECUTE IMMEDIATE @kill",
+        &format!("DELETE FROM rutter_routes ORDER BY network LIMIT 1; {CUT}"),
         |sql| server.try_query(sql),
     );
+    stage.bears_a_restored_backup(ROUTES, ("time", CUT), |sql| server.try_query(sql));
     stage.bears_dropped_tables(ROUTES, "", |sql| server.try_query(sql));
 }

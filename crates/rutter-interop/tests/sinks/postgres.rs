@@ -82,6 +82,11 @@ fn bears_meddling(stage: &mut Stage, server: &Postgres) {
          SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'rutter'",
         |sql| server.try_query(sql),
     );
+    let time = "to_char(time AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')";
+    let cut =
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'rutter'";
+    server.query("ALTER DATABASE rutter SET timezone = 'UTC'");
+    stage.bears_a_restored_backup(ROUTES, (time, cut), |sql| server.try_query(sql));
     stage.bears_dropped_tables(ROUTES, " CASCADE", |sql| server.try_query(sql));
 }
 

@@ -213,6 +213,53 @@ impl Stage {
         assert_eq!(ask(told).map(|rows| rows.len()), Ok(1));
     }
 
+    /// The server is restored from a backup: a gap tells from which row and time on it lost what it had committed, and the
+    /// current routes are as they were. `time` makes `YYYY-MM-DD hh:mm:ss.us` of a column, and `cut` ends the connection.
+    pub fn bears_a_restored_backup(
+        &mut self,
+        routes: &str,
+        (time, cut): (&str, &str),
+        ask: impl Fn(&str) -> Result<Vec<String>, String>,
+    ) {
+        let done = |sql: &str| ask(sql).unwrap_or_else(|why| panic!("{sql}: {why}"));
+        self.settles(|| ask(routes));
+        self.has_written();
+        let at = format!("SELECT run, next_seq, {time} FROM rutter_collectors");
+        let (backup, gaps) = (done(&at), self.sink().status().gaps);
+        let [run, row, since] = *backup[0].split('|').collect::<Vec<_>>() else {
+            panic!("{backup:?}");
+        };
+        // As it is noted, so it is in the events.
+        let seq = row.parse::<u64>().expect("a number") - 1;
+        let last = format!("SELECT {time} FROM rutter_events WHERE run = {run} AND seq = {seq}");
+        assert_eq!(done(&last), [since]);
+        for _ in 0..3 {
+            self.act(300);
+            self.settles(|| ask(routes));
+        }
+        self.has_written();
+        done(&format!(
+            "DELETE FROM rutter_events WHERE run = {run} AND seq >= {row};
+             UPDATE rutter_collectors SET run = {run}, next_seq = {row}, time = '{since}';
+             {cut}"
+        ));
+        self.act(20);
+        self.has_told(gaps + 1);
+        self.settles(|| ask(routes));
+        let gap = format!(
+            "rows {row} to % of run {run} are missing, from {since} UTC to %: the store was not as it was left%"
+        );
+        let none = "no rows are missing: the store was not as it was left%";
+        let told = |like: &str| {
+            format!(
+                "SELECT count(*) FROM rutter_events WHERE kind = 'gap' AND detail LIKE '{like}'"
+            )
+        };
+        let told = [&*gap, none].map(|like| done(&told(like)));
+        assert!(told == [["1"], ["0"]], "{gap}: {told:?}");
+        assert_eq!(self.sink().status().gaps, gaps + 1);
+    }
+
     /// Somebody drops one table after the other: a gap tells of each, and all is as it was. `routes` asks for the current
     /// ones, and `DROP TABLE …` ends with `cascade`.
     pub fn bears_dropped_tables(
@@ -228,13 +275,21 @@ impl Stage {
             "rutter_collectors",
             "rutter_events",
         ] {
+            // The last event is none of those that are removed below.
+            self.act(20);
+            self.has_written();
             done(&format!("DROP TABLE {table}{cascade}"));
             self.act(200);
             self.settles(|| ask(routes));
-            let gaps = done(READ_ANEW);
             let told = done("SELECT detail FROM rutter_events WHERE kind = 'gap'");
+            let lost = match table {
+                "rutter_routes" | "rutter_peers" => "no rows are missing: ",
+                // Whose events those are that are there nobody knows any more.
+                _ => "rows before row ",
+            };
             assert!(
-                !gaps.is_empty(),
+                told.iter()
+                    .any(|gap| gap.starts_with(lost) && gap.contains(NOT_AS_LEFT)),
                 "no gap tells that {table} was gone: {told:?}"
             );
             done("DELETE FROM rutter_events WHERE kind = 'gap'");
@@ -243,7 +298,7 @@ impl Stage {
 }
 
 /// What a gap says where a store was changed behind our back.
-const READ_ANEW: &str = "SELECT detail FROM rutter_events WHERE kind = 'gap' AND detail LIKE 'the store was not as it was left%'";
+const NOT_AS_LEFT: &str = ": the store was not as it was left: ";
 
 /// Where a test draws its moments from: `SEED` of the environment, or the usual one; a test that fails has said which.
 pub fn seed(usual: u64) -> u64 {

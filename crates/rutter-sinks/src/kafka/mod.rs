@@ -18,7 +18,7 @@ use rutter_net::Family;
 use crate::batch::Batch;
 use crate::block::Entry;
 use crate::spool::Position;
-use crate::store::{Fault, Load, Pieces, Store};
+use crate::store::{Fault, Held, Load, Pieces, Store};
 pub use message::SCHEMA;
 use message::{Message, family_name, part, peer_key, route_key};
 use session::{Left, Session, record};
@@ -27,12 +27,16 @@ use session::{Left, Session, record};
 pub struct Kafka {
     collector: String,
     settings: Broker,
-    /// How far it is, since the cluster does not keep that for us.
+    /// Where we note how far it is, since the cluster does not keep that for us.
     noted: PathBuf,
-    /// Behind the last batch that was acknowledged and could not be noted: the disk may be full.
-    unnoted: Option<Position>,
+    /// Behind the last batch that was acknowledged, as far as the topic has it; the outer `None` before we have looked.
+    position: Option<Option<Position>>,
+    /// It could not be noted: the disk may be full.
+    unnoted: bool,
     /// How far each partition was when it was written to last; empty where that is not known.
     left: Vec<Left>,
+    /// What the topic had and has no more.
+    gone: Option<String>,
     session: Option<Session>,
 }
 
@@ -43,17 +47,26 @@ impl Kafka {
             collector: collector.to_owned(),
             settings,
             noted: folder.join("kafka.position"),
-            unnoted: None,
+            position: None,
+            unnoted: false,
             left: Vec::new(),
+            gone: None,
             session: None,
         }
     }
 
-    /// Run, number, and the ends of the partitions.
+    /// How far the topic is, for all we know. What is noted is read once: somebody may remove it.
     fn position(&mut self) -> Result<Option<Position>, Fault> {
-        if self.unnoted.is_some() {
-            return Ok(self.unnoted);
-        }
+        let position = match self.position {
+            Some(known) => known,
+            None => self.read()?,
+        };
+        self.position = Some(position);
+        Ok(position)
+    }
+
+    /// Run, number, and the ends of the partitions.
+    fn read(&mut self) -> Result<Option<Position>, Fault> {
         let text = match fs::read_to_string(&self.noted) {
             Ok(text) => text,
             Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -84,14 +97,34 @@ impl Kafka {
         }
         text.push('\n');
         let written = fs::write(&new, text).and_then(|()| fs::rename(&new, &self.noted));
-        let before = self.unnoted.take();
-        if let Err(why) = written {
-            if before.is_none() {
-                let file = self.noted.display();
-                tracing::warn!(%file, %why, "the position cannot be noted: after a restart rows are sent again");
-            }
-            self.unnoted = Some(position);
+        self.position = Some(Some(position));
+        let before = std::mem::replace(&mut self.unnoted, written.is_err());
+        if let Err(why) = written
+            && !before
+        {
+            let file = self.noted.display();
+            tracing::warn!(%file, %why, "the position cannot be noted: after a restart rows are sent again");
         }
+    }
+
+    /// The topic is so far: whether it holds what was acknowledged. What it does not hold is told once.
+    fn begin(&mut self, now: Vec<Left>) -> Result<Held, Fault> {
+        let had = self.position()?;
+        if is_as_left(&self.left, &now) {
+            return Ok(Held {
+                position: had,
+                ..Held::default()
+            });
+        }
+        self.gone = gone(&self.settings.topic, &self.left, &now);
+        self.left = now;
+        self.position = Some(None);
+        // Where it stays it does not agree with the topic.
+        let _ = fs::remove_file(&self.noted);
+        Ok(Held {
+            had,
+            ..Held::default()
+        })
     }
 
     fn put(
@@ -191,16 +224,16 @@ impl Kafka {
 }
 
 impl Store for Kafka {
-    fn open(&mut self) -> Result<Option<Position>, Fault> {
-        let position = self.position()?;
+    fn open(&mut self) -> Result<Held, Fault> {
         let mut session = Session::open(&self.settings)?;
-        let kept = is_as_left(&self.left, &session.left());
-        match kept {
-            true => session.go_on(&self.left),
-            false => session.go_on(&vec![Left::default(); self.left.len()]),
-        }
+        let held = self.begin(session.left())?;
+        session.go_on(&self.left);
         self.session = Some(session);
-        Ok(position.filter(|_| kept))
+        Ok(held)
+    }
+
+    fn lost(&mut self, _: Position, _: u64) -> Result<Option<String>, Fault> {
+        Ok(self.gone.clone())
     }
 
     fn write(&mut self, batch: &Batch) -> Result<(), Fault> {
@@ -274,39 +307,122 @@ fn is_as_left(left: &[Left], now: &[Left]) -> bool {
     left.is_empty() || left.len() == now.len() && holds
 }
 
+/// The messages that a topic has no more: those of a few partitions stand for those of all.
+fn gone(topic: &str, left: &[Left], now: &[Left]) -> Option<String> {
+    let now = now.iter().map(|now| now.end).chain(std::iter::repeat(0));
+    let ends = left.iter().map(|left| left.end).zip(now).enumerate();
+    let lost: Vec<String> = ends
+        .filter(|(_, (left, now))| now < left)
+        .map(|(number, (left, now))| format!("{now} to {} of partition {number}", left - 1))
+        .collect();
+    let named = lost.iter().take(NAMED).cloned().collect::<Vec<_>>();
+    let more = match lost.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and of {more} more"),
+    };
+    (!lost.is_empty()).then(|| {
+        format!(
+            "topic `{topic}` has lost messages {}{more}",
+            named.join(", ")
+        )
+    })
+}
+
+/// Partitions that a gap names.
+const NAMED: usize = 4;
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_was_acknowledged_is_known_without_a_disk() {
+    const POSITION: Position = Position {
+        run: 7,
+        next_seq: 9,
+    };
+
+    /// One that notes how far it is in a folder.
+    fn kafka(folder: &Path) -> Kafka {
         let settings = Broker {
             brokers: vec!["127.0.0.1:9".into()],
             topic: "rutter".into(),
             tombstones: false,
             answer_timeout_s: 1,
         };
-        let mut kafka = Kafka::new("here", settings, Path::new("/dev/full"));
-        let position = Position {
-            run: 7,
-            next_seq: 9,
+        Kafka::new("here", settings, folder)
+    }
+
+    fn ends(ends: &[i64]) -> Vec<Left> {
+        let left = |end: &i64| Left {
+            end: *end,
+            row: None,
         };
-        kafka.note(position);
-        assert_eq!(kafka.position(), Ok(Some(position)));
+        ends.iter().map(left).collect()
+    }
+
+    /// Where the position is noted.
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("rutter-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn what_was_acknowledged_is_known_without_a_disk() {
+        let mut kafka = kafka(Path::new("/dev/full"));
+        kafka.note(POSITION);
+        assert_eq!(kafka.position(), Ok(Some(POSITION)));
+    }
+
+    #[test]
+    fn what_was_acknowledged_is_known_where_somebody_removes_the_note() {
+        let folder = folder("noted");
+        let mut kafka = kafka(&folder);
+        kafka.left = ends(&[7]);
+        kafka.note(POSITION);
+        fs::remove_dir_all(&folder).unwrap();
+        let held = kafka.begin(ends(&[7])).unwrap();
+        assert_eq!(held.position, Some(POSITION));
+    }
+
+    #[test]
+    fn what_a_topic_has_lost_is_told_once() {
+        let folder = folder("gone");
+        let mut before = kafka(&folder);
+        before.left = ends(&[7, 3]);
+        before.note(POSITION);
+        // As it is found by the next process, too.
+        for mut kafka in [kafka(&folder), before] {
+            let held = kafka.begin(ends(&[7, 1])).unwrap();
+            let what = "topic `rutter` has lost messages 1 to 2 of partition 1";
+            assert_eq!((held.position, held.had), (None, Some(POSITION)));
+            assert_eq!(kafka.lost(POSITION, 0), Ok(Some(what.into())));
+            // The connection is lost before anything is written.
+            let held = kafka.begin(ends(&[7, 1])).unwrap();
+            assert_eq!((held.position, held.had), (None, None));
+        }
+        assert_eq!(kafka(&folder).position(), Ok(None));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn the_messages_that_are_gone_are_named() {
+        let gone = |left: &[i64], now: &[i64]| gone("t", &ends(left), &ends(now));
+        assert_eq!(gone(&[7, 0], &[8, 0, 0]), None);
+        assert_eq!(
+            gone(&[7, 3], &[0]).unwrap(),
+            "topic `t` has lost messages 0 to 6 of partition 0, 0 to 2 of partition 1"
+        );
+        let many = gone(&[1; 9], &[]).unwrap();
+        assert!(
+            many.ends_with(", 0 to 0 of partition 3 and of 5 more"),
+            "{many}"
+        );
     }
 
     #[test]
     fn a_topic_that_was_made_anew_or_has_other_partitions_is_not_as_it_was_left() {
         fn is(left: &[i64], now: &[i64]) -> bool {
-            let of = |ends: &[i64]| -> Vec<Left> {
-                ends.iter()
-                    .map(|end| Left {
-                        end: *end,
-                        row: None,
-                    })
-                    .collect()
-            };
-            is_as_left(&of(left), &of(now))
+            is_as_left(&ends(left), &ends(now))
         }
         assert!(is(&[], &[7, 0]));
         // Others write, too.

@@ -22,7 +22,7 @@ use crate::count::Count;
 use crate::load::LoadRow;
 use crate::numbers::PeerNumbers;
 use crate::spool::Position;
-use crate::store::{Fault, Load, Pieces, Store, hangs, no_answer};
+use crate::store::{Fault, Held, Load, Pieces, Store, hangs, no_answer};
 use rows::Rows;
 
 /// A database of MariaDB 10.5 or MySQL 8 or later, written to as one collector.
@@ -82,6 +82,13 @@ impl MariaDb {
     }
 }
 
+/// What is known of a collector: its number, run, next row, and the time of the one before.
+type Registered = (i32, Option<u64>, Option<u64>, Option<u64>);
+
+const REGISTERED: &str =
+    "SELECT collector_id, run, next_seq, timestampdiff(MICROSECOND, '1970-01-01', time)
+    FROM rutter_collectors WHERE collector = ?";
+
 fn connected(session: &mut Option<Session>) -> Result<&mut Session, Fault> {
     let session = session.as_mut();
     session.ok_or_else(|| Fault("not connected".into()))
@@ -124,7 +131,7 @@ fn unlock(conn: &mut Conn, name: &str) -> Result<(), Fault> {
 }
 
 impl Store for MariaDb {
-    fn open(&mut self) -> Result<Option<Position>, Fault> {
+    fn open(&mut self) -> Result<Held, Fault> {
         self.session = None;
         let mut conn = self.connect()?;
         conn.query_drop("SET time_zone = '+00:00', lock_wait_timeout = 30")
@@ -146,13 +153,10 @@ impl Store for MariaDb {
         )
         .map_err(fault("cannot register the collector"))?;
         unlock(&mut conn, SCHEMA_LOCK)?;
-        let row: Option<(i32, Option<u64>, Option<u64>)> = conn
-            .exec_first(
-                "SELECT collector_id, run, next_seq FROM rutter_collectors WHERE collector = ?",
-                (&self.collector,),
-            )
+        let row: Option<Registered> = conn
+            .exec_first(REGISTERED, (&self.collector,))
             .map_err(fault("cannot read the position"))?;
-        let (collector, run, next_seq) =
+        let (collector, run, next_seq, time_us) =
             row.ok_or_else(|| Fault("the collector is gone".into()))?;
         for table in [changes::STAGE].into_iter().chain(peers::STAGES) {
             conn.query_drop(table)
@@ -171,7 +175,31 @@ impl Store for MariaDb {
             searched: (0, 0),
             file,
         });
-        Ok(position)
+        Ok(Held {
+            position,
+            // Whoever unsets the position leaves it.
+            time_us: position.and(time_us),
+            had: None,
+        })
+    }
+
+    fn lost(&mut self, behind: Position, _: u64) -> Result<Option<String>, Fault> {
+        if !self.settings.history {
+            return Ok(None);
+        }
+        let session = connected(&mut self.session)?;
+        let there: Option<i32> = session
+            .conn
+            .exec_first(
+                "SELECT 1 FROM rutter_events WHERE collector_id = ? AND run = ? AND seq = ?",
+                (
+                    session.collector,
+                    behind.run,
+                    behind.next_seq.saturating_sub(1),
+                ),
+            )
+            .map_err(fault("cannot look for the last event"))?;
+        Ok((there.is_none()).then(|| "the last of them is not in rutter_events".into()))
     }
 
     fn write(&mut self, batch: &Batch) -> Result<(), Fault> {
@@ -183,7 +211,7 @@ impl Store for MariaDb {
             session.write_events(batch)?;
         }
         let more = changes::apply(session, batch)?;
-        session.store_position(batch.end)?;
+        session.store_position(batch.end, batch.last_us())?;
         self.count.changes(more);
         session.run("COMMIT", "cannot commit")?;
         self.count.committed();
@@ -252,15 +280,17 @@ impl Session {
     }
 
     /// Whoever made tables anew has unset it: what was said of the routes until then does not hold.
-    fn store_position(&mut self, position: Position) -> Result<(), Fault> {
+    fn store_position(&mut self, position: Position, last_us: Option<u64>) -> Result<(), Fault> {
         let before = self.position;
         self.conn
             .exec_drop(
-                "UPDATE rutter_collectors SET run = ?, next_seq = ?, updated = utc_timestamp(6)
+                "UPDATE rutter_collectors SET run = ?, next_seq = ?, updated = utc_timestamp(6),
+                     time = coalesce(timestampadd(MICROSECOND, ?, '1970-01-01'), time)
                  WHERE collector_id = ? AND run <=> ? AND next_seq <=> ?",
                 (
                     position.run,
                     position.next_seq,
+                    last_us,
                     self.collector,
                     before.map(|at| at.run),
                     before.map(|at| at.next_seq),

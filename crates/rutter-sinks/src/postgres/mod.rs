@@ -19,7 +19,7 @@ use crate::count::Count;
 use crate::load::LoadRow;
 use crate::numbers::PeerNumbers;
 use crate::spool::Position;
-use crate::store::{Fault, Load, Pieces, Store};
+use crate::store::{Fault, Held, Load, Pieces, Store};
 use connection::{Connection, CopyIn};
 use copy::{ATTR_COLUMNS, Rows};
 
@@ -98,11 +98,17 @@ fn connected(session: &mut Option<Session>) -> Result<&mut Session, Fault> {
 
 const REGISTER: &str = "INSERT INTO rutter_collectors (collector) VALUES ($1)
 ON CONFLICT (collector) DO UPDATE SET updated = now()
-RETURNING collector_id, run, next_seq";
+RETURNING collector_id, run, next_seq, (extract(epoch FROM time) * 1000000)::bigint";
 
 /// Whoever made tables anew has unset it: what was said of the routes until then does not hold.
-const POSITION: &str = "UPDATE rutter_collectors SET run = $2, next_seq = $3, updated = now()
+const POSITION: &str = "UPDATE rutter_collectors SET run = $2, next_seq = $3, updated = now(),
+    time = coalesce(timestamptz '1970-01-01 00:00:00+00' + $6::bigint * interval '1 microsecond', time)
 WHERE collector_id = $1 AND run IS NOT DISTINCT FROM $4 AND next_seq IS NOT DISTINCT FROM $5";
+
+/// The index by time leads to it.
+const LAST: &str =
+    "SELECT EXISTS (SELECT FROM rutter_events WHERE collector_id = $1 AND run = $2 AND seq = $3
+    AND time = timestamptz '1970-01-01 00:00:00+00' + $4::bigint * interval '1 microsecond')";
 
 /// Tables that were made anew meanwhile hold only the rest of the load.
 const LIVE: &str = "UPDATE rutter_collectors SET state = 'live'
@@ -123,7 +129,7 @@ SET lock_timeout = '60s';
 SELECT set_config(name, '10s', false) FROM pg_settings WHERE name = 'client_connection_check_interval'";
 
 impl Store for Postgres {
-    fn open(&mut self) -> Result<Option<Position>, Fault> {
+    fn open(&mut self) -> Result<Held, Fault> {
         self.session = None;
         let connection = self.connect()?;
         connection.run(PREPARE, "cannot prepare the session")?;
@@ -149,7 +155,28 @@ impl Store for Postgres {
             numbers: PeerNumbers::default(),
             position,
         });
-        Ok(position)
+        let time_us = row.get::<_, Option<i64>>(3).map(|time_us| time_us as u64);
+        Ok(Held {
+            position,
+            // Whoever unsets the position leaves it.
+            time_us: position.and(time_us),
+            had: None,
+        })
+    }
+
+    fn lost(&mut self, behind: Position, time_us: u64) -> Result<Option<String>, Fault> {
+        if !self.settings.history {
+            return Ok(None);
+        }
+        let session = connected(&mut self.session)?;
+        let (run, next_seq) = signed(behind);
+        let row = session.connection.one(
+            LAST,
+            &[&session.collector, &run, &(next_seq - 1), &(time_us as i64)],
+            "cannot look for the last event",
+        )?;
+        let there: bool = row.get(0);
+        Ok((!there).then(|| "the last of them is not in rutter_events".into()))
     }
 
     fn write(&mut self, batch: &Batch) -> Result<(), Fault> {
@@ -165,9 +192,17 @@ impl Store for Postgres {
         let (run, next_seq) = signed(batch.end);
         let before = session.position.map(signed);
         let (run_before, seq_before) = before.unzip();
+        let last_us = batch.last_us().map(|last_us| last_us as i64);
         let stored = connection.execute(
             POSITION,
-            &[&collector, &run, &next_seq, &run_before, &seq_before],
+            &[
+                &collector,
+                &run,
+                &next_seq,
+                &run_before,
+                &seq_before,
+                &last_us,
+            ],
             "cannot store the position",
         )?;
         if stored == 0 {

@@ -4,7 +4,7 @@ use super::connection::Connection;
 use crate::store::Fault;
 
 /// Numbered from 1; what was released is never changed, only followed by another.
-const MIGRATIONS: &[&str] = &[include_str!("001.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("001.sql"), include_str!("002.sql")];
 
 /// Nothing but the schema that has our tables, or will have them, is looked into: others that come before it, or have tables
 /// of these names, too, are not ours.
@@ -76,7 +76,12 @@ fn mend(connection: &Connection) -> Result<(), Fault> {
     );
     let statements = MIGRATIONS.iter().flat_map(|text| text.split(';'));
     for statement in statements {
-        let command = statement.lines().find(|line| line.starts_with("CREATE "));
+        let changes = |line: &&str| {
+            ["CREATE ", "ALTER "]
+                .iter()
+                .any(|verb| line.starts_with(verb))
+        };
+        let command = statement.lines().find(changes);
         let words: Vec<&str> = command.unwrap_or_default().split_whitespace().collect();
         let object = match words.get(1) {
             // CREATE INDEX … ON table

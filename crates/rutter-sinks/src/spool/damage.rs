@@ -29,7 +29,8 @@ impl fmt::Display for Damage {
 }
 
 impl Damage {
-    fn missing(&self) -> Missing {
+    /// The rows.
+    pub(crate) fn missing(&self) -> Missing {
         match (self.behind, self.before) {
             (Some(behind), Some(before)) if behind.run == before.run => Missing::OfRun {
                 run: behind.run,
@@ -47,7 +48,11 @@ impl Damage {
                 from: behind.next_seq,
                 doubtful: false,
             },
-            (None, _) => Missing::OfEarlierRun,
+            (None, Some(before)) => Missing::Before {
+                run: before.run,
+                row: before.next_seq,
+            },
+            (None, None) => Missing::OfEarlierRun,
         }
     }
 }

@@ -73,6 +73,19 @@ struct Segment {
     len: u64,
 }
 
+/// What lies between a position and a place.
+pub(crate) enum Hole {
+    /// Nothing: the rows follow each other.
+    None,
+    /// Nothing follows.
+    Open,
+    /// Rows that are missing, and the time of the one behind them.
+    Rows {
+        damage: Damage,
+        until_us: Option<u64>,
+    },
+}
+
 /// The segments of one sink.
 pub struct Spool<M> {
     medium: M,
@@ -240,17 +253,30 @@ impl<M: Medium> Spool<M> {
         self.new
     }
 
-    /// What is missing between a position and the block at a place, if anything is.
-    pub fn hole(&mut self, behind: Position, cursor: Cursor) -> io::Result<Option<Damage>> {
-        let Some((block, _)) = self.next(cursor)? else {
-            return Ok(None);
+    /// What lies between a position and the block at a place.
+    pub(crate) fn hole(&mut self, behind: Option<Position>, cursor: Cursor) -> io::Result<Hole> {
+        let Some((octets, _)) = self.next(cursor)? else {
+            return Ok(Hole::Open);
         };
-        let damage = Damage {
-            behind: Some(behind),
-            before: Block::span(&block).map(|(first, _)| first),
-            octets: 0,
-        };
-        Ok((!follows(behind, &block)).then_some(damage))
+        let before = Block::span(&octets).map(|(first, _)| first);
+        // Of earlier runs than the first that there is nothing is known.
+        let begin = before.map(|first| Position {
+            next_seq: 0,
+            ..first
+        });
+        if behind.or(begin).is_some_and(|at| follows(at, &octets)) {
+            return Ok(Hole::None);
+        }
+        let block = Block::decode(&octets);
+        let first = block.as_ref().and_then(|block| block.entries.first());
+        Ok(Hole::Rows {
+            damage: Damage {
+                behind,
+                before,
+                octets: 0,
+            },
+            until_us: first.map(|entry| entry.time_us),
+        })
     }
 
     /// What cannot be read at a place and behind it in its segment, and where the next segment begins. All before the place

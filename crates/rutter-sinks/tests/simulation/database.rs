@@ -7,12 +7,14 @@ use std::rc::Rc;
 
 use rutter_load::rng::Rng;
 use rutter_net::Prefix;
-use rutter_sinks::{Batch, Fault, Load, LoadRow, Pieces, Position, Store};
+use rutter_sinks::{Batch, Fault, Held, Load, LoadRow, Pieces, Position, Store};
 
 /// What is committed.
 #[derive(Clone, Default)]
 pub struct Tables {
     pub position: Option<Position>,
+    /// Wall time of its last row.
+    pub time_us: u64,
     /// Run, number, and kind with peer and prefix; in the order of their commits.
     pub events: Vec<(u64, u64, String)>,
     /// What gaps tell of themselves, by run and number.
@@ -70,18 +72,32 @@ impl Database {
 }
 
 impl Store for Database {
-    fn open(&mut self) -> Result<Option<Position>, Fault> {
+    fn open(&mut self) -> Result<Held, Fault> {
         let server = &mut *self.server.borrow_mut();
         if server.away || server.rng.chance(server.faults) {
             return Err(Fault("nobody is there".into()));
         }
         self.connected = true;
-        Ok(server.tables.position)
+        let tables = &server.tables;
+        Ok(Held {
+            position: tables.position,
+            time_us: tables.position.map(|_| tables.time_us),
+            had: None,
+        })
+    }
+
+    fn lost(&mut self, behind: Position, _: u64) -> Result<Option<String>, Fault> {
+        let server = self.server.borrow();
+        let last =
+            |event: &(u64, u64, String)| (event.0, event.1 + 1) == (behind.run, behind.next_seq);
+        let has = server.tables.events.iter().any(last);
+        Ok((!has).then(|| "it has no such event".into()))
     }
 
     fn write(&mut self, batch: &Batch) -> Result<(), Fault> {
         self.transact(|tables| {
             tables.position = Some(batch.end);
+            tables.time_us = batch.last_us().unwrap_or(tables.time_us);
             for (behind, entry) in &batch.rows {
                 let mut text = entry.kind.name().to_owned();
                 if let Some(peer) = &entry.peer {

@@ -7,6 +7,7 @@ mod damaged;
 mod database;
 mod disk;
 mod full_disk;
+mod lost;
 #[path = "../world/mod.rs"]
 mod world;
 

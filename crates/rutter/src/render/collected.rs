@@ -44,6 +44,10 @@ impl View for SinksView {
             self.complaints
                 .push(format!("{}: {when}: {error}", sink.name));
         }
+        if let Some(gap) = &sink.last_gap {
+            self.complaints
+                .push(format!("{}: last gap: {gap}", sink.name));
+        }
         let cells = vec![
             sink.name.as_str().into(),
             state(&sink),
