@@ -13,7 +13,7 @@ use crate::block::Block;
 use crate::load::{LoadRow, Source, Wanted};
 use crate::lost::{self, NOT_AS_LEFT};
 use crate::peer::{PeerKey, StoredPeer};
-use crate::spool::{Cursor, Medium, Position, Spool};
+use crate::spool::{Cursor, Medium, Position, Spool, is_gone};
 use crate::state::State;
 use crate::status::Status;
 use crate::store::{Fault, Held, Load, Store};
@@ -333,13 +333,10 @@ impl<S: Store> Writer<S> {
 
     /// Whether octets are gone for good. A disk that cannot be read is asked a few times.
     fn is_damage(&self, why: &io::Error) -> bool {
-        match why.kind() {
-            io::ErrorKind::InvalidData | io::ErrorKind::NotFound => true,
-            _ => why.raw_os_error() == Some(EIO) && self.failures >= TRIES,
-        }
+        is_gone(why) || why.raw_os_error() == Some(EIO) && self.failures >= TRIES
     }
 
-    /// What follows in a damaged segment cannot be had: the next begins after a gap.
+    /// What follows in damaged segments cannot be had: the next begins after a gap.
     fn skip_damage<M: Medium>(
         &mut self,
         spool: &Mutex<Spool<M>>,

@@ -279,20 +279,29 @@ impl<M: Medium> Spool<M> {
         })
     }
 
-    /// What cannot be read at a place and behind it in its segment, and where the next segment begins. All before the place
-    /// went up to the position.
+    /// What cannot be read at a place and behind it, and where the next segment begins that can be: segments that follow
+    /// each other are one loss. All before the place went up to the position.
     pub fn damage_at(&mut self, behind: Option<Position>, cursor: Cursor) -> (Damage, Cursor) {
-        let next = self.behind_segment(cursor);
-        let segment = self.segments.iter().find(|s| s.number == cursor.segment);
-        let octets = segment.map_or(0, |s| s.len.saturating_sub(cursor.offset));
-        let following = self.next(next).ok().flatten();
+        let (mut cursor, mut octets) = (cursor, 0);
+        let following = loop {
+            let segment = self.segments.iter().find(|s| s.number >= cursor.segment);
+            if let Some(segment) = segment {
+                cursor.segment = segment.number;
+                octets += segment.len.saturating_sub(cursor.offset);
+            }
+            cursor = self.behind_segment(cursor);
+            match self.next(cursor) {
+                Err(why) if is_gone(&why) => {}
+                following => break following.ok().flatten(),
+            }
+        };
         let span = following.and_then(|(block, _)| Block::span(&block));
         let damage = Damage {
             behind,
             before: span.map(|(first, _)| first).or(self.end),
             octets,
         };
-        (damage, next)
+        (damage, cursor)
     }
 
     /// Stores a block; a `needed` one may go beyond the limit by its own size.
@@ -517,6 +526,14 @@ impl<M: Medium> Spool<M> {
     pub fn into_medium(self) -> M {
         self.medium
     }
+}
+
+/// Whether what could not be read is gone for good.
+pub(crate) fn is_gone(why: &io::Error) -> bool {
+    matches!(
+        why.kind(),
+        io::ErrorKind::InvalidData | io::ErrorKind::NotFound
+    )
 }
 
 fn word(octets: &[u8], at: usize) -> Option<u32> {

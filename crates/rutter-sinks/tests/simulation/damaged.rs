@@ -1,9 +1,15 @@
 //! A spool that lost what was stored in it, or whose collector was killed: a gap says what is missing.
 
-use crate::Simulation;
-use crate::full_disk::{Full, fill, fresh, full_of, rows};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+use rutter_load::rng::Rng;
+use rutter_sinks::{Clock as _, Limits, Status, Step, TableSource, Writer};
+
+use crate::Simulation;
+use crate::database::Database;
+use crate::full_disk::{Full, fill, fresh, full_of, rows};
 
 /// Segments of a few dozen rows.
 const LIMIT: u64 = 64 << 10;
@@ -180,6 +186,58 @@ fn damage_that_is_met_on_the_way_is_told_with_its_bounds() {
         "{gap}: {told:?}"
     );
     crate::same(&server.tables.routes, &collector.world.routes);
+}
+
+/// Somebody removes the folder while the collector runs, and what is written goes into files that nobody can open any more.
+#[test]
+fn a_folder_that_goes_while_rows_wait_is_told_once() {
+    let folder = fresh("away");
+    let mut full = full_of(&folder, LIMIT);
+    full.world.up(0);
+    (0..200).for_each(|_| full.turn(1));
+    assert!(segment(&folder, 3).exists(), "several segments");
+    let (database, run) = (Database::new(Rng::new(1)), full.intake.run());
+    let limits = Limits {
+        batch_rows: 10,
+        ..Limits::default()
+    };
+    let mut writer = Writer::new(database.clone(), run, limits, Status::default());
+    let (source, now_us) = (
+        TableSource(full.world.rib.clone()),
+        full.clock.now().unix_us,
+    );
+    let Full {
+        mut intake,
+        spool,
+        clock,
+        ..
+    } = full;
+    let spool = Mutex::new(spool);
+    let mut step = || writer.step(now_us, &spool, &source);
+    (0..3).for_each(|_| drop(step()));
+    fs::remove_dir_all(&folder).expect("the folder goes");
+    // The writer is faster than the intake.
+    for _ in 0..3 {
+        loop {
+            match step() {
+                Step::Idle => break,
+                Step::StartOver(why) => intake.start_over(&why),
+                _ => {}
+            }
+        }
+        intake.store(&mut spool.lock(), &clock);
+    }
+    let server = database.server.borrow();
+    let own = server.tables.events.iter().map(|event| event.1);
+    let numbers: Vec<u64> = own.collect();
+    let holes = numbers.windows(2).filter(|two| two[1] != two[0] + 1);
+    let holes: Vec<(u64, u64)> = holes.map(|two| (two[0] + 1, two[1] - 1)).collect();
+    let told: Vec<&String> = server.tables.gaps.values().collect();
+    assert!(holes.len() == 1 && told.len() == 1, "{holes:?}: {told:?}");
+    let (first, last) = holes[0];
+    let gap = format!("rows {first} to {last} of run {run} are missing: ");
+    assert!(told[0].starts_with(&gap), "{gap}: {told:?}");
+    fs::remove_dir_all(&folder).expect("the folder goes");
 }
 
 /// The database knows a position, and nothing is left of the spool behind it.
