@@ -111,10 +111,14 @@ fn rank(level: Level) -> u8 {
 }
 
 /// Libraries say at `info` what they do at every try, again and again; what it comes to we say ourselves. They are heard two
-/// levels later.
+/// levels later. What rskafka calls an error it returns, too, and we say of which sink and topic it is.
 fn is_heard(target: &str, level: Level, most: u8) -> bool {
-    let own = target.starts_with("rutter");
-    rank(level) + if own { 0 } else { 2 } <= most
+    let later = match target {
+        own if own.starts_with("rutter") => 0,
+        repeated if repeated.starts_with("rskafka") && level == Level::ERROR => 3,
+        _ => 2,
+    };
+    rank(level) + later <= most
 }
 
 struct Logger {
@@ -264,7 +268,17 @@ mod tests {
         assert!(heard("rutter_sinks::service", Level::INFO, Level::INFO));
         assert!(!heard("rutter_sinks::service", Level::DEBUG, Level::INFO));
         assert!(!heard("rskafka::backoff", Level::WARN, Level::INFO));
-        assert!(heard("rskafka::backoff", Level::ERROR, Level::INFO));
+        assert!(heard("mysql::conn", Level::ERROR, Level::INFO));
+        assert!(!heard(
+            "rskafka::client::partition",
+            Level::ERROR,
+            Level::INFO
+        ));
+        assert!(heard(
+            "rskafka::client::partition",
+            Level::ERROR,
+            Level::DEBUG
+        ));
         assert!(heard("rskafka::backoff", Level::WARN, Level::DEBUG));
         assert!(heard("rskafka::backoff", Level::INFO, Level::TRACE));
     }

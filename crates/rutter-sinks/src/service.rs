@@ -93,7 +93,7 @@ pub fn start(rib: &Arc<Rib>, collector: &str, settings: &Sink) -> Result<Handle,
             start_store(rib, collector, settings, store, limits)
         }
         SinkTarget::Kafka(broker) => {
-            let store = Kafka::new(collector, broker.clone(), &settings.spool);
+            let store = Kafka::new(&settings.name, collector, broker.clone(), &settings.spool);
             start_store(rib, collector, settings, store, limits)
         }
     }

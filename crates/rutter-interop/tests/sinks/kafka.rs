@@ -235,11 +235,20 @@ fn a_topic_that_operators_touch_is_told_all(lab: &Lab, broker: &mut Kafka) {
         }
     });
     holds_all(broker, &stage, "anew");
+    let told = || stage.sink().status().last_gap.unwrap_or_default();
+    assert!(told().starts_with("no rows are missing: "), "{}", told());
     broker.delete_topic("anew");
     broker.create_topic("anew", 2);
     stage.act(50);
     stage.has_told(gaps + 1);
     holds_all(broker, &stage, "anew");
+    let told = stage.sink().status().last_gap.unwrap_or_default();
+    let of_topic = "topic `anew` has lost messages 0 to ";
+    assert!(
+        told.starts_with("rows before row ") && told.contains(of_topic),
+        "{told}"
+    );
+    assert_eq!(stage.sink().status().gaps, gaps + 1, "told twice");
     stage.stop();
 }
 

@@ -21,10 +21,11 @@ use crate::spool::Position;
 use crate::store::{Fault, Held, Load, Pieces, Store};
 pub use message::SCHEMA;
 use message::{Message, family_name, part, peer_key, route_key};
-use session::{Left, Session, record};
+use session::{Left, REQUEST, Session, record};
 
 /// A topic of a cluster, written to as one collector.
 pub struct Kafka {
+    sink: String,
     collector: String,
     settings: Broker,
     /// Where we note how far it is, since the cluster does not keep that for us.
@@ -37,13 +38,16 @@ pub struct Kafka {
     left: Vec<Left>,
     /// What the topic had and has no more.
     gone: Option<String>,
+    /// What the log was told of requests that are cut.
+    told: Option<(&'static str, usize)>,
     session: Option<Session>,
 }
 
 impl Kafka {
     /// Nothing is connected before [`Store::open`]. The position is noted in the folder of the spool.
-    pub fn new(collector: &str, settings: Broker, folder: &Path) -> Self {
+    pub fn new(sink: &str, collector: &str, settings: Broker, folder: &Path) -> Self {
         Self {
+            sink: sink.to_owned(),
             collector: collector.to_owned(),
             settings,
             noted: folder.join("kafka.position"),
@@ -51,6 +55,7 @@ impl Kafka {
             unnoted: false,
             left: Vec::new(),
             gone: None,
+            told: None,
             session: None,
         }
     }
@@ -206,6 +211,20 @@ impl Kafka {
         Ok(())
     }
 
+    /// Says that requests are cut, where that is new or they are smaller than it was said.
+    fn tell(&mut self, cut: Option<(&'static str, usize)>) {
+        let Some((setting, octets)) = cut else {
+            return;
+        };
+        let known = |told: (&str, usize)| told.0 == setting && told.1 <= octets;
+        if self.told.is_some_and(known) {
+            return;
+        }
+        self.told = cut;
+        let (topic, words) = (&self.settings.topic, words::cut(setting, octets, REQUEST));
+        tracing::warn!(sink = %self.sink, %topic, "{words}");
+    }
+
     /// Does something with the session; after a fault it is gone.
     fn with<T>(
         &mut self,
@@ -217,6 +236,7 @@ impl Kafka {
             .ok_or_else(|| Fault("not connected".into()))?;
         let done = act(self, &mut session);
         self.left = session.left();
+        self.tell(session.cut());
         let done = done?;
         self.session = Some(session);
         Ok(done)
@@ -333,6 +353,15 @@ const NAMED: usize = 4;
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Debug;
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
+    use tracing::field::{Field, Visit};
+    use tracing::span::{self, Attributes, Id};
+    use tracing::subscriber::with_default;
+    use tracing::{Event, Metadata, Subscriber};
+
     use super::*;
 
     const POSITION: Position = Position {
@@ -348,7 +377,65 @@ mod tests {
             tombstones: false,
             answer_timeout_s: 1,
         };
-        Kafka::new("here", settings, folder)
+        Kafka::new("stream", "here", settings, folder)
+    }
+
+    /// The lines of a log, fields before the message.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<String>>>);
+
+    impl Subscriber for Log {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &span::Record<'_>) {}
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+        fn event(&self, event: &Event<'_>) {
+            let mut line = Line(String::new());
+            event.record(&mut line);
+            self.0.lock().push(line.0);
+        }
+
+        fn enter(&self, _: &Id) {}
+
+        fn exit(&self, _: &Id) {}
+    }
+
+    struct Line(String);
+
+    impl Visit for Line {
+        fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+            self.0 += &format!("{}={value:?} ", field.name());
+        }
+    }
+
+    #[test]
+    fn requests_that_are_cut_are_logged_with_sink_and_topic() {
+        let mut kafka = kafka(Path::new("/dev/full"));
+        let log = Log::default();
+        with_default(log.clone(), || {
+            for octets in [5_600, 5_700, 1_400, 1_400] {
+                kafka.tell(Some(("max.message.bytes", octets)));
+            }
+            kafka.tell(None);
+        });
+        let lines = log.0.lock();
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        for words in [
+            "sink=stream",
+            "topic=rutter",
+            "1400 octets",
+            "`max.message.bytes` to 716800",
+        ] {
+            assert!(lines[1].contains(words), "{words}: {lines:?}");
+        }
     }
 
     fn ends(ends: &[i64]) -> Vec<Left> {

@@ -26,6 +26,8 @@ pub(super) struct Session {
     looked: Instant,
     /// Octets of a request that the topic takes, for all we know.
     request: usize,
+    /// The setting that a request was too large for.
+    limit: Option<&'static str>,
     /// The row whose records are put now; none while a load is.
     row: Option<Position>,
 }
@@ -68,6 +70,7 @@ impl Session {
             partitions,
             looked: Instant::now(),
             request: REQUEST,
+            limit: None,
             row: None,
         })
     }
@@ -87,6 +90,11 @@ impl Session {
         for (partition, left) in self.partitions.iter_mut().zip(left) {
             partition.left = *left;
         }
+    }
+
+    /// To what requests are cut, and the setting of the topic that has it so.
+    pub(super) fn cut(&self) -> Option<(&'static str, usize)> {
+        self.limit.map(|setting| (setting, self.request))
     }
 
     /// What is put from now on belongs to this row.
@@ -158,7 +166,7 @@ impl Session {
                         let key = alone.record.key.as_deref().unwrap_or_default();
                         return Err(Fault(words::too_large(topic, setting, key, refused)));
                     }
-                    self.request = refused / 2;
+                    (self.request, self.limit) = (refused / 2, Some(setting));
                 }
             }
         }
@@ -184,7 +192,8 @@ impl Session {
                 },
             }
         };
-        let offsets = match within(&self.runtime, self.patience, "cannot send", produced)? {
+        let what = format!("cannot send to topic `{}`", client.topic());
+        let offsets = match within(&self.runtime, self.patience, &what, produced)? {
             Ok(offsets) => offsets,
             Err(setting) => return Ok(Err(setting)),
         };
@@ -302,7 +311,7 @@ fn fitting(waiting: &[Waiting], request: usize) -> usize {
 }
 
 /// Brokers refuse requests above a megabyte unless configured otherwise.
-const REQUEST: usize = 700 << 10;
+pub(super) const REQUEST: usize = 700 << 10;
 /// Octets of a request besides its records: the head of a record batch.
 const BATCH: usize = 61;
 /// Octets of a record besides key and value.

@@ -44,6 +44,14 @@ pub(super) fn limit(why: &Error) -> Option<&'static str> {
     }
 }
 
+/// Requests are cut to so many octets, and what would let them be larger.
+pub(super) fn cut(setting: &str, octets: usize, usual: usize) -> String {
+    format!(
+        "the topic takes no larger requests than of about {octets} octets: messages go in more of them, and more slowly; raise \
+         its `{setting}` to {usual} or more"
+    )
+}
+
 /// One message that the topic does not take, and what would let it.
 pub(super) fn too_large(topic: &str, setting: &str, key: &[u8], octets: usize) -> String {
     let key = String::from_utf8_lossy(key);

@@ -147,3 +147,36 @@ const ROUTERS: &[Column] = &[
     Column::Right("PASSED OVER"),
     Column::Left("DESCRIPTION"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_sink_stands_below_the_table() {
+        let mut out = Vec::new();
+        let mut view = SinksView::new(Paint::OFF);
+        let sink = SinkRow {
+            name: "archive".into(),
+            state: "live".into(),
+            gaps: 1,
+            last_gap: Some("rows 5 to 9 of run 7 are missing: a backup".into()),
+            last_error: Some("cannot connect".into()),
+            ..SinkRow::default()
+        };
+        view.row(Line::Sink(Box::new(sink)), &mut out).unwrap();
+        let done = Done {
+            rows: 1,
+            ..Done::default()
+        };
+        view.end(&done, &mut out).unwrap();
+        let shown = String::from_utf8(out).unwrap();
+        let below: Vec<&str> = shown.lines().skip(2).collect();
+        let expected = [
+            "archive: last error, which is over: cannot connect",
+            "archive: last gap: rows 5 to 9 of run 7 are missing: a backup",
+            "1 sink",
+        ];
+        assert_eq!(below, expected, "{shown}");
+    }
+}
