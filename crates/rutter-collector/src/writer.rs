@@ -162,6 +162,8 @@ mod tests {
     use rutter_policy::{ExportPolicy, ExportSettings};
     use rutter_rib::{RibConfig, Source, View};
 
+    use rutter_wire::bmp::PeerType;
+
     use super::*;
 
     /// 192.0.2.0/24 with ORIGIN, AS_PATH and NEXT_HOP.
@@ -186,6 +188,7 @@ mod tests {
             router: "edge1".into(),
             source: Source::Bmp,
             view: View::AdjRibInPre,
+            peer_type: PeerType::Global,
             distinguisher: 0,
         };
         let address = "192.0.2.1".parse().unwrap();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rutter_net::{Asn, Family};
 use rutter_rib::{PeerId, PeerSummary, Source, View};
+use rutter_wire::bmp::PeerType;
 
 /// A peer: the other end of a session of our own, or one that a monitored router or a file tells of.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct Peer {
     pub source: Source,
     /// At which point of the router's tables they were seen.
     pub view: View,
+    /// Its type (RFC 7854 §4.2); global for sessions of our own and files.
+    pub peer_type: PeerType,
     /// Which of the router's instances (RFC 7854 §4.2); 0 is the global one.
     pub distinguisher: u64,
     /// How its updates are to be read.
@@ -56,6 +59,7 @@ impl From<&PeerSummary> for Peer {
             router: monitored.map_or_else(|| "".into(), |m| Arc::clone(&m.router)),
             source: monitored.map_or(Source::Bgp, |m| m.source),
             view: monitored.map_or(View::AdjRibInPre, |m| m.view),
+            peer_type: monitored.map_or(PeerType::Global, |m| m.peer_type),
             distinguisher: monitored.map_or(0, |m| m.distinguisher),
             reading: Reading {
                 as4: session.is_none_or(|session| session.as4),

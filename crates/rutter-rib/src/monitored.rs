@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rutter_wire::bmp::PeerType;
+
 /// Whose routes these are, where another router reports them (BMP, RFC 7854) or a file holds them (MRT).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Monitored {
@@ -11,6 +13,8 @@ pub struct Monitored {
     pub source: Source,
     /// At which point of the router's tables its routes were seen.
     pub view: View,
+    /// Peer type (RFC 7854 §4.2): peers of one address and distinguisher may differ in it alone.
+    pub peer_type: PeerType,
     /// Peer distinguisher: which of the router's instances (RFC 7854 §4.2), 0 for the global one.
     pub distinguisher: u64,
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rutter_events::Peer;
 use rutter_net::Asn;
 use rutter_rib::{Source, View};
+use rutter_wire::bmp::PeerType;
 
 use crate::bytes::{Damaged, Octets, put_number, put_text};
 
@@ -20,6 +21,8 @@ pub struct PeerKey {
     pub distinguisher: u64,
     /// [`View::name`].
     pub view: &'static str,
+    /// What kind of peer (RFC 7854 §4.2, RFC 9069 §4.2).
+    pub peer_type: PeerType,
 }
 
 /// A peer with all that is stored of it.
@@ -53,6 +56,7 @@ impl From<&Peer> for PeerKey {
             address: peer.address,
             distinguisher: peer.distinguisher,
             view: peer.view.name(),
+            peer_type: peer.peer_type,
         }
     }
 }
@@ -82,26 +86,37 @@ impl StoredPeer {
         put_text(out, &self.key.router);
         put_number(out, self.key.distinguisher);
         let view = |view: &View| view.name() == self.key.view;
-        out.push(VIEWS.iter().position(view).unwrap_or(0) as u8);
+        out.push(VIEWS.iter().position(view).unwrap_or(0) as u8 | WITH_TYPE);
+        out.push(self.key.peer_type.code());
         let source = |source: &&str| *source == self.source;
         out.push(SOURCES.iter().position(source).unwrap_or(0) as u8);
     }
 
     pub(crate) fn decode(octets: &mut Octets<'_>) -> Result<Self, Damaged> {
-        let name = octets.text()?.into();
+        let name: Arc<str> = octets.text()?.into();
         let address = address(octets)?;
         let asn = Asn(octets.small()?);
         let bgp_id = octets.small()?;
         let router = octets.text()?.into();
         let distinguisher = octets.number()?;
-        let view = VIEWS.get(usize::from(octets.octet()?)).ok_or(Damaged)?;
+        let view = octets.octet()?;
+        let said = match view & WITH_TYPE {
+            0 => None,
+            _ => Some(PeerType::from_code(octets.octet()?)),
+        };
+        let view = VIEWS.get(usize::from(view & !WITH_TYPE)).ok_or(Damaged)?;
         let source = SOURCES.get(usize::from(octets.octet()?)).ok_or(Damaged)?;
+        let of_bmp = *source == SOURCES[1];
         Ok(Self {
             key: PeerKey {
                 router,
                 address,
                 distinguisher,
                 view: view.name(),
+                peer_type: said.unwrap_or_else(|| match of_bmp {
+                    true => implied(*view, distinguisher, &name),
+                    false => PeerType::Global,
+                }),
             },
             name,
             asn,
@@ -110,6 +125,19 @@ impl StoredPeer {
         })
     }
 }
+
+/// The type of a monitored peer that earlier versions stored, as the migrations of the databases find it.
+fn implied(view: View, distinguisher: u64, name: &str) -> PeerType {
+    match (view, distinguisher) {
+        (View::LocRib, _) => PeerType::LocRib,
+        _ if name.ends_with(" local") => PeerType::Local,
+        (_, 0) => PeerType::Global,
+        _ => PeerType::RouteDistinguisher,
+    }
+}
+
+/// The view's octet says that the type follows.
+const WITH_TYPE: u8 = 0x80;
 
 pub(crate) fn put_address(out: &mut Vec<u8>, address: IpAddr) {
     match address {
@@ -129,5 +157,67 @@ pub(crate) fn address(octets: &mut Octets<'_>) -> Result<IpAddr, Damaged> {
         4 => Ok(IpAddr::from(octets.array::<4>()?)),
         6 => Ok(IpAddr::from(octets.array::<16>()?)),
         _ => Err(Damaged),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peer(view: View, peer_type: PeerType, distinguisher: u64, name: &str) -> StoredPeer {
+        StoredPeer {
+            key: PeerKey {
+                router: "edge1".into(),
+                address: "192.0.2.11".parse().unwrap(),
+                distinguisher,
+                view: view.name(),
+                peer_type,
+            },
+            name: name.into(),
+            asn: Asn(64_501),
+            bgp_id: 7,
+            source: SOURCES[1],
+        }
+    }
+
+    fn again(octets: &[u8]) -> StoredPeer {
+        let mut rest = Octets(octets);
+        let peer = StoredPeer::decode(&mut rest).expect("a peer");
+        assert!(rest.0.is_empty());
+        peer
+    }
+
+    #[test]
+    fn peers_that_differ_in_their_type_alone_are_two() {
+        let all = (0..5).map(PeerType::from_code);
+        let all = all.map(|kind| peer(View::AdjRibInPre, kind, 7, "one"));
+        let all: Vec<StoredPeer> = all.collect();
+        for (at, peer) in all.iter().enumerate() {
+            assert!(all[..at].iter().all(|other| other.key != peer.key));
+            let mut octets = Vec::new();
+            peer.encode(&mut octets);
+            assert_eq!(again(&octets), *peer);
+        }
+    }
+
+    /// Rows may wait in the spool while a new version is installed.
+    #[test]
+    fn peers_that_an_earlier_version_stored_are_read() {
+        use PeerType::{Global, LocRib, Local, RouteDistinguisher};
+        for (view, peer_type, distinguisher, name) in [
+            (View::AdjRibInPost, Global, 0, "192.0.2.11"),
+            (View::AdjRibInPost, RouteDistinguisher, 7, "192.0.2.11 0:7"),
+            (View::AdjRibInPost, Local, 7, "192.0.2.11 0:7 local"),
+            (View::LocRib, LocRib, 7, "loc-rib 0:7"),
+        ] {
+            let peer = peer(view, peer_type, distinguisher, name);
+            let mut octets = Vec::new();
+            peer.encode(&mut octets);
+            // The view without its mark, no type, and the source.
+            let end = octets.len() - 3;
+            let view = octets[end] & !WITH_TYPE;
+            octets.splice(end..end + 2, [view]);
+            assert_eq!(again(&octets), peer);
+        }
     }
 }

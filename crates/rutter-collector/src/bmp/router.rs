@@ -207,6 +207,18 @@ impl Router {
             (PeerType::Local, _) => {
                 instance(&header.address.to_string(), header.distinguisher) + " local"
             }
+            // One that is zero, too: the default instance has none.
+            (PeerType::RouteDistinguisher, _) => {
+                format!(
+                    "{} {}",
+                    header.address,
+                    distinguisher_text(header.distinguisher)
+                )
+            }
+            (PeerType::Other(code), _) => {
+                instance(&header.address.to_string(), header.distinguisher)
+                    + &format!(" type {code}")
+            }
             _ => instance(&header.address.to_string(), header.distinguisher),
         };
         let address = match header.kind {
@@ -288,6 +300,7 @@ impl Router {
             router: Arc::clone(&self.name),
             source: Source::Bmp,
             view: table_view(header.view()),
+            peer_type: header.kind,
             distinguisher: header.distinguisher,
         };
         let added = self

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rutter_net::{AfiSafi, Asn, Family, Prefix};
 use rutter_rib::{Batch, Monitored, PeerId, Retain, Source, TooManyNeighbors, View};
 use rutter_wire::attr::{AttrContext, code, parse, write_mp_reach};
+use rutter_wire::bmp::PeerType;
 use rutter_wire::frame::MessageType;
 use rutter_wire::mrt::{
     Content, Message, PeerIndexTable, Record, Rib, RibEntry, StateChange, TableDump,
@@ -159,6 +160,7 @@ impl Loader {
             router: Arc::clone(&self.router),
             source: Source::Mrt,
             view: View::AdjRibInPre,
+            peer_type: PeerType::Global,
             distinguisher: before as u64,
         };
         let name = match before {

@@ -232,7 +232,13 @@ fn instances_that_are_called_alike_are_kept_apart() {
         kind: PeerType::Local,
         ..vpn
     };
-    for header in [&vpn, &local] {
+    // A VPN whose number is that of the default instance.
+    let zero = PeerHeader {
+        distinguisher: 0,
+        ..vpn
+    };
+    let global = peer("192.0.2.11", RibView::AdjRibInPre);
+    for header in [&vpn, &local, &zero, &global] {
         router.peer_up(header, None);
         router.monitor(header, &update(&["198.51.100.0/24"]));
     }
@@ -248,16 +254,18 @@ fn instances_that_are_called_alike_are_kept_apart() {
         router.table_up(header, "vrf");
         router.monitor(header, &update(&["198.51.100.0/24"]));
     }
-    let [of_local, of_vpn, of_red, of_blue] = [
+    let [of_global, of_zero, of_local, of_vpn, of_red, of_blue] = [
+        "edge1/192.0.2.11/adj-in-pre/198.51.100.0/24",
+        "edge1/192.0.2.11 0:0/adj-in-pre/198.51.100.0/24",
         "edge1/192.0.2.11 0:1 local/adj-in-pre/198.51.100.0/24",
         "edge1/192.0.2.11 0:1/adj-in-pre/198.51.100.0/24",
         "edge1/vrf 0:1/loc-rib/198.51.100.0/24",
         "edge1/vrf 0:2/loc-rib/198.51.100.0/24",
     ];
-    world.expect(&[of_local, of_vpn, of_red, of_blue]);
+    world.expect(&[of_zero, of_local, of_vpn, of_global, of_red, of_blue]);
     router.peer_down(&vpn, PeerDown::DECONFIGURED);
     router.peer_down(&blue, PeerDown::DECONFIGURED);
-    world.expect(&[of_local, of_red]);
+    world.expect(&[of_zero, of_local, of_global, of_red]);
     world.end();
 }
 

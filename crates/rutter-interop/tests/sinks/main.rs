@@ -5,6 +5,7 @@ mod collector;
 mod feed;
 mod kafka;
 mod mariadb;
+mod peers;
 mod postgres;
 mod stage;
 #[path = "../../../rutter-sinks/tests/world/mod.rs"]

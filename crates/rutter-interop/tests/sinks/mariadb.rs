@@ -10,7 +10,7 @@ use crate::stage::{Stage, ask_questions, golden, rounds, seed};
 
 const ROUTES: &str = "SELECT peer_address, prefix, path_id, as_path FROM rutter_current";
 
-fn database(server: &MariaDb, user: &str) -> Database {
+pub fn database(server: &MariaDb, user: &str) -> Database {
     Database {
         host: "127.0.0.1".into(),
         port: server.port(),

@@ -9,7 +9,7 @@ use crate::stage::{Stage, ask_questions, golden, rounds, seed};
 
 const ROUTES: &str = "SELECT host(peer_address), prefix, path_id, as_path FROM rutter_current";
 
-fn database(server: &Postgres, user: &str) -> Database {
+pub fn database(server: &Postgres, user: &str) -> Database {
     Database {
         host: server.socket().display().to_string(),
         port: server.port(),

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use rutter_events::{AttrColumns, Kind};
 use rutter_net::{Family, Prefix};
+use rutter_wire::bmp::PeerType;
 use serde::Serialize;
 
 use crate::block::Entry;
@@ -43,6 +44,7 @@ struct PeerFields<'a> {
     peer_address: IpAddr,
     peer_asn: u32,
     view: &'static str,
+    peer_type: String,
     distinguisher: u64,
 }
 
@@ -155,6 +157,7 @@ impl<'a> From<&'a StoredPeer> for PeerFields<'a> {
             peer_address: peer.key.address,
             peer_asn: peer.asn.0,
             view: peer.key.view,
+            peer_type: peer.key.peer_type.to_string(),
             distinguisher: peer.key.distinguisher,
         }
     }
@@ -186,10 +189,18 @@ pub(super) fn peer_key(collector: &str, peer: &PeerKey) -> String {
         address,
         distinguisher,
         view,
+        peer_type,
     } = peer;
     let router = part(router);
     let collector = part(collector);
-    format!("{collector}|{router}|{address}|{distinguisher}|{view}")
+    let instance = match (peer_type, distinguisher) {
+        // What the rest of the key implies is not said: keys stay as they were before there were types in them.
+        (PeerType::Global, 0) | (PeerType::RouteDistinguisher, 1..) | (PeerType::LocRib, _) => {
+            distinguisher.to_string()
+        }
+        _ => format!("{peer_type}:{distinguisher}"),
+    };
+    format!("{collector}|{router}|{address}|{instance}|{view}")
 }
 
 /// A name as a part of a key: others are told from it by the sign between parts, whatever routers and collectors are called.
@@ -222,6 +233,25 @@ mod tests {
         assert_ne!(of("a", "b|c"), of("a|b", "c"));
     }
 
+    #[test]
+    fn keys_of_peers_that_differ_in_their_type_alone_are_different() {
+        let of = |peer_type, distinguisher| {
+            let key = PeerKey {
+                peer_type,
+                distinguisher,
+                ..peer().key
+            };
+            peer_key("a", &key).replace("a|edge1|192.0.2.11|", "")
+        };
+        assert_eq!(of(PeerType::Global, 0), "0|adj-in-pre");
+        assert_eq!(of(PeerType::RouteDistinguisher, 0), "rd:0|adj-in-pre");
+        assert_eq!(of(PeerType::Local, 0), "local:0|adj-in-pre");
+        assert_eq!(of(PeerType::Global, 7), "global:7|adj-in-pre");
+        assert_eq!(of(PeerType::RouteDistinguisher, 7), "7|adj-in-pre");
+        assert_eq!(of(PeerType::Local, 7), "local:7|adj-in-pre");
+        assert_eq!(of(PeerType::Other(9), 7), "9:7|adj-in-pre");
+    }
+
     fn peer() -> StoredPeer {
         StoredPeer {
             key: PeerKey {
@@ -229,6 +259,7 @@ mod tests {
                 address: "192.0.2.11".parse().unwrap(),
                 distinguisher: 0,
                 view: "adj-in-pre",
+                peer_type: PeerType::Global,
             },
             name: "alpha".into(),
             asn: Asn(64_501),

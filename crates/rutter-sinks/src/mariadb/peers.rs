@@ -20,6 +20,7 @@ pub(super) const STAGES: [&str; 2] = [
     peer_address  varchar(45) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     distinguisher bigint unsigned NOT NULL,
     view          varchar(16) CHARACTER SET ascii NOT NULL,
+    peer_type     varchar(8) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     peer_name     text CHARACTER SET utf8mb4 NOT NULL,
     peer_asn      int unsigned NOT NULL,
     bgp_id        varchar(15) CHARACTER SET ascii,
@@ -38,7 +39,7 @@ const TOLD: Into = ("INTO TABLE rutter_told", "");
 macro_rules! same {
     () => {
         "p.collector_id = ? AND p.router = g.router AND p.peer_address = g.peer_address
-     AND p.distinguisher = g.distinguisher AND p.view = g.view"
+     AND p.distinguisher = g.distinguisher AND p.view = g.view AND p.peer_type = g.peer_type"
     };
 }
 
@@ -46,12 +47,12 @@ macro_rules! same {
 /// cut may be the same.
 const ADD: &str = concat!(
     "INSERT INTO rutter_peers
-    (router, peer_address, distinguisher, view, peer_name, peer_asn, bgp_id, source, state, detail, collector_id)
-SELECT g.router, g.peer_address, g.distinguisher, g.view, min(g.peer_name), min(g.peer_asn), min(g.bgp_id),
+    (router, peer_address, distinguisher, view, peer_type, peer_name, peer_asn, bgp_id, source, state, detail, collector_id)
+SELECT g.router, g.peer_address, g.distinguisher, g.view, g.peer_type, min(g.peer_name), min(g.peer_asn), min(g.bgp_id),
     min(g.source), 'down', '', ?
 FROM rutter_given g LEFT JOIN rutter_peers p ON ",
     same!(),
-    " WHERE p.peer_id IS NULL GROUP BY g.router, g.peer_address, g.distinguisher, g.view"
+    " WHERE p.peer_id IS NULL GROUP BY g.router, g.peer_address, g.distinguisher, g.view, g.peer_type"
 );
 
 const AMEND: &str = concat!(
@@ -118,6 +119,7 @@ fn rows(peers: &[&Arc<StoredPeer>]) -> Rows {
         out.plain(peer.key.address);
         out.plain(peer.key.distinguisher);
         out.plain(peer.key.view);
+        out.plain(peer.key.peer_type);
         out.text(&peer.name);
         out.number(peer.asn.0);
         match peer.bgp_id {

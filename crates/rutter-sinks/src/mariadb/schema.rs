@@ -8,7 +8,11 @@ use crate::store::Fault;
 
 /// Numbered from 1; what was released is never changed, only followed by another. A server cannot take back changes of
 /// tables, so each statement does no harm when it is done again.
-const MIGRATIONS: &[&str] = &[include_str!("001.sql"), include_str!("002.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("001.sql"),
+    include_str!("002.sql"),
+    include_str!("003.sql"),
+];
 
 /// Applies the migrations that the database has not seen. The caller holds [`super::SCHEMA_LOCK`].
 pub(super) fn migrate(conn: &mut Conn) -> Result<(), Fault> {

@@ -13,26 +13,26 @@ use crate::store::Fault;
 
 /// Peers of which it is not known whether they are stored; lives as long as the session, empty at every commit.
 pub(super) const GIVEN: &str = "CREATE TEMP TABLE rutter_given (
-    place integer, router text, peer_address inet, distinguisher text, view text, peer_name text, peer_asn bigint,
+    place integer, router text, peer_address inet, distinguisher text, view text, peer_type text, peer_name text, peer_asn bigint,
     bgp_id inet, source text) ON COMMIT DELETE ROWS";
 
-const COPY: &str = "COPY rutter_given (place, router, peer_address, distinguisher, view, peer_name, peer_asn, bgp_id, source)
+const COPY: &str = "COPY rutter_given (place, router, peer_address, distinguisher, view, peer_type, peer_name, peer_asn, bgp_id, source)
 FROM STDIN BINARY";
-const COLUMNS: i16 = 9;
+const COLUMNS: i16 = 10;
 
 /// The condition that leads from one that is given to the one that is stored.
 macro_rules! same {
     () => {
         "p.collector_id = $1::integer AND p.router = g.router AND p.peer_address = g.peer_address
-     AND p.distinguisher = g.distinguisher::numeric AND p.view = g.view"
+     AND p.distinguisher = g.distinguisher::numeric AND p.view = g.view AND p.peer_type = g.peer_type"
     };
 }
 
 /// Nobody else writes as this collector. An upsert of all would use up a number for each that is known.
 const ADD: &str = concat!(
     "INSERT INTO rutter_peers
-    (collector_id, router, peer_address, distinguisher, view, peer_name, peer_asn, bgp_id, source, state)
-SELECT $1::integer, router, peer_address, distinguisher::numeric, view, peer_name, peer_asn, bgp_id, source, 'down'
+    (collector_id, router, peer_address, distinguisher, view, peer_type, peer_name, peer_asn, bgp_id, source, state)
+SELECT $1::integer, router, peer_address, distinguisher::numeric, view, peer_type, peer_name, peer_asn, bgp_id, source, 'down'
 FROM rutter_given g WHERE NOT EXISTS (SELECT FROM rutter_peers p WHERE ",
     same!(),
     ")
@@ -82,6 +82,7 @@ fn give(connection: &Connection, peers: &[&Arc<StoredPeer>]) -> Result<(), Fault
         out.inet(peer.key.address);
         out.text(&peer.key.distinguisher.to_string());
         out.text(peer.key.view);
+        out.text(&peer.key.peer_type.to_string());
         out.text(&peer.name);
         out.bigint(peer.asn.0.into());
         match peer.bgp_id {

@@ -4,7 +4,11 @@ use super::connection::Connection;
 use crate::store::Fault;
 
 /// Numbered from 1; what was released is never changed, only followed by another.
-const MIGRATIONS: &[&str] = &[include_str!("001.sql"), include_str!("002.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("001.sql"),
+    include_str!("002.sql"),
+    include_str!("003.sql"),
+];
 
 /// Nothing but the schema that has our tables, or will have them, is looked into: others that come before it, or have tables
 /// of these names, too, are not ours.

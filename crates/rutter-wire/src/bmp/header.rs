@@ -1,5 +1,6 @@
 //! The per-peer header (RFC 7854 §4.2, RFC 8671 §4, RFC 9069 §4).
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use rutter_net::Asn;
@@ -176,7 +177,8 @@ pub(super) fn write_address(out: &mut Vec<u8>, address: IpAddr) {
 }
 
 impl PeerType {
-    fn from_code(code: u8) -> Self {
+    /// The number on the wire means this.
+    pub fn from_code(code: u8) -> Self {
         match code {
             0 => Self::Global,
             1 => Self::RouteDistinguisher,
@@ -194,6 +196,19 @@ impl PeerType {
             Self::Local => 2,
             Self::LocRib => 3,
             Self::Other(code) => code,
+        }
+    }
+}
+
+/// As tables and messages name it: `global`, `rd`, `local`, `loc-rib`, or the number of another.
+impl fmt::Display for PeerType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Global => f.write_str("global"),
+            Self::RouteDistinguisher => f.write_str("rd"),
+            Self::Local => f.write_str("local"),
+            Self::LocRib => f.write_str("loc-rib"),
+            Self::Other(code) => code.fmt(f),
         }
     }
 }

@@ -47,9 +47,11 @@ impl Peer {
             wire_view(view),
         );
         header.distinguisher = distinguisher;
-        if distinguisher != 0 && view != View::LocRib {
-            header.kind = PeerType::RouteDistinguisher;
-        }
+        header.kind = match monitored.map_or(PeerType::Global, |one| one.peer_type) {
+            // Peers of a file, of which several have one address.
+            PeerType::Global if distinguisher != 0 => PeerType::RouteDistinguisher,
+            reported => reported,
+        };
         let named =
             view == View::LocRib && *summary.neighbor.name != instance("loc-rib", distinguisher);
         let family = |f: Family| session.family(f).is_some_and(|one| one.add_path_receive);
