@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -20,8 +20,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A folder of its own, gone afterwards.
 struct Folder {
     path: PathBuf,
-    /// Where the collector in it takes sessions.
-    bgp: SocketAddr,
 }
 
 impl Folder {
@@ -29,20 +27,15 @@ impl Folder {
         let folder = format!("rutter-signals-{name}-{}", std::process::id());
         let folder = std::env::temp_dir().join(folder);
         fs::create_dir_all(&folder).unwrap();
-        let free = TcpListener::bind("127.77.1.1:0").unwrap();
-        Folder {
-            path: folder,
-            bgp: free.local_addr().unwrap(),
-        }
+        Folder { path: folder }
     }
 
-    /// A collector whose database is away, with an archive.
+    /// A collector whose database is away, with an archive. It takes sessions at a port that is free when it starts.
     fn configuration(&self) -> String {
         let folder = self.path.display();
-        let bgp = self.bgp;
         format!(
             "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\n[daemon]\nthreads = 1\n\
-             listen = [\"{bgp}\"]\ncontrol-socket = \"{folder}/s\"\n\
+             listen = [\"127.77.1.1:0\"]\ncontrol-socket = \"{folder}/s\"\n\
              [history]\npath = \"{folder}/history\"\n\
              [[sink]]\ntype = \"postgres\"\nport = 1\nspool = \"{folder}/spool\"\n\
              [[dynamic-neighbor]]\nprefix = \"127.0.0.0/8\"\nmode = \"collector\"\n"
@@ -240,9 +233,16 @@ fn a_signal_before_the_configuration_is_read_ends_it() {
     assert!(status.success(), "{status}: {said}");
 }
 
+/// Where a collector takes sessions, by what it says when it has started.
+fn listens_at(said: &str) -> SocketAddr {
+    let (_, address) = said.split_once("listen=[").expect("it has started");
+    let (address, _) = address.split_once(']').expect("one address");
+    address.parse().expect("an address")
+}
+
 #[test]
 fn an_early_hangup_reloads_once_it_runs_and_peers_hear_of_the_end() -> io::Result<()> {
-    let (folder, mut rutter) = before_the_configuration("hup", "HUP");
+    let (_folder, mut rutter) = before_the_configuration("hup", "HUP");
     let mut said = String::new();
     let mut stderr = rutter.0.stderr.take().unwrap();
     let mut octets = [0; 4096];
@@ -252,7 +252,7 @@ fn an_early_hangup_reloads_once_it_runs_and_peers_hear_of_the_end() -> io::Resul
         said.push_str(&String::from_utf8_lossy(&octets[..count]));
     }
     rutter.0.stderr = Some(stderr);
-    let peer = Speaker::connect(folder.bgp, None, Asn(64501), 7).unwrap();
+    let peer = Speaker::connect(listens_at(&said), None, Asn(64501), 7).unwrap();
     rutter.signal("TERM");
     let (status, said) = rutter.end();
     assert!(status.success(), "{status}: {said}");
