@@ -3,6 +3,8 @@
 mod files;
 mod past;
 mod remote;
+#[cfg(test)]
+mod server;
 mod service;
 mod tls;
 

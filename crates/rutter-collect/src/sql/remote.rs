@@ -111,24 +111,15 @@ fn said(error: &postgres::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use rutter_sql::{Access, Bounds, Engine, Format, Limits, Server, Settings};
+    use rutter_sql::Format;
 
+    use super::super::server;
     use super::*;
 
     #[test]
     fn no_column_of_an_object_is_lost() {
-        let settings = Settings {
-            listen: vec!["127.0.0.1:0".parse().unwrap()],
-            access: Access::Open,
-            tls: None,
-            threads: 1,
-            bounds: Bounds::default(),
-            step_back: || {},
-            give_back: || {},
-        };
-        let engine = Engine::without_tables(&Limits::default()).unwrap();
-        let server = Server::start(engine, settings).unwrap();
-        let port = server.addresses()[0].port();
+        let (_server, address) = server::start(None);
+        let port = address.port();
         let parameters = format!("host=127.0.0.1 port={port} user=reader dbname=rutter");
         let mut client = Client::connect(&parameters, NoTls).unwrap();
         let query = "SELECT 1 AS peer, 'x' AS peer, 2 AS y";

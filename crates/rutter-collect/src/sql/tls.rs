@@ -197,8 +197,9 @@ mod tests {
     use std::process::Command;
 
     use postgres::config::SslMode;
-    use rutter_sql::{Access, Bounds, Engine, Limits, Server, Settings, Tls};
+    use rutter_sql::Tls;
 
+    use super::super::server;
     use super::*;
 
     /// A folder that is removed when dropped.
@@ -248,20 +249,10 @@ mod tests {
 
     /// Asks a server with this certificate; what goes wrong.
     fn ask(tls: &Tls, root: &Path) -> Result<(), String> {
-        let settings = Settings {
-            listen: vec!["127.0.0.1:0".parse().unwrap()],
-            access: Access::Open,
-            tls: Some(tls.clone()),
-            threads: 1,
-            bounds: Bounds::default(),
-            step_back: || {},
-            give_back: || {},
-        };
-        let engine = Engine::without_tables(&Limits::default()).unwrap();
-        let server = Server::start(engine, settings).unwrap();
+        let (_server, address) = server::start(Some(tls.clone()));
         let verifying = Verifying::with(root).map_err(|failure| format!("{failure:?}"))?;
         let mut config = postgres::Config::new();
-        config.host("127.0.0.1").port(server.addresses()[0].port());
+        config.host("127.0.0.1").port(address.port());
         config.user("reader").ssl_mode(SslMode::Require);
         let client = config.connect(verifying);
         let mut client = client.map_err(|why| format!("{why:?}"))?;

@@ -1,0 +1,22 @@
+//! A server without tables, for tests of its clients.
+
+use std::net::SocketAddr;
+
+use rutter_sql::{Access, Bounds, Engine, Limits, Server, Settings, Tls};
+
+/// One that everybody may ask, with or without a certificate, and where it listens. It ends when it is dropped.
+pub(super) fn start(tls: Option<Tls>) -> (Server, SocketAddr) {
+    let settings = Settings {
+        listen: vec!["127.0.0.1:0".parse().unwrap()],
+        access: Access::Open,
+        tls,
+        threads: 1,
+        bounds: Bounds::default(),
+        step_back: || {},
+        give_back: || {},
+    };
+    let engine = Engine::without_tables(&Limits::default()).unwrap();
+    let server = Server::start(engine, settings).unwrap();
+    let address = server.addresses()[0];
+    (server, address)
+}
