@@ -8,6 +8,8 @@ use rutter_collector::replay::Speed;
 use rutter_net::{Asn, Prefix};
 use rutter_sql::Format;
 
+use crate::failure::Failure;
+
 /// The collector's part of `rutter`; usually run as `rutter collect` and so on.
 #[derive(Parser, Debug)]
 #[command(name = "rutter", version, max_term_width = 100)]
@@ -133,8 +135,8 @@ pub(crate) struct BenchSinksArgs {
 #[derive(Args, Debug)]
 pub(crate) struct SqlArgs {
     /// The query, or - for standard input
-    #[arg(value_name = "QUERY")]
-    pub(crate) query: String,
+    #[arg(value_name = "QUERY", required_unless_present = "mrt")]
+    query: Option<String>,
     /// The running collector that is asked
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:5439")]
     pub(crate) server: SocketAddr,
@@ -173,6 +175,24 @@ pub(crate) struct SqlArgs {
 }
 
 impl SqlArgs {
+    /// The query. Of `--mrt FILE 'SELECT …'` it is taken for a file by who does not know files.
+    pub(crate) fn take_query(&mut self) -> Result<String, Failure> {
+        let is_query = |last: &mut PathBuf| !last.exists() && last.to_string_lossy().contains(' ');
+        let behind = |files: &mut Vec<PathBuf>| {
+            let query = match files.len() {
+                0 | 1 => None,
+                _ => files.pop_if(is_query),
+            };
+            query?.into_os_string().into_string().ok()
+        };
+        match self.query.take().or_else(|| behind(&mut self.mrt)) {
+            Some(query) if !query.trim().is_empty() => Ok(query),
+            _ => Err(Failure::text(
+                "there is no query: write one, such as \"SELECT count(*) FROM routes\", or - to read it",
+            )),
+        }
+    }
+
     /// How the answer is written.
     pub(crate) fn format(&self) -> Format {
         match (self.json, self.csv) {
@@ -360,7 +380,29 @@ Examples:
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
+    use clap::{CommandFactory as _, Parser as _};
+
+    use super::{Cli, Command};
+
+    #[test]
+    fn the_query_may_stand_behind_the_files() {
+        let query = |arguments: &[&str]| {
+            let cli = Cli::try_parse_from([&["rutter", "sql"], arguments].concat()).unwrap();
+            let Command::Sql(mut args) = cli.command else {
+                panic!("another command");
+            };
+            let query = args.take_query().map_err(|why| format!("{why:?}"));
+            (query, args.mrt.len())
+        };
+        let asked = Ok("SELECT 1".to_owned());
+        assert_eq!(query(&["SELECT 1"]), (asked.clone(), 0));
+        assert_eq!(query(&["SELECT 1", "--mrt", "a", "b"]), (asked.clone(), 2));
+        assert_eq!(query(&["--mrt", "a", "b", "SELECT 1"]), (asked, 2));
+        for wrong in [&["--mrt", "a", "b"][..], &["--mrt", "SELECT 1"], &[" "]] {
+            assert!(query(wrong).0.is_err(), "{wrong:?}");
+        }
+        assert!(Cli::try_parse_from(["rutter", "sql"]).is_err());
+    }
 
     #[test]
     fn the_definition_is_sound() {

@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         Command::BenchHistory(args) => bench::history(&args),
         Command::BenchSql(args) => bench_sql::sql(&args),
         Command::BenchSinks(args) => bench::sinks(&args),
-        Command::Sql(args) => sql::sql(&args),
+        Command::Sql(args) => sql::sql(args),
     };
     match result {
         Ok(()) | Err(Failure::NobodyReads) => ExitCode::SUCCESS,

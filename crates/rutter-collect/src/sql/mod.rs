@@ -23,8 +23,9 @@ pub(crate) fn check_tls(certificate: PathBuf, key: PathBuf) -> Result<(), Failur
 }
 
 /// Answers one query.
-pub(crate) fn sql(args: &SqlArgs) -> Result<(), Failure> {
-    let mut query = args.query.clone();
+pub(crate) fn sql(mut args: SqlArgs) -> Result<(), Failure> {
+    let mut query = args.take_query()?;
+    let args = &args;
     if query == "-" {
         query.clear();
         std::io::stdin().read_to_string(&mut query)?;
