@@ -117,6 +117,7 @@ impl Shard {
         for id in slice.clone() {
             if differing.any_of(self.accepted::<K>(id)) {
                 self.tell_anew::<K>(topology, id);
+                self.changes += 1;
             }
         }
         self.deliver();

@@ -238,7 +238,7 @@ impl Rib {
         });
     }
 
-    /// Routes that came, changed or went so far: how busy the table is, not an exact count.
+    /// Routes that came, changed, went, or were told anew so far: how busy the table is, not an exact count.
     pub fn changes(&self) -> u64 {
         self.shards.iter().map(|shard| shard.lock().changes).sum()
     }

@@ -64,7 +64,7 @@ pub(crate) struct Shard {
     pub clients: Clients,
     /// What look-ups read, once they are on.
     pub mirror: Option<Arc<Mirror>>,
-    /// Routes that came, changed or went so far.
+    /// Routes that came, changed, went, or were told anew so far.
     pub changes: u64,
 }
 
@@ -192,7 +192,7 @@ impl Shard {
         slice: &Slice<'_>,
         mut edit: impl FnMut(K, &Route) -> Edited,
     ) -> Option<Id> {
-        let (mut edited, mut removed) = (0, 0);
+        let mut edited = 0;
         let mirror = self.mirror.clone();
         let mirror = Part::of(mirror.as_deref(), self.index);
         let (table, clients) = K::split(self);
@@ -216,12 +216,11 @@ impl Shard {
                     with: &with,
                     mirror,
                 };
-                // What peers withdraw is counted already; this counts what goes with its session.
-                removed += edit.apply(id, edits);
+                edit.apply(id, edits);
             }
             id += 1;
         }
-        self.changes += removed;
+        self.changes += edited as u64;
         K::table_mut(self).release_if_empty();
         self.deliver();
         (id < K::table(self).id_end()).then_some(id)

@@ -19,39 +19,34 @@ pub(crate) type Edits = SmallVec<[(Path, Edited); 1]>;
 type Changes = SmallVec<[(Path, Option<Route>); 2]>;
 
 impl<'a, K: Stored> Edit<'a, K> {
-    /// Edits routes of a destination, each held already, and counts them. Returns how many were removed.
+    /// Edits routes of a destination, each held already, and counts them.
     #[inline]
-    pub fn apply(&mut self, id: Id, mut edits: Edits) -> u64 {
+    pub fn apply(&mut self, id: Id, mut edits: Edits) {
         match (edits.pop(), edits.is_empty()) {
             (Some((path, edited)), true) => self.apply_one(id, path, edited),
             (Some(last), false) => {
                 edits.push(last);
                 self.apply_all(id, edits)
             }
-            (None, _) => 0,
+            (None, _) => {}
         }
     }
 
     #[inline]
-    fn apply_one(&mut self, id: Id, path: Path, edited: Edited) -> u64 {
+    fn apply_one(&mut self, id: Id, path: Path, edited: Edited) {
         let new = match edited {
-            Edited::Rank => {
-                self.rank(id);
-                return 0;
-            }
+            Edited::Rank => return self.rank(id),
             Edited::Replace(route) => Some(route),
             Edited::Keep | Edited::Remove => None,
         };
         let with = self.with_peer(path.0);
         let limit = limit::<K>(&with, new.is_some());
-        let removed = u64::from(new.is_none());
         let mut tally = Tally::default();
         self.replace(id, path, new, &limit, &mut tally);
         with.count::<K>(tally);
-        removed
     }
 
-    fn apply_all(&mut self, id: Id, edits: Edits) -> u64 {
+    fn apply_all(&mut self, id: Id, edits: Edits) {
         if edits
             .iter()
             .any(|(_, edited)| matches!(edited, Edited::Rank))
@@ -63,10 +58,7 @@ impl<'a, K: Stored> Edit<'a, K> {
             Edited::Remove => Some((path, None)),
             Edited::Keep | Edited::Rank => None,
         };
-        let changes: Changes = edits.into_iter().filter_map(change).collect();
-        let removed = changes.iter().filter(|(_, new)| new.is_none()).count();
-        self.replace_all(id, changes);
-        removed as u64
+        self.replace_all(id, edits.into_iter().filter_map(change).collect());
     }
 
     /// As [`Edit::replace`] for several routes.

@@ -617,7 +617,10 @@ fn what_policies_change_is_told_once_and_together() {
         lab.heard(PeerId(2))
     };
     for (longest, [announced, withdrawn]) in [(2, [0, 20]), (9, [20, 0])] {
+        let changes = lab.rib.changes();
         let heard = change(&mut lab, longest);
+        // Who gives memory back after much change goes by this.
+        assert!(lab.rib.changes() >= changes + 20);
         assert_eq!(heard.len(), 1, "{heard:?}");
         let update = update::split(&heard[0].1).unwrap();
         let count = |field| {
