@@ -243,7 +243,7 @@ fn bgp_address(text: &str) -> Result<SocketAddr, String> {
 
 fn time(text: &str) -> Result<u64, String> {
     rutter_history::parse_time(text).ok_or_else(|| {
-        "write a time like '2026-11-20 12:00' or '2026-11-20 12:00:30.5'; it is UTC".into()
+        "write a time like '2026-11-20 12:00', '2026-11-20 12:00:30.5' or '2026-11-20 14:00+02'; it is UTC without a zone".into()
     })
 }
 

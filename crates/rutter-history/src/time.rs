@@ -6,8 +6,8 @@ use rutter_net::Date;
 pub(crate) const HOUR_US: u64 = 3_600_000_000;
 const DAY_US: u64 = 24 * HOUR_US;
 
-/// `2026-11-20`, `2026-11-20 12:00`, with seconds and a fraction, `T` for the space, `Z` or `UTC` behind it, or
-/// seconds, milliseconds or microseconds since 1970, told apart by the number of their digits.
+/// `2026-11-20`, `2026-11-20 12:00`, with seconds and a fraction, `T` for the space, `Z`, `UTC` or a zone
+/// (`+00`, `+05:30`) behind it, or seconds, milliseconds or microseconds since 1970, told apart by the number of their digits.
 pub fn parse(text: &str) -> Option<u64> {
     let text = text.trim();
     if text.len() >= 9 && text.bytes().all(|octet| octet.is_ascii_digit()) {
@@ -26,6 +26,10 @@ pub fn parse(text: &str) -> Option<u64> {
     let (day, clock) = text.split_once([' ', 'T']).unwrap_or((text, "00:00"));
     let mut of_day = day.splitn(3, '-').map(number);
     let (year, month, day) = (of_day.next()??, of_day.next()??, of_day.next()??);
+    let zone = clock.find(['+', '-']).unwrap_or(clock.len());
+    let (clock, zone) = clock.split_at(zone);
+    let ahead = ahead(zone)?;
+    let clock = clock.trim_end();
     let (clock, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
     let mut of_clock = clock.splitn(3, ':').map(number);
     let (hour, minute) = (of_clock.next()??, of_clock.next()??);
@@ -35,7 +39,25 @@ pub fn parse(text: &str) -> Option<u64> {
     }
     let days = Date { year, month, day }.days()?;
     let us = number(fraction)? * 10u64.pow(6 - fraction.len() as u32);
-    Some(days * DAY_US + hour * HOUR_US + minute * 60_000_000 + second * 1_000_000 + us)
+    let time = days * DAY_US + hour * HOUR_US + minute * 60_000_000 + second * 1_000_000 + us;
+    time.checked_add_signed(-ahead)
+}
+
+/// What a zone is ahead of UTC, in microseconds.
+fn ahead(zone: &str) -> Option<i64> {
+    let (sign, clock) = match zone.split_at_checked(1) {
+        None => return Some(0),
+        Some(("-", clock)) => (-1, clock),
+        Some((_, clock)) => (1, clock),
+    };
+    let (hours, minutes) = match clock.split_once(':') {
+        Some(parts) => parts,
+        None if clock.len() == 4 => clock.split_at(2),
+        None => (clock, "0"),
+    };
+    let (hours, minutes) = (number(hours)?, number(minutes)?);
+    let is_zone = hours < 16 && minutes < 60;
+    is_zone.then(|| sign * (hours * HOUR_US + minutes * 60_000_000) as i64)
 }
 
 /// The hour of a time, counted since 1970.
@@ -85,6 +107,14 @@ mod tests {
         for same in ["2026-11-20T12:00:00Z", "2026-11-20 12:00:00.000 UTC"] {
             assert_eq!(parse(same), noon, "{same}");
         }
+        for same in [
+            "2026-11-20 12:00:00+00",
+            "2026-11-20 14:00+02",
+            "2026-11-20T06:30:00.0-05:30",
+            "2026-11-20 17:45 +0545",
+        ] {
+            assert_eq!(parse(same), noon, "{same}");
+        }
         for same in ["1795176000", "1795176000000", "1795176000000000"] {
             assert_eq!(parse(same), noon, "{same}");
         }
@@ -94,6 +124,10 @@ mod tests {
             "2026-02-30",
             "2026-11-20 24:00",
             "2026-11-20 12",
+            "2026-11-20 12:00+",
+            "2026-11-20 12:00+16",
+            "2026-11-20 12:00+1:60",
+            "1970-01-01 00:00+01",
             "2026-11",
             "9223372036854775808",
         ] {
