@@ -5,7 +5,7 @@ CREATE TABLE IF NOT EXISTS rutter_collectors (
     run          bigint,
     next_seq     bigint,
     state        varchar(16) NOT NULL DEFAULT 'loading',
-    updated      datetime(6) NOT NULL DEFAULT utc_timestamp(6)
+    updated      datetime(6) NOT NULL DEFAULT (utc_timestamp(6))
 ) ENGINE = InnoDB;
 
 -- Every peer that was ever seen, and how it is now.

@@ -18,7 +18,7 @@ const MIGRATIONS: &[&str] = &[
 pub(super) fn migrate(conn: &mut Conn) -> Result<(), Fault> {
     conn.query_drop(
         "CREATE TABLE IF NOT EXISTS rutter_schema
-             (version int NOT NULL PRIMARY KEY, applied datetime NOT NULL DEFAULT utc_timestamp())",
+             (version int NOT NULL PRIMARY KEY, applied datetime NOT NULL DEFAULT (utc_timestamp()))",
     )
     .map_err(fault("cannot make the table rutter_schema"))?;
     let version: Option<usize> = conn
