@@ -9,13 +9,15 @@ use crate::edit::Edited;
 use crate::news::News;
 use crate::route::{Route, State};
 use crate::shard::{Op, Slice, Stored, WITHDRAW};
+use crate::topology::Topology;
 use crate::{AttrSet, Neighbor, PeerId, Rib};
 
 /// What is to be found out about the routes of a neighbor.
-#[derive(Clone, Default)]
+#[derive(Clone, Copy, Default)]
 struct Again {
-    /// The policy that judges them.
-    import: Option<Arc<ImportPolicy>>,
+    /// A policy is to judge them: that which the neighbor has when its routes' turn comes. While a walk goes on it may get
+    /// another, or go and leave its number to someone else.
+    judged: bool,
     /// Their rank in the decision process changed.
     ranked: bool,
 }
@@ -49,7 +51,7 @@ impl Rib {
     /// Puts destinations into order after the rank of a peer changed; [`Topology::ranking`] counts it already.
     pub(crate) fn rank_again(&self, peer: PeerId) {
         let again = Again {
-            import: None,
+            judged: false,
             ranked: true,
         };
         self.judge_all(&[(peer, again)], &mut News::new(self, &mut || {}));
@@ -58,9 +60,8 @@ impl Rib {
 
     /// Judges the routes of a neighbor anew under its present policy.
     pub fn judge_again(&self, peer: PeerId) {
-        let import = self.neighbor(peer).map(|neighbor| neighbor.import);
         let again = Again {
-            import,
+            judged: true,
             ranked: false,
         };
         self.judge_all(&[(peer, again)], &mut News::new(self, &mut || {}));
@@ -71,13 +72,13 @@ impl Rib {
         for (peer, again) in work {
             let index = peer.index();
             of_peer.resize(of_peer.len().max(index + 1), Again::default());
-            of_peer[index] = again.clone();
+            of_peer[index] = *again;
         }
         let peers = |wanted: fn(&Again) -> bool| -> Vec<PeerId> {
             let wanted = work.iter().filter(|(_, again)| wanted(again));
             wanted.map(|(peer, _)| *peer).collect()
         };
-        let judged = peers(|again| again.import.is_some());
+        let judged = peers(|again| again.judged);
         let ranked = peers(|again| again.ranked);
         for family in Family::ALL {
             self.edit_routes(family, &judged, news, &mut Judges::new(&of_peer));
@@ -124,7 +125,7 @@ impl Rib {
                 most_edits: usize::MAX,
             };
             editor.begin_slice();
-            let edit = |prefix: K, route: &Route| editor.edit(prefix.into(), route);
+            let edit = |prefix: K, route: &Route| editor.edit(topology, prefix.into(), route);
             shard.edit_routes::<K>(&slice, edit)
         });
     }
@@ -134,7 +135,7 @@ impl Again {
     fn after(held: &Neighbor, new: &Neighbor) -> Self {
         let same = Arc::ptr_eq(&held.import, &new.import) && held.block_above == new.block_above;
         Again {
-            import: (!same).then(|| Arc::clone(&new.import)),
+            judged: !same,
             ranked: held.default_local_pref != new.default_local_pref,
         }
     }
@@ -146,11 +147,11 @@ pub(crate) trait Editor {
     fn begin_slice(&mut self) {}
 
     /// What becomes of a route.
-    fn edit(&mut self, prefix: Prefix, route: &Route) -> Edited;
+    fn edit(&mut self, topology: &Topology, prefix: Prefix, route: &Route) -> Edited;
 }
 
 impl<F: FnMut(Prefix, &Route) -> Edited> Editor for F {
-    fn edit(&mut self, prefix: Prefix, route: &Route) -> Edited {
+    fn edit(&mut self, _: &Topology, prefix: Prefix, route: &Route) -> Edited {
         self(prefix, route)
     }
 }
@@ -175,11 +176,15 @@ impl Editor for Judges<'_> {
         self.verdicts = Verdicts::default();
     }
 
-    fn edit(&mut self, prefix: Prefix, route: &Route) -> Edited {
+    fn edit(&mut self, topology: &Topology, prefix: Prefix, route: &Route) -> Edited {
         let again = self.of_peer.get(route.peer.index());
-        let Some(import) = again.and_then(|again| again.import.as_ref()) else {
+        if !again.is_some_and(|again| again.judged) {
+            return Edited::Keep;
+        }
+        let Some(peer) = topology.peer(route.peer) else {
             return Edited::Keep;
         };
+        let import = &peer.neighbor.import;
         let verdict = self.verdicts.of(import, prefix.family(), route);
         let (reject, state) = judge(import, prefix, verdict, route.state);
         if reject == route.reject && state == route.state {

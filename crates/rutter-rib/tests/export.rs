@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rutter_net::{Asn, Community, Family, Prefix};
+use rutter_net::{Asn, Community, Family, Ipv4Prefix, Prefix};
 use rutter_policy::{
     Action, ActionCommunity, ExportPolicy, ExportSettings, ImportPolicy, ImportRule,
     ImportSettings, NextHopRule, RejectReason, Role,
@@ -631,6 +631,67 @@ fn what_policies_change_is_told_once_and_together() {
         let counts = [count(update.nlri), count(update.withdrawn)];
         assert_eq!(counts, [announced, withdrawn]);
     }
+}
+
+/// More prefixes than a walk visits before it tells for the first time.
+fn announce_many(rib: &Rib, peer: PeerId, block: &[u8]) {
+    let mut batch = Batch::new();
+    for number in 0..60_000 {
+        let mut body = vec![0, 0];
+        body.extend((block.len() as u16).to_be_bytes());
+        body.extend(block);
+        let prefix = Ipv4Prefix::new(0x0b00_0000 + (number << 8), 24).unwrap();
+        nlri::write_ipv4(&mut body, None, prefix);
+        batch.push(rib, peer, &body, 0);
+        if batch.len() >= 500 {
+            rib.commit(&mut batch);
+        }
+    }
+    rib.commit(&mut batch);
+    rib.flush();
+}
+
+/// The last policy judges all routes, also where a walk for the one before has not ended.
+#[test]
+fn a_policy_that_changes_during_a_walk_judges_all() {
+    let client = PeerKind::RouteServerClient;
+    let mut lab = Lab::new(&[(client, 1), (client, 2)]);
+    announce_many(&lab.rib, PeerId(0), &Block::new(&[1, 8, 9]).0);
+    lab.streams.clear();
+    let (rib, mut tellings) = (&lab.rib, 0);
+    rib.replace_neighbors(vec![(PeerId(0), strict(1, 1, 2))], || {
+        tellings += 1;
+        if tellings == 1 {
+            rib.replace_neighbors(vec![(PeerId(0), strict(1, 1, 9))], || {});
+        }
+    });
+    assert!(tellings > 0);
+    assert_eq!(rib.counts(PeerId(0))[0].accepted, 60_000);
+}
+
+/// Who comes while a walk goes on, and gets the number of a neighbor that went, is judged by a policy of its own.
+#[test]
+fn a_number_is_someone_elses_during_a_walk() {
+    let client = PeerKind::RouteServerClient;
+    let mut lab = Lab::new(&[(client, 1), (client, 2), (client, 4)]);
+    announce_many(&lab.rib, PeerId(0), &Block::new(&[1, 8, 9]).0);
+    announce_many(&lab.rib, PeerId(1), &Block::new(&[2, 8]).0);
+    lab.streams.clear();
+    let changes = vec![(PeerId(0), strict(1, 1, 2)), (PeerId(1), strict(2, 2, 1))];
+    let (rib, mut tellings) = (&lab.rib, 0);
+    rib.replace_neighbors(changes, || {
+        tellings += 1;
+        if tellings == 1 {
+            rib.session_down(PeerId(1), [Retain::Nothing; 2]);
+            rib.remove_neighbor(PeerId(1));
+            let peer = rib.add_neighbor(strict(3, 3, 9)).unwrap();
+            assert_eq!(peer, PeerId(1));
+            rib.session_up(peer, session(3, 3));
+            announce_many(rib, peer, &Block::new(&[3, 8]).0);
+        }
+    });
+    assert!(tellings > 0);
+    assert_eq!(rib.counts(PeerId(1))[0].accepted, 60_000);
 }
 
 #[test]
