@@ -23,7 +23,7 @@ pub(crate) struct Variation {
 }
 
 /// What an audience needs to know of a peer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Client {
     pub asn: Asn,
     /// The session crosses an AS border: NO_EXPORT, where it is honoured, keeps routes from it.

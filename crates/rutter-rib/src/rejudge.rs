@@ -122,7 +122,6 @@ impl Rib {
                 topology,
                 store: &self.store,
                 from,
-                most_edits: usize::MAX,
             };
             editor.begin_slice();
             let edit = |prefix: K, route: &Route| editor.edit(topology, prefix.into(), route);

@@ -110,8 +110,6 @@ pub(crate) struct Slice<'a> {
     pub topology: &'a Topology,
     pub store: &'a AttrStore,
     pub from: Id,
-    /// The slice ends after so many edits.
-    pub most_edits: usize,
 }
 
 impl<'a> Slice<'a> {
@@ -126,6 +124,8 @@ impl<'a> Slice<'a> {
 
 /// Destinations that a slice of a walk looks at: about a tenth of a millisecond.
 pub(crate) const MOST_VISITED: Id = 8 * 1024;
+/// Routes that a slice edits, after which who waits for the shard has a turn: what is edited is told, to many clients that takes long.
+const MOST_EDITS: usize = 256;
 
 impl Shard {
     pub fn new(index: usize, seed: u64, lengths: &[Arc<Lengths>; 2]) -> Self {
@@ -198,7 +198,7 @@ impl Shard {
         let (table, clients) = K::split(self);
         let end = table.id_end().min(slice.from + MOST_VISITED);
         let mut id = slice.from;
-        while id < end && edited < slice.most_edits {
+        while id < end && edited < MOST_EDITS {
             let destination = table.get(id);
             let prefix = destination.prefix;
             let edits: Edits = destination

@@ -19,9 +19,6 @@ pub struct Sweeper {
     place: Place,
 }
 
-/// Routes that a step removes: about a tenth of a millisecond.
-const MOST_REMOVED: usize = 256;
-
 /// Routes of a peer and family that are not of this epoch go.
 #[derive(Clone, Copy, Debug)]
 struct Leaving {
@@ -92,7 +89,6 @@ impl Sweeper {
             topology: &topology,
             store: &rib.store,
             from: self.place.id,
-            most_edits: MOST_REMOVED,
         };
         let edit = |_, route: &Route| match gone.has(route) {
             true => Edited::Remove,

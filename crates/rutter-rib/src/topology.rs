@@ -153,8 +153,12 @@ impl Topology {
 
     /// New settings of a neighbor; [`Topology::rebuild_rules`] is due after the last.
     pub fn replace(&mut self, peer: PeerId, neighbor: Neighbor) {
-        self.audiences.remove_peer(peer);
-        self.audiences.add_peer(peer, client(&neighbor));
+        let known = self.peer(peer).map(|held| client(&held.neighbor));
+        // To find a peer's place in all audiences takes long where there are many of both.
+        if known != Some(client(&neighbor)) {
+            self.audiences.remove_peer(peer);
+            self.audiences.add_peer(peer, client(&neighbor));
+        }
         if let Some(held) = self.peer_mut(peer) {
             held.neighbor = neighbor;
         }
