@@ -1,6 +1,6 @@
 //! What a benchmark is refused for before it begins, and not after minutes of measuring.
 
-use std::fs;
+use std::fs::File;
 use std::path::Path;
 
 use clap::ValueEnum as _;
@@ -66,9 +66,13 @@ pub(crate) fn programs<'a>(daemons: impl IntoIterator<Item = &'a Daemon>) -> Res
     }
 }
 
-/// Makes the file, so that what is measured for long does not get lost in the end.
+/// Makes the file, so that what is measured for long does not get lost in the end. What is in it stays until then.
 pub(crate) fn can_write(option: &str, path: &Path) -> Result<(), String> {
-    fs::write(path, "").map_err(|error| format!("{option} {}: {error}", path.display()))
+    let opened = File::options().append(true).create(true).open(path);
+    opened.map_or_else(
+        |error| Err(format!("{option} {}: {error}", path.display())),
+        |_| Ok(()),
+    )
 }
 
 #[cfg(test)]
@@ -82,6 +86,10 @@ mod tests {
             (
                 &["1x1", "--daemon", "bird=/nonexistent/bird"][..],
                 "bird: there is no program /nonexistent/bird",
+            ),
+            (
+                &["1x1", "--daemon", "bird=/etc/passwd"],
+                "bird: there is no program /etc/passwd",
             ),
             (
                 &["1x1", "--daemon", "bird=sh", "--vs", "frr=no-such-bgpd"],

@@ -298,8 +298,8 @@ fn sort<K>(destination: &mut Destination<K>, decision: &Decision<'_>) {
     decision.sort(&mut destination.routes[..end]);
 }
 
-/// The routes of these keys in their order, of which all but those removed are still there. Most are still in the same order, so each
-/// is looked for where the last was found: thousands of routes would take their square otherwise.
+/// The routes of these keys in their order, of which all but those removed are still there. Most are still in the same
+/// order, so each is looked for where the last was found: thousands of routes that stay would take their square otherwise.
 fn as_before<'r>(
     before: &Keys,
     routes: &'r [Route],

@@ -22,13 +22,10 @@ impl<'a, K: Stored> Edit<'a, K> {
     /// Edits routes of a destination, each held already, and counts them.
     #[inline]
     pub fn apply(&mut self, id: Id, mut edits: Edits) {
-        match (edits.pop(), edits.is_empty()) {
-            (Some((path, edited)), true) => self.apply_one(id, path, edited),
-            (Some(last), false) => {
-                edits.push(last);
-                self.apply_all(id, edits)
-            }
-            (None, _) => {}
+        if edits.len() > 1 {
+            self.apply_all(id, edits);
+        } else if let Some((path, edited)) = edits.pop() {
+            self.apply_one(id, path, edited);
         }
     }
 

@@ -16,6 +16,7 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
@@ -114,6 +115,10 @@ impl FromStr for Daemon {
             )
         })?;
         let program = match (program, kind) {
+            // It is started in a folder of its own.
+            (Some(program), _) if program.contains('/') => {
+                std::path::absolute(program).map_err(|error| format!("{program}: {error}"))?
+            }
             (Some(program), _) => PathBuf::from(program),
             (None, kind) if kind.is_rutter() => ours(kind, usual).unwrap_or(usual.into()),
             (None, _) => usual.into(),
@@ -144,11 +149,14 @@ fn ours(kind: Kind, name: &str) -> Option<PathBuf> {
 impl Daemon {
     /// Whether its program is there, in the folders of PATH where it is only a name.
     pub fn is_there(&self) -> bool {
+        let is_program = |path: &Path| {
+            fs::metadata(path).is_ok_and(|file| file.is_file() && file.mode() & 0o111 != 0)
+        };
         if self.program.components().count() > 1 {
-            return self.program.is_file();
+            return is_program(&self.program);
         }
         let folders = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&folders).any(|folder| folder.join(&self.program).is_file())
+        std::env::split_paths(&folders).any(|folder| is_program(&folder.join(&self.program)))
     }
 
     /// As it is written on the command line.
@@ -381,5 +389,14 @@ mod tests {
         assert_eq!(daemon.program, std::env::current_exe().unwrap());
         let named: Daemon = "rutter=/opt/rutter".parse().unwrap();
         assert_eq!(named.program, Path::new("/opt/rutter"));
+    }
+
+    #[test]
+    fn a_program_is_where_it_is_from_here() {
+        let here = std::env::current_dir().unwrap();
+        let daemon: Daemon = "bird=sbin/bird".parse().unwrap();
+        assert_eq!(daemon.program, here.join("sbin/bird"));
+        let daemon: Daemon = "bird=bird".parse().unwrap();
+        assert_eq!(daemon.program, Path::new("bird"));
     }
 }
