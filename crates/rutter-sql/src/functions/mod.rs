@@ -48,6 +48,7 @@ pub use guards::Guards;
 pub use indexes::Indexes;
 
 pub use intervals::Dates;
+pub use moments::spelled_out;
 pub use networks::{CIDR, INET, TEXT, network_text};
 pub use operators::PrefixOperators;
 pub use prefixes::{CONTAINS_OR_EQUAL, KEY, WITHIN_OR_EQUAL};

@@ -22,7 +22,7 @@ pub fn read(value: &Expr, to: &DataType, schema: &DFSchema) -> Option<Expr> {
     let function = if keeps_zone { &ZONED } else { &PLAIN };
     match value {
         Expr::Literal(text, _) => {
-            let text = said(text.try_as_str()??, keeps_zone)?;
+            let text = spelled_out(text.try_as_str()??, keeps_zone)?;
             Some(Expr::Literal(ScalarValue::Utf8(Some(text)), None))
         }
         Expr::ScalarFunction(call) if call.func.name() == function.name() => None,
@@ -39,17 +39,18 @@ pub fn read(value: &Expr, to: &DataType, schema: &DFSchema) -> Option<Expr> {
 }
 
 static ZONED: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
-    let body = Body::Text(|text| Some(said(text, true).unwrap_or_else(|| text.to_owned())));
+    let body = Body::Text(|text| Some(spelled_out(text, true).unwrap_or_else(|| text.to_owned())));
     Arc::new(function("time_with_zone", body))
 });
 
 static PLAIN: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
-    let body = Body::Text(|text| Some(said(text, false).unwrap_or_else(|| text.to_owned())));
+    let body = Body::Text(|text| Some(spelled_out(text, false).unwrap_or_else(|| text.to_owned())));
     Arc::new(function("time_without_zone", body))
 });
 
-/// `2026-11-20 12:00+02` with seconds, and no more than their millionths; without its zone where that is not kept.
-fn said(text: &str, keeps_zone: bool) -> Option<String> {
+/// `2026-11-20 12:00+02` with seconds, and no more than their millionths; without its zone where that is not kept. `None`: it
+/// is no time of a day, or needs nothing.
+pub fn spelled_out(text: &str, keeps_zone: bool) -> Option<String> {
     let text = text.trim();
     let (day, clock) = match shaped(text, b"dddd-dd-dd ") {
         Some((day, clock)) => (day, clock),
@@ -73,6 +74,7 @@ fn said(text: &str, keeps_zone: bool) -> Option<String> {
     };
     let zone = match rest.trim_start() {
         zone if is_zone(zone) && !keeps_zone => "",
+        zone if is_utc(zone) => "Z",
         _ => rest,
     };
     let time = format!("{day}{minutes}{seconds}");
@@ -96,13 +98,15 @@ fn shaped<'a>(text: &'a str, shape: &[u8]) -> Option<(&'a str, &'a str)> {
 
 /// `+02`, `-02:30`, `Z`, `UTC`.
 fn is_zone(text: &str) -> bool {
-    let is_name = ["z", "utc", "gmt"]
-        .iter()
-        .any(|name| text.eq_ignore_ascii_case(name));
-    let hours = text.strip_prefix(['+', '-']).unwrap_or_default();
-    let digits = hours.replace(':', "");
+    let digits = text.strip_prefix(['+', '-']).unwrap_or_default();
+    let digits = digits.replace(':', "");
     let is_number = matches!(digits.len(), 2 | 4 | 6) && digits.bytes().all(|c| c.is_ascii_digit());
-    is_name || is_number
+    is_utc(text) || is_number && &digits[..2] < "16"
+}
+
+fn is_utc(text: &str) -> bool {
+    let names = ["z", "utc", "gmt"];
+    names.iter().any(|name| text.eq_ignore_ascii_case(name))
 }
 
 /// A time with a fraction of its second of six digits, to the nearest.
@@ -163,12 +167,15 @@ mod tests {
                 "2026-11-20 12:00:01 PM",
             ),
         ] {
-            assert_eq!(said(text, false).as_deref(), Some(plain), "{text}");
-            assert_eq!(said(text, true).as_deref(), Some(zoned), "{text}");
+            assert_eq!(spelled_out(text, false).as_deref(), Some(plain), "{text}");
+            assert_eq!(spelled_out(text, true).as_deref(), Some(zoned), "{text}");
         }
-        assert_eq!(said("10:20:30.9999999", false).as_deref(), Some("10:20:31"));
+        assert_eq!(
+            spelled_out("10:20:30.9999999", false).as_deref(),
+            Some("10:20:31")
+        );
         for other in ["2026-11-20", "2026-11-20 1é:00", "12:00:1", "now", ""] {
-            assert_eq!(said(other, false), None, "{other}");
+            assert_eq!(spelled_out(other, false), None, "{other}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Values that are sent as texts.
 
-use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, Timelike as _};
+use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, Timelike as _, Utc};
+use datafusion::arrow::compute::kernels::cast_utils::string_to_datetime;
 use datafusion::common::ScalarValue;
 use pgwire::api::Type;
 use pgwire::types::FromSqlText;
@@ -9,7 +10,7 @@ use pgwire::types::format::FormatOptions;
 use super::time;
 use crate::error::{UNREADABLE, of_time, of_whole};
 use crate::forms::Span;
-use crate::functions::{CIDR, INET, network_text};
+use crate::functions::{CIDR, INET, network_text, spelled_out};
 use crate::literals::octets;
 
 /// The value of a type that a text says; of one that says none, PostgreSQL's number for it.
@@ -39,15 +40,12 @@ fn temporal(text: &str, kind: &Type) -> Option<ScalarValue> {
         Type::TIMESTAMPTZ => {
             let at = parsed::<DateTime<FixedOffset>>(text, kind);
             let at = at.map(|at| at.timestamp_micros());
-            let zoned = || zoned(text).map(|(local, ahead)| local - ahead);
-            time(at.or_else(zoned).or_else(|| midnight(text))?, kind)
+            time(at.or_else(|| moment(text, true))?, kind)
         }
         Type::TIMESTAMP => {
             let at = parsed::<NaiveDateTime>(text, kind);
             let at = at.map(|at| at.and_utc().timestamp_micros());
-            // Its zone says nothing.
-            let at = at.or_else(|| zoned(text).map(|(local, _)| local));
-            time(at.or_else(|| midnight(text))?, kind)
+            time(at.or_else(|| moment(text, false))?, kind)
         }
         Type::DATE => {
             let date: NaiveDate = parsed(text, kind)?;
@@ -68,56 +66,11 @@ fn parsed<'a, T: FromSqlText<'a>>(text: &'a str, kind: &Type) -> Option<T> {
     T::from_sql_text(kind, text.as_bytes(), &FormatOptions::default()).ok()
 }
 
-/// A time without a zone, in microseconds.
-fn local(text: &str) -> Option<i64> {
-    let forms = ["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f"];
-    let short = ["%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M"];
-    let mut forms = forms.iter().chain(&short);
-    let time = forms.find_map(|form| NaiveDateTime::parse_from_str(text, form).ok())?;
-    Some(time.and_utc().timestamp_micros())
-}
-
-/// A time as it is written, and what its zone is ahead of UTC, both in microseconds.
-fn zoned(text: &str) -> Option<(i64, i64)> {
-    let is_zone =
-        |(at, c): (usize, char)| at > DATE && !matches!(c, '0'..='9' | ':' | '.' | ' ' | 'T');
-    let zone = text.char_indices().find(|found| is_zone(*found));
-    let (plain, zone) = text.split_at(zone.map_or(text.len(), |(at, _)| at));
-    Some((local(plain.trim_end())?, ahead(zone)?))
-}
-
-/// What a zone is ahead of UTC.
-fn ahead(zone: &str) -> Option<i64> {
-    if ["", "Z", "UTC", "GMT"]
-        .iter()
-        .any(|utc| zone.eq_ignore_ascii_case(utc))
-    {
-        return Some(0);
-    }
-    let (sign, digits) = match zone.split_at_checked(1)? {
-        ("+", digits) => (1, digits),
-        ("-", digits) => (-1, digits),
-        _ => return None,
-    };
-    let (hours, minutes) = match digits.split_once(':') {
-        Some(parts) => parts,
-        None if digits.len() > 2 => digits.split_at_checked(2)?,
-        None => (digits, "0"),
-    };
-    let (hours, minutes) = (hours.parse::<u8>().ok()?, minutes.parse::<u8>().ok()?);
-    let is_zone = hours < 16 && minutes < 60;
-    let seconds = i64::from(hours) * 3_600 + i64::from(minutes) * 60;
-    is_zone.then_some(sign * seconds * 1_000_000)
-}
-
-/// Octets of `2026-11-20`.
-const DATE: usize = 10;
-
-/// The beginning of a day, in microseconds.
-fn midnight(text: &str) -> Option<i64> {
-    let day = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
-    let time = day.and_hms_opt(0, 0, 0)?;
-    Some(time.and_utc().timestamp_micros())
+/// A time, in microseconds, read as those are that are written in a query.
+fn moment(text: &str, keeps_zone: bool) -> Option<i64> {
+    let spelled = spelled_out(text, keeps_zone);
+    let at = string_to_datetime(&Utc, spelled.as_deref().unwrap_or(text)).ok()?;
+    Some(at.timestamp_micros())
 }
 
 fn truth(text: &str) -> Option<bool> {
