@@ -5,8 +5,8 @@ use std::io::{BufWriter, Write as _};
 use std::net::Ipv6Addr;
 use std::path::Path;
 
-use rutter_load::rng::Rng;
-use rutter_load::workload::attributes::{
+use rutter_bench::rng::Rng;
+use rutter_bench::workload::attributes::{
     Family as Form, NextHops, draw, origin_asn, write_attributes,
 };
 use rutter_net::{Asn, Family, Prefix};

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use rutter_load::rng::Rng;
-use rutter_load::workload::{read_prefix_file, synthetic_table};
+use rutter_bench::rng::Rng;
+use rutter_bench::workload::{read_prefix_file, synthetic_table};
 
 /// What every reader counts, so that none may leave out what the others do.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

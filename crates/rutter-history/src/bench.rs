@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use rustix::time::{ClockId, clock_gettime};
+use rutter_bench::workload::{self, Peer, Shape, Workload};
 use rutter_events::Now;
-use rutter_load::workload::{self, Peer, Shape, Workload};
 use rutter_net::{Asn, Family};
 use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
 use rutter_rib::{

@@ -11,14 +11,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use rutter_bench::daemons::rutter_config;
+use rutter_bench::oracle::{Oracle, PrefixIndex, Visibility};
+use rutter_bench::rng::Rng;
+use rutter_bench::speaker::{Fleet, FleetSettings, Offer};
+use rutter_bench::tracker::Bench;
+use rutter_bench::workload::{FULL_TABLE, Settings, Shape, Workload, synthetic_table};
 use rutter_interop::rutter::program;
 use rutter_interop::{Lab, Process, eventually};
-use rutter_load::daemons::rutter_config;
-use rutter_load::oracle::{Oracle, PrefixIndex, Visibility};
-use rutter_load::rng::Rng;
-use rutter_load::speaker::{Fleet, FleetSettings, Offer};
-use rutter_load::tracker::Bench;
-use rutter_load::workload::{FULL_TABLE, Settings, Shape, Workload, synthetic_table};
 use rutter_net::Prefix;
 use serde_json::Value;
 

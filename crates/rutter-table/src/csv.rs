@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use crate::answers::Row;
 use crate::rows::row_end;
 use crate::stream::{Counts, RowError, Work, address};
-use crate::told::Row;
-use crate::{Column, Route, Set, Table, Told};
+use crate::{Answers, Column, Route, Set, Table};
 
 /// How the rows of a file are cut, and which field has the address.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,7 +46,7 @@ impl CsvHead {
 #[derive(Debug)]
 pub struct Csv<'t> {
     head: CsvHead,
-    told: Told<'t>,
+    answers: Answers<'t>,
 }
 
 impl<'t> Csv<'t> {
@@ -68,7 +68,7 @@ impl<'t> Csv<'t> {
         };
         Csv {
             head,
-            told: Told::new(table, nothing, form),
+            answers: Answers::new(table, nothing, form),
         }
     }
 
@@ -93,16 +93,16 @@ impl Work for Csv<'_> {
     fn work(&self, rows: &[u8], first_line: u64, out: &mut Vec<u8>) -> Result<Counts, RowError> {
         let quotes = memchr::memchr(b'"', rows).is_some();
         let mut counts = Counts::default();
-        let mut told = self.told.rows();
+        let mut batch = self.answers.rows();
         let (mut rest, mut line) = (rows, first_line);
         while !rest.is_empty() {
             let end = row_end(rest, quotes.then_some(self.head.delimiter));
             let end = end.map_or(rest.len(), |at| at + 1);
             let (whole, after) = rest.split_at(end);
             match self.row(whole, line, &mut counts) {
-                Ok(row) => told.push(row, out),
+                Ok(row) => batch.push(row, out),
                 Err(error) => {
-                    told.write(out);
+                    batch.write(out);
                     return Err(error);
                 }
             }
@@ -112,7 +112,7 @@ impl Work for Csv<'_> {
             };
             rest = after;
         }
-        told.write(out);
+        batch.write(out);
         Ok(counts)
     }
 }

@@ -4,12 +4,12 @@ use std::io;
 
 use rutter_api::{Client, Line, Request, Whose};
 
-use crate::{Failed, Set, Table};
+use crate::{ReadError, Set, Table};
 
 /// Fetches the table: of each prefix the best route of those wanted. Each of the daemon's shards is as it was at
 /// one moment, which is nearly the same for all.
-pub fn from_daemon(client: Client, of: Whose) -> Result<Table, Failed> {
-    let ended = |error: io::Error| Failed(format!("the daemon's answer ended early: {error}"));
+pub fn from_daemon(client: Client, of: Whose) -> Result<Table, ReadError> {
+    let ended = |error: io::Error| ReadError(format!("the daemon's answer ended early: {error}"));
     let mut table = Table::default();
     for line in client.call(Request::Table(of)).map_err(ended)? {
         match line.map_err(ended)? {
@@ -23,14 +23,14 @@ pub fn from_daemon(client: Client, of: Whose) -> Result<Table, Failed> {
             Line::TableRoutes(row) => {
                 for (set, prefix) in row.routes {
                     if set as usize >= table.sets().len() {
-                        return Err(Failed(format!(
+                        return Err(ReadError(format!(
                             "the daemon names a set {set} that it has not sent"
                         )));
                     }
                     table.insert(prefix.0, set);
                 }
             }
-            Line::Error { message } => return Err(Failed(message)),
+            Line::Error { message } => return Err(ReadError(message)),
             _ => {}
         }
     }

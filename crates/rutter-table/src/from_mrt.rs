@@ -11,21 +11,21 @@ use rutter_wire::attr::Attributes;
 use rutter_wire::mrt::{Content, PeerEntry, Rib};
 
 use crate::best::{Candidate, best};
-use crate::{Failed, Set, Table};
+use crate::{ReadError, Set, Table};
 
 /// Reads a table dump, plain or packed, from a file or (`-`) from standard input: of each prefix the best route of
 /// those wanted, by the decision process of RFC 4271.
-pub fn from_mrt(path: &Path, of: &Whose) -> Result<Table, Failed> {
+pub fn from_mrt(path: &Path, of: &Whose) -> Result<Table, ReadError> {
     let input = match path.as_os_str() == "-" {
         true => Input::Stdin,
         false => Input::File(path.to_owned()),
     };
-    let failed = |error: &dyn std::fmt::Display| Failed(error.to_string());
+    let failed = |error: &dyn std::fmt::Display| ReadError(error.to_string());
     let mut stream = Stream::open(&input, &Progress::new()).map_err(|e| failed(&e))?;
     let mut reading = Reading::new(of);
     while let Some(record) = stream.next_record().map_err(|e| failed(&e))? {
         let content = record.decode();
-        let content = content.map_err(|e| Failed(format!("{input}: {e}")))?;
+        let content = content.map_err(|e| ReadError(format!("{input}: {e}")))?;
         let done = match content {
             Content::PeerIndexTable(peers) => {
                 let all: Result<Vec<_>, _> = peers.peers().collect();
@@ -34,7 +34,7 @@ pub fn from_mrt(path: &Path, of: &Whose) -> Result<Table, Failed> {
             Content::Rib(rib) => reading.take(&rib),
             _ => Ok(()),
         };
-        done.map_err(|e| Failed(format!("{input}: {e}")))?;
+        done.map_err(|e| ReadError(format!("{input}: {e}")))?;
     }
     reading.end(&input)
 }
@@ -125,15 +125,15 @@ impl<'w> Reading<'w> {
         set
     }
 
-    fn end(self, input: &Input) -> Result<Table, Failed> {
+    fn end(self, input: &Input) -> Result<Table, ReadError> {
         if self.peers.is_empty() {
-            return Err(Failed(format!(
+            return Err(ReadError(format!(
                 "{input}: no table dump (TABLE_DUMP_V2) is in there"
             )));
         }
         if let (Some(asked), false) = (self.wanted.first(), self.met) {
             let text = asked.text;
-            return Err(Failed(format!(
+            return Err(ReadError(format!(
                 "{input}: no peer of the dump has the address or AS number `{text}`"
             )));
         }

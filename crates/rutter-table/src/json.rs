@@ -2,10 +2,10 @@
 
 use std::net::IpAddr;
 
+use crate::answers::Row;
 use crate::object::{Field, read};
 use crate::stream::{Counts, RowError, Work, address};
-use crate::told::Row;
-use crate::{Column, Route, Set, Table, Told};
+use crate::{Answers, Column, Route, Set, Table};
 
 /// Adds members to objects.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub struct Json<'t> {
     member: String,
     /// The members that are added.
     names: Vec<String>,
-    told: Told<'t>,
+    answers: Answers<'t>,
 }
 
 impl<'t> Json<'t> {
@@ -39,7 +39,7 @@ impl<'t> Json<'t> {
         Json {
             member: member.to_owned(),
             names,
-            told: Told::new(table, nothing, form),
+            answers: Answers::new(table, nothing, form),
         }
     }
 }
@@ -56,7 +56,7 @@ impl Work for Json<'_> {
 
     fn work(&self, rows: &[u8], first_line: u64, out: &mut Vec<u8>) -> Result<Counts, RowError> {
         let mut counts = Counts::default();
-        let mut told = self.told.rows();
+        let mut batch = self.answers.rows();
         for (line, row) in (first_line..).zip(rows.split(|octet| *octet == b'\n')) {
             let body = row.trim_ascii();
             if body.is_empty() {
@@ -65,7 +65,7 @@ impl Work for Json<'_> {
             let field = match read(row, &self.member, &self.names) {
                 Ok(field) => field,
                 Err(what) => {
-                    told.write(out);
+                    batch.write(out);
                     return Err(RowError { line, what });
                 }
             };
@@ -78,9 +78,9 @@ impl Work for Json<'_> {
                 skip: usize::from(body == b"{"),
                 after: b"}\n",
             };
-            told.push(row, out);
+            batch.push(row, out);
         }
-        told.write(out);
+        batch.write(out);
         Ok(counts)
     }
 }

@@ -4,9 +4,11 @@
 //! rutter_api::Answer (request `table`) ─┐           ┌─► stream::run: rows in, rows with columns out, on all cores
 //! MRT table dump ───────────────────────┴─► Table ──┴─► export::mmdb: a MaxMind DB file
 //! ```
-//! A [`Table`] is the table of one moment and does not change: millions of look-ups a second in one thread.
+//! A [`Table`] is the table of one moment and does not change. One thread looks up millions of addresses a second.
 
+mod answers;
 mod best;
+mod column;
 mod csv;
 pub mod export;
 mod from_daemon;
@@ -17,24 +19,24 @@ mod object;
 mod rows;
 pub mod stream;
 mod table;
-mod told;
 
+pub use answers::Answers;
+pub use column::Column;
 pub use csv::{Csv, CsvHead};
 pub use from_daemon::from_daemon;
 pub use from_mrt::from_mrt;
 pub use json::Json;
 pub use lines::Lines;
 pub use table::{Route, Set, Table};
-pub use told::{Column, Told};
 
-/// Why something could not be read, for a person.
+/// Why a table could not be read, as a message for a person.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Failed(pub String);
+pub struct ReadError(pub String);
 
-impl std::fmt::Display for Failed {
+impl std::fmt::Display for ReadError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Failed {}
+impl std::error::Error for ReadError {}

@@ -2,14 +2,14 @@
 
 use rutter_api::{Line, LookupRow};
 
+use crate::answers::Row;
 use crate::stream::{Counts, RowError, Work, address, shown};
-use crate::told::Row;
-use crate::{Route, Set, Table, Told};
+use crate::{Answers, Route, Set, Table};
 
 /// Looks up an address a line. Empty lines and those that begin with `#` are passed over.
 #[derive(Debug)]
 pub struct Lines<'t> {
-    told: Told<'t>,
+    answers: Answers<'t>,
     before: &'static [u8],
     /// The line for what is no address, by its line and text.
     without: fn(u64, &str) -> String,
@@ -20,7 +20,7 @@ impl<'t> Lines<'t> {
     /// it, with tabs between. `no address` in the place of the prefix where the line has none.
     pub fn text(table: &'t Table) -> Self {
         Lines {
-            told: Told::new(table, "\tno route\t\t\t\t\n", text),
+            answers: Answers::new(table, "\tno route\t\t\t\t\n", text),
             before: b"",
             without: |_, text| format!("{text}\tno address\t\t\t\t\n"),
         }
@@ -29,7 +29,7 @@ impl<'t> Lines<'t> {
     /// The rows that the daemon answers with: [`LookupRow`]; of the kind `no-address` where the line has none.
     pub fn json(table: &'t Table) -> Self {
         Lines {
-            told: Told::new(table, "\"}\n", json),
+            answers: Answers::new(table, "\"}\n", json),
             before: BEFORE.as_bytes(),
             without: |line, text| {
                 let row = serde_json::json!({"kind": "no-address", "line": line, "text": text});
@@ -48,7 +48,7 @@ impl Work for Lines<'_> {
 
     fn work(&self, rows: &[u8], first_line: u64, out: &mut Vec<u8>) -> Result<Counts, RowError> {
         let mut counts = Counts::default();
-        let mut told = self.told.rows();
+        let mut batch = self.answers.rows();
         for (line, row) in (first_line..).zip(rows.split(|octet| *octet == b'\n')) {
             let row = row.trim_ascii();
             if row.is_empty() || row[0] == b'#' {
@@ -57,7 +57,7 @@ impl Work for Lines<'_> {
             counts.rows += 1;
             let Some((text, addr)) = address(row) else {
                 counts.without(line, row);
-                told.write(out);
+                batch.write(out);
                 out.extend_from_slice((self.without)(line, &shown(row)).as_bytes());
                 continue;
             };
@@ -67,9 +67,9 @@ impl Work for Lines<'_> {
                 skip: 0,
                 after: b"",
             };
-            told.push(row, out);
+            batch.push(row, out);
         }
-        told.write(out);
+        batch.write(out);
         Ok(counts)
     }
 }

@@ -38,8 +38,8 @@ pub(crate) fn perform(command: Command, how: &Ask) -> Result<(), Failure> {
 
 /// Measures; the bench reads its own arguments.
 pub(crate) fn bench(arguments: Vec<OsString>) -> Result<(), Failure> {
-    rutter_load::daemons::we_are(rutter_load::daemons::Kind::Rutter);
-    match rutter_load::cli::main(arguments) {
+    rutter_bench::daemons::set_own_kind(rutter_bench::daemons::Kind::Rutter);
+    match rutter_bench::cli::main(arguments) {
         Ok(true) => Ok(()),
         Ok(false) => Err(Failure::Said),
         Err(text) => Err(Failure::Text(text)),

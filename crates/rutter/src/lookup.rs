@@ -87,7 +87,7 @@ fn here(how: &Ask, args: &TableArgs, input: impl Read + Send + 'static) -> Resul
 
 /// The table that is asked for, of this moment.
 pub(crate) fn table(how: &Ask, args: &TableArgs) -> Result<Table, Failure> {
-    let failed = |error: rutter_table::Failed| Failure::Text(error.0);
+    let failed = |error: rutter_table::ReadError| Failure::Text(error.0);
     let mut table = match &args.mrt {
         Some(path) => from_mrt(path, &args.whose()).map_err(failed)?,
         None => from_daemon(connect(how)?, args.whose()).map_err(failed)?,

@@ -10,9 +10,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::{Client, NoTls, SimpleQueryMessage};
+use rutter_bench::rng::Rng;
 use rutter_collector::Stop;
 use rutter_config::Config;
-use rutter_load::rng::Rng;
 use rutter_net::Prefix;
 
 use crate::cli::BenchSqlArgs;

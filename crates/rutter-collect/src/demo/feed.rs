@@ -4,11 +4,11 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
+use rutter_bench::rng::Rng;
+use rutter_bench::workload::attributes::origin_asn;
+use rutter_bench::workload::{Family as Form, NextHops, draw, write_nlri, write_update};
 use rutter_collector::Stop;
 use rutter_collector::replay::Speaker;
-use rutter_load::rng::Rng;
-use rutter_load::workload::attributes::origin_asn;
-use rutter_load::workload::{Family as Form, NextHops, draw, write_nlri, write_update};
 use rutter_net::{AfiSafi, Asn, Prefix};
 use rutter_wire::update::write_end_of_rib;
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use rutter_load::rng::Rng;
-use rutter_load::workload::{read_prefix_file, synthetic_table};
+use rutter_bench::rng::Rng;
+use rutter_bench::workload::{read_prefix_file, synthetic_table};
 use rutter_net::{Family, Prefix};
 
 use crate::cli::CollectArgs;

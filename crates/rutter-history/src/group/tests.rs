@@ -7,8 +7,8 @@ use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Int32Type, TimestampMicrosecondType, UInt32Type, UInt64Type};
 use arrow_array::{Array as _, RecordBatch};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use rutter_bench::rng::Rng;
 use rutter_events::{AttrColumns, COLUMNS, Kind, Row};
-use rutter_load::rng::Rng;
 use rutter_net::{Asn, Community, LargeCommunity, Prefix};
 
 use crate::archive::{Archive, Part};

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::thread;
 use std::time::Duration;
 
+use rutter_bench::rng::Rng;
 use rutter_interop::mariadb::MariaDb;
 use rutter_interop::postgres::Postgres;
 use rutter_interop::rutter::{Rutter, neighbor};
 use rutter_interop::{Lab, eventually_within};
-use rutter_load::rng::Rng;
 
 use crate::feed::{Feed, Way};
 use crate::stage::{rounds, seed};

@@ -6,11 +6,11 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
+use rutter_bench::rng::Rng;
 use rutter_config::{Broker, SinkTarget};
 use rutter_interop::kafka::Kafka;
 use rutter_interop::rutter::{Rutter, neighbor};
 use rutter_interop::{Lab, eventually, output_of};
-use rutter_load::rng::Rng;
 use serde_json::Value;
 
 use crate::feed::{Feed, Way};

@@ -4,8 +4,8 @@ use rutter_config::{Database, Secret, SinkTarget};
 use rutter_interop::mariadb::MariaDb;
 use rutter_interop::{Lab, eventually};
 
-use crate::anew::{FORGET, cuts_no_load_short};
 use crate::postgres::GAP;
+use crate::recreated_tables::{FORGET, cuts_no_load_short};
 use crate::stage::{Stage, ask_questions, golden, rounds, seed};
 
 const ROUTES: &str = "SELECT peer_address, prefix, path_id, as_path FROM rutter_current";

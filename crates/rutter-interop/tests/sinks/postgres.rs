@@ -4,7 +4,7 @@ use rutter_config::{Database, SinkTarget};
 use rutter_interop::postgres::Postgres;
 use rutter_interop::{Lab, eventually};
 
-use crate::anew::{FORGET, cuts_no_load_short};
+use crate::recreated_tables::{FORGET, cuts_no_load_short};
 use crate::stage::{Stage, ask_questions, golden, rounds, seed};
 
 const ROUTES: &str = "SELECT host(peer_address), prefix, path_id, as_path FROM rutter_current";

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use rutter_load::workload::{self, Peer, Shape, Workload};
+use rutter_bench::workload::{self, Peer, Shape, Workload};
 use rutter_net::{Asn, Family};
 use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
 use rutter_rib::{Batch, FamilyInfo, Neighbor, PeerKind, Rib, RibConfig, SessionInfo};

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
-use rutter_load::rng::Rng;
+use rutter_bench::rng::Rng;
 use rutter_sinks::{Clock as _, Limits, Status, Step, TableSource, Writer};
 
 use crate::Simulation;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use rutter_load::rng::Rng;
+use rutter_bench::rng::Rng;
 use rutter_net::Prefix;
 use rutter_sinks::{Batch, Fault, Held, Load, LoadRow, Pieces, Position, Store};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
 
-use rutter_load::rng::Rng;
+use rutter_bench::rng::Rng;
 use rutter_sinks::{Block, Medium};
 
 /// Segments: their octets, and how many of them are safe.

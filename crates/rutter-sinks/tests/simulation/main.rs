@@ -17,8 +17,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use rutter_bench::rng::Rng;
 use rutter_events::Now;
-use rutter_load::rng::Rng;
 use rutter_sinks::*;
 
 use database::Database;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use rutter_load::rng::Rng;
+use rutter_bench::rng::Rng;
 use rutter_net::{Asn, Family, Prefix};
 use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
 use rutter_rib::*;

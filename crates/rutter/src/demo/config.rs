@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use rutter_load::workload::{ROUTE_SERVER_ASN, Workload};
+use rutter_bench::workload::{ROUTE_SERVER_ASN, Workload};
 
 /// Which prefixes the route server accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,7 +82,7 @@ fn head(threads: u16, listen: SocketAddr, socket: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rutter_load::workload::{Settings, Shape};
+    use rutter_bench::workload::{Settings, Shape};
 
     #[test]
     fn the_text_is_a_good_configuration() {

@@ -11,8 +11,8 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 
-use rutter_load::demo::{Demo, DemoSettings, Speakers};
-use rutter_load::speaker::FleetError;
+use rutter_bench::demo::{Demo, DemoSettings, Speakers};
+use rutter_bench::speaker::FleetError;
 
 use crate::ask::demo_folder;
 use crate::cli::{Ask, DemoArgs};

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use rutter_api::StatusRow;
-use rutter_load::demo::DemoReport;
-use rutter_load::workload::Workload;
+use rutter_bench::demo::DemoReport;
+use rutter_bench::workload::Workload;
 use rutter_net::Prefix;
 
 use super::needs_socket_option;

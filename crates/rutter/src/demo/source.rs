@@ -1,6 +1,6 @@
 //! Where the destinations come from.
 
-use rutter_load::workload::{read_mrt_prefixes, read_prefix_file};
+use rutter_bench::workload::{read_mrt_prefixes, read_prefix_file};
 use rutter_net::Prefix;
 
 use crate::cli::DemoArgs;

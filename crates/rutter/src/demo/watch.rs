@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use rutter_load::demo::DemoProgress;
+use rutter_bench::demo::DemoProgress;
 
 use crate::cli::Ask;
 use crate::failure::Failure;

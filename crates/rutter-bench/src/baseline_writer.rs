@@ -16,7 +16,7 @@ use crate::workload::Workload;
 
 /// What the floor cost.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Floor {
+pub struct Baseline {
     /// Sockets written to.
     pub sockets: usize,
     /// Octets written to all of them.
@@ -28,7 +28,7 @@ pub struct Floor {
 }
 
 /// Measures it for a workload: each client gets every peer's octets but its own, read by this process.
-pub fn measure(workload: &Workload) -> io::Result<Floor> {
+pub fn measure(workload: &Workload) -> io::Result<Baseline> {
     process::want_files(workload.peers.len() + 200)?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let mut child = spawn_writer(listener.local_addr()?, workload)?;
@@ -45,7 +45,7 @@ fn spawn_writer(target: SocketAddr, workload: &Workload) -> io::Result<Child> {
     let mut child = Command::new(std::env::current_exe()?)
         .args([
             "bench",
-            "floor-writer",
+            "baseline-writer",
             &target.to_string(),
             &workload.peers.len().to_string(),
         ])
@@ -62,9 +62,9 @@ fn spawn_writer(target: SocketAddr, workload: &Workload) -> io::Result<Child> {
 }
 
 /// Set in the environment of the writer.
-pub const WRITER: &str = "RUTTER_FLOOR_WRITER";
+pub const WRITER: &str = "RUTTER_BASELINE_WRITER";
 
-fn sink(listener: &TcpListener, count: usize, child: &mut Child) -> io::Result<Floor> {
+fn sink(listener: &TcpListener, count: usize, child: &mut Child) -> io::Result<Baseline> {
     let mut poll = Poll::new()?;
     let mut sockets = Vec::with_capacity(count);
     for number in 0..count {
@@ -89,7 +89,7 @@ fn sink(listener: &TcpListener, count: usize, child: &mut Child) -> io::Result<F
         .saturating_sub(before);
     // It may end now.
     drop(sockets);
-    Ok(Floor {
+    Ok(Baseline {
         sockets: count,
         octets,
         cpu_s: cpu.as_secs_f64(),

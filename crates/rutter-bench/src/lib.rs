@@ -8,25 +8,25 @@
 //! [`scenario::run`] is one measured run, [`cli::main`] is `rutter bench`, [`demo::Demo`] what `rutter demo` stands on.
 
 mod arguments;
+pub mod baseline_writer;
 mod chart;
 pub mod cli;
 pub mod daemons;
 pub mod decision;
 pub mod demo;
+pub mod disturbance;
 pub mod fingerprint;
-pub mod floor;
 pub mod judge;
 pub mod latency;
 mod nlri;
 pub mod oracle;
 pub mod plan;
 pub mod policy;
+mod preflight;
 pub mod process;
 mod readme;
-mod refused;
 pub mod report;
 pub mod rng;
-pub mod robust;
 pub mod scenario;
 mod span;
 pub mod speaker;

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use crate::daemons::{self, Kind, Running};
+use crate::disturbance::{self, Disturbance, Recovery, Stage};
 use crate::latency::{self, Latency};
 use crate::oracle::{Oracle, PrefixIndex, Visibility};
 use crate::plan::{Phase, Plan, Target};
 use crate::process::{self, Usage};
-use crate::robust::{self, Disturbance, Recovery, Stage};
 use crate::speaker::{ClientReport, Counters, Fleet, FleetError, FleetSettings};
 use crate::tracker::Bench;
 use crate::under_load;
@@ -230,7 +230,7 @@ fn phases(
     watch: &mut dyn FnMut(Phase, &Counters),
 ) -> Result<Measured, RunError> {
     let workload = fleet.bench().workload.clone();
-    let late = robust::late_clients(&plan.disturbances, &workload);
+    let late = disturbance::late_clients(&plan.disturbances, &workload);
     let loaded = load(fleet, subject, plan, &late, watch)?;
     let mut wrong = wrong_clients(fleet)?;
     wrong.retain(|client| !late.contains(&client.client));
@@ -279,11 +279,11 @@ fn load(
     })?;
     let connect = begun.elapsed();
 
-    robust::before_load(fleet, &plan.disturbances)?;
+    disturbance::before_load(fleet, &plan.disturbances)?;
     let (before, load_before) = (subject.usage(), process::own_cpu());
     let announcers: Vec<usize> = but_late(workload.announcers()).collect();
     fleet.feed(&announcers)?;
-    let prompt = at_first.len() - robust::slow_clients(&plan.disturbances, &workload);
+    let prompt = at_first.len() - disturbance::slow_clients(&plan.disturbances, &workload);
     let wall = fleet.wait_exact(prompt, announcers.len(), plan.timeout, |c| {
         watch(Phase::Loading, c);
     })?;

@@ -4,7 +4,7 @@ use rutter_interop::eventually;
 use rutter_sinks::{Batch, Held, Load, Position, Store};
 
 /// A load that somebody began anew under is not taken for a whole one.
-pub fn cuts_no_load_short(store: &mut dyn Store, begin_anew: impl FnOnce()) {
+pub fn cuts_no_load_short(store: &mut dyn Store, recreate: impl FnOnce()) {
     store.open().unwrap();
     let end = Position {
         run: 1,
@@ -25,7 +25,7 @@ pub fn cuts_no_load_short(store: &mut dyn Store, begin_anew: impl FnOnce()) {
     store.begin_load(&load).unwrap();
     store.end_load(&load).unwrap();
     store.begin_load(&load).unwrap();
-    begin_anew();
+    recreate();
     let why = store.end_load(&load).map_err(|why| why.to_string());
     assert_eq!(
         why.unwrap_err(),

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use serde::Serialize;
 
-use crate::floor::Floor;
+use crate::baseline_writer::Baseline;
 use crate::latency::Latency;
 use crate::scenario::Measured;
 use crate::under_load;
@@ -40,7 +40,7 @@ pub struct Report {
     /// The daemons; ratios are to the first one.
     pub columns: Vec<Column>,
     /// What writing the same octets costs.
-    pub floor: Option<Floor>,
+    pub baseline: Option<Baseline>,
 }
 
 /// Middle, least and greatest of some figures.
@@ -139,14 +139,14 @@ impl fmt::Display for Report {
             self.row(&mut table, figure)?;
         }
         f.write_str(&table)?;
-        if let Some(floor) = &self.floor {
+        if let Some(baseline) = &self.baseline {
             writeln!(
                 f,
-                "floor            {:.3} CPU s, {:.3} s to write {} MB to {} sockets",
-                floor.cpu_s,
-                floor.wall_s,
-                floor.octets / 1_000_000,
-                floor.sockets
+                "baseline         {:.3} CPU s, {:.3} s to write {} MB to {} sockets",
+                baseline.cpu_s,
+                baseline.wall_s,
+                baseline.octets / 1_000_000,
+                baseline.sockets
             )?;
         }
         for column in &self.columns {

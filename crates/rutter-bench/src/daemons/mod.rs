@@ -2,9 +2,9 @@
 
 mod bird;
 pub mod control;
+pub(crate) mod end_with_parent;
 mod frr;
 mod gobgp;
-pub(crate) mod held;
 mod openbgpd;
 mod orphans;
 mod rustbgpd;
@@ -128,18 +128,18 @@ impl FromStr for Daemon {
 }
 
 /// What the program that runs is itself, where it is one of them.
-static OURSELVES: OnceLock<Kind> = OnceLock::new();
+static OWN_KIND: OnceLock<Kind> = OnceLock::new();
 
 /// This program is such a daemon, too, whatever the name of its file.
-pub fn we_are(kind: Kind) {
+pub fn set_own_kind(kind: Kind) {
     // It does not become another.
-    let _ = OURSELVES.set(kind);
+    let _ = OWN_KIND.set(kind);
 }
 
 /// The program that we are, or that of this name beside us.
 fn ours(kind: Kind, name: &str) -> Option<PathBuf> {
     let own = std::env::current_exe().ok()?;
-    let program = match OURSELVES.get() == Some(&kind) {
+    let program = match OWN_KIND.get() == Some(&kind) {
         true => own,
         false => own.with_file_name(name),
     };
@@ -148,7 +148,7 @@ fn ours(kind: Kind, name: &str) -> Option<PathBuf> {
 
 impl Daemon {
     /// Whether its program is there, in the folders of PATH where it is only a name.
-    pub fn is_there(&self) -> bool {
+    pub fn program_exists(&self) -> bool {
         let is_program = |path: &Path| {
             fs::metadata(path).is_ok_and(|file| file.is_file() && file.mode() & 0o111 != 0)
         };
@@ -297,7 +297,7 @@ fn spawn(
     target: SocketAddr,
 ) -> io::Result<Running> {
     let log = File::create(folder.join("log"))?;
-    let mut command = held::held(command)?;
+    let mut command = end_with_parent::command(command)?;
     command
         .stdin(Stdio::null())
         .stdout(log.try_clone()?)
@@ -384,7 +384,7 @@ mod tests {
     /// This test is a program of some other name.
     #[test]
     fn who_is_the_daemon_itself_needs_no_other_of_its_name() {
-        we_are(Kind::Rutter);
+        set_own_kind(Kind::Rutter);
         let daemon: Daemon = "rutter".parse().unwrap();
         assert_eq!(daemon.program, std::env::current_exe().unwrap());
         let named: Daemon = "rutter=/opt/rutter".parse().unwrap();

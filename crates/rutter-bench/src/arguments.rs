@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::daemons::{Daemon, held};
+use crate::daemons::{Daemon, end_with_parent};
 use crate::oracle::Visibility;
 use crate::readme::ReadmeArgs;
 use crate::under_load::Scene;
@@ -31,12 +31,12 @@ pub struct BenchArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum Special {
-    /// Write octets to sockets and nothing else (started by --floor).
+    /// Write octets to sockets and nothing else (started by --baseline).
     #[command(hide = true)]
-    FloorWriter { target: SocketAddr, count: usize },
+    BaselineWriter { target: SocketAddr, count: usize },
 
     /// Become a daemon that ends with the benchmark (started for every daemon).
-    #[command(hide = true, name = held::WORD)]
+    #[command(hide = true, name = end_with_parent::COMMAND)]
     Hold {
         benchmark: u32,
         program: OsString,
@@ -149,7 +149,7 @@ pub struct Bench {
 
     /// Also measure a program that only writes the same octets to the same number of sockets
     #[arg(long)]
-    pub floor: bool,
+    pub baseline: bool,
 
     /// Seconds to wait for a phase
     #[arg(long, default_value_t = 900)]
@@ -181,7 +181,7 @@ Examples:
   rutter bench S3
   rutter bench S3 --vs bird --runs 3 --json s3.json
   rutter bench S6 --prefixes prefixes.txt.gz --vs bird=/opt/bird-2.19/sbin/bird --runs 3
-  rutter bench S5 --floor
+  rutter bench S5 --baseline
   rutter bench S3 --latency
   rutter bench S6 --under-load
   rutter bench 20x20000 --churn 10
@@ -201,7 +201,15 @@ mod tests {
         let args = BenchArgs::try_parse_from(["bench", "S3", "--vs", "bird", "--latency"]).unwrap();
         assert_eq!(args.bench.latency, 2000);
         assert!(BenchArgs::try_parse_from(["bench"]).is_err());
-        let hold = ["bench", held::WORD, "7", "bird", "-f", "--", "-c"];
+        let hold = [
+            "bench",
+            end_with_parent::COMMAND,
+            "7",
+            "bird",
+            "-f",
+            "--",
+            "-c",
+        ];
         let Some(Special::Hold { arguments, .. }) =
             BenchArgs::try_parse_from(hold).unwrap().special
         else {

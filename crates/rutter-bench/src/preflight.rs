@@ -57,7 +57,7 @@ fn scenes(scenes: &[Scene], clients: usize, kinds: &[Option<Kind>]) -> Result<()
 
 /// Daemons whose programs are not there.
 pub(crate) fn programs<'a>(daemons: impl IntoIterator<Item = &'a Daemon>) -> Result<(), String> {
-    match daemons.into_iter().find(|daemon| !daemon.is_there()) {
+    match daemons.into_iter().find(|daemon| !daemon.program_exists()) {
         Some(daemon) => Err(format!(
             "{daemon}: there is no program {}; write {daemon}=PROGRAM with where it is",
             daemon.program.display()

@@ -153,7 +153,7 @@ impl Fleet {
 
     /// Begins to connect these clients.
     pub fn connect(&self, clients: &[usize]) -> Result<(), FleetError> {
-        self.tell(|| Command::Connect(clients.to_vec()))
+        self.show_progress(|| Command::Connect(clients.to_vec()))
     }
 
     /// Waits until so many sessions are established. `watch` hears the counters now and then.
@@ -169,7 +169,7 @@ impl Fleet {
     /// Lets these clients announce; the clock starts with the first octet.
     pub fn feed(&self, clients: &[usize]) -> Result<(), FleetError> {
         self.progress.restart_clock();
-        self.tell(|| Command::Feed(clients.to_vec()))
+        self.show_progress(|| Command::Feed(clients.to_vec()))
     }
 
     /// Waits until `exact` clients hold exactly what they must and `fed` streams are written.
@@ -188,12 +188,12 @@ impl Fleet {
 
     /// Closes connections without a word, as a crash does.
     pub fn kill(&self, clients: &[usize]) -> Result<(), FleetError> {
-        self.tell(|| Command::Kill(clients.to_vec()))
+        self.show_progress(|| Command::Kill(clients.to_vec()))
     }
 
     /// Makes a client read so many octets every 10 ms, or as fast as it can again.
     pub fn slow(&self, client: usize, octets: Option<usize>) -> Result<(), FleetError> {
-        self.tell(|| Command::Slow(client, octets))
+        self.show_progress(|| Command::Slow(client, octets))
     }
 
     /// Says which announcing peers count from now on; to be called in a quiet moment, before they are killed or come back.
@@ -228,7 +228,7 @@ impl Fleet {
         self.bench = Arc::new(bench);
         let touched = Arc::new(touched);
         let (done, finished) = mpsc::channel();
-        self.tell(|| Command::Oracle {
+        self.show_progress(|| Command::Oracle {
             bench: self.bench.clone(),
             touched: touched.clone(),
             done: done.clone(),
@@ -258,7 +258,7 @@ impl Fleet {
     /// What every client holds, in their order.
     pub fn report(&self) -> Result<Vec<ClientReport>, FleetError> {
         let (reply, reports) = mpsc::channel();
-        self.tell(|| Command::Report(reply.clone()))?;
+        self.show_progress(|| Command::Report(reply.clone()))?;
         drop(reply);
         let mut all: Vec<ClientReport> =
             reports.iter().take(self.threads.len()).flatten().collect();
@@ -266,7 +266,7 @@ impl Fleet {
         Ok(all)
     }
 
-    fn tell(&self, command: impl Fn() -> Command) -> Result<(), FleetError> {
+    fn show_progress(&self, command: impl Fn() -> Command) -> Result<(), FleetError> {
         for thread in &self.threads {
             thread
                 .commands

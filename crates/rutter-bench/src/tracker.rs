@@ -6,7 +6,7 @@ use rutter_net::Prefix;
 
 use crate::judge::Judge;
 use crate::oracle::{Oracle, PrefixIndex, Right};
-use crate::span::{A_WORD, Span};
+use crate::span::{PER_WORD, Span};
 use crate::workload::Workload;
 
 /// Everything a judgement needs; shared by all threads, replaced when a peer is lost or back.
@@ -88,7 +88,11 @@ impl Tracker {
         self.malformed += u64::from(meaning.malformed);
         self.probes += u64::from(meaning.probes);
         if self.words.is_empty() {
-            let words = bench.workload.destinations.len().div_ceil(A_WORD as usize);
+            let words = bench
+                .workload
+                .destinations
+                .len()
+                .div_ceil(PER_WORD as usize);
             self.words = vec![0; words];
         }
         self.withdrawn += u64::from(meaning.withdrawn);
@@ -119,7 +123,7 @@ impl Tracker {
 
     /// Has the processor bring what is held closer before much is taken in: in order it comes many times faster than in
     /// that of the messages.
-    pub fn come_closer(&self) {
+    pub fn prefetch(&self) {
         if self.words.len() <= MOST_BROUGHT {
             let lines = self.words.iter().step_by(WORDS_A_LINE);
             std::hint::black_box(lines.fold(0, |all, word| all ^ word));

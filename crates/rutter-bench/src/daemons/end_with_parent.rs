@@ -13,23 +13,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 /// Whether this program knows the word.
-static KNOWN: AtomicBool = AtomicBool::new(false);
+static ENABLED: AtomicBool = AtomicBool::new(false);
 
-/// This program calls [`become_daemon`] when it is started with `bench` and [`WORD`].
-pub(crate) fn may_hold() {
-    KNOWN.store(true, Ordering::Relaxed);
+/// This program calls [`become_daemon`] when it is started with `bench` and [`COMMAND`].
+pub(crate) fn enable() {
+    ENABLED.store(true, Ordering::Relaxed);
 }
 
 /// The daemon by way of this program, where this program can.
-pub(super) fn held(daemon: Command) -> io::Result<Command> {
-    if !KNOWN.load(Ordering::Relaxed) {
+pub(super) fn command(daemon: Command) -> io::Result<Command> {
+    if !ENABLED.load(Ordering::Relaxed) {
         return Ok(daemon);
     }
-    let mut held = Command::new(std::env::current_exe()?);
-    held.args(["bench", WORD, &std::process::id().to_string()])
+    let mut wrapper = Command::new(std::env::current_exe()?);
+    wrapper
+        .args(["bench", COMMAND, &std::process::id().to_string()])
         .arg(daemon.get_program())
         .args(daemon.get_args());
-    Ok(held)
+    Ok(wrapper)
 }
 
 /// Becomes the daemon that this process was started for, and ends when `benchmark` does. Returns only where that fails.
@@ -46,4 +47,4 @@ pub(crate) fn become_daemon(benchmark: u32, program: &OsString, arguments: &[OsS
 }
 
 /// The hidden command of `rutter bench`.
-pub(crate) const WORD: &str = "hold";
+pub(crate) const COMMAND: &str = "hold";

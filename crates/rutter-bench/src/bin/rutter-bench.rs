@@ -7,7 +7,7 @@ fn main() -> ExitCode {
     if arguments.first().is_some_and(|word| word == "bench") {
         arguments.remove(0);
     }
-    match rutter_load::cli::main(arguments) {
+    match rutter_bench::cli::main(arguments) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(text) => {

@@ -11,7 +11,7 @@ use clap::Args;
 use crate::chart;
 use crate::cli;
 use crate::daemons::Daemon;
-use crate::refused;
+use crate::preflight;
 use crate::report::{Report, spread};
 use crate::scenario::Measured;
 
@@ -85,16 +85,16 @@ const fn row(name: &'static str, title: &'static str, arguments: &'static [&'sta
 pub(crate) fn run(args: &ReadmeArgs) -> Result<bool, String> {
     let mut measured: Vec<(&Row, Report)> = Vec::new();
     let mut exact = true;
-    refused::programs(&args.vs)?;
+    preflight::programs(&args.vs)?;
     for (option, path) in [("--json", &args.json), ("--svg", &args.svg)] {
         path.iter()
-            .try_for_each(|path| refused::can_write(option, path))?;
+            .try_for_each(|path| preflight::can_write(option, path))?;
     }
     for row in ROWS.iter().filter(|row| args.wants(row)) {
-        cli::tell(format_args!("{} …\n", row.title));
+        cli::show_progress(format_args!("{} …\n", row.title));
         let report = cli::measure(args.arguments(row))?;
         exact &= report.is_exact();
-        cli::tell(&report);
+        cli::show_progress(&report);
         measured.push((row, report));
     }
     cli::show(table(args, &measured));

@@ -12,14 +12,14 @@ use clap::Parser as _;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::arguments::{Bench, BenchArgs, Special};
-use crate::daemons::{end_daemons_with_us, held};
-use crate::floor;
+use crate::baseline_writer;
+use crate::daemons::{end_daemons_with_us, end_with_parent};
+use crate::disturbance::Disturbance;
 use crate::plan::{Phase, Plan, Target};
+use crate::preflight;
 use crate::process;
 use crate::readme;
-use crate::refused;
 use crate::report::{Column, Report};
-use crate::robust::Disturbance;
 use crate::scenario;
 use crate::speaker::{Counters, Offer};
 use crate::under_load::{self, Scene};
@@ -33,15 +33,17 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Result<bool, Strin
         Err(error) => error.exit(),
     };
     match args.special {
-        Some(Special::FloorWriter { target, count }) => {
-            floor::write(target, count).map_err(|error| error.to_string())?;
+        Some(Special::BaselineWriter { target, count }) => {
+            baseline_writer::write(target, count).map_err(|error| error.to_string())?;
             Ok(true)
         }
         Some(Special::Hold {
             benchmark,
             program,
             arguments,
-        }) => Err(held::become_daemon(benchmark, &program, &arguments)),
+        }) => Err(end_with_parent::become_daemon(
+            benchmark, &program, &arguments,
+        )),
         Some(Special::Readme(readme)) => with_signals(|| readme::run(&readme)),
         None => with_signals(|| bench(&args.bench)),
     }
@@ -49,7 +51,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Result<bool, Strin
 
 fn with_signals(run: impl FnOnce() -> Result<bool, String>) -> Result<bool, String> {
     end_daemons_with_us().map_err(|error| error.to_string())?;
-    held::may_hold();
+    end_with_parent::enable();
     run()
 }
 
@@ -76,7 +78,7 @@ fn bench(args: &Bench) -> Result<bool, String> {
         }
         return Ok(true);
     }
-    refused::check(args, workload.peers.len())?;
+    preflight::check(args, workload.peers.len())?;
     let report = report(args, &named, workload, dropped)?;
     print(args, &report)?;
     Ok(report.is_exact())
@@ -97,7 +99,7 @@ fn report(
         seed: args.seed,
         cores: process::cores(),
         columns: Vec::new(),
-        floor: None,
+        baseline: None,
     };
     run_all(args, &Arc::new(workload), &mut report)?;
     Ok(report)
@@ -110,7 +112,7 @@ fn generate(args: &Bench, named: &Named) -> Result<(Workload, usize), String> {
             let file = read_prefix_file(path, args.keep_all_prefixes).map_err(|e| e.to_string())?;
             dropped = file.dropped;
             if dropped + file.duplicates > 0 {
-                tell(format_args!(
+                show_progress(format_args!(
                     "{}: {} prefixes taken, {dropped} left out that an exchange's filters reject, {} repeated\n",
                     path.display(),
                     file.prefixes.len(),
@@ -204,9 +206,10 @@ fn run_all(args: &Bench, workload: &Arc<Workload>, report: &mut Report) -> Resul
             }
         }
     }
-    if args.floor {
-        let floor = floor::measure(workload).map_err(|error| format!("floor: {error}"))?;
-        report.floor = Some(floor);
+    if args.baseline {
+        let baseline =
+            baseline_writer::measure(workload).map_err(|error| format!("baseline: {error}"))?;
+        report.baseline = Some(baseline);
     }
     Ok(())
 }
@@ -235,7 +238,7 @@ pub(crate) fn show(text: impl Display) {
 }
 
 /// On standard error, likewise.
-pub(crate) fn tell(text: impl Display) {
+pub(crate) fn show_progress(text: impl Display) {
     let _ = write!(io::stderr().lock(), "{text}");
 }
 

@@ -266,7 +266,7 @@ impl Client {
         };
         turn.received += read;
         if read >= MUCH {
-            self.tracker.come_closer();
+            self.tracker.prefetch();
         }
         // A short read means that the socket is empty: the next edge will tell.
         self.readable = kept + read == most || self.hung_up;

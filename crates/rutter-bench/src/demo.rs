@@ -1,7 +1,7 @@
 //! What `rutter demo` needs: speakers that announce a table to a route server, verify what comes back and stay up.
 //!
 //! ```no_run
-//! use rutter_load::demo::{Demo, DemoSettings};
+//! use rutter_bench::demo::{Demo, DemoSettings};
 //!
 //! let demo = Demo::prepare(DemoSettings::default());
 //! let listen = "127.0.0.1:1790".parse()?;

@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_table_dump_gives_each_prefix_once() {
-        let path = std::env::temp_dir().join(format!("rutter-load-{}.mrt", std::process::id()));
+        let path = std::env::temp_dir().join(format!("rutter-bench-{}.mrt", std::process::id()));
         let mut dump = Vec::new();
         for text in [
             "193.0.0.0/21",

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::daemons::Daemon;
+use crate::disturbance::Disturbance;
 use crate::oracle::Visibility;
 use crate::process;
-use crate::robust::Disturbance;
 use crate::speaker::Offer;
 use crate::under_load::Scene;
 

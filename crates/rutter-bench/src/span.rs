@@ -16,15 +16,15 @@ pub(crate) struct Span {
 }
 
 /// Destinations in a word.
-pub(crate) const A_WORD: u32 = 32;
+pub(crate) const PER_WORD: u32 = 32;
 
 impl Span {
     /// A destination alone.
     pub(crate) fn one(id: u32, right: Right) -> Span {
         Span {
-            word: id / A_WORD,
+            word: id / PER_WORD,
             right,
-            mask: 1 << (id % A_WORD * 2),
+            mask: 1 << (id % PER_WORD * 2),
             count: 1,
         }
     }
@@ -41,9 +41,9 @@ impl Span {
 
     /// The destinations.
     pub(crate) fn ids(&self) -> impl Iterator<Item = u32> {
-        let (first, mask) = (self.word * A_WORD, self.mask);
+        let (first, mask) = (self.word * PER_WORD, self.mask);
         let is_in = move |at: &u32| mask >> (at * 2) & 1 != 0;
-        (0..A_WORD).filter(is_in).map(move |at| first + at)
+        (0..PER_WORD).filter(is_in).map(move |at| first + at)
     }
 }
 
