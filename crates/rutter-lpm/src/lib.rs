@@ -44,9 +44,9 @@
 //! of the others, and again where the root's slot has changed meanwhile. Under [`Profile::Fastest`] all this holds for [`View::lookup`] and
 //! [`View::lookup_prefix`] each by itself: the direct array that the first reads follows the nodes by a moment.
 
-/// The examples of the guide are compiled and run with the tests.
+/// The guide, whose examples are compiled and run with the tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/lookup.md")]
+#[doc = include_str!("../../../docs/lpm.md")]
 pub struct Guide;
 
 mod cpu;
