@@ -127,7 +127,7 @@ pub fn comparison(kind: u32) -> Contestant {
         1 => block(2, 200),
         _ => block(2, 100),
     };
-    let contest = Contest::new([&block(1, 100), &second]);
+    let contest = RoutePair::new([&block(1, 100), &second]);
     contestant(NAME, move || {
         for _ in 0..1_000 {
             black_box(black_box(&contest).decide());

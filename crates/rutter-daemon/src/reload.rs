@@ -55,7 +55,7 @@ pub(crate) fn evaluate_again(shared: &Shared, neighbor: IpAddr) -> Result<(), St
     let Some(peer) = status.with(|details| details.peer) else {
         return Ok(());
     };
-    shared.rib.judge_again(peer);
+    shared.rib.reevaluate_import(peer);
     shared.flush();
     Ok(())
 }

@@ -27,7 +27,7 @@ fn main() {
 }
 
 /// What a step worked on.
-fn told(step: &str, units: usize, unit: &str) {
+fn report(step: &str, units: usize, unit: &str) {
     println!("{step} {units} {unit}");
 }
 
@@ -39,15 +39,15 @@ fn codec(bodies: &[Vec<u8>]) {
         stream.push(2);
         stream.extend_from_slice(body);
     }
-    told("step_frame", step_frame(&stream), "message");
-    told("step_attributes", step_attributes(bodies), "message");
+    report("step_frame", step_frame(&stream), "message");
+    report("step_attributes", step_attributes(bodies), "message");
     let long: Vec<u8> = bodies
         .iter()
         .filter_map(|body| Some(update::split(body).ok()?.nlri.to_vec()))
         .flatten()
         .collect();
-    told("step_nlri_long", step_nlri_long(&long), "prefix");
-    told("step_nlri_short", step_nlri_short(bodies), "message");
+    report("step_nlri_long", step_nlri_long(&long), "prefix");
+    report("step_nlri_short", step_nlri_short(bodies), "message");
 }
 
 #[inline(never)]
@@ -115,41 +115,41 @@ fn table(bodies: &[Vec<Vec<u8>>]) {
     let routes = PREFIXES as usize;
     step_push_new(&rib, &mut batch, 0, &bodies[0]);
     step_commit_first(&rib, &mut batch);
-    told("step_commit_first", routes, "route");
+    report("step_commit_first", routes, "route");
     step_flush_first(&rib);
-    told("step_flush_first", routes, "route");
+    report("step_flush_first", routes, "route");
     let octets = step_take(&rib, &mut streams);
     step_push_new(&rib, &mut batch, 1, &bodies[1]);
-    told("step_push_new", 2 * routes, "route");
+    report("step_push_new", 2 * routes, "route");
     step_commit_second(&rib, &mut batch);
-    told("step_commit_second", routes, "route");
+    report("step_commit_second", routes, "route");
     step_flush_second(&rib);
-    told("step_flush_second", routes, "route");
+    report("step_flush_second", routes, "route");
     let octets = octets + step_take(&rib, &mut streams);
-    told("step_take", octets / 1_024, "KiB sent");
+    report("step_take", octets / 1_024, "KiB sent");
     // The same again: nothing changes.
     step_push_known(&rib, &mut batch, 0, &bodies[0]);
-    told("step_push_known", routes, "route");
+    report("step_push_known", routes, "route");
     step_commit_same(&rib, &mut batch);
-    told("step_commit_same", routes, "route");
+    report("step_commit_same", routes, "route");
     let snapshot = rib.snapshot();
     step_peer_down(&rib);
-    told("step_peer_down", routes, "route");
+    report("step_peer_down", routes, "route");
     drop(snapshot);
 }
 
 /// Two routes that differ in nothing but their peers.
 fn decisions(body: &[u8]) {
     let block = update::split(body).unwrap_or_default().attributes;
-    let contest = Contest::new([block, block]);
-    step_decide(&contest);
-    told("step_decide", 1_000, "comparison");
+    let pair = RoutePair::new([block, block]);
+    step_decide(&pair);
+    report("step_decide", 1_000, "comparison");
 }
 
 #[inline(never)]
-fn step_decide(contest: &Contest) {
+fn step_decide(pair: &RoutePair) {
     for _ in 0..1_000 {
-        black_box(black_box(contest).decide());
+        black_box(black_box(pair).decide());
     }
 }
 
@@ -224,7 +224,7 @@ fn lookups() {
     let addresses: Vec<std::net::Ipv4Addr> =
         (0..50_000).map(|_| random.next(u32::MAX).into()).collect();
     black_box(step_lookup(&map, &addresses));
-    told("step_lookup", addresses.len(), "address");
+    report("step_lookup", addresses.len(), "address");
 }
 
 #[inline(never)]

@@ -6,65 +6,42 @@
 //! ```
 //! No sockets, no clock, no configuration files: everything comes in as arguments, so the simulator runs this
 //! very code.
+//!
+//! `rib` is the table as its threads see it. `neighbor`, `topology` and `lifecycle` hold the neighbors and their
+//! sessions. The folders follow a route's way: `adj_rib_in`, `decision`, `advertise`; `reevaluate` applies changed
+//! policies to held routes; `read` serves everything that only reads.
 
-mod anew;
-mod attrs;
-mod audience;
-mod batch;
-mod bitset;
-mod catch_up;
-mod change;
-mod clients;
-mod contest;
+mod adj_rib_in;
+mod advertise;
+mod allocation;
+mod bench_support;
 mod decision;
-mod edit;
-mod encode;
-mod explain;
-mod extent;
-mod feed;
-mod group;
-mod lengths;
 mod lifecycle;
-mod log;
-mod lookup;
-mod memory;
 mod monitored;
-mod news;
-mod peer;
-mod plain;
-mod rejudge;
-mod retell;
+mod neighbor;
+mod peer_set;
+mod read;
+mod reevaluate;
 mod rib;
-mod route;
-mod routes;
-mod shard;
-mod snapshot;
-mod stream;
-mod sweep;
-mod table;
-mod together;
-mod told;
 mod topology;
-mod unread;
-mod walk;
 
-pub use attrs::AttrSet;
-pub use batch::{Batch, Pushed};
+pub use adj_rib_in::attr_set::AttrSet;
+pub use adj_rib_in::batch::{Batch, Pushed};
+pub use adj_rib_in::sweeper::Sweeper;
+pub use advertise::client_stream::{ClientStream, FileRange};
+pub use advertise::memfd_segment::NewFile;
 #[doc(hidden)]
-pub use contest::Contest;
+pub use bench_support::RoutePair;
 pub use decision::Step;
-pub use explain::{Candidate, ClientVerdict, Explanation, Withheld};
-pub use extent::NewFile;
-pub use feed::{FeedEvent, FeedReader};
 pub use lifecycle::Retain;
-pub use lookup::{Lookup, RoutesOf};
-pub use memory::MemoryRow;
 pub use monitored::{Monitored, Source, View};
-pub use peer::{
-    FamilyInfo, Neighbor, PeerId, PeerKind, RibConfig, RouteCounts, SessionInfo, TooManyNeighbors,
+pub use neighbor::{
+    FamilyInfo, Neighbor, PeerId, PeerKind, RouteCounts, SessionInfo, TooManyNeighbors,
 };
-pub use rib::Rib;
-pub use snapshot::{DestinationView, PeerSummary, RouteView, Snapshot};
-pub use stream::{ClientStream, FileRange};
-pub use sweep::Sweeper;
-pub use told::Body;
+pub use read::explain::{Candidate, ClientVerdict, Explanation, Withheld};
+pub use read::feed::{FeedEvent, FeedReader};
+pub use read::feed_batch::Body;
+pub use read::lookup::{Lookup, RouteFilter};
+pub use read::memory::MemoryRow;
+pub use read::snapshot::{DestinationView, PeerSummary, RouteView, Snapshot};
+pub use rib::{Rib, RibConfig};

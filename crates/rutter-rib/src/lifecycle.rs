@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
 
-use crate::edit::Edited;
-use crate::encode::Style;
-use crate::feed::Swept;
-use crate::group::Group;
-use crate::news::News;
-use crate::route::{Route, State};
-use crate::stream::ClientStream;
-use crate::sweep::Sweeper;
+use crate::adj_rib_in::edit::Edited;
+use crate::adj_rib_in::route::{Route, State};
+use crate::adj_rib_in::sweeper::Sweeper;
+use crate::advertise::client_stream::ClientStream;
+use crate::advertise::encode::Style;
+use crate::advertise::group::Group;
+use crate::read::feed::Swept;
+use crate::reevaluate::walk_progress::WalkProgress;
 use crate::topology::Peer;
 use crate::{PeerId, PeerKind, Rib, SessionInfo};
 
@@ -28,12 +28,12 @@ impl Rib {
     /// The session is Established: its routes may come, and unless nothing is sent to it, it becomes a
     /// client. Drop the stream before [`Rib::session_down`].
     pub fn session_up(&self, peer: PeerId, session: SessionInfo) -> Option<ClientStream> {
-        let (stale, leaving) = (self.stale_families(peer), self.leaving_families(peer));
+        let (stale, removing) = (self.stale_families(peer), self.families_being_removed(peer));
         for family in Family::ALL {
             let index = family.index();
             // RFC 4724 §4.2: routes of a family that was not agreed again are not kept. Those that still leave would
             // count towards the limits of the new session.
-            if leaving[index] || stale[index] && session.family(family).is_none() {
+            if removing[index] || stale[index] && session.family(family).is_none() {
                 self.sweep_stale(peer, family);
             }
         }
@@ -45,13 +45,13 @@ impl Rib {
             let group = style.map(|style| self.group(style));
             held.group = group.clone();
             let ranks = topology.refresh_rank(peer);
-            topology.ranking += u32::from(ranks);
+            topology.rank_walks += u32::from(ranks);
             (group, ranks)
         };
         self.changed();
         if ranks {
             // Those that stayed over a restart came from a speaker with another BGP Identifier.
-            self.rank_again(peer);
+            self.reorder_routes_of(peer);
         }
         group.map(|group| self.open_stream(peer, group))
     }
@@ -63,9 +63,9 @@ impl Rib {
             .map_or([false; 2], |held| held.has_stale)
     }
 
-    fn leaving_families(&self, peer: PeerId) -> [bool; 2] {
+    fn families_being_removed(&self, peer: PeerId) -> [bool; 2] {
         let topology = self.topology.read();
-        topology.peer(peer).map_or([false; 2], |held| held.leaving)
+        topology.peer(peer).map_or([false; 2], |held| held.removing)
     }
 
     fn group(&self, style: Style) -> Arc<Group> {
@@ -104,7 +104,7 @@ impl Rib {
         }
     }
 
-    /// As [`Rib::session_down`], leaving the walk over the table to a sweeper that its caller lets go on in steps, so
+    /// As [`Rib::session_down`], removing the walk over the table to a sweeper that its caller lets go on in steps, so
     /// that others need not wait. Readers of the table do not see the routes any more.
     pub fn end_session(&self, peer: PeerId, retain: [Retain; 2], sweeper: &mut Sweeper) {
         for shard in &self.shards {
@@ -123,21 +123,21 @@ impl Rib {
         self.changed();
         for family in Family::ALL {
             match retain[family.index()] {
-                Retain::Nothing => self.let_leave(peer, family, sweeper),
+                Retain::Nothing => self.remove_in_steps(peer, family, sweeper),
                 Retain::Stale => self.mark_stale(peer, family),
             }
         }
     }
 
     /// All routes of a neighbor and family so far are to go.
-    fn let_leave(&self, peer: PeerId, family: Family, sweeper: &mut Sweeper) {
+    fn remove_in_steps(&self, peer: PeerId, family: Family, sweeper: &mut Sweeper) {
         if self.counts(peer)[family.index()].received == 0 {
             return self.set_stale(peer, family, false);
         }
         self.mark_stale(peer, family);
         let mut topology = self.topology.write();
         if let Some(held) = topology.peer_mut(peer) {
-            held.leaving[family.index()] = true;
+            held.removing[family.index()] = true;
             sweeper.add(peer, family, held.epoch[family.index()]);
         }
     }
@@ -154,7 +154,7 @@ impl Rib {
     /// Removes a neighbor whose session is down, with all its routes.
     pub fn remove_neighbor(&self, peer: PeerId) {
         for family in Family::ALL {
-            self.remove_and_tell(peer, family, |_| true);
+            self.remove_and_publish(peer, family, |_| true);
             self.set_stale(peer, family, false);
         }
         self.topology.write().remove(peer);
@@ -182,12 +182,12 @@ impl Rib {
             return;
         }
         let epoch = self.epoch(peer, family);
-        self.remove_and_tell(peer, family, |route| route.state.has(State::EPOCH) != epoch);
+        self.remove_and_publish(peer, family, |route| route.state.has(State::EPOCH) != epoch);
         self.set_stale(peer, family, false);
     }
 
     /// Removes routes that nobody withdraws: readers of the feed are told.
-    fn remove_and_tell(&self, peer: PeerId, family: Family, goes: impl Fn(&Route) -> bool) {
+    fn remove_and_publish(&self, peer: PeerId, family: Family, goes: impl Fn(&Route) -> bool) {
         let mut swept = Swept::new(self, peer);
         self.edit(peer, family, |prefix, route| {
             if !goes(route) {
@@ -209,13 +209,13 @@ impl Rib {
     fn set_stale(&self, peer: PeerId, family: Family, stale: bool) {
         if let Some(held) = self.topology.write().peer_mut(peer) {
             held.has_stale[family.index()] = stale;
-            held.leaving[family.index()] &= stale;
+            held.removing[family.index()] &= stale;
         }
     }
 
     /// RFC 9494: stale routes become least preferred and are sent with LLGR_STALE; those with NO_LLGR go.
     pub fn start_long_lived_stale(&self, peer: PeerId, family: Family) {
-        use crate::attrs::SetFlags;
+        use crate::adj_rib_in::attr_set::SetFlags;
         let epoch = self.epoch(peer, family);
         let mut swept = Swept::new(self, peer);
         self.edit(peer, family, |prefix, route| {
@@ -256,9 +256,9 @@ impl Rib {
             true => edit(prefix, route),
             false => Edited::Keep,
         };
-        let mut untold = || {};
-        let mut news = News::new(self, &mut untold);
-        self.edit_routes(family, &[peer], &mut news, &mut edit);
+        let mut no_notice = || {};
+        let mut progress = WalkProgress::new(self, &mut no_notice);
+        self.edit_routes(family, &[peer], &mut progress, &mut edit);
     }
 }
 

@@ -5,20 +5,38 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
+use rutter_policy::ExportPolicy;
 use smallvec::SmallVec;
 
-use crate::attrs::AttrStore;
-use crate::audience::Audiences;
-use crate::batch::Batch;
-use crate::extent::NewFile;
-use crate::feed::{Feed, FeedEvent, FeedReader};
-use crate::group::Group;
-use crate::lengths::Lengths;
-use crate::lookup::Mirror;
-use crate::shard::{Apply, Shard};
-use crate::snapshot::{summaries, summary};
+use crate::adj_rib_in::attr_set::AttrStore;
+use crate::adj_rib_in::batch::Batch;
+use crate::adj_rib_in::prefix_lengths::PrefixLengths;
+use crate::adj_rib_in::shard::{Apply, Shard};
+use crate::advertise::audience::Audiences;
+use crate::advertise::group::Group;
+use crate::advertise::memfd_segment::NewFile;
+use crate::read::feed::{Feed, FeedEvent, FeedReader};
+use crate::read::lookup::Mirror;
+use crate::read::snapshot::{summaries, summary};
 use crate::topology::Topology;
-use crate::{Neighbor, PeerId, PeerSummary, Retain, RibConfig, RouteCounts, TooManyNeighbors};
+use crate::{Neighbor, PeerId, PeerSummary, Retain, RouteCounts, TooManyNeighbors};
+
+/// Settings of the table as a whole.
+#[derive(Clone, Debug)]
+pub struct RibConfig {
+    /// Partitions of prefix space; a power of two, usually the number of I/O threads.
+    pub shards: usize,
+    /// Our BGP Identifier (ORIGINATOR_ID and CLUSTER_LIST of RFC 4456 use it too).
+    pub router_id: u32,
+    /// Octets of encoded UPDATEs kept for clients that lag, per group: see [`crate::Rib::congested`].
+    pub log_limit: usize,
+    /// The exchange's action communities.
+    pub export: Arc<ExportPolicy>,
+    /// Random number that peers do not know: keeps them from aiming at one place of the hash tables.
+    pub seed: u64,
+    /// Compare MED between routes of different neighbouring ASes too (RFC 4271 §9.1.2.2 c).
+    pub always_compare_med: bool,
+}
 
 /// The table. Shared by all threads behind an `Arc`; every method takes `&self`.
 ///
@@ -28,7 +46,7 @@ pub struct Rib {
     pub(crate) topology: RwLock<Topology>,
     pub(crate) shards: Box<[Mutex<Shard>]>,
     /// By family.
-    pub(crate) lengths: [Arc<Lengths>; 2],
+    pub(crate) lengths: [Arc<PrefixLengths>; 2],
     pub(crate) store: AttrStore,
     pub(crate) groups: RwLock<Vec<Arc<Group>>>,
     pub(crate) feed: Feed,
@@ -45,11 +63,11 @@ pub struct Rib {
     /// Changes whenever something about a neighbor does.
     generation: AtomicU64,
     /// One export policy at a time takes the place of another.
-    pub(crate) retelling: Mutex<()>,
+    pub(crate) export_replacement: Mutex<()>,
 }
 
-/// A client that left its group's log costs two bits a destination: see [`crate::catch_up`].
-const MARKS_AN_OCTET: usize = 4;
+/// A client that left its group's log costs two bits a destination: see [`crate::advertise::catch_up`].
+const MARKS_PER_BYTE: usize = 4;
 
 impl Rib {
     /// An empty table without neighbors.
@@ -77,7 +95,7 @@ impl Rib {
             demotions: AtomicU64::new(0),
             published: AtomicBool::new(false),
             generation: AtomicU64::new(0),
-            retelling: Mutex::new(()),
+            export_replacement: Mutex::new(()),
         }
     }
 
@@ -121,7 +139,7 @@ impl Rib {
             && !batch.is_empty()
         {
             let topology = self.topology.read();
-            batch.judge_under(&topology);
+            batch.reevaluate_under(&topology);
             let with = Apply {
                 topology: &topology,
                 store: &self.store,
@@ -174,7 +192,7 @@ impl Rib {
         if long.is_empty() {
             return false;
         }
-        let marks = self.id_end() / MARKS_AN_OCTET;
+        let marks = self.id_end() / MARKS_PER_BYTE;
         long.iter()
             .any(|(retained, slow)| *retained > self.log_limit.max(slow * marks))
     }

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rutter_net::Family;
 
-use crate::attrs::{AttrSet, SetFlags};
-use crate::audience::{Audience, Audiences, Client, EVERYONE};
-use crate::bitset::PeerSet;
+use crate::adj_rib_in::attr_set::{AttrSet, SetFlags};
+use crate::adj_rib_in::route::{Route, State};
+use crate::advertise::audience::{Audience, Audiences, Client, EVERYONE};
+use crate::advertise::group::Group;
 use crate::decision::{Decision, PeerRank};
-use crate::group::Group;
-use crate::retell::Differing;
-use crate::route::{Route, State};
+use crate::peer_set::PeerSet;
+use crate::reevaluate::export::ExportTransition;
 use crate::{Neighbor, PeerId, PeerKind, RouteCounts, SessionInfo, TooManyNeighbors};
 
 /// A neighbor with what the table keeps for it.
@@ -27,7 +27,7 @@ pub(crate) struct Peer {
     /// Whether routes of the other epoch may still be in the table.
     pub has_stale: [bool; 2],
     /// Those are no stale routes but ones whose session ended: they only wait to be removed.
-    pub leaving: [bool; 2],
+    pub removing: [bool; 2],
 }
 
 /// Routes held per family; written under a shard's lock, read by anybody.
@@ -76,9 +76,9 @@ pub(crate) struct Topology {
     /// Peers to whom routes with ONLY_TO_CUSTOMER must not go (RFC 9234 §5).
     no_otc: PeerSet,
     /// While clients are told what another export policy changes for them.
-    pub retold: Option<Differing>,
+    pub export_transition: Option<ExportTransition>,
     /// Walks that put destinations into order after the rank of a peer changed.
-    pub ranking: u32,
+    pub rank_walks: u32,
 }
 
 impl Topology {
@@ -91,8 +91,8 @@ impl Topology {
             uniform: true,
             reach: Default::default(),
             no_otc: PeerSet::default(),
-            retold: None,
-            ranking: 0,
+            export_transition: None,
+            rank_walks: 0,
         }
     }
 
@@ -136,7 +136,7 @@ impl Topology {
             counts: Arc::default(),
             epoch: [false; 2],
             has_stale: [false; 2],
-            leaving: [false; 2],
+            removing: [false; 2],
         });
         self.refresh_rank(peer);
         self.rebuild_rules();
@@ -186,7 +186,7 @@ impl Topology {
         rank != before
     }
 
-    /// Finds out anew who hears whom. O(neighbors).
+    /// Finds out anew who receives whom. O(neighbors).
     pub fn rebuild_rules(&mut self) {
         let clients: Vec<(PeerId, PeerKind)> = self
             .iter()
@@ -202,8 +202,8 @@ impl Topology {
         let uniform = self.iter().all(|(_, peer)| plain(peer));
         self.uniform = uniform;
         self.reach = KINDS.map(|from| {
-            let hears = |(id, to): &(PeerId, PeerKind)| may_pass(from, *to).then_some(*id);
-            clients.iter().filter_map(hears).collect()
+            let receives = |(id, to): &(PeerId, PeerKind)| may_send(from, *to).then_some(*id);
+            clients.iter().filter_map(receives).collect()
         });
         self.no_otc = self
             .iter()
@@ -228,7 +228,10 @@ impl Topology {
     }
 
     fn former_audience(&self, route: &Route) -> &Audience {
-        let former = self.retold.as_ref().and_then(|retold| retold.former(route));
+        let former = self
+            .export_transition
+            .as_ref()
+            .and_then(|export_transition| export_transition.former(route));
         former.unwrap_or_else(|| self.audiences.of(&route.attrs))
     }
 
@@ -243,12 +246,12 @@ impl Topology {
     }
 
     /// As [`Topology::recipients`] for one peer.
-    pub fn may_hear(&self, route: &Route, peer: PeerId) -> bool {
+    pub fn may_receive(&self, route: &Route, peer: PeerId) -> bool {
         self.reaches(route, peer) && self.audiences.of(&route.attrs).allows(peer)
     }
 
     /// As [`Topology::former_recipients`] for one peer.
-    pub fn might_have_heard(&self, route: &Route, peer: PeerId) -> bool {
+    pub fn might_have_received(&self, route: &Route, peer: PeerId) -> bool {
         self.reaches(route, peer) && self.former_audience(route).allows(peer)
     }
 
@@ -302,7 +305,7 @@ const KINDS: [PeerKind; 5] = [
 ];
 
 /// Whether routes of one kind of peer go to another kind (RFC 4271 §9.2, RFC 4456 §6).
-fn may_pass(from: PeerKind, to: PeerKind) -> bool {
+fn may_send(from: PeerKind, to: PeerKind) -> bool {
     let collects = from == PeerKind::Collector || to == PeerKind::Collector;
     let internal = from == PeerKind::Internal && to == PeerKind::Internal;
     !collects && !internal

@@ -108,7 +108,7 @@ impl Lab {
         let mut session = session(peer.0 as u8 + 1, asn);
         adjust(&mut session);
         self.streams.push(self.rib.session_up(peer, session));
-        self.heard(peer);
+        self.received(peer);
         peer
     }
 
@@ -131,7 +131,7 @@ impl Lab {
     }
 
     /// The messages a client gets now, without headers.
-    fn heard(&mut self, peer: PeerId) -> Vec<(u8, Vec<u8>)> {
+    fn received(&mut self, peer: PeerId) -> Vec<(u8, Vec<u8>)> {
         let Some(stream) = &mut self.streams[peer.index()] else {
             return Vec::new();
         };
@@ -165,7 +165,7 @@ impl Lab {
 
     /// The attribute block of the one UPDATE that a client gets now.
     fn block(&mut self, peer: u16) -> Option<Vec<u8>> {
-        let messages = self.heard(PeerId(peer));
+        let messages = self.received(PeerId(peer));
         assert!(messages.len() <= 1, "{messages:?}");
         let (_, body) = messages.first()?;
         Some(update::split(body).unwrap().attributes.to_vec())
@@ -211,7 +211,7 @@ fn path(block: &[u8]) -> Vec<u32> {
 }
 
 #[test]
-fn route_server_clients_hear_the_octets_that_were_sent() {
+fn route_server_clients_receive_the_bytes_that_were_sent() {
     let client = PeerKind::RouteServerClient;
     let mut lab = Lab::new(&[(client, 1), (client, 2)]);
     let unknown = [1, 2, 3];
@@ -225,11 +225,11 @@ fn route_server_clients_hear_the_octets_that_were_sent() {
         .with(0xe0, 77, &unknown);
     lab.announce(0, &sent.0, "203.0.113.0/24");
     assert_eq!(lab.block(1), Some(sent.0));
-    assert_eq!(lab.heard(PeerId(0)), [], "not its own route");
+    assert_eq!(lab.received(PeerId(0)), [], "not its own route");
 }
 
 #[test]
-fn plain_ebgp_gets_our_as_our_next_hop_and_no_med() {
+fn plain_ebgp_receives_our_as_our_next_hop_and_no_med() {
     let mut lab = Lab::new(&[(PeerKind::External, 1), (PeerKind::External, 2)]);
     let sent = Block::new(&[1]).with(0x80, code::MULTI_EXIT_DISC, &[0, 0, 0, 9]);
     lab.announce(0, &sent.0, "203.0.113.0/24");
@@ -285,7 +285,7 @@ fn internal_peers_get_the_local_pref_that_the_sender_is_configured_with() {
 }
 
 #[test]
-fn two_octet_clients_get_as_trans_and_as4_path() {
+fn two_octet_clients_receive_as_trans_and_as4_path() {
     let mut lab = Lab::new(&[(PeerKind::RouteServerClient, 1)]);
     let client = neighbor(2, PeerKind::RouteServerClient, 2);
     lab.add(client, |session| session.as4 = false);
@@ -322,7 +322,7 @@ fn checks_see_the_path_that_as4_path_completes() {
 }
 
 #[test]
-fn action_communities_act_and_go() {
+fn action_communities_act_and_are_scrubbed() {
     let client = PeerKind::RouteServerClient;
     let mut lab = Lab::new(&[(client, 1), (client, 2), (client, 3), (client, 4)]);
     let large = |parts: [u32; 3]| parts.into_iter().flat_map(u32::to_be_bytes);
@@ -350,13 +350,13 @@ fn action_communities_act_and_go() {
 }
 
 #[test]
-fn long_lived_stale_routes_lose_and_say_so() {
+fn long_lived_stale_routes_lose_and_carry_llgr_stale() {
     let client = PeerKind::RouteServerClient;
     let mut lab = Lab::new(&[(client, 1), (client, 2), (client, 3)]);
     lab.announce(0, &Block::new(&[1]).0, "203.0.113.0/24");
     lab.announce(1, &Block::new(&[2, 5]).0, "203.0.113.0/24");
-    assert_eq!(path(&lab.heard_block(2)), [1]);
-    assert_eq!(path(&lab.heard_block(1)), [1]);
+    assert_eq!(path(&lab.received_block(2)), [1]);
+    assert_eq!(path(&lab.received_block(1)), [1]);
     lab.streams[0] = None;
     lab.rib
         .session_down(PeerId(0), [Retain::Stale, Retain::Nothing]);
@@ -366,7 +366,7 @@ fn long_lived_stale_routes_lose_and_say_so() {
         .start_long_lived_stale(PeerId(0), Family::Ipv4Unicast);
     lab.rib.flush();
     assert_eq!(
-        path(&lab.heard_block(2)),
+        path(&lab.received_block(2)),
         [2, 5],
         "any other route is better"
     );
@@ -375,7 +375,7 @@ fn long_lived_stale_routes_lose_and_say_so() {
     assert_eq!(stale, [Community::LLGR_STALE]);
     lab.rib.sweep_stale(PeerId(0), Family::Ipv4Unicast);
     lab.rib.flush();
-    let (kind, body) = &lab.heard(PeerId(1))[0];
+    let (kind, body) = &lab.received(PeerId(1))[0];
     assert_eq!(
         (*kind, update::split(body).unwrap().withdrawn.len()),
         (2, 4)
@@ -383,7 +383,7 @@ fn long_lived_stale_routes_lose_and_say_so() {
 }
 
 #[test]
-fn readers_of_the_feed_are_told_of_routes_that_nobody_withdraws() {
+fn feed_readers_learn_of_swept_routes() {
     let mut lab = Lab::new(&[(PeerKind::Collector, 1)]);
     let (reader, peers) = lab.rib.subscribe(16);
     assert_eq!((peers.len(), peers[0].id), (1, PeerId(0)));
@@ -399,14 +399,14 @@ fn readers_of_the_feed_are_told_of_routes_that_nobody_withdraws() {
     assert_eq!(retained, [true, false]);
     lab.rib.sweep_stale(PeerId(0), Family::Ipv4Unicast);
     let Some(FeedEvent::Swept { routes, .. }) = next() else {
-        panic!("the swept route is not told");
+        panic!("the swept route is not explained");
     };
     assert_eq!(*routes, [("203.0.113.0/24".parse().unwrap(), 0)]);
     assert!(next().is_none());
 }
 
 #[test]
-fn what_a_reader_of_the_feed_has_heard_is_in_the_table() {
+fn feed_events_follow_their_routes_into_the_table() {
     let mut lab = Lab::new(&[(PeerKind::Collector, 1)]);
     let block = Block::new(&[1]).0;
     let mut body = vec![0, 0];
@@ -445,7 +445,7 @@ fn roles_add_and_withhold_only_to_customer() {
     let sent = Block::new(&[1]).with(0xc0, code::ONLY_TO_CUSTOMER, &[0, 0, 0, 1]);
     lab.announce(0, &sent.0, "203.0.113.0/24");
     assert!(lab.block(1).is_some());
-    let messages = lab.heard(PeerId(2));
+    let messages = lab.received(PeerId(2));
     assert!(!update::split(&messages[0].1).unwrap().withdrawn.is_empty());
 }
 
@@ -455,11 +455,11 @@ fn refreshes_are_framed_and_complete() {
     let mut lab = Lab::new(&[(client, 1), (client, 2)]);
     lab.announce(0, &Block::new(&[1]).0, "203.0.113.0/24");
     lab.announce(0, &Block::new(&[1, 2]).0, "198.51.100.0/24");
-    lab.heard(PeerId(1));
+    lab.received(PeerId(1));
     let mut stream = lab.streams[1].take().unwrap();
     lab.rib.refresh_client(&mut stream, Family::Ipv4Unicast);
     lab.streams[1] = Some(stream);
-    let messages = lab.heard(PeerId(1));
+    let messages = lab.received(PeerId(1));
     let kinds: Vec<u8> = messages.iter().map(|(kind, _)| *kind).collect();
     assert_eq!(kinds, [5, 2, 2, 5]);
     assert_eq!(messages[0].1, [0, 1, 1, 1], "BoRR");
@@ -467,7 +467,7 @@ fn refreshes_are_framed_and_complete() {
 }
 
 #[test]
-fn malformed_attributes_withdraw_and_a_limit_blocks() {
+fn malformed_attributes_withdraw_and_a_limit_rejects() {
     let client = PeerKind::RouteServerClient;
     let mut lab = Lab::new(&[(client, 1), (client, 2)]);
     let mut limited = neighbor(1, client, 1);
@@ -475,7 +475,7 @@ fn malformed_attributes_withdraw_and_a_limit_blocks() {
     lab.rib.replace_neighbor(PeerId(0), limited);
     lab.announce(0, &Block::new(&[1]).0, "203.0.113.0/24");
     lab.announce(0, &Block::new(&[1]).0, "198.51.100.0/24");
-    assert_eq!(lab.heard(PeerId(1)).len(), 1);
+    assert_eq!(lab.received(PeerId(1)).len(), 1);
     let explained = lab.rib.explain("198.51.100.0/24".parse().unwrap()).unwrap();
     assert_eq!(
         explained.candidates[0].reject,
@@ -484,12 +484,12 @@ fn malformed_attributes_withdraw_and_a_limit_blocks() {
     let bad = Block::new(&[1]).with(0x80, code::MULTI_EXIT_DISC, &[1]);
     let pushed = lab.announce(0, &bad.0, "203.0.113.0/24");
     assert_eq!((pushed.faults.len(), pushed.withdrawn), (1, 1));
-    let (_, body) = &lab.heard(PeerId(1))[0];
+    let (_, body) = &lab.received(PeerId(1))[0];
     assert!(!update::split(body).unwrap().withdrawn.is_empty());
 }
 
 #[test]
-fn what_a_limit_blocks_stays_out_until_there_is_room() {
+fn blocked_routes_stay_rejected_until_there_is_room() {
     let client = PeerKind::RouteServerClient;
     let mut lab = Lab::new(&[(client, 1), (client, 2)]);
     let mut limited = neighbor(1, client, 1);
@@ -497,18 +497,18 @@ fn what_a_limit_blocks_stays_out_until_there_is_room() {
     lab.rib.replace_neighbor(PeerId(0), limited.clone());
     lab.announce(0, &Block::new(&[1]).0, "203.0.113.0/24");
     lab.announce(0, &Block::new(&[1]).0, "198.51.100.0/24");
-    assert_eq!(lab.heard(PeerId(1)).len(), 1);
+    assert_eq!(lab.received(PeerId(1)).len(), 1);
     lab.announce(0, &Block::new(&[1, 3]).0, "198.51.100.0/24");
-    assert_eq!(lab.heard(PeerId(1)), [], "said again in other words");
+    assert_eq!(lab.received(PeerId(1)), [], "said again in other words");
     lab.rib.replace_neighbor(PeerId(0), limited.clone());
     lab.rib.flush();
-    assert_eq!(lab.heard(PeerId(1)), [], "judged again");
+    assert_eq!(lab.received(PeerId(1)), [], "judged again");
     lab.announce(0, &Block::new(&[1, 3]).0, "203.0.113.0/24");
-    assert_eq!(lab.heard(PeerId(1)).len(), 1, "what is in may change");
+    assert_eq!(lab.received(PeerId(1)).len(), 1, "what is in may change");
     limited.block_above = [Some(2), None];
     lab.rib.replace_neighbor(PeerId(0), limited);
     lab.rib.flush();
-    assert_eq!(lab.heard(PeerId(1)).len(), 1, "a higher limit");
+    assert_eq!(lab.received(PeerId(1)).len(), 1, "a higher limit");
 }
 
 #[test]
@@ -517,33 +517,36 @@ fn explanations_name_the_step_and_the_reason() {
     let mut lab = Lab::new(&[(client, 1), (client, 2), (client, 3)]);
     lab.announce(0, &Block::new(&[1]).0, "203.0.113.0/24");
     lab.announce(1, &Block::new(&[2, 9]).0, "203.0.113.0/24");
-    let told = lab.rib.explain("203.0.113.0/24".parse().unwrap()).unwrap();
-    let peers: Vec<u16> = told.candidates.iter().map(|c| c.peer.0).collect();
+    let explained = lab.rib.explain("203.0.113.0/24".parse().unwrap()).unwrap();
+    let peers: Vec<u16> = explained.candidates.iter().map(|c| c.peer.0).collect();
     assert_eq!(peers, [0, 1]);
-    assert_eq!(told.candidates[1].lost_at, Some(Step::AsPathLength));
-    let hears = |peer: usize| told.clients[peer].hears.clone();
-    assert_eq!((hears(0), hears(1), hears(2)), (vec![1], vec![0], vec![0]));
-    assert_eq!(told.clients[0].skipped, [(0, Withheld::OwnRoute)]);
+    assert_eq!(explained.candidates[1].lost_at, Some(Step::AsPathLength));
+    let receives = |peer: usize| explained.clients[peer].receives.clone();
+    assert_eq!(
+        (receives(0), receives(1), receives(2)),
+        (vec![1], vec![0], vec![0])
+    );
+    assert_eq!(explained.clients[0].skipped, [(0, Withheld::OwnRoute)]);
     assert!(lab.rib.explain("192.0.2.0/24".parse().unwrap()).is_none());
 }
 
 #[test]
-fn a_new_local_pref_ranks_held_routes_anew() {
+fn a_new_local_pref_reorders_held_routes() {
     let client = PeerKind::RouteServerClient;
     let mut lab = Lab::new(&[(client, 1), (client, 2), (client, 3)]);
     lab.announce(0, &Block::new(&[1]).0, "203.0.113.0/24");
     lab.announce(1, &Block::new(&[2, 9]).0, "203.0.113.0/24");
-    assert_eq!(path(&lab.heard_block(2)), [1]);
+    assert_eq!(path(&lab.received_block(2)), [1]);
     let preferred = Neighbor {
         default_local_pref: 200,
         ..neighbor(2, client, 2)
     };
     lab.rib.replace_neighbor(PeerId(1), preferred);
     lab.rib.flush();
-    assert_eq!(path(&lab.heard_block(2)), [2, 9]);
-    assert_eq!(path(&lab.heard_block(0)), [2, 9]);
-    let told = lab.rib.explain("203.0.113.0/24".parse().unwrap()).unwrap();
-    assert_eq!(told.candidates[1].lost_at, Some(Step::LocalPref));
+    assert_eq!(path(&lab.received_block(2)), [2, 9]);
+    assert_eq!(path(&lab.received_block(0)), [2, 9]);
+    let explained = lab.rib.explain("203.0.113.0/24".parse().unwrap()).unwrap();
+    assert_eq!(explained.candidates[1].lost_at, Some(Step::LocalPref));
 }
 
 /// The second peer loses both routes at once; the first keeps the shorter one, whatever its own change of rank.
@@ -555,8 +558,8 @@ fn policies_of_several_neighbors_change_together() {
     lab.announce(0, &Block::new(&[1, 8, 9]).0, "198.51.100.0/24");
     lab.announce(1, &Block::new(&[2, 8, 9]).0, "203.0.113.0/24");
     lab.announce(1, &Block::new(&[2, 7, 9]).0, "198.51.100.0/24");
-    lab.heard(PeerId(2));
-    lab.heard(PeerId(0));
+    lab.received(PeerId(2));
+    lab.received(PeerId(0));
     let strict = |index: u8, asn: u32| Neighbor {
         default_local_pref: 200,
         ..strict(index, asn, 2)
@@ -568,10 +571,15 @@ fn policies_of_several_neighbors_change_together() {
     assert_eq!((accepted(0), accepted(1)), (1, 0));
     let received = |peer: u16| lab.rib.counts(PeerId(peer))[0].received;
     assert_eq!((received(0), received(1)), (2, 2));
-    let told = lab.rib.explain("198.51.100.0/24".parse().unwrap()).unwrap();
-    assert!(told.clients.iter().all(|client| client.hears.is_empty()));
+    let explained = lab.rib.explain("198.51.100.0/24".parse().unwrap()).unwrap();
     assert!(
-        lab.heard(PeerId(2))
+        explained
+            .clients
+            .iter()
+            .all(|client| client.receives.is_empty())
+    );
+    assert!(
+        lab.received(PeerId(2))
             .iter()
             .any(|(_, body)| { !update::split(body).unwrap().withdrawn.is_empty() })
     );
@@ -598,7 +606,7 @@ fn strict(index: u8, asn: u32, longest_path: u16) -> Neighbor {
 /// Whichever route of a destination is judged first, clients hear where it all ends and nothing in between; and what has the same
 /// attributes they hear in one UPDATE, although it lies in several shards.
 #[test]
-fn what_policies_change_is_told_once_and_together() {
+fn changed_policies_are_advertised_once_and_together() {
     let client = PeerKind::RouteServerClient;
     let mut lab = Lab::new(&[(client, 1), (client, 2), (client, 3)]);
     let prefixes: Vec<String> = (0..20).map(|i| format!("203.0.{i}.0/24")).collect();
@@ -606,7 +614,7 @@ fn what_policies_change_is_told_once_and_together() {
         lab.announce(0, &Block::new(&[1, 8, 9]).0, prefix);
         lab.announce(1, &Block::new(&[2, 7, 8, 9]).0, prefix);
     }
-    lab.heard(PeerId(2));
+    lab.received(PeerId(2));
     let change = |lab: &mut Lab, longest: u16| {
         let changes = vec![
             (PeerId(0), strict(1, 1, longest)),
@@ -614,15 +622,15 @@ fn what_policies_change_is_told_once_and_together() {
         ];
         lab.rib.replace_neighbors(changes, || {});
         lab.rib.flush();
-        lab.heard(PeerId(2))
+        lab.received(PeerId(2))
     };
     for (longest, [announced, withdrawn]) in [(2, [0, 20]), (9, [20, 0])] {
         let changes = lab.rib.changes();
-        let heard = change(&mut lab, longest);
+        let received = change(&mut lab, longest);
         // Who gives memory back after much change goes by this.
         assert!(lab.rib.changes() >= changes + 20);
-        assert_eq!(heard.len(), 1, "{heard:?}");
-        let update = update::split(&heard[0].1).unwrap();
+        assert_eq!(received.len(), 1, "{received:?}");
+        let update = update::split(&received[0].1).unwrap();
         let count = |field| {
             let mut prefixes = Vec::new();
             nlri::parse_ipv4(field, false, &mut prefixes).unwrap();
@@ -653,35 +661,35 @@ fn announce_many(rib: &Rib, peer: PeerId, block: &[u8]) {
 
 /// The last policy judges all routes, also where a walk for the one before has not ended.
 #[test]
-fn a_policy_that_changes_during_a_walk_judges_all() {
+fn a_policy_that_changes_during_a_walk_applies_to_all_routes() {
     let client = PeerKind::RouteServerClient;
     let mut lab = Lab::new(&[(client, 1), (client, 2)]);
     announce_many(&lab.rib, PeerId(0), &Block::new(&[1, 8, 9]).0);
     lab.streams.clear();
-    let (rib, mut tellings) = (&lab.rib, 0);
+    let (rib, mut notices) = (&lab.rib, 0);
     rib.replace_neighbors(vec![(PeerId(0), strict(1, 1, 2))], || {
-        tellings += 1;
-        if tellings == 1 {
+        notices += 1;
+        if notices == 1 {
             rib.replace_neighbors(vec![(PeerId(0), strict(1, 1, 9))], || {});
         }
     });
-    assert!(tellings > 0);
+    assert!(notices > 0);
     assert_eq!(rib.counts(PeerId(0))[0].accepted, 60_000);
 }
 
 /// Who comes while a walk goes on, and gets the number of a neighbor that went, is judged by a policy of its own.
 #[test]
-fn a_number_is_someone_elses_during_a_walk() {
+fn a_peer_id_is_reused_during_a_walk() {
     let client = PeerKind::RouteServerClient;
     let mut lab = Lab::new(&[(client, 1), (client, 2), (client, 4)]);
     announce_many(&lab.rib, PeerId(0), &Block::new(&[1, 8, 9]).0);
     announce_many(&lab.rib, PeerId(1), &Block::new(&[2, 8]).0);
     lab.streams.clear();
     let changes = vec![(PeerId(0), strict(1, 1, 2)), (PeerId(1), strict(2, 2, 1))];
-    let (rib, mut tellings) = (&lab.rib, 0);
+    let (rib, mut notices) = (&lab.rib, 0);
     rib.replace_neighbors(changes, || {
-        tellings += 1;
-        if tellings == 1 {
+        notices += 1;
+        if notices == 1 {
             rib.session_down(PeerId(1), [Retain::Nothing; 2]);
             rib.remove_neighbor(PeerId(1));
             let peer = rib.add_neighbor(strict(3, 3, 9)).unwrap();
@@ -690,12 +698,12 @@ fn a_number_is_someone_elses_during_a_walk() {
             announce_many(rib, peer, &Block::new(&[3, 8]).0);
         }
     });
-    assert!(tellings > 0);
+    assert!(notices > 0);
     assert_eq!(rib.counts(PeerId(1))[0].accepted, 60_000);
 }
 
 #[test]
-fn paths_beyond_the_limit_and_like_sounding_ones_stay_out() {
+fn paths_beyond_the_limit_and_with_colliding_ids_are_rejected() {
     let client = PeerKind::RouteServerClient;
     let mut lab = Lab::empty();
     lab.add(neighbor(1, client, 1), |session| {
@@ -713,18 +721,18 @@ fn paths_beyond_the_limit_and_like_sounding_ones_stay_out() {
         lab.batch.push(&lab.rib, PeerId(0), &body, 0);
     }
     lab.rib.commit(&mut lab.batch);
-    let told = lab.rib.explain("203.0.113.0/24".parse().unwrap()).unwrap();
-    let out: Vec<_> = told
+    let explained = lab.rib.explain("203.0.113.0/24".parse().unwrap()).unwrap();
+    let out: Vec<_> = explained
         .candidates
         .iter()
         .filter(|c| c.reject.is_some())
         .collect();
-    assert_eq!((told.candidates.len(), out.len()), (301, 45));
+    assert_eq!((explained.candidates.len(), out.len()), (301, 45));
     assert!(out.iter().all(|c| c.reject == Some(RejectReason::Paths)));
 }
 
 impl Lab {
-    fn heard_block(&mut self, peer: u16) -> Vec<u8> {
+    fn received_block(&mut self, peer: u16) -> Vec<u8> {
         self.block(peer).expect("an UPDATE")
     }
 }
@@ -767,11 +775,11 @@ fn long_runs_for_many_clients_lie_in_files_too() {
             lab.rib.flush();
             // Some hear it late, from segments that have files of several turns behind them.
             for peer in (0..u16::from(clients)).filter(|peer| turn == 2 || peer % 3 > 0) {
-                lab.heard(PeerId(peer));
+                lab.received(PeerId(peer));
             }
         }
         for peer in 1..u16::from(clients) {
-            assert_eq!(lab.heard(PeerId(peer)), [], "everything was heard");
+            assert_eq!(lab.received(PeerId(peer)), [], "everything was received");
         }
         assert_eq!(
             lab.from_files > 0,
@@ -793,7 +801,7 @@ fn audiences_go_with_their_routes() {
         attr::write_attr(&mut block, 0xc0, code::COMMUNITIES, &value);
         lab.announce(0, &block, "10.0.0.0/16");
         if number % 1_000 == 0 {
-            lab.heard(PeerId(1));
+            lab.received(PeerId(1));
         }
     }
     let memory = lab.rib.memory();

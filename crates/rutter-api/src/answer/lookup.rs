@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use rutter_net::{Family, Prefix};
-use rutter_rib::{PeerSummary, RouteView, RoutesOf};
+use rutter_rib::{PeerSummary, RouteFilter, RouteView};
 use rutter_rpki::Vrps;
 
 use super::peers::Wanted;
@@ -36,7 +36,7 @@ pub(super) fn lookup(
         };
         let row = match &wanted {
             None => lookup.best(*addr, found),
-            Some(wanted) => lookup.of(*addr, wanted, found),
+            Some(wanted) => lookup.best_of(*addr, wanted, found),
         };
         let fallback = || {
             let best = wanted.is_some() && query.or_best;
@@ -82,13 +82,13 @@ fn nothing(address: IpAddr) -> LookupRow {
 }
 
 /// Whose routes are wanted; `None`: the best, whoever sent it.
-fn wanted(whose: &Whose, peers: &[PeerSummary]) -> Result<Option<RoutesOf>, Failure> {
+fn wanted(whose: &Whose, peers: &[PeerSummary]) -> Result<Option<RouteFilter>, Failure> {
     if whose.is_anybody() {
         return Ok(None);
     }
-    let mut of = RoutesOf {
+    let mut of = RouteFilter {
         next_hops: whose.next_hops.clone(),
-        ..RoutesOf::default()
+        ..RouteFilter::default()
     };
     for text in &whose.peers {
         let wanted = Wanted::new(text);

@@ -50,7 +50,7 @@ fn candidate_row(
 fn hears_row(verdict: &ClientVerdict, sources: &Sources<'_>) -> HearsRow {
     HearsRow {
         client: sources.row(verdict.peer),
-        hears: verdict.hears.iter().map(|index| index + 1).collect(),
+        hears: verdict.receives.iter().map(|index| index + 1).collect(),
         withheld: verdict
             .skipped
             .iter()

@@ -7,7 +7,7 @@ use std::sync::{Barrier, Mutex};
 
 use rutter_lpm::Profile;
 use rutter_net::Prefix;
-use rutter_rib::{Batch, Lookup, PeerId, Retain, Rib, RoutesOf};
+use rutter_rib::{Batch, Lookup, PeerId, Retain, Rib, RouteFilter};
 
 use crate::PEERS;
 use crate::model::Model;
@@ -68,20 +68,24 @@ pub fn check(rib: &Rib, model: &Model, addresses: impl IntoIterator<Item = IpAdd
             "{addr}"
         );
         for peer in 0..PEERS {
-            let of_peer = RoutesOf {
+            let of_peer = RouteFilter {
                 peers: vec![PeerId(peer)],
-                ..RoutesOf::default()
+                ..RouteFilter::default()
             };
-            let by_next_hop = RoutesOf {
+            let by_next_hop = RouteFilter {
                 next_hops: vec![address(peer).into()],
-                ..RoutesOf::default()
+                ..RouteFilter::default()
             };
             let wanted = expected(model, addr, |of| of == peer);
             let see = |prefix, route: rutter_rib::RouteView<'_>| (prefix, route.peer.0);
-            assert_eq!(lookup.of(addr, &of_peer, see), wanted, "{addr} of {peer}");
+            assert_eq!(
+                lookup.best_of(addr, &of_peer, see),
+                wanted,
+                "{addr} of {peer}"
+            );
             if addr.is_ipv4() {
                 assert_eq!(
-                    lookup.of(addr, &by_next_hop, see),
+                    lookup.best_of(addr, &by_next_hop, see),
                     wanted,
                     "{addr} via {peer}"
                 );
@@ -192,7 +196,7 @@ fn threads_and_readers_agree_with_the_twin_at_every_quiet_point() {
 }
 
 #[test]
-fn so_they_do_where_nothing_is_kept_for_look_ups() {
+fn threads_and_readers_agree_without_a_mirror() {
     threads_and_readers(3, None);
 }
 
@@ -237,11 +241,11 @@ fn ipv4_addresses_in_ipv6_form_are_ipv4_addresses() {
         let mut lookup = world.rib.lookup();
         let addr = "::ffff:10.1.2.3".parse().unwrap();
         assert_eq!(best(&mut lookup, addr), Some((nested(0), 0)));
-        let of_peer = RoutesOf {
+        let of_peer = RouteFilter {
             peers: vec![PeerId(0)],
-            ..RoutesOf::default()
+            ..RouteFilter::default()
         };
         let see = |prefix, route: rutter_rib::RouteView<'_>| (prefix, route.peer.0);
-        assert_eq!(lookup.of(addr, &of_peer, see), Some((nested(0), 0)));
+        assert_eq!(lookup.best_of(addr, &of_peer, see), Some((nested(0), 0)));
     }
 }

@@ -28,9 +28,9 @@ enum Event {
     Read(u16, usize),
     Wait,
     Refresh(u16, Family),
-    Know(Actions),
+    SetActions(Actions),
     /// Longer paths are rejected from these peers.
-    Shorten(Vec<u16>, u16),
+    LimitPaths(Vec<u16>, u16),
     Settle,
 }
 
@@ -80,8 +80,8 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (peer, any::<bool>()).prop_map(|(peer, v4)| {
             Event::Refresh(peer, Family::ALL[usize::from(v4)])
         }),
-        1 => proptest::sample::select(ACTIONS.to_vec()).prop_map(Event::Know),
-        2 => (several, 1u16..5).prop_map(|(peers, longest)| Event::Shorten(peers, longest)),
+        1 => proptest::sample::select(ACTIONS.to_vec()).prop_map(Event::SetActions),
+        2 => (several, 1u16..5).prop_map(|(peers, longest)| Event::LimitPaths(peers, longest)),
         1 => Just(Event::Settle),
     ]
 }
@@ -149,12 +149,12 @@ fn step(world: &mut World, model: &mut Model, event: &Event) {
         Event::Read(peer, octets) => world.read(*peer, *octets),
         Event::Wait => world.wait(),
         Event::Refresh(peer, family) => world.refresh(*peer, *family),
-        Event::Know(actions) => {
-            world.know(*actions);
+        Event::SetActions(actions) => {
+            world.set_actions(*actions);
             model.actions = *actions;
         }
-        Event::Shorten(peers, longest) => {
-            world.shorten(peers, *longest);
+        Event::LimitPaths(peers, longest) => {
+            world.limit_paths(peers, *longest);
             let all = peers.iter().map(|peer| (*peer, *longest));
             model.longest_paths.extend(all);
         }
@@ -205,7 +205,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_client_holds_what_it_is_owed(
+    fn every_client_holds_the_routes_that_it_should(
         events in proptest::collection::vec(event(), 1..80),
         shards in prop_oneof![Just(1usize), Just(4)],
         log_limit in prop_oneof![Just(200usize), Just(1 << 20)],
@@ -216,7 +216,7 @@ proptest! {
 
     /// Nobody takes several paths, as in most exchanges: then less is compared, see `rutter_rib`'s `plain.rs`.
     #[test]
-    fn so_does_every_one_where_all_hear_the_best_route(
+    fn every_client_holds_the_routes_that_it_should_without_add_path(
         events in proptest::collection::vec(event(), 1..80),
         mirror in any::<bool>(),
     ) {
@@ -267,7 +267,7 @@ fn a_client_that_stops_inside_a_message_does_not_hold_the_log() {
 }
 
 #[test]
-fn nor_does_one_that_asked_for_a_refresh_before() {
+fn a_client_that_stops_after_a_refresh_does_not_hold_the_log() {
     stops_inside_a_message(true);
 }
 
@@ -377,7 +377,7 @@ fn a_client_that_stopped_anywhere_leaves_a_log_that_lies_in_files() {
 /// Of two routes of one AS the one with the lower MED is better; the third, of another AS, is worse than the first and
 /// better than the second by its BGP Identifier. So the best without a client's own is not the first of the order.
 #[test]
-fn a_route_that_comes_between_two_of_one_as_is_not_for_all() {
+fn a_route_between_two_of_one_as_is_not_the_best_for_all() {
     let (first, between, lower_med) = (3, 1, 0);
     let mut world = World::new(PEERS, 1, 1 << 20);
     world.has_add_path = false;
@@ -399,7 +399,7 @@ fn a_route_that_comes_between_two_of_one_as_is_not_for_all() {
 
 /// A batch that was judged before a policy changed, and comes into the table after the walk over it.
 #[test]
-fn routes_on_the_way_are_judged_under_the_policy_that_holds_when_they_arrive() {
+fn queued_routes_are_evaluated_under_the_policy_at_commit() {
     let mut world = World::new(2, 1, 1 << 20);
     (0..2).for_each(|peer| world.up(peer, false));
     let attrs = Attrs {
@@ -441,13 +441,13 @@ fn three_routes(world: &mut World, model: &mut Model) {
 }
 
 #[test]
-fn another_export_policy_tells_each_client_its_own_where_med_matters() {
+fn a_new_export_policy_is_applied_per_client_where_med_matters() {
     for around in [false, true] {
         let mut world = World::new(PEERS, 1, 1 << 20);
         let mut model = Model::default();
         three_routes(&mut world, &mut model);
         for actions in [Actions::Unknown, Actions::Scrubbed, Actions::Sent] {
-            world.know(actions);
+            world.set_actions(actions);
             model.actions = actions;
             if around {
                 (0..PEERS).for_each(|peer| world.drain(peer));
@@ -458,7 +458,7 @@ fn another_export_policy_tells_each_client_its_own_where_med_matters() {
 }
 
 #[test]
-fn another_local_preference_is_heard_where_med_matters() {
+fn a_new_local_preference_is_advertised_where_med_matters() {
     let mut world = World::new(PEERS, 1, 1 << 20);
     three_routes(&mut world, &mut Model::default());
     let preferred = rutter_rib::Neighbor {
@@ -479,7 +479,7 @@ fn another_local_preference_is_heard_where_med_matters() {
 
 /// A speaker that keeps its routes over a restart and comes back with a lower BGP Identifier: its route is better now.
 #[test]
-fn a_restart_with_another_identifier_ranks_its_routes_anew() {
+fn a_restart_with_another_identifier_reorders_its_routes() {
     let mut world = World::new(3, 1, 1 << 20);
     (0..3).for_each(|peer| world.up(peer, false));
     let attrs = |peer| Attrs {
@@ -492,9 +492,9 @@ fn a_restart_with_another_identifier_ranks_its_routes_anew() {
         world.announce(peer, &[prefix(1)], &attrs(peer));
     }
     world.settle();
-    let heard = |world: &World| world.clients[2].as_ref().unwrap().held[&(prefix(1), 0)].clone();
+    let received = |world: &World| world.clients[2].as_ref().unwrap().held[&(prefix(1), 0)].clone();
     assert_eq!(
-        heard(&world),
+        received(&world),
         world::block(1, &attrs(1), Family::Ipv4Unicast)
     );
     world.down(0, Retain::Stale);
@@ -502,7 +502,7 @@ fn a_restart_with_another_identifier_ranks_its_routes_anew() {
     world.announce(0, &[prefix(1)], &attrs(0));
     world.settle();
     assert_eq!(
-        heard(&world),
+        received(&world),
         world::block(0, &attrs(0), Family::Ipv4Unicast)
     );
 }

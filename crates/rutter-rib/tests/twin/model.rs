@@ -10,7 +10,7 @@ use crate::world::{Actions, Attrs, LOCAL, address, asn, bgp_id, block, ipv6_next
 #[derive(Default)]
 pub struct Model {
     pub routes: BTreeMap<(Prefix, u16), Attrs>,
-    /// Kept over a restart.
+    /// MirrorEntry over a restart.
     pub stale: Vec<(Prefix, u16)>,
     pub actions: Actions,
     /// Paths with more AS numbers are rejected from these peers.
@@ -81,13 +81,13 @@ impl Model {
                 } else {
                     0
                 };
-                held.insert((prefix, id), self.said(peer, attrs, prefix.family()));
+                held.insert((prefix, id), self.advertised(peer, attrs, prefix.family()));
             }
         }
         held
     }
 
-    fn said(&self, peer: u16, attrs: &Attrs, family: Family) -> Vec<u8> {
+    fn advertised(&self, peer: u16, attrs: &Attrs, family: Family) -> Vec<u8> {
         let mut attrs = attrs.clone();
         if self.actions == Actions::Scrubbed {
             let is_action = |community: &u32| matches!(community >> 16, 0 | LOCAL);

@@ -93,19 +93,19 @@ fn change_policy(world: &World, seed: u64, at_work: &AtomicUsize) -> Actions {
     let mut known = Actions::Sent;
     while at_work.load(Ordering::Acquire) > 0 {
         known = ACTIONS[random.below(ACTIONS.len() as u64) as usize];
-        world.know(known);
+        world.set_actions(known);
     }
     known
 }
 
 /// Another thread: neighbors get now these import policies, now those. The longest paths that each takes in the end.
-fn shorten(world: &World, seed: u64, at_work: &AtomicUsize) -> BTreeMap<u16, u16> {
+fn limit_paths(world: &World, seed: u64, at_work: &AtomicUsize) -> BTreeMap<u16, u16> {
     let mut random = Random(seed ^ 0xabcd_ef01);
     let mut longest_paths = BTreeMap::new();
     while at_work.load(Ordering::Acquire) > 0 {
         let longest = 1 + random.below(4) as u16;
         let peers: Vec<u16> = (0..PEERS).filter(|_| random.below(2) == 0).collect();
-        world.shorten(&peers, longest);
+        world.limit_paths(&peers, longest);
         longest_paths.extend(peers.iter().map(|peer| (*peer, longest)));
     }
     longest_paths
@@ -124,9 +124,9 @@ fn threads_leave_every_client_exact() {
                 scope.spawn(move || live(world, peer, seed, (quiet, at_work)))
             };
             let threads: Vec<_> = (0..PEERS).map(start).collect();
-            let shortening = scope.spawn(|| shorten(&world, seed, &at_work));
+            let limiting = scope.spawn(|| limit_paths(&world, seed, &at_work));
             model.actions = change_policy(&world, seed, &at_work);
-            model.longest_paths = shortening.join().expect("no panic");
+            model.longest_paths = limiting.join().expect("no panic");
             quiet.wait();
             threads
                 .into_iter()

@@ -247,13 +247,13 @@ impl World {
     }
 
     /// The exchange knows other action communities from now on.
-    pub fn know(&self, actions: Actions) {
+    pub fn set_actions(&self, actions: Actions) {
         self.rib.replace_export(export(actions), || {});
         self.rib.flush();
     }
 
     /// These neighbors have another import policy from now on.
-    pub fn shorten(&self, peers: &[u16], longest_path: u16) {
+    pub fn limit_paths(&self, peers: &[u16], longest_path: u16) {
         let short = |peer: &u16| (PeerId(*peer), short_neighbor(*peer, longest_path));
         let changes = peers.iter().map(short).collect();
         self.rib.replace_neighbors(changes, || {
@@ -406,24 +406,24 @@ impl Client {
         assert!(faults.is_empty(), "{faults:?}");
         let mut block = Vec::new();
         attributes.write_canonical(&mut block);
-        let (mut gone, mut new) = (Vec::new(), Vec::new());
-        nlri::parse_ipv4(sections.withdrawn, self.add_path, &mut gone).unwrap();
+        let (mut withdrawn, mut new) = (Vec::new(), Vec::new());
+        nlri::parse_ipv4(sections.withdrawn, self.add_path, &mut withdrawn).unwrap();
         nlri::parse_ipv4(sections.nlri, self.add_path, &mut new).unwrap();
-        for (path, prefix) in gone {
+        for (path, prefix) in withdrawn {
             self.held.remove(&(prefix.into(), path));
         }
         for (path, prefix) in new {
             self.held.insert((prefix.into(), path), block.clone());
         }
-        let (mut gone, mut new) = (Vec::new(), Vec::new());
+        let (mut withdrawn, mut new) = (Vec::new(), Vec::new());
         if let Some(unreach) = attributes.mp_unreach() {
-            nlri::parse_ipv6(unreach.withdrawn, self.add_path, &mut gone).unwrap();
+            nlri::parse_ipv6(unreach.withdrawn, self.add_path, &mut withdrawn).unwrap();
         }
         if let Some(reach) = attributes.mp_reach() {
             nlri::parse_ipv6(reach.nlri, self.add_path, &mut new).unwrap();
             block.extend_from_slice(reach.next_hop);
         }
-        for (path, prefix) in gone {
+        for (path, prefix) in withdrawn {
             self.held.remove(&(prefix.into(), path));
         }
         for (path, prefix) in new {

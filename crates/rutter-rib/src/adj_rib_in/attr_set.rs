@@ -1,0 +1,409 @@
+//! Attribute sets, each kept once: canonical wire bytes and the numbers the decision process needs.
+
+use std::fmt;
+use std::hash::Hasher;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use parking_lot::Mutex;
+use rapidhash::fast::RapidHasher;
+use rutter_net::Community;
+use rutter_policy::NextHop;
+use rutter_wire::attr::{Attributes, Origin};
+use smallvec::SmallVec;
+use triomphe::ThinArc;
+
+use crate::allocation::allocated;
+
+/// What the decision process and the export rules read of an attribute set, decoded once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Summary {
+    /// Absent counts as 0 (RFC 4271 §9.1.2.2 c).
+    pub multi_exit_disc: u32,
+    /// First AS of the path: the neighbouring AS; 0 where the path is empty.
+    pub neighbour_as: u32,
+    /// Last AS of the path; 0 where it is empty or ends in a set.
+    pub origin_as: u32,
+    /// Counts with [`SetFlags::LOCAL_PREF`] only.
+    local_pref: u32,
+    pub as_path_len: u16,
+    pub cluster_list_len: u8,
+    pub flags: SetFlags,
+}
+
+/// Facts of an attribute set as bits, and its ORIGIN.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct SetFlags(u8);
+
+impl SetFlags {
+    pub const NO_LLGR: u8 = 1;
+    pub const LLGR_STALE: u8 = 2;
+    pub const ONLY_TO_CUSTOMER: u8 = 4;
+    const LOCAL_PREF: u8 = 8;
+    const ORIGINATOR_ID: u8 = 16;
+    /// The highest two bits are the ORIGIN as on the wire; absent counts as INCOMPLETE.
+    const ORIGIN_SHIFT: u32 = 6;
+
+    pub fn has(self, bit: u8) -> bool {
+        self.0 & bit != 0
+    }
+
+    fn of(attrs: &Attributes<'_>) -> Self {
+        let mut flags = match attrs.origin() {
+            Some(Origin::Igp) => 0,
+            Some(Origin::Egp) => 1,
+            Some(Origin::Incomplete) | None => 2,
+        } << Self::ORIGIN_SHIFT;
+        for community in attrs.communities() {
+            match community {
+                Community::NO_LLGR => flags |= Self::NO_LLGR,
+                Community::LLGR_STALE => flags |= Self::LLGR_STALE,
+                _ => {}
+            }
+        }
+        let mut set = |bit, on: bool| flags |= if on { bit } else { 0 };
+        set(Self::ONLY_TO_CUSTOMER, attrs.only_to_customer().is_some());
+        set(Self::LOCAL_PREF, attrs.local_pref().is_some());
+        set(Self::ORIGINATOR_ID, attrs.originator_id().is_some());
+        SetFlags(flags)
+    }
+}
+
+impl Summary {
+    /// Decodes what is needed from a parsed block.
+    pub fn of(attrs: &Attributes<'_>) -> Self {
+        let path = attrs.as_path();
+        Summary {
+            local_pref: attrs.local_pref().unwrap_or(0),
+            multi_exit_disc: attrs.multi_exit_disc().unwrap_or(0),
+            neighbour_as: path.and_then(|p| p.first()).map_or(0, |asn| asn.0),
+            origin_as: path.and_then(|p| p.origin()).map_or(0, |asn| asn.0),
+            as_path_len: path.map_or(0, |p| u16::try_from(p.path_len()).unwrap_or(u16::MAX)),
+            cluster_list_len: u8::try_from(attrs.cluster_list().count()).unwrap_or(u8::MAX),
+            flags: SetFlags::of(attrs),
+        }
+    }
+
+    pub fn local_pref(&self) -> Option<u32> {
+        let given = self.flags.has(SetFlags::LOCAL_PREF);
+        given.then_some(self.local_pref)
+    }
+
+    /// ORIGIN as the decision process ranks it: lower is better.
+    pub fn origin(&self) -> u8 {
+        self.flags.0 >> SetFlags::ORIGIN_SHIFT
+    }
+}
+
+/// There are hundreds of thousands of them: every octet counts.
+struct Header {
+    hash: ShortHash,
+    summary: Summary,
+    /// Octets of the attribute block; what follows is the next hop of MP_REACH_NLRI (0, 16 or 32 octets).
+    block_len: u32,
+    /// Index of the audience, see [`crate::advertise::audience`]; [`AUDIENCE_UNKNOWN`] until computed.
+    audience: AtomicU32,
+}
+
+const _: () = assert!(size_of::<Header>() == 32);
+
+/// The half of a hash that is kept with a set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct ShortHash(u32);
+
+impl ShortHash {
+    /// All bits that an index of sets wants, of which some are its tags and others the stripe.
+    fn long(self) -> u64 {
+        u64::from(self.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+/// The audience of this set has not been computed under the present export policy.
+pub(crate) const AUDIENCE_UNKNOWN: u32 = u32::MAX;
+
+/// An interned attribute set: one allocation, cheap to clone, equal sets are the same allocation.
+pub struct AttrSet(ThinArc<Header, u8>);
+
+impl Clone for AttrSet {
+    fn clone(&self) -> Self {
+        AttrSet(self.0.clone())
+    }
+}
+
+impl fmt::Debug for AttrSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AttrSet({:02x?} via {})", self.block(), self.next_hop())
+    }
+}
+
+impl AttrSet {
+    /// The canonical path attribute block: what a client hears unless a transform applies. IPv4 routes
+    /// carry NEXT_HOP inside; the next hop of MP_REACH_NLRI is [`AttrSet::mp_next_hop`].
+    pub fn block(&self) -> &[u8] {
+        &self.0.slice[..self.0.header.header.block_len as usize]
+    }
+
+    /// Next hop octets of MP_REACH_NLRI (4, 16 or 32), empty for routes in the IPv4 NLRI field.
+    pub fn mp_next_hop(&self) -> &[u8] {
+        &self.0.slice[self.0.header.header.block_len as usize..]
+    }
+
+    /// The attributes as a view.
+    pub fn attributes(&self) -> Attributes<'_> {
+        Attributes::from_canonical(self.block())
+    }
+
+    /// The (global) next hop.
+    pub fn next_hop(&self) -> IpAddr {
+        let mp = self.mp_next_hop();
+        if let Some(octets) = mp.first_chunk::<16>() {
+            return IpAddr::V6(Ipv6Addr::from(*octets));
+        }
+        if let Some(octets) = mp.first_chunk::<4>() {
+            return IpAddr::V4(Ipv4Addr::from(*octets));
+        }
+        IpAddr::V4(
+            self.attributes()
+                .next_hop()
+                .unwrap_or(Ipv4Addr::UNSPECIFIED),
+        )
+    }
+
+    /// The link-local next hop beside a global one (RFC 2545 §3).
+    pub fn link_local_next_hop(&self) -> Option<Ipv6Addr> {
+        let octets: [u8; 16] = self.mp_next_hop().get(16..32)?.try_into().ok()?;
+        Some(Ipv6Addr::from(octets))
+    }
+
+    /// The next hop as the import policy wants it.
+    pub(crate) fn policy_next_hop(&self) -> NextHop {
+        match self.next_hop() {
+            IpAddr::V4(address) => NextHop::V4(address),
+            IpAddr::V6(global) => NextHop::V6 {
+                global,
+                link_local: self.link_local_next_hop(),
+            },
+        }
+    }
+
+    /// The last AS of the path, `None` where the path is empty or ends in a set.
+    pub fn origin_as(&self) -> Option<rutter_net::Asn> {
+        let asn = self.summary().origin_as;
+        (asn != 0).then_some(rutter_net::Asn(asn))
+    }
+
+    /// Whether both are the same interned set.
+    pub fn same(&self, other: &AttrSet) -> bool {
+        self.address() == other.address()
+    }
+
+    /// A number that identifies the set while it lives.
+    pub(crate) fn address(&self) -> usize {
+        self.0.slice.as_ptr() as usize
+    }
+
+    /// A hash of the octets under the table's seed.
+    pub(crate) fn hash(&self) -> u64 {
+        self.0.header.header.hash.long()
+    }
+
+    /// ORIGINATOR_ID (RFC 4456): rare outside of route reflection, so it is looked up in the block.
+    pub(crate) fn originator_id(&self) -> Option<u32> {
+        let given = self.summary().flags.has(SetFlags::ORIGINATOR_ID);
+        given.then(|| self.attributes().originator_id()).flatten()
+    }
+
+    pub(crate) fn summary(&self) -> &Summary {
+        &self.0.header.header.summary
+    }
+
+    pub(crate) fn audience(&self) -> u32 {
+        self.0.header.header.audience.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_audience(&self, audience: u32) {
+        self.0
+            .header
+            .header
+            .audience
+            .store(audience, Ordering::Relaxed);
+    }
+
+    fn heap_size(&self) -> usize {
+        // Before the octets stand the header, a count of uses and a length.
+        allocated(size_of::<Header>() + 2 * size_of::<usize>() + self.0.slice.len())
+    }
+
+    fn is_unused(&self) -> bool {
+        ThinArc::strong_count(&self.0) == 1
+    }
+}
+
+const STRIPES: usize = 64;
+
+/// All attribute sets in use, found by a hash of their bytes before anything is decoded.
+///
+/// Striped locks: interning takes one, once per UPDATE. A set leaves when its last route does.
+pub(crate) struct AttrStore {
+    stripes: Box<[Mutex<Stripe>]>,
+    /// By stripe: there may be sets without a route, because somebody else held them when their last one went.
+    may_have_unused: Box<[AtomicBool]>,
+    seed: u64,
+}
+
+#[derive(Default)]
+struct Stripe {
+    sets: HashTable<AttrSet>,
+    /// Octets allocated for the sets.
+    bytes: usize,
+}
+
+impl Stripe {
+    /// Drops sets that nobody uses.
+    fn sweep(&mut self) {
+        let bytes = &mut self.bytes;
+        self.sets.retain(|set| {
+            let used = !set.is_unused();
+            *bytes -= if used { 0 } else { set.heap_size() };
+            used
+        });
+    }
+}
+
+impl AttrStore {
+    pub fn new(seed: u64) -> Self {
+        AttrStore {
+            stripes: (0..STRIPES).map(|_| Mutex::default()).collect(),
+            may_have_unused: (0..STRIPES).map(|_| AtomicBool::new(false)).collect(),
+            seed,
+        }
+    }
+
+    fn hash(&self, block: &[u8], mp_next_hop: &[u8]) -> ShortHash {
+        let mut hasher = RapidHasher::new(self.seed);
+        hasher.write(block);
+        hasher.write(mp_next_hop);
+        hasher.write_u32(block.len() as u32);
+        ShortHash((hasher.finish() >> 32) as u32)
+    }
+
+    /// The set of these bytes; `summary` is asked for only where it is new.
+    pub fn intern(
+        &self,
+        block: &[u8],
+        mp_next_hop: &[u8],
+        summary: impl FnOnce() -> Summary,
+    ) -> AttrSet {
+        let hash = self.hash(block, mp_next_hop);
+        let number = stripe_of(hash);
+        let mut stripe = self.stripes[number].lock();
+        let is_full = stripe.sets.len() == stripe.sets.capacity();
+        if is_full && self.may_have_unused[number].swap(false, Ordering::Relaxed) {
+            // Before the table grows.
+            stripe.sweep();
+        }
+        let Stripe { sets, bytes } = &mut *stripe;
+        let entry = sets.entry(
+            hash.long(),
+            |set| matches(set, hash, block, mp_next_hop),
+            AttrSet::hash,
+        );
+        match entry {
+            Entry::Occupied(entry) => entry.get().clone(),
+            Entry::Vacant(entry) => {
+                let header = Header {
+                    hash,
+                    summary: summary(),
+                    block_len: block.len() as u32,
+                    audience: AtomicU32::new(AUDIENCE_UNKNOWN),
+                };
+                let set = AttrSet(new_arc(header, block, mp_next_hop));
+                *bytes += set.heap_size();
+                entry.insert(set.clone());
+                set
+            }
+        }
+    }
+
+    /// Gives a route's use back; the last use frees the set.
+    pub fn release(&self, set: AttrSet) {
+        if ThinArc::strong_count(&set.0) > 2 {
+            let flag = &self.may_have_unused[stripe_of(set.0.header.header.hash)];
+            // Mostly it is set already: a load leaves the line shared between threads.
+            if !flag.load(Ordering::Relaxed) {
+                flag.store(true, Ordering::Relaxed);
+            }
+            return;
+        }
+        self.release_unrouted(set);
+    }
+
+    /// As [`AttrStore::release`] for a use that was none of a route.
+    pub fn release_unrouted(&self, set: AttrSet) {
+        if ThinArc::strong_count(&set.0) > 2 {
+            return;
+        }
+        let hash = set.0.header.header.hash;
+        let mut stripe = self.stripes[stripe_of(hash)].lock();
+        // Under the lock nobody can gain a use: this one and the store's own are all there is.
+        if ThinArc::strong_count(&set.0) == 2
+            && let Ok(entry) = stripe
+                .sets
+                .find_entry(hash.long(), |other| other.same(&set))
+        {
+            entry.remove();
+            stripe.bytes -= set.heap_size();
+        }
+    }
+
+    /// Drops unused sets and gives memory of emptied stripes back.
+    pub fn shrink(&self) {
+        for stripe in &self.stripes {
+            let mut stripe = stripe.lock();
+            stripe.sweep();
+            let sets = &mut stripe.sets;
+            if sets.capacity() > 4 * sets.len().max(16) {
+                sets.shrink_to(0, AttrSet::hash);
+            }
+        }
+    }
+
+    /// Calls `visit` for each set; new ones may be missed.
+    pub fn for_each(&self, mut visit: impl FnMut(&AttrSet)) {
+        for stripe in &self.stripes {
+            stripe.lock().sets.iter().for_each(&mut visit);
+        }
+    }
+
+    /// Number of sets, and bytes of sets and of the index.
+    pub fn size(&self) -> (u64, u64, u64) {
+        let (mut count, mut sets, mut index) = (0, 0, 0);
+        for stripe in &self.stripes {
+            let stripe = stripe.lock();
+            count += stripe.sets.len() as u64;
+            sets += stripe.bytes as u64;
+            index += allocated(stripe.sets.allocation_size()) as u64;
+        }
+        (count, sets, index)
+    }
+}
+
+fn stripe_of(hash: ShortHash) -> usize {
+    (hash.long() >> 32) as usize % STRIPES
+}
+
+fn matches(set: &AttrSet, hash: ShortHash, block: &[u8], mp_next_hop: &[u8]) -> bool {
+    set.0.header.header.hash == hash && set.block() == block && set.mp_next_hop() == mp_next_hop
+}
+
+/// One allocation with the header and both runs of octets. Most sets have no second one.
+fn new_arc(header: Header, block: &[u8], mp_next_hop: &[u8]) -> ThinArc<Header, u8> {
+    if mp_next_hop.is_empty() {
+        return ThinArc::from_header_and_slice(header, block);
+    }
+    let mut octets: SmallVec<[u8; 256]> = SmallVec::from_slice(block);
+    octets.extend_from_slice(mp_next_hop);
+    ThinArc::from_header_and_slice(header, &octets)
+}

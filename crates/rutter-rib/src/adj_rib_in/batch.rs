@@ -1,0 +1,568 @@
+//! UPDATEs of one peer on their way into the shards.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+
+use rutter_net::{AfiSafi, Family, Ipv4Prefix, Ipv6Prefix};
+use rutter_policy::{AttrVerdict, NextHop, RejectReason};
+use rutter_wire::attr::{self, AttrContext, Attributes, Disposition, Malformed};
+use rutter_wire::notification::Notification;
+use rutter_wire::{nlri, update};
+
+use crate::adj_rib_in::attr_set::{AUDIENCE_UNKNOWN, Summary};
+use crate::adj_rib_in::route::State;
+use crate::adj_rib_in::shard::{Op, Stored, WITHDRAW};
+use crate::read::feed::FeedEvent;
+use crate::read::feed_batch::FeedBatch;
+use crate::reevaluate::import::reevaluate_queued;
+use crate::topology::Topology;
+use crate::{AttrSet, Neighbor, PeerId, PeerKind, Rib, SessionInfo};
+
+/// What parsing needs to know of a peer; kept by the batch until something about the peer changes.
+struct Sender {
+    peer: PeerId,
+    generation: u64,
+    neighbor: Neighbor,
+    session: SessionInfo,
+    epoch: [bool; 2],
+}
+
+/// Operations of one family, by shard.
+struct Ops<K> {
+    by_shard: Vec<Vec<Op<K>>>,
+    parsed: Vec<(u32, K)>,
+}
+
+impl<K> Default for Ops<K> {
+    fn default() -> Self {
+        Ops {
+            by_shard: Vec::new(),
+            parsed: Vec::new(),
+        }
+    }
+}
+
+/// Parsed UPDATEs of one peer; reused between turns, so that parsing allocates nothing.
+#[derive(Default)]
+pub struct Batch {
+    sender: Option<Sender>,
+    pub(crate) sets: Vec<AttrSet>,
+    ipv4: Ops<Ipv4Prefix>,
+    ipv6: Ops<Ipv6Prefix>,
+    len: usize,
+    canonical: Vec<u8>,
+    merged: Vec<u8>,
+    /// What the feed hears once the routes are in the table.
+    feed_batch: FeedBatch,
+    /// Updates that nobody wanted to hear of when they were pushed.
+    unpublished: u64,
+}
+
+/// What one UPDATE amounted to.
+#[derive(Debug, Default)]
+pub struct Pushed {
+    /// Routes announced, rejected ones included.
+    pub announced: u32,
+    /// Routes withdrawn, by the sender or because the message is malformed.
+    pub withdrawn: u32,
+    /// RFC 7606 faults in the order found, empty for a well-formed message.
+    pub faults: Vec<Malformed>,
+    /// The message is an End-of-RIB marker (RFC 4724 §2).
+    pub end_of_rib: Option<AfiSafi>,
+    /// The session must be reset with this NOTIFICATION; nothing of the message was taken.
+    pub reset: Option<Notification>,
+}
+
+/// What all routes of one UPDATE and family have in common.
+#[derive(Clone, Copy)]
+struct Common {
+    set: u32,
+    state: State,
+    verdict: AttrVerdict,
+}
+
+impl Batch {
+    /// An empty batch.
+    pub fn new() -> Self {
+        Batch::default()
+    }
+
+    /// Whether a commit would do nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Routes announced and withdrawn since the last commit.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Parses one UPDATE body of an established peer and judges its routes. All pushes between two commits
+    /// are of one peer. `unix_us` (wall time) goes into feed events.
+    pub fn push(&mut self, rib: &Rib, peer: PeerId, body: &[u8], unix_us: u64) -> Pushed {
+        let mut pushed = Pushed::default();
+        if !self.refresh_sender(rib, peer) {
+            return pushed;
+        }
+        if let Some(family) = update::is_end_of_rib(body) {
+            pushed.end_of_rib = Some(family);
+        } else if let Err(reset) = self.parse(rib, body, &mut pushed) {
+            pushed.reset = Some(reset);
+            return pushed;
+        }
+        self.queue_for_feed(rib, peer, body, unix_us);
+        pushed
+    }
+
+    /// The feed hears of an update after its commit: what a reader has heard is in every later snapshot.
+    fn queue_for_feed(&mut self, rib: &Rib, peer: PeerId, body: &[u8], unix_us: u64) {
+        if !rib.feed.is_active() {
+            self.unpublished += u64::from(!self.is_empty());
+            return;
+        }
+        if self.is_empty() {
+            // No commit need follow.
+            rib.feed.publish(FeedEvent::Update {
+                peer,
+                unix_us,
+                body: body.into(),
+            });
+        } else {
+            self.feed_batch.push(peer, unix_us, body);
+        }
+    }
+
+    /// Tells the feed what was committed. A reader that came while the batch was under way missed the beginning.
+    pub(crate) fn publish(&mut self, rib: &Rib) {
+        let lost = std::mem::take(&mut self.unpublished);
+        if lost > 0 && rib.feed.is_active() {
+            rib.feed.publish(FeedEvent::Gap { lost });
+        }
+        self.feed_batch
+            .take()
+            .for_each(|event| rib.feed.publish(event));
+    }
+
+    /// Looks the peer up unless it is the same as before; `false` where it has no session.
+    fn refresh_sender(&mut self, rib: &Rib, peer: PeerId) -> bool {
+        let generation = rib.generation();
+        let known = self.sender.as_ref();
+        if known.is_some_and(|known| known.peer == peer && known.generation == generation) {
+            return true;
+        }
+        // Something about any neighbor may have changed since the last push, on another thread.
+        let same = known.is_none_or(|known| known.peer == peer);
+        debug_assert!(same || self.is_empty(), "a batch is of one peer");
+        let topology = rib.topology.read();
+        self.sender = topology.peer(peer).and_then(|held| {
+            Some(Sender {
+                peer,
+                generation,
+                neighbor: held.neighbor.clone(),
+                session: held.session.clone()?,
+                epoch: held.epoch,
+            })
+        });
+        self.ipv4.by_shard.resize_with(rib.shards.len(), Vec::new);
+        self.ipv6.by_shard.resize_with(rib.shards.len(), Vec::new);
+        self.sender.is_some()
+    }
+
+    fn parse(&mut self, rib: &Rib, body: &[u8], pushed: &mut Pushed) -> Result<(), Notification> {
+        let Some(sender) = self.sender.take() else {
+            return Ok(());
+        };
+        let result = self.parse_from(rib, &sender, body, pushed);
+        self.sender = Some(sender);
+        result
+    }
+
+    fn parse_from(
+        &mut self,
+        rib: &Rib,
+        sender: &Sender,
+        body: &[u8],
+        pushed: &mut Pushed,
+    ) -> Result<(), Notification> {
+        let sections = update::split(body)?;
+        let context = AttrContext {
+            as4: sender.session.as4,
+            external: sender.neighbor.kind.is_external(),
+            accept_as_set: !sender.neighbor.import.settings().reject_as_set,
+            has_ipv4_nlri: !sections.nlri.is_empty(),
+        };
+        let attributes = attr::parse(sections.attributes, &context, &mut pushed.faults);
+        let mut message = Message::default();
+        message.read(sender, &sections, &attributes, self)?;
+        let worst = pushed.faults.iter().max_by_key(|fault| fault.disposition());
+        let withdraw = match worst.map(|worst| (worst, worst.disposition())) {
+            // Disabling one family without the other is allowed to be a reset (RFC 7606 §2).
+            Some((worst, Disposition::SessionReset(_) | Disposition::AfiSafiDisable(_))) => {
+                return Err(worst.notification());
+            }
+            Some((_, Disposition::TreatAsWithdraw)) => true,
+            Some((_, Disposition::AttributeDiscard)) | None => false,
+        };
+        self.queue_withdrawn(rib, &message, pushed);
+        if withdraw {
+            message.announced_become_withdrawn();
+        }
+        if context.as4 {
+            self.queue_announced(rib, sender, &attributes, &message, pushed);
+        } else {
+            // From here on everybody sees the path that AS4_PATH completes (RFC 6793 §4.2.3).
+            let mut merged = std::mem::take(&mut self.merged);
+            merged.clear();
+            attributes.write_canonical(&mut merged);
+            let attributes = Attributes::from_canonical(&merged);
+            self.queue_announced(rib, sender, &attributes, &message, pushed);
+            self.merged = merged;
+        }
+        Ok(())
+    }
+
+    fn queue_withdrawn(&mut self, rib: &Rib, message: &Message, pushed: &mut Pushed) {
+        let ipv4 = self
+            .ipv4
+            .queue(rib, 0..message.ipv4_withdrawn, Op::withdraw);
+        let ipv6 = self
+            .ipv6
+            .queue(rib, 0..message.ipv6_withdrawn, Op::withdraw);
+        self.count_withdrawn(ipv4 + ipv6, pushed);
+    }
+
+    fn count_withdrawn(&mut self, count: usize, pushed: &mut Pushed) {
+        pushed.withdrawn += count as u32;
+        self.len += count;
+    }
+
+    fn queue_announced(
+        &mut self,
+        rib: &Rib,
+        sender: &Sender,
+        attributes: &Attributes<'_>,
+        message: &Message,
+        pushed: &mut Pushed,
+    ) {
+        let ipv4 = message.ipv4_withdrawn..self.ipv4.parsed.len();
+        let ipv6 = message.ipv6_withdrawn..self.ipv6.parsed.len();
+        if message.withdraw_all {
+            let ipv4 = self.ipv4.queue(rib, ipv4, Op::withdraw);
+            let ipv6 = self.ipv6.queue(rib, ipv6, Op::withdraw);
+            return self.count_withdrawn(ipv4 + ipv6, pushed);
+        }
+        // The message's own NLRI field and MP_REACH_NLRI have next hops of their own.
+        let own = ipv4.start..message.ipv4_own_end;
+        let mp_ipv4 = message.ipv4_own_end..ipv4.end;
+        let next_hop = attributes.next_hop().unwrap_or(Ipv4Addr::UNSPECIFIED);
+        let next_hop = (NextHop::V4(next_hop), false);
+        let mut count = self.announce_ipv4(rib, sender, attributes, next_hop, own);
+        if let Some(next_hop) = message.mp_next_hop {
+            count += self.announce_ipv4(rib, sender, attributes, (next_hop, true), mp_ipv4);
+            count += self.announce_ipv6(rib, sender, attributes, next_hop, ipv6);
+        }
+        pushed.announced += count as u32;
+        self.len += count;
+    }
+
+    fn announce_ipv4(
+        &mut self,
+        rib: &Rib,
+        sender: &Sender,
+        attributes: &Attributes<'_>,
+        (next_hop, in_mp): (NextHop, bool),
+        range: std::ops::Range<usize>,
+    ) -> usize {
+        if range.is_empty() {
+            return 0;
+        }
+        let family = Family::Ipv4Unicast;
+        let common = self.common(rib, sender, attributes, next_hop, in_mp, family);
+        let policy = &sender.neighbor.import;
+        let blackhole = common.verdict.blackhole;
+        let origin = attributes.as_path().and_then(|path| path.origin());
+        let checks = policy.has_route_checks();
+        self.ipv4.queue(rib, range, |path_id, prefix: Ipv4Prefix| {
+            let reject = common
+                .verdict
+                .reject
+                .or_else(|| policy.check_ipv4(prefix, blackhole));
+            let reject = match reject {
+                None if checks => policy.check_origin(prefix.into(), origin),
+                reject => reject,
+            };
+            common.op(prefix, path_id, reject)
+        })
+    }
+
+    fn announce_ipv6(
+        &mut self,
+        rib: &Rib,
+        sender: &Sender,
+        attributes: &Attributes<'_>,
+        next_hop: NextHop,
+        range: std::ops::Range<usize>,
+    ) -> usize {
+        if range.is_empty() {
+            return 0;
+        }
+        let family = Family::Ipv6Unicast;
+        let common = self.common(rib, sender, attributes, next_hop, true, family);
+        let policy = &sender.neighbor.import;
+        let blackhole = common.verdict.blackhole;
+        let origin = attributes.as_path().and_then(|path| path.origin());
+        let checks = policy.has_route_checks();
+        self.ipv6.queue(rib, range, |path_id, prefix: Ipv6Prefix| {
+            let reject = common
+                .verdict
+                .reject
+                .or_else(|| policy.check_ipv6(prefix, blackhole));
+            let reject = match reject {
+                None if checks => policy.check_origin(prefix.into(), origin),
+                reject => reject,
+            };
+            common.op(prefix, path_id, reject)
+        })
+    }
+
+    /// Interns the attributes and judges what depends on them alone.
+    fn common(
+        &mut self,
+        rib: &Rib,
+        sender: &Sender,
+        attributes: &Attributes<'_>,
+        next_hop: NextHop,
+        in_mp: bool,
+        family: Family,
+    ) -> Common {
+        let policy = &sender.neighbor.import;
+        let verdict = policy.check_attributes(attributes, next_hop, family);
+        let set = self.intern(rib, attributes, next_hop, in_mp, verdict);
+        if set.audience() == AUDIENCE_UNKNOWN && sender.neighbor.kind != PeerKind::Collector {
+            rib.assign_audience(&set, attributes);
+        }
+        let summary = set.summary();
+        let state = State::of_set(summary.neighbour_as, summary.multi_exit_disc)
+            .with(State::EPOCH, sender.epoch[family.index()])
+            .with(State::GRACEFUL_SHUTDOWN, verdict.graceful_shutdown)
+            .with(State::BLACKHOLE, verdict.blackhole);
+        self.sets.push(set);
+        Common {
+            set: (self.sets.len() - 1) as u32,
+            state,
+            verdict,
+        }
+    }
+
+    fn intern(
+        &mut self,
+        rib: &Rib,
+        attributes: &Attributes<'_>,
+        next_hop: NextHop,
+        in_mp: bool,
+        verdict: AttrVerdict,
+    ) -> AttrSet {
+        let mut octets = [0; 32];
+        let mp_next_hop = if in_mp {
+            pack(next_hop, &mut octets)
+        } else {
+            &[]
+        };
+        if verdict.add_otc.is_none()
+            && let Some(block) = attributes.canonical_slice()
+        {
+            return rib
+                .store
+                .intern(block, mp_next_hop, || Summary::of(attributes));
+        }
+        self.canonical.clear();
+        attributes.write_canonical(&mut self.canonical);
+        if let Some(asn) = verdict.add_otc {
+            let flags = attr::OPTIONAL | attr::TRANSITIVE;
+            let code = attr::code::ONLY_TO_CUSTOMER;
+            attr::write_attr(&mut self.canonical, flags, code, &asn.0.to_be_bytes());
+        }
+        let block = &self.canonical;
+        let summary = || Summary::of(&Attributes::from_canonical(block));
+        rib.store.intern(block, mp_next_hop, summary)
+    }
+
+    /// The operations for one shard.
+    pub(crate) fn ops(&self, shard: usize) -> (&[Op<Ipv4Prefix>], &[Op<Ipv6Prefix>]) {
+        (&self.ipv4.by_shard[shard], &self.ipv6.by_shard[shard])
+    }
+
+    /// Where the sender's policy changed after the routes were judged, judges them again. The caller holds the topology until
+    /// they are in the table.
+    pub(crate) fn reevaluate_under(&mut self, topology: &Topology) {
+        let Some(sender) = &mut self.sender else {
+            return;
+        };
+        let now = topology.peer(sender.peer).map(|held| &held.neighbor.import);
+        let Some(import) = now.filter(|now| !Arc::ptr_eq(now, &sender.neighbor.import)) else {
+            return;
+        };
+        sender.neighbor.import = Arc::clone(import);
+        for ops in &mut self.ipv4.by_shard {
+            reevaluate_queued(import, ops, &self.sets);
+        }
+        for ops in &mut self.ipv6.by_shard {
+            reevaluate_queued(import, ops, &self.sets);
+        }
+    }
+
+    /// The peer all operations are of.
+    pub(crate) fn peer(&self) -> Option<PeerId> {
+        self.sender.as_ref().map(|sender| sender.peer)
+    }
+
+    /// Empties the batch for the next turn.
+    pub(crate) fn clear(&mut self, rib: &Rib) {
+        self.ipv4.by_shard.iter_mut().for_each(Vec::clear);
+        self.ipv6.by_shard.iter_mut().for_each(Vec::clear);
+        // Sets whose every route was replaced within the batch are of no use any more.
+        self.sets
+            .drain(..)
+            .for_each(|set| rib.store.release_unrouted(set));
+        self.len = 0;
+    }
+}
+
+/// Where the prefixes of one message begin and end in the batch's scratch.
+#[derive(Default)]
+struct Message {
+    ipv4_withdrawn: usize,
+    ipv6_withdrawn: usize,
+    /// End of the prefixes of the message's own NLRI field.
+    ipv4_own_end: usize,
+    mp_next_hop: Option<NextHop>,
+    withdraw_all: bool,
+}
+
+impl Message {
+    /// Reads all NLRI into the scratch: withdrawn ones first.
+    fn read(
+        &mut self,
+        sender: &Sender,
+        sections: &update::Sections<'_>,
+        attributes: &Attributes<'_>,
+        batch: &mut Batch,
+    ) -> Result<(), Notification> {
+        let (ipv4, ipv6) = (&mut batch.ipv4.parsed, &mut batch.ipv6.parsed);
+        ipv4.clear();
+        ipv6.clear();
+        let session = &sender.session;
+        let path = |family: Family| session.family(family).is_some_and(|f| f.add_path_receive);
+        let fail = |fault: Malformed| fault.notification();
+        let (v4, v6) = (Family::Ipv4Unicast, Family::Ipv6Unicast);
+        let on = |family: Family| session.family(family).is_some();
+        if on(v4) {
+            nlri::parse_ipv4(sections.withdrawn, path(v4), ipv4).map_err(fail)?;
+        }
+        if let Some(unreach) = attributes.mp_unreach() {
+            match unreach.afi_safi.family().filter(|family| on(*family)) {
+                Some(Family::Ipv4Unicast) => {
+                    nlri::parse_ipv4(unreach.withdrawn, path(v4), ipv4).map_err(fail)?;
+                }
+                Some(Family::Ipv6Unicast) => {
+                    nlri::parse_ipv6(unreach.withdrawn, path(v6), ipv6).map_err(fail)?;
+                }
+                None => {}
+            }
+        }
+        self.ipv4_withdrawn = ipv4.len();
+        self.ipv6_withdrawn = ipv6.len();
+        if on(v4) {
+            nlri::parse_ipv4(sections.nlri, path(v4), ipv4).map_err(fail)?;
+        }
+        self.ipv4_own_end = ipv4.len();
+        if let Some(reach) = attributes.mp_reach() {
+            self.mp_next_hop = unpack(reach.next_hop);
+            match reach.afi_safi.family().filter(|family| on(*family)) {
+                Some(Family::Ipv4Unicast) => {
+                    nlri::parse_ipv4(reach.nlri, path(v4), ipv4).map_err(fail)?;
+                }
+                Some(Family::Ipv6Unicast) => {
+                    nlri::parse_ipv6(reach.nlri, path(v6), ipv6).map_err(fail)?;
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn announced_become_withdrawn(&mut self) {
+        self.withdraw_all = true;
+    }
+}
+
+impl<K: Stored> Ops<K> {
+    fn queue(
+        &mut self,
+        rib: &Rib,
+        range: std::ops::Range<usize>,
+        mut op: impl FnMut(u32, K) -> Op<K>,
+    ) -> usize {
+        let count = range.len();
+        for (path_id, prefix) in &self.parsed[range] {
+            let shard = rib.shard_of(prefix.seeded_hash(rib.seed));
+            self.by_shard[shard].push(op(*path_id, *prefix));
+        }
+        count
+    }
+}
+
+impl<K> Op<K> {
+    fn withdraw(path_id: u32, prefix: K) -> Self {
+        Op {
+            prefix,
+            path_id,
+            set: WITHDRAW,
+            state: State::default(),
+            reject: None,
+        }
+    }
+}
+
+impl Common {
+    fn op<K>(&self, prefix: K, path_id: u32, reject: Option<RejectReason>) -> Op<K> {
+        Op {
+            prefix,
+            path_id,
+            set: self.set,
+            state: self.state,
+            reject,
+        }
+    }
+}
+
+fn unpack(octets: &[u8]) -> Option<NextHop> {
+    if let Ok(ipv4) = <[u8; 4]>::try_from(octets) {
+        return Some(NextHop::V4(Ipv4Addr::from(ipv4)));
+    }
+    let global = Ipv6Addr::from(*octets.first_chunk::<16>()?);
+    let second = octets
+        .get(16..32)
+        .and_then(|o| <[u8; 16]>::try_from(o).ok());
+    Some(NextHop::V6 {
+        global,
+        link_local: second.map(Ipv6Addr::from),
+    })
+}
+
+fn pack(next_hop: NextHop, out: &mut [u8; 32]) -> &[u8] {
+    match next_hop {
+        NextHop::V4(address) => {
+            out[..4].copy_from_slice(&address.octets());
+            &out[..4]
+        }
+        NextHop::V6 { global, link_local } => {
+            out[..16].copy_from_slice(&global.octets());
+            let Some(link_local) = link_local else {
+                return &out[..16];
+            };
+            out[16..].copy_from_slice(&link_local.octets());
+            &out[..]
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! One change of one destination: the route is put in its place, and those who hear of it are told.
+
+use rutter_policy::RejectReason;
+use smallvec::SmallVec;
+
+use crate::PeerId;
+use crate::adj_rib_in::route::{Route, State};
+use crate::adj_rib_in::shard::{Apply, Stored};
+use crate::adj_rib_in::table::{Destination, Id, Table};
+use crate::advertise::clients::Clients;
+use crate::advertise::recorder::{BestTwo, Change, Recorder, View, is_plain, sent_path_id};
+use crate::decision::{Decision, may_be_partial};
+use crate::read::lookup::ShardMirror;
+use crate::topology::Topology;
+
+/// How the numbers of one peer's routes changed.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Tally {
+    pub received: i32,
+    pub accepted: i32,
+}
+
+/// What becomes of a route that is looked at.
+pub(crate) enum Edited {
+    Keep,
+    Remove,
+    Replace(Route),
+    /// The route is what it was, but its sender's rank changed.
+    Rank,
+}
+
+/// The limit of `max-prefix` with action `block`, and the routes held when the batch began.
+#[derive(Default)]
+pub(crate) struct Limit {
+    pub most: Option<u32>,
+    pub held: u32,
+}
+
+impl Limit {
+    /// Whether a route stays out that is held already and not accepted (`known`), or that is new.
+    fn blocks(&self, known: bool, tally: &Tally) -> bool {
+        let received = i64::from(self.held) + i64::from(tally.received);
+        let with_it = received + i64::from(!known);
+        self.most.is_some_and(|most| with_it > i64::from(most))
+    }
+}
+
+/// One change in a table, with those who must hear of it.
+pub(crate) struct Edit<'a, K> {
+    pub table: &'a mut Table<K>,
+    pub clients: &'a mut Clients,
+    pub with: &'a Apply<'a>,
+    pub mirror: Option<ShardMirror<'a>>,
+}
+
+/// Accepted routes before a change, by peer and path identifier.
+pub(crate) type Keys = SmallVec<[(PeerId, u32); 4]>;
+
+/// What clients heard before a change.
+pub(crate) enum Before {
+    /// There is no client.
+    Nobody,
+    /// Everybody hears the best route of another: this is all that matters.
+    Best(BestTwo),
+    /// Anything else follows from all routes.
+    All(Keys),
+}
+
+impl<K: Stored> Edit<'_, K> {
+    /// Puts `new` in the place of the route of this peer and path, if there is one.
+    pub fn replace(
+        &mut self,
+        id: Id,
+        path: (PeerId, u32),
+        mut new: Option<Route>,
+        limit: &Limit,
+        tally: &mut Tally,
+    ) {
+        if let Some(position) = self.admit(id, path, &mut new, limit, tally) {
+            self.exchange(id, position, new, tally);
+        }
+    }
+
+    /// Where the route of this peer and path stands, and in `new` whether the one in its place is taken. `None`: nothing is left
+    /// to be done.
+    #[inline(always)]
+    pub fn admit(
+        &mut self,
+        id: Id,
+        path: (PeerId, u32),
+        new: &mut Option<Route>,
+        limit: &Limit,
+        tally: &Tally,
+    ) -> Option<Option<usize>> {
+        let destination = self.table.get(id);
+        let position = position(destination, path);
+        if position.is_none() && new.is_none() {
+            return None;
+        }
+        let is_in = position.is_some_and(|at| destination.routes[at].is_accepted());
+        if !is_in
+            && limit.blocks(position.is_some(), tally)
+            && let Some(route) = new
+        {
+            route.reject.get_or_insert(RejectReason::MaxPrefix);
+        }
+        if let (Some(at), Some(route)) = (position, &new)
+            && is_refresh(&destination.routes[at], route)
+        {
+            self.table.get_mut(id).routes[at].state = route.state;
+            self.mirror(id);
+            return None;
+        }
+        if let Some(route) = new
+            && exceeds_path_limit(destination, route)
+        {
+            route.reject.get_or_insert(RejectReason::Paths);
+        }
+        Some(position)
+    }
+
+    /// Takes the route at a position out, puts another in, and tells the clients if they are concerned.
+    #[inline(always)]
+    fn exchange(&mut self, id: Id, position: Option<usize>, new: Option<Route>, tally: &mut Tally) {
+        let destination = self.table.get_mut(id);
+        let is_in = position.is_some_and(|at| destination.routes[at].is_accepted());
+        let shown = new.as_ref().filter(|route| route.is_accepted());
+        let concerns_clients = is_in || shown.is_some();
+        let decision = self.with.topology.decision();
+        let was_partial = decision.med_is_partial(destination.accepted());
+        let plain = !was_partial && self.clients.all_receive_best(K::FAMILY, self.with.topology);
+        let before = match self.clients.is_empty() {
+            true => Before::Nobody,
+            false => before::<K>(destination.accepted(), shown, plain),
+        };
+        let removed = swap(destination, &decision, (position, new), tally);
+        let is_empty = destination.routes.is_empty();
+        if concerns_clients {
+            self.record_change(id, &before, removed.as_slice());
+            self.mirror(id);
+        }
+        if let Some(route) = removed {
+            self.with.store.release(route.attrs);
+        }
+        if is_empty {
+            self.clear(id);
+        }
+    }
+
+    #[inline(always)]
+    pub fn record_change(&mut self, id: Id, before: &Before, removed: &[Route]) {
+        match before {
+            Before::Nobody => {}
+            Before::Best(top) => self.record_best_change(id, *top),
+            Before::All(keys) => self.record(id, keys, removed),
+        }
+    }
+
+    /// Puts a destination into order after the rank of a sender changed. Where MULTI_EXIT_DISC matters, what a client hears
+    /// may change although the order of all does not.
+    pub fn rank(&mut self, id: Id) {
+        let before: Keys = keys(self.table.get(id).accepted());
+        let decision = self.with.topology.decision();
+        let is_partial = decision.med_is_partial(self.table.get(id).accepted());
+        sort(self.table.get_mut(id), &decision);
+        if is_partial || before != keys(self.table.get(id).accepted()) {
+            self.record(id, &before, &[]);
+            self.mirror(id);
+        }
+    }
+
+    /// Look-ups find the destination as it is now.
+    #[inline(always)]
+    pub fn mirror(&self, id: Id) {
+        if let Some(mirror) = self.mirror {
+            mirror.publish(id, self.table.get(id));
+        }
+    }
+
+    /// Tells the live clients, each of which hears the best route of another.
+    fn record_best_change(&mut self, id: Id, before: BestTwo) {
+        let destination = self.table.get(id);
+        let (topology, prefix) = (self.with.topology, destination.prefix);
+        record_for_live(self.clients, topology, prefix, |mut recorder| {
+            recorder.record_best(before, destination.accepted());
+        });
+    }
+
+    fn record(&mut self, id: Id, before: &Keys, removed: &[Route]) {
+        self.clients.mark(K::FAMILY, id, before);
+        let destination = self.table.get(id);
+        let change = Change {
+            before: as_before(before, &destination.routes, removed),
+            after: destination.accepted().iter().collect(),
+        };
+        let (topology, prefix) = (self.with.topology, destination.prefix);
+        record_for_live(self.clients, topology, prefix, |mut recorder| {
+            recorder.record(&change);
+        });
+    }
+
+    /// Frees a destination without routes.
+    pub fn clear(&mut self, id: Id) {
+        if self.clients.catching_up.is_empty() {
+            self.table.remove(id);
+        } else {
+            self.clients.tombstones[K::FAMILY.index()].insert(id);
+        }
+    }
+}
+
+/// Has the live clients told of a prefix, each group of its family by a recorder of its own.
+pub(crate) fn record_for_live<K: Stored>(
+    clients: &mut Clients,
+    topology: &Topology,
+    prefix: K,
+    mut record: impl FnMut(Recorder<'_, K>),
+) {
+    for live in &mut clients.live {
+        let style = &live.group.style;
+        if !style.families[K::FAMILY.index()] {
+            continue;
+        }
+        let view = View {
+            topology,
+            style,
+            live: &live.peers,
+            live_count: live.count,
+            family: K::FAMILY,
+        };
+        record(Recorder::new(prefix, &view, K::records(&mut live.pending)));
+    }
+}
+
+impl Tally {
+    fn count(&mut self, route: Option<&Route>, by: i32) {
+        if let Some(route) = route {
+            self.received += by;
+            self.accepted += if route.is_accepted() { by } else { 0 };
+        }
+    }
+}
+
+fn position<K>(destination: &Destination<K>, (peer, path_id): (PeerId, u32)) -> Option<usize> {
+    destination
+        .routes
+        .iter()
+        .position(|route| route.peer == peer && route.path_id == path_id)
+}
+
+/// What the clients heard, in the least that tells what they must hear when `new` comes.
+fn before<K: Stored>(accepted: &[Route], new: Option<&Route>, plain: bool) -> Before {
+    let simple = |route: &Route| is_plain(K::FAMILY, route);
+    let stays_plain = |new: &Route| simple(new) && !may_be_partial(accepted, new);
+    if plain && accepted.iter().all(simple) && new.is_none_or(stays_plain) {
+        Before::Best(BestTwo::of(accepted))
+    } else {
+        Before::All(keys(accepted))
+    }
+}
+
+/// Takes the route at a position out of a destination and puts another in.
+#[inline(always)]
+pub(crate) fn swap<K>(
+    destination: &mut Destination<K>,
+    decision: &Decision<'_>,
+    (position, new): (Option<usize>, Option<Route>),
+    tally: &mut Tally,
+) -> Option<Route> {
+    let was_partial = decision.med_is_partial(destination.accepted());
+    let removed = position.map(|at| destination.routes.remove(at));
+    tally.count(removed.as_ref(), -1);
+    tally.count(new.as_ref(), 1);
+    if let Some(route) = new {
+        insert(destination, decision, route);
+    }
+    if was_partial {
+        sort(destination, decision);
+    }
+    removed
+}
+
+fn insert<K>(destination: &mut Destination<K>, decision: &Decision<'_>, route: Route) {
+    if !route.is_accepted() {
+        destination.routes.push(route);
+        return;
+    }
+    let end = destination.accepted().len();
+    let place = decision.place(&destination.routes[..end], &route);
+    destination.routes.insert(place, route);
+    if decision.med_is_partial(&destination.routes[..=end]) {
+        decision.sort(&mut destination.routes[..=end]);
+    }
+}
+
+fn sort<K>(destination: &mut Destination<K>, decision: &Decision<'_>) {
+    let end = destination.accepted().len();
+    decision.sort(&mut destination.routes[..end]);
+}
+
+/// The routes of these keys in their order, of which all but those removed are still there. Most are still in the same
+/// order, so each is looked for where the last was found: thousands of routes that stay would take their square otherwise.
+fn as_before<'r>(
+    before: &Keys,
+    routes: &'r [Route],
+    removed: &'r [Route],
+) -> SmallVec<[&'r Route; 4]> {
+    let mut next = 0;
+    let mut find = |(peer, path_id): &(PeerId, u32)| {
+        let is = |route: &&Route| route.peer == *peer && route.path_id == *path_id;
+        if let Some(removed) = removed.iter().find(is) {
+            return Some(removed);
+        }
+        let (earlier, later) = routes.split_at(next);
+        let at = match later.iter().position(|route| is(&route)) {
+            Some(at) => next + at,
+            None => earlier.iter().position(|route| is(&route))?,
+        };
+        next = at + 1;
+        Some(&routes[at])
+    };
+    before.iter().filter_map(&mut find).collect()
+}
+
+pub(crate) fn keys(routes: &[Route]) -> Keys {
+    routes
+        .iter()
+        .map(|route| (route.peer, route.path_id))
+        .collect()
+}
+
+/// Paths of one prefix that a neighbor may have in the decision (RFC 7911 sets no bound).
+const MAX_PATHS: usize = 256;
+
+/// Whether a neighbor's further path of a prefix stays out: it has too many, or one that is sent on under the
+/// same identifier.
+fn exceeds_path_limit<K>(destination: &Destination<K>, new: &Route) -> bool {
+    let others = destination
+        .accepted()
+        .iter()
+        .filter(|held| held.peer == new.peer && held.path_id != new.path_id);
+    let mut count = 0;
+    for held in others {
+        count += 1;
+        if count == MAX_PATHS || sent_path_id(held) == sent_path_id(new) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether the new route says what the held one does, so that only its epoch changes.
+fn is_refresh(held: &Route, new: &Route) -> bool {
+    held.attrs.same(&new.attrs)
+        && held.reject == new.reject
+        && held.state.with(State::EPOCH, false) == new.state.with(State::EPOCH, false)
+}

@@ -1,0 +1,12 @@
+//! The received routes: from an UPDATE's body to the ordered routes of each destination, one lock a shard.
+
+pub(crate) mod attr_set;
+pub(crate) mod batch;
+pub(crate) mod edit;
+pub(crate) mod multi_route_edit;
+pub(crate) mod prefix_lengths;
+pub(crate) mod route;
+pub(crate) mod routes;
+pub(crate) mod shard;
+pub(crate) mod sweeper;
+pub(crate) mod table;

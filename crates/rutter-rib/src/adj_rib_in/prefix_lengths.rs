@@ -1,0 +1,44 @@
+//! Which lengths the prefixes of a family have: whoever tries one after the other leaves the others out without a lock.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The lengths of all prefixes that are in the table, or were. A length is here before its first prefix is seen in a shard.
+#[derive(Debug, Default)]
+pub(crate) struct PrefixLengths([AtomicU64; 3]);
+
+impl PrefixLengths {
+    /// A prefix of this length comes.
+    #[inline(always)]
+    pub fn add(&self, len: u8) {
+        let (word, bit) = self.place(len);
+        // Nearly always it is there, and nobody's copy of the line need go.
+        if word.load(Relaxed) & bit == 0 {
+            word.fetch_or(bit, Relaxed);
+        }
+    }
+
+    /// Whether there is, or was, one of this length.
+    pub fn has(&self, len: u8) -> bool {
+        let (word, bit) = self.place(len);
+        word.load(Relaxed) & bit != 0
+    }
+
+    #[inline(always)]
+    fn place(&self, len: u8) -> (&AtomicU64, u64) {
+        (&self.0[usize::from(len / 64)], 1 << (len % 64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_is_there() {
+        let lengths = PrefixLengths::default();
+        let some = [0, 24, 63, 64, 127, 128];
+        some.iter().for_each(|len| lengths.add(*len));
+        let there: Vec<u8> = (0..=128).filter(|len| lengths.has(*len)).collect();
+        assert_eq!(there, some);
+    }
+}

@@ -1,0 +1,85 @@
+//! A route: one peer's word about one prefix, in sixteen octets.
+
+use rutter_policy::RejectReason;
+
+use crate::{AttrSet, PeerId};
+
+/// One route of the Adj-RIB-In, with its verdict.
+#[derive(Clone, Debug)]
+pub(crate) struct Route {
+    pub attrs: AttrSet,
+    pub path_id: u32,
+    pub peer: PeerId,
+    pub state: State,
+    /// The first reason of rejection; a rejected route stays but takes no part in the decision.
+    pub reject: Option<RejectReason>,
+}
+
+const _: () = assert!(size_of::<Route>() == 16);
+
+/// What is true of a route beyond its attributes, as bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct State(pub u8);
+
+impl State {
+    /// Which of its peer's two epochs the route is of. Routes of the other epoch are stale: marking all of
+    /// a peer's routes stale is one flip, not a walk.
+    pub const EPOCH: u8 = 1;
+    /// MirrorEntry under RFC 9494: least preferred, sent with LLGR_STALE.
+    pub const LONG_LIVED_STALE: u8 = 2;
+    /// RFC 8326: counts as LOCAL_PREF 0.
+    pub const GRACEFUL_SHUTDOWN: u8 = 4;
+    /// RFC 7999.
+    pub const BLACKHOLE: u8 = 8;
+
+    /// The set has a MULTI_EXIT_DISC above 0.
+    const MED: u8 = 0x80;
+    /// Three bits of a hash of the neighbouring AS.
+    const NEIGHBOUR: u8 = 0x70;
+
+    /// What the state remembers of a set, so that the sets of most routes need not be looked at for
+    /// [`State::classes_with_med`].
+    pub fn of_set(neighbour_as: u32, multi_exit_disc: u32) -> Self {
+        let hash = (neighbour_as.wrapping_mul(0x9e37_79b9) >> 25) as u8 & Self::NEIGHBOUR;
+        State(hash).with(Self::MED, multi_exit_disc > 0)
+    }
+
+    /// Which of eight classes of neighbouring ASes have two routes, one of them with MULTI_EXIT_DISC: a bit each. In the others
+    /// no two routes are of one AS and differ in it. O(routes).
+    pub fn classes_with_med(states: impl Iterator<Item = State>) -> u8 {
+        let (mut some, mut two, mut med) = (0_u8, 0, 0);
+        for state in states {
+            let class = 1 << state.class();
+            two |= some & class;
+            some |= class;
+            med |= if state.has(Self::MED) { class } else { 0 };
+        }
+        two & med
+    }
+
+    /// The class of the neighbouring AS, 0 to 7.
+    pub fn class(self) -> u8 {
+        (self.0 & Self::NEIGHBOUR) >> 4
+    }
+
+    pub fn has(self, bit: u8) -> bool {
+        self.0 & bit != 0
+    }
+
+    pub fn with(self, bit: u8, on: bool) -> Self {
+        State(if on { self.0 | bit } else { self.0 & !bit })
+    }
+}
+
+impl Route {
+    pub fn is_accepted(&self) -> bool {
+        self.reject.is_none()
+    }
+
+    /// Whether clients would hear the same of both.
+    pub fn is_sent_like(&self, other: &Route) -> bool {
+        self.attrs.same(&other.attrs)
+            && self.peer == other.peer
+            && self.state.has(State::LONG_LIVED_STALE) == other.state.has(State::LONG_LIVED_STALE)
+    }
+}

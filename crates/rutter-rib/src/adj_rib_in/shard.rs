@@ -1,0 +1,337 @@
+//! A partition of prefix space: its destinations, and what follows for clients when one changes.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rutter_lpm::Net;
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
+use rutter_policy::RejectReason;
+
+use crate::adj_rib_in::attr_set::AttrStore;
+use crate::adj_rib_in::edit::{Edit, Edited, Limit, Tally};
+use crate::adj_rib_in::multi_route_edit::Edits;
+use crate::adj_rib_in::prefix_lengths::PrefixLengths;
+use crate::adj_rib_in::route::{Route, State};
+use crate::adj_rib_in::table::{Id, Table, accepted};
+use crate::advertise::catch_up::CatchUp;
+use crate::advertise::clients::Clients;
+use crate::advertise::encode::{Nlri, Style};
+use crate::advertise::group::Inbox;
+use crate::advertise::recorder::Record;
+use crate::read::lookup::{FamilyMirror, Mirror, ShardMirror};
+use crate::topology::Topology;
+use crate::{AttrSet, PeerId};
+
+/// A prefix type with a table in every shard.
+pub(crate) trait Stored: Nlri + Net {
+    fn table(shard: &Shard) -> &Table<Self>;
+    fn table_mut(shard: &mut Shard) -> &mut Table<Self>;
+    fn records(inbox: &mut Inbox) -> &mut Vec<Record<Self>>;
+    fn split(shard: &mut Shard) -> (&mut Table<Self>, &mut Clients);
+    fn half(mirror: &Mirror) -> &FamilyMirror<Self>;
+}
+
+macro_rules! stored {
+    ($prefix:ty, $field:ident) => {
+        impl Stored for $prefix {
+            fn table(shard: &Shard) -> &Table<Self> {
+                &shard.$field
+            }
+            fn table_mut(shard: &mut Shard) -> &mut Table<Self> {
+                &mut shard.$field
+            }
+            fn records(inbox: &mut Inbox) -> &mut Vec<Record<Self>> {
+                &mut inbox.$field
+            }
+            fn split(shard: &mut Shard) -> (&mut Table<Self>, &mut Clients) {
+                (&mut shard.$field, &mut shard.clients)
+            }
+            fn half(mirror: &Mirror) -> &FamilyMirror<Self> {
+                &mirror.$field
+            }
+        }
+    };
+}
+
+stored!(Ipv4Prefix, ipv4);
+stored!(Ipv6Prefix, ipv6);
+
+/// One shard. Owned by whoever holds its lock, for one batch at a time.
+pub(crate) struct Shard {
+    index: usize,
+    ipv4: Table<Ipv4Prefix>,
+    ipv6: Table<Ipv6Prefix>,
+    pub clients: Clients,
+    /// What look-ups read, once they are on.
+    pub mirror: Option<Arc<Mirror>>,
+    /// Routes that came, changed, went, or were told anew so far.
+    pub changes: u64,
+}
+
+/// One route to take or to drop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Op<K> {
+    pub prefix: K,
+    pub path_id: u32,
+    /// Index into the batch's attribute sets, or [`WITHDRAW`].
+    pub set: u32,
+    pub state: State,
+    pub reject: Option<RejectReason>,
+}
+
+/// In place of an attribute set: the route goes.
+pub(crate) const WITHDRAW: u32 = u32::MAX;
+
+/// What a run of operations needs besides the shard.
+pub(crate) struct Apply<'a> {
+    pub topology: &'a Topology,
+    pub store: &'a AttrStore,
+    pub peer: PeerId,
+}
+
+impl Apply<'_> {
+    pub fn limit<K: Stored>(&self) -> Limit {
+        let peer = self.topology.peer(self.peer);
+        Limit {
+            most: peer.and_then(|peer| peer.neighbor.block_above[K::FAMILY.index()]),
+            held: peer.map_or(0, |peer| peer.counts.family(K::FAMILY).received),
+        }
+    }
+
+    pub fn count<K: Stored>(&self, tally: Tally) {
+        if let Some(peer) = self.topology.peer(self.peer) {
+            peer.counts.add(K::FAMILY, tally.received, tally.accepted);
+        }
+    }
+}
+
+/// Where a slice of a walk over the table begins, and what it needs besides the shard.
+pub(crate) struct Slice<'a> {
+    pub topology: &'a Topology,
+    pub store: &'a AttrStore,
+    pub from: Id,
+}
+
+impl<'a> Slice<'a> {
+    fn of(&self, peer: PeerId) -> Apply<'a> {
+        Apply {
+            topology: self.topology,
+            store: self.store,
+            peer,
+        }
+    }
+}
+
+/// Destinations that a slice of a walk looks at: about a tenth of a millisecond.
+pub(crate) const MAX_VISITED: Id = 8 * 1024;
+/// Routes that a slice edits, after which who waits for the shard has a turn: what is edited is told, to many clients that takes long.
+const MAX_EDITS: usize = 256;
+
+impl Shard {
+    pub fn new(index: usize, seed: u64, lengths: &[Arc<PrefixLengths>; 2]) -> Self {
+        let of = |family: Family| Arc::clone(&lengths[family.index()]);
+        Shard {
+            index,
+            ipv4: Table::new(seed, of(Family::Ipv4Unicast)),
+            ipv6: Table::new(seed, of(Family::Ipv6Unicast)),
+            clients: Clients::default(),
+            mirror: None,
+            changes: 0,
+        }
+    }
+
+    /// Applies operations of one peer in order, then hands the records to the groups.
+    pub fn apply<K: Stored>(&mut self, with: &Apply<'_>, ops: &[Op<K>], sets: &[AttrSet]) {
+        self.changes += ops.len() as u64;
+        let mut tally = Tally::default();
+        let limit = with.limit::<K>();
+        let mirror = self.mirror.clone();
+        let mirror = ShardMirror::of(mirror.as_deref(), self.index);
+        let (table, clients) = K::split(self);
+        let plain = limit.most.is_none() && clients.all_receive_best(K::FAMILY, with.topology);
+        let mut found = Vec::with_capacity(ops.len());
+        table.find_all(ops.iter().map(|op| op.prefix), &mut found);
+        for (op, found) in ops.iter().zip(found) {
+            let id = match still_valid(table, found, op.prefix) {
+                Some(id) => id,
+                None if op.set == WITHDRAW => match table.find(op.prefix) {
+                    Some(id) => id,
+                    None => continue,
+                },
+                None => table.find_or_insert(op.prefix),
+            };
+            let mut new = sets.get(op.set as usize).map(|set| Route {
+                attrs: set.clone(),
+                path_id: op.path_id,
+                peer: with.peer,
+                state: op.state,
+                reject: op.reject,
+            });
+            let path = (with.peer, op.path_id);
+            let mut edit = Edit {
+                table,
+                clients,
+                with,
+                mirror,
+            };
+            if plain && let Some(route) = new.take() {
+                match edit.add_route(id, route, &mut tally) {
+                    Ok(()) => continue,
+                    Err(route) => new = Some(route),
+                }
+            }
+            edit.replace(id, path, new, &limit, &mut tally);
+        }
+        self.finish::<K>(with, tally);
+    }
+
+    /// Edits routes in a slice of destinations: `edit` is given each route and returns what it becomes. Returns the id to
+    /// go on with.
+    pub fn edit_routes<K: Stored>(
+        &mut self,
+        slice: &Slice<'_>,
+        mut edit: impl FnMut(K, &Route) -> Edited,
+    ) -> Option<Id> {
+        let mut edited = 0;
+        let mirror = self.mirror.clone();
+        let mirror = ShardMirror::of(mirror.as_deref(), self.index);
+        let (table, clients) = K::split(self);
+        let end = table.id_end().min(slice.from + MAX_VISITED);
+        let mut id = slice.from;
+        while id < end && edited < MAX_EDITS {
+            let destination = table.get(id);
+            let prefix = destination.prefix;
+            let edits: Edits = destination
+                .routes
+                .iter()
+                .map(|route| ((route.peer, route.path_id), edit(prefix, route)))
+                .filter(|(_, edited)| !matches!(edited, Edited::Keep))
+                .collect();
+            if let Some(((peer, _), _)) = edits.first() {
+                edited += edits.len();
+                let with = slice.of(*peer);
+                let mut edit = Edit {
+                    table,
+                    clients,
+                    with: &with,
+                    mirror,
+                };
+                edit.apply(id, edits);
+            }
+            id += 1;
+        }
+        self.changes += edited as u64;
+        K::table_mut(self).release_if_empty();
+        self.deliver();
+        (id < K::table(self).id_end()).then_some(id)
+    }
+
+    fn finish<K: Stored>(&mut self, with: &Apply<'_>, tally: Tally) {
+        with.count::<K>(tally);
+        K::table_mut(self).release_if_empty();
+        self.deliver();
+    }
+
+    /// Moves records to the groups' inboxes. Under the shard's lock, so that their order is the shard's.
+    pub fn deliver(&mut self) {
+        for live in &mut self.clients.live {
+            let Inbox { ipv4, ipv6 } = &mut live.pending;
+            if ipv4.is_empty() && ipv6.is_empty() {
+                continue;
+            }
+            let records = ipv4.len() + ipv6.len();
+            let mut inbox = live.group.inboxes[self.index].lock();
+            move_all(ipv4, &mut inbox.ipv4);
+            move_all(ipv6, &mut inbox.ipv6);
+            drop(inbox);
+            live.group
+                .pending_records
+                .fetch_add(records, Ordering::Release);
+        }
+    }
+}
+
+fn move_all<T>(from: &mut Vec<T>, to: &mut Vec<T>) {
+    if to.is_empty() {
+        std::mem::swap(from, to);
+    } else {
+        to.append(from);
+    }
+    if from.capacity() > 16 * 1024 {
+        from.shrink_to(0);
+    }
+}
+
+fn still_valid<K: Stored>(table: &Table<K>, found: Option<Id>, prefix: K) -> Option<Id> {
+    let id = found?;
+    let destination = table.get(id);
+    // The destination can have been freed, and its id given away, by an earlier operation of the batch.
+    (destination.prefix == prefix && !destination.routes.is_empty()).then_some(id)
+}
+
+impl Shard {
+    /// Ends the catch-up of a client. When it was the last, destinations kept for its sake are freed.
+    pub fn end_catch_up(&mut self, peer: PeerId) {
+        self.clients.catching_up.retain(|one| one.peer != peer);
+        if self.clients.catching_up.is_empty() {
+            self.free_tombstones::<Ipv4Prefix>();
+            self.free_tombstones::<Ipv6Prefix>();
+        }
+    }
+
+    fn free_tombstones<K: Stored>(&mut self) {
+        let (table, clients) = K::split(self);
+        for id in std::mem::take(&mut clients.tombstones[K::FAMILY.index()]) {
+            if id < table.id_end() && table.get(id).routes.is_empty() {
+                table.remove(id);
+            }
+        }
+    }
+
+    /// Keeps a destination without routes for the clients that catch up.
+    pub fn tombstone<K: Stored>(&mut self, prefix: K) -> Id {
+        let (table, clients) = K::split(self);
+        let id = table.find_or_insert(prefix);
+        if table.get(id).routes.is_empty() {
+            clients.tombstones[K::FAMILY.index()].insert(id);
+        }
+        id
+    }
+
+    /// The accepted routes of a destination, best first.
+    pub fn accepted<K: Stored>(&self, id: Id) -> &[Route] {
+        accepted(&K::table(self).get(id).routes)
+    }
+
+    /// Starts marks for a client that does not follow its group's log.
+    pub fn begin_catch_up(&mut self, peer: PeerId, style: &Style) {
+        self.clients.begin_catch_up(CatchUp::new(peer, style));
+    }
+
+    /// Marks every destination for a client that follows the log, or whose session begins. O(ids / 64): what it hears
+    /// of them is found out slice by slice.
+    pub fn mark_all<K: Stored>(&mut self, peer: PeerId) {
+        let (table, clients) = K::split(self);
+        if let Some(catching_up) = clients.catching_up(peer) {
+            catching_up.mark_all(K::FAMILY, table.id_end());
+        }
+    }
+
+    /// Takes the destinations of a range of ids into the mirror. Returns whether ids remain after the range.
+    pub fn mirror_slice<K: Stored>(&self, ids: std::ops::Range<Id>) -> bool {
+        let table = K::table(self);
+        let end = ids.end.min(table.id_end());
+        if let Some(part) = ShardMirror::of(self.mirror.as_deref(), self.index) {
+            (ids.start..end).for_each(|id| part.publish(id, table.get(id)));
+        }
+        end < table.id_end()
+    }
+
+    /// Ids in use end before this.
+    pub fn id_end(&self, family: Family) -> Id {
+        match family {
+            Family::Ipv4Unicast => self.ipv4.id_end(),
+            Family::Ipv6Unicast => self.ipv6.id_end(),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Routes of sessions that ended go in slices, those of all such sessions in one walk.
+
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
+
+use crate::adj_rib_in::edit::Edited;
+use crate::adj_rib_in::route::{Route, State};
+use crate::adj_rib_in::shard::{Slice, Stored};
+use crate::adj_rib_in::table::Id;
+use crate::{PeerId, Rib};
+
+/// What a thread has yet to remove of the sessions that ended on it. Each step takes some hundred microseconds, so that
+/// whoever does it can serve others in between.
+#[derive(Default)]
+pub struct Sweeper {
+    /// Those that the present walk is for.
+    current: Vec<EndedSession>,
+    /// Those that came since it began.
+    next: Vec<EndedSession>,
+    position: WalkPosition,
+}
+
+/// Routes of a peer and family that are not of this epoch go.
+#[derive(Clone, Copy, Debug)]
+struct EndedSession {
+    peer: PeerId,
+    family: Family,
+    epoch: bool,
+}
+
+/// Where the walk is.
+#[derive(Clone, Copy, Debug, Default)]
+struct WalkPosition {
+    family: usize,
+    shard: usize,
+    id: Id,
+}
+
+impl Sweeper {
+    /// Whether nothing is left to be removed.
+    pub fn is_idle(&self) -> bool {
+        self.current.is_empty() && self.next.is_empty()
+    }
+
+    pub(crate) fn add(&mut self, peer: PeerId, family: Family, epoch: bool) {
+        self.next.push(EndedSession {
+            peer,
+            family,
+            epoch,
+        });
+    }
+
+    /// Removes some routes. Call [`Rib::flush`] afterwards, and again until [`Sweeper::is_idle`].
+    pub fn step(&mut self, rib: &Rib) {
+        if self.current.is_empty() {
+            self.current = std::mem::take(&mut self.next);
+            self.position = WalkPosition::default();
+        }
+        let Some(&family) = Family::ALL.get(self.position.family) else {
+            return self.finish(rib);
+        };
+        match family {
+            Family::Ipv4Unicast => self.slice::<Ipv4Prefix>(rib),
+            Family::Ipv6Unicast => self.slice::<Ipv6Prefix>(rib),
+        }
+    }
+
+    fn slice<K: Stored>(&mut self, rib: &Rib) {
+        let topology = rib.topology.read();
+        // A session that came back, or a neighbor that was removed, has had its routes removed already.
+        self.current.retain(|ended| {
+            let index = ended.family.index();
+            topology
+                .peer(ended.peer)
+                .is_some_and(|peer| peer.removing[index] && peer.epoch[index] == ended.epoch)
+        });
+        let removed = Removed::of(&self.current, K::FAMILY);
+        let shard = rib
+            .shards
+            .get(self.position.shard)
+            .filter(|_| !removed.is_empty());
+        let Some(shard) = shard else {
+            self.position = WalkPosition {
+                family: self.position.family + 1,
+                ..WalkPosition::default()
+            };
+            return;
+        };
+        let slice = Slice {
+            topology: &topology,
+            store: &rib.store,
+            from: self.position.id,
+        };
+        let edit = |_, route: &Route| match removed.has(route) {
+            true => Edited::Remove,
+            false => Edited::Keep,
+        };
+        match shard.lock().edit_routes::<K>(&slice, edit) {
+            Some(next) => self.position.id = next,
+            None => {
+                self.position.shard += 1;
+                self.position.id = 0;
+            }
+        }
+    }
+
+    fn finish(&mut self, rib: &Rib) {
+        let mut topology = rib.topology.write();
+        for ended in self.current.drain(..) {
+            let index = ended.family.index();
+            if let Some(peer) = topology.peer_mut(ended.peer)
+                && peer.epoch[index] == ended.epoch
+            {
+                peer.removing[index] = false;
+                peer.has_stale[index] = false;
+            }
+        }
+    }
+}
+
+/// For each peer: nothing, or the epoch that stays.
+struct Removed(Vec<Option<bool>>);
+
+impl Removed {
+    fn of(all: &[EndedSession], family: Family) -> Self {
+        let of_family = || all.iter().filter(|ended| ended.family == family);
+        let end = of_family().map(|ended| ended.peer.index() + 1).max();
+        let mut removed = vec![None; end.unwrap_or(0)];
+        for ended in of_family() {
+            removed[ended.peer.index()] = Some(ended.epoch);
+        }
+        Removed(removed)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn has(&self, route: &Route) -> bool {
+        match self.0.get(route.peer.index()) {
+            Some(Some(epoch)) => route.state.has(State::EPOCH) != *epoch,
+            _ => false,
+        }
+    }
+}

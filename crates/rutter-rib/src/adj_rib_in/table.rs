@@ -1,0 +1,366 @@
+//! Destinations of one family in one shard: a dense array in copy-on-write pages, and an index by prefix.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::ops::Range;
+use std::sync;
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
+use triomphe::Arc;
+
+use crate::adj_rib_in::prefix_lengths::PrefixLengths;
+use crate::adj_rib_in::route::Route;
+use crate::adj_rib_in::routes::Routes;
+use crate::allocation::allocated;
+
+/// A prefix type that the table can hold.
+pub(crate) trait Key:
+    Copy + Eq + Hash + Debug + Into<Prefix> + Send + Sync + 'static
+{
+    const FAMILY: Family;
+
+    /// A hash that a peer cannot aim without the seed.
+    fn seeded_hash(self, seed: u64) -> u64;
+}
+
+impl Key for Ipv4Prefix {
+    const FAMILY: Family = Family::Ipv4Unicast;
+
+    fn seeded_hash(self, seed: u64) -> u64 {
+        mix(u64::from(self.bits()) << 8 | u64::from(self.len()), seed)
+    }
+}
+
+impl Key for Ipv6Prefix {
+    const FAMILY: Family = Family::Ipv6Unicast;
+
+    fn seeded_hash(self, seed: u64) -> u64 {
+        let high = (self.bits() >> 64) as u64;
+        mix(
+            mix(high, seed) ^ self.bits() as u64,
+            u64::from(self.len()) ^ seed,
+        )
+    }
+}
+
+fn mix(value: u64, seed: u64) -> u64 {
+    let product = u128::from(value ^ seed) * 0x9e37_79b9_7f4a_7c15_u128;
+    let folded = (product as u64) ^ ((product >> 64) as u64);
+    let again = u128::from(folded ^ 0xd6e8_feb8_6659_fd93) * u128::from(seed | 1);
+    (again as u64) ^ ((again >> 64) as u64)
+}
+
+/// One destination. Without routes it is free, or kept because a client has yet to hear that it is gone.
+#[derive(Clone, Debug)]
+pub(crate) struct Destination<K> {
+    pub prefix: K,
+    pub routes: Routes,
+}
+
+impl<K> Destination<K> {
+    /// The routes that take part in the decision, best first.
+    pub fn accepted(&self) -> &[Route] {
+        accepted(&self.routes)
+    }
+}
+
+/// The accepted routes in front of a destination's list.
+pub(crate) fn accepted(routes: &[Route]) -> &[Route] {
+    let end = routes
+        .iter()
+        .position(|route| !route.is_accepted())
+        .unwrap_or(routes.len());
+    &routes[..end]
+}
+
+/// Dense index of a destination in its table.
+pub(crate) type Id = u32;
+
+const PAGE: usize = 256;
+
+/// Destinations of a contiguous range of ids, in one allocation; shared with snapshots until written.
+pub(crate) type Page<K> = [Destination<K>];
+
+/// Most pages of a book.
+pub(crate) const BOOK: usize = 64;
+
+/// Up to so many pages that follow each other; shared with snapshots until one of them is written, so that to share a
+/// table takes one reference count for many destinations, each of them a cache miss.
+pub(crate) struct Book<K>([Option<Arc<Page<K>>>; BOOK]);
+
+impl<K> Book<K> {
+    fn empty() -> Self {
+        Book([const { None }; BOOK])
+    }
+
+    /// Number of its pages.
+    fn len(&self) -> usize {
+        self.0.partition_point(Option::is_some)
+    }
+
+    /// Its pages, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Page<K>> {
+        self.0.iter().map_while(Option::as_deref)
+    }
+
+    /// A page, if there is one.
+    #[inline(always)]
+    pub fn page(&self, at: usize) -> Option<&Page<K>> {
+        self.0[at].as_deref()
+    }
+}
+
+impl<K> Clone for Book<K> {
+    fn clone(&self) -> Self {
+        Book(self.0.clone())
+    }
+}
+
+/// Destinations by id and by prefix.
+///
+/// Ids are dense and reused. Look-up costs about two cache misses: the index, the destination.
+pub(crate) struct Table<K> {
+    books: Vec<Arc<Book<K>>>,
+    /// Ids below this were given out once; above it the last page is filled up with destinations without routes.
+    end: Id,
+    index: HashTable<Id>,
+    free: Vec<Id>,
+    seed: u64,
+    /// Of all shards.
+    lengths: sync::Arc<PrefixLengths>,
+}
+
+impl<K: Key> Table<K> {
+    pub fn new(seed: u64, lengths: sync::Arc<PrefixLengths>) -> Self {
+        Table {
+            books: Vec::new(),
+            end: 0,
+            index: HashTable::new(),
+            free: Vec::new(),
+            seed,
+            lengths,
+        }
+    }
+
+    pub fn find(&self, prefix: K) -> Option<Id> {
+        let at = |id: &Id| self.get(*id).prefix == prefix;
+        self.index.find(prefix.seeded_hash(self.seed), at).copied()
+    }
+
+    /// Looks many prefixes up, appending to `found`. The misses of one step are independent of each other, so the
+    /// processor overlaps them: first all in the index, by the few bits of the hash that it holds, then all
+    /// destinations found there.
+    pub fn find_all(&self, prefixes: impl Iterator<Item = K> + Clone, found: &mut Vec<Option<Id>>) {
+        let start = found.len();
+        let likely = |prefix: K| self.index.find(prefix.seeded_hash(self.seed), |_| true);
+        found.extend(prefixes.clone().map(|prefix| likely(prefix).copied()));
+        for (slot, prefix) in found[start..].iter_mut().zip(prefixes) {
+            if slot.is_some_and(|id| self.get(id).prefix != prefix) {
+                *slot = self.find(prefix);
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub fn get(&self, id: Id) -> &Destination<K> {
+        held(&self.books, id)
+    }
+
+    /// The destination for writing; its page is copied first where a snapshot shares it.
+    pub fn get_mut(&mut self, id: Id) -> &mut Destination<K> {
+        slot(&mut self.books, id)
+    }
+
+    /// The id of a prefix, new and without routes where it was unknown.
+    pub fn find_or_insert(&mut self, prefix: K) -> Id {
+        // A sparse table is left to the index: a walk over all ids would cost more.
+        if self.index.len() == self.index.capacity() && self.free.len() <= self.index.len() {
+            self.grow_index();
+        }
+        let (books, seed) = (&self.books, self.seed);
+        let held = |id: &Id| held(books, *id).prefix;
+        let entry = self.index.entry(
+            prefix.seeded_hash(seed),
+            |id| held(id) == prefix,
+            |id| held(id).seeded_hash(seed),
+        );
+        let vacant = match entry {
+            Entry::Occupied(entry) => return *entry.get(),
+            Entry::Vacant(vacant) => vacant,
+        };
+        let id = self.free.pop().unwrap_or(self.end);
+        if id == self.end {
+            self.end += 1;
+        }
+        if id as usize % PAGE == 0 && id as usize / PAGE == pages(&self.books) {
+            add_page(&mut self.books, id, prefix);
+        }
+        slot(&mut self.books, id).prefix = prefix;
+        self.lengths.add(prefix.into().len());
+        vacant.insert(id);
+        id
+    }
+
+    /// Makes the index twice as large. In the order of ids, because an index that grows by itself reads the
+    /// destinations in the order of their hashes, with a cache miss for each.
+    #[cold]
+    fn grow_index(&mut self) {
+        let mut unused = self.free.clone();
+        unused.sort_unstable();
+        let mut unused = unused.into_iter().peekable();
+        let mut index = HashTable::with_capacity(2 * self.index.len());
+        for id in 0..self.end {
+            if unused.next_if_eq(&id).is_none() {
+                let hash = |id: &Id| self.get(*id).prefix.seeded_hash(self.seed);
+                index.insert_unique(hash(&id), id, hash);
+            }
+        }
+        self.index = index;
+    }
+
+    /// Frees a destination that has no routes; its id will be another prefix's.
+    pub fn remove(&mut self, id: Id) {
+        let prefix = self.get(id).prefix;
+        debug_assert!(self.get(id).routes.is_empty());
+        if let Ok(entry) = self
+            .index
+            .find_entry(prefix.seeded_hash(self.seed), |held| *held == id)
+        {
+            entry.remove();
+            self.free.push(id);
+        }
+    }
+
+    /// Gives the memory back once no destination is left. Ids known to the caller end here.
+    pub fn release_if_empty(&mut self) {
+        if self.index.is_empty() && !self.books.is_empty() {
+            *self = Table::new(self.seed, sync::Arc::clone(&self.lengths));
+        }
+    }
+
+    /// One more than the highest id in use.
+    pub fn id_end(&self) -> Id {
+        self.end
+    }
+
+    /// Number of destinations.
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// The pages as they are now; costs a reference count a book.
+    pub fn share(&self) -> Vec<Arc<Book<K>>> {
+        self.books.clone()
+    }
+
+    /// Octets of pages and of the index.
+    pub fn size(&self) -> (usize, usize) {
+        // A counter of references stands before each page.
+        let page = allocated(size_of::<usize>() + PAGE * size_of::<Destination<K>>());
+        let pages = pages(&self.books);
+        let book = allocated(size_of::<usize>() + size_of::<Book<K>>());
+        let list = allocated(self.books.capacity() * size_of::<Arc<Book<K>>>());
+        let list = list + book * self.books.len();
+        let free = allocated(self.free.capacity() * size_of::<Id>());
+        let index = allocated(self.index.allocation_size());
+        (list + page * pages, index + free)
+    }
+
+    /// Octets of route lists that outgrew their destination, for a range of ids.
+    pub fn outgrown(&self, ids: Range<Id>) -> usize {
+        let ids = ids.start..ids.end.min(self.end);
+        ids.map(|id| self.get(id).routes.heap_size()).sum()
+    }
+}
+
+/// Pages of some books, of which all but the last are full.
+pub(crate) fn pages<K>(books: &[Arc<Book<K>>]) -> usize {
+    books
+        .last()
+        .map_or(0, |last| (books.len() - 1) * BOOK + last.len())
+}
+
+/// Where a destination stands: its book, its page there, its place on that.
+#[inline(always)]
+fn place(id: Id) -> (usize, usize, usize) {
+    let id = id as usize;
+    (id / (BOOK * PAGE), id / PAGE % BOOK, id % PAGE)
+}
+
+#[inline(always)]
+fn held<K>(books: &[Arc<Book<K>>], id: Id) -> &Destination<K> {
+    let (book, page, at) = place(id);
+    match books[book].page(page) {
+        Some(page) => &page[at],
+        None => unreachable!("an id that was given out"),
+    }
+}
+
+#[inline(always)]
+fn slot<K: Key>(books: &mut [Arc<Book<K>>], id: Id) -> &mut Destination<K> {
+    let (book, page, at) = place(id);
+    // Where a snapshot shares the book, its list of pages is copied first.
+    let Some(page) = &mut Arc::make_mut(&mut books[book]).0[page] else {
+        unreachable!("an id that was given out");
+    };
+    if !page.is_unique() {
+        *page = page.iter().cloned().collect();
+    }
+    // A load where the standard library's would write twice.
+    let Some(page) = Arc::get_mut(page) else {
+        unreachable!("nobody else has a page that was just made");
+    };
+    &mut page[at]
+}
+
+/// Adds the page that an id is the first of.
+#[cold]
+fn add_page<K: Key>(books: &mut Vec<Arc<Book<K>>>, id: Id, prefix: K) {
+    let (book, page, _) = place(id);
+    if book == books.len() {
+        books.push(Arc::new(Book::empty()));
+    }
+    Arc::make_mut(&mut books[book]).0[page] = Some(empty_page(prefix));
+}
+
+fn empty_page<K: Key>(prefix: K) -> Arc<Page<K>> {
+    let empty = |_| Destination {
+        prefix,
+        routes: Routes::default(),
+    };
+    (0..PAGE).map(empty).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Removed destinations leave ids free under which the index grows, or is cleaned, later.
+        #[test]
+        fn finds_what_it_holds(ops in proptest::collection::vec((any::<bool>(), 0u32..300), 0..2000)) {
+            let mut table = Table::new(7, sync::Arc::default());
+            let mut twin: HashMap<Ipv4Prefix, Id> = HashMap::new();
+            for (insert, number) in ops {
+                let prefix = Ipv4Prefix::new(number << 8, 24).unwrap();
+                if insert {
+                    let id = table.find_or_insert(prefix);
+                    prop_assert_eq!(*twin.entry(prefix).or_insert(id), id);
+                } else if let Some(id) = twin.remove(&prefix) {
+                    table.remove(id);
+                }
+                prop_assert_eq!(table.len(), twin.len());
+            }
+            for number in 0..300u32 {
+                let prefix = Ipv4Prefix::new(number << 8, 24).unwrap();
+                prop_assert_eq!(table.find(prefix), twin.get(&prefix).copied());
+            }
+        }
+    }
+}

@@ -1,0 +1,596 @@
+//! The outbound stream of one client: shared segments of its group's log, or its own catch-up from the table.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::IoSlice;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
+
+use crate::adj_rib_in::route::Route;
+use crate::adj_rib_in::shard::{Shard, Stored};
+use crate::adj_rib_in::table::Id;
+use crate::advertise::catch_up::{Ending, Phase};
+use crate::advertise::encode::MessageWriter;
+use crate::advertise::group::{
+    Advertisement, BEGIN_OF_REFRESH, Group, private_segment, write_messages,
+};
+use crate::advertise::log::Segment;
+use crate::advertise::recorder::{sent_path_id, window, with_route_state};
+use crate::advertise::unsent::Unsent;
+use crate::topology::Topology;
+use crate::{PeerId, Rib};
+
+/// Octets for one client, waiting in order.
+struct Chunk {
+    segment: Arc<Segment>,
+    start: u32,
+    end: u32,
+}
+
+/// The bytes still to be written to one client.
+///
+/// Owned by the thread that owns the socket. Memory held on behalf of a client that reads nothing is bounded:
+/// what was gathered for it, and the group's log up to its limit; then the client leaves the log and costs a
+/// bit a destination.
+pub struct ClientStream {
+    peer: PeerId,
+    group: Arc<Group>,
+    /// The last segment of the log that was gathered from; `None` while catching_up up, because a segment that
+    /// is held keeps all later ones. For the same reason nothing in `queue` is of the log then.
+    cursor: Option<Arc<Segment>>,
+    queue: VecDeque<Chunk>,
+    queued: usize,
+    phase: Phase,
+    ending: Ending,
+    /// When the socket last took something, for [`ClientStream::check_lag`].
+    progress_ms: u64,
+    /// When [`ClientStream::check_lag`] looked last.
+    checked_ms: u64,
+    /// Since when the client is slow; while it is, [`Group::slow`] counts it.
+    slow_since_ms: Option<u64>,
+    writer: MessageWriter,
+}
+
+/// The next octets of a stream as a range of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct FileRange<'a> {
+    /// Made by the function that [`Rib::use_files`] was given.
+    pub file: &'a File,
+    /// Where the range begins, octets.
+    pub offset: u64,
+    /// Its length, octets.
+    pub len: usize,
+}
+
+/// How a client holds the log back.
+enum Slow {
+    /// Its socket takes nothing.
+    Stuck,
+    /// It reads, but far behind the first.
+    Behind,
+}
+
+/// Destinations looked at under one hold of a shard's lock.
+const SLICE: usize = 1024;
+/// Slices without anything for the client that one call looks at.
+const MAX_SILENT_SLICES: usize = 8;
+/// Destinations that are cheap enough to finish while all shards stand still.
+const LAST: usize = 256;
+/// A client that takes nothing for this long while the log is full is slow, as is one that is
+/// [`FAR_BEHIND`] the first.
+const STUCK_MS: u64 = 1_000;
+/// So much of the log's limit: what fills the log may count twice, once in a file, and is partly gathered by the client already. So
+/// whoever holds a full log back is always far behind.
+const FAR_BEHIND: usize = 4;
+/// What was seen of a client's pace before a pause of this length says nothing any more.
+const FORGET_MS: u64 = 1_000;
+/// A slow client leaves the log after this long: bursts of a busy machine pass sooner.
+const SLOW_MS: u64 = 250;
+/// While many are slow the machine is, not they: input waits for them, but not longer than this.
+const PATIENCE_MS: u64 = 10_000;
+/// As [`PATIENCE_MS`] for clients that take nothing at all.
+const STUCK_PATIENCE_MS: u64 = 3_000;
+/// A shorter run is copied sooner than its pages are looked up.
+pub(crate) const LONG_RANGE: usize = 16 * 1024;
+/// Slices handed to one `writev`.
+const MAX_IO_SLICES: usize = 1_024;
+
+impl ClientStream {
+    pub(crate) fn new(peer: PeerId, group: Arc<Group>) -> Self {
+        group.clients.fetch_add(1, Ordering::Relaxed);
+        ClientStream {
+            peer,
+            group,
+            cursor: None,
+            queue: VecDeque::new(),
+            queued: 0,
+            phase: Phase::CatchingUp,
+            ending: Ending {
+                end_of_rib: true,
+                ..Ending::default()
+            },
+            progress_ms: 0,
+            checked_ms: 0,
+            slow_since_ms: None,
+            writer: MessageWriter::default(),
+        }
+    }
+
+    /// Whose stream it is.
+    pub fn peer(&self) -> PeerId {
+        self.peer
+    }
+
+    /// Gathers up to about `max_bytes` to send: from the group's log, or from the table while catching_up up. Where the
+    /// table has little for the client this ends sooner, and [`ClientStream::has_more`] remains.
+    pub fn fill(&mut self, rib: &Rib, max_bytes: usize) {
+        let mut silent = 0;
+        while self.queued < max_bytes {
+            let before = self.queued;
+            match self.phase {
+                Phase::Live => self.follow(max_bytes, u64::MAX),
+                Phase::Leaving { until } => {
+                    self.follow(max_bytes, until);
+                    if self.position() >= until {
+                        self.stop_following();
+                        continue;
+                    }
+                }
+                Phase::CatchingUp => self.catch_up(rib),
+            }
+            if self.queued == before {
+                silent += 1;
+                if self.phase == Phase::Live || silent == MAX_SILENT_SLICES {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Whether what comes next is made from the table, not read from the log.
+    pub fn is_catching_up(&self) -> bool {
+        self.phase == Phase::CatchingUp
+    }
+
+    /// Whether [`ClientStream::fill`] would find anything; a few loads, no lock.
+    pub fn has_more(&self) -> bool {
+        self.phase != Phase::Live || self.next_segment().is_some()
+    }
+
+    fn next_segment(&self) -> Option<&Arc<Segment>> {
+        self.cursor.as_ref()?.next()
+    }
+
+    /// Position in the log of what was gathered last.
+    fn position(&self) -> u64 {
+        self.cursor.as_ref().map_or(u64::MAX, |cursor| cursor.end)
+    }
+
+    fn stop_following(&mut self) {
+        self.cursor = None;
+        self.phase = Phase::CatchingUp;
+        for chunk in &mut self.queue {
+            chunk.detach(self.peer);
+        }
+    }
+
+    fn follow(&mut self, max_bytes: usize, until: u64) {
+        while self.queued < max_bytes && self.position() < until {
+            let Some(next) = self.next_segment().map(Arc::clone) else {
+                break;
+            };
+            for (start, end) in next.ranges_for(self.peer) {
+                self.queued += (end - start) as usize;
+                self.queue.push_back(Chunk {
+                    segment: Arc::clone(&next),
+                    start,
+                    end,
+                });
+            }
+            self.cursor = Some(next);
+        }
+        self.group
+            .lead
+            .fetch_max(self.position(), Ordering::Relaxed);
+    }
+
+    fn push_private(&mut self) {
+        if self.writer.bytes.is_empty() {
+            return;
+        }
+        let segment = private_segment(&self.writer.bytes, self.peer);
+        self.writer.bytes.clear();
+        let end = segment.bytes.len() as u32;
+        self.queued += end as usize;
+        self.queue.push_back(Chunk {
+            segment,
+            start: 0,
+            end,
+        });
+    }
+
+    /// One slice of catch-up; goes live when nothing is left.
+    fn catch_up(&mut self, rib: &Rib) {
+        let topology = rib.topology.read();
+        let mut left = 0;
+        for shard in &rib.shards {
+            let mut shard = shard.lock();
+            let done = self.produce(&mut shard, &topology, SLICE);
+            left += shard
+                .clients
+                .catching_up(self.peer)
+                .map_or(0, |one| one.left());
+            if done > 0 {
+                drop(shard);
+                return self.push_private();
+            }
+        }
+        if left <= LAST {
+            self.go_live(rib, &topology);
+        }
+        self.push_private();
+    }
+
+    /// Writes the present state of up to `most` marked destinations; how many there were.
+    fn produce(&mut self, shard: &mut Shard, topology: &Topology, most: usize) -> usize {
+        self.produce_family::<Ipv4Prefix>(shard, topology, most)
+            + self.produce_family::<Ipv6Prefix>(shard, topology, most)
+    }
+
+    fn produce_family<K: Stored>(
+        &mut self,
+        shard: &mut Shard,
+        topology: &Topology,
+        most: usize,
+    ) -> usize {
+        let mut ids = Vec::new();
+        let dirty = shard
+            .clients
+            .catching_up(self.peer)
+            .and_then(|one| one.dirty[K::FAMILY.index()].as_mut());
+        if let Some(dirty) = dirty {
+            dirty.take(most, &mut ids);
+        }
+        if ids.is_empty() {
+            return 0;
+        }
+        let mut announced = Vec::with_capacity(ids.len());
+        let mut withdrawn = Vec::new();
+        let mut catching_up = shard.clients.catching_up(self.peer);
+        let mut take_paths = |id| {
+            let catching_up = catching_up.as_mut();
+            catching_up.map_or_else(Default::default, |one| one.take_paths(K::FAMILY, id))
+        };
+        let held: Vec<_> = ids.iter().map(|(id, _)| take_paths(*id)).collect();
+        for ((id, changed), held) in ids.iter().zip(&held) {
+            let before = withdrawn.len();
+            self.present::<K>(shard, topology, (*id, held), &mut announced, &mut withdrawn);
+            if !changed {
+                withdrawn.truncate(before);
+            }
+        }
+        announced.sort_by_key(|line: &Line<'_, K>| (line.route.attrs.hash(), line.route.peer));
+        self.write_lines(topology, &announced, &withdrawn);
+        ids.len()
+    }
+
+    /// What the client should hold of a destination: routes, or that there are none. `held` are paths it may
+    /// hold besides.
+    fn present<'s, K: Stored>(
+        &self,
+        shard: &'s Shard,
+        topology: &Topology,
+        (id, held): (Id, &[u32]),
+        announced: &mut Vec<Line<'s, K>>,
+        withdrawn: &mut Vec<(K, Option<u32>)>,
+    ) {
+        if id >= shard.id_end(K::FAMILY) {
+            return;
+        }
+        let prefix = K::table(shard).get(id).prefix;
+        let style = &self.group.style;
+        let routes: smallvec::SmallVec<[&Route; 4]> = shard.accepted::<K>(id).iter().collect();
+        let shown = window(topology, style, K::FAMILY, &routes, self.peer);
+        let add_path = style.add_path[K::FAMILY.index()];
+        if shown.is_empty() && !add_path {
+            withdrawn.push((prefix, None));
+        }
+        let is_shown = |path: &u32| shown.iter().any(|route| sent_path_id(route) == *path);
+        let stale = held.iter().filter(|path| !is_shown(path));
+        withdrawn.extend(stale.map(|path| (prefix, Some(*path))));
+        announced.extend(shown.into_iter().map(|route| Line {
+            prefix,
+            path_id: add_path.then(|| sent_path_id(route)),
+            route,
+        }));
+    }
+
+    fn write_lines<K: Stored>(
+        &mut self,
+        topology: &Topology,
+        announced: &[Line<'_, K>],
+        withdrawn: &[(K, Option<u32>)],
+    ) {
+        let mut block = Vec::new();
+        let style = &self.group.style;
+        if !withdrawn.is_empty() {
+            let withdrawn = withdrawn.iter().copied();
+            write_messages(
+                &mut self.writer,
+                &mut block,
+                style,
+                topology,
+                None,
+                withdrawn,
+            );
+        }
+        let alike = |a: &Line<'_, K>, b: &Line<'_, K>| {
+            a.route.attrs.same(&b.route.attrs)
+                && a.route.peer == b.route.peer
+                && a.route.state == b.route.state
+        };
+        for lines in announced.chunk_by(alike) {
+            let route = lines[0].route;
+            let modification = topology.audiences.of(&route.attrs).modification(self.peer);
+            let announced = Advertisement {
+                set: &route.attrs,
+                sender: route.peer,
+                modification: with_route_state(modification, route),
+            };
+            let prefixes = lines.iter().map(|line| (line.prefix, line.path_id));
+            write_messages(
+                &mut self.writer,
+                &mut block,
+                style,
+                topology,
+                Some(announced),
+                prefixes,
+            );
+        }
+    }
+
+    /// With every shard still: says the last few destinations, then follows the log from its end.
+    fn go_live(&mut self, rib: &Rib, topology: &Topology) {
+        let mut shards: Vec<_> = rib.shards.iter().map(|shard| shard.lock()).collect();
+        let left: usize = shards
+            .iter_mut()
+            .map(|shard| shard.clients.catching_up(self.peer).map_or(0, |c| c.left()))
+            .sum();
+        if left > LAST {
+            return;
+        }
+        for shard in &mut shards {
+            while self.produce(shard, topology, LAST) > 0 {}
+        }
+        let mut stage = self.group.stage.lock();
+        if self.group.encode_with(&mut stage, topology) {
+            rib.published.store(true, Ordering::Release);
+        }
+        self.cursor = Some(stage.log.tail());
+        drop(stage);
+        for shard in &mut shards {
+            shard.end_catch_up(self.peer);
+            shard.clients.join(self.peer, &self.group);
+        }
+        drop(shards);
+        self.phase = Phase::Live;
+        self.ending.write(&self.group.style, &mut self.writer);
+    }
+
+    /// The client wants everything of a family again (RFC 2918, RFC 7313).
+    pub(crate) fn refresh(&mut self, rib: &Rib, family: Family, framed: bool) {
+        if !self.group.style.families[family.index()] {
+            return;
+        }
+        self.leave_log(rib);
+        for shard in &rib.shards {
+            let mut shard = shard.lock();
+            match family {
+                Family::Ipv4Unicast => shard.mark_all::<Ipv4Prefix>(self.peer),
+                Family::Ipv6Unicast => shard.mark_all::<Ipv6Prefix>(self.peer),
+            }
+        }
+        if framed {
+            self.writer.route_refresh(family, BEGIN_OF_REFRESH);
+            self.ending.end_of_refresh[family.index()] = true;
+        }
+    }
+
+    /// Stops following the log: changes from now on are marks. What was appended before is still to be read.
+    fn leave_log(&mut self, rib: &Rib) {
+        if self.phase != Phase::Live {
+            return;
+        }
+        let topology = rib.topology.read();
+        let mut shards: Vec<_> = rib.shards.iter().map(|shard| shard.lock()).collect();
+        for shard in &mut shards {
+            shard.clients.leave(self.peer);
+            shard.begin_catch_up(self.peer, &self.group.style);
+        }
+        let mut stage = self.group.stage.lock();
+        if self.group.encode_with(&mut stage, &topology) {
+            rib.published.store(true, Ordering::Release);
+        }
+        let until = stage.log.tail().end;
+        self.phase = Phase::Leaving { until };
+    }
+
+    /// Called now and then while [`Rib::congested`]: a client that holds the log back leaves it, and hears
+    /// the present state of what it missed when it reads again.
+    pub fn check_lag(&mut self, rib: &Rib, now_ms: u64) {
+        if now_ms.saturating_sub(std::mem::replace(&mut self.checked_ms, now_ms)) > FORGET_MS {
+            self.set_slow(None);
+        }
+        let Some(slow) = self.slowness(rib, now_ms) else {
+            return self.set_slow(None);
+        };
+        let since = self.slow_since_ms.unwrap_or(now_ms);
+        self.set_slow(Some(since));
+        let (few, patience) = match slow {
+            Slow::Behind => (self.group.few(), PATIENCE_MS),
+            // A busy machine slows all; that half of the clients take nothing is not its doing.
+            Slow::Stuck => (self.group.half(), STUCK_PATIENCE_MS),
+        };
+        let slow_ms = now_ms.saturating_sub(since);
+        let are_few = self.group.slow.load(Ordering::Relaxed) <= few;
+        if slow_ms >= patience || are_few && slow_ms >= SLOW_MS {
+            self.set_slow(None);
+            self.leave_log(rib);
+            self.mark_unsent(rib);
+        }
+    }
+
+    fn slowness(&self, rib: &Rib, now_ms: u64) -> Option<Slow> {
+        let far = (rib.log_limit / FAR_BEHIND) as u64;
+        let position = self.position();
+        let end = self.group.end.load(Ordering::Relaxed);
+        if self.phase == Phase::CatchingUp || end.saturating_sub(position) < far {
+            return None;
+        }
+        if now_ms.saturating_sub(self.progress_ms) > STUCK_MS {
+            return Some(Slow::Stuck);
+        }
+        let lead = self.group.lead.load(Ordering::Relaxed);
+        (lead.saturating_sub(position) > far).then_some(Slow::Behind)
+    }
+
+    fn set_slow(&mut self, since_ms: Option<u64>) {
+        match (self.slow_since_ms, since_ms) {
+            (None, Some(_)) => self.group.slow.fetch_add(1, Ordering::Relaxed),
+            (Some(_), None) => self.group.slow.fetch_sub(1, Ordering::Relaxed),
+            _ => 0,
+        };
+        self.slow_since_ms = since_ms;
+    }
+
+    /// Turns the unsent part of the log into marks.
+    fn mark_unsent(&mut self, rib: &Rib) {
+        let Phase::Leaving { until } = self.phase else {
+            return;
+        };
+        let mut unsent = Unsent::new(rib, self.peer, self.group.style.add_path);
+        while self.position() < until {
+            let Some(next) = self.next_segment().map(Arc::clone) else {
+                break;
+            };
+            for (start, end) in next.ranges_for(self.peer) {
+                unsent.mark(&next.bytes[start as usize..end as usize]);
+            }
+            self.cursor = Some(next);
+        }
+        unsent.finish();
+        self.stop_following();
+        rib.demotions.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What to write next, as shared slices (at most 1,024), up to the next [`ClientStream::file_range`].
+    pub fn slices<'a>(&'a self, out: &mut Vec<IoSlice<'a>>) {
+        let first = self.queue.iter().take(1);
+        let others = self.queue.iter().take(MAX_IO_SLICES).skip(1);
+        let others = others.take_while(|chunk| chunk.file_range().is_none());
+        let slices = first.chain(others).map(|chunk| {
+            IoSlice::new(&chunk.segment.bytes[chunk.start as usize..chunk.end as usize])
+        });
+        out.extend(slices);
+    }
+
+    /// What to write next, where it lies in a file and is long: the kernel need not copy it. [`ClientStream::slices`]
+    /// has the same octets.
+    pub fn file_range(&self) -> Option<FileRange<'_>> {
+        self.queue.front()?.file_range()
+    }
+
+    /// The socket took this many bytes of [`ClientStream::slices`] or [`ClientStream::file_range`] at `now_ms`.
+    pub fn consume(&mut self, mut written: usize, now_ms: u64) {
+        if written > 0 {
+            self.progress_ms = now_ms;
+        }
+        self.queued -= written;
+        while let Some(chunk) = self.queue.front_mut() {
+            let len = (chunk.end - chunk.start) as usize;
+            if written < len {
+                chunk.start += written as u32;
+                break;
+            }
+            written -= len;
+            self.queue.pop_front();
+        }
+    }
+
+    /// Nothing gathered is waiting to be written.
+    pub fn is_drained(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Octets gathered and not yet written.
+    pub fn queued(&self) -> usize {
+        self.queued
+    }
+
+    /// Whether other messages (KEEPALIVE, NOTIFICATION, …) may be put on the socket now: the last message
+    /// written is whole.
+    pub fn at_message_boundary(&self) -> bool {
+        let Some(chunk) = self.queue.front() else {
+            return true;
+        };
+        let start = chunk.segment.ranges_for(self.peer);
+        is_boundary(&chunk.segment.bytes, start, chunk.start)
+    }
+}
+
+impl Drop for ClientStream {
+    fn drop(&mut self) {
+        self.set_slow(None);
+        self.group.clients.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Chunk {
+    fn file_range(&self) -> Option<FileRange<'_>> {
+        let place = self.segment.place.as_ref()?;
+        let len = (self.end - self.start) as usize;
+        (len >= LONG_RANGE).then(|| FileRange {
+            file: &place.file,
+            offset: place.offset + u64::from(self.start),
+            len,
+        })
+    }
+
+    /// Copies what is left to be sent, from the start of its range so that message boundaries can still be found:
+    /// as long as it holds the log's own segment, it holds everything that came after.
+    fn detach(&mut self, peer: PeerId) {
+        let mut ranges = self.segment.ranges_for(peer);
+        let Some((start, end)) = ranges.find(|(_, end)| self.start < *end) else {
+            return;
+        };
+        drop(ranges);
+        let bytes = &self.segment.bytes[start as usize..end as usize];
+        self.segment = private_segment(bytes, peer);
+        self.start -= start;
+        self.end -= start;
+    }
+}
+
+/// One line of a catch-up: a route of a destination.
+struct Line<'s, K> {
+    prefix: K,
+    path_id: Option<u32>,
+    route: &'s Route,
+}
+
+/// Walks the messages of the range that holds `at`; whether one begins there.
+fn is_boundary(bytes: &[u8], mut ranges: impl Iterator<Item = (u32, u32)>, at: u32) -> bool {
+    let Some((mut start, _)) = ranges.find(|(_, end)| at < *end) else {
+        return true;
+    };
+    while start < at {
+        let header = &bytes[start as usize..];
+        let Some(len) = header.get(16..18) else {
+            return true;
+        };
+        start += u32::from(u16::from_be_bytes([len[0], len[1]])).max(1);
+    }
+    start == at
+}

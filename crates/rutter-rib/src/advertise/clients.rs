@@ -1,0 +1,105 @@
+//! The clients of the table as one shard sees them: who follows a group's log, who catches up.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use rutter_net::Family;
+
+use crate::PeerId;
+use crate::adj_rib_in::table::Id;
+use crate::advertise::catch_up::CatchUp;
+use crate::advertise::group::{Group, Inbox};
+use crate::peer_set::PeerSet;
+use crate::topology::Topology;
+
+/// The clients as one shard sees them.
+#[derive(Default)]
+pub(crate) struct Clients {
+    pub live: Vec<Live>,
+    /// In the order of their peers.
+    pub catching_up: Vec<CatchUp>,
+    /// Destinations without routes that stay until no client that catches up can still hold their prefix.
+    pub tombstones: [BTreeSet<Id>; 2],
+}
+
+/// The clients of one group that follow its log.
+pub(crate) struct Live {
+    pub group: Arc<Group>,
+    pub peers: PeerSet,
+    pub count: usize,
+    pub pending: Inbox,
+}
+
+impl Clients {
+    /// Whether nobody has to be told anything.
+    pub fn is_empty(&self) -> bool {
+        self.live.is_empty() && self.catching_up.is_empty()
+    }
+
+    /// Adds a client to those that follow the log of its group.
+    pub fn join(&mut self, peer: PeerId, group: &Arc<Group>) {
+        let known = self
+            .live
+            .iter_mut()
+            .find(|live| Arc::ptr_eq(&live.group, group));
+        match known {
+            Some(live) => live.add(peer),
+            None => {
+                let mut live = Live {
+                    group: Arc::clone(group),
+                    peers: PeerSet::default(),
+                    count: 0,
+                    pending: Inbox::default(),
+                };
+                live.add(peer);
+                self.live.push(live);
+            }
+        }
+    }
+
+    /// Removes a client from those that follow a log.
+    pub fn leave(&mut self, peer: PeerId) {
+        for live in &mut self.live {
+            live.peers.remove(peer);
+            live.count = live.peers.len();
+        }
+        self.live.retain(|live| live.count > 0);
+    }
+
+    /// Whether each client hears the best route of another and nothing else: nobody gets several paths, nobody
+    /// catches up, nobody waits for what another export policy changes.
+    pub fn all_receive_best(&self, family: Family, topology: &Topology) -> bool {
+        let one_path = |live: &Live| !live.group.style.add_path[family.index()];
+        let settled = self.catching_up.is_empty() && topology.export_transition.is_none();
+        topology.uniform && settled && self.live.iter().all(one_path)
+    }
+
+    /// Clients that catch up will hear of a destination anew; `before` are paths that they may hold of it.
+    pub fn mark(&mut self, family: Family, id: Id, before: &[(PeerId, u32)]) {
+        for catching_up in &mut self.catching_up {
+            catching_up.mark(family, id);
+            catching_up.remember_paths(family, id, before);
+        }
+    }
+
+    /// The catch-up state of a client.
+    pub fn catching_up(&mut self, peer: PeerId) -> Option<&mut CatchUp> {
+        let place = self.catching_up.binary_search_by_key(&peer, |one| one.peer);
+        Some(&mut self.catching_up[place.ok()?])
+    }
+
+    /// Adds a client that does not follow a log.
+    pub fn begin_catch_up(&mut self, catching_up: CatchUp) {
+        let place = self
+            .catching_up
+            .partition_point(|one| one.peer < catching_up.peer);
+        self.catching_up.insert(place, catching_up);
+    }
+}
+
+impl Live {
+    fn add(&mut self, peer: PeerId) {
+        self.peers.insert(peer);
+        self.count = self.peers.len();
+    }
+}

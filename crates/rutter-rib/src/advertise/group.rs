@@ -1,0 +1,502 @@
+//! Clients that hear the same: their changes are encoded once, in one stream for all of them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use parking_lot::Mutex;
+use rutter_net::{Ipv4Prefix, Ipv6Prefix};
+
+use crate::advertise::audience::Modification;
+use crate::advertise::client_stream::LONG_RANGE;
+use crate::advertise::encode::{MessageWriter, Nlri, Sender, Style};
+use crate::advertise::log::{Log, Recipients, Run, Segment};
+use crate::advertise::memfd_segment::{NewFile, SegmentFile};
+use crate::advertise::recorder::Record;
+use crate::topology::Topology;
+use crate::{AttrSet, PeerId};
+
+/// Records of one shard that wait to be encoded, in the order of the shard's changes.
+#[derive(Default)]
+pub(crate) struct Inbox {
+    pub ipv4: Vec<Record<Ipv4Prefix>>,
+    pub ipv6: Vec<Record<Ipv6Prefix>>,
+}
+
+impl Inbox {
+    /// Gives the memory back unless it is in use.
+    pub fn release_if_empty(&mut self) {
+        if self.ipv4.is_empty() && self.ipv6.is_empty() {
+            *self = Inbox::default();
+        }
+    }
+}
+
+/// A group of clients with one style.
+pub(crate) struct Group {
+    pub style: Style,
+    /// One per shard; filled under the shard's lock.
+    pub inboxes: Box<[Mutex<Inbox>]>,
+    /// Records in the inboxes.
+    pub pending_records: AtomicUsize,
+    /// Serialises encoding and appending. Taken after shard locks, before inbox locks.
+    pub stage: Mutex<Stage>,
+    /// Position after the last octet appended.
+    pub end: AtomicU64,
+    /// The furthest that any client has read.
+    pub lead: AtomicU64,
+    /// Streams of the group, and how many of them are slow just now.
+    pub clients: AtomicUsize,
+    pub slow: AtomicUsize,
+    /// Octets of the log that some client has yet to read.
+    retained: Arc<AtomicUsize>,
+    /// For copies of what many clients hear.
+    new_file: Option<NewFile>,
+}
+
+/// The encoder of a group and the writing end of its log.
+#[derive(Default)]
+pub(crate) struct Stage {
+    pub log: Log,
+    segment_file: SegmentFile,
+    ipv4: Encoder<Ipv4Prefix>,
+    ipv6: Encoder<Ipv6Prefix>,
+    writer: MessageWriter,
+    runs: Vec<Run>,
+}
+
+/// Message subtypes of RFC 7313.
+pub(crate) const BEGIN_OF_REFRESH: u8 = 1;
+pub(crate) const END_OF_REFRESH: u8 = 2;
+
+/// Of a table that lives for one turn; the shards' seed keeps peers from aiming at anything that lasts.
+const SEED: u64 = 0x5eed;
+
+/// A segment is closed when it has grown to this many octets, so that readers can free what they passed.
+const SEGMENT_LEN: usize = 128 * 1024;
+
+/// So many clients make a copy in a file cheaper than their copies in sockets, if a segment is at least so long.
+const MANY_CLIENTS: usize = 8;
+
+impl Group {
+    pub fn new(style: Style, shards: usize, new_file: Option<NewFile>) -> Self {
+        let stage = Stage::default();
+        Group {
+            style,
+            inboxes: (0..shards).map(|_| Mutex::default()).collect(),
+            pending_records: AtomicUsize::new(0),
+            retained: Arc::clone(stage.log.retained()),
+            stage: Mutex::new(stage),
+            end: AtomicU64::new(0),
+            lead: AtomicU64::new(0),
+            clients: AtomicUsize::new(0),
+            slow: AtomicUsize::new(0),
+            new_file,
+        }
+    }
+
+    /// Whether copies in files are worth it.
+    fn new_file(&self) -> Option<NewFile> {
+        let many = self.clients.load(Ordering::Relaxed) >= MANY_CLIENTS;
+        self.new_file.filter(|_| many)
+    }
+
+    /// Encodes what waits and appends it to the log, if it is so many records, at least one; whether it was.
+    pub fn encode(&self, records: usize, topology: &Topology) -> bool {
+        if self.pending_records.load(Ordering::Acquire) < records {
+            return false;
+        }
+        self.encode_with(&mut self.stage.lock(), topology)
+    }
+
+    /// As [`Group::encode`] for a caller that holds the stage.
+    pub fn encode_with(&self, stage: &mut Stage, topology: &Topology) -> bool {
+        if self.pending_records.swap(0, Ordering::AcqRel) == 0 {
+            return false;
+        }
+        for inbox in &self.inboxes {
+            let mut inbox = inbox.lock();
+            stage.ipv4.take(&mut inbox.ipv4);
+            stage.ipv6.take(&mut inbox.ipv6);
+        }
+        let Stage {
+            log,
+            segment_file,
+            ipv4,
+            ipv6,
+            writer,
+            runs,
+        } = stage;
+        let mut sink = Sink {
+            group: self,
+            topology,
+            writer,
+            runs,
+            log,
+            segment_file,
+            blocks: Vec::new(),
+        };
+        ipv4.encode(&mut sink);
+        ipv6.encode(&mut sink);
+        sink.close_segment();
+        true
+    }
+
+    /// Gives working memory back that a burst left behind.
+    pub fn release_buffers(&self) {
+        let mut stage = self.stage.lock();
+        if self.pending_records.load(Ordering::Acquire) > 0 {
+            return;
+        }
+        stage.ipv4 = Encoder::default();
+        stage.ipv6 = Encoder::default();
+        stage.writer = MessageWriter::default();
+        stage.runs = Vec::new();
+        stage.segment_file = SegmentFile::default();
+        for inbox in &self.inboxes {
+            inbox.lock().release_if_empty();
+        }
+    }
+
+    /// So many slow clients are their own fault; more, and it is the machine that is slow.
+    pub fn few(&self) -> usize {
+        (self.clients.load(Ordering::Relaxed) / 8).max(1)
+    }
+
+    /// FamilyMirror of the clients, at least one.
+    pub fn half(&self) -> usize {
+        (self.clients.load(Ordering::Relaxed) / 2).max(1)
+    }
+
+    /// Octets of the log that some client has yet to read, copies in files included.
+    pub fn retained(&self) -> usize {
+        self.retained.load(Ordering::Relaxed)
+    }
+}
+
+/// Where encoded messages go.
+struct Sink<'a> {
+    group: &'a Group,
+    topology: &'a Topology,
+    writer: &'a mut MessageWriter,
+    runs: &'a mut Vec<Run>,
+    log: &'a mut Log,
+    segment_file: &'a mut SegmentFile,
+    /// Scratch for rewritten attributes.
+    blocks: Vec<u8>,
+}
+
+impl Sink<'_> {
+    fn end_run(&mut self, to: &Recipients) {
+        let end = self.writer.bytes.len() as u32;
+        match self.runs.last_mut() {
+            Some(run) if run.to == *to => run.end = end,
+            Some(run) if run.end == end => {}
+            None if end == 0 => {}
+            _ => self.runs.push(Run {
+                end,
+                to: to.clone(),
+            }),
+        }
+        if self.writer.bytes.len() >= SEGMENT_LEN {
+            self.close_segment();
+        }
+    }
+
+    fn close_segment(&mut self) {
+        if self.writer.bytes.is_empty() {
+            return;
+        }
+        let bytes: Box<[u8]> = self.writer.bytes.as_slice().into();
+        self.writer.bytes.clear();
+        let runs: Box<[Run]> = self.runs.drain(..).collect();
+        let new_file = self.group.new_file().filter(|_| bytes.len() >= LONG_RANGE);
+        let place = new_file.and_then(|new_file| self.segment_file.append(&bytes, new_file));
+        self.log.append((bytes, place), runs, &self.group.end);
+        if self.writer.bytes.capacity() > 2 * SEGMENT_LEN {
+            self.writer.bytes.shrink_to(SEGMENT_LEN);
+        }
+    }
+}
+
+/// Records with the same attributes for the same clients: the NLRI of as few UPDATEs as will hold them.
+struct Bucket {
+    set: Option<AttrSet>,
+    to: Recipients,
+    sender: PeerId,
+    modification: Modification,
+    /// How many changes of its prefixes come before, in the same turn. Buckets are written round by round,
+    /// so that gathering records from everywhere never reorders what is said of one prefix.
+    round: u32,
+    count: u32,
+}
+
+/// Sorts records into buckets and writes the buckets.
+struct Encoder<K> {
+    records: Vec<Record<K>>,
+    buckets: Vec<Bucket>,
+    /// Bucket of each record since the last write.
+    bucket_of: Vec<u32>,
+    by_content: HashTable<u32>,
+    /// The last record that opened a change of each prefix, with its round: see [`Bucket::round`].
+    seen: HashTable<(u32, u32)>,
+    order: Vec<u32>,
+}
+
+impl<K> Default for Encoder<K> {
+    fn default() -> Self {
+        Encoder {
+            records: Vec::new(),
+            buckets: Vec::new(),
+            bucket_of: Vec::new(),
+            by_content: HashTable::new(),
+            seen: HashTable::new(),
+            order: Vec::new(),
+        }
+    }
+}
+
+impl<K: Nlri> Encoder<K> {
+    fn take(&mut self, inbox: &mut Vec<Record<K>>) {
+        if self.records.is_empty() {
+            std::mem::swap(&mut self.records, inbox);
+        } else {
+            self.records.append(inbox);
+        }
+    }
+
+    fn encode(&mut self, sink: &mut Sink<'_>) {
+        let records = std::mem::take(&mut self.records);
+        // Growing by itself, it would look every prefix up again.
+        self.seen.reserve(records.len(), |(record, _)| {
+            records[*record as usize].prefix.seeded_hash(SEED)
+        });
+        let mut round = 0;
+        for (index, record) in records.iter().enumerate() {
+            if record.opens_change {
+                round = self.round_of(&records, index);
+            }
+            self.sort_in(record, round);
+        }
+        self.write(&records, sink);
+        self.recycle(records);
+    }
+
+    /// Keeps the allocation for the next turn unless a burst made it large.
+    fn recycle(&mut self, mut records: Vec<Record<K>>) {
+        records.clear();
+        if records.capacity() <= 16 * 1024 {
+            self.records = records;
+        } else {
+            *self = Encoder::default();
+        }
+    }
+
+    fn round_of(&mut self, records: &[Record<K>], index: usize) -> u32 {
+        let prefix = records[index].prefix;
+        let entry = self.seen.entry(
+            prefix.seeded_hash(SEED),
+            |(record, _)| records[*record as usize].prefix == prefix,
+            |(record, _)| records[*record as usize].prefix.seeded_hash(SEED),
+        );
+        match entry {
+            Entry::Occupied(mut seen) => {
+                let (record, round) = seen.get_mut();
+                *record = index as u32;
+                *round += 1;
+                *round
+            }
+            Entry::Vacant(vacant) => {
+                vacant.insert((index as u32, 0));
+                0
+            }
+        }
+    }
+
+    fn sort_in(&mut self, record: &Record<K>, round: u32) {
+        if let Some(last) = self.bucket_of.last().copied()
+            && self.buckets[last as usize].holds(record, round)
+        {
+            self.buckets[last as usize].count += 1;
+            self.bucket_of.push(last);
+            return;
+        }
+        let hash = content_hash(&record.set, record.sender);
+        let buckets = &self.buckets;
+        let found = self
+            .by_content
+            .find(hash, |index| buckets[*index as usize].holds(record, round))
+            .copied();
+        let index = found.unwrap_or_else(|| {
+            let index = self.buckets.len() as u32;
+            self.buckets.push(Bucket {
+                set: record.set.clone(),
+                to: record.to.clone(),
+                sender: record.sender,
+                modification: record.modification,
+                round,
+                count: 0,
+            });
+            let buckets = &self.buckets;
+            self.by_content.insert_unique(hash, index, |index| {
+                let bucket = &buckets[*index as usize];
+                content_hash(&bucket.set, bucket.sender)
+            });
+            index
+        });
+        self.buckets[index as usize].count += 1;
+        self.bucket_of.push(index);
+    }
+
+    /// Writes the buckets: round by round, those for the same clients next to each other.
+    fn write(&mut self, records: &[Record<K>], sink: &mut Sink<'_>) {
+        debug_assert_eq!(records.len(), self.bucket_of.len());
+        let mut ends = Vec::with_capacity(self.buckets.len());
+        let mut end = 0;
+        for bucket in &self.buckets {
+            ends.push(end);
+            end += bucket.count;
+        }
+        self.order.clear();
+        self.order.resize(records.len(), 0);
+        for (record, bucket) in self.bucket_of.iter().enumerate() {
+            let place = &mut ends[*bucket as usize];
+            self.order[*place as usize] = record as u32;
+            *place += 1;
+        }
+        let mut buckets: Vec<u32> = (0..self.buckets.len() as u32).collect();
+        buckets.sort_by_key(|index| {
+            let bucket = &self.buckets[*index as usize];
+            (bucket.round, run_key(&bucket.to))
+        });
+        for index in buckets {
+            let bucket = &self.buckets[index as usize];
+            let end = ends[index as usize] as usize;
+            let members = &self.order[end - bucket.count as usize..end];
+            let members = members.iter().map(|record| &records[*record as usize]);
+            sink.write_bucket(bucket, members);
+        }
+        self.buckets.clear();
+        self.bucket_of.clear();
+        self.by_content.clear();
+        self.seen.clear();
+    }
+}
+
+impl Bucket {
+    fn holds<K>(&self, record: &Record<K>, round: u32) -> bool {
+        let same_set = match (&self.set, &record.set) {
+            (Some(a), Some(b)) => a.same(b),
+            (None, None) => true,
+            _ => false,
+        };
+        same_set
+            && self.round == round
+            && (self.set.is_none() || self.sender == record.sender)
+            && self.modification == record.modification
+            && self.to == record.to
+    }
+}
+
+fn content_hash(set: &Option<AttrSet>, sender: PeerId) -> u64 {
+    let address = set.as_ref().map_or(0, AttrSet::address) as u64;
+    let product = u128::from(address ^ u64::from(sender.0) << 48) * 0x9e37_79b9_7f4a_7c15_u128;
+    (product as u64) ^ (product >> 64) as u64
+}
+
+/// Orders buckets so that equal recipients come together.
+fn run_key(to: &Recipients) -> (u8, u64) {
+    match to {
+        Recipients::AllBut(a, b) => (0, u64::from(a.0) << 16 | u64::from(b.0)),
+        Recipients::Set(set) => (1, set.digest()),
+        Recipients::Only(peer) => (2, u64::from(peer.0)),
+    }
+}
+
+impl Sink<'_> {
+    fn write_bucket<'r, K: Nlri>(
+        &mut self,
+        bucket: &Bucket,
+        members: impl Iterator<Item = &'r Record<K>> + Clone,
+    ) {
+        let add_path = self.group.style.add_path[K::FAMILY.index()];
+        let prefixes = members.map(|r| (r.prefix, add_path.then_some(r.path_id)));
+        write_messages(
+            self.writer,
+            &mut self.blocks,
+            &self.group.style,
+            self.topology,
+            bucket.set.as_ref().map(|set| Advertisement {
+                set,
+                sender: bucket.sender,
+                modification: bucket.modification,
+            }),
+            prefixes,
+        );
+        self.end_run(&bucket.to);
+    }
+}
+
+/// A route as a message announces it.
+#[derive(Clone, Copy)]
+pub(crate) struct Advertisement<'a> {
+    pub set: &'a AttrSet,
+    pub sender: PeerId,
+    pub modification: Modification,
+}
+
+/// Writes prefixes that share attributes, or that are withdrawn.
+pub(crate) fn write_messages<K: Nlri>(
+    writer: &mut MessageWriter,
+    block: &mut Vec<u8>,
+    style: &Style,
+    topology: &Topology,
+    advertisement: Option<Advertisement<'_>>,
+    prefixes: impl Iterator<Item = (K, Option<u32>)> + Clone,
+) {
+    let Some(advertisement) = advertisement else {
+        return writer.withdraw(prefixes);
+    };
+    block.clear();
+    let sender = sender_of(topology, advertisement.sender);
+    let policy = topology.audiences.policy();
+    style.write_attributes(
+        block,
+        advertisement.set,
+        K::FAMILY,
+        advertisement.modification,
+        sender,
+        policy,
+    );
+    let mut own = [0; 16];
+    let next_hop = style.mp_next_hop(advertisement.set, K::FAMILY, &mut own);
+    let max = style.max_message_len;
+    if writer
+        .announce(block, next_hop, max, prefixes.clone())
+        .is_err()
+    {
+        // RFC 8654 §4: attributes that no message of this client can hold are not sent; it must not keep
+        // an older route either.
+        writer.withdraw(prefixes);
+    }
+}
+
+fn sender_of(topology: &Topology, peer: PeerId) -> Sender {
+    let rank = topology.ranks.get(peer.index());
+    Sender {
+        internal: rank.is_some_and(|rank| !rank.external),
+        bgp_id: rank.map_or(0, |rank| rank.bgp_id),
+        default_local_pref: rank.map_or(100, |rank| rank.default_local_pref),
+    }
+}
+
+/// Octets for one client alone, outside the group's log.
+pub(crate) fn private_segment(bytes: &[u8], peer: PeerId) -> Arc<Segment> {
+    let run = Run {
+        end: bytes.len() as u32,
+        to: Recipients::Only(peer),
+    };
+    let runs = Box::from([run]);
+    Arc::new(Segment::new(bytes.into(), runs, 0, &Arc::default()))
+}

@@ -1,0 +1,211 @@
+//! A group's outbound stream: a chain of immutable segments that every client reads at its own pace.
+//!
+//! Readers hold the last segment they have read and follow `next`; no lock, no central list. A segment's
+//! memory goes when the slowest reader has passed it.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use crate::PeerId;
+use crate::advertise::memfd_segment::FilePlace;
+use crate::peer_set::PeerSet;
+
+/// Which clients of the group a run of messages is for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Recipients {
+    /// All but these two (often the same peer twice, or one that is no client).
+    AllBut(PeerId, PeerId),
+    /// One client.
+    Only(PeerId),
+    /// These clients.
+    Set(Arc<PeerSet>),
+}
+
+impl Recipients {
+    pub fn include(&self, peer: PeerId) -> bool {
+        match self {
+            Recipients::AllBut(a, b) => peer != *a && peer != *b,
+            Recipients::Only(one) => peer == *one,
+            Recipients::Set(set) => set.contains(peer),
+        }
+    }
+
+    /// The smallest form of a set.
+    pub fn of(set: PeerSet) -> Self {
+        let mut members = set.iter();
+        match (members.next(), members.next()) {
+            (Some(one), None) => Recipients::Only(one),
+            _ => {
+                drop(members);
+                Recipients::Set(Arc::new(set))
+            }
+        }
+    }
+}
+
+/// Whole messages for the same clients: the octets before `end`, from the end of the run before.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub end: u32,
+    pub to: Recipients,
+}
+
+/// Encoded messages, shared by all clients of a group.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub bytes: Box<[u8]>,
+    /// Where the same octets can be sent from without a copy.
+    pub place: Option<FilePlace>,
+    pub runs: Box<[Run]>,
+    /// Position in the stream of the octet after the last.
+    pub end: u64,
+    next: OnceLock<Arc<Segment>>,
+    retained: Arc<AtomicUsize>,
+}
+
+impl Segment {
+    /// A segment outside any chain: for one client, or the head of a chain.
+    pub fn new(bytes: Box<[u8]>, runs: Box<[Run]>, end: u64, retained: &Arc<AtomicUsize>) -> Self {
+        retained.fetch_add(bytes.len(), Ordering::Relaxed);
+        Segment {
+            bytes,
+            place: None,
+            runs,
+            end,
+            next: OnceLock::new(),
+            retained: Arc::clone(retained),
+        }
+    }
+
+    /// The same segment, with a copy of it in a file.
+    pub fn placed(mut self, place: Option<FilePlace>) -> Self {
+        let before = self.held();
+        self.place = place;
+        let more = self.held() - before;
+        self.retained.fetch_add(more, Ordering::Relaxed);
+        self
+    }
+
+    /// Octets of memory, the copy included.
+    fn held(&self) -> usize {
+        self.bytes.len() * (1 + usize::from(self.place.is_some()))
+    }
+
+    pub fn next(&self) -> Option<&Arc<Segment>> {
+        self.next.get()
+    }
+
+    /// Ranges of the octets that are for a client, adjacent runs joined.
+    pub fn ranges_for(&self, peer: PeerId) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let mut start = 0;
+        let mut runs = self.runs.iter().peekable();
+        std::iter::from_fn(move || {
+            loop {
+                let run = runs.next()?;
+                let from = std::mem::replace(&mut start, run.end);
+                if !run.to.include(peer) {
+                    continue;
+                }
+                while let Some(run) = runs.next_if(|run| run.to.include(peer)) {
+                    start = run.end;
+                }
+                return Some((from, start));
+            }
+        })
+    }
+}
+
+impl Drop for Segment {
+    /// Frees a chain in a loop: the default would recurse once a segment.
+    fn drop(&mut self) {
+        self.retained.fetch_sub(self.held(), Ordering::Relaxed);
+        let mut next = self.next.take();
+        while let Some(segment) = next {
+            next = Arc::into_inner(segment).and_then(|mut segment| segment.next.take());
+        }
+    }
+}
+
+/// The writing end of a chain. Its owner serialises calls.
+#[derive(Debug)]
+pub(crate) struct Log {
+    tail: Arc<Segment>,
+    retained: Arc<AtomicUsize>,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        let retained = Arc::default();
+        let tail = Arc::new(Segment::new(Box::default(), Box::default(), 0, &retained));
+        Log { tail, retained }
+    }
+}
+
+impl Log {
+    /// Appends messages; they are visible to readers at once.
+    pub fn append(
+        &mut self,
+        (bytes, place): (Box<[u8]>, Option<FilePlace>),
+        runs: Box<[Run]>,
+        published: &AtomicU64,
+    ) {
+        let end = self.tail.end + bytes.len() as u64;
+        let segment = Segment::new(bytes, runs, end, &self.retained).placed(place);
+        let segment = Arc::new(segment);
+        let before = std::mem::replace(&mut self.tail, Arc::clone(&segment));
+        let fresh = before.next.set(segment).is_ok();
+        debug_assert!(fresh, "only the owner appends");
+        published.store(end, Ordering::Release);
+    }
+
+    /// The last segment: a reader that starts here hears what comes after.
+    pub fn tail(&self) -> Arc<Segment> {
+        Arc::clone(&self.tail)
+    }
+
+    /// Counter of the octets that are still held by some reader.
+    pub fn retained(&self) -> &Arc<AtomicUsize> {
+        &self.retained
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(end: u32, to: Recipients) -> Run {
+        Run { end, to }
+    }
+
+    #[test]
+    fn each_client_reads_its_runs() {
+        let (a, b, c) = (PeerId(1), PeerId(2), PeerId(3));
+        let runs = [
+            run(10, Recipients::AllBut(a, a)),
+            run(20, Recipients::Only(a)),
+            run(30, Recipients::AllBut(b, c)),
+            run(40, Recipients::of([b, c].into_iter().collect())),
+        ];
+        let segment = Segment::new(vec![0; 40].into(), runs.into(), 40, &Arc::default());
+        let ranges = |peer| segment.ranges_for(peer).collect::<Vec<_>>();
+        assert_eq!(ranges(a), [(10, 30)]);
+        assert_eq!(ranges(b), [(0, 10), (30, 40)]);
+        assert_eq!(ranges(PeerId(9)), [(0, 10), (20, 30)]);
+    }
+
+    #[test]
+    fn memory_follows_the_slowest_reader_without_recursion() {
+        let mut log = Log::default();
+        let end = AtomicU64::new(0);
+        let slow = log.tail();
+        for _ in 0..200_000 {
+            let to = Recipients::AllBut(PeerId(0), PeerId(0));
+            log.append((vec![0; 8].into(), None), vec![run(8, to)].into(), &end);
+        }
+        let retained = Arc::clone(log.retained());
+        assert_eq!(retained.load(Ordering::Relaxed), 1_600_000);
+        assert_eq!(end.load(Ordering::Relaxed), 1_600_000);
+        drop(slow);
+        assert_eq!(retained.load(Ordering::Relaxed), 8);
+    }
+}

@@ -1,0 +1,14 @@
+//! The advertised routes: what each client receives of a destination, and the messages that say so.
+
+pub(crate) mod audience;
+pub(crate) mod catch_up;
+pub(crate) mod client_stream;
+pub(crate) mod clients;
+pub(crate) mod encode;
+pub(crate) mod fast_path;
+pub(crate) mod group;
+pub(crate) mod log;
+pub(crate) mod memfd_segment;
+pub(crate) mod recorder;
+pub(crate) mod transition;
+pub(crate) mod unsent;

@@ -1,0 +1,278 @@
+//! The change feed: what peers said, in order, for readers that keep or pass it on.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use rutter_net::Prefix;
+
+use crate::adj_rib_in::route::Route;
+use crate::read::feed_batch::Body;
+use crate::{PeerId, PeerSummary, Rib};
+
+/// Something that happened. Events of one peer are in order; a reader sees each once or is told of a gap.
+#[derive(Clone, Debug)]
+pub enum FeedEvent {
+    /// An UPDATE of a peer was taken into the table.
+    Update {
+        /// Who sent it.
+        peer: PeerId,
+        /// Wall time in microseconds since 1970.
+        unix_us: u64,
+        /// The message body as received.
+        body: Body,
+    },
+    /// A session was established.
+    PeerUp {
+        /// The neighbor, with what its session negotiated: how the following updates are to be read.
+        peer: Arc<PeerSummary>,
+        /// Wall time in microseconds since 1970.
+        unix_us: u64,
+    },
+    /// A session ended. The routes of families that are not retained are gone with it.
+    PeerDown {
+        /// Whose.
+        peer: PeerId,
+        /// Wall time in microseconds since 1970.
+        unix_us: u64,
+        /// Per family (index order): its routes stay as stale, until [`FeedEvent::Swept`] or announced again.
+        retained: [bool; 2],
+        /// In words.
+        reason: Arc<str>,
+    },
+    /// Routes that were stale, or whose neighbor was removed, are gone without having been withdrawn.
+    Swept {
+        /// Whose.
+        peer: PeerId,
+        /// Prefix and path identifier of each.
+        routes: Arc<[(Prefix, u32)]>,
+    },
+    /// The reader was too slow: this many events are lost to it.
+    Gap {
+        /// How many.
+        lost: u64,
+    },
+}
+
+/// All readers.
+#[derive(Default)]
+pub(crate) struct Feed {
+    active: AtomicBool,
+    readers: Mutex<Vec<Arc<Queue>>>,
+}
+
+struct Queue {
+    state: Mutex<QueueState>,
+    wake: Condvar,
+    capacity: usize,
+}
+
+#[derive(Default)]
+struct QueueState {
+    events: VecDeque<FeedEvent>,
+    lost: u64,
+    closed: bool,
+}
+
+impl QueueState {
+    /// Whether there is nothing to tell.
+    fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.lost == 0
+    }
+}
+
+/// One reader of the change feed; dropping it ends the subscription.
+pub struct FeedReader {
+    queue: Arc<Queue>,
+    /// Taken from the queue and not given yet.
+    taken: RefCell<VecDeque<FeedEvent>>,
+    /// The last look at the queue found events.
+    busy: Cell<bool>,
+}
+
+/// Events that are taken at once: who publishes waits for no reader in the meantime.
+const TAKE_BATCH: usize = 256;
+/// A reader that just had events looks again after this long by itself. To be woken up for each event would take time
+/// from the thread that publishes, which has clients to serve.
+const LINGER: Duration = Duration::from_millis(2);
+
+impl Feed {
+    /// Whether anybody reads: without readers events are not even made.
+    pub fn is_active(&self) -> bool {
+        self.active.load(Ordering::Relaxed)
+    }
+
+    pub fn subscribe(&self, capacity: usize) -> FeedReader {
+        let queue = Arc::new(Queue {
+            state: Mutex::default(),
+            wake: Condvar::new(),
+            capacity: capacity.max(1),
+        });
+        self.readers.lock().push(Arc::clone(&queue));
+        self.active.store(true, Ordering::Relaxed);
+        FeedReader {
+            queue,
+            taken: RefCell::default(),
+            busy: Cell::new(false),
+        }
+    }
+
+    /// Hands an event to all readers. Never waits: a full queue counts the event as lost.
+    pub fn publish(&self, event: FeedEvent) {
+        let mut readers = self.readers.lock();
+        readers.retain(|queue| queue.push(&event));
+        self.active.store(!readers.is_empty(), Ordering::Relaxed);
+    }
+}
+
+impl Queue {
+    /// `false` when the reader is gone.
+    fn push(&self, event: &FeedEvent) -> bool {
+        let mut state = self.state.lock();
+        if state.closed {
+            return false;
+        }
+        if state.lost > 0 || state.events.len() >= self.capacity {
+            state.lost += 1;
+        } else {
+            state.events.push_back(event.clone());
+        }
+        self.wake.notify_one();
+        true
+    }
+}
+
+impl FeedReader {
+    /// Next event, waiting at most `timeout`; `None` when there was none.
+    pub fn next(&self, timeout: Duration) -> Option<FeedEvent> {
+        let mut taken = self.taken.borrow_mut();
+        if let Some(event) = taken.pop_front() {
+            return Some(event);
+        }
+        let mut left = timeout;
+        let mut state = self.queue.state.lock();
+        if state.is_empty() && self.busy.take() {
+            let linger = LINGER.min(timeout);
+            MutexGuard::unlocked(&mut state, || thread::sleep(linger));
+            left -= linger;
+        }
+        if state.is_empty() {
+            self.queue.wake.wait_for(&mut state, left);
+        }
+        let some = state.events.len().min(TAKE_BATCH);
+        taken.extend(state.events.drain(..some));
+        match taken.pop_front() {
+            Some(event) => {
+                self.busy.set(true);
+                Some(event)
+            }
+            None if state.lost > 0 => Some(FeedEvent::Gap {
+                lost: std::mem::take(&mut state.lost),
+            }),
+            None => None,
+        }
+    }
+}
+
+impl Drop for FeedReader {
+    fn drop(&mut self) {
+        let mut state = self.queue.state.lock();
+        state.closed = true;
+        state.events.clear();
+    }
+}
+
+/// Routes that go without a withdrawal, for the readers of the feed.
+pub(crate) struct Swept<'a> {
+    rib: &'a Rib,
+    peer: PeerId,
+    /// `None` while nobody reads the feed.
+    routes: Option<Vec<(Prefix, u32)>>,
+}
+
+impl<'a> Swept<'a> {
+    pub fn new(rib: &'a Rib, peer: PeerId) -> Self {
+        Self {
+            rib,
+            peer,
+            routes: rib.feed.is_active().then(Vec::new),
+        }
+    }
+
+    pub fn note(&mut self, prefix: Prefix, route: &Route) {
+        if let Some(routes) = &mut self.routes {
+            routes.push((prefix, route.path_id));
+        }
+    }
+
+    pub fn publish(self) {
+        let Some(routes) = self.routes.filter(|routes| !routes.is_empty()) else {
+            return;
+        };
+        self.rib.feed.publish(FeedEvent::Swept {
+            peer: self.peer,
+            routes: routes.into(),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(unix_us: u64) -> FeedEvent {
+        FeedEvent::Update {
+            peer: PeerId(0),
+            unix_us,
+            body: Body::from(&[][..]),
+        }
+    }
+
+    /// The time of an update, or what a gap has lost.
+    fn number(event: Option<FeedEvent>) -> Option<Result<u64, u64>> {
+        event.map(|event| match event {
+            FeedEvent::Update { unix_us, .. } => Ok(unix_us),
+            FeedEvent::Gap { lost } => Err(lost),
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn a_slow_reader_is_told_of_its_gap_in_place() {
+        let feed = Feed::default();
+        let reader = feed.subscribe(2);
+        (0..5).for_each(|n| feed.publish(event(n)));
+        let next = || number(reader.next(Duration::ZERO));
+        assert_eq!(next(), Some(Ok(0)));
+        feed.publish(event(5));
+        assert_eq!(next(), Some(Ok(1)));
+        assert_eq!(next(), Some(Err(4)));
+        feed.publish(event(6));
+        assert_eq!(next(), Some(Ok(6)));
+        assert_eq!(next(), None);
+        drop(reader);
+        feed.publish(event(7));
+        assert!(!feed.is_active());
+    }
+
+    /// More than a reader takes at once, published while it reads.
+    #[test]
+    fn a_reader_has_each_event_once_and_in_order() {
+        const EVENTS: u64 = 20 * TAKE_BATCH as u64;
+        let feed = Feed::default();
+        let reader = feed.subscribe(EVENTS as usize);
+        thread::scope(|threads| {
+            threads.spawn(|| (0..EVENTS).for_each(|n| feed.publish(event(n))));
+            for n in 0..EVENTS {
+                let next = reader.next(Duration::from_secs(60));
+                assert_eq!(number(next), Some(Ok(n)));
+            }
+        });
+        assert_eq!(number(reader.next(Duration::ZERO)), None);
+    }
+}

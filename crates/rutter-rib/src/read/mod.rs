@@ -1,0 +1,8 @@
+//! The table for readers: snapshots, the change feed, explanations, look-ups by address, memory in use.
+
+pub(crate) mod explain;
+pub(crate) mod feed;
+pub(crate) mod feed_batch;
+pub(crate) mod lookup;
+pub(crate) mod memory;
+pub(crate) mod snapshot;

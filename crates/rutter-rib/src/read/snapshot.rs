@@ -1,0 +1,327 @@
+//! Views of the table for readers: pages are shared with the writers until these write to them.
+
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
+use rutter_policy::RejectReason;
+use triomphe::Arc;
+
+use crate::adj_rib_in::route::{Route, State};
+use crate::adj_rib_in::shard::Stored;
+use crate::adj_rib_in::table::{BOOK, Book, Destination, Key, pages};
+use crate::topology::{Peer, Topology};
+use crate::{AttrSet, Neighbor, PeerId, Rib, RouteCounts, SessionInfo};
+
+/// A view of the whole table: each shard as it was at one moment.
+///
+/// Taking one costs a reference count for 16,384 destinations, under the shard's lock (microseconds); afterwards
+/// readers and writers do not meet. A writer copies a page of 256 destinations the first time it writes to it while a
+/// snapshot lives, so drop snapshots that are done with.
+pub struct Snapshot {
+    ipv4: Vec<Vec<Arc<Book<Ipv4Prefix>>>>,
+    ipv6: Vec<Vec<Arc<Book<Ipv6Prefix>>>>,
+    peers: Vec<PeerSummary>,
+    epochs: Vec<[Epoch; 2]>,
+}
+
+/// A neighbor when the snapshot was taken.
+#[derive(Clone, Debug)]
+pub struct PeerSummary {
+    /// Its id.
+    pub id: PeerId,
+    /// Its settings.
+    pub neighbor: Neighbor,
+    /// What its session negotiated; `None` while it is not established.
+    pub session: Option<SessionInfo>,
+    /// Routes held of it, per family.
+    pub counts: [RouteCounts; 2],
+}
+
+/// A destination with its routes.
+#[derive(Debug)]
+pub struct DestinationView<'a> {
+    /// The prefix.
+    pub prefix: Prefix,
+    /// Its routes: in the order of the decision process, rejected ones last.
+    pub routes: Vec<RouteView<'a>>,
+}
+
+/// A route.
+#[derive(Clone, Copy, Debug)]
+pub struct RouteView<'a> {
+    /// Who sent it.
+    pub peer: PeerId,
+    /// RFC 7911 path identifier as received, 0 without Add-Path.
+    pub path_id: u32,
+    /// Its attributes.
+    pub attrs: &'a AttrSet,
+    /// MirrorEntry over a restart of its sender (RFC 4724).
+    pub stale: bool,
+    /// MirrorEntry for long (RFC 9494): least preferred.
+    pub long_lived_stale: bool,
+    /// The first reason of rejection; `None` for routes that take part in the decision.
+    pub reject: Option<RejectReason>,
+}
+
+impl DestinationView<'_> {
+    /// The best route, `None` where all are rejected.
+    pub fn best(&self) -> Option<&RouteView<'_>> {
+        self.routes.first().filter(|route| route.reject.is_none())
+    }
+}
+
+impl Rib {
+    /// A view of the whole table as it is now.
+    pub fn snapshot(&self) -> Snapshot {
+        let (peers, epochs) = {
+            let topology = self.topology.read();
+            (summaries(&topology), epochs(&topology))
+        };
+        let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
+        for shard in &self.shards {
+            let shard = shard.lock();
+            ipv4.push(Ipv4Prefix::table(&shard).share());
+            ipv6.push(Ipv6Prefix::table(&shard).share());
+        }
+        Snapshot {
+            ipv4,
+            ipv6,
+            peers,
+            epochs,
+        }
+    }
+
+    /// All neighbors with their counts, without a view of the routes.
+    pub fn peers(&self) -> Vec<PeerSummary> {
+        summaries(&self.topology.read())
+    }
+
+    /// Calls `with` with one destination, copied; `None` for a prefix without routes. O(1).
+    pub fn destination<T>(
+        &self,
+        prefix: Prefix,
+        with: impl FnOnce(DestinationView<'_>) -> T,
+    ) -> Option<T> {
+        let epochs = || epochs(&self.topology.read());
+        match prefix {
+            Prefix::V4(prefix) => {
+                let held = self.copy_of(prefix)?;
+                let view = view(&held, &epochs());
+                (!view.routes.is_empty()).then(|| with(view))
+            }
+            Prefix::V6(prefix) => {
+                let held = self.copy_of(prefix)?;
+                let view = view(&held, &epochs());
+                (!view.routes.is_empty()).then(|| with(view))
+            }
+        }
+    }
+
+    /// The longest prefix with an accepted route that is this one or covers it. Under a short lock for each length that
+    /// prefixes of the table have, until one is found: prefixes may come and go between them.
+    pub fn longest_match(&self, net: Prefix) -> Option<Prefix> {
+        match net {
+            Prefix::V4(net) => self.longest(net).map(Prefix::V4),
+            Prefix::V6(net) => self.longest(net).map(Prefix::V6),
+        }
+    }
+
+    fn longest<K: Stored>(&self, net: K) -> Option<K> {
+        let has_best = |held: &Destination<K>| !held.accepted().is_empty();
+        (0..=net.prefix_len())
+            .rev()
+            .map(|len| net.shortened(len))
+            .find(|prefix| self.with_held(*prefix, has_best) == Some(true))
+    }
+
+    pub(crate) fn copy_of<K: Stored>(&self, prefix: K) -> Option<Destination<K>> {
+        let copy = |held: &Destination<K>| (!held.routes.is_empty()).then(|| held.clone());
+        self.with_held(prefix, copy)?
+    }
+
+    /// Looks at a destination under its shard's lock. PrefixLengths that no prefix has cost none.
+    fn with_held<K: Stored, T>(
+        &self,
+        prefix: K,
+        look: impl FnOnce(&Destination<K>) -> T,
+    ) -> Option<T> {
+        if !self.lengths[K::FAMILY.index()].has(prefix.prefix_len()) {
+            return None;
+        }
+        let shard = self.shards[self.shard_of(prefix.seeded_hash(self.seed))].lock();
+        let table = K::table(&shard);
+        Some(look(table.get(table.find(prefix)?)))
+    }
+}
+
+impl Snapshot {
+    /// All neighbors, ascending by id.
+    pub fn peers(&self) -> &[PeerSummary] {
+        &self.peers
+    }
+
+    /// One neighbor.
+    pub fn peer(&self, peer: PeerId) -> Option<&PeerSummary> {
+        let index = self.peers.binary_search_by_key(&peer, |one| one.id).ok()?;
+        self.peers.get(index)
+    }
+
+    /// Destinations of a family in no particular order.
+    pub fn destinations(
+        &self,
+        family: Family,
+    ) -> Box<dyn Iterator<Item = DestinationView<'_>> + '_> {
+        match family {
+            Family::Ipv4Unicast => Box::new(self.walk(&self.ipv4)),
+            Family::Ipv6Unicast => Box::new(self.walk(&self.ipv6)),
+        }
+    }
+
+    /// Number of pages: parts of the table that can be read on their own, by several threads.
+    pub fn pages(&self) -> usize {
+        let ipv4: usize = self.ipv4.iter().map(|books| pages(books)).sum();
+        let ipv6: usize = self.ipv6.iter().map(|books| pages(books)).sum();
+        ipv4 + ipv6
+    }
+
+    /// Calls `visit` with each route of a page: its prefix, its place among the routes of that prefix (0 is the best
+    /// if it is accepted), and itself. Nothing is copied. Pages above the last are empty.
+    pub fn visit_page(&self, page: usize, mut visit: impl FnMut(Prefix, usize, RouteView<'_>)) {
+        let ipv4: usize = self.ipv4.iter().map(|books| pages(books)).sum();
+        if page < ipv4 {
+            visit_page(nth(&self.ipv4, page), &self.epochs, &mut visit);
+        } else {
+            visit_page(nth(&self.ipv6, page - ipv4), &self.epochs, &mut visit);
+        }
+    }
+
+    fn walk<'a, K: Key>(
+        &'a self,
+        shards: &'a [Vec<Arc<Book<K>>>],
+    ) -> impl Iterator<Item = DestinationView<'a>> {
+        shards
+            .iter()
+            .flatten()
+            .flat_map(|book| book.iter())
+            .flatten()
+            .filter(|destination| !destination.routes.is_empty())
+            .map(|destination| view(destination, &self.epochs))
+            .filter(|view| !view.routes.is_empty())
+    }
+
+    /// Number of destinations of a family that have routes; walks them.
+    pub fn len(&self, family: Family) -> usize {
+        self.destinations(family).count()
+    }
+
+    /// Whether there are no routes at all.
+    pub fn is_empty(&self) -> bool {
+        Family::ALL
+            .iter()
+            .all(|family| self.destinations(*family).next().is_none())
+    }
+}
+
+fn nth<K>(shards: &[Vec<Arc<Book<K>>>], mut page: usize) -> &[Destination<K>] {
+    for books in shards {
+        match books
+            .get(page / BOOK)
+            .and_then(|book| book.page(page % BOOK))
+        {
+            Some(page) => return page,
+            None => page -= pages(books),
+        }
+    }
+    &[]
+}
+
+fn visit_page<K: Key>(
+    page: &[Destination<K>],
+    epochs: &[[Epoch; 2]],
+    visit: &mut impl FnMut(Prefix, usize, RouteView<'_>),
+) {
+    for destination in page {
+        let stays = |route: &&Route| !Epoch::of::<K>(route, epochs).is_being_removed(route);
+        for (place, route) in destination.routes.iter().filter(stays).enumerate() {
+            let route = route_view::<K>(route, epochs);
+            visit(destination.prefix.into(), place, route);
+        }
+    }
+}
+
+fn view<'a, K: Key>(destination: &'a Destination<K>, epochs: &[[Epoch; 2]]) -> DestinationView<'a> {
+    let stays = |route: &&'a Route| !Epoch::of::<K>(route, epochs).is_being_removed(route);
+    let show = |route: &'a Route| route_view::<K>(route, epochs);
+    DestinationView {
+        prefix: destination.prefix.into(),
+        routes: destination.routes.iter().filter(stays).map(show).collect(),
+    }
+}
+
+/// Which of a peer's routes are stale, for one family.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Epoch {
+    present: bool,
+    /// Stale ones are of a session that ended: they are not shown any more.
+    removing: bool,
+}
+
+impl Epoch {
+    fn of<K: Key>(route: &Route, epochs: &[[Epoch; 2]]) -> Self {
+        let families = epochs.get(route.peer.index());
+        families.map_or_else(Epoch::default, |families| families[K::FAMILY.index()])
+    }
+
+    fn is_stale(self, route: &Route) -> bool {
+        route.state.has(State::EPOCH) != self.present
+    }
+
+    fn is_being_removed(self, route: &Route) -> bool {
+        self.removing && self.is_stale(route)
+    }
+}
+
+pub(crate) fn route_view<'a, K: Key>(route: &'a Route, epochs: &[[Epoch; 2]]) -> RouteView<'a> {
+    RouteView {
+        peer: route.peer,
+        path_id: route.path_id,
+        attrs: &route.attrs,
+        stale: Epoch::of::<K>(route, epochs).is_stale(route),
+        long_lived_stale: route.state.has(State::LONG_LIVED_STALE),
+        reject: route.reject,
+    }
+}
+
+pub(crate) fn summaries(topology: &Topology) -> Vec<PeerSummary> {
+    topology
+        .iter()
+        .map(|(id, peer)| summarize(id, peer))
+        .collect()
+}
+
+pub(crate) fn summary(topology: &Topology, id: PeerId) -> Option<PeerSummary> {
+    topology.peer(id).map(|peer| summarize(id, peer))
+}
+
+fn summarize(id: PeerId, peer: &Peer) -> PeerSummary {
+    PeerSummary {
+        id,
+        neighbor: peer.neighbor.clone(),
+        session: peer.session.clone(),
+        counts: peer.counts.both(),
+    }
+}
+
+pub(crate) fn epochs(topology: &Topology) -> Vec<[Epoch; 2]> {
+    topology
+        .peers
+        .iter()
+        .map(|peer| {
+            let families = [0, 1];
+            peer.as_ref().map_or_else(Default::default, |peer| {
+                families.map(|family| Epoch {
+                    present: peer.epoch[family],
+                    removing: peer.removing[family],
+                })
+            })
+        })
+        .collect()
+}

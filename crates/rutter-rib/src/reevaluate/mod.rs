@@ -1,0 +1,6 @@
+//! Re-evaluation: after a policy or a neighbor's rank changed, a walk over the table applies it to the held routes.
+
+pub(crate) mod export;
+pub(crate) mod import;
+pub(crate) mod walk;
+pub(crate) mod walk_progress;
