@@ -35,7 +35,7 @@ pub trait Backend: Send + Sync {
         None
     }
     /// The services of a collector; `None` in a daemon that is none.
-    fn collected(&self) -> Option<&dyn Collected> {
+    fn collector_services(&self) -> Option<&dyn CollectorServices> {
         None
     }
     /// Every session that is configured or was accepted, up or down.
@@ -53,7 +53,7 @@ pub trait Backend: Send + Sync {
 }
 
 /// The services of a collector as the management side sees them. No method waits for anybody.
-pub trait Collected: Send + Sync {
+pub trait CollectorServices: Send + Sync {
     /// Databases and brokers.
     fn sinks(&self) -> Vec<SinkRow>;
     /// Monitored routers that are connected.

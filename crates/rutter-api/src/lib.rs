@@ -19,15 +19,15 @@ mod request;
 mod rows;
 mod server;
 mod socket;
-mod text;
+mod string_form;
 
-pub use backend::{Backend, Collected, LogReader, ReloadError};
+pub use backend::{Backend, CollectorServices, LogReader, ReloadError};
 pub use client::{Answer, Client, RawLine};
 pub use http::serve_metrics;
 pub use line::{Done, Line};
 pub use request::{
-    ClearHow, Envelope, FamilyFilter, LookupQuery, MAX_REQUEST, Request, RouteFilter, VERSION,
-    Whose,
+    ClearHow, Envelope, FamilyFilter, LookupQuery, MAX_REQUEST, Request, RouteFilter,
+    RouteSelector, VERSION,
 };
 pub use rows::*;
 pub use server::serve_connection;

@@ -31,7 +31,7 @@ pub fn render(backend: &dyn Backend) -> String {
         page.sample(Name::MemoryBytes, &[("what", row.what)], row.bytes as f64);
         page.sample(Name::MemoryItems, &[("what", row.what)], row.count as f64);
     }
-    if let Some(collected) = backend.collected() {
+    if let Some(collected) = backend.collector_services() {
         collected
             .sinks()
             .iter()
@@ -111,8 +111,8 @@ fn sink(page: &mut Page, row: &SinkRow) {
         page.sample(Name::SinkState, &[name, ("state", state)], is);
     }
     for (metric, value) in [
-        (Name::SinkTaken, row.taken),
-        (Name::SinkWaiting, row.waiting()),
+        (Name::SinkSpooled, row.spooled),
+        (Name::SinkPending, row.pending()),
         (Name::SinkBehind, row.behind_s),
         (Name::SinkSpool, row.spool_bytes),
         (Name::SinkEvents, row.events),
@@ -164,37 +164,37 @@ metrics! {
     ResidentBytes = "process_resident_memory_bytes", "gauge", "Resident set size.";
     Peers = "rutter_peers", "gauge", "Sessions by state (RFC 4271).";
     PeerUp = "rutter_peer_up", "gauge", "1 if the session is Established.";
-    PeerStateSeconds = "rutter_peer_state_seconds", "gauge", "Seconds in the present state.";
+    PeerStateSeconds = "rutter_peer_state_seconds", "gauge", "Seconds in the current state.";
     PeerEstablished = "rutter_peer_established_total", "counter", "Times that the session reached Established.";
-    PeerMalformed = "rutter_peer_malformed_updates_total", "counter", "Malformed UPDATEs survived (RFC 7606).";
-    PeerUnsent = "rutter_peer_unsent_bytes", "gauge", "Octets of UPDATEs that the client's socket has not taken yet.";
-    PeerCatchingUp = "rutter_peer_catching_up", "gauge", "1 if the client fell behind and is served from the table.";
-    PeerBytes = "rutter_peer_bytes_total", "counter", "Octets by direction.";
+    PeerMalformed = "rutter_peer_malformed_updates_total", "counter", "Malformed UPDATEs that did not end the session (RFC 7606).";
+    PeerUnsent = "rutter_peer_unsent_bytes", "gauge", "Bytes of UPDATEs that wait for the client's socket.";
+    PeerCatchingUp = "rutter_peer_catching_up", "gauge", "1 if the client fell behind and receives its routes from the table.";
+    PeerBytes = "rutter_peer_bytes_total", "counter", "Bytes by direction.";
     PeerMessages = "rutter_peer_messages_total", "counter", "BGP messages by direction and type.";
-    PeerRoutes = "rutter_peer_routes", "gauge", "Routes held from the neighbor by family and verdict.";
-    MemoryBytes = "rutter_memory_bytes", "gauge", "Octets of the table by purpose.";
-    MemoryItems = "rutter_memory_items", "gauge", "Things of the table by purpose.";
-    SinkState = "rutter_sink_state", "gauge", "1 for the state that the sink is in.";
-    SinkTaken = "rutter_sink_taken_rows_total", "counter", "Rows that the sink's spool took since the start.";
-    SinkWaiting = "rutter_sink_waiting_rows", "gauge", "Rows in the spool that the sink has not committed, those of earlier runs too.";
-    SinkBehind = "rutter_sink_behind_seconds", "gauge", "For how long the oldest of them has waited.";
-    SinkSpool = "rutter_sink_spool_bytes", "gauge", "Octets in the spool.";
-    SinkEvents = "rutter_sink_events_total", "counter", "Events committed, those of earlier runs too.";
-    SinkLoaded = "rutter_sink_loaded_routes_total", "counter", "Routes committed by loads of whole tables.";
-    SinkLoads = "rutter_sink_loads_total", "counter", "Loads of whole tables finished.";
+    PeerRoutes = "rutter_peer_routes", "gauge", "Routes received from the neighbor, by family and verdict.";
+    MemoryBytes = "rutter_memory_bytes", "gauge", "Bytes of the table by purpose.";
+    MemoryItems = "rutter_memory_items", "gauge", "Items of the table by purpose.";
+    SinkState = "rutter_sink_state", "gauge", "1 for the current state of the sink.";
+    SinkSpooled = "rutter_sink_spooled_rows_total", "counter", "Rows written to the sink's spool since the start.";
+    SinkPending = "rutter_sink_pending_rows", "gauge", "Rows in the spool that the sink has not committed, including rows of earlier runs.";
+    SinkBehind = "rutter_sink_behind_seconds", "gauge", "Age of the oldest pending row.";
+    SinkSpool = "rutter_sink_spool_bytes", "gauge", "Bytes in the spool.";
+    SinkEvents = "rutter_sink_events_total", "counter", "Events committed, including events of earlier runs.";
+    SinkLoaded = "rutter_sink_loaded_routes_total", "counter", "Routes committed by full table loads.";
+    SinkLoads = "rutter_sink_loads_total", "counter", "Full table loads completed.";
     SinkBatches = "rutter_sink_batches_total", "counter", "Batches committed.";
-    SinkGaps = "rutter_sink_gaps_total", "counter", "Gaps told.";
-    SinkLost = "rutter_sink_lost_total", "counter", "Rows and messages that gaps hid.";
+    SinkGaps = "rutter_sink_gaps_total", "counter", "Gaps reported.";
+    SinkLost = "rutter_sink_lost_total", "counter", "Rows and messages lost in gaps.";
     SinkFailures = "rutter_sink_failures_total", "counter", "Failures of the sink.";
-    SinkDropping = "rutter_sink_dropping", "gauge", "1 while rows are being dropped.";
-    Routers = "rutter_bmp_routers", "gauge", "Routers that report by BMP now.";
+    SinkDropping = "rutter_sink_dropping", "gauge", "1 while rows are dropped.";
+    Routers = "rutter_bmp_routers", "gauge", "Routers connected by BMP.";
     RouterSeconds = "rutter_bmp_connected_seconds", "gauge", "Seconds since the router connected.";
     RouterPeers = "rutter_bmp_peers", "gauge", "Monitored sessions of the router that are up.";
-    RouterMessages = "rutter_bmp_messages_total", "counter", "Messages taken from the router since it connected.";
-    RouterFaults = "rutter_bmp_faults_total", "counter", "Messages that could not be read and were passed over.";
-    RouterUnknown = "rutter_bmp_unknown_total", "counter", "UPDATEs of peers that are unknown or beyond the limit, passed over.";
-    RouterMalformed = "rutter_bmp_malformed_updates_total", "counter", "UPDATEs that were malformed.";
-    RouterMirrored = "rutter_bmp_mirrored_total", "counter", "Messages that were mirrored.";
+    RouterMessages = "rutter_bmp_messages_total", "counter", "Messages received from the router since it connected.";
+    RouterFaults = "rutter_bmp_faults_total", "counter", "Messages that could not be read and were skipped.";
+    RouterUnknown = "rutter_bmp_unknown_total", "counter", "UPDATEs skipped because their peer is unknown or above the limit.";
+    RouterMalformed = "rutter_bmp_malformed_updates_total", "counter", "Malformed UPDATEs.";
+    RouterMirrored = "rutter_bmp_mirrored_total", "counter", "Mirrored messages (RFC 7854).";
 }
 
 /// Samples by metric, so that those of one metric stand together as the format wants it.

@@ -55,7 +55,7 @@ pub enum Request {
     Lookup(LookupQuery),
     /// The whole table in few octets, for look-ups elsewhere: [`crate::TableSetRow`]s and
     /// [`crate::TableRoutesRow`]s, the accepted route of each destination that is best of those wanted.
-    Table(Whose),
+    Table(RouteSelector),
     /// Rejected routes with all reasons and the evidence: [`crate::RejectedRow`]s.
     Rejected(RouteFilter),
     /// Distinct attribute sets: [`crate::AttributeSetRow`]s, the most used first.
@@ -105,10 +105,10 @@ pub enum Request {
     },
 }
 
-/// Whose routes are looked up: of any of these neighbors or with any of these next hops; without both: the best.
+/// RouteSelector routes are looked up: of any of these neighbors or with any of these next hops; without both: the best.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
-pub struct Whose {
+pub struct RouteSelector {
     /// Neighbors by name, address or `AS64500`, and monitored routers by name or address.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub peers: Vec<String>,
@@ -117,9 +117,9 @@ pub struct Whose {
     pub next_hops: Vec<IpAddr>,
 }
 
-impl Whose {
+impl RouteSelector {
     /// Whether the best routes are wanted, whoever sent them.
-    pub fn is_anybody(&self) -> bool {
+    pub fn is_any(&self) -> bool {
         self.peers.is_empty() && self.next_hops.is_empty()
     }
 }
@@ -130,9 +130,9 @@ impl Whose {
 pub struct LookupQuery {
     /// The addresses.
     pub addresses: Vec<IpAddr>,
-    /// Whose routes.
-    #[serde(skip_serializing_if = "Whose::is_anybody")]
-    pub of: Whose,
+    /// RouteSelector routes.
+    #[serde(skip_serializing_if = "RouteSelector::is_any")]
+    pub routes: RouteSelector,
     /// Where none of those wanted leads to an address, the best of all is told.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub or_best: bool,
@@ -180,7 +180,10 @@ pub struct RouteFilter {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub family: Option<FamilyFilter>,
     /// This prefix and everything inside it.
-    #[serde(skip_serializing_if = "Option::is_none", with = "crate::text::option")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        with = "crate::string_form::option"
+    )]
     pub within: Option<Prefix>,
     /// Originated by this AS.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,7 +5,7 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use crate::answer::{Failure, Rows, answer};
+use crate::answer::{Failure, RowWriter, answer};
 use crate::{Backend, Envelope, Line, MAX_REQUEST, Request, VERSION};
 
 /// Answers one request and returns when the answer is written or the client is gone. Blocks: give it a thread.
@@ -16,7 +16,7 @@ pub fn serve_connection(stream: UnixStream, backend: &dyn Backend) -> io::Result
     stream.set_write_timeout(Some(WRITE_PATIENCE))?;
     let request = read_request(&stream);
     stream.set_read_timeout(Some(Duration::from_millis(1)))?;
-    let mut rows = Rows::new(&stream);
+    let mut rows = RowWriter::new(&stream);
     let result = request.and_then(|request| answer(&request, backend, &mut rows));
     match result {
         Ok(done) => rows.end(&Line::Done(done))?,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rutter_api::{Collected, RouterRow, SinkRow};
+use rutter_api::{CollectorServices, RouterRow, SinkRow};
 
 /// The services' figures. Clones are the same board.
 #[derive(Clone, Default)]
@@ -30,7 +30,7 @@ impl Board {
     }
 }
 
-impl Collected for Board {
+impl CollectorServices for Board {
     fn sinks(&self) -> Vec<SinkRow> {
         let figures = self.0.lock().sinks.clone();
         figures.iter().flat_map(|figures| figures()).collect()

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use mio::{Poll, Waker};
 use parking_lot::{Mutex, RwLock};
-use rutter_api::Collected;
+use rutter_api::CollectorServices;
 use rutter_config::Config;
 use rutter_policy::ExportPolicy;
 use rutter_rib::{Rib, RibConfig};
@@ -138,7 +138,7 @@ impl Prepared {
     }
 
     /// Whom the management side asks for what a collector's services do. Only the first is asked.
-    pub fn attach(&self, collected: Arc<dyn Collected>) {
+    pub fn attach(&self, collected: Arc<dyn CollectorServices>) {
         let _ = self.handle.shared.collected.set(collected);
     }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use std::{io, process};
 
 use rutter_api::{
-    Backend, ClearHow, Collected, LogReader, LogRow, ReloadError, SessionRow, SessionState,
+    Backend, ClearHow, CollectorServices, LogReader, LogRow, ReloadError, SessionRow, SessionState,
     StatusRow,
 };
 use rutter_config::Diff;
@@ -77,7 +77,7 @@ impl Backend for Management {
         self.0.vrps.read().clone()
     }
 
-    fn collected(&self) -> Option<&dyn Collected> {
+    fn collector_services(&self) -> Option<&dyn CollectorServices> {
         self.0.collected.get().map(|collected| &**collected)
     }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Mutex, RwLock};
-use rutter_api::Collected;
+use rutter_api::CollectorServices;
 use rutter_config::Config;
 use rutter_rib::Rib;
 use rutter_rpki::Vrps;
@@ -47,7 +47,7 @@ pub(crate) struct Shared {
     /// What look-ups validate origins by.
     pub(crate) vrps: RwLock<Option<Arc<Vrps>>>,
     /// The services of a collector, where there are any.
-    pub(crate) collected: OnceLock<Arc<dyn Collected>>,
+    pub(crate) collected: OnceLock<Arc<dyn CollectorServices>>,
 }
 
 /// Where the daemon writes to besides neighbors, as configured.

@@ -155,7 +155,7 @@ fn explain_names_winner_step_and_audience() {
         let own = candidates[0]["route"]["peer"]["address"] == address.as_str();
         let hears = if own { 2 } else { 1 };
         assert_eq!(
-            client.expect("both are clients")["hears"],
+            client.expect("both are clients")["advertised"],
             serde_json::json!([hears]),
             "{row}"
         );

@@ -55,11 +55,11 @@ impl ActionTable {
         table
     }
 
-    pub(crate) fn knows_extended(&self) -> bool {
+    pub(crate) fn has_extended(&self) -> bool {
         !self.extended.is_empty()
     }
 
-    pub(crate) fn knows_large(&self) -> bool {
+    pub(crate) fn has_large(&self) -> bool {
         !self.large.is_empty()
     }
 

@@ -92,9 +92,9 @@ impl Default for AudienceSpec {
     }
 }
 
-/// The wishes of one route, collected in any order.
+/// The actions of one route, collected in any order.
 #[derive(Debug, Default)]
-pub(crate) struct Wishes {
+pub(crate) struct ExportActions {
     not_to_any: bool,
     deny: Vec<Asn>,
     allow: Vec<Asn>,
@@ -108,7 +108,7 @@ pub(crate) struct Wishes {
     pub(crate) no_advertise: bool,
 }
 
-impl Wishes {
+impl ExportActions {
     /// Notes one more.
     pub(crate) fn add(
         &mut self,
@@ -136,7 +136,7 @@ impl Wishes {
         }
     }
 
-    /// What they amount to, in the one form that equal wishes have.
+    /// What they amount to, in the one form that equal actions have.
     pub(crate) fn audience(mut self) -> AudienceSpec {
         let default_allow = !self.not_to_any;
         sort(&mut self.deny);
@@ -161,16 +161,16 @@ impl Wishes {
     }
 
     fn transformed(self, default_allow: bool, except: Vec<Asn>) -> AudienceSpec {
-        let hears = |asn: &Asn| default_allow != except.binary_search(asn).is_ok();
+        let advertised_to = |asn: &Asn| default_allow != except.binary_search(asn).is_ok();
         let named = |mut asns: Vec<Asn>, all: bool| {
-            asns.retain(|asn| !all && hears(asn));
+            asns.retain(|asn| !all && advertised_to(asn));
             sort(&mut asns);
             asns
         };
         let mut prepend = self.prepend;
         prepend.sort_unstable_by_key(|(asn, times)| (*asn, std::cmp::Reverse(*times)));
         prepend.dedup_by_key(|(asn, _)| *asn);
-        prepend.retain(|(asn, times)| *times != self.prepend_any && hears(asn));
+        prepend.retain(|(asn, times)| *times != self.prepend_any && advertised_to(asn));
         AudienceSpec {
             default_allow,
             prepend_all: self.prepend_any,

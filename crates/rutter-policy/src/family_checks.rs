@@ -2,8 +2,8 @@
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
 
-use crate::lookup::{Bits, CoverTable, RangeTable, Split, split_v4, split_v6};
 use crate::prefix_match::{GLOBAL_UNICAST, MARTIANS_V4, MARTIANS_V6};
+use crate::prefix_tables::{Bits, CoverTable, RangeTable, Split, split_v4, split_v6};
 use crate::{
     BOGONS_V4, BOGONS_V6, ImportRule, ImportSettings, LengthRange, PrefixMatch, RejectReason,
 };

@@ -11,28 +11,28 @@
 
 mod action_table;
 mod audience;
-mod export;
+mod export_policy;
 mod family_checks;
 mod findings;
-mod import;
-mod lookup;
+mod import_policy;
+mod import_settings;
 mod next_hop;
 mod notation;
+mod only_to_customer;
 mod path_checks;
 mod prefix_match;
-mod reason;
-mod role;
-mod settings;
+mod prefix_tables;
+mod reject_reason;
 
 pub use audience::AudienceSpec;
-pub use export::{Action, ActionCommunity, ExportPolicy, ExportSettings, WellKnown};
+pub use export_policy::{Action, ActionCommunity, ExportPolicy, ExportSettings, WellKnown};
 pub use findings::Finding;
-pub use import::{AttrVerdict, ImportPolicy};
+pub use import_policy::{AttrVerdict, ImportPolicy};
+pub use import_settings::{
+    FilterData, ImportRule, ImportSettings, LengthRange, RouteChecks, TRANSIT_FREE,
+};
 pub use next_hop::{NextHop, NextHopRule};
 pub use notation::{Field, Notation, ParseNotationError};
+pub use only_to_customer::{OtcEgress, OtcIngress, Role, otc_on_receive, otc_on_send};
 pub use prefix_match::{BOGONS_V4, BOGONS_V6, PrefixMatch};
-pub use reason::RejectReason;
-pub use role::{OtcEgress, OtcIngress, Role, otc_on_receive, otc_on_send};
-pub use settings::{
-    ImportRule, ImportSettings, LengthRange, OutsideData, RouteChecks, TRANSIT_FREE,
-};
+pub use reject_reason::RejectReason;

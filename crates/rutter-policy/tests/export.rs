@@ -42,7 +42,7 @@ fn audience(settings: ExportSettings, communities: &str) -> AudienceSpec {
     let policy = ExportPolicy::new(settings);
     with(&Route::communities(communities), |attributes| {
         let audience = policy.audience(attributes);
-        if policy.asks_nothing(attributes) {
+        if policy.advertises_unchanged(attributes) {
             assert!(audience.is_everyone() && !policy.has_action_community(attributes));
         }
         audience

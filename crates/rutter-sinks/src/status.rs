@@ -172,7 +172,7 @@ impl StatusView {
             name: self.name.clone(),
             state: self.state().to_owned(),
             run: self.run,
-            taken: self.taken,
+            spooled: self.taken,
             committed: (self.taken + self.earlier).saturating_sub(self.waiting),
             earlier: self.earlier,
             behind_s: behind_us / 1_000_000,

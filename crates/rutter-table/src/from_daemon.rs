@@ -2,13 +2,13 @@
 
 use std::io;
 
-use rutter_api::{Client, Line, Request, Whose};
+use rutter_api::{Client, Line, Request, RouteSelector};
 
 use crate::{ReadError, Set, Table};
 
 /// Fetches the table: of each prefix the best route of those wanted. Each of the daemon's shards is as it was at
 /// one moment, which is nearly the same for all.
-pub fn from_daemon(client: Client, of: Whose) -> Result<Table, ReadError> {
+pub fn from_daemon(client: Client, of: RouteSelector) -> Result<Table, ReadError> {
     let ended = |error: io::Error| ReadError(format!("the daemon's answer ended early: {error}"));
     let mut table = Table::default();
     for line in client.call(Request::Table(of)).map_err(ended)? {

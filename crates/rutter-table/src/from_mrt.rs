@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::Path;
 
-use rutter_api::{AttributesRow, RouteSource, Whose};
+use rutter_api::{AttributesRow, RouteSelector, RouteSource};
 use rutter_collector::mrt::{Input, Progress, Stream};
 use rutter_net::Asn;
 use rutter_wire::attr::Attributes;
@@ -15,7 +15,7 @@ use crate::{ReadError, Set, Table};
 
 /// Reads a table dump, plain or packed, from a file or (`-`) from standard input: of each prefix the best route of
 /// those wanted, by the decision process of RFC 4271.
-pub fn from_mrt(path: &Path, of: &Whose) -> Result<Table, ReadError> {
+pub fn from_mrt(path: &Path, of: &RouteSelector) -> Result<Table, ReadError> {
     let input = match path.as_os_str() == "-" {
         true => Input::Stdin,
         false => Input::File(path.to_owned()),
@@ -41,7 +41,7 @@ pub fn from_mrt(path: &Path, of: &Whose) -> Result<Table, ReadError> {
 
 /// A dump while it is read.
 struct Reading<'w> {
-    of: &'w Whose,
+    of: &'w RouteSelector,
     wanted: Vec<Asked<'w>>,
     /// The peers of the index table, and whether their routes are wanted.
     peers: Vec<(PeerEntry, bool)>,
@@ -59,7 +59,7 @@ struct Asked<'w> {
 }
 
 impl<'w> Reading<'w> {
-    fn new(of: &'w Whose) -> Self {
+    fn new(of: &'w RouteSelector) -> Self {
         let asked = |text: &'w String| Asked {
             text,
             address: text.parse().ok(),
@@ -100,7 +100,7 @@ impl<'w> Reading<'w> {
                     .and_then(address)
                     .is_some_and(|a| self.of.next_hops.contains(&a))
             };
-            if self.of.is_anybody() || *asked || via() {
+            if self.of.is_any() || *asked || via() {
                 candidates.push(Candidate {
                     peer: (entry.peer_index, *peer),
                     octets: entry.attributes,

@@ -4,34 +4,34 @@ use std::ffi::OsString;
 
 use rutter_api::{ClearHow, Request, RouteFilter};
 
-use crate::ask::ask;
-use crate::cli::{Ask, ClearArgs, Command, Show};
+use crate::cli::{ClearArgs, Command, CommonOptions, Show};
 use crate::failure::Failure;
-use crate::{check, collector, demo, enrich, export, lookup, run};
+use crate::request::send;
+use crate::{check, collector_program, demo, enrich, export, lookup, run};
 
 /// Does what was typed.
-pub(crate) fn perform(command: Command, how: &Ask) -> Result<(), Failure> {
+pub(crate) fn perform(command: Command, options: &CommonOptions) -> Result<(), Failure> {
     match command {
         Command::Run {
             file,
             end_with_stdin,
-        } => run::run(&file, end_with_stdin, how),
-        Command::Check { file } => check::check(&file, how),
-        Command::Diff { file, against } => check::diff(file, against, how),
-        Command::Reload => ask(how, Request::Reload),
-        Command::Show(show) => ask(how, show_request(show.what)),
-        Command::Explain { target } => ask(how, Request::Explain { target }),
-        Command::Lookup(args) => lookup::lookup(how, &args),
-        Command::Enrich(args) => enrich::enrich(how, &args),
-        Command::Export(args) => export::export(how, args.what),
-        Command::Clear(args) => ask(how, clear_request(args)),
-        Command::Log { follow } => ask(how, Request::Log { follow }),
-        Command::Stop { text } => ask(how, Request::Shutdown { text }),
-        Command::Demo(args) => demo::demo(&args, how),
-        Command::Collect { arguments } => collector::run("collect", arguments),
-        Command::Mrt { arguments } => collector::run("mrt", arguments),
-        Command::Sql { arguments } => collector::run("sql", arguments),
-        Command::Replay { arguments } => collector::run("replay", arguments),
+        } => run::run(&file, end_with_stdin, options),
+        Command::Check { file } => check::check(&file, options),
+        Command::Diff { file, against } => check::diff(file, against, options),
+        Command::Reload => send(options, Request::Reload),
+        Command::Show(show) => send(options, show_request(show.what)),
+        Command::Explain { target } => send(options, Request::Explain { target }),
+        Command::Lookup(args) => lookup::lookup(options, &args),
+        Command::Enrich(args) => enrich::enrich(options, &args),
+        Command::Export(args) => export::export(options, args.what),
+        Command::Clear(args) => send(options, clear_request(args)),
+        Command::Log { follow } => send(options, Request::Log { follow }),
+        Command::Stop { text } => send(options, Request::Shutdown { text }),
+        Command::Demo(args) => demo::demo(&args, options),
+        Command::Collect { arguments } => collector_program::run("collect", arguments),
+        Command::Mrt { arguments } => collector_program::run("mrt", arguments),
+        Command::Sql { arguments } => collector_program::run("sql", arguments),
+        Command::Replay { arguments } => collector_program::run("replay", arguments),
         Command::Bench { arguments } => bench(arguments),
     }
 }
@@ -41,7 +41,7 @@ pub(crate) fn bench(arguments: Vec<OsString>) -> Result<(), Failure> {
     rutter_bench::daemons::set_own_kind(rutter_bench::daemons::Kind::Rutter);
     match rutter_bench::cli::main(arguments) {
         Ok(true) => Ok(()),
-        Ok(false) => Err(Failure::Said),
+        Ok(false) => Err(Failure::AlreadyReported),
         Err(text) => Err(Failure::Text(text)),
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rutter_table::stream::{self, Counts, MARK, Rows};
 use rutter_table::{Column, Csv, CsvHead, Json, Table};
 
-use crate::cli::{Ask, ColumnArg, EnrichArgs, FormatArg};
+use crate::cli::{ColumnArg, CommonOptions, EnrichArgs, FormatArg};
 use crate::failure::Failure;
 use crate::lookup::{failure, table};
 use crate::units::plural;
@@ -15,7 +15,7 @@ use crate::units::plural;
 type Input = Box<dyn Read + Send>;
 
 /// Adds columns to the rows of all files.
-pub(crate) fn enrich(how: &Ask, args: &EnrichArgs) -> Result<(), Failure> {
+pub(crate) fn enrich(options: &CommonOptions, args: &EnrichArgs) -> Result<(), Failure> {
     let delimiter = delimiter(&args.delimiter)?;
     let columns = columns(args)?;
     let files = match args.files.is_empty() {
@@ -33,7 +33,7 @@ pub(crate) fn enrich(how: &Ask, args: &EnrichArgs) -> Result<(), Failure> {
         args,
         delimiter,
         columns,
-        table: table(how, &args.table)?,
+        table: table(options, &args.table)?,
     };
     let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
     let mut head = None;

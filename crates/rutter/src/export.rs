@@ -9,20 +9,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rutter_table::{Table, export};
 
-use crate::cli::{Ask, Export, MmdbArgs};
+use crate::cli::{CommonOptions, Export, MmdbArgs};
 use crate::failure::Failure;
 use crate::lookup::table;
 use crate::units::{grouped, plural};
 
 /// Exports.
-pub(crate) fn export(how: &Ask, what: Export) -> Result<(), Failure> {
+pub(crate) fn export(options: &CommonOptions, what: Export) -> Result<(), Failure> {
     match what {
-        Export::Mmdb(args) => mmdb(how, &args),
+        Export::Mmdb(args) => mmdb(options, &args),
     }
 }
 
-fn mmdb(how: &Ask, args: &MmdbArgs) -> Result<(), Failure> {
-    let table = table(how, &args.table)?;
+fn mmdb(options: &CommonOptions, args: &MmdbArgs) -> Result<(), Failure> {
+    let table = table(options, &args.table)?;
     let place = Place::of(&args.file);
     if table.routes().is_empty() {
         return Err(Failure::text(format!(
@@ -39,10 +39,10 @@ fn mmdb(how: &Ask, args: &MmdbArgs) -> Result<(), Failure> {
     };
     let written = place.write(|out| export::mmdb(&table, &metadata, out));
     let octets = written.map_err(|error| match error.kind() {
-        io::ErrorKind::BrokenPipe => Failure::NobodyReads,
+        io::ErrorKind::BrokenPipe => Failure::OutputClosed,
         _ => Failure::text(format!("{}: {error}", args.file.display())),
     })?;
-    if !how.json {
+    if !options.json {
         let said = remark(&args.file, &table, octets);
         match place {
             Place::File(_) => writeln!(io::stdout(), "{said}")?,

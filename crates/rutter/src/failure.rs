@@ -8,9 +8,9 @@ pub(crate) enum Failure {
     /// In words; a hint may follow on further lines.
     Text(String),
     /// Everything has been said already.
-    Said,
+    AlreadyReported,
     /// Whoever read our output has gone: nothing to complain about.
-    NobodyReads,
+    OutputClosed,
 }
 
 impl Failure {
@@ -23,7 +23,7 @@ impl Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::BrokenPipe => Failure::NobodyReads,
+            io::ErrorKind::BrokenPipe => Failure::OutputClosed,
             _ => Failure::Text(error.to_string()),
         }
     }

@@ -31,7 +31,7 @@ fn helps(command: &mut Command, name: &str, out: &mut Vec<(String, String)>) {
     ));
     for sub in command.get_subcommands_mut() {
         // The help of these is the other program's.
-        if crate::collector::command(sub.get_name().as_ref()).is_some() {
+        if crate::collector_program::command(sub.get_name().as_ref()).is_some() {
             continue;
         }
         let name = format!("{name} {}", sub.get_name());

@@ -8,13 +8,13 @@ use rutter_rpki::Vrps;
 use rutter_table::stream::{self, Rows, StreamError};
 use rutter_table::{Lines, Table, from_daemon, from_mrt};
 
-use crate::ask::{ask, connect};
-use crate::cli::{Ask, LookupArgs, TableArgs};
+use crate::cli::{CommonOptions, LookupArgs, TableArgs};
 use crate::failure::Failure;
+use crate::request::{connect, send};
 use crate::units::plural;
 
 /// Looks addresses up.
-pub(crate) fn lookup(how: &Ask, args: &LookupArgs) -> Result<(), Failure> {
+pub(crate) fn lookup(options: &CommonOptions, args: &LookupArgs) -> Result<(), Failure> {
     let in_bulk = args.addresses.iter().any(|text| text == "-");
     if in_bulk && args.addresses.len() > 1 {
         return Err(Failure::text(
@@ -34,20 +34,24 @@ pub(crate) fn lookup(how: &Ask, args: &LookupArgs) -> Result<(), Failure> {
         ));
     }
     if in_bulk {
-        return here(how, &args.table, io::stdin());
+        return here(options, &args.table, io::stdin());
     }
     let addresses = parse(&args.addresses)?;
     if elsewhere {
-        return here(how, &args.table, io::Cursor::new(args.addresses.join("\n")));
+        return here(
+            options,
+            &args.table,
+            io::Cursor::new(args.addresses.join("\n")),
+        );
     }
     // A request has an end: 1,000 addresses are well below it.
     for addresses in addresses.chunks(1_000) {
         let query = LookupQuery {
             addresses: addresses.to_vec(),
-            of: args.table.whose(),
+            routes: args.table.selector(),
             or_best: args.or_best,
         };
-        ask(how, Request::Lookup(query))?;
+        send(options, Request::Lookup(query))?;
     }
     Ok(())
 }
@@ -65,9 +69,13 @@ fn parse(texts: &[String]) -> Result<Vec<IpAddr>, Failure> {
     texts.iter().map(parse).collect()
 }
 
-fn here(how: &Ask, args: &TableArgs, input: impl Read + Send + 'static) -> Result<(), Failure> {
-    let table = table(how, args)?;
-    let lines = match how.json {
+fn here(
+    options: &CommonOptions,
+    args: &TableArgs,
+    input: impl Read + Send + 'static,
+) -> Result<(), Failure> {
+    let table = table(options, args)?;
+    let lines = match options.json {
         true => Lines::json(&table),
         false => Lines::text(&table),
     };
@@ -86,11 +94,11 @@ fn here(how: &Ask, args: &TableArgs, input: impl Read + Send + 'static) -> Resul
 }
 
 /// The table that is asked for, of this moment.
-pub(crate) fn table(how: &Ask, args: &TableArgs) -> Result<Table, Failure> {
+pub(crate) fn table(options: &CommonOptions, args: &TableArgs) -> Result<Table, Failure> {
     let failed = |error: rutter_table::ReadError| Failure::Text(error.0);
     let mut table = match &args.mrt {
-        Some(path) => from_mrt(path, &args.whose()).map_err(failed)?,
-        None => from_daemon(connect(how)?, args.whose()).map_err(failed)?,
+        Some(path) => from_mrt(path, &args.selector()).map_err(failed)?,
+        None => from_daemon(connect(options)?, args.selector()).map_err(failed)?,
     };
     if let Some(path) = &args.vrps {
         table.validate(&Vrps::read(path).map_err(Failure::Text)?);

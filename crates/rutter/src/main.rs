@@ -1,9 +1,8 @@
 //! The rutter command.
 
-mod ask;
 mod check;
 mod cli;
-mod collector;
+mod collector_program;
 mod command;
 mod demo;
 mod enrich;
@@ -14,8 +13,9 @@ mod golden;
 mod lookup;
 mod paint;
 mod render;
+mod request;
 mod run;
-mod table;
+mod text_table;
 mod units;
 
 use std::process::ExitCode;
@@ -34,18 +34,18 @@ fn main() -> ExitCode {
     if first == "bench" {
         return exit_code(command::bench(arguments.collect()), ColorChoice::Auto);
     }
-    if let Some(word) = collector::command(&first) {
-        return exit_code(collector::run(word, arguments), ColorChoice::Auto);
+    if let Some(word) = collector_program::command(&first) {
+        return exit_code(collector_program::run(word, arguments), ColorChoice::Auto);
     }
     let cli = cli::Cli::parse();
-    let color = cli.ask.color;
-    exit_code(command::perform(cli.command, &cli.ask), color)
+    let color = cli.options.color;
+    exit_code(command::perform(cli.command, &cli.options), color)
 }
 
 fn exit_code(result: Result<(), Failure>, color: ColorChoice) -> ExitCode {
     match result {
-        Ok(()) | Err(Failure::NobodyReads) => ExitCode::SUCCESS,
-        Err(Failure::Said) => ExitCode::FAILURE,
+        Ok(()) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
+        Err(Failure::AlreadyReported) => ExitCode::FAILURE,
         Err(Failure::Text(text)) => {
             let paint = Paint::stderr(color);
             rutter_daemon::say(format_args!("{} {text}", paint.tone(Tone::Bad, "error:")));

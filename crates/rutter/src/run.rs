@@ -8,14 +8,18 @@ use rutter_api::{Client, Request};
 use rutter_daemon::{Daemon, Hangup, Signals};
 
 use crate::check::load_for_route_server;
-use crate::cli::Ask;
+use crate::cli::CommonOptions;
 use crate::failure::Failure;
 
 /// Runs the daemon until it is told to end.
-pub(crate) fn run(file: &Path, end_with_stdin: bool, how: &Ask) -> Result<(), Failure> {
+pub(crate) fn run(
+    file: &Path,
+    end_with_stdin: bool,
+    options: &CommonOptions,
+) -> Result<(), Failure> {
     let signals = Signals::take_over(Hangup::Reloads)?;
-    let mut config = load_for_route_server(file, how)?.config;
-    if let Some(socket) = &how.socket {
+    let mut config = load_for_route_server(file, options)?.config;
+    if let Some(socket) = &options.socket {
         config.daemon.control_socket = socket.clone();
     }
     let source = std::path::absolute(file)?;

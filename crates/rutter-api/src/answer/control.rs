@@ -5,13 +5,13 @@ use std::path::Path;
 
 use rutter_config::Diff;
 
-use super::peers::Wanted;
-use super::{Failure, Rows};
+use super::peers::PeerSelector;
+use super::{Failure, RowWriter};
 use crate::{Backend, ClearHow, ConfigErrorRow, Done, Line, ReloadError};
 
 /// Resets or refreshes the sessions that `peer` names.
 pub(super) fn clear(backend: &dyn Backend, peer: &str, how: ClearHow) -> Result<Done, Failure> {
-    let wanted = Wanted::new(peer);
+    let wanted = PeerSelector::new(peer);
     let addresses: Vec<IpAddr> = backend
         .sessions()
         .iter()
@@ -24,8 +24,8 @@ pub(super) fn clear(backend: &dyn Backend, peer: &str, how: ClearHow) -> Result<
     backend.clear(&addresses, how).map_err(Failure::Refused)?;
     let what = match how {
         ClearHow::Hard => "reset",
-        ClearHow::SoftIn => "evaluated anew",
-        ClearHow::SoftOut => "sent everything again",
+        ClearHow::SoftIn => "re-evaluated",
+        ClearHow::SoftOut => "re-advertised",
     };
     let sessions = if addresses.len() == 1 {
         "session"
@@ -36,7 +36,7 @@ pub(super) fn clear(backend: &dyn Backend, peer: &str, how: ClearHow) -> Result<
 }
 
 /// Applies the configuration anew.
-pub(super) fn reload(backend: &dyn Backend, rows: &mut Rows<'_>) -> Result<Done, Failure> {
+pub(super) fn reload(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result<Done, Failure> {
     let changes = send_diff(backend.reload(), rows)?;
     Ok(Done {
         rows: rows.count(),
@@ -52,7 +52,7 @@ pub(super) fn reload(backend: &dyn Backend, rows: &mut Rows<'_>) -> Result<Done,
 pub(super) fn diff(
     backend: &dyn Backend,
     file: Option<&Path>,
-    rows: &mut Rows<'_>,
+    rows: &mut RowWriter<'_>,
 ) -> Result<(), Failure> {
     send_diff(backend.diff(file), rows).map(drop)
 }
@@ -63,7 +63,7 @@ pub(super) fn shutdown(backend: &dyn Backend, text: Option<&str>) -> Done {
     message("shutting down")
 }
 
-fn send_diff(result: Result<Diff, ReloadError>, rows: &mut Rows<'_>) -> Result<bool, Failure> {
+fn send_diff(result: Result<Diff, ReloadError>, rows: &mut RowWriter<'_>) -> Result<bool, Failure> {
     match result {
         Ok(diff) => {
             let changes = !diff.is_empty();

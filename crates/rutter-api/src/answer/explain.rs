@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use rutter_net::Prefix;
 use rutter_rib::Explanation;
 
-use super::{Failure, Rows};
+use super::{Failure, RowWriter};
 use crate::convert::{Sources, explain_row};
 use crate::{Backend, Line};
 
@@ -13,7 +13,7 @@ use crate::{Backend, Line};
 pub(super) fn route(
     backend: &dyn Backend,
     target: &str,
-    rows: &mut Rows<'_>,
+    rows: &mut RowWriter<'_>,
 ) -> Result<(), Failure> {
     let explanation = find(backend, target)?;
     let peers = backend.peers();
@@ -28,7 +28,7 @@ pub(super) fn route(
 pub(super) fn explain(
     backend: &dyn Backend,
     target: &str,
-    rows: &mut Rows<'_>,
+    rows: &mut RowWriter<'_>,
 ) -> Result<(), Failure> {
     let explanation = find(backend, target)?;
     let peers = backend.peers();

@@ -6,7 +6,7 @@ use rutter_rib::{RouteView, Snapshot};
 use rutter_wire::attr::Attributes;
 
 use super::Failure;
-use super::peers::Wanted;
+use super::peers::PeerSelector;
 use crate::RouteFilter;
 
 /// A [`RouteFilter`] whose texts are understood.
@@ -111,7 +111,7 @@ impl AnyCommunity {
 }
 
 fn peer_bits(text: &str, snapshot: &Snapshot) -> Result<Vec<bool>, Failure> {
-    let wanted = Wanted::new(text);
+    let wanted = PeerSelector::new(text);
     let mut bits = Vec::new();
     for peer in snapshot.peers() {
         let neighbor = &peer.neighbor;

@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
-use super::{Failure, Rows};
+use super::{Failure, RowWriter};
 use crate::{Backend, Line};
 
 /// Lines kept in memory, then, with `follow`, new ones until the client goes away.
-pub(super) fn log(backend: &dyn Backend, follow: bool, rows: &mut Rows<'_>) -> Result<(), Failure> {
+pub(super) fn log(
+    backend: &dyn Backend,
+    follow: bool,
+    rows: &mut RowWriter<'_>,
+) -> Result<(), Failure> {
     let mut log = backend.log();
     loop {
         while let Some(line) = log.next_line(Duration::ZERO) {

@@ -7,22 +7,22 @@ use rutter_net::{Family, Prefix};
 use rutter_rib::{PeerSummary, RouteFilter, RouteView};
 use rutter_rpki::Vrps;
 
-use super::peers::Wanted;
-use super::{Failure, Rows};
+use super::peers::PeerSelector;
+use super::{Failure, RowWriter};
 use crate::convert::{Sources, attributes_row};
 use crate::{
-    Backend, Line, LookupQuery, LookupRow, PrefixText, TableRoutesRow, TableSetRow, Whose,
+    Backend, Line, LookupQuery, LookupRow, PrefixText, RouteSelector, TableRoutesRow, TableSetRow,
 };
 
 /// A row for each address.
 pub(super) fn lookup(
     backend: &dyn Backend,
     query: &LookupQuery,
-    rows: &mut Rows<'_>,
+    rows: &mut RowWriter<'_>,
 ) -> Result<(), Failure> {
     let peers = backend.peers();
     let sources = Sources::new(&peers);
-    let wanted = wanted(&query.of, &peers)?;
+    let wanted = wanted(&query.routes, &peers)?;
     let mut lookup = backend.rib().lookup();
     let vrps = backend.vrps();
     for addr in &query.addresses {
@@ -82,16 +82,16 @@ fn nothing(address: IpAddr) -> LookupRow {
 }
 
 /// Whose routes are wanted; `None`: the best, whoever sent it.
-fn wanted(whose: &Whose, peers: &[PeerSummary]) -> Result<Option<RouteFilter>, Failure> {
-    if whose.is_anybody() {
+fn wanted(selector: &RouteSelector, peers: &[PeerSummary]) -> Result<Option<RouteFilter>, Failure> {
+    if selector.is_any() {
         return Ok(None);
     }
     let mut of = RouteFilter {
-        next_hops: whose.next_hops.clone(),
+        next_hops: selector.next_hops.clone(),
         ..RouteFilter::default()
     };
-    for text in &whose.peers {
-        let wanted = Wanted::new(text);
+    for text in &selector.peers {
+        let wanted = PeerSelector::new(text);
         let meant = peers.iter().filter(|peer| is_meant(&wanted, text, peer));
         let known = of.peers.len();
         of.peers.extend(meant.map(|peer| peer.id));
@@ -102,7 +102,7 @@ fn wanted(whose: &Whose, peers: &[PeerSummary]) -> Result<Option<RouteFilter>, F
     Ok(Some(of))
 }
 
-fn is_meant(wanted: &Wanted<'_>, text: &str, peer: &PeerSummary) -> bool {
+fn is_meant(wanted: &PeerSelector<'_>, text: &str, peer: &PeerSummary) -> bool {
     let neighbor = &peer.neighbor;
     let monitored = neighbor.monitored.as_ref();
     wanted.matches(&neighbor.name, neighbor.address, neighbor.remote_asn.0)
@@ -115,12 +115,12 @@ const ROUTES: usize = 256;
 /// Of each destination the best route of those wanted, each attribute set once.
 pub(super) fn table(
     backend: &dyn Backend,
-    whose: &Whose,
-    rows: &mut Rows<'_>,
+    selector: &RouteSelector,
+    rows: &mut RowWriter<'_>,
 ) -> Result<(), Failure> {
     let snapshot = backend.snapshot();
     let sources = Sources::new(snapshot.peers());
-    let wanted = wanted(whose, snapshot.peers())?;
+    let wanted = wanted(selector, snapshot.peers())?;
     let mut sets = HashMap::new();
     let mut routes = Vec::with_capacity(ROUTES);
     for family in Family::ALL {
@@ -146,7 +146,10 @@ pub(super) fn table(
     send_routes(&mut routes, rows)
 }
 
-fn send_routes(routes: &mut Vec<(u32, PrefixText)>, rows: &mut Rows<'_>) -> Result<(), Failure> {
+fn send_routes(
+    routes: &mut Vec<(u32, PrefixText)>,
+    rows: &mut RowWriter<'_>,
+) -> Result<(), Failure> {
     if routes.is_empty() {
         return Ok(());
     }

@@ -1,16 +1,16 @@
 //! How each request is answered.
 
-mod collected;
+mod collector;
 mod control;
 mod explain;
 mod filter;
 mod log;
 mod lookup;
-mod out;
 mod peers;
 mod routes;
+mod row_writer;
 
-pub(crate) use out::{Failure, Rows};
+pub(crate) use row_writer::{Failure, RowWriter};
 
 use crate::{Backend, Done, Line, MemoryRow, Request};
 
@@ -18,7 +18,7 @@ use crate::{Backend, Done, Line, MemoryRow, Request};
 pub(crate) fn answer(
     request: &Request,
     backend: &dyn Backend,
-    rows: &mut Rows<'_>,
+    rows: &mut RowWriter<'_>,
 ) -> Result<Done, Failure> {
     match request {
         Request::Status => rows.send(&Line::Status(Box::new(backend.status())))?,
@@ -30,10 +30,10 @@ pub(crate) fn answer(
         Request::Route { target } => explain::route(backend, target, rows)?,
         Request::Explain { target } => explain::explain(backend, target, rows)?,
         Request::Lookup(query) => lookup::lookup(backend, query, rows)?,
-        Request::Table(whose) => lookup::table(backend, whose, rows)?,
+        Request::Table(selector) => lookup::table(backend, selector, rows)?,
         Request::Memory => memory(backend, rows)?,
-        Request::Sinks => collected::sinks(backend, rows)?,
-        Request::Routers => collected::routers(backend, rows)?,
+        Request::Sinks => collector::sinks(backend, rows)?,
+        Request::Routers => collector::routers(backend, rows)?,
         Request::Log { follow } => log::log(backend, *follow, rows)?,
         Request::Clear { peer, how } => return control::clear(backend, peer, *how),
         Request::Reload => return control::reload(backend, rows),
@@ -46,7 +46,7 @@ pub(crate) fn answer(
     })
 }
 
-fn memory(backend: &dyn Backend, rows: &mut Rows<'_>) -> Result<(), Failure> {
+fn memory(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result<(), Failure> {
     for row in backend.memory() {
         rows.send(&Line::Memory(MemoryRow {
             what: row.what.to_owned(),

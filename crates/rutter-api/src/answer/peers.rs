@@ -4,12 +4,12 @@ use std::net::IpAddr;
 
 use rutter_net::Asn;
 
-use super::{Failure, Rows};
+use super::{Failure, RowWriter};
 use crate::convert::peer_rows;
 use crate::{Backend, Line};
 
 /// All sessions.
-pub(super) fn all(backend: &dyn Backend, rows: &mut Rows<'_>) -> Result<(), Failure> {
+pub(super) fn all(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result<(), Failure> {
     for row in peer_rows(backend.sessions(), &backend.peers()) {
         rows.send(&Line::Peer(Box::new(row)))?;
     }
@@ -17,8 +17,12 @@ pub(super) fn all(backend: &dyn Backend, rows: &mut Rows<'_>) -> Result<(), Fail
 }
 
 /// The sessions that `wanted` names.
-pub(super) fn one(backend: &dyn Backend, wanted: &str, rows: &mut Rows<'_>) -> Result<(), Failure> {
-    let wanted = Wanted::new(wanted);
+pub(super) fn one(
+    backend: &dyn Backend,
+    wanted: &str,
+    rows: &mut RowWriter<'_>,
+) -> Result<(), Failure> {
+    let wanted = PeerSelector::new(wanted);
     for row in peer_rows(backend.sessions(), &backend.peers()) {
         let session = &row.session;
         if wanted.matches(&session.name, session.address, session.asn) {
@@ -32,16 +36,16 @@ pub(super) fn one(backend: &dyn Backend, wanted: &str, rows: &mut Rows<'_>) -> R
 }
 
 /// A neighbor as people call it: name, address or AS number.
-pub(super) struct Wanted<'a> {
+pub(super) struct PeerSelector<'a> {
     text: &'a str,
     address: Option<IpAddr>,
     asn: Option<Asn>,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> PeerSelector<'a> {
     /// What the text may mean.
     pub(super) fn new(text: &'a str) -> Self {
-        Wanted {
+        PeerSelector {
             text,
             address: text.parse().ok(),
             asn: text.parse().ok(),
@@ -73,10 +77,10 @@ mod tests {
         let address = [192, 0, 2, 11].into();
         for text in ["Example", "192.0.2.11", "AS64511", "64511"] {
             assert!(
-                Wanted::new(text).matches("example", address, 64511),
+                PeerSelector::new(text).matches("example", address, 64511),
                 "{text}"
             );
         }
-        assert!(!Wanted::new("192.0.2.12").matches("example", address, 64511));
+        assert!(!PeerSelector::new("192.0.2.12").matches("example", address, 64511));
     }
 }

@@ -6,7 +6,7 @@ use rutter_net::Prefix;
 use rutter_rib::{AttrSet, RouteView, Snapshot};
 
 use super::filter::Filter;
-use super::{Failure, Rows};
+use super::{Failure, RowWriter};
 use crate::convert::{Sources, attributes_row, findings_of, route_row};
 use crate::{AttributeSetRow, Backend, Done, Line, RejectedRow, RouteFilter};
 
@@ -14,7 +14,7 @@ use crate::{AttributeSetRow, Backend, Done, Line, RejectedRow, RouteFilter};
 pub(super) fn routes(
     backend: &dyn Backend,
     filter: &RouteFilter,
-    rows: &mut Rows<'_>,
+    rows: &mut RowWriter<'_>,
 ) -> Result<Done, Failure> {
     let snapshot = backend.snapshot();
     let sources = Sources::new(snapshot.peers());
@@ -27,7 +27,7 @@ pub(super) fn routes(
 pub(super) fn rejected(
     backend: &dyn Backend,
     filter: &RouteFilter,
-    rows: &mut Rows<'_>,
+    rows: &mut RowWriter<'_>,
 ) -> Result<Done, Failure> {
     let snapshot = backend.snapshot();
     let sources = Sources::new(snapshot.peers());
@@ -50,7 +50,7 @@ pub(super) fn rejected(
 fn each(
     snapshot: &Snapshot,
     wanted: &RouteFilter,
-    rows: &mut Rows<'_>,
+    rows: &mut RowWriter<'_>,
     mut line: impl FnMut(Prefix, &RouteView<'_>, bool) -> Line,
 ) -> Result<Done, Failure> {
     let filter = Filter::new(wanted, snapshot)?;
@@ -79,7 +79,7 @@ fn each(
 pub(super) fn attribute_sets(
     backend: &dyn Backend,
     limit: Option<u64>,
-    rows: &mut Rows<'_>,
+    rows: &mut RowWriter<'_>,
 ) -> Result<Done, Failure> {
     let snapshot = backend.snapshot();
     let mut sets = count_sets(&snapshot);
@@ -112,7 +112,7 @@ fn count_sets(snapshot: &Snapshot) -> Vec<(AttrSet, u64)> {
     sets.into_values().collect()
 }
 
-fn done(rows: &Rows<'_>, truncated: bool) -> Done {
+fn done(rows: &RowWriter<'_>, truncated: bool) -> Done {
     Done {
         rows: rows.count(),
         truncated,

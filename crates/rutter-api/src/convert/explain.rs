@@ -3,7 +3,7 @@
 use rutter_rib::{Candidate, ClientVerdict, Explanation};
 
 use super::{Sources, attributes_row, finding_row, reject_row};
-use crate::{CandidateRow, ExplainRow, HearsRow, RouteRow, WithheldRow};
+use crate::{CandidateRow, ClientRow, ExplainRow, RouteRow, WithheldRow};
 
 /// The row of an explanation; ranks count from 1.
 pub(crate) fn explain_row(explanation: &Explanation, sources: &Sources<'_>) -> ExplainRow {
@@ -19,7 +19,7 @@ pub(crate) fn explain_row(explanation: &Explanation, sources: &Sources<'_>) -> E
         clients: explanation
             .clients
             .iter()
-            .map(|verdict| hears_row(verdict, sources))
+            .map(|verdict| client_row(verdict, sources))
             .collect(),
     }
 }
@@ -47,10 +47,10 @@ fn candidate_row(
     }
 }
 
-fn hears_row(verdict: &ClientVerdict, sources: &Sources<'_>) -> HearsRow {
-    HearsRow {
+fn client_row(verdict: &ClientVerdict, sources: &Sources<'_>) -> ClientRow {
+    ClientRow {
         client: sources.row(verdict.peer),
-        hears: verdict.receives.iter().map(|index| index + 1).collect(),
+        advertised: verdict.receives.iter().map(|index| index + 1).collect(),
         withheld: verdict
             .skipped
             .iter()

@@ -10,12 +10,12 @@ use super::{FindingRow, RouteRow, RouteSource};
 #[serde(rename_all = "kebab-case")]
 pub struct ExplainRow {
     /// The destination.
-    #[serde(with = "crate::text")]
+    #[serde(with = "crate::string_form")]
     pub prefix: Prefix,
     /// Every route, best first, rejected ones last. Others point into this list, counted from 1.
     pub candidates: Vec<CandidateRow>,
     /// What each established client hears.
-    pub clients: Vec<HearsRow>,
+    pub clients: Vec<ClientRow>,
 }
 
 /// A route in the decision.
@@ -38,11 +38,11 @@ pub struct CandidateRow {
 /// What one client hears.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct HearsRow {
+pub struct ClientRow {
     /// The client.
     pub client: RouteSource,
     /// The ranks of the routes it hears: one, several where Add-Path was agreed on, or none.
-    pub hears: Vec<usize>,
+    pub advertised: Vec<usize>,
     /// Better routes that it may not have, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<WithheldRow>,

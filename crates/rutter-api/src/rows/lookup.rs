@@ -17,7 +17,7 @@ pub struct LookupRow {
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        with = "crate::text::option"
+        with = "crate::string_form::option"
     )]
     pub prefix: Option<Prefix>,
     /// The last AS of the path; absent where the path is empty or ends in a set.
@@ -66,4 +66,4 @@ pub struct TableRoutesRow {
 /// A prefix that stands in JSON as text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct PrefixText(#[serde(with = "crate::text")] pub Prefix);
+pub struct PrefixText(#[serde(with = "crate::string_form")] pub Prefix);

@@ -1,6 +1,6 @@
 //! The rows of answers as plain structs: what stands in JSON is what stands here.
 
-mod collected;
+mod collector;
 mod config;
 mod explain;
 mod lookup;
@@ -8,9 +8,9 @@ mod peer;
 mod process;
 mod route;
 
-pub use collected::{RouterRow, SinkRow};
+pub use collector::{RouterRow, SinkRow};
 pub use config::{ChangedRow, ConfigErrorRow, DiffRow};
-pub use explain::{CandidateRow, ExplainRow, HearsRow, WithheldRow};
+pub use explain::{CandidateRow, ClientRow, ExplainRow, WithheldRow};
 pub use lookup::{LookupRow, PrefixText, TableRoutesRow, TableSetRow};
 pub use peer::{
     Direction, FamilyRow, MessageCounts, NegotiatedRow, PeerRow, SessionRow, SessionState, TimerRow,

@@ -22,7 +22,7 @@ pub struct RouteSource {
 #[serde(rename_all = "kebab-case")]
 pub struct RouteRow {
     /// The destination.
-    #[serde(with = "crate::text")]
+    #[serde(with = "crate::string_form")]
     pub prefix: Prefix,
     /// Who sent it.
     pub peer: RouteSource,

@@ -6,7 +6,9 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::thread;
 
-use rutter_api::{ClearHow, Line, LookupQuery, Request, RouteFilter, Whose, serve_connection};
+use rutter_api::{
+    ClearHow, Line, LookupQuery, Request, RouteFilter, RouteSelector, serve_connection,
+};
 
 use world::World;
 
@@ -177,13 +179,13 @@ fn explain_says_who_won_and_who_hears() {
     assert_eq!(row.candidates.len(), 2);
     assert!(row.candidates[0].route.best && row.candidates[0].lost_at.is_none());
     assert!(row.candidates[1].lost_at.is_some());
-    let hears = |name: &str| {
+    let advertised = |name: &str| {
         let client = row.clients.iter().find(|c| c.client.name == name).unwrap();
-        client.hears.clone()
+        client.advertised.clone()
     };
-    assert_eq!(hears("alpha"), [2]);
-    assert_eq!(hears("beta"), [1]);
-    assert_eq!(hears("gamma"), [1]);
+    assert_eq!(advertised("alpha"), [2]);
+    assert_eq!(advertised("beta"), [1]);
+    assert_eq!(advertised("gamma"), [1]);
 }
 
 #[test]
@@ -257,10 +259,10 @@ fn a_client_that_goes_away_ends_its_answer() {
     let _ = serve_connection(theirs, &world);
 }
 
-fn of(peer: &str) -> Whose {
-    Whose {
+fn of(peer: &str) -> RouteSelector {
+    RouteSelector {
         peers: vec![peer.into()],
-        ..Whose::default()
+        ..RouteSelector::default()
     }
 }
 
@@ -270,7 +272,7 @@ fn addresses_are_looked_up_for_anybody_and_for_one() {
     let ask = |of, or_best| {
         let query = LookupQuery {
             addresses: vec![[193, 0, 0, 1].into(), [10, 0, 0, 1].into()],
-            of,
+            routes: of,
             or_best,
         };
         let rows = ask(&world, Request::Lookup(query)).into_iter();
@@ -284,16 +286,16 @@ fn addresses_are_looked_up_for_anybody_and_for_one() {
     let name = |name: &str| Some(name.to_owned());
     // What beta says of 10.0.0.0/8 is rejected.
     assert_eq!(
-        ask(Whose::default(), false),
+        ask(RouteSelector::default(), false),
         [(name("alpha"), false), (None, false)]
     );
     assert_eq!(
         ask(of("beta"), false),
         [(name("beta"), false), (None, false)]
     );
-    let next_hop = |last| Whose {
+    let next_hop = |last| RouteSelector {
         next_hops: vec![[127, 0, 0, last].into()],
-        ..Whose::default()
+        ..RouteSelector::default()
     };
     assert_eq!(ask(next_hop(2), false)[0], (name("beta"), false));
     assert_eq!(ask(next_hop(9), false)[0], (None, false));
@@ -305,7 +307,7 @@ fn a_table_names_each_set_before_its_routes() {
     let world = World::new();
     let mut sets = 0;
     let mut routes = 0;
-    for line in ask(&world, Request::Table(Whose::default())) {
+    for line in ask(&world, Request::Table(RouteSelector::default())) {
         match line {
             Line::TableSet(set) => {
                 assert_eq!(set.set, sets);

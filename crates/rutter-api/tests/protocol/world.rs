@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rutter_api::{
-    Backend, ClearHow, Collected, LogReader, LogRow, ReloadError, RouterRow, SessionRow,
+    Backend, ClearHow, CollectorServices, LogReader, LogRow, ReloadError, RouterRow, SessionRow,
     SessionState, SinkRow, StatusRow,
 };
 use rutter_config::Diff;
@@ -185,7 +185,7 @@ impl Backend for World {
         self.peers.iter().map(row).collect()
     }
 
-    fn collected(&self) -> Option<&dyn Collected> {
+    fn collector_services(&self) -> Option<&dyn CollectorServices> {
         Some(self)
     }
 
@@ -208,13 +208,13 @@ impl Backend for World {
     }
 }
 
-impl Collected for World {
+impl CollectorServices for World {
     fn sinks(&self) -> Vec<SinkRow> {
         vec![SinkRow {
             name: "archive".into(),
             state: "away".into(),
             run: 1_700_000_000_000_000,
-            taken: 1_200,
+            spooled: 1_200,
             committed: 1_000,
             earlier: 300,
             behind_s: 3,

@@ -3,7 +3,7 @@
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rutter_api::{Collected as _, RouterRow};
+use rutter_api::{CollectorServices as _, RouterRow};
 use rutter_collector::{Context, Service};
 use rutter_config::Sql;
 use rutter_events::{Decoder, Now};

@@ -135,7 +135,7 @@ impl<S: Server> Scene<S> {
         let rows = self.collector.ask(&["show", "sinks"]);
         for row in rows.unwrap_or_else(|why| panic!("{why}")) {
             let number = |key: &str| row[key].as_u64().expect("a number");
-            self.taken.push((number("run"), number("taken")));
+            self.taken.push((number("run"), number("spooled")));
         }
     }
 

@@ -347,7 +347,7 @@ fn the_collector_itself_is_killed(lab: &Lab, broker: &mut Kafka, rng: &mut Rng) 
             thread::sleep(Duration::from_millis(rng.below(1_000)));
         }
         let row = sink(&collector).unwrap_or_else(|why| panic!("{why}"));
-        taken.push((number(&row, "run"), number(&row, "taken")));
+        taken.push((number(&row, "run"), number(&row, "spooled")));
         collector.kill();
         if away {
             broker.run();
@@ -369,7 +369,7 @@ fn the_collector_itself_is_killed(lab: &Lab, broker: &mut Kafka, rng: &mut Rng) 
     thread::sleep(Duration::from_secs(1));
     eventually("all is written", || {
         let row = sink(&collector)?;
-        let all = row["state"] == "live" && row["taken"] == row["committed"];
+        let all = row["state"] == "live" && row["spooled"] == row["committed"];
         if all { Ok(()) } else { Err(row.to_string()) }
     });
     collector.process().stop();

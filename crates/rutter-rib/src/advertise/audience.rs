@@ -182,7 +182,7 @@ impl Audiences {
     /// Whether routes with these attributes go to everybody as they are, as almost all do; other sets need
     /// [`Audiences::assign`].
     pub fn is_everyone(&self, attributes: &Attributes<'_>) -> bool {
-        self.policy.asks_nothing(attributes)
+        self.policy.advertises_unchanged(attributes)
     }
 
     /// A set for everybody whose action communities are scrubbed is still rewritten, so it is not plain.
@@ -194,7 +194,7 @@ impl Audiences {
     /// Computes and stores the audience of a set. `peers` are all known ones.
     pub fn assign(&mut self, set: &AttrSet, peers: impl Iterator<Item = (PeerId, Client)>) {
         let attributes = set.attributes();
-        if self.policy.asks_nothing(&attributes) {
+        if self.policy.advertises_unchanged(&attributes) {
             return set.set_audience(EVERYONE);
         }
         let spec = self.policy.audience(&attributes);

@@ -50,7 +50,7 @@ impl Topology {
         let former = std::mem::replace(&mut self.audiences, Audiences::new(Arc::clone(&export)));
         let mut sets = HashMap::default();
         rib.store.for_each(|set| {
-            if !export.says_the_same(former.policy(), &set.attributes()) {
+            if !export.has_same_effect(former.policy(), &set.attributes()) {
                 sets.insert(set.address(), set.audience());
             }
             self.assign_audience(set);

@@ -389,13 +389,13 @@ fn rows_of_earlier_runs_wait_until_they_are_committed() {
     };
     // Its end, too.
     let at_first = row(&next);
-    assert_eq!((at_first.earlier, at_first.taken), (left + 1, 0));
-    assert_eq!(at_first.waiting(), left + 1);
+    assert_eq!((at_first.earlier, at_first.spooled), (left + 1, 0));
+    assert_eq!(at_first.pending(), left + 1);
     assert_eq!(at_first.behind_s, 3_600);
     simulation.quiet(&mut next);
     let at_last = row(&next);
-    assert!(at_last.taken > 0);
-    assert_eq!((at_last.earlier, at_last.waiting()), (0, 0));
+    assert!(at_last.spooled > 0);
+    assert_eq!((at_last.earlier, at_last.pending()), (0, 0));
     assert_eq!((at_last.behind_s, at_last.state.as_str()), (0, "live"));
 }
 

@@ -7,7 +7,7 @@ use rustix::fs::{Access, FsWord, access, statfs};
 use rutter_config::{ConfigError, NamedPath, PathRole, Severity};
 use rutter_rpki::Vrps;
 
-use crate::collector;
+use crate::collector_program;
 
 /// Findings about paths, in their order.
 pub(super) fn look(paths: &[NamedPath]) -> Vec<ConfigError> {
@@ -110,7 +110,7 @@ fn pair(paths: &[NamedPath], found: &[ConfigError]) -> Option<ConfigError> {
         return None;
     }
     let files = [certificate.path.as_os_str(), key.path.as_os_str()];
-    match collector::asked("check-tls", files) {
+    match collector_program::asked("check-tls", files) {
         Ok(None) => None,
         Ok(Some(why)) => {
             let hint = "write a certificate and the key that was made for it";

@@ -8,20 +8,20 @@ use std::path::{Path, PathBuf};
 use rutter_api::{ConfigErrorRow, DiffRow, Line, Request};
 use rutter_config::{Config, ConfigError, Loaded, Severity};
 
-use crate::ask::ask;
-use crate::cli::Ask;
+use crate::cli::CommonOptions;
 use crate::failure::Failure;
 use crate::paint::Paint;
 use crate::render::DiffView;
+use crate::request::send;
 use crate::units::plural;
 
 /// Says everything that is wrong with a configuration, and with what of the disk it names.
-pub(crate) fn check(file: &Path, how: &Ask) -> Result<(), Failure> {
-    let loaded = load_for_route_server(file, how)?;
+pub(crate) fn check(file: &Path, options: &CommonOptions) -> Result<(), Failure> {
+    let loaded = load_for_route_server(file, options)?;
     let found = files::look(&loaded.paths);
-    print(&found, how)?;
-    fail_for(&found, file, how)?;
-    if how.json {
+    print(&found, options)?;
+    fail_for(&found, file, options)?;
+    if options.json {
         return Ok(());
     }
     let config = &loaded.config;
@@ -37,49 +37,56 @@ pub(crate) fn check(file: &Path, how: &Ask) -> Result<(), Failure> {
 }
 
 /// Shows what changes between two configurations.
-pub(crate) fn diff(file: PathBuf, against: PathBuf, how: &Ask) -> Result<(), Failure> {
+pub(crate) fn diff(
+    file: PathBuf,
+    against: PathBuf,
+    options: &CommonOptions,
+) -> Result<(), Failure> {
     if against.as_os_str() == "running" {
         let file = Some(std::path::absolute(file)?);
-        return ask(how, Request::Diff { file });
+        return send(options, Request::Diff { file });
     }
-    let (old, new) = (load(&against, how)?, load(&file, how)?);
+    let (old, new) = (load(&against, options)?, load(&file, options)?);
     let diff = DiffRow::from(rutter_config::diff(&old.config, &new.config));
     let mut out = io::stdout();
-    match how.json {
+    match options.json {
         true => json_line(&mut out, &Line::Diff(Box::new(diff)))?,
-        false => DiffView(Paint::stdout(how.color)).diff(&diff, &mut out)?,
+        false => DiffView(Paint::stdout(options.color)).diff(&diff, &mut out)?,
     }
     Ok(())
 }
 
 /// As [`load`], for who serves no more than a route server does.
-pub(crate) fn load_for_route_server(file: &Path, how: &Ask) -> Result<Loaded, Failure> {
-    let loaded = load(file, how)?;
-    print(loaded.only_collected.as_slice(), how)?;
+pub(crate) fn load_for_route_server(
+    file: &Path,
+    options: &CommonOptions,
+) -> Result<Loaded, Failure> {
+    let loaded = load(file, options)?;
+    print(loaded.only_collected.as_slice(), options)?;
     Ok(loaded)
 }
 
 /// Reads a configuration; prints warnings, or errors and fails.
-pub(crate) fn load(file: &Path, how: &Ask) -> Result<Loaded, Failure> {
+pub(crate) fn load(file: &Path, options: &CommonOptions) -> Result<Loaded, Failure> {
     match Config::load(file) {
         Ok(loaded) => {
-            print(&loaded.warnings, how)?;
+            print(&loaded.warnings, options)?;
             Ok(loaded)
         }
         Err(errors) => {
-            print(&errors, how)?;
-            fail_for(&errors, file, how)?;
-            Err(Failure::Said)
+            print(&errors, options)?;
+            fail_for(&errors, file, options)?;
+            Err(Failure::AlreadyReported)
         }
     }
 }
 
 /// Fails where there are errors among what was found.
-fn fail_for(found: &[ConfigError], file: &Path, how: &Ask) -> Result<(), Failure> {
+fn fail_for(found: &[ConfigError], file: &Path, options: &CommonOptions) -> Result<(), Failure> {
     let errors = found.iter().filter(|e| e.severity == Severity::Error);
-    match (errors.count() as u64, how.json) {
+    match (errors.count() as u64, options.json) {
         (0, _) => Ok(()),
-        (_, true) => Err(Failure::Said),
+        (_, true) => Err(Failure::AlreadyReported),
         (count, false) => {
             let count = plural(count, "error");
             Err(Failure::text(format!("{}: {count}", file.display())))
@@ -87,9 +94,9 @@ fn fail_for(found: &[ConfigError], file: &Path, how: &Ask) -> Result<(), Failure
     }
 }
 
-fn print(errors: &[ConfigError], how: &Ask) -> io::Result<()> {
+fn print(errors: &[ConfigError], options: &CommonOptions) -> io::Result<()> {
     for error in errors {
-        match how.json {
+        match options.json {
             true => json_line(
                 &mut io::stdout(),
                 &Line::ConfigError(ConfigErrorRow::from(error)),

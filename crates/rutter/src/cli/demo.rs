@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// How large the demonstration is.
+/// Arguments of `rutter demo`.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct DemoArgs {
-    /// Speakers, each announcing its part of the table and listening to everything
+    /// Speakers; each announces a part of the table and receives the rest
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(2..=1000))]
     pub(crate) speakers: u16,
     /// Routes for each destination, on average
@@ -25,19 +25,20 @@ pub(crate) struct DemoArgs {
     /// I/O threads of the route server; 0: one per core
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) threads: u16,
-    /// Number that everything generated is drawn from
+    /// Seed of the generated table
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// End after the report instead of staying up
+    /// Exit after the report
     #[arg(long)]
     pub(crate) once: bool,
 }
 
-/// What is printed below the options.
+/// The text below the options.
 pub(super) const EXAMPLES: &str = "\
-A route server (`rutter run`, as a process of its own, with a generated configuration) and built-in
-speakers exchange real BGP over loopback TCP. Every speaker's received set is verified. Afterwards
-everything stays up until Ctrl-C, and `rutter show peers` and the others find it by themselves.
+Starts a route server (`rutter run` as a separate process, with a generated configuration) and
+built-in speakers. They exchange real BGP over loopback TCP, and the routes that each speaker
+receives are verified. Then everything stays up until Ctrl-C, and `rutter show peers` and the other
+commands find the demo's socket.
 
 Examples:
   rutter demo

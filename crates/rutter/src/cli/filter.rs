@@ -1,10 +1,10 @@
-//! Which routes.
+//! Filter options of `rutter show routes` and `rutter show rejected`.
 
 use clap::{Args, ValueEnum};
 use rutter_api::{FamilyFilter, RouteFilter};
 use rutter_net::{Asn, Prefix};
 
-/// Which routes.
+/// Conditions on routes.
 #[derive(Args, Debug, Default)]
 pub(crate) struct FilterArgs {
     /// From this neighbor: name, address or AS number
@@ -25,12 +25,12 @@ pub(crate) struct FilterArgs {
     /// With this community: 64500:1, 64500:1:2 or a name (no-export, blackhole, graceful-shutdown)
     #[arg(long, value_name = "COMMUNITY")]
     community: Option<String>,
-    /// At most so many
+    /// Limit the number of rows
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 }
 
-/// A family.
+/// An address family.
 #[derive(ValueEnum, Clone, Copy, Debug)]
 enum FamilyArg {
     /// IPv4 unicast.

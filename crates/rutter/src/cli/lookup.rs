@@ -1,35 +1,35 @@
-//! `rutter lookup`, `rutter export` and `rutter enrich`: which table, and whose routes.
+//! Arguments of `rutter lookup`, `rutter export` and `rutter enrich`.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use rutter_api::Whose;
+use rutter_api::RouteSelector;
 
-/// Which addresses, and in whose routes.
+/// Arguments of `rutter lookup`.
 #[derive(Args, Debug)]
 pub(crate) struct LookupArgs {
-    /// Addresses; or `-`: one a line from standard input, in bulk
+    /// Addresses; or `-` to read them from standard input, one a line
     #[arg(value_name = "ADDRESS", required = true)]
     pub(crate) addresses: Vec<String>,
-    /// Which table
+    /// The table
     #[command(flatten)]
     pub(crate) table: TableArgs,
-    /// Where none of these has a route, show the best of all, marked as such (not in bulk)
+    /// If none of the selected routes matches, show the best of all routes, marked (not for `-`)
     #[arg(long)]
     pub(crate) or_best: bool,
 }
 
-/// Which table is looked up in.
+/// The table to look up in, and the selected routes.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct TableArgs {
-    /// In the routes of this neighbor: name, address, AS number, or a monitored router; may be repeated
+    /// Use routes of this neighbor: name, address, AS number or a monitored router; may be repeated
     #[arg(long = "peer", value_name = "PEER")]
     peers: Vec<String>,
-    /// In the routes with this next hop; may be repeated
+    /// Use routes with this next hop; may be repeated
     #[arg(long = "next-hop", value_name = "ADDRESS")]
     next_hops: Vec<IpAddr>,
-    /// In this MRT table dump instead of the daemon's table; plain or packed, `-` for standard input
+    /// Use this MRT table dump instead of the daemon's table; plain or compressed, `-` for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) mrt: Option<PathBuf>,
     /// Validate origins with the VRPs in this JSON file (of Routinator, rpki-client, FORT and others)
@@ -38,62 +38,62 @@ pub(crate) struct TableArgs {
 }
 
 impl TableArgs {
-    /// Whose routes.
-    pub(crate) fn whose(&self) -> Whose {
-        Whose {
+    /// The selected routes.
+    pub(crate) fn selector(&self) -> RouteSelector {
+        RouteSelector {
             peers: self.peers.clone(),
             next_hops: self.next_hops.clone(),
         }
     }
 }
 
-/// What to export.
+/// Arguments of `rutter export`.
 #[derive(Args, Debug)]
 #[command(disable_help_subcommand = true)]
 pub(crate) struct ExportArgs {
-    /// What to export.
+    /// The file format.
     #[command(subcommand)]
     pub(crate) what: Export,
 }
 
-/// What can be exported.
+/// The file formats.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Export {
-    /// Write the table as a MaxMind DB file, which flow and log tools look addresses up in
+    /// Write the table as a MaxMind DB file, for flow and log tools
     #[command(after_help = MMDB)]
     Mmdb(MmdbArgs),
 }
 
-/// What the file is.
+/// Arguments of `rutter export mmdb`.
 #[derive(Args, Debug)]
 pub(crate) struct MmdbArgs {
-    /// The file to write, `-` for standard output; a file is replaced whole once all of it is there
+    /// The file to write, `-` for standard output; an existing file is replaced atomically
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Which table
+    /// The table
     #[command(flatten)]
     pub(crate) table: TableArgs,
-    /// What the file calls itself; some readers refuse types that they do not know
+    /// The database type in the metadata; some readers refuse unknown types
     #[arg(long, value_name = "NAME", default_value = "GeoLite2-ASN")]
     pub(crate) database_type: String,
 }
 
-/// Which rows, and which columns.
+/// Arguments of `rutter enrich`.
 #[derive(Args, Debug)]
 pub(crate) struct EnrichArgs {
-    /// Files; without one, or for `-`, standard input
+    /// Input files; `-` or no file means standard input
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The column with the address: its name; or its number, from 1, where --no-header is given
+    /// The column with the address: its name, or its number from 1 with --no-header
     #[arg(long, short, value_name = "NAME")]
     pub(crate) column: String,
-    /// csv, or json for one object a line [default: by the end of the first file's name, else csv]
+    /// csv, or json for one object a line [default: by the first file's extension, else csv]
     #[arg(long, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: Option<FormatArg>,
-    /// The octet between the fields of CSV; `\\t` for a tab
+    /// The byte between CSV fields; `\\t` for a tab
     #[arg(long, value_name = "C", default_value = ",")]
     pub(crate) delimiter: String,
-    /// The first row of CSV is data
+    /// The first CSV row is data, not column names
     #[arg(long)]
     pub(crate) no_header: bool,
     /// Columns to add: asn, prefix, as_path, next_hop, rov [default: all; rov only with --vrps]
@@ -104,15 +104,15 @@ pub(crate) struct EnrichArgs {
         hide_possible_values = true
     )]
     pub(crate) add: Vec<ColumnArg>,
-    /// Put this and `_` before the names of the new columns
+    /// Prefix the names of the new columns with NAME_
     #[arg(long, value_name = "NAME")]
     pub(crate) label: Option<String>,
-    /// Which table
+    /// The table
     #[command(flatten)]
     pub(crate) table: TableArgs,
 }
 
-/// How rows are written.
+/// The formats of rows.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FormatArg {
     /// Comma-separated values.
@@ -138,14 +138,14 @@ pub(crate) enum ColumnArg {
 }
 
 pub(super) const LOOKUP: &str = "\
-The longest match of each address and its best route. With --peer or --next-hop: the longest
-match among the routes of any of these, which is what that router would do with a packet.
+Prints the longest match of each address and its best route. With --peer or --next-hop only the
+selected routes count: the answer is the route that this router would use for a packet.
 
-Addresses on the command line are asked of the daemon. For `-` its table is fetched once and looked
-up in here, millions of times a second: the answers are those of that moment. --mrt and --vrps work
-in the same way. Text in bulk has tabs between address, prefix, origin AS, next hop, neighbor,
-AS path and, with --vrps, RPKI state. A line that is no address gets `no address` for a prefix
-(a row of the kind `no-address` in JSON), and the number of these is told at the end.
+The daemon answers for addresses on the command line. For `-`, --mrt and --vrps this command fetches
+the table once and looks up millions of addresses a second in that copy. Its text output has tabs
+between address, prefix, origin AS, next hop, neighbor, AS path and, with --vrps, RPKI state.
+A line that is not an address gets `no address` instead of a prefix (in JSON a row of the kind
+`no-address`). The number of such lines is reported at the end.
 
 Examples:
   rutter lookup 8.8.8.8 2001:4860:4860::8888
@@ -156,9 +156,9 @@ Examples:
   rutter lookup 8.8.8.8 --mrt rib.20250101.0000.gz --vrps vrps.json";
 
 const MMDB: &str = "\
-Every address leads to a map of autonomous_system_number, as_path, next_hop, communities and
-prefix; with --vrps also rov: valid, invalid or not-found. The AS number is named as in
-GeoLite2-ASN, and so is the file, so tools that read that one read this one.
+Each address has a map with autonomous_system_number, as_path, next_hop, communities and prefix;
+with --vrps also rov: valid, invalid or not-found. The AS number and the database type have the same
+names as in GeoLite2-ASN, so tools for that file can read this one.
 
 Examples:
   rutter export mmdb asn.mmdb                        the best routes of the running daemon
@@ -167,11 +167,11 @@ Examples:
   mmdblookup --file asn.mmdb --ip 8.8.8.8";
 
 pub(super) const ENRICH: &str = "\
-Rows go from standard input or files to standard output, in order, on all cores. The table is
-fetched once, when the command starts. A row whose column holds no address gets empty columns
-(null in JSON, and so does an object without the member), and the number of these is told at the
-end. A row of CSV that lacks the column, or a line that is no JSON object, ends the command with
-its line number. Where the input has a column of a new one's name, --label gives others.
+Copies rows from standard input or files to standard output, in order, on all cores. The table is
+fetched once, when the command starts. If a row has no address in the column, its new columns are
+empty (null in JSON). The number of such rows is reported at the end. A CSV row without the column,
+or a line that is not a JSON object, ends the command with its line number. If the input already has
+a column with the name of a new one, choose other names with --label.
 
 Examples:
   rutter enrich --column src_ip < flows.csv > enriched.csv

@@ -1,4 +1,4 @@
-//! The command line: what can be typed. What it means is in the modules named after the commands.
+//! The command line and its help texts. The modules named after the commands carry them out.
 
 mod demo;
 mod filter;
@@ -22,17 +22,17 @@ pub(crate) use show::{Show, ShowArgs};
 #[command(name = "rutter", version, max_term_width = 100, after_help = EXAMPLES)]
 #[command(disable_help_subcommand = true, propagate_version = true)]
 pub(crate) struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// How to reach the daemon and how to print.
+    /// Options of every command.
     #[command(flatten)]
-    pub(crate) ask: Ask,
+    pub(crate) options: CommonOptions,
 }
 
-/// How to reach the daemon and how to print.
+/// Options of every command: the daemon's socket and the output format.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct Ask {
+pub(crate) struct CommonOptions {
     /// The daemon's management socket [default: /run/rutter/rutter.sock, else that of a running demo]
     #[arg(
         long,
@@ -45,7 +45,7 @@ pub(crate) struct Ask {
     /// Print JSON, one object a line, for programs
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// When to colour: auto, always or never; NO_COLOR in the environment means never
+    /// Use colors: auto, always or never. NO_COLOR in the environment turns them off
     #[arg(
         long,
         global = true,
@@ -56,7 +56,7 @@ pub(crate) struct Ask {
     pub(crate) color: ColorChoice,
 }
 
-/// When to colour.
+/// When output has colors.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ColorChoice {
     /// On a terminal.
@@ -80,7 +80,7 @@ pub(crate) enum Command {
         #[arg(long, hide = true)]
         end_with_stdin: bool,
     },
-    /// Check a configuration and say everything that is wrong with it
+    /// Check a configuration and report every error in it
     #[command(after_help = CHECK)]
     Check {
         /// The configuration
@@ -93,24 +93,24 @@ pub(crate) enum Command {
         /// The new configuration
         #[arg(value_name = "FILE", default_value = DEFAULT_CONFIG)]
         file: PathBuf,
-        /// The old configuration: a file, or `running` for the one that the daemon has in force
+        /// The old configuration: a file, or `running` for the one in force in the daemon
         #[arg(long, value_name = "FILE", default_value = "running")]
         against: PathBuf,
     },
-    /// Make the daemon read its configuration anew, all or nothing
+    /// Reload the daemon's configuration, all or nothing
     #[command(after_help = RELOAD)]
     Reload,
     /// Show sessions, routes, attributes, memory, sinks
     #[command(after_help = SHOW)]
     Show(ShowArgs),
-    /// Explain a destination: all candidates, which step decided, who hears it and who does not
+    /// Explain a destination: all candidates, the deciding step, the clients that receive each route
     #[command(after_help = EXPLAIN)]
     Explain {
         /// A prefix, or an address, which finds the longest match
         #[arg(value_name = "PREFIX")]
         target: String,
     },
-    /// Look addresses up: the longest match, its origin, AS path and next hop
+    /// Look up addresses: the longest match, its origin, AS path and next hop
     #[command(after_help = lookup::LOOKUP)]
     Lookup(LookupArgs),
     /// Add columns to CSV or JSON lines: origin AS, prefix, AS path and next hop of an address
@@ -121,29 +121,29 @@ pub(crate) enum Command {
     /// Reset a session, or evaluate or send its routes again
     #[command(after_help = CLEAR)]
     Clear(ClearArgs),
-    /// Print the daemon's latest log lines
+    /// Print the latest log lines of the daemon
     #[command(after_help = LOG)]
     Log {
-        /// Stay and print new lines as they come
+        /// Wait for new lines and print them
         #[arg(long, short)]
         follow: bool,
     },
-    /// End the daemon; every session gets a Cease
+    /// Stop the daemon; every session ends with a Cease
     #[command(after_help = STOP)]
     Stop {
         /// Text for the neighbors (RFC 9003)
         #[arg(long, value_name = "TEXT")]
         text: Option<String>,
     },
-    /// Start a route server with built-in speakers that announce a full table, and look around
+    /// Start a route server and built-in speakers that announce a full table
     #[command(after_help = demo::EXAMPLES)]
     Demo(DemoArgs),
-    /// Collect: BGP, BMP and MRT in; live SQL, archives, databases and streams out
+    /// Collect routes by BGP, BMP and MRT; serve SQL, archives, databases and streams
     ///
-    /// Run by the program `rutter-collect` beside this one: `rutter collect --help` tells.
+    /// Run by the program `rutter-collect` beside this one: see `rutter collect --help`.
     #[command(disable_help_flag = true)]
     Collect {
-        /// What to collect
+        /// Arguments of the collector
         #[arg(
             trailing_var_arg = true,
             allow_hyphen_values = true,
@@ -153,10 +153,10 @@ pub(crate) enum Command {
     },
     /// Print the routes of MRT files
     ///
-    /// Run by the program `rutter-collect` beside this one: `rutter mrt --help` tells.
+    /// Run by the program `rutter-collect` beside this one: see `rutter mrt --help`.
     #[command(disable_help_flag = true)]
     Mrt {
-        /// What to print
+        /// Arguments of `rutter mrt`
         #[arg(
             trailing_var_arg = true,
             allow_hyphen_values = true,
@@ -166,10 +166,10 @@ pub(crate) enum Command {
     },
     /// Answer one SQL query, over the live table or over files
     ///
-    /// Run by the program `rutter-collect` beside this one: `rutter sql --help` tells.
+    /// Run by the program `rutter-collect` beside this one: see `rutter sql --help`.
     #[command(disable_help_flag = true)]
     Sql {
-        /// What to ask
+        /// Arguments of `rutter sql`
         #[arg(
             trailing_var_arg = true,
             allow_hyphen_values = true,
@@ -179,10 +179,10 @@ pub(crate) enum Command {
     },
     /// Play MRT files to a BGP daemon
     ///
-    /// Run by the program `rutter-collect` beside this one: `rutter replay --help` tells.
+    /// Run by the program `rutter-collect` beside this one: see `rutter replay --help`.
     #[command(disable_help_flag = true)]
     Replay {
-        /// What to play to whom
+        /// Arguments of `rutter replay`
         #[arg(
             trailing_var_arg = true,
             allow_hyphen_values = true,
@@ -192,7 +192,7 @@ pub(crate) enum Command {
     },
     /// Measure this program or another BGP daemon under load
     ///
-    /// Everything after this word is read by the bench itself: `rutter bench --help` tells.
+    /// The bench reads its own options: see `rutter bench --help`.
     #[command(disable_help_flag = true)]
     Bench {
         /// A workload and options
@@ -205,36 +205,36 @@ pub(crate) enum Command {
     },
 }
 
-/// What to clear and how.
+/// Arguments of `rutter clear`.
 #[derive(Args, Debug)]
 pub(crate) struct ClearArgs {
     /// Name, address or AS number of the neighbor, or `all`
     #[arg(value_name = "PEER")]
     pub(crate) peer: String,
-    /// Keep the session; run the import policy anew over the kept routes
+    /// Keep the session and re-evaluate the import policy for the received routes
     #[arg(long, conflicts_with = "soft_out")]
     pub(crate) soft_in: bool,
-    /// Keep the session; send everything to the neighbor again
+    /// Keep the session and advertise all routes to the neighbor again
     #[arg(long)]
     pub(crate) soft_out: bool,
 }
 
-/// Where the configuration of a packaged installation is.
+/// The configuration file of a packaged installation.
 pub(crate) const DEFAULT_CONFIG: &str = "/etc/rutter/rutter.toml";
 
 const EXAMPLES: &str = "\
 Examples:
-  rutter demo                        see it work: a route server under a full table, on this machine
+  rutter demo                        a route server with a full table, on this machine
   rutter check /etc/rutter/rutter.toml
   rutter run /etc/rutter/rutter.toml
   rutter show peers
-  rutter explain 192.0.2.0/24        who announces it, which step decided, who hears it
+  rutter explain 192.0.2.0/24        its routes, the deciding step, the clients
 
-Exit status: 0 all went well, 1 something failed, 2 the command line is wrong.
+Exit status: 0 success, 1 failure, 2 wrong command line.
 The configuration is described in rutter.toml(5) and docs/config.md.";
 
 const RUN: &str = "\
-Logs go to standard error. SIGHUP reads the configuration anew, as `rutter reload` does;
+Log lines go to standard error. SIGHUP reloads the configuration, as `rutter reload` does.
 SIGTERM and Ctrl-C end every session with a Cease.
 
 Examples:
@@ -242,9 +242,9 @@ Examples:
   rutter check my.toml && rutter run my.toml";
 
 const CHECK: &str = "\
-Every error is printed with file, line, column, key and what to write instead; also of files and
-folders that the configuration names: certificates and their keys, passwords, VRPs, archives, spools.
-Nothing is started or changed. Exit status 1 if there are errors; warnings alone give 0.
+Prints every error with file, line, column, key and a correction. Also checks the files and folders
+that the configuration names: certificates and keys, passwords, VRPs, archives, spools.
+Starts and changes nothing. The exit status is 1 for errors, and 0 for warnings alone.
 
 Examples:
   rutter check my.toml
@@ -252,13 +252,13 @@ Examples:
 
 const DIFF: &str = "\
 Examples:
-  rutter diff new.toml                     what `rutter reload` would change if this file were in force
+  rutter diff new.toml                     what `rutter reload` would change with this file
   rutter diff new.toml --against old.toml  without a daemon";
 
 const RELOAD: &str = "\
-The daemon reads the file that it was started with. If it has errors, they are printed and
-nothing changes. Sessions that did not change are not touched; changes of policy are applied
-to the kept routes, and only differences are sent.
+The daemon reads the file that it was started with. If the file has errors, they are printed and
+nothing changes. Unchanged sessions continue. A changed policy is applied to the received routes,
+and only differences are advertised.
 
 Examples:
   rutter diff && rutter reload";

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 
 use super::FilterArgs;
 
-/// What to show.
+/// Arguments of `rutter show`.
 #[derive(Args, Debug)]
 #[command(disable_help_subcommand = true)]
 pub(crate) struct ShowArgs {
@@ -13,17 +13,17 @@ pub(crate) struct ShowArgs {
     pub(crate) what: Show,
 }
 
-/// What can be shown.
+/// The views of `rutter show`.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Show {
     /// The daemon: version, uptime, CPU, memory
     Status,
-    /// All sessions: state, since when, how many routes
+    /// All sessions: state, time in this state, route counts
     #[command(
         after_help = "Examples:\n  rutter show peers\n  rutter show peers --json | jq 'select(.state != \"Established\") | .name'"
     )]
     Peers,
-    /// One session: what was negotiated, counters, timers, last error
+    /// One session: negotiated capabilities, counters, timers, last error
     #[command(after_help = "Examples:\n  rutter show peer 192.0.2.11\n  rutter show peer AS64511")]
     Peer {
         /// Name, address or AS number
@@ -39,7 +39,7 @@ pub(crate) enum Show {
         /// The best route of each destination only
         #[arg(long)]
         best: bool,
-        /// Which routes
+        /// The filter
         #[command(flatten)]
         filter: FilterArgs,
     },
@@ -58,31 +58,31 @@ pub(crate) enum Show {
         /// Rejected for this reason: name or number
         #[arg(long, value_name = "REASON")]
         reason: Option<String>,
-        /// Which routes
+        /// The filter
         #[command(flatten)]
         filter: FilterArgs,
     },
     /// Distinct attribute sets, the most used first
     #[command(after_help = "Examples:\n  rutter show attributes --limit 20")]
     Attributes {
-        /// At most so many
+        /// Limit the number of rows
         #[arg(long, value_name = "N")]
         limit: Option<u64>,
     },
     /// Memory by purpose
     Memory,
-    /// A collector's databases and brokers: state, how far behind, what waits, gaps, last error
+    /// A collector's databases and brokers: state, delay, pending rows, gaps, last error
     #[command(
         after_help = "Examples:\n  rutter show sinks\n  rutter show sinks --json | jq 'select(.state != \"live\") | .[\"last-error\"]'"
     )]
     Sinks,
-    /// Routers that report to a collector by BMP: sessions, messages, what was passed over
+    /// Routers that report to a collector by BMP: sessions, messages, skipped messages
     Routers,
 }
 
 const ROUTES: &str = "\
-Conditions are joined by \"and\". The list streams: it may be a million lines long and does not
-slow routing down.
+A route is shown if it meets all conditions. The list is streamed: a million lines do not slow
+routing down.
 
 Marks: `>` the best of its destination, `x` rejected, `s` stale, `S` long-lived stale.
 

@@ -1,11 +1,11 @@
 //! `rutter demo`: a route server under a full table, on this machine, verified.
 
 mod config;
+mod destinations;
 mod interrupt;
+mod progress;
 mod report;
 mod server;
-mod source;
-mod watch;
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -14,20 +14,20 @@ use std::thread::available_parallelism;
 use rutter_bench::demo::{Demo, DemoSettings, Speakers};
 use rutter_bench::speaker::FleetError;
 
-use crate::ask::demo_folder;
-use crate::cli::{Ask, DemoArgs};
+use crate::cli::{CommonOptions, DemoArgs};
 use crate::failure::Failure;
+use crate::request::demo_folder;
 use config::Checks;
+use progress::Progress;
 use report::Outcome;
 use server::Server;
-use watch::Watch;
 
 /// Builds the table, starts the route server and the speakers, verifies, reports, and stays up.
-pub(crate) fn demo(args: &DemoArgs, how: &Ask) -> Result<(), Failure> {
-    let (folder, socket) = places(how);
+pub(crate) fn demo(args: &DemoArgs, options: &CommonOptions) -> Result<(), Failure> {
+    let (folder, socket) = places(options);
     server::refuse_if_running(&socket)?;
-    let watch = Watch::new(how);
-    let demo = watch.during("preparing the table", || prepare(args))?;
+    let progress = Progress::new(options);
+    let demo = progress.during("preparing the table", || prepare(args))?;
     let target = server::free_address()?;
     let checks = match args.prefixes {
         Some(_) => Checks::AnyPrefix,
@@ -36,7 +36,7 @@ pub(crate) fn demo(args: &DemoArgs, how: &Ask) -> Result<(), Failure> {
     let text = config::text(demo.workload(), args.threads, target, &socket, checks);
     let server = Server::start(folder, &socket, &text)?;
     interrupt::end_on_signal(server.clone())?;
-    let result = announce(&demo, target, &server, &watch, how);
+    let result = announce(&demo, target, &server, &progress, options);
     let speakers = match result {
         Ok(speakers) => speakers,
         Err(failure) => {
@@ -45,7 +45,7 @@ pub(crate) fn demo(args: &DemoArgs, how: &Ask) -> Result<(), Failure> {
         }
     };
     if !args.once {
-        report::invitation(demo.workload(), how.socket.as_deref())?;
+        report::invitation(demo.workload(), options.socket.as_deref())?;
         server.wait();
     }
     // Sessions end by the route server's word, not by a crash of the speakers.
@@ -55,8 +55,8 @@ pub(crate) fn demo(args: &DemoArgs, how: &Ask) -> Result<(), Failure> {
 }
 
 /// Where files and socket are. With a socket of its own a demo leaves the common place alone.
-fn places(how: &Ask) -> (PathBuf, PathBuf) {
-    match &how.socket {
+fn places(options: &CommonOptions) -> (PathBuf, PathBuf) {
+    match &options.socket {
         Some(socket) => {
             let own = demo_folder().with_extension(std::process::id().to_string());
             (own, socket.clone())
@@ -71,7 +71,7 @@ fn prepare(args: &DemoArgs) -> Result<Demo, Failure> {
         speakers: usize::from(args.speakers),
         destinations: args.destinations as usize,
         routes_per_destination: args.routes_per_destination,
-        table: source::destinations(args)?,
+        table: destinations::read(args)?,
         seed: args.seed,
         threads: load_threads(),
         ..DemoSettings::default()
@@ -83,24 +83,24 @@ fn announce(
     demo: &Demo,
     target: std::net::SocketAddr,
     server: &Server,
-    watch: &Watch,
-    how: &Ask,
+    progress: &Progress,
+    options: &CommonOptions,
 ) -> Result<Speakers, Failure> {
     let clients = demo.workload().peers.len();
-    let mut speakers = watch
+    let mut speakers = progress
         .sessions(clients, |tick| demo.connect(target, tick))
         .map_err(in_words)?;
     let octets = demo.workload().total_octets() as u64;
-    let report = watch
+    let report = progress
         .routes(octets, |tick| speakers.load(tick))
         .map_err(in_words)?;
-    watch.clear();
+    progress.clear();
     if !report.exact {
         report::differences(&report)?;
         return Err(Failure::text("not every client holds what it must"));
     }
     let outcome = Outcome::new(demo.workload(), &report, server.status()?);
-    match how.json {
+    match options.json {
         true => outcome.print_json()?,
         false => outcome.print()?,
     }
@@ -121,5 +121,5 @@ fn in_words(error: FleetError) -> Failure {
 
 /// Whether other commands need to be told where the demo's socket is.
 fn needs_socket_option(asked_for: Option<&Path>) -> bool {
-    asked_for.is_some() || Path::new(crate::ask::DEFAULT_SOCKET).exists()
+    asked_for.is_some() || Path::new(crate::request::DEFAULT_SOCKET).exists()
 }

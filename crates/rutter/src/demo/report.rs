@@ -9,7 +9,7 @@ use rutter_bench::workload::Workload;
 use rutter_net::Prefix;
 
 use super::needs_socket_option;
-use crate::ask::demo_folder;
+use crate::request::demo_folder;
 use crate::units::{bytes, grouped};
 
 /// What happened, in figures.

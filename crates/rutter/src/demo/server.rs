@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use rutter_api::{Client, Line, Request, StatusRow};
 
-use crate::ask::is_ours;
 use crate::failure::Failure;
+use crate::request::is_ours;
 
 /// The running route server; clones mean the same one.
 #[derive(Clone)]

@@ -1,16 +1,16 @@
-//! `rutter explain PREFIX`: the decision as a person would tell it.
+//! `rutter explain PREFIX`: the decision and what each client receives.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use rutter_api::{CandidateRow, Done, ExplainRow, HearsRow, Line, RouteSource};
+use rutter_api::{CandidateRow, ClientRow, Done, ExplainRow, Line, RouteSource};
 
 use super::route::notes;
 use super::{View, source};
 use crate::paint::{Paint, Tone};
 use crate::units::plural;
 
-/// Candidates, then who hears which.
+/// Prints the candidates, then the routes that each client receives.
 pub(super) struct ExplainView(pub(super) Paint);
 
 impl View for ExplainView {
@@ -93,7 +93,7 @@ impl ExplainView {
     }
 
     fn clients(&self, row: &ExplainRow, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "\n{}", self.0.tone(Tone::Strong, "Who hears it"))?;
+        writeln!(out, "\n{}", self.0.tone(Tone::Strong, "Advertised to"))?;
         if row.clients.is_empty() {
             return writeln!(out, "  no client is established");
         }
@@ -102,7 +102,7 @@ impl ExplainView {
             writeln!(
                 out,
                 "  {}: {count}: {}",
-                case.hears(self.0),
+                case.advertised(self.0),
                 names(&clients)
             )?;
             for (rank, why) in &case.withheld {
@@ -113,26 +113,26 @@ impl ExplainView {
     }
 }
 
-/// What several clients have in common.
+/// An outcome that several clients share.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Case {
-    /// Nothing sorts last.
+    /// The clients receive no route; sorts last.
     nothing: bool,
     ranks: Vec<usize>,
     withheld: Vec<(usize, String)>,
 }
 
 impl Case {
-    fn of(client: &HearsRow) -> Self {
+    fn of(client: &ClientRow) -> Self {
         let withheld = client.withheld.iter();
         Case {
-            nothing: client.hears.is_empty(),
-            ranks: client.hears.clone(),
+            nothing: client.advertised.is_empty(),
+            ranks: client.advertised.clone(),
             withheld: withheld.map(|w| (w.rank, w.why.clone())).collect(),
         }
     }
 
-    fn hears(&self, paint: Paint) -> String {
+    fn advertised(&self, paint: Paint) -> String {
         let ranks: Vec<_> = self.ranks.iter().map(usize::to_string).collect();
         match ranks.len() {
             0 => paint.tone(Tone::Bad, "nothing"),
@@ -142,7 +142,7 @@ impl Case {
     }
 }
 
-fn cases(clients: &[HearsRow]) -> BTreeMap<Case, Vec<&RouteSource>> {
+fn cases(clients: &[ClientRow]) -> BTreeMap<Case, Vec<&RouteSource>> {
     let mut cases: BTreeMap<Case, Vec<&RouteSource>> = BTreeMap::new();
     for client in clients {
         cases
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tells_the_decision() {
+    fn explains_the_decision() {
         let row = serde_json::from_str(include_str!("../../tests/explain.json")).unwrap();
         let mut out = Vec::new();
         ExplainView(Paint::OFF)

@@ -6,15 +6,15 @@ use rutter_api::{Done, Line, LookupRow};
 
 use super::View;
 use crate::paint::{Paint, Tone};
-use crate::table::{Cell, Column, Table};
+use crate::text_table::{Cell, Column, TextTable};
 
 /// A line for each address.
-pub(super) struct LookupView(Table);
+pub(super) struct LookupView(TextTable);
 
 impl LookupView {
     /// An empty table.
     pub(super) fn new(paint: Paint) -> Self {
-        LookupView(Table::new(COLUMNS, paint))
+        LookupView(TextTable::new(COLUMNS, paint))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Answers for people: one view for each request.
 
-mod collected;
+mod collector;
 mod diff;
 mod explain;
 mod log;
@@ -37,8 +37,8 @@ pub(crate) fn view_of(request: &Request, paint: Paint) -> Box<dyn View> {
         Request::Route { .. } => Box::new(route::RouteView::new(paint)),
         Request::Rejected(_) => Box::new(routes::RejectedView::new(paint)),
         Request::Attributes { .. } => Box::new(routes::AttributesView::new(paint)),
-        Request::Sinks => Box::new(collected::SinksView::new(paint)),
-        Request::Routers => Box::new(collected::RoutersView::new(paint)),
+        Request::Sinks => Box::new(collector::SinksView::new(paint)),
+        Request::Routers => Box::new(collector::RoutersView::new(paint)),
         Request::Memory => Box::new(process::MemoryView::new(paint)),
         Request::Explain { .. } => Box::new(explain::ExplainView(paint)),
         Request::Log { .. } => Box::new(log::LogView(paint)),

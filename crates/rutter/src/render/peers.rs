@@ -6,12 +6,12 @@ use rutter_api::{Done, Line, PeerRow, SessionState};
 
 use super::View;
 use crate::paint::{Paint, Tone};
-use crate::table::{Cell, Column, Table};
+use crate::text_table::{Cell, Column, TextTable};
 use crate::units::{bytes, duration, grouped, plural};
 
 /// A table of sessions with totals.
 pub(super) struct PeersView {
-    table: Table,
+    table: TextTable,
     up: u64,
     accepted: u64,
     rejected: u64,
@@ -21,7 +21,7 @@ impl PeersView {
     /// An empty table.
     pub(super) fn new(paint: Paint) -> Self {
         PeersView {
-            table: Table::new(COLUMNS, paint),
+            table: TextTable::new(COLUMNS, paint),
             up: 0,
             accepted: 0,
             rejected: 0,

@@ -6,7 +6,7 @@ use rutter_api::{Done, Line};
 
 use super::{View, field};
 use crate::paint::{Paint, Tone};
-use crate::table::{Column, Table};
+use crate::text_table::{Column, TextTable};
 use crate::units::{bytes, duration, grouped, timestamp};
 
 /// The process in a paragraph.
@@ -54,7 +54,7 @@ impl View for StatusView {
 
 /// A table of purposes with a total.
 pub(super) struct MemoryView {
-    table: Table,
+    table: TextTable,
     total: u64,
 }
 
@@ -62,7 +62,7 @@ impl MemoryView {
     /// An empty table.
     pub(super) fn new(paint: Paint) -> Self {
         MemoryView {
-            table: Table::new(COLUMNS, paint),
+            table: TextTable::new(COLUMNS, paint),
             total: 0,
         }
     }

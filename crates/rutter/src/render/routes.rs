@@ -6,12 +6,12 @@ use rutter_api::{AttributesRow, Done, Line, RejectedRow, RouteRow};
 
 use super::{View, truncated};
 use crate::paint::{Paint, Tone};
-use crate::table::{Cell, Column, Table};
+use crate::text_table::{Cell, Column, TextTable};
 use crate::units::{grouped, plural};
 
 /// A line for each route.
 pub(super) struct RoutesView {
-    table: Table,
+    table: TextTable,
     paint: Paint,
 }
 
@@ -19,7 +19,7 @@ impl RoutesView {
     /// An empty table.
     pub(super) fn new(paint: Paint) -> Self {
         RoutesView {
-            table: Table::new(ROUTES, paint),
+            table: TextTable::new(ROUTES, paint),
             paint,
         }
     }
@@ -150,7 +150,7 @@ impl View for RejectedView {
 
 /// A line for each distinct set.
 pub(super) struct AttributesView {
-    table: Table,
+    table: TextTable,
     paint: Paint,
 }
 
@@ -158,7 +158,7 @@ impl AttributesView {
     /// An empty table.
     pub(super) fn new(paint: Paint) -> Self {
         AttributesView {
-            table: Table::new(ATTRIBUTES, paint),
+            table: TextTable::new(ATTRIBUTES, paint),
             paint,
         }
     }

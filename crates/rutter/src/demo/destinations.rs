@@ -9,7 +9,7 @@ use crate::units::grouped;
 
 /// The destinations of a file; `None` where they are to be generated. A list is taken whole, the route server's
 /// checks make room for it; of a collector's dump the prefixes that an exchange accepts.
-pub(super) fn destinations(args: &DemoArgs) -> Result<Option<Vec<Prefix>>, Failure> {
+pub(super) fn read(args: &DemoArgs) -> Result<Option<Vec<Prefix>>, Failure> {
     let (path, found) = match (&args.mrt, &args.prefixes) {
         (Some(path), _) => (path, read_mrt_prefixes(path, false)),
         (None, Some(path)) => (path, read_prefix_file(path, true)),

@@ -45,7 +45,7 @@ impl Column {
 }
 
 /// A table on its way to a writer.
-pub(crate) struct Table {
+pub(crate) struct TextTable {
     columns: &'static [Column],
     widths: Vec<usize>,
     waiting: Vec<Vec<Cell>>,
@@ -53,10 +53,10 @@ pub(crate) struct Table {
     paint: Paint,
 }
 
-impl Table {
+impl TextTable {
     /// An empty table.
     pub(crate) fn new(columns: &'static [Column], paint: Paint) -> Self {
-        Table {
+        TextTable {
             columns,
             widths: columns
                 .iter()
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn columns_line_up() {
         let mut out = Vec::new();
-        let mut table = Table::new(COLUMNS, Paint::OFF);
+        let mut table = TextTable::new(COLUMNS, Paint::OFF);
         table
             .row(&mut out, vec!["a".into(), 1000.into(), "x".into()])
             .unwrap();
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn long_tables_stream() {
         let mut out = Vec::new();
-        let mut table = Table::new(COLUMNS, Paint::OFF);
+        let mut table = TextTable::new(COLUMNS, Paint::OFF);
         for i in 0..SAMPLE + 1 {
             table
                 .row(&mut out, vec![i.into(), i.into(), "".into()])

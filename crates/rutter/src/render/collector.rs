@@ -6,12 +6,12 @@ use rutter_api::{Done, Line, SinkRow};
 
 use super::View;
 use crate::paint::{Paint, Tone};
-use crate::table::{Cell, Column, Table};
+use crate::text_table::{Cell, Column, TextTable};
 use crate::units::{bytes, duration, grouped, plural};
 
 /// A table of sinks, and below it what is wrong with them.
 pub(super) struct SinksView {
-    table: Table,
+    table: TextTable,
     complaints: Vec<String>,
     paint: Paint,
 }
@@ -20,7 +20,7 @@ impl SinksView {
     /// An empty table.
     pub(super) fn new(paint: Paint) -> Self {
         SinksView {
-            table: Table::new(SINKS, paint),
+            table: TextTable::new(SINKS, paint),
             complaints: Vec::new(),
             paint,
         }
@@ -52,7 +52,7 @@ impl View for SinksView {
             sink.name.as_str().into(),
             state(&sink),
             duration(sink.behind_s).into(),
-            grouped(sink.waiting()).into(),
+            grouped(sink.pending()).into(),
             bytes(sink.spool_bytes).into(),
             grouped(sink.events).into(),
             grouped(sink.loaded_routes).into(),
@@ -89,7 +89,7 @@ const SINKS: &[Column] = &[
     Column::Left("SINK"),
     Column::Left("STATE"),
     Column::Right("BEHIND"),
-    Column::Right("WAITING"),
+    Column::Right("PENDING"),
     Column::Right("SPOOL"),
     Column::Right("EVENTS"),
     Column::Right("LOADED"),
@@ -97,12 +97,12 @@ const SINKS: &[Column] = &[
 ];
 
 /// A table of monitored routers.
-pub(super) struct RoutersView(Table);
+pub(super) struct RoutersView(TextTable);
 
 impl RoutersView {
     /// An empty table.
     pub(super) fn new(paint: Paint) -> Self {
-        RoutersView(Table::new(ROUTERS, paint))
+        RoutersView(TextTable::new(ROUTERS, paint))
     }
 }
 
@@ -111,7 +111,7 @@ impl View for RoutersView {
         let Line::Router(router) = line else {
             return Ok(());
         };
-        let passed_over = router.faults + router.unknown;
+        let skipped = router.faults + router.unknown;
         let cells = vec![
             router.name.as_str().into(),
             router.address.into(),
@@ -120,11 +120,11 @@ impl View for RoutersView {
             grouped(router.messages).into(),
             grouped(router.malformed).into(),
             Cell::new(
-                match passed_over {
+                match skipped {
                     0 => Tone::Plain,
                     _ => Tone::Warn,
                 },
-                grouped(passed_over),
+                grouped(skipped),
             ),
             router.description.as_str().into(),
         ];
@@ -144,7 +144,7 @@ const ROUTERS: &[Column] = &[
     Column::Right("PEERS"),
     Column::Right("MESSAGES"),
     Column::Right("MALFORMED"),
-    Column::Right("PASSED OVER"),
+    Column::Right("SKIPPED"),
     Column::Left("DESCRIPTION"),
 ];
 

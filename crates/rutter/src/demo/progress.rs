@@ -6,21 +6,21 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use rutter_bench::demo::DemoProgress;
 
-use crate::cli::Ask;
+use crate::cli::CommonOptions;
 use crate::failure::Failure;
 
 /// Where progress is shown.
-pub(super) struct Watch {
+pub(super) struct Progress {
     bars: MultiProgress,
     terminal: bool,
 }
 
-impl Watch {
+impl Progress {
     /// On standard error.
-    pub(super) fn new(how: &Ask) -> Self {
-        Watch {
+    pub(super) fn new(options: &CommonOptions) -> Self {
+        Progress {
             bars: MultiProgress::new(),
-            terminal: std::io::stderr().is_terminal() && !how.json,
+            terminal: std::io::stderr().is_terminal() && !options.json,
         }
     }
 
@@ -69,15 +69,15 @@ impl Watch {
     ) -> T {
         let begun = Instant::now();
         let announced = self.bar("announced", octets, "{bytes}/{total_bytes}");
-        let heard = self.bar("heard", 0, "{human_pos} routes, {msg}");
+        let received = self.bar("received", 0, "{human_pos} routes, {msg}");
         let result = work(&|now| {
             announced.set_position(now.counters.sent.min(octets));
-            heard.set_length(now.owed);
-            heard.set_position(now.counters.prefixes.min(now.owed));
-            heard.set_message(format!("{} clients exact", now.counters.exact));
+            received.set_length(now.owed);
+            received.set_position(now.counters.prefixes.min(now.owed));
+            received.set_message(format!("{} clients exact", now.counters.exact));
         });
         announced.finish();
-        heard.finish();
+        received.finish();
         self.note("routes", begun);
         result
     }

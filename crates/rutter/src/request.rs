@@ -6,34 +6,34 @@ use std::path::{Path, PathBuf};
 
 use rutter_api::{Answer, Client, Done, Line, Request};
 
-use crate::cli::Ask;
+use crate::cli::CommonOptions;
 use crate::failure::Failure;
 use crate::paint::Paint;
 use crate::render::{self, View};
 
 /// Asks and prints.
-pub(crate) fn ask(how: &Ask, request: Request) -> Result<(), Failure> {
-    let view = render::view_of(&request, Paint::stdout(how.color));
-    let answer = connect(how)?
+pub(crate) fn send(options: &CommonOptions, request: Request) -> Result<(), Failure> {
+    let view = render::view_of(&request, Paint::stdout(options.color));
+    let answer = connect(options)?
         .call(request)
-        .map_err(|e| Failure::text(format!("{}: {e}", socket(how).display())))?;
+        .map_err(|e| Failure::text(format!("{}: {e}", socket(options).display())))?;
     let out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
-    match how.json {
+    match options.json {
         true => pass_on(answer, out),
         false => show(answer, view, out),
     }
 }
 
 /// A connection to the daemon.
-pub(crate) fn connect(how: &Ask) -> Result<Client, Failure> {
-    let path = socket(how);
+pub(crate) fn connect(options: &CommonOptions) -> Result<Client, Failure> {
+    let path = socket(options);
     Client::connect(&path).map_err(|e| unreachable_text(&path, &e))
 }
 
 /// The socket to use: as asked for, else the packaged place, else that of a running demo.
-pub(crate) fn socket(how: &Ask) -> PathBuf {
+pub(crate) fn socket(options: &CommonOptions) -> PathBuf {
     let packaged = PathBuf::from(DEFAULT_SOCKET);
-    match &how.socket {
+    match &options.socket {
         Some(path) => path.clone(),
         None if packaged.exists() => packaged,
         None => Some(demo_folder())

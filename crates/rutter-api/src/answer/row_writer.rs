@@ -28,16 +28,16 @@ impl Failure {
 }
 
 /// Writes lines through one buffer of fixed size.
-pub(crate) struct Rows<'a> {
+pub(crate) struct RowWriter<'a> {
     out: io::BufWriter<&'a UnixStream>,
     stream: &'a UnixStream,
     count: u64,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> RowWriter<'a> {
     /// Lines to this client.
     pub(crate) fn new(stream: &'a UnixStream) -> Self {
-        Rows {
+        RowWriter {
             out: io::BufWriter::with_capacity(BUFFER, stream),
             stream,
             count: 0,

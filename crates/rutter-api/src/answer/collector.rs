@@ -1,10 +1,10 @@
 //! The services of a collector.
 
-use super::{Failure, Rows};
-use crate::{Backend, Collected, Line};
+use super::{Failure, RowWriter};
+use crate::{Backend, CollectorServices, Line};
 
 /// Databases and brokers.
-pub(super) fn sinks(backend: &dyn Backend, rows: &mut Rows<'_>) -> Result<(), Failure> {
+pub(super) fn sinks(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result<(), Failure> {
     for sink in of(backend)?.sinks() {
         rows.send(&Line::Sink(Box::new(sink)))?;
     }
@@ -12,15 +12,15 @@ pub(super) fn sinks(backend: &dyn Backend, rows: &mut Rows<'_>) -> Result<(), Fa
 }
 
 /// Monitored routers.
-pub(super) fn routers(backend: &dyn Backend, rows: &mut Rows<'_>) -> Result<(), Failure> {
+pub(super) fn routers(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result<(), Failure> {
     for router in of(backend)?.routers() {
         rows.send(&Line::Router(Box::new(router)))?;
     }
     Ok(())
 }
 
-fn of(backend: &dyn Backend) -> Result<&dyn Collected, Failure> {
-    backend.collected().ok_or_else(|| {
+fn of(backend: &dyn Backend) -> Result<&dyn CollectorServices, Failure> {
+    backend.collector_services().ok_or_else(|| {
         Failure::refused(
             "this daemon has no sinks and no BMP station: `rutter collect` runs one that does",
         )

@@ -54,15 +54,15 @@ pub trait RouteChecks: fmt::Debug + Send + Sync {
 
 /// A shared [`RouteChecks`]; equal only to itself.
 #[derive(Clone, Debug)]
-pub struct OutsideData(pub Arc<dyn RouteChecks>);
+pub struct FilterData(pub Arc<dyn RouteChecks>);
 
-impl PartialEq for OutsideData {
+impl PartialEq for FilterData {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for OutsideData {}
+impl Eq for FilterData {}
 
 /// What an [`crate::ImportPolicy`] is built from. The default is the safe policy of an exchange; set at least the
 /// AS numbers and the neighbor's address.
@@ -125,7 +125,7 @@ pub struct ImportSettings {
     /// React to GRACEFUL_SHUTDOWN (RFC 8326).
     pub graceful_shutdown: bool,
     /// Checks with data from outside.
-    pub route_checks: Option<OutsideData>,
+    pub route_checks: Option<FilterData>,
 }
 
 impl Default for ImportSettings {

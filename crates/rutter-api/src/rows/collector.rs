@@ -16,7 +16,7 @@ pub struct SinkRow {
     /// The run of the collector that `taken` and `committed` count in.
     pub run: u64,
     /// Rows of this run that are safe in the spool, or were.
-    pub taken: u64,
+    pub spooled: u64,
     /// Rows of this run that the sink has committed.
     pub committed: u64,
     /// Rows of earlier runs in the spool that it is not known to have committed: what it has is not known before it is
@@ -54,8 +54,8 @@ pub struct SinkRow {
 
 impl SinkRow {
     /// All rows that it has yet to commit.
-    pub fn waiting(&self) -> u64 {
-        self.taken.saturating_sub(self.committed) + self.earlier
+    pub fn pending(&self) -> u64 {
+        self.spooled.saturating_sub(self.committed) + self.earlier
     }
 }
 

@@ -4,7 +4,7 @@ use rutter_net::{Asn, Community, ExtendedCommunity, LargeCommunity};
 use rutter_wire::attr::Attributes;
 
 use crate::action_table::ActionTable;
-use crate::audience::Wishes;
+use crate::audience::ExportActions;
 use crate::{AudienceSpec, Notation, ParseNotationError};
 
 /// What an action community asks for.
@@ -173,29 +173,29 @@ impl ExportPolicy {
 
     /// Who may hear routes with these attributes, and how. Does not allocate where nobody is named.
     pub fn audience(&self, attributes: &Attributes<'_>) -> AudienceSpec {
-        let mut wishes = Wishes::default();
+        let mut actions = ExportActions::default();
         for community in attributes.communities() {
             match self.table.standard(community) {
-                Some(hit) => wishes.add(hit),
-                None => self.well_known(community, &mut wishes),
+                Some(hit) => actions.add(hit),
+                None => self.well_known(community, &mut actions),
             }
         }
-        if self.table.knows_extended() {
+        if self.table.has_extended() {
             let hits = attributes.extended_communities();
             hits.filter_map(|c| self.table.extended(c))
-                .for_each(|hit| wishes.add(hit));
+                .for_each(|hit| actions.add(hit));
         }
-        if self.table.knows_large() {
+        if self.table.has_large() {
             let hits = attributes.large_communities();
             hits.filter_map(|c| self.table.large(c))
-                .for_each(|hit| wishes.add(hit));
+                .for_each(|hit| actions.add(hit));
         }
-        wishes.audience()
+        actions.audience()
     }
 
     /// Whether the route goes to everybody as it is: nothing in these attributes asks for anything, and nothing would
     /// be scrubbed. Cheaper than [`ExportPolicy::audience`], and true of almost all sets.
-    pub fn asks_nothing(&self, attributes: &Attributes<'_>) -> bool {
+    pub fn advertises_unchanged(&self, attributes: &Attributes<'_>) -> bool {
         let honour = self.settings.well_known == WellKnown::Honour;
         let well_known = |community| match community {
             Community::NO_ADVERTISE | Community::NO_EXPORT | Community::NO_EXPORT_SUBCONFED => {
@@ -210,13 +210,13 @@ impl ExportPolicy {
             attributes.large_communities(),
         );
         attributes.communities().all(plain)
-            && !(self.table.knows_extended() && extended.any(|c| self.is_action_extended(c)))
-            && !(self.table.knows_large() && large.any(|c| self.is_action_large(c)))
+            && !(self.table.has_extended() && extended.any(|c| self.is_action_extended(c)))
+            && !(self.table.has_large() && large.any(|c| self.is_action_large(c)))
     }
 
     /// Whether `other` sends routes with these attributes to the same clients in the same words.
-    pub fn says_the_same(&self, other: &ExportPolicy, attributes: &Attributes<'_>) -> bool {
-        if self.asks_nothing(attributes) && other.asks_nothing(attributes) {
+    pub fn has_same_effect(&self, other: &ExportPolicy, attributes: &Attributes<'_>) -> bool {
+        if self.advertises_unchanged(attributes) && other.advertises_unchanged(attributes) {
             return true;
         }
         let removes = |policy: &ExportPolicy, is_action: bool| policy.scrub() && is_action;
@@ -234,15 +234,15 @@ impl ExportPolicy {
             })
     }
 
-    fn well_known(&self, community: Community, wishes: &mut Wishes) {
+    fn well_known(&self, community: Community, actions: &mut ExportActions) {
         let honour = self.settings.well_known == WellKnown::Honour;
         match community {
-            Community::NO_ADVERTISE if honour => wishes.no_advertise = true,
+            Community::NO_ADVERTISE if honour => actions.no_advertise = true,
             Community::NO_EXPORT | Community::NO_EXPORT_SUBCONFED if honour => {
-                wishes.no_export = true;
+                actions.no_export = true;
             }
             Community::BLACKHOLE if self.settings.blackhole_no_export => {
-                wishes.add_no_export = true;
+                actions.add_no_export = true;
             }
             _ => {}
         }
