@@ -1,4 +1,4 @@
-# The commands of this project. `make demo` and `make collect` show it, `make test` proves it.
+# The commands of this project. Start with `make demo` or `make collect`; `make test` runs all checks.
 CARGO ?= cargo
 ARGS ?=
 # The command, built as the interop tests use it.
@@ -11,8 +11,8 @@ demo:
 	$(CARGO) build --release --locked --package rutter --bin rutter
 	$(or $(CARGO_TARGET_DIR),target)/release/rutter demo $(ARGS)
 
-# A collector with built-in speakers; ARGS go to `rutter collect --demo` (see docs/collector.md). The profile spends its time
-# on what reads rows: the parts of the SQL engine that only plan are optimised little.
+# A collector with built-in speakers; ARGS go to `rutter collect --demo` (see docs/collector.md). The profile optimises the
+# code that reads rows, and optimises query planning little, so that it builds faster.
 collect:
 	$(CARGO) build --profile collect --locked --package rutter --bin rutter --package rutter-collect --bin rutter-collect
 	$(or $(CARGO_TARGET_DIR),target)/collect/rutter collect --demo $(ARGS)
@@ -22,16 +22,17 @@ bench:
 	$(CARGO) build --release --locked --package rutter --bin rutter
 	$(or $(CARGO_TARGET_DIR),target)/release/rutter bench readme --json bench.json --svg bench.svg $(ARGS)
 
-# Full feeds of the prefixes in PREFIXES into a PostgreSQL and a MariaDB of its own, every row compared with the table, beside
-# their own bulk commands and a row at a time; ARGS go to `rutter-collect bench-sinks` (see docs/sinks.md).
+# Loads full feeds of the prefixes in PREFIXES into a PostgreSQL and a MariaDB of its own, and compares every row with the
+# table. Also measures their own bulk commands and single rows. ARGS go to `rutter-collect bench-sinks`
+# (see docs/benchmarks.md).
 bench-databases:
 	$(CARGO) build --profile collect --locked --package rutter-collect --bin rutter-collect
 	$(or $(CARGO_TARGET_DIR),target)/collect/rutter-collect bench-sinks $(PREFIXES) $(ARGS)
 
-# Everything that must hold before a change lands; .ci/run calls this.
+# All checks that a change must pass; .ci/run calls this.
 test: test-deps format lint unit interop docs ratchet
 
-# The real daemons the interop tests run, installed with their services kept from starting.
+# Installs the real daemons that the interop tests run, and keeps their services from starting.
 test-deps:
 	tools/install-test-deps
 
@@ -45,20 +46,20 @@ lint:
 unit:
 	$(CARGO) test --workspace --locked
 
-# Rutter among BIRD, FRR, GoBGP, OpenBGPD and ExaBGP on loopback, route by route.
+# Runs Rutter with BIRD, FRR, GoBGP, OpenBGPD and ExaBGP on loopback, and compares every route.
 interop:
 	$(CARGO) test --workspace --locked --no-run
 	RUTTER_BIN=$(RUTTER_BIN) $(CARGO) test --workspace --locked --test 'interop-*'
 
-# With the examples, so that dependencies are taken as `lint` and `unit` built them; without, some have other features.
+# Builds the examples too: without them some dependencies get other features and are built again.
 docs:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked --lib --bins --examples
 
-# Instructions of the hot functions against tools/ratchet.txt: they may only go down.
+# Compares the instruction counts of the hot functions with tools/ratchet.txt: they may only fall.
 ratchet:
 	tools/ratchet
 
-# rutter-wire and rutter-rib beside other implementations on the same inputs (docs/benchmarks.md); not part of the tests.
+# Measures rutter-wire and rutter-rib beside other implementations (docs/benchmarks.md); not part of the tests.
 micro:
 	cd bench/codec && CARGO_TARGET_DIR=$(abspath $(or $(CARGO_TARGET_DIR),target))/bench $(CARGO) run --release --locked -- $(ARGS)
 	cd bench/table && CARGO_TARGET_DIR=$(abspath $(or $(CARGO_TARGET_DIR),target))/bench $(CARGO) run --release --locked -- $(ARGS)
