@@ -38,3 +38,5 @@ pub const AIGP: u8 = 26;
 pub const LARGE_COMMUNITIES: u8 = 32;
 /// Only to Customer (RFC 9234).
 pub const ONLY_TO_CUSTOMER: u8 = 35;
+/// BGP Prefix-SID (RFC 8669).
+pub const PREFIX_SID: u8 = 40;

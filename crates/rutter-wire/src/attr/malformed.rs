@@ -72,6 +72,8 @@ pub enum Fault {
     NextHopNotHost,
     /// A TLV inside AIGP is malformed.
     AigpTlv,
+    /// A TLV inside Prefix-SID is malformed.
+    PrefixSidTlv,
     /// The multiprotocol attribute is too short for its fixed fields.
     MultiprotocolTooShort,
     /// The next hop's length is none of the family's.
@@ -105,7 +107,7 @@ impl Fault {
             Fault::ConfederationSegment => "confederation segment from outside the confederation",
             Fault::AsZero => "AS number 0",
             Fault::NextHopNotHost => "not the address of a host",
-            Fault::AigpTlv => "malformed TLV",
+            Fault::AigpTlv | Fault::PrefixSidTlv => "malformed TLV",
             Fault::MultiprotocolTooShort => "too short for its fixed fields",
             Fault::NextHopLength(_) => "wrong next hop length",
             Fault::PrefixLength(_) => "prefix length out of range",
@@ -127,6 +129,7 @@ impl Fault {
             Fault::FromExternal
             | Fault::FromFourOctetSpeaker
             | Fault::AigpTlv
+            | Fault::PrefixSidTlv
             | Fault::MultiprotocolTooShort
             | Fault::NextHopLength(_) => 9,
             Fault::PrefixLength(_) | Fault::PrefixTruncated(_) => 10,
@@ -160,7 +163,7 @@ impl Malformed {
         match self.fault {
             Fault::Duplicate if !self.is_multiprotocol() => AttributeDiscard,
             Fault::Duplicate | Fault::UnrecognizedWellKnown | Fault::NothingToWithdraw => reset,
-            Fault::LengthOverrun if self.is_multiprotocol() => reset,
+            Fault::HeaderTruncated | Fault::LengthOverrun if self.is_multiprotocol() => reset,
             Fault::HeaderTruncated | Fault::LengthOverrun | Fault::Missing | Fault::AsSet => {
                 TreatAsWithdraw
             }
@@ -182,9 +185,10 @@ impl Malformed {
     /// The paragraph that decides, such as `RFC 7606 §7.1`.
     pub fn rfc(&self) -> &'static str {
         match self.fault {
-            Fault::HeaderTruncated => "RFC 7606 §4",
-            Fault::LengthOverrun if self.is_multiprotocol() => "RFC 7606 §3 (j)",
-            Fault::LengthOverrun => "RFC 7606 §4",
+            Fault::HeaderTruncated | Fault::LengthOverrun if self.is_multiprotocol() => {
+                "RFC 7606 §3 (j)"
+            }
+            Fault::HeaderTruncated | Fault::LengthOverrun => "RFC 7606 §4",
             Fault::Flags if self.code == Some(super::code::AIGP) => "RFC 7311 §3.2",
             Fault::Flags => "RFC 7606 §3 (c)",
             Fault::Duplicate => "RFC 7606 §3 (g)",

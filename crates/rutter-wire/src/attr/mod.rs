@@ -28,6 +28,7 @@ mod only_to_customer;
 mod origin;
 mod originator_id;
 mod parse;
+mod prefix_sid;
 mod table;
 mod write;
 

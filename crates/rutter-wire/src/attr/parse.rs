@@ -182,7 +182,7 @@ impl Pass<'_, '_> {
         if reachable && !self.context.has_ipv4_nlri {
             self.attributes.ignore_next_hop();
         }
-        if self.faults.len() > before && !reachable {
+        if self.faults.len() > before && !self.encodes_reachable_nlri() {
             self.nothing_to_withdraw(before);
         }
     }
@@ -203,7 +203,14 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// RFC 7606 §5.2: without reachable NLRI nobody knows what a treat-as-withdraw would withdraw.
+    /// Whether the UPDATE announces a route. An MP_REACH_NLRI without prefixes announces none.
+    #[cold]
+    fn encodes_reachable_nlri(&self) -> bool {
+        let reach = self.attributes.mp_reach();
+        self.context.has_ipv4_nlri || reach.is_some_and(|reach| !reach.nlri.is_empty())
+    }
+
+    /// RFC 7606 §5.2: without reachable NLRI it is unknown which routes a treat-as-withdraw would withdraw.
     #[cold]
     fn nothing_to_withdraw(&mut self, before: usize) {
         if self.seen & !MP_UNREACH == 0 && self.seen_unknown == [0; 4] {

@@ -6,6 +6,7 @@ use super::{
     aggregator, aigp, as_path, as4_aggregator, as4_path, atomic_aggregate, cluster_list,
     communities, extended_communities, ipv6_extended_communities, large_communities, local_pref,
     mp_reach, mp_unreach, multi_exit_disc, next_hop, only_to_customer, origin, originator_id,
+    prefix_sid,
 };
 
 /// What is known of a type code.
@@ -76,10 +77,11 @@ rows! {
     AIGP: "AIGP", OPTIONAL, aigp, AttributeDiscard, "RFC 7311 §3.2";
     LARGE_COMMUNITIES: "LARGE_COMMUNITY", OPTIONAL_TRANSITIVE, large_communities, TreatAsWithdraw, "RFC 8092 §6";
     ONLY_TO_CUSTOMER: "ONLY_TO_CUSTOMER", OPTIONAL_TRANSITIVE, only_to_customer, TreatAsWithdraw, "RFC 9234 §5";
+    PREFIX_SID: "PREFIX_SID", OPTIONAL_TRANSITIVE, prefix_sid, AttributeDiscard, "RFC 8669 §6";
 }
 
 /// How many type codes are understood.
-pub(crate) const SLOTS: usize = 19;
+pub(crate) const SLOTS: usize = 20;
 
 /// [`slot_of`] for a code without a row.
 pub(crate) const UNKNOWN: usize = 0xff;

@@ -12,6 +12,8 @@ const MANDATORY: &str = "40010100 40020602010000fbf4 400304c0000201";
 const MANDATORY_TWO_OCTET: &str = "40010100 40020402 01fbf4 400304c0000201";
 /// MP_REACH_NLRI: 2001:db8::/32 via 2001:db8::1, 29 octets.
 const REACH: &str = "800e1a 0002 01 10 20010db8000000000000000000000001 00 2020010db8";
+/// MP_REACH_NLRI of IPv6 via 2001:db8::1 without prefixes, 24 octets.
+const EMPTY_REACH: &str = "800e15 0002 01 10 20010db8000000000000000000000001 00";
 
 struct Case {
     name: &'static str,
@@ -179,6 +181,30 @@ fn lengths_and_headers() {
             overrun(15, SessionReset(5), "RFC 7606 §3 (j)"),
         ),
         after(
+            "MP_REACH header cut",
+            EXTERNAL,
+            "900e00",
+            (
+                14,
+                0,
+                Fault::HeaderTruncated,
+                SessionReset(1),
+                "RFC 7606 §3 (j)",
+            ),
+        ),
+        after(
+            "MP_UNREACH header cut",
+            EXTERNAL,
+            "800f",
+            (
+                15,
+                0,
+                Fault::HeaderTruncated,
+                SessionReset(1),
+                "RFC 7606 §3 (j)",
+            ),
+        ),
+        after(
             "unknown overruns",
             EXTERNAL,
             "c0c80200",
@@ -227,6 +253,12 @@ fn flags() {
             bad(32),
         ),
         after("OTC not transitive", EXTERNAL, "802304 0000fbf4", bad(35)),
+        after(
+            "PREFIX_SID not transitive",
+            EXTERNAL,
+            "80280a 01000700000000000064",
+            bad(40),
+        ),
         after(
             "AIGP transitive",
             INTERNAL,
@@ -683,6 +715,33 @@ fn without_reachable_nlri_a_withdraw_becomes_a_reset() {
             faults: vec![discard],
         },
         Case {
+            name: "a bad MED beside an MP_REACH without prefixes",
+            context: NO_NLRI,
+            block: format!("{EMPTY_REACH} 40010100 40020602010000fbf4 800403000000"),
+            faults: vec![
+                (4, 37, Fault::Length, TreatAsWithdraw, "RFC 7606 §7.4"),
+                (4, 37, reset.2, reset.3, reset.4),
+            ],
+        },
+        Case {
+            name: "an MP_REACH without prefixes and with wrong flags",
+            context: NO_NLRI,
+            block: format!(
+                "{} 40010100 40020602010000fbf4",
+                EMPTY_REACH.replacen("80", "c0", 1)
+            ),
+            faults: vec![
+                (14, 0, Fault::Flags, TreatAsWithdraw, "RFC 7606 §3 (c)"),
+                (14, 0, reset.2, reset.3, reset.4),
+            ],
+        },
+        Case {
+            name: "a discard beside an MP_REACH without prefixes",
+            context: NO_NLRI,
+            block: format!("{EMPTY_REACH} 40010100 40020602010000fbf4 40060100"),
+            faults: vec![(6, 37, Fault::Length, AttributeDiscard, "RFC 7606 §7.6")],
+        },
+        Case {
             name: "MP_UNREACH alone with wrong flags",
             context: NO_NLRI,
             block: "c00f03000201".to_owned(),
@@ -716,4 +775,69 @@ fn routes_to_withdraw_survive_other_faults() {
     assert_eq!(faults.len(), 1);
     let reach = attributes.mp_reach().expect("MP_REACH_NLRI is fine");
     assert_eq!(reach.nlri, hex("2020010db8"));
+}
+
+#[test]
+fn mp_unreach_with_wrong_flags_still_withdraws() {
+    let withdrawn = hex("2020010db8");
+    for (context, block) in [
+        (NO_NLRI, "c00f08 000201 2020010db8".to_owned()),
+        (NO_NLRI, "000f08 000201 2020010db8".to_owned()),
+        (EXTERNAL, format!("{MANDATORY} c00f08 000201 2020010db8")),
+        (EXTERNAL, format!("400f08 000201 2020010db8 {MANDATORY}")),
+    ] {
+        let block = hex(&block);
+        let (attributes, faults) = parse(&block, &context);
+        let dispositions: Vec<_> = faults.iter().map(|fault| fault.disposition()).collect();
+        assert_eq!(dispositions, [TreatAsWithdraw]);
+        let unreach = attributes.mp_unreach().expect("it is kept");
+        assert_eq!(unreach.withdrawn, withdrawn);
+    }
+}
+
+#[test]
+fn a_malformed_prefix_sid_is_discarded() {
+    let wrong = |inside, fault| (40, inside, fault, AttributeDiscard, "RFC 8669 §6");
+    let tlv = |inside| wrong(inside, Fault::PrefixSidTlv);
+    check(vec![
+        after("empty", EXTERNAL, "c02800", wrong(0, Fault::Length)),
+        after("header of a TLV cut", EXTERNAL, "c02802 0100", tlv(0)),
+        after("Label-Index overruns", EXTERNAL, "c02804 01000700", tlv(0)),
+        after(
+            "Label-Index of 6 octets",
+            EXTERNAL,
+            "c02809 010006 000000000064",
+            tlv(0),
+        ),
+        after(
+            "Originator SRGB of 7 octets",
+            EXTERNAL,
+            "c02814 010007 00000000000064 030007 00003e80000bb8",
+            tlv(13),
+        ),
+        after(
+            "Originator SRGB without a range",
+            EXTERNAL,
+            "c02805 030002 0000",
+            tlv(0),
+        ),
+        after(
+            "unknown TLV overruns",
+            EXTERNAL,
+            "c0280b 010007 00000000000064 c8",
+            tlv(13),
+        ),
+    ]);
+    let kept = "c02819 010007 00000000000064 030008 0000003e80000bb8 c80001ff";
+    let block = hex(&format!("{MANDATORY} {kept}"));
+    let (attributes, faults) = parse(&block, &EXTERNAL);
+    assert_eq!(faults, []);
+    assert_eq!(attributes.canonical_slice(), Some(&block[..]));
+    // A malformed one is not passed on.
+    let block = hex(&format!("{MANDATORY} c02804 01000700"));
+    let (attributes, _) = parse(&block, &EXTERNAL);
+    let mut canonical = Vec::new();
+    attributes.write_canonical(&mut canonical);
+    assert_eq!(canonical, hex(MANDATORY));
+    assert_eq!(attributes.value(40), None);
 }
