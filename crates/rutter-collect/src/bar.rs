@@ -71,7 +71,7 @@ impl Bar {
 
     /// A line that does not disturb the bar.
     pub(crate) fn say(&self, line: &str) {
-        self.bar.suspend(|| rutter_daemon::say(line));
+        self.bar.suspend(|| rutter_daemon::eprint_line(line));
     }
 
     /// Removes the bar.

@@ -17,18 +17,18 @@ use crate::services::Services;
 
 /// Runs the collector until it is told to end.
 pub(crate) fn collect(args: &CollectArgs) -> Result<(), Failure> {
-    let signals = Signals::take_over(Hangup::Reloads)?;
+    let signals = Signals::install(Hangup::Reloads)?;
     let mut config = load(&args.file)?;
     if let Some(socket) = &args.socket {
         config.daemon.control_socket = socket.clone();
     }
     let inputs = find(&args.mrt)?;
     let source = std::path::absolute(&args.file)?;
-    if signals.end_asked_for() {
+    if signals.stop_requested() {
         return Ok(());
     }
     let collector = Running::start(config, Some(source))?;
-    collector.daemon.obey(&signals);
+    collector.daemon.handle_signals(&signals);
     let loaded = match inputs.is_empty() {
         true => Ok(Ok(())),
         false => load_mrt(&collector, &inputs, &args.mrt_router),
@@ -40,7 +40,7 @@ pub(crate) fn collect(args: &CollectArgs) -> Result<(), Failure> {
             return Err(failure);
         }
     };
-    let text = collector.daemon.wait_until_asked_to_end();
+    let text = collector.daemon.wait_for_stop();
     collector.stop(&text);
     // As all commands that read MRT files: who looks at the exit status learns of it.
     complete.map_err(|why| Failure::text(format!("--mrt: {why}")))
@@ -153,11 +153,11 @@ fn name(config: &Config) -> String {
 fn load(file: &Path) -> Result<Config, Failure> {
     match Config::load(file) {
         Ok(loaded) => {
-            loaded.warnings.iter().for_each(rutter_daemon::say);
+            loaded.warnings.iter().for_each(rutter_daemon::eprint_line);
             Ok(loaded.config)
         }
         Err(errors) => {
-            errors.iter().for_each(rutter_daemon::say);
+            errors.iter().for_each(rutter_daemon::eprint_line);
             let count = errors.iter().filter(|e| e.severity == Severity::Error);
             let (file, count) = (file.display(), count.count());
             Err(Failure::text(format!("{file}: errors: {count}")))

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) | Err(Failure::NobodyReads) => ExitCode::SUCCESS,
         Err(Failure::Text(text)) => {
-            rutter_daemon::say(format_args!("error: {text}"));
+            rutter_daemon::eprint_line(format_args!("error: {text}"));
             ExitCode::FAILURE
         }
     }

@@ -12,8 +12,8 @@ use crate::failure::Failure;
 
 /// Plays all files; then keeps the sessions up unless told otherwise.
 pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
-    let signals = Signals::take_over(Hangup::Ends)?;
-    let to_end = || signals.end_asked_for();
+    let signals = Signals::install(Hangup::Ends)?;
+    let to_end = || signals.stop_requested();
     let inputs = find(&args.files)?;
     let progress = Progress::new();
     let bar = Bar::of_files(&inputs, &progress, Lines::None);
@@ -65,7 +65,7 @@ fn tell(args: &ReplayArgs, played: &Played, broken: bool) -> Result<(), Failure>
             (None, _) => "nothing was played: the files have no routes".into(),
         }));
     }
-    rutter_daemon::say(format_args!(
+    rutter_daemon::eprint_line(format_args!(
         "{} routes to {} in {} sessions{}",
         played.routes,
         args.to,
@@ -80,7 +80,7 @@ fn tell(args: &ReplayArgs, played: &Played, broken: bool) -> Result<(), Failure>
 
 /// Keeps the sessions up until one of them ends, or everything is to.
 fn stay(player: &Player<'_>, to_end: &dyn Fn() -> bool) -> Result<(), Failure> {
-    rutter_daemon::say("the sessions stay up; Ctrl-C ends them");
+    rutter_daemon::eprint_line("the sessions stay up; Ctrl-C ends them");
     while !to_end() {
         if let Some(why) = player.ended() {
             return Err(Failure::text(why));

@@ -19,9 +19,9 @@ use rutter_config::Config;
 use rutter_policy::ExportPolicy;
 use rutter_rib::{Rib, RibConfig};
 
-use crate::commands::{Command, Mailbox};
 use crate::connection::memory_file;
 use crate::listener::{Acceptor, Listeners};
+use crate::mailbox::{Command, Mailbox};
 use crate::management::Service;
 use crate::mrt::Archive;
 use crate::neighbor::Plan;
@@ -230,12 +230,12 @@ impl Handle {
     }
 
     /// From now on the process's signals are meant for this daemon, those that have come already, too.
-    pub fn obey(&self, signals: &Signals) {
+    pub fn handle_signals(&self, signals: &Signals) {
         signals.hand_to(&self.shared);
     }
 
     /// Waits until it is asked to end, by a signal that it obeys or on the control socket: the text for [`Handle::stop`].
-    pub fn wait_until_asked_to_end(&self) -> Arc<str> {
+    pub fn wait_for_stop(&self) -> Arc<str> {
         loop {
             if let Some(asked) = self.shared.stop_request.wait(Duration::from_secs(3_600)) {
                 return asked.unwrap_or_else(|| self.shared.farewell().into());

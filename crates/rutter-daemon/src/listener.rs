@@ -10,9 +10,9 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use rutter_config::{Config, DynamicNeighbor};
 use rutter_net::Asn;
 
-use crate::commands::Command;
+use crate::log_rate_limit::LogRateLimit;
+use crate::mailbox::Command;
 use crate::neighbor::Plan;
-use crate::rate::RateLimit;
 use crate::shared::{Busy, Shared};
 use crate::sockopt::KeyScope;
 use crate::transport;
@@ -86,7 +86,7 @@ pub(crate) struct Acceptor {
     poll: Poll,
     sockets: Vec<mio::net::TcpListener>,
     shared: Arc<Shared>,
-    refusal_lines: RateLimit,
+    refusal_lines: LogRateLimit,
 }
 
 const WAKE: Token = Token(usize::MAX);
@@ -108,7 +108,7 @@ impl Acceptor {
             poll,
             sockets,
             shared,
-            refusal_lines: RateLimit::default(),
+            refusal_lines: LogRateLimit::default(),
         };
         Ok((acceptor, waker))
     }

@@ -20,8 +20,8 @@ use rutter_net::{Family, Prefix};
 use rutter_rib::{Explanation, MemoryRow, Rib, Snapshot};
 use rutter_rpki::Vrps;
 
-use crate::commands::{Clear, Command};
 use crate::logging::{self, LogRing, Record};
+use crate::mailbox::{Clear, Command};
 use crate::memory;
 use crate::privileges;
 use crate::reload;

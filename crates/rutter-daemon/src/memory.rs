@@ -8,7 +8,7 @@ use std::time::Duration;
 use rutter_rib::MemoryRow;
 
 use crate::allocator;
-use crate::commands::Command;
+use crate::mailbox::Command;
 use crate::privileges;
 use crate::shared::Shared;
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use rutter_session::{Connection as Side, Input};
+use rutter_session::{ConnectionId, Input};
 
 use crate::connection::Wrote;
 use crate::peer::Ended;
@@ -87,7 +87,7 @@ impl Reactor {
             return;
         };
         let was_blocked = std::mem::replace(&mut connection.blocked, blocked);
-        let connection = Side::ALL[side];
+        let connection = ConnectionId::ALL[side];
         // The Send Hold Timer (RFC 9687) wants to know; a socket that never blocks costs nothing here.
         match (was_blocked, blocked) {
             (false, false) => {}

@@ -8,9 +8,9 @@ use rutter_rib::{ClientStream, PeerId, Retain};
 use rutter_session::{Session, State};
 
 use crate::connection::Connection;
+use crate::log_rate_limit::LogRateLimit;
 use crate::neighbor::Plan;
-use crate::rate::RateLimit;
-use crate::reactor::{Channel, Reactor};
+use crate::reactor::{ConnectionKey, Reactor};
 use crate::status::PeerStatus;
 
 /// A neighbor.
@@ -27,7 +27,7 @@ pub(crate) struct Peer {
     pub(crate) known_state: State,
     /// Per family: more prefixes than allowed, and said so.
     pub(crate) over_limit: [bool; 2],
-    pub(crate) fault_lines: RateLimit,
+    pub(crate) fault_lines: LogRateLimit,
     /// A connection was accepted for it: where a dynamic neighbor has none any more, it can go.
     pub(crate) met: bool,
 }
@@ -60,7 +60,7 @@ impl Peer {
             status,
             known_state: State::Idle,
             over_limit: [false; 2],
-            fault_lines: RateLimit::default(),
+            fault_lines: LogRateLimit::default(),
             met: false,
         }
     }
@@ -94,8 +94,8 @@ impl Reactor {
         self.peers.get_mut(slot)?.as_mut()
     }
 
-    pub(crate) fn connection(&mut self, channel: Channel) -> Option<&mut Connection> {
-        self.peer_mut(channel.slot)?.connections[channel.side].as_mut()
+    pub(crate) fn connection(&mut self, key: ConnectionKey) -> Option<&mut Connection> {
+        self.peer_mut(key.slot)?.connections[key.side].as_mut()
     }
 
     /// Puts a new neighbor into a free slot.

@@ -14,8 +14,8 @@ use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Registry, Token};
 use rutter_rib::{Batch, Sweeper};
 
-use crate::commands::Mailbox;
 use crate::connection::{self, Buffers};
+use crate::mailbox::Mailbox;
 use crate::peer::Peer;
 use crate::privileges;
 use crate::shared::{Shared, unix_us};
@@ -35,7 +35,7 @@ pub(crate) struct Reactor {
     pub(crate) batch: Batch,
     pub(crate) buffers: Buffers,
     /// Connections whose sockets may have input.
-    pub(crate) to_read: Vec<Channel>,
+    pub(crate) to_read: Vec<ConnectionKey>,
     /// Neighbors that may have something to be written.
     pub(crate) to_write: Vec<usize>,
     /// The mailbox may hold something.
@@ -62,18 +62,18 @@ pub(crate) struct Reactor {
 
 /// One of the two connections that a neighbor may have at a time (RFC 4271 §6.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Channel {
+pub(crate) struct ConnectionKey {
     pub(crate) slot: usize,
     pub(crate) side: usize,
 }
 
-impl Channel {
+impl ConnectionKey {
     pub(crate) fn token(self) -> Token {
         Token(self.slot * 2 + self.side)
     }
 
     fn of(token: Token) -> Self {
-        Channel {
+        ConnectionKey {
             slot: token.0 / 2,
             side: token.0 % 2,
         }
@@ -241,23 +241,23 @@ impl Reactor {
             self.streams_grew = true;
             return;
         }
-        let channel = Channel::of(event.token());
-        let Some(Some(peer)) = self.peers.get_mut(channel.slot) else {
+        let key = ConnectionKey::of(event.token());
+        let Some(Some(peer)) = self.peers.get_mut(key.slot) else {
             return;
         };
-        let Some(connection) = peer.connections[channel.side].as_mut() else {
+        let Some(connection) = peer.connections[key.side].as_mut() else {
             return;
         };
         if event.is_readable() || event.is_read_closed() || event.is_error() {
             connection.read_closed |= event.is_read_closed() || event.is_error();
             if !connection.readable {
                 connection.readable = true;
-                self.to_read.push(channel);
+                self.to_read.push(key);
             }
         }
         if (event.is_writable() || event.is_error()) && !connection.writable {
             connection.writable = true;
-            self.to_write.push(channel.slot);
+            self.to_write.push(key.slot);
         }
     }
 
@@ -312,9 +312,9 @@ impl Reactor {
 
     /// Registers a connection for both directions, once: events are edges, so an idle or a full socket costs
     /// nothing.
-    pub(crate) fn register(&self, socket: &mut TcpStream, channel: Channel) -> io::Result<()> {
+    pub(crate) fn register(&self, socket: &mut TcpStream, key: ConnectionKey) -> io::Result<()> {
         let both = Interest::READABLE | Interest::WRITABLE;
-        self.registry.register(socket, channel.token(), both)
+        self.registry.register(socket, key.token(), both)
     }
 
     /// Lets a closed connection drain for a moment, so that the NOTIFICATION on it arrives.

@@ -9,8 +9,8 @@ use rutter_config::{Changed, Config, Diff};
 use rutter_policy::ExportPolicy;
 use rutter_rib::PeerId;
 
-use crate::commands::Command;
 use crate::logging;
+use crate::mailbox::Command;
 use crate::management::Service;
 use crate::mrt::Archive;
 use crate::neighbor::Plan;

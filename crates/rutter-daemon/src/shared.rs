@@ -14,9 +14,9 @@ use rutter_config::Config;
 use rutter_rib::Rib;
 use rutter_rpki::Vrps;
 
-use crate::commands::{Command, Mailbox};
 use crate::listener::Listeners;
 use crate::logging::LogRing;
+use crate::mailbox::{Command, Mailbox};
 use crate::management::Service;
 use crate::mrt::Archive;
 use crate::neighbor::Plan;

@@ -11,12 +11,12 @@ use signal_hook::iterator;
 use signal_hook::low_level::emulate_default_handler;
 
 use crate::reload;
-use crate::say::say;
 use crate::shared::Shared;
+use crate::stderr::eprint_line;
 
 /// The process's signals, taken over from the system: from now on none ends it by itself.
 ///
-/// What comes before there is a daemon that could obey is kept for it ([`crate::Handle::obey`]).
+/// What comes before there is a daemon that could obey is kept for it ([`crate::Handle::handle_signals`]).
 #[derive(Clone)]
 pub struct Signals(Arc<Mutex<Kept>>);
 
@@ -43,7 +43,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 impl Signals {
     /// Takes them over; to be the first thing that a command does.
-    pub fn take_over(hangup: Hangup) -> io::Result<Self> {
+    pub fn install(hangup: Hangup) -> io::Result<Self> {
         let mut incoming = iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])?;
         let signals = Signals(Arc::default());
         let obeying = signals.clone();
@@ -61,7 +61,7 @@ impl Signals {
     }
 
     /// Whether one of them asked for the end.
-    pub fn end_asked_for(&self) -> bool {
+    pub fn stop_requested(&self) -> bool {
         self.0.lock().end.is_some()
     }
 
@@ -72,7 +72,7 @@ impl Signals {
             (first, kept.daemon.upgrade())
         };
         if signal == SIGINT && first.elapsed() >= AGAIN {
-            say("\nending at once: what is not written yet is lost");
+            eprint_line("\nending at once: what is not written yet is lost");
             // It does not return where the signal can still end the process.
             let _ = emulate_default_handler(SIGINT);
         }

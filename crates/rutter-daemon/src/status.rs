@@ -10,7 +10,7 @@ use rutter_api::{Direction, MessageCounts, NegotiatedRow, SessionRow, SessionSta
 use rutter_config::{Neighbor, NeighborKind};
 use rutter_net::Family;
 use rutter_rib::PeerId;
-use rutter_session::{Feature, Negotiated, State, Stats, Unagreed};
+use rutter_session::{Feature, Negotiated, OneSidedOffer, State, Stats};
 use rutter_wire::frame::MessageType;
 
 /// One session's published state: counters without a lock, the rest behind a lock that is held for an instant.
@@ -231,12 +231,12 @@ pub(crate) fn in_words(negotiated: &Negotiated) -> String {
 }
 
 /// What only one side offered.
-pub(crate) fn unagreed(negotiated: &Negotiated) -> String {
-    let one = |u: &Unagreed| match u.offered_by_us {
+pub(crate) fn one_sided(negotiated: &Negotiated) -> String {
+    let one = |u: &OneSidedOffer| match u.offered_by_us {
         true => format!("{} (offered by us)", feature(u.feature)),
         false => format!("{} (offered by the neighbor)", feature(u.feature)),
     };
-    let all: Vec<_> = negotiated.unagreed.iter().map(one).collect();
+    let all: Vec<_> = negotiated.one_sided.iter().map(one).collect();
     all.join(", ")
 }
 

@@ -1,71 +1,70 @@
-//! What is configured for one session.
+//! The settings of one session.
 
 use rutter_net::{Asn, Family};
 use rutter_wire::capability::{Fqdn, Role};
 
-/// Settings of one session. A change takes effect with the next connection, see [`crate::Session::set_config`].
+/// The settings of one session. A change takes effect with the next connection, see [`crate::Session::set_config`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// Name of the neighbor in logs, usually its address.
+    /// The name of the neighbor in logs, usually its address.
     pub label: String,
     /// Our AS on this session.
     pub local_asn: Asn,
-    /// Which AS the neighbor may say it is.
+    /// The AS numbers that the neighbor's OPEN may contain.
     pub remote: RemoteAs,
     /// Our BGP Identifier.
     pub router_id: u32,
-    /// Wait for the neighbor to connect.
+    /// Wait for the neighbor to connect; never connect to it.
     pub passive: bool,
-    /// Hold Time to offer, seconds: 0 or 3 and more.
+    /// The Hold Time to offer, seconds: 0, or 3 and more.
     pub hold_time_s: u16,
-    /// Shortest Hold Time to accept from the neighbor, seconds; 0 is always judged by itself (see
-    /// [`Config::accept_hold_time_zero`]).
+    /// The shortest Hold Time to accept from the neighbor, seconds. For 0 see [`Config::accept_hold_time_zero`].
     pub min_hold_time_s: u16,
-    /// Accept a neighbor that wants no KEEPALIVEs at all.
+    /// Accept a Hold Time of 0: no KEEPALIVEs.
     pub accept_hold_time_zero: bool,
-    /// Seconds to wait for the neighbor's OPEN (RFC 4271 §8.2.2 suggests 240).
+    /// The time to wait for the neighbor's OPEN, seconds (RFC 4271 §8.2.2 suggests 240).
     pub open_hold_time_s: u16,
     /// Send Hold Timer (RFC 9687), seconds; 0: off.
     pub send_hold_time_s: u32,
-    /// Seconds between connection attempts.
+    /// The time between connection attempts, seconds.
     pub connect_retry_s: u16,
-    /// How long to stay in Idle after a fault.
+    /// The time to stay in Idle after a fault.
     pub idle_hold: IdleHold,
-    /// Per family, in index order.
+    /// The options of each family, in index order.
     pub families: [FamilyConfig; 2],
     /// Offer Route Refresh (RFC 2918).
     pub route_refresh: bool,
     /// Offer Enhanced Route Refresh (RFC 7313).
     pub enhanced_refresh: bool,
-    /// Seconds that routes may stay stale between BoRR and EoRR; 0: for ever.
+    /// The longest time between BoRR and EoRR for which routes stay stale, seconds; 0: no limit.
     pub refresh_stale_s: u32,
-    /// Offer messages of 65,535 octets (RFC 8654).
+    /// Offer messages of up to 65,535 octets (RFC 8654).
     pub extended_message: bool,
     /// Graceful Restart (RFC 4724); `None`: not offered.
     pub graceful_restart: Option<GracefulRestartConfig>,
-    /// *Our* role (RFC 9234).
+    /// Our own role (RFC 9234).
     pub role: Option<Role>,
-    /// Refuse a neighbor that does not say its role.
+    /// Reject a neighbor whose OPEN has no role.
     pub role_strict: bool,
-    /// Our name for the neighbor's logs.
+    /// Our host name, for the neighbor's logs.
     pub host_name: Option<Fqdn>,
-    /// Our software for the neighbor's logs.
+    /// Our software version, for the neighbor's logs.
     pub software_version: Option<String>,
 }
 
-/// Which AS a neighbor may say it is.
+/// The AS numbers that a neighbor's OPEN may contain.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RemoteAs {
-    /// This one.
+    /// One AS number.
     One(Asn),
-    /// One of these (dynamic neighbors).
+    /// One AS number of a list (dynamic neighbors).
     AnyOf(Vec<Asn>),
-    /// Whatever it says.
+    /// Any AS number.
     Any,
 }
 
 impl RemoteAs {
-    /// Whether the neighbor may be this AS.
+    /// Returns whether the neighbor may have this AS number.
     pub fn admits(&self, asn: Asn) -> bool {
         match self {
             RemoteAs::One(one) => *one == asn,
@@ -75,18 +74,18 @@ impl RemoteAs {
     }
 }
 
-/// Exponential back-off after faults.
+/// The exponential back-off after faults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IdleHold {
-    /// After the first fault, milliseconds.
+    /// The pause after the first fault, milliseconds.
     pub initial_ms: u64,
-    /// At most, milliseconds.
+    /// The longest pause, milliseconds.
     pub max_ms: u64,
-    /// A session that was Established for this long starts over with `initial_ms`, milliseconds.
+    /// A session that was Established for this long has no faults any more, milliseconds.
     pub forget_after_ms: u64,
 }
 
-/// Options of one family.
+/// The options of one family.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FamilyConfig {
     /// Offer the family.
@@ -95,22 +94,22 @@ pub struct FamilyConfig {
     pub add_path_receive: bool,
     /// Send several paths per prefix.
     pub add_path_send: bool,
-    /// Offer IPv6 next hops for it (RFC 8950); means something for IPv4 only.
+    /// Offer IPv6 next hops (RFC 8950); used for IPv4 only.
     pub extended_next_hop: bool,
-    /// Seconds that stale routes stay beyond the restart time (RFC 9494); 0: not offered.
+    /// The time that stale routes stay beyond the restart time, seconds (RFC 9494); 0: not offered.
     pub long_lived_s: u32,
 }
 
-/// Graceful Restart.
+/// The settings of Graceful Restart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GracefulRestartConfig {
-    /// Seconds that we ask neighbors to wait for us; at most 4,095.
+    /// The restart time that we offer, seconds; at most 4,095.
     pub restart_time_s: u16,
-    /// Offer to keep routes after a NOTIFICATION too (RFC 8538).
+    /// Offer to keep routes also after a NOTIFICATION (RFC 8538).
     pub notification: bool,
-    /// Longest restart time that we grant a neighbor, seconds.
+    /// The longest restart time that we accept from a neighbor, seconds.
     pub max_restart_time_s: u16,
-    /// Longest time from the session's return to End-of-RIB, seconds.
+    /// The longest time from a re-established session to End-of-RIB, seconds.
     pub stale_path_time_s: u32,
 }
 
@@ -136,7 +135,7 @@ impl Default for IdleHold {
 }
 
 impl Config {
-    /// Both families, everything offered that costs nothing, no Add-Path, no role.
+    /// Settings with both families and all features that cost nothing; no Add-Path, no role.
     pub fn new(local_asn: Asn, remote: RemoteAs, router_id: u32) -> Self {
         let family = FamilyConfig {
             enabled: true,

@@ -1,10 +1,10 @@
-//! One function for everything that can wake the machine.
+//! Routes each input to the method that handles it.
 
 use rutter_wire::frame::{Frame, KEEPALIVE, MessageType};
 use rutter_wire::notification::{Notification, fsm};
 
 use crate::session::Session;
-use crate::{Connection, DownReason, Input, Note, State, Timer};
+use crate::{ConnectionId, DownReason, Input, SessionEvent, State, Timer};
 
 impl Session {
     pub(crate) fn dispatch(&mut self, input: Input<'_>) {
@@ -48,7 +48,7 @@ impl Session {
         }
     }
 
-    /// Fires what is due. Every timer fires at most once a tick, so that the clock cannot hold us here.
+    /// Fires the timers that are due. Each fires at most once in a tick, so that the loop ends.
     fn tick(&mut self) {
         for _ in Timer::ALL {
             let Some(timer) = self.timers.take_expired(self.now_ms) else {
@@ -63,37 +63,37 @@ impl Session {
             Timer::ConnectRetry => self.connect_retry(),
             Timer::IdleHold => self.start(),
             Timer::Hold(connection) => {
-                self.note(Note::Expired(timer));
+                self.report(SessionEvent::Expired(timer));
                 self.fail(connection, Notification::hold_timer_expired());
             }
             Timer::Keepalive(connection) => self.send_keepalive(connection),
             Timer::SendHold(connection) => {
-                self.note(Note::Expired(timer));
+                self.report(SessionEvent::Expired(timer));
                 self.fail(connection, Notification::send_hold_timer_expired());
             }
             Timer::Restart => {
-                self.note(Note::Expired(timer));
+                self.report(SessionEvent::Expired(timer));
                 self.restart_expired();
             }
             Timer::StalePath => {
-                self.note(Note::Expired(timer));
+                self.report(SessionEvent::Expired(timer));
                 self.stale_path_expired();
             }
             Timer::LongLived(family) => {
-                self.note(Note::Expired(timer));
+                self.report(SessionEvent::Expired(timer));
                 self.sweep(family);
             }
             Timer::RefreshStale(family) => {
-                self.note(Note::Expired(timer));
+                self.report(SessionEvent::Expired(timer));
                 self.refresh_ended(family);
             }
         }
     }
 
-    /// Events 19 and 22 to 27. A message on a connection that we do not know, or that is still being made, is a
-    /// left-over of one that we closed: not heard.
-    fn message(&mut self, connection: Connection, frame: &Frame<'_>) {
-        let Some(state) = self.link_state(connection) else {
+    /// Events 19 and 22 to 27. A message on an unknown or unfinished connection is left over from a connection
+    /// that we closed: it is ignored.
+    fn message(&mut self, connection: ConnectionId, frame: &Frame<'_>) {
+        let Some(state) = self.connection_state(connection) else {
             return;
         };
         if state == State::Connect {
@@ -105,7 +105,7 @@ impl Session {
             (State::OpenSent, MessageType::Open) => self.open_received(connection, frame.body),
             (State::OpenSent, kind) => self.fail(connection, fsm::open_sent(kind)),
             (State::OpenConfirm, MessageType::Keepalive) => self.establish(connection),
-            (State::OpenConfirm, MessageType::Open) => self.open_again(connection, frame.body),
+            (State::OpenConfirm, MessageType::Open) => self.second_open(connection, frame.body),
             (State::OpenConfirm, kind) => self.fail(connection, fsm::open_confirm(kind)),
             (_, MessageType::Keepalive | MessageType::Update) => {
                 self.restart_hold_timer(connection);
@@ -116,29 +116,25 @@ impl Session {
     }
 
     /// Event 21.
-    fn framing_error(&mut self, connection: Connection, notification: Notification) {
-        if self.link_state(connection) > Some(State::Connect) {
+    fn framing_error(&mut self, connection: ConnectionId, notification: Notification) {
+        if self.connection_state(connection) > Some(State::Connect) {
             self.fail(connection, notification);
         }
     }
 
     /// Event 11.
-    pub(crate) fn send_keepalive(&mut self, connection: Connection) {
+    pub(crate) fn send_keepalive(&mut self, connection: ConnectionId) {
         self.send(connection, MessageType::Keepalive, KEEPALIVE.to_vec());
-        let link = self.links[connection.index()].as_ref();
-        let seconds = link
-            .and_then(|l| l.negotiated())
-            .map_or(0, |n| n.keepalive_s);
+        let seconds = self.negotiated_on(connection).map_or(0, |n| n.keepalive_s);
         if seconds > 0 {
-            // Never more than one a second (RFC 4271 §4.4).
+            // At most one KEEPALIVE a second (RFC 4271 §4.4).
             let after_ms = self.jitter.spread(u64::from(seconds) * 1_000).max(1_000);
             self.start_timer(Timer::Keepalive(connection), after_ms);
         }
     }
 
-    pub(crate) fn restart_hold_timer(&mut self, connection: Connection) {
-        let link = self.links[connection.index()].as_ref();
-        match link.and_then(|l| l.negotiated()).map(|n| n.hold_time_s) {
+    pub(crate) fn restart_hold_timer(&mut self, connection: ConnectionId) {
+        match self.negotiated_on(connection).map(|n| n.hold_time_s) {
             Some(0) => self.timers.stop(Timer::Hold(connection)),
             Some(seconds) => {
                 self.start_timer(Timer::Hold(connection), u64::from(seconds) * 1_000);
@@ -147,20 +143,19 @@ impl Session {
         }
     }
 
-    /// Bytes wait: the Send Hold Timer runs unless KEEPALIVEs are off (RFC 9687 §3).
-    fn write_blocked(&mut self, connection: Connection) {
+    /// Bytes wait for the socket: the Send Hold Timer runs unless KEEPALIVEs are off (RFC 9687 §3).
+    fn write_blocked(&mut self, connection: ConnectionId) {
         if !self.timers.is_running(Timer::SendHold(connection)) {
             self.write_progress(connection);
         }
     }
 
-    fn write_progress(&mut self, connection: Connection) {
-        let Some(link) = &self.links[connection.index()] else {
-            return;
-        };
-        let keepalives = link.negotiated().is_none_or(|n| n.hold_time_s > 0);
+    fn write_progress(&mut self, connection: ConnectionId) {
+        let negotiated = self.negotiated_on(connection);
+        let keepalives = negotiated.is_none_or(|n| n.hold_time_s > 0);
         let seconds = u64::from(self.config.send_hold_time_s);
-        if keepalives && seconds > 0 && link.state() > State::Connect {
+        let is_open = self.connection_state(connection) > Some(State::Connect);
+        if keepalives && seconds > 0 && is_open {
             self.start_timer(Timer::SendHold(connection), seconds * 1_000);
         }
     }

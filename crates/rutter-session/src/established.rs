@@ -1,28 +1,28 @@
-//! Established: going up, going down, refreshes, faults of UPDATEs.
+//! Established: entering and leaving the state, route refreshes, faults in UPDATEs.
 
 use rutter_net::Family;
 use rutter_wire::frame::{Frame, MessageType};
 use rutter_wire::notification::{Notification, cease};
 use rutter_wire::refresh::{RouteRefresh, Subtype};
 
-use crate::connect::Next;
-use crate::link::Phase;
+use crate::connect::NextStep;
+use crate::connection::Phase;
 use crate::session::Session;
-use crate::{Connection, DownReason, Negotiated, Note, Output, State, Timer};
+use crate::{ConnectionId, DownReason, Negotiated, Output, SessionEvent, State, Timer};
 
 impl Session {
     /// Event 26 in OpenConfirm.
-    pub(crate) fn establish(&mut self, connection: Connection) {
-        let Some(link) = &self.links[connection.index()] else {
+    pub(crate) fn establish(&mut self, connection: ConnectionId) {
+        let Some(confirmed) = &self.connections[connection.index()] else {
             return;
         };
-        let Phase::OpenConfirm(negotiated) = &link.phase else {
+        let Phase::OpenConfirm(negotiated) = &confirmed.phase else {
             return;
         };
         let negotiated = negotiated.clone();
         let other = connection.other();
-        if self.link_state(other) == Some(State::Connect) {
-            self.links[other.index()] = None;
+        if self.connection_state(other) == Some(State::Connect) {
+            self.connections[other.index()] = None;
             self.emit(Output::Close { connection: other });
         }
         self.timers.stop(Timer::ConnectRetry);
@@ -34,13 +34,13 @@ impl Session {
             connection,
             negotiated: negotiated.clone(),
         });
-        self.came_back(&negotiated);
+        self.re_established(&negotiated);
     }
 
     /// The established connection has ended.
     pub(crate) fn went_down(
         &mut self,
-        connection: Connection,
+        connection: ConnectionId,
         reason: DownReason,
         negotiated: &Negotiated,
     ) {
@@ -70,7 +70,7 @@ impl Session {
         }
     }
 
-    /// Event 8 (RFC 4486 §4). The neighbor's routes do not stay: they are what is too much.
+    /// Event 8 (RFC 4486 §4). The neighbor's routes are removed: they exceed the limit.
     pub(crate) fn max_prefix_exceeded(
         &mut self,
         family: Family,
@@ -81,54 +81,56 @@ impl Session {
             return;
         };
         let next = match restart_after_s {
-            None => Next::Stop,
-            Some(0) => Next::BackOff,
-            Some(seconds) => Next::Pause(u64::from(seconds) * 1_000),
+            None => NextStep::Stop,
+            Some(0) => NextStep::BackOff,
+            Some(seconds) => NextStep::IdleHold(u64::from(seconds) * 1_000),
         };
         let cause = cease::max_prefixes(family.afi_safi(), limit);
         self.fail_hard(connection, cause, next);
     }
 
-    /// A ROUTE-REFRESH in Established. It does not count as a sign of life (RFC 4271 knows KEEPALIVE and UPDATE).
-    pub(crate) fn refresh_received(&mut self, connection: Connection, frame: &Frame<'_>) {
+    /// A ROUTE-REFRESH in Established. It does not restart the Hold Timer (in RFC 4271 only KEEPALIVE and UPDATE do).
+    pub(crate) fn refresh_received(&mut self, connection: ConnectionId, frame: &Frame<'_>) {
         let refresh = match RouteRefresh::parse(frame) {
             Ok(refresh) => refresh,
             Err(notification) => return self.fail(connection, notification),
         };
-        let (Some(family), Some(negotiated)) = (self.agreed_family(&refresh), self.negotiated())
+        let (Some(family), Some(negotiated)) =
+            (self.negotiated_family(&refresh), self.negotiated())
         else {
-            return self.note(Note::RefreshIgnored(refresh.afi_safi));
+            return self.report(SessionEvent::RefreshIgnored(refresh.afi_safi));
         };
         let enhanced = negotiated.enhanced_refresh;
         match refresh.subtype {
             Subtype::Request => self.emit(Output::RefreshRequested(family)),
             Subtype::Begin if enhanced => self.refresh_begun(family),
             Subtype::End if enhanced => self.refresh_ended(family),
-            _ => self.note(Note::RefreshIgnored(refresh.afi_safi)),
+            _ => self.report(SessionEvent::RefreshIgnored(refresh.afi_safi)),
         }
     }
 
-    fn agreed_family(&self, refresh: &RouteRefresh) -> Option<Family> {
+    fn negotiated_family(&self, refresh: &RouteRefresh) -> Option<Family> {
         let family = refresh.afi_safi.family()?;
         self.negotiated()?.family(family).map(|_| family)
     }
 
-    /// BoRR. Before the End-of-RIB of a restart it has no place (RFC 7313 §4): what is stale stays so until then.
+    /// BoRR. It is ignored before the End-of-RIB of a restart (RFC 7313 §4): stale routes stay stale until then.
     fn refresh_begun(&mut self, family: Family) {
         if self.stale()[family.index()] {
-            return self.note(Note::RefreshIgnored(family.afi_safi()));
+            return self.report(SessionEvent::RefreshIgnored(family.afi_safi()));
         }
         if self.config.refresh_stale_s > 0 {
             let after_ms = u64::from(self.config.refresh_stale_s) * 1_000;
             self.start_timer(Timer::RefreshStale(family), after_ms);
         }
-        // A second one before the EoRR: the neighbor starts over. Marking again would sweep what it has yet to send.
+        // With a second BoRR before the EoRR the neighbor starts over. Marking again would remove the stale routes
+        // that the neighbor has yet to announce.
         if !std::mem::replace(&mut self.refreshing[family.index()], true) {
             self.emit(Output::MarkStale(family));
         }
     }
 
-    /// EoRR, or we waited for it long enough. Without a BoRR before it, nothing.
+    /// EoRR, or the wait for it is over. Without a BoRR before, it is ignored.
     pub(crate) fn refresh_ended(&mut self, family: Family) {
         if std::mem::take(&mut self.refreshing[family.index()]) {
             self.timers.stop(Timer::RefreshStale(family));
@@ -143,7 +145,7 @@ impl Session {
         if negotiated.route_refresh && negotiated.family(family).is_some() {
             self.send_refresh(family, Subtype::Request);
         } else {
-            self.note(Note::RefreshUnsupported(family));
+            self.report(SessionEvent::RefreshUnsupported(family));
         }
     }
 

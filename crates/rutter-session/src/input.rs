@@ -1,153 +1,155 @@
-//! Everything that can wake a session.
+//! The inputs of a session.
 
 use rutter_net::Family;
 use rutter_wire::frame::Frame;
 use rutter_wire::notification::{Notification, cease};
 use rutter_wire::refresh::Subtype;
 
-/// One of the two connections that a session may have at a time (RFC 4271 §6.8). The session names the one to use in
-/// [`crate::Output::Connect`] and [`crate::Session::accepts`]; it is free again after [`crate::Output::Close`],
-/// [`Input::ConnectFailed`] and [`Input::Disconnected`].
+/// Identifies one of the two connections that a session may have at a time (RFC 4271 §6.8).
+///
+/// The session chooses it in [`crate::Output::Connect`] and [`crate::Session::accepts`]. It is free again after
+/// [`crate::Output::Close`], [`Input::ConnectFailed`] and [`Input::Disconnected`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Connection {
+pub enum ConnectionId {
     /// Index 0.
     First = 0,
     /// Index 1.
     Second = 1,
 }
 
-impl Connection {
-    /// Both, in index order.
-    pub const ALL: [Connection; 2] = [Connection::First, Connection::Second];
+impl ConnectionId {
+    /// Both connections, in index order.
+    pub const ALL: [ConnectionId; 2] = [ConnectionId::First, ConnectionId::Second];
 
-    /// Index into arrays of two.
+    /// The index into arrays of two.
     pub fn index(self) -> usize {
         self as usize
     }
 
-    /// The other one.
-    pub fn other(self) -> Connection {
+    /// The other connection.
+    pub fn other(self) -> ConnectionId {
         match self {
-            Connection::First => Connection::Second,
-            Connection::Second => Connection::First,
+            ConnectionId::First => ConnectionId::Second,
+            ConnectionId::Second => ConnectionId::First,
         }
     }
 }
 
-/// What the world, an operator or the clock tells a session.
+/// An input of a session: from the network, an operator or the clock.
 #[derive(Clone, Debug)]
 pub enum Input<'a> {
-    /// Seek a session (events 1 and 4). Ends an idle hold and any stop.
+    /// Start the session (events 1 and 4). Ends an idle hold and any stop.
     Start,
     /// End the session and stay down until [`Input::Start`] (event 2).
     Stop {
-        /// Why.
+        /// The reason.
         reason: StopReason,
-        /// Words for the neighbor (RFC 9003), where the reason has room for them; may be empty.
+        /// Text for the neighbor (RFC 9003), where the Cease subcode can carry it; may be empty.
         text: &'a str,
     },
-    /// End the session and seek it again after the shortest pause (events 2 and 3). A session that was
-    /// stopped stays so: see [`crate::Session::is_stopped`].
+    /// End the session and start it again after the shortest pause (events 2 and 3). A stopped session stays
+    /// stopped: see [`crate::Session::is_stopped`].
     Reset {
-        /// Why.
+        /// The reason.
         reason: ResetReason,
-        /// Words for the neighbor, as above.
+        /// Text for the neighbor, as above.
         text: &'a str,
     },
-    /// A TCP connection stands: one that [`crate::Output::Connect`] asked for (event 16), or an accepted one (17).
+    /// TCP has connected: the attempt that [`crate::Output::Connect`] requested (event 16), or an accepted
+    /// connection (17).
     Connected {
         /// The connection.
-        connection: Connection,
-        /// Who connected.
+        connection: ConnectionId,
+        /// We initiated the connection.
         outgoing: bool,
     },
-    /// An attempt that [`crate::Output::Connect`] asked for failed (event 18).
+    /// The attempt that [`crate::Output::Connect`] requested failed (event 18).
     ConnectFailed {
         /// The connection.
-        connection: Connection,
+        connection: ConnectionId,
     },
-    /// The connection is gone without our doing (event 18).
+    /// The connection was closed by the neighbor or lost (event 18).
     Disconnected {
         /// The connection.
-        connection: Connection,
+        connection: ConnectionId,
     },
-    /// A whole message (events 19, 22, 24 to 27). UPDATEs of the established connection do not come this way but by
-    /// [`crate::Session::updates_received`].
+    /// A whole message (events 19, 22, 24 to 27). For UPDATEs of the established connection call
+    /// [`crate::Session::updates_received`] instead.
     Message {
         /// The connection.
-        connection: Connection,
+        connection: ConnectionId,
         /// The message.
         frame: Frame<'a>,
     },
-    /// The bytes are no message: the error of [`rutter_wire::frame::next_frame`] (event 21).
+    /// The bytes are not a message: the error of [`rutter_wire::frame::next_frame`] (event 21).
     FramingError {
         /// The connection.
-        connection: Connection,
-        /// What it asks to send.
+        connection: ConnectionId,
+        /// The NOTIFICATION to send.
         notification: Notification,
     },
-    /// An UPDATE demands a session reset (event 28).
+    /// An UPDATE requires a session reset (event 28).
     UpdateError {
-        /// What to send.
+        /// The NOTIFICATION to send.
         notification: Notification,
     },
-    /// The End-of-RIB marker of a family came (RFC 4724 §2), after its UPDATE went to the table.
+    /// The neighbor sent the End-of-RIB marker of a family (RFC 4724 §2). All UPDATEs before it are in the table.
     EndOfRib {
         /// The family.
         family: Family,
     },
-    /// The neighbor sent more prefixes than it may, and the limit is not just a warning (event 8).
+    /// The neighbor exceeded its prefix limit, and the limit is more than a warning (event 8).
     MaxPrefixExceeded {
         /// The family.
         family: Family,
         /// The limit.
         limit: u32,
-        /// Seconds until the session is sought again (0: the usual idle hold); `None`: not before [`Input::Start`].
+        /// The time until the session starts again, seconds (0: the usual idle hold); `None`: wait for
+        /// [`Input::Start`].
         restart_after_s: Option<u32>,
     },
-    /// Ask the neighbor for all its routes of a family, where it agreed to that.
+    /// Request all routes of a family from the neighbor, where Route Refresh is negotiated.
     RequestRefresh {
         /// The family.
         family: Family,
     },
-    /// Frame our answer to a request (RFC 7313). Ignored where the neighbor did not agree to that.
+    /// Send a marker around our answer to a request (RFC 7313), where Enhanced Route Refresh is negotiated.
     SendRefreshMarker {
         /// The family.
         family: Family,
         /// [`Subtype::Begin`] or [`Subtype::End`].
         subtype: Subtype,
     },
-    /// Bytes for the neighbor wait and its socket takes none.
+    /// Bytes for the neighbor wait, and its socket takes none.
     WriteBlocked {
         /// The connection.
-        connection: Connection,
+        connection: ConnectionId,
     },
-    /// The socket took some of the bytes, others wait.
+    /// The socket took some bytes; others still wait.
     WriteProgress {
         /// The connection.
-        connection: Connection,
+        connection: ConnectionId,
     },
-    /// Nothing waits any more.
+    /// No bytes wait any more.
     WriteDrained {
         /// The connection.
-        connection: Connection,
+        connection: ConnectionId,
     },
-    /// We came back from a restart less than our restart time ago (sets R in new OPENs; RFC 4724 §4.1), or that
-    /// time is over.
+    /// We restarted less than our restart time ago (sets the R bit in new OPENs; RFC 4724 §4.1), or that time is over.
     Restarting(bool),
     /// Time has passed (events 9 to 11 and 13).
     Tick,
 }
 
-/// Why an operator ends a session for good.
+/// The reason why an operator stops a session.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum StopReason {
     /// Administrative Shutdown.
     Shutdown,
-    /// The neighbor is not configured any more.
+    /// The neighbor was removed from the configuration.
     Deconfigured,
-    /// We are about to restart and want our routes kept: connections close without a word where Graceful Restart
-    /// is agreed on, else like a shutdown.
+    /// We are about to restart, and neighbors are to keep our routes. Where Graceful Restart is negotiated the
+    /// connection closes without a NOTIFICATION, elsewhere as in a shutdown.
     Restart,
     /// Out of Resources.
     OutOfResources,
@@ -164,12 +166,12 @@ impl StopReason {
     }
 }
 
-/// Why a session starts anew.
+/// The reason why a session is reset.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ResetReason {
-    /// An operator asked for it.
+    /// An operator requested it.
     Administrative,
-    /// Settings changed that a session cannot take over.
+    /// Settings changed that a running session cannot adopt.
     ConfigChange,
 }
 

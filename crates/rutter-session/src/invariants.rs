@@ -1,42 +1,42 @@
-//! What must hold between any two inputs.
+//! Invariants that hold between any two inputs.
 
 use rutter_net::Family;
 
-use crate::restart::Kept;
-use crate::session::{Aim, Session};
-use crate::{Connection, State, Timer};
+use crate::graceful_restart::StaleState;
+use crate::session::{Session, TargetState};
+use crate::{ConnectionId, State, Timer};
 
 impl Session {
-    /// Panics where the session contradicts itself; for tests and the simulator.
+    /// Panics if an invariant is violated; for tests and the simulator.
     pub fn check_invariants(&self) {
-        self.check_aim();
-        for connection in Connection::ALL {
-            self.check_link(connection);
+        self.check_target();
+        for connection in ConnectionId::ALL {
+            self.check_connection(connection);
         }
         self.check_pair();
         self.check_restart();
     }
 
-    fn check_aim(&self) {
-        let none = self.links.iter().all(Option::is_none);
+    fn check_target(&self) {
+        let none = self.connections.iter().all(Option::is_none);
         assert!(
-            self.aim == Aim::Up || none,
-            "a connection that nobody wants"
+            self.target == TargetState::Established || none,
+            "no connection without a target"
         );
-        let paused = self.timers.is_running(Timer::IdleHold);
-        assert_eq!(self.aim == Aim::Pause, paused, "a pause has an end");
-        let talks = self.state() >= State::OpenSent;
-        let seeks = self.aim == Aim::Up && !self.passive && !talks;
+        let timer_runs = self.timers.is_running(Timer::IdleHold);
+        let holds = self.target == TargetState::IdleHold;
+        assert_eq!(holds, timer_runs, "an idle hold ends");
+        let is_open = self.state() >= State::OpenSent;
+        let connects = self.target == TargetState::Established && !self.passive && !is_open;
         let retries = self.timers.is_running(Timer::ConnectRetry);
-        assert_eq!(seeks, retries, "ConnectRetryTimer runs while we seek");
+        assert_eq!(connects, retries, "ConnectRetryTimer runs while we connect");
     }
 
-    fn check_link(&self, connection: Connection) {
-        let link = self.links[connection.index()].as_ref();
+    fn check_connection(&self, connection: ConnectionId) {
         let runs = |timer: Timer| self.timers.is_running(timer);
-        let negotiated = link.and_then(|l| l.negotiated());
-        let talks = link.is_some_and(|l| l.state() >= State::OpenSent);
-        let holds = talks && negotiated.is_none_or(|n| n.hold_time_s > 0);
+        let negotiated = self.negotiated_on(connection);
+        let is_open = self.connection_state(connection) >= Some(State::OpenSent);
+        let holds = is_open && negotiated.is_none_or(|n| n.hold_time_s > 0);
         assert_eq!(runs(Timer::Hold(connection)), holds, "HoldTimer");
         let keeps_alive = negotiated.is_some_and(|n| n.keepalive_s > 0);
         assert_eq!(
@@ -44,11 +44,14 @@ impl Session {
             keeps_alive,
             "KeepaliveTimer"
         );
-        assert!(talks || !runs(Timer::SendHold(connection)), "SendHoldTimer");
+        assert!(
+            is_open || !runs(Timer::SendHold(connection)),
+            "SendHoldTimer"
+        );
     }
 
     fn check_pair(&self) {
-        let states = Connection::ALL.map(|c| self.link_state(c));
+        let states = ConnectionId::ALL.map(|c| self.connection_state(c));
         let twice = |s: State| states == [Some(s), Some(s)];
         assert!(!twice(State::Connect), "two attempts to connect");
         assert!(!twice(State::Established), "two established connections");
@@ -63,16 +66,24 @@ impl Session {
         let runs = |timer: Timer| self.timers.is_running(timer);
         assert!(
             !(up && runs(Timer::Restart)),
-            "waiting for somebody who is here"
+            "no restart timer while established"
         );
-        assert!(up || !runs(Timer::StalePath), "End-of-RIB of nobody");
+        assert!(up || !runs(Timer::StalePath), "End-of-RIB needs a session");
         for family in Family::ALL {
-            let kept = self.restart.kept[family.index()];
-            let waits = if up { Timer::StalePath } else { Timer::Restart };
-            assert!(kept != Kept::Stale || runs(waits), "stale for ever");
+            let state = self.stale_routes.by_family[family.index()];
+            let timer = if up { Timer::StalePath } else { Timer::Restart };
+            assert!(
+                state != StaleState::Stale || runs(timer),
+                "stale has an end"
+            );
             let long_lived = runs(Timer::LongLived(family));
-            assert_eq!(kept == Kept::LongLived, long_lived, "long-lived stale");
-            assert!(up || !self.refreshing[family.index()], "refresh of nobody");
+            assert_eq!(
+                state == StaleState::LongLived,
+                long_lived,
+                "long-lived stale"
+            );
+            let refreshing = self.refreshing[family.index()];
+            assert!(up || !refreshing, "a refresh needs a session");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Randomness that comes in as a seed.
+//! Random jitter of timers, from a seed.
 
-/// A small generator (splitmix64): good enough to spread timers.
+/// A small random generator (splitmix64), good enough to spread timers.
 #[derive(Clone, Debug)]
 pub(crate) struct Jitter(u64);
 
@@ -9,7 +9,7 @@ impl Jitter {
         Jitter(seed)
     }
 
-    /// Between 75 % and 100 % of an interval (RFC 4271 §10).
+    /// Returns a random time between 75 % and 100 % of an interval (RFC 4271 §10).
     pub(crate) fn spread(&mut self, ms: u64) -> u64 {
         let thousandths = 750 + self.next() % 251;
         (u128::from(ms) * u128::from(thousandths) / 1_000) as u64

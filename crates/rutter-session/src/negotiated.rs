@@ -1,48 +1,49 @@
-//! What two OPENs agreed on, and what only one side wanted.
+//! The result of a negotiation: features that both sides offered, and features that only one side offered.
 
 use rutter_net::{AfiSafi, Asn, Family};
 use rutter_wire::capability::{Capability, GracefulRestart, Role};
 
-/// What an established session may do.
+/// The negotiated properties of a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Negotiated {
     /// The neighbor's AS.
     pub remote_asn: Asn,
     /// The neighbor's BGP Identifier.
     pub remote_bgp_id: u32,
-    /// Whether we made the connection.
+    /// We initiated the connection.
     pub outgoing: bool,
-    /// Hold Time, seconds; 0: off.
+    /// The Hold Time, seconds; 0: off.
     pub hold_time_s: u16,
-    /// Seconds between KEEPALIVEs; 0: none.
+    /// The time between KEEPALIVEs, seconds; 0: none are sent.
     pub keepalive_s: u16,
     /// Four-octet AS numbers (RFC 6793).
     pub as4: bool,
-    /// Largest message that we may send, octets.
+    /// The largest message that we may send, octets.
     pub max_message_len: usize,
-    /// Largest message that we take, octets.
+    /// The largest message that we accept, octets.
     pub max_receive_len: usize,
-    /// Per family in index order, `None` where it is off.
+    /// The options of each family in index order, `None` where the family is not negotiated.
     pub families: [Option<FamilyNegotiated>; 2],
-    /// We may ask for a refresh (RFC 2918).
+    /// We may request a refresh (RFC 2918).
     pub route_refresh: bool,
-    /// Refreshes are framed by BoRR and EoRR (RFC 7313).
+    /// BoRR and EoRR mark the begin and end of refreshes (RFC 7313).
     pub enhanced_refresh: bool,
-    /// The neighbor's Graceful Restart, where both sides offered it.
+    /// The neighbor's Graceful Restart capability, where both sides offered it.
     pub graceful_restart: Option<GracefulRestart>,
-    /// Routes stay after a NOTIFICATION too (RFC 8538).
+    /// Routes stay also after a NOTIFICATION (RFC 8538).
     pub notification_restart: bool,
-    /// Seconds that the neighbor's stale routes may stay beyond the restart time (RFC 9494), 0: none. In index order.
+    /// The time that the neighbor's stale routes may stay beyond the restart time, seconds (RFC 9494); 0: none.
+    /// In index order of the families.
     pub long_lived_s: [u32; 2],
     /// The neighbor's role.
     pub remote_role: Option<Role>,
-    /// What only one side offered.
-    pub unagreed: Vec<Unagreed>,
-    /// Every capability of the neighbor as it stands in its OPEN.
+    /// The features that only one side offered.
+    pub one_sided: Vec<OneSidedOffer>,
+    /// Every capability of the neighbor as in its OPEN.
     pub remote_capabilities: Vec<Capability>,
 }
 
-/// One family of a session.
+/// The negotiated options of one family.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct FamilyNegotiated {
     /// The neighbor's NLRI carry path identifiers (RFC 7911).
@@ -53,16 +54,16 @@ pub struct FamilyNegotiated {
     pub extended_next_hop: bool,
 }
 
-/// Something that one side offered and the other did not.
+/// A feature that one side offered and the other did not.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Unagreed {
-    /// What.
+pub struct OneSidedOffer {
+    /// The feature.
     pub feature: Feature,
-    /// Whether we were the one who offered it.
+    /// We offered it, the neighbor did not; `false`: the other way round.
     pub offered_by_us: bool,
 }
 
-/// What can be agreed on.
+/// A feature that an OPEN can offer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Feature {
     /// A family.
@@ -92,12 +93,12 @@ pub enum Feature {
 }
 
 impl Negotiated {
-    /// What was agreed for one family.
+    /// The negotiated options of one family.
     pub fn family(&self, family: Family) -> Option<FamilyNegotiated> {
         self.families[family.index()]
     }
 
-    /// Whether the neighbor will mark the end of its initial routes (RFC 4724 §2).
+    /// Returns whether the neighbor will send End-of-RIB after its initial routes (RFC 4724 §2).
     pub fn sends_end_of_rib(&self) -> bool {
         self.graceful_restart.is_some()
     }

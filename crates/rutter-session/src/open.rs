@@ -1,4 +1,4 @@
-//! OpenSent and OpenConfirm: our OPEN, theirs, and the verdict on it.
+//! OpenSent and OpenConfirm: our OPEN, the neighbor's OPEN and its checks.
 
 use rutter_net::{Asn, Family};
 use rutter_wire::capability::{
@@ -9,9 +9,9 @@ use rutter_wire::frame::MessageType;
 use rutter_wire::notification::{Notification, fsm, open as error};
 use rutter_wire::open::Open;
 
-use crate::link::Phase;
+use crate::connection::Phase;
 use crate::session::Session;
-use crate::{Config, Connection, Negotiated, Note, RemoteAs};
+use crate::{Config, ConnectionId, Negotiated, RemoteAs, SessionEvent};
 
 impl Session {
     /// The OPEN of a new connection.
@@ -31,17 +31,17 @@ impl Session {
     }
 
     /// Events 19 and 22 in OpenSent.
-    pub(crate) fn open_received(&mut self, connection: Connection, body: &[u8]) {
-        let Some(link) = &self.links[connection.index()] else {
+    pub(crate) fn open_received(&mut self, connection: ConnectionId, body: &[u8]) {
+        let Some(opened) = &self.connections[connection.index()] else {
             return;
         };
-        let Phase::OpenSent(ours) = &link.phase else {
+        let Phase::OpenSent(ours) = &opened.phase else {
             return;
         };
-        let outgoing = link.outgoing;
-        let agreed = Open::parse(body).and_then(|theirs| agree(&self.config, ours, theirs));
-        match agreed {
-            Ok(negotiated) => self.open_taken(
+        let outgoing = opened.outgoing;
+        let result = Open::parse(body).and_then(|theirs| negotiate(&self.config, ours, theirs));
+        match result {
+            Ok(negotiated) => self.open_accepted(
                 connection,
                 Negotiated {
                     outgoing,
@@ -52,8 +52,8 @@ impl Session {
         }
     }
 
-    /// Enters OpenConfirm, unless another connection is preferred.
-    fn open_taken(&mut self, connection: Connection, negotiated: Negotiated) {
+    /// Enters OpenConfirm, unless the other connection wins the collision.
+    fn open_accepted(&mut self, connection: ConnectionId, negotiated: Negotiated) {
         if !self.survives_collision(connection, &negotiated) {
             return;
         }
@@ -63,7 +63,7 @@ impl Session {
     }
 
     /// Events 19 and 22 in OpenConfirm: a second OPEN on one connection.
-    pub(crate) fn open_again(&mut self, connection: Connection, body: &[u8]) {
+    pub(crate) fn second_open(&mut self, connection: ConnectionId, body: &[u8]) {
         let fault = match Open::parse(body) {
             Ok(_) => fsm::open_confirm(MessageType::Open),
             Err(notification) => notification,
@@ -71,16 +71,17 @@ impl Session {
         self.fail(connection, fault);
     }
 
-    /// The neighbor is of the time before capabilities: try without (RFC 5492 §4), if that can mean anything.
-    pub(crate) fn refused_parameters(&mut self) {
+    /// The neighbor does not know capabilities: the next OPEN has none (RFC 5492 §4). Without capabilities only IPv4
+    /// unicast is possible.
+    pub(crate) fn parameters_rejected(&mut self) {
         if !self.without_capabilities && self.config.family(Family::Ipv4Unicast).enabled {
             self.without_capabilities = true;
-            self.note(Note::WithoutCapabilities);
+            self.report(SessionEvent::WithoutCapabilities);
         }
     }
 }
 
-/// What we can do, in the order of the codes.
+/// Our capabilities, in the order of their codes.
 fn offer(config: &Config, restarting: bool) -> Vec<Capability> {
     let enabled = |f: &Family| config.family(*f).enabled;
     let families: Vec<Family> = Family::ALL.into_iter().filter(enabled).collect();
@@ -119,7 +120,7 @@ fn offer_next_hop(config: &Config) -> Option<Capability> {
     (ipv4.enabled && ipv4.extended_next_hop).then(|| Capability::ExtendedNextHop(vec![entry]))
 }
 
-/// Roles are for sessions across an AS border (RFC 9234 §4.1).
+/// Our role, on external sessions only (RFC 9234 §4.1).
 fn offer_role(config: &Config) -> Option<Capability> {
     let internal = config.remote == RemoteAs::One(config.local_asn);
     config.role.filter(|_| !internal).map(Capability::Role)
@@ -136,7 +137,7 @@ fn offer_add_path(config: &Config, families: &[Family]) -> Option<Capability> {
     (!families.is_empty()).then_some(Capability::AddPath(families))
 }
 
-/// F is always set: we forward no packets, so that a restart of ours interrupts nothing.
+/// Our Graceful Restart capabilities. The F bit is always set: we forward no packets, so our restart interrupts none.
 fn offer_restart(
     config: &Config,
     families: &[Family],
@@ -170,12 +171,12 @@ fn offer_restart(
     restart.into_iter().chain(long_lived)
 }
 
-/// Judges their OPEN (RFC 4271 §6.2 in its order) and says what was agreed on.
-fn agree(config: &Config, ours: &Open, theirs: Open) -> Result<Negotiated, Notification> {
-    judge_as(config, &theirs)?;
-    judge_bgp_id(config, &theirs)?;
-    judge_hold_time(config, &theirs)?;
-    judge_role(config, ours, &theirs)?;
+/// Checks the neighbor's OPEN in the order of RFC 4271 §6.2 and returns the result of the negotiation.
+fn negotiate(config: &Config, ours: &Open, theirs: Open) -> Result<Negotiated, Notification> {
+    check_as(config, &theirs)?;
+    check_bgp_id(config, &theirs)?;
+    check_hold_time(config, &theirs)?;
+    check_role(config, ours, &theirs)?;
     let negotiated = Negotiated::from_opens(ours, theirs);
     if negotiated.families == [None, None] {
         return Err(error::unsupported_capability(encode_families(ours)));
@@ -183,8 +184,8 @@ fn agree(config: &Config, ours: &Open, theirs: Open) -> Result<Negotiated, Notif
     Ok(negotiated)
 }
 
-/// AS 0 is nobody's (RFC 7607), and AS_TRANS only where it was asked for.
-fn judge_as(config: &Config, theirs: &Open) -> Result<(), Notification> {
+/// AS 0 is never valid (RFC 7607), and AS_TRANS only where it is configured.
+fn check_as(config: &Config, theirs: &Open) -> Result<(), Notification> {
     let reserved = theirs.asn == Asn(0)
         || (theirs.asn == Asn::TRANS && config.remote != RemoteAs::One(Asn::TRANS));
     if reserved || !config.remote.admits(theirs.asn) {
@@ -193,16 +194,16 @@ fn judge_as(config: &Config, theirs: &Open) -> Result<(), Notification> {
     Ok(())
 }
 
-/// Not zero, and unique within an AS (RFC 6286).
-fn judge_bgp_id(config: &Config, theirs: &Open) -> Result<(), Notification> {
-    let ours_too = theirs.bgp_id == config.router_id && theirs.asn == config.local_asn;
-    if theirs.bgp_id == 0 || ours_too {
+/// The BGP Identifier must not be zero, and must be unique within an AS (RFC 6286).
+fn check_bgp_id(config: &Config, theirs: &Open) -> Result<(), Notification> {
+    let same_as_ours = theirs.bgp_id == config.router_id && theirs.asn == config.local_asn;
+    if theirs.bgp_id == 0 || same_as_ours {
         return Err(error::bad_bgp_id());
     }
     Ok(())
 }
 
-fn judge_hold_time(config: &Config, theirs: &Open) -> Result<(), Notification> {
+fn check_hold_time(config: &Config, theirs: &Open) -> Result<(), Notification> {
     let acceptable = match theirs.hold_time_s {
         0 => config.accept_hold_time_zero,
         seconds => seconds >= config.min_hold_time_s.max(3),
@@ -212,8 +213,8 @@ fn judge_hold_time(config: &Config, theirs: &Open) -> Result<(), Notification> {
         .ok_or_else(error::unacceptable_hold_time)
 }
 
-/// RFC 9234 §4.2.
-fn judge_role(config: &Config, ours: &Open, theirs: &Open) -> Result<(), Notification> {
+/// The neighbor's role must match ours (RFC 9234 §4.2).
+fn check_role(config: &Config, ours: &Open, theirs: &Open) -> Result<(), Notification> {
     let role = |c: &Capability| match c {
         Capability::Role(role) => Some(*role),
         _ => None,
@@ -224,21 +225,21 @@ fn judge_role(config: &Config, ours: &Open, theirs: &Open) -> Result<(), Notific
     if theirs.asn == config.local_asn {
         return Ok(());
     }
-    let mut said = theirs
+    let mut roles = theirs
         .capabilities
         .iter()
         .filter(|c| c.code() == code::ROLE)
         .map(role)
         .peekable();
-    let missing = said.peek().is_none() && config.role_strict;
-    // A role that nobody knows is no counterpart, nor are two different ones.
-    if missing || said.any(|role| role != Some(our_role.counterpart())) {
+    let missing = roles.peek().is_none() && config.role_strict;
+    // An unknown role does not match, nor do two different ones.
+    if missing || roles.any(|role| role != Some(our_role.counterpart())) {
         return Err(error::role_mismatch());
     }
     Ok(())
 }
 
-/// Our families as capabilities: the ones the neighbor lacks.
+/// Our families as capabilities: the data of an Unsupported Capability error.
 fn encode_families(ours: &Open) -> Vec<u8> {
     let mut data = Vec::new();
     for capability in &ours.capabilities {

@@ -1,74 +1,74 @@
-//! Everything that a session can ask for.
+//! The outputs of a session.
 
 use std::fmt;
 
 use rutter_net::Family;
 use rutter_wire::notification::Notification;
 
-use crate::{Connection, Negotiated, Note};
+use crate::{ConnectionId, Negotiated, SessionEvent};
 
-/// What the session wants done, in this order.
+/// An action that the session requests. The caller carries them out in order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Output {
-    /// Connect to the neighbor. Answered by `Connected`, `ConnectFailed`, or taken back by `Close`.
+    /// Connect to the neighbor. The caller answers with `Connected` or `ConnectFailed`; `Close` cancels it.
     Connect {
         /// The connection to use.
-        connection: Connection,
+        connection: ConnectionId,
     },
     /// Send a whole message.
     Send {
         /// The connection.
-        connection: Connection,
+        connection: ConnectionId,
         /// The message.
         message: Vec<u8>,
     },
-    /// Close the connection (or give up connecting) after what was sent; nothing is heard of it any more.
+    /// Close the connection after the messages sent so far, or cancel connecting. No more input comes from it.
     Close {
         /// The connection.
-        connection: Connection,
+        connection: ConnectionId,
     },
-    /// The session is up: routes may flow. Routes kept from before stay stale until swept.
+    /// The session is established: routes may be exchanged. Stale routes of an earlier session stay until swept.
     Established {
         /// The connection.
-        connection: Connection,
-        /// What was agreed on.
+        connection: ConnectionId,
+        /// The result of the negotiation.
         negotiated: Box<Negotiated>,
     },
-    /// The session was up and is not any more. Its `Close` came before, or the connection went by itself.
+    /// The established session went down. Its `Close` came before, or the connection was lost.
     Down {
         /// The connection.
-        connection: Connection,
-        /// Why.
+        connection: ConnectionId,
+        /// The reason.
         reason: DownReason,
-        /// Families whose routes stay as stale ones (RFC 4724), in index order. Routes of the others go at once.
+        /// The families whose routes stay as stale routes (RFC 4724), in index order. All other routes are removed.
         keep: [bool; 2],
     },
-    /// Send all routes of the family again (RFC 2918).
+    /// Re-advertise all routes of the family (RFC 2918).
     RefreshRequested(Family),
-    /// Mark all routes of the family stale: the neighbor announces them anew (BoRR, RFC 7313).
+    /// Mark all routes of the family stale: the neighbor announces them again (BoRR, RFC 7313).
     MarkStale(Family),
-    /// Withdraw what is still stale of the family.
+    /// Remove the routes of the family that are still stale.
     SweepStale(Family),
-    /// Stale routes of the family become long-lived stale: least preferred, those with NO_LLGR go (RFC 9494).
+    /// Make the stale routes of the family long-lived stale: least preferred. Remove those with NO_LLGR (RFC 9494).
     StartLongLivedStale(Family),
-    /// Something worth a log line.
-    Note(Note),
+    /// An event for the log.
+    Event(SessionEvent),
 }
 
-/// Why a session or an attempt ended.
+/// The reason why a session, a connection or an attempt to connect ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DownReason {
-    /// We found a fault, a timer ran out or an operator acted: this is what we sent.
+    /// We sent this NOTIFICATION, after a fault, an expired timer or an operator's request.
     Sent(Notification),
-    /// The neighbor said so.
+    /// The neighbor sent this NOTIFICATION.
     Received(Notification),
-    /// The connection is gone.
+    /// The connection was closed or lost.
     ConnectionLost,
     /// The attempt to connect failed.
     ConnectFailed,
-    /// The neighbor came back on another connection before it left this one (RFC 4724 §4.2).
+    /// The neighbor opened another connection before this one closed (RFC 4724 §4.2).
     Replaced,
-    /// We closed without a word because we are about to restart.
+    /// We closed without a NOTIFICATION because we are about to restart.
     Restarting,
 }
 
@@ -79,7 +79,7 @@ impl fmt::Display for DownReason {
             DownReason::Received(notification) => write!(f, "received {notification}"),
             DownReason::ConnectionLost => f.write_str("connection lost"),
             DownReason::ConnectFailed => f.write_str("could not connect"),
-            DownReason::Replaced => f.write_str("the neighbor connected anew"),
+            DownReason::Replaced => f.write_str("the neighbor opened a new connection"),
             DownReason::Restarting => f.write_str("closed for our restart"),
         }
     }

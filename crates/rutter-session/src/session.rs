@@ -1,15 +1,15 @@
-//! The machine's door, and what it remembers.
+//! The session: its public methods and its state.
 
 use std::collections::VecDeque;
 
 use rutter_wire::frame::{MAX_LEN, MessageType};
 use rutter_wire::notification::Notification;
 
+use crate::connection::{Connection, Phase};
+use crate::graceful_restart::StaleRoutes;
 use crate::jitter::Jitter;
-use crate::link::{Link, Phase};
-use crate::restart::Restart;
 use crate::timers::Timers;
-use crate::{Config, Connection, Input, Negotiated, Note, Output, State, Stats, Timer};
+use crate::{Config, ConnectionId, Input, Negotiated, Output, SessionEvent, State, Stats, Timer};
 
 /// The session with one neighbor.
 #[derive(Clone, Debug)]
@@ -19,35 +19,35 @@ pub struct Session {
     pub(crate) timers: Timers,
     pub(crate) jitter: Jitter,
     pub(crate) stats: Stats,
-    pub(crate) aim: Aim,
-    /// As configured when the session was started.
+    pub(crate) target: TargetState,
+    /// The setting at the last start of the session.
     pub(crate) passive: bool,
-    pub(crate) links: [Option<Link>; 2],
-    pub(crate) restart: Restart,
-    /// Between BoRR and EoRR, in index order of the families.
+    pub(crate) connections: [Option<Connection>; 2],
+    pub(crate) stale_routes: StaleRoutes,
+    /// The neighbor has sent BoRR and not yet EoRR, in index order of the families.
     pub(crate) refreshing: [bool; 2],
-    /// We came back from a restart a moment ago.
+    /// We restarted a moment ago.
     pub(crate) restarting: bool,
-    /// The neighbor refused optional parameters.
+    /// The neighbor rejected optional parameters.
     pub(crate) without_capabilities: bool,
     pub(crate) established_at_ms: u64,
-    noted: State,
+    reported_state: State,
     outputs: VecDeque<Output>,
 }
 
-/// What the session is after.
+/// The state that the session tries to reach.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Aim {
-    /// Nothing, until somebody starts it.
+pub(crate) enum TargetState {
+    /// Idle, until the next start.
     Stopped,
-    /// A pause after a fault.
-    Pause,
-    /// A session.
-    Up,
+    /// Idle, until the pause after a fault ends.
+    IdleHold,
+    /// Established.
+    Established,
 }
 
 impl Session {
-    /// A session in Idle. `seed` decides the jitter of its timers.
+    /// A session in Idle. `seed` determines the jitter of its timers.
     pub fn new(config: Config, seed: u64) -> Self {
         Session {
             passive: config.passive,
@@ -56,39 +56,39 @@ impl Session {
             timers: Timers::new(),
             jitter: Jitter::new(seed),
             stats: Stats::default(),
-            aim: Aim::Stopped,
-            links: [None, None],
-            restart: Restart::default(),
+            target: TargetState::Stopped,
+            connections: [None, None],
+            stale_routes: StaleRoutes::default(),
             refreshing: [false; 2],
             restarting: false,
             without_capabilities: false,
             established_at_ms: 0,
-            noted: State::Idle,
+            reported_state: State::Idle,
             outputs: VecDeque::new(),
         }
     }
 
-    /// Takes one input. Drain [`Session::poll_output`] before the next. `now_ms` is monotonic.
+    /// Handles one input. Drain [`Session::poll_output`] before the next. `now_ms` is monotonic.
     ///
-    /// Timers fire by [`Input::Tick`] alone: after a stall, give the session what its sockets hold first, so that
-    /// a neighbor is not cut off for our slowness.
+    /// Timers fire only in [`Input::Tick`]. After a stall, pass the messages that wait in the sockets first, so that
+    /// no hold timer expires because the caller was slow.
     pub fn handle(&mut self, now_ms: u64, input: Input<'_>) {
         self.now_ms = self.now_ms.max(now_ms);
         self.dispatch(input);
         let state = self.state();
-        if state != self.noted {
-            let from = std::mem::replace(&mut self.noted, state);
+        if state != self.reported_state {
+            let from = std::mem::replace(&mut self.reported_state, state);
             self.stats.state_since_ms = self.now_ms;
-            self.note(Note::State { from, to: state });
+            self.report(SessionEvent::State { from, to: state });
         }
     }
 
-    /// One UPDATE came on the established connection; its body is the caller's to give to the table (event 27).
+    /// One UPDATE arrived on the established connection (event 27). The caller gives its body to the table.
     pub fn update_received(&mut self, now_ms: u64) {
         self.updates_received(now_ms, 1);
     }
 
-    /// As [`Session::update_received`] for several at once.
+    /// As [`Session::update_received`], for several UPDATEs.
     pub fn updates_received(&mut self, now_ms: u64, count: u64) {
         self.now_ms = self.now_ms.max(now_ms);
         if let Some(connection) = self.established() {
@@ -97,64 +97,68 @@ impl Session {
         }
     }
 
-    /// The next thing to be done.
+    /// The next action that the session requests.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
 
-    /// When to give [`Input::Tick`] at the latest.
+    /// The latest time for the next [`Input::Tick`], milliseconds.
     pub fn next_deadline(&self) -> Option<u64> {
         self.timers.next()
     }
 
-    /// The connection to use for one that the neighbor made, `None` if it is not welcome: close it.
+    /// The id for a connection that the neighbor initiated; `None`: close that connection.
     ///
-    /// Next to an established connection a new one is welcome only where Graceful Restart is agreed on: the
-    /// neighbor may have restarted before we noticed (RFC 4724 §4.2).
-    pub fn accepts(&self) -> Option<Connection> {
+    /// Next to an established connection the session accepts a new one only where Graceful Restart is negotiated:
+    /// the neighbor may have restarted before we noticed (RFC 4724 §4.2).
+    pub fn accepts(&self) -> Option<ConnectionId> {
         let restarts = |n: &Negotiated| n.graceful_restart.is_some();
-        let welcome = self.aim == Aim::Up && self.negotiated().is_none_or(restarts);
-        let free = |c: &Connection| self.links[c.index()].is_none();
-        Connection::ALL.into_iter().find(free).filter(|_| welcome)
+        let is_started = self.target == TargetState::Established;
+        let accepts = is_started && self.negotiated().is_none_or(restarts);
+        let free = |c: &ConnectionId| self.connections[c.index()].is_none();
+        ConnectionId::ALL.into_iter().find(free).filter(|_| accepts)
     }
 
-    /// The state; with two connections, of the one that is further.
+    /// The state of the connection that has come furthest.
     pub fn state(&self) -> State {
-        let furthest = self.links.iter().flatten().map(Link::state).max();
-        match (furthest, self.aim) {
+        let furthest = self
+            .connections
+            .iter()
+            .flatten()
+            .map(Connection::state)
+            .max();
+        match (furthest, self.target) {
             (Some(state), _) => state,
-            (None, Aim::Up) => State::Active,
-            (None, Aim::Stopped | Aim::Pause) => State::Idle,
+            (None, TargetState::Established) => State::Active,
+            (None, TargetState::Stopped | TargetState::IdleHold) => State::Idle,
         }
     }
 
-    /// The connection that is established.
-    pub fn established(&self) -> Option<Connection> {
-        let is = |c: &Connection| self.link_state(*c) == Some(State::Established);
-        Connection::ALL.into_iter().find(is)
+    /// The established connection.
+    pub fn established(&self) -> Option<ConnectionId> {
+        let is = |c: &ConnectionId| self.connection_state(*c) == Some(State::Established);
+        ConnectionId::ALL.into_iter().find(is)
     }
 
-    /// What was agreed on, while Established.
+    /// The result of the negotiation, while Established.
     pub fn negotiated(&self) -> Option<&Negotiated> {
-        let connection = self.established()?;
-        self.links[connection.index()].as_ref()?.negotiated()
+        self.negotiated_on(self.established()?)
     }
 
-    /// Longest message to take from a connection now, for [`rutter_wire::frame::next_frame`].
-    pub fn max_receive_len(&self, connection: Connection) -> usize {
-        let link = self.links[connection.index()].as_ref();
-        link.and_then(Link::negotiated)
+    /// The longest message to accept from a connection now, for [`rutter_wire::frame::next_frame`].
+    pub fn max_receive_len(&self, connection: ConnectionId) -> usize {
+        self.negotiated_on(connection)
             .map_or(MAX_LEN, |n| n.max_receive_len)
     }
 
-    /// Whether nothing is sought and nothing will be before [`Input::Start`].
+    /// Returns whether the session stays in Idle until [`Input::Start`].
     pub fn is_stopped(&self) -> bool {
-        self.aim == Aim::Stopped
+        self.target == TargetState::Stopped
     }
 
-    /// Families whose stale routes are kept, in index order.
+    /// The families with stale routes, in index order.
     pub fn stale(&self) -> [bool; 2] {
-        self.restart.stale()
+        self.stale_routes.stale()
     }
 
     /// The settings.
@@ -162,35 +166,41 @@ impl Session {
         &self.config
     }
 
-    /// Other settings, from the next connection on. Follow it by [`Input::Reset`] where that cannot wait.
+    /// Replaces the settings, from the next connection on. Pass [`Input::Reset`] afterwards to apply them at once.
     pub fn set_config(&mut self, config: Config) {
         self.config = config;
     }
 
-    /// Counters.
+    /// The counters.
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
 
-    /// Timers that run, with their deadlines in milliseconds.
+    /// The running timers, with their deadlines in milliseconds.
     pub fn timers(&self) -> impl Iterator<Item = (Timer, u64)> + '_ {
         let running = |t: Timer| self.timers.deadline(t).map(|at| (t, at));
         Timer::ALL.into_iter().filter_map(running)
     }
 
-    pub(crate) fn link_state(&self, connection: Connection) -> Option<State> {
-        self.links[connection.index()].as_ref().map(Link::state)
+    pub(crate) fn connection_state(&self, connection: ConnectionId) -> Option<State> {
+        self.connections[connection.index()]
+            .as_ref()
+            .map(Connection::state)
+    }
+
+    pub(crate) fn negotiated_on(&self, connection: ConnectionId) -> Option<&Negotiated> {
+        self.connections[connection.index()].as_ref()?.negotiated()
     }
 
     pub(crate) fn emit(&mut self, output: Output) {
         self.outputs.push_back(output);
     }
 
-    pub(crate) fn note(&mut self, note: Note) {
-        self.emit(Output::Note(note));
+    pub(crate) fn report(&mut self, event: SessionEvent) {
+        self.emit(Output::Event(event));
     }
 
-    pub(crate) fn send(&mut self, connection: Connection, kind: MessageType, message: Vec<u8>) {
+    pub(crate) fn send(&mut self, connection: ConnectionId, kind: MessageType, message: Vec<u8>) {
         self.stats.count_sent(kind);
         self.emit(Output::Send {
             connection,
@@ -200,13 +210,13 @@ impl Session {
 
     pub(crate) fn send_notification(
         &mut self,
-        connection: Connection,
+        connection: ConnectionId,
         notification: &Notification,
     ) {
         let mut message = Vec::new();
         notification.encode(&mut message);
         self.send(connection, MessageType::Notification, message);
-        self.note(Note::Sent(notification.clone()));
+        self.report(SessionEvent::Sent(notification.clone()));
     }
 
     pub(crate) fn start_timer(&mut self, timer: Timer, after_ms: u64) {
@@ -214,9 +224,9 @@ impl Session {
         self.timers.start(timer, at);
     }
 
-    pub(crate) fn set_phase(&mut self, connection: Connection, phase: Phase) {
-        if let Some(link) = &mut self.links[connection.index()] {
-            link.phase = phase;
+    pub(crate) fn set_phase(&mut self, connection: ConnectionId, phase: Phase) {
+        if let Some(connection) = &mut self.connections[connection.index()] {
+            connection.phase = phase;
         }
     }
 }

@@ -2,21 +2,21 @@
 
 use std::fmt;
 
-/// State of a session; with two connections, of the one that is further.
+/// The state of a session. With two connections it is the state of the one that has come further.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum State {
-    /// No connection is sought or taken.
+    /// The session neither connects nor accepts connections.
     #[default]
     Idle,
-    /// A TCP connection is being made.
+    /// An attempt to connect is under way.
     Connect,
-    /// Waiting for a TCP connection.
+    /// The session waits for a TCP connection.
     Active,
-    /// Our OPEN is sent.
+    /// We have sent our OPEN.
     OpenSent,
-    /// Their OPEN is taken.
+    /// We have accepted the neighbor's OPEN.
     OpenConfirm,
-    /// Routes flow.
+    /// Routes are exchanged.
     Established,
 }
 

@@ -1,25 +1,25 @@
-//! Counters of a session.
+//! The counters of a session.
 
 use rutter_wire::frame::MessageType;
 
 use crate::DownReason;
 
-/// What happened so far.
+/// The counters of a session.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
-    /// Messages received, by [`MessageType`] number less one.
+    /// Received messages, by [`MessageType`] number less one.
     pub received: [u64; 5],
-    /// Messages that the session sent (UPDATEs are not its own), by [`MessageType`] number less one.
+    /// Messages that the session sent, by [`MessageType`] number less one. The caller sends the UPDATEs.
     pub sent: [u64; 5],
-    /// Times that the session was Established.
+    /// The number of times that the session was Established.
     pub established: u64,
-    /// Times that we tried to connect.
+    /// The number of attempts to connect.
     pub connects: u64,
     /// ConnectRetryCounter (RFC 4271 §8): faults since the last stable session.
     pub faults_in_a_row: u32,
-    /// When the state changed last, milliseconds.
+    /// The time of the last change of state, milliseconds.
     pub state_since_ms: u64,
-    /// Why a connection ended last, and when.
+    /// The time, in milliseconds, and the reason of the last end of a connection.
     pub last_end: Option<(u64, DownReason)>,
 }
 

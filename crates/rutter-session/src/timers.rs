@@ -1,12 +1,12 @@
-//! Timers: an array indexed by an enum.
+//! The timers of a session: an array indexed by an enum.
 
 use std::fmt;
 
 use rutter_net::Family;
 
-use crate::Connection;
+use crate::ConnectionId;
 
-/// Everything that a session waits for.
+/// A timer of a session.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Timer {
     /// ConnectRetryTimer (event 9).
@@ -14,18 +14,18 @@ pub enum Timer {
     /// IdleHoldTimer (event 13).
     IdleHold,
     /// HoldTimer of a connection (event 10).
-    Hold(Connection),
+    Hold(ConnectionId),
     /// KeepaliveTimer of a connection (event 11).
-    Keepalive(Connection),
+    Keepalive(ConnectionId),
     /// SendHoldTimer (RFC 9687) of a connection.
-    SendHold(Connection),
-    /// The neighbor has so long to come back (RFC 4724 §4.2).
+    SendHold(ConnectionId),
+    /// The time that the neighbor has to re-establish the session (RFC 4724 §4.2).
     Restart,
-    /// The neighbor came back and has so long to send its End-of-RIB.
+    /// The time that the neighbor has to send its End-of-RIB after that.
     StalePath,
-    /// Long-lived stale routes of a family go (RFC 9494).
+    /// The time until long-lived stale routes of a family are removed (RFC 9494).
     LongLived(Family),
-    /// EoRR does not come (RFC 7313).
+    /// The longest wait for EoRR (RFC 7313).
     RefreshStale(Family),
 }
 
@@ -34,12 +34,12 @@ impl Timer {
     pub const ALL: [Timer; Timer::COUNT] = [
         Timer::ConnectRetry,
         Timer::IdleHold,
-        Timer::Hold(Connection::First),
-        Timer::Hold(Connection::Second),
-        Timer::Keepalive(Connection::First),
-        Timer::Keepalive(Connection::Second),
-        Timer::SendHold(Connection::First),
-        Timer::SendHold(Connection::Second),
+        Timer::Hold(ConnectionId::First),
+        Timer::Hold(ConnectionId::Second),
+        Timer::Keepalive(ConnectionId::First),
+        Timer::Keepalive(ConnectionId::Second),
+        Timer::SendHold(ConnectionId::First),
+        Timer::SendHold(ConnectionId::Second),
         Timer::Restart,
         Timer::StalePath,
         Timer::LongLived(Family::Ipv4Unicast),
@@ -80,7 +80,7 @@ impl fmt::Display for Timer {
     }
 }
 
-/// Deadlines in milliseconds; [`u64::MAX`] where a timer does not run.
+/// The deadlines in milliseconds; [`u64::MAX`] where a timer does not run.
 #[derive(Clone, Debug)]
 pub(crate) struct Timers([u64; Timer::COUNT]);
 
@@ -89,7 +89,7 @@ impl Timers {
         Timers([u64::MAX; Timer::COUNT])
     }
 
-    /// Starts the timer, or starts it over.
+    /// Starts the timer, or restarts it.
     pub(crate) fn start(&mut self, timer: Timer, deadline_ms: u64) {
         self.0[timer.index()] = deadline_ms.min(u64::MAX - 1);
     }
@@ -110,7 +110,7 @@ impl Timers {
         self.0.into_iter().min().filter(|at| *at != u64::MAX)
     }
 
-    /// Takes the timer that expired first, the lower index where two did at once.
+    /// Stops and returns the timer that expired first. With equal deadlines the lower index comes first.
     pub(crate) fn take_expired(&mut self, now_ms: u64) -> Option<Timer> {
         let timer = Timer::ALL
             .into_iter()

@@ -1,11 +1,11 @@
-//! Whatever comes in whatever order: an answer, no panic, no contradiction, no runaway.
+//! Any inputs in any order: the session answers, keeps its invariants and neither panics nor floods its caller.
 
 mod speakers;
 
 use proptest::prelude::*;
 use rutter_net::{Asn, Family};
 use rutter_session::{
-    Config, Connection, Input, Output, RemoteAs, ResetReason, Session, State, StopReason,
+    Config, ConnectionId, Input, Output, RemoteAs, ResetReason, Session, State, StopReason,
 };
 use rutter_wire::capability::{Capability, GracefulRestart, GracefulRestartFamily, Role};
 use rutter_wire::frame::{KEEPALIVE, MAX_LEN, next_frame};
@@ -14,20 +14,20 @@ use rutter_wire::open::Open;
 use rutter_wire::refresh::{RouteRefresh, Subtype};
 use speakers::{End, Pair, left, passive, right};
 
-/// An input as data, so that it shrinks.
+/// An input as data, so that a failing test case shrinks.
 #[derive(Clone, Debug)]
 enum Step {
     Pass(u64),
     Plain(u8),
     On(u8, bool),
-    Hear(bool, Vec<u8>),
+    Receive(bool, Vec<u8>),
 }
 
-fn connection(second: bool) -> Connection {
+fn connection(second: bool) -> ConnectionId {
     if second {
-        Connection::Second
+        ConnectionId::Second
     } else {
-        Connection::First
+        ConnectionId::First
     }
 }
 
@@ -103,7 +103,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (0u64..200_000).prop_map(Step::Pass),
         2 => (0u8..16).prop_map(Step::Plain),
         4 => (0u8..8, any::<bool>()).prop_map(|(what, second)| Step::On(what, second)),
-        6 => (any::<bool>(), wire()).prop_map(|(second, wire)| Step::Hear(second, wire)),
+        6 => (any::<bool>(), wire()).prop_map(|(second, wire)| Step::Receive(second, wire)),
     ]
 }
 
@@ -147,7 +147,7 @@ fn plain(what: u8) -> Input<'static> {
     }
 }
 
-fn on(what: u8, connection: Connection) -> Input<'static> {
+fn on(what: u8, connection: ConnectionId) -> Input<'static> {
     match what {
         0 | 1 => Input::Connected {
             connection,
@@ -176,7 +176,7 @@ fn apply(session: &mut Session, now_ms: &mut u64, step: &Step) {
         }
         Step::Plain(what) => session.handle(*now_ms, plain(*what)),
         Step::On(what, second) => session.handle(*now_ms, on(*what, connection(*second))),
-        Step::Hear(second, wire) => {
+        Step::Receive(second, wire) => {
             let connection = connection(*second);
             match next_frame(wire, MAX_LEN) {
                 Ok(Some(frame)) => session.handle(*now_ms, Input::Message { connection, frame }),
@@ -195,15 +195,16 @@ fn apply(session: &mut Session, now_ms: &mut u64, step: &Step) {
     }
 }
 
-/// What a caller may rely on: up and down alternate, and nothing is sent to a connection that is closed.
+/// The order of outputs that a caller relies on: `Established` and `Down` alternate, and stale routes exist before they
+/// are swept.
 #[derive(Default)]
-struct Ledger {
+struct OutputOrder {
     up: bool,
     stale: [bool; 2],
 }
 
-impl Ledger {
-    fn take(&mut self, output: &Output) {
+impl OutputOrder {
+    fn check(&mut self, output: &Output) {
         match output {
             Output::Established { .. } => assert!(!std::mem::replace(&mut self.up, true)),
             Output::Down { keep, .. } => {
@@ -243,36 +244,36 @@ proptest! {
         seed: u64,
     ) {
         let mut session = Session::new(hostile_config(role, long_lived, passive), seed);
-        let (mut now_ms, mut ledger) = (0, Ledger::default());
+        let (mut now_ms, mut order) = (0, OutputOrder::default());
         for step in &steps {
             apply(&mut session, &mut now_ms, step);
             session.check_invariants();
-            let mut said = 0;
+            let mut outputs = 0;
             while let Some(output) = session.poll_output() {
-                ledger.take(&output);
-                said += 1;
+                order.check(&output);
+                outputs += 1;
             }
-            prop_assert!(said < 60, "a flood of outputs");
-            prop_assert_eq!(ledger.up, session.state() == State::Established);
+            prop_assert!(outputs < 60, "a flood of outputs");
+            prop_assert_eq!(order.up, session.state() == State::Established);
         }
     }
 
-    /// A neighbor that speaks garbage at any point gets a NOTIFICATION or is heard out, and the machine recovers.
+    /// A neighbor sends garbage at any point: it gets a NOTIFICATION or is ignored, and the session recovers.
     #[test]
-    fn liars_do_no_harm(
+    fn sessions_recover_from_garbage(
         seed: u64,
         after_ms in 0u64..3_000,
-        lie in prop::collection::vec(any::<u8>(), 1..200),
+        garbage in prop::collection::vec(any::<u8>(), 1..200),
         marked: bool,
     ) {
         let mut pair = Pair::new(seed, [left(), passive(right())]);
         pair.start();
         pair.run_for(after_ms);
         let mut bytes = if marked { vec![0xff; 16] } else { Vec::new() };
-        bytes.extend_from_slice(&lie);
+        bytes.extend_from_slice(&garbage);
         for speaker in [0, 1] {
-            for connection in Connection::ALL {
-                pair.understand(End { speaker, connection }, &bytes);
+            for connection in ConnectionId::ALL {
+                pair.receive_bytes(End { speaker, connection }, &bytes);
             }
         }
         pair.run_for(400_000);
@@ -280,7 +281,7 @@ proptest! {
     }
 }
 
-/// The clock at its end, settings at their limits.
+/// The clock is at its end, the settings are at their limits.
 #[test]
 fn extremes() {
     let mut config = Config::new(Asn(u32::MAX), RemoteAs::Any, u32::MAX);
@@ -297,7 +298,7 @@ fn extremes() {
             session.handle(now_ms, input);
             session.check_invariants();
         }
-        let connection = Connection::First;
+        let connection = ConnectionId::First;
         session.handle(
             now_ms,
             Input::Connected {

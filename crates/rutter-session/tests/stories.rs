@@ -1,10 +1,10 @@
-//! Two speakers: what they live through together.
+//! Stories of two speakers: establishment, faults, refreshes and restarts.
 
 mod speakers;
 
 use rutter_net::{Asn, Family};
 use rutter_session::{
-    Config, Connection, DownReason, GracefulRestartConfig, Input, Output, RemoteAs, ResetReason,
+    Config, ConnectionId, DownReason, GracefulRestartConfig, Input, Output, RemoteAs, ResetReason,
     Session, State, StopReason,
 };
 use rutter_wire::capability::{GracefulRestart, Role};
@@ -48,7 +48,7 @@ fn no_restart(config: Config) -> Config {
 #[test]
 fn establish_with_everything_agreed() {
     for seed in 0..50 {
-        let pair = Pair::met(seed, [left(), passive(right())]);
+        let pair = Pair::connected(seed, [left(), passive(right())]);
         assert!(pair.is_up(), "{seed}: {:?}", pair.states());
         let agreed = pair.session(0).negotiated().unwrap();
         assert_eq!(
@@ -62,11 +62,11 @@ fn establish_with_everything_agreed() {
         );
         assert!(agreed.as4 && agreed.route_refresh && agreed.enhanced_refresh);
         assert!(agreed.families.iter().all(Option::is_some) && agreed.outgoing);
-        assert!(agreed.unagreed.is_empty());
+        assert!(agreed.one_sided.is_empty());
     }
 }
 
-/// Both connect at the same moment, with bytes cut anywhere: one connection is left, and everybody agrees which.
+/// Both sides connect at the same moment, with bytes cut anywhere. Both keep the same one of the two connections.
 #[test]
 fn collisions_always_settle() {
     for seed in 0..300 {
@@ -79,48 +79,48 @@ fn collisions_always_settle() {
             outgoing[0], outgoing[1],
             "{seed}: two halves of two connections"
         );
-        pair.heard(0);
+        pair.take_outputs(0);
         pair.run_for(600_000);
-        assert!(downs(&pair.heard(0)).is_empty(), "{seed}: it stays");
+        assert!(downs(&pair.take_outputs(0)).is_empty(), "{seed}: it stays");
     }
 }
 
 #[test]
 fn same_seed_same_story() {
-    let tell = |seed| {
-        let mut pair = Pair::met(seed, [left(), right()]);
+    let story = |seed| {
+        let mut pair = Pair::connected(seed, [left(), right()]);
         pair.run_for(100_000);
         let [a, b] = pair.speakers;
-        (a.said, b.said)
+        (a.outputs, b.outputs)
     };
-    assert_eq!(tell(7), tell(7));
+    assert_eq!(story(7), story(7));
 }
 
 #[test]
 fn hold_timer_expires_on_a_dead_wire() {
-    let mut pair = Pair::met(1, [no_restart(left()), passive(no_restart(right()))]);
-    pair.heard(0);
+    let mut pair = Pair::connected(1, [no_restart(left()), passive(no_restart(right()))]);
+    pair.take_outputs(0);
     pair.stall();
     pair.run_for(89_000 - 30_000);
     assert!(pair.is_up());
     pair.run_for(31_000);
     let reason = DownReason::Sent(Notification::hold_timer_expired());
-    assert_eq!(downs(&pair.heard(0)), [(reason, [false; 2])]);
+    assert_eq!(downs(&pair.take_outputs(0)), [(reason, [false; 2])]);
 }
 
-/// No KEEPALIVEs, no Hold Timer, no Send Hold Timer: nothing ever happens.
+/// Without KEEPALIVEs, Hold Timer and Send Hold Timer no timer runs.
 #[test]
 fn hold_time_zero() {
     let silent = Config {
         hold_time_s: 0,
         ..left()
     };
-    let mut pair = Pair::met(1, [silent, passive(right())]);
+    let mut pair = Pair::connected(1, [silent, passive(right())]);
     assert!(pair.is_up());
-    pair.tell(
+    pair.handle(
         0,
         Input::WriteBlocked {
-            connection: Connection::First,
+            connection: ConnectionId::First,
         },
     );
     assert_eq!(pair.session(0).next_deadline(), None);
@@ -145,9 +145,9 @@ fn open_faults_reach_the_neighbor_exactly() {
         ours.families[1].enabled = false;
         let mut theirs = passive(right());
         theirs.role = Some(Role::RouteServerClient);
-        assert!(Pair::met(3, [ours.clone(), theirs.clone()]).is_up());
+        assert!(Pair::connected(3, [ours.clone(), theirs.clone()]).is_up());
         change(&mut theirs);
-        let pair = Pair::met(3, [ours, theirs]);
+        let pair = Pair::connected(3, [ours, theirs]);
         assert_ne!(pair.states(), [State::Established; 2]);
         let ended = pair.session(0).stats().last_end.clone().map(|e| e.1);
         let data = if subcode == 7 {
@@ -157,8 +157,8 @@ fn open_faults_reach_the_neighbor_exactly() {
         };
         let expected = DownReason::Sent(Notification::new(2, subcode, data));
         assert!(
-            pair.speakers[0].said.iter().any(|o| matches!(o,
-            Output::Note(rutter_session::Note::Ended(_, reason)) if *reason == expected)),
+            pair.speakers[0].outputs.iter().any(|o| matches!(o,
+            Output::Event(rutter_session::SessionEvent::Ended(_, reason)) if *reason == expected)),
             "{subcode} {ended:?}"
         );
     }
@@ -170,32 +170,35 @@ fn equal_identifiers() {
     let mut same = right();
     same.router_id = left().router_id;
     for seed in 0..50 {
-        assert!(Pair::met(seed, [left(), same.clone()]).is_up(), "{seed}");
+        assert!(
+            Pair::connected(seed, [left(), same.clone()]).is_up(),
+            "{seed}"
+        );
     }
     same.local_asn = Asn(64_500);
     let mut ours = left();
     ours.remote = RemoteAs::One(Asn(64_500));
-    assert!(!Pair::met(1, [ours, same]).is_up());
+    assert!(!Pair::connected(1, [ours, same]).is_up());
 }
 
 #[test]
 fn dynamic_neighbors_by_set() {
     let mut ours = passive(left());
     ours.remote = RemoteAs::AnyOf(vec![Asn(64_510), Asn(64_511)]);
-    let pair = Pair::met(1, [ours.clone(), right()]);
+    let pair = Pair::connected(1, [ours.clone(), right()]);
     assert_eq!(
         pair.session(0).negotiated().unwrap().remote_asn,
         Asn(64_511)
     );
     ours.remote = RemoteAs::AnyOf(vec![Asn(64_510)]);
-    assert!(!Pair::met(1, [ours, right()]).is_up());
+    assert!(!Pair::connected(1, [ours, right()]).is_up());
 }
 
 #[test]
-fn shutdown_says_why_and_stays_down() {
-    let mut pair = Pair::met(1, [left(), right()]);
-    pair.heard(1);
-    pair.tell(
+fn shutdown_sends_its_text_and_stays_down() {
+    let mut pair = Pair::connected(1, [left(), right()]);
+    pair.take_outputs(1);
+    pair.handle(
         0,
         Input::Stop {
             reason: StopReason::Shutdown,
@@ -204,15 +207,15 @@ fn shutdown_says_why_and_stays_down() {
     );
     pair.run_for(600_000);
     assert_eq!(pair.session(0).state(), State::Idle);
-    let heard = downs(&pair.heard(1));
-    let [(DownReason::Received(n), keep)] = &heard[..] else {
-        panic!("{heard:?}");
+    let received = downs(&pair.take_outputs(1));
+    let [(DownReason::Received(n), keep)] = &received[..] else {
+        panic!("{received:?}");
     };
-    // Both keep routes over NOTIFICATIONs, so that a shutdown has to be hard (RFC 8538).
+    // Both keep routes after NOTIFICATIONs, so a shutdown needs a Hard Reset (RFC 8538).
     assert!(n.is_hard_reset());
     assert_eq!(n.shutdown_text().as_deref(), Some("maintenance till 04:00"));
     assert_eq!(*keep, [false; 2]);
-    pair.tell(
+    pair.handle(
         0,
         Input::Reset {
             reason: ResetReason::ConfigChange,
@@ -220,17 +223,17 @@ fn shutdown_says_why_and_stays_down() {
         },
     );
     assert!(pair.session(0).is_stopped());
-    pair.tell(0, Input::Start);
+    pair.handle(0, Input::Start);
     pair.run_for(200_000);
     assert!(pair.is_up());
 }
 
 #[test]
 fn reset_comes_back_and_keeps_routes() {
-    let mut pair = Pair::met(1, [left(), right()]);
-    pair.heard(0);
-    pair.heard(1);
-    pair.tell(
+    let mut pair = Pair::connected(1, [left(), right()]);
+    pair.take_outputs(0);
+    pair.take_outputs(1);
+    pair.handle(
         0,
         Input::Reset {
             reason: ResetReason::Administrative,
@@ -240,9 +243,9 @@ fn reset_comes_back_and_keeps_routes() {
     pair.run_for(100_000);
     assert!(pair.is_up());
     let reset = cease::plain(cease::ADMIN_RESET);
-    let first = downs(&pair.heard(0)).into_iter().next();
+    let first = downs(&pair.take_outputs(0)).into_iter().next();
     assert_eq!(first, Some((DownReason::Sent(reset.clone()), [true; 2])));
-    let first = downs(&pair.heard(1)).into_iter().next();
+    let first = downs(&pair.take_outputs(1)).into_iter().next();
     assert_eq!(first, Some((DownReason::Received(reset), [true; 2])));
 }
 
@@ -254,10 +257,10 @@ fn faults_back_off_exponentially_and_are_forgotten() {
     pair.start();
     pair.run_for(3_600_000);
     let pauses: Vec<u64> = pair.speakers[0]
-        .said
+        .outputs
         .iter()
         .filter_map(|o| match o {
-            Output::Note(rutter_session::Note::IdleHold(ms)) => Some(*ms),
+            Output::Event(rutter_session::SessionEvent::IdleHold(ms)) => Some(*ms),
             _ => None,
         })
         .collect();
@@ -270,7 +273,7 @@ fn faults_back_off_exponentially_and_are_forgotten() {
     }
     assert!(pauses.len() > 10 && pauses.len() < 70, "{}", pauses.len());
     assert!(pair.session(0).stats().faults_in_a_row > 10);
-    pair.tell(
+    pair.handle(
         0,
         Input::Reset {
             reason: ResetReason::ConfigChange,
@@ -283,9 +286,9 @@ fn faults_back_off_exponentially_and_are_forgotten() {
 #[test]
 fn max_prefix_restarts_later_or_never() {
     for restart_after_s in [Some(600), None] {
-        let mut pair = Pair::met(1, [left(), right()]);
-        pair.heard(1);
-        pair.tell(
+        let mut pair = Pair::connected(1, [left(), right()]);
+        pair.take_outputs(1);
+        pair.handle(
             0,
             Input::MaxPrefixExceeded {
                 family: IPV6,
@@ -297,7 +300,7 @@ fn max_prefix_restarts_later_or_never() {
         assert_eq!(pair.session(0).state(), State::Idle);
         let cause = cease::max_prefixes(IPV6.afi_safi(), 100);
         let reason = DownReason::Received(cease::hard_reset(&cause));
-        assert_eq!(downs(&pair.heard(1)), [(reason, [false; 2])]);
+        assert_eq!(downs(&pair.take_outputs(1)), [(reason, [false; 2])]);
         pair.run_for(400_000);
         assert_eq!(pair.is_up(), restart_after_s.is_some());
         assert_eq!(pair.session(0).is_stopped(), restart_after_s.is_none());
@@ -306,14 +309,17 @@ fn max_prefix_restarts_later_or_never() {
 
 #[test]
 fn refreshes_both_ways() {
-    let mut pair = Pair::met(1, [left(), right()]);
-    pair.heard(0);
-    pair.heard(1);
-    pair.tell(0, Input::RequestRefresh { family: IPV4 });
+    let mut pair = Pair::connected(1, [left(), right()]);
+    pair.take_outputs(0);
+    pair.take_outputs(1);
+    pair.handle(0, Input::RequestRefresh { family: IPV4 });
     pair.run_for(100);
-    assert_eq!(quiet(pair.heard(1)), [Output::RefreshRequested(IPV4)]);
-    // An end without a beginning means nothing.
-    pair.tell(
+    assert_eq!(
+        quiet(pair.take_outputs(1)),
+        [Output::RefreshRequested(IPV4)]
+    );
+    // EoRR without BoRR is ignored.
+    pair.handle(
         1,
         Input::SendRefreshMarker {
             family: IPV6,
@@ -321,8 +327,8 @@ fn refreshes_both_ways() {
         },
     );
     pair.run_for(100);
-    assert_eq!(quiet(pair.heard(0)), []);
-    pair.tell(
+    assert_eq!(quiet(pair.take_outputs(0)), []);
+    pair.handle(
         1,
         Input::SendRefreshMarker {
             family: IPV4,
@@ -330,7 +336,7 @@ fn refreshes_both_ways() {
         },
     );
     pair.run_for(100);
-    pair.tell(
+    pair.handle(
         1,
         Input::SendRefreshMarker {
             family: IPV4,
@@ -339,12 +345,12 @@ fn refreshes_both_ways() {
     );
     pair.run_for(100);
     assert_eq!(
-        quiet(pair.heard(0)),
+        quiet(pair.take_outputs(0)),
         [Output::MarkStale(IPV4), Output::SweepStale(IPV4)]
     );
-    // It starts over, and the end never comes.
+    // A second BoRR, and EoRR never arrives.
     for _ in 0..2 {
-        pair.tell(
+        pair.handle(
             1,
             Input::SendRefreshMarker {
                 family: IPV4,
@@ -355,29 +361,29 @@ fn refreshes_both_ways() {
     }
     pair.run_for(601_000);
     assert_eq!(
-        quiet(pair.heard(0)),
+        quiet(pair.take_outputs(0)),
         [Output::MarkStale(IPV4), Output::SweepStale(IPV4)]
     );
 }
 
 #[test]
 fn send_hold_timer() {
-    let mut pair = Pair::met(1, [left(), right()]);
-    pair.heard(0);
+    let mut pair = Pair::connected(1, [left(), right()]);
+    pair.take_outputs(0);
     let connection = pair.session(0).established().unwrap();
-    pair.tell(0, Input::WriteBlocked { connection });
+    pair.handle(0, Input::WriteBlocked { connection });
     pair.run_for(470_000);
-    pair.tell(0, Input::WriteBlocked { connection });
-    pair.tell(0, Input::WriteProgress { connection });
+    pair.handle(0, Input::WriteBlocked { connection });
+    pair.handle(0, Input::WriteProgress { connection });
     pair.run_for(470_000);
-    pair.tell(0, Input::WriteDrained { connection });
+    pair.handle(0, Input::WriteDrained { connection });
     pair.run_for(600_000);
-    pair.tell(0, Input::WriteBlocked { connection });
+    pair.handle(0, Input::WriteBlocked { connection });
     pair.run_for(470_000);
-    assert!(downs(&pair.heard(0)).is_empty());
+    assert!(downs(&pair.take_outputs(0)).is_empty());
     pair.run_for(11_000);
     let reason = DownReason::Sent(Notification::send_hold_timer_expired());
-    assert_eq!(downs(&pair.heard(0)), [(reason, [true; 2])]);
+    assert_eq!(downs(&pair.take_outputs(0)), [(reason, [true; 2])]);
 }
 
 fn restarting(config: Config, long_lived_s: u32) -> Config {
@@ -386,77 +392,78 @@ fn restarting(config: Config, long_lived_s: u32) -> Config {
     config
 }
 
-/// The neighbor vanishes and comes back in time: routes stay until its End-of-RIB.
+/// The neighbor disappears and re-establishes the session in time: routes stay until its End-of-RIB.
 #[test]
 fn graceful_restart_helper() {
-    let mut pair = Pair::met(1, [left(), right()]);
-    pair.heard(0);
-    pair.break_wires();
+    let mut pair = Pair::connected(1, [left(), right()]);
+    pair.take_outputs(0);
+    pair.reset_connections();
     assert_eq!(
-        downs(&pair.heard(0)),
+        downs(&pair.take_outputs(0)),
         [(DownReason::ConnectionLost, [true; 2])]
     );
     assert!(
         pair.session(0).accepts().is_some(),
-        "it may be back in a moment"
+        "it may reconnect at once"
     );
     pair.run_for(3_000);
     assert!(pair.is_up());
     assert_eq!(pair.session(0).stale(), [true; 2]);
-    assert_eq!(quiet(pair.heard(0)), []);
-    pair.tell(0, Input::EndOfRib { family: IPV4 });
-    assert_eq!(quiet(pair.heard(0)), [Output::SweepStale(IPV4)]);
-    // IPv6 never ends; the stale path timer sees to it.
+    assert_eq!(quiet(pair.take_outputs(0)), []);
+    pair.handle(0, Input::EndOfRib { family: IPV4 });
+    assert_eq!(quiet(pair.take_outputs(0)), [Output::SweepStale(IPV4)]);
+    // No End-of-RIB for IPv6: the stale path timer removes its routes.
     pair.run_for(361_000);
-    assert_eq!(quiet(pair.heard(0)), [Output::SweepStale(IPV6)]);
+    assert_eq!(quiet(pair.take_outputs(0)), [Output::SweepStale(IPV6)]);
     assert_eq!(pair.session(0).stale(), [false; 2]);
 }
 
-/// The neighbor does not come back: its restart time, then the long-lived stale time, then nothing is left.
+/// The neighbor does not come back: after its restart time and the long-lived stale time its routes are removed.
 #[test]
 fn graceful_restart_runs_out_into_long_lived() {
     let configs = [restarting(left(), 86_400), restarting(right(), 3_600)];
-    let mut pair = Pair::met(1, configs);
-    pair.heard(0);
+    let mut pair = Pair::connected(1, configs);
+    pair.take_outputs(0);
     pair.cut = true;
-    pair.break_wires();
+    pair.reset_connections();
     pair.run_for(119_000);
-    assert_eq!(quiet(pair.heard(0)), [down_lost()]);
+    assert_eq!(quiet(pair.take_outputs(0)), [down_lost()]);
     pair.run_for(2_000);
     let expected = [Output::StartLongLivedStale(IPV4), Output::SweepStale(IPV6)];
-    assert_eq!(quiet(pair.heard(0)), expected);
+    assert_eq!(quiet(pair.take_outputs(0)), expected);
     pair.run_for(3_590_000);
-    assert_eq!(quiet(pair.heard(0)), []);
+    assert_eq!(quiet(pair.take_outputs(0)), []);
     pair.run_for(20_000);
-    assert_eq!(quiet(pair.heard(0)), [Output::SweepStale(IPV4)]);
+    assert_eq!(quiet(pair.take_outputs(0)), [Output::SweepStale(IPV4)]);
 }
 
 fn down_lost() -> Output {
     Output::Down {
-        connection: Connection::First,
+        connection: ConnectionId::First,
         reason: DownReason::ConnectionLost,
         keep: [true; 2],
     }
 }
 
-/// It comes back, but without having kept a family, or without Graceful Restart at all: that goes at once.
+/// The neighbor comes back without having preserved a family, or without Graceful Restart: those routes are removed
+/// at once.
 #[test]
-fn what_was_not_preserved_goes_at_once() {
-    let mut pair = Pair::met(1, [left(), right()]);
-    pair.heard(0);
+fn routes_that_were_not_preserved_are_removed_at_once() {
+    let mut pair = Pair::connected(1, [left(), right()]);
+    pair.take_outputs(0);
     let mut changed = right();
     changed.families[1].enabled = false;
     pair.speakers[1].session.set_config(changed);
-    pair.break_wires();
+    pair.reset_connections();
     pair.run_for(100_000);
     assert!(pair.is_up());
-    let after: Vec<Output> = quiet(pair.heard(0)).split_off(1);
+    let after: Vec<Output> = quiet(pair.take_outputs(0)).split_off(1);
     assert_eq!(after, [Output::SweepStale(IPV6)]);
     pair.speakers[1].session.set_config(no_restart(right()));
-    pair.break_wires();
+    pair.reset_connections();
     pair.run_for(100_000);
-    // What was stale for a second time went before, the rest with the new OPEN.
-    let after = quiet(pair.heard(0));
+    // Routes that were stale for a second time are removed first, the others with the new OPEN.
+    let after = quiet(pair.take_outputs(0));
     assert_eq!(after[0], Output::SweepStale(IPV4));
     assert!(
         matches!(
@@ -471,19 +478,22 @@ fn what_was_not_preserved_goes_at_once() {
     assert_eq!(after[2..], [Output::SweepStale(IPV4)]);
 }
 
-/// The neighbor restarts so fast that its new connection comes before we miss the old one (RFC 4724 §4.2).
+/// The neighbor restarts so fast that its new connection arrives before we miss the old one (RFC 4724 §4.2).
 #[test]
 fn a_new_connection_replaces_the_established_one() {
-    let mut pair = Pair::met(1, [passive(left()), right()]);
-    pair.heard(0);
+    let mut pair = Pair::connected(1, [passive(left()), right()]);
+    pair.take_outputs(0);
     let old = pair.session(0).established().unwrap();
     pair.crash(1, Session::new(right(), 99));
-    pair.tell(1, Input::Restarting(true));
-    pair.tell(1, Input::Start);
+    pair.handle(1, Input::Restarting(true));
+    pair.handle(1, Input::Start);
     pair.run_for(10_000);
     assert!(pair.is_up());
     assert_ne!(pair.session(0).established(), Some(old));
-    assert_eq!(downs(&pair.heard(0)), [(DownReason::Replaced, [true; 2])]);
+    assert_eq!(
+        downs(&pair.take_outputs(0)),
+        [(DownReason::Replaced, [true; 2])]
+    );
     let agreed = pair.session(0).negotiated().unwrap();
     let restart = agreed.graceful_restart.as_ref();
     assert!(restart.is_some_and(|g: &GracefulRestart| g.restart_state));
@@ -491,31 +501,31 @@ fn a_new_connection_replaces_the_established_one() {
 
 #[test]
 fn without_graceful_restart_a_second_connection_is_refused() {
-    let mut pair = Pair::met(1, [no_restart(passive(left())), right()]);
+    let mut pair = Pair::connected(1, [no_restart(passive(left())), right()]);
     assert_eq!(pair.session(0).accepts(), None);
-    pair.heard(0);
+    pair.take_outputs(0);
     let connection = pair.session(0).established().unwrap().other();
-    pair.tell(
+    pair.handle(
         0,
         Input::Connected {
             connection,
             outgoing: false,
         },
     );
-    let said = pair.heard(0);
+    let outputs = pair.take_outputs(0);
     assert!(
-        matches!(&said[..], [Output::Send { message, .. }, Output::Close { .. }] if message[19..] == [6, 7])
+        matches!(&outputs[..], [Output::Send { message, .. }, Output::Close { .. }] if message[19..] == [6, 7])
     );
     assert!(pair.is_up());
 }
 
-/// We restart on purpose: not a word, so that the neighbor keeps our routes.
+/// A planned restart sends no NOTIFICATION, so that the neighbor keeps our routes.
 #[test]
 fn a_planned_restart_is_silent() {
-    let mut pair = Pair::met(1, [left(), right()]);
-    pair.heard(0);
-    pair.heard(1);
-    pair.tell(
+    let mut pair = Pair::connected(1, [left(), right()]);
+    pair.take_outputs(0);
+    pair.take_outputs(1);
+    pair.handle(
         0,
         Input::Stop {
             reason: StopReason::Restart,
@@ -524,18 +534,18 @@ fn a_planned_restart_is_silent() {
     );
     assert!(
         !pair
-            .heard(0)
+            .take_outputs(0)
             .iter()
             .any(|o| matches!(o, Output::Send { .. }))
     );
     pair.run_for(1_000);
     assert_eq!(
-        downs(&pair.heard(1)),
+        downs(&pair.take_outputs(1)),
         [(DownReason::ConnectionLost, [true; 2])]
     );
 }
 
-/// Without the N bit on both sides a NOTIFICATION takes the routes with it.
+/// Without the N bit on both sides a NOTIFICATION removes the routes.
 #[test]
 fn notification_restart_needs_both() {
     let mut theirs = right();
@@ -543,28 +553,28 @@ fn notification_restart_needs_both() {
         notification: false,
         ..GracefulRestartConfig::default()
     });
-    let mut pair = Pair::met(1, [left(), theirs]);
-    pair.heard(0);
+    let mut pair = Pair::connected(1, [left(), theirs]);
+    pair.take_outputs(0);
     let notification = Notification::new(3, 1, vec![]);
-    pair.tell(
+    pair.handle(
         0,
         Input::UpdateError {
             notification: notification.clone(),
         },
     );
     assert_eq!(
-        downs(&pair.heard(0)),
+        downs(&pair.take_outputs(0)),
         [(DownReason::Sent(notification), [false; 2])]
     );
 }
 
-/// A speaker of the time before capabilities: the second attempt goes without.
+/// A speaker without capabilities: the second attempt has none.
 #[test]
 fn falls_back_without_capabilities() {
     let mut pair = Pair::new(1, [left(), passive(right())]);
-    pair.tell(0, Input::Start);
-    let connection = Connection::First;
-    pair.tell(
+    pair.handle(0, Input::Start);
+    let connection = ConnectionId::First;
+    pair.handle(
         0,
         Input::Connected {
             connection,
@@ -577,9 +587,9 @@ fn falls_back_without_capabilities() {
         speaker: 0,
         connection,
     };
-    pair.understand(end, &refusal);
-    pair.heard(0);
-    pair.tell(1, Input::Start);
+    pair.receive_bytes(end, &refusal);
+    pair.take_outputs(0);
+    pair.handle(1, Input::Start);
     pair.run_for(60_000);
     assert!(pair.is_up());
     let agreed = pair.session(0).negotiated().unwrap();
@@ -590,10 +600,10 @@ fn falls_back_without_capabilities() {
     );
 }
 
-/// Fast-path UPDATEs keep the session alive.
+/// UPDATEs of the fast path restart the Hold Timer.
 #[test]
 fn updates_hold_the_session() {
-    let mut pair = Pair::met(1, [no_restart(left()), passive(no_restart(right()))]);
+    let mut pair = Pair::connected(1, [no_restart(left()), passive(no_restart(right()))]);
     pair.stall();
     for _ in 0..10 {
         let now_ms = pair.now_ms;

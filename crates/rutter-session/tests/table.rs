@@ -1,12 +1,12 @@
-//! The machine as a table: six states by 28 events (RFC 4271 §8.2.2), as one page to be read.
+//! The state machine as a table: six states by 28 events (RFC 4271 §8.2.2), on one page.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p rutter-session --test table` writes the page anew.
+//! `UPDATE_GOLDEN=1 cargo test -p rutter-session --test table` rewrites the page.
 
 use std::fmt::Write as _;
 
 use rutter_net::{Asn, Family};
 use rutter_session::{
-    Config, Connection, Input, Output, RemoteAs, Session, State, StopReason, Timer,
+    Config, ConnectionId, Input, Output, RemoteAs, Session, State, StopReason, Timer,
 };
 use rutter_wire::capability::Capability;
 use rutter_wire::frame::{KEEPALIVE, MAX_LEN, MessageType, next_frame};
@@ -14,10 +14,10 @@ use rutter_wire::notification::{Notification, cease, header};
 use rutter_wire::open::Open;
 use rutter_wire::refresh::{RouteRefresh, Subtype};
 
-const FIRST: Connection = Connection::First;
-const SECOND: Connection = Connection::Second;
+const FIRST: ConnectionId = ConnectionId::First;
+const SECOND: ConnectionId = ConnectionId::Second;
 
-/// The machine under test has the lower BGP Identifier and no Graceful Restart.
+/// The session under test has the lower BGP Identifier and no Graceful Restart.
 fn config() -> Config {
     Config {
         graceful_restart: None,
@@ -59,7 +59,7 @@ fn refresh() -> Vec<u8> {
     wire
 }
 
-fn message(session: &mut Session, connection: Connection, wire: &[u8]) {
+fn message(session: &mut Session, connection: ConnectionId, wire: &[u8]) {
     let frame = next_frame(wire, MAX_LEN).unwrap().unwrap();
     session.handle(2_000, Input::Message { connection, frame });
 }
@@ -99,7 +99,7 @@ fn in_state(state: State) -> Session {
     session
 }
 
-/// Raises an event; false where nothing can raise it in this state.
+/// Raises an event; returns false where it cannot occur in this state.
 type Event = fn(&mut Session) -> bool;
 
 fn tick(session: &mut Session, timer: Timer) -> bool {
@@ -110,12 +110,12 @@ fn tick(session: &mut Session, timer: Timer) -> bool {
     at.inspect(|at| session.handle(*at, Input::Tick)).is_some()
 }
 
-fn tell(session: &mut Session, input: Input<'_>) -> bool {
+fn handle(session: &mut Session, input: Input<'_>) -> bool {
     session.handle(2_000, input);
     true
 }
 
-fn hear(session: &mut Session, wire: &[u8]) -> bool {
+fn receive(session: &mut Session, wire: &[u8]) -> bool {
     message(session, FIRST, wire);
     true
 }
@@ -125,12 +125,12 @@ fn passively(session: &mut Session) -> bool {
         passive: true,
         ..config()
     });
-    tell(session, Input::Start)
+    handle(session, Input::Start)
 }
 
 fn max_prefix(session: &mut Session) -> bool {
     let family = Family::Ipv4Unicast;
-    tell(
+    handle(
         session,
         Input::MaxPrefixExceeded {
             family,
@@ -145,7 +145,7 @@ fn idle_hold(session: &mut Session) -> bool {
         return tick(session, Timer::IdleHold);
     }
     *session = in_state(State::Established);
-    tell(
+    handle(
         session,
         Input::UpdateError {
             notification: Notification::new(3, 1, vec![]),
@@ -173,8 +173,8 @@ fn collide(session: &mut Session) -> bool {
 }
 
 fn send_hold(session: &mut Session) -> bool {
-    tell(session, Input::WriteBlocked { connection: FIRST });
-    // Nothing but this timer.
+    handle(session, Input::WriteBlocked { connection: FIRST });
+    // No timer but this one fires.
     while session.next_deadline().is_some_and(|at| at < 400_000)
         && session.state() == State::Established
     {
@@ -187,9 +187,9 @@ fn send_hold(session: &mut Session) -> bool {
 }
 
 const EVENTS: [(&str, Event); 30] = [
-    ("1 ManualStart", |s| tell(s, Input::Start)),
+    ("1 ManualStart", |s| handle(s, Input::Start)),
     ("2 ManualStop", |s| {
-        tell(
+        handle(
             s,
             Input::Stop {
                 reason: StopReason::Shutdown,
@@ -197,7 +197,7 @@ const EVENTS: [(&str, Event); 30] = [
             },
         )
     }),
-    ("3 AutomaticStart", |s| tell(s, Input::Start)),
+    ("3 AutomaticStart", |s| handle(s, Input::Start)),
     ("4 ManualStart_with_PassiveTcpEstablishment", passively),
     ("5 AutomaticStart_with_PassiveTcpEstablishment", passively),
     (
@@ -224,7 +224,7 @@ const EVENTS: [(&str, Event); 30] = [
     ),
     ("15 Tcp_CR_Invalid (refused before it gets here)", |_| false),
     ("16 Tcp_CR_Acked", |s| {
-        tell(
+        handle(
             s,
             Input::Connected {
                 connection: FIRST,
@@ -233,7 +233,7 @@ const EVENTS: [(&str, Event); 30] = [
         )
     }),
     ("17 TcpConnectionConfirmed", |s| {
-        tell(
+        handle(
             s,
             Input::Connected {
                 connection: s.accepts().unwrap_or(SECOND),
@@ -242,15 +242,15 @@ const EVENTS: [(&str, Event); 30] = [
         )
     }),
     ("18 TcpConnectionFails", |s| {
-        tell(s, Input::Disconnected { connection: FIRST })
+        handle(s, Input::Disconnected { connection: FIRST })
     }),
-    ("19 BGPOpen", |s| hear(s, &open(4))),
+    ("19 BGPOpen", |s| receive(s, &open(4))),
     (
         "20 BGPOpen with DelayOpenTimer running (no such timer)",
         |_| false,
     ),
     ("21 BGPHeaderErr", |s| {
-        tell(
+        handle(
             s,
             Input::FramingError {
                 connection: FIRST,
@@ -258,18 +258,18 @@ const EVENTS: [(&str, Event); 30] = [
             },
         )
     }),
-    ("22 BGPOpenMsgErr", |s| hear(s, &open(3))),
+    ("22 BGPOpenMsgErr", |s| receive(s, &open(3))),
     ("23 OpenCollisionDump", collide),
     ("24 NotifMsgVerErr", |s| {
-        hear(s, &notification(&Notification::new(2, 1, vec![0, 4])))
+        receive(s, &notification(&Notification::new(2, 1, vec![0, 4])))
     }),
     ("25 NotifMsg", |s| {
-        hear(s, &notification(&cease::plain(cease::ADMIN_RESET)))
+        receive(s, &notification(&cease::plain(cease::ADMIN_RESET)))
     }),
-    ("26 KeepAliveMsg", |s| hear(s, &KEEPALIVE)),
-    ("27 UpdateMsg", |s| hear(s, &update())),
+    ("26 KeepAliveMsg", |s| receive(s, &KEEPALIVE)),
+    ("27 UpdateMsg", |s| receive(s, &update())),
     ("28 UpdateMsgErr", |s| {
-        tell(
+        handle(
             s,
             Input::UpdateError {
                 notification: Notification::new(3, 1, vec![]),
@@ -277,11 +277,11 @@ const EVENTS: [(&str, Event); 30] = [
         )
     }),
     ("29 SendHoldTimer_Expires (RFC 9687)", send_hold),
-    ("- ROUTE-REFRESH (RFC 2918)", |s| hear(s, &refresh())),
+    ("- ROUTE-REFRESH (RFC 2918)", |s| receive(s, &refresh())),
 ];
 
 fn words(output: &Output) -> Option<String> {
-    let name = |c: &Connection| if *c == FIRST { "first" } else { "second" };
+    let name = |c: &ConnectionId| if *c == FIRST { "first" } else { "second" };
     Some(match output {
         Output::Connect { connection } => format!("connect {}", name(connection)),
         Output::Close { connection } => format!("close {}", name(connection)),
@@ -291,7 +291,7 @@ fn words(output: &Output) -> Option<String> {
         } => format!("send {} on {}", kind(message), name(connection)),
         Output::Established { connection, .. } => format!("established on {}", name(connection)),
         Output::Down { .. } => "down".into(),
-        Output::Note(_) => return None,
+        Output::Event(_) => return None,
         other => format!("{other:?}"),
     })
 }

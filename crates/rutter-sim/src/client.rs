@@ -1,4 +1,4 @@
-//! A client: what it wishes to announce, and what it holds of the others.
+//! A client: the routes that it announces, and the routes that it has received.
 
 use std::collections::BTreeMap;
 
@@ -7,27 +7,27 @@ use rutter_session::{Config, RemoteAs, Session};
 use rutter_wire::attr::{self, AttrContext, code};
 use rutter_wire::{nlri, update};
 
-use crate::endpoint::{Endpoint, Judged};
+use crate::endpoint::{Endpoint, UpdateOutcome};
 use crate::world::{SERVER_AS, router_id};
 
-/// How a client wants a prefix announced: with a path of this many AS numbers.
-pub type Wish = u8;
+/// The number of AS numbers in the path of an announced route.
+pub type PathLen = u8;
 
 /// One client of the exchange.
 #[derive(Debug)]
 pub struct Client {
     pub(crate) index: u16,
     pub(crate) end: Endpoint,
-    /// What it announces.
-    pub wishes: BTreeMap<Prefix, Wish>,
-    /// What it holds: the sender (by the first AS of the path) and the path's length.
+    /// The prefixes that it announces, with the length of their paths.
+    pub announced: BTreeMap<Prefix, PathLen>,
+    /// The routes that it has received: the sender (the first AS of the path) and the length of the path.
     pub held: BTreeMap<Prefix, (u32, u8)>,
-    /// UPDATEs that wait for room on the connection, whole messages.
+    /// Whole UPDATEs that wait for room on the connection.
     pub(crate) queue: Vec<u8>,
     up: bool,
 }
 
-/// The AS of a client.
+/// The AS number of a client.
 pub(crate) fn asn(index: u16) -> u32 {
     1_000 + u32::from(index)
 }
@@ -47,23 +47,23 @@ impl Client {
         Client {
             index,
             end: Endpoint::new(Session::new(config, seed)),
-            wishes: BTreeMap::new(),
+            announced: BTreeMap::new(),
             held: BTreeMap::new(),
             queue: Vec::new(),
             up: false,
         }
     }
 
-    /// Whether its session is established.
+    /// Returns whether its session is established.
     pub fn is_up(&self) -> bool {
         self.up
     }
 
-    /// Changes a wish and says so if anybody listens.
-    pub(crate) fn wish(&mut self, prefix: Prefix, wish: Option<Wish>) {
-        match wish {
-            Some(wish) => self.wishes.insert(prefix, wish),
-            None => self.wishes.remove(&prefix),
+    /// Announces a prefix with a path of this length, or withdraws it.
+    pub(crate) fn announce(&mut self, prefix: Prefix, path_len: Option<PathLen>) {
+        match path_len {
+            Some(path_len) => self.announced.insert(prefix, path_len),
+            None => self.announced.remove(&prefix),
         };
         if self.up {
             let message = self.message(prefix);
@@ -72,21 +72,21 @@ impl Client {
     }
 
     fn message(&self, prefix: Prefix) -> Vec<u8> {
-        let wish = self.wishes.get(&prefix);
+        let path_len = self.announced.get(&prefix);
         let (mut attributes, mut own, mut withdrawn) = (Vec::new(), Vec::new(), Vec::new());
-        match (prefix, wish) {
-            (Prefix::V4(prefix), Some(wish)) => {
-                self.write_attributes(&mut attributes, *wish);
+        match (prefix, path_len) {
+            (Prefix::V4(prefix), Some(path_len)) => {
+                self.write_attributes(&mut attributes, *path_len);
                 nlri::write_ipv4(&mut own, None, prefix);
             }
             (Prefix::V4(prefix), None) => nlri::write_ipv4(&mut withdrawn, None, prefix),
-            (Prefix::V6(prefix), Some(wish)) => {
+            (Prefix::V6(prefix), Some(path_len)) => {
                 let mut value = vec![0, 2, 1, 16, 0x20, 1, 0xd, 0xb8];
                 value.extend([0; 11]);
                 value.extend([self.index as u8 + 1, 0]);
                 nlri::write_ipv6(&mut value, None, prefix);
                 attr::write_attr(&mut attributes, 0x80, code::MP_REACH_NLRI, &value);
-                self.write_attributes(&mut attributes, *wish);
+                self.write_attributes(&mut attributes, *path_len);
             }
             (Prefix::V6(prefix), None) => {
                 let mut value = vec![0, 2, 1];
@@ -104,11 +104,11 @@ impl Client {
         out
     }
 
-    fn write_attributes(&self, out: &mut Vec<u8>, wish: Wish) {
+    fn write_attributes(&self, out: &mut Vec<u8>, path_len: PathLen) {
         attr::write_attr(out, 0x40, code::ORIGIN, &[0]);
-        let mut path = vec![2, wish];
+        let mut path = vec![2, path_len];
         path.extend(asn(self.index).to_be_bytes());
-        for hop in 1..wish {
+        for hop in 1..path_len {
             path.extend((3_000 + u32::from(hop)).to_be_bytes());
         }
         attr::write_attr(out, 0x40, code::AS_PATH, &path);
@@ -116,8 +116,8 @@ impl Client {
         attr::write_attr(out, 0x40, code::NEXT_HOP, &next_hop);
     }
 
-    /// What its session said concerns routes.
-    pub(crate) fn routes(&mut self, output: rutter_session::Output) {
+    /// Handles an output of its session that concerns routes.
+    pub(crate) fn handle_output(&mut self, output: rutter_session::Output) {
         use rutter_session::Output;
         match output {
             Output::Established { .. } => {
@@ -140,17 +140,17 @@ impl Client {
     }
 
     fn announce_all(&mut self) {
-        let prefixes: Vec<Prefix> = self.wishes.keys().copied().collect();
+        let prefixes: Vec<Prefix> = self.announced.keys().copied().collect();
         for prefix in prefixes {
             let message = self.message(prefix);
             self.queue.extend(message);
         }
     }
 
-    /// Takes an UPDATE body from the server, which must be well formed.
-    pub(crate) fn take(held: &mut BTreeMap<Prefix, (u32, u8)>, body: &[u8]) -> Judged {
+    /// Applies an UPDATE body from the server, which must be well formed.
+    pub(crate) fn apply(held: &mut BTreeMap<Prefix, (u32, u8)>, body: &[u8]) -> UpdateOutcome {
         if let Some(family) = update::is_end_of_rib(body) {
-            return Judged {
+            return UpdateOutcome {
                 end_of_rib: family.family(),
                 reset: None,
             };
@@ -185,18 +185,18 @@ impl Client {
         for prefix in new {
             held.insert(prefix, (path[0], path.len() as u8));
         }
-        Judged::default()
+        UpdateOutcome::default()
     }
 }
 
-fn ipv4(octets: &[u8]) -> Vec<Prefix> {
+fn ipv4(bytes: &[u8]) -> Vec<Prefix> {
     let mut out: Vec<(u32, Ipv4Prefix)> = Vec::new();
-    nlri::parse_ipv4(octets, false, &mut out).expect("the server's NLRI");
+    nlri::parse_ipv4(bytes, false, &mut out).expect("the server's NLRI");
     out.into_iter().map(|(_, prefix)| prefix.into()).collect()
 }
 
-fn ipv6(octets: &[u8]) -> Vec<Prefix> {
+fn ipv6(bytes: &[u8]) -> Vec<Prefix> {
     let mut out: Vec<(u32, Ipv6Prefix)> = Vec::new();
-    nlri::parse_ipv6(octets, false, &mut out).expect("the server's NLRI");
+    nlri::parse_ipv6(bytes, false, &mut out).expect("the server's NLRI");
     out.into_iter().map(|(_, prefix)| prefix.into()).collect()
 }

@@ -1,34 +1,34 @@
-//! One end of a neighborship: a session and the bytes of its connections.
+//! One end of a session: the state machine and the bytes of its connections.
 
-use rutter_session::{Connection, Input, Output, Session};
+use rutter_session::{ConnectionId, Input, Output, Session};
 use rutter_wire::frame::{MessageType, next_frame};
 use rutter_wire::notification::Notification;
 
-/// What an end asks of those around it.
+/// A request of an end to its owner.
 #[derive(Debug)]
-pub(crate) enum Wanted {
-    /// A connection to the other end.
-    Connect(Connection),
-    /// The connection closes after what was sent.
-    Close(Connection),
-    /// Something for the owner of the routes.
+pub(crate) enum Request {
+    /// Connect to the other end.
+    Connect(ConnectionId),
+    /// Close the connection after the bytes sent so far.
+    Close(ConnectionId),
+    /// An output for the owner of the routes.
     Routes(Output),
 }
 
-/// What the owner of the routes says of an UPDATE.
+/// The consequences of an UPDATE for the session.
 #[derive(Debug, Default)]
-pub(crate) struct Judged {
+pub(crate) struct UpdateOutcome {
     pub end_of_rib: Option<rutter_net::Family>,
     pub reset: Option<Notification>,
 }
 
-/// A session with the octets that came and those to be sent, by connection.
+/// A session with its received and unsent bytes, by connection.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     pub session: Session,
     unread: [Vec<u8>; 2],
     pub unsent: [Vec<u8>; 2],
-    /// Connections that stand; an attempt under way is none yet.
+    /// The open connections; an attempt to connect does not count.
     pub open: [bool; 2],
 }
 
@@ -42,16 +42,16 @@ impl Endpoint {
         }
     }
 
-    /// Gives the session one input and collects what it wants.
-    pub fn handle(&mut self, now_ms: u64, input: Input<'_>, wanted: &mut Vec<Wanted>) {
+    /// Passes one input to the session and collects its requests.
+    pub fn handle(&mut self, now_ms: u64, input: Input<'_>, requests: &mut Vec<Request>) {
         self.session.handle(now_ms, input);
-        self.collect(wanted);
+        self.collect(requests);
     }
 
-    fn collect(&mut self, wanted: &mut Vec<Wanted>) {
+    fn collect(&mut self, requests: &mut Vec<Request>) {
         while let Some(output) = self.session.poll_output() {
             match output {
-                Output::Connect { connection } => wanted.push(Wanted::Connect(connection)),
+                Output::Connect { connection } => requests.push(Request::Connect(connection)),
                 Output::Send {
                     connection,
                     message,
@@ -59,16 +59,22 @@ impl Endpoint {
                 Output::Close { connection } => {
                     self.open[connection.index()] = false;
                     self.unread[connection.index()].clear();
-                    wanted.push(Wanted::Close(connection));
+                    requests.push(Request::Close(connection));
                 }
-                Output::Note(_) => {}
-                output => wanted.push(Wanted::Routes(output)),
+                Output::Event(_) => {}
+                output => requests.push(Request::Routes(output)),
             }
         }
         self.session.check_invariants();
     }
 
-    pub fn connected(&mut self, now_ms: u64, on: Connection, outgoing: bool, w: &mut Vec<Wanted>) {
+    pub fn connected(
+        &mut self,
+        now_ms: u64,
+        on: ConnectionId,
+        outgoing: bool,
+        w: &mut Vec<Request>,
+    ) {
         self.open[on.index()] = true;
         self.unread[on.index()].clear();
         self.unsent[on.index()].clear();
@@ -83,7 +89,7 @@ impl Endpoint {
         );
     }
 
-    pub fn disconnected(&mut self, now_ms: u64, connection: Connection, w: &mut Vec<Wanted>) {
+    pub fn disconnected(&mut self, now_ms: u64, connection: ConnectionId, w: &mut Vec<Request>) {
         if std::mem::take(&mut self.open[connection.index()]) {
             self.unread[connection.index()].clear();
             self.unsent[connection.index()].clear();
@@ -91,14 +97,14 @@ impl Endpoint {
         }
     }
 
-    /// Takes octets that arrived; whole messages go to the session, UPDATEs of the established one to `routes`.
+    /// Receives bytes: whole messages go to the session, UPDATEs of the established connection to `routes`.
     pub fn receive(
         &mut self,
         now_ms: u64,
-        connection: Connection,
+        connection: ConnectionId,
         bytes: &[u8],
-        wanted: &mut Vec<Wanted>,
-        mut routes: impl FnMut(&[u8]) -> Judged,
+        requests: &mut Vec<Request>,
+        mut routes: impl FnMut(&[u8]) -> UpdateOutcome,
     ) {
         let mut unread = std::mem::take(&mut self.unread[connection.index()]);
         unread.extend(bytes);
@@ -110,17 +116,17 @@ impl Endpoint {
                     start += frame.wire.len();
                     let established = self.session.established() == Some(connection);
                     if frame.kind != MessageType::Update || !established {
-                        self.handle(now_ms, Input::Message { connection, frame }, wanted);
+                        self.handle(now_ms, Input::Message { connection, frame }, requests);
                         continue;
                     }
                     self.session.update_received(now_ms);
-                    self.collect(wanted);
-                    let judged = routes(frame.body);
-                    if let Some(family) = judged.end_of_rib {
-                        self.handle(now_ms, Input::EndOfRib { family }, wanted);
+                    self.collect(requests);
+                    let outcome = routes(frame.body);
+                    if let Some(family) = outcome.end_of_rib {
+                        self.handle(now_ms, Input::EndOfRib { family }, requests);
                     }
-                    if let Some(notification) = judged.reset {
-                        self.handle(now_ms, Input::UpdateError { notification }, wanted);
+                    if let Some(notification) = outcome.reset {
+                        self.handle(now_ms, Input::UpdateError { notification }, requests);
                     }
                 }
                 Ok(None) => break,
@@ -129,7 +135,7 @@ impl Endpoint {
                         connection,
                         notification,
                     };
-                    self.handle(now_ms, input, wanted);
+                    self.handle(now_ms, input, requests);
                     break;
                 }
             }
@@ -140,9 +146,9 @@ impl Endpoint {
         }
     }
 
-    pub fn tick(&mut self, now_ms: u64, wanted: &mut Vec<Wanted>) {
+    pub fn tick(&mut self, now_ms: u64, requests: &mut Vec<Request>) {
         if self.session.next_deadline().is_some_and(|at| at <= now_ms) {
-            self.handle(now_ms, Input::Tick, wanted);
+            self.handle(now_ms, Input::Tick, requests);
         }
     }
 }

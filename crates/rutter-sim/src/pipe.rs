@@ -1,23 +1,23 @@
-//! One direction of a TCP-like connection: ordered octets, a window, delay, stalls, resets.
+//! One direction of a TCP-like connection: ordered bytes, a window, delay, stalls, resets.
 
 use std::collections::VecDeque;
 
 use crate::Random;
 
-/// Octets on their way from one end to the other.
+/// The bytes on their way from one end to the other.
 #[derive(Debug, Default)]
 pub struct Pipe {
-    /// Segments with the time at which they may be read.
+    /// The segments, each with the time of its arrival.
     flight: VecDeque<(u64, Vec<u8>)>,
-    octets: usize,
+    bytes_in_flight: usize,
     window: usize,
     stalled_until: u64,
-    /// The sender closed; what is in flight still arrives.
+    /// The sender closed the connection; bytes in flight still arrive.
     closed: bool,
 }
 
 impl Pipe {
-    /// An idle pipe whose reader buffers up to `window` octets.
+    /// An empty pipe whose reader buffers up to `window` bytes.
     pub fn new(window: usize) -> Self {
         Pipe {
             window,
@@ -25,12 +25,12 @@ impl Pipe {
         }
     }
 
-    /// Room for this many octets.
+    /// The free space of the window, bytes.
     pub fn room(&self) -> usize {
-        self.window.saturating_sub(self.octets)
+        self.window.saturating_sub(self.bytes_in_flight)
     }
 
-    /// Sends as much as there is room for, cut into segments with delays of their own; how much that was.
+    /// Sends as many bytes as fit, in segments with random delays, and returns their number.
     pub fn send(&mut self, now_ms: u64, bytes: &[u8], random: &mut Random) -> usize {
         let taken = bytes.len().min(self.room());
         let mut rest = &bytes[..taken];
@@ -42,11 +42,11 @@ impl Pipe {
             self.flight.push_back((at, segment.to_vec()));
             rest = after;
         }
-        self.octets += taken;
+        self.bytes_in_flight += taken;
         taken
     }
 
-    /// Takes what has arrived.
+    /// Returns the bytes that have arrived.
     pub fn receive(&mut self, now_ms: u64) -> Vec<u8> {
         let mut out = Vec::new();
         if now_ms < self.stalled_until {
@@ -57,31 +57,31 @@ impl Pipe {
         for (_, segment) in self.flight.drain(..arrived) {
             out.extend(segment);
         }
-        self.octets -= out.len();
+        self.bytes_in_flight -= out.len();
         out
     }
 
-    /// The reader does not look until then.
+    /// The reader reads nothing until then.
     pub fn stall(&mut self, until_ms: u64) {
         self.stalled_until = self.stalled_until.max(until_ms);
     }
 
-    /// Ends all stalls.
-    pub fn heal(&mut self) {
+    /// Ends a stall.
+    pub fn end_stall(&mut self) {
         self.stalled_until = 0;
     }
 
-    /// No more octets will be sent.
+    /// The sender sends no more bytes.
     pub fn close(&mut self) {
         self.closed = true;
     }
 
-    /// Everything was received and nothing will follow.
+    /// Returns whether the pipe is closed and all its bytes are received.
     pub fn is_over(&self) -> bool {
         self.closed && self.flight.is_empty()
     }
 
-    /// When something next arrives.
+    /// The time of the next arrival.
     pub fn next_arrival(&self) -> Option<u64> {
         self.flight
             .front()
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn octets_arrive_in_order_through_the_window() {
+    fn bytes_arrive_in_order_through_the_window() {
         let mut random = Random::new(1);
         let mut pipe = Pipe::new(100);
         let bytes: Vec<u8> = (0..=255).collect();

@@ -1,4 +1,4 @@
-//! Numbers from a seed.
+//! Random numbers from a seed.
 
 /// SplitMix64: the same numbers from the same seed, everywhere.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ impl Random {
         self.number() % end
     }
 
-    /// Whether something happens that does so once in `times`.
+    /// Returns `true` once in `times` calls on average.
     pub fn once_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }

@@ -1,4 +1,4 @@
-//! The route server: the real table behind one session a client.
+//! The route server: the real table, with one session for each client.
 
 use std::io::IoSlice;
 use std::net::{IpAddr, Ipv4Addr};
@@ -10,16 +10,16 @@ use rutter_rib::{
     Batch, ClientStream, FamilyInfo, Neighbor, PeerId, PeerKind, Retain, Rib, RibConfig,
     SessionInfo,
 };
-use rutter_session::{Config, Connection, Negotiated, Output, RemoteAs, Session};
+use rutter_session::{Config, ConnectionId, Negotiated, Output, RemoteAs, Session};
 
 use crate::client::asn;
-use crate::endpoint::{Endpoint, Judged};
+use crate::endpoint::{Endpoint, UpdateOutcome};
 use crate::world::SERVER_AS;
 
 /// The server's side of one client.
-pub(crate) struct Port {
+pub(crate) struct Peer {
     pub end: Endpoint,
-    pub peer: PeerId,
+    pub id: PeerId,
     stream: Option<ClientStream>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Port {
 pub(crate) struct Server {
     pub rib: Rib,
     batch: Batch,
-    pub ports: Vec<Port>,
+    pub peers: Vec<Peer>,
 }
 
 impl Server {
@@ -40,64 +40,64 @@ impl Server {
             seed,
             always_compare_med: false,
         });
-        let ports = (0..clients)
-            .map(|index| Port {
+        let peers = (0..clients)
+            .map(|index| Peer {
                 end: Endpoint::new(Session::new(config(index, passive(index)), seed)),
-                peer: rib.add_neighbor(neighbor(index)).expect("few clients"),
+                id: rib.add_neighbor(neighbor(index)).expect("few clients"),
                 stream: None,
             })
             .collect();
         Server {
             rib,
             batch: Batch::new(),
-            ports,
+            peers,
         }
     }
 
-    /// What the session of a port said concerns routes.
-    pub fn routes(&mut self, port: usize, output: Output) {
-        let Port { peer, stream, .. } = &mut self.ports[port];
+    /// Handles an output of a session that concerns routes.
+    pub fn handle_output(&mut self, peer: usize, output: Output) {
+        let Peer { id, stream, .. } = &mut self.peers[peer];
         match output {
             Output::Established { negotiated, .. } => {
-                *stream = self.rib.session_up(*peer, session_info(&negotiated));
+                *stream = self.rib.session_up(*id, session_info(&negotiated));
             }
             Output::Down { keep, .. } => {
                 *stream = None;
                 let retain = keep.map(|keep| if keep { Retain::Stale } else { Retain::Nothing });
-                self.rib.session_down(*peer, retain);
+                self.rib.session_down(*id, retain);
             }
             Output::RefreshRequested(family) => {
                 if let Some(stream) = stream {
                     self.rib.refresh_client(stream, family);
                 }
             }
-            Output::MarkStale(family) => self.rib.mark_stale(*peer, family),
-            Output::SweepStale(family) => self.rib.sweep_stale(*peer, family),
-            Output::StartLongLivedStale(family) => self.rib.start_long_lived_stale(*peer, family),
+            Output::MarkStale(family) => self.rib.mark_stale(*id, family),
+            Output::SweepStale(family) => self.rib.sweep_stale(*id, family),
+            Output::StartLongLivedStale(family) => self.rib.start_long_lived_stale(*id, family),
             _ => {}
         }
         self.rib.flush();
     }
 
-    /// Takes an UPDATE body.
-    pub fn take(rib: &Rib, batch: &mut Batch, peer: PeerId, body: &[u8]) -> Judged {
+    /// Applies an UPDATE body.
+    pub fn apply(rib: &Rib, batch: &mut Batch, peer: PeerId, body: &[u8]) -> UpdateOutcome {
         let pushed = batch.push(rib, peer, body, 0);
         rib.commit(batch);
         rib.flush();
-        Judged {
+        UpdateOutcome {
             end_of_rib: pushed.end_of_rib.and_then(|family| family.family()),
             reset: pushed.reset,
         }
     }
 
-    /// The parts of a port that [`Endpoint::receive`] needs at once.
-    pub fn split(&mut self, port: usize) -> (&Rib, &mut Batch, &mut Port) {
-        (&self.rib, &mut self.batch, &mut self.ports[port])
+    /// The parts of a peer that [`Endpoint::receive`] needs at once.
+    pub fn split(&mut self, peer: usize) -> (&Rib, &mut Batch, &mut Peer) {
+        (&self.rib, &mut self.batch, &mut self.peers[peer])
     }
 
-    /// Octets for the established connection: up to `room`, whole messages first from the session.
-    pub fn gather(&mut self, port: usize, connection: Connection, room: usize) -> Vec<u8> {
-        let Port { end, stream, .. } = &mut self.ports[port];
+    /// Returns up to `room` bytes for the connection: messages of the session first, then the stream.
+    pub fn gather(&mut self, peer: usize, connection: ConnectionId, room: usize) -> Vec<u8> {
+        let Peer { end, stream, .. } = &mut self.peers[peer];
         let unsent = &mut end.unsent[connection.index()];
         let mut out = Vec::new();
         let established = end.session.established() == Some(connection);
@@ -116,24 +116,24 @@ impl Server {
         out
     }
 
-    /// Lets clients that hold the log back leave it.
+    /// Removes lagging clients from the log while the table is congested.
     pub fn relieve(&mut self, now_ms: u64) {
         if !self.rib.congested() {
             return;
         }
         for stream in self
-            .ports
+            .peers
             .iter_mut()
-            .filter_map(|port| port.stream.as_mut())
+            .filter_map(|peer| peer.stream.as_mut())
         {
             stream.check_lag(&self.rib, now_ms);
         }
     }
 
-    /// Whether everything was sent that there is to send.
+    /// Returns whether everything is sent.
     pub fn is_idle(&self) -> bool {
-        self.ports.iter().all(|port| {
-            let stream = port.stream.as_ref();
+        self.peers.iter().all(|peer| {
+            let stream = peer.stream.as_ref();
             stream.is_none_or(|stream| stream.is_drained() && !stream.has_more())
         })
     }

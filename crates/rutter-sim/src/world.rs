@@ -1,44 +1,44 @@
-//! The run of a seed: faults first, then quiet.
+//! One run of the simulator: a phase with faults, then a quiet phase.
 
 use std::collections::BTreeMap;
 
 use rutter_net::{Family, Prefix};
-use rutter_session::{Connection, Input, ResetReason, StopReason};
+use rutter_session::{ConnectionId, Input, ResetReason, StopReason};
 
-use crate::client::{Client, Wish, asn};
-use crate::endpoint::Wanted;
+use crate::client::{Client, PathLen, asn};
+use crate::endpoint::Request;
 use crate::server::Server;
 use crate::{Pipe, Random};
 
 /// The AS of the route server.
 pub(crate) const SERVER_AS: u32 = 64_500;
 
-/// BGP Identifiers run against the indices, so that the steps of the decision differ.
+/// BGP Identifiers decrease while indices increase, so that different steps of the decision process differ.
 pub(crate) fn router_id(index: u16) -> u32 {
     5_000 - u32::from(index)
 }
 
-/// A connection between a client and the server: which of each side's two, and the pipes.
-struct Link {
+/// A connection between a client and the server: its id on each side, and the pipes.
+struct Connection {
     client: u16,
-    at_client: Connection,
-    at_server: Connection,
+    at_client: ConnectionId,
+    at_server: ConnectionId,
     to_server: Pipe,
     to_client: Pipe,
-    /// Each side still holds it: client, server.
-    held: [bool; 2],
+    /// Open at the client, open at the server.
+    open: [bool; 2],
 }
 
-/// What a run was like.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// A hash of all octets that arrived anywhere, in order.
+    /// A hash of all received bytes, in order.
     pub digest: u64,
-    /// Virtual milliseconds until quiet was complete.
+    /// The length of the quiet phase, virtual milliseconds.
     pub took_ms: u64,
-    /// Sessions that were established, over all clients.
+    /// The number of sessions that were established, over all clients.
     pub sessions: u64,
-    /// Clients that lagged and left the log.
+    /// The number of times that a lagging client left the log.
     pub demotions: u64,
 }
 
@@ -48,7 +48,7 @@ pub struct World {
     random: Random,
     server: Server,
     clients: Vec<Client>,
-    links: Vec<Link>,
+    connections: Vec<Connection>,
     digest: u64,
     sessions: u64,
     prefixes: Vec<Prefix>,
@@ -58,22 +58,22 @@ pub struct World {
 const FAULTS_MS: u64 = 60_000;
 const QUIET_MS: u64 = 200_000;
 
-/// Runs a seed to its end. Panics, naming the seed, where a client ends up with other than what it is owed.
+/// Runs a seed to its end. Panics with the seed if a client ends up with other routes than the reference model.
 pub fn run(seed: u64) -> Outcome {
     let mut world = World::new(seed);
     while world.now_ms < FAULTS_MS {
-        world.disturb();
+        world.inject_fault();
         world.step();
     }
-    world.calm();
+    world.end_faults();
     let quiet_from = world.now_ms;
     while world.now_ms < quiet_from + QUIET_MS {
         world.step();
-        if world.is_quiet() && world.wrong().is_empty() {
+        if world.is_quiet() && world.differences().is_empty() {
             break;
         }
     }
-    let wrong = world.wrong();
+    let wrong = world.differences();
     assert!(
         wrong.is_empty(),
         "seed {seed}: {wrong:?}\n{}",
@@ -88,11 +88,11 @@ pub fn run(seed: u64) -> Outcome {
 }
 
 impl World {
-    /// The exchange of a seed, at the beginning.
+    /// The exchange of a seed before its first step.
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let clients = 2 + random.below(5) as u16;
-        // Who connects: the client, the server or both at once (collisions).
+        // The side that connects: the client, the server or both at once (collisions).
         let kinds: Vec<u64> = (0..clients).map(|_| random.below(3)).collect();
         let server = Server::new(clients, |index| kinds[usize::from(index)] == 0, seed);
         let client = |index: u16| {
@@ -108,7 +108,7 @@ impl World {
             clients: (0..clients).map(client).collect(),
             server,
             random,
-            links: Vec::new(),
+            connections: Vec::new(),
             digest: 0,
             sessions: 0,
             prefixes,
@@ -121,29 +121,30 @@ impl World {
         world
     }
 
-    /// One moment: everything due happens, then time moves to what is next.
+    /// One step: fires timers, delivers and writes, then moves the clock to the next event.
     fn step(&mut self) {
         for index in 0..self.clients.len() as u16 {
-            let mut wanted = Vec::new();
+            let mut requests = Vec::new();
             self.clients[usize::from(index)]
                 .end
-                .tick(self.now_ms, &mut wanted);
-            self.client_wants(index, wanted);
-            let mut wanted = Vec::new();
-            self.server.ports[usize::from(index)]
+                .tick(self.now_ms, &mut requests);
+            self.perform_for_client(index, requests);
+            let mut requests = Vec::new();
+            self.server.peers[usize::from(index)]
                 .end
-                .tick(self.now_ms, &mut wanted);
-            self.server_wants(index, wanted);
+                .tick(self.now_ms, &mut requests);
+            self.perform_for_server(index, requests);
         }
-        for link in 0..self.links.len() {
-            self.arrive(link);
+        for connection in 0..self.connections.len() {
+            self.arrive(connection);
         }
         self.server.relieve(self.now_ms);
-        for link in 0..self.links.len() {
-            self.write(link);
+        for connection in 0..self.connections.len() {
+            self.write(connection);
         }
-        self.links.retain(|link| {
-            link.held != [false; 2] && !(link.to_client.is_over() && link.to_server.is_over())
+        self.connections.retain(|connection| {
+            connection.open != [false; 2]
+                && !(connection.to_client.is_over() && connection.to_server.is_over())
         });
         self.now_ms = self.next_ms();
     }
@@ -153,71 +154,73 @@ impl World {
             .clients
             .iter()
             .filter_map(|c| c.end.session.next_deadline());
-        let ports = self
+        let peers = self
             .server
-            .ports
+            .peers
             .iter()
             .filter_map(|p| p.end.session.next_deadline());
-        let pipes = self
-            .links
-            .iter()
-            .flat_map(|link| [link.to_client.next_arrival(), link.to_server.next_arrival()]);
-        let next = sessions.chain(ports).chain(pipes.flatten()).min();
-        // Disturbances and writers look at the world at least this often.
+        let pipes = self.connections.iter().flat_map(|connection| {
+            [
+                connection.to_client.next_arrival(),
+                connection.to_server.next_arrival(),
+            ]
+        });
+        let next = sessions.chain(peers).chain(pipes.flatten()).min();
+        // Faults and writers get their turn at least this often.
         let most = self.now_ms + 1 + self.random.below(200);
         next.unwrap_or(most).clamp(self.now_ms + 1, most)
     }
 
     fn client_input(&mut self, index: u16, input: Input<'_>) {
-        let mut wanted = Vec::new();
+        let mut requests = Vec::new();
         let client = &mut self.clients[usize::from(index)];
-        client.end.handle(self.now_ms, input, &mut wanted);
-        self.client_wants(index, wanted);
+        client.end.handle(self.now_ms, input, &mut requests);
+        self.perform_for_client(index, requests);
     }
 
     fn server_input(&mut self, index: u16, input: Input<'_>) {
-        let mut wanted = Vec::new();
-        let port = &mut self.server.ports[usize::from(index)];
-        port.end.handle(self.now_ms, input, &mut wanted);
-        self.server_wants(index, wanted);
+        let mut requests = Vec::new();
+        let peer = &mut self.server.peers[usize::from(index)];
+        peer.end.handle(self.now_ms, input, &mut requests);
+        self.perform_for_server(index, requests);
     }
 
-    fn client_wants(&mut self, index: u16, wanted: Vec<Wanted>) {
-        for want in wanted {
-            match want {
-                Wanted::Connect(connection) => self.connect(index, connection, true),
-                Wanted::Close(connection) => self.close(index, connection, true),
-                Wanted::Routes(output) => self.clients[usize::from(index)].routes(output),
+    fn perform_for_client(&mut self, index: u16, requests: Vec<Request>) {
+        for request in requests {
+            match request {
+                Request::Connect(connection) => self.connect(index, connection, true),
+                Request::Close(connection) => self.close(index, connection, true),
+                Request::Routes(output) => self.clients[usize::from(index)].handle_output(output),
             }
         }
     }
 
-    fn server_wants(&mut self, index: u16, wanted: Vec<Wanted>) {
-        for want in wanted {
-            match want {
-                Wanted::Connect(connection) => self.connect(index, connection, false),
-                Wanted::Close(connection) => self.close(index, connection, false),
-                Wanted::Routes(output) => {
+    fn perform_for_server(&mut self, index: u16, requests: Vec<Request>) {
+        for request in requests {
+            match request {
+                Request::Connect(connection) => self.connect(index, connection, false),
+                Request::Close(connection) => self.close(index, connection, false),
+                Request::Routes(output) => {
                     if matches!(output, rutter_session::Output::Established { .. }) {
                         self.sessions += 1;
                     }
-                    self.server.routes(usize::from(index), output);
+                    self.server.handle_output(usize::from(index), output);
                 }
             }
         }
     }
 
-    /// One side connects: the other takes it, or it fails.
-    fn connect(&mut self, index: u16, connection: Connection, by_client: bool) {
+    /// One side connects: the other accepts, or the attempt fails.
+    fn connect(&mut self, index: u16, connection: ConnectionId, by_client: bool) {
         let client = &self.clients[usize::from(index)].end.session;
-        let port = &self.server.ports[usize::from(index)].end.session;
-        let welcome = if by_client {
-            port.accepts()
+        let peer = &self.server.peers[usize::from(index)].end.session;
+        let accepting = if by_client {
+            peer.accepts()
         } else {
             client.accepts()
         };
         let fails = self.faults && self.random.once_in(8);
-        let Some(other) = welcome.filter(|_| !fails) else {
+        let Some(other) = accepting.filter(|_| !fails) else {
             let input = Input::ConnectFailed { connection };
             return match by_client {
                 true => self.client_input(index, input),
@@ -229,165 +232,175 @@ impl World {
             false => (other, connection),
         };
         let window = 64 + self.random.below(8_000) as usize;
-        self.links.push(Link {
+        self.connections.push(Connection {
             client: index,
             at_client,
             at_server,
             to_server: Pipe::new(window),
             to_client: Pipe::new(window),
-            held: [true; 2],
+            open: [true; 2],
         });
         let now_ms = self.now_ms;
-        let mut wanted = Vec::new();
+        let mut requests = Vec::new();
         let end = &mut self.clients[usize::from(index)].end;
-        end.connected(now_ms, at_client, by_client, &mut wanted);
-        self.client_wants(index, wanted);
-        let mut wanted = Vec::new();
-        let end = &mut self.server.ports[usize::from(index)].end;
-        end.connected(now_ms, at_server, !by_client, &mut wanted);
-        self.server_wants(index, wanted);
+        end.connected(now_ms, at_client, by_client, &mut requests);
+        self.perform_for_client(index, requests);
+        let mut requests = Vec::new();
+        let end = &mut self.server.peers[usize::from(index)].end;
+        end.connected(now_ms, at_server, !by_client, &mut requests);
+        self.perform_for_server(index, requests);
     }
 
-    /// One side closes after what it has sent.
-    fn close(&mut self, index: u16, connection: Connection, by_client: bool) {
+    /// One side closes the connection after the bytes that it has sent.
+    fn close(&mut self, index: u16, id: ConnectionId, by_client: bool) {
         let now_ms = self.now_ms;
-        for link in &mut self.links {
+        for connection in &mut self.connections {
             let side = if by_client { 0 } else { 1 };
-            let at = [link.at_client, link.at_server][side];
-            if link.client != index || at != connection || !link.held[side] {
+            let at = [connection.at_client, connection.at_server][side];
+            if connection.client != index || at != id || !connection.open[side] {
                 continue;
             }
-            link.held[side] = false;
+            connection.open[side] = false;
             let (end, pipe) = match by_client {
                 true => (
                     &mut self.clients[usize::from(index)].end,
-                    &mut link.to_server,
+                    &mut connection.to_server,
                 ),
                 false => (
-                    &mut self.server.ports[usize::from(index)].end,
-                    &mut link.to_client,
+                    &mut self.server.peers[usize::from(index)].end,
+                    &mut connection.to_client,
                 ),
             };
-            let unsent = std::mem::take(&mut end.unsent[connection.index()]);
+            let unsent = std::mem::take(&mut end.unsent[id.index()]);
             pipe.send(now_ms, &unsent, &mut self.random);
             pipe.close();
         }
     }
 
-    /// What arrived on a link goes to its ends.
+    /// Delivers the bytes that arrived on a connection to its ends.
     fn arrive(&mut self, at: usize) {
-        let link = &mut self.links[at];
-        let index = link.client;
-        let (at_client, at_server) = (link.at_client, link.at_server);
-        let to_client = link.to_client.receive(self.now_ms);
-        let to_server = link.to_server.receive(self.now_ms);
-        self.note(&to_client);
-        self.note(&to_server);
-        // A session's change of state must be known before the next UPDATE is judged: octets go in so few at a
-        // time that no two messages end in one piece.
-        for octets in to_client.chunks(16) {
-            if self.links[at].held[0] {
-                self.receive_at_client(index, at_client, octets);
+        let connection = &mut self.connections[at];
+        let index = connection.client;
+        let (at_client, at_server) = (connection.at_client, connection.at_server);
+        let to_client = connection.to_client.receive(self.now_ms);
+        let to_server = connection.to_server.receive(self.now_ms);
+        self.hash(&to_client);
+        self.hash(&to_server);
+        // A session must change its state before the next UPDATE is applied. Chunks are so short that no two
+        // messages end in the same one.
+        for bytes in to_client.chunks(16) {
+            if self.connections[at].open[0] {
+                self.receive_at_client(index, at_client, bytes);
             }
         }
-        for octets in to_server.chunks(16) {
-            if self.links[at].held[1] {
-                self.receive_at_server(index, at_server, octets);
+        for bytes in to_server.chunks(16) {
+            if self.connections[at].open[1] {
+                self.receive_at_server(index, at_server, bytes);
             }
         }
         self.end_of_stream(at);
     }
 
-    fn receive_at_client(&mut self, index: u16, connection: Connection, octets: &[u8]) {
-        let mut wanted = Vec::new();
+    fn receive_at_client(&mut self, index: u16, connection: ConnectionId, bytes: &[u8]) {
+        let mut requests = Vec::new();
         let Client { end, held, .. } = &mut self.clients[usize::from(index)];
-        let take = |body: &[u8]| Client::take(held, body);
-        end.receive(self.now_ms, connection, octets, &mut wanted, take);
-        self.client_wants(index, wanted);
+        let take = |body: &[u8]| Client::apply(held, body);
+        end.receive(self.now_ms, connection, bytes, &mut requests, take);
+        self.perform_for_client(index, requests);
     }
 
-    fn receive_at_server(&mut self, index: u16, connection: Connection, octets: &[u8]) {
-        let mut wanted = Vec::new();
-        let (rib, batch, port) = self.server.split(usize::from(index));
-        let peer = port.peer;
-        let take = |body: &[u8]| Server::take(rib, batch, peer, body);
-        port.end
-            .receive(self.now_ms, connection, octets, &mut wanted, take);
-        self.server_wants(index, wanted);
+    fn receive_at_server(&mut self, index: u16, connection: ConnectionId, bytes: &[u8]) {
+        let mut requests = Vec::new();
+        let (rib, batch, peer) = self.server.split(usize::from(index));
+        let id = peer.id;
+        let take = |body: &[u8]| Server::apply(rib, batch, id, body);
+        peer.end
+            .receive(self.now_ms, connection, bytes, &mut requests, take);
+        self.perform_for_server(index, requests);
     }
 
     fn end_of_stream(&mut self, at: usize) {
-        let link = &mut self.links[at];
-        let index = link.client;
+        let connection = &mut self.connections[at];
+        let index = connection.client;
         let mut gone = [false; 2];
-        if link.held[0] && link.to_client.is_over() {
-            link.held[0] = false;
-            link.to_server.close();
+        if connection.open[0] && connection.to_client.is_over() {
+            connection.open[0] = false;
+            connection.to_server.close();
             gone[0] = true;
         }
-        if link.held[1] && link.to_server.is_over() {
-            link.held[1] = false;
-            link.to_client.close();
+        if connection.open[1] && connection.to_server.is_over() {
+            connection.open[1] = false;
+            connection.to_client.close();
             gone[1] = true;
         }
-        let (at_client, at_server) = (link.at_client, link.at_server);
+        let (at_client, at_server) = (connection.at_client, connection.at_server);
         self.lose(index, gone, at_client, at_server);
     }
 
-    fn lose(&mut self, index: u16, gone: [bool; 2], at_client: Connection, at_server: Connection) {
-        let mut wanted = Vec::new();
+    fn lose(
+        &mut self,
+        index: u16,
+        gone: [bool; 2],
+        at_client: ConnectionId,
+        at_server: ConnectionId,
+    ) {
+        let mut requests = Vec::new();
         if gone[0] {
             let end = &mut self.clients[usize::from(index)].end;
-            end.disconnected(self.now_ms, at_client, &mut wanted);
-            self.client_wants(index, std::mem::take(&mut wanted));
+            end.disconnected(self.now_ms, at_client, &mut requests);
+            self.perform_for_client(index, std::mem::take(&mut requests));
         }
         if gone[1] {
-            let end = &mut self.server.ports[usize::from(index)].end;
-            end.disconnected(self.now_ms, at_server, &mut wanted);
-            self.server_wants(index, wanted);
+            let end = &mut self.server.peers[usize::from(index)].end;
+            end.disconnected(self.now_ms, at_server, &mut requests);
+            self.perform_for_server(index, requests);
         }
     }
 
-    /// Both ends of a link write what there is room for.
+    /// Both ends of a connection write as many bytes as fit.
     fn write(&mut self, at: usize) {
-        let link = &mut self.links[at];
-        let index = usize::from(link.client);
-        if link.held[0] {
+        let connection = &mut self.connections[at];
+        let index = usize::from(connection.client);
+        if connection.open[0] {
             let client = &mut self.clients[index];
-            let unsent = &mut client.end.unsent[link.at_client.index()];
-            if client.end.session.established() == Some(link.at_client) {
+            let unsent = &mut client.end.unsent[connection.at_client.index()];
+            if client.end.session.established() == Some(connection.at_client) {
                 unsent.append(&mut client.queue);
             }
-            let sent = link.to_server.send(self.now_ms, unsent, &mut self.random);
+            let sent = connection
+                .to_server
+                .send(self.now_ms, unsent, &mut self.random);
             unsent.drain(..sent);
             let blocked = !unsent.is_empty();
             progress(
                 &mut client.end.session,
                 self.now_ms,
-                link.at_client,
+                connection.at_client,
                 sent,
                 blocked,
             );
         }
-        if link.held[1] {
-            let room = link.to_client.room();
-            let bytes = self.server.gather(index, link.at_server, room);
-            let sent = link.to_client.send(self.now_ms, &bytes, &mut self.random);
+        if connection.open[1] {
+            let room = connection.to_client.room();
+            let bytes = self.server.gather(index, connection.at_server, room);
+            let sent = connection
+                .to_client
+                .send(self.now_ms, &bytes, &mut self.random);
             assert_eq!(sent, bytes.len());
-            let blocked = link.to_client.room() == 0;
-            let session = &mut self.server.ports[index].end.session;
-            progress(session, self.now_ms, link.at_server, sent, blocked);
+            let blocked = connection.to_client.room() == 0;
+            let session = &mut self.server.peers[index].end.session;
+            progress(session, self.now_ms, connection.at_server, sent, blocked);
         }
     }
 
-    /// Something happens, or nothing.
-    fn disturb(&mut self) {
+    /// Injects a random fault or change, or none.
+    fn inject_fault(&mut self) {
         let index = self.random.below(self.clients.len() as u64) as u16;
         match self.random.below(60) {
-            0..=11 => self.change_wish(index),
-            12 => self.reset_link(),
+            0..=11 => self.change_announcement(index),
+            12 => self.reset_connection(),
             13 => self.stall(),
-            14 => self.lie(),
+            14 => self.corrupt(),
             15 => self.restart(index),
             16 => {
                 let reason = ResetReason::Administrative;
@@ -422,53 +435,62 @@ impl World {
         }
     }
 
-    /// A client restarts without a word: its connections are gone.
+    /// A client restarts without a NOTIFICATION: its connections are lost.
     fn restart(&mut self, index: u16) {
-        while let Some(at) = self.links.iter().position(|link| link.client == index) {
+        while let Some(at) = self
+            .connections
+            .iter()
+            .position(|connection| connection.client == index)
+        {
             self.cut(at);
         }
         self.client_input(index, Input::Restarting(true));
     }
 
-    fn change_wish(&mut self, index: u16) {
+    fn change_announcement(&mut self, index: u16) {
         let at = self.random.below(self.prefixes.len() as u64) as usize;
-        let wish = match self.random.below(4) {
+        let path_len = match self.random.below(4) {
             0 => None,
-            _ => Some(1 + self.random.below(3) as Wish),
+            _ => Some(1 + self.random.below(3) as PathLen),
         };
         let prefix = self.prefixes[at];
-        self.clients[usize::from(index)].wish(prefix, wish);
+        self.clients[usize::from(index)].announce(prefix, path_len);
     }
 
-    fn reset_link(&mut self) {
-        if self.links.is_empty() {
+    fn reset_connection(&mut self) {
+        if self.connections.is_empty() {
             return;
         }
-        let at = self.random.below(self.links.len() as u64) as usize;
+        let at = self.random.below(self.connections.len() as u64) as usize;
         self.cut(at);
     }
 
-    /// Both ends of a link find it gone.
+    /// Both ends of a connection lose it.
     fn cut(&mut self, at: usize) {
-        let link = self.links.remove(at);
-        self.lose(link.client, link.held, link.at_client, link.at_server);
+        let connection = self.connections.remove(at);
+        self.lose(
+            connection.client,
+            connection.open,
+            connection.at_client,
+            connection.at_server,
+        );
     }
 
     fn stall(&mut self) {
         let until = self.now_ms + self.random.below(20_000);
-        let (links, random) = (&mut self.links, &mut self.random);
-        if links.is_empty() {
+        let (connections, random) = (&mut self.connections, &mut self.random);
+        if connections.is_empty() {
             return;
         }
-        let at = random.below(links.len() as u64) as usize;
+        let at = random.below(connections.len() as u64) as usize;
         match random.below(2) {
-            0 => links[at].to_client.stall(until),
-            _ => links[at].to_server.stall(until),
+            0 => connections[at].to_client.stall(until),
+            _ => connections[at].to_server.stall(until),
         }
     }
 
-    /// A client's octets are damaged on their way out.
-    fn lie(&mut self) {
+    /// Corrupts the unsent bytes of a client.
+    fn corrupt(&mut self) {
         let index = self.random.below(self.clients.len() as u64) as usize;
         let queue = &mut self.clients[index].queue;
         if queue.is_empty() {
@@ -480,12 +502,12 @@ impl World {
         }
     }
 
-    /// Faults end. Sessions that carry damage are reset: a lie that parses is no fault that BGP can notice.
-    fn calm(&mut self) {
+    /// Ends the phase with faults and resets all sessions: BGP cannot notice corrupted bytes that still parse.
+    fn end_faults(&mut self) {
         self.faults = false;
-        for link in &mut self.links {
-            link.to_client.heal();
-            link.to_server.heal();
+        for connection in &mut self.connections {
+            connection.to_client.end_stall();
+            connection.to_server.end_stall();
         }
         for index in 0..self.clients.len() as u16 {
             let reason = ResetReason::Administrative;
@@ -500,13 +522,13 @@ impl World {
             && self.server.is_idle()
             && self
                 .server
-                .ports
+                .peers
                 .iter()
-                .all(|port| port.end.session.stale() == [false; 2])
+                .all(|peer| peer.end.session.stale() == [false; 2])
     }
 
-    /// Clients that hold other than what they are owed, with what differs.
-    fn wrong(&self) -> Vec<(u16, Vec<Prefix>)> {
+    /// The clients whose routes differ from the reference model, with the prefixes that differ.
+    fn differences(&self) -> Vec<(u16, Vec<Prefix>)> {
         let differing = |client: &Client| {
             let expected = self.expected(client.index);
             let differs = |p: &&Prefix| client.held.get(p) != expected.get(p);
@@ -522,12 +544,12 @@ impl World {
             .collect()
     }
 
-    /// Where everybody stands, for a failure's message.
+    /// The state of all sessions and connections, for the message of a failure.
     fn describe(&self) -> String {
         use std::fmt::Write;
         let mut out = String::new();
-        for (client, port) in self.clients.iter().zip(&self.server.ports) {
-            let (ours, theirs) = (&port.end.session, &client.end.session);
+        for (client, peer) in self.clients.iter().zip(&self.server.peers) {
+            let (ours, theirs) = (&peer.end.session, &client.end.session);
             let (a, b) = (ours.state(), theirs.state());
             let (stale, held) = (ours.stale(), client.held.len());
             let index = client.index;
@@ -535,26 +557,30 @@ impl World {
                 out,
                 "client {index}: server {a:?} stale {stale:?}, client {b:?} holds {held}"
             );
-            let counts = self.server.rib.counts(port.peer);
-            let _ = writeln!(out, "  wishes {}, table {counts:?}", client.wishes.len());
-        }
-        for link in &self.links {
-            let (to, from) = (&link.to_client, &link.to_server);
+            let counts = self.server.rib.counts(peer.id);
             let _ = writeln!(
                 out,
-                "link of {} held {:?}: {to:?} {from:?}",
-                link.client, link.held
+                "  announced {}, table {counts:?}",
+                client.announced.len()
+            );
+        }
+        for connection in &self.connections {
+            let (to, from) = (&connection.to_client, &connection.to_server);
+            let _ = writeln!(
+                out,
+                "connection of {} open {:?}: {to:?} {from:?}",
+                connection.client, connection.open
             );
         }
         out
     }
 
-    /// RFC 7947, naively: the shortest path of another client, then the lowest identifier.
+    /// The reference model of RFC 7947: the shortest path of another client, then the lowest identifier.
     fn expected(&self, index: u16) -> BTreeMap<Prefix, (u32, u8)> {
         let mut best: BTreeMap<Prefix, (u8, u32, u32)> = BTreeMap::new();
         for client in self.clients.iter().filter(|client| client.index != index) {
-            for (prefix, wish) in &client.wishes {
-                let rank = (*wish, router_id(client.index), asn(client.index));
+            for (prefix, path_len) in &client.announced {
+                let rank = (*path_len, router_id(client.index), asn(client.index));
                 let held = best.entry(*prefix).or_insert(rank);
                 *held = (*held).min(rank);
             }
@@ -564,9 +590,9 @@ impl World {
             .collect()
     }
 
-    fn note(&mut self, bytes: &[u8]) {
-        for octet in bytes {
-            self.digest = (self.digest ^ u64::from(*octet)).wrapping_mul(0x0100_0000_01b3);
+    fn hash(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.digest = (self.digest ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }
     }
 }
@@ -574,7 +600,7 @@ impl World {
 fn progress(
     session: &mut rutter_session::Session,
     now_ms: u64,
-    connection: Connection,
+    connection: ConnectionId,
     sent: usize,
     blocked: bool,
 ) {

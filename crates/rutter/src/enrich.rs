@@ -207,7 +207,7 @@ fn remark(name: &str, column: &str, counts: &Counts) {
             Some(text) => format!(": `{text}`"),
             None => ", which has no such member".to_owned(),
         };
-        rutter_daemon::say(format_args!(
+        rutter_daemon::eprint_line(format_args!(
             "{name}: {without} of {all} with no address in `{column}`, the first in line {line}{text}"
         ));
     }

@@ -47,7 +47,7 @@ fn mmdb(options: &CommonOptions, args: &MmdbArgs) -> Result<(), Failure> {
         match place {
             Place::File(_) => writeln!(io::stdout(), "{said}")?,
             // Standard output may be where the octets went.
-            Place::Stdout | Place::AsItIs(_) => rutter_daemon::say(said),
+            Place::Stdout | Place::AsItIs(_) => rutter_daemon::eprint_line(said),
         }
     }
     Ok(())

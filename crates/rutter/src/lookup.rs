@@ -86,7 +86,7 @@ fn here(
     let counts = done.map_err(|error| failure("standard input", error))?;
     if let Some((line, Some(text))) = &counts.first {
         let (without, all) = (plural(counts.without, "line"), counts.rows);
-        rutter_daemon::say(format_args!(
+        rutter_daemon::eprint_line(format_args!(
             "standard input: {without} of {all} with no IP address, the first is line {line}: `{text}`"
         ));
     }

@@ -48,7 +48,7 @@ fn exit_code(result: Result<(), Failure>, color: ColorChoice) -> ExitCode {
         Err(Failure::AlreadyReported) => ExitCode::FAILURE,
         Err(Failure::Text(text)) => {
             let paint = Paint::stderr(color);
-            rutter_daemon::say(format_args!("{} {text}", paint.tone(Tone::Bad, "error:")));
+            rutter_daemon::eprint_line(format_args!("{} {text}", paint.tone(Tone::Bad, "error:")));
             ExitCode::FAILURE
         }
     }

@@ -17,7 +17,7 @@ pub(crate) fn run(
     end_with_stdin: bool,
     options: &CommonOptions,
 ) -> Result<(), Failure> {
-    let signals = Signals::take_over(Hangup::Reloads)?;
+    let signals = Signals::install(Hangup::Reloads)?;
     let mut config = load_for_route_server(file, options)?.config;
     if let Some(socket) = &options.socket {
         config.daemon.control_socket = socket.clone();
@@ -26,11 +26,11 @@ pub(crate) fn run(
     let socket = config.daemon.control_socket.clone();
     let daemon = Daemon::start(config, Some(source))
         .map_err(|e| Failure::text(format!("cannot start: {e}")))?;
-    daemon.obey(&signals);
+    daemon.handle_signals(&signals);
     if end_with_stdin {
         thread::spawn(|| stop_at_end_of_input(socket));
     }
-    let text = daemon.wait_until_asked_to_end();
+    let text = daemon.wait_for_stop();
     daemon.stop(&text);
     Ok(())
 }

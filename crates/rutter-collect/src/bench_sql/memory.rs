@@ -47,7 +47,7 @@ pub(super) fn measure(rib: &Arc<Rib>, threads: usize) -> Result<(), Failure> {
     for limit in LIMITS {
         for (name, sql) in QUERIES {
             let server = serve(rib, limit << 20, threads)?;
-            rutter_daemon::give_back_memory();
+            rutter_daemon::release_free_memory();
             fs::write("/proc/self/clear_refs", "5")?;
             let before = status("VmRSS:")?;
             let answer = ask(&server, sql)?;
@@ -77,7 +77,7 @@ fn serve(rib: &Arc<Rib>, memory: usize, threads: usize) -> Result<Server, Failur
         threads,
         bounds: Bounds::default(),
         step_back: || {},
-        give_back: rutter_daemon::give_back_memory,
+        give_back: rutter_daemon::release_free_memory,
     };
     Server::start(engine.map_err(|why| failed(&why))?, settings).map_err(|why| failed(&why))
 }

@@ -24,7 +24,7 @@ pub(crate) use table::Table;
 
 /// Collects from built-in speakers, reports, and stays up.
 pub(crate) fn demo(args: &CollectArgs) -> Result<(), Failure> {
-    let signals = Signals::take_over(Hangup::Ends)?;
+    let signals = Signals::install(Hangup::Ends)?;
     let folder = folder()?;
     let socket = args
         .socket
@@ -35,7 +35,7 @@ pub(crate) fn demo(args: &CollectArgs) -> Result<(), Failure> {
     let address = address_near(0)?;
     config.daemon.listen = vec![address];
     let collector = Running::start(config, None)?;
-    collector.daemon.obey(&signals);
+    collector.daemon.handle_signals(&signals);
     let stop = Stop::new();
     let mut feeds = Vec::new();
     let result = invite(&doors)
@@ -48,7 +48,7 @@ pub(crate) fn demo(args: &CollectArgs) -> Result<(), Failure> {
         result => result,
     };
     if result.is_ok() && !args.once {
-        collector.daemon.wait_until_asked_to_end();
+        collector.daemon.wait_for_stop();
     }
     collector.stop("the demonstration is over");
     stop.set();

@@ -134,7 +134,7 @@ async fn add_history(engine: &Engine, folder: &Path, at: Option<u64>) -> Result<
     let found = archive.as_of(time_us);
     let found = found.map_err(|why| Failure::text(why.to_string()))?;
     for note in &found.notes {
-        rutter_daemon::say(format_args!("note: {note}"));
+        rutter_daemon::eprint_line(format_args!("note: {note}"));
     }
     let rows = engine.add_rows("routes", rutter_history::schema(), found.routes);
     rows.map_err(say)?;

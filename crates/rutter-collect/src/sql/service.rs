@@ -72,7 +72,7 @@ fn served(settings: &Sql) -> rutter_sql::Settings {
         threads: settings.threads,
         bounds: bounds(settings),
         step_back: rutter_daemon::yield_to_routing,
-        give_back: rutter_daemon::give_back_memory,
+        give_back: rutter_daemon::release_free_memory,
     }
 }
 

@@ -1,43 +1,43 @@
-//! Two sessions back to back on a virtual clock, over links that cut the bytes anywhere: the seed of the simulator.
+//! Two sessions on a virtual clock, over connections that cut the bytes anywhere.
 #![allow(dead_code)]
 
 use std::collections::VecDeque;
 
 use rutter_net::Asn;
-use rutter_session::{Config, Connection, Input, Output, RemoteAs, Session, State};
+use rutter_session::{Config, ConnectionId, Input, Output, RemoteAs, Session, State};
 use rutter_wire::frame::next_frame;
 
 /// One end of a virtual TCP connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct End {
     pub speaker: usize,
-    pub connection: Connection,
+    pub connection: ConnectionId,
 }
 
-/// A virtual TCP connection: `ends[0]` made it.
-struct Wire {
+/// A virtual TCP connection: `ends[0]` initiated it.
+struct Connection {
     ends: [Option<End>; 2],
-    /// Bytes on their way *to* each end, and whether the end of the stream follows.
+    /// The bytes on their way to each end, and whether the end of the stream follows.
     flight: [VecDeque<u8>; 2],
     closed: [bool; 2],
-    /// What each end has read and not yet understood.
+    /// The bytes that each end has received without a whole message.
     inbox: [Vec<u8>; 2],
     open: bool,
 }
 
-/// A machine with everything it said.
+/// A session and all its outputs.
 pub struct Speaker {
     pub session: Session,
-    pub said: Vec<Output>,
+    pub outputs: Vec<Output>,
 }
 
-/// Two speakers, the wires between them and the clock.
+/// Two speakers, the connections between them and the clock.
 pub struct Pair {
     pub now_ms: u64,
     pub speakers: [Speaker; 2],
-    wires: Vec<Wire>,
+    connections: Vec<Connection>,
     dice: u64,
-    /// Nobody can connect while this is set.
+    /// No connection succeeds and no byte arrives while this is set.
     pub cut: bool,
 }
 
@@ -63,19 +63,19 @@ impl Pair {
         let [a, b] = configs;
         let speaker = |config, seed| Speaker {
             session: Session::new(config, seed),
-            said: Vec::new(),
+            outputs: Vec::new(),
         };
         Pair {
             now_ms: 1_000,
             speakers: [speaker(a, seed), speaker(b, seed ^ 0xabcd)],
-            wires: Vec::new(),
+            connections: Vec::new(),
             dice: seed,
             cut: false,
         }
     }
 
-    /// Both started and given time to meet.
-    pub fn met(seed: u64, configs: [Config; 2]) -> Self {
+    /// A pair that was started and had two minutes to establish its session.
+    pub fn connected(seed: u64, configs: [Config; 2]) -> Self {
         let mut pair = Pair::new(seed, configs);
         pair.start();
         pair.run_for(120_000);
@@ -83,8 +83,8 @@ impl Pair {
     }
 
     pub fn start(&mut self) {
-        self.tell(0, Input::Start);
-        self.tell(1, Input::Start);
+        self.handle(0, Input::Start);
+        self.handle(1, Input::Start);
     }
 
     pub fn session(&self, speaker: usize) -> &Session {
@@ -99,19 +99,19 @@ impl Pair {
         self.states() == [State::Established; 2]
     }
 
-    /// What was said since the last call, notes left out.
-    pub fn heard(&mut self, speaker: usize) -> Vec<Output> {
-        let said = std::mem::take(&mut self.speakers[speaker].said);
-        let loud = |o: &Output| !matches!(o, Output::Note(_));
-        said.into_iter().filter(loud).collect()
+    /// Returns the outputs since the last call, without events.
+    pub fn take_outputs(&mut self, speaker: usize) -> Vec<Output> {
+        let outputs = std::mem::take(&mut self.speakers[speaker].outputs);
+        let is_action = |o: &Output| !matches!(o, Output::Event(_));
+        outputs.into_iter().filter(is_action).collect()
     }
 
-    pub fn tell(&mut self, speaker: usize, input: Input<'_>) {
+    pub fn handle(&mut self, speaker: usize, input: Input<'_>) {
         self.speakers[speaker].session.handle(self.now_ms, input);
-        self.obey(speaker);
+        self.perform(speaker);
     }
 
-    fn obey(&mut self, speaker: usize) {
+    fn perform(&mut self, speaker: usize) {
         self.speakers[speaker].session.check_invariants();
         while let Some(output) = self.speakers[speaker].session.poll_output() {
             match &output {
@@ -126,12 +126,12 @@ impl Pair {
                 Output::Close { connection } => self.close(speaker, *connection),
                 _ => {}
             }
-            self.speakers[speaker].said.push(output);
+            self.speakers[speaker].outputs.push(output);
         }
     }
 
     fn connect(&mut self, end: End) {
-        self.wires.push(Wire {
+        self.connections.push(Connection {
             ends: [Some(end), None],
             flight: Default::default(),
             closed: [false; 2],
@@ -140,52 +140,52 @@ impl Pair {
         });
     }
 
-    fn find(&self, speaker: usize, connection: Connection) -> Option<(usize, usize)> {
+    fn find(&self, speaker: usize, connection: ConnectionId) -> Option<(usize, usize)> {
         let end = Some(End {
             speaker,
             connection,
         });
-        let side = |w: &Wire| w.ends.iter().position(|e| *e == end);
-        (0..self.wires.len()).find_map(|w| Some((w, side(&self.wires[w])?)))
+        let side = |c: &Connection| c.ends.iter().position(|e| *e == end);
+        (0..self.connections.len()).find_map(|c| Some((c, side(&self.connections[c])?)))
     }
 
-    fn send(&mut self, speaker: usize, connection: Connection, message: &[u8]) {
-        if let Some((wire, side)) = self.find(speaker, connection) {
-            self.wires[wire].flight[1 - side].extend(message);
+    fn send(&mut self, speaker: usize, connection: ConnectionId, message: &[u8]) {
+        if let Some((at, side)) = self.find(speaker, connection) {
+            self.connections[at].flight[1 - side].extend(message);
         }
     }
 
-    fn close(&mut self, speaker: usize, connection: Connection) {
-        if let Some((wire, side)) = self.find(speaker, connection) {
-            let wire = &mut self.wires[wire];
-            wire.ends[side] = None;
-            wire.closed[1 - side] = true;
+    fn close(&mut self, speaker: usize, connection: ConnectionId) {
+        if let Some((at, side)) = self.find(speaker, connection) {
+            let connection = &mut self.connections[at];
+            connection.ends[side] = None;
+            connection.closed[1 - side] = true;
         }
     }
 
-    /// Breaks every connection without a word to either side's machine, as a pulled cable does.
+    /// Breaks every connection as a pulled cable does: neither session notices.
     pub fn stall(&mut self) {
         self.cut = true;
-        for wire in &mut self.wires {
-            wire.flight = Default::default();
-            wire.closed = [false; 2];
+        for connection in &mut self.connections {
+            connection.flight = Default::default();
+            connection.closed = [false; 2];
         }
     }
 
-    /// The speaker's machine is replaced by another that knows nothing; its neighbor hears nothing of it.
+    /// Replaces the speaker's session by a new one. Its neighbor does not notice.
     pub fn crash(&mut self, speaker: usize, successor: Session) {
-        for end in self.wires.iter_mut().flat_map(|w| &mut w.ends) {
+        for end in self.connections.iter_mut().flat_map(|c| &mut c.ends) {
             end.take_if(|e| e.speaker == speaker);
         }
         self.speakers[speaker].session = successor;
     }
 
-    /// Resets every connection: both sides hear of it.
-    pub fn break_wires(&mut self) {
-        for wire in std::mem::take(&mut self.wires) {
-            for end in wire.ends.into_iter().flatten() {
+    /// Resets every connection: both sessions notice.
+    pub fn reset_connections(&mut self) {
+        for connection in std::mem::take(&mut self.connections) {
+            for end in connection.ends.into_iter().flatten() {
                 let connection = end.connection;
-                self.tell(end.speaker, Input::Disconnected { connection });
+                self.handle(end.speaker, Input::Disconnected { connection });
             }
         }
     }
@@ -198,7 +198,7 @@ impl Pair {
         (self.dice >> 33) % sides
     }
 
-    /// Lets time pass: deliveries take a millisecond each, timers fire when they are due.
+    /// Lets time pass: each delivery takes a millisecond, timers fire when they are due.
     pub fn run_for(&mut self, ms: u64) {
         let until = self.now_ms + ms;
         while self.now_ms < until {
@@ -219,45 +219,45 @@ impl Pair {
                     .next_deadline()
                     .is_some_and(|at| at <= self.now_ms)
                 {
-                    self.tell(speaker, Input::Tick);
+                    self.handle(speaker, Input::Tick);
                 }
             }
         }
     }
 
-    /// One step on a wire drawn by lot; false if nothing moved.
+    /// Performs one step on a random connection; returns false if no byte moved.
     fn deliver(&mut self) -> bool {
-        let count = self.wires.len() as u64;
+        let count = self.connections.len() as u64;
         if count == 0 {
             return false;
         }
         let first = self.roll(count) as usize;
-        for i in 0..self.wires.len() {
-            let wire = (first + i) % self.wires.len();
-            if self.step(wire) {
+        for i in 0..self.connections.len() {
+            let at = (first + i) % self.connections.len();
+            if self.step(at) {
                 return true;
             }
         }
         false
     }
 
-    fn step(&mut self, wire: usize) -> bool {
-        if !self.wires[wire].open {
-            return self.shake_hands(wire);
+    fn step(&mut self, at: usize) -> bool {
+        if !self.connections[at].open {
+            return self.accept_or_refuse(at);
         }
         if self.cut {
             return false;
         }
         let first = self.roll(2) as usize;
         for side in [first, 1 - first] {
-            if !self.wires[wire].flight[side].is_empty() {
-                self.segment(wire, side);
+            if !self.connections[at].flight[side].is_empty() {
+                self.segment(at, side);
                 return true;
             }
-            if std::mem::take(&mut self.wires[wire].closed[side]) {
-                if let Some(end) = self.wires[wire].ends[side].take() {
+            if std::mem::take(&mut self.connections[at].closed[side]) {
+                if let Some(end) = self.connections[at].ends[side].take() {
                     let connection = end.connection;
-                    self.tell(end.speaker, Input::Disconnected { connection });
+                    self.handle(end.speaker, Input::Disconnected { connection });
                 }
                 return true;
             }
@@ -265,27 +265,27 @@ impl Pair {
         false
     }
 
-    /// SYN: accepted where the other machine lets it in.
-    fn shake_hands(&mut self, wire: usize) -> bool {
-        let Some(from) = self.wires[wire].ends[0] else {
-            self.wires.remove(wire);
+    /// SYN: the other session accepts or refuses the connection.
+    fn accept_or_refuse(&mut self, at: usize) -> bool {
+        let Some(from) = self.connections[at].ends[0] else {
+            self.connections.remove(at);
             return true;
         };
         let other = 1 - from.speaker;
         let welcome = self.session(other).accepts().filter(|_| !self.cut);
         let Some(connection) = welcome else {
-            self.wires.remove(wire);
+            self.connections.remove(at);
             let connection = from.connection;
-            self.tell(from.speaker, Input::ConnectFailed { connection });
+            self.handle(from.speaker, Input::ConnectFailed { connection });
             return true;
         };
         let speaker = other;
-        self.wires[wire].ends[1] = Some(End {
+        self.connections[at].ends[1] = Some(End {
             speaker,
             connection,
         });
-        self.wires[wire].open = true;
-        self.tell(
+        self.connections[at].open = true;
+        self.handle(
             other,
             Input::Connected {
                 connection,
@@ -293,7 +293,7 @@ impl Pair {
             },
         );
         let connection = from.connection;
-        self.tell(
+        self.handle(
             from.speaker,
             Input::Connected {
                 connection,
@@ -303,33 +303,33 @@ impl Pair {
         true
     }
 
-    /// Some of the bytes arrive, cut anywhere.
-    fn segment(&mut self, wire: usize, side: usize) {
-        let waiting = self.wires[wire].flight[side].len() as u64;
+    /// A random number of bytes arrives.
+    fn segment(&mut self, at: usize, side: usize) {
+        let waiting = self.connections[at].flight[side].len() as u64;
         let len = 1 + self.roll(waiting) as usize;
-        let bytes: Vec<u8> = self.wires[wire].flight[side].drain(..len).collect();
-        let Some(end) = self.wires[wire].ends[side] else {
+        let bytes: Vec<u8> = self.connections[at].flight[side].drain(..len).collect();
+        let Some(end) = self.connections[at].ends[side] else {
             return;
         };
-        let mut inbox = std::mem::take(&mut self.wires[wire].inbox[side]);
+        let mut inbox = std::mem::take(&mut self.connections[at].inbox[side]);
         inbox.extend(bytes);
-        let rest = self.understand(end, &inbox);
-        self.wires[wire].inbox[side] = rest;
+        let rest = self.receive_bytes(end, &inbox);
+        self.connections[at].inbox[side] = rest;
     }
 
-    /// Whole messages go to the machine; what is left comes back.
-    pub fn understand(&mut self, end: End, bytes: &[u8]) -> Vec<u8> {
+    /// Passes whole messages to the session and returns the remaining bytes.
+    pub fn receive_bytes(&mut self, end: End, bytes: &[u8]) -> Vec<u8> {
         let (mut rest, connection) = (bytes, end.connection);
         loop {
             let max_len = self.session(end.speaker).max_receive_len(connection);
             match next_frame(rest, max_len) {
                 Ok(Some(frame)) => {
                     rest = &rest[frame.wire.len()..];
-                    self.tell(end.speaker, Input::Message { connection, frame });
+                    self.handle(end.speaker, Input::Message { connection, frame });
                 }
                 Ok(None) => return rest.to_vec(),
                 Err(notification) => {
-                    self.tell(
+                    self.handle(
                         end.speaker,
                         Input::FramingError {
                             connection,

@@ -101,7 +101,7 @@ fn print(errors: &[ConfigError], options: &CommonOptions) -> io::Result<()> {
                 &mut io::stdout(),
                 &Line::ConfigError(ConfigErrorRow::from(error)),
             )?,
-            false => rutter_daemon::say(error),
+            false => rutter_daemon::eprint_line(error),
         }
     }
     Ok(())

@@ -25,7 +25,7 @@ pub(super) fn read(args: &DemoArgs) -> Result<Option<Vec<Prefix>>, Failure> {
     }
     if found.dropped > 0 {
         let dropped = grouped(found.dropped as u64);
-        rutter_daemon::say(format_args!(
+        rutter_daemon::eprint_line(format_args!(
             "left out {dropped} prefixes that an exchange rejects (length, bogons)"
         ));
     }

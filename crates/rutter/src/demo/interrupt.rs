@@ -16,7 +16,7 @@ pub(super) fn end_on_signal(server: Server) -> io::Result<()> {
         .name("signals".into())
         .spawn(move || {
             if signals.forever().next().is_some() {
-                rutter_daemon::say("\nending the route server and the speakers");
+                rutter_daemon::eprint_line("\nending the route server and the speakers");
                 server.end();
                 process::exit(0);
             }

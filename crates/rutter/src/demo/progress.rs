@@ -92,7 +92,7 @@ impl Progress {
     fn note(&self, what: &str, begun: Instant) {
         if !self.terminal {
             let seconds = begun.elapsed().as_secs_f64();
-            rutter_daemon::say(format_args!("{what}: {seconds:.1}s"));
+            rutter_daemon::eprint_line(format_args!("{what}: {seconds:.1}s"));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// Lets so many events a minute through and counts the rest.
 #[derive(Debug, Default)]
-pub(crate) struct RateLimit {
+pub(crate) struct LogRateLimit {
     window_start_ms: u64,
     passed: u32,
     suppressed: u64,
@@ -11,7 +11,7 @@ pub(crate) struct RateLimit {
 const WINDOW_MS: u64 = 60_000;
 const PER_WINDOW: u32 = 10;
 
-impl RateLimit {
+impl LogRateLimit {
     /// Whether an event may be logged now; if so, with the number of those before it that were not.
     pub(crate) fn pass(&mut self, now_ms: u64) -> Option<u64> {
         if now_ms >= self.window_start_ms + WINDOW_MS {
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn ten_a_minute_pass_and_the_rest_is_counted() {
-        let mut limit = RateLimit::default();
+        let mut limit = LogRateLimit::default();
         let passed = (0..25).filter(|i| limit.pass(*i).is_some()).count();
         assert_eq!(passed, 10);
         assert_eq!(limit.pass(WINDOW_MS), Some(15));

@@ -1,32 +1,32 @@
-//! One of a session's connections.
+//! One of the two connections of a session.
 
 use rutter_wire::open::Open;
 
 use crate::{Negotiated, State};
 
-/// A connection and how far it is.
+/// A TCP connection as the state machine sees it.
 #[derive(Clone, Debug)]
-pub(crate) struct Link {
-    /// We made it.
+pub(crate) struct Connection {
+    /// We initiated it.
     pub(crate) outgoing: bool,
     pub(crate) phase: Phase,
 }
 
-/// How far a connection is.
+/// The progress of a connection.
 #[derive(Clone, Debug)]
 pub(crate) enum Phase {
-    /// No TCP connection yet.
+    /// TCP has not connected yet.
     Connecting,
-    /// This OPEN is sent.
+    /// We have sent this OPEN.
     OpenSent(Box<Open>),
-    /// Their OPEN is taken.
+    /// We have accepted the neighbor's OPEN.
     OpenConfirm(Box<Negotiated>),
-    /// Their KEEPALIVE came.
+    /// We have received the neighbor's KEEPALIVE.
     Established(Box<Negotiated>),
 }
 
-impl Link {
-    /// The state of a machine that has only this connection.
+impl Connection {
+    /// The state of a session that has only this connection.
     pub(crate) fn state(&self) -> State {
         match self.phase {
             Phase::Connecting => State::Connect,
@@ -36,7 +36,7 @@ impl Link {
         }
     }
 
-    /// What was agreed on, once both OPENs are known.
+    /// The result of the negotiation, once both OPENs are known.
     pub(crate) fn negotiated(&self) -> Option<&Negotiated> {
         match &self.phase {
             Phase::OpenConfirm(n) | Phase::Established(n) => Some(n),

@@ -4,6 +4,6 @@ use std::fmt;
 use std::io::{self, Write as _};
 
 /// A line on standard error. Whoever read it may have gone, which is no reason to end with a panic: there is nobody to tell.
-pub fn say(line: impl fmt::Display) {
+pub fn eprint_line(line: impl fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

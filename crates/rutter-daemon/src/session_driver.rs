@@ -7,7 +7,7 @@ use rutter_config::{LimitAction, MaxPrefix};
 use rutter_net::Family;
 use rutter_rib::{FamilyInfo, Pushed, SessionInfo};
 use rutter_session::{
-    Connection as Side, DownReason, Input, Negotiated, Note, Output, Severity, State,
+    ConnectionId, DownReason, Input, Negotiated, Output, SessionEvent, Severity, State,
 };
 use rutter_wire::frame::Frame;
 use rutter_wire::notification::Notification;
@@ -15,7 +15,7 @@ use rutter_wire::notification::Notification;
 use crate::connection::Connection;
 use crate::neighbor::Plan;
 use crate::peer::{Ended, Established};
-use crate::reactor::{Channel, Reactor};
+use crate::reactor::{ConnectionKey, Reactor};
 use crate::status;
 use crate::transport;
 
@@ -53,7 +53,7 @@ impl Reactor {
     }
 
     /// Does one thing. The result is a connection that could not even be tried.
-    fn act(&mut self, slot: usize, output: Output) -> Option<Side> {
+    fn act(&mut self, slot: usize, output: Output) -> Option<ConnectionId> {
         match output {
             Output::Connect { connection } => return self.connect(slot, connection),
             Output::Send {
@@ -72,7 +72,7 @@ impl Reactor {
             Output::StartLongLivedStale(family) => {
                 self.with_id(slot, |r, id| r.rib.start_long_lived_stale(id, family));
             }
-            Output::Note(note) => self.log_note(slot, &note),
+            Output::Event(event) => self.log_event(slot, &event),
         }
         None
     }
@@ -87,7 +87,7 @@ impl Reactor {
         }
     }
 
-    fn connect(&mut self, slot: usize, side: Side) -> Option<Side> {
+    fn connect(&mut self, slot: usize, side: ConnectionId) -> Option<ConnectionId> {
         let config = Arc::clone(&self.peer_mut(slot)?.plan.config);
         let socket = transport::connect(&config)
             .map(mio::net::TcpStream::from_std)
@@ -106,33 +106,33 @@ impl Reactor {
     pub(crate) fn open(
         &mut self,
         slot: usize,
-        side: Side,
+        side: ConnectionId,
         mut socket: mio::net::TcpStream,
         connecting: bool,
     ) -> io::Result<()> {
-        let channel = Channel {
+        let key = ConnectionKey {
             slot,
             side: side.index(),
         };
-        self.register(&mut socket, channel)?;
+        self.register(&mut socket, key)?;
         if let Some(peer) = self.peer_mut(slot) {
-            peer.connections[channel.side] = Some(Connection::new(socket, connecting));
+            peer.connections[key.side] = Some(Connection::new(socket, connecting));
         }
         Ok(())
     }
 
-    fn send(&mut self, slot: usize, side: Side, message: &[u8]) {
-        let channel = Channel {
+    fn send(&mut self, slot: usize, side: ConnectionId, message: &[u8]) {
+        let key = ConnectionKey {
             slot,
             side: side.index(),
         };
-        if let Some(connection) = self.connection(channel) {
+        if let Some(connection) = self.connection(key) {
             connection.push_control(message);
             self.to_write.push(slot);
         }
     }
 
-    fn close(&mut self, slot: usize, side: Side) {
+    fn close(&mut self, slot: usize, side: ConnectionId) {
         let Some(peer) = self.peer_mut(slot) else {
             return;
         };
@@ -144,7 +144,7 @@ impl Reactor {
         }
     }
 
-    fn established(&mut self, slot: usize, side: Side, negotiated: &Negotiated) {
+    fn established(&mut self, slot: usize, side: ConnectionId, negotiated: &Negotiated) {
         self.learn_neighbor(slot, side, negotiated);
         let Some(id) = self.table_id(slot) else {
             return;
@@ -161,13 +161,13 @@ impl Reactor {
             stream,
         });
         shared.rib.publish_peer_up(id, unix_us);
-        let channel = peer.connections[side.index()].as_ref();
-        let local = channel.and_then(|c| c.socket.local_addr().ok());
-        let remote = channel.and_then(|c| c.socket.peer_addr().ok());
+        let key = peer.connections[side.index()].as_ref();
+        let local = key.and_then(|c| c.socket.local_addr().ok());
+        let remote = key.and_then(|c| c.socket.peer_addr().ok());
         let row = status::negotiated_row(negotiated, local, remote);
         tracing::info!(
             peer = peer.name(), asn = %negotiated.remote_asn, hold_time_s = negotiated.hold_time_s,
-            agreed = %status::in_words(negotiated), not_agreed = %status::unagreed(negotiated),
+            agreed = %status::in_words(negotiated), not_agreed = %status::one_sided(negotiated),
             "session established"
         );
         peer.status.with(|details| {
@@ -180,7 +180,7 @@ impl Reactor {
 
     /// Completes what is known of the neighbor by what its OPEN and its connection tell: the AS of a dynamic
     /// neighbor, our own address for next-hop-self.
-    fn learn_neighbor(&mut self, slot: usize, side: Side, negotiated: &Negotiated) {
+    fn learn_neighbor(&mut self, slot: usize, side: ConnectionId, negotiated: &Negotiated) {
         let config = Arc::clone(&self.shared.config.read());
         let shared = Arc::clone(&self.shared);
         let Some(peer) = self.peer_mut(slot) else {
@@ -224,12 +224,12 @@ impl Reactor {
         }
     }
 
-    fn log_note(&mut self, slot: usize, note: &Note) {
+    fn log_event(&mut self, slot: usize, event: &SessionEvent) {
         let now_ms = self.now_ms;
         let Some(peer) = self.peer_mut(slot) else {
             return;
         };
-        if let Note::Ended(_, reason) = note
+        if let SessionEvent::Ended(_, reason) = event
             && *reason != DownReason::ConnectFailed
         {
             let text = reason.to_string();
@@ -237,15 +237,15 @@ impl Reactor {
                 .with(|details| details.last_error = Some((text, now_ms)));
         }
         let peer = peer.name();
-        if matches!(note, Note::Ended(..)) {
+        if matches!(event, SessionEvent::Ended(..)) {
             // What was sent or received has a line of its own, and so has the end of an established session.
-            tracing::debug!(peer, "{note}");
+            tracing::debug!(peer, "{event}");
             return;
         }
-        match note.severity() {
-            Severity::Debug => tracing::debug!(peer, "{note}"),
-            Severity::Info => tracing::info!(peer, "{note}"),
-            Severity::Warn => tracing::warn!(peer, "{note}"),
+        match event.severity() {
+            Severity::Debug => tracing::debug!(peer, "{event}"),
+            Severity::Info => tracing::info!(peer, "{event}"),
+            Severity::Warn => tracing::warn!(peer, "{event}"),
         }
     }
 
@@ -275,26 +275,26 @@ impl Reactor {
         self.drive(slot, Input::Tick);
     }
 
-    pub(crate) fn message(&mut self, channel: Channel, frame: &Frame<'_>) {
-        let connection = side(channel.side);
+    pub(crate) fn message(&mut self, key: ConnectionKey, frame: &Frame<'_>) {
+        let connection = side(key.side);
         let frame = *frame;
-        self.drive(channel.slot, Input::Message { connection, frame });
+        self.drive(key.slot, Input::Message { connection, frame });
     }
 
-    pub(crate) fn framing_fault(&mut self, channel: Channel, notification: Notification) {
-        let connection = side(channel.side);
+    pub(crate) fn framing_fault(&mut self, key: ConnectionKey, notification: Notification) {
+        let connection = side(key.side);
         let input = Input::FramingError {
             connection,
             notification,
         };
-        self.drive(channel.slot, input);
+        self.drive(key.slot, input);
     }
 
     /// The longest message to take, `None` where the connection is gone.
-    pub(crate) fn max_message_len(&self, channel: Channel) -> Option<usize> {
-        let peer = self.peers.get(channel.slot)?.as_ref()?;
-        peer.connections[channel.side].as_ref()?;
-        Some(peer.session.max_receive_len(side(channel.side)))
+    pub(crate) fn max_message_len(&self, key: ConnectionKey) -> Option<usize> {
+        let peer = self.peers.get(key.slot)?.as_ref()?;
+        peer.connections[key.side].as_ref()?;
+        Some(peer.session.max_receive_len(side(key.side)))
     }
 
     /// UPDATEs went to the table.
@@ -380,8 +380,8 @@ impl Reactor {
 
     /// The socket of a connect that we started became writable.
     pub(crate) fn connect_decided(&mut self, slot: usize, index: usize) {
-        let channel = Channel { slot, side: index };
-        let Some(connection) = self.connection(channel) else {
+        let key = ConnectionKey { slot, side: index };
+        let Some(connection) = self.connection(key) else {
             return;
         };
         let error = connection.socket.take_error();
@@ -391,7 +391,7 @@ impl Reactor {
             connection.connecting = false;
             if connection.readable {
                 // Came with the same event, before the connection was known to stand.
-                self.to_read.push(channel);
+                self.to_read.push(key);
             }
             let input = Input::Connected {
                 connection: side(index),
@@ -405,8 +405,8 @@ impl Reactor {
 }
 
 /// The session's name for a connection.
-fn side(index: usize) -> Side {
-    Side::ALL[index]
+fn side(index: usize) -> ConnectionId {
+    ConnectionId::ALL[index]
 }
 
 fn session_info(negotiated: &Negotiated) -> SessionInfo {

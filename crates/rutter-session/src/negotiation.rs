@@ -1,24 +1,24 @@
-//! From two OPENs to what was agreed on.
+//! Compares two OPENs and computes what they negotiated.
 
 use rutter_net::{AfiSafi, Family};
 use rutter_wire::capability::{AddPathMode, Capability, GracefulRestart, Role};
 use rutter_wire::frame::{MAX_EXTENDED_LEN, MAX_LEN};
 use rutter_wire::open::Open;
 
-use crate::{FamilyNegotiated, Feature, Negotiated, Unagreed};
+use crate::{FamilyNegotiated, Feature, Negotiated, OneSidedOffer};
 
 impl Negotiated {
-    /// Compares the offers. Which OPEN is acceptable at all is decided before.
+    /// Compares the offers of two OPENs that are already accepted.
     pub(crate) fn from_opens(ours: &Open, theirs: Open) -> Self {
         let (our, their) = (Offer(ours), Offer(&theirs));
         let both = |has: fn(&Offer<'_>) -> bool| has(&our) && has(&their);
-        let families = Family::ALL.map(|family| agreed_family(family, &our, &their));
+        let families = Family::ALL.map(|family| negotiated_family(family, &our, &their));
         let restart = our.restart().and(their.restart()).cloned();
         let notification_restart = both(|o| o.notification_restart());
         let long_lived_s = Family::ALL.map(|family| {
-            let agreed = families[family.index()].is_some() && restart.is_some();
+            let both_offer = families[family.index()].is_some() && restart.is_some();
             let seconds = our.long_lived_s(family).min(their.long_lived_s(family));
-            if agreed { seconds } else { 0 }
+            if both_offer { seconds } else { 0 }
         });
         let hold_time_s = ours.hold_time_s.min(theirs.hold_time_s);
         let len = |extended| if extended { MAX_EXTENDED_LEN } else { MAX_LEN };
@@ -38,13 +38,17 @@ impl Negotiated {
             graceful_restart: restart,
             long_lived_s,
             remote_role: their.role(),
-            unagreed: unagreed(&our, &their),
+            one_sided: one_sided(&our, &their),
             remote_capabilities: theirs.capabilities,
         }
     }
 }
 
-fn agreed_family(family: Family, our: &Offer<'_>, their: &Offer<'_>) -> Option<FamilyNegotiated> {
+fn negotiated_family(
+    family: Family,
+    our: &Offer<'_>,
+    their: &Offer<'_>,
+) -> Option<FamilyNegotiated> {
     (our.family(family) && their.family(family)).then(|| FamilyNegotiated {
         add_path_receive: our.add_path(family, AddPathMode::receives)
             && their.add_path(family, AddPathMode::sends),
@@ -54,8 +58,8 @@ fn agreed_family(family: Family, our: &Offer<'_>, their: &Offer<'_>) -> Option<F
     })
 }
 
-/// Everything that one side offered alone.
-fn unagreed(our: &Offer<'_>, their: &Offer<'_>) -> Vec<Unagreed> {
+/// The features that only one side offered.
+fn one_sided(our: &Offer<'_>, their: &Offer<'_>) -> Vec<OneSidedOffer> {
     let mut rows = vec![
         row(Feature::RouteRefresh, our, their, |o| {
             o.has(is_route_refresh)
@@ -99,7 +103,7 @@ fn unagreed(our: &Offer<'_>, their: &Offer<'_>) -> Vec<Unagreed> {
     }
     rows.into_iter()
         .filter(|(_, ours, theirs)| ours != theirs)
-        .map(|(feature, offered_by_us, _)| Unagreed {
+        .map(|(feature, offered_by_us, _)| OneSidedOffer {
             feature,
             offered_by_us,
         })
@@ -115,7 +119,7 @@ fn row<'a>(
     (feature, has(our), has(their))
 }
 
-/// An OPEN as a set of abilities.
+/// An OPEN as a set of offered features.
 struct Offer<'a>(&'a Open);
 
 impl<'a> Offer<'a> {
@@ -134,17 +138,17 @@ impl<'a> Offer<'a> {
         })
     }
 
-    /// A speaker that names no family at all speaks IPv4 unicast.
+    /// Returns whether the family is offered. An OPEN without any family offers IPv4 unicast.
     fn afi_safi(&self, wanted: AfiSafi) -> bool {
-        let silent = self.afi_safis().next().is_none();
-        self.afi_safis().any(|a| a == wanted) || (silent && wanted == AfiSafi::IPV4_UNICAST)
+        let names_none = self.afi_safis().next().is_none();
+        self.afi_safis().any(|a| a == wanted) || (names_none && wanted == AfiSafi::IPV4_UNICAST)
     }
 
     fn family(&self, family: Family) -> bool {
         self.afi_safi(family.afi_safi())
     }
 
-    /// The first entry of a family counts.
+    /// Returns whether Add-Path is offered in this direction. The first entry of a family counts.
     fn add_path(&self, family: Family, can: fn(AddPathMode) -> bool) -> bool {
         self.find(|c| match c {
             Capability::AddPath(families) => families
@@ -167,7 +171,7 @@ impl<'a> Offer<'a> {
         family == Family::Ipv4Unicast && self.0.capabilities.iter().any(fits)
     }
 
-    /// The last one counts (RFC 4724 §3).
+    /// The Graceful Restart capability. The last one counts (RFC 4724 §3).
     fn restart(&self) -> Option<&'a GracefulRestart> {
         self.0.capabilities.iter().rev().find_map(|c| match c {
             Capability::GracefulRestart(restart) => Some(restart),

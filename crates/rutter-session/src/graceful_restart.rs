@@ -1,59 +1,59 @@
-//! Stale routes of a neighbor that is away (RFC 4724, 8538, 9494).
+//! Graceful Restart: the stale routes of a neighbor whose session is down (RFC 4724, 8538, 9494).
 
 use rutter_net::Family;
 use rutter_wire::capability::Capability;
 
 use crate::session::Session;
-use crate::{Connection, DownReason, Negotiated, Output, Timer};
+use crate::{ConnectionId, DownReason, Negotiated, Output, Timer};
 
-/// What is kept for a neighbor.
+/// The stale routes that the table keeps for a neighbor.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Restart {
-    /// In index order of the families.
-    pub(crate) kept: [Kept; 2],
-    /// Seconds of the second phase, as agreed in the session that ended last.
+pub(crate) struct StaleRoutes {
+    /// The state of each family, in index order.
+    pub(crate) by_family: [StaleState; 2],
+    /// The long-lived stale time of each family, as negotiated in the session that ended last, seconds.
     long_lived_s: [u32; 2],
 }
 
-/// Stale routes of one family.
+/// The state of the stale routes of one family.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Kept {
-    /// There are none.
+pub(crate) enum StaleState {
+    /// The family has no stale routes.
     #[default]
-    Nothing,
-    /// The restart time runs, or after the neighbor's return the time for its End-of-RIB.
+    None,
+    /// The restart timer runs or, once the session is re-established, the timer for End-of-RIB.
     Stale,
-    /// Long-lived stale: their own timer runs.
+    /// The routes are long-lived stale: their own timer runs.
     LongLived,
 }
 
-impl Restart {
+impl StaleRoutes {
     pub(crate) fn stale(&self) -> [bool; 2] {
-        self.kept.map(|kept| kept != Kept::Nothing)
+        self.by_family.map(|state| state != StaleState::None)
     }
 
-    fn waits(&self) -> bool {
-        self.kept.contains(&Kept::Stale)
+    fn awaits_end_of_rib(&self) -> bool {
+        self.by_family.contains(&StaleState::Stale)
     }
 }
 
 impl Session {
-    /// Whether the neighbor on this connection would keep our routes when it just closes.
-    pub(crate) fn restart_is_agreed(&self, connection: Connection) -> bool {
-        let agreed = |n: &Negotiated| n.graceful_restart.is_some();
-        self.established() == Some(connection) && self.negotiated().is_some_and(agreed)
+    /// Returns whether the neighbor keeps our routes when this connection closes without a NOTIFICATION.
+    pub(crate) fn restart_is_negotiated(&self, connection: ConnectionId) -> bool {
+        let is_offered = |n: &Negotiated| n.graceful_restart.is_some();
+        self.established() == Some(connection) && self.negotiated().is_some_and(is_offered)
     }
 
-    /// Families whose routes outlive the session.
+    /// The families whose routes stay after the session.
     pub(crate) fn keeps(&self, reason: &DownReason, negotiated: &Negotiated) -> [bool; 2] {
-        let outlives = match reason {
+        let routes_stay = match reason {
             DownReason::Sent(n) | DownReason::Received(n) => {
                 negotiated.notification_restart && !n.is_hard_reset()
             }
             DownReason::ConnectionLost | DownReason::Replaced => true,
             DownReason::ConnectFailed | DownReason::Restarting => false,
         };
-        let Some(theirs) = negotiated.graceful_restart.as_ref().filter(|_| outlives) else {
+        let Some(theirs) = negotiated.graceful_restart.as_ref().filter(|_| routes_stay) else {
             return [false; 2];
         };
         Family::ALL.map(|family| {
@@ -63,65 +63,66 @@ impl Session {
         })
     }
 
-    /// Before `Down`: what was stale already goes (RFC 4724 §4.2), unless it is long-lived, whose clock runs on
-    /// (RFC 9494 §4.2).
+    /// Runs before `Down`: removes routes that were already stale (RFC 4724 §4.2). Long-lived stale routes stay, and
+    /// their timer continues (RFC 9494 §4.2).
     pub(crate) fn keep_stale(&mut self, keep: [bool; 2], negotiated: &Negotiated) {
         self.timers.stop(Timer::StalePath);
         for family in Family::ALL {
             let i = family.index();
-            if self.restart.kept[i] == Kept::Stale {
+            if self.stale_routes.by_family[i] == StaleState::Stale {
                 self.sweep(family);
             }
-            match (keep[i], self.restart.kept[i]) {
-                (true, Kept::Nothing) => self.restart.kept[i] = Kept::Stale,
+            match (keep[i], self.stale_routes.by_family[i]) {
+                (true, StaleState::None) => self.stale_routes.by_family[i] = StaleState::Stale,
                 (true, _) => {}
                 (false, _) => {
                     self.timers.stop(Timer::LongLived(family));
-                    self.restart.kept[i] = Kept::Nothing;
+                    self.stale_routes.by_family[i] = StaleState::None;
                 }
             }
         }
-        self.restart.long_lived_s = negotiated.long_lived_s;
+        self.stale_routes.long_lived_s = negotiated.long_lived_s;
     }
 
-    /// After `Down`: the neighbor's restart time runs. What is long-lived already gains the routes of the session
-    /// that just ended.
+    /// Runs after `Down`: starts the neighbor's restart time. Routes of the session that just ended join those that
+    /// are already long-lived stale.
     pub(crate) fn wait_for_restart(&mut self, negotiated: &Negotiated) {
-        if self.restart.stale() == [false; 2] {
+        if self.stale_routes.stale() == [false; 2] {
             return;
         }
         let theirs = negotiated.graceful_restart.as_ref();
-        let asked = theirs.map_or(0, |g| g.restart_time_s);
-        let granted = self
+        let requested = theirs.map_or(0, |g| g.restart_time_s);
+        let limit = self
             .config
             .graceful_restart
             .map_or(0, |g| g.max_restart_time_s);
-        match u64::from(asked.min(granted)) {
+        match u64::from(requested.min(limit)) {
             0 => self.restart_expired(),
             seconds => self.start_timer(Timer::Restart, seconds * 1_000),
         }
     }
 
-    /// The neighbor did not come back in time.
+    /// The neighbor did not re-establish the session in time.
     pub(crate) fn restart_expired(&mut self) {
         for family in Family::ALL {
             let i = family.index();
-            let seconds = u64::from(self.restart.long_lived_s[i]);
-            match self.restart.kept[i] {
-                Kept::Nothing => {}
-                Kept::Stale if seconds == 0 => self.sweep(family),
-                Kept::Stale => {
-                    self.restart.kept[i] = Kept::LongLived;
+            let seconds = u64::from(self.stale_routes.long_lived_s[i]);
+            match self.stale_routes.by_family[i] {
+                StaleState::None => {}
+                StaleState::Stale if seconds == 0 => self.sweep(family),
+                StaleState::Stale => {
+                    self.stale_routes.by_family[i] = StaleState::LongLived;
                     self.start_timer(Timer::LongLived(family), seconds * 1_000);
                     self.emit(Output::StartLongLivedStale(family));
                 }
-                Kept::LongLived => self.emit(Output::StartLongLivedStale(family)),
+                StaleState::LongLived => self.emit(Output::StartLongLivedStale(family)),
             }
         }
     }
 
-    /// The session is up again: what the neighbor did not preserve goes, the rest waits for End-of-RIB.
-    pub(crate) fn came_back(&mut self, negotiated: &Negotiated) {
+    /// The session is re-established: removes the families that the neighbor did not preserve. The others wait for
+    /// End-of-RIB.
+    pub(crate) fn re_established(&mut self, negotiated: &Negotiated) {
         self.timers.stop(Timer::Restart);
         for family in Family::ALL {
             if !preserved(family, negotiated) {
@@ -130,15 +131,15 @@ impl Session {
         }
         let restart = self.config.graceful_restart;
         let seconds = restart.map_or(0, |g| u64::from(g.stale_path_time_s));
-        if self.restart.waits() {
+        if self.stale_routes.awaits_end_of_rib() {
             self.start_timer(Timer::StalePath, seconds * 1_000);
         }
     }
 
-    /// The neighbor is back but its End-of-RIB does not come.
+    /// The session is re-established, but End-of-RIB did not arrive in time.
     pub(crate) fn stale_path_expired(&mut self) {
         for family in Family::ALL {
-            if self.restart.kept[family.index()] == Kept::Stale {
+            if self.stale_routes.by_family[family.index()] == StaleState::Stale {
                 self.sweep(family);
             }
         }
@@ -147,22 +148,22 @@ impl Session {
     pub(crate) fn end_of_rib(&mut self, family: Family) {
         if self.established().is_some() {
             self.sweep(family);
-            if !self.restart.waits() {
+            if !self.stale_routes.awaits_end_of_rib() {
                 self.timers.stop(Timer::StalePath);
             }
         }
     }
 
-    /// Nothing of the family is kept any more.
+    /// Removes the stale routes of a family.
     pub(crate) fn sweep(&mut self, family: Family) {
         self.timers.stop(Timer::LongLived(family));
-        let kept = std::mem::take(&mut self.restart.kept[family.index()]);
-        if kept != Kept::Nothing {
+        let state = std::mem::take(&mut self.stale_routes.by_family[family.index()]);
+        if state != StaleState::None {
             self.emit(Output::SweepStale(family));
         }
     }
 
-    /// Nothing is kept any more and nobody is waited for.
+    /// Removes all stale routes and stops waiting for the neighbor.
     pub(crate) fn sweep_all(&mut self) {
         self.timers.stop(Timer::Restart);
         self.timers.stop(Timer::StalePath);
@@ -172,7 +173,7 @@ impl Session {
     }
 }
 
-/// The F bits of the new OPEN.
+/// Returns whether the neighbor preserved its forwarding state of the family: the F bit of the new OPEN.
 fn preserved(family: Family, negotiated: &Negotiated) -> bool {
     let afi_safi = family.afi_safi();
     let Some(restart) = &negotiated.graceful_restart else {
