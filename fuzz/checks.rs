@@ -1,4 +1,4 @@
-//! What must hold for any bytes. Shared by the fuzz targets and the corpus test of the stable toolchain.
+//! The promises of the codec for arbitrary bytes. Shared by the fuzz targets and the corpus test of the stable toolchain.
 #![allow(dead_code)]
 
 use rutter_wire::attr::{self, AttrContext, Attributes, MpReach};
@@ -9,7 +9,7 @@ use rutter_wire::notification::Notification;
 use rutter_wire::open::Open;
 use rutter_wire::{nlri as codec, update as message_parts};
 
-/// The first octet chooses the context and Add-Path, the rest is the body of an UPDATE.
+/// An UPDATE: the first byte chooses the context and Add-Path, the rest is the body.
 pub fn update(data: &[u8]) {
     let Some((&choice, body)) = data.split_first() else {
         return;
@@ -43,7 +43,7 @@ pub fn update(data: &[u8]) {
     }
 }
 
-/// The canonical block survives the way over a two-octet neighbor: its path keeps its length.
+/// The canonical block keeps its path length when it passes a two-octet neighbor.
 fn canonical(attributes: &Attributes<'_>) {
     let block = canonical_block(attributes);
     let view = Attributes::from_canonical(&block);
@@ -60,7 +60,7 @@ fn canonical(attributes: &Attributes<'_>) {
     assert_eq!(path_len(narrow.as_path()), path_len(view.as_path()));
 }
 
-/// A canonical block stays what it is.
+/// The canonical form of a canonical block is the same block.
 fn canonical_block(attributes: &Attributes<'_>) -> Vec<u8> {
     let mut block = Vec::new();
     attributes.write_canonical(&mut block);
@@ -75,14 +75,14 @@ fn canonical_block(attributes: &Attributes<'_>) -> Vec<u8> {
     block
 }
 
-/// The first octet chooses Add-Path, the rest are NLRI of both families.
+/// NLRI of both families: the first byte chooses Add-Path.
 pub fn nlri(data: &[u8]) {
     if let Some((&choice, bytes)) = data.split_first() {
         routes(bytes, choice & 1 != 0);
     }
 }
 
-/// What parses is written back and parses to the same.
+/// NLRI that parse can be written and parse to the same values again.
 fn routes(bytes: &[u8], add_path: bool) {
     let mut four = Vec::new();
     if let Err(fault) = codec::parse_ipv4(bytes, add_path, &mut four) {
@@ -124,7 +124,7 @@ pub fn mrt(data: &[u8]) {
     }
 }
 
-/// Messages as they come off a socket.
+/// A stream of messages, as read from a socket.
 pub fn message(data: &[u8]) {
     let mut rest = data;
     while let Ok(Some(frame)) = next_frame(rest, MAX_EXTENDED_LEN) {
@@ -146,7 +146,7 @@ pub fn message(data: &[u8]) {
     }
 }
 
-/// Must fail: a fuzzer that does not find a community that starts so finds nothing.
+/// Must fail: a working fuzzer finds a community that begins with these bytes.
 pub fn canary(data: &[u8]) {
     let context = AttrContext {
         as4: true,
@@ -161,7 +161,7 @@ pub fn canary(data: &[u8]) {
     assert!(!found, "the canary sings");
 }
 
-/// A BMP stream: whole messages take their octets, and whatever they say can be asked for.
+/// A BMP stream: each message consumes its length, and every accessor of its content works.
 pub fn bmp(mut data: &[u8]) {
     while let Ok(Some(packet)) = bmp::next_packet(data, 1 << 20) {
         assert_eq!(packet.len, packet.body.len() + bmp::HEADER_LEN);

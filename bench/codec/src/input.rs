@@ -1,6 +1,6 @@
-//! The octets that all codecs read. Those of rustbgpd's published benchmarks, and UPDATEs as a route server sees them.
+//! The inputs of all codecs: those of rustbgpd's published benchmarks, and UPDATEs like those of a route server's clients.
 
-/// Path attributes as numbers, which each codec puts into its own form.
+/// Path attributes as numbers, which each codec converts into its own form.
 #[derive(Clone, Default)]
 pub struct Values {
     pub path: Vec<Vec<u32>>,
@@ -46,7 +46,8 @@ impl Values {
         }
     }
 
-    /// As the members of an exchange send: a path of 2 to 6, MED in 30 %, up to 8 communities, large ones in 15 %.
+    /// Attributes like those of an exchange's members: a path of 2 to 6, MED in 30 %, up to 8 communities, large
+    /// communities in 15 %.
     fn random(random: &mut Random) -> Self {
         let path = (0..2 + random.below(5)).map(|_| 1_000 + random.below(60_000));
         Values {
@@ -64,7 +65,7 @@ impl Values {
         }
     }
 
-    /// On the wire. `reach`: MP_REACH_NLRI of IPv6 in the place of NEXT_HOP.
+    /// The attributes in wire form. `reach`: with MP_REACH_NLRI of IPv6 instead of NEXT_HOP.
     pub fn encode(&self, reach: Option<&[u8]>) -> Vec<u8> {
         let mut out = Vec::new();
         put(&mut out, 0x40, 1, &[0]);

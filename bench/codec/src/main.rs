@@ -1,4 +1,4 @@
-//! rutter-wire beside other Rust BGP codecs on the same octets: `cargo run --release [-- --json FILE] [--rounds N] [WORD]`.
+//! rutter-wire beside other Rust BGP codecs on the same bytes: `cargo run --release [-- --json FILE] [--rounds N] [WORD]`.
 //!
 //! `WORD` chooses rows by a part of their name.
 
@@ -14,17 +14,17 @@ use std::time::Duration;
 use harness::{Contestant, Report, Row};
 use input::{Random, Values};
 
-/// What is measured, with its octets.
+/// A measured task, with its input.
 pub enum Task {
     /// IPv4 NLRI to prefixes.
     NlriDecode(&'static [u8]),
     /// IPv4 prefixes to NLRI.
     NlriEncode(&'static [(u32, u8)]),
-    /// A block of path attributes, checked and taken apart.
+    /// A block of path attributes, checked and split.
     AttributesDecode(&'static [u8]),
     /// The same, and every value read.
     AttributesRead(&'static [u8]),
-    /// The same, and judged as RFC 7606 asks for.
+    /// The same, with the dispositions of RFC 7606.
     AttributesValidate(&'static [u8]),
     /// Path attributes from numbers.
     AttributesEncode(&'static Values, &'static [u8]),
@@ -186,7 +186,7 @@ fn tasks() -> Vec<(String, u32, Task)> {
     tasks
 }
 
-/// Inputs live as long as the program.
+/// Gives an input the lifetime of the program.
 fn keep<T>(items: Vec<T>) -> &'static [T] {
     items.leak()
 }

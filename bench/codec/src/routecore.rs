@@ -1,4 +1,4 @@
-//! routecore: views, as ours, with owned prefixes. It builds IPv4 announcements as MP_REACH_NLRI, and checks what it built.
+//! routecore: views, like rutter-wire's, with owned prefixes. It builds IPv4 announcements as MP_REACH_NLRI, and checks what it built.
 
 use std::net::Ipv4Addr;
 

@@ -1,4 +1,4 @@
-//! rustbgpd-wire: owned structures. It is given messages whose sections are already apart, as in its own benchmarks.
+//! rustbgpd-wire: owned structures. It receives messages whose sections are already separate, as in its own benchmarks.
 
 use std::net::Ipv4Addr;
 

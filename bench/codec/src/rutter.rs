@@ -1,5 +1,5 @@
-//! rutter-wire: views, and a buffer for prefixes that is used again, as the daemon does it. [`owned`]: with a fresh buffer
-//! for every call, as the others return one.
+//! rutter-wire: views, and a reused buffer for prefixes, as in the daemon. [`owned`] allocates a buffer for every call, as
+//! the others do.
 
 use harness::{Contestant, contestant};
 use rutter_net::{Ipv4Prefix, Ipv6Prefix};
@@ -11,7 +11,7 @@ use crate::input::{NEXT_HOP, Values};
 
 const CONTEXT: AttrContext = AttrContext {
     as4: true,
-    // LOCAL_PREF, ORIGINATOR_ID and CLUSTER_LIST are expected.
+    // An internal session accepts LOCAL_PREF, ORIGINATOR_ID and CLUSTER_LIST.
     external: false,
     accept_as_set: false,
     has_ipv4_nlri: true,
@@ -72,7 +72,7 @@ pub fn contestant_for(task: &Task) -> Option<Contestant> {
     })
 }
 
-/// The same with a fresh buffer for each call.
+/// The same, with a new buffer for each call.
 pub fn owned(task: &Task) -> Option<Contestant> {
     let name = "owned";
     Some(match *task {

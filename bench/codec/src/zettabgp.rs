@@ -1,4 +1,4 @@
-//! zettabgp: owned structures; it writes into a buffer of the caller's.
+//! zettabgp: owned structures; it writes into the caller's buffer.
 
 use harness::{Contestant, contestant};
 use zettabgp::afi::{BgpAddrV4, decode_bgpitems_from, encode_bgpitems_to};

@@ -1,7 +1,7 @@
-//! Alternating measurements of several contestants on one task, as a table and as JSON.
+//! Alternating measurements of several implementations of one task, as a table and as JSON.
 //!
-//! The contestants of a row take turns, round by round, so that whatever else the machine does hits all of them alike;
-//! a figure is the median of its rounds.
+//! The implementations of a row take turns, round by round, so that other load on the machine affects all of them. A
+//! figure is the median of its rounds.
 
 mod measure;
 mod report;

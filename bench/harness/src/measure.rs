@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 /// One implementation of a task.
 pub struct Contestant {
     name: &'static str,
-    /// Runs the task so many times and returns how long that took.
+    /// Runs the task this many times and returns the time.
     run: Box<dyn FnMut(u32) -> Duration>,
     /// Heap allocations of one turn, where they are counted.
     allocations: Option<u64>,
 }
 
-/// A contestant whose turns need no preparation.
+/// An implementation whose turns need no preparation.
 pub fn contestant<R>(name: &'static str, mut work: impl FnMut() -> R + 'static) -> Contestant {
     black_box(work());
     let allocations = count(|| drop(black_box(work())));
@@ -30,7 +30,7 @@ pub fn contestant<R>(name: &'static str, mut work: impl FnMut() -> R + 'static) 
     }
 }
 
-/// A contestant whose every turn starts from a fresh state; making and dropping it is not timed.
+/// An implementation whose every turn starts from a new state; creating and dropping the state is not timed.
 pub fn prepared<S, R>(
     name: &'static str,
     mut prepare: impl FnMut() -> S + 'static,
@@ -69,19 +69,19 @@ fn count(work: impl FnOnce()) -> Option<u64> {
     None
 }
 
-/// A task and who does it.
+/// A task and its implementations.
 pub struct Row {
-    /// What is done.
+    /// The name of the task.
     pub name: String,
-    /// By how much the time of a turn is divided, for figures per prefix or per comparison.
+    /// The divisor of the time of a turn, for figures per prefix or per comparison.
     pub per: u32,
-    /// Who does it; ratios are against the first.
+    /// The implementations; ratios are to the first.
     pub contestants: Vec<Contestant>,
 }
 
-/// What a contestant needs for a row.
+/// The figures of an implementation for a row.
 pub struct Figure {
-    /// Who.
+    /// The name of the implementation.
     pub name: &'static str,
     /// Median of the rounds, nanoseconds.
     pub median_ns: f64,
@@ -92,7 +92,7 @@ pub struct Figure {
 }
 
 impl Row {
-    /// Lets the contestants take turns for `rounds` rounds of about `round` each.
+    /// Lets the implementations take turns for `rounds` rounds of about `round` each.
     pub fn measure(mut self, rounds: usize, round: Duration) -> Vec<Figure> {
         let turns: Vec<u32> = self
             .contestants
@@ -123,7 +123,7 @@ impl Row {
     }
 }
 
-/// How many turns make a round.
+/// The number of turns in a round.
 fn calibrate(contestant: &mut Contestant, round: Duration) -> u32 {
     let mut turns = 1;
     loop {

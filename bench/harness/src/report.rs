@@ -11,13 +11,13 @@ pub struct Report {
 }
 
 impl Report {
-    /// A headline of its own.
+    /// Prints a heading.
     pub fn section(&mut self, title: &str) {
         println!("\n{title}\n");
     }
 
-    /// Prints a row and keeps it for [`Report::json`]. The first figure is ours: how many times as long the others take
-    /// stands behind theirs. Allocations of a turn are in brackets.
+    /// Prints a row and keeps it for [`Report::json`]. The first figure is Rutter's; the others have their ratio to it.
+    /// Allocations of a turn are in brackets.
     pub fn add(&mut self, name: &str, figures: &[Figure]) {
         let ours = figures.first().map_or(f64::NAN, |figure| figure.median_ns);
         let mut line = format!("{name:<44}");
@@ -46,7 +46,7 @@ impl Report {
         ));
     }
 
-    /// A row of octets instead of times.
+    /// Prints a row of bytes instead of times.
     pub fn add_octets(&mut self, name: &str, figures: &[(&str, u64, u64)]) {
         let ours = figures.first().map_or(f64::NAN, |figure| figure.1 as f64);
         let mut line = format!("{name:<44}");

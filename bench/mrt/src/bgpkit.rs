@@ -30,7 +30,7 @@ pub fn read(file: &Path) -> Sum {
     sum
 }
 
-/// AS numbers of a path, those of sets included.
+/// The AS numbers of a path, including those of sets.
 fn hops(path: &AsPath) -> u64 {
     path.segments
         .iter()
@@ -38,7 +38,7 @@ fn hops(path: &AsPath) -> u64 {
         .sum()
 }
 
-/// Whether both read the same; says of how many routes.
+/// Compares the routes of both readers, and returns their number in words.
 pub fn compare(file: &Path) -> String {
     const MOST: usize = 500_000;
     let ours = rutter::lines(file, MOST);

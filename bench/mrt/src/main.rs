@@ -1,8 +1,8 @@
 //! MRT table dumps read by Rutter, bgpkit-parser and bgpdump:
 //! `cargo run --release -- [--prefixes FILE | --dump FILE] [--runs N] [--rutter PROGRAM]`.
 //!
-//! Without a dump, twelve full feeds are written to one: of the prefixes of a list (one a line, plain or gzip), or of
-//! made-up ones. `--rutter` names the program `rutter-collect`, whose `rutter mrt` is timed beside `bgpdump -m`.
+//! Without a dump, it writes one with twelve full feeds, of the prefixes of a list (one a line, plain or gzip) or of
+//! generated prefixes. `--rutter` names the program `rutter-collect`, whose `rutter mrt` is timed beside `bgpdump -m`.
 
 mod bgpkit;
 mod dump;
@@ -16,7 +16,7 @@ use std::time::Instant;
 use rutter_bench::rng::Rng;
 use rutter_bench::workload::{read_prefix_file, synthetic_table};
 
-/// What every reader counts, so that none may leave out what the others do.
+/// The counts of a reader, which show that all readers do the same work.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Sum {
     /// Routes.
@@ -29,7 +29,7 @@ pub struct Sum {
     pub next_hops: u64,
 }
 
-/// Seconds of the clock and of processors.
+/// Wall and CPU seconds.
 #[derive(Clone, Copy)]
 struct Spent {
     wall: f64,
@@ -116,7 +116,7 @@ fn run(command: &mut Command) -> Option<Sum> {
     None
 }
 
-/// Medians, and how many times the first reader's rate is that of each.
+/// Prints medians, and the ratio of the first reader's rate to each other's.
 fn report(readers: &[Reader<'_>], spent: &[Vec<Spent>], routes: u64) {
     let median = |spent: &[Spent], of: fn(&Spent) -> f64| {
         let mut all: Vec<f64> = spent.iter().map(of).collect();
@@ -138,7 +138,7 @@ fn report(readers: &[Reader<'_>], spent: &[Vec<Spent>], routes: u64) {
     }
 }
 
-/// Seconds that this process and the programs that it ran have computed.
+/// The CPU seconds of this process and of the programs that it ran.
 fn cpu() -> f64 {
     let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let behind = text.rsplit(')').next().unwrap_or_default();

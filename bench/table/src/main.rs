@@ -1,9 +1,9 @@
 //! rutter-rib beside rustbgpd-rib, row by row of rustbgpd's published table: `cargo run --release [-- --json FILE]
 //! [--rounds N] [WORD]`.
 //!
-//! Ours starts from UPDATEs on the wire, of up to 500 prefixes, and does everything the daemon does: parsing, checks,
-//! interning, choosing for each client, encoding. rustbgpd's tables start from routes that are made before the clock
-//! starts, as in its own benchmarks; its parsing and sending are not in its figures.
+//! rutter-rib starts from UPDATEs on the wire, of up to 500 prefixes, and does all of the daemon's work: parsing, checks,
+//! interning, choosing for each client, encoding. rustbgpd's tables start from routes made before the clock starts, as in
+//! its own benchmarks. Its figures do not include parsing and sending.
 
 mod rustbgpd;
 mod rutter;
@@ -25,7 +25,7 @@ fn main() {
             }
             "--memory-of" => {
                 let (who, count) = (args.next(), args.next().and_then(|n| n.parse().ok()));
-                return tell_memory(&who.unwrap_or_default(), count.unwrap_or(0));
+                return print_memory(&who.unwrap_or_default(), count.unwrap_or(0));
             }
             _ => word = arg,
         }
@@ -98,8 +98,8 @@ fn memory(report: &mut Report, word: &str) {
     }
 }
 
-/// By how much resident memory grows, measured in a process of its own: what one leaves behind would hide what the other
-/// takes.
+/// The growth of resident memory, measured in a process of its own: memory that one leaves free would hide the growth of
+/// the other.
 fn grown(who: &str, count: u32) -> u64 {
     let program = std::env::current_exe().expect("this program");
     let output = std::process::Command::new(program)
@@ -107,11 +107,11 @@ fn grown(who: &str, count: u32) -> u64 {
         .output()
         .expect("this program runs");
     let text = String::from_utf8_lossy(&output.stdout);
-    text.trim().parse().expect("a number of octets")
+    text.trim().parse().expect("a number of bytes")
 }
 
-/// The other side of [`grown`].
-fn tell_memory(who: &str, count: u32) {
+/// The measured process of [`grown`].
+fn print_memory(who: &str, count: u32) {
     let before = resident();
     let kept: Box<dyn std::any::Any> = match who {
         "rutter" => Box::new(rutter::both_peers(count)),

@@ -104,7 +104,7 @@ pub fn insert(count: u32) -> Contestant {
     )
 }
 
-/// A thousand prefixes with one candidate less; then each hears one more and is decided.
+/// A thousand prefixes with one candidate less; then each receives one more and is decided.
 pub fn candidate(number: u32) -> Contestant {
     let last = routes(1_000, number);
     prepared(
@@ -158,7 +158,7 @@ pub fn pipeline(count: u32) -> Contestant {
     )
 }
 
-/// Of 10,000 routes of one peer, some get a second candidate that goes again.
+/// Some of the 10,000 prefixes of one peer get a second candidate, which then is withdrawn.
 pub fn churn(count: u32) -> Contestant {
     let churning = routes(count, 2);
     let base = routes(10_000, 1);

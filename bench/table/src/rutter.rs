@@ -1,4 +1,4 @@
-//! rutter-rib: everything from the body of an UPDATE to the octets for a client.
+//! rutter-rib: everything from the body of an UPDATE to the bytes for a client.
 
 use std::hint::black_box;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ use exchange::{drain, neighbor, session};
 
 const NAME: &str = "rutter";
 
-/// The UPDATEs with which a peer announces prefixes, 500 in each, as [`update::Writer`] puts them together.
+/// The UPDATEs with which a peer announces prefixes, 500 in each, as [`update::Writer`] builds them.
 fn announcements(count: u32, peer: u32) -> Vec<Vec<u8>> {
     let prefixes: Vec<Ipv4Prefix> = (0..count)
         .filter_map(|index| Ipv4Prefix::new(0x0100_0000 + (index << 8), 24))
@@ -55,7 +55,7 @@ fn withdrawals(count: u32) -> Vec<Vec<u8>> {
     prefixes.chunks(500).map(body).collect()
 }
 
-/// A table with members 1 to `peers`, of which `clients` more only listen.
+/// A table with members 1 to `peers`, and `clients` more that only receive.
 struct Exchange {
     rib: Rib,
     batch: Batch,
@@ -64,7 +64,7 @@ struct Exchange {
 }
 
 impl Exchange {
-    /// Peers that announce and hear nothing (a collector's), then one client that hears.
+    /// Peers that announce and receive nothing (like a collector's), then one client that receives.
     fn new(peers: u32, clients: u32) -> Self {
         let rib = exchange::rib(1);
         let (mut streams, mut ids) = (Vec::new(), Vec::new());
@@ -88,8 +88,8 @@ impl Exchange {
         exchange
     }
 
-    /// Takes in what member `peer` sends, one commit for what a read of a socket brings.
-    fn hear(&mut self, peer: u32, bodies: &[Vec<u8>]) {
+    /// Receives the UPDATEs of member `peer`, with one commit for each read of a socket.
+    fn receive(&mut self, peer: u32, bodies: &[Vec<u8>]) {
         for some in bodies.chunks(16) {
             for body in some {
                 let pushed = self
@@ -108,7 +108,8 @@ impl Exchange {
     }
 }
 
-/// A thousand comparisons. Kind 0: equal but for the peers, which have to differ here; 1: LOCAL_PREF; 2: of different peers.
+/// A thousand comparisons. Kind 0: equal except for the peers, which must differ here; 1: LOCAL_PREF differs; 2: of different
+/// peers.
 pub fn comparison(kind: u32) -> Contestant {
     let block = |peer: u32, local_pref: u32| {
         let mut out = Vec::new();
@@ -142,13 +143,13 @@ pub fn insert(count: u32) -> Contestant {
         NAME,
         || Exchange::new(1, 0),
         move |mut exchange| {
-            exchange.hear(1, &bodies);
+            exchange.receive(1, &bodies);
             exchange
         },
     )
 }
 
-/// A thousand prefixes with one candidate less; then each hears one more and is decided.
+/// A thousand prefixes with one candidate less; then each receives one more and is decided.
 pub fn candidate(number: u32) -> Contestant {
     let last = announcements(1_000, number);
     let others: Rc<Vec<_>> = Rc::new((1..number).map(|peer| announcements(1_000, peer)).collect());
@@ -157,26 +158,26 @@ pub fn candidate(number: u32) -> Contestant {
         move || {
             let mut exchange = Exchange::new(number, 0);
             for (peer, bodies) in (1..).zip(others.iter()) {
-                exchange.hear(peer, bodies);
+                exchange.receive(peer, bodies);
             }
             exchange
         },
         move |mut exchange| {
-            exchange.hear(number, &last);
+            exchange.receive(number, &last);
             exchange
         },
     )
 }
 
-/// Two peers, the choice, and the octets for one client.
+/// Two peers, the choice, and the bytes for one client.
 pub fn pipeline(count: u32) -> Contestant {
     let (first, second) = (announcements(count, 1), announcements(count, 2));
     prepared(
         NAME,
         || Exchange::new(2, 1),
         move |mut exchange| {
-            exchange.hear(1, &first);
-            exchange.hear(2, &second);
+            exchange.receive(1, &first);
+            exchange.receive(2, &second);
             let sent = exchange.send();
             assert!(sent > 0);
             exchange
@@ -184,7 +185,7 @@ pub fn pipeline(count: u32) -> Contestant {
     )
 }
 
-/// Of 10,000 routes of one peer, some get a second candidate that goes again.
+/// Some of the 10,000 prefixes of one peer get a second candidate, which then is withdrawn.
 pub fn churn(count: u32) -> Contestant {
     let base = announcements(10_000, 1);
     let (come, go) = (announcements(count, 2), withdrawals(count));
@@ -192,26 +193,26 @@ pub fn churn(count: u32) -> Contestant {
         NAME,
         move || {
             let mut exchange = Exchange::new(2, 1);
-            exchange.hear(1, &base);
+            exchange.receive(1, &base);
             exchange.send();
             exchange
         },
         move |mut exchange| {
-            exchange.hear(2, &come);
+            exchange.receive(2, &come);
             exchange.send();
-            exchange.hear(2, &go);
+            exchange.receive(2, &go);
             exchange.send();
             exchange
         },
     )
 }
 
-/// Two peers' routes, chosen from.
+/// Two peers' routes, with the choice between them.
 pub fn both_peers(count: u32) -> impl Sized + use<> {
     let mut exchange = Exchange::new(2, 0);
     for peer in 1..=2 {
         for body in announcements(count, peer) {
-            exchange.hear(peer, &[body]);
+            exchange.receive(peer, &[body]);
         }
     }
     exchange
