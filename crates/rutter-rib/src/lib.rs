@@ -29,6 +29,7 @@ pub use adj_rib_in::attr_set::AttrSet;
 pub use adj_rib_in::batch::{Batch, Pushed};
 pub use adj_rib_in::sweeper::Sweeper;
 pub use advertise::client_stream::{ClientStream, FileRange};
+pub use advertise::export_view::Withheld;
 pub use advertise::memfd_segment::NewFile;
 #[doc(hidden)]
 pub use bench_support::RoutePair;
@@ -38,7 +39,7 @@ pub use monitored::{Monitored, Source, View};
 pub use neighbor::{
     FamilyInfo, Neighbor, PeerId, PeerKind, RouteCounts, SessionInfo, TooManyNeighbors,
 };
-pub use read::explain::{Candidate, ClientVerdict, Explanation, Withheld};
+pub use read::explain::{Candidate, ClientVerdict, Explanation};
 pub use read::feed::{FeedEvent, FeedReader};
 pub use read::feed_batch::Body;
 pub use read::lookup::{Lookup, RouteFilter};

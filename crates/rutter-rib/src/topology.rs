@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rutter_net::Family;
 
-use crate::adj_rib_in::attr_set::{AttrSet, SetFlags};
+use crate::adj_rib_in::attr_set::AttrSet;
 use crate::adj_rib_in::route::{Route, State};
-use crate::advertise::audience::{Audience, Audiences, Client, EVERYONE};
+use crate::advertise::audience::{Audiences, Client};
 use crate::advertise::group::Group;
 use crate::decision::{Decision, PeerRank};
 use crate::peer_set::PeerSet;
@@ -212,56 +212,6 @@ impl Topology {
             .collect();
     }
 
-    /// Those of `peers` that may hear the route: protocol rules, sender, roles and audience.
-    pub fn recipients(&self, route: &Route, peers: &PeerSet) -> PeerSet {
-        let to = self.reached(route, peers);
-        match route.attrs.audience() {
-            EVERYONE => to,
-            _ => self.audiences.of(&route.attrs).restrict(to),
-        }
-    }
-
-    /// As [`Topology::recipients`] under the export policy before the one that is being told.
-    pub fn former_recipients(&self, route: &Route, peers: &PeerSet) -> PeerSet {
-        self.former_audience(route)
-            .restrict(self.reached(route, peers))
-    }
-
-    fn former_audience(&self, route: &Route) -> &Audience {
-        let former = self
-            .export_transition
-            .as_ref()
-            .and_then(|export_transition| export_transition.former(route));
-        former.unwrap_or_else(|| self.audiences.of(&route.attrs))
-    }
-
-    fn reached(&self, route: &Route, peers: &PeerSet) -> PeerSet {
-        let mut to = peers.clone().and(self.reach_of(route.peer));
-        to.remove(route.peer);
-        let flags = route.attrs.summary().flags;
-        match flags.has(SetFlags::ONLY_TO_CUSTOMER) {
-            true => to.minus(&self.no_otc),
-            false => to,
-        }
-    }
-
-    /// As [`Topology::recipients`] for one peer.
-    pub fn may_receive(&self, route: &Route, peer: PeerId) -> bool {
-        self.reaches(route, peer) && self.audiences.of(&route.attrs).allows(peer)
-    }
-
-    /// As [`Topology::former_recipients`] for one peer.
-    pub fn might_have_received(&self, route: &Route, peer: PeerId) -> bool {
-        self.reaches(route, peer) && self.former_audience(route).allows(peer)
-    }
-
-    fn reaches(&self, route: &Route, peer: PeerId) -> bool {
-        route.peer != peer
-            && self.reach_of(route.peer).contains(peer)
-            && !(route.attrs.summary().flags.has(SetFlags::ONLY_TO_CUSTOMER)
-                && self.no_otc.contains(peer))
-    }
-
     pub fn reach_of(&self, sender: PeerId) -> &PeerSet {
         let kind = self
             .peer(sender)
@@ -269,8 +219,9 @@ impl Topology {
         &self.reach[kind as usize]
     }
 
-    pub fn withholds_otc(&self, set: &AttrSet, peer: PeerId) -> bool {
-        set.summary().flags.has(SetFlags::ONLY_TO_CUSTOMER) && self.no_otc.contains(peer)
+    /// The peers to whom routes with ONLY_TO_CUSTOMER must not be sent.
+    pub fn no_otc(&self) -> &PeerSet {
+        &self.no_otc
     }
 
     /// Whether a route is of its peer's former epoch.

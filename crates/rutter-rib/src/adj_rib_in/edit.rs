@@ -8,7 +8,9 @@ use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::shard::{Apply, Stored};
 use crate::adj_rib_in::table::{Destination, Id, Table};
 use crate::advertise::clients::Clients;
-use crate::advertise::recorder::{BestTwo, Change, Recorder, View, is_plain, sent_path_id};
+use crate::advertise::export_view::Scope;
+use crate::advertise::fast_path::{BestTwo, is_plain};
+use crate::advertise::recorder::{Change, LiveClients, Recorder, sent_path_id};
 use crate::decision::{Decision, may_be_partial};
 use crate::read::lookup::ShardMirror;
 use crate::topology::Topology;
@@ -221,14 +223,20 @@ pub(crate) fn record_for_live<K: Stored>(
         if !style.families[K::FAMILY.index()] {
             continue;
         }
-        let view = View {
-            topology,
-            style,
-            live: &live.peers,
-            live_count: live.count,
-            family: K::FAMILY,
+        let clients = LiveClients {
+            scope: Scope {
+                topology,
+                style,
+                family: K::FAMILY,
+            },
+            peers: &live.peers,
+            count: live.count,
         };
-        record(Recorder::new(prefix, &view, K::records(&mut live.pending)));
+        record(Recorder::new(
+            prefix,
+            &clients,
+            K::records(&mut live.pending),
+        ));
     }
 }
 

@@ -7,7 +7,7 @@ use crate::adj_rib_in::edit::{Before, Edit, Edited, Limit, Tally, keys, swap};
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::shard::{Apply, Stored};
 use crate::adj_rib_in::table::Id;
-use crate::advertise::recorder::{BestTwo, is_plain};
+use crate::advertise::fast_path::{BestTwo, is_plain};
 
 /// A route of a destination, by its sender and path identifier.
 pub(crate) type Path = (PeerId, u32);

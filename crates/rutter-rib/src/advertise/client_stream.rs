@@ -13,11 +13,12 @@ use crate::adj_rib_in::shard::{Shard, Stored};
 use crate::adj_rib_in::table::Id;
 use crate::advertise::catch_up::{Ending, Phase};
 use crate::advertise::encode::MessageWriter;
+use crate::advertise::export_view::{OneClient, Rules, Scope, export_view};
 use crate::advertise::group::{
     Advertisement, BEGIN_OF_REFRESH, Group, private_segment, write_messages,
 };
 use crate::advertise::log::Segment;
-use crate::advertise::recorder::{sent_path_id, window, with_route_state};
+use crate::advertise::recorder::{sent_path_id, with_route_state};
 use crate::advertise::unsent::Unsent;
 use crate::topology::Topology;
 use crate::{PeerId, Rib};
@@ -290,17 +291,22 @@ impl ClientStream {
             return;
         }
         let prefix = K::table(shard).get(id).prefix;
-        let style = &self.group.style;
         let routes: smallvec::SmallVec<[&Route; 4]> = shard.accepted::<K>(id).iter().collect();
-        let shown = window(topology, style, K::FAMILY, &routes, self.peer);
-        let add_path = style.add_path[K::FAMILY.index()];
-        if shown.is_empty() && !add_path {
+        let scope = Scope {
+            topology,
+            style: &self.group.style,
+            family: K::FAMILY,
+        };
+        let client = OneClient(Some(self.peer));
+        let view = export_view(&scope, Rules::Present, &routes, &client);
+        let add_path = scope.has_add_path();
+        if view.is_empty() && !add_path {
             withdrawn.push((prefix, None));
         }
-        let is_shown = |path: &u32| shown.iter().any(|route| sent_path_id(route) == *path);
-        let stale = held.iter().filter(|path| !is_shown(path));
+        let is_sent = |path: &u32| view.iter().any(|(route, _)| sent_path_id(route) == *path);
+        let stale = held.iter().filter(|path| !is_sent(path));
         withdrawn.extend(stale.map(|path| (prefix, Some(*path))));
-        announced.extend(shown.into_iter().map(|route| Line {
+        announced.extend(view.into_iter().map(|(route, _)| Line {
             prefix,
             path_id: add_path.then(|| sent_path_id(route)),
             route,

@@ -5,10 +5,13 @@ pub(crate) mod catch_up;
 pub(crate) mod client_stream;
 pub(crate) mod clients;
 pub(crate) mod encode;
+pub(crate) mod export_view;
 pub(crate) mod fast_path;
 pub(crate) mod group;
 pub(crate) mod log;
 pub(crate) mod memfd_segment;
 pub(crate) mod recorder;
+#[cfg(test)]
+pub(crate) mod test_support;
 pub(crate) mod transition;
 pub(crate) mod unsent;

@@ -1,7 +1,5 @@
 //! Why a prefix goes where it goes: the decision process and the export rules, told instead of acted on.
 
-use std::fmt;
-
 use rutter_net::{Family, Prefix};
 use rutter_policy::{Finding, RejectReason};
 
@@ -9,9 +7,8 @@ use crate::adj_rib_in::attr_set::AttrSet;
 use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::shard::Stored;
 use crate::adj_rib_in::table::accepted;
-use crate::advertise::group::Group;
-use crate::advertise::recorder::window;
-use crate::topology::Topology;
+use crate::advertise::export_view::{OneClient, Rules, Scope, Withheld, export_view};
+use crate::topology::{Peer, Topology};
 use crate::{PeerId, Rib, Step};
 
 /// All that is known of a prefix: its candidates and who receives which.
@@ -53,36 +50,6 @@ pub struct ClientVerdict {
     pub receives: Vec<usize>,
     /// Better candidates that it does not hear, each with the reason.
     pub skipped: Vec<(usize, Withheld)>,
-}
-
-/// Why a candidate is not for a client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Withheld {
-    /// The client sent it.
-    OwnRoute,
-    /// An action community, or NO_ADVERTISE or NO_EXPORT where honoured, keeps it from this client.
-    Audience,
-    /// The rules between kinds of peers: internal to internal without reflection, collectors.
-    Reflection,
-    /// ONLY_TO_CUSTOMER and the session's role (RFC 9234).
-    Role,
-    /// The client does not take this family, or not with this kind of next hop (RFC 8950).
-    Family,
-    /// Add-Path is on and better candidates fill the limit.
-    PathLimit,
-}
-
-impl fmt::Display for Withheld {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Withheld::OwnRoute => "it is the client's own route",
-            Withheld::Audience => "its communities keep it from this client",
-            Withheld::Reflection => "the rules between internal and collecting peers",
-            Withheld::Role => "ONLY_TO_CUSTOMER and the session's role (RFC 9234)",
-            Withheld::Family => "the session does not carry this family or next hop",
-            Withheld::PathLimit => "better candidates fill the Add-Path limit",
-        })
-    }
 }
 
 impl Rib {
@@ -140,70 +107,38 @@ fn judge(topology: &Topology, peer: PeerId, prefix: Prefix, attrs: &AttrSet) -> 
 }
 
 fn clients(topology: &Topology, family: Family, routes: &[Route]) -> Vec<ClientVerdict> {
-    topology
-        .iter()
-        .filter_map(|(id, peer)| Some((id, peer.group.as_ref()?)))
-        .map(|(id, group)| client(topology, group, family, routes, id))
-        .collect()
+    let client = |(peer, held): (PeerId, &Peer)| {
+        let scope = Scope {
+            topology,
+            style: &held.group.as_ref()?.style,
+            family,
+        };
+        Some(client(&scope, routes, peer))
+    };
+    topology.iter().filter_map(client).collect()
 }
 
-fn client(
-    topology: &Topology,
-    group: &Group,
-    family: Family,
-    routes: &[Route],
-    peer: PeerId,
-) -> ClientVerdict {
+fn client(scope: &Scope<'_>, routes: &[Route], peer: PeerId) -> ClientVerdict {
     let all: Vec<&Route> = routes.iter().collect();
-    let shown = match group.style.families[family.index()] {
-        true => window(topology, &group.style, family, &all, peer),
-        false => Default::default(),
+    let view = export_view(scope, Rules::Present, &all, &OneClient(Some(peer)));
+    let is_in_view = |index: &usize| {
+        let route = &routes[*index];
+        view.iter().any(|(one, _)| std::ptr::eq(*one, route))
     };
-    let is_shown = |route: &Route| shown.iter().any(|one| std::ptr::eq(*one, route));
-    let receives: Vec<usize> = (0..routes.len())
-        .filter(|i| is_shown(&routes[*i]))
-        .collect();
-    let add_path = group.style.add_path[family.index()];
-    // Without Add-Path, what stands behind the route heard is not withheld: it is not the best.
-    let end = match (add_path, receives.last()) {
+    let receives: Vec<usize> = (0..routes.len()).filter(is_in_view).collect();
+    // Without Add-Path a route behind the received one is not withheld: it is not the best.
+    let end = match (scope.has_add_path(), receives.last()) {
         (false, Some(last)) => *last,
         _ => routes.len(),
     };
-    let skipped = (0..end)
-        .filter(|index| !receives.contains(index))
-        .map(|index| {
-            (
-                index,
-                withheld(topology, group, family, &routes[index], peer),
-            )
-        })
-        .collect();
+    let why = |index: usize| {
+        let withheld = scope.withheld(Rules::Present, &routes[index], peer);
+        (index, withheld.unwrap_or(Withheld::PathLimit))
+    };
+    let skipped = (0..end).filter(|index| !receives.contains(index));
     ClientVerdict {
         peer,
+        skipped: skipped.map(why).collect(),
         receives,
-        skipped,
-    }
-}
-
-fn withheld(
-    topology: &Topology,
-    group: &Group,
-    family: Family,
-    route: &Route,
-    peer: PeerId,
-) -> Withheld {
-    if route.peer == peer {
-        Withheld::OwnRoute
-    } else if !group.style.families[family.index()] || !group.style.can_carry(family, &route.attrs)
-    {
-        Withheld::Family
-    } else if !topology.reach_of(route.peer).contains(peer) {
-        Withheld::Reflection
-    } else if topology.withholds_otc(&route.attrs, peer) {
-        Withheld::Role
-    } else if !topology.audiences.of(&route.attrs).allows(peer) {
-        Withheld::Audience
-    } else {
-        Withheld::PathLimit
     }
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use rutter_net::{Family, Prefix};
 
-use crate::world::{Actions, Attrs, LOCAL, address, asn, bgp_id, block, ipv6_next_hop};
+use crate::world::{
+    Actions, Attrs, LOCAL, add_path_limit, address, asn, bgp_id, block, ipv6_next_hop,
+};
 
 #[derive(Default)]
 pub struct Model {
@@ -75,7 +77,7 @@ impl Model {
         let mut held = BTreeMap::new();
         for prefix in prefixes {
             let visible = self.ordered(prefix, Some(client)).into_iter();
-            for (peer, attrs) in visible.take(if add_path { usize::MAX } else { 1 }) {
+            for (peer, attrs) in visible.take(max_paths(client, add_path)) {
                 let id = if add_path {
                     (u32::from(peer) + 1) << 16
                 } else {
@@ -112,6 +114,15 @@ impl Model {
             Actions::Unknown => true,
             _ => !has(0, client) && (!has(0, LOCAL) || has(LOCAL, client)),
         }
+    }
+}
+
+/// The most routes of a prefix that a client receives.
+fn max_paths(client: u16, add_path: bool) -> usize {
+    match (add_path, add_path_limit(client)) {
+        (false, _) => 1,
+        (true, 0) => usize::MAX,
+        (true, limit) => usize::from(limit),
     }
 }
 

@@ -92,6 +92,11 @@ pub fn export(actions: Actions) -> Arc<ExportPolicy> {
     }))
 }
 
+/// With Add-Path peer 5 takes the best two routes, others take all.
+pub fn add_path_limit(peer: u16) -> u16 {
+    if peer == 5 { 2 } else { 0 }
+}
+
 pub fn neighbor(peer: u16) -> Neighbor {
     Neighbor {
         name: format!("peer {peer}").into(),
@@ -112,7 +117,7 @@ pub fn neighbor(peer: u16) -> Neighbor {
         export_allowed: true,
         default_local_pref: 100,
         block_above: [None; 2],
-        add_path_limit: 0,
+        add_path_limit: add_path_limit(peer),
         role: None,
     }
 }

@@ -1,0 +1,352 @@
+//! The one place that decides which routes of a destination a client receives.
+//!
+//! Everything that advertises derives from [`export_view`]. The recorder sends the difference of two views,
+//! catch-up sends a view as it is, a changed export policy compares the views of two policies, and `explain`
+//! names the reasons. The fast path of a plain exchange is a special case: its tests prove that it agrees.
+
+use std::fmt;
+
+use rutter_net::Family;
+use smallvec::SmallVec;
+
+use crate::PeerId;
+use crate::adj_rib_in::attr_set::SetFlags;
+use crate::adj_rib_in::route::Route;
+use crate::advertise::audience::{Audience, EVERYONE};
+use crate::advertise::encode::Style;
+use crate::peer_set::PeerSet;
+use crate::topology::Topology;
+
+/// The routes that some clients receive, best first, each with its recipients.
+///
+/// Without Add-Path no client receives two of them.
+pub(crate) type ExportView<'r, C = PeerSet> = SmallVec<[(&'r Route, C); 4]>;
+
+/// What the view depends on besides the routes: the rules between peers, and what one group of clients negotiated.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope<'a> {
+    pub topology: &'a Topology,
+    pub style: &'a Style,
+    pub family: Family,
+}
+
+/// The export policy that a view follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rules {
+    Present,
+    /// The policy before the present one, while a walk applies the present one.
+    Former,
+}
+
+/// The reason why a candidate is not for a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Withheld {
+    /// The client sent it.
+    OwnRoute,
+    /// An action community keeps it from this client, or NO_ADVERTISE or NO_EXPORT where they are honoured.
+    Audience,
+    /// The rules between kinds of peers: internal to internal without reflection, collectors.
+    Reflection,
+    /// ONLY_TO_CUSTOMER and the session's role (RFC 9234).
+    Role,
+    /// The client does not take this family, or not with this kind of next hop (RFC 8950).
+    Family,
+    /// Add-Path is on and better candidates fill the limit.
+    PathLimit,
+}
+
+impl fmt::Display for Withheld {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Withheld::OwnRoute => "it is the client's own route",
+            Withheld::Audience => "its communities keep it from this client",
+            Withheld::Reflection => "the rules between internal and collecting peers",
+            Withheld::Role => "ONLY_TO_CUSTOMER and the session's role (RFC 9234)",
+            Withheld::Family => "the session does not carry this family or next hop",
+            Withheld::PathLimit => "better candidates fill the Add-Path limit",
+        })
+    }
+}
+
+/// Clients of one group: a set of them, or a single one without the cost of a set.
+pub(crate) trait ClientSet: Clone + Default {
+    fn is_empty(&self) -> bool;
+    fn insert(&mut self, client: PeerId);
+    fn minus(self, other: &Self) -> Self;
+    fn iter(&self) -> impl Iterator<Item = PeerId> + '_;
+    /// The clients among these that may receive a route.
+    fn recipients(&self, scope: &Scope<'_>, rules: Rules, route: &Route) -> Self;
+}
+
+/// A single client, or none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OneClient(pub Option<PeerId>);
+
+impl ClientSet for PeerSet {
+    fn is_empty(&self) -> bool {
+        PeerSet::is_empty(self)
+    }
+
+    fn insert(&mut self, client: PeerId) {
+        PeerSet::insert(self, client);
+    }
+
+    fn minus(self, other: &Self) -> Self {
+        PeerSet::minus(self, other)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = PeerId> + '_ {
+        PeerSet::iter(self)
+    }
+
+    fn recipients(&self, scope: &Scope<'_>, rules: Rules, route: &Route) -> Self {
+        if !scope.carries(route) {
+            return PeerSet::default();
+        }
+        let topology = scope.topology;
+        let mut to = self.clone().and(topology.reach_of(route.peer));
+        to.remove(route.peer);
+        if route.attrs.summary().flags.has(SetFlags::ONLY_TO_CUSTOMER) {
+            to = to.minus(topology.no_otc());
+        }
+        match scope.audience(rules, route) {
+            Some(audience) => audience.restrict(to),
+            None => to,
+        }
+    }
+}
+
+impl ClientSet for OneClient {
+    fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    fn insert(&mut self, client: PeerId) {
+        self.0 = Some(client);
+    }
+
+    fn minus(self, other: &Self) -> Self {
+        OneClient(self.0.filter(|client| other.0 != Some(*client)))
+    }
+
+    fn iter(&self) -> impl Iterator<Item = PeerId> + '_ {
+        self.0.iter().copied()
+    }
+
+    fn recipients(&self, scope: &Scope<'_>, rules: Rules, route: &Route) -> Self {
+        let receives = |client: &PeerId| scope.withheld(rules, route, *client).is_none();
+        OneClient(self.0.filter(receives))
+    }
+}
+
+impl Scope<'_> {
+    /// Whether the group's sessions can carry a route at all.
+    pub fn carries(&self, route: &Route) -> bool {
+        self.style.families[self.family.index()] && self.style.can_carry(self.family, &route.attrs)
+    }
+
+    /// Whether the clients receive several paths of a destination (RFC 7911).
+    pub fn has_add_path(&self) -> bool {
+        self.style.add_path[self.family.index()]
+    }
+
+    /// The most routes of a destination that a client receives.
+    fn max_paths(&self) -> usize {
+        match (self.has_add_path(), self.style.add_path_limit) {
+            (false, _) => 1,
+            (true, 0) => usize::MAX,
+            (true, limit) => usize::from(limit),
+        }
+    }
+
+    /// Why a client may not receive a route, whatever other routes there are. `None`: it may.
+    pub fn withheld(&self, rules: Rules, route: &Route, client: PeerId) -> Option<Withheld> {
+        let topology = self.topology;
+        let has_otc = || route.attrs.summary().flags.has(SetFlags::ONLY_TO_CUSTOMER);
+        if route.peer == client {
+            Some(Withheld::OwnRoute)
+        } else if !self.carries(route) {
+            Some(Withheld::Family)
+        } else if !topology.reach_of(route.peer).contains(client) {
+            Some(Withheld::Reflection)
+        } else if has_otc() && topology.no_otc().contains(client) {
+            Some(Withheld::Role)
+        } else {
+            let audience = self.audience(rules, route);
+            let allows = audience.is_none_or(|audience| audience.allows(client));
+            (!allows).then_some(Withheld::Audience)
+        }
+    }
+
+    /// The audience of a route; `None` for everybody.
+    fn audience(&self, rules: Rules, route: &Route) -> Option<&Audience> {
+        let transition = self.topology.export_transition.as_ref();
+        let former = match rules {
+            Rules::Present => None,
+            Rules::Former => transition.and_then(|transition| transition.former(route)),
+        };
+        match route.attrs.audience() {
+            EVERYONE if former.is_none() => None,
+            _ => former.or_else(|| Some(self.topology.audiences.of(&route.attrs))),
+        }
+    }
+}
+
+/// Decides which of a destination's accepted routes (best first) each of the clients receives.
+pub(crate) fn export_view<'r, C: ClientSet>(
+    scope: &Scope<'_>,
+    rules: Rules,
+    routes: &[&'r Route],
+    clients: &C,
+) -> ExportView<'r, C> {
+    let max_paths = scope.max_paths();
+    if max_paths == usize::MAX {
+        return every_path(scope, rules, routes, clients);
+    }
+    let med_is_partial = scope.topology.decision().med_is_partial(routes);
+    if max_paths == 1 && !med_is_partial {
+        best_path(scope, rules, routes, clients)
+    } else {
+        client_by_client(scope, rules, routes, clients, (max_paths, med_is_partial))
+    }
+}
+
+/// Every path that each client may receive: the view with Add-Path and no limit.
+pub(crate) fn every_path<'r, C: ClientSet>(
+    scope: &Scope<'_>,
+    rules: Rules,
+    routes: &[&'r Route],
+    clients: &C,
+) -> ExportView<'r, C> {
+    let recipients = |route: &&'r Route| (*route, clients.recipients(scope, rules, route));
+    let view = routes.iter().map(recipients);
+    view.filter(|(_, to)| !to.is_empty()).collect()
+}
+
+/// The first route that each client may receive. The recipients of a route are removed before the next is tried:
+/// two or three operations on sets, whatever the number of clients.
+fn best_path<'r, C: ClientSet>(
+    scope: &Scope<'_>,
+    rules: Rules,
+    routes: &[&'r Route],
+    clients: &C,
+) -> ExportView<'r, C> {
+    let mut unserved = clients.clone();
+    let mut view = SmallVec::new();
+    for route in routes {
+        let to = unserved.recipients(scope, rules, route);
+        if to.is_empty() {
+            continue;
+        }
+        unserved = unserved.minus(&to);
+        view.push((*route, to));
+        if unserved.is_empty() {
+            break;
+        }
+    }
+    view
+}
+
+/// The best few paths of each client. Where MULTI_EXIT_DISC makes the order depend on the routes that a client may
+/// receive, its routes are put into order by themselves.
+fn client_by_client<'r, C: ClientSet>(
+    scope: &Scope<'_>,
+    rules: Rules,
+    routes: &[&'r Route],
+    clients: &C,
+    (max_paths, med_is_partial): (usize, bool),
+) -> ExportView<'r, C> {
+    let mut view = ExportView::new();
+    for client in clients.iter() {
+        let may_receive = |route: &&&Route| scope.withheld(rules, route, client).is_none();
+        let visible = routes.iter().filter(may_receive).copied();
+        let mut add = |route| add_recipient(&mut view, route, client);
+        if med_is_partial {
+            let mut visible: SmallVec<[&Route; 4]> = visible.collect();
+            scope.topology.decision().sort(&mut visible);
+            visible.into_iter().take(max_paths).for_each(&mut add);
+        } else {
+            visible.take(max_paths).for_each(&mut add);
+        }
+    }
+    view
+}
+
+fn add_recipient<'r, C: ClientSet>(view: &mut ExportView<'r, C>, route: &'r Route, client: PeerId) {
+    let known = view
+        .iter_mut()
+        .find(|(known, _)| std::ptr::eq(*known, route));
+    match known {
+        Some((_, clients)) => clients.insert(client),
+        None => {
+            let mut clients = C::default();
+            clients.insert(client);
+            view.push((route, clients));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rutter_policy::Role;
+
+    use super::*;
+    use crate::PeerKind;
+    use crate::advertise::test_support::{Exchange, plain_style};
+
+    const NEIGHBORS: [(PeerKind, Option<Role>); 8] = [
+        (PeerKind::RouteServerClient, None),
+        (PeerKind::RouteServerClient, None),
+        (PeerKind::RouteServerClient, Some(Role::RouteServerClient)),
+        (PeerKind::External, Some(Role::Customer)),
+        (PeerKind::Internal, None),
+        (PeerKind::Internal, None),
+        (PeerKind::ReflectorClient, None),
+        (PeerKind::Collector, None),
+    ];
+
+    /// Peer, attribute set and path identifier of each route.
+    fn routes() -> impl Strategy<Value = Vec<(u16, usize, u32)>> {
+        let route = (0..NEIGHBORS.len() as u16, 0..7_usize, 0..3_u32);
+        proptest::collection::vec(route, 0..7)
+    }
+
+    proptest! {
+        /// The rules for sets of clients and the rules for one client are two pieces of code.
+        #[test]
+        fn the_view_of_many_clients_is_that_of_each(
+            routes in routes(),
+            add_path in any::<bool>(),
+            add_path_limit in 0..4_u16,
+            extended_next_hop in any::<bool>(),
+        ) {
+            let exchange = Exchange::new(&NEIGHBORS);
+            let style = Style {
+                add_path: [add_path; 2],
+                add_path_limit,
+                extended_next_hop,
+                ..plain_style()
+            };
+            let scope = Scope {
+                topology: &exchange.topology,
+                style: &style,
+                family: Family::Ipv4Unicast,
+            };
+            let all: Vec<Route> = routes.into_iter().map(|(p, s, id)| exchange.route(p, s, id)).collect();
+            let mut candidates: Vec<&Route> = all.iter().collect();
+            exchange.topology.decision().sort(&mut candidates);
+            let clients: PeerSet = (0..NEIGHBORS.len() as u16).map(PeerId).collect();
+            let view = export_view(&scope, Rules::Present, &candidates, &clients);
+            for client in clients.iter() {
+                let of_many = view.iter().filter(|(_, to)| to.contains(client));
+                let mut of_many: Vec<*const Route> = of_many.map(|(route, _)| &raw const **route).collect();
+                let alone = export_view(&scope, Rules::Present, &candidates, &OneClient(Some(client)));
+                let mut alone: Vec<*const Route> = alone.iter().map(|(route, _)| &raw const **route).collect();
+                of_many.sort();
+                alone.sort();
+                prop_assert_eq!(of_many, alone);
+            }
+        }
+    }
+}
