@@ -6,7 +6,7 @@ use rutter_wire::attr::Attributes;
 
 use crate::adj_rib_in::attr_set::{AttrStore, Summary};
 use crate::adj_rib_in::route::{Route, State};
-use crate::decision::{Decision, PeerRank};
+use crate::decision::{Decision, PeerRank, Process};
 use crate::{PeerId, Step};
 
 /// Two accepted routes of the external peers 0 and 1.

@@ -33,7 +33,7 @@ pub use advertise::export_view::Withheld;
 pub use advertise::memfd_segment::NewFile;
 #[doc(hidden)]
 pub use bench_support::RoutePair;
-pub use decision::Step;
+pub use decision::{FileRoute, Step, best_file_route};
 pub use lifecycle::Retain;
 pub use monitored::{Monitored, Source, View};
 pub use neighbor::{

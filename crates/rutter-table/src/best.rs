@@ -1,6 +1,7 @@
-//! Which of the routes of a prefix in a table dump is best (RFC 4271 §9.1.2.2).
+//! The best route of a prefix in a table dump, by the decision process of `rutter-rib`.
 
-use rutter_wire::attr::{Attributes, Origin};
+use rutter_rib::{FileRoute, best_file_route};
+use rutter_wire::attr::Attributes;
 use rutter_wire::mrt::PeerEntry;
 
 /// A route of a prefix.
@@ -11,56 +12,83 @@ pub(crate) struct Candidate<'a> {
     pub next_hop: Option<&'a [u8]>,
 }
 
-impl<'a> Candidate<'a> {
-    fn view(&self) -> Attributes<'a> {
-        Attributes::from_canonical(self.octets)
+impl Candidate<'_> {
+    fn route(&self) -> FileRoute {
+        let (index, peer) = self.peer;
+        let attributes = Attributes::from_canonical(self.octets);
+        FileRoute::new(&attributes, index, peer.bgp_id, peer.address)
     }
 }
 
-/// The best of them. A dump does not say which sessions are internal, so the steps that ask for it are left out.
-pub(crate) fn best<'a>(candidates: &mut Vec<Candidate<'a>>) -> Option<Candidate<'a>> {
-    if candidates.len() > 1 {
-        keep_least(candidates, |c| {
-            u32::MAX - c.view().local_pref().unwrap_or(100)
-        });
-        keep_least(candidates, |c| {
-            c.view().as_path().map_or(0, |path| path.path_len())
-        });
-        keep_least(candidates, |c| match c.view().origin() {
-            Some(Origin::Igp) => 0,
-            Some(Origin::Egp) => 1,
-            _ => 2,
-        });
-        keep_least_med(candidates);
+/// Returns the best of the candidates.
+pub(crate) fn best<'a>(candidates: &[Candidate<'a>]) -> Option<Candidate<'a>> {
+    if let [only] = candidates {
+        return Some(*only);
     }
-    let last = |c: &&Candidate<'a>| (c.peer.1.bgp_id, c.peer.1.address);
-    candidates.iter().min_by_key(last).copied()
+    let routes: Vec<FileRoute> = candidates.iter().map(Candidate::route).collect();
+    best_file_route(&routes).map(|index| candidates[index])
 }
 
-fn keep_least<T: Ord + Copy>(
-    candidates: &mut Vec<Candidate<'_>>,
-    key: impl Fn(&Candidate<'_>) -> T,
-) {
-    if let Some(least) = candidates.iter().map(&key).min() {
-        candidates.retain(|candidate| key(candidate) == least);
-    }
-}
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
 
-/// Among routes of one neighbouring AS the lowest MULTI_EXIT_DISC stays.
-fn keep_least_med(candidates: &mut Vec<Candidate<'_>>) {
-    let exits: Vec<_> = candidates
-        .iter()
-        .map(|candidate| {
-            let view = candidate.view();
-            let neighbour = view.as_path().and_then(|path| path.first());
-            (neighbour, view.multi_exit_disc().unwrap_or(0))
-        })
-        .collect();
-    let beaten = |(neighbour, med)| {
-        exits
-            .iter()
-            .any(|(other, lower)| *other == neighbour && *lower < med)
-    };
-    let mut at = exits.iter();
-    candidates.retain(|_| at.next().is_some_and(|exit| !beaten(*exit)));
+    use rutter_net::Asn;
+    use rutter_wire::attr::{self, code};
+
+    use super::*;
+
+    fn block(path: &[u32], more: &[(u8, u8, &[u8])]) -> Vec<u8> {
+        let mut out = Vec::new();
+        attr::write_attr(&mut out, 0x40, code::ORIGIN, &[0]);
+        let mut value = vec![2, path.len() as u8];
+        value.extend(path.iter().flat_map(|asn| asn.to_be_bytes()));
+        attr::write_attr(&mut out, 0x40, code::AS_PATH, &value);
+        for (flags, code, value) in more {
+            attr::write_attr(&mut out, *flags, *code, value);
+        }
+        out
+    }
+
+    /// The peer index of the best of these blocks; peers have ascending BGP Identifiers.
+    fn best_of(blocks: &[Vec<u8>]) -> Option<u16> {
+        let candidates: Vec<Candidate<'_>> = (0..)
+            .zip(blocks)
+            .map(|(index, octets)| Candidate {
+                peer: (
+                    index,
+                    PeerEntry {
+                        bgp_id: u32::from(index) + 1,
+                        address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, index as u8)),
+                        asn: Asn(100),
+                    },
+                ),
+                octets,
+                next_hop: None,
+            })
+            .collect();
+        best(&candidates).map(|best| best.peer.0)
+    }
+
+    #[test]
+    fn the_steps_are_those_of_rfc_4271() {
+        let med = |med: u8| [0, 0, 0, med];
+        let with_med =
+            |path: &[u32], value: [u8; 4]| block(path, &[(0x80, code::MULTI_EXIT_DISC, &value)]);
+        assert_eq!(best_of(&[]), None);
+        assert_eq!(best_of(&[block(&[1, 2], &[])]), Some(0));
+        assert_eq!(best_of(&[block(&[1, 2], &[]), block(&[1], &[])]), Some(1));
+        let preferred = block(&[1, 2], &[(0x40, code::LOCAL_PREF, &[0, 0, 0, 200])]);
+        assert_eq!(best_of(&[block(&[1], &[]), preferred]), Some(1));
+        let one_as = [with_med(&[1, 2], med(9)), with_med(&[1, 3], med(5))];
+        assert_eq!(best_of(&one_as), Some(1));
+        let two_ases = [with_med(&[1, 2], med(9)), with_med(&[2, 3], med(5))];
+        assert_eq!(best_of(&two_ases), Some(0));
+        let three = [&two_ases[..], &[with_med(&[1, 3], med(5))]].concat();
+        assert_eq!(
+            best_of(&three),
+            Some(1),
+            "the first loses to the third by MED"
+        );
+    }
 }

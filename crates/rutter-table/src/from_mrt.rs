@@ -108,7 +108,7 @@ impl<'w> Reading<'w> {
                 });
             }
         }
-        if let Some(best) = best(&mut candidates) {
+        if let Some(best) = best(&candidates) {
             let set = self.set(&best);
             self.table.insert(rib.prefix, set);
         }

@@ -11,7 +11,7 @@ use crate::advertise::clients::Clients;
 use crate::advertise::export_view::Scope;
 use crate::advertise::fast_path::{BestTwo, is_plain};
 use crate::advertise::recorder::{Change, LiveClients, Recorder, sent_path_id};
-use crate::decision::{Decision, may_be_partial};
+use crate::decision::{Decision, Process, may_be_partial};
 use crate::read::lookup::ShardMirror;
 use crate::topology::Topology;
 

@@ -14,6 +14,7 @@ use crate::adj_rib_in::attr_set::SetFlags;
 use crate::adj_rib_in::route::Route;
 use crate::advertise::audience::{Audience, EVERYONE};
 use crate::advertise::encode::Style;
+use crate::decision::Process;
 use crate::peer_set::PeerSet;
 use crate::topology::Topology;
 
@@ -256,17 +257,25 @@ fn client_by_client<'r, C: ClientSet>(
     clients: &C,
     (max_paths, med_is_partial): (usize, bool),
 ) -> ExportView<'r, C> {
+    let decision = scope.topology.decision();
     let mut view = ExportView::new();
     for client in clients.iter() {
         let may_receive = |route: &&&Route| scope.withheld(rules, route, client).is_none();
         let visible = routes.iter().filter(may_receive).copied();
         let mut add = |route| add_recipient(&mut view, route, client);
-        if med_is_partial {
-            let mut visible: SmallVec<[&Route; 4]> = visible.collect();
-            scope.topology.decision().sort(&mut visible);
-            visible.into_iter().take(max_paths).for_each(&mut add);
+        if !med_is_partial {
+            visible.take(max_paths).for_each(add);
+            continue;
+        }
+        let mut visible: SmallVec<[&Route; 4]> = visible.collect();
+        if max_paths == 1 {
+            decision
+                .best(&visible)
+                .into_iter()
+                .for_each(|best| add(visible[best]));
         } else {
-            visible.take(max_paths).for_each(&mut add);
+            decision.sort(&mut visible);
+            visible.into_iter().take(max_paths).for_each(add);
         }
     }
     view

@@ -89,6 +89,7 @@ impl BestTwo {
 
 impl<K: Copy> Recorder<'_, K> {
     /// As [`Recorder::record`] on the fast path.
+    #[inline]
     pub fn record_best<R: Borrow<Route>>(&mut self, before: BestTwo, after: &[R]) {
         if self.live.count == 0 {
             return;
@@ -121,6 +122,7 @@ impl<K: Copy> Recorder<'_, K> {
     }
 
     /// Announces `new`, or withdraws `old` where there is no new route.
+    #[inline(always)]
     fn record_plain(&mut self, new: Option<&Route>, old: Option<Advertised>, to: Recipients) {
         match (new, old) {
             (Some(route), _) => {

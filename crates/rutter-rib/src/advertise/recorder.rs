@@ -162,6 +162,7 @@ impl<'a, K: Copy> Recorder<'a, K> {
         }
     }
 
+    #[inline(always)]
     pub fn push(
         &mut self,
         route: Option<&Route>,

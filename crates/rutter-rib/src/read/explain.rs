@@ -8,6 +8,7 @@ use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::shard::Stored;
 use crate::adj_rib_in::table::accepted;
 use crate::advertise::export_view::{OneClient, Rules, Scope, Withheld, export_view};
+use crate::decision::Process;
 use crate::topology::{Peer, Topology};
 use crate::{PeerId, Rib, Step};
 

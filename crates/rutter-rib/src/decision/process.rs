@@ -1,0 +1,254 @@
+//! The steps of the decision process.
+//!
+//! RFC 4271 §9.1.2.2 with the extensions in use: LLGR stale last (RFC 9494 §4.3), LOCAL_PREF, AS_PATH length
+//! (a set counts one), ORIGIN, MULTI_EXIT_DISC, external over internal, ORIGINATOR_ID or BGP Identifier and
+//! CLUSTER_LIST length (RFC 4456 §9), neighbor address, path identifier. Age does not count: the same routes
+//! always have the same order. IGP metrics are not known here.
+//!
+//! MULTI_EXIT_DISC compares only routes of one neighbouring AS, so it is not an order of pairs. [`Process::sort`]
+//! therefore chooses routes one by one, each time without those already chosen. The order of arrival never matters.
+
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use super::PeerRank;
+use crate::adj_rib_in::attr_set::Summary;
+
+/// A step of the decision process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// RFC 9494 §4.3: long-lived stale routes lose to all others.
+    LongLivedStale,
+    /// §9.1.1: higher LOCAL_PREF.
+    LocalPref,
+    /// §9.1.2.2 a: shorter AS_PATH.
+    AsPathLength,
+    /// §9.1.2.2 b: lower ORIGIN.
+    Origin,
+    /// §9.1.2.2 c: lower MULTI_EXIT_DISC within one neighbouring AS.
+    MultiExitDisc,
+    /// §9.1.2.2 d: external over internal.
+    ExternalOverInternal,
+    /// §9.1.2.2 f and RFC 4456 §9: lower ORIGINATOR_ID, or BGP Identifier where it is absent.
+    OriginatorId,
+    /// RFC 4456 §9: shorter CLUSTER_LIST.
+    ClusterListLength,
+    /// §9.1.2.2 g: lower neighbor address.
+    PeerAddress,
+    /// Lower path identifier (RFC 7911) of one neighbor.
+    PathId,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Step::LongLivedStale => "long-lived stale",
+            Step::LocalPref => "local preference",
+            Step::AsPathLength => "AS path length",
+            Step::Origin => "origin",
+            Step::MultiExitDisc => "multi-exit discriminator",
+            Step::ExternalOverInternal => "external over internal",
+            Step::OriginatorId => "router id",
+            Step::ClusterListLength => "cluster list length",
+            Step::PeerAddress => "neighbor address",
+            Step::PathId => "path id",
+        })
+    }
+}
+
+/// The decision process over one kind of routes: the implementor says how to read a route.
+pub(crate) trait Process {
+    type Route;
+
+    /// Whether MULTI_EXIT_DISC is compared between routes of different neighbouring ASes, too.
+    fn always_compare_med(&self) -> bool;
+    fn summary<'r>(&self, route: &'r Self::Route) -> &'r Summary;
+    /// The facts about the route's sender.
+    fn rank(&self, route: &Self::Route) -> PeerRank;
+    fn is_long_lived_stale(&self, route: &Self::Route) -> bool;
+    fn local_pref(&self, route: &Self::Route) -> u32;
+    /// ORIGINATOR_ID, `None` where it is absent.
+    fn originator_id(&self, route: &Self::Route) -> Option<u32>;
+    /// Two numbers that tell all routes of a destination apart: the sender's and the path identifier.
+    fn path(&self, route: &Self::Route) -> (u16, u32);
+
+    /// Compares two accepted routes; `Less` is better. The step is the first at which they differ.
+    #[inline(always)]
+    fn compare(&self, a: &Self::Route, b: &Self::Route) -> (Ordering, Step) {
+        self.compare_early(a, b)
+            .or_else(|| self.compare_med(a, b).because(Step::MultiExitDisc))
+            .unwrap_or_else(|| self.break_tie(a, b))
+    }
+
+    /// Compares by the steps before MULTI_EXIT_DISC.
+    #[inline(always)]
+    fn compare_early(&self, a: &Self::Route, b: &Self::Route) -> Option<(Ordering, Step)> {
+        let (sa, sb) = (self.summary(a), self.summary(b));
+        let local_pref = || self.local_pref(b).cmp(&self.local_pref(a));
+        self.is_long_lived_stale(a)
+            .cmp(&self.is_long_lived_stale(b))
+            .because(Step::LongLivedStale)
+            .or_else(|| local_pref().because(Step::LocalPref))
+            .or_else(|| {
+                sa.as_path_len
+                    .cmp(&sb.as_path_len)
+                    .because(Step::AsPathLength)
+            })
+            .or_else(|| sa.origin().cmp(&sb.origin()).because(Step::Origin))
+    }
+
+    #[inline(always)]
+    fn compare_med(&self, a: &Self::Route, b: &Self::Route) -> Ordering {
+        let (sa, sb) = (self.summary(a), self.summary(b));
+        if self.always_compare_med() || sa.neighbour_as == sb.neighbour_as {
+            sa.multi_exit_disc.cmp(&sb.multi_exit_disc)
+        } else {
+            Ordering::Equal
+        }
+    }
+
+    /// Compares by the steps after MULTI_EXIT_DISC.
+    #[inline(always)]
+    fn break_tie(&self, a: &Self::Route, b: &Self::Route) -> (Ordering, Step) {
+        let (ra, rb) = (self.rank(a), self.rank(b));
+        let (sa, sb) = (self.summary(a), self.summary(b));
+        let id_a = self.originator_id(a).unwrap_or(ra.bgp_id);
+        let id_b = self.originator_id(b).unwrap_or(rb.bgp_id);
+        let ((peer_a, path_a), (peer_b, path_b)) = (self.path(a), self.path(b));
+        rb.external
+            .cmp(&ra.external)
+            .because(Step::ExternalOverInternal)
+            .or_else(|| id_a.cmp(&id_b).because(Step::OriginatorId))
+            .or_else(|| {
+                sa.cluster_list_len
+                    .cmp(&sb.cluster_list_len)
+                    .because(Step::ClusterListLength)
+            })
+            .or_else(|| ra.address.cmp(&rb.address).because(Step::PeerAddress))
+            .or_else(|| peer_a.cmp(&peer_b).because(Step::PeerAddress))
+            .unwrap_or((path_a.cmp(&path_b), Step::PathId))
+    }
+
+    /// Returns the index of the best route: the first that [`Process::sort`] would choose. O(routes), and the square
+    /// of those that tie before MULTI_EXIT_DISC.
+    fn best<R: Borrow<Self::Route>>(&self, routes: &[R]) -> Option<usize> {
+        let route = |index: usize| routes[index].borrow();
+        let mut tied: SmallVec<[usize; 8]> = SmallVec::new();
+        for index in 0..routes.len() {
+            let first = tied.first().copied();
+            let early = first.and_then(|first| self.compare_early(route(index), route(first)));
+            match early {
+                Some((Ordering::Greater, _)) => continue,
+                Some(_) => tied.clear(),
+                None => {}
+            }
+            tied.push(index);
+        }
+        let loses_by_med = |index: &usize| {
+            let mut others = tied.iter();
+            others.any(|other| self.compare_med(route(*other), route(*index)).is_lt())
+        };
+        let left = tied.iter().copied().filter(|index| !loses_by_med(index));
+        left.min_by(|a, b| self.break_tie(route(*a), route(*b)).0)
+    }
+
+    /// Puts routes into the order in which they are chosen, each time without those already chosen.
+    ///
+    /// O(n log n) comparisons, and for each route one with the best left of each neighbouring AS.
+    fn sort<R: Borrow<Self::Route>>(&self, routes: &mut [R]) {
+        if self.always_compare_med() {
+            return routes.sort_by(|a, b| self.compare(a.borrow(), b.borrow()).0);
+        }
+        routes.sort_by(|a, b| self.compare_grouped(a.borrow(), b.borrow()));
+        let early_tie = |a: &R, b: &R| self.compare_early(a.borrow(), b.borrow()).is_none();
+        for tied in routes.chunk_by_mut(early_tie) {
+            self.merge(tied);
+        }
+    }
+
+    /// Compares for an order of all routes that keeps those of one neighbouring AS together where they tie before
+    /// MULTI_EXIT_DISC. Within each AS it is the order in which the routes are chosen.
+    fn compare_grouped(&self, a: &Self::Route, b: &Self::Route) -> Ordering {
+        let (sa, sb) = (self.summary(a), self.summary(b));
+        let early = self.compare_early(a, b).map_or(Ordering::Equal, |(o, _)| o);
+        early
+            .then_with(|| sa.neighbour_as.cmp(&sb.neighbour_as))
+            .then_with(|| sa.multi_exit_disc.cmp(&sb.multi_exit_disc))
+            .then_with(|| self.break_tie(a, b).0)
+    }
+
+    /// Merges the routes of several neighbouring ASes. The next route of each AS has survived MULTI_EXIT_DISC; the
+    /// later steps choose among these (RFC 4271 §9.1.2.2 c).
+    fn merge<R: Borrow<Self::Route>>(&self, tied: &mut [R]) {
+        let neighbour = |route: &R| self.summary(route.borrow()).neighbour_as;
+        let mut groups: Vec<std::ops::Range<usize>> = Vec::new();
+        for at in 0..tied.len() {
+            match groups.last_mut() {
+                Some(group) if neighbour(&tied[group.start]) == neighbour(&tied[at]) => {
+                    group.end = at + 1;
+                }
+                _ => groups.push(at..at + 1),
+            }
+        }
+        let mut place_of = vec![0; tied.len()];
+        for place in 0..tied.len() {
+            let left = groups.iter_mut().filter(|group| group.start < group.end);
+            let next = left.min_by(|a, b| {
+                let (a, b) = (tied[a.start].borrow(), tied[b.start].borrow());
+                self.break_tie(a, b).0
+            });
+            if let Some(at) = next.and_then(Iterator::next) {
+                place_of[at] = place;
+            }
+        }
+        for at in 0..tied.len() {
+            while place_of[at] != at {
+                let to = place_of[at];
+                tied.swap(at, to);
+                place_of.swap(at, to);
+            }
+        }
+    }
+}
+
+/// Names the step of a comparison that decided.
+trait Because: Sized {
+    fn because(self, step: Step) -> Option<(Ordering, Step)>;
+}
+
+impl Because for Ordering {
+    #[inline(always)]
+    fn because(self, step: Step) -> Option<(Ordering, Step)> {
+        self.is_ne().then_some((self, step))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::advertise::test_support::Exchange;
+
+    proptest! {
+        #[test]
+        fn the_best_route_is_the_first_in_order(
+            routes in proptest::collection::vec((0..4_u16, 0..7_usize, 0..3_u32), 0..9),
+        ) {
+            let exchange = Exchange::plain(4);
+            let decision = exchange.topology.decision();
+            let route = |(peer, set, path_id)| exchange.route(peer, set, path_id);
+            let mut routes: Vec<_> = routes.into_iter().map(route).collect();
+            let path = |index: Option<usize>, routes: &[crate::adj_rib_in::route::Route]| {
+                index.map(|index| (routes[index].peer, routes[index].path_id, routes[index].attrs.address()))
+            };
+            let best = path(decision.best(&routes), &routes);
+            decision.sort(&mut routes);
+            let first = path((!routes.is_empty()).then_some(0), &routes);
+            prop_assert_eq!(best, first);
+        }
+    }
+}
