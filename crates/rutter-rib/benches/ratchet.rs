@@ -1,6 +1,6 @@
 //! The hot functions, each in a `step_…` function of its own, on inputs that are the same everywhere: for counting
-//! instructions (`tools/ratchet`), not for taking times. A `black_box` with a step's name keeps the linker from making one
-//! function of two that do the same.
+//! instructions (`tools/ratchet`), not for taking times. A `black_box` with a step's name keeps the linker from
+//! making one function of two that do the same.
 //!
 //! Prints each step with the number of units it worked on.
 

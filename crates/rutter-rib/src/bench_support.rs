@@ -1,4 +1,4 @@
-//! Two routes and the decision between them, for benchmarks: everybody else has a whole table to ask.
+//! Two routes and the decision between them, for benchmarks.
 
 use std::cmp::Ordering;
 
@@ -17,7 +17,7 @@ pub struct RoutePair {
 }
 
 impl RoutePair {
-    /// From canonical attribute blocks.
+    /// The routes of two canonical attribute blocks.
     pub fn new(blocks: [&[u8]; 2]) -> Self {
         let store = AttrStore::new(7);
         let rank = |peer: u32| PeerRank {
@@ -44,7 +44,7 @@ impl RoutePair {
         }
     }
 
-    /// Which route is better (`Less`: the first), and at which step.
+    /// Returns which route is better (`Less`: the first), and at which step.
     #[inline(never)]
     pub fn decide(&self) -> (Ordering, Step) {
         let decision = Decision {

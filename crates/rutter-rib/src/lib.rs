@@ -4,12 +4,12 @@
 //! UPDATE body ─► Batch::push ─► Rib::commit (shards) ─► Rib::flush (groups) ─► ClientStream ─► bytes
 //!                                        └─► Rib::snapshot, Rib::feed (readers)
 //! ```
-//! No sockets, no clock, no configuration files: everything comes in as arguments, so the simulator runs this
-//! very code.
+//! It uses no sockets, no clock and no configuration files. Everything comes in as arguments, so the simulator runs
+//! this very code.
 //!
 //! `rib` is the table as its threads see it. `neighbor`, `topology` and `lifecycle` hold the neighbors and their
-//! sessions. The folders follow a route's way: `adj_rib_in`, `decision`, `advertise`; `reevaluate` applies changed
-//! policies to held routes; `read` serves everything that only reads.
+//! sessions. The folders follow a route's way: `adj_rib_in`, `decision`, `advertise`. `reevaluate` applies changed
+//! policies to held routes; `read` serves readers.
 
 mod adj_rib_in;
 mod advertise;

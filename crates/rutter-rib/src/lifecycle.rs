@@ -1,4 +1,4 @@
-//! Neighbors and sessions come, change and go.
+//! The lifecycle of neighbors and sessions: how they are added, change and are removed.
 
 use std::sync::Arc;
 
@@ -15,24 +15,24 @@ use crate::reevaluate::walk_progress::WalkProgress;
 use crate::topology::Peer;
 use crate::{PeerId, PeerKind, Rib, SessionInfo};
 
-/// What happens to a family's routes when their session ends.
+/// The fate of a family's routes when their session ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retain {
-    /// They go.
+    /// They are removed.
     Nothing,
-    /// They stay as stale (RFC 4724, RFC 8538) until swept.
+    /// They stay as stale (RFC 4724, RFC 8538) until they are swept.
     Stale,
 }
 
 impl Rib {
-    /// The session is Established: its routes may come, and unless nothing is sent to it, it becomes a
-    /// client. Drop the stream before [`Rib::session_down`].
+    /// The session is Established: its routes may be announced. Unless it receives nothing, it becomes a client. Drop
+    /// the stream before [`Rib::session_down`].
     pub fn session_up(&self, peer: PeerId, session: SessionInfo) -> Option<ClientStream> {
         let (stale, removing) = (self.stale_families(peer), self.families_being_removed(peer));
         for family in Family::ALL {
             let index = family.index();
-            // RFC 4724 §4.2: routes of a family that was not agreed again are not kept. Those that still leave would
-            // count towards the limits of the new session.
+            // RFC 4724 §4.2: routes of a family that was not agreed again are not kept. Routes that a sweeper still
+            // removes would count towards the limits of the new session.
             if removing[index] || stale[index] && session.family(family).is_none() {
                 self.sweep_stale(peer, family);
             }
@@ -50,7 +50,7 @@ impl Rib {
         };
         self.changed();
         if ranks {
-            // Those that stayed over a restart came from a speaker with another BGP Identifier.
+            // Routes that stayed over a restart came from a speaker with another BGP Identifier.
             self.reorder_routes_of(peer);
         }
         group.map(|group| self.open_stream(peer, group))
@@ -92,9 +92,9 @@ impl Rib {
         ClientStream::new(peer, group)
     }
 
-    /// The session ended. Per family (index order) what happens to its routes.
+    /// Ends a session. `retain` is the fate of the routes per family (index order).
     ///
-    /// Work in slices: O(destinations), with other peers' updates in between.
+    /// Works in slices: O(destinations), with other peers' updates in between.
     pub fn session_down(&self, peer: PeerId, retain: [Retain; 2]) {
         let mut sweeper = Sweeper::default();
         self.end_session(peer, retain, &mut sweeper);
@@ -104,8 +104,8 @@ impl Rib {
         }
     }
 
-    /// As [`Rib::session_down`], removing the walk over the table to a sweeper that its caller lets go on in steps, so
-    /// that others need not wait. Readers of the table do not see the routes any more.
+    /// As [`Rib::session_down`], but leaves the walk over the table to a sweeper. Its owner runs it in steps, so that
+    /// others need not wait. Readers of the table do not see the routes any more.
     pub fn end_session(&self, peer: PeerId, retain: [Retain; 2], sweeper: &mut Sweeper) {
         for shard in &self.shards {
             let mut shard = shard.lock();
@@ -129,7 +129,7 @@ impl Rib {
         }
     }
 
-    /// All routes of a neighbor and family so far are to go.
+    /// Leaves the removal of all routes of a neighbor and family to a sweeper.
     fn remove_in_steps(&self, peer: PeerId, family: Family, sweeper: &mut Sweeper) {
         if self.counts(peer)[family.index()].received == 0 {
             return self.set_stale(peer, family, false);
@@ -161,8 +161,8 @@ impl Rib {
         self.changed();
     }
 
-    /// Everything the neighbor sent for a family so far becomes stale (RFC 7313 BoRR, RFC 4724). One flip;
-    /// routes that were stale already are swept first (RFC 4724 §4.2).
+    /// Makes all routes of a neighbor and family stale (RFC 7313 BoRR, RFC 4724). This flips one bit. Routes that
+    /// were stale before are swept first (RFC 4724 §4.2).
     pub fn mark_stale(&self, peer: PeerId, family: Family) {
         if self.stale_families(peer)[family.index()] {
             self.sweep_stale(peer, family);
@@ -186,7 +186,7 @@ impl Rib {
         self.set_stale(peer, family, false);
     }
 
-    /// Removes routes that nobody withdraws: readers of the feed are told.
+    /// Removes routes that nobody withdraws, and publishes that to the readers of the feed.
     fn remove_and_publish(&self, peer: PeerId, family: Family, goes: impl Fn(&Route) -> bool) {
         let mut swept = Swept::new(self, peer);
         self.edit(peer, family, |prefix, route| {
@@ -213,7 +213,7 @@ impl Rib {
         }
     }
 
-    /// RFC 9494: stale routes become least preferred and are sent with LLGR_STALE; those with NO_LLGR go.
+    /// RFC 9494: stale routes become least preferred and are sent with LLGR_STALE; those with NO_LLGR are removed.
     pub fn start_long_lived_stale(&self, peer: PeerId, family: Family) {
         use crate::adj_rib_in::attr_set::SetFlags;
         let epoch = self.epoch(peer, family);
@@ -233,7 +233,7 @@ impl Rib {
         swept.publish();
     }
 
-    /// The client asked for a family again (RFC 2918); framed by BoRR and EoRR where RFC 7313 was agreed.
+    /// Advertises a family to a client again (RFC 2918), framed by BoRR and EoRR where RFC 7313 was agreed.
     pub fn refresh_client(&self, stream: &mut ClientStream, family: Family) {
         let framed = {
             let topology = self.topology.read();
@@ -262,7 +262,7 @@ impl Rib {
     }
 }
 
-/// How a client is spoken to; `None` where nothing is sent to it.
+/// The style of a client's messages; `None` where nothing is sent to it.
 fn style(peer: &Peer, session: &SessionInfo, router_id: u32) -> Option<Style> {
     let neighbor = &peer.neighbor;
     if neighbor.kind == PeerKind::Collector || !neighbor.export_allowed {

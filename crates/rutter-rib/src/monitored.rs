@@ -1,25 +1,25 @@
-//! Routes of other people's sessions: monitored routers and files.
+//! Routes of sessions that are not ours: those of monitored routers, and those in files.
 
 use std::sync::Arc;
 
 use rutter_wire::bmp::PeerType;
 
-/// Whose routes these are, where another router reports them (BMP, RFC 7854) or a file holds them (MRT).
+/// The origin of routes that another router reports (BMP, RFC 7854) or that a file holds (MRT).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Monitored {
-    /// Who reports: name or address of the monitored router, or name of the file.
+    /// The name or address of the monitored router, or the name of the file.
     pub router: Arc<str>,
-    /// By which protocol it came.
+    /// The protocol that brought them.
     pub source: Source,
-    /// At which point of the router's tables its routes were seen.
+    /// The point of the router's tables at which the routes were seen.
     pub view: View,
-    /// Peer type (RFC 7854 §4.2): peers of one address and distinguisher may differ in it alone.
+    /// The peer type (RFC 7854 §4.2): peers of one address and distinguisher may differ in it alone.
     pub peer_type: PeerType,
-    /// Peer distinguisher: which of the router's instances (RFC 7854 §4.2), 0 for the global one.
+    /// The peer distinguisher: the router's instance (RFC 7854 §4.2), 0 for the global one.
     pub distinguisher: u64,
 }
 
-/// How routes came to be known.
+/// The source of routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// A BGP session of our own.
@@ -35,11 +35,11 @@ pub enum Source {
 pub enum View {
     /// As received from the peer (RFC 7854).
     AdjRibInPre,
-    /// After import policy (RFC 7854).
+    /// After the import policy (RFC 7854).
     AdjRibInPost,
-    /// What the router chose (RFC 9069).
+    /// As selected by the router (RFC 9069).
     LocRib,
-    /// Towards a peer, before export policy (RFC 8671).
+    /// For a peer, before the export policy (RFC 8671).
     AdjRibOutPre,
     /// As sent to a peer (RFC 8671).
     AdjRibOutPost,

@@ -8,76 +8,77 @@ use rutter_policy::{ImportPolicy, Role};
 
 use crate::monitored::Monitored;
 
-/// Dense index of a neighbor; at most 65,535. Reused only after every route of the former owner is gone.
+/// The dense index of a neighbor; at most 65,535. An id is reused only after every route of its former owner is
+/// removed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PeerId(pub u16);
 
 impl PeerId {
-    /// Index into per-peer arrays.
+    /// The index into per-peer arrays.
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
 }
 
-/// Which rules apply between this neighbor and the others.
+/// The kind of a neighbor: it decides which rules apply between this neighbor and the others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PeerKind {
-    /// Client of the route server: attributes pass unchanged (RFC 7947).
+    /// A client of the route server: attributes pass unchanged (RFC 7947).
     RouteServerClient,
-    /// Plain eBGP: own AS prepended, own next hop, MED and LOCAL_PREF stripped (RFC 4271 §5).
+    /// Plain eBGP: own AS prepended, own next hop, MED and LOCAL_PREF removed (RFC 4271 §5).
     External,
-    /// Plain iBGP: hears only what came from outside (RFC 4271 §9.2).
+    /// Plain iBGP: receives only routes of external peers (RFC 4271 §9.2).
     Internal,
-    /// Client of this route reflector (RFC 4456).
+    /// A client of this route reflector (RFC 4456).
     ReflectorClient,
-    /// Receive only: routes are stored and published, nothing is decided or sent.
+    /// Receive only: its routes are stored and published; nothing is decided or sent.
     Collector,
 }
 
 impl PeerKind {
-    /// Whether the session crosses an AS border.
+    /// Returns whether the session crosses an AS border.
     pub fn is_external(self) -> bool {
         matches!(self, PeerKind::RouteServerClient | PeerKind::External)
     }
 }
 
-/// What is configured for one neighbor.
+/// The configuration of one neighbor.
 #[derive(Clone, Debug)]
 pub struct Neighbor {
-    /// Name or description for people; the address in text where none is given.
+    /// A name or description for people; without one the address as a string.
     pub name: Arc<str>,
-    /// Address of the neighbor; the last tie-break of the decision process.
+    /// The address of the neighbor; the last tie-break of the decision process.
     pub address: IpAddr,
-    /// Which rules apply.
+    /// The rules that apply.
     pub kind: PeerKind,
     /// Our AS on this session.
     pub local_asn: Asn,
-    /// The neighbor's AS (for dynamic neighbors: as learned from its OPEN).
+    /// The neighbor's AS; for dynamic neighbors the one in its OPEN.
     pub remote_asn: Asn,
     /// Our IPv4 address for next-hop-self towards this neighbor.
     pub local_ipv4: Option<Ipv4Addr>,
     /// Our IPv6 address for next-hop-self towards this neighbor.
     pub local_ipv6: Option<Ipv6Addr>,
-    /// Send our own address as next hop (default for [`PeerKind::External`]).
+    /// Sends our own address as next hop (default for [`PeerKind::External`]).
     pub next_hop_self: bool,
-    /// Import checks, immutable; replace with [`crate::Rib::replace_neighbor`].
+    /// The import policy, immutable; replace it with [`crate::Rib::replace_neighbor`].
     pub import: Arc<ImportPolicy>,
-    /// Whether anything is sent to this neighbor at all (RFC 8212: `false` for eBGP without policy).
+    /// True if anything is advertised to this neighbor (RFC 8212: `false` for eBGP without policy).
     pub export_allowed: bool,
-    /// LOCAL_PREF of routes that carry none; 100 unless configured.
+    /// The LOCAL_PREF of routes without one; 100 unless configured.
     pub default_local_pref: u32,
-    /// Prefixes per family above which further ones are rejected (`max-prefix` with action `block`).
+    /// The number of prefixes per family above which further ones are rejected (`max-prefix` with action `block`).
     pub block_above: [Option<u32>; 2],
-    /// Most paths per prefix sent where Add-Path is negotiated; 0 means all.
+    /// The most paths per prefix that are sent where Add-Path is negotiated; 0 means all.
     pub add_path_limit: u16,
     /// Our role on the session (RFC 9234), `None` where none is configured.
     pub role: Option<Role>,
-    /// Set where the routes are not of a session of our own but those that somebody else reports.
+    /// The origin of the routes where another router reports them or a file holds them.
     pub monitored: Option<Arc<Monitored>>,
 }
 
 impl Neighbor {
-    /// Routes with ONLY_TO_CUSTOMER must not be sent here (RFC 9234 §5).
+    /// Returns whether routes with ONLY_TO_CUSTOMER must not be sent here (RFC 9234 §5).
     pub(crate) fn withholds_otc(&self) -> bool {
         matches!(
             self.role,
@@ -85,7 +86,7 @@ impl Neighbor {
         )
     }
 
-    /// Routes without ONLY_TO_CUSTOMER are sent here with our AS in it (RFC 9234 §5).
+    /// Returns whether routes without ONLY_TO_CUSTOMER are sent here with our AS in it (RFC 9234 §5).
     pub(crate) fn adds_otc(&self) -> bool {
         matches!(
             self.role,
@@ -94,31 +95,31 @@ impl Neighbor {
     }
 }
 
-/// What one established session negotiated.
+/// The parameters that one established session negotiated.
 #[derive(Clone, Debug)]
 pub struct SessionInfo {
     /// The neighbor's BGP Identifier.
     pub remote_bgp_id: u32,
-    /// The neighbor's AS as its OPEN said.
+    /// The AS in the neighbor's OPEN.
     pub remote_asn: Asn,
     /// Four-octet AS numbers on the wire (RFC 6793).
     pub as4: bool,
-    /// Largest message the neighbor takes, octets: 4,096 or 65,535 (RFC 8654).
+    /// The longest message that the neighbor accepts, in bytes: 4,096 or 65,535 (RFC 8654).
     pub max_message_len: usize,
-    /// Per family: what was agreed, `None` where the family is off.
+    /// The parameters of each family, `None` where the family is off.
     pub families: [Option<FamilyInfo>; 2],
-    /// Enhanced Route Refresh (RFC 7313): refreshes are framed by BoRR and EoRR.
+    /// Enhanced Route Refresh (RFC 7313): a refresh is framed by BoRR and EoRR.
     pub enhanced_refresh: bool,
 }
 
 impl SessionInfo {
-    /// What was agreed for one family.
+    /// The parameters of one family.
     pub fn family(&self, family: Family) -> Option<FamilyInfo> {
         self.families[family.index()]
     }
 }
 
-/// One family of a session.
+/// The parameters of one family of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct FamilyInfo {
     /// The neighbor's NLRI carry path identifiers (RFC 7911).
@@ -129,17 +130,17 @@ pub struct FamilyInfo {
     pub extended_next_hop: bool,
 }
 
-/// How many routes a neighbor has in the table.
+/// The number of routes of a neighbor in the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RouteCounts {
-    /// Routes held, rejected ones included.
+    /// All routes, rejected ones included.
     pub received: u32,
-    /// Routes that take part in the decision.
+    /// The routes that take part in the decision.
     pub accepted: u32,
 }
 
 impl RouteCounts {
-    /// Routes held with a reason of rejection.
+    /// The routes with a reason of rejection.
     pub fn rejected(self) -> u32 {
         self.received - self.accepted
     }

@@ -10,7 +10,7 @@ pub(crate) struct PeerSet {
 }
 
 impl PeerSet {
-    /// What it takes besides itself, octets.
+    /// Bytes of heap.
     pub fn heap(&self) -> usize {
         allocated(self.words.capacity() * size_of::<u64>())
     }
@@ -46,7 +46,7 @@ impl PeerSet {
             .sum()
     }
 
-    /// A number that equal sets share and others rarely do; the same in every run.
+    /// A number that is the same for equal sets, rarely for others, and in every run.
     pub fn digest(&self) -> u64 {
         let mix = |sum: u64, word: &u64| {
             (sum ^ word)
@@ -56,7 +56,7 @@ impl PeerSet {
         self.words.iter().fold(0, mix)
     }
 
-    /// Members of both.
+    /// The members of both.
     pub fn and(mut self, other: &PeerSet) -> Self {
         self.words.truncate(other.words.len());
         for (word, with) in self.words.iter_mut().zip(&other.words) {
@@ -65,7 +65,7 @@ impl PeerSet {
         self
     }
 
-    /// Members of this one that are not in the other.
+    /// The members of this set that are not in the other.
     pub fn minus(mut self, other: &PeerSet) -> Self {
         for (word, with) in self.words.iter_mut().zip(&other.words) {
             *word &= !with;
@@ -82,7 +82,7 @@ impl PeerSet {
         }
     }
 
-    /// Members in ascending order.
+    /// The members in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = PeerId> + '_ {
         self.words.iter().enumerate().flat_map(|(index, word)| {
             let mut rest = *word;

@@ -1,4 +1,4 @@
-//! The table's door for the threads that move routes.
+//! The table as the threads see it that move routes.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -24,24 +24,24 @@ use crate::{Neighbor, PeerId, PeerSummary, Retain, RouteCounts, TooManyNeighbors
 /// Settings of the table as a whole.
 #[derive(Clone, Debug)]
 pub struct RibConfig {
-    /// Partitions of prefix space; a power of two, usually the number of I/O threads.
+    /// The number of partitions of prefix space: a power of two, usually the number of I/O threads.
     pub shards: usize,
-    /// Our BGP Identifier (ORIGINATOR_ID and CLUSTER_LIST of RFC 4456 use it too).
+    /// Our BGP Identifier. ORIGINATOR_ID and CLUSTER_LIST of RFC 4456 use it, too.
     pub router_id: u32,
-    /// Octets of encoded UPDATEs kept for clients that lag, per group: see [`crate::Rib::congested`].
+    /// The limit in bytes on encoded UPDATEs kept for lagging clients, per group: see [`crate::Rib::congested`].
     pub log_limit: usize,
     /// The exchange's action communities.
     pub export: Arc<ExportPolicy>,
-    /// Random number that peers do not know: keeps them from aiming at one place of the hash tables.
+    /// A random number that peers do not know. Without it they cannot aim prefixes at one place of the hash tables.
     pub seed: u64,
-    /// Compare MED between routes of different neighbouring ASes too (RFC 4271 §9.1.2.2 c).
+    /// Compares MULTI_EXIT_DISC between routes of different neighbouring ASes, too (RFC 4271 §9.1.2.2 c).
     pub always_compare_med: bool,
 }
 
-/// The table. Shared by all threads behind an `Arc`; every method takes `&self`.
+/// The table. All threads share it behind an `Arc`; every method takes `&self`.
 ///
-/// Locks, in the order in which they may be taken: topology, shards by index, a group's stage, its inboxes,
-/// the attribute store's stripes. None is held while a socket is touched.
+/// Locks are taken in this order: topology, shards by index, a group's stage, its inboxes, the stripes of the
+/// attribute store. No thread holds one while it uses a socket.
 pub struct Rib {
     pub(crate) topology: RwLock<Topology>,
     pub(crate) shards: Box<[Mutex<Shard>]>,
@@ -50,19 +50,19 @@ pub struct Rib {
     pub(crate) store: AttrStore,
     pub(crate) groups: RwLock<Vec<Arc<Group>>>,
     pub(crate) feed: Feed,
-    /// What look-ups read, once they are on.
+    /// The mirror that look-ups read, once they are enabled.
     pub(crate) mirror: OnceLock<Arc<Mirror>>,
     pub(crate) seed: u64,
     pub(crate) log_limit: usize,
     pub(crate) router_id: u32,
     pub(crate) new_file: OnceLock<NewFile>,
-    /// How often a client that lagged left its group's log.
+    /// The number of times that a lagging client left its group's log.
     pub(crate) demotions: AtomicU64,
-    /// Something was appended to a log since the last flush.
+    /// True if something was appended to a log since the last flush.
     pub(crate) published: AtomicBool,
-    /// Changes whenever something about a neighbor does.
+    /// Changes whenever a neighbor or a session changes.
     generation: AtomicU64,
-    /// One export policy at a time takes the place of another.
+    /// Held while one export policy replaces another.
     pub(crate) export_replacement: Mutex<()>,
 }
 
@@ -99,8 +99,8 @@ impl Rib {
         }
     }
 
-    /// Lets long runs of what many clients hear lie in files, made by `new_file`, for [`ClientStream::file_range`].
-    /// To be called before the first session.
+    /// Keeps long runs of messages for many clients in files that `new_file` makes, for [`ClientStream::file_range`].
+    /// Call it before the first session.
     ///
     /// [`ClientStream::file_range`]: crate::ClientStream::file_range
     pub fn use_files(&self, new_file: NewFile) {
@@ -120,14 +120,14 @@ impl Rib {
         (hash >> 40) as usize & (self.shards.len() - 1)
     }
 
-    /// Makes a neighbor known; `Err` when all ids are taken.
+    /// Adds a neighbor. Fails when all ids are taken.
     pub fn add_neighbor(&self, neighbor: Neighbor) -> Result<PeerId, TooManyNeighbors> {
         let added = self.topology.write().add(neighbor);
         self.changed();
         added
     }
 
-    /// The neighbor as known now, `None` for an id that is not in use.
+    /// Returns the settings of a neighbor, `None` for an id that is not in use.
     pub fn neighbor(&self, peer: PeerId) -> Option<Neighbor> {
         let topology = self.topology.read();
         topology.peer(peer).map(|peer| peer.neighbor.clone())
@@ -159,19 +159,19 @@ impl Rib {
         batch.clear(self);
     }
 
-    /// Encodes what commits left to be sent; `true` when streams may have something new (wake the threads
-    /// that own them). Call once per loop turn, after the turn's commits.
+    /// Encodes the records that commits left. Returns `true` when streams may have new messages: wake the threads
+    /// that own them. Call it once per loop turn, after the turn's commits.
     pub fn flush(&self) -> bool {
         self.encode(&self.topology.read());
         self.published.swap(false, Ordering::AcqRel)
     }
 
-    /// As [`Rib::flush`], leaving the news for the next flush.
+    /// As [`Rib::flush`], but the next flush still reports the new messages.
     pub(crate) fn encode(&self, topology: &Topology) {
         self.encode_from(1, topology);
     }
 
-    /// As [`Rib::encode`] for groups for which so many records wait.
+    /// As [`Rib::encode`] for groups with at least so many pending records.
     pub(crate) fn encode_from(&self, records: usize, topology: &Topology) {
         for group in self.groups.read().iter() {
             if group.encode(records, topology) {
@@ -180,11 +180,11 @@ impl Rib {
         }
     }
 
-    /// Clients lag so far behind that reading more input would only grow buffers: stop reading sockets, and
-    /// call [`crate::ClientStream::check_lag`] on every stream now and then, until this is `false`.
+    /// Returns whether clients lag so far behind that more input would only grow buffers. While it is `true`, stop
+    /// reading sockets and call [`crate::ClientStream::check_lag`] on every stream now and then.
     ///
-    /// A log may be as large as [`RibConfig::log_limit`], and at least as what its slow clients would cost if they left it. So where
-    /// many are slow they go on sharing it, instead of each being served from the table.
+    /// A log may grow to [`RibConfig::log_limit`], and at least to the size that its slow clients would cost outside
+    /// of it. Where many clients are slow they go on sharing the log, instead of each being served from the table.
     pub fn congested(&self) -> bool {
         let long = |group: &&Arc<Group>| group.retained() > self.log_limit;
         let state = |group: &Arc<Group>| (group.retained(), group.slow.load(Ordering::Relaxed));
@@ -197,7 +197,7 @@ impl Rib {
             .any(|(retained, slow)| *retained > self.log_limit.max(slow * marks))
     }
 
-    /// Ids in use, in all shards and families; a few more than there are destinations.
+    /// The number of ids in use, in all shards and families: a few more than there are destinations.
     fn id_end(&self) -> usize {
         let ids = |shard: &Mutex<Shard>| {
             let shard = shard.lock();
@@ -206,7 +206,7 @@ impl Rib {
         self.shards.iter().flat_map(ids).sum()
     }
 
-    /// Routes held of a neighbor, per family.
+    /// The number of routes of a neighbor, per family.
     pub fn counts(&self, peer: PeerId) -> [RouteCounts; 2] {
         let topology = self.topology.read();
         topology
@@ -214,19 +214,19 @@ impl Rib {
             .map_or_else(Default::default, |peer| peer.counts.both())
     }
 
-    /// Subscribes to the ordered change feed; events wait in a queue of `capacity`, then count as a gap.
-    /// With it come the neighbors as they are at this point of the feed.
+    /// Subscribes to the ordered change feed. Events wait in a queue of `capacity`; further ones count as a gap. Also
+    /// returns the neighbors as they are at this point of the feed.
     ///
-    /// To follow the table exactly take a snapshot *after* subscribing, then apply the events to it: those that
-    /// it holds already say the same again.
+    /// To follow the table exactly, take a snapshot *after* subscribing, then apply the events to it. Events that the
+    /// snapshot already contains change nothing.
     pub fn subscribe(&self, capacity: usize) -> (FeedReader, Vec<PeerSummary>) {
-        // Sessions change under the same lock, so no update can be read with another session's agreement.
+        // Sessions change under the same lock, so no update can be read with another session's capabilities.
         let topology = self.topology.read();
         (self.feed.subscribe(capacity), summaries(&topology))
     }
 
-    /// Tells feed readers that a session was established (`unix_us`: wall time in microseconds). Call it after
-    /// [`Rib::session_up`] and before its first update.
+    /// Publishes the establishment of a session (`unix_us`: wall time in microseconds). Call it after
+    /// [`Rib::session_up`] and before the session's first update.
     pub fn publish_peer_up(&self, peer: PeerId, unix_us: u64) {
         if !self.feed.is_active() {
             return;
@@ -237,9 +237,11 @@ impl Rib {
         }
     }
 
-    /// Tells feed readers that a session ended (`unix_us`: wall time in microseconds) and what becomes of its
-    /// routes. Call it before [`Rib::session_down`] with the same `retain`. From here on the session counts as ended: who
-    /// subscribes hears of it either as an event or by the neighbor's summary.
+    /// Publishes the end of a session (`unix_us`: wall time in microseconds) and the fate of its routes. Call it
+    /// before [`Rib::session_down`] with the same `retain`.
+    ///
+    /// From here on the session counts as ended: a new subscriber learns of the end by the event or by the neighbor's
+    /// summary.
     pub fn publish_peer_down(&self, peer: PeerId, retain: [Retain; 2], reason: &str, unix_us: u64) {
         if !self.feed.is_active() {
             return;
@@ -256,12 +258,13 @@ impl Rib {
         });
     }
 
-    /// Routes that came, changed, went, or were told anew so far: how busy the table is, not an exact count.
+    /// The number of routes that were added, changed, removed or advertised again so far: how busy the table is, not
+    /// an exact count.
     pub fn changes(&self) -> u64 {
         self.shards.iter().map(|shard| shard.lock().changes).sum()
     }
 
-    /// How often a lagging client left the shared log and was served from the table instead.
+    /// The number of times that a lagging client left the shared log and was served from the table instead.
     pub fn demotions(&self) -> u64 {
         self.demotions.load(Ordering::Relaxed)
     }

@@ -1,5 +1,5 @@
-//! Who is there: neighbors, their sessions and what may pass between them. Read by every commit, written
-//! only when a neighbor or session changes.
+//! The neighbors, their sessions, and the rules between them. Every commit reads it; only a change of a neighbor or
+//! session writes it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,22 +15,23 @@ use crate::peer_set::PeerSet;
 use crate::reevaluate::export::ExportTransition;
 use crate::{Neighbor, PeerId, PeerKind, RouteCounts, SessionInfo, TooManyNeighbors};
 
-/// A neighbor with what the table keeps for it.
+/// A neighbor with the table's state for it.
 pub(crate) struct Peer {
     pub neighbor: Neighbor,
     pub session: Option<SessionInfo>,
-    /// The group it is a client of, while established and allowed to hear anything.
+    /// The group of which it is a client, while it is established and may receive routes.
     pub group: Option<Arc<Group>>,
     pub counts: Arc<Counts>,
-    /// Present epoch per family, see [`State::EPOCH`].
+    /// The present epoch per family, see [`State::EPOCH`].
     pub epoch: [bool; 2],
-    /// Whether routes of the other epoch may still be in the table.
+    /// True if routes of the other epoch may still be in the table.
     pub has_stale: [bool; 2],
-    /// Those are no stale routes but ones whose session ended: they only wait to be removed.
+    /// True if the routes of the other epoch belong to a session that ended. They are not stale: they only wait to be
+    /// removed.
     pub removing: [bool; 2],
 }
 
-/// Routes held per family; written under a shard's lock, read by anybody.
+/// The number of routes per family; written under a shard's lock, read by anybody.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     received: [AtomicU32; 2],
@@ -68,16 +69,16 @@ pub(crate) struct Topology {
     pub ranks: Vec<PeerRank>,
     pub audiences: Audiences,
     pub always_compare_med: bool,
-    /// All neighbors are route server clients: any route may go to any other client but its sender,
-    /// unless its audience says otherwise.
+    /// True if all neighbors are route server clients. Any route may then be sent to any client but its sender,
+    /// unless its audience is smaller.
     pub uniform: bool,
-    /// By kind of the sender: who may hear its routes by the rules of the protocol.
+    /// The peers that may receive the routes of a sender, by the sender's kind.
     reach: [PeerSet; 5],
-    /// Peers to whom routes with ONLY_TO_CUSTOMER must not go (RFC 9234 §5).
+    /// The peers that must not receive routes with ONLY_TO_CUSTOMER (RFC 9234 §5).
     no_otc: PeerSet,
-    /// While clients are told what another export policy changes for them.
+    /// The transition from one export policy to another, while a walk applies it.
     pub export_transition: Option<ExportTransition>,
-    /// Walks that put destinations into order after the rank of a peer changed.
+    /// The number of walks that reorder destinations after the rank of a peer changed.
     pub rank_walks: u32,
 }
 
@@ -151,7 +152,7 @@ impl Topology {
         self.rebuild_rules();
     }
 
-    /// New settings of a neighbor; [`Topology::rebuild_rules`] is due after the last.
+    /// Replaces the settings of a neighbor. Call [`Topology::rebuild_rules`] after the last.
     pub fn replace(&mut self, peer: PeerId, neighbor: Neighbor) {
         let known = self.peer(peer).map(|held| client(&held.neighbor));
         // To find a peer's place in all audiences takes long where there are many of both.
@@ -165,8 +166,8 @@ impl Topology {
         self.refresh_rank(peer);
     }
 
-    /// Recomputes what the decision process knows of a peer, from its settings and session; whether it is something else
-    /// now. Routes that stay when a session ends keep the BGP Identifier with which they came.
+    /// Recomputes a peer's rank in the decision process from its settings and session. Returns whether it changed.
+    /// Routes that stay when a session ends keep the BGP Identifier with which they came.
     pub fn refresh_rank(&mut self, peer: PeerId) -> bool {
         let Some(held) = self.peer(peer) else {
             return false;
@@ -186,7 +187,7 @@ impl Topology {
         rank != before
     }
 
-    /// Finds out anew who receives whom. O(neighbors).
+    /// Computes which kinds of peers receive which routes. O(neighbors).
     pub fn rebuild_rules(&mut self) {
         let clients: Vec<(PeerId, PeerKind)> = self
             .iter()
@@ -219,18 +220,18 @@ impl Topology {
         &self.reach[kind as usize]
     }
 
-    /// The peers to whom routes with ONLY_TO_CUSTOMER must not be sent.
+    /// The peers that must not receive routes with ONLY_TO_CUSTOMER.
     pub fn no_otc(&self) -> &PeerSet {
         &self.no_otc
     }
 
-    /// Whether a route is of its peer's former epoch.
+    /// Returns whether a route is of its peer's former epoch.
     pub fn is_stale(&self, route: &Route, family: Family) -> bool {
         self.peer(route.peer)
             .is_some_and(|peer| route.state.has(State::EPOCH) != peer.epoch[family.index()])
     }
 
-    /// Makes sure that the audience of a set is known; see [`Audiences`].
+    /// Computes the audience of a set unless it is known; see [`Audiences`].
     pub fn assign_audience(&mut self, set: &AttrSet) {
         let peers = self.peers.iter().enumerate().filter_map(|(index, peer)| {
             let neighbor = &peer.as_ref()?.neighbor;
@@ -255,7 +256,7 @@ const KINDS: [PeerKind; 5] = [
     PeerKind::Collector,
 ];
 
-/// Whether routes of one kind of peer go to another kind (RFC 4271 §9.2, RFC 4456 §6).
+/// Returns whether routes of one kind of peer are sent to another kind (RFC 4271 §9.2, RFC 4456 §6).
 fn may_send(from: PeerKind, to: PeerKind) -> bool {
     let collects = from == PeerKind::Collector || to == PeerKind::Collector;
     let internal = from == PeerKind::Internal && to == PeerKind::Internal;

@@ -603,8 +603,8 @@ fn strict(index: u8, asn: u32, longest_path: u16) -> Neighbor {
     }
 }
 
-/// Whichever route of a destination is judged first, clients hear where it all ends and nothing in between; and what has the same
-/// attributes they hear in one UPDATE, although it lies in several shards.
+/// Whichever route of a destination is judged first, clients hear where it all ends and nothing in between; and what
+/// has the same attributes they hear in one UPDATE, although it lies in several shards.
 #[test]
 fn changed_policies_are_advertised_once_and_together() {
     let client = PeerKind::RouteServerClient;

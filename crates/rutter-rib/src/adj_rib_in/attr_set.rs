@@ -1,4 +1,4 @@
-//! Attribute sets, each kept once: canonical wire bytes and the numbers the decision process needs.
+//! Attribute sets, each kept once: canonical wire bytes and the numbers that the decision process needs.
 
 use std::fmt;
 use std::hash::Hasher;
@@ -17,16 +17,16 @@ use triomphe::ThinArc;
 
 use crate::allocation::allocated;
 
-/// What the decision process and the export rules read of an attribute set, decoded once.
+/// The facts of an attribute set that the decision process and the export rules read, decoded once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Summary {
     /// Absent counts as 0 (RFC 4271 §9.1.2.2 c).
     pub multi_exit_disc: u32,
-    /// First AS of the path: the neighbouring AS; 0 where the path is empty.
+    /// The first AS of the path, that is the neighbouring AS; 0 where the path is empty.
     pub neighbour_as: u32,
-    /// Last AS of the path; 0 where it is empty or ends in a set.
+    /// The last AS of the path; 0 where it is empty or ends in a set.
     pub origin_as: u32,
-    /// Counts with [`SetFlags::LOCAL_PREF`] only.
+    /// Valid only with [`SetFlags::LOCAL_PREF`].
     local_pref: u32,
     pub as_path_len: u16,
     pub cluster_list_len: u8,
@@ -72,7 +72,7 @@ impl SetFlags {
 }
 
 impl Summary {
-    /// Decodes what is needed from a parsed block.
+    /// Decodes the facts of a parsed block.
     pub fn of(attrs: &Attributes<'_>) -> Self {
         let path = attrs.as_path();
         Summary {
@@ -97,13 +97,13 @@ impl Summary {
     }
 }
 
-/// There are hundreds of thousands of them: every octet counts.
+/// The header of a set. There are hundreds of thousands of sets: every byte counts.
 struct Header {
     hash: ShortHash,
     summary: Summary,
-    /// Octets of the attribute block; what follows is the next hop of MP_REACH_NLRI (0, 16 or 32 octets).
+    /// Bytes of the attribute block; the next hop of MP_REACH_NLRI follows it (0, 4, 16 or 32 octets).
     block_len: u32,
-    /// Index of the audience, see [`crate::advertise::audience`]; [`AUDIENCE_UNKNOWN`] until computed.
+    /// The index of the audience, see [`crate::advertise::audience`]; [`AUDIENCE_UNKNOWN`] until computed.
     audience: AtomicU32,
 }
 
@@ -114,7 +114,7 @@ const _: () = assert!(size_of::<Header>() == 32);
 struct ShortHash(u32);
 
 impl ShortHash {
-    /// All bits that an index of sets wants, of which some are its tags and others the stripe.
+    /// Spreads the hash over all bits: the index uses some as tags and others as the stripe.
     fn long(self) -> u64 {
         u64::from(self.0).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
@@ -123,7 +123,7 @@ impl ShortHash {
 /// The audience of this set has not been computed under the present export policy.
 pub(crate) const AUDIENCE_UNKNOWN: u32 = u32::MAX;
 
-/// An interned attribute set: one allocation, cheap to clone, equal sets are the same allocation.
+/// An interned attribute set: one allocation, cheap to clone. Equal sets are the same allocation.
 pub struct AttrSet(ThinArc<Header, u8>);
 
 impl Clone for AttrSet {
@@ -139,13 +139,13 @@ impl fmt::Debug for AttrSet {
 }
 
 impl AttrSet {
-    /// The canonical path attribute block: what a client hears unless a transform applies. IPv4 routes
-    /// carry NEXT_HOP inside; the next hop of MP_REACH_NLRI is [`AttrSet::mp_next_hop`].
+    /// The canonical path attribute block, as sent to a client unless it must be rewritten. IPv4 routes carry
+    /// NEXT_HOP inside; the next hop of MP_REACH_NLRI is [`AttrSet::mp_next_hop`].
     pub fn block(&self) -> &[u8] {
         &self.0.slice[..self.0.header.header.block_len as usize]
     }
 
-    /// Next hop octets of MP_REACH_NLRI (4, 16 or 32), empty for routes in the IPv4 NLRI field.
+    /// The next hop octets of MP_REACH_NLRI (4, 16 or 32), empty for routes in the IPv4 NLRI field.
     pub fn mp_next_hop(&self) -> &[u8] {
         &self.0.slice[self.0.header.header.block_len as usize..]
     }
@@ -177,7 +177,7 @@ impl AttrSet {
         Some(Ipv6Addr::from(octets))
     }
 
-    /// The next hop as the import policy wants it.
+    /// The next hop in the form that the import policy takes.
     pub(crate) fn policy_next_hop(&self) -> NextHop {
         match self.next_hop() {
             IpAddr::V4(address) => NextHop::V4(address),
@@ -194,7 +194,7 @@ impl AttrSet {
         (asn != 0).then_some(rutter_net::Asn(asn))
     }
 
-    /// Whether both are the same interned set.
+    /// Returns whether both are the same interned set.
     pub fn same(&self, other: &AttrSet) -> bool {
         self.address() == other.address()
     }
@@ -204,12 +204,12 @@ impl AttrSet {
         self.0.slice.as_ptr() as usize
     }
 
-    /// A hash of the octets under the table's seed.
+    /// The hash of the bytes under the table's seed.
     pub(crate) fn hash(&self) -> u64 {
         self.0.header.header.hash.long()
     }
 
-    /// ORIGINATOR_ID (RFC 4456): rare outside of route reflection, so it is looked up in the block.
+    /// ORIGINATOR_ID (RFC 4456). It is rare outside of route reflection, so it is read from the block.
     pub(crate) fn originator_id(&self) -> Option<u32> {
         let given = self.summary().flags.has(SetFlags::ORIGINATOR_ID);
         given.then(|| self.attributes().originator_id()).flatten()
@@ -232,7 +232,7 @@ impl AttrSet {
     }
 
     fn heap_size(&self) -> usize {
-        // Before the octets stand the header, a count of uses and a length.
+        // The header, a reference count and a length precede the bytes.
         allocated(size_of::<Header>() + 2 * size_of::<usize>() + self.0.slice.len())
     }
 
@@ -245,10 +245,11 @@ const STRIPES: usize = 64;
 
 /// All attribute sets in use, found by a hash of their bytes before anything is decoded.
 ///
-/// Striped locks: interning takes one, once per UPDATE. A set leaves when its last route does.
+/// The locks are striped: interning takes one, once per UPDATE. A set is removed with its last route.
 pub(crate) struct AttrStore {
     stripes: Box<[Mutex<Stripe>]>,
-    /// By stripe: there may be sets without a route, because somebody else held them when their last one went.
+    /// Per stripe: whether it may hold sets without routes, because someone else held them when their last route was
+    /// removed.
     may_have_unused: Box<[AtomicBool]>,
     seed: u64,
 }
@@ -256,12 +257,12 @@ pub(crate) struct AttrStore {
 #[derive(Default)]
 struct Stripe {
     sets: HashTable<AttrSet>,
-    /// Octets allocated for the sets.
+    /// Bytes allocated for the sets.
     bytes: usize,
 }
 
 impl Stripe {
-    /// Drops sets that nobody uses.
+    /// Drops unused sets.
     fn sweep(&mut self) {
         let bytes = &mut self.bytes;
         self.sets.retain(|set| {
@@ -289,7 +290,7 @@ impl AttrStore {
         ShortHash((hasher.finish() >> 32) as u32)
     }
 
-    /// The set of these bytes; `summary` is asked for only where it is new.
+    /// Returns the set of these bytes; calls `summary` only where it is new.
     pub fn intern(
         &self,
         block: &[u8],
@@ -327,11 +328,11 @@ impl AttrStore {
         }
     }
 
-    /// Gives a route's use back; the last use frees the set.
+    /// Releases a route's use; the last use frees the set.
     pub fn release(&self, set: AttrSet) {
         if ThinArc::strong_count(&set.0) > 2 {
             let flag = &self.may_have_unused[stripe_of(set.0.header.header.hash)];
-            // Mostly it is set already: a load leaves the line shared between threads.
+            // It is usually set already. A load leaves the cache line shared between threads.
             if !flag.load(Ordering::Relaxed) {
                 flag.store(true, Ordering::Relaxed);
             }
@@ -340,14 +341,14 @@ impl AttrStore {
         self.release_unrouted(set);
     }
 
-    /// As [`AttrStore::release`] for a use that was none of a route.
+    /// As [`AttrStore::release`] for a use that did not belong to a route.
     pub fn release_unrouted(&self, set: AttrSet) {
         if ThinArc::strong_count(&set.0) > 2 {
             return;
         }
         let hash = set.0.header.header.hash;
         let mut stripe = self.stripes[stripe_of(hash)].lock();
-        // Under the lock nobody can gain a use: this one and the store's own are all there is.
+        // Under the lock nobody can gain a use: this one and the store's own are the only ones.
         if ThinArc::strong_count(&set.0) == 2
             && let Ok(entry) = stripe
                 .sets
@@ -358,7 +359,7 @@ impl AttrStore {
         }
     }
 
-    /// Drops unused sets and gives memory of emptied stripes back.
+    /// Drops unused sets and releases the memory of emptied stripes.
     pub fn shrink(&self) {
         for stripe in &self.stripes {
             let mut stripe = stripe.lock();
@@ -370,14 +371,14 @@ impl AttrStore {
         }
     }
 
-    /// Calls `visit` for each set; new ones may be missed.
+    /// Calls `visit` for each set; it may miss new ones.
     pub fn for_each(&self, mut visit: impl FnMut(&AttrSet)) {
         for stripe in &self.stripes {
             stripe.lock().sets.iter().for_each(&mut visit);
         }
     }
 
-    /// Number of sets, and bytes of sets and of the index.
+    /// The number of sets, and the bytes of sets and of the index.
     pub fn size(&self) -> (u64, u64, u64) {
         let (mut count, mut sets, mut index) = (0, 0, 0);
         for stripe in &self.stripes {
@@ -398,7 +399,7 @@ fn matches(set: &AttrSet, hash: ShortHash, block: &[u8], mp_next_hop: &[u8]) -> 
     set.0.header.header.hash == hash && set.block() == block && set.mp_next_hop() == mp_next_hop
 }
 
-/// One allocation with the header and both runs of octets. Most sets have no second one.
+/// One allocation with the header and both runs of bytes. Most sets have no second one.
 fn new_arc(header: Header, block: &[u8], mp_next_hop: &[u8]) -> ThinArc<Header, u8> {
     if mp_next_hop.is_empty() {
         return ThinArc::from_header_and_slice(header, block);

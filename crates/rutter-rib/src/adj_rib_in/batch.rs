@@ -1,4 +1,4 @@
-//! UPDATEs of one peer on their way into the shards.
+//! A batch: the UPDATEs of one peer on their way into the shards.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::reevaluate::import::reevaluate_queued;
 use crate::topology::Topology;
 use crate::{AttrSet, Neighbor, PeerId, PeerKind, Rib, SessionInfo};
 
-/// What parsing needs to know of a peer; kept by the batch until something about the peer changes.
+/// The facts about a peer that parsing needs; the batch keeps them until the peer changes.
 struct Sender {
     peer: PeerId,
     generation: u64,
@@ -27,7 +27,7 @@ struct Sender {
     epoch: [bool; 2],
 }
 
-/// Operations of one family, by shard.
+/// The operations of one family, by shard.
 struct Ops<K> {
     by_shard: Vec<Vec<Op<K>>>,
     parsed: Vec<(u32, K)>,
@@ -52,28 +52,28 @@ pub struct Batch {
     len: usize,
     canonical: Vec<u8>,
     merged: Vec<u8>,
-    /// What the feed hears once the routes are in the table.
+    /// The events that are published once the routes are in the table.
     feed_batch: FeedBatch,
-    /// Updates that nobody wanted to hear of when they were pushed.
+    /// The number of updates that were pushed while nobody read the feed.
     unpublished: u64,
 }
 
-/// What one UPDATE amounted to.
+/// The result of one UPDATE.
 #[derive(Debug, Default)]
 pub struct Pushed {
-    /// Routes announced, rejected ones included.
+    /// The number of announced routes, rejected ones included.
     pub announced: u32,
-    /// Routes withdrawn, by the sender or because the message is malformed.
+    /// The number of withdrawn routes, by the sender or because the message is malformed.
     pub withdrawn: u32,
     /// RFC 7606 faults in the order found, empty for a well-formed message.
     pub faults: Vec<Malformed>,
-    /// The message is an End-of-RIB marker (RFC 4724 §2).
+    /// Set where the message is an End-of-RIB marker (RFC 4724 §2).
     pub end_of_rib: Option<AfiSafi>,
-    /// The session must be reset with this NOTIFICATION; nothing of the message was taken.
+    /// The NOTIFICATION with which the session must be reset. Nothing of the message was applied then.
     pub reset: Option<Notification>,
 }
 
-/// What all routes of one UPDATE and family have in common.
+/// The facts that all routes of one UPDATE and family share.
 #[derive(Clone, Copy)]
 struct Common {
     set: u32,
@@ -87,18 +87,18 @@ impl Batch {
         Batch::default()
     }
 
-    /// Whether a commit would do nothing.
+    /// Returns whether a commit would do nothing.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Routes announced and withdrawn since the last commit.
+    /// The number of routes announced and withdrawn since the last commit.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Parses one UPDATE body of an established peer and judges its routes. All pushes between two commits
-    /// are of one peer. `unix_us` (wall time) goes into feed events.
+    /// Parses one UPDATE body of an established peer and evaluates its routes. All pushes between two commits must be
+    /// of one peer. `unix_us` (wall time) goes into feed events.
     pub fn push(&mut self, rib: &Rib, peer: PeerId, body: &[u8], unix_us: u64) -> Pushed {
         let mut pushed = Pushed::default();
         if !self.refresh_sender(rib, peer) {
@@ -114,7 +114,7 @@ impl Batch {
         pushed
     }
 
-    /// The feed hears of an update after its commit: what a reader has heard is in every later snapshot.
+    /// Queues an update for the feed until its commit: every later snapshot contains an event's routes.
     fn queue_for_feed(&mut self, rib: &Rib, peer: PeerId, body: &[u8], unix_us: u64) {
         if !rib.feed.is_active() {
             self.unpublished += u64::from(!self.is_empty());
@@ -132,7 +132,7 @@ impl Batch {
         }
     }
 
-    /// Tells the feed what was committed. A reader that came while the batch was under way missed the beginning.
+    /// Publishes the committed updates. A reader that subscribed in the middle of a batch missed its beginning.
     pub(crate) fn publish(&mut self, rib: &Rib) {
         let lost = std::mem::take(&mut self.unpublished);
         if lost > 0 && rib.feed.is_active() {
@@ -143,14 +143,14 @@ impl Batch {
             .for_each(|event| rib.feed.publish(event));
     }
 
-    /// Looks the peer up unless it is the same as before; `false` where it has no session.
+    /// Reads the peer's settings unless they are known. Returns `false` where it has no session.
     fn refresh_sender(&mut self, rib: &Rib, peer: PeerId) -> bool {
         let generation = rib.generation();
         let known = self.sender.as_ref();
         if known.is_some_and(|known| known.peer == peer && known.generation == generation) {
             return true;
         }
-        // Something about any neighbor may have changed since the last push, on another thread.
+        // Another thread may have changed a neighbor since the last push.
         let same = known.is_none_or(|known| known.peer == peer);
         debug_assert!(same || self.is_empty(), "a batch is of one peer");
         let topology = rib.topology.read();
@@ -196,7 +196,7 @@ impl Batch {
         message.read(sender, &sections, &attributes, self)?;
         let worst = pushed.faults.iter().max_by_key(|fault| fault.disposition());
         let withdraw = match worst.map(|worst| (worst, worst.disposition())) {
-            // Disabling one family without the other is allowed to be a reset (RFC 7606 §2).
+            // A reset may take the place of disabling one family (RFC 7606 §2).
             Some((worst, Disposition::SessionReset(_) | Disposition::AfiSafiDisable(_))) => {
                 return Err(worst.notification());
             }
@@ -210,7 +210,7 @@ impl Batch {
         if context.as4 {
             self.queue_announced(rib, sender, &attributes, &message, pushed);
         } else {
-            // From here on everybody sees the path that AS4_PATH completes (RFC 6793 §4.2.3).
+            // From here on every reader sees the path that AS4_PATH completes (RFC 6793 §4.2.3).
             let mut merged = std::mem::take(&mut self.merged);
             merged.clear();
             attributes.write_canonical(&mut merged);
@@ -251,7 +251,7 @@ impl Batch {
             let ipv6 = self.ipv6.queue(rib, ipv6, Op::withdraw);
             return self.count_withdrawn(ipv4 + ipv6, pushed);
         }
-        // The message's own NLRI field and MP_REACH_NLRI have next hops of their own.
+        // The message's own NLRI field and MP_REACH_NLRI have different next hops.
         let own = ipv4.start..message.ipv4_own_end;
         let mp_ipv4 = message.ipv4_own_end..ipv4.end;
         let next_hop = attributes.next_hop().unwrap_or(Ipv4Addr::UNSPECIFIED);
@@ -325,7 +325,7 @@ impl Batch {
         })
     }
 
-    /// Interns the attributes and judges what depends on them alone.
+    /// Interns the attributes and evaluates the checks that depend on them alone.
     fn common(
         &mut self,
         rib: &Rib,
@@ -392,8 +392,8 @@ impl Batch {
         (&self.ipv4.by_shard[shard], &self.ipv6.by_shard[shard])
     }
 
-    /// Where the sender's policy changed after the routes were judged, judges them again. The caller holds the topology until
-    /// they are in the table.
+    /// Evaluates the routes again where the sender's policy changed after they were evaluated. The caller holds the
+    /// topology until they are in the table.
     pub(crate) fn reevaluate_under(&mut self, topology: &Topology) {
         let Some(sender) = &mut self.sender else {
             return;
@@ -411,7 +411,7 @@ impl Batch {
         }
     }
 
-    /// The peer all operations are of.
+    /// The peer of all operations.
     pub(crate) fn peer(&self) -> Option<PeerId> {
         self.sender.as_ref().map(|sender| sender.peer)
     }
@@ -420,7 +420,7 @@ impl Batch {
     pub(crate) fn clear(&mut self, rib: &Rib) {
         self.ipv4.by_shard.iter_mut().for_each(Vec::clear);
         self.ipv6.by_shard.iter_mut().for_each(Vec::clear);
-        // Sets whose every route was replaced within the batch are of no use any more.
+        // Sets whose every route was replaced within the batch are unused.
         self.sets
             .drain(..)
             .for_each(|set| rib.store.release_unrouted(set));
@@ -428,19 +428,19 @@ impl Batch {
     }
 }
 
-/// Where the prefixes of one message begin and end in the batch's scratch.
+/// The bounds of one message's prefixes in the batch's scratch memory.
 #[derive(Default)]
 struct Message {
     ipv4_withdrawn: usize,
     ipv6_withdrawn: usize,
-    /// End of the prefixes of the message's own NLRI field.
+    /// The end of the prefixes in the message's own NLRI field.
     ipv4_own_end: usize,
     mp_next_hop: Option<NextHop>,
     withdraw_all: bool,
 }
 
 impl Message {
-    /// Reads all NLRI into the scratch: withdrawn ones first.
+    /// Reads all NLRI into the scratch memory: withdrawn ones first.
     fn read(
         &mut self,
         sender: &Sender,

@@ -1,4 +1,4 @@
-//! One change of one destination: the route is put in its place, and those who hear of it are told.
+//! One change of one destination: puts the route in its place and records the change for the clients.
 
 use rutter_policy::RejectReason;
 use smallvec::SmallVec;
@@ -15,23 +15,23 @@ use crate::decision::{Decision, Process, may_be_partial};
 use crate::read::lookup::ShardMirror;
 use crate::topology::Topology;
 
-/// How the numbers of one peer's routes changed.
+/// The change of one peer's route counts.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Tally {
     pub received: i32,
     pub accepted: i32,
 }
 
-/// What becomes of a route that is looked at.
+/// The outcome of an edit for a route.
 pub(crate) enum Edited {
     Keep,
     Remove,
     Replace(Route),
-    /// The route is what it was, but its sender's rank changed.
+    /// The route stays as it is, but its sender's rank changed.
     Rank,
 }
 
-/// The limit of `max-prefix` with action `block`, and the routes held when the batch began.
+/// The limit of `max-prefix` with action `block`, and the number of routes when the batch began.
 #[derive(Default)]
 pub(crate) struct Limit {
     pub most: Option<u32>,
@@ -39,7 +39,7 @@ pub(crate) struct Limit {
 }
 
 impl Limit {
-    /// Whether a route stays out that is held already and not accepted (`known`), or that is new.
+    /// Returns whether the limit rejects a route that is new, or held (`known`) but not accepted.
     fn blocks(&self, known: bool, tally: &Tally) -> bool {
         let received = i64::from(self.held) + i64::from(tally.received);
         let with_it = received + i64::from(!known);
@@ -47,7 +47,7 @@ impl Limit {
     }
 }
 
-/// One change in a table, with those who must hear of it.
+/// One change in a table, with the clients that it concerns.
 pub(crate) struct Edit<'a, K> {
     pub table: &'a mut Table<K>,
     pub clients: &'a mut Clients,
@@ -55,16 +55,16 @@ pub(crate) struct Edit<'a, K> {
     pub mirror: Option<ShardMirror<'a>>,
 }
 
-/// Accepted routes before a change, by peer and path identifier.
+/// The accepted routes before a change, by peer and path identifier.
 pub(crate) type Keys = SmallVec<[(PeerId, u32); 4]>;
 
-/// What clients heard before a change.
+/// The state before a change, as far as clients need it.
 pub(crate) enum Before {
     /// There is no client.
     Nobody,
-    /// Everybody hears the best route of another: this is all that matters.
+    /// Every client receives the best route of another peer: only these two matter.
     Best(BestTwo),
-    /// Anything else follows from all routes.
+    /// Any other case follows from all routes.
     All(Keys),
 }
 
@@ -83,8 +83,8 @@ impl<K: Stored> Edit<'_, K> {
         }
     }
 
-    /// Where the route of this peer and path stands, and in `new` whether the one in its place is taken. `None`: nothing is left
-    /// to be done.
+    /// Returns the position of the route of this peer and path, if any, and sets the verdict of `new`. `None`: there
+    /// is nothing left to do.
     #[inline(always)]
     pub fn admit(
         &mut self,
@@ -121,7 +121,7 @@ impl<K: Stored> Edit<'_, K> {
         Some(position)
     }
 
-    /// Takes the route at a position out, puts another in, and tells the clients if they are concerned.
+    /// Removes the route at a position, inserts another, and records the change if it concerns the clients.
     #[inline(always)]
     fn exchange(&mut self, id: Id, position: Option<usize>, new: Option<Route>, tally: &mut Tally) {
         let destination = self.table.get_mut(id);
@@ -158,8 +158,8 @@ impl<K: Stored> Edit<'_, K> {
         }
     }
 
-    /// Puts a destination into order after the rank of a sender changed. Where MULTI_EXIT_DISC matters, what a client hears
-    /// may change although the order of all does not.
+    /// Reorders a destination after the rank of a sender changed. Where MULTI_EXIT_DISC matters, a client's best
+    /// route may change although the order of all does not.
     pub fn rank(&mut self, id: Id) {
         let before: Keys = keys(self.table.get(id).accepted());
         let decision = self.with.topology.decision();
@@ -171,7 +171,7 @@ impl<K: Stored> Edit<'_, K> {
         }
     }
 
-    /// Look-ups find the destination as it is now.
+    /// Publishes the destination to the look-up mirror.
     #[inline(always)]
     pub fn mirror(&self, id: Id) {
         if let Some(mirror) = self.mirror {
@@ -179,7 +179,7 @@ impl<K: Stored> Edit<'_, K> {
         }
     }
 
-    /// Tells the live clients, each of which hears the best route of another.
+    /// Records a change for the live clients where each receives the best route of another peer.
     fn record_best_change(&mut self, id: Id, before: BestTwo) {
         let destination = self.table.get(id);
         let (topology, prefix) = (self.with.topology, destination.prefix);
@@ -211,7 +211,7 @@ impl<K: Stored> Edit<'_, K> {
     }
 }
 
-/// Has the live clients told of a prefix, each group of its family by a recorder of its own.
+/// Calls `record` with a recorder for each group of live clients of the family.
 pub(crate) fn record_for_live<K: Stored>(
     clients: &mut Clients,
     topology: &Topology,
@@ -256,7 +256,7 @@ fn position<K>(destination: &Destination<K>, (peer, path_id): (PeerId, u32)) -> 
         .position(|route| route.peer == peer && route.path_id == path_id)
 }
 
-/// What the clients heard, in the least that tells what they must hear when `new` comes.
+/// Returns the least state that decides which routes clients receive after `new` is inserted.
 fn before<K: Stored>(accepted: &[Route], new: Option<&Route>, plain: bool) -> Before {
     let simple = |route: &Route| is_plain(K::FAMILY, route);
     let stays_plain = |new: &Route| simple(new) && !may_be_partial(accepted, new);
@@ -267,7 +267,7 @@ fn before<K: Stored>(accepted: &[Route], new: Option<&Route>, plain: bool) -> Be
     }
 }
 
-/// Takes the route at a position out of a destination and puts another in.
+/// Removes the route at a position of a destination and inserts another.
 #[inline(always)]
 pub(crate) fn swap<K>(
     destination: &mut Destination<K>,
@@ -306,8 +306,9 @@ fn sort<K>(destination: &mut Destination<K>, decision: &Decision<'_>) {
     decision.sort(&mut destination.routes[..end]);
 }
 
-/// The routes of these keys in their order, of which all but those removed are still there. Most are still in the same
-/// order, so each is looked for where the last was found: thousands of routes that stay would take their square otherwise.
+/// The routes of these keys in their order; all but the removed ones are still in the destination. Most are in the
+/// same order, so the search for each begins where the last ended. Otherwise thousands of routes would take their
+/// square.
 fn as_before<'r>(
     before: &Keys,
     routes: &'r [Route],
@@ -337,11 +338,11 @@ pub(crate) fn keys(routes: &[Route]) -> Keys {
         .collect()
 }
 
-/// Paths of one prefix that a neighbor may have in the decision (RFC 7911 sets no bound).
+/// The paths of one prefix that a neighbor may have in the decision (RFC 7911 sets no bound).
 const MAX_PATHS: usize = 256;
 
-/// Whether a neighbor's further path of a prefix stays out: it has too many, or one that is sent on under the
-/// same identifier.
+/// Returns whether a neighbor's further path of a prefix is rejected: it has too many, or one that is sent on under
+/// the same identifier.
 fn exceeds_path_limit<K>(destination: &Destination<K>, new: &Route) -> bool {
     let others = destination
         .accepted()
@@ -357,7 +358,7 @@ fn exceeds_path_limit<K>(destination: &Destination<K>, new: &Route) -> bool {
     false
 }
 
-/// Whether the new route says what the held one does, so that only its epoch changes.
+/// Returns whether the new route equals the held one, so that only its epoch changes.
 fn is_refresh(held: &Route, new: &Route) -> bool {
     held.attrs.same(&new.attrs)
         && held.reject == new.reject

@@ -1,4 +1,4 @@
-//! The received routes: from an UPDATE's body to the ordered routes of each destination, one lock a shard.
+//! The received routes: from the body of an UPDATE to the ordered routes of each destination, under one lock a shard.
 
 pub(crate) mod attr_set;
 pub(crate) mod batch;

@@ -1,4 +1,4 @@
-//! Several routes of one destination change at once: clients hear what becomes of it, and nothing in between.
+//! Several routes of one destination change at once: clients receive the result and no state in between.
 
 use smallvec::SmallVec;
 
@@ -9,17 +9,17 @@ use crate::adj_rib_in::shard::{Apply, Stored};
 use crate::adj_rib_in::table::Id;
 use crate::advertise::fast_path::{BestTwo, is_plain};
 
-/// A route of a destination, by its sender and path identifier.
+/// The identity of a route of a destination: its sender and path identifier.
 pub(crate) type Path = (PeerId, u32);
 
-/// What becomes of routes of a destination.
+/// The outcomes for routes of a destination.
 pub(crate) type Edits = SmallVec<[(Path, Edited); 1]>;
 
-/// What takes the place of routes.
+/// The replacements of routes.
 type Changes = SmallVec<[(Path, Option<Route>); 2]>;
 
 impl<'a, K: Stored> Edit<'a, K> {
-    /// Edits routes of a destination, each held already, and counts them.
+    /// Edits held routes of a destination, and counts them.
     #[inline]
     pub fn apply(&mut self, id: Id, mut edits: Edits) {
         if edits.len() > 1 {
@@ -108,7 +108,7 @@ impl<'a, K: Stored> Edit<'a, K> {
         };
         let mut all = held.iter().chain(new_routes());
         let topology = self.with.topology;
-        // On the safe side: not all of these routes are there at any time.
+        // This may say yes too often: not all of these routes are present at the same time.
         let may_be_partial = held.len() + new_routes().count() > 2
             && State::classes_with_med(all.clone().map(|route| route.state)) != 0;
         let plain = !may_be_partial
@@ -121,7 +121,7 @@ impl<'a, K: Stored> Edit<'a, K> {
     }
 }
 
-/// What goes meets no limit.
+/// The limit for a route. A removal meets none.
 fn limit<K: Stored>(with: &Apply<'_>, comes: bool) -> Limit {
     match comes {
         true => with.limit::<K>(),

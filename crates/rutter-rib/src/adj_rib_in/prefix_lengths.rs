@@ -1,23 +1,24 @@
-//! Which lengths the prefixes of a family have: whoever tries one after the other leaves the others out without a lock.
+//! The prefix lengths that occur in a family. A search by length skips the others without a lock.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The lengths of all prefixes that are in the table, or were. A length is here before its first prefix is seen in a shard.
+/// The lengths of all prefixes that are or were in the table. A length is added before its first prefix is visible in
+/// a shard.
 #[derive(Debug, Default)]
 pub(crate) struct PrefixLengths([AtomicU64; 3]);
 
 impl PrefixLengths {
-    /// A prefix of this length comes.
+    /// Adds a length.
     #[inline(always)]
     pub fn add(&self, len: u8) {
         let (word, bit) = self.place(len);
-        // Nearly always it is there, and nobody's copy of the line need go.
+        // It is almost always present already. A load leaves the cache line shared.
         if word.load(Relaxed) & bit == 0 {
             word.fetch_or(bit, Relaxed);
         }
     }
 
-    /// Whether there is, or was, one of this length.
+    /// Returns whether a prefix of this length is or was in the table.
     pub fn has(&self, len: u8) -> bool {
         let (word, bit) = self.place(len);
         word.load(Relaxed) & bit != 0

@@ -1,4 +1,4 @@
-//! A route: one peer's word about one prefix, in sixteen octets.
+//! A route: the attributes that one peer announced for one prefix, in sixteen bytes.
 
 use rutter_policy::RejectReason;
 
@@ -11,21 +11,21 @@ pub(crate) struct Route {
     pub path_id: u32,
     pub peer: PeerId,
     pub state: State,
-    /// The first reason of rejection; a rejected route stays but takes no part in the decision.
+    /// The first reason of rejection. A rejected route stays but takes no part in the decision.
     pub reject: Option<RejectReason>,
 }
 
 const _: () = assert!(size_of::<Route>() == 16);
 
-/// What is true of a route beyond its attributes, as bits.
+/// The state of a route beyond its attributes, as bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct State(pub u8);
 
 impl State {
-    /// Which of its peer's two epochs the route is of. Routes of the other epoch are stale: marking all of
-    /// a peer's routes stale is one flip, not a walk.
+    /// The one of its peer's two epochs to which the route belongs. Routes of the other epoch are stale: one flip,
+    /// not a walk, marks all of a peer's routes stale.
     pub const EPOCH: u8 = 1;
-    /// MirrorEntry under RFC 9494: least preferred, sent with LLGR_STALE.
+    /// Kept under RFC 9494: least preferred, sent with LLGR_STALE.
     pub const LONG_LIVED_STALE: u8 = 2;
     /// RFC 8326: counts as LOCAL_PREF 0.
     pub const GRACEFUL_SHUTDOWN: u8 = 4;
@@ -37,15 +37,14 @@ impl State {
     /// Three bits of a hash of the neighbouring AS.
     const NEIGHBOUR: u8 = 0x70;
 
-    /// What the state remembers of a set, so that the sets of most routes need not be looked at for
-    /// [`State::classes_with_med`].
+    /// The bits that summarise a set, so that [`State::classes_with_med`] need not read the sets of most routes.
     pub fn of_set(neighbour_as: u32, multi_exit_disc: u32) -> Self {
         let hash = (neighbour_as.wrapping_mul(0x9e37_79b9) >> 25) as u8 & Self::NEIGHBOUR;
         State(hash).with(Self::MED, multi_exit_disc > 0)
     }
 
-    /// Which of eight classes of neighbouring ASes have two routes, one of them with MULTI_EXIT_DISC: a bit each. In the others
-    /// no two routes are of one AS and differ in it. O(routes).
+    /// Returns a bit for each of eight classes of neighbouring ASes that has two routes, one of them with
+    /// MULTI_EXIT_DISC. In the other classes no two routes of one AS differ in it. O(routes).
     pub fn classes_with_med(states: impl Iterator<Item = State>) -> u8 {
         let (mut some, mut two, mut med) = (0_u8, 0, 0);
         for state in states {
@@ -76,7 +75,7 @@ impl Route {
         self.reject.is_none()
     }
 
-    /// Whether clients would hear the same of both.
+    /// Returns whether clients would receive the same for both.
     pub fn is_sent_like(&self, other: &Route) -> bool {
         self.attrs.same(&other.attrs)
             && self.peer == other.peer

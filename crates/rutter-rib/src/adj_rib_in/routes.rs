@@ -1,14 +1,14 @@
-//! The routes of one destination, in as few octets as they need.
+//! The routes of one destination, in as few bytes as they need.
 
 use std::ops::{Deref, DerefMut};
 
 use crate::adj_rib_in::route::Route;
 use crate::allocation::allocated;
 
-/// Routes of one destination: accepted ones in the order of the decision process, then rejected ones.
+/// The routes of one destination: accepted ones in the order of the decision process, then rejected ones.
 ///
-/// Two lie inline, which is the usual number; more have an allocation of exactly their size. Most tables are
-/// loaded once and then change one route for another, so room to grow would mostly stay empty.
+/// Two lie inline, which is the usual number; more have an allocation of exactly their size. Most tables are loaded
+/// once and then change one route for another, so spare capacity would mostly stay empty.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Routes {
     #[default]
@@ -22,7 +22,7 @@ pub(crate) enum Routes {
 const _: () = assert!(size_of::<Routes>() == 2 * size_of::<Route>());
 
 impl Routes {
-    /// Puts a route before that at `at`.
+    /// Inserts a route before the one at `at`.
     pub fn insert(&mut self, at: usize, route: Route) {
         *self = match std::mem::take(self) {
             Routes::None => Routes::One(route),
@@ -47,7 +47,7 @@ impl Routes {
         self.insert(self.len(), route);
     }
 
-    /// Takes out the route at `at`, which must be there.
+    /// Removes the route at `at`, which must exist.
     pub fn remove(&mut self, at: usize) -> Route {
         let mut held = match std::mem::take(self) {
             Routes::None => Vec::new(),
@@ -71,7 +71,7 @@ impl Routes {
         removed
     }
 
-    /// Octets allocated besides the destination itself.
+    /// Bytes allocated besides the destination itself.
     pub fn heap_size(&self) -> usize {
         match self {
             Routes::Many(held) => allocated(size_of_val::<[Route]>(held)),
@@ -111,7 +111,7 @@ mod tests {
     use crate::adj_rib_in::attr_set::{AttrStore, Summary};
     use crate::adj_rib_in::route::State;
 
-    /// Routes whose path identifiers tell them apart.
+    /// A route that its path identifier tells apart from others.
     fn route(store: &AttrStore, path_id: u32) -> Route {
         Route {
             attrs: store.intern(&[0x40, 1, 1, 0], &[], Summary::default),

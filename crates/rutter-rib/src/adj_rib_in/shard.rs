@@ -1,4 +1,4 @@
-//! A partition of prefix space: its destinations, and what follows for clients when one changes.
+//! A shard: a partition of prefix space with its destinations and its view of the clients.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -56,19 +56,19 @@ macro_rules! stored {
 stored!(Ipv4Prefix, ipv4);
 stored!(Ipv6Prefix, ipv6);
 
-/// One shard. Owned by whoever holds its lock, for one batch at a time.
+/// One shard. The thread that holds its lock owns it, for one batch at a time.
 pub(crate) struct Shard {
     index: usize,
     ipv4: Table<Ipv4Prefix>,
     ipv6: Table<Ipv6Prefix>,
     pub clients: Clients,
-    /// What look-ups read, once they are on.
+    /// The mirror that look-ups read, once they are enabled.
     pub mirror: Option<Arc<Mirror>>,
-    /// Routes that came, changed, went, or were told anew so far.
+    /// The number of routes that were added, changed, removed or advertised again so far.
     pub changes: u64,
 }
 
-/// One route to take or to drop.
+/// One route to insert or to remove.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op<K> {
     pub prefix: K,
@@ -79,10 +79,10 @@ pub(crate) struct Op<K> {
     pub reject: Option<RejectReason>,
 }
 
-/// In place of an attribute set: the route goes.
+/// In place of an attribute set: withdraws the route.
 pub(crate) const WITHDRAW: u32 = u32::MAX;
 
-/// What a run of operations needs besides the shard.
+/// The context of a run of operations.
 pub(crate) struct Apply<'a> {
     pub topology: &'a Topology,
     pub store: &'a AttrStore,
@@ -105,7 +105,7 @@ impl Apply<'_> {
     }
 }
 
-/// Where a slice of a walk over the table begins, and what it needs besides the shard.
+/// The start of a slice of a walk over the table, and its context.
 pub(crate) struct Slice<'a> {
     pub topology: &'a Topology,
     pub store: &'a AttrStore,
@@ -122,9 +122,10 @@ impl<'a> Slice<'a> {
     }
 }
 
-/// Destinations that a slice of a walk looks at: about a tenth of a millisecond.
+/// The destinations that a slice of a walk visits: about a tenth of a millisecond.
 pub(crate) const MAX_VISITED: Id = 8 * 1024;
-/// Routes that a slice edits, after which who waits for the shard has a turn: what is edited is told, to many clients that takes long.
+/// The routes that a slice edits before it releases the shard's lock for waiting threads. Each edit is recorded for
+/// the clients, which takes long where there are many.
 const MAX_EDITS: usize = 256;
 
 impl Shard {
@@ -185,8 +186,8 @@ impl Shard {
         self.finish::<K>(with, tally);
     }
 
-    /// Edits routes in a slice of destinations: `edit` is given each route and returns what it becomes. Returns the id to
-    /// go on with.
+    /// Edits routes in a slice of destinations. `edit` is called with each route and returns its outcome. Returns the
+    /// id to continue with.
     pub fn edit_routes<K: Stored>(
         &mut self,
         slice: &Slice<'_>,
@@ -232,7 +233,7 @@ impl Shard {
         self.deliver();
     }
 
-    /// Moves records to the groups' inboxes. Under the shard's lock, so that their order is the shard's.
+    /// Moves records to the groups' inboxes. The shard's lock is held, so that their order is the shard's.
     pub fn deliver(&mut self) {
         for live in &mut self.clients.live {
             let Inbox { ipv4, ipv6 } = &mut live.pending;
@@ -265,12 +266,12 @@ fn move_all<T>(from: &mut Vec<T>, to: &mut Vec<T>) {
 fn still_valid<K: Stored>(table: &Table<K>, found: Option<Id>, prefix: K) -> Option<Id> {
     let id = found?;
     let destination = table.get(id);
-    // The destination can have been freed, and its id given away, by an earlier operation of the batch.
+    // An earlier operation of the batch may have freed the destination and reused its id.
     (destination.prefix == prefix && !destination.routes.is_empty()).then_some(id)
 }
 
 impl Shard {
-    /// Ends the catch-up of a client. When it was the last, destinations kept for its sake are freed.
+    /// Ends the catch-up of a client. After the last one, frees the destinations that were kept for it.
     pub fn end_catch_up(&mut self, peer: PeerId) {
         self.clients.catching_up.retain(|one| one.peer != peer);
         if self.clients.catching_up.is_empty() {
@@ -303,13 +304,13 @@ impl Shard {
         accepted(&K::table(self).get(id).routes)
     }
 
-    /// Starts marks for a client that does not follow its group's log.
+    /// Begins the catch-up of a client that does not follow its group's log.
     pub fn begin_catch_up(&mut self, peer: PeerId, style: &Style) {
         self.clients.begin_catch_up(CatchUp::new(peer, style));
     }
 
-    /// Marks every destination for a client that follows the log, or whose session begins. O(ids / 64): what it hears
-    /// of them is found out slice by slice.
+    /// Marks every destination for a client that leaves the log or whose session begins. O(ids / 64): its routes are
+    /// computed later, slice by slice.
     pub fn mark_all<K: Stored>(&mut self, peer: PeerId) {
         let (table, clients) = K::split(self);
         if let Some(catching_up) = clients.catching_up(peer) {
@@ -317,7 +318,7 @@ impl Shard {
         }
     }
 
-    /// Takes the destinations of a range of ids into the mirror. Returns whether ids remain after the range.
+    /// Publishes the destinations of a range of ids to the mirror. Returns whether ids remain after the range.
     pub fn mirror_slice<K: Stored>(&self, ids: std::ops::Range<Id>) -> bool {
         let table = K::table(self);
         let end = ids.end.min(table.id_end());
@@ -327,7 +328,7 @@ impl Shard {
         end < table.id_end()
     }
 
-    /// Ids in use end before this.
+    /// One more than the highest id in use.
     pub fn id_end(&self, family: Family) -> Id {
         match family {
             Family::Ipv4Unicast => self.ipv4.id_end(),

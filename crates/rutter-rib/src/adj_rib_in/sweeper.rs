@@ -1,4 +1,4 @@
-//! Routes of sessions that ended go in slices, those of all such sessions in one walk.
+//! The sweeper: removes the routes of ended sessions in slices, for all such sessions in one walk.
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
 
@@ -8,18 +8,18 @@ use crate::adj_rib_in::shard::{Slice, Stored};
 use crate::adj_rib_in::table::Id;
 use crate::{PeerId, Rib};
 
-/// What a thread has yet to remove of the sessions that ended on it. Each step takes some hundred microseconds, so that
-/// whoever does it can serve others in between.
+/// The sessions that ended on a thread and whose routes are not removed yet. Each step takes some hundred
+/// microseconds, so that the thread can serve others in between.
 #[derive(Default)]
 pub struct Sweeper {
-    /// Those that the present walk is for.
+    /// The sessions of the present walk.
     current: Vec<EndedSession>,
-    /// Those that came since it began.
+    /// The sessions that ended since the walk began.
     next: Vec<EndedSession>,
     position: WalkPosition,
 }
 
-/// Routes of a peer and family that are not of this epoch go.
+/// A session whose routes are removed: those of the peer and family that are not of this epoch.
 #[derive(Clone, Copy, Debug)]
 struct EndedSession {
     peer: PeerId,
@@ -27,7 +27,7 @@ struct EndedSession {
     epoch: bool,
 }
 
-/// Where the walk is.
+/// The position of the walk.
 #[derive(Clone, Copy, Debug, Default)]
 struct WalkPosition {
     family: usize,
@@ -36,7 +36,7 @@ struct WalkPosition {
 }
 
 impl Sweeper {
-    /// Whether nothing is left to be removed.
+    /// Returns whether nothing is left to remove.
     pub fn is_idle(&self) -> bool {
         self.current.is_empty() && self.next.is_empty()
     }
@@ -49,7 +49,7 @@ impl Sweeper {
         });
     }
 
-    /// Removes some routes. Call [`Rib::flush`] afterwards, and again until [`Sweeper::is_idle`].
+    /// Removes some routes. Call [`Rib::flush`] afterwards, and call this again until [`Sweeper::is_idle`].
     pub fn step(&mut self, rib: &Rib) {
         if self.current.is_empty() {
             self.current = std::mem::take(&mut self.next);
@@ -66,7 +66,7 @@ impl Sweeper {
 
     fn slice<K: Stored>(&mut self, rib: &Rib) {
         let topology = rib.topology.read();
-        // A session that came back, or a neighbor that was removed, has had its routes removed already.
+        // The routes of a session that came back, or of a neighbor that was removed, are gone already.
         self.current.retain(|ended| {
             let index = ended.family.index();
             topology

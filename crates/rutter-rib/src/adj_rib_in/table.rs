@@ -21,7 +21,7 @@ pub(crate) trait Key:
 {
     const FAMILY: Family;
 
-    /// A hash that a peer cannot aim without the seed.
+    /// A hash that a peer cannot predict without the seed.
     fn seeded_hash(self, seed: u64) -> u64;
 }
 
@@ -52,7 +52,7 @@ fn mix(value: u64, seed: u64) -> u64 {
     (again as u64) ^ ((again >> 64) as u64)
 }
 
-/// One destination. Without routes it is free, or kept because a client has yet to hear that it is gone.
+/// One destination. Without routes it is free, or kept until all clients know that it was withdrawn.
 #[derive(Clone, Debug)]
 pub(crate) struct Destination<K> {
     pub prefix: K,
@@ -66,7 +66,7 @@ impl<K> Destination<K> {
     }
 }
 
-/// The accepted routes in front of a destination's list.
+/// The accepted routes, which precede the others in a destination's list.
 pub(crate) fn accepted(routes: &[Route]) -> &[Route] {
     let end = routes
         .iter()
@@ -75,19 +75,19 @@ pub(crate) fn accepted(routes: &[Route]) -> &[Route] {
     &routes[..end]
 }
 
-/// Dense index of a destination in its table.
+/// The dense index of a destination in its table.
 pub(crate) type Id = u32;
 
 const PAGE: usize = 256;
 
-/// Destinations of a contiguous range of ids, in one allocation; shared with snapshots until written.
+/// The destinations of a contiguous range of ids, in one allocation; shared with snapshots until written.
 pub(crate) type Page<K> = [Destination<K>];
 
-/// Most pages of a book.
+/// The most pages of a book.
 pub(crate) const BOOK: usize = 64;
 
-/// Up to so many pages that follow each other; shared with snapshots until one of them is written, so that to share a
-/// table takes one reference count for many destinations, each of them a cache miss.
+/// Consecutive pages, shared with snapshots until one of them is written. Sharing a table then takes one reference
+/// count, and one cache miss, for many destinations.
 pub(crate) struct Book<K>([Option<Arc<Page<K>>>; BOOK]);
 
 impl<K> Book<K> {
@@ -95,12 +95,12 @@ impl<K> Book<K> {
         Book([const { None }; BOOK])
     }
 
-    /// Number of its pages.
+    /// The number of pages.
     fn len(&self) -> usize {
         self.0.partition_point(Option::is_some)
     }
 
-    /// Its pages, in order.
+    /// The pages in order.
     pub fn iter(&self) -> impl Iterator<Item = &Page<K>> {
         self.0.iter().map_while(Option::as_deref)
     }
@@ -120,15 +120,15 @@ impl<K> Clone for Book<K> {
 
 /// Destinations by id and by prefix.
 ///
-/// Ids are dense and reused. Look-up costs about two cache misses: the index, the destination.
+/// Ids are dense and reused. A look-up costs about two cache misses: the index and the destination.
 pub(crate) struct Table<K> {
     books: Vec<Arc<Book<K>>>,
-    /// Ids below this were given out once; above it the last page is filled up with destinations without routes.
+    /// All ids below this were given out once. Above it the last page is padded with destinations without routes.
     end: Id,
     index: HashTable<Id>,
     free: Vec<Id>,
     seed: u64,
-    /// Of all shards.
+    /// Shared by all shards.
     lengths: sync::Arc<PrefixLengths>,
 }
 
@@ -149,9 +149,9 @@ impl<K: Key> Table<K> {
         self.index.find(prefix.seeded_hash(self.seed), at).copied()
     }
 
-    /// Looks many prefixes up, appending to `found`. The misses of one step are independent of each other, so the
-    /// processor overlaps them: first all in the index, by the few bits of the hash that it holds, then all
-    /// destinations found there.
+    /// Looks many prefixes up and appends the results to `found`. The cache misses of one step are independent, so
+    /// the processor overlaps them. The first step probes the index by the few hash bits that it holds; the second
+    /// reads the destinations found there.
     pub fn find_all(&self, prefixes: impl Iterator<Item = K> + Clone, found: &mut Vec<Option<Id>>) {
         let start = found.len();
         let likely = |prefix: K| self.index.find(prefix.seeded_hash(self.seed), |_| true);
@@ -168,14 +168,14 @@ impl<K: Key> Table<K> {
         held(&self.books, id)
     }
 
-    /// The destination for writing; its page is copied first where a snapshot shares it.
+    /// Returns the destination for writing; copies its page first where a snapshot shares it.
     pub fn get_mut(&mut self, id: Id) -> &mut Destination<K> {
         slot(&mut self.books, id)
     }
 
-    /// The id of a prefix, new and without routes where it was unknown.
+    /// Returns the id of a prefix; adds a destination without routes where it was unknown.
     pub fn find_or_insert(&mut self, prefix: K) -> Id {
-        // A sparse table is left to the index: a walk over all ids would cost more.
+        // A sparse table leaves the growth to the index: a walk over all ids would cost more.
         if self.index.len() == self.index.capacity() && self.free.len() <= self.index.len() {
             self.grow_index();
         }
@@ -203,8 +203,8 @@ impl<K: Key> Table<K> {
         id
     }
 
-    /// Makes the index twice as large. In the order of ids, because an index that grows by itself reads the
-    /// destinations in the order of their hashes, with a cache miss for each.
+    /// Doubles the index in the order of ids. An index that grows on its own reads the destinations in the order of
+    /// their hashes, with a cache miss for each.
     #[cold]
     fn grow_index(&mut self) {
         let mut unused = self.free.clone();
@@ -220,7 +220,7 @@ impl<K: Key> Table<K> {
         self.index = index;
     }
 
-    /// Frees a destination that has no routes; its id will be another prefix's.
+    /// Frees a destination without routes; another prefix will reuse its id.
     pub fn remove(&mut self, id: Id) {
         let prefix = self.get(id).prefix;
         debug_assert!(self.get(id).routes.is_empty());
@@ -233,7 +233,7 @@ impl<K: Key> Table<K> {
         }
     }
 
-    /// Gives the memory back once no destination is left. Ids known to the caller end here.
+    /// Releases the memory once no destination is left. Ids that the caller knows become invalid.
     pub fn release_if_empty(&mut self) {
         if self.index.is_empty() && !self.books.is_empty() {
             *self = Table::new(self.seed, sync::Arc::clone(&self.lengths));
@@ -245,7 +245,7 @@ impl<K: Key> Table<K> {
         self.end
     }
 
-    /// Number of destinations.
+    /// The number of destinations.
     pub fn len(&self) -> usize {
         self.index.len()
     }
@@ -255,9 +255,9 @@ impl<K: Key> Table<K> {
         self.books.clone()
     }
 
-    /// Octets of pages and of the index.
+    /// Bytes of pages and of the index.
     pub fn size(&self) -> (usize, usize) {
-        // A counter of references stands before each page.
+        // A reference count precedes each page.
         let page = allocated(size_of::<usize>() + PAGE * size_of::<Destination<K>>());
         let pages = pages(&self.books);
         let book = allocated(size_of::<usize>() + size_of::<Book<K>>());
@@ -268,21 +268,21 @@ impl<K: Key> Table<K> {
         (list + page * pages, index + free)
     }
 
-    /// Octets of route lists that outgrew their destination, for a range of ids.
+    /// Bytes of route lists outside their destinations, for a range of ids.
     pub fn outgrown(&self, ids: Range<Id>) -> usize {
         let ids = ids.start..ids.end.min(self.end);
         ids.map(|id| self.get(id).routes.heap_size()).sum()
     }
 }
 
-/// Pages of some books, of which all but the last are full.
+/// The number of pages of some books, of which all but the last are full.
 pub(crate) fn pages<K>(books: &[Arc<Book<K>>]) -> usize {
     books
         .last()
         .map_or(0, |last| (books.len() - 1) * BOOK + last.len())
 }
 
-/// Where a destination stands: its book, its page there, its place on that.
+/// The place of a destination: its book, the page in the book, the position on the page.
 #[inline(always)]
 fn place(id: Id) -> (usize, usize, usize) {
     let id = id as usize;
@@ -308,14 +308,14 @@ fn slot<K: Key>(books: &mut [Arc<Book<K>>], id: Id) -> &mut Destination<K> {
     if !page.is_unique() {
         *page = page.iter().cloned().collect();
     }
-    // A load where the standard library's would write twice.
+    // This costs a load where the standard library's `Arc` would write twice.
     let Some(page) = Arc::get_mut(page) else {
         unreachable!("nobody else has a page that was just made");
     };
     &mut page[at]
 }
 
-/// Adds the page that an id is the first of.
+/// Adds the page that begins with an id.
 #[cold]
 fn add_page<K: Key>(books: &mut Vec<Arc<Book<K>>>, id: Id, prefix: K) {
     let (book, page, _) = place(id);
@@ -342,7 +342,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Removed destinations leave ids free under which the index grows, or is cleaned, later.
+        /// Removed destinations leave free ids, under which the index later grows or is cleaned.
         #[test]
         fn finds_what_it_holds(ops in proptest::collection::vec((any::<bool>(), 0u32..300), 0..2000)) {
             let mut table = Table::new(7, sync::Arc::default());

@@ -1,4 +1,4 @@
-//! Who may hear an attribute set: export verdicts as sets of peers, computed once per attribute set.
+//! Audiences: the clients that may receive an attribute set, as sets of peers, computed once per attribute set.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,10 @@ use crate::adj_rib_in::attr_set::AttrSet;
 use crate::allocation::allocated;
 use crate::peer_set::PeerSet;
 
-/// How a route is changed for some of its recipients: prepends and added well-known communities.
+/// The modification of a route for some of its recipients: prepends and added well-known communities.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
 pub(crate) struct Modification {
-    /// How often the neighbor's own AS is put in front once more.
+    /// The number of times that the neighbor's own AS is prepended.
     pub prepend: u8,
     pub add_no_export: bool,
     pub add_no_advertise: bool,
@@ -22,20 +22,20 @@ pub(crate) struct Modification {
     pub long_lived_stale: bool,
 }
 
-/// What an audience needs to know of a peer.
+/// The facts about a peer that an audience depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Client {
     pub asn: Asn,
-    /// The session crosses an AS border: NO_EXPORT, where it is honoured, keeps routes from it.
+    /// True if the session crosses an AS border: NO_EXPORT, where it is honoured, keeps routes from it.
     pub external: bool,
 }
 
-/// An audience with its peers looked up.
+/// An audience, resolved to peers.
 #[derive(Debug, Default)]
 pub(crate) struct Audience {
     spec: Option<AudienceSpec>,
     allowed: PeerSet,
-    /// Peers for whom the route changes, disjoint.
+    /// The peers for whom the route is modified; the sets are disjoint.
     modifications: Vec<(Modification, PeerSet)>,
 }
 
@@ -50,7 +50,7 @@ impl Audience {
         self.spec.is_none() || self.allowed.contains(peer)
     }
 
-    /// Those of `peers` that may hear the route.
+    /// The peers among these that may receive the route.
     pub fn restrict(&self, peers: PeerSet) -> PeerSet {
         match self.spec {
             None => peers,
@@ -58,7 +58,7 @@ impl Audience {
         }
     }
 
-    /// Splits recipients by how the route changes for them.
+    /// Splits recipients by the modification of the route for them.
     pub fn split_by_modification(
         &self,
         mut peers: PeerSet,
@@ -76,7 +76,7 @@ impl Audience {
         }
     }
 
-    /// How the route changes for one peer.
+    /// The modification of the route for one peer.
     pub fn modification(&self, peer: PeerId) -> Modification {
         self.modifications
             .iter()
@@ -119,7 +119,7 @@ impl Audience {
     }
 }
 
-/// Index of the audience that is everybody.
+/// The index of the audience of everybody.
 pub(crate) const EVERYONE: u32 = 0;
 
 /// All audiences in use; index 0 is everybody.
@@ -127,11 +127,11 @@ pub(crate) struct Audiences {
     policy: std::sync::Arc<ExportPolicy>,
     audiences: Vec<Audience>,
     by_spec: HashMap<AudienceSpec, u32>,
-    /// As many as there may be before those that no set needs any more are looked for.
+    /// The number of audiences above which unused ones are searched for.
     most: usize,
 }
 
-/// Fewer audiences are not worth looking for unused ones.
+/// Below this number a search for unused audiences is not worth it.
 const MOST: usize = 1_024;
 
 impl Audiences {
@@ -148,7 +148,7 @@ impl Audiences {
         &self.policy
     }
 
-    /// How many there are, everybody included, and about how many octets they take.
+    /// The number of audiences, everybody included, and about how many bytes they take.
     pub fn size(&self) -> (u64, u64) {
         let list = allocated(self.audiences.capacity() * size_of::<Audience>());
         let index = allocated(self.by_spec.capacity() * size_of::<(AudienceSpec, u32)>());
@@ -156,18 +156,19 @@ impl Audiences {
         (self.audiences.len() as u64, (list + index + each) as u64)
     }
 
-    /// Whether it is time to assign them all anew, so that those of sets that are gone go, too: a peer may ask for
-    /// another with every route.
+    /// Returns whether it is time to compute all audiences again, so that unused ones go: a peer may ask for another
+    /// with every route.
     pub fn are_many(&self) -> bool {
         self.audiences.len() > self.most
     }
 
-    /// Those there are now are in use, by `sets` attribute sets: the next look comes when it costs little per audience.
+    /// Notes that all present audiences are in use, by `sets` attribute sets. The next search comes when it costs
+    /// little per audience.
     pub fn are_in_use(&mut self, sets: usize) {
         self.most = MOST.max(2 * self.audiences.len()).max(sets / 16);
     }
 
-    /// The audience of an attribute set, which must have been computed by [`Audiences::assign`].
+    /// The audience of an attribute set, which [`Audiences::assign`] must have computed.
     pub fn of(&self, set: &AttrSet) -> &Audience {
         self.at(set.audience())
     }
@@ -179,19 +180,19 @@ impl Audiences {
             .unwrap_or(&self.audiences[0])
     }
 
-    /// Whether routes with these attributes go to everybody as they are, as almost all do; other sets need
-    /// [`Audiences::assign`].
+    /// Returns whether routes with these attributes go to everybody without changes, as almost all do. Other sets
+    /// need [`Audiences::assign`].
     pub fn is_everyone(&self, attributes: &Attributes<'_>) -> bool {
         self.policy.advertises_unchanged(attributes)
     }
 
-    /// A set for everybody whose action communities are scrubbed is still rewritten, so it is not plain.
+    /// Returns whether a set goes to everybody as it is. A set whose action communities are scrubbed does not.
     fn is_plain(&self, set: &AttrSet, spec: &AudienceSpec) -> bool {
         let rewritten = self.policy.scrub() && self.policy.has_action_community(&set.attributes());
         spec.is_everyone() && !rewritten
     }
 
-    /// Computes and stores the audience of a set. `peers` are all known ones.
+    /// Computes and stores the audience of a set. `peers` are all neighbors.
     pub fn assign(&mut self, set: &AttrSet, peers: impl Iterator<Item = (PeerId, Client)>) {
         let attributes = set.attributes();
         if self.policy.advertises_unchanged(&attributes) {

@@ -1,4 +1,4 @@
-//! Clients that do not follow their group's log: what they have yet to hear is two bits a destination.
+//! Catch-up: the state of clients that do not follow their group's log, two bits a destination.
 
 use std::collections::HashMap;
 
@@ -10,14 +10,14 @@ use crate::advertise::encode::Style;
 use crate::advertise::recorder::path_id_of;
 use crate::{PeerId, advertise::group};
 
-/// Destinations of which a client has yet to hear the present state, in one shard.
+/// The destinations in one shard whose present state a client has not been sent yet.
 #[derive(Debug)]
 pub(crate) struct CatchUp {
     pub peer: PeerId,
     /// `None` for a family that the client did not negotiate.
     pub dirty: [Option<MarkedIds>; 2],
-    /// With Add-Path: identifiers that the client may hold of a marked destination, besides present ones.
-    /// `None` without.
+    /// With Add-Path: the path identifiers that the client may hold of a marked destination, besides present ones.
+    /// `None` without Add-Path.
     remembered_paths: [Option<HeldPaths>; 2],
 }
 
@@ -33,7 +33,7 @@ impl CatchUp {
         }
     }
 
-    /// Remembers paths of a destination that are changing: the client may hold them.
+    /// Remembers the paths of a destination that changes: the client may hold them.
     pub fn remember_paths(&mut self, family: Family, id: Id, before: &[(PeerId, u32)]) {
         for (peer, path_id) in before {
             self.remember_path(family, id, path_id_of(*peer, *path_id));
@@ -50,7 +50,7 @@ impl CatchUp {
         }
     }
 
-    /// The remembered paths of a destination that is about to be told anew.
+    /// Takes the remembered paths of a destination that is about to be advertised again.
     pub fn take_paths(&mut self, family: Family, id: Id) -> SmallVec<[u32; 2]> {
         let held = self.remembered_paths[family.index()].as_mut();
         held.and_then(|held| held.remove(&id)).unwrap_or_default()
@@ -62,14 +62,14 @@ impl CatchUp {
         }
     }
 
-    /// Marks all destinations, of which the client holds what it should hear of them now, or nothing.
+    /// Marks all destinations. Of each the client holds its present routes or nothing.
     pub fn mark_all(&mut self, family: Family, end: Id) {
         if let Some(dirty) = &mut self.dirty[family.index()] {
             dirty.mark_all(end);
         }
     }
 
-    /// Destinations marked in both families.
+    /// The number of marked destinations in both families.
     pub fn left(&self) -> usize {
         self.dirty.iter().flatten().map(|dirty| dirty.count).sum()
     }
@@ -79,11 +79,11 @@ impl CatchUp {
 #[derive(Debug, Default)]
 pub(crate) struct MarkedIds {
     words: Vec<u64>,
-    /// Of the marked ones those that did not change since all were marked: the client holds no route of them that it
-    /// should not hear.
+    /// The marked ids whose destinations have not changed since all were marked. The client holds no outdated route
+    /// of them.
     unchanged: Vec<u64>,
     count: usize,
-    /// Word where the next search begins.
+    /// The word where the next search begins.
     scan: usize,
 }
 
@@ -121,7 +121,8 @@ impl MarkedIds {
         }
     }
 
-    /// Takes up to `most` ids and forgets them; with each, whether it may have changed since all were marked.
+    /// Takes up to `most` ids out of the set. Each comes with whether its destination may have changed since all were
+    /// marked.
     pub fn take(&mut self, most: usize, out: &mut Vec<(Id, bool)>) {
         while self.count > 0 && out.len() < most {
             if self.scan >= self.words.len() {
@@ -144,28 +145,28 @@ impl MarkedIds {
     }
 }
 
-/// How far a client's catch-up has come.
+/// The phase of a client's catch-up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
-    /// Follows the log.
+    /// It follows the log.
     Live,
-    /// Has left the log at `until` (position), reads it up to there, then hears the marked destinations.
+    /// It has left the log at `until` (position), reads it up to there, then catches up.
     Leaving { until: u64 },
-    /// Hears marked destinations.
+    /// It is sent the marked destinations.
     CatchingUp,
 }
 
-/// What is sent when a catch-up is complete.
+/// The messages that complete a catch-up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Ending {
-    /// End-of-RIB for each family (RFC 4724 §2): the first catch-up of a session.
+    /// End-of-RIB for each family (RFC 4724 §2), after the first catch-up of a session.
     pub end_of_rib: bool,
-    /// End of a refresh (RFC 7313 §4), per family.
+    /// The end of a refresh (RFC 7313 §4), per family.
     pub end_of_refresh: [bool; 2],
 }
 
 impl Ending {
-    /// The messages, in the group's family order.
+    /// Writes the messages in the group's family order.
     pub fn write(&mut self, style: &Style, out: &mut crate::advertise::encode::MessageWriter) {
         for family in Family::ALL {
             if !style.families[family.index()] {

@@ -23,7 +23,7 @@ use crate::advertise::unsent::Unsent;
 use crate::topology::Topology;
 use crate::{PeerId, Rib};
 
-/// Octets for one client, waiting in order.
+/// Bytes for one client, waiting in order.
 struct Chunk {
     segment: Arc<Segment>,
     start: u32,
@@ -32,70 +32,69 @@ struct Chunk {
 
 /// The bytes still to be written to one client.
 ///
-/// Owned by the thread that owns the socket. Memory held on behalf of a client that reads nothing is bounded:
-/// what was gathered for it, and the group's log up to its limit; then the client leaves the log and costs a
-/// bit a destination.
+/// The thread that owns the socket owns it. Memory for a client that reads nothing is bounded: the gathered bytes,
+/// and the group's log up to its limit. Then the client leaves the log and costs two bits a destination.
 pub struct ClientStream {
     peer: PeerId,
     group: Arc<Group>,
-    /// The last segment of the log that was gathered from; `None` while catching_up up, because a segment that
-    /// is held keeps all later ones. For the same reason nothing in `queue` is of the log then.
+    /// The last segment of the log that was gathered from. It is `None` while catching up: a held segment keeps all
+    /// later ones. For the same reason `queue` then holds no part of the log.
     cursor: Option<Arc<Segment>>,
     queue: VecDeque<Chunk>,
     queued: usize,
     phase: Phase,
     ending: Ending,
-    /// When the socket last took something, for [`ClientStream::check_lag`].
+    /// The time when the socket last accepted bytes, for [`ClientStream::check_lag`].
     progress_ms: u64,
-    /// When [`ClientStream::check_lag`] looked last.
+    /// The time of the last [`ClientStream::check_lag`].
     checked_ms: u64,
-    /// Since when the client is slow; while it is, [`Group::slow`] counts it.
+    /// The time since which the client is slow; while it is, [`Group::slow`] counts it.
     slow_since_ms: Option<u64>,
     writer: MessageWriter,
 }
 
-/// The next octets of a stream as a range of a file.
+/// The next bytes of a stream as a range of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct FileRange<'a> {
-    /// Made by the function that [`Rib::use_files`] was given.
+    /// A file made by the function that [`Rib::use_files`] was given.
     pub file: &'a File,
-    /// Where the range begins, octets.
+    /// The start of the range, in bytes.
     pub offset: u64,
-    /// Its length, octets.
+    /// The length in bytes.
     pub len: usize,
 }
 
-/// How a client holds the log back.
+/// The way in which a client holds the log back.
 enum Slow {
-    /// Its socket takes nothing.
+    /// Its socket accepts nothing.
     Stuck,
-    /// It reads, but far behind the first.
+    /// It reads, but far behind the fastest.
     Behind,
 }
 
-/// Destinations looked at under one hold of a shard's lock.
+/// The destinations visited under one hold of a shard's lock.
 const SLICE: usize = 1024;
-/// Slices without anything for the client that one call looks at.
+/// The slices without anything for the client that one call visits.
 const MAX_SILENT_SLICES: usize = 8;
-/// Destinations that are cheap enough to finish while all shards stand still.
+/// The number of destinations that are cheap enough to finish while all shards are locked.
 const LAST: usize = 256;
-/// A client that takes nothing for this long while the log is full is slow, as is one that is
-/// [`FAR_BEHIND`] the first.
+/// A client that accepts nothing for this long while the log is full is slow. So is one that is [`FAR_BEHIND`] the
+/// fastest.
 const STUCK_MS: u64 = 1_000;
-/// So much of the log's limit: what fills the log may count twice, once in a file, and is partly gathered by the client already. So
-/// whoever holds a full log back is always far behind.
+/// This fraction of the log's limit. Bytes of the log may count twice, once in a file, and the client may have
+/// gathered some. A client that holds a full log back is therefore always far behind.
 const FAR_BEHIND: usize = 4;
-/// What was seen of a client's pace before a pause of this length says nothing any more.
+/// Observations of a client's pace expire after a pause of this length.
 const FORGET_MS: u64 = 1_000;
-/// A slow client leaves the log after this long: bursts of a busy machine pass sooner.
+/// A slow client leaves the log after this long. Bursts of a busy machine pass sooner.
 const SLOW_MS: u64 = 250;
-/// While many are slow the machine is, not they: input waits for them, but not longer than this.
+/// Where many clients are slow, the machine is slow. Input waits for them, but no longer than this.
 const PATIENCE_MS: u64 = 10_000;
-/// As [`PATIENCE_MS`] for clients that take nothing at all.
+/// As [`PATIENCE_MS`] for clients that accept nothing at all.
 const STUCK_PATIENCE_MS: u64 = 3_000;
-/// A shorter run is copied sooner than its pages are looked up.
+/// Copying a shorter run is cheaper than looking its pages up.
 pub(crate) const LONG_RANGE: usize = 16 * 1024;
-/// Slices handed to one `writev`.
+/// The most slices handed to one `writev`.
 const MAX_IO_SLICES: usize = 1_024;
 
 impl ClientStream {
@@ -119,13 +118,13 @@ impl ClientStream {
         }
     }
 
-    /// Whose stream it is.
+    /// The client.
     pub fn peer(&self) -> PeerId {
         self.peer
     }
 
-    /// Gathers up to about `max_bytes` to send: from the group's log, or from the table while catching_up up. Where the
-    /// table has little for the client this ends sooner, and [`ClientStream::has_more`] remains.
+    /// Gathers up to about `max_bytes` to send: from the group's log, or from the table while catching up. Where the
+    /// table has little for the client, this ends sooner and [`ClientStream::has_more`] stays true.
     pub fn fill(&mut self, rib: &Rib, max_bytes: usize) {
         let mut silent = 0;
         while self.queued < max_bytes {
@@ -150,12 +149,12 @@ impl ClientStream {
         }
     }
 
-    /// Whether what comes next is made from the table, not read from the log.
+    /// Returns whether the next bytes come from the table instead of the log.
     pub fn is_catching_up(&self) -> bool {
         self.phase == Phase::CatchingUp
     }
 
-    /// Whether [`ClientStream::fill`] would find anything; a few loads, no lock.
+    /// Returns whether [`ClientStream::fill`] would find anything; a few loads, no lock.
     pub fn has_more(&self) -> bool {
         self.phase != Phase::Live || self.next_segment().is_some()
     }
@@ -164,7 +163,7 @@ impl ClientStream {
         self.cursor.as_ref()?.next()
     }
 
-    /// Position in the log of what was gathered last.
+    /// The position in the log up to which bytes were gathered.
     fn position(&self) -> u64 {
         self.cursor.as_ref().map_or(u64::MAX, |cursor| cursor.end)
     }
@@ -212,7 +211,7 @@ impl ClientStream {
         });
     }
 
-    /// One slice of catch-up; goes live when nothing is left.
+    /// Runs one slice of catch-up. Goes live when nothing is left.
     fn catch_up(&mut self, rib: &Rib) {
         let topology = rib.topology.read();
         let mut left = 0;
@@ -234,7 +233,7 @@ impl ClientStream {
         self.push_private();
     }
 
-    /// Writes the present state of up to `most` marked destinations; how many there were.
+    /// Writes the present state of up to `most` marked destinations. Returns their number.
     fn produce(&mut self, shard: &mut Shard, topology: &Topology, most: usize) -> usize {
         self.produce_family::<Ipv4Prefix>(shard, topology, most)
             + self.produce_family::<Ipv6Prefix>(shard, topology, most)
@@ -277,8 +276,8 @@ impl ClientStream {
         ids.len()
     }
 
-    /// What the client should hold of a destination: routes, or that there are none. `held` are paths it may
-    /// hold besides.
+    /// Adds the routes of a destination that the client should hold, or its withdrawal. The client may also hold the
+    /// paths `held`.
     fn present<'s, K: Stored>(
         &self,
         shard: &'s Shard,
@@ -357,7 +356,7 @@ impl ClientStream {
         }
     }
 
-    /// With every shard still: says the last few destinations, then follows the log from its end.
+    /// Locks every shard, sends the last few destinations, then follows the log from its end.
     fn go_live(&mut self, rib: &Rib, topology: &Topology) {
         let mut shards: Vec<_> = rib.shards.iter().map(|shard| shard.lock()).collect();
         let left: usize = shards
@@ -385,7 +384,7 @@ impl ClientStream {
         self.ending.write(&self.group.style, &mut self.writer);
     }
 
-    /// The client wants everything of a family again (RFC 2918, RFC 7313).
+    /// Advertises a family again (RFC 2918, RFC 7313).
     pub(crate) fn refresh(&mut self, rib: &Rib, family: Family, framed: bool) {
         if !self.group.style.families[family.index()] {
             return;
@@ -404,7 +403,8 @@ impl ClientStream {
         }
     }
 
-    /// Stops following the log: changes from now on are marks. What was appended before is still to be read.
+    /// Stops following the log: later changes become marks. The client still reads the messages that were appended
+    /// before.
     fn leave_log(&mut self, rib: &Rib) {
         if self.phase != Phase::Live {
             return;
@@ -423,8 +423,8 @@ impl ClientStream {
         self.phase = Phase::Leaving { until };
     }
 
-    /// Called now and then while [`Rib::congested`]: a client that holds the log back leaves it, and hears
-    /// the present state of what it missed when it reads again.
+    /// Checks the pace of the client; call it now and then while [`Rib::congested`]. A client that holds the log back
+    /// leaves it. When it reads again it is sent the present state of the destinations that it missed.
     pub fn check_lag(&mut self, rib: &Rib, now_ms: u64) {
         if now_ms.saturating_sub(std::mem::replace(&mut self.checked_ms, now_ms)) > FORGET_MS {
             self.set_slow(None);
@@ -436,7 +436,7 @@ impl ClientStream {
         self.set_slow(Some(since));
         let (few, patience) = match slow {
             Slow::Behind => (self.group.few(), PATIENCE_MS),
-            // A busy machine slows all; that half of the clients take nothing is not its doing.
+            // A busy machine slows all clients. It does not make half of them accept nothing.
             Slow::Stuck => (self.group.half(), STUCK_PATIENCE_MS),
         };
         let slow_ms = now_ms.saturating_sub(since);
@@ -491,7 +491,7 @@ impl ClientStream {
         rib.demotions.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What to write next, as shared slices (at most 1,024), up to the next [`ClientStream::file_range`].
+    /// Returns the next bytes as shared slices (at most 1,024), up to the next [`ClientStream::file_range`].
     pub fn slices<'a>(&'a self, out: &mut Vec<IoSlice<'a>>) {
         let first = self.queue.iter().take(1);
         let others = self.queue.iter().take(MAX_IO_SLICES).skip(1);
@@ -502,13 +502,13 @@ impl ClientStream {
         out.extend(slices);
     }
 
-    /// What to write next, where it lies in a file and is long: the kernel need not copy it. [`ClientStream::slices`]
-    /// has the same octets.
+    /// Returns the next bytes where they lie in a file and are long, so that the kernel need not copy them.
+    /// [`ClientStream::slices`] has the same bytes.
     pub fn file_range(&self) -> Option<FileRange<'_>> {
         self.queue.front()?.file_range()
     }
 
-    /// The socket took this many bytes of [`ClientStream::slices`] or [`ClientStream::file_range`] at `now_ms`.
+    /// Notes that the socket accepted this many bytes of [`ClientStream::slices`] or [`ClientStream::file_range`].
     pub fn consume(&mut self, mut written: usize, now_ms: u64) {
         if written > 0 {
             self.progress_ms = now_ms;
@@ -525,18 +525,18 @@ impl ClientStream {
         }
     }
 
-    /// Nothing gathered is waiting to be written.
+    /// Returns whether no gathered bytes wait to be written.
     pub fn is_drained(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// Octets gathered and not yet written.
+    /// The number of bytes gathered and not yet written.
     pub fn queued(&self) -> usize {
         self.queued
     }
 
-    /// Whether other messages (KEEPALIVE, NOTIFICATION, …) may be put on the socket now: the last message
-    /// written is whole.
+    /// Returns whether other messages (KEEPALIVE, NOTIFICATION, …) may be put on the socket now: the last message
+    /// written is complete.
     pub fn at_message_boundary(&self) -> bool {
         let Some(chunk) = self.queue.front() else {
             return true;
@@ -564,8 +564,8 @@ impl Chunk {
         })
     }
 
-    /// Copies what is left to be sent, from the start of its range so that message boundaries can still be found:
-    /// as long as it holds the log's own segment, it holds everything that came after.
+    /// Copies the unsent bytes, from the start of their range so that message boundaries can still be found. A held
+    /// segment of the log would keep all later segments.
     fn detach(&mut self, peer: PeerId) {
         let mut ranges = self.segment.ranges_for(peer);
         let Some((start, end)) = ranges.find(|(_, end)| self.start < *end) else {
@@ -586,7 +586,7 @@ struct Line<'s, K> {
     route: &'s Route,
 }
 
-/// Walks the messages of the range that holds `at`; whether one begins there.
+/// Walks the messages of the range that contains `at`. Returns whether one begins there.
 fn is_boundary(bytes: &[u8], mut ranges: impl Iterator<Item = (u32, u32)>, at: u32) -> bool {
     let Some((mut start, _)) = ranges.find(|(_, end)| at < *end) else {
         return true;

@@ -1,4 +1,4 @@
-//! The clients of the table as one shard sees them: who follows a group's log, who catches up.
+//! The clients as one shard sees them: some follow their group's log, others catch up.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use crate::topology::Topology;
 #[derive(Default)]
 pub(crate) struct Clients {
     pub live: Vec<Live>,
-    /// In the order of their peers.
+    /// Ordered by peer.
     pub catching_up: Vec<CatchUp>,
-    /// Destinations without routes that stay until no client that catches up can still hold their prefix.
+    /// Destinations without routes, kept until no catching-up client can still hold their prefix.
     pub tombstones: [BTreeSet<Id>; 2],
 }
 
@@ -31,12 +31,12 @@ pub(crate) struct Live {
 }
 
 impl Clients {
-    /// Whether nobody has to be told anything.
+    /// Returns whether there is no client.
     pub fn is_empty(&self) -> bool {
         self.live.is_empty() && self.catching_up.is_empty()
     }
 
-    /// Adds a client to those that follow the log of its group.
+    /// Adds a client that follows the log of its group.
     pub fn join(&mut self, peer: PeerId, group: &Arc<Group>) {
         let known = self
             .live
@@ -57,7 +57,7 @@ impl Clients {
         }
     }
 
-    /// Removes a client from those that follow a log.
+    /// Removes a client that follows a log.
     pub fn leave(&mut self, peer: PeerId) {
         for live in &mut self.live {
             live.peers.remove(peer);
@@ -66,15 +66,15 @@ impl Clients {
         self.live.retain(|live| live.count > 0);
     }
 
-    /// Whether each client hears the best route of another and nothing else: nobody gets several paths, nobody
-    /// catches up, nobody waits for what another export policy changes.
+    /// Returns whether each client receives the best route of another peer and nothing else: no Add-Path, no
+    /// catch-up, no transition to another export policy.
     pub fn all_receive_best(&self, family: Family, topology: &Topology) -> bool {
         let one_path = |live: &Live| !live.group.style.add_path[family.index()];
         let settled = self.catching_up.is_empty() && topology.export_transition.is_none();
         topology.uniform && settled && self.live.iter().all(one_path)
     }
 
-    /// Clients that catch up will hear of a destination anew; `before` are paths that they may hold of it.
+    /// Marks a destination for all catching-up clients; `before` are the paths of it that they may hold.
     pub fn mark(&mut self, family: Family, id: Id, before: &[(PeerId, u32)]) {
         for catching_up in &mut self.catching_up {
             catching_up.mark(family, id);

@@ -1,4 +1,4 @@
-//! From routes to UPDATE messages in the style that the clients of a group have in common.
+//! From routes to UPDATE messages, in the style that the clients of a group share.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -13,19 +13,19 @@ use crate::{AttrSet, PeerKind};
 
 const HEADER_LEN: usize = 19;
 const UPDATE: u8 = 2;
-/// Bound of a message without RFC 8654; also what is used with it unless the attributes need more.
+/// The length limit without RFC 8654. With it, too, messages are longer only if the attributes need it.
 const MESSAGE_LEN: usize = 4096;
 
 const OPTIONAL: u8 = 0x80;
 const TRANSITIVE: u8 = 0x40;
 const EXTENDED_LENGTH: u8 = 0x10;
 
-/// All that shapes the octets a client gets. Clients with equal styles share one stream.
+/// Everything that shapes the bytes of a client's messages. Clients with equal styles share one stream.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Style {
     pub kind: PeerKind,
     pub local_asn: Asn,
-    /// Own addresses as next hop; `None`: the next hop stays.
+    /// Our own addresses as next hop; `None` keeps the next hop.
     pub next_hop_self: Option<(Option<Ipv4Addr>, Option<Ipv6Addr>)>,
     pub as4: bool,
     pub max_message_len: usize,
@@ -39,12 +39,12 @@ pub(crate) struct Style {
     pub cluster_id: u32,
 }
 
-/// What is known of the route's sender, for the attributes that internal peers need.
+/// The facts about a route's sender that attributes for internal peers need.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sender {
     pub internal: bool,
     pub bgp_id: u32,
-    /// LOCAL_PREF of its routes that came without.
+    /// The LOCAL_PREF of its routes without one.
     pub default_local_pref: u32,
 }
 
@@ -66,8 +66,8 @@ impl Nlri for Ipv6Prefix {
 }
 
 impl Style {
-    /// Whether this style's clients can be told of the route at all: an IPv4 route with an IPv6 next hop
-    /// needs RFC 8950.
+    /// Returns whether this style's clients can receive the route at all: an IPv4 route with an IPv6 next hop needs
+    /// RFC 8950.
     pub fn can_carry(&self, family: Family, set: &AttrSet) -> bool {
         family != Family::Ipv4Unicast || set.mp_next_hop().len() < 16 || self.extended_next_hop
     }
@@ -86,7 +86,7 @@ impl Style {
             && (set.audience() == EVERYONE || !policy.scrub())
     }
 
-    /// Appends the attributes that clients of this style hear, without MP_REACH_NLRI.
+    /// Appends the attributes for clients of this style, without MP_REACH_NLRI.
     pub fn write_attributes(
         &self,
         out: &mut Vec<u8>,
@@ -135,7 +135,7 @@ impl Style {
     }
 }
 
-/// Writes a set's attributes anew where they may not pass as they are.
+/// Rewrites a set's attributes where they may not pass unchanged.
 struct Rewriter<'a, 'o> {
     style: &'a Style,
     modification: Modification,
@@ -159,8 +159,8 @@ impl Rewriter<'_, '_> {
         added.for_each(|code| self.add(code));
     }
 
-    /// Codes of attributes that must be there in the end, ascending; existing ones are handled in
-    /// [`Rewriter::pass`].
+    /// The codes of the attributes that the result must contain, ascending. [`Rewriter::pass`] handles those that the
+    /// set has already.
     fn attributes_to_add(&self, family: Family) -> std::iter::Peekable<std::vec::IntoIter<u8>> {
         let mut codes = Vec::new();
         if self.new_ipv4_next_hop().is_some() && family == Family::Ipv4Unicast {
@@ -325,7 +325,7 @@ pub(crate) struct MessageWriter {
     nlri: Vec<u8>,
 }
 
-/// An attribute block does not fit a message that the clients take (RFC 8654 §4).
+/// An attribute block does not fit any message that the clients accept (RFC 8654 §4).
 #[derive(Debug)]
 pub(crate) struct TooLong;
 
@@ -454,7 +454,7 @@ impl MessageWriter {
     fn close_mp_unreach(&mut self, family: Family) {
         let start = self.open(UPDATE);
         let value_len = 3 + self.nlri.len();
-        // RFC 4724 §2 shows End-of-RIB with a short length field, and some speakers want just that.
+        // RFC 4724 §2 shows End-of-RIB with a short length field, and some speakers accept nothing else.
         let long = value_len > 255;
         self.bytes.extend_from_slice(&[0, 0]);
         self.put_length(if long { 4 } else { 3 } + value_len);

@@ -141,12 +141,12 @@ impl ClientSet for OneClient {
 }
 
 impl Scope<'_> {
-    /// Whether the group's sessions can carry a route at all.
+    /// Returns whether the group's sessions can carry a route at all.
     pub fn carries(&self, route: &Route) -> bool {
         self.style.families[self.family.index()] && self.style.can_carry(self.family, &route.attrs)
     }
 
-    /// Whether the clients receive several paths of a destination (RFC 7911).
+    /// Returns whether the clients receive several paths of a destination (RFC 7911).
     pub fn has_add_path(&self) -> bool {
         self.style.add_path[self.family.index()]
     }

@@ -25,7 +25,7 @@ const MAX_HELD: usize = 4;
 /// No peer has this id: there are at most 65,535, counted from 0.
 const NOBODY: PeerId = PeerId(u16::MAX);
 
-/// Whether a route goes to all but its sender as it is, in every group of clients.
+/// Returns whether a route goes to all but its sender as it is, in every group of clients.
 pub(crate) fn is_plain(family: Family, route: &Route) -> bool {
     route.attrs.audience() == EVERYONE
         && (family != Family::Ipv4Unicast || route.attrs.mp_next_hop().len() < 16)

@@ -1,4 +1,4 @@
-//! Clients that hear the same: their changes are encoded once, in one stream for all of them.
+//! A group: clients that receive the same messages. Changes are encoded once for all of them, in one stream.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use crate::advertise::recorder::Record;
 use crate::topology::Topology;
 use crate::{AttrSet, PeerId};
 
-/// Records of one shard that wait to be encoded, in the order of the shard's changes.
+/// The records of one shard that wait to be encoded, in the order of the shard's changes.
 #[derive(Default)]
 pub(crate) struct Inbox {
     pub ipv4: Vec<Record<Ipv4Prefix>>,
@@ -25,7 +25,7 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// Gives the memory back unless it is in use.
+    /// Releases the memory unless it is in use.
     pub fn release_if_empty(&mut self) {
         if self.ipv4.is_empty() && self.ipv6.is_empty() {
             *self = Inbox::default();
@@ -38,20 +38,20 @@ pub(crate) struct Group {
     pub style: Style,
     /// One per shard; filled under the shard's lock.
     pub inboxes: Box<[Mutex<Inbox>]>,
-    /// Records in the inboxes.
+    /// The number of records in the inboxes.
     pub pending_records: AtomicUsize,
     /// Serialises encoding and appending. Taken after shard locks, before inbox locks.
     pub stage: Mutex<Stage>,
-    /// Position after the last octet appended.
+    /// The position after the last byte appended.
     pub end: AtomicU64,
-    /// The furthest that any client has read.
+    /// The furthest position that any client has read.
     pub lead: AtomicU64,
-    /// Streams of the group, and how many of them are slow just now.
+    /// The streams of the group, and how many of them are slow at present.
     pub clients: AtomicUsize,
     pub slow: AtomicUsize,
-    /// Octets of the log that some client has yet to read.
+    /// Bytes of the log that some client has yet to read.
     retained: Arc<AtomicUsize>,
-    /// For copies of what many clients hear.
+    /// Makes files for copies of long segments.
     new_file: Option<NewFile>,
 }
 
@@ -70,13 +70,13 @@ pub(crate) struct Stage {
 pub(crate) const BEGIN_OF_REFRESH: u8 = 1;
 pub(crate) const END_OF_REFRESH: u8 = 2;
 
-/// Of a table that lives for one turn; the shards' seed keeps peers from aiming at anything that lasts.
+/// The seed of a table that lives for one turn.
 const SEED: u64 = 0x5eed;
 
-/// A segment is closed when it has grown to this many octets, so that readers can free what they passed.
+/// A segment is closed at this size in bytes, so that readers can free the segments that they passed.
 const SEGMENT_LEN: usize = 128 * 1024;
 
-/// So many clients make a copy in a file cheaper than their copies in sockets, if a segment is at least so long.
+/// From this number of clients on, one copy in a file is cheaper than their copies in sockets.
 const MANY_CLIENTS: usize = 8;
 
 impl Group {
@@ -96,13 +96,14 @@ impl Group {
         }
     }
 
-    /// Whether copies in files are worth it.
+    /// Returns whether copies in files are worth it.
     fn new_file(&self) -> Option<NewFile> {
         let many = self.clients.load(Ordering::Relaxed) >= MANY_CLIENTS;
         self.new_file.filter(|_| many)
     }
 
-    /// Encodes what waits and appends it to the log, if it is so many records, at least one; whether it was.
+    /// Encodes the pending records and appends the messages to the log, if there are at least so many (and one).
+    /// Returns whether it did.
     pub fn encode(&self, records: usize, topology: &Topology) -> bool {
         if self.pending_records.load(Ordering::Acquire) < records {
             return false;
@@ -143,7 +144,7 @@ impl Group {
         true
     }
 
-    /// Gives working memory back that a burst left behind.
+    /// Releases working memory that a burst left behind.
     pub fn release_buffers(&self) {
         let mut stage = self.stage.lock();
         if self.pending_records.load(Ordering::Acquire) > 0 {
@@ -159,23 +160,23 @@ impl Group {
         }
     }
 
-    /// So many slow clients are their own fault; more, and it is the machine that is slow.
+    /// The number of slow clients up to which they themselves are slow. Where more are slow, the machine is.
     pub fn few(&self) -> usize {
         (self.clients.load(Ordering::Relaxed) / 8).max(1)
     }
 
-    /// FamilyMirror of the clients, at least one.
+    /// Half of the clients, at least one.
     pub fn half(&self) -> usize {
         (self.clients.load(Ordering::Relaxed) / 2).max(1)
     }
 
-    /// Octets of the log that some client has yet to read, copies in files included.
+    /// Bytes of the log that some client has yet to read, copies in files included.
     pub fn retained(&self) -> usize {
         self.retained.load(Ordering::Relaxed)
     }
 }
 
-/// Where encoded messages go.
+/// The destination of encoded messages.
 struct Sink<'a> {
     group: &'a Group,
     topology: &'a Topology,
@@ -183,7 +184,7 @@ struct Sink<'a> {
     runs: &'a mut Vec<Run>,
     log: &'a mut Log,
     segment_file: &'a mut SegmentFile,
-    /// Scratch for rewritten attributes.
+    /// Scratch memory for rewritten attributes.
     blocks: Vec<u8>,
 }
 
@@ -220,14 +221,14 @@ impl Sink<'_> {
     }
 }
 
-/// Records with the same attributes for the same clients: the NLRI of as few UPDATEs as will hold them.
+/// Records with the same attributes for the same clients: the NLRI of as few UPDATEs as possible.
 struct Bucket {
     set: Option<AttrSet>,
     to: Recipients,
     sender: PeerId,
     modification: Modification,
-    /// How many changes of its prefixes come before, in the same turn. Buckets are written round by round,
-    /// so that gathering records from everywhere never reorders what is said of one prefix.
+    /// The number of earlier changes of its prefixes in the same turn. Buckets are written round by round, so that
+    /// the messages about one prefix keep their order.
     round: u32,
     count: u32,
 }
@@ -236,7 +237,7 @@ struct Bucket {
 struct Encoder<K> {
     records: Vec<Record<K>>,
     buckets: Vec<Bucket>,
-    /// Bucket of each record since the last write.
+    /// The bucket of each record since the last write.
     bucket_of: Vec<u32>,
     by_content: HashTable<u32>,
     /// The last record that opened a change of each prefix, with its round: see [`Bucket::round`].
@@ -268,7 +269,7 @@ impl<K: Nlri> Encoder<K> {
 
     fn encode(&mut self, sink: &mut Sink<'_>) {
         let records = std::mem::take(&mut self.records);
-        // Growing by itself, it would look every prefix up again.
+        // If the table grew on its own, it would look every prefix up again.
         self.seen.reserve(records.len(), |(record, _)| {
             records[*record as usize].prefix.seeded_hash(SEED)
         });
@@ -349,7 +350,7 @@ impl<K: Nlri> Encoder<K> {
         self.bucket_of.push(index);
     }
 
-    /// Writes the buckets: round by round, those for the same clients next to each other.
+    /// Writes the buckets round by round, those for the same clients next to each other.
     fn write(&mut self, records: &[Record<K>], sink: &mut Sink<'_>) {
         debug_assert_eq!(records.len(), self.bucket_of.len());
         let mut ends = Vec::with_capacity(self.buckets.len());
@@ -405,7 +406,7 @@ fn content_hash(set: &Option<AttrSet>, sender: PeerId) -> u64 {
     (product as u64) ^ (product >> 64) as u64
 }
 
-/// Orders buckets so that equal recipients come together.
+/// A key that sorts buckets with equal recipients together.
 fn run_key(to: &Recipients) -> (u8, u64) {
     match to {
         Recipients::AllBut(a, b) => (0, u64::from(a.0) << 16 | u64::from(b.0)),
@@ -446,7 +447,7 @@ pub(crate) struct Advertisement<'a> {
     pub modification: Modification,
 }
 
-/// Writes prefixes that share attributes, or that are withdrawn.
+/// Writes prefixes that share attributes, or withdrawn ones.
 pub(crate) fn write_messages<K: Nlri>(
     writer: &mut MessageWriter,
     block: &mut Vec<u8>,
@@ -476,8 +477,8 @@ pub(crate) fn write_messages<K: Nlri>(
         .announce(block, next_hop, max, prefixes.clone())
         .is_err()
     {
-        // RFC 8654 §4: attributes that no message of this client can hold are not sent; it must not keep
-        // an older route either.
+        // RFC 8654 §4: attributes that fit no message of this client are not sent. The client must not keep an older
+        // route either.
         writer.withdraw(prefixes);
     }
 }
@@ -491,7 +492,7 @@ fn sender_of(topology: &Topology, peer: PeerId) -> Sender {
     }
 }
 
-/// Octets for one client alone, outside the group's log.
+/// A segment of bytes for one client alone, outside the group's log.
 pub(crate) fn private_segment(bytes: &[u8], peer: PeerId) -> Arc<Segment> {
     let run = Run {
         end: bytes.len() as u32,

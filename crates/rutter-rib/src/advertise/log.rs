@@ -1,7 +1,7 @@
-//! A group's outbound stream: a chain of immutable segments that every client reads at its own pace.
+//! The log of a group: a chain of immutable segments that every client reads at its own pace.
 //!
-//! Readers hold the last segment they have read and follow `next`; no lock, no central list. A segment's
-//! memory goes when the slowest reader has passed it.
+//! A reader holds the last segment that it has read and follows `next`. There is no lock and no central list. The
+//! memory of a segment is freed when the slowest reader has passed it.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -10,7 +10,7 @@ use crate::PeerId;
 use crate::advertise::memfd_segment::FilePlace;
 use crate::peer_set::PeerSet;
 
-/// Which clients of the group a run of messages is for.
+/// The clients of the group that receive a run of messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Recipients {
     /// All but these two (often the same peer twice, or one that is no client).
@@ -30,7 +30,7 @@ impl Recipients {
         }
     }
 
-    /// The smallest form of a set.
+    /// Returns the smallest form of a set.
     pub fn of(set: PeerSet) -> Self {
         let mut members = set.iter();
         match (members.next(), members.next()) {
@@ -43,7 +43,7 @@ impl Recipients {
     }
 }
 
-/// Whole messages for the same clients: the octets before `end`, from the end of the run before.
+/// Complete messages for the same clients: the bytes before `end`, from the end of the previous run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub end: u32,
@@ -54,17 +54,17 @@ pub(crate) struct Run {
 #[derive(Debug)]
 pub(crate) struct Segment {
     pub bytes: Box<[u8]>,
-    /// Where the same octets can be sent from without a copy.
+    /// A place from which the same bytes can be sent without a copy.
     pub place: Option<FilePlace>,
     pub runs: Box<[Run]>,
-    /// Position in the stream of the octet after the last.
+    /// The position in the stream after the last byte.
     pub end: u64,
     next: OnceLock<Arc<Segment>>,
     retained: Arc<AtomicUsize>,
 }
 
 impl Segment {
-    /// A segment outside any chain: for one client, or the head of a chain.
+    /// A segment outside any chain: for one client, or as the head of a chain.
     pub fn new(bytes: Box<[u8]>, runs: Box<[Run]>, end: u64, retained: &Arc<AtomicUsize>) -> Self {
         retained.fetch_add(bytes.len(), Ordering::Relaxed);
         Segment {
@@ -86,7 +86,7 @@ impl Segment {
         self
     }
 
-    /// Octets of memory, the copy included.
+    /// Bytes of memory, the copy included.
     fn held(&self) -> usize {
         self.bytes.len() * (1 + usize::from(self.place.is_some()))
     }
@@ -95,7 +95,7 @@ impl Segment {
         self.next.get()
     }
 
-    /// Ranges of the octets that are for a client, adjacent runs joined.
+    /// The ranges of bytes for a client, adjacent runs joined.
     pub fn ranges_for(&self, peer: PeerId) -> impl Iterator<Item = (u32, u32)> + '_ {
         let mut start = 0;
         let mut runs = self.runs.iter().peekable();
@@ -158,12 +158,12 @@ impl Log {
         published.store(end, Ordering::Release);
     }
 
-    /// The last segment: a reader that starts here hears what comes after.
+    /// The last segment. A reader that starts here receives the messages appended later.
     pub fn tail(&self) -> Arc<Segment> {
         Arc::clone(&self.tail)
     }
 
-    /// Counter of the octets that are still held by some reader.
+    /// The counter of the bytes that some reader still holds.
     pub fn retained(&self) -> &Arc<AtomicUsize> {
         &self.retained
     }

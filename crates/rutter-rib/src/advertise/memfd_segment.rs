@@ -1,9 +1,9 @@
-//! Copies of long segments in files that only live in memory, from which the kernel sends without copying.
+//! Copies of long segments in memory files, from which the kernel sends without copying.
 //!
-//! What hundreds of clients hear is copied into hundreds of sockets by `writev`, and waits there as often. The pages of a
-//! file are handed to a socket by reference (`sendfile`): once written they are shared by all sockets until the last
-//! client has acknowledged them. So a range is never written twice; a file that is full is left, and goes with the
-//! last segment that lies in it.
+//! `writev` copies the messages for hundreds of clients into hundreds of sockets, where they wait. `sendfile` hands
+//! the pages of a file to a socket by reference: all sockets share them until the last client has acknowledged them.
+//! A range is therefore never written twice. A full file is replaced, and freed with the last segment that lies in
+//! it.
 
 use std::fs::File;
 use std::io;
@@ -13,25 +13,26 @@ use std::sync::Arc;
 /// Makes an empty file without a name, in memory.
 pub type NewFile = fn() -> io::Result<File>;
 
-/// Where a segment's octets are, besides in memory of our own.
+/// The place of a segment's bytes in a file.
 #[derive(Clone, Debug)]
 pub(crate) struct FilePlace {
     pub file: Arc<File>,
     pub offset: u64,
 }
 
-/// The file that is filled now.
+/// The file that is filled at present.
 #[derive(Debug, Default)]
 pub(crate) struct SegmentFile {
     file: Option<Arc<File>>,
     end: u64,
 }
 
-/// A file is left when it has grown to this: a slow client keeps whole files.
+/// A file of this size is replaced: a slow client keeps whole files.
 const FILE_LEN: u64 = 2 * 1024 * 1024;
 
 impl SegmentFile {
-    /// Appends octets to the present file, or to a new one. Without a file there is no place: clients can do without.
+    /// Appends bytes to the present file, or to a new one. Returns no place where no file can be had; clients work
+    /// without.
     pub fn append(&mut self, bytes: &[u8], new_file: NewFile) -> Option<FilePlace> {
         if self.end >= FILE_LEN {
             *self = SegmentFile::default();

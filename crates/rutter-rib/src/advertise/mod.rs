@@ -1,4 +1,4 @@
-//! The advertised routes: what each client receives of a destination, and the messages that say so.
+//! The advertised routes: which of them each client receives, and the messages that announce them.
 
 pub(crate) mod audience;
 pub(crate) mod catch_up;

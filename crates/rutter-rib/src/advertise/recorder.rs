@@ -21,7 +21,7 @@ pub(crate) struct Record<K> {
     pub to: Recipients,
     pub sender: PeerId,
     pub modification: Modification,
-    /// Whether this is the first record of one change. Records of one change have disjoint recipients or paths, so
+    /// True if this is the first record of one change. Records of one change have disjoint recipients or paths, so
     /// their order is free. Records of two changes of one prefix keep their order.
     pub opens_change: bool,
 }

@@ -9,7 +9,7 @@ use crate::reevaluate::export::ExportTransition;
 use crate::topology::Topology;
 
 impl Topology {
-    /// Whether clients may hold the routes before a change by other rules than the present ones.
+    /// Returns whether clients may hold the routes before a change by other rules than the present ones.
     pub fn is_in_transition(&self, change: &Change<'_>) -> bool {
         let differs =
             |transition: &ExportTransition| transition.any_of(change.before.iter().copied());
@@ -20,7 +20,7 @@ impl Topology {
                     || decision.med_is_partial(&change.after))
     }
 
-    /// Whether the export policy that is being applied gives a route another audience than the one before.
+    /// Returns whether the export policy that is being applied gives a route another audience than the one before.
     fn has_new_audience(&self, route: &Route) -> bool {
         let transition = self.export_transition.as_ref();
         transition.is_some_and(|transition| transition.any_of([route]))

@@ -1,6 +1,6 @@
-//! Reads back messages that a client never got, to mark what they spoke of.
+//! The unsent messages of a client that leaves the log. They are parsed, and their prefixes become marks.
 //!
-//! The messages are our own, so what does not parse cannot be there; it is passed over.
+//! The messages are our own, so all of them parse; anything else is skipped.
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
 use rutter_wire::attr::code;
@@ -9,7 +9,7 @@ use rutter_wire::{nlri, update};
 use crate::adj_rib_in::shard::Stored;
 use crate::{PeerId, Rib};
 
-/// Messages of a log that a client left, on the way to becoming marks.
+/// The messages of a log that a client left, while they are turned into marks.
 pub(crate) struct Unsent<'r> {
     rib: &'r Rib,
     peer: PeerId,
@@ -19,7 +19,7 @@ pub(crate) struct Unsent<'r> {
     ipv6: Vec<(u32, Ipv6Prefix)>,
 }
 
-/// So many prefixes are marked at once: every shard is locked once for them.
+/// The number of prefixes marked at once: every shard is locked once for them.
 const MARK_BATCH: usize = 16 * 1024;
 
 impl<'r> Unsent<'r> {
@@ -33,7 +33,7 @@ impl<'r> Unsent<'r> {
         }
     }
 
-    /// Marks every destination that the messages announce or withdraw, now or later.
+    /// Marks every destination that the messages announce or withdraw, now or at [`Unsent::finish`].
     pub fn mark(&mut self, mut messages: &[u8]) {
         while let Some(len) = messages.get(16..18) {
             let len = usize::from(u16::from_be_bytes([len[0], len[1]]));
@@ -53,7 +53,7 @@ impl<'r> Unsent<'r> {
         }
     }
 
-    /// Marks those that are left.
+    /// Marks the remaining destinations.
     pub fn finish(&mut self) {
         mark_all(self.rib, self.peer, &self.ipv4);
         mark_all(self.rib, self.peer, &self.ipv6);
@@ -81,7 +81,7 @@ fn read(
     }
 }
 
-/// The NLRI of the first attribute where it is MP_REACH_NLRI or MP_UNREACH_NLRI: that is where we put them.
+/// The NLRI of the first attribute where it is MP_REACH_NLRI or MP_UNREACH_NLRI: our messages have them there.
 fn multiprotocol(attributes: &[u8]) -> Option<(Family, &[u8])> {
     let extended = attributes.first()? & 0x10 != 0;
     let code = *attributes.get(1)?;

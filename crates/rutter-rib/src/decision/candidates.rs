@@ -9,9 +9,9 @@ use super::process::Process;
 use crate::adj_rib_in::attr_set::Summary;
 use crate::adj_rib_in::route::{Route, State};
 
-/// Whether a new route may make MULTI_EXIT_DISC an order that depends on the routes that a client may receive: two of
-/// three or more routes may be of one neighbouring AS. Cheap; it may say yes where [`Decision::med_is_partial`]
-/// says no.
+/// Returns whether the order may depend on the routes that a client may receive once a new route is added. It may
+/// where MULTI_EXIT_DISC compares two of three or more routes. Cheap; it may say yes where
+/// [`Decision::med_is_partial`] says no.
 pub(crate) fn may_be_partial(held: &[Route], new: &Route) -> bool {
     let states = held.iter().chain([new]).map(|route| route.state);
     held.len() > 1 && State::classes_with_med(states) != 0
@@ -82,8 +82,9 @@ impl Process for Decision<'_> {
 }
 
 impl Decision<'_> {
-    /// Whether MULTI_EXIT_DISC decides between two of the routes without being an order of all. Then the best of some
-    /// of the routes does not follow from the order of all. O(routes) where it cannot matter, else O(n log n).
+    /// Returns whether MULTI_EXIT_DISC decides between two of the routes without being an order of all. Then the best
+    /// of some of the routes does not follow from the order of all. O(routes) where it cannot matter, else O(n log
+    /// n).
     pub fn med_is_partial<R: Borrow<Route>>(&self, routes: &[R]) -> bool {
         if self.always_compare_med || routes.len() < 3 {
             return false;

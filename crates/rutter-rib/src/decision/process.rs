@@ -1,9 +1,8 @@
 //! The steps of the decision process.
 //!
-//! RFC 4271 §9.1.2.2 with the extensions in use: LLGR stale last (RFC 9494 §4.3), LOCAL_PREF, AS_PATH length
-//! (a set counts one), ORIGIN, MULTI_EXIT_DISC, external over internal, ORIGINATOR_ID or BGP Identifier and
-//! CLUSTER_LIST length (RFC 4456 §9), neighbor address, path identifier. Age does not count: the same routes
-//! always have the same order. IGP metrics are not known here.
+//! They are those of RFC 4271 §9.1.2.2, with long-lived stale routes last (RFC 9494 §4.3). ORIGINATOR_ID and
+//! CLUSTER_LIST length count as in RFC 4456 §9; the path identifier decides last. An AS_SET counts one in the length
+//! of the AS_PATH. Age does not count: the same routes always have the same order. IGP metrics are not known here.
 //!
 //! MULTI_EXIT_DISC compares only routes of one neighbouring AS, so it is not an order of pairs. [`Process::sort`]
 //! therefore chooses routes one by one, each time without those already chosen. The order of arrival never matters.
@@ -63,7 +62,7 @@ impl fmt::Display for Step {
 pub(crate) trait Process {
     type Route;
 
-    /// Whether MULTI_EXIT_DISC is compared between routes of different neighbouring ASes, too.
+    /// Returns whether MULTI_EXIT_DISC is compared between routes of different neighbouring ASes, too.
     fn always_compare_med(&self) -> bool;
     fn summary<'r>(&self, route: &'r Self::Route) -> &'r Summary;
     /// The facts about the route's sender.
@@ -240,8 +239,10 @@ mod tests {
         ) {
             let exchange = Exchange::plain(4);
             let decision = exchange.topology.decision();
+            let mut seen = std::collections::BTreeSet::new();
+            let is_new = |(peer, _, path_id): &(u16, usize, u32)| seen.insert((*peer, *path_id));
             let route = |(peer, set, path_id)| exchange.route(peer, set, path_id);
-            let mut routes: Vec<_> = routes.into_iter().map(route).collect();
+            let mut routes: Vec<_> = routes.into_iter().filter(is_new).map(route).collect();
             let path = |index: Option<usize>, routes: &[crate::adj_rib_in::route::Route]| {
                 index.map(|index| (routes[index].peer, routes[index].path_id, routes[index].attrs.address()))
             };

@@ -1,4 +1,4 @@
-//! Why a prefix goes where it goes: the decision process and the export rules, told instead of acted on.
+//! Explanations: the decision process and the export rules for one prefix, with reasons.
 
 use rutter_net::{Family, Prefix};
 use rutter_policy::{Finding, RejectReason};
@@ -12,12 +12,12 @@ use crate::decision::Process;
 use crate::topology::{Peer, Topology};
 use crate::{PeerId, Rib, Step};
 
-/// All that is known of a prefix: its candidates and who receives which.
+/// The candidates of a prefix and the clients that receive them.
 #[derive(Debug)]
 pub struct Explanation {
-    /// The prefix asked for.
+    /// The prefix.
     pub prefix: Prefix,
-    /// Best first; rejected ones last.
+    /// The candidates, best first; rejected ones last.
     pub candidates: Vec<Candidate>,
     /// Every established client.
     pub clients: Vec<ClientVerdict>,
@@ -26,30 +26,30 @@ pub struct Explanation {
 /// One route of the prefix.
 #[derive(Debug)]
 pub struct Candidate {
-    /// Who sent it.
+    /// The peer that sent it.
     pub peer: PeerId,
     /// RFC 7911 path identifier as received.
     pub path_id: u32,
     /// Its attributes.
     pub attrs: AttrSet,
-    /// MirrorEntry over a restart of its sender.
+    /// True if kept over a restart of its sender.
     pub stale: bool,
     /// The first reason of rejection.
     pub reject: Option<RejectReason>,
-    /// Everything the import policy has against it, with evidence; found now, from the kept route.
+    /// All objections of the import policy, with evidence; evaluated now, from the kept route.
     pub findings: Vec<Finding>,
     /// The step at which it lost to the candidate before it; `None` for the best and for rejected ones.
     pub lost_at: Option<Step>,
 }
 
-/// What one client receives.
+/// The routes that one client receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientVerdict {
     /// The client.
     pub peer: PeerId,
-    /// Indices of the candidates it receives: none, one, or with Add-Path several.
+    /// The indices of the candidates that it receives: none, one, or with Add-Path several.
     pub receives: Vec<usize>,
-    /// Better candidates that it does not hear, each with the reason.
+    /// Better candidates that it does not receive, each with the reason.
     pub skipped: Vec<(usize, Withheld)>,
 }
 
@@ -68,7 +68,8 @@ impl Rib {
         })
     }
 
-    /// Everything that the import policy has against a route of a peer, with evidence; nothing where the peer has gone.
+    /// Returns all objections of the import policy to a route of a peer, with evidence. Empty where the peer was
+    /// removed.
     pub fn findings(&self, peer: PeerId, prefix: Prefix, attrs: &AttrSet) -> Vec<Finding> {
         judge(&self.topology.read(), peer, prefix, attrs)
     }

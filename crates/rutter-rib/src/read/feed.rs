@@ -1,4 +1,4 @@
-//! The change feed: what peers said, in order, for readers that keep or pass it on.
+//! The change feed: the updates of peers in order, for readers that store or forward them.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -15,12 +15,12 @@ use crate::adj_rib_in::route::Route;
 use crate::read::feed_batch::Body;
 use crate::{PeerId, PeerSummary, Rib};
 
-/// Something that happened. Events of one peer are in order; a reader sees each once or is told of a gap.
+/// An event. Events of one peer are in order; a reader receives each once, or a gap in its place.
 #[derive(Clone, Debug)]
 pub enum FeedEvent {
     /// An UPDATE of a peer was taken into the table.
     Update {
-        /// Who sent it.
+        /// The peer that sent it.
         peer: PeerId,
         /// Wall time in microseconds since 1970.
         unix_us: u64,
@@ -29,32 +29,32 @@ pub enum FeedEvent {
     },
     /// A session was established.
     PeerUp {
-        /// The neighbor, with what its session negotiated: how the following updates are to be read.
+        /// The neighbor, with the parameters of its session: they decide how the following updates are parsed.
         peer: Arc<PeerSummary>,
         /// Wall time in microseconds since 1970.
         unix_us: u64,
     },
-    /// A session ended. The routes of families that are not retained are gone with it.
+    /// A session ended. The routes of families that are not retained are removed with it.
     PeerDown {
-        /// Whose.
+        /// The peer of the session.
         peer: PeerId,
         /// Wall time in microseconds since 1970.
         unix_us: u64,
-        /// Per family (index order): its routes stay as stale, until [`FeedEvent::Swept`] or announced again.
+        /// Per family (index order): whether its routes stay as stale, until [`FeedEvent::Swept`] or announced again.
         retained: [bool; 2],
-        /// In words.
+        /// The reason in words.
         reason: Arc<str>,
     },
-    /// Routes that were stale, or whose neighbor was removed, are gone without having been withdrawn.
+    /// Routes were removed without a withdrawal: they were stale, or their neighbor was removed.
     Swept {
-        /// Whose.
+        /// The peer of the routes.
         peer: PeerId,
-        /// Prefix and path identifier of each.
+        /// The prefix and path identifier of each.
         routes: Arc<[(Prefix, u32)]>,
     },
-    /// The reader was too slow: this many events are lost to it.
+    /// The reader was too slow: it has lost this many events.
     Gap {
-        /// How many.
+        /// The number of lost events.
         lost: u64,
     },
 }
@@ -80,7 +80,7 @@ struct QueueState {
 }
 
 impl QueueState {
-    /// Whether there is nothing to tell.
+    /// Returns whether there are neither events nor a gap.
     fn is_empty(&self) -> bool {
         self.events.is_empty() && self.lost == 0
     }
@@ -89,20 +89,20 @@ impl QueueState {
 /// One reader of the change feed; dropping it ends the subscription.
 pub struct FeedReader {
     queue: Arc<Queue>,
-    /// Taken from the queue and not given yet.
+    /// Events taken from the queue and not returned yet.
     taken: RefCell<VecDeque<FeedEvent>>,
-    /// The last look at the queue found events.
+    /// True if the last look at the queue found events.
     busy: Cell<bool>,
 }
 
-/// Events that are taken at once: who publishes waits for no reader in the meantime.
+/// The events that are taken at once: a publishing thread does not wait for the reader in between.
 const TAKE_BATCH: usize = 256;
-/// A reader that just had events looks again after this long by itself. To be woken up for each event would take time
-/// from the thread that publishes, which has clients to serve.
+/// A reader that just had events looks again on its own after this long. A wake-up for each event would take time
+/// from the publishing thread, which has clients to serve.
 const LINGER: Duration = Duration::from_millis(2);
 
 impl Feed {
-    /// Whether anybody reads: without readers events are not even made.
+    /// Returns whether anybody reads: without readers no events are made.
     pub fn is_active(&self) -> bool {
         self.active.load(Ordering::Relaxed)
     }
@@ -122,7 +122,7 @@ impl Feed {
         }
     }
 
-    /// Hands an event to all readers. Never waits: a full queue counts the event as lost.
+    /// Hands an event to all readers. It never waits: a full queue counts the event as lost.
     pub fn publish(&self, event: FeedEvent) {
         let mut readers = self.readers.lock();
         readers.retain(|queue| queue.push(&event));
@@ -131,7 +131,7 @@ impl Feed {
 }
 
 impl Queue {
-    /// `false` when the reader is gone.
+    /// Returns `false` when the reader is gone.
     fn push(&self, event: &FeedEvent) -> bool {
         let mut state = self.state.lock();
         if state.closed {
@@ -148,7 +148,7 @@ impl Queue {
 }
 
 impl FeedReader {
-    /// Next event, waiting at most `timeout`; `None` when there was none.
+    /// Returns the next event, waiting at most `timeout`; `None` when there was none.
     pub fn next(&self, timeout: Duration) -> Option<FeedEvent> {
         let mut taken = self.taken.borrow_mut();
         if let Some(event) = taken.pop_front() {
@@ -187,7 +187,7 @@ impl Drop for FeedReader {
     }
 }
 
-/// Routes that go without a withdrawal, for the readers of the feed.
+/// Removed routes without a withdrawal, for the readers of the feed.
 pub(crate) struct Swept<'a> {
     rib: &'a Rib,
     peer: PeerId,
@@ -233,7 +233,7 @@ mod tests {
         }
     }
 
-    /// The time of an update, or what a gap has lost.
+    /// The time of an update, or the number of events that a gap has lost.
     fn number(event: Option<FeedEvent>) -> Option<Result<u64, u64>> {
         event.map(|event| match event {
             FeedEvent::Update { unix_us, .. } => Ok(unix_us),
@@ -260,7 +260,7 @@ mod tests {
         assert!(!feed.is_active());
     }
 
-    /// More than a reader takes at once, published while it reads.
+    /// Publishes more than a reader takes at once, while it reads.
     #[test]
     fn a_reader_has_each_event_once_and_in_order() {
         const EVENTS: u64 = 20 * TAKE_BATCH as u64;

@@ -1,8 +1,8 @@
-//! What a batch tells the feed: the bodies of UPDATEs, many in one allocation.
+//! A batch of events for the feed: the bodies of UPDATEs, many in one allocation.
 //!
-//! Readers of the feed free them on their own threads, and between them lie attribute sets that stay for long. Bodies that
-//! are allocated one by one leave hundreds of thousands of small holes after a load. The system's allocator puts them in
-//! order 10,000 at a time, which takes it milliseconds, when a thread that routes next wants a piece of some size.
+//! Readers of the feed free the bodies on their own threads, and long-lived attribute sets lie between them. Bodies
+//! allocated one by one would leave hundreds of thousands of small holes after a load. The system's allocator tidies
+//! them 10,000 at a time, which takes milliseconds, when a routing thread next wants a larger piece.
 
 use std::fmt;
 use std::ops::{Deref, Range};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::PeerId;
 use crate::read::feed::FeedEvent;
 
-/// The bytes of an UPDATE's body. They share an allocation with those that were batch of with them.
+/// The bytes of an UPDATE's body. Bodies of one batch share an allocation.
 #[derive(Clone)]
 pub struct Body {
     block: Arc<[u8]>,
@@ -41,11 +41,11 @@ impl fmt::Debug for Body {
     }
 }
 
-/// Events that the feed hears later, in order.
+/// Events in order, to be published later.
 #[derive(Default)]
 pub(crate) struct FeedBatch {
     events: Vec<FeedEvent>,
-    /// Those whose bytes have no allocation of their own yet.
+    /// The updates whose bytes have no allocation of their own yet.
     open: Vec<Update>,
     bytes: Vec<u8>,
 }
@@ -71,7 +71,7 @@ impl FeedBatch {
         });
     }
 
-    /// All events, which go with that.
+    /// Takes all events out of the batch.
     pub fn take(&mut self) -> impl Iterator<Item = FeedEvent> + '_ {
         self.close();
         self.events.drain(..)
@@ -95,7 +95,7 @@ impl FeedBatch {
     }
 }
 
-/// Octets of an allocation, unless one body is longer.
+/// The bytes of an allocation, unless one body is longer.
 const BLOCK: usize = 16 * 1024;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What the table's bytes are for.
+//! The table's memory by purpose.
 
 use rutter_net::{Ipv4Prefix, Ipv6Prefix};
 
@@ -11,14 +11,14 @@ use crate::adj_rib_in::table::Id;
 pub struct MemoryRow {
     /// The purpose.
     pub what: &'static str,
-    /// How many of them there are.
+    /// The number of items.
     pub count: u64,
-    /// Octets allocated for them, with the allocator's own overhead.
+    /// The bytes allocated for them, with the allocator's own overhead.
     pub bytes: u64,
 }
 
 impl Rib {
-    /// Octets by purpose. Walks the table in slices: others' updates pass in between.
+    /// Returns the bytes by purpose. Walks the table in slices; updates of peers pass in between.
     pub fn memory(&self) -> Vec<MemoryRow> {
         let row = |what, count, bytes| MemoryRow { what, count, bytes };
         let (sets, set_bytes, index_bytes) = self.store.size();
@@ -48,8 +48,8 @@ impl Rib {
         rows
     }
 
-    /// Gives memory back that a burst of changes left behind: attribute sets that nobody uses, working memory. For quiet moments: the next changes allocate it
-    /// anew.
+    /// Releases memory that a burst of changes left behind: unused attribute sets and working memory. Call it in
+    /// quiet moments: the next changes allocate it again.
     pub fn release_buffers(&self) {
         self.store.shrink();
         for shard in &self.shards {
@@ -87,5 +87,5 @@ impl Rib {
     }
 }
 
-/// Destinations looked at under one hold of a shard's lock.
+/// The destinations visited under one hold of a shard's lock.
 const SLICE: usize = 8 * 1024;

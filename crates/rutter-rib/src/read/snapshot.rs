@@ -1,4 +1,4 @@
-//! Views of the table for readers: pages are shared with the writers until these write to them.
+//! Snapshots: views of the table for readers, which share their pages with the writers until these write.
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
 use rutter_policy::RejectReason;
@@ -12,9 +12,9 @@ use crate::{AttrSet, Neighbor, PeerId, Rib, RouteCounts, SessionInfo};
 
 /// A view of the whole table: each shard as it was at one moment.
 ///
-/// Taking one costs a reference count for 16,384 destinations, under the shard's lock (microseconds); afterwards
-/// readers and writers do not meet. A writer copies a page of 256 destinations the first time it writes to it while a
-/// snapshot lives, so drop snapshots that are done with.
+/// Taking one costs a reference count for 16,384 destinations, under the shard's lock (microseconds). Afterwards
+/// readers and writers do not meet. While a snapshot lives, a writer copies a page of 256 destinations the first time
+/// it writes to it. Drop a snapshot as soon as possible.
 pub struct Snapshot {
     ipv4: Vec<Vec<Arc<Book<Ipv4Prefix>>>>,
     ipv6: Vec<Vec<Arc<Book<Ipv6Prefix>>>>,
@@ -29,9 +29,9 @@ pub struct PeerSummary {
     pub id: PeerId,
     /// Its settings.
     pub neighbor: Neighbor,
-    /// What its session negotiated; `None` while it is not established.
+    /// The parameters of its session; `None` while it is not established.
     pub session: Option<SessionInfo>,
-    /// Routes held of it, per family.
+    /// The number of its routes, per family.
     pub counts: [RouteCounts; 2],
 }
 
@@ -40,22 +40,22 @@ pub struct PeerSummary {
 pub struct DestinationView<'a> {
     /// The prefix.
     pub prefix: Prefix,
-    /// Its routes: in the order of the decision process, rejected ones last.
+    /// Its routes in the order of the decision process, rejected ones last.
     pub routes: Vec<RouteView<'a>>,
 }
 
 /// A route.
 #[derive(Clone, Copy, Debug)]
 pub struct RouteView<'a> {
-    /// Who sent it.
+    /// The peer that sent it.
     pub peer: PeerId,
     /// RFC 7911 path identifier as received, 0 without Add-Path.
     pub path_id: u32,
     /// Its attributes.
     pub attrs: &'a AttrSet,
-    /// MirrorEntry over a restart of its sender (RFC 4724).
+    /// True if kept over a restart of its sender (RFC 4724).
     pub stale: bool,
-    /// MirrorEntry for long (RFC 9494): least preferred.
+    /// True if long-lived stale (RFC 9494): least preferred.
     pub long_lived_stale: bool,
     /// The first reason of rejection; `None` for routes that take part in the decision.
     pub reject: Option<RejectReason>,
@@ -69,7 +69,7 @@ impl DestinationView<'_> {
 }
 
 impl Rib {
-    /// A view of the whole table as it is now.
+    /// Returns a view of the whole table as it is now.
     pub fn snapshot(&self) -> Snapshot {
         let (peers, epochs) = {
             let topology = self.topology.read();
@@ -89,12 +89,12 @@ impl Rib {
         }
     }
 
-    /// All neighbors with their counts, without a view of the routes.
+    /// Returns all neighbors with their counts, without a view of the routes.
     pub fn peers(&self) -> Vec<PeerSummary> {
         summaries(&self.topology.read())
     }
 
-    /// Calls `with` with one destination, copied; `None` for a prefix without routes. O(1).
+    /// Calls `with` with a copy of one destination; `None` for a prefix without routes. O(1).
     pub fn destination<T>(
         &self,
         prefix: Prefix,
@@ -115,8 +115,8 @@ impl Rib {
         }
     }
 
-    /// The longest prefix with an accepted route that is this one or covers it. Under a short lock for each length that
-    /// prefixes of the table have, until one is found: prefixes may come and go between them.
+    /// Returns the longest prefix with an accepted route that is this one or covers it. It takes a short lock for
+    /// each occurring length until one is found. Prefixes may be added and removed in between.
     pub fn longest_match(&self, net: Prefix) -> Option<Prefix> {
         match net {
             Prefix::V4(net) => self.longest(net).map(Prefix::V4),
@@ -137,7 +137,7 @@ impl Rib {
         self.with_held(prefix, copy)?
     }
 
-    /// Looks at a destination under its shard's lock. PrefixLengths that no prefix has cost none.
+    /// Reads a destination under its shard's lock. Lengths that do not occur cost no lock.
     fn with_held<K: Stored, T>(
         &self,
         prefix: K,
@@ -158,13 +158,13 @@ impl Snapshot {
         &self.peers
     }
 
-    /// One neighbor.
+    /// Returns one neighbor.
     pub fn peer(&self, peer: PeerId) -> Option<&PeerSummary> {
         let index = self.peers.binary_search_by_key(&peer, |one| one.id).ok()?;
         self.peers.get(index)
     }
 
-    /// Destinations of a family in no particular order.
+    /// The destinations of a family in no particular order.
     pub fn destinations(
         &self,
         family: Family,
@@ -175,15 +175,15 @@ impl Snapshot {
         }
     }
 
-    /// Number of pages: parts of the table that can be read on their own, by several threads.
+    /// The number of pages: parts of the table that several threads can read on their own.
     pub fn pages(&self) -> usize {
         let ipv4: usize = self.ipv4.iter().map(|books| pages(books)).sum();
         let ipv6: usize = self.ipv6.iter().map(|books| pages(books)).sum();
         ipv4 + ipv6
     }
 
-    /// Calls `visit` with each route of a page: its prefix, its place among the routes of that prefix (0 is the best
-    /// if it is accepted), and itself. Nothing is copied. Pages above the last are empty.
+    /// Calls `visit` with each route of a page: its prefix, its rank among the routes of that prefix (0 is the best
+    /// if it is accepted), and the route. Nothing is copied. Pages above the last are empty.
     pub fn visit_page(&self, page: usize, mut visit: impl FnMut(Prefix, usize, RouteView<'_>)) {
         let ipv4: usize = self.ipv4.iter().map(|books| pages(books)).sum();
         if page < ipv4 {
@@ -207,12 +207,12 @@ impl Snapshot {
             .filter(|view| !view.routes.is_empty())
     }
 
-    /// Number of destinations of a family that have routes; walks them.
+    /// The number of destinations of a family that have routes; walks them.
     pub fn len(&self, family: Family) -> usize {
         self.destinations(family).count()
     }
 
-    /// Whether there are no routes at all.
+    /// Returns whether there are no routes at all.
     pub fn is_empty(&self) -> bool {
         Family::ALL
             .iter()
@@ -256,11 +256,11 @@ fn view<'a, K: Key>(destination: &'a Destination<K>, epochs: &[[Epoch; 2]]) -> D
     }
 }
 
-/// Which of a peer's routes are stale, for one family.
+/// The epoch that tells a peer's stale routes from the others, for one family.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Epoch {
     present: bool,
-    /// Stale ones are of a session that ended: they are not shown any more.
+    /// True if the stale routes belong to a session that ended: they are not shown any more.
     removing: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Who may hear what, while routes are held: audiences of attribute sets, and an export policy that takes another's place.
+//! Re-evaluation under another export policy: every attribute set gets its new audience, and a walk advertises the
+//! differences.
 
 use std::hash::BuildHasherDefault;
 use std::sync::Arc;
@@ -21,22 +22,22 @@ use crate::advertise::recorder::Change;
 use crate::reevaluate::walk_progress::WalkProgress;
 use crate::topology::Topology;
 
-/// The attribute sets of which two export policies say different things.
+/// The transition from one export policy to another: the attribute sets to which the two give different audiences.
 pub(crate) struct ExportTransition {
-    /// By address, with the number of the audience that each had. An address may come to stand for another set meanwhile:
-    /// then more is told than needed.
+    /// By address, with the number of the former audience. A freed address may be reused for another set: then more
+    /// is advertised than needed.
     sets: HashMap<usize, u32, BuildHasherDefault<RapidHasher<'static>>>,
     former: Audiences,
 }
 
 impl ExportTransition {
-    /// Whether clients may hold one of these routes, or may not, by the former policy only.
+    /// Returns whether the former policy gives one of these routes another audience than the present one.
     pub fn any_of<'a>(&self, routes: impl IntoIterator<Item = &'a Route>) -> bool {
         let differs = |route: &Route| self.sets.contains_key(&route.attrs.address());
         !self.sets.is_empty() && routes.into_iter().any(differs)
     }
 
-    /// Who heard a route under the former policy, where that is another audience than now.
+    /// The former audience of a route, where it differs from the present one.
     pub fn former(&self, route: &Route) -> Option<&Audience> {
         let index = self.sets.get(&route.attrs.address())?;
         Some(self.former.at(*index))
@@ -44,8 +45,8 @@ impl ExportTransition {
 }
 
 impl Topology {
-    /// Replaces the action communities. Until [`Topology::export_transition`] is taken away, whoever changes a destination with
-    /// sets that differ tells of it anew.
+    /// Replaces the action communities. Until [`Topology::export_transition`] is cleared, a change of a destination
+    /// with differing sets advertises it again.
     fn replace_export(&mut self, rib: &Rib, export: Arc<ExportPolicy>) {
         let former = std::mem::replace(&mut self.audiences, Audiences::new(Arc::clone(&export)));
         let mut sets = HashMap::default();
@@ -58,7 +59,7 @@ impl Topology {
         self.export_transition = Some(ExportTransition { sets, former });
     }
 
-    /// Forgets the audiences of attribute sets that are gone. O(attribute sets).
+    /// Drops the audiences that no attribute set uses. O(attribute sets).
     fn forget_unused_audiences(&mut self, rib: &Rib) {
         let policy = Arc::clone(self.audiences.policy());
         self.audiences = Audiences::new(policy);
@@ -73,7 +74,7 @@ impl Topology {
 }
 
 impl Rib {
-    /// Makes sure that it is known who may hear a set.
+    /// Computes the audience of a set.
     pub(crate) fn assign_audience(&self, set: &AttrSet, attributes: &Attributes<'_>) {
         let topology = self.topology.read();
         if topology.audiences.is_everyone(attributes) {
@@ -88,8 +89,8 @@ impl Rib {
         }
     }
 
-    /// Replaces the exchange-wide action communities. Clients are told of those destinations alone of which the new policy
-    /// says something else. O(attribute sets + destinations); in slices, others' updates pass in between. `notify` is as in
+    /// Replaces the exchange-wide action communities. Clients are sent only the destinations for which the new policy
+    /// differs. O(attribute sets + destinations), in slices; updates of peers pass in between. `notify` is as in
     /// [`Rib::replace_neighbors`].
     pub fn replace_export(&self, export: Arc<ExportPolicy>, mut notify: impl FnMut()) {
         let _one_at_a_time = self.export_replacement.lock();
@@ -109,7 +110,8 @@ impl Rib {
 }
 
 impl Shard {
-    /// Tells of a slice of destinations what differs under the new export policy. Returns the id to go on with.
+    /// Advertises the differences of the new export policy for a slice of destinations. Returns the id to continue
+    /// with.
     fn reevaluate_export<K: Stored>(&mut self, topology: &Topology, from: Id) -> Option<Id> {
         let end = K::table(self).id_end();
         let differing = topology.export_transition.as_ref()?;

@@ -1,4 +1,5 @@
-//! Policies change while routes are held: these are judged anew in place, those of all neighbors in one walk.
+//! Re-evaluation after a change of import policies or ranks: held routes are evaluated again in place, those of all
+//! neighbors in one walk.
 
 use std::sync::Arc;
 
@@ -12,13 +13,13 @@ use crate::reevaluate::walk_progress::WalkProgress;
 use crate::topology::Topology;
 use crate::{AttrSet, Neighbor, PeerId, Rib};
 
-/// What is to be found out about the routes of a neighbor.
+/// The parts of a neighbor's routes that must be evaluated again.
 #[derive(Clone, Copy, Default)]
 struct Reevaluation {
-    /// A policy is to judge them: that which the neighbor has when its routes' turn comes. While a walk goes on it may get
-    /// another, or go and leave its number to someone else.
+    /// The verdicts, under the policy that the neighbor has when the walk reaches a route. During a walk it may get
+    /// another policy, or be removed and leave its id to another neighbor.
     judged: bool,
-    /// Their rank in the decision process changed.
+    /// The rank in the decision process.
     ranked: bool,
 }
 
@@ -28,9 +29,11 @@ impl Rib {
         self.replace_neighbors(vec![(peer, neighbor)], || {});
     }
 
-    /// Replaces settings and policies of neighbors. Under another policy routes are judged anew in place: no refresh is asked
-    /// for, and only differences are sent. O(routes), however many neighbors; in slices, others' updates pass in between.
-    /// When many differences have come together `notify` is called: flush there, so that clients hear early.
+    /// Replaces settings and policies of neighbors. Under another policy their routes are evaluated again in place:
+    /// no refresh is requested, and only differences are sent. O(routes) for any number of neighbors, in slices;
+    /// updates of peers pass in between.
+    ///
+    /// `notify` is called when many differences have accumulated: flush there, so that clients receive them early.
     pub fn replace_neighbors(&self, changes: Vec<(PeerId, Neighbor)>, mut notify: impl FnMut()) {
         let mut work = Vec::new();
         let mut topology = self.topology.write();
@@ -48,7 +51,7 @@ impl Rib {
         self.topology.write().rank_walks -= ranks;
     }
 
-    /// Puts destinations into order after the rank of a peer changed; [`Topology::rank_walks`] counts it already.
+    /// Reorders destinations after the rank of a peer changed; [`Topology::rank_walks`] counts this walk already.
     pub(crate) fn reorder_routes_of(&self, peer: PeerId) {
         let due = Reevaluation {
             judged: false,
@@ -58,7 +61,7 @@ impl Rib {
         self.topology.write().rank_walks -= 1;
     }
 
-    /// ImportEditor the routes of a neighbor anew under its present policy.
+    /// Evaluates the routes of a neighbor again under its present policy.
     pub fn reevaluate_import(&self, peer: PeerId) {
         let due = Reevaluation {
             judged: true,
@@ -90,7 +93,7 @@ impl Rib {
         }
     }
 
-    /// Edits routes of a family, in slices; `editor` is shown those of other peers than `peers`, too.
+    /// Edits routes of a family in slices. `editor` also sees the routes of peers other than `peers`.
     pub(crate) fn edit_routes(
         &self,
         family: Family,
@@ -140,12 +143,12 @@ impl Reevaluation {
     }
 }
 
-/// Says what becomes of routes in a walk over the table.
+/// Decides the outcome for each route in a walk over the table.
 pub(crate) trait Editor {
-    /// The routes of another slice follow.
+    /// Called before the routes of each slice.
     fn begin_slice(&mut self) {}
 
-    /// What becomes of a route.
+    /// Returns the outcome for a route.
     fn edit(&mut self, topology: &Topology, prefix: Prefix, route: &Route) -> Edited;
 }
 
@@ -155,7 +158,7 @@ impl<F: FnMut(Prefix, &Route) -> Edited> Editor for F {
     }
 }
 
-/// ImportEditor routes anew.
+/// Evaluates routes under their senders' import policies.
 struct ImportEditor<'a> {
     of_peer: &'a [Reevaluation],
     verdicts: Verdicts,
@@ -197,7 +200,7 @@ impl Editor for ImportEditor<'_> {
     }
 }
 
-/// What a policy says of all routes with the same attributes.
+/// The verdict of a policy that all routes with the same attributes share.
 #[derive(Clone, Copy)]
 struct Verdict {
     attributes: AttrVerdict,
@@ -215,8 +218,8 @@ impl Verdict {
     }
 }
 
-/// Verdicts of a slice of the table: prefixes that were announced together mostly stand together. While the slice goes on, no
-/// attribute set goes from it, so that an address means one set.
+/// The verdicts of a slice of the table: prefixes that were announced together are mostly close together. No
+/// attribute set is freed during a slice, so an address means one set.
 struct Verdicts([Option<((usize, PeerId), Verdict)>; 64]);
 
 impl Default for Verdicts {
@@ -241,7 +244,7 @@ impl Verdicts {
     }
 }
 
-/// The verdict of a policy on a route, and the route's state under it.
+/// Returns the verdict of a policy on a route, and the route's state under it.
 fn judge(
     import: &ImportPolicy,
     prefix: Prefix,
@@ -259,8 +262,8 @@ fn judge(
     (reject, state)
 }
 
-/// ImportEditor operations that are not in the table yet anew: the policy changed since they were queued, and the walk over
-/// the table does not see them.
+/// Evaluates queued operations again: the policy changed since they were queued, and the walk over the table does not
+/// see them.
 pub(crate) fn reevaluate_queued<K: Stored>(
     import: &ImportPolicy,
     ops: &mut [Op<K>],

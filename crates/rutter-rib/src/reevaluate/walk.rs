@@ -1,4 +1,4 @@
-//! Walks over all destinations, in slices between which others' updates pass.
+//! Walks over all destinations, in slices between which the updates of peers pass.
 
 use crate::Rib;
 use crate::adj_rib_in::shard::Shard;
@@ -7,9 +7,9 @@ use crate::reevaluate::walk_progress::WalkProgress;
 use crate::topology::Topology;
 
 impl Rib {
-    /// Has `slice` look at the destinations of a family in all shards: it is given where to begin in a shard, and gives where
-    /// to go on. The shards go abreast: what was announced together came into all of them at about the same time, so it is
-    /// told of together, too, in as few UPDATEs as can be.
+    /// Calls `slice` for the destinations of a family in all shards. It is given the id to begin with in a shard, and
+    /// returns the id to continue with. All shards advance together: routes that were announced together reached them
+    /// at about the same time. Their changes are then advertised in as few UPDATEs as possible.
     pub(crate) fn walk(
         &self,
         progress: &mut WalkProgress<'_>,

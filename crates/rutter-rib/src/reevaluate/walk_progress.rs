@@ -1,4 +1,4 @@
-//! Clients hear what a long walk over the table changes while it goes on.
+//! The progress of a long walk over the table: clients are sent its changes while it goes on.
 
 use std::sync::atomic::Ordering;
 
@@ -10,13 +10,13 @@ pub(crate) struct WalkProgress<'a> {
     notified_at: u64,
 }
 
-/// Records that are worth encoding: enough for those with the same attributes, or the same recipients, to come together.
+/// The records that are worth encoding: enough that those with the same attributes or recipients come together.
 const ENCODE_RECORDS: usize = 8 * 1024;
-/// Octets of the logs that are worth waking those who write them out: enough for each client to get them in one piece.
+/// The bytes of the logs for which it is worth waking the writing threads: enough for one good write to each client.
 const NOTIFY_BYTES: u64 = 64 * 1024;
 
 impl<'a> WalkProgress<'a> {
-    /// `notify` is called now and then, while no lock is held.
+    /// Calls `notify` now and then, while no lock is held.
     pub fn new(rib: &Rib, notify: &'a mut dyn FnMut()) -> Self {
         WalkProgress {
             notify,
@@ -24,11 +24,11 @@ impl<'a> WalkProgress<'a> {
         }
     }
 
-    /// To be called between slices.
+    /// Encodes and notifies as needed; call it between slices.
     pub fn after_slice(&mut self, rib: &Rib) {
         rib.encode_from(ENCODE_RECORDS, &rib.topology.read());
         let appended = appended(rib);
-        // It shrinks when a group goes.
+        // The sum shrinks when a group is removed.
         if appended.abs_diff(self.notified_at) >= NOTIFY_BYTES {
             self.notified_at = appended;
             (self.notify)();
@@ -36,7 +36,7 @@ impl<'a> WalkProgress<'a> {
     }
 }
 
-/// Octets that were ever appended to the logs there are.
+/// The bytes ever appended to the logs of the present groups.
 fn appended(rib: &Rib) -> u64 {
     let groups = rib.groups.read();
     groups.iter().map(|g| g.end.load(Ordering::Relaxed)).sum()

@@ -374,8 +374,9 @@ fn a_client_that_stopped_anywhere_leaves_a_log_that_lies_in_files() {
     }
 }
 
-/// Of two routes of one AS the one with the lower MED is better; the third, of another AS, is worse than the first and
-/// better than the second by its BGP Identifier. So the best without a client's own is not the first of the order.
+/// Of two routes of one AS the one with the lower MED is better; the third, of another AS, is worse than the first
+/// and better than the second by its BGP Identifier. So the best without a client's own is not the first of the
+/// order.
 #[test]
 fn a_route_between_two_of_one_as_is_not_the_best_for_all() {
     let (first, between, lower_med) = (3, 1, 0);
@@ -417,8 +418,8 @@ fn queued_routes_are_evaluated_under_the_policy_at_commit() {
     assert!(world.clients[1].as_ref().unwrap().held.is_empty());
 }
 
-/// Three routes of which the order of all does not tell what each client hears: `first` and `other` are of one AS and differ in
-/// MULTI_EXIT_DISC, `third` is of another and between them by its BGP Identifier.
+/// Three routes of which the order of all does not tell what each client hears: `first` and `other` are of one AS and
+/// differ in MULTI_EXIT_DISC, `third` is of another and between them by its BGP Identifier.
 fn three_routes(world: &mut World, model: &mut Model) {
     let (first, other, third) = (0, 3, 1);
     world.has_add_path = false;
@@ -477,7 +478,8 @@ fn a_new_local_preference_is_advertised_where_med_matters() {
     assert_ne!(of(0), of(1));
 }
 
-/// A speaker that keeps its routes over a restart and comes back with a lower BGP Identifier: its route is better now.
+/// A speaker that keeps its routes over a restart and comes back with a lower BGP Identifier: its route is better
+/// now.
 #[test]
 fn a_restart_with_another_identifier_reorders_its_routes() {
     let mut world = World::new(3, 1, 1 << 20);

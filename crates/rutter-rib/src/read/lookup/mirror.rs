@@ -1,4 +1,4 @@
-//! What look-ups read: a longest-prefix table of places, and the routes at each place.
+//! The mirror that look-ups read: a longest-prefix table of places, and the routes at each place.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,14 +13,14 @@ use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::shard::Stored;
 use crate::adj_rib_in::table::{Destination, Id};
 
-/// Destinations with accepted routes, for readers that take no lock. MirrorEntry current by the shards, under their locks.
+/// The destinations with accepted routes, for readers without locks. The shards keep it current under their locks.
 pub(crate) struct Mirror {
     pub ipv4: FamilyMirror<Ipv4Prefix>,
     pub ipv6: FamilyMirror<Ipv6Prefix>,
     shards: u32,
-    /// All that was in the table before is in here too.
+    /// True if the routes from before the mirror are in it, too.
     pub complete: AtomicBool,
-    /// A family outgrew its longest-prefix table: readers ask the shards instead.
+    /// True if a family outgrew its longest-prefix table: readers then ask the shards.
     overflowed: AtomicBool,
 }
 
@@ -32,7 +32,8 @@ pub(super) struct MirrorEntry<K> {
 
 /// One family.
 pub(crate) struct FamilyMirror<K: Net> {
-    /// From a prefix to its place. Entered only when a destination comes or goes, not when its routes change.
+    /// From a prefix to its place. It changes only when a destination is added or removed, not when its routes
+    /// change.
     places: Mutex<Table<K>>,
     slots: Slots<MirrorEntry<K>>,
 }
@@ -44,9 +45,9 @@ pub(crate) struct ShardMirror<'m> {
     shard: usize,
 }
 
-/// Most octets of nodes: the longest-prefix table ends at 1 GiB, and one update can take a little.
+/// The most bytes of nodes: the longest-prefix table ends at 1 GiB, and one update can take a little.
 const MAX_NODE_BYTES: usize = 960 << 20;
-/// Destinations between two looks at the size.
+/// The destinations between two checks of the size.
 const LOOK_EVERY: usize = 1024;
 
 impl Mirror {
@@ -60,12 +61,12 @@ impl Mirror {
         }
     }
 
-    /// Whether answers may be read here.
+    /// Returns whether readers may use it.
     pub fn is_usable(&self) -> bool {
         self.complete.load(Ordering::Acquire) && !self.overflowed.load(Ordering::Acquire)
     }
 
-    /// Octets of both halves, without the routes' attribute sets.
+    /// The number of entries and the bytes of both families, without the routes' attribute sets.
     pub fn size(&self) -> (u64, u64) {
         let (ipv4, ipv6) = (self.ipv4.size(), self.ipv6.size());
         (ipv4.0 + ipv6.0, ipv4.1 + ipv6.1)
@@ -77,7 +78,7 @@ impl<'m> ShardMirror<'m> {
         mirror.map(|mirror| ShardMirror { mirror, shard })
     }
 
-    /// Takes over the accepted routes of a destination as they are now. Under the lock of the shard.
+    /// Copies the accepted routes of a destination. Call it under the lock of the shard.
     pub fn publish<K: Stored>(self, id: Id, destination: &Destination<K>) {
         let mirror = self.mirror;
         let place = u64::from(id) * u64::from(mirror.shards) + self.shard as u64;
@@ -101,14 +102,15 @@ impl<K: Stored> FamilyMirror<K> {
         self.places.lock().reader()
     }
 
-    /// `false` where there is no more room.
+    /// Returns `false` where there is no more room.
     fn publish(&self, place: u32, destination: &Destination<K>) -> bool {
         let prefix = destination.prefix;
         let known = self.slots.is_set(place);
         let accepted = destination.accepted();
         if accepted.is_empty() {
             if known {
-                // The place is emptied last: who finds it empty, or another's, finds the prefix gone when it looks again.
+                // The place is emptied last. A reader that finds it empty or reused looks again, and finds the prefix
+                // removed.
                 self.places.lock().remove(prefix);
                 self.slots.store(place, None);
             }
@@ -128,9 +130,9 @@ impl<K: Stored> FamilyMirror<K> {
         true
     }
 
-    /// The destination of the longest prefix that has the address.
+    /// Returns the destination of the longest prefix that contains the address.
     ///
-    /// The prefix was the longest at one instant of the call, the routes were the prefix's at a later one.
+    /// The prefix was the longest at one instant of the call; the routes were the prefix's at a later one.
     pub(super) fn find(
         &self,
         reader: &mut Reader<K>,
@@ -144,8 +146,8 @@ impl<K: Stored> FamilyMirror<K> {
             {
                 return Some(held);
             }
-            // The prefix went between the two looks. Its place is emptied after that, so the next look goes by
-            // what is there now.
+            // The prefix was removed between the two look-ups. Its place was emptied after that, so the next look-up
+            // sees the present table.
         }
     }
 

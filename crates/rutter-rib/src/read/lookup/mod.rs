@@ -1,9 +1,8 @@
-//! From an address to a route: the longest match of the whole table, of one neighbor, or by next hop.
+//! Look-ups from an address to a route: the longest match of the whole table, of one neighbor, or by next hop.
 //!
-//! With [`Rib::enable_lookup`] the shards keep a mirror of all accepted routes, from a longest-prefix table of
-//! [`rutter_lpm`] to the routes of each destination, and readers take no lock. Without it nothing is kept and nothing
-//! is paid for; the same questions are then answered by trying each length in the shards' own index, as few
-//! questions may be: a few microseconds each, under short locks.
+//! With [`Rib::enable_lookup`] the shards keep a mirror of all accepted routes: a longest-prefix table of
+//! [`rutter_lpm`] and the routes of each destination. Readers then take no lock. Without the mirror a look-up tries
+//! each occurring length in the shards' own index. That takes a few microseconds, under short locks.
 
 mod mirror;
 mod slots;
@@ -24,18 +23,18 @@ use crate::adj_rib_in::table::Id;
 use crate::read::snapshot::{Epoch, epochs, route_view};
 use crate::{AttrSet, PeerId, Rib, RouteView};
 
-/// Whose routes are asked for: a route is filter that any of these names.
+/// A filter of routes: it accepts a route that any of its lists names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RouteFilter {
-    /// Routes that these neighbors sent.
+    /// The routes that these neighbors sent.
     pub peers: Vec<PeerId>,
-    /// Routes with these next hops.
+    /// The routes with these next hops.
     pub next_hops: Vec<IpAddr>,
 }
 
-/// Looks up addresses; one for each thread.
+/// Looks addresses up; each thread needs its own.
 ///
-/// Only accepted routes are found, stale ones included.
+/// It finds only accepted routes, stale ones included.
 pub struct Lookup<'r> {
     rib: &'r Rib,
     readers: Option<Readers>,
@@ -49,18 +48,18 @@ struct Readers {
     ipv6: Reader<Ipv6Prefix>,
 }
 
-/// Destinations taken into the mirror under one hold of a shard's lock.
+/// The destinations copied to the mirror under one hold of a shard's lock.
 const SLICE: Id = 8 * 1024;
 
 impl Rib {
-    /// Keeps what [`Rib::lookup`] reads without locks from now on; what is in the table already is taken over in
-    /// slices. About 80 octets a destination. Once on, it stays on, in the profile of the first call.
+    /// Keeps a mirror from now on, so that [`Rib::lookup`] takes no locks; present routes are copied in slices. It
+    /// takes about 80 bytes a destination. It cannot be disabled, and keeps the profile of the first call.
     pub fn enable_lookup(&self, profile: Profile) {
         let mirror = self
             .mirror
             .get_or_init(|| Arc::new(Mirror::new(profile, self.shards.len())));
         for shard in &self.shards {
-            // From here on the shard tells of every change by itself.
+            // From here on the shard publishes every change.
             shard.lock().mirror = Some(Arc::clone(mirror));
             mirror_all::<Ipv4Prefix>(shard);
             mirror_all::<Ipv6Prefix>(shard);
@@ -68,7 +67,7 @@ impl Rib {
         mirror.complete.store(true, Ordering::Release);
     }
 
-    /// Begins look-ups; keep it for many.
+    /// Begins look-ups; keep the result for many.
     pub fn lookup(&self) -> Lookup<'_> {
         let readers = self.mirror.get().map(|mirror| Readers {
             mirror: Arc::clone(mirror),
@@ -93,10 +92,10 @@ fn mirror_all<K: Stored>(shard: &Mutex<Shard>) {
 }
 
 impl Lookup<'_> {
-    /// Calls `with` with the longest prefix that has the address and its best route.
+    /// Calls `with` with the longest prefix that contains the address, and its best route.
     ///
-    /// Without locks where [`Rib::enable_lookup`] was called. The prefix was the longest at one instant of the
-    /// call; the route was its best at the same or a later one.
+    /// It takes no locks after [`Rib::enable_lookup`]. The prefix was the longest at one instant of the call; the
+    /// route was its best at the same or a later one.
     pub fn best<T>(
         &mut self,
         addr: IpAddr,
@@ -105,8 +104,9 @@ impl Lookup<'_> {
         self.find(addr, |routes| routes.first(), with)
     }
 
-    /// Calls `with` with the longest prefix that has the address and that a route of those asked for leads to, and the
-    /// best such route: what this neighbor, or a router with these next hops, would do with a packet.
+    /// Calls `with` with the longest prefix that contains the address and has a route that the filter accepts, and
+    /// the best such route. This is the route that the neighbor, or a router with these next hops, would use for a
+    /// packet.
     ///
     /// Where the longest prefix of all has no such route, shorter ones are tried in the shards, under short locks.
     pub fn best_of<T>(
@@ -143,7 +143,7 @@ impl Lookup<'_> {
         }
     }
 
-    /// Which routes are stale is a matter of their neighbor's present epoch.
+    /// The neighbor's present epoch decides which routes are stale.
     fn refresh(&mut self) {
         let generation = self.rib.generation();
         if generation != self.generation {
@@ -182,7 +182,7 @@ fn find<K: Stored, T>(
 }
 
 impl RouteFilter {
-    /// Whether a route is one of those asked for.
+    /// Returns whether the filter accepts a route.
     pub fn wants(&self, route: &RouteView<'_>) -> bool {
         self.peers.contains(&route.peer) || self.has_next_hop(route.attrs)
     }

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::{ArcSwapOption, Guard};
 
-/// Slots of shared values. Each is replaced whole; who has loaded a value keeps it as it was.
+/// Slots of shared values. Each value is replaced as a whole; a reader keeps the value that it has loaded.
 pub(super) struct Slots<T> {
     /// Chunk `n` has `FIRST << n` slots, so that few chunks reach far and none ever moves.
     chunks: [OnceLock<Chunk<T>>; CHUNKS],
@@ -26,13 +26,13 @@ impl<T> Slots<T> {
         }
     }
 
-    /// What a slot holds now; nothing where nothing was ever stored.
+    /// The value of a slot; nothing where nothing was ever stored.
     pub fn load(&self, index: u32) -> Option<Loaded<T>> {
         let (chunk, at) = place(index);
         Some(self.chunks[chunk].get()?[at].load())
     }
 
-    /// Whether a slot holds something.
+    /// Returns whether a slot has a value.
     pub fn is_set(&self, index: u32) -> bool {
         self.load(index).is_some_and(|held| held.is_some())
     }
@@ -47,7 +47,7 @@ impl<T> Slots<T> {
         slots[at].store(value);
     }
 
-    /// Octets of the array itself.
+    /// Bytes of the array itself.
     pub fn size(&self) -> usize {
         let len: usize = self
             .chunks
