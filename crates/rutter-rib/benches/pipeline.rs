@@ -1,5 +1,5 @@
-//! The table without sockets: P peers announce a table in UPDATEs of about five prefixes, one monitor hears the
-//! best. Prints nanoseconds and octets a route.
+//! The table without sockets: P peers announce a table in UPDATEs of about five prefixes, and one more client
+//! receives the best routes. Prints nanoseconds and bytes a route.
 //!
 //! `cargo bench -p rutter-rib --bench pipeline -- [PEERS] [PREFIXES] [SHARDS] [unique]`; with `unique` each peer has
 //! prefixes of its own.
@@ -21,7 +21,7 @@ fn resident() -> usize {
     pages.unwrap_or(0) * 4096
 }
 
-/// What reads of a socket bring: some 64 KiB of whole messages each.
+/// Messages as reads of a socket return them: some 64 KiB of complete messages each.
 fn reads(bodies: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let message = |body: &Vec<u8>| {
         let mut message = vec![0xff; 16];
@@ -35,7 +35,7 @@ fn reads(bodies: &[Vec<u8>]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// From the octets of all peers, who take turns, to the octets for all clients.
+/// From the bytes of all peers, in turns, to the bytes for all clients.
 #[inline(never)]
 fn measured(rib: &Rib, streams: &mut [ClientStream], inputs: &[Vec<Vec<u8>>]) -> usize {
     let mut batch = Batch::new();

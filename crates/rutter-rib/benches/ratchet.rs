@@ -1,8 +1,8 @@
-//! The hot functions, each in a `step_…` function of its own, on inputs that are the same everywhere: for counting
-//! instructions (`tools/ratchet`), not for taking times. A `black_box` with a step's name keeps the linker from
-//! making one function of two that do the same.
+//! The hot functions, each in a `step_…` function of its own, on inputs that are the same everywhere. They are for
+//! counting instructions (`tools/ratchet`), not for measuring time. A `black_box` with a step's name keeps the linker
+//! from merging two functions with the same code.
 //!
-//! Prints each step with the number of units it worked on.
+//! Prints each step with the number of units that it processed.
 
 mod exchange;
 
@@ -26,7 +26,7 @@ fn main() {
     lookups();
 }
 
-/// What a step worked on.
+/// Prints the number of units that a step processed.
 fn report(step: &str, units: usize, unit: &str) {
     println!("{step} {units} {unit}");
 }
@@ -101,7 +101,7 @@ fn step_nlri_short(bodies: &[Vec<u8>]) -> usize {
     bodies.len()
 }
 
-/// Two members announce the same prefixes; they and six others hear the best.
+/// Two members announce the same prefixes; they and six others receive the best.
 fn table(bodies: &[Vec<Vec<u8>>]) {
     let rib = rib(1);
     let mut streams: Vec<ClientStream> = (0..CLIENTS)

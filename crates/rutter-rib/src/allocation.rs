@@ -1,6 +1,8 @@
 //! The memory that an allocation takes from the system.
 
-/// Returns the bytes that an allocation takes from the system's allocator. glibc keeps a word before each and rounds
+/// Returns the bytes that an allocation takes from the system's allocator.
+///
+/// glibc keeps a word before each and rounds
 /// up to 16; beyond its threshold it maps whole pages.
 pub(crate) fn allocated(octets: usize) -> usize {
     const MAPPED: usize = 128 * 1024;

@@ -1,5 +1,5 @@
-//! What each kind of client hears, attribute by attribute: the rules of RFC 4271 §5, RFC 4456, RFC 6793, RFC 7947,
-//! RFC 9234 and RFC 9494 as cases.
+//! The attributes that each kind of client receives: the rules of RFC 4271 §5, RFC 4456, RFC 6793, RFC 7947, RFC 9234
+//! and RFC 9494 as cases.
 
 use std::fs::File;
 use std::io;
@@ -60,7 +60,7 @@ struct Lab {
     rib: Rib,
     batch: Batch,
     streams: Vec<Option<ClientStream>>,
-    /// Octets that lay in files.
+    /// Bytes that came from files.
     from_files: usize,
 }
 
@@ -130,7 +130,7 @@ impl Lab {
         self.batch.push(&self.rib, PeerId(peer), &body, 0)
     }
 
-    /// The messages a client gets now, without headers.
+    /// The messages that a client receives now, without headers.
     fn received(&mut self, peer: PeerId) -> Vec<(u8, Vec<u8>)> {
         let Some(stream) = &mut self.streams[peer.index()] else {
             return Vec::new();
@@ -146,7 +146,7 @@ impl Lab {
                 let mut in_file = vec![0; len];
                 file.read_exact_at(&mut in_file, offset).unwrap();
                 assert_eq!(in_file, part, "the file has what the slices have");
-                // Sockets take less than they are offered.
+                // Sockets accept less than they are offered.
                 part.truncate(len / 2 + 1);
                 self.from_files += part.len();
             }
@@ -163,7 +163,7 @@ impl Lab {
         messages
     }
 
-    /// The attribute block of the one UPDATE that a client gets now.
+    /// The attribute block of the one UPDATE that a client receives now.
     fn block(&mut self, peer: u16) -> Option<Vec<u8>> {
         let messages = self.received(PeerId(peer));
         assert!(messages.len() <= 1, "{messages:?}");
@@ -263,7 +263,7 @@ fn internal_routes_are_reflected_only_by_rfc_4456() {
     let block = lab.block(3).unwrap();
     assert_eq!(path(&block), [LOCAL]);
     assert_eq!(parse(&block, true).originator_id(), None);
-    // From the client it goes to all, and what came from outside gets LOCAL_PREF.
+    // The client's routes are sent to all; routes from outside get LOCAL_PREF.
     lab.announce(2, &Block::new(&[]).0, "198.51.100.0/24");
     assert!(lab.block(0).is_some() && lab.block(1).is_some());
     lab.announce(3, &Block::new(&[7]).0, "192.88.99.0/24");
@@ -418,7 +418,7 @@ fn feed_events_follow_their_routes_into_the_table() {
     let (reader, _) = lab.rib.subscribe(16);
     let next = || reader.next(std::time::Duration::ZERO);
     lab.rib.commit(&mut lab.batch);
-    // The reader came between push and commit: a snapshot of its own could have missed the route.
+    // The reader subscribed between push and commit: its snapshot could have missed the route.
     assert!(matches!(next(), Some(FeedEvent::Gap { lost: 1 })));
     push(&mut lab);
     assert!(next().is_none(), "not in the table yet");
@@ -499,12 +499,20 @@ fn blocked_routes_stay_rejected_until_there_is_room() {
     lab.announce(0, &Block::new(&[1]).0, "198.51.100.0/24");
     assert_eq!(lab.received(PeerId(1)).len(), 1);
     lab.announce(0, &Block::new(&[1, 3]).0, "198.51.100.0/24");
-    assert_eq!(lab.received(PeerId(1)), [], "said again in other words");
+    assert_eq!(
+        lab.received(PeerId(1)),
+        [],
+        "announced with other attributes"
+    );
     lab.rib.replace_neighbor(PeerId(0), limited.clone());
     lab.rib.flush();
-    assert_eq!(lab.received(PeerId(1)), [], "judged again");
+    assert_eq!(lab.received(PeerId(1)), [], "evaluated again");
     lab.announce(0, &Block::new(&[1, 3]).0, "203.0.113.0/24");
-    assert_eq!(lab.received(PeerId(1)).len(), 1, "what is in may change");
+    assert_eq!(
+        lab.received(PeerId(1)).len(),
+        1,
+        "an accepted route may change"
+    );
     limited.block_above = [Some(2), None];
     lab.rib.replace_neighbor(PeerId(0), limited);
     lab.rib.flush();
@@ -549,7 +557,7 @@ fn a_new_local_pref_reorders_held_routes() {
     assert_eq!(explained.candidates[1].lost_at, Some(Step::LocalPref));
 }
 
-/// The second peer loses both routes at once; the first keeps the shorter one, whatever its own change of rank.
+/// The second peer loses both routes at once. The first keeps the shorter one, although its rank changes, too.
 #[test]
 fn policies_of_several_neighbors_change_together() {
     let client = PeerKind::RouteServerClient;
@@ -585,7 +593,7 @@ fn policies_of_several_neighbors_change_together() {
     );
 }
 
-/// A client that takes no longer paths than this.
+/// A client whose longer paths are rejected.
 fn strict(index: u8, asn: u32, longest_path: u16) -> Neighbor {
     Neighbor {
         import: Arc::new(ImportPolicy::new(ImportSettings {
@@ -603,8 +611,8 @@ fn strict(index: u8, asn: u32, longest_path: u16) -> Neighbor {
     }
 }
 
-/// Whichever route of a destination is judged first, clients hear where it all ends and nothing in between; and what
-/// has the same attributes they hear in one UPDATE, although it lies in several shards.
+/// Clients receive the final state and nothing in between, whichever route of a destination is evaluated first.
+/// Routes with the same attributes come in one UPDATE, although they lie in several shards.
 #[test]
 fn changed_policies_are_advertised_once_and_together() {
     let client = PeerKind::RouteServerClient;
@@ -627,7 +635,7 @@ fn changed_policies_are_advertised_once_and_together() {
     for (longest, [announced, withdrawn]) in [(2, [0, 20]), (9, [20, 0])] {
         let changes = lab.rib.changes();
         let received = change(&mut lab, longest);
-        // Who gives memory back after much change goes by this.
+        // The daemon releases memory after many changes by this count.
         assert!(lab.rib.changes() >= changes + 20);
         assert_eq!(received.len(), 1, "{received:?}");
         let update = update::split(&received[0].1).unwrap();
@@ -641,7 +649,7 @@ fn changed_policies_are_advertised_once_and_together() {
     }
 }
 
-/// More prefixes than a walk visits before it tells for the first time.
+/// Announces more prefixes than a walk visits before its first notice.
 fn announce_many(rib: &Rib, peer: PeerId, block: &[u8]) {
     let mut batch = Batch::new();
     for number in 0..60_000 {
@@ -659,7 +667,7 @@ fn announce_many(rib: &Rib, peer: PeerId, block: &[u8]) {
     rib.flush();
 }
 
-/// The last policy judges all routes, also where a walk for the one before has not ended.
+/// The last policy applies to all routes, even where the walk of the one before has not ended.
 #[test]
 fn a_policy_that_changes_during_a_walk_applies_to_all_routes() {
     let client = PeerKind::RouteServerClient;
@@ -677,7 +685,7 @@ fn a_policy_that_changes_during_a_walk_applies_to_all_routes() {
     assert_eq!(rib.counts(PeerId(0))[0].accepted, 60_000);
 }
 
-/// Who comes while a walk goes on, and gets the number of a neighbor that went, is judged by a policy of its own.
+/// During a walk a new neighbor gets the id of a removed one. Its own policy applies to its routes.
 #[test]
 fn a_peer_id_is_reused_during_a_walk() {
     let client = PeerKind::RouteServerClient;
@@ -773,7 +781,7 @@ fn long_runs_for_many_clients_lie_in_files_too() {
             }
             lab.rib.commit(&mut lab.batch);
             lab.rib.flush();
-            // Some hear it late, from segments that have files of several turns behind them.
+            // Some clients read late, from segments that have files of several turns behind them.
             for peer in (0..u16::from(clients)).filter(|peer| turn == 2 || peer % 3 > 0) {
                 lab.received(PeerId(peer));
             }
@@ -789,7 +797,7 @@ fn long_runs_for_many_clients_lie_in_files_too() {
     }
 }
 
-/// Every route asks for another audience: those of routes that are gone must not stay.
+/// Every route asks for another audience. The audiences of removed routes must not stay.
 #[test]
 fn audiences_go_with_their_routes() {
     let client = PeerKind::RouteServerClient;

@@ -1,4 +1,4 @@
-//! An exchange's members, what they send, and how a client takes what it hears: for the benchmarks.
+//! The members of an exchange for the benchmarks: their updates, and clients that read.
 
 use std::io::IoSlice;
 use std::net::{IpAddr, Ipv4Addr};
@@ -49,7 +49,7 @@ pub fn neighbor(peer: u32) -> Neighbor {
     }
 }
 
-/// What its session agreed on.
+/// The parameters of a member's session.
 pub fn session(peer: u32) -> SessionInfo {
     SessionInfo {
         remote_bgp_id: peer + 1,
@@ -61,7 +61,7 @@ pub fn session(peer: u32) -> SessionInfo {
     }
 }
 
-/// A stream of numbers that a seed repeats.
+/// A stream of pseudo-random numbers from a seed.
 pub struct Random(pub u64);
 
 impl Random {
@@ -74,7 +74,7 @@ impl Random {
     }
 }
 
-/// UPDATE bodies of one peer for so many prefixes from the `first` on, in an order of its own.
+/// UPDATE bodies of one peer for so many prefixes, beginning with `first`, in an order that differs by peer.
 pub fn updates(peer: u32, prefixes: u32, first: u32) -> Vec<Vec<u8>> {
     let mut random = Random(0x9e37_79b9_97f4_a7c1 ^ u64::from(peer + 1) << 20);
     let mut order: Vec<u32> = (0..prefixes).collect();
@@ -112,7 +112,7 @@ pub fn updates(peer: u32, prefixes: u32, first: u32) -> Vec<Vec<u8>> {
     order.chunks(5).map(body).collect()
 }
 
-/// Takes all octets that a client has to hear; how many.
+/// Takes all bytes for a client. Returns their number.
 pub fn drain(stream: &mut ClientStream, rib: &Rib) -> usize {
     let mut total = 0;
     loop {

@@ -18,7 +18,7 @@ pub(crate) enum Routes {
     Many(Box<[Route]>),
 }
 
-// The unused values of `Route::reject` tell the variants apart.
+// The variants are encoded in the unused values of `Route::reject`.
 const _: () = assert!(size_of::<Routes>() == 2 * size_of::<Route>());
 
 impl Routes {
@@ -111,7 +111,7 @@ mod tests {
     use crate::adj_rib_in::attr_set::{AttrStore, Summary};
     use crate::adj_rib_in::route::State;
 
-    /// A route that its path identifier tells apart from others.
+    /// A route that is identified by its path identifier.
     fn route(store: &AttrStore, path_id: u32) -> Route {
         Route {
             attrs: store.intern(&[0x40, 1, 1, 0], &[], Summary::default),

@@ -35,7 +35,7 @@ pub(crate) struct Client {
 pub(crate) struct Audience {
     spec: Option<AudienceSpec>,
     allowed: PeerSet,
-    /// The peers for whom the route is modified; the sets are disjoint.
+    /// The modifications of the route, with disjoint sets of peers.
     modifications: Vec<(Modification, PeerSet)>,
 }
 

@@ -62,7 +62,7 @@ impl CatchUp {
         }
     }
 
-    /// Marks all destinations. Of each the client holds its present routes or nothing.
+    /// Marks all destinations. The client holds the present routes of each, or nothing.
     pub fn mark_all(&mut self, family: Family, end: Id) {
         if let Some(dirty) = &mut self.dirty[family.index()] {
             dirty.mark_all(end);

@@ -1,8 +1,8 @@
 //! The one place that decides which routes of a destination a client receives.
 //!
-//! Everything that advertises derives from [`export_view`]. The recorder sends the difference of two views,
-//! catch-up sends a view as it is, a changed export policy compares the views of two policies, and `explain`
-//! names the reasons. The fast path of a plain exchange is a special case: its tests prove that it agrees.
+//! Everything that advertises derives from [`export_view`]. The recorder sends the difference of two views, and
+//! catch-up sends a whole view. A changed export policy compares the views of two policies, and `explain` names the
+//! reasons. The fast path of a plain exchange is a special case: its tests prove that it agrees.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ use crate::topology::Topology;
 /// Without Add-Path no client receives two of them.
 pub(crate) type ExportView<'r, C = PeerSet> = SmallVec<[(&'r Route, C); 4]>;
 
-/// What the view depends on besides the routes: the rules between peers, and what one group of clients negotiated.
+/// The context of a view: the rules between peers, and the parameters that one group of clients negotiated.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
     pub topology: &'a Topology,
@@ -249,7 +249,7 @@ fn best_path<'r, C: ClientSet>(
 }
 
 /// The best few paths of each client. Where MULTI_EXIT_DISC makes the order depend on the routes that a client may
-/// receive, its routes are put into order by themselves.
+/// receive, the routes of each client are sorted separately.
 fn client_by_client<'r, C: ClientSet>(
     scope: &Scope<'_>,
     rules: Rules,

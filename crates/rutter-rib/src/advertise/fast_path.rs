@@ -1,8 +1,8 @@
 //! The fast path of a plain exchange: every client receives the best route, and its sender the best one of another.
 //!
-//! It holds where all neighbors are route server clients, nobody receives several paths, all routes go to everybody
-//! as they are, and MULTI_EXIT_DISC does not make the order depend on the client. No set of clients is computed
-//! then. It is a special case of [`crate::advertise::export_view`]: the tests below compare the two.
+//! All neighbors must be route server clients without Add-Path, and all routes must go to everybody unchanged.
+//! MULTI_EXIT_DISC must not make the order depend on the client. Then no set of clients is computed. It is a special
+//! case of [`crate::advertise::export_view`]: the tests below compare the two.
 
 use std::borrow::Borrow;
 

@@ -89,9 +89,9 @@ impl<'a, K: Copy> Recorder<'a, K> {
         export_view(&self.live.scope, rules, routes, self.live.peers)
     }
 
-    /// Records how clients get from their present routes to the export view of `after`. Clients surely hold the
-    /// `certain` routes, so these are not sent again. They hold no routes but the `possible` ones, so these are
-    /// withdrawn where no other route takes their place.
+    /// Records how clients get from their present routes to the export view of `after`. The clients hold all
+    /// `certain` routes: these are not sent again. They hold no routes but the `possible` ones: these are withdrawn
+    /// where no other route takes their place.
     pub fn record_difference(
         &mut self,
         certain: &ExportView<'_>,

@@ -5,7 +5,7 @@
 //! of the AS_PATH. Age does not count: the same routes always have the same order. IGP metrics are not known here.
 //!
 //! MULTI_EXIT_DISC compares only routes of one neighbouring AS, so it is not an order of pairs. [`Process::sort`]
-//! therefore chooses routes one by one, each time without those already chosen. The order of arrival never matters.
+//! therefore chooses routes one by one, and leaves out the chosen ones. The order of arrival never matters.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -71,7 +71,7 @@ pub(crate) trait Process {
     fn local_pref(&self, route: &Self::Route) -> u32;
     /// ORIGINATOR_ID, `None` where it is absent.
     fn originator_id(&self, route: &Self::Route) -> Option<u32>;
-    /// Two numbers that tell all routes of a destination apart: the sender's and the path identifier.
+    /// Two numbers that identify a route of a destination: the sender's and the path identifier.
     fn path(&self, route: &Self::Route) -> (u16, u32);
 
     /// Compares two accepted routes; `Less` is better. The step is the first at which they differ.
@@ -131,8 +131,8 @@ pub(crate) trait Process {
             .unwrap_or((path_a.cmp(&path_b), Step::PathId))
     }
 
-    /// Returns the index of the best route: the first that [`Process::sort`] would choose. O(routes), and the square
-    /// of those that tie before MULTI_EXIT_DISC.
+    /// Returns the index of the best route: the first that [`Process::sort`] would choose. O(routes), but quadratic
+    /// in the number of routes that tie before MULTI_EXIT_DISC.
     fn best<R: Borrow<Self::Route>>(&self, routes: &[R]) -> Option<usize> {
         let route = |index: usize| routes[index].borrow();
         let mut tied: SmallVec<[usize; 8]> = SmallVec::new();

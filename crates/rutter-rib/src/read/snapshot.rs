@@ -256,7 +256,7 @@ fn view<'a, K: Key>(destination: &'a Destination<K>, epochs: &[[Epoch; 2]]) -> D
     }
 }
 
-/// The epoch that tells a peer's stale routes from the others, for one family.
+/// The epoch that separates a peer's stale routes from the others, for one family.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Epoch {
     present: bool,

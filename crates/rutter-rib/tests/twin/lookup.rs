@@ -1,4 +1,4 @@
-//! Look-ups against the slow twin: after any history, and while other threads load and withdraw a table.
+//! Look-ups against the slow twin: after any history, and while other threads announce and withdraw a table.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -14,15 +14,15 @@ use crate::model::Model;
 use crate::threads::Random;
 use crate::world::{Attrs, Client, World, address, announcement, asn, withdrawal};
 
-/// What a look-up found: the prefix and the peer that its route is of.
+/// The result of a look-up: the prefix and the peer of its route.
 type Found = Option<(Prefix, u16)>;
 
-/// What a writer's peer announces now.
+/// The routes that a writer's peer announces at present.
 type Held = Mutex<BTreeMap<Prefix, Attrs>>;
 
 const QUIET_POINTS: u32 = 3;
 
-/// Prefixes that nest, so that the longest match is a matter of what is there now.
+/// Nested prefixes, so that the longest match depends on the present routes.
 fn nested(index: u8) -> Prefix {
     let len = [8, 12, 16, 20, 24, 32][usize::from(index % 6)];
     let addr = [10, 16 * (index / 6 % 3), 0, index / 18 % 2];
@@ -39,7 +39,7 @@ fn best(lookup: &mut Lookup<'_>, addr: IpAddr) -> Found {
     lookup.best(addr, |prefix, route| (prefix, route.peer.0))
 }
 
-/// The longest prefix that has the address and a route that is wanted, and the best of these.
+/// The longest prefix that contains the address and has a route of a wanted peer, and the best of these routes.
 fn expected(model: &Model, addr: IpAddr, wanted: impl Fn(u16) -> bool) -> Found {
     let mut prefixes: Vec<Prefix> = model.routes.keys().map(|(prefix, _)| *prefix).collect();
     prefixes.retain(|prefix| prefix.contains(addr));
@@ -55,7 +55,7 @@ fn expected(model: &Model, addr: IpAddr, wanted: impl Fn(u16) -> bool) -> Found 
     prefixes.iter().find_map(chosen)
 }
 
-/// Every question about every address has the twin's answer.
+/// Every look-up of every address must give the twin's answer.
 pub fn check(rib: &Rib, model: &Model, addresses: impl IntoIterator<Item = IpAddr>) {
     let mut lookup = rib.lookup();
     for addr in addresses {
@@ -94,7 +94,8 @@ pub fn check(rib: &Rib, model: &Model, addresses: impl IntoIterator<Item = IpAdd
     }
 }
 
-/// One writer: announces and withdraws nested prefixes, loses its session now and then. Stops at each quiet point.
+/// One writer: announces and withdraws nested prefixes, and loses its session now and then. It stops at each quiet
+/// point.
 fn write(world: &World, peer: u16, quiet: &Barrier, held: &Held, seed: u64) {
     let rib = &world.rib;
     let mut random = Random(seed ^ u64::from(peer) << 32);
@@ -134,7 +135,7 @@ fn write(world: &World, peer: u16, quiet: &Barrier, held: &Held, seed: u64) {
     }
 }
 
-/// One reader: what it finds has the address, and is a prefix that somebody announces.
+/// One reader: every prefix that it finds contains the address and is announced by some peer.
 fn read(rib: &Rib, stop: &AtomicBool) -> u64 {
     let mut lookup = rib.lookup();
     let mut found = 0;
@@ -152,7 +153,7 @@ fn read(rib: &Rib, stop: &AtomicBool) -> u64 {
     found
 }
 
-/// Writers, readers, and at each quiet point the twin. Look-ups are turned on while all of them are at work.
+/// Runs writers and readers, and at each quiet point the twin. Look-ups are enabled while all of them run.
 fn threads_and_readers(seed: u64, enable: Option<Profile>) {
     let world = World::new(PEERS, 4, 1 << 20);
     let quiet = Barrier::new(usize::from(PEERS) + 1);

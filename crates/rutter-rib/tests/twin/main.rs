@@ -1,5 +1,5 @@
-//! The table against a naive twin: after any history every client holds exactly what it is owed, whatever
-//! the number of shards, whoever reads slowly, leaves, comes back or asks again.
+//! The table against a naive twin. After any history every client must hold exactly the expected routes, for any
+//! number of shards, although clients read slowly, leave, come back and ask for refreshes.
 
 mod lookup;
 mod model;
@@ -86,7 +86,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// Peers with these numbers take Add-Path, where anybody does.
+/// Peers with these numbers take Add-Path, where any peer does.
 fn add_path(peer: u16) -> bool {
     peer % 3 == 2
 }
@@ -163,7 +163,7 @@ fn step(world: &mut World, model: &mut Model, event: &Event) {
     }
 }
 
-/// Everybody reads on; then all must hold what the twin says.
+/// All clients read to the end; then each must hold the twin's routes.
 fn check(world: &mut World, model: &Model) {
     world.settle();
     for (peer, client) in world.clients.iter().enumerate() {
@@ -214,7 +214,7 @@ proptest! {
         run(&events, shards, log_limit, mirror);
     }
 
-    /// Nobody takes several paths, as in most exchanges: then less is compared, see `rutter_rib`'s `plain.rs`.
+    /// Without Add-Path, as in most exchanges, changes take the fast path: see `advertise/fast_path.rs`.
     #[test]
     fn every_client_holds_the_routes_that_it_should_without_add_path(
         events in proptest::collection::vec(event(), 1..80),
@@ -226,8 +226,8 @@ proptest! {
     }
 }
 
-/// The last client stops reading in the middle of a message of the log, as a full socket does, with or without a
-/// refresh that it asked for before.
+/// The last client stops reading in the middle of a message of the log, as a full socket does. It may have asked for
+/// a refresh before.
 fn stops_inside_a_message(refreshes: bool) {
     let mut world = World::new(PEERS, 2, 2_000);
     let mut model = Model::default();
@@ -339,7 +339,7 @@ fn where_all_are_slow_they_share_the_log_instead_of_leaving_it() {
     assert!((1..CLIENTS).all(|peer| held(peer) == prefixes.len()));
 }
 
-/// A client that reads nothing must not hold the others up for ever, wherever in the log it stopped.
+/// A client that reads nothing must not block the others for ever, wherever in the log it stopped.
 #[test]
 fn a_client_that_stopped_anywhere_leaves_a_log_that_lies_in_files() {
     for octets in [0, 1, 5_000] {
@@ -374,8 +374,8 @@ fn a_client_that_stopped_anywhere_leaves_a_log_that_lies_in_files() {
     }
 }
 
-/// Of two routes of one AS the one with the lower MED is better; the third, of another AS, is worse than the first
-/// and better than the second by its BGP Identifier. So the best without a client's own is not the first of the
+/// Two routes are of one AS: the one with the lower MED is better. By its BGP Identifier the third, of another AS, is
+/// worse than the first and better than the second. So the best route without a client's own is not the first of the
 /// order.
 #[test]
 fn a_route_between_two_of_one_as_is_not_the_best_for_all() {
@@ -398,7 +398,7 @@ fn a_route_between_two_of_one_as_is_not_the_best_for_all() {
     check(&mut world, &model);
 }
 
-/// A batch that was judged before a policy changed, and comes into the table after the walk over it.
+/// A batch is evaluated before a policy changes, and committed after the walk over the table.
 #[test]
 fn queued_routes_are_evaluated_under_the_policy_at_commit() {
     let mut world = World::new(2, 1, 1 << 20);
@@ -418,8 +418,8 @@ fn queued_routes_are_evaluated_under_the_policy_at_commit() {
     assert!(world.clients[1].as_ref().unwrap().held.is_empty());
 }
 
-/// Three routes of which the order of all does not tell what each client hears: `first` and `other` are of one AS and
-/// differ in MULTI_EXIT_DISC, `third` is of another and between them by its BGP Identifier.
+/// Announces three routes for which the order of all does not decide what each client receives. `first` and `other`
+/// are of one AS and differ in MULTI_EXIT_DISC. `third` is of another AS, and between them by its BGP Identifier.
 fn three_routes(world: &mut World, model: &mut Model) {
     let (first, other, third) = (0, 3, 1);
     world.has_add_path = false;
@@ -478,8 +478,8 @@ fn a_new_local_preference_is_advertised_where_med_matters() {
     assert_ne!(of(0), of(1));
 }
 
-/// A speaker that keeps its routes over a restart and comes back with a lower BGP Identifier: its route is better
-/// now.
+/// A speaker that keeps its routes over a restart comes back with a lower BGP Identifier, which makes its route
+/// better.
 #[test]
 fn a_restart_with_another_identifier_reorders_its_routes() {
     let mut world = World::new(3, 1, 1 << 20);

@@ -1,4 +1,4 @@
-//! The slow twin: a list of routes, and RFC 4271 §9.1.2.2 written down naively.
+//! The slow twin: a list of routes, and RFC 4271 §9.1.2.2 in its plainest form.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use crate::world::{
 #[derive(Default)]
 pub struct Model {
     pub routes: BTreeMap<(Prefix, u16), Attrs>,
-    /// MirrorEntry over a restart.
+    /// The routes that are kept over a restart.
     pub stale: Vec<(Prefix, u16)>,
     pub actions: Actions,
     /// Paths with more AS numbers are rejected from these peers.
@@ -36,7 +36,7 @@ impl Model {
     }
 
     pub fn make_stale(&mut self, peer: u16) {
-        // What was stale before a second restart goes (RFC 4724 §4.2).
+        // Routes that were stale before a second restart are removed (RFC 4724 §4.2).
         self.sweep(peer);
         let keys = self.routes.keys().filter(|(_, of)| *of == peer);
         self.stale.extend(keys.copied());
@@ -49,7 +49,7 @@ impl Model {
         self.stale.retain(|(_, of)| *of != peer);
     }
 
-    /// The routes of a prefix that a client may see, or all, in the order in which the process chooses them.
+    /// The routes of a prefix that a client may receive, or all, in the order in which the process chooses them.
     pub fn ordered(&self, prefix: Prefix, client: Option<u16>) -> Vec<(u16, &Attrs)> {
         let sees = |peer: u16, attrs: &Attrs| {
             client.is_none_or(|client| peer != client && self.allows(attrs, asn(client)))
@@ -70,7 +70,7 @@ impl Model {
         chosen
     }
 
-    /// What a client must hold: by prefix and path identifier, the block.
+    /// The blocks that a client must hold, by prefix and path identifier.
     pub fn expected(&self, client: u16, add_path: bool) -> BTreeMap<(Prefix, u32), Vec<u8>> {
         let mut prefixes: Vec<Prefix> = self.routes.keys().map(|(prefix, _)| *prefix).collect();
         prefixes.dedup();
@@ -107,7 +107,8 @@ impl Model {
         longest.is_none_or(|longest| attrs.path.len() <= usize::from(*longest))
     }
 
-    /// `0:peer` not to, `0:self` to nobody but `self:peer`; without action communities to everybody.
+    /// `0:peer` excludes a peer, `0:self` excludes all but `self:peer`. Without action communities everybody is
+    /// allowed.
     fn allows(&self, attrs: &Attrs, client: u32) -> bool {
         let has = |high: u32, low: u32| attrs.communities.contains(&(high << 16 | low));
         match self.actions {
@@ -126,7 +127,7 @@ fn max_paths(client: u16, add_path: bool) -> usize {
     }
 }
 
-/// RFC 4271 §9.1.2.2: a, b, c removing, then the rest choosing.
+/// RFC 4271 §9.1.2.2: steps a, b and c remove routes, the rest choose.
 fn best_of(routes: &[(u16, &Attrs)]) -> usize {
     let mut left: Vec<usize> = (0..routes.len()).collect();
     let shortest = left.iter().map(|i| routes[*i].1.path.len()).min();

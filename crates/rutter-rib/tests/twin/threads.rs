@@ -1,4 +1,4 @@
-//! The same table under real threads: each moves its own peers, and in the end everybody is exact.
+//! The same table under real threads: each drives its own peer, and in the end every client must be exact.
 
 use std::collections::BTreeMap;
 use std::sync::Barrier;
@@ -34,7 +34,7 @@ fn attrs(random: &mut Random, peer: u16) -> Attrs {
     }
 }
 
-/// One thread: a peer that announces, withdraws, flaps and reads when it likes.
+/// One thread: a peer that announces, withdraws, flaps and reads at random.
 fn live(
     world: &World,
     peer: u16,
@@ -87,7 +87,7 @@ fn live(
     )
 }
 
-/// Another thread: the exchange knows now these action communities, now those, as long as anybody is at work.
+/// Another thread: changes the exchange's action communities while any peer runs.
 fn change_policy(world: &World, seed: u64, at_work: &AtomicUsize) -> Actions {
     let mut random = Random(!seed);
     let mut known = Actions::Sent;
@@ -98,7 +98,7 @@ fn change_policy(world: &World, seed: u64, at_work: &AtomicUsize) -> Actions {
     known
 }
 
-/// Another thread: neighbors get now these import policies, now those. The longest paths that each takes in the end.
+/// Another thread: changes the neighbors' import policies. Returns the last limit on path length of each.
 fn limit_paths(world: &World, seed: u64, at_work: &AtomicUsize) -> BTreeMap<u16, u16> {
     let mut random = Random(seed ^ 0xabcd_ef01);
     let mut longest_paths = BTreeMap::new();

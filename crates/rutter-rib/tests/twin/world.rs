@@ -1,4 +1,4 @@
-//! The real table with its clients at the other end of imaginary sockets.
+//! The real table with clients behind imaginary sockets.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,7 +16,7 @@ use rutter_rib::*;
 use rutter_wire::attr::{self, AttrContext, code};
 use rutter_wire::{nlri, update};
 
-/// What a route says in these tests.
+/// The attributes of a route in these tests.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Attrs {
     pub path: Vec<u32>,
@@ -36,7 +36,7 @@ pub fn address(peer: u16) -> Ipv4Addr {
     Ipv4Addr::new(192, 0, 2, peer as u8 + 1)
 }
 
-/// BGP Identifiers run against the addresses, so that the steps of the decision differ.
+/// BGP Identifiers descend while addresses ascend, so that the steps of the decision differ.
 pub fn bgp_id(peer: u16) -> u32 {
     1_000 - u32::from(peer)
 }
@@ -45,13 +45,13 @@ pub struct World {
     pub rib: Rib,
     batch: Batch,
     pub clients: Vec<Option<Client>>,
-    /// Some clients take Add-Path.
+    /// True if some clients take Add-Path.
     pub has_add_path: bool,
     sweeper: Sweeper,
     now_ms: u64,
 }
 
-/// A client and what it holds: by prefix and path identifier, the attribute block and its next hop.
+/// A client and the routes that it holds: by prefix and path identifier, the attribute block and its next hop.
 pub struct Client {
     stream: ClientStream,
     add_path: bool,
@@ -64,10 +64,10 @@ pub struct Client {
 /// The action communities that an exchange knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Actions {
-    /// `0:peer`, `0:self` and `self:peer`, sent on to the clients.
+    /// `0:peer`, `0:self` and `self:peer`; they are sent to the clients.
     #[default]
     Sent,
-    /// The same, removed before sending.
+    /// The same, but scrubbed before sending.
     Scrubbed,
     /// None.
     Unknown,
@@ -92,7 +92,7 @@ pub fn export(actions: Actions) -> Arc<ExportPolicy> {
     }))
 }
 
-/// With Add-Path peer 5 takes the best two routes, others take all.
+/// With Add-Path peer 5 takes the best two routes, the others take all.
 pub fn add_path_limit(peer: u16) -> u16 {
     if peer == 5 { 2 } else { 0 }
 }
@@ -197,7 +197,7 @@ impl World {
         }
     }
 
-    /// Some of the routes of ended sessions go.
+    /// Removes some routes of ended sessions.
     fn sweep(&mut self) {
         if !self.sweeper.is_idle() {
             self.sweeper.step(&self.rib);
@@ -222,7 +222,7 @@ impl World {
         self.rib.flush();
     }
 
-    /// Something happens after an UPDATE was read and before it is in the table.
+    /// Runs `happens` after an UPDATE was parsed and before its commit.
     pub fn announce_around(
         &mut self,
         peer: u16,
@@ -251,13 +251,13 @@ impl World {
         self.sweep();
     }
 
-    /// The exchange knows other action communities from now on.
+    /// Replaces the exchange's action communities.
     pub fn set_actions(&self, actions: Actions) {
         self.rib.replace_export(export(actions), || {});
         self.rib.flush();
     }
 
-    /// These neighbors have another import policy from now on.
+    /// Replaces the import policies of these neighbors.
     pub fn limit_paths(&self, peers: &[u16], longest_path: u16) {
         let short = |peer: &u16| (PeerId(*peer), short_neighbor(*peer, longest_path));
         let changes = peers.iter().map(short).collect();
@@ -273,7 +273,7 @@ impl World {
         }
     }
 
-    /// The client's socket takes up to `octets`.
+    /// The client's socket accepts up to so many bytes.
     pub fn read(&mut self, peer: u16, octets: usize) {
         self.now_ms += 1;
         if let Some(client) = &mut self.clients[usize::from(peer)] {
@@ -281,7 +281,7 @@ impl World {
         }
     }
 
-    /// A long time passes for clients that read nothing.
+    /// Lets a long time pass for clients that read nothing.
     pub fn wait(&mut self) {
         for _ in 0..30 {
             self.now_ms += 500;
@@ -300,7 +300,7 @@ impl World {
         }
     }
 
-    /// Everybody does, and what is left of ended sessions goes.
+    /// All clients read until nothing is left, and the routes of ended sessions are removed.
     pub fn settle(&mut self) {
         while !self.sweeper.is_idle() {
             self.sweep();
@@ -314,7 +314,7 @@ impl Client {
         Client::up_as(rib, peer, add_path, bgp_id(peer))
     }
 
-    /// With another BGP Identifier than it usually has.
+    /// Establishes the session with another BGP Identifier than usual.
     pub fn up_as(rib: &Rib, peer: u16, add_path: bool, remote_bgp_id: u32) -> Self {
         let family = FamilyInfo {
             add_path_send: add_path,
@@ -379,7 +379,7 @@ impl Client {
         );
     }
 
-    /// Takes whole messages; whether nothing is left.
+    /// Takes complete messages. Returns whether nothing is left.
     fn parse(&mut self) -> bool {
         while let Some(len) = self.unparsed.get(16..18) {
             let len = usize::from(u16::from_be_bytes([len[0], len[1]]));
@@ -437,7 +437,7 @@ impl Client {
     }
 }
 
-/// The canonical block that a route has: what a client must hold, byte for byte.
+/// The canonical block of a route, which a client must hold byte for byte.
 pub fn block(peer: u16, attrs: &Attrs, family: Family) -> Vec<u8> {
     let mut out = Vec::new();
     attr::write_attr(&mut out, 0x40, code::ORIGIN, &[attrs.origin]);
