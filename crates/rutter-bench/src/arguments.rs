@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::daemons::{Daemon, end_with_parent};
+use crate::hostile::HostileArgs;
 use crate::oracle::Visibility;
 use crate::readme::ReadmeArgs;
 use crate::under_load::Scene;
@@ -46,6 +47,9 @@ pub enum Special {
 
     /// Measure the table of the README: S3 to S7 beside other daemons; prints it as Markdown
     Readme(ReadmeArgs),
+
+    /// Let members attack a daemon, and measure the delay of honest members beside them
+    Hostile(HostileArgs),
 }
 
 #[derive(Debug, Args)]
@@ -187,6 +191,7 @@ Examples:
   rutter bench 20x20000 --churn 10
   rutter bench 100x50000/20000 --reload --vs bird
   rutter bench readme --prefixes prefixes.txt.gz --vs bird --svg chart.svg
+  rutter bench hostile --vs bird --attack refresh-sweep
   rutter bench 50x20000/8000 --lose-biggest --kill 5 --late-monitor
   rutter bench S3 --attach 192.0.2.1:179 --pid 4711 --visibility best-only";
 

@@ -15,6 +15,7 @@ use crate::arguments::{Bench, BenchArgs, Special};
 use crate::baseline_writer;
 use crate::daemons::{end_daemons_with_us, end_with_parent};
 use crate::disturbance::Disturbance;
+use crate::hostile;
 use crate::plan::{Phase, Plan, Target};
 use crate::preflight;
 use crate::process;
@@ -45,6 +46,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Result<bool, Strin
             benchmark, &program, &arguments,
         )),
         Some(Special::Readme(readme)) => with_signals(|| readme::run(&readme)),
+        Some(Special::Hostile(hostile)) => with_signals(|| hostile::run(&hostile)),
         None => with_signals(|| bench(&args.bench)),
     }
 }

@@ -16,6 +16,7 @@ pub mod decision;
 pub mod demo;
 pub mod disturbance;
 pub mod fingerprint;
+pub mod hostile;
 pub mod judge;
 pub mod latency;
 mod nlri;

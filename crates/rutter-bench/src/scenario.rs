@@ -134,8 +134,11 @@ impl Subject {
                 let running = daemons::start(
                     daemon,
                     &workload.peers,
-                    plan.threads,
-                    plan.disturbances.contains(&Disturbance::Reload),
+                    daemons::Setup {
+                        threads: plan.threads,
+                        reloads: plan.disturbances.contains(&Disturbance::Reload),
+                        ..daemons::Setup::default()
+                    },
                 )?;
                 Subject {
                     address: running.target,

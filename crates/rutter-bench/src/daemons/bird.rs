@@ -66,11 +66,12 @@ fn config(site: &Site<'_>, style: Style) -> String {
             _ => "all",
         };
         let export = if site.reloads { "filter told" } else { "all" };
+        let paths = if site.add_path { " add paths on;" } else { "" };
         let _ = write!(
             text,
             "protocol bgp c{number} {{\n  local {} port {} as {};\n  neighbor {} as {};\n  multihop; rs client; passive; strict bind; deterministic med; hold time 180;\n  \
-             ipv4 {{ table {t4}; igp table via4; import {import}; export {export}; next hop keep; }};\n  \
-             ipv6 {{ table {t6}; igp table via6; import {import}; export {export}; next hop keep; }};\n}}\n",
+             ipv4 {{ table {t4}; igp table via4; import {import}; export {export}; next hop keep;{paths} }};\n  \
+             ipv6 {{ table {t6}; igp table via6; import {import}; export {export}; next hop keep;{paths} }};\n}}\n",
             site.listen.ip(),
             site.listen.port(),
             local_asn(),

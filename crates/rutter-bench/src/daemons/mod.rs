@@ -187,6 +187,23 @@ pub struct Site<'a> {
     pub threads: usize,
     /// Whether its policy will be changed while it runs.
     pub reloads: bool,
+    /// Members may send and receive several paths per prefix.
+    pub add_path: bool,
+    /// Whether it logs as much as an operator's daemon does, instead of warnings only.
+    pub logs_all: bool,
+}
+
+/// How a daemon is set up, beside its clients.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Setup {
+    /// I/O threads for those that can have several.
+    pub threads: usize,
+    /// Whether its policy will be changed while it runs.
+    pub reloads: bool,
+    /// Members may send and receive several paths per prefix (RFC 7911).
+    pub add_path: bool,
+    /// Whether it logs as much as an operator's daemon does, instead of warnings only.
+    pub logs_all: bool,
 }
 
 impl Site<'_> {
@@ -219,6 +236,16 @@ impl Running {
     /// Its folder: configuration, log, control socket.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Sends SIGTERM and waits until the process has ended.
+    pub fn terminate(&mut self, timeout: Duration) -> io::Result<Duration> {
+        let begin = Instant::now();
+        kill_process(Pid::from_child(&self.child), Signal::TERM)?;
+        while begin.elapsed() < timeout && matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(begin.elapsed())
     }
 
     /// Its state, when it has ended by itself, with the end of its log.
@@ -258,20 +285,17 @@ fn stop(child: &mut Child) {
 
 /// Writes the configuration, starts the daemon in the foreground with a folder and a port of its own, and waits until
 /// it accepts connections.
-pub fn start(
-    daemon: &Daemon,
-    peers: &[Peer],
-    threads: usize,
-    reloads: bool,
-) -> io::Result<Running> {
+pub fn start(daemon: &Daemon, peers: &[Peer], setup: Setup) -> io::Result<Running> {
     let folder = own_folder()?;
     let listen = SocketAddrV4::new(LISTEN, free_port()?);
     let site = Site {
         peers,
         listen,
         folder: &folder,
-        threads,
-        reloads,
+        threads: setup.threads,
+        reloads: setup.reloads,
+        add_path: setup.add_path,
+        logs_all: setup.logs_all,
     };
     let command = match daemon.kind {
         Kind::Rutter => rutter::command(&daemon.program, &site)?,

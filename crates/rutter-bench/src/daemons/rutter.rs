@@ -15,10 +15,17 @@ use crate::workload::Peer;
 pub(super) const FILE: &str = "c.toml";
 
 pub(super) fn command(program: &Path, site: &Site<'_>) -> io::Result<Command> {
-    fs::write(
-        site.file(FILE),
-        config(site.peers, &site.listen, &site.file("s"), site.threads),
-    )?;
+    let mut text = config(site.peers, &site.listen, &site.file("s"), site.threads);
+    if site.logs_all {
+        text = text.replace("log = \"warn\"", "log = \"info\"");
+    }
+    if site.add_path {
+        text = text.replace(
+            DEFAULTS,
+            &format!("{DEFAULTS}add-path = {{ receive = true, send = true }}\n"),
+        );
+    }
+    fs::write(site.file(FILE), text)?;
     let mut command = in_folder(program);
     command.arg("run").arg(site.file(FILE));
     Ok(command)
@@ -72,6 +79,9 @@ pub fn config(
     }
     text
 }
+
+/// The heading of the section for all members.
+const DEFAULTS: &str = "[defaults]\n";
 
 /// The file that says where SQL is answered.
 const SQL: &str = "sql";

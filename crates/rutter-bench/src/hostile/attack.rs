@@ -1,0 +1,349 @@
+//! The attacks: what a hostile or broken member sends.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, Scope};
+use std::time::Duration;
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+use super::session::{Offer, Session, message};
+use crate::speaker::message::kind;
+use crate::workload::attributes::write_attributes;
+use crate::workload::{Attributes, Family, Origin, Peer};
+
+/// An attack of one member or several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Attack {
+    /// Enhanced route refresh in a loop: BoRR, one route, EoRR (RFC 7313)
+    RefreshSweep,
+    /// ROUTE-REFRESH requests in a loop, by a member that reads nothing
+    RefreshUnread,
+    /// Attribute sets that collide under a hash with public secrets
+    CollidingAttributes,
+    /// 300,000 paths of one prefix, then the session closes (RFC 7911)
+    ManyPaths,
+    /// 200 paths of one prefix that change all the time (RFC 7911)
+    FlappingPaths,
+    /// One member reads slowly, alone in its group, while another changes its routes all the time
+    SlowReader,
+    /// Messages that are logged: ROUTE-REFRESH of a family that was not agreed
+    LogLines,
+    /// Sessions that are established and closed in a loop
+    SessionFlaps,
+    /// A thousand routes that change as fast as the member can write
+    Churn,
+    /// A new attribute set of 3,800 bytes for each route
+    LargeAttributes,
+    /// UPDATEs without routes in a loop
+    EmptyUpdates,
+}
+
+impl Attack {
+    /// All attacks.
+    pub const ALL: [Attack; 11] = [
+        Attack::RefreshSweep,
+        Attack::RefreshUnread,
+        Attack::CollidingAttributes,
+        Attack::ManyPaths,
+        Attack::FlappingPaths,
+        Attack::SlowReader,
+        Attack::LogLines,
+        Attack::SessionFlaps,
+        Attack::Churn,
+        Attack::LargeAttributes,
+        Attack::EmptyUpdates,
+    ];
+
+    /// The daemon must accept several paths per prefix from its members, and send them.
+    pub(super) fn needs_add_path(self) -> bool {
+        matches!(self, Attack::ManyPaths | Attack::FlappingPaths)
+    }
+
+    /// The members that the attack needs, where `wanted` were asked for.
+    pub(super) fn members(self, wanted: usize) -> usize {
+        match self {
+            Attack::SlowReader => wanted + 1,
+            _ => wanted,
+        }
+    }
+
+    fn offer(self) -> Offer {
+        let capabilities = match self {
+            Attack::RefreshSweep | Attack::RefreshUnread => ENHANCED_REFRESH.to_vec(),
+            Attack::ManyPaths | Attack::FlappingPaths => ADD_PATH_BOTH.to_vec(),
+            // Another size of messages makes another group of clients.
+            Attack::SlowReader => EXTENDED_MESSAGE.to_vec(),
+            _ => Vec::new(),
+        };
+        let receive_buffer =
+            matches!(self, Attack::RefreshUnread | Attack::SlowReader).then_some(SMALL_BUFFER);
+        Offer {
+            capabilities,
+            receive_buffer,
+            ..Offer::default()
+        }
+    }
+}
+
+impl fmt::Display for Attack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.to_possible_value();
+        f.write_str(value.as_ref().map_or("", |value| value.get_name()))
+    }
+}
+
+/// A member that attacks.
+#[derive(Debug)]
+pub(super) struct Attacker<'a> {
+    session: Session,
+    target: SocketAddr,
+    peer: &'a Peer,
+    attack: Attack,
+    /// Its number among the attackers.
+    number: usize,
+}
+
+impl<'a> Attacker<'a> {
+    /// Connects, announces the member's routes and starts the thread that reads, as far as the attack reads.
+    ///
+    /// `sessions` receives a handle of each session, so that the caller can close it.
+    pub(super) fn prepare<'scope>(
+        target: SocketAddr,
+        (number, peer): (usize, &'a Peer),
+        attack: Attack,
+        (stop, sessions): (&'scope AtomicBool, &super::Sessions),
+        threads: &'scope Scope<'scope, '_>,
+    ) -> io::Result<Attacker<'a>> {
+        let is_slow = attack == Attack::SlowReader && number > 0;
+        let offer = match attack {
+            Attack::SlowReader if !is_slow => Offer::default(),
+            _ => attack.offer(),
+        };
+        let mut session = Session::establish(target, peer, &offer)?;
+        // The workload's routes have no path identifiers.
+        if !attack.needs_add_path() {
+            session.send(&peer.stream)?;
+        }
+        sessions.add(session.try_clone()?);
+        let mut reader = session.try_clone()?;
+        threads.spawn(move || {
+            while !stop.load(Ordering::Acquire) {
+                let read = match attack {
+                    Attack::RefreshUnread => return,
+                    Attack::SlowReader if is_slow => {
+                        thread::sleep(Duration::from_millis(20));
+                        reader.discard(SLOW_BYTES)
+                    }
+                    _ => reader.discard(1 << 16),
+                };
+                if !read.is_ok_and(|bytes| bytes > 0) {
+                    return;
+                }
+            }
+        });
+        Ok(Attacker {
+            session,
+            target,
+            peer,
+            attack,
+            number,
+        })
+    }
+
+    /// Attacks until `stop` is set. Counts the bytes that were sent.
+    ///
+    /// Returns the error when the daemon closes the session before.
+    pub(super) fn run(
+        mut self,
+        stop: &AtomicBool,
+        sessions: &super::Sessions,
+        sent: &AtomicU64,
+    ) -> Option<io::Error> {
+        for round in 0.. {
+            if stop.load(Ordering::Acquire) {
+                break;
+            }
+            let burst = self.burst(round);
+            if burst.is_empty() {
+                thread::sleep(Duration::from_millis(100));
+                continue;
+            }
+            let result = match self.attack {
+                Attack::SessionFlaps => self.flap(&burst, sessions),
+                _ => self.session.send(&burst),
+            };
+            match result {
+                Ok(()) => {
+                    sent.fetch_add(burst.len() as u64, Ordering::Relaxed);
+                }
+                Err(_) if self.attack == Attack::SessionFlaps || stop.load(Ordering::Acquire) => {}
+                Err(error) => return Some(error),
+            }
+        }
+        None
+    }
+
+    /// Establishes another session, announces one route and closes the session.
+    fn flap(&mut self, route: &[u8], sessions: &super::Sessions) -> io::Result<()> {
+        self.session.close();
+        sessions.forget();
+        let established = Session::establish(self.target, self.peer, &self.attack.offer());
+        self.session = match established {
+            Ok(session) => session,
+            Err(error) => {
+                thread::sleep(Duration::from_millis(5));
+                return Err(error);
+            }
+        };
+        sessions.add(self.session.try_clone()?);
+        self.session.send(route)
+    }
+
+    /// The next bytes to send; none to wait.
+    fn burst(&mut self, round: u32) -> Vec<u8> {
+        let mut out = Vec::new();
+        match self.attack {
+            Attack::RefreshSweep => {
+                for at in 0..16 {
+                    out.extend(refresh(IPV4_UNICAST, BEGIN));
+                    out.extend(self.update(
+                        &self.set(round * 16 + at),
+                        &[],
+                        &prefix(self.number as u32),
+                    ));
+                    out.extend(refresh(IPV4_UNICAST, END));
+                }
+            }
+            Attack::RefreshUnread => {
+                (0..64).for_each(|_| out.extend(refresh(IPV4_UNICAST, REQUEST)));
+            }
+            Attack::CollidingAttributes => {
+                for at in round * 32..(round + 1) * 32 {
+                    let attribute = self.colliding_attribute(at);
+                    out.extend(self.update(&self.set(0), &attribute, &prefix(at)));
+                }
+            }
+            Attack::ManyPaths => match round {
+                0..MANY_PATHS_ROUNDS => {
+                    let paths = (0..500).flat_map(|at| path(round * 500 + at, 7));
+                    out.extend(self.update(&self.set(round), &[], &paths.collect::<Vec<u8>>()));
+                }
+                CLOSE_ROUND => self.session.close(),
+                _ => {}
+            },
+            Attack::FlappingPaths => {
+                for at in 0..200 {
+                    out.extend(self.update(&self.set(round * 200 + at), &[], &path(at, 7)));
+                }
+            }
+            Attack::SlowReader if self.number > 0 => {}
+            Attack::SlowReader | Attack::Churn => {
+                for at in 0..10 {
+                    let prefixes = (0..100).flat_map(|index| prefix(at * 100 + index));
+                    out.extend(self.update(&self.set(round), &[], &prefixes.collect::<Vec<u8>>()));
+                }
+            }
+            Attack::LogLines => {
+                (0..64).for_each(|_| out.extend(refresh(L2VPN_EVPN, REQUEST)));
+            }
+            Attack::SessionFlaps => out.extend(self.update(&self.set(round), &[], &prefix(0))),
+            Attack::LargeAttributes => {
+                let mut attribute = vec![0xd0, UNKNOWN, 0x0e, 0xd8];
+                attribute.resize(4 + 3_800, 0);
+                attribute[4..8].copy_from_slice(&round.to_be_bytes());
+                out.extend(self.update(&self.set(0), &attribute, &prefix(round)));
+            }
+            Attack::EmptyUpdates => {
+                (0..256).for_each(|_| out.extend(message(kind::UPDATE, &[0; 4])));
+            }
+        }
+        out
+    }
+
+    /// The attributes of a route, which differ from round to round.
+    fn set(&self, round: u32) -> Attributes {
+        Attributes {
+            origin: Origin::Igp,
+            as_path: vec![self.peer.asn, rutter_net::Asn(24_000)],
+            med: Some(round),
+            communities: Vec::new(),
+            large_communities: Vec::new(),
+        }
+    }
+
+    /// An UPDATE with an additional encoded attribute.
+    fn update(&self, set: &Attributes, attribute: &[u8], nlri: &[u8]) -> Vec<u8> {
+        let mut attributes = Vec::new();
+        write_attributes(&mut attributes, set, &self.peer.next_hops, Family::V4, nlri);
+        attributes.extend_from_slice(attribute);
+        let mut body = vec![0, 0];
+        body.extend_from_slice(&(attributes.len() as u16).to_be_bytes());
+        body.extend_from_slice(&attributes);
+        body.extend_from_slice(nlri);
+        message(kind::UPDATE, &body)
+    }
+
+    /// An unknown transitive attribute. The attributes before it have 31 bytes: its bytes 48 to 55 of the block are a
+    /// secret of rapidhash, which cancels the state, and the next eight count.
+    fn colliding_attribute(&self, number: u32) -> Vec<u8> {
+        let mut known = Vec::new();
+        write_attributes(
+            &mut known,
+            &self.set(0),
+            &self.peer.next_hops,
+            Family::V4,
+            &[],
+        );
+        let mut attribute = vec![0xc0, UNKNOWN, 40];
+        let padding = 48 - known.len() - attribute.len();
+        attribute.resize(attribute.len() + padding, 0);
+        attribute.extend_from_slice(&RAPIDHASH_SECRET.to_le_bytes());
+        attribute.extend_from_slice(&u64::from(number).to_be_bytes());
+        attribute.resize(3 + 40, 0);
+        attribute
+    }
+}
+
+/// The encoded prefix with this number: a /24 from 32.0.0.0 on.
+fn prefix(number: u32) -> [u8; 4] {
+    let [_, a, b, c] = (0x20_0000 + number % 0x20_0000).to_be_bytes();
+    [24, a, b, c]
+}
+
+/// A prefix with its path identifier.
+fn path(identifier: u32, number: u32) -> Vec<u8> {
+    let mut out = identifier.to_be_bytes().to_vec();
+    out.extend_from_slice(&prefix(number));
+    out
+}
+
+/// A ROUTE-REFRESH (RFC 2918, RFC 7313).
+fn refresh([high, low, safi]: [u8; 3], subtype: u8) -> Vec<u8> {
+    message(5, &[high, low, subtype, safi])
+}
+
+/// AFI and SAFI.
+const IPV4_UNICAST: [u8; 3] = [0, 1, 1];
+const L2VPN_EVPN: [u8; 3] = [0, 25, 70];
+/// Subtypes of ROUTE-REFRESH.
+const REQUEST: u8 = 0;
+const BEGIN: u8 = 1;
+const END: u8 = 2;
+/// Capabilities.
+const ENHANCED_REFRESH: [u8; 2] = [70, 0];
+const EXTENDED_MESSAGE: [u8; 2] = [6, 0];
+const ADD_PATH_BOTH: [u8; 6] = [69, 4, 0, 1, 1, 3];
+/// An attribute type that nobody uses.
+const UNKNOWN: u8 = 200;
+const RAPIDHASH_SECRET: u64 = 0x2d35_8dcc_aa6c_78a5;
+const SMALL_BUFFER: usize = 4_096;
+/// Bytes of each read of a slow reader: 185 kB/s.
+const SLOW_BYTES: usize = 3_700;
+const MANY_PATHS_ROUNDS: u32 = 600;
+/// Two seconds after the last path.
+const CLOSE_ROUND: u32 = MANY_PATHS_ROUNDS + 20;
