@@ -1,83 +1,80 @@
-//! Commands from other threads, carried out on the thread that owns the neighbor.
+//! Carries out the commands of other threads on the thread that owns the neighbor.
 
 use std::net::{IpAddr, TcpStream};
 use std::sync::Arc;
 
-use rutter_rib::Batch;
 use rutter_session::{Input, ResetReason, StopReason};
 
+use crate::connection::ConnectionKey;
 use crate::mailbox::{Clear, Command};
-use crate::neighbor::Plan;
+use crate::neighbor_settings::NeighborSettings;
 use crate::peer::Peer;
-use crate::reactor::Reactor;
+use crate::session_driver::SessionDriver;
 use crate::transport;
 
-/// All connections are closed by then after a shutdown.
-const STOP_WITHIN_MS: u64 = 3_000;
+/// Carries out commands with the sessions of a thread.
+pub(crate) struct CommandRunner<'a>(pub(crate) &'a mut SessionDriver);
 
-impl Reactor {
-    /// Empties the mailbox.
-    pub(crate) fn run_commands(&mut self) {
-        if !std::mem::take(&mut self.woken) {
-            return;
-        }
-        for command in self.mailbox().take() {
-            match command {
-                Command::Add(plan) => self.add(*plan),
-                Command::Remove(address) => self.remove(address),
-                Command::Replace { plan, reset } => self.replace(*plan, reset),
-                Command::Accepted { remote, stream } => self.accepted(remote, stream),
-                Command::Clear { neighbor, what } => self.clear(neighbor, what),
-                Command::ReleaseBuffers => self.release_buffers(),
-                Command::Shutdown { text } => self.shutdown(&text),
-            }
+impl CommandRunner<'_> {
+    /// Carries out one command.
+    pub(crate) fn run(&mut self, command: Command) {
+        match command {
+            Command::Add(settings) => self.add(*settings),
+            Command::Remove(address) => self.remove(address),
+            Command::Replace { settings, reset } => self.replace(*settings, reset),
+            Command::Accepted { remote, stream } => self.accepted(remote, stream),
+            Command::Clear { neighbor, action } => self.clear(neighbor, action),
+            // The event loop has released its buffers.
+            Command::ReleaseBuffers => {}
+            Command::Shutdown { text } => self.shutdown(&text),
         }
     }
 
-    fn add(&mut self, plan: Plan) {
-        let address = plan.config.address;
-        let Some(status) = self.shared.peers.find(address) else {
+    fn add(&mut self, settings: NeighborSettings) {
+        let address = settings.config.address;
+        let shared = Arc::clone(&self.0.shared);
+        let Some(status) = shared.peers.find(address) else {
             return;
         };
-        let dynamic = plan.dynamic.is_some();
-        let shutdown = plan.config.shutdown.is_some();
-        let slot = self.insert_peer(Peer::new(plan, status, self.shared.seed_for(address)));
+        let dynamic = settings.dynamic.is_some();
+        let shutdown = settings.config.shutdown.is_some();
+        let mut peer = Peer::new(settings, status, shared.seed_for(address));
         if !dynamic {
-            self.table_id(slot);
+            peer.register(&shared.rib);
         }
+        let slot = self.0.insert_peer(peer);
         if !shutdown {
-            self.drive(slot, Input::Start);
+            self.0.handle(slot, Input::Start);
         }
     }
 
     fn remove(&mut self, address: IpAddr) {
-        let Some(&slot) = self.by_address.get(&address) else {
+        let Some(slot) = self.0.peers.find(address) else {
             return;
         };
         let input = Input::Stop {
             reason: StopReason::Deconfigured,
             text: "",
         };
-        self.drive(slot, input);
-        self.remove_peer(slot);
+        self.0.handle(slot, input);
+        self.0.remove_peer(slot);
         tracing::info!(peer = %address, "neighbor removed");
     }
 
-    fn replace(&mut self, plan: Plan, reset: bool) {
-        let address = plan.config.address;
-        let Some(&slot) = self.by_address.get(&address) else {
-            return self.add_removed(plan);
+    fn replace(&mut self, settings: NeighborSettings, reset: bool) {
+        let shared = Arc::clone(&self.0.shared);
+        let Some(slot) = self.0.peers.find(settings.config.address) else {
+            return self.add_removed(settings);
         };
-        let shared = Arc::clone(&self.shared);
-        let Some(peer) = self.peer_mut(slot) else {
+        let Some(peer) = self.0.peers.get_mut(slot) else {
             return;
         };
-        let old_shutdown = peer.plan.config.shutdown.clone();
-        let new_shutdown = plan.config.shutdown.clone();
-        let (config, table) = (Arc::clone(&plan.config), plan.table.clone());
-        let dynamic = plan.dynamic.is_some();
-        peer.session.set_config(plan.session.clone());
-        peer.plan = plan;
+        let old_shutdown = peer.settings.config.shutdown.clone();
+        let new_shutdown = settings.config.shutdown.clone();
+        let (config, table) = (Arc::clone(&settings.config), settings.table.clone());
+        let dynamic = settings.dynamic.is_some();
+        peer.session.set_config(settings.session.clone());
+        peer.settings = settings;
         peer.status.with(|details| {
             details.config = config;
             details.dynamic = dynamic;
@@ -87,34 +84,29 @@ impl Reactor {
                 reason: ResetReason::ConfigChange,
                 text: "",
             };
-            self.drive(slot, input);
-            match self.peer_mut(slot).and_then(|peer| peer.id) {
-                Some(id) => shared.rib.replace_neighbor(id, table),
-                None => drop(self.table_id(slot)),
+            self.0.handle(slot, input);
+            if let Some(peer) = self.0.peers.get_mut(slot) {
+                match peer.id {
+                    Some(id) => shared.rib.replace_neighbor(id, table),
+                    None => drop(peer.register(&shared.rib)),
+                }
             }
         }
         match (&old_shutdown, &new_shutdown) {
             (None, Some(text)) => self.stop(slot, text),
-            (Some(_), None) => self.drive(slot, Input::Start),
+            (Some(_), None) => self.0.handle(slot, Input::Start),
             _ => {}
         }
     }
 
-    /// The neighbor went between the decision to change it and now (a reload before this one removed it, or it was
-    /// dynamic and is configured now): it is added under its new settings. A dynamic one comes back by itself.
-    fn add_removed(&mut self, plan: Plan) {
-        if plan.dynamic.is_some() {
+    /// Adds a neighbor that disappeared before its new settings arrived: an earlier reload removed it, or it was
+    /// dynamic and is configured now. A neighbor that is still dynamic is added when it connects.
+    fn add_removed(&mut self, settings: NeighborSettings) {
+        if settings.dynamic.is_some() {
             return;
         }
-        if let Err(why) = self.shared.add_peer(plan) {
-            tracing::error!(%why, "a neighbor was not added");
-        }
-    }
-
-    /// The table has come to rest: what a burst left of working memory goes.
-    fn release_buffers(&mut self) {
-        if self.batch.is_empty() {
-            self.batch = Batch::new();
+        if let Err(error) = self.0.shared.add_peer(settings) {
+            tracing::error!(%error, "neighbor not added");
         }
     }
 
@@ -123,53 +115,53 @@ impl Reactor {
             reason: StopReason::Shutdown,
             text,
         };
-        self.drive(slot, input);
+        self.0.handle(slot, input);
     }
 
     fn accepted(&mut self, remote: IpAddr, stream: TcpStream) {
-        let Some(&slot) = self.by_address.get(&remote) else {
+        let Some(slot) = self.0.peers.find(remote) else {
             return;
         };
-        let Some(peer) = self.peer_mut(slot) else {
+        let Some(peer) = self.0.peers.get_mut(slot) else {
             return;
         };
-        let Some(connection) = peer.session.accepts() else {
+        let Some(id) = peer.session.accepts() else {
             tracing::debug!(
                 peer = peer.name(),
-                "connection refused: the session takes none now"
+                "connection refused: the session accepts none now"
             );
             return;
         };
-        peer.met = true;
-        let opened = transport::adopt(stream, &peer.plan.config)
+        peer.had_connection = true;
+        let opened = transport::adopt(stream, &peer.settings.config)
             .map(mio::net::TcpStream::from_std)
-            .and_then(|socket| self.open(slot, connection, socket, false));
+            .and_then(|socket| self.0.open(ConnectionKey { slot, id }, socket, false));
         match opened {
             Ok(()) => {
-                let outgoing = false;
                 let input = Input::Connected {
-                    connection,
-                    outgoing,
+                    connection: id,
+                    outgoing: false,
                 };
-                self.drive(slot, input);
+                self.0.handle(slot, input);
             }
             Err(error) => tracing::warn!(peer = %remote, %error, "connection dropped"),
         }
     }
 
-    fn clear(&mut self, neighbor: IpAddr, what: Clear) {
-        let Some(&slot) = self.by_address.get(&neighbor) else {
+    fn clear(&mut self, neighbor: IpAddr, action: Clear) {
+        let Some(slot) = self.0.peers.find(neighbor) else {
             return;
         };
-        match what {
-            Clear::SoftOut(family) => self.refresh_client(slot, family),
+        match action {
+            Clear::SoftOut(family) => self.0.refresh_client(slot, family),
             Clear::Hard => self.clear_hard(slot),
         }
     }
 
-    /// Resets a session, or starts one that a prefix limit stopped. One that is shut down by configuration stays so.
+    /// Resets a session, or starts a session that a prefix limit stopped. A session that the configuration shuts down
+    /// stays stopped.
     fn clear_hard(&mut self, slot: usize) {
-        let Some(peer) = self.peer_mut(slot) else {
+        let Some(peer) = self.0.peers.get_mut(slot) else {
             return;
         };
         let input = if !peer.session.is_stopped() {
@@ -177,18 +169,18 @@ impl Reactor {
                 reason: ResetReason::Administrative,
                 text: "",
             }
-        } else if peer.plan.config.shutdown.is_none() {
+        } else if peer.settings.config.shutdown.is_none() {
             Input::Start
         } else {
             return;
         };
-        self.drive(slot, input);
+        self.0.handle(slot, input);
     }
 
-    /// Ends all sessions; the loop ends when their connections are closed.
+    /// Ends all sessions. The thread ends when their connections are closed.
     fn shutdown(&mut self, text: &str) {
-        self.stop_by_ms = Some(self.now_ms + STOP_WITHIN_MS);
-        for slot in 0..self.peers.len() {
+        self.0.begin_stop();
+        for slot in 0..self.0.peers.slot_count() {
             self.stop(slot, text);
         }
     }

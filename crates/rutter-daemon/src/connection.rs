@@ -1,86 +1,106 @@
-//! One TCP connection: bytes in up to the last whole message, bytes out at message boundaries.
+//! One TCP connection: reads up to the last whole message, writes at message boundaries.
 
 use std::fs::File;
 use std::io::{self, IoSlice, Read, Write};
 
+use mio::Token;
 use mio::net::TcpStream;
 use rustix::fs::{MemfdFlags, memfd_create, sendfile};
 use rustix::io::Errno;
 use rutter_rib::{ClientStream, FileRange, Rib};
+use rutter_session::ConnectionId;
 
-/// A socket and what is on its way through it.
-pub(crate) struct Connection {
-    pub(crate) socket: TcpStream,
-    /// The connect that we started is not decided yet.
-    pub(crate) connecting: bool,
-    /// The kernel may have bytes for us.
-    pub(crate) readable: bool,
-    /// The kernel may take bytes from us.
-    pub(crate) writable: bool,
-    /// The other side said that it sends no more.
-    pub(crate) read_closed: bool,
-    /// Something waits and the kernel took none of it.
-    pub(crate) blocked: bool,
-    /// Octets that the kernel took so far.
-    pub(crate) written: usize,
-    /// The stream stopped inside a message: nothing else may be sent before its end.
-    mid_message: bool,
-    /// The kernel refused to send from a file here: it is not asked again.
-    refuses_files: bool,
-    /// The start of a message whose rest has not come.
-    partial: Vec<u8>,
-    /// Whole messages to be sent before more of the stream.
-    control: Vec<u8>,
-    control_written: usize,
+/// Identifies a connection on its thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ConnectionKey {
+    /// The slot of the neighbor.
+    pub(crate) slot: usize,
+    /// One of the two connections that a neighbor may have at a time (RFC 4271 §6.8).
+    pub(crate) id: ConnectionId,
 }
 
-/// What a read brought.
-pub(crate) enum Taken {
-    /// `total` bytes are at the start of the buffer, the left-over of the last read and `new` ones; more may
-    /// wait in the kernel.
-    Bytes { total: usize, new: usize },
-    /// Nothing new.
-    Nothing,
-    /// The connection is gone.
-    Closed(Option<io::Error>),
+impl ConnectionKey {
+    /// The token of the socket's events.
+    pub(crate) fn token(self) -> Token {
+        Token(self.slot * 2 + self.id.index())
+    }
 }
 
-/// What a write left.
-#[derive(Debug)]
-pub(crate) enum Wrote {
-    /// Everything is in the kernel.
-    All,
-    /// The kernel takes no more for now.
-    Blocked,
-    /// This turn's share is used up.
-    ShareUsed,
-    /// The connection is gone.
-    Failed(io::Error),
-}
-
-/// Buffers of a thread, reused by all its connections.
-pub(crate) struct Buffers {
-    /// Bytes read.
-    pub(crate) input: Box<[u8]>,
-    slices: Vec<IoSlice<'static>>,
-}
-
-impl Default for Buffers {
-    fn default() -> Self {
-        Buffers {
-            input: vec![0; INPUT_LEN].into(),
-            slices: Vec::with_capacity(1_024),
+impl From<Token> for ConnectionKey {
+    fn from(token: Token) -> Self {
+        ConnectionKey {
+            slot: token.0 / 2,
+            id: ConnectionId::ALL[token.0 % 2],
         }
     }
 }
 
-/// Read at once, octets; also the share of one connection in a turn.
-const INPUT_LEN: usize = 256 * 1024;
-/// Gathered from the stream for one `writev`.
+/// A socket with its unread and unsent bytes.
+pub(crate) struct Connection {
+    pub(crate) socket: TcpStream,
+    /// Our attempt to connect is still undecided.
+    pub(crate) connecting: bool,
+    /// The kernel may have input.
+    pub(crate) readable: bool,
+    /// The kernel may accept output.
+    pub(crate) writable: bool,
+    /// The neighbor has shut down its write side.
+    pub(crate) read_closed: bool,
+    /// Bytes wait, and the kernel accepts none.
+    pub(crate) blocked: bool,
+    /// The number of bytes that the kernel has accepted.
+    pub(crate) written: usize,
+    /// The stream stopped inside a message: no other message may be sent before its end.
+    mid_message: bool,
+    /// The kernel cannot send from a file on this socket.
+    refuses_files: bool,
+    /// The start of a message whose rest has not arrived.
+    partial: Vec<u8>,
+    /// Whole messages of the session, to be sent before more of the stream.
+    control: Vec<u8>,
+    control_written: usize,
+}
+
+/// The result of a read.
+pub(crate) enum ReadOutcome {
+    /// `total` bytes are at the start of the buffer: the rest of the last read and `new` bytes. The kernel may have
+    /// more.
+    Bytes { total: usize, new: usize },
+    /// There are no new bytes.
+    Nothing,
+    /// The connection was closed or lost.
+    Closed(Option<io::Error>),
+}
+
+/// The result of a write.
+#[derive(Debug)]
+pub(crate) enum WriteOutcome {
+    /// The kernel has accepted all bytes.
+    All,
+    /// The kernel accepts no more bytes for now.
+    Blocked,
+    /// The client's share of this turn is used up.
+    ShareUsed,
+    /// The connection was lost.
+    Failed(io::Error),
+}
+
+/// The list of slices for one `writev`, which all connections of a thread reuse.
+pub(crate) struct GatherBuffer(Vec<IoSlice<'static>>);
+
+impl Default for GatherBuffer {
+    fn default() -> Self {
+        GatherBuffer(Vec::with_capacity(1_024))
+    }
+}
+
+/// The bytes read at once, which are also the share of one connection in a turn.
+pub(crate) const INPUT_LEN: usize = 256 * 1024;
+/// The bytes gathered from the stream for one `writev`.
 const GATHER: usize = 128 * 1024;
-/// Gathered from the table in a turn for a client that catches up.
+/// The bytes gathered from the table in a turn for a client that catches up.
 const CATCH_UP: usize = 16 * 1024;
-/// Octets that one client may get in a turn.
+/// The bytes that one client may receive in a turn.
 const SHARE: usize = 512 * 1024;
 
 impl Connection {
@@ -101,28 +121,28 @@ impl Connection {
         }
     }
 
-    /// Reads once. The left-over of the last read stands before the new bytes.
-    pub(crate) fn read(&mut self, input: &mut [u8]) -> Taken {
+    /// Reads once. The rest of the last read comes before the new bytes.
+    pub(crate) fn read(&mut self, input: &mut [u8]) -> ReadOutcome {
         let kept = self.partial.len();
         input[..kept].copy_from_slice(&self.partial);
         loop {
             return match self.socket.read(&mut input[kept..]) {
-                Ok(0) => Taken::Closed(None),
+                Ok(0) => ReadOutcome::Closed(None),
                 Ok(n) => {
-                    // A short read empties the socket; what comes later raises a new event.
+                    // A short read empties the socket; later input raises a new event.
                     self.readable = kept + n == input.len() || self.read_closed;
                     self.partial.clear();
-                    Taken::Bytes {
+                    ReadOutcome::Bytes {
                         total: kept + n,
                         new: n,
                     }
                 }
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                     self.readable = false;
-                    Taken::Nothing
+                    ReadOutcome::Nothing
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-                Err(e) => Taken::Closed(Some(e)),
+                Err(e) => ReadOutcome::Closed(Some(e)),
             };
         }
     }
@@ -137,37 +157,38 @@ impl Connection {
         self.control.extend_from_slice(message);
     }
 
-    /// Whether messages of ours wait, apart from the stream.
+    /// Returns whether messages of the session wait.
     pub(crate) fn has_control(&self) -> bool {
         self.control_written < self.control.len()
     }
 
-    /// Writes control messages, then of the stream until the kernel takes no more or this turn's share is used.
+    /// Writes messages of the session, then of the stream, until the kernel accepts no more or the share of this turn
+    /// is used up.
     pub(crate) fn write(
         &mut self,
         stream: Option<(&mut ClientStream, &Rib)>,
-        buffers: &mut Buffers,
+        buffer: &mut GatherBuffer,
         now_ms: u64,
-    ) -> Wrote {
-        match self.write_inner(stream, buffers, now_ms) {
+    ) -> WriteOutcome {
+        match self.write_inner(stream, buffer, now_ms) {
             Ok(done) => done,
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                 self.writable = false;
-                Wrote::Blocked
+                WriteOutcome::Blocked
             }
-            Err(e) => Wrote::Failed(e),
+            Err(e) => WriteOutcome::Failed(e),
         }
     }
 
     fn write_inner(
         &mut self,
         stream: Option<(&mut ClientStream, &Rib)>,
-        buffers: &mut Buffers,
+        buffer: &mut GatherBuffer,
         now_ms: u64,
-    ) -> io::Result<Wrote> {
+    ) -> io::Result<WriteOutcome> {
         let Some((stream, rib)) = stream else {
             self.write_control()?;
-            return Ok(Wrote::All);
+            return Ok(WriteOutcome::All);
         };
         let share_ends = self.written + SHARE;
         let mut caught_up = false;
@@ -176,9 +197,9 @@ impl Connection {
                 self.write_control()?;
             }
             if stream.is_drained() && stream.is_catching_up() {
-                // From the table it is work, not only octets: the others of the thread come in between.
+                // Reading the table costs time, so one slice a turn: the other clients of the thread come between.
                 if std::mem::replace(&mut caught_up, true) {
-                    return Ok(Wrote::ShareUsed);
+                    return Ok(WriteOutcome::ShareUsed);
                 }
                 stream.fill(rib, CATCH_UP);
             } else if stream.is_drained() {
@@ -186,19 +207,23 @@ impl Connection {
             }
             if stream.is_drained() {
                 let more = stream.has_more();
-                return Ok(if more { Wrote::ShareUsed } else { Wrote::All });
+                return Ok(if more {
+                    WriteOutcome::ShareUsed
+                } else {
+                    WriteOutcome::All
+                });
             }
             if self.written >= share_ends {
-                return Ok(Wrote::ShareUsed);
+                return Ok(WriteOutcome::ShareUsed);
             }
             if !self.send_file(stream, now_ms)? {
-                self.write_stream(stream, buffers, now_ms)?;
+                self.write_stream(stream, buffer, now_ms)?;
             }
         }
     }
 
-    /// One `sendfile` of what lies in a file, so that no copy of it waits in the socket. `false` where there is nothing to
-    /// be sent in this way, or the kernel cannot: then it is copied.
+    /// Sends bytes of a memory file by one `sendfile`, so that the socket needs no copy. Returns `false` if the next
+    /// bytes are not in a file, or the kernel cannot send from one: then they are copied.
     fn send_file(&mut self, stream: &mut ClientStream, now_ms: u64) -> io::Result<bool> {
         if self.refuses_files {
             return Ok(false);
@@ -207,44 +232,44 @@ impl Connection {
             return Ok(false);
         };
         let send = || Ok(sendfile(&self.socket, file, Some(&mut { offset }), len)?);
-        let taken = match retry_interrupted(send) {
+        let accepted = match retry_interrupted(send) {
             Err(e) if is_unsupported(&e) => {
                 self.refuses_files = true;
                 return Ok(false);
             }
-            taken => taken?,
+            accepted => accepted?,
         };
-        if taken == 0 {
+        if accepted == 0 {
             return Err(io::ErrorKind::WriteZero.into());
         }
-        self.took(taken, stream, now_ms);
+        self.consume(accepted, stream, now_ms);
         Ok(true)
     }
 
-    fn took(&mut self, octets: usize, stream: &mut ClientStream, now_ms: u64) {
-        stream.consume(octets, now_ms);
-        self.written += octets;
+    fn consume(&mut self, bytes: usize, stream: &mut ClientStream, now_ms: u64) {
+        stream.consume(bytes, now_ms);
+        self.written += bytes;
         self.mid_message = !stream.at_message_boundary();
     }
 
-    /// One `writev`. Taking less than offered means that the socket's buffer is full.
+    /// Writes once with `writev`. If the kernel accepts less than offered, the socket's buffer is full.
     fn write_stream(
         &mut self,
         stream: &mut ClientStream,
-        buffers: &mut Buffers,
+        buffer: &mut GatherBuffer,
         now_ms: u64,
     ) -> io::Result<()> {
-        let mut slices = recycle(std::mem::take(&mut buffers.slices));
+        let mut slices = recycle(std::mem::take(&mut buffer.0));
         stream.slices(&mut slices);
         let offered: usize = slices.iter().map(|s| s.len()).sum();
         let result = retry_interrupted(|| self.socket.write_vectored(&slices));
-        buffers.slices = recycle(slices);
-        let taken = result?;
-        if taken == 0 {
+        buffer.0 = recycle(slices);
+        let accepted = result?;
+        if accepted == 0 {
             return Err(io::ErrorKind::WriteZero.into());
         }
-        self.took(taken, stream, now_ms);
-        if taken < offered {
+        self.consume(accepted, stream, now_ms);
+        if accepted < offered {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         Ok(())
@@ -253,21 +278,21 @@ impl Connection {
     fn write_control(&mut self) -> io::Result<()> {
         while self.has_control() {
             let rest = &self.control[self.control_written..];
-            let taken = retry_interrupted(|| self.socket.write(rest))?;
-            if taken == 0 {
+            let accepted = retry_interrupted(|| self.socket.write(rest))?;
+            if accepted == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
-            self.control_written += taken;
-            self.written += taken;
+            self.control_written += accepted;
+            self.written += accepted;
         }
         self.control.clear();
         self.control_written = 0;
         Ok(())
     }
 
-    /// Says goodbye: what is queued goes out if it fits, then no more is sent. The socket should be kept for a
-    /// moment (see [`discard_input`]), because closing it with unread input resets the connection and may take
-    /// the NOTIFICATION with it.
+    /// Writes the queued messages as far as they fit and shuts down the write side. Returns the socket and the number
+    /// of bytes written. The socket should stay open for a moment (see [`discard_input`]): closing it with unread input
+    /// resets the connection and may lose the NOTIFICATION.
     pub(crate) fn finish(mut self) -> (TcpStream, usize) {
         if !self.connecting && !self.mid_message {
             let _ = self.write_control();
@@ -277,11 +302,11 @@ impl Connection {
     }
 }
 
-/// An empty file without a name, in memory; see [`Rib::use_files`].
+/// Creates an empty file without a name, in memory; see [`Rib::use_files`].
 pub(crate) fn memory_file() -> io::Result<File> {
     let name = "rutter: encoded updates";
     let flags = MemfdFlags::CLOEXEC;
-    // Nobody shall run what peers sent; kernels before 6.3 do not know the flag.
+    // The content must not be executable; kernels before 6.3 do not know the flag.
     let file = match memfd_create(name, flags | MemfdFlags::NOEXEC_SEAL) {
         Err(Errno::INVAL) => memfd_create(name, flags)?,
         file => file?,
@@ -289,8 +314,8 @@ pub(crate) fn memory_file() -> io::Result<File> {
     Ok(File::from(file))
 }
 
-/// Reads and forgets what a connection still brings, so that closing it does not reset it; `true` when the
-/// other side has closed it too.
+/// Reads and discards input, so that closing the connection does not reset it. Returns whether the neighbor has closed
+/// it too.
 pub(crate) fn discard_input(socket: &mut TcpStream, input: &mut [u8]) -> bool {
     for _ in 0..16 {
         match socket.read(input) {
@@ -302,7 +327,7 @@ pub(crate) fn discard_input(socket: &mut TcpStream, input: &mut [u8]) -> bool {
     false
 }
 
-/// Whether this kernel, a filter of its calls or this kind of socket takes no pages of a file.
+/// Returns whether this kernel, a filter of system calls or this kind of socket cannot send from a file.
 fn is_unsupported(error: &io::Error) -> bool {
     let errno = Errno::from_io_error(error);
     let refusals = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::PERM];
@@ -318,7 +343,7 @@ fn retry_interrupted<T>(mut action: impl FnMut() -> io::Result<T>) -> io::Result
     }
 }
 
-/// An empty vector of another lifetime with the same allocation.
+/// Returns an empty vector of another lifetime with the same allocation.
 fn recycle<'a>(mut slices: Vec<IoSlice<'_>>) -> Vec<IoSlice<'a>> {
     slices.clear();
     slices

@@ -1,4 +1,4 @@
-//! Starting the daemon, waiting for its end, ending it.
+//! Starts the daemon, waits for requests to stop, and stops it.
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -24,38 +24,38 @@ use crate::listener::{Acceptor, Listeners};
 use crate::mailbox::{Command, Mailbox};
 use crate::management::Service;
 use crate::mrt::Archive;
-use crate::neighbor::Plan;
+use crate::neighbor_settings::NeighborSettings;
 use crate::reactor::{self, Reactor, WAKE};
 use crate::shared::{Clock, Loaded, Shared, StopRequest, Thread, unix_us};
 use crate::signals::Signals;
 use crate::status::PeerTable;
 use crate::{logging, memory, privileges, rpki};
 
-/// How a daemon is started.
+/// Starts daemons.
 pub struct Daemon;
 
-/// A daemon with its table and its sockets, before the first neighbor is heard: who must miss nothing begins here.
+/// A daemon with its table and its sockets, before the first message. Services that must miss no update subscribe here.
 pub struct Prepared {
     handle: Handle,
     polls: Vec<Poll>,
 }
 
-/// A running daemon. Dropping it ends the daemon.
+/// A running daemon. Dropping it stops the daemon.
 pub struct Handle {
     shared: Arc<Shared>,
     reactors: Vec<JoinHandle<()>>,
     acceptor: Option<(JoinHandle<()>, Waker)>,
     control: Option<Service>,
-    /// Ends when its sender goes.
-    keeper: Option<(Sender<()>, JoinHandle<()>)>,
+    /// The thread that returns free memory; it ends when its sender is dropped.
+    trimmer: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
-/// Why a daemon does not start.
+/// The reason why a daemon does not start.
 #[derive(Debug)]
 pub struct StartError {
     what: String,
     error: io::Error,
-    /// What to do, if that is known.
+    /// The remedy, if it is known.
     hint: &'static str,
 }
 
@@ -75,17 +75,17 @@ impl std::error::Error for StartError {
     }
 }
 
-/// Octets of encoded UPDATEs kept per group for clients that lag, before they are served from the table.
+/// The bytes of encoded UPDATEs that a group keeps for lagging clients before it serves them from the table.
 const LOG_LIMIT: usize = 32 * 1024 * 1024;
 
 impl Daemon {
-    /// Opens the sockets and starts the threads. `source` is the file that a reload reads again; without it the
-    /// configuration is an embedded one and cannot be reloaded.
+    /// Opens the sockets and starts the threads. `source` is the file that a reload reads. Without it the configuration
+    /// is embedded and cannot be reloaded.
     pub fn start(config: Config, source: Option<PathBuf>) -> Result<Handle, StartError> {
         Self::prepare(config, source)?.start()
     }
 
-    /// As [`Daemon::start`], but nothing is heard and nobody is answered before [`Prepared::start`].
+    /// As [`Daemon::start`], but the daemon neither receives nor sends before [`Prepared::start`].
     pub fn prepare(config: Config, source: Option<PathBuf>) -> Result<Prepared, StartError> {
         let log = logging::init(config.daemon.log_format, logging::level(&config.daemon.log));
         if let Err(error) = privileges::raise_open_files() {
@@ -125,7 +125,7 @@ impl Daemon {
             reactors: Vec::new(),
             acceptor: None,
             control: None,
-            keeper: None,
+            trimmer: None,
         };
         Ok(Prepared { handle, polls })
     }
@@ -137,7 +137,7 @@ impl Prepared {
         self.handle.rib()
     }
 
-    /// Whom the management side asks for what a collector's services do. Only the first is asked.
+    /// Attaches the services of a collector, for the management protocol. Later calls have no effect.
     pub fn attach(&self, collected: Arc<dyn CollectorServices>) {
         let _ = self.handle.shared.collected.set(collected);
     }
@@ -164,18 +164,21 @@ impl Handle {
             self.reactors.push(thread);
         }
         for neighbor in &config.neighbors {
-            if let Err(why) = self.shared.add_peer(Plan::new(&config, neighbor)) {
-                tracing::error!(peer = %neighbor.address, %why, "neighbor left out");
+            if let Err(error) = self
+                .shared
+                .add_peer(NeighborSettings::new(&config, neighbor))
+            {
+                tracing::error!(peer = %neighbor.address, %error, "neighbor not added");
             }
         }
         let accepting = Acceptor::new(Arc::clone(&self.shared)).map_err(failed("listen"))?;
         let (acceptor, waker) = accepting;
         let thread = named("accept", move || acceptor.run()).map_err(failed("listen"))?;
         self.acceptor = Some((thread, waker));
-        let (keep, end) = mpsc::channel();
+        let (sender, end) = mpsc::channel();
         let shared = Arc::clone(&self.shared);
-        let keeper = named("memory", move || memory::keep_small(&shared, &end));
-        self.keeper = Some((keep, keeper.map_err(failed("memory"))?));
+        let trimmer = named("memory", move || memory::trim_when_quiet(&shared, &end));
+        self.trimmer = Some((sender, trimmer.map_err(failed("memory"))?));
         tracing::info!(
             asn = %config.asn,
             router_id = %config.router_id,
@@ -213,42 +216,42 @@ impl Handle {
         Ok(())
     }
 
-    /// Where BGP is accepted; ports that the kernel chose are filled in.
+    /// The addresses of the BGP listeners, with the ports that the kernel chose.
     pub fn listen_addresses(&self) -> Vec<SocketAddr> {
         self.shared.listeners.addresses()
     }
 
-    /// Where metrics are served, if they are.
+    /// The address of the metrics endpoint, if there is one.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         let outlets = self.shared.outlets.lock();
         outlets.metrics.as_ref().and_then(Service::tcp_address)
     }
 
-    /// The table, for programs that add to it or read it beside the daemon.
+    /// The table, for programs that write or read it in the same process.
     pub fn rib(&self) -> Arc<Rib> {
         Arc::clone(&self.shared.rib)
     }
 
-    /// From now on the process's signals are meant for this daemon, those that have come already, too.
+    /// Directs the process's signals to this daemon, including those that have already arrived.
     pub fn handle_signals(&self, signals: &Signals) {
-        signals.hand_to(&self.shared);
+        signals.direct_to(&self.shared);
     }
 
-    /// Waits until it is asked to end, by a signal that it obeys or on the control socket: the text for [`Handle::stop`].
+    /// Waits for a request to stop, by a signal or on the control socket. Returns the text for [`Handle::stop`].
     pub fn wait_for_stop(&self) -> Arc<str> {
         loop {
-            if let Some(asked) = self.shared.stop_request.wait(Duration::from_secs(3_600)) {
-                return asked.unwrap_or_else(|| self.shared.farewell().into());
+            if let Some(text) = self.shared.stop_request.wait(Duration::from_secs(3_600)) {
+                return text.unwrap_or_else(|| self.shared.default_shutdown_text().into());
             }
         }
     }
 
-    /// Whether it was asked to end, waiting at most so long.
+    /// Waits for a request to stop, at most for this time. Returns whether there is one.
     pub fn stop_requested(&self, timeout: Duration) -> bool {
         self.shared.stop_request.wait(timeout).is_some()
     }
 
-    /// Ends all sessions with Cease/Administrative Shutdown and this text (RFC 9003), then the threads.
+    /// Ends all sessions with Cease/Administrative Shutdown and this text (RFC 9003), then all threads.
     pub fn stop(mut self, text: &str) {
         self.end(text);
     }
@@ -264,15 +267,15 @@ impl Handle {
         }
         for index in 0..self.shared.threads.len() {
             let command = Command::Shutdown { text: text.into() };
-            if let Err(why) = self.shared.post(index, command) {
-                tracing::error!(%why, "an I/O thread does not stop in order");
+            if let Err(error) = self.shared.post(index, command) {
+                tracing::error!(%error, "an I/O thread does not stop in order");
             }
         }
         for thread in self.reactors.drain(..) {
             let _ = thread.join();
         }
-        if let Some((keep, thread)) = self.keeper.take() {
-            drop(keep);
+        if let Some((sender, thread)) = self.trimmer.take() {
+            drop(sender);
             let _ = thread.join();
         }
         let outlets = std::mem::take(&mut *self.shared.outlets.lock());
@@ -285,7 +288,7 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        let text = self.shared.farewell();
+        let text = self.shared.default_shutdown_text();
         self.end(text);
     }
 }
@@ -329,7 +332,7 @@ fn table_config(config: &Config, threads: usize) -> RibConfig {
     }
 }
 
-/// A number that peers cannot know.
+/// A random number that peers cannot predict.
 fn random() -> u64 {
     RandomState::new().hash_one(unix_us())
 }

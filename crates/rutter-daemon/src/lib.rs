@@ -1,17 +1,27 @@
 //! Sockets, threads and timers around the pure rooms: the only crate that does I/O for routing.
 //!
 //! ```text
-//! Listeners ─► Acceptor ─► Reactor (one per I/O thread) ─► Connection ─► Session, Rib ─► Connection
-//!                             ▲ Mailbox (commands, wake-ups)
+//! Listeners ─► Acceptor ─► Mailbox (commands, wake-ups)
+//!                             ▼
+//!                          Reactor (event loop, one per I/O thread)
+//!                             ├─► Receiver ─────────┐  bytes to UPDATEs and messages
+//!                             ├─► CommandRunner ────┤
+//!                             ├─► Transmitter ──────┤  session messages and streams to bytes
+//!                             │                     ▼
+//!                             └──────────► SessionDriver ─► Session, Rib, Connection
 //! control socket, metrics ─► Management ─► snapshots and published states; MRT ◄─ change feed
 //! ```
-//! I/O threads never wait for anybody; everything else reads what they publish or leaves them a letter.
+//! I/O threads never wait for other threads. Other threads read published state, or post commands to a mailbox.
+//! The driver owns the neighbors (`Peers`), their timers (`Deadlines`), the read and the write queue, and the sockets
+//! that are about to close (`LingeringSockets`).
 
 mod allocator;
 mod commands;
+mod congestion;
 mod connection;
 mod daemon;
-mod input;
+mod deadlines;
+mod lingering;
 mod listener;
 mod log_rate_limit;
 mod logging;
@@ -19,11 +29,12 @@ mod mailbox;
 mod management;
 mod memory;
 mod mrt;
-mod neighbor;
-mod output;
+mod neighbor_settings;
 mod peer;
+mod peers;
 mod privileges;
 mod reactor;
+mod receiver;
 mod reload;
 mod rpki;
 mod session_driver;
@@ -32,8 +43,9 @@ mod signals;
 mod sockopt;
 mod status;
 mod stderr;
-mod timers;
+mod transmitter;
 mod transport;
+mod write_queue;
 
 pub use allocator::trim as release_free_memory;
 pub use daemon::{Daemon, Handle, Prepared, StartError};

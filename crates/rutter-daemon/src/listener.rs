@@ -1,4 +1,4 @@
-//! The listening sockets: accepts and hands each connection to the thread that owns the neighbor.
+//! The listening sockets, and the thread that accepts connections and passes each to the thread of its neighbor.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -12,12 +12,12 @@ use rutter_net::Asn;
 
 use crate::log_rate_limit::LogRateLimit;
 use crate::mailbox::Command;
-use crate::neighbor::Plan;
-use crate::shared::{Busy, Shared};
+use crate::neighbor_settings::NeighborSettings;
+use crate::shared::{PostError, Shared};
 use crate::sockopt::KeyScope;
 use crate::transport;
 
-/// The listening sockets; keys of neighbors are set on them.
+/// The listening sockets, with the TCP MD5 keys of the neighbors.
 pub(crate) struct Listeners {
     sockets: Vec<TcpListener>,
 }
@@ -34,13 +34,13 @@ impl Listeners {
         })
     }
 
-    /// Where connections are accepted; ports that were chosen by the kernel are filled in.
+    /// The addresses of the sockets, with the ports that the kernel chose.
     pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
         let addresses = self.sockets.iter().filter_map(|s| s.local_addr().ok());
         addresses.collect()
     }
 
-    /// Brings the TCP MD5 keys in line with a configuration.
+    /// Sets the TCP MD5 keys of a configuration and removes those of the old one.
     pub(crate) fn set_keys(&self, old: Option<&Config>, new: &Config) {
         let wanted = keys(new);
         for (scope, _) in old.map(keys).unwrap_or_default() {
@@ -62,7 +62,7 @@ impl Listeners {
     }
 }
 
-/// Who has which key.
+/// The keys of all neighbors.
 fn keys(config: &Config) -> Vec<(KeyScope, &[u8])> {
     let of_neighbors = config.neighbors.iter().filter_map(|n| {
         let scope = KeyScope {
@@ -81,7 +81,7 @@ fn keys(config: &Config) -> Vec<(KeyScope, &[u8])> {
     of_neighbors.chain(of_prefixes).collect()
 }
 
-/// The thread that accepts. Ends when [`Shared::stopping`] is set and the waker is used.
+/// The thread that accepts connections. It ends when [`Shared::stopping`] is set and the waker is used.
 pub(crate) struct Acceptor {
     poll: Poll,
     sockets: Vec<mio::net::TcpListener>,
@@ -90,7 +90,7 @@ pub(crate) struct Acceptor {
 }
 
 const WAKE: Token = Token(usize::MAX);
-/// Wait before trying again after an error such as "too many open files".
+/// The pause after an error such as "too many open files".
 const RETRY: Duration = Duration::from_millis(200);
 
 impl Acceptor {
@@ -126,18 +126,18 @@ impl Acceptor {
                     return;
                 }
             }
-            // Edge-triggered: after an error, every socket may still have connections waiting.
+            // Events are edge-triggered: after an error, connections may still wait on every socket.
             let drained = (0..self.sockets.len()).all(|index| self.accept_all(index));
             timeout = (!drained).then_some(RETRY);
         }
     }
 
-    /// Accepts what waits; `false` when an error left some of it.
+    /// Accepts the waiting connections. Returns `false` if an error left some of them.
     fn accept_all(&mut self, index: usize) -> bool {
         loop {
             match self.sockets[index].accept() {
                 Ok((stream, remote)) => {
-                    self.hand_over(stream.into(), transport::plain(remote.ip()))
+                    self.hand_over(stream.into(), transport::canonical(remote.ip()))
                 }
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return true,
                 Err(e) if e.kind() == io::ErrorKind::ConnectionAborted => {}
@@ -152,31 +152,31 @@ impl Acceptor {
 
     fn hand_over(&mut self, stream: TcpStream, remote: IpAddr) {
         if self.shared.peers.find(remote).is_none()
-            && let Err(why) = self.admit(remote)
+            && let Err(reason) = self.admit(remote)
         {
             if let Some(not_logged) = self.refusal_lines.pass(self.shared.clock.now_ms()) {
-                tracing::warn!(peer = %remote, %why, not_logged, "connection refused");
+                tracing::warn!(peer = %remote, %reason, not_logged, "connection refused");
             }
             return;
         }
         let command = Command::Accepted { remote, stream };
-        if let Err(why) = self.shared.post_to_peer(remote, command) {
-            tracing::warn!(peer = %remote, %why, "connection dropped");
+        if let Err(reason) = self.shared.post_to_peer(remote, command) {
+            tracing::warn!(peer = %remote, %reason, "connection dropped");
         }
     }
 
-    /// Makes a neighbor for a remote that a `[[dynamic-neighbor]]` section covers.
-    fn admit(&self, remote: IpAddr) -> Result<(), Refused> {
+    /// Adds a neighbor for an address that a `[[dynamic-neighbor]]` section covers.
+    fn admit(&self, remote: IpAddr) -> Result<(), Refusal> {
         let config = Arc::clone(&self.shared.config.read());
         let sections = &config.dynamic_neighbors;
         let section = sections.iter().find(|d| d.admits(remote));
-        let section = section.ok_or(Refused::NotConfigured)?;
+        let section = section.ok_or(Refusal::NotConfigured)?;
         let sessions = self.dynamic_sessions(section);
         if sessions >= section.limit as usize {
-            return Err(Refused::Limit(section.limit));
+            return Err(Refusal::Limit(section.limit));
         }
-        let plan = Plan::dynamic(&config, section, remote, Asn(0));
-        self.shared.add_peer(plan).map_err(Refused::Busy)
+        let settings = NeighborSettings::dynamic(&config, section, remote, Asn(0));
+        self.shared.add_peer(settings).map_err(Refusal::NotPosted)
     }
 
     fn dynamic_sessions(&self, section: &DynamicNeighbor) -> usize {
@@ -188,19 +188,22 @@ impl Acceptor {
     }
 }
 
-/// Why an unlisted remote is turned away.
-enum Refused {
+/// The reason why an unknown address is refused.
+enum Refusal {
     NotConfigured,
     Limit(u32),
-    Busy(Busy),
+    NotPosted(PostError),
 }
 
-impl std::fmt::Display for Refused {
+impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Refused::NotConfigured => f.write_str("no such neighbor is configured"),
-            Refused::Limit(n) => write!(f, "the dynamic-neighbor section has {n} sessions already"),
-            Refused::Busy(busy) => busy.fmt(f),
+            Refusal::NotConfigured => f.write_str("no such neighbor is configured"),
+            Refusal::Limit(n) => write!(
+                f,
+                "the dynamic-neighbor section has reached its limit of {n} sessions"
+            ),
+            Refusal::NotPosted(error) => error.fmt(f),
         }
     }
 }

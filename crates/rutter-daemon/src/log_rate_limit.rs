@@ -1,6 +1,6 @@
-//! How many log lines a noisy neighbor may cause.
+//! A limit for the log lines that a neighbor can cause.
 
-/// Lets so many events a minute through and counts the rest.
+/// Passes a number of events in each minute and counts the others.
 #[derive(Debug, Default)]
 pub(crate) struct LogRateLimit {
     window_start_ms: u64,
@@ -12,7 +12,7 @@ const WINDOW_MS: u64 = 60_000;
 const PER_WINDOW: u32 = 10;
 
 impl LogRateLimit {
-    /// Whether an event may be logged now; if so, with the number of those before it that were not.
+    /// Returns whether an event may be logged now, with the number of events before it that were not logged.
     pub(crate) fn pass(&mut self, now_ms: u64) -> Option<u64> {
         if now_ms >= self.window_start_ms + WINDOW_MS {
             self.window_start_ms = now_ms;

@@ -1,4 +1,4 @@
-//! Structured log lines: to standard error, and into a bounded ring that `rutter log` reads.
+//! Structured logging to standard error, and to a bounded ring that `rutter log` reads.
 
 use std::collections::VecDeque;
 use std::fmt::{self, Write as _};
@@ -22,19 +22,19 @@ pub(crate) struct LogRing {
 #[derive(Default)]
 struct Lines {
     ring: VecDeque<Arc<Record>>,
-    /// Sequence number of the first line in the ring.
+    /// The sequence number of the first line in the ring.
     first: u64,
 }
 
-/// One event, kept for readers of the log.
+/// One event of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     /// Wall time in microseconds since 1970.
     pub(crate) unix_us: u64,
     pub(crate) level: Level,
-    /// The room that speaks.
+    /// The module of the event.
     pub(crate) target: &'static str,
-    /// The field `peer` where the event has one.
+    /// The field `peer`, if the event has one.
     pub(crate) peer: Option<String>,
     /// The message with its other fields.
     pub(crate) message: String,
@@ -54,8 +54,8 @@ impl LogRing {
         self.grown.notify_all();
     }
 
-    /// The lines from sequence number `from` on, waiting up to `timeout` for the first; and the number to ask
-    /// for next. Lines that left the ring before they were read are skipped.
+    /// Returns the lines from sequence number `from`, and the number for the next call. Waits up to `timeout` for the
+    /// first line. Lines that have left the ring are skipped.
     pub(crate) fn read(&self, from: u64, timeout: Duration) -> (Vec<Arc<Record>>, u64) {
         let mut lines = self.lines.lock();
         if lines.first + lines.ring.len() as u64 <= from {
@@ -70,7 +70,7 @@ impl LogRing {
 /// The sequence number in [`LogRing::read`] that yields the oldest line kept.
 pub(crate) const OLDEST: u64 = 0;
 
-/// Makes this process log; the first call decides the format, later ones only change the level.
+/// Initialises logging. The first call sets the format; later calls change only the level.
 pub(crate) fn init(format: LogFormat, level: Level) -> Arc<LogRing> {
     static LOGGER: OnceLock<Arc<LogRing>> = OnceLock::new();
     LEVEL.store(rank(level), Ordering::Relaxed);
@@ -84,14 +84,14 @@ pub(crate) fn init(format: LogFormat, level: Level) -> Arc<LogRing> {
             format,
             ring: Arc::clone(&ring),
         };
-        // Refused where the program brought a subscriber of its own: then that one logs.
+        // This fails if the program has installed its own subscriber: then that one logs.
         let _ = tracing::subscriber::set_global_default(subscriber);
         ring
     });
     Arc::clone(ring)
 }
 
-/// The level that a configuration names; what follows it (filters of single rooms) is not used.
+/// Returns the level in a filter such as `info,rutter_session=debug`. Filters of single modules are ignored.
 pub(crate) fn level(text: &str) -> Level {
     let plain = text.split(',').find(|part| !part.contains('='));
     let level = plain.and_then(|part| part.trim().parse().ok());
@@ -110,12 +110,12 @@ fn rank(level: Level) -> u8 {
     }
 }
 
-/// Libraries say at `info` what they do at every try, again and again; what it comes to we say ourselves. They are heard two
-/// levels later. What rskafka calls an error it returns, too, and we say of which sink and topic it is.
-fn is_heard(target: &str, level: Level, most: u8) -> bool {
+/// Returns whether an event is logged. Libraries log each attempt at `info`, while we log its result: their events
+/// appear two levels later. rskafka also returns each error that it logs, and we log it with sink and topic.
+fn is_logged(target: &str, level: Level, most: u8) -> bool {
     let later = match target {
-        own if own.starts_with("rutter") => 0,
-        repeated if repeated.starts_with("rskafka") && level == Level::ERROR => 3,
+        ours if ours.starts_with("rutter") => 0,
+        rskafka if rskafka.starts_with("rskafka") && level == Level::ERROR => 3,
         _ => 2,
     };
     rank(level) + later <= most
@@ -129,7 +129,7 @@ struct Logger {
 impl tracing::Subscriber for Logger {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         let level = LEVEL.load(Ordering::Relaxed);
-        metadata.is_event() && is_heard(metadata.target(), *metadata.level(), level)
+        metadata.is_event() && is_logged(metadata.target(), *metadata.level(), level)
     }
 
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
@@ -161,7 +161,7 @@ impl tracing::Subscriber for Logger {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// What an event carries.
+/// The message and the fields of an event.
 #[derive(Default)]
 struct Fields {
     message: String,
@@ -230,14 +230,14 @@ impl Fields {
     }
 }
 
-/// Text from outside must not forge lines.
+/// Replaces control characters: text of a neighbor must not forge lines.
 fn one_line(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect()
 }
 
-/// Time since 1970 in the form of RFC 3339, milliseconds, UTC.
+/// Formats the time since 1970 as in RFC 3339: UTC with milliseconds.
 pub(crate) struct Timestamp(pub(crate) Duration);
 
 impl fmt::Display for Timestamp {
@@ -263,24 +263,24 @@ mod tests {
     }
 
     #[test]
-    fn libraries_are_heard_where_more_is_asked_for() {
-        let heard = |target, level, most| is_heard(target, level, rank(most));
-        assert!(heard("rutter_sinks::service", Level::INFO, Level::INFO));
-        assert!(!heard("rutter_sinks::service", Level::DEBUG, Level::INFO));
-        assert!(!heard("rskafka::backoff", Level::WARN, Level::INFO));
-        assert!(heard("mysql::conn", Level::ERROR, Level::INFO));
-        assert!(!heard(
+    fn libraries_are_logged_at_more_verbose_levels() {
+        let logged = |target, level, most| is_logged(target, level, rank(most));
+        assert!(logged("rutter_sinks::service", Level::INFO, Level::INFO));
+        assert!(!logged("rutter_sinks::service", Level::DEBUG, Level::INFO));
+        assert!(!logged("rskafka::backoff", Level::WARN, Level::INFO));
+        assert!(logged("mysql::conn", Level::ERROR, Level::INFO));
+        assert!(!logged(
             "rskafka::client::partition",
             Level::ERROR,
             Level::INFO
         ));
-        assert!(heard(
+        assert!(logged(
             "rskafka::client::partition",
             Level::ERROR,
             Level::DEBUG
         ));
-        assert!(heard("rskafka::backoff", Level::WARN, Level::DEBUG));
-        assert!(heard("rskafka::backoff", Level::INFO, Level::TRACE));
+        assert!(logged("rskafka::backoff", Level::WARN, Level::DEBUG));
+        assert!(logged("rskafka::backoff", Level::INFO, Level::TRACE));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What other threads ask of an I/O thread, and how it is woken.
+//! The commands of other threads to an I/O thread, and its wake-up.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,67 +10,70 @@ use mio::{Registry, Token, Waker};
 use parking_lot::Mutex;
 use rutter_net::Family;
 
-use crate::neighbor::Plan;
+use crate::neighbor_settings::NeighborSettings;
 
-/// One request to the thread that owns a neighbor.
+/// A command to the thread that owns a neighbor.
 pub(crate) enum Command {
-    /// A new neighbor; its session starts.
-    Add(Box<Plan>),
-    /// A neighbor is not configured any more: its session ends and its routes go.
+    /// Add a neighbor and start its session.
+    Add(Box<NeighborSettings>),
+    /// Remove a neighbor: end its session and remove its routes.
     Remove(IpAddr),
-    /// Other settings. With `reset`, the session ends and starts anew with them.
-    Replace { plan: Box<Plan>, reset: bool },
-    /// A connection from the neighbor was accepted.
+    /// Replace the settings of a neighbor. With `reset`, its session restarts with them.
+    Replace {
+        settings: Box<NeighborSettings>,
+        reset: bool,
+    },
+    /// Give an accepted connection to the neighbor's session.
     Accepted { remote: IpAddr, stream: TcpStream },
-    /// An operator acts on one session.
-    Clear { neighbor: IpAddr, what: Clear },
-    /// The table has come to rest: working memory of the burst before is not needed.
+    /// Carry out an operator's action on one session.
+    Clear { neighbor: IpAddr, action: Clear },
+    /// Free the working memory of a burst of UPDATEs.
     ReleaseBuffers,
-    /// All sessions end with Cease/Administrative Shutdown, then the thread does.
+    /// End all sessions with Cease/Administrative Shutdown, then the thread.
     Shutdown { text: Arc<str> },
 }
 
-/// What an operator asks for.
+/// An operator's action on a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clear {
-    /// Cease/Administrative Reset; the session comes back.
+    /// Reset the session with Cease/Administrative Reset.
     Hard,
-    /// Send it everything of a family again.
+    /// Re-advertise all routes of a family.
     SoftOut(Family),
 }
 
-/// The letter box of one I/O thread. Wake-ups are coalesced: one at most is on its way.
+/// The queue of commands to one I/O thread. At most one wake-up is pending at a time.
 pub(crate) struct Mailbox {
-    letters: Mutex<VecDeque<Command>>,
+    commands: Mutex<VecDeque<Command>>,
     woken: AtomicBool,
     waker: Waker,
 }
 
-/// Letters that may wait; a thread empties its box every turn.
+/// The largest number of waiting commands. A thread takes all of them in each turn.
 const CAPACITY: usize = 16_384;
 
 impl Mailbox {
     pub(crate) fn new(registry: &Registry, token: Token) -> io::Result<Self> {
         Ok(Mailbox {
-            letters: Mutex::default(),
+            commands: Mutex::default(),
             woken: AtomicBool::new(false),
             waker: Waker::new(registry, token)?,
         })
     }
 
-    /// Leaves a command, or hands it back where the thread is not keeping up.
+    /// Queues a command, or returns it if the queue is full.
     pub(crate) fn post(&self, command: Command) -> Result<(), Command> {
-        let mut letters = self.letters.lock();
-        if letters.len() >= CAPACITY {
+        let mut commands = self.commands.lock();
+        if commands.len() >= CAPACITY {
             return Err(command);
         }
-        letters.push_back(command);
-        drop(letters);
+        commands.push_back(command);
+        drop(commands);
         self.wake();
         Ok(())
     }
 
-    /// Makes the thread's poll return, once for any number of calls until it does.
+    /// Makes the thread's poll return. Further calls have no effect until [`Mailbox::acknowledge`].
     pub(crate) fn wake(&self) {
         if !self.woken.swap(true, Ordering::AcqRel)
             && let Err(error) = self.waker.wake()
@@ -79,14 +82,14 @@ impl Mailbox {
         }
     }
 
-    /// The thread woke up: later calls of [`Self::wake`] count again. Call before looking at anything that the
-    /// wake-up may be about.
-    pub(crate) fn awake(&self) {
+    /// Acknowledges a wake-up: the next [`Mailbox::wake`] wakes the thread again. The thread must call this before it
+    /// takes the commands.
+    pub(crate) fn acknowledge(&self) {
         self.woken.store(false, Ordering::Release);
     }
 
-    /// Everything that waits.
+    /// Takes all waiting commands.
     pub(crate) fn take(&self) -> VecDeque<Command> {
-        std::mem::take(&mut *self.letters.lock())
+        std::mem::take(&mut *self.commands.lock())
     }
 }

@@ -1,4 +1,4 @@
-//! The control socket and the metrics endpoint: each connection on a thread of its own, away from routing.
+//! The control socket and the metrics endpoint. Each connection has its own thread with a low priority.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -27,7 +27,7 @@ use crate::privileges;
 use crate::reload;
 use crate::shared::Shared;
 
-/// The daemon as the management side sees it.
+/// The daemon as the backend of the management protocol.
 pub(crate) struct Management(pub(crate) Arc<Shared>);
 
 impl Backend for Management {
@@ -90,7 +90,7 @@ impl Backend for Management {
     fn clear(&self, peers: &[IpAddr], how: ClearHow) -> Result<(), String> {
         for &neighbor in peers {
             self.clear_one(neighbor, how)
-                .map_err(|why| format!("{neighbor}: {why}"))?;
+                .map_err(|error| format!("{neighbor}: {error}"))?;
         }
         Ok(())
     }
@@ -121,17 +121,17 @@ impl Backend for Management {
 
 impl Management {
     fn clear_one(&self, neighbor: IpAddr, how: ClearHow) -> Result<(), String> {
-        let clear = |what| {
-            let command = Command::Clear { neighbor, what };
+        let clear = |action| {
+            let command = Command::Clear { neighbor, action };
             let posted = self.0.post_to_peer(neighbor, command);
-            posted.map_err(|busy| busy.to_string())
+            posted.map_err(|error| error.to_string())
         };
         match how {
             ClearHow::Hard => clear(Clear::Hard),
             ClearHow::SoftOut => Family::ALL
                 .into_iter()
                 .try_for_each(|family| clear(Clear::SoftOut(family))),
-            ClearHow::SoftIn => reload::evaluate_again(&self.0, neighbor),
+            ClearHow::SoftIn => reload::reevaluate(&self.0, neighbor),
         }
     }
 }
@@ -161,17 +161,17 @@ impl LogReader for Reader {
     }
 }
 
-/// User and system time of the process.
+/// The user and system time of the process, seconds.
 fn cpu_seconds() -> Option<f64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // The name in parentheses may hold anything; the fields after it are numbers.
+    // The name in parentheses may contain any character; the fields after it are numbers.
     let (_, fields) = stat.rsplit_once(')')?;
     let ticks = |index| fields.split_whitespace().nth(index)?.parse::<f64>().ok();
     // USER_HZ is 100 on every Linux.
     Some((ticks(11)? + ticks(12)?) / 100.0)
 }
 
-/// A service that accepts connections on a thread; ends with [`Service::stop`].
+/// A service with a thread that accepts connections.
 pub(crate) struct Service {
     address: Address,
     stopping: Arc<AtomicBool>,
@@ -184,7 +184,7 @@ enum Address {
     Tcp(SocketAddr),
 }
 
-/// Connections served at a time; more wait in the backlog.
+/// The largest number of connections at a time.
 const AT_A_TIME: usize = 32;
 
 impl Service {
@@ -215,7 +215,7 @@ impl Service {
         Self::spawn("metrics", address, listener, accept, serve)
     }
 
-    /// Where the metrics are, with the port that was chosen.
+    /// The address of the metrics endpoint, with the port that the kernel chose.
     pub(crate) fn tcp_address(&self) -> Option<SocketAddr> {
         match self.address {
             Address::Tcp(address) => Some(address),
@@ -242,10 +242,10 @@ impl Service {
         })
     }
 
-    /// Ends the accepting thread. Answers under way go on.
+    /// Ends the accepting thread. Open connections are served to their end.
     pub(crate) fn stop(self) {
         self.stopping.store(true, Ordering::Release);
-        // Accepting blocks: a connection of our own wakes it.
+        // `accept` blocks: a connection of our own wakes the thread.
         match &self.address {
             Address::Unix(path) => {
                 let _ = UnixStream::connect(path);
@@ -295,7 +295,7 @@ fn accept_loop<L, S: Send + 'static>(
     }
 }
 
-/// Gives a place back, also when serving panicked.
+/// Counts a connection less when dropped, also after a panic.
 struct Done(Arc<AtomicUsize>);
 
 impl Drop for Done {

@@ -1,4 +1,4 @@
-//! What the process's memory is for, and its return to the kernel when the table has come to rest.
+//! The use of the process's memory, and the return of free memory to the kernel after bursts of updates.
 
 use std::fs;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use crate::mailbox::Command;
 use crate::privileges;
 use crate::shared::Shared;
 
-/// The table has come to rest when it changed less than this since the last look.
+/// The table is quiet if it had fewer changes than this since the last check.
 const QUIET: u64 = 1_000;
-/// After this many changes it is worth looking for free pages.
+/// The number of changes after which a search for free pages is worth its cost.
 const MANY: u64 = 20_000;
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// Gives free memory back to the kernel each time the table has come to rest after much change: freed pages lie
-/// between used ones, where the allocator does not look by itself. Ends when the sender of `end` is dropped.
-pub(crate) fn keep_small(shared: &Arc<Shared>, end: &Receiver<()>) {
+/// Returns free memory to the kernel each time the table is quiet after many changes. Freed pages lie between used ones,
+/// where the allocator does not search of its own accord. Ends when the sender of `end` is dropped.
+pub(crate) fn trim_when_quiet(shared: &Arc<Shared>, end: &Receiver<()>) {
     privileges::yield_to_routing();
     let (mut seen, mut since, mut trim_due) = (0, 0, false);
     while end.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
@@ -32,7 +32,7 @@ pub(crate) fn keep_small(shared: &Arc<Shared>, end: &Receiver<()>) {
             since = 0;
             shared.rib.release_buffers();
             for thread in 0..shared.threads.len() {
-                // A thread whose box is full is not quiet: then its buffers are in use.
+                // A thread whose mailbox is full is busy and needs its buffers.
                 let _ = shared.post(thread, Command::ReleaseBuffers);
             }
             trim_due = true;
@@ -42,13 +42,12 @@ pub(crate) fn keep_small(shared: &Arc<Shared>, end: &Receiver<()>) {
     }
 }
 
-/// What the resident memory is for: the table's own rows, then everything else, so that the sum is what the kernel
-/// says.
+/// The use of the resident memory: the rows of the table, then all the rest. The sum is the kernel's figure.
 pub(crate) fn rows(shared: &Shared) -> Vec<MemoryRow> {
     let mut rows = shared.rib.memory();
     let known: u64 = rows.iter().map(|row| row.bytes).sum();
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let octets = |field| kib(&status, field).map(|kib| kib * 1_024);
+    let bytes = |field| kib(&status, field).map(|kib| kib * 1_024);
     let mut add = |what, bytes| {
         rows.push(MemoryRow {
             what,
@@ -56,7 +55,7 @@ pub(crate) fn rows(shared: &Shared) -> Vec<MemoryRow> {
             bytes,
         });
     };
-    if let (Some(in_use), Some(resident)) = (allocator::in_use(), octets("RssAnon:")) {
+    if let (Some(in_use), Some(resident)) = (allocator::in_use(), bytes("RssAnon:")) {
         add(
             "sessions, buffers and the rest",
             in_use.saturating_sub(known),
@@ -64,13 +63,13 @@ pub(crate) fn rows(shared: &Shared) -> Vec<MemoryRow> {
         let held = resident.saturating_sub(in_use.max(known));
         add("free, held by the allocator; stacks", held);
     }
-    if let Some(mapped) = octets("RssFile:") {
+    if let Some(mapped) = bytes("RssFile:") {
         add("program and libraries", mapped);
     }
     rows
 }
 
-/// Resident memory of this process.
+/// The resident memory of this process, bytes.
 pub(crate) fn resident() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     Some(kib(&status, "VmRSS:")? * 1_024)

@@ -1,206 +1,331 @@
 //! One neighbor on its thread: its session, its connections and its place in the table.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 
+use rutter_config::MaxPrefix;
 use rutter_net::Family;
-use rutter_rib::{ClientStream, PeerId, Retain};
-use rutter_session::{Session, State};
+use rutter_rib::{ClientStream, FamilyInfo, PeerId, Retain, Rib, SessionInfo, Sweeper};
+use rutter_session::{
+    ConnectionId, DownReason, Negotiated, Session, SessionEvent, Severity, State,
+};
+use rutter_wire::attr::Malformed;
 
 use crate::connection::Connection;
 use crate::log_rate_limit::LogRateLimit;
-use crate::neighbor::Plan;
-use crate::reactor::{ConnectionKey, Reactor};
-use crate::status::PeerStatus;
+use crate::neighbor_settings::NeighborSettings;
+use crate::shared::Shared;
+use crate::status::{self, PeerStatus};
+use crate::transport;
 
 /// A neighbor.
 pub(crate) struct Peer {
-    pub(crate) plan: Plan,
-    /// The table's id; a dynamic neighbor has one from its first established session on.
+    pub(crate) settings: NeighborSettings,
+    /// The id in the table. A dynamic neighbor gets it when its first session is established.
     pub(crate) id: Option<PeerId>,
     pub(crate) session: Session,
-    /// By the index that the session gives them.
+    /// The connections, by the index of their [`ConnectionId`].
     pub(crate) connections: [Option<Connection>; 2],
     pub(crate) established: Option<Established>,
     pub(crate) status: Arc<PeerStatus>,
-    /// The state as published.
-    pub(crate) known_state: State,
-    /// Per family: more prefixes than allowed, and said so.
-    pub(crate) over_limit: [bool; 2],
-    pub(crate) fault_lines: LogRateLimit,
-    /// A connection was accepted for it: where a dynamic neighbor has none any more, it can go.
-    pub(crate) met: bool,
+    published_state: State,
+    /// The neighbor exceeds the prefix limit of the family, and the log has a line about it.
+    over_limit: [bool; 2],
+    fault_lines: LogRateLimit,
+    /// A connection was accepted: a dynamic neighbor without connections may be removed.
+    pub(crate) had_connection: bool,
 }
 
 /// An established session.
 pub(crate) struct Established {
-    /// Index of the connection.
-    pub(crate) side: usize,
+    pub(crate) connection: ConnectionId,
     pub(crate) peer: PeerId,
-    /// `None` where nothing is sent to the neighbor.
+    /// `None` if nothing is sent to the neighbor.
     pub(crate) stream: Option<ClientStream>,
 }
 
-/// How a connection ended.
+/// The cause of the end of a connection.
 #[derive(Debug)]
-pub(crate) enum Ended {
+pub(crate) enum EndCause {
     Closed,
     Failed(io::Error),
 }
 
 impl Peer {
-    pub(crate) fn new(plan: Plan, status: Arc<PeerStatus>, seed: u64) -> Self {
-        let session = Session::new(plan.session.clone(), seed);
+    /// A neighbor in Idle. `seed` determines the jitter of its timers.
+    pub(crate) fn new(settings: NeighborSettings, status: Arc<PeerStatus>, seed: u64) -> Self {
+        let session = Session::new(settings.session.clone(), seed);
         Peer {
-            plan,
+            settings,
             id: None,
             session,
             connections: [None, None],
             established: None,
             status,
-            known_state: State::Idle,
+            published_state: State::Idle,
             over_limit: [false; 2],
             fault_lines: LogRateLimit::default(),
-            met: false,
+            had_connection: false,
         }
+    }
+
+    pub(crate) fn address(&self) -> IpAddr {
+        self.settings.config.address
+    }
+
+    /// The name in logs.
+    pub(crate) fn name(&self) -> &str {
+        &self.settings.config.name
     }
 
     pub(crate) fn has_connection(&self) -> bool {
         self.connections.iter().any(Option::is_some)
     }
 
-    /// Name in logs.
-    pub(crate) fn name(&self) -> &str {
-        &self.plan.config.name
-    }
-
-    /// Octets gathered for the neighbor that its socket has not taken.
-    pub(crate) fn unsent(&self) -> usize {
+    /// The bytes gathered for the neighbor that its socket has not taken.
+    pub(crate) fn unsent_bytes(&self) -> usize {
         let stream = self.established.as_ref().and_then(|e| e.stream.as_ref());
         stream.map_or(0, ClientStream::queued)
     }
 
-    /// A dynamic neighbor that left: nothing of it needs to be kept.
+    /// Returns whether this is a dynamic neighbor that left and has no stale routes.
     pub(crate) fn is_gone(&self) -> bool {
-        self.plan.dynamic.is_some()
-            && self.met
+        self.settings.dynamic.is_some()
+            && self.had_connection
             && !self.has_connection()
             && self.session.stale() == [false; 2]
     }
-}
 
-impl Reactor {
-    pub(crate) fn peer_mut(&mut self, slot: usize) -> Option<&mut Peer> {
-        self.peers.get_mut(slot)?.as_mut()
-    }
-
-    pub(crate) fn connection(&mut self, key: ConnectionKey) -> Option<&mut Connection> {
-        self.peer_mut(key.slot)?.connections[key.side].as_mut()
-    }
-
-    /// Puts a new neighbor into a free slot.
-    pub(crate) fn insert_peer(&mut self, peer: Peer) -> usize {
-        let address = peer.plan.config.address;
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.peers.push(None);
-            self.peers.len() - 1
-        });
-        self.peers[slot] = Some(peer);
-        self.by_address.insert(address, slot);
-        slot
-    }
-
-    /// Forgets a neighbor whose session is down, with its routes.
-    pub(crate) fn remove_peer(&mut self, slot: usize) {
-        let Some(peer) = self.peers[slot].take() else {
-            return;
-        };
-        let address = peer.plan.config.address;
-        if let Some(id) = peer.id {
-            self.shared.rib.remove_neighbor(id);
-        }
-        self.by_address.remove(&address);
-        self.timers.forget(slot);
-        self.free.push(slot);
-        self.shared.peers.remove(address);
-        self.shared.release_thread(self.index);
-    }
-
-    /// The table's id of a neighbor; made known to the table where it is not yet.
-    pub(crate) fn table_id(&mut self, slot: usize) -> Option<PeerId> {
-        let shared = Arc::clone(&self.shared);
-        let peer = self.peer_mut(slot)?;
-        if peer.id.is_none() {
-            match shared.rib.add_neighbor(peer.plan.table.clone()) {
-                Ok(id) => peer.id = Some(id),
-                Err(error) => tracing::error!(peer = peer.name(), %error, "neighbor left out"),
+    /// Adds the neighbor to the table unless it is there. Returns its id.
+    pub(crate) fn register(&mut self, rib: &Rib) -> Option<PeerId> {
+        if self.id.is_none() {
+            match rib.add_neighbor(self.settings.table.clone()) {
+                Ok(id) => self.id = Some(id),
+                Err(error) => tracing::error!(peer = self.name(), %error, "neighbor not added"),
             }
-            let id = peer.id;
-            peer.status.with(|details| details.peer = id);
+            let id = self.id;
+            self.status.with(|details| details.peer = id);
         }
-        peer.id
+        self.id
     }
 
-    /// The session was established and is not any more.
-    pub(crate) fn leave_table(&mut self, slot: usize, keep: [bool; 2], reason: &str) {
-        let (unix_us, stopping) = (self.unix_us, self.stop_by_ms.is_some());
-        let shared = Arc::clone(&self.shared);
-        let Some(peer) = self.peer_mut(slot) else {
-            return;
+    /// Completes the settings with facts of the new session: the AS of a dynamic neighbor, and our own address for
+    /// next-hop-self.
+    pub(crate) fn complete_settings(
+        &mut self,
+        shared: &Shared,
+        id: ConnectionId,
+        negotiated: &Negotiated,
+    ) {
+        if let Some(section) = self.settings.dynamic.clone() {
+            let config = Arc::clone(&shared.config.read());
+            let (address, asn) = (self.address(), negotiated.remote_asn);
+            self.settings = NeighborSettings::dynamic(&config, &section, address, asn);
+            let config = Arc::clone(&self.settings.config);
+            self.status.with(|details| details.config = config);
+        }
+        let connection = self.connections[id.index()].as_ref();
+        if let Some(local) = connection.and_then(|c| c.socket.local_addr().ok()) {
+            self.settings.set_local(transport::canonical(local.ip()));
+        }
+        if let Some(id) = self.id {
+            shared.rib.replace_neighbor(id, self.settings.table.clone());
+        }
+    }
+
+    /// Starts the session in the table. Returns `false` if the table has no place for the neighbor.
+    pub(crate) fn join_table(
+        &mut self,
+        shared: &Shared,
+        connection: ConnectionId,
+        negotiated: &Negotiated,
+        unix_us: u64,
+    ) -> bool {
+        let Some(peer) = self.register(&shared.rib) else {
+            return false;
         };
-        let Some(established) = peer.established.take() else {
+        let stream = shared.rib.session_up(peer, session_info(negotiated));
+        self.established = Some(Established {
+            connection,
+            peer,
+            stream,
+        });
+        shared.rib.publish_peer_up(peer, unix_us);
+        true
+    }
+
+    /// Ends the session in the table: removes its routes or, in families of `keep`, makes them stale. Without a
+    /// sweeper the routes stay.
+    pub(crate) fn leave_table(
+        &mut self,
+        shared: &Shared,
+        keep: [bool; 2],
+        reason: &str,
+        unix_us: u64,
+        sweeper: Option<&mut Sweeper>,
+    ) {
+        let Some(established) = self.established.take() else {
             return;
         };
         let id = established.peer;
         drop(established);
-        peer.over_limit = [false; 2];
+        self.over_limit = [false; 2];
         let retain = keep.map(|keep| if keep { Retain::Stale } else { Retain::Nothing });
         shared.rib.publish_peer_down(id, retain, reason, unix_us);
-        if stopping {
-            // Nobody is left to hear of it, and the other neighbors wait for their goodbye.
-            return;
+        if let Some(sweeper) = sweeper {
+            shared.rib.end_session(id, retain, sweeper);
         }
-        shared.rib.end_session(id, retain, &mut self.sweeper);
     }
 
-    /// After a commit: did the neighbor send more prefixes than it may?
-    pub(crate) fn check_limits(&mut self, slot: usize) {
-        let shared = Arc::clone(&self.shared);
-        let Some(peer) = self.peer_mut(slot) else {
-            return;
-        };
-        let Some(established) = &peer.established else {
-            return;
-        };
-        let limit = |family| peer.plan.config.family(family).max_prefix;
-        if Family::ALL
-            .into_iter()
-            .all(|family| limit(family).is_none())
-        {
-            return;
+    /// Returns a limit that the neighbor exceeds for the first time since its routes were last within the limit.
+    pub(crate) fn exceeded_limit(&mut self, rib: &Rib) -> Option<(Family, MaxPrefix)> {
+        let established = self.established.as_ref()?;
+        let config = &self.settings.config;
+        let limits = Family::ALL.map(|family| config.family(family).max_prefix);
+        if limits.iter().all(Option::is_none) {
+            return None;
         }
-        let counts = shared.rib.counts(established.peer);
+        let counts = rib.counts(established.peer);
         for family in Family::ALL {
             let index = family.index();
             let received = counts[index].received;
-            let over = peer
-                .plan
-                .config
-                .family(family)
-                .max_prefix
-                .filter(|l| received > l.limit);
-            let Some(limit) = over else {
-                peer.over_limit[index] = false;
+            let Some(limit) = limits[index].filter(|l| received > l.limit) else {
+                self.over_limit[index] = false;
                 continue;
             };
-            if !std::mem::replace(&mut peer.over_limit[index], true) {
+            if !std::mem::replace(&mut self.over_limit[index], true) {
                 tracing::warn!(
-                    peer = peer.name(), %family, received, limit = limit.limit,
-                    action = ?limit.action, "more prefixes than allowed"
+                    peer = self.name(), %family, received, limit = limit.limit,
+                    action = ?limit.action, "prefix limit exceeded"
                 );
-                self.limit_exceeded(slot, family, limit);
-                return;
+                return Some((family, limit));
             }
         }
+        None
+    }
+
+    /// Publishes the result of the negotiation.
+    pub(crate) fn publish_established(
+        &mut self,
+        id: ConnectionId,
+        negotiated: &Negotiated,
+        now_ms: u64,
+    ) {
+        let connection = self.connections[id.index()].as_ref();
+        let local = connection.and_then(|c| c.socket.local_addr().ok());
+        let remote = connection.and_then(|c| c.socket.peer_addr().ok());
+        let row = status::negotiated_row(negotiated, local, remote);
+        tracing::info!(
+            peer = self.name(), asn = %negotiated.remote_asn, hold_time_s = negotiated.hold_time_s,
+            negotiated = %status::summary(negotiated), not_negotiated = %status::one_sided(negotiated),
+            "session established"
+        );
+        self.status.with(|details| {
+            details.negotiated = Some(row);
+            details.established_count += 1;
+            details.state_since_ms = now_ms;
+        });
+    }
+
+    /// Publishes the reason why the session went down.
+    pub(crate) fn publish_down(&mut self, reason: &str, now_ms: u64) {
+        self.status.with(|details| {
+            details.last_error = Some((reason.to_owned(), now_ms));
+            details.negotiated = None;
+        });
+    }
+
+    /// Publishes the counters and the timers of the session.
+    pub(crate) fn publish_counters(&self) {
+        self.status.publish_messages(self.session.stats());
+        self.status.publish_timers(&self.session);
+    }
+
+    /// Publishes the state, the counters and the timers of the session.
+    pub(crate) fn publish_session(&mut self, now_ms: u64) {
+        self.publish_counters();
+        let state = self.session.state();
+        if state != self.published_state {
+            self.published_state = state;
+            self.status.with(|details| {
+                details.state = status::state(state);
+                details.state_since_ms = now_ms;
+            });
+        }
+    }
+
+    /// Logs an event of the session.
+    pub(crate) fn log_event(&mut self, event: &SessionEvent, now_ms: u64) {
+        if let SessionEvent::Ended(_, reason) = event {
+            if *reason != DownReason::ConnectFailed {
+                let text = reason.to_string();
+                self.status
+                    .with(|details| details.last_error = Some((text, now_ms)));
+            }
+            // A NOTIFICATION and the end of an established session have lines of their own.
+            tracing::debug!(peer = self.name(), "{event}");
+            return;
+        }
+        let peer = self.name();
+        match event.severity() {
+            Severity::Debug => tracing::debug!(peer, "{event}"),
+            Severity::Info => tracing::info!(peer, "{event}"),
+            Severity::Warn => tracing::warn!(peer, "{event}"),
+        }
+    }
+
+    /// Counts a malformed UPDATE and logs its faults.
+    pub(crate) fn log_faults(&mut self, faults: &[Malformed], now_ms: u64) {
+        self.status.count_malformed();
+        for fault in faults {
+            let Some(not_logged) = self.fault_lines.pass(now_ms) else {
+                continue;
+            };
+            tracing::warn!(
+                peer = self.name(), attribute = ?fault.code, offset = fault.offset,
+                outcome = %fault.disposition(), rfc = fault.rfc(), not_logged,
+                "malformed UPDATE: {fault}"
+            );
+        }
+    }
+}
+
+fn session_info(negotiated: &Negotiated) -> SessionInfo {
+    let family = |family: Family| {
+        negotiated.family(family).map(|options| FamilyInfo {
+            add_path_receive: options.add_path_receive,
+            add_path_send: options.add_path_send,
+            extended_next_hop: options.extended_next_hop,
+        })
+    };
+    SessionInfo {
+        remote_bgp_id: negotiated.remote_bgp_id,
+        remote_asn: negotiated.remote_asn,
+        as4: negotiated.as4,
+        max_message_len: negotiated.max_message_len,
+        families: Family::ALL.map(family),
+        enhanced_refresh: negotiated.enhanced_refresh,
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use rutter_config::Config;
+
+    use super::*;
+
+    /// A neighbor at this address.
+    pub(crate) fn peer(address: IpAddr) -> Peer {
+        let text = format!(
+            "[exchange]\nasn = 64500\nrouter-id = \"192.0.2.254\"\nlan = [\"192.0.2.0/24\"]\n\
+             [[member]]\nasn = 64501\naddress = [\"{address}\"]\n"
+        );
+        let config = Config::parse(&text, "test".as_ref())
+            .expect("a configuration")
+            .config;
+        let settings = NeighborSettings::new(&config, &config.neighbors[0]);
+        let config = Arc::clone(&settings.config);
+        Peer::new(settings, Arc::new(PeerStatus::new(config, 0, false, 0)), 1)
     }
 }

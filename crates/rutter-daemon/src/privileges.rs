@@ -1,4 +1,4 @@
-//! What the process may do: user, group, number of files.
+//! The privileges of the process: user, group, number of files, priority of threads.
 //!
 //! Invariant of the `unsafe` here: each call passes only integers or pointers to live values of the stated type.
 #![allow(
@@ -9,7 +9,7 @@
 use std::fs;
 use std::io;
 
-/// Raises the soft limit of open files to the hard limit; returns the limit in force.
+/// Raises the soft limit of open files to the hard limit and returns it.
 pub fn raise_open_files() -> io::Result<u64> {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
@@ -25,31 +25,31 @@ pub fn raise_open_files() -> io::Result<u64> {
     Ok(limit.rlim_cur)
 }
 
-/// The calling thread lets the threads that route go first where processors are short. It can not go back.
+/// Gives the calling thread a lower priority than the threads that route. It cannot be undone.
 pub fn yield_to_routing() {
-    // SAFETY: integers only. On Linux 0 is the calling thread; to be nicer is always permitted.
+    // SAFETY: integers only. On Linux 0 is the calling thread; a higher nice value is always permitted.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICE) };
     set_slice(LONG_SLICE_NS);
 }
 
-/// The calling thread routes: when it wakes up, it takes the processor from threads with longer slices.
-pub(crate) fn routes() {
+/// Gives the calling thread short time slices: when it wakes up, it preempts threads with longer slices.
+pub(crate) fn prefer_short_slices() {
     set_slice(SHORT_SLICE_NS);
 }
 
 const NICE: libc::c_int = 10;
-/// A thread keeps its processor until its slice ends, or until the next tick after that, which may be four milliseconds
-/// away; only who has a shorter slice takes it at once (Linux 6.12 or later; others pass over it). So a turn of routing
-/// should fit into a slice: whoever wakes up after its end, nice or not, takes the processor for milliseconds. And the
-/// slices of those that yield are longer than the usual ones, of 0.7 to 2.8 ms.
+/// A thread keeps its processor until its slice ends, or until the next tick after that, up to four milliseconds later.
+/// Only a thread with a shorter slice preempts it at once (Linux 6.12 or later; others ignore slices). A turn of
+/// routing should fit into a slice: after its end any waking thread, nice or not, may run for milliseconds. The slices of
+/// low-priority threads are longer than the usual ones of 0.7 to 2.8 ms.
 const SHORT_SLICE_NS: u64 = 1_000_000;
 const LONG_SLICE_NS: u64 = 100_000_000;
 
-/// Asks the kernel for turns of this length for the calling thread. Where it does not know such a wish nothing changes.
+/// Requests time slices of this length for the calling thread. Kernels without this feature ignore it.
 fn set_slice(nanoseconds: u64) {
     // SAFETY: integers only.
     let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
-    let wish = libc::sched_attr {
+    let attributes = libc::sched_attr {
         size: size_of::<libc::sched_attr>() as u32,
         sched_policy: libc::SCHED_OTHER as u32,
         sched_flags: 0,
@@ -59,11 +59,11 @@ fn set_slice(nanoseconds: u64) {
         sched_deadline: 0,
         sched_period: 0,
     };
-    // SAFETY: `wish` is a live `sched_attr` of the size that it says; the kernel only reads it.
-    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const wish, 0) };
+    // SAFETY: `attributes` is a live `sched_attr` of the stated size; the kernel only reads it.
+    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
 }
 
-/// Becomes the given user and group; to be called after the sockets are bound.
+/// Switches to the given user and group. Call it after the sockets are bound.
 pub fn drop_to(user: Option<&str>, group: Option<&str>) -> io::Result<()> {
     let (uid, own_gid) = match user {
         Some(name) => {
@@ -88,7 +88,7 @@ pub fn drop_to(user: Option<&str>, group: Option<&str>) -> io::Result<()> {
     Ok(())
 }
 
-/// The numbers of the third and fourth column of a line of `passwd` or `group`, or the number itself.
+/// Returns the third and fourth columns of a line of `passwd` or `group`. A name that is a number is returned as it is.
 fn look_up(file: &str, name: &str) -> io::Result<(u32, Option<u32>)> {
     if let Ok(number) = name.parse() {
         return Ok((number, None));

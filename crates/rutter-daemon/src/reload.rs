@@ -1,4 +1,4 @@
-//! A new configuration for a running daemon: all or nothing, and only what differs.
+//! Reloads the configuration of a running daemon: all changes or none, and only the differences.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -13,13 +13,13 @@ use crate::logging;
 use crate::mailbox::Command;
 use crate::management::Service;
 use crate::mrt::Archive;
-use crate::neighbor::Plan;
+use crate::neighbor_settings::NeighborSettings;
 use crate::rpki;
-use crate::shared::{Busy, Shared, unix_us};
+use crate::shared::{PostError, Shared, unix_us};
 use crate::status::PeerStatus;
 use crate::transport;
 
-/// Reads the daemon's file again and applies what differs. On an error nothing has changed.
+/// Reads the configuration file and applies the differences. After an error nothing has changed.
 pub(crate) fn reload(shared: &Arc<Shared>) -> Result<Diff, ReloadError> {
     let result = try_reload(shared);
     let mut loaded = shared.loaded.lock();
@@ -35,22 +35,22 @@ pub(crate) fn reload(shared: &Arc<Shared>) -> Result<Diff, ReloadError> {
             );
         }
         Err(error) => {
-            let text = in_words(error);
-            tracing::error!(error = %text, "configuration not taken, nothing has changed");
+            let text = describe(error);
+            tracing::error!(error = %text, "configuration rejected, nothing has changed");
             loaded.last_error = Some(text);
         }
     }
     result
 }
 
-/// What a reload of `file` (or the daemon's own) would change.
+/// Returns the changes that a reload of `file`, or of the daemon's own file, would make.
 pub(crate) fn compare(shared: &Shared, file: Option<&Path>) -> Result<Diff, ReloadError> {
     let new = load(shared, file)?;
     Ok(rutter_config::diff(&shared.config.read(), &new))
 }
 
-/// Runs a neighbor's import policy over its kept routes again.
-pub(crate) fn evaluate_again(shared: &Shared, neighbor: IpAddr) -> Result<(), String> {
+/// Re-evaluates the routes of a neighbor under its import policy.
+pub(crate) fn reevaluate(shared: &Shared, neighbor: IpAddr) -> Result<(), String> {
     let status = shared.peers.find(neighbor).ok_or("no such neighbor")?;
     let Some(peer) = status.with(|details| details.peer) else {
         return Ok(());
@@ -94,8 +94,8 @@ fn apply(shared: &Arc<Shared>, old: &Config, new: &Config, diff: &Diff) {
     shared.listeners.set_keys(Some(old), new);
     if !diff.communities.is_empty() {
         let export = ExportPolicy::new(new.export_settings());
-        let tell = || shared.flush();
-        shared.rib.replace_export(Arc::new(export), tell);
+        let flush = || shared.flush();
+        shared.rib.replace_export(Arc::new(export), flush);
     }
     for &address in &diff.removed {
         report(
@@ -109,7 +109,7 @@ fn apply(shared: &Arc<Shared>, old: &Config, new: &Config, diff: &Diff) {
     }
     for &address in &diff.added {
         if let Some(neighbor) = new.neighbors.iter().find(|n| n.address == address) {
-            report(address, add(shared, Plan::new(new, neighbor)));
+            report(address, add(shared, NeighborSettings::new(new, neighbor)));
         }
     }
     if diff.dynamic_neighbors || !diff.checks.is_empty() {
@@ -121,39 +121,53 @@ fn apply(shared: &Arc<Shared>, old: &Config, new: &Config, diff: &Diff) {
     }
 }
 
-/// A new neighbor; where a dynamic one has its address, that one goes first.
-fn add(shared: &Shared, plan: Plan) -> Result<(), Busy> {
-    let address = plan.config.address;
+/// Adds a neighbor. A dynamic neighbor with the same address is replaced.
+fn add(shared: &Shared, settings: NeighborSettings) -> Result<(), PostError> {
+    let address = settings.config.address;
     if shared.peers.find(address).is_none() {
-        return shared.add_peer(plan);
+        return shared.add_peer(settings);
     }
-    let plan = Box::new(plan);
-    shared.post_to_peer(address, Command::Replace { plan, reset: true })
+    let settings = Box::new(settings);
+    shared.post_to_peer(
+        address,
+        Command::Replace {
+            settings,
+            reset: true,
+        },
+    )
 }
 
-/// New settings for neighbors that there are already.
+/// New settings of existing neighbors.
 #[derive(Default)]
 struct Changes {
-    /// For the table, where a session goes on under them.
-    judged: Vec<(PeerId, rutter_rib::Neighbor)>,
-    /// For the threads of the sessions.
+    /// The neighbors whose sessions continue: the table re-evaluates their routes.
+    reevaluated: Vec<(PeerId, rutter_rib::Neighbor)>,
+    /// The commands to the threads of the sessions.
     posted: Vec<(IpAddr, Command)>,
 }
 
 impl Changes {
-    fn add(&mut self, address: IpAddr, peer: Option<PeerId>, plan: Plan, reset: bool) {
+    fn add(
+        &mut self,
+        address: IpAddr,
+        peer: Option<PeerId>,
+        settings: NeighborSettings,
+        reset: bool,
+    ) {
         if let (false, Some(peer)) = (reset, peer) {
-            self.judged.push((peer, plan.table.clone()));
+            self.reevaluated.push((peer, settings.table.clone()));
         }
-        let plan = Box::new(plan);
+        let settings = Box::new(settings);
         self.posted
-            .push((address, Command::Replace { plan, reset }));
+            .push((address, Command::Replace { settings, reset }));
     }
 
-    /// Judging kept routes anew may take a while on a large table: it is done here, not on the threads that route, and for
-    /// all neighbors at once.
+    /// Re-evaluating the routes of a large table takes time. It runs here instead of on the I/O threads, and in one walk
+    /// for all neighbors.
     fn apply(self, shared: &Shared) {
-        shared.rib.replace_neighbors(self.judged, || shared.flush());
+        shared
+            .rib
+            .replace_neighbors(self.reevaluated, || shared.flush());
         for (address, command) in self.posted {
             report(address, shared.post_to_peer(address, command));
         }
@@ -166,23 +180,24 @@ fn change(shared: &Shared, new: &Config, changed: &Changed, changes: &mut Change
         return;
     };
     let Some(status) = shared.peers.find(address) else {
-        return report(address, add(shared, Plan::new(new, neighbor)));
+        return report(address, add(shared, NeighborSettings::new(new, neighbor)));
     };
-    let mut plan = Plan::new(new, neighbor);
-    keep_local(&mut plan, &status);
+    let mut settings = NeighborSettings::new(new, neighbor);
+    keep_local(&mut settings, &status);
     let peer = status.with(|d| d.peer);
-    changes.add(address, peer, plan, changed.needs_session_reset);
+    changes.add(address, peer, settings, changed.needs_session_reset);
 }
 
-/// What the connection taught of our own address holds on.
-fn keep_local(plan: &mut Plan, status: &PeerStatus) {
+/// Keeps our own address, which the connection determined.
+fn keep_local(settings: &mut NeighborSettings, status: &PeerStatus) {
     let local = status.with(|d| d.negotiated.as_ref().and_then(|n| n.local));
     if let Some(local) = local {
-        plan.set_local(transport::plain(local.ip()));
+        settings.set_local(transport::canonical(local.ip()));
     }
 }
 
-/// Sessions whose section is as before stay, under the new checks; the others are reset or go.
+/// Applies the new configuration to dynamic neighbors. Sessions of an unchanged section continue under the new checks.
+/// The others are reset or, without a section, removed.
 fn change_dynamic(shared: &Shared, old: &Config, new: &Config, changes: &mut Changes) {
     for status in shared.peers.all() {
         let (dynamic, address, asn, peer) =
@@ -201,20 +216,20 @@ fn change_dynamic(shared: &Shared, old: &Config, new: &Config, changes: &mut Cha
             );
             continue;
         };
-        let mut plan = Plan::dynamic(new, &now, address, asn);
-        keep_local(&mut plan, &status);
+        let mut settings = NeighborSettings::dynamic(new, &now, address, asn);
+        keep_local(&mut settings, &status);
         let reset = section(old).as_ref() != Some(&now);
-        changes.add(address, peer, plan, reset);
+        changes.add(address, peer, settings, reset);
     }
 }
 
-/// A metrics endpoint that listens already and an archive that can write, waiting to take the old ones' places.
+/// A metrics endpoint that listens and an archive that can write, before they replace the old ones.
 struct Prepared {
     metrics: Option<Service>,
     archive: Option<Archive>,
 }
 
-/// Does everything about outlets that can fail, before anything is changed.
+/// Opens the new services. Nothing has changed if that fails.
 fn prepare_outlets(shared: &Arc<Shared>, new: &Config) -> Result<Prepared, ReloadError> {
     let old = Arc::clone(&shared.config.read());
     let mrt = new.mrt.as_ref().filter(|_| old.mrt != new.mrt);
@@ -245,7 +260,7 @@ fn prepare_outlets(shared: &Arc<Shared>, new: &Config) -> Result<Prepared, Reloa
     }
 }
 
-/// Puts the metrics endpoint and the archive in place where they differ.
+/// Replaces the metrics endpoint and the archive where their settings changed.
 fn change_outlets(shared: &Arc<Shared>, old: &Config, new: &Config, prepared: Prepared) {
     let mut outlets = shared.outlets.lock();
     if old.metrics != new.metrics {
@@ -253,20 +268,20 @@ fn change_outlets(shared: &Arc<Shared>, old: &Config, new: &Config, prepared: Pr
         outlets.metrics = prepared.metrics;
     }
     if old.mrt != new.mrt {
-        // The old one completes its files first: those of the new one may have the same names.
+        // The old archive completes its files first: the new one may use the same names.
         outlets.archive.take().into_iter().for_each(Archive::stop);
         outlets.archive = prepared.archive;
         outlets.archive.iter_mut().for_each(Archive::begin);
     }
 }
 
-fn report(peer: IpAddr, posted: Result<(), Busy>) {
-    if let Err(why) = posted {
-        tracing::error!(%peer, %why, "a change was not applied");
+fn report(peer: IpAddr, posted: Result<(), PostError>) {
+    if let Err(error) = posted {
+        tracing::error!(%peer, %error, "a change was not applied");
     }
 }
 
-fn in_words(error: &ReloadError) -> String {
+fn describe(error: &ReloadError) -> String {
     match error {
         ReloadError::Config(errors) => {
             let first = errors.first().map(ToString::to_string).unwrap_or_default();

@@ -1,59 +1,192 @@
-//! Inputs into a neighbor's session, and what the session wants done.
+//! Passes inputs to the sessions of a thread and carries out the outputs.
 
 use std::io;
 use std::sync::Arc;
 
+use mio::net::TcpStream;
+use mio::{Interest, Registry};
 use rutter_config::{LimitAction, MaxPrefix};
 use rutter_net::Family;
-use rutter_rib::{FamilyInfo, Pushed, SessionInfo};
-use rutter_session::{
-    ConnectionId, DownReason, Input, Negotiated, Output, SessionEvent, Severity, State,
-};
-use rutter_wire::frame::Frame;
-use rutter_wire::notification::Notification;
+use rutter_rib::{PeerId, Sweeper};
+use rutter_session::{ConnectionId, DownReason, Input, Negotiated, Output, SessionEvent, State};
+use rutter_wire::attr::Malformed;
 
-use crate::connection::Connection;
-use crate::neighbor::Plan;
-use crate::peer::{Ended, Established};
-use crate::reactor::{ConnectionKey, Reactor};
-use crate::status;
+use crate::connection::{Connection, ConnectionKey};
+use crate::deadlines::Deadlines;
+use crate::lingering::LingeringSockets;
+use crate::peer::{EndCause, Peer};
+use crate::peers::Peers;
+use crate::shared::{Shared, unix_us};
 use crate::transport;
+use crate::write_queue::WriteQueue;
 
-impl Reactor {
-    /// Gives the session an input and does what it asks for.
-    pub(crate) fn drive(&mut self, slot: usize, input: Input<'_>) {
+/// The sessions of a thread, and everything that their outputs act upon: sockets, the table, timers, queues.
+///
+/// Invariant: after each input all outputs of the session are carried out, and its deadline and state are published.
+pub(crate) struct SessionDriver {
+    pub(crate) shared: Arc<Shared>,
+    registry: Registry,
+    thread: usize,
+    pub(crate) peers: Peers,
+    pub(crate) deadlines: Deadlines,
+    /// The connections whose sockets may have input.
+    pub(crate) read_queue: Vec<ConnectionKey>,
+    /// The neighbors whose sockets may take bytes.
+    pub(crate) write_queue: WriteQueue,
+    lingering: LingeringSockets,
+    /// Removes the routes of sessions that ended.
+    sweeper: Sweeper,
+    /// The time at the start of the turn.
+    pub(crate) now_ms: u64,
+    unix_us: u64,
+    /// The daemon stops: the time at which all connections are closed.
+    stop_by_ms: Option<u64>,
+}
+
+/// The longest time from a shutdown to the end of all connections, milliseconds.
+const STOP_WITHIN_MS: u64 = 3_000;
+
+impl SessionDriver {
+    /// A driver without neighbors.
+    pub(crate) fn new(shared: Arc<Shared>, thread: usize, registry: Registry) -> Self {
+        SessionDriver {
+            shared,
+            registry,
+            thread,
+            peers: Peers::default(),
+            deadlines: Deadlines::default(),
+            read_queue: Vec::new(),
+            write_queue: WriteQueue::default(),
+            lingering: LingeringSockets::default(),
+            sweeper: Sweeper::default(),
+            now_ms: 0,
+            unix_us: 0,
+            stop_by_ms: None,
+        }
+    }
+
+    /// Reads the clocks.
+    pub(crate) fn start_turn(&mut self) {
+        self.now_ms = self.shared.clock.now_ms();
+        self.unix_us = unix_us();
+    }
+
+    /// Takes over the time of another thread's turn.
+    pub(crate) fn set_time_from(&mut self, other: &SessionDriver) {
+        self.now_ms = other.now_ms;
+    }
+
+    /// Wall time in microseconds since 1970.
+    pub(crate) fn unix_us(&self) -> u64 {
+        self.unix_us
+    }
+
+    /// Closes the lingering sockets whose time is over.
+    pub(crate) fn end_turn(&mut self) {
+        self.lingering
+            .close_finished(self.now_ms, self.is_stopping());
+    }
+
+    /// Removes some routes of sessions that ended.
+    pub(crate) fn sweep(&mut self) {
+        if self.is_sweeping() {
+            self.sweeper.step(&self.shared.rib);
+        }
+    }
+
+    /// Returns whether routes of sessions that ended are left.
+    pub(crate) fn is_sweeping(&self) -> bool {
+        !self.sweeper.is_idle()
+    }
+
+    /// The next neighbor whose deadline has passed.
+    pub(crate) fn next_due(&mut self) -> Option<usize> {
+        self.deadlines.pop_due(self.now_ms)
+    }
+
+    /// The time of the next work without an event.
+    pub(crate) fn next_deadline(&mut self) -> Option<u64> {
+        let timer = self.deadlines.next_deadline();
+        let linger = self.lingering.next_deadline();
+        [timer, linger].into_iter().flatten().min()
+    }
+
+    /// Starts the end of all sessions. The thread ends when their connections are closed.
+    pub(crate) fn begin_stop(&mut self) {
+        self.stop_by_ms = Some(self.now_ms + STOP_WITHIN_MS);
+    }
+
+    /// Returns whether the daemon stops.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stop_by_ms.is_some()
+    }
+
+    /// Returns whether all connections are closed after a shutdown, or its time is over.
+    pub(crate) fn has_ended(&self) -> bool {
+        let Some(stop_by_ms) = self.stop_by_ms else {
+            return false;
+        };
+        let is_open = self.peers.iter().any(Peer::has_connection);
+        let busy = is_open || !self.lingering.is_empty();
+        !busy || self.now_ms >= stop_by_ms
+    }
+
+    /// Makes the next poll of this thread return at once.
+    pub(crate) fn wake_self(&self) {
+        self.shared.threads[self.thread].mailbox.wake();
+    }
+
+    /// Queues a connection whose socket became ready.
+    pub(crate) fn socket_ready(&mut self, key: ConnectionKey, event: &mio::event::Event) {
+        let Some(connection) = self.peers.connection_mut(key) else {
+            return;
+        };
+        if event.is_readable() || event.is_read_closed() || event.is_error() {
+            connection.read_closed |= event.is_read_closed() || event.is_error();
+            if !connection.readable {
+                connection.readable = true;
+                self.read_queue.push(key);
+            }
+        }
+        if (event.is_writable() || event.is_error()) && !connection.writable {
+            connection.writable = true;
+            self.write_queue.push(key.slot);
+        }
+    }
+
+    /// Passes an input to a session and carries out its outputs.
+    pub(crate) fn handle(&mut self, slot: usize, input: Input<'_>) {
         let now_ms = self.now_ms;
-        let Some(peer) = self.peer_mut(slot) else {
+        let Some(peer) = self.peers.get_mut(slot) else {
             return;
         };
         peer.session.handle(now_ms, input);
-        self.settle(slot);
-    }
-
-    /// Does what the session asks for.
-    fn settle(&mut self, slot: usize) {
-        let mut failed = None;
-        loop {
-            let Some(peer) = self.peer_mut(slot) else {
-                return;
-            };
-            if let Some(output) = peer.session.poll_output() {
-                failed = self.act(slot, output).or(failed);
-            } else if let Some(connection) = failed.take() {
-                let now_ms = self.now_ms;
-                if let Some(peer) = self.peer_mut(slot) {
-                    let input = Input::ConnectFailed { connection };
-                    peer.session.handle(now_ms, input);
-                }
-            } else {
-                break;
-            }
-        }
+        self.carry_out(slot);
         self.publish(slot);
     }
 
-    /// Does one thing. The result is a connection that could not even be tried.
-    fn act(&mut self, slot: usize, output: Output) -> Option<ConnectionId> {
+    /// Fires the timers of a session.
+    pub(crate) fn tick(&mut self, slot: usize) {
+        self.handle(slot, Input::Tick);
+    }
+
+    /// Carries out the outputs of a session. The session learns of a failed attempt to connect after its other outputs.
+    fn carry_out(&mut self, slot: usize) {
+        let mut failed = None;
+        while let Some(peer) = self.peers.get_mut(slot) {
+            if let Some(output) = peer.session.poll_output() {
+                failed = self.perform(slot, output).or(failed);
+            } else if let Some(connection) = failed.take() {
+                let input = Input::ConnectFailed { connection };
+                peer.session.handle(self.now_ms, input);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Carries out one output. Returns the connection for which no attempt could start.
+    fn perform(&mut self, slot: usize, output: Output) -> Option<ConnectionId> {
         match output {
             Output::Connect { connection } => return self.connect(slot, connection),
             Output::Send {
@@ -77,272 +210,171 @@ impl Reactor {
         None
     }
 
-    fn with_id(
-        &mut self,
-        slot: usize,
-        action: impl FnOnce(&crate::shared::Shared, rutter_rib::PeerId),
-    ) {
-        if let Some(id) = self.peer_mut(slot).and_then(|peer| peer.id) {
+    fn with_id(&mut self, slot: usize, action: impl FnOnce(&Shared, PeerId)) {
+        if let Some(id) = self.peers.get(slot).and_then(|peer| peer.id) {
             action(&self.shared, id);
         }
     }
 
-    fn connect(&mut self, slot: usize, side: ConnectionId) -> Option<ConnectionId> {
-        let config = Arc::clone(&self.peer_mut(slot)?.plan.config);
-        let socket = transport::connect(&config)
-            .map(mio::net::TcpStream::from_std)
-            .and_then(|socket| self.open(slot, side, socket, true));
-        match socket {
+    fn connect(&mut self, slot: usize, id: ConnectionId) -> Option<ConnectionId> {
+        let config = Arc::clone(&self.peers.get(slot)?.settings.config);
+        let opened = transport::connect(&config)
+            .map(TcpStream::from_std)
+            .and_then(|socket| self.open(ConnectionKey { slot, id }, socket, true));
+        match opened {
             Ok(()) => None,
             Err(error) => {
                 let peer = config.name.as_str();
                 tracing::debug!(peer, %error, "cannot connect");
-                Some(side)
+                Some(id)
             }
         }
     }
 
-    /// Registers a connection as one of the two of its neighbor.
+    /// Registers a socket as a connection of a neighbor, for both directions and once. Events are edge-triggered, so
+    /// an idle or a full socket costs nothing.
     pub(crate) fn open(
         &mut self,
-        slot: usize,
-        side: ConnectionId,
-        mut socket: mio::net::TcpStream,
+        key: ConnectionKey,
+        mut socket: TcpStream,
         connecting: bool,
     ) -> io::Result<()> {
-        let key = ConnectionKey {
-            slot,
-            side: side.index(),
-        };
-        self.register(&mut socket, key)?;
-        if let Some(peer) = self.peer_mut(slot) {
-            peer.connections[key.side] = Some(Connection::new(socket, connecting));
+        let both = Interest::READABLE | Interest::WRITABLE;
+        self.registry.register(&mut socket, key.token(), both)?;
+        if let Some(peer) = self.peers.get_mut(key.slot) {
+            peer.connections[key.id.index()] = Some(Connection::new(socket, connecting));
         }
         Ok(())
     }
 
-    fn send(&mut self, slot: usize, side: ConnectionId, message: &[u8]) {
-        let key = ConnectionKey {
-            slot,
-            side: side.index(),
-        };
-        if let Some(connection) = self.connection(key) {
+    fn send(&mut self, slot: usize, id: ConnectionId, message: &[u8]) {
+        if let Some(connection) = self.peers.connection_mut(ConnectionKey { slot, id }) {
             connection.push_control(message);
-            self.to_write.push(slot);
+            self.write_queue.push(slot);
         }
     }
 
-    fn close(&mut self, slot: usize, side: ConnectionId) {
-        let Some(peer) = self.peer_mut(slot) else {
+    fn close(&mut self, slot: usize, id: ConnectionId) {
+        let Some(peer) = self.peers.get_mut(slot) else {
             return;
         };
-        if let Some(connection) = peer.connections[side.index()].take() {
-            let before = connection.written;
-            let (socket, written) = connection.finish();
-            peer.status.sent.count_bytes(written - before);
-            self.linger(socket);
-        }
+        let Some(connection) = peer.connections[id.index()].take() else {
+            return;
+        };
+        let before = connection.written;
+        let (mut socket, written) = connection.finish();
+        peer.status.sent.count_bytes(written - before);
+        let _ = self.registry.deregister(&mut socket);
+        self.lingering.push(socket, self.now_ms);
     }
 
-    fn established(&mut self, slot: usize, side: ConnectionId, negotiated: &Negotiated) {
-        self.learn_neighbor(slot, side, negotiated);
-        let Some(id) = self.table_id(slot) else {
+    fn established(&mut self, slot: usize, id: ConnectionId, negotiated: &Negotiated) {
+        let Some(peer) = self.peers.get_mut(slot) else {
             return;
         };
-        let shared = Arc::clone(&self.shared);
-        let (unix_us, now_ms) = (self.unix_us, self.now_ms);
-        let Some(peer) = self.peer_mut(slot) else {
-            return;
-        };
-        let stream = shared.rib.session_up(id, session_info(negotiated));
-        peer.established = Some(Established {
-            side: side.index(),
-            peer: id,
-            stream,
-        });
-        shared.rib.publish_peer_up(id, unix_us);
-        let key = peer.connections[side.index()].as_ref();
-        let local = key.and_then(|c| c.socket.local_addr().ok());
-        let remote = key.and_then(|c| c.socket.peer_addr().ok());
-        let row = status::negotiated_row(negotiated, local, remote);
-        tracing::info!(
-            peer = peer.name(), asn = %negotiated.remote_asn, hold_time_s = negotiated.hold_time_s,
-            agreed = %status::in_words(negotiated), not_agreed = %status::one_sided(negotiated),
-            "session established"
-        );
-        peer.status.with(|details| {
-            details.negotiated = Some(row);
-            details.established_count += 1;
-            details.state_since_ms = now_ms;
-        });
-        self.to_write.push(slot);
-    }
-
-    /// Completes what is known of the neighbor by what its OPEN and its connection tell: the AS of a dynamic
-    /// neighbor, our own address for next-hop-self.
-    fn learn_neighbor(&mut self, slot: usize, side: ConnectionId, negotiated: &Negotiated) {
-        let config = Arc::clone(&self.shared.config.read());
-        let shared = Arc::clone(&self.shared);
-        let Some(peer) = self.peer_mut(slot) else {
-            return;
-        };
-        if let Some(section) = peer.plan.dynamic.clone() {
-            let address = peer.plan.config.address;
-            peer.plan = Plan::dynamic(&config, &section, address, negotiated.remote_asn);
-            let config = Arc::clone(&peer.plan.config);
-            peer.status.with(|details| details.config = config);
-        }
-        let socket = peer.connections[side.index()].as_ref().map(|c| &c.socket);
-        let local = socket.and_then(|s| s.local_addr().ok());
-        if let Some(local) = local {
-            peer.plan.set_local(transport::plain(local.ip()));
-        }
-        if let Some(id) = peer.id {
-            shared.rib.replace_neighbor(id, peer.plan.table.clone());
+        peer.complete_settings(&self.shared, id, negotiated);
+        if peer.join_table(&self.shared, id, negotiated, self.unix_us) {
+            peer.publish_established(id, negotiated, self.now_ms);
+            self.write_queue.push(slot);
         }
     }
 
     fn down(&mut self, slot: usize, reason: &DownReason, keep: [bool; 2]) {
-        let now_ms = self.now_ms;
+        let Some(peer) = self.peers.get_mut(slot) else {
+            return;
+        };
         let text = reason.to_string();
-        if let Some(peer) = self.peer_mut(slot) {
-            tracing::warn!(peer = peer.name(), reason = %text, "session down");
-            peer.status.with(|details| {
-                details.last_error = Some((text.clone(), now_ms));
-                details.negotiated = None;
-            });
-        }
-        self.leave_table(slot, keep, &text);
+        tracing::warn!(peer = peer.name(), reason = %text, "session down");
+        peer.publish_down(&text, self.now_ms);
+        // While the daemon stops, the neighbors wait for their NOTIFICATION: the routes are left to the end of the
+        // process.
+        let sweeper = self.stop_by_ms.is_none().then_some(&mut self.sweeper);
+        peer.leave_table(&self.shared, keep, &text, self.unix_us, sweeper);
     }
 
+    /// Re-advertises all routes of a family to a neighbor.
     pub(crate) fn refresh_client(&mut self, slot: usize, family: Family) {
-        let shared = Arc::clone(&self.shared);
-        let established = self.peer_mut(slot).and_then(|p| p.established.as_mut());
+        let established = self
+            .peers
+            .get_mut(slot)
+            .and_then(|p| p.established.as_mut());
         if let Some(stream) = established.and_then(|e| e.stream.as_mut()) {
-            shared.rib.refresh_client(stream, family);
-            self.to_write.push(slot);
+            self.shared.rib.refresh_client(stream, family);
+            self.write_queue.push(slot);
         }
     }
 
     fn log_event(&mut self, slot: usize, event: &SessionEvent) {
-        let now_ms = self.now_ms;
-        let Some(peer) = self.peer_mut(slot) else {
-            return;
-        };
-        if let SessionEvent::Ended(_, reason) = event
-            && *reason != DownReason::ConnectFailed
-        {
-            let text = reason.to_string();
-            peer.status
-                .with(|details| details.last_error = Some((text, now_ms)));
-        }
-        let peer = peer.name();
-        if matches!(event, SessionEvent::Ended(..)) {
-            // What was sent or received has a line of its own, and so has the end of an established session.
-            tracing::debug!(peer, "{event}");
-            return;
-        }
-        match event.severity() {
-            Severity::Debug => tracing::debug!(peer, "{event}"),
-            Severity::Info => tracing::info!(peer, "{event}"),
-            Severity::Warn => tracing::warn!(peer, "{event}"),
+        if let Some(peer) = self.peers.get_mut(slot) {
+            peer.log_event(event, self.now_ms);
         }
     }
 
-    /// Arms the timer, shows the state to others, and lets a dynamic neighbor go that left.
+    /// Logs the faults of a malformed UPDATE.
+    pub(crate) fn log_faults(&mut self, slot: usize, faults: &[Malformed]) {
+        if let Some(peer) = self.peers.get_mut(slot) {
+            peer.log_faults(faults, self.now_ms);
+        }
+    }
+
+    /// Arms the deadline of a session, publishes its state, and removes a dynamic neighbor that left.
     fn publish(&mut self, slot: usize) {
-        let now_ms = self.now_ms;
-        let Some(peer) = self.peers.get_mut(slot).and_then(Option::as_mut) else {
+        let Some(peer) = self.peers.get_mut(slot) else {
             return;
         };
-        self.timers.arm(slot, peer.session.next_deadline());
-        peer.status.publish_messages(peer.session.stats());
-        let state = peer.session.state();
-        if state != peer.known_state {
-            peer.known_state = state;
-            peer.status.with(|details| {
-                details.state = status::state(state);
-                details.state_since_ms = now_ms;
-            });
-        }
+        self.deadlines.arm(slot, peer.session.next_deadline());
+        peer.publish_session(self.now_ms);
         if peer.is_gone() {
             self.remove_peer(slot);
         }
     }
 
-    pub(crate) fn tick(&mut self, slot: usize) {
-        self.read_before_timers(slot);
-        self.drive(slot, Input::Tick);
+    /// Adds a neighbor; its session does not start.
+    pub(crate) fn insert_peer(&mut self, peer: Peer) -> usize {
+        self.peers.insert(peer)
     }
 
-    pub(crate) fn message(&mut self, key: ConnectionKey, frame: &Frame<'_>) {
-        let connection = side(key.side);
-        let frame = *frame;
-        self.drive(key.slot, Input::Message { connection, frame });
-    }
-
-    pub(crate) fn framing_fault(&mut self, key: ConnectionKey, notification: Notification) {
-        let connection = side(key.side);
-        let input = Input::FramingError {
-            connection,
-            notification,
-        };
-        self.drive(key.slot, input);
-    }
-
-    /// The longest message to take, `None` where the connection is gone.
-    pub(crate) fn max_message_len(&self, key: ConnectionKey) -> Option<usize> {
-        let peer = self.peers.get(key.slot)?.as_ref()?;
-        peer.connections[key.side].as_ref()?;
-        Some(peer.session.max_receive_len(side(key.side)))
-    }
-
-    /// UPDATEs went to the table.
-    pub(crate) fn after_updates(&mut self, slot: usize, updates: u64) {
-        let now_ms = self.now_ms;
-        if let Some(peer) = self.peer_mut(slot)
-            && peer.session.state() == State::Established
-        {
-            peer.session.updates_received(now_ms, updates);
-            peer.status.publish_messages(peer.session.stats());
-        }
-    }
-
-    /// An UPDATE that was malformed or ended a family's initial routes.
-    pub(crate) fn unusual_update(&mut self, slot: usize, pushed: Pushed) {
-        if !pushed.faults.is_empty() {
-            self.log_faults(slot, &pushed);
-        }
-        if let Some(family) = pushed.end_of_rib.and_then(|afi_safi| afi_safi.family()) {
-            self.commit(slot);
-            self.drive(slot, Input::EndOfRib { family });
-        }
-        if let Some(notification) = pushed.reset {
-            self.commit(slot);
-            self.drive(slot, Input::UpdateError { notification });
-        }
-    }
-
-    fn log_faults(&mut self, slot: usize, pushed: &Pushed) {
-        let now_ms = self.now_ms;
-        let Some(peer) = self.peer_mut(slot) else {
+    /// Removes a neighbor whose session is down, with its routes.
+    pub(crate) fn remove_peer(&mut self, slot: usize) {
+        let Some(peer) = self.peers.remove(slot) else {
             return;
         };
-        peer.status.count_malformed();
-        for fault in &pushed.faults {
-            let Some(not_logged) = peer.fault_lines.pass(now_ms) else {
-                continue;
-            };
-            tracing::warn!(
-                peer = peer.name(), attribute = ?fault.code, offset = fault.offset,
-                outcome = %fault.disposition(), rfc = fault.rfc(), not_logged,
-                "malformed UPDATE: {fault}"
-            );
+        if let Some(id) = peer.id {
+            self.shared.rib.remove_neighbor(id);
+        }
+        self.deadlines.forget(slot);
+        self.shared.peers.remove(peer.address());
+        self.shared.release_thread(self.thread);
+    }
+
+    /// The longest message to accept from a connection; `None` if it is closed.
+    pub(crate) fn max_message_len(&self, key: ConnectionKey) -> Option<usize> {
+        let peer = self.peers.get(key.slot)?;
+        peer.connections[key.id.index()].as_ref()?;
+        Some(peer.session.max_receive_len(key.id))
+    }
+
+    /// Counts UPDATEs that went to the table.
+    pub(crate) fn updates_received(&mut self, slot: usize, updates: u64) {
+        if let Some(peer) = self.peers.get_mut(slot)
+            && peer.session.state() == State::Established
+        {
+            peer.session.updates_received(self.now_ms, updates);
+            peer.publish_counters();
         }
     }
 
-    /// A limit was exceeded for the first time since it last was not.
-    pub(crate) fn limit_exceeded(&mut self, slot: usize, family: Family, limit: MaxPrefix) {
+    /// Ends the session of a neighbor that exceeded a prefix limit, where its configuration says so.
+    pub(crate) fn check_limits(&mut self, slot: usize) {
+        let Some(peer) = self.peers.get_mut(slot) else {
+            return;
+        };
+        if let Some((family, limit)) = peer.exceeded_limit(&self.shared.rib) {
+            self.limit_exceeded(slot, family, limit);
+        }
+    }
+
+    fn limit_exceeded(&mut self, slot: usize, family: Family, limit: MaxPrefix) {
         let restart_after_s = match limit.action {
             LimitAction::Warn | LimitAction::Block => return,
             LimitAction::Restart { after_s } => Some(after_s),
@@ -353,77 +385,51 @@ impl Reactor {
             limit: limit.limit,
             restart_after_s,
         };
-        self.drive(slot, input);
+        self.handle(slot, input);
     }
 
-    /// A connection ended without our doing.
-    pub(crate) fn connection_ended(&mut self, slot: usize, index: usize, ended: Ended) {
-        let Some(peer) = self.peer_mut(slot) else {
+    /// A connection was closed by the neighbor or lost.
+    pub(crate) fn connection_ended(&mut self, key: ConnectionKey, cause: EndCause) {
+        let Some(peer) = self.peers.get_mut(key.slot) else {
             return;
         };
-        let Some(connection) = peer.connections[index].take() else {
+        let Some(ended) = peer.connections[key.id.index()].take() else {
             return;
         };
-        if let Ended::Failed(error) = &ended {
+        if let EndCause::Failed(error) = &cause {
             tracing::debug!(peer = peer.name(), %error, "connection failed");
         }
-        let connecting = connection.connecting;
-        drop(connection);
-        let connection = side(index);
-        let input = if connecting {
+        let connection = key.id;
+        let input = if ended.connecting {
             Input::ConnectFailed { connection }
         } else {
             Input::Disconnected { connection }
         };
-        self.drive(slot, input);
+        drop(ended);
+        self.handle(key.slot, input);
     }
 
-    /// The socket of a connect that we started became writable.
-    pub(crate) fn connect_decided(&mut self, slot: usize, index: usize) {
-        let key = ConnectionKey { slot, side: index };
-        let Some(connection) = self.connection(key) else {
+    /// The socket of an attempt to connect became writable: the attempt succeeded or failed.
+    pub(crate) fn connect_decided(&mut self, key: ConnectionKey) {
+        let Some(connection) = self.peers.connection_mut(key) else {
             return;
         };
         let error = connection.socket.take_error();
         if let Ok(Some(error)) | Err(error) = error {
-            self.connection_ended(slot, index, Ended::Failed(error));
+            self.connection_ended(key, EndCause::Failed(error));
         } else if connection.socket.peer_addr().is_ok() {
             connection.connecting = false;
             if connection.readable {
-                // Came with the same event, before the connection was known to stand.
-                self.to_read.push(key);
+                // The input arrived with the same event, while the attempt was undecided.
+                self.read_queue.push(key);
             }
             let input = Input::Connected {
-                connection: side(index),
+                connection: key.id,
                 outgoing: true,
             };
-            self.drive(slot, input);
+            self.handle(key.slot, input);
         } else {
             connection.writable = false;
         }
-    }
-}
-
-/// The session's name for a connection.
-fn side(index: usize) -> ConnectionId {
-    ConnectionId::ALL[index]
-}
-
-fn session_info(negotiated: &Negotiated) -> SessionInfo {
-    let family = |family: Family| {
-        let agreed = negotiated.families[family.index()]?;
-        Some(FamilyInfo {
-            add_path_receive: agreed.add_path_receive,
-            add_path_send: agreed.add_path_send,
-            extended_next_hop: agreed.extended_next_hop,
-        })
-    };
-    SessionInfo {
-        remote_bgp_id: negotiated.remote_bgp_id,
-        remote_asn: negotiated.remote_asn,
-        as4: negotiated.as4,
-        max_message_len: negotiated.max_message_len,
-        families: Family::ALL.map(family),
-        enhanced_refresh: negotiated.enhanced_refresh,
     }
 }

@@ -1,4 +1,4 @@
-//! What all threads of the daemon share.
+//! The state that all threads of the daemon share.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -19,11 +19,11 @@ use crate::logging::LogRing;
 use crate::mailbox::{Command, Mailbox};
 use crate::management::Service;
 use crate::mrt::Archive;
-use crate::neighbor::Plan;
+use crate::neighbor_settings::NeighborSettings;
 use crate::reactor::Reactor;
 use crate::status::{PeerStatus, PeerTable};
 
-/// One daemon.
+/// The shared state of one daemon.
 pub(crate) struct Shared {
     pub(crate) rib: Arc<Rib>,
     pub(crate) clock: Clock,
@@ -31,49 +31,49 @@ pub(crate) struct Shared {
     pub(crate) threads: Vec<Thread>,
     pub(crate) listeners: Listeners,
     pub(crate) config: RwLock<Arc<Config>>,
-    /// Held while a new configuration is applied.
+    /// Locked while a new configuration is applied.
     pub(crate) reloading: Mutex<()>,
-    /// What a reload may start anew.
+    /// The services that a reload may restart.
     pub(crate) outlets: Mutex<Outlets>,
-    /// The file that a reload reads; `None` for an embedded configuration.
+    /// The file of the configuration; `None` for an embedded configuration.
     pub(crate) source: Option<PathBuf>,
     pub(crate) loaded: Mutex<Loaded>,
     pub(crate) log: Arc<LogRing>,
     pub(crate) jitter: RandomState,
-    /// Set once, when the end begins.
+    /// The daemon stops; it is never reset.
     pub(crate) stopping: AtomicBool,
-    /// The end was asked for: the text for the neighbors.
+    /// The request to stop, with the text for the neighbors.
     pub(crate) stop_request: StopRequest,
-    /// What look-ups validate origins by.
+    /// The VRPs with which look-ups validate origins.
     pub(crate) vrps: RwLock<Option<Arc<Vrps>>>,
-    /// The services of a collector, where there are any.
+    /// The services of a collector, in a collector.
     pub(crate) collected: OnceLock<Arc<dyn CollectorServices>>,
 }
 
-/// Where the daemon writes to besides neighbors, as configured.
+/// The configured services besides BGP.
 #[derive(Default)]
 pub(crate) struct Outlets {
     pub(crate) metrics: Option<Service>,
     pub(crate) archive: Option<Archive>,
 }
 
-/// When the configuration in force came, and why a later one did not.
+/// The time at which the current configuration was loaded, and the error of a later attempt.
 pub(crate) struct Loaded {
     pub(crate) unix_s: u64,
     pub(crate) last_error: Option<String>,
 }
 
-/// One I/O thread as the others see it.
+/// One I/O thread, as other threads see it.
 pub(crate) struct Thread {
     pub(crate) mailbox: Mailbox,
-    /// What it owns; `None` before it starts and after it ends.
+    /// Its event loop; `None` before it starts and after it ends.
     pub(crate) reactor: Mutex<Option<Reactor>>,
-    /// Neighbors it owns.
+    /// The number of its neighbors.
     pub(crate) load: AtomicUsize,
 }
 
 impl Shared {
-    /// The thread with the fewest neighbors; the caller's neighbor is counted to it.
+    /// Returns the thread with the fewest neighbors and counts one more there.
     pub(crate) fn claim_thread(&self) -> usize {
         let loads = self.threads.iter().enumerate();
         let index = loads
@@ -83,25 +83,25 @@ impl Shared {
         index
     }
 
-    /// A neighbor left its thread.
+    /// Counts one neighbor less on a thread.
     pub(crate) fn release_thread(&self, index: usize) {
         self.threads[index].load.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Decides the jitter of a neighbor's timers.
+    /// The seed for the jitter of a neighbor's timers.
     pub(crate) fn seed_for(&self, address: IpAddr) -> u64 {
         self.jitter.hash_one(address)
     }
 
-    /// Gives a neighbor to a thread, which starts its session.
-    pub(crate) fn add_peer(&self, plan: Plan) -> Result<(), Busy> {
+    /// Passes a new neighbor to a thread, which starts its session.
+    pub(crate) fn add_peer(&self, settings: NeighborSettings) -> Result<(), PostError> {
         let thread = self.claim_thread();
-        let address = plan.config.address;
-        let dynamic = plan.dynamic.is_some();
-        let config = Arc::clone(&plan.config);
+        let address = settings.config.address;
+        let dynamic = settings.dynamic.is_some();
+        let config = Arc::clone(&settings.config);
         let status = PeerStatus::new(config, thread, dynamic, self.clock.now_ms());
         self.peers.insert(address, Arc::new(status));
-        let posted = self.post(thread, Command::Add(Box::new(plan)));
+        let posted = self.post(thread, Command::Add(Box::new(settings)));
         if posted.is_err() {
             self.peers.remove(address);
             self.release_thread(thread);
@@ -109,21 +109,21 @@ impl Shared {
         posted
     }
 
-    /// Leaves a command with the thread that owns a neighbor.
-    pub(crate) fn post_to_peer(&self, address: IpAddr, command: Command) -> Result<(), Busy> {
-        let status = self.peers.find(address).ok_or(Busy::Unknown)?;
+    /// Posts a command to the thread that owns a neighbor.
+    pub(crate) fn post_to_peer(&self, address: IpAddr, command: Command) -> Result<(), PostError> {
+        let status = self.peers.find(address).ok_or(PostError::Unknown)?;
         let thread = status.with(|details| details.thread);
         self.post(thread, command)
     }
 
-    /// Leaves a command with a thread.
-    pub(crate) fn post(&self, thread: usize, command: Command) -> Result<(), Busy> {
+    /// Posts a command to a thread.
+    pub(crate) fn post(&self, thread: usize, command: Command) -> Result<(), PostError> {
         let posted = self.threads[thread].mailbox.post(command);
-        posted.map_err(|_| Busy::MailboxFull)
+        posted.map_err(|_| PostError::MailboxFull)
     }
 
-    /// What neighbors are told at the end where nobody said what (RFC 9003).
-    pub(crate) fn farewell(&self) -> &'static str {
+    /// The text for the neighbors at a shutdown without a text of the operator (RFC 9003).
+    pub(crate) fn default_shutdown_text(&self) -> &'static str {
         match (self.collected.get(), &self.config.read().exchange) {
             (Some(_), _) => "the collector is being shut down",
             (None, Some(_)) => "the route server is being shut down",
@@ -131,14 +131,14 @@ impl Shared {
         }
     }
 
-    /// Sends what a change made outside of the I/O threads left to be sent.
+    /// Advertises the routes that changed outside of the I/O threads.
     pub(crate) fn flush(&self) {
         if self.rib.flush() {
             self.wake_all_but(usize::MAX);
         }
     }
 
-    /// The streams of all threads may have something new.
+    /// Wakes all threads but one: their clients may have new bytes.
     pub(crate) fn wake_all_but(&self, own: usize) {
         for (index, thread) in self.threads.iter().enumerate() {
             if index != own {
@@ -148,20 +148,20 @@ impl Shared {
     }
 }
 
-/// Why a command was not taken.
+/// The reason why a command was not posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Busy {
-    /// The thread's box is full.
+pub(crate) enum PostError {
+    /// The mailbox of the thread is full.
     MailboxFull,
-    /// No such neighbor.
+    /// The neighbor is unknown.
     Unknown,
 }
 
-impl std::fmt::Display for Busy {
+impl std::fmt::Display for PostError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Busy::MailboxFull => "the thread that owns the session is too busy to take the request",
-            Busy::Unknown => "no such neighbor",
+            PostError::MailboxFull => "the thread of the session is too busy for the request",
+            PostError::Unknown => "no such neighbor",
         })
     }
 }
@@ -190,29 +190,30 @@ pub(crate) fn unix_us() -> u64 {
         .map_or(0, |d| d.as_micros() as u64)
 }
 
-/// Somebody asks the daemon to end.
+/// A request to stop the daemon.
 #[derive(Default)]
 pub(crate) struct StopRequest {
-    asked: Mutex<Option<Asked>>,
-    made: parking_lot::Condvar,
+    request: Mutex<Option<ShutdownText>>,
+    requested: parking_lot::Condvar,
 }
 
-/// What neighbors are to be told, if anything was said of it.
-type Asked = Option<Arc<str>>;
+/// The operator's text for the neighbors, if there is one.
+type ShutdownText = Option<Arc<str>>;
 
 impl StopRequest {
-    /// Asks; later requests do not change the first one's text.
+    /// Requests the stop. Later requests do not change the text of the first one.
     pub(crate) fn make(&self, text: Option<&str>) {
-        self.asked.lock().get_or_insert_with(|| text.map(Arc::from));
-        self.made.notify_all();
+        let mut request = self.request.lock();
+        request.get_or_insert_with(|| text.map(Arc::from));
+        self.requested.notify_all();
     }
 
-    /// Waits for the request, at most so long.
-    pub(crate) fn wait(&self, timeout: std::time::Duration) -> Option<Asked> {
-        let mut asked = self.asked.lock();
-        if asked.is_none() {
-            self.made.wait_for(&mut asked, timeout);
+    /// Waits for the request, at most for this time.
+    pub(crate) fn wait(&self, timeout: std::time::Duration) -> Option<ShutdownText> {
+        let mut request = self.request.lock();
+        if request.is_none() {
+            self.requested.wait_for(&mut request, timeout);
         }
-        asked.clone()
+        request.clone()
     }
 }

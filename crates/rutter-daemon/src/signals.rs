@@ -1,4 +1,4 @@
-//! SIGTERM and SIGINT end a command in order, SIGHUP reloads its configuration: from its first moment on.
+//! Signals: SIGTERM and SIGINT stop a command in order, SIGHUP reloads its configuration.
 
 use std::io;
 use std::sync::{Arc, Weak};
@@ -14,66 +14,66 @@ use crate::reload;
 use crate::shared::Shared;
 use crate::stderr::eprint_line;
 
-/// The process's signals, taken over from the system: from now on none ends it by itself.
+/// The handlers of the process's signals.
 ///
-/// What comes before there is a daemon that could obey is kept for it ([`crate::Handle::handle_signals`]).
+/// Signals that arrive before the daemon runs are kept for it ([`crate::Handle::handle_signals`]).
 #[derive(Clone)]
-pub struct Signals(Arc<Mutex<Kept>>);
+pub struct Signals(Arc<Mutex<Pending>>);
 
-/// What SIGHUP is taken for.
+/// The meaning of SIGHUP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hangup {
-    /// The daemon reads its configuration again.
+    /// The daemon reloads its configuration.
     Reloads,
-    /// The terminal is gone: the command ends.
+    /// The terminal was closed: the command ends.
     Ends,
 }
 
 #[derive(Default)]
-struct Kept {
-    /// When the end was first asked for.
-    end: Option<Instant>,
+struct Pending {
+    /// The time of the first request to stop.
+    stop: Option<Instant>,
     reload: bool,
     daemon: Weak<Shared>,
 }
 
-/// Who presses Ctrl-C again after so long does not want to wait. Programs that hand on what they get may send it twice
-/// in a moment.
-const AGAIN: Duration = Duration::from_secs(1);
+/// A second Ctrl-C after this time ends the process at once. A second one before it is ignored: programs that forward
+/// signals may send it twice.
+const SECOND_INTERRUPT: Duration = Duration::from_secs(1);
 
 impl Signals {
-    /// Takes them over; to be the first thing that a command does.
+    /// Installs the handlers. A command should call this first.
     pub fn install(hangup: Hangup) -> io::Result<Self> {
         let mut incoming = iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])?;
         let signals = Signals(Arc::default());
-        let obeying = signals.clone();
+        let handlers = signals.clone();
         thread::Builder::new()
             .name("signals".into())
             .spawn(move || {
                 for signal in incoming.forever() {
                     match (signal, hangup) {
-                        (SIGHUP, Hangup::Reloads) => obeying.reload(),
-                        _ => obeying.end(signal),
+                        (SIGHUP, Hangup::Reloads) => handlers.reload(),
+                        _ => handlers.stop(signal),
                     }
                 }
             })?;
         Ok(signals)
     }
 
-    /// Whether one of them asked for the end.
+    /// Returns whether a signal requested the stop.
     pub fn stop_requested(&self) -> bool {
-        self.0.lock().end.is_some()
+        self.0.lock().stop.is_some()
     }
 
-    fn end(&self, signal: i32) {
+    fn stop(&self, signal: i32) {
         let (first, daemon) = {
-            let mut kept = self.0.lock();
-            let first = *kept.end.get_or_insert_with(Instant::now);
-            (first, kept.daemon.upgrade())
+            let mut pending = self.0.lock();
+            let first = *pending.stop.get_or_insert_with(Instant::now);
+            (first, pending.daemon.upgrade())
         };
-        if signal == SIGINT && first.elapsed() >= AGAIN {
-            eprint_line("\nending at once: what is not written yet is lost");
-            // It does not return where the signal can still end the process.
+        if signal == SIGINT && first.elapsed() >= SECOND_INTERRUPT {
+            eprint_line("\nending at once: unwritten data is lost");
+            // It returns only if the signal cannot end the process.
             let _ = emulate_default_handler(SIGINT);
         }
         if let Some(daemon) = daemon {
@@ -83,9 +83,9 @@ impl Signals {
 
     fn reload(&self) {
         let daemon = {
-            let mut kept = self.0.lock();
-            let daemon = kept.daemon.upgrade();
-            kept.reload = daemon.is_none();
+            let mut pending = self.0.lock();
+            let daemon = pending.daemon.upgrade();
+            pending.reload = daemon.is_none();
             daemon
         };
         if let Some(daemon) = daemon {
@@ -93,14 +93,14 @@ impl Signals {
         }
     }
 
-    /// From now on this daemon does what they ask for, first what they asked for already.
-    pub(crate) fn hand_to(&self, daemon: &Arc<Shared>) {
-        let (end, reload) = {
-            let mut kept = self.0.lock();
-            kept.daemon = Arc::downgrade(daemon);
-            (kept.end.is_some(), std::mem::take(&mut kept.reload))
+    /// Directs all signals to this daemon, including those that have already arrived.
+    pub(crate) fn direct_to(&self, daemon: &Arc<Shared>) {
+        let (stop, reload) = {
+            let mut pending = self.0.lock();
+            pending.daemon = Arc::downgrade(daemon);
+            (pending.stop.is_some(), std::mem::take(&mut pending.reload))
         };
-        if end {
+        if stop {
             daemon.stop_request.make(None);
         } else if reload {
             drop(reload::reload(daemon));

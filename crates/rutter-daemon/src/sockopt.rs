@@ -1,4 +1,4 @@
-//! Socket options that the standard library and `socket2` do not know: TCP MD5, GTSM.
+//! Socket options that the standard library and `socket2` lack: TCP MD5 and GTSM.
 //!
 //! Invariant of the `unsafe` here: every call passes a pointer to a live, fully initialised value of the
 //! stated size, and the kernel reads no further; nothing is kept after the call.
@@ -18,7 +18,7 @@ const IPV6_MINHOPCOUNT: c_int = 73;
 const TCP_MD5SIG_FLAG_PREFIX: u8 = 1;
 const MAX_KEY_LEN: usize = 80;
 
-/// Which peers a key is for: one address, or all of a prefix.
+/// The peers that a key is for: one address, or all addresses of a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyScope {
     /// The peer, or the first address of the prefix.
@@ -56,7 +56,7 @@ pub fn set_md5_key(socket: BorrowedFd<'_>, scope: KeyScope, key: &[u8]) -> io::R
     set(socket, libc::IPPROTO_TCP, option, &value)
 }
 
-/// Sends with TTL 255 and drops whatever arrives from more than `hops` hops away (GTSM, RFC 5082).
+/// Sends with TTL 255 and drops packets from more than `hops` hops away (GTSM, RFC 5082).
 pub fn set_gtsm(socket: BorrowedFd<'_>, ipv6: bool, hops: u8) -> io::Result<()> {
     let least: c_int = 256 - c_int::from(hops.max(1));
     set_hop_limit(socket, ipv6, 255)?;
@@ -95,7 +95,7 @@ fn set<T>(socket: BorrowedFd<'_>, level: c_int, option: c_int, value: &T) -> io:
     }
 }
 
-/// The address as the kernel wants it; port 0.
+/// The address as a `sockaddr_storage`, with port 0.
 fn storage(address: IpAddr) -> sockaddr_storage {
     let from = socket2::SockAddr::from(std::net::SocketAddr::new(address, 0));
     // SAFETY: all-zero is a valid `sockaddr_storage` (family AF_UNSPEC).
@@ -115,7 +115,7 @@ fn key_array(key: &[u8]) -> io::Result<[u8; MAX_KEY_LEN]> {
     let mut out = [0; MAX_KEY_LEN];
     match out.get_mut(..key.len()) {
         Some(room) => room.copy_from_slice(key),
-        None => return Err(io::Error::other("a TCP key may have at most 80 octets")),
+        None => return Err(io::Error::other("a TCP key may have at most 80 bytes")),
     }
     Ok(out)
 }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_longer_than_the_kernel_takes_is_refused() {
+    fn a_key_that_is_too_long_for_the_kernel_is_refused() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind");
         let scope = KeyScope {
             address: Ipv4Addr::LOCALHOST.into(),
@@ -154,7 +154,7 @@ mod tests {
             set_md5_key(listener.as_fd(), scope(None), b"secret"),
             set_md5_key(listener.as_fd(), scope(Some(8)), b"secret"),
         ] {
-            // Kernels may be built without it; what must not happen is EINVAL or EFAULT.
+            // Kernels may be built without MD5, but must not return EINVAL or EFAULT.
             if let Err(e) = result {
                 assert_eq!(e.raw_os_error(), Some(libc::ENOPROTOOPT), "{e}");
             }

@@ -1,4 +1,4 @@
-//! What each session is doing, published so that nobody needs to ask the thread that owns it.
+//! The published state of each session: readers need not ask the thread that owns it.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -6,39 +6,41 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock};
-use rutter_api::{Direction, MessageCounts, NegotiatedRow, SessionRow, SessionState};
+use rutter_api::{Direction, MessageCounts, NegotiatedRow, SessionRow, SessionState, TimerRow};
 use rutter_config::{Neighbor, NeighborKind};
 use rutter_net::Family;
 use rutter_rib::PeerId;
-use rutter_session::{Feature, Negotiated, OneSidedOffer, State, Stats};
+use rutter_session::{Feature, Negotiated, OneSidedOffer, Session, State, Stats, Timer};
 use rutter_wire::frame::MessageType;
 
-/// One session's published state: counters without a lock, the rest behind a lock that is held for an instant.
+/// The published state of a session: counters without a lock, the other fields behind a lock that is held briefly.
 pub(crate) struct PeerStatus {
     pub(crate) received: Counters,
     pub(crate) sent: Counters,
     pub(crate) malformed_updates: AtomicU64,
     pub(crate) unsent_bytes: AtomicU64,
     pub(crate) catching_up: AtomicBool,
+    /// The deadlines of [`Timer::ALL`] in milliseconds; [`u64::MAX`] where a timer does not run.
+    deadlines: [AtomicU64; Timer::ALL.len()],
     details: Mutex<Details>,
 }
 
-/// What changes seldom.
+/// The fields that rarely change.
 pub(crate) struct Details {
     pub(crate) config: Arc<Neighbor>,
-    /// Index of the thread that owns the session.
+    /// The index of the thread that owns the session.
     pub(crate) thread: usize,
     pub(crate) dynamic: bool,
     pub(crate) peer: Option<PeerId>,
     pub(crate) state: SessionState,
     pub(crate) state_since_ms: u64,
     pub(crate) established_count: u64,
-    /// In words, and when.
+    /// The text of the last error and its time.
     pub(crate) last_error: Option<(String, u64)>,
     pub(crate) negotiated: Option<NegotiatedRow>,
 }
 
-/// Octets and messages of one direction.
+/// The bytes and messages of one direction.
 #[derive(Default)]
 pub(crate) struct Counters {
     pub(crate) bytes: AtomicU64,
@@ -46,9 +48,9 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Counts octets; only the owning thread writes, so no read-modify-write is needed.
-    pub(crate) fn count_bytes(&self, octets: usize) {
-        bump(&self.bytes, octets as u64);
+    /// Counts bytes. Only the owning thread writes, so no read-modify-write is needed.
+    pub(crate) fn count_bytes(&self, bytes: usize) {
+        bump(&self.bytes, bytes as u64);
     }
 
     fn direction(&self) -> Direction {
@@ -78,6 +80,7 @@ impl PeerStatus {
             malformed_updates: AtomicU64::new(0),
             unsent_bytes: AtomicU64::new(0),
             catching_up: AtomicBool::new(false),
+            deadlines: Timer::ALL.map(|_| AtomicU64::new(u64::MAX)),
             details: Mutex::new(Details {
                 config,
                 thread,
@@ -92,12 +95,12 @@ impl PeerStatus {
         }
     }
 
-    /// Reads or changes what changes seldom.
+    /// Reads or changes the fields behind the lock.
     pub(crate) fn with<T>(&self, action: impl FnOnce(&mut Details) -> T) -> T {
         action(&mut self.details.lock())
     }
 
-    /// Shows the session's counts of messages.
+    /// Publishes the session's counts of messages.
     pub(crate) fn publish_messages(&self, stats: &Stats) {
         for (counter, count) in self.received.messages.iter().zip(stats.received) {
             counter.store(count, Ordering::Relaxed);
@@ -107,7 +110,25 @@ impl PeerStatus {
         }
     }
 
-    /// One more malformed UPDATE.
+    /// Publishes the deadlines of the session's timers.
+    pub(crate) fn publish_timers(&self, session: &Session) {
+        for (deadline, timer) in self.deadlines.iter().zip(Timer::ALL) {
+            let at = session.deadline(timer).unwrap_or(u64::MAX);
+            deadline.store(at, Ordering::Relaxed);
+        }
+    }
+
+    fn timer_rows(&self, now_ms: u64) -> Vec<TimerRow> {
+        let deadlines = self.deadlines.iter().map(|at| at.load(Ordering::Relaxed));
+        let running = deadlines.zip(Timer::ALL).filter(|(at, _)| *at != u64::MAX);
+        let row = |(at, timer): (u64, Timer)| TimerRow {
+            name: timer_name(timer),
+            fires_in_ms: at.saturating_sub(now_ms),
+        };
+        running.map(row).collect()
+    }
+
+    /// Counts a malformed UPDATE.
     pub(crate) fn count_malformed(&self) {
         bump(&self.malformed_updates, 1);
     }
@@ -137,8 +158,15 @@ impl PeerStatus {
             unsent_bytes: self.unsent_bytes.load(Ordering::Relaxed),
             catching_up: self.catching_up.load(Ordering::Relaxed),
             negotiated: details.negotiated.clone(),
-            timers: Vec::new(),
+            timers: self.timer_rows(now_ms),
         }
+    }
+}
+
+fn timer_name(timer: Timer) -> String {
+    match timer {
+        Timer::LongLived(family) | Timer::RefreshStale(family) => format!("{timer} {family}"),
+        timer => timer.to_string(),
     }
 }
 
@@ -152,7 +180,7 @@ fn kind_name(kind: NeighborKind) -> &'static str {
     }
 }
 
-/// The state in the words of the management protocol.
+/// Converts a state to that of the management protocol.
 pub(crate) fn state(state: State) -> SessionState {
     match state {
         State::Idle => SessionState::Idle,
@@ -164,7 +192,7 @@ pub(crate) fn state(state: State) -> SessionState {
     }
 }
 
-/// What was agreed on, for `show peer`.
+/// The result of the negotiation, for `show peer`.
 pub(crate) fn negotiated_row(
     negotiated: &Negotiated,
     local: Option<SocketAddr>,
@@ -199,16 +227,16 @@ pub(crate) fn negotiated_row(
     }
 }
 
-/// What was agreed on, in a few words for the log.
-pub(crate) fn in_words(negotiated: &Negotiated) -> String {
+/// The negotiated features as a string for the log.
+pub(crate) fn summary(negotiated: &Negotiated) -> String {
     let mut words = Vec::new();
     for family in Family::ALL {
-        if let Some(agreed) = negotiated.families[family.index()] {
+        if let Some(negotiated) = negotiated.families[family.index()] {
             words.push(family.to_string());
             let options = [
-                (agreed.add_path_receive, "add-path-receive"),
-                (agreed.add_path_send, "add-path-send"),
-                (agreed.extended_next_hop, "extended-next-hop"),
+                (negotiated.add_path_receive, "add-path-receive"),
+                (negotiated.add_path_send, "add-path-send"),
+                (negotiated.extended_next_hop, "extended-next-hop"),
             ];
             words.extend(chosen(&options));
         }
@@ -230,7 +258,7 @@ pub(crate) fn in_words(negotiated: &Negotiated) -> String {
     words.join(", ")
 }
 
-/// What only one side offered.
+/// The features that only one side offered, as a string for the log.
 pub(crate) fn one_sided(negotiated: &Negotiated) -> String {
     let one = |u: &OneSidedOffer| match u.offered_by_us {
         true => format!("{} (offered by us)", feature(u.feature)),
@@ -262,7 +290,7 @@ fn chosen(options: &[(bool, &str)]) -> Vec<String> {
     on.map(|(_, name)| (*name).to_owned()).collect()
 }
 
-/// All sessions by address.
+/// The published states of all sessions, by address.
 #[derive(Default)]
 pub(crate) struct PeerTable {
     peers: RwLock<BTreeMap<IpAddr, Arc<PeerStatus>>>,
@@ -285,7 +313,7 @@ impl PeerTable {
         self.peers.read().len()
     }
 
-    /// All of them, by address.
+    /// All states, in the order of the addresses.
     pub(crate) fn all(&self) -> Vec<Arc<PeerStatus>> {
         self.peers.read().values().cloned().collect()
     }

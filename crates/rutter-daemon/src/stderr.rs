@@ -1,9 +1,10 @@
-//! What a command says beside its output.
+//! Messages of a command on standard error.
 
 use std::fmt;
 use std::io::{self, Write as _};
 
-/// A line on standard error. Whoever read it may have gone, which is no reason to end with a panic: there is nobody to tell.
+/// Prints a line to standard error. Unlike `eprintln!` it ignores errors: a reader that has closed the pipe is no reason
+/// to panic.
 pub fn eprint_line(line: impl fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

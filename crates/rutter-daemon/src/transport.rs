@@ -1,4 +1,4 @@
-//! How TCP connections with a neighbor are made: source address, TTL, keys.
+//! TCP connections with neighbors: source address, TTL, MD5 keys.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -9,10 +9,10 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::sockopt::{self, KeyScope};
 
-/// Connections waiting to be accepted; a thousand members come at once after a power cut.
+/// The connections that may wait for acceptance; after a power failure a thousand members connect at once.
 const BACKLOG: i32 = 4_096;
 
-/// Opens a listening socket, IPv6 ones for IPv6 only.
+/// Opens a listening socket. An IPv6 socket accepts IPv6 only.
 pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = Socket::new(
         Domain::for_address(address),
@@ -23,8 +23,7 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     if address.is_ipv6() {
         socket.set_only_v6(true)?;
     }
-    // A neighbor with GTSM drops a SYN,ACK that comes with less (RFC 5082); each connection gets its own value
-    // when it is adopted.
+    // A neighbor with GTSM drops a SYN,ACK with a lower TTL (RFC 5082). Each connection gets its own value in `adopt`.
     sockopt::set_hop_limit(socket.as_fd(), address.is_ipv6(), 255)?;
     socket.bind(&SockAddr::from(address))?;
     socket.listen(BACKLOG)?;
@@ -32,7 +31,7 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-/// Starts connecting to a neighbor; the socket becomes writable when that is decided.
+/// Starts to connect to a neighbor. The socket becomes writable when the attempt has succeeded or failed.
 pub(crate) fn connect(neighbor: &Neighbor) -> io::Result<TcpStream> {
     let remote = SocketAddr::new(neighbor.address, neighbor.port);
     let socket = Socket::new(
@@ -60,7 +59,7 @@ pub(crate) fn connect(neighbor: &Neighbor) -> io::Result<TcpStream> {
     Ok(socket.into())
 }
 
-/// Applies a neighbor's options to an accepted connection.
+/// Applies the options of a neighbor to an accepted connection.
 pub(crate) fn adopt(stream: TcpStream, neighbor: &Neighbor) -> io::Result<TcpStream> {
     let socket = Socket::from(stream);
     socket.set_nonblocking(true)?;
@@ -68,7 +67,7 @@ pub(crate) fn adopt(stream: TcpStream, neighbor: &Neighbor) -> io::Result<TcpStr
     Ok(socket.into())
 }
 
-/// Options that both directions share.
+/// Sets the options of outgoing and accepted connections.
 fn prepare(socket: &Socket, neighbor: &Neighbor) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
     let ipv6 = neighbor.address.is_ipv6();
@@ -95,13 +94,13 @@ pub(crate) fn set_listener_key(
         return Ok(());
     }
     match sockopt::set_md5_key(listener.as_fd(), scope, key.unwrap_or(&[])) {
-        // Removing what was never set.
+        // There was no key to remove.
         Err(e) if key.is_none() && e.raw_os_error() == Some(libc::ENOENT) => Ok(()),
         result => result,
     }
 }
 
-/// An IPv4 address that came in as `::ffff:a.b.c.d` as what it is.
-pub(crate) fn plain(address: IpAddr) -> IpAddr {
+/// Converts an IPv4-mapped IPv6 address (`::ffff:a.b.c.d`) to IPv4.
+pub(crate) fn canonical(address: IpAddr) -> IpAddr {
     address.to_canonical()
 }

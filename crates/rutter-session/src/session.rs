@@ -176,6 +176,11 @@ impl Session {
         &self.stats
     }
 
+    /// The deadline of a timer in milliseconds; `None` where it does not run.
+    pub fn deadline(&self, timer: Timer) -> Option<u64> {
+        self.timers.deadline(timer)
+    }
+
     /// The running timers, with their deadlines in milliseconds.
     pub fn timers(&self) -> impl Iterator<Item = (Timer, u64)> + '_ {
         let running = |t: Timer| self.timers.deadline(t).map(|at| (t, at));

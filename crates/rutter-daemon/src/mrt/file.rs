@@ -1,4 +1,4 @@
-//! One file of the archive: it has its name only when it is complete.
+//! One file of the archive. It gets its final name when it is complete.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -25,7 +25,7 @@ enum Output {
 }
 
 impl ArchiveFile {
-    /// Begins `KIND.YYYYMMDD.HHMMSS[.gz]` in a folder, under a name that starts with a dot.
+    /// Creates the file `KIND.YYYYMMDD.HHMMSS[.gz]` under a temporary name that starts with a dot.
     pub(super) fn create(
         directory: &Path,
         kind: &str,
@@ -56,7 +56,7 @@ impl ArchiveFile {
         }
     }
 
-    /// Completes the file and gives it its name.
+    /// Completes the file and gives it its final name.
     pub(super) fn finish(self) -> io::Result<PathBuf> {
         let mut file = match self.output {
             Output::Plain(file) => file,
@@ -68,7 +68,7 @@ impl ArchiveFile {
         Ok(self.complete)
     }
 
-    /// Gives up what was begun.
+    /// Deletes the incomplete file.
     pub(super) fn abandon(self) {
         let _ = fs::remove_file(&self.partial);
     }

@@ -1,4 +1,4 @@
-//! The MRT archive: dumps of the table and files of updates, on threads of their own (RFC 6396).
+//! The MRT archive: table dumps and files of updates, written by separate threads (RFC 6396).
 
 mod file;
 mod table;
@@ -21,16 +21,15 @@ use crate::shared::{Shared, unix_us};
 pub(crate) struct Archive {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
-    /// One for each thread: it begins when it hears of it, and ends when the sender goes before that.
+    /// One sender for each thread, which starts on a message and ends if the sender is dropped before.
     gates: Vec<Sender<()>>,
 }
 
-/// The threads look this often whether they are to end.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// The time between two checks for the end of the archive.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 impl Archive {
-    /// Does everything that can fail: the folder is there and can be written to, the threads stand ready. Nothing is
-    /// archived before [`Archive::begin`].
+    /// Checks that the directory can be written and creates the threads. They write nothing before [`Archive::begin`].
     pub(crate) fn open(shared: &Arc<Shared>, config: &Mrt) -> io::Result<Self> {
         fs::create_dir_all(&config.directory)?;
         let trial = config.directory.join(".rutter-trial");
@@ -49,7 +48,7 @@ impl Archive {
         }
         if config.updates_interval_s > 0 {
             let (shared, config, stop) = given();
-            // Now, so that nothing of what comes from here on is missed.
+            // Subscribe now, so that no later update is missed.
             let (reader, peers) = shared.rib.subscribe(updates::QUEUE);
             let run = move || updates::run(&config, &stop, &reader, &peers);
             archive.spawn("mrt-updates", run)?;
@@ -70,15 +69,15 @@ impl Archive {
         Ok(())
     }
 
-    /// Begins to write files.
+    /// Starts to write files.
     pub(crate) fn begin(&mut self) {
         for gate in self.gates.drain(..) {
-            // A thread that is gone has said why.
+            // A thread that has ended has logged the reason.
             let _ = gate.send(());
         }
     }
 
-    /// Ends the threads; the file of updates is completed.
+    /// Ends the threads and completes the file of updates.
     pub(crate) fn stop(self) {
         self.stop.store(true, Ordering::Release);
         drop(self.gates);
@@ -92,7 +91,7 @@ fn now_s() -> u64 {
     unix_us() / 1_000_000
 }
 
-/// The next multiple of the interval: files of all days begin at the same minutes.
+/// Returns the next multiple of the interval, so that files begin at the same minutes every day.
 fn next_boundary(now_s: u64, interval_s: u32) -> u64 {
     let interval = u64::from(interval_s);
     (now_s / interval + 1) * interval

@@ -14,15 +14,15 @@ use rutter_rib::{AttrSet, DestinationView, PeerId, RouteView, Snapshot};
 use rutter_wire::mrt::{PeerEntry, Route, write_peer_index_table, write_rib};
 
 use super::file::{ArchiveFile, when};
-use super::{PATIENCE, next_boundary, now_s};
+use super::{POLL_INTERVAL, next_boundary, now_s};
 use crate::shared::Shared;
 
-/// Dumps at every multiple of the interval.
+/// Dumps the table at every multiple of the interval.
 pub(super) fn run(shared: &Shared, config: &Mrt, stop: &AtomicBool) {
     let mut due = next_boundary(now_s(), config.table_interval_s);
     while !stop.load(Ordering::Acquire) {
         if now_s() < due {
-            thread::sleep(PATIENCE);
+            thread::sleep(POLL_INTERVAL);
             continue;
         }
         let started = Instant::now();
@@ -38,7 +38,7 @@ pub(super) fn run(shared: &Shared, config: &Mrt, stop: &AtomicBool) {
     }
 }
 
-/// What a dump wrote.
+/// The result of a dump.
 pub(super) struct Dumped {
     path: PathBuf,
     destinations: u32,
@@ -62,7 +62,7 @@ fn dump(shared: &Shared, config: &Mrt, unix_s: u64) -> io::Result<Dumped> {
     }
 }
 
-/// Destinations, and routes that do not fit a record.
+/// Writes the table. Returns the number of destinations, and the number of routes that do not fit into a record.
 fn write_snapshot(
     file: &mut ArchiveFile,
     snapshot: &Snapshot,
@@ -123,7 +123,7 @@ fn write_destination(
     let routes = destination.routes.iter().filter(known).zip(&next_hops);
     let routes = routes.map(|(route, (next_hop, len))| Route {
         peer_index: index[&route.peer],
-        // When each route came is not kept.
+        // The table does not store the times of routes.
         originated_s: 0,
         path_id: route.path_id,
         attributes: route.attrs.block(),
@@ -133,7 +133,7 @@ fn write_destination(
     write_rib(out, unix_s, sequence, prefix, add_path, routes)
 }
 
-/// The octets of a next hop and their number.
+/// The octets of a next hop, and their number.
 fn next_hop(attrs: &AttrSet) -> ([u8; 32], usize) {
     let mut octets = [0; 32];
     let len = match attrs.next_hop() {

@@ -1,4 +1,4 @@
-//! Files of what neighbors said (BGP4MP_ET), from the change feed.
+//! Files of the neighbors' messages (BGP4MP_ET), from the change feed.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,18 +14,18 @@ use rutter_wire::mrt::{Link, Timestamp, write_message, write_state_change};
 use rutter_wire::update;
 
 use super::file::ArchiveFile;
-use super::{PATIENCE, next_boundary, now_s};
-/// Events that may wait for the disk; more are counted as lost.
+use super::{POLL_INTERVAL, next_boundary, now_s};
+/// The largest number of events that wait for the disk. Further events are counted as lost.
 pub(super) const QUEUE: usize = 262_144;
-/// States of RFC 6396 §4.4.1.
+/// The states of RFC 6396 §4.4.1.
 const IDLE: u16 = 1;
 const OPEN_CONFIRM: u16 = 5;
 const ESTABLISHED: u16 = 6;
 
-/// Writes until stopped; begins a new file at every multiple of the interval.
+/// Writes until stopped. Starts a new file at every multiple of the interval.
 pub(super) fn run(config: &Mrt, stop: &AtomicBool, reader: &FeedReader, peers: &[PeerSummary]) {
     let mut writer = Writer::default();
-    peers.iter().for_each(|peer| writer.links.meet(peer));
+    peers.iter().for_each(|peer| writer.headers.add_peer(peer));
     let mut ends = 0;
     while !stop.load(Ordering::Acquire) {
         if now_s() >= ends {
@@ -33,7 +33,7 @@ pub(super) fn run(config: &Mrt, stop: &AtomicBool, reader: &FeedReader, peers: &
             writer.file = begin(config);
             ends = next_boundary(now_s(), config.updates_interval_s);
         }
-        if let Some(event) = reader.next(PATIENCE) {
+        if let Some(event) = reader.next(POLL_INTERVAL) {
             writer.write(&event);
         }
     }
@@ -43,18 +43,18 @@ pub(super) fn run(config: &Mrt, stop: &AtomicBool, reader: &FeedReader, peers: &
     finish(writer.file);
 }
 
-/// The file that is open, if one could be opened.
+/// Writes records to the open file, if there is one.
 #[derive(Default)]
 struct Writer {
     file: Option<ArchiveFile>,
-    links: Links,
+    headers: Headers,
     out: Vec<u8>,
 }
 
 impl Writer {
     fn write(&mut self, event: &FeedEvent) {
         self.out.clear();
-        self.links.write(event, &mut self.out);
+        self.headers.write(event, &mut self.out);
         if let Some(file) = &mut self.file
             && let Err(error) = file.write(&self.out)
         {
@@ -85,19 +85,19 @@ fn finish(file: Option<ArchiveFile>) {
     }
 }
 
-/// What records say of each neighbor.
+/// The header of each neighbor's records.
 #[derive(Default)]
-struct Links(HashMap<PeerId, Known>);
+struct Headers(HashMap<PeerId, Header>);
 
-struct Known {
+struct Header {
     link: Link,
-    /// Per family: NLRI have path identifiers.
+    /// NLRI of the family have path identifiers, in index order.
     add_path: [bool; 2],
 }
 
-impl Links {
-    fn meet(&mut self, peer: &PeerSummary) {
-        self.0.insert(peer.id, Known::new(peer));
+impl Headers {
+    fn add_peer(&mut self, peer: &PeerSummary) {
+        self.0.insert(peer.id, Header::new(peer));
     }
 
     fn write(&mut self, event: &FeedEvent, out: &mut Vec<u8>) {
@@ -107,7 +107,7 @@ impl Links {
                 unix_us,
                 body,
             } => {
-                let Some(known) = self.0.get(peer) else {
+                let Some(header) = self.0.get(peer) else {
                     return;
                 };
                 let mut message = Vec::with_capacity(body.len() + frame::HEADER_LEN);
@@ -115,16 +115,16 @@ impl Links {
                 message.extend_from_slice(body);
                 frame::finish(&mut message, start);
                 let time = Timestamp::Microseconds(*unix_us);
-                write_message(out, time, &known.link, add_path(known, body), &message);
+                write_message(out, time, &header.link, add_path(header, body), &message);
             }
             FeedEvent::PeerUp { peer, unix_us } => {
-                self.meet(peer);
+                self.add_peer(peer);
                 self.write_state(peer.id, *unix_us, (OPEN_CONFIRM, ESTABLISHED), out);
             }
             FeedEvent::PeerDown { peer, unix_us, .. } => {
                 self.write_state(*peer, *unix_us, (ESTABLISHED, IDLE), out);
             }
-            // The neighbor said nothing, and this is a record of what neighbors said.
+            // The archive has only the neighbors' messages, and this event has none.
             FeedEvent::Swept { .. } => {}
             FeedEvent::Gap { lost } => {
                 tracing::error!(
@@ -136,13 +136,19 @@ impl Links {
     }
 
     fn write_state(&self, peer: PeerId, unix_us: u64, (old, new): (u16, u16), out: &mut Vec<u8>) {
-        if let Some(known) = self.0.get(&peer) {
-            write_state_change(out, Timestamp::Microseconds(unix_us), &known.link, old, new);
+        if let Some(header) = self.0.get(&peer) {
+            write_state_change(
+                out,
+                Timestamp::Microseconds(unix_us),
+                &header.link,
+                old,
+                new,
+            );
         }
     }
 }
 
-impl Known {
+impl Header {
     fn new(summary: &PeerSummary) -> Self {
         let neighbor = &summary.neighbor;
         let session = summary.session.as_ref();
@@ -155,7 +161,7 @@ impl Known {
             let agreed = session.and_then(|session| session.family(family));
             agreed.is_some_and(|agreed| agreed.add_path_receive)
         };
-        Known {
+        Header {
             link: Link {
                 peer_asn: asn,
                 local_asn: neighbor.local_asn,
@@ -169,10 +175,10 @@ impl Known {
     }
 }
 
-/// Whether the NLRI of this message have path identifiers. Where only one family has them, it is IPv4 that stands
-/// outside of the attributes.
-fn add_path(known: &Known, body: &[u8]) -> bool {
-    let [ipv4, ipv6] = known.add_path;
+/// Returns whether the NLRI of this message have path identifiers. If only one family has them, the place of the NLRI
+/// decides: IPv4 prefixes are outside of the attributes.
+fn add_path(header: &Header, body: &[u8]) -> bool {
+    let [ipv4, ipv6] = header.add_path;
     if ipv4 == ipv6 {
         return ipv4;
     }

@@ -1,4 +1,4 @@
-//! The MRT archive holds what neighbors said.
+//! The MRT archive has the messages of the neighbors.
 
 use crate::support::{Folder, Speaker, member, start};
 use rutter_wire::mrt::{Content, Records};

@@ -1,4 +1,4 @@
-//! The daemon end to end: real sockets on loopback, plain BGP speakers, everything in this process.
+//! End-to-end tests of the daemon: real sockets on loopback and simple BGP speakers, all in this process.
 
 mod archive;
 mod support;
@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use rutter_api::{Client, Line, LookupQuery, Request};
 use rutter_net::Asn;
 use rutter_wire::attr;
-use support::{Folder, Heard, Speaker, member, start, start_with, text};
+use support::{Folder, Received, Speaker, member, start, start_with, text};
 
 fn two_members() -> String {
     format!("{}{}", member(1, 64501, ""), member(2, 64502, ""))
@@ -27,7 +27,7 @@ fn routes_go_from_one_member_to_the_other_unchanged() {
         assert_eq!(two.path("8.8.8.0/24"), Some(&path[..]));
         one.withdraw(&["8.8.8.0/24"]);
         two.expect_table(&["9.9.9.0/24"]);
-        // What is one's own best route is not told to oneself.
+        // A client does not receive its own best route.
         two.announce(&["1.1.1.0/24"], &[]);
         one.expect_table(&["1.1.1.0/24"]);
         drop(one);
@@ -37,7 +37,7 @@ fn routes_go_from_one_member_to_the_other_unchanged() {
 }
 
 #[test]
-fn who_comes_late_gets_the_table_and_its_end() {
+fn a_late_client_receives_the_table_and_end_of_rib() {
     let folder = Folder::new("late");
     let (_daemon, address) = start(&folder, 2, &two_members());
     let mut one = Speaker::establish(1, 64501, address);
@@ -46,15 +46,15 @@ fn who_comes_late_gets_the_table_and_its_end() {
     one.announce(&prefixes, &[]);
     let mut two = Speaker::establish(2, 64502, address);
     two.expect_table(&prefixes);
-    two.hear_until(|s| s.end_of_rib);
+    two.receive_until(|s| s.end_of_rib);
 }
 
 #[test]
-fn strangers_are_turned_away() {
+fn unknown_neighbors_are_refused() {
     let folder = Folder::new("strangers");
     let (_daemon, address) = start(&folder, 1, &two_members());
     let mut stranger = Speaker::connect(77, 64577, address);
-    assert!(matches!(stranger.hear(), Heard::Closed));
+    assert!(matches!(stranger.receive(), Received::Closed));
     let mut impostor = Speaker::connect(1, 64999, address);
     impostor.send_open(1);
     let notification = impostor.expect_notification();
@@ -62,21 +62,21 @@ fn strangers_are_turned_away() {
 }
 
 #[test]
-fn malformed_attributes_cost_what_rfc_7606_says() {
+fn malformed_attributes_have_the_outcome_of_rfc_7606() {
     let folder = Folder::new("malformed");
     let (_daemon, address) = start(&folder, 1, &two_members());
     let mut one = Speaker::establish(1, 64501, address);
     let mut two = Speaker::establish(2, 64502, address);
     one.announce(&["8.8.8.0/24", "9.9.9.0/24"], &[]);
     two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
-    // ORIGIN 7: treat-as-withdraw, the session lives on.
+    // ORIGIN 7: treat-as-withdraw, the session continues.
     let mut attributes = Vec::new();
     attr::write_attr(&mut attributes, 0x40, attr::code::ORIGIN, &[7]);
     one.update(&[], &attributes, &["8.8.8.0/24"]);
     two.expect_table(&["9.9.9.0/24"]);
     one.announce(&["7.7.7.0/24"], &[]);
     two.expect_table(&["7.7.7.0/24", "9.9.9.0/24"]);
-    // Lengths that contradict each other: session reset.
+    // Contradicting lengths reset the session.
     one.send(&[&[0xff; 16][..], &[0, 23, 2, 0xff, 0xff, 0, 0]].concat());
     let notification = one.expect_notification();
     assert_eq!((notification.code, notification.subcode), (3, 1));
@@ -96,7 +96,7 @@ fn too_many_prefixes_end_the_session() {
 }
 
 #[test]
-fn the_end_is_announced_to_all() {
+fn a_shutdown_notifies_all_neighbors() {
     let folder = Folder::new("end");
     let (daemon, address) = start(&folder, 2, &two_members());
     let speakers = [(1, 64501), (2, 64502)].map(|(n, asn)| Speaker::establish(n, asn, address));
@@ -112,13 +112,13 @@ fn the_end_is_announced_to_all() {
     });
     daemon.stop("moving house");
     for listener in listeners {
-        let heard = listener.join().expect("a listener");
-        assert_eq!(heard, (6, 2, Some("moving house".to_owned())));
+        let received = listener.join().expect("a listener");
+        assert_eq!(received, (6, 2, Some("moving house".to_owned())));
     }
 }
 
 #[test]
-fn the_daemon_connects_to_who_waits() {
+fn the_daemon_connects_to_a_listening_neighbor() {
     let folder = Folder::new("active");
     let listener = TcpListener::bind("127.0.1.1:0").expect("bind");
     let port = listener.local_addr().expect("address").port();
@@ -135,7 +135,7 @@ fn the_daemon_connects_to_who_waits() {
 }
 
 #[test]
-fn two_daemons_talk_under_one_password() {
+fn two_daemons_connect_with_one_password() {
     let folder = Folder::new("md5a");
     let password = "password = \"correct horse\"";
     let members = format!("{}{}", member(1, 64501, password), member(2, 64502, ""));
@@ -161,7 +161,7 @@ fn two_daemons_talk_under_one_password() {
 }
 
 #[test]
-fn dynamic_neighbors_come_and_go() {
+fn dynamic_neighbors_are_added_and_removed() {
     let folder = Folder::new("dynamic");
     let section = "[[dynamic-neighbor]]\nprefix = \"127.0.1.128/25\"\nasn = [64503, 64504]\n\
                    import = \"all\"\nexport = \"all\"\n";
@@ -187,7 +187,7 @@ fn ask(folder: &Folder, request: Request) -> Vec<Line> {
 }
 
 #[test]
-fn a_reload_changes_what_differs_and_nothing_else() {
+fn a_reload_applies_only_the_differences() {
     let folder = Folder::new("reload");
     let (_daemon, address) = start(&folder, 2, &two_members());
     let mut one = Speaker::establish(1, 64501, address);
@@ -213,15 +213,15 @@ fn a_reload_changes_what_differs_and_nothing_else() {
     std::fs::write(&file, text(&folder, 2, &members)).expect("write");
     let taken = ask(&folder, Request::Reload);
     assert!(matches!(taken.last(), Some(Line::Done(_))), "{taken:?}");
-    // The same sessions, without a refresh: the rejected route is withdrawn, a new member is welcome.
+    // The sessions continue without a refresh: the rejected route is withdrawn, a new member can connect.
     two.expect_table(&["8.8.8.0/24"]);
     let mut three = Speaker::establish(3, 64503, address);
     three.expect_table(&["8.8.8.0/24"]);
 
     std::fs::write(&file, text(&folder, 2, &two_members())).expect("write");
     ask(&folder, Request::Reload);
-    let goodbye = three.expect_notification();
-    assert_eq!((goodbye.code, goodbye.subcode), (6, 3));
+    let notification = three.expect_notification();
+    assert_eq!((notification.code, notification.subcode), (6, 3));
     two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
 }
 
@@ -262,7 +262,7 @@ fn a_reload_that_cannot_archive_changes_nothing() {
     let mut one = Speaker::establish(1, 64501, address);
     let mut two = Speaker::establish(2, 64502, address);
     let file = folder.0.join("rutter.toml");
-    // A file stands where the folder should be.
+    // A file has the name of the directory.
     let mrt = format!("\n[mrt]\ndirectory = \"{}\"\n", file.display());
     let only_two = format!("{}{mrt}", member(2, 64502, ""));
     std::fs::write(&file, text(&folder, 1, &only_two)).expect("write");
@@ -275,7 +275,7 @@ fn a_reload_that_cannot_archive_changes_nothing() {
     two.expect_table(&["9.9.9.0/24"]);
 }
 
-/// What a look-up of 8.8.8.8 says of its origin.
+/// The origin validation state in a look-up of 8.8.8.8.
 fn validity(folder: &Folder) -> Option<String> {
     let query = LookupQuery {
         addresses: vec![[8, 8, 8, 8].into()],
@@ -294,7 +294,7 @@ fn lookups_validate_origins_by_the_file_of_the_last_good_reload() {
     let folder = Folder::new("rpki");
     let vrps = folder.0.join("vrps.json");
     let more = format!("{}[rpki]\nvrps = \"{}\"\n", two_members(), vrps.display());
-    // The file is not there yet.
+    // The file does not exist yet.
     let (_daemon, address) = start(&folder, 1, &more);
     let mut one = Speaker::establish(1, 64501, address);
     let mut two = Speaker::establish(2, 64502, address);
@@ -314,14 +314,14 @@ fn lookups_validate_origins_by_the_file_of_the_last_good_reload() {
     };
     assert!(message.contains("vrps.json"), "{message}");
     assert_eq!(validity(&folder).as_deref(), Some("valid"));
-    let said = |answer| match answer {
+    let message = |answer| match answer {
         Line::Done(done) => done.message,
         other => panic!("{other:?}"),
     };
-    let applied = said(reload(&vrp(64502)));
+    let applied = message(reload(&vrp(64502)));
     assert_eq!(applied.as_deref(), Some("configuration applied"));
     assert_eq!(validity(&folder).as_deref(), Some("invalid"));
-    let same = said(reload(&vrp(64502)));
+    let same = message(reload(&vrp(64502)));
     assert_eq!(same.as_deref(), Some("nothing changed"));
 
     let file = folder.0.join("rutter.toml");
@@ -331,7 +331,7 @@ fn lookups_validate_origins_by_the_file_of_the_last_good_reload() {
 }
 
 #[test]
-fn a_neighbor_that_goes_and_comes_in_one_breath_is_there() {
+fn a_neighbor_removed_and_added_at_once_exists() {
     let folder = Folder::new("breath");
     let (_daemon, address) = start(&folder, 1, &two_members());
     let file = folder.0.join("rutter.toml");
@@ -348,7 +348,7 @@ fn a_neighbor_that_goes_and_comes_in_one_breath_is_there() {
 }
 
 #[test]
-fn show_memory_accounts_for_what_is_resident() {
+fn show_memory_accounts_for_the_resident_memory() {
     let folder = Folder::new("memory");
     let (_daemon, _) = start(&folder, 1, &two_members());
     let rows = ask(&folder, Request::Memory);
@@ -361,7 +361,7 @@ fn show_memory_accounts_for_what_is_resident() {
     let Some(Line::Status(status)) = status.first() else {
         panic!("{status:?}");
     };
-    // The tests of this program share a process: between the two looks others start and stop daemons.
+    // The tests of this program share a process: between the two requests other tests start and stop daemons.
     let resident = status.rss_bytes;
     assert!(
         known > resident / 2 && known < resident * 2,
@@ -370,7 +370,7 @@ fn show_memory_accounts_for_what_is_resident() {
 }
 
 #[test]
-fn management_sees_sessions_and_resets_them() {
+fn management_shows_and_resets_sessions() {
     let folder = Folder::new("management");
     let (_daemon, address) = start(&folder, 2, &two_members());
     let mut one = Speaker::establish(1, 64501, address);
@@ -393,4 +393,34 @@ fn management_sees_sessions_and_resets_them() {
     let mut one = Speaker::establish(1, 64501, address);
     one.announce(&["9.9.9.0/24"], &[]);
     two.expect_table(&["9.9.9.0/24"]);
+}
+
+#[test]
+fn show_peer_lists_the_running_timers() {
+    let folder = Folder::new("timers");
+    let (_daemon, address) = start(&folder, 1, &two_members());
+    let mut one = Speaker::establish(1, 64501, address);
+    one.announce(&["8.8.8.0/24"], &[]);
+    let timers = || {
+        let peer = "AS64501".into();
+        let rows = ask(&folder, Request::Peer { peer });
+        let Some(Line::Peer(row)) = rows.into_iter().next() else {
+            panic!("no such peer");
+        };
+        let timers = row.session.timers.into_iter();
+        timers
+            .map(|timer| (timer.name, timer.fires_in_ms))
+            .collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let running = timers();
+    let names: Vec<_> = running.keys().map(String::as_str).collect();
+    assert_eq!(names, ["hold", "keepalive"]);
+    assert!((60_000..=90_000).contains(&running["hold"]), "{running:?}");
+    assert!(
+        (10_000..=30_000).contains(&running["keepalive"]),
+        "{running:?}"
+    );
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    assert!(timers()["keepalive"] < running["keepalive"]);
+    drop(one);
 }

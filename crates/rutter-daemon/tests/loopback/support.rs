@@ -1,4 +1,4 @@
-//! A daemon in this process and plain BGP speakers that talk to it over loopback.
+//! A daemon in this process, and simple BGP speakers that connect to it over loopback.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -16,13 +16,13 @@ use rutter_wire::notification::Notification;
 use rutter_wire::open::Open;
 use rutter_wire::{nlri, update};
 
-/// Nothing here may take longer; a healthy test takes milliseconds.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// The longest wait for a message. A passing test takes milliseconds.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Outside of 127/8, which is no next hop.
+/// A next hop outside of 127/8, which is never valid.
 const NEXT_HOP: [u8; 4] = [198, 51, 100, 7];
 
-/// A folder of its own for sockets and files, gone at the end.
+/// A temporary directory for sockets and files; it is removed at the end.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -66,7 +66,7 @@ pub fn text(folder: &Folder, threads: usize, more: &str) -> String {
     )
 }
 
-/// A member that announces any next hop.
+/// The configuration of a passive member.
 pub fn member(last_octet: u8, asn: u32, more: &str) -> String {
     format!(
         "[[member]]\nasn = {asn}\naddress = [\"127.0.1.{last_octet}\"]\npassive = true\n{more}\n"
@@ -78,14 +78,14 @@ pub struct Speaker {
     stream: TcpStream,
     input: Vec<u8>,
     pub asn: Asn,
-    /// What it heard and not withdrawn: the AS path of each prefix.
+    /// The received routes: the AS path of each prefix.
     pub table: BTreeMap<Ipv4Prefix, Vec<Asn>>,
     pub end_of_rib: bool,
 }
 
-/// What a speaker hears besides routes.
+/// A message that a speaker received.
 #[derive(Debug)]
-pub enum Heard {
+pub enum Received {
     Open(Open),
     Update,
     Keepalive,
@@ -95,13 +95,13 @@ pub enum Heard {
 }
 
 impl Speaker {
-    /// Connects; nothing is sent.
+    /// Connects and sends nothing.
     pub fn connect(last_octet: u8, asn: u32, to: SocketAddr) -> Self {
         let from = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 1, last_octet)), 0);
         Self::connect_with(from, asn, to, |_| {})
     }
 
-    /// Connects over a socket that `prepare` has seen.
+    /// Connects over a socket with the options that `prepare` sets.
     pub fn connect_with(
         from: SocketAddr,
         asn: u32,
@@ -123,7 +123,7 @@ impl Speaker {
     }
 
     fn over(stream: TcpStream, asn: u32) -> Self {
-        stream.set_read_timeout(Some(PATIENCE)).expect("timeout");
+        stream.set_read_timeout(Some(TIMEOUT)).expect("timeout");
         Speaker {
             stream,
             input: Vec::new(),
@@ -133,23 +133,23 @@ impl Speaker {
         }
     }
 
-    /// Connects and goes through to Established.
+    /// Connects and establishes the session.
     pub fn establish(last_octet: u8, asn: u32, to: SocketAddr) -> Self {
         let mut speaker = Self::connect(last_octet, asn, to);
         speaker.open(last_octet);
         speaker
     }
 
-    /// Goes through to Established.
+    /// Establishes the session.
     pub fn open(&mut self, bgp_id: u8) {
         self.send_open(bgp_id);
         loop {
-            match self.hear() {
-                Heard::Open(open) => {
+            match self.receive() {
+                Received::Open(open) => {
                     assert_ne!(open.asn, self.asn);
                     self.send(&KEEPALIVE);
                 }
-                Heard::Keepalive => return,
+                Received::Keepalive => return,
                 other => panic!("while opening: {other:?}"),
             }
         }
@@ -171,7 +171,7 @@ impl Speaker {
         self.stream.write_all(message).expect("send");
     }
 
-    /// Announces prefixes in one UPDATE, with our AS and then `path` as AS path.
+    /// Announces prefixes in one UPDATE. The AS path is our AS, then `path`.
     pub fn announce(&mut self, prefixes: &[&str], path: &[u32]) {
         let mut attributes = Vec::new();
         attr::write_attr(&mut attributes, 0x40, code::ORIGIN, &[0]);
@@ -200,33 +200,35 @@ impl Speaker {
         self.send(&message);
     }
 
-    /// The next message.
-    pub fn hear(&mut self) -> Heard {
+    /// Receives the next message.
+    pub fn receive(&mut self) -> Received {
         loop {
             if let Some(frame) = frame::next_frame(&self.input, MAX_LEN).expect("framing") {
                 let (kind, body, len) = (frame.kind, frame.body.to_vec(), frame.wire.len());
                 self.input.drain(..len);
-                return self.understand(kind, &body);
+                return self.decode_message(kind, &body);
             }
             let mut buffer = [0; 65_536];
             match self.stream.read(&mut buffer) {
-                Ok(0) => return Heard::Closed,
+                Ok(0) => return Received::Closed,
                 Ok(n) => self.input.extend_from_slice(&buffer[..n]),
-                Err(e) if e.kind() == std::io::ErrorKind::ConnectionReset => return Heard::Closed,
-                Err(e) => panic!("nothing heard: {e}"),
+                Err(e) if e.kind() == std::io::ErrorKind::ConnectionReset => {
+                    return Received::Closed;
+                }
+                Err(e) => panic!("nothing received: {e}"),
             }
         }
     }
 
-    fn understand(&mut self, kind: MessageType, body: &[u8]) -> Heard {
+    fn decode_message(&mut self, kind: MessageType, body: &[u8]) -> Received {
         match kind {
-            MessageType::Open => Heard::Open(Open::parse(body).expect("an OPEN")),
-            MessageType::Keepalive => Heard::Keepalive,
-            MessageType::RouteRefresh => Heard::Refresh,
-            MessageType::Notification => Heard::Notification(Notification::parse(body)),
+            MessageType::Open => Received::Open(Open::parse(body).expect("an OPEN")),
+            MessageType::Keepalive => Received::Keepalive,
+            MessageType::RouteRefresh => Received::Refresh,
+            MessageType::Notification => Received::Notification(Notification::parse(body)),
             MessageType::Update => {
                 self.apply(body);
-                Heard::Update
+                Received::Update
             }
         }
     }
@@ -237,7 +239,7 @@ impl Speaker {
             return;
         }
         let sections = update::split(body).expect("an UPDATE");
-        for prefix in decode(sections.withdrawn) {
+        for prefix in decode_nlri(sections.withdrawn) {
             self.table.remove(&prefix);
         }
         let context = AttrContext {
@@ -249,39 +251,39 @@ impl Speaker {
         let mut faults = Vec::new();
         let attributes = attr::parse(sections.attributes, &context, &mut faults);
         assert!(faults.is_empty(), "{faults:?}");
-        for prefix in decode(sections.nlri) {
+        for prefix in decode_nlri(sections.nlri) {
             let path = attributes.as_path().expect("AS_PATH");
             self.table.insert(prefix, path.asns().collect());
         }
     }
 
-    /// Listens until `done` holds.
-    pub fn hear_until(&mut self, done: impl Fn(&Self) -> bool) {
+    /// Receives messages until `done` returns true.
+    pub fn receive_until(&mut self, done: impl Fn(&Self) -> bool) {
         while !done(self) {
-            match self.hear() {
-                Heard::Notification(n) => panic!("NOTIFICATION: {n:?}"),
-                Heard::Closed => panic!("closed; table {:?}", self.table),
+            match self.receive() {
+                Received::Notification(n) => panic!("NOTIFICATION: {n:?}"),
+                Received::Closed => panic!("closed; table {:?}", self.table),
                 _ => {}
             }
         }
     }
 
-    /// Listens until the table holds exactly these prefixes.
+    /// Receives messages until the table has exactly these prefixes.
     pub fn expect_table(&mut self, prefixes: &[&str]) {
         let wanted: Vec<Ipv4Prefix> = prefixes.iter().map(|p| parse(p)).collect();
-        self.hear_until(|s| s.table.keys().copied().eq(sorted(&wanted)));
+        self.receive_until(|s| s.table.keys().copied().eq(sorted(&wanted)));
     }
 
     pub fn path(&self, prefix: &str) -> Option<&[Asn]> {
         self.table.get(&parse(prefix)).map(Vec::as_slice)
     }
 
-    /// Listens for the NOTIFICATION that ends the session.
+    /// Receives messages until the NOTIFICATION that ends the session.
     pub fn expect_notification(&mut self) -> Notification {
         loop {
-            match self.hear() {
-                Heard::Notification(notification) => return notification,
-                Heard::Closed => panic!("closed without a NOTIFICATION"),
+            match self.receive() {
+                Received::Notification(notification) => return notification,
+                Received::Closed => panic!("closed without a NOTIFICATION"),
                 _ => {}
             }
         }
@@ -306,7 +308,7 @@ fn encode(prefixes: &[&str]) -> Vec<u8> {
     out
 }
 
-fn decode(bytes: &[u8]) -> Vec<Ipv4Prefix> {
+fn decode_nlri(bytes: &[u8]) -> Vec<Ipv4Prefix> {
     let mut out = Vec::new();
     nlri::parse_ipv4(bytes, false, &mut out).expect("NLRI");
     out.into_iter().map(|(_, prefix)| prefix).collect()

@@ -1,4 +1,4 @@
-//! A configured neighbor as the session and the table want it.
+//! The settings of one neighbor, in the forms that its session and the table need.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -9,23 +9,23 @@ use rutter_policy::ImportPolicy;
 use rutter_rib::PeerKind;
 use rutter_session::{FamilyConfig, GracefulRestartConfig, IdleHold, RemoteAs};
 
-/// Everything an I/O thread needs to know about one neighbor.
+/// The settings of one neighbor.
 #[derive(Clone)]
-pub(crate) struct Plan {
-    /// As configured.
+pub(crate) struct NeighborSettings {
+    /// The neighbor as configured.
     pub(crate) config: Arc<Neighbor>,
-    /// For the table.
+    /// The settings of the table.
     pub(crate) table: rutter_rib::Neighbor,
-    /// For the session.
+    /// The settings of the session.
     pub(crate) session: rutter_session::Config,
-    /// AS numbers that may show up; only for dynamic neighbors, where empty means any.
+    /// The section that admitted a dynamic neighbor.
     pub(crate) dynamic: Option<Arc<rutter_config::DynamicNeighbor>>,
 }
 
-impl Plan {
-    /// The plan for a neighbor of this configuration.
+impl NeighborSettings {
+    /// The settings of a configured neighbor.
     pub(crate) fn new(config: &Config, neighbor: &Neighbor) -> Self {
-        Plan {
+        NeighborSettings {
             config: Arc::new(neighbor.clone()),
             table: for_table(config, neighbor),
             session: for_session(config, neighbor),
@@ -33,25 +33,25 @@ impl Plan {
         }
     }
 
-    /// The plan for a neighbor that a `[[dynamic-neighbor]]` section admits; `asn` is 0 until its OPEN says it.
+    /// The settings of a neighbor that a `[[dynamic-neighbor]]` section admits; `asn` is 0 before its OPEN.
     pub(crate) fn dynamic(
         config: &Config,
         section: &DynamicNeighbor,
         address: IpAddr,
         asn: Asn,
     ) -> Self {
-        let mut plan = Plan::new(config, &section.neighbor(address, asn));
-        plan.session.passive = true;
-        plan.session.remote = if section.asns.is_empty() {
+        let mut settings = NeighborSettings::new(config, &section.neighbor(address, asn));
+        settings.session.passive = true;
+        settings.session.remote = if section.asns.is_empty() {
             RemoteAs::Any
         } else {
             RemoteAs::AnyOf(section.asns.clone())
         };
-        plan.dynamic = Some(Arc::new(section.clone()));
-        plan
+        settings.dynamic = Some(Arc::new(section.clone()));
+        settings
     }
 
-    /// Our end of the connection: the next hop where it is to be our own.
+    /// Sets our own address on the connection, the next hop with next-hop-self.
     pub(crate) fn set_local(&mut self, address: IpAddr) {
         match address {
             IpAddr::V4(a) => self.table.local_ipv4 = Some(a),
@@ -60,7 +60,7 @@ impl Plan {
     }
 }
 
-/// The neighbor as the session sees it.
+/// Returns the settings of the session.
 fn for_session(config: &Config, neighbor: &Neighbor) -> rutter_session::Config {
     let restart = neighbor.graceful_restart;
     let family = |family: Family| {
@@ -101,10 +101,10 @@ fn for_session(config: &Config, neighbor: &Neighbor) -> rutter_session::Config {
     }
 }
 
-/// What we call ourselves in the capability of the software version.
+/// Our name in the Software Version capability.
 const SOFTWARE: &str = concat!("rutter/", env!("CARGO_PKG_VERSION"));
 
-/// The neighbor as the table sees it.
+/// Returns the settings of the table.
 fn for_table(config: &Config, neighbor: &Neighbor) -> rutter_rib::Neighbor {
     let (local_ipv4, local_ipv6) = match neighbor.local_address {
         Some(IpAddr::V4(a)) => (Some(a), None),

@@ -1,0 +1,38 @@
+//! Back-pressure: while clients lag too far behind, the threads read nothing.
+
+use rutter_rib::Rib;
+
+use crate::peers::Peers;
+
+/// The congestion of the table, as one thread sees it.
+#[derive(Default)]
+pub(crate) struct Congestion {
+    congested: bool,
+    /// The earliest time of the next check for lagging clients.
+    next_check_ms: u64,
+}
+
+/// The time between two checks for lagging clients, milliseconds.
+const CHECK_MS: u64 = 20;
+
+impl Congestion {
+    /// Updates the state from the table. Returns whether this thread has checked its lagging clients: then the other
+    /// threads, which may sleep, must do the same.
+    pub(crate) fn update(&mut self, rib: &Rib, peers: &mut Peers, now_ms: u64) -> bool {
+        self.congested = rib.congested();
+        if !self.congested || now_ms < self.next_check_ms {
+            return false;
+        }
+        self.next_check_ms = now_ms + CHECK_MS;
+        let established = peers.iter_mut().filter_map(|p| p.established.as_mut());
+        for stream in established.filter_map(|e| e.stream.as_mut()) {
+            stream.check_lag(rib, now_ms);
+        }
+        true
+    }
+
+    /// Returns whether the threads read nothing.
+    pub(crate) fn is_congested(&self) -> bool {
+        self.congested
+    }
+}

@@ -1,0 +1,187 @@
+//! The read half of a turn: bytes to messages, UPDATEs to the table, all other messages to the session.
+
+use rutter_rib::{Batch, PeerId, Pushed};
+use rutter_session::{ConnectionId, Input};
+use rutter_wire::frame::{self, Frame, MessageType};
+
+use crate::connection::{ConnectionKey, INPUT_LEN, ReadOutcome};
+use crate::peer::EndCause;
+use crate::session_driver::SessionDriver;
+
+/// The buffers of a thread for received bytes and UPDATEs.
+///
+/// Invariant: the batch is empty between two connections, and before the session handles a message.
+pub(crate) struct Receiver {
+    input: Box<[u8]>,
+    batch: Batch,
+    bytes_in_turn: usize,
+}
+
+impl Default for Receiver {
+    fn default() -> Self {
+        Receiver {
+            input: vec![0; INPUT_LEN].into(),
+            batch: Batch::new(),
+            bytes_in_turn: 0,
+        }
+    }
+}
+
+impl Receiver {
+    /// Starts to count the bytes of a turn.
+    pub(crate) fn start_turn(&mut self) {
+        self.bytes_in_turn = 0;
+    }
+
+    /// The number of bytes read in this turn.
+    pub(crate) fn bytes_in_turn(&self) -> usize {
+        self.bytes_in_turn
+    }
+
+    /// Frees the memory that a burst of UPDATEs needed.
+    pub(crate) fn release_buffers(&mut self) {
+        if self.batch.is_empty() {
+            self.batch = Batch::new();
+        }
+    }
+
+    /// Reads every ready socket once. Sockets that may have more input stay in the queue.
+    pub(crate) fn read_sockets(&mut self, driver: &mut SessionDriver) {
+        if driver.read_queue.is_empty() {
+            return;
+        }
+        let mut keys = std::mem::take(&mut driver.read_queue);
+        for key in keys.drain(..) {
+            if self.read_connection(driver, key) {
+                driver.read_queue.push(key);
+            }
+        }
+        keys.append(&mut driver.read_queue);
+        driver.read_queue = keys;
+    }
+
+    /// Reads the sockets of one neighbor once. The read queue does not change.
+    pub(crate) fn read_neighbor(&mut self, driver: &mut SessionDriver, slot: usize) {
+        for id in ConnectionId::ALL {
+            self.read_connection(driver, ConnectionKey { slot, id });
+        }
+    }
+
+    /// Reads a socket once. Returns whether it may have more input.
+    fn read_connection(&mut self, driver: &mut SessionDriver, key: ConnectionKey) -> bool {
+        let Some(connection) = driver.peers.connection_mut(key) else {
+            return false;
+        };
+        if connection.connecting || !connection.readable {
+            return false;
+        }
+        let mut input = std::mem::take(&mut self.input);
+        match connection.read(&mut input) {
+            ReadOutcome::Bytes { total, new } => {
+                self.bytes_in_turn += new;
+                if let Some(peer) = driver.peers.get_mut(key.slot) {
+                    peer.status.received.count_bytes(new);
+                }
+                self.split_messages(driver, key, &input[..total]);
+            }
+            ReadOutcome::Closed(error) => {
+                let cause = error.map_or(EndCause::Closed, EndCause::Failed);
+                driver.connection_ended(key, cause);
+            }
+            ReadOutcome::Nothing => {}
+        }
+        self.input = input;
+        driver.peers.connection_mut(key).is_some_and(|c| c.readable)
+    }
+
+    /// Handles the whole messages of the input and keeps the rest for the next read.
+    fn split_messages(&mut self, driver: &mut SessionDriver, key: ConnectionKey, input: &[u8]) {
+        let mut rest = input;
+        let mut updates = 0;
+        while let Some(max_len) = driver.max_message_len(key) {
+            match frame::next_frame(rest, max_len) {
+                Ok(Some(frame)) => {
+                    rest = &rest[frame.wire.len()..];
+                    match fast_path(driver, key, &frame) {
+                        Some(peer) => {
+                            updates += 1;
+                            self.push_update(driver, key.slot, peer, frame.body);
+                        }
+                        None => self.handle_message(driver, key, frame),
+                    }
+                }
+                Ok(None) => {
+                    if let Some(connection) = driver.peers.connection_mut(key) {
+                        connection.keep(rest);
+                    }
+                    break;
+                }
+                Err(notification) => {
+                    self.commit(driver, key.slot);
+                    let connection = key.id;
+                    let input = Input::FramingError {
+                        connection,
+                        notification,
+                    };
+                    driver.handle(key.slot, input);
+                    break;
+                }
+            }
+        }
+        self.commit(driver, key.slot);
+        if updates > 0 {
+            driver.updates_received(key.slot, updates);
+        }
+    }
+
+    fn push_update(&mut self, driver: &mut SessionDriver, slot: usize, peer: PeerId, body: &[u8]) {
+        let rib = &driver.shared.rib;
+        let pushed = self.batch.push(rib, peer, body, driver.unix_us());
+        if !is_plain(&pushed) {
+            self.handle_special_update(driver, slot, pushed);
+        }
+    }
+
+    /// An UPDATE that was malformed, or that is an End-of-RIB marker.
+    fn handle_special_update(&mut self, driver: &mut SessionDriver, slot: usize, pushed: Pushed) {
+        if !pushed.faults.is_empty() {
+            driver.log_faults(slot, &pushed.faults);
+        }
+        if let Some(family) = pushed.end_of_rib.and_then(|afi_safi| afi_safi.family()) {
+            self.commit(driver, slot);
+            driver.handle(slot, Input::EndOfRib { family });
+        }
+        if let Some(notification) = pushed.reset {
+            self.commit(driver, slot);
+            driver.handle(slot, Input::UpdateError { notification });
+        }
+    }
+
+    /// Any other message. The session's answer may change the table, so the UPDATEs before it are committed first.
+    fn handle_message(&mut self, driver: &mut SessionDriver, key: ConnectionKey, frame: Frame<'_>) {
+        self.commit(driver, key.slot);
+        let connection = key.id;
+        driver.handle(key.slot, Input::Message { connection, frame });
+    }
+
+    /// Puts the collected UPDATEs into the table.
+    fn commit(&mut self, driver: &mut SessionDriver, slot: usize) {
+        if !self.batch.is_empty() {
+            driver.shared.rib.commit(&mut self.batch);
+            driver.check_limits(slot);
+        }
+    }
+}
+
+/// The neighbor's id in the table, if the frame is an UPDATE on the established connection.
+fn fast_path(driver: &SessionDriver, key: ConnectionKey, frame: &Frame<'_>) -> Option<PeerId> {
+    if frame.kind != MessageType::Update {
+        return None;
+    }
+    let established = driver.peers.get(key.slot)?.established.as_ref()?;
+    (established.connection == key.id).then_some(established.peer)
+}
+
+fn is_plain(pushed: &Pushed) -> bool {
+    pushed.faults.is_empty() && pushed.end_of_rib.is_none() && pushed.reset.is_none()
+}

@@ -1,0 +1,103 @@
+//! The write half of a turn: messages of the session, then the stream of each client.
+
+use std::sync::atomic::Ordering;
+
+use rutter_session::{ConnectionId, Input};
+
+use crate::connection::{ConnectionKey, GatherBuffer, WriteOutcome};
+use crate::peer::EndCause;
+use crate::session_driver::SessionDriver;
+
+/// The buffer of a thread for bytes to be written.
+#[derive(Default)]
+pub(crate) struct Transmitter {
+    buffer: GatherBuffer,
+}
+
+impl Transmitter {
+    /// Writes to every client that is queued and whose socket takes bytes. Clients that are queued during that, or
+    /// that used up their share, wait for the next turn.
+    pub(crate) fn write_sockets(&mut self, driver: &mut SessionDriver) {
+        let mut slots = driver.write_queue.take(driver.peers.slot_count());
+        for slot in slots.drain(..) {
+            for id in ConnectionId::ALL {
+                self.write_connection(driver, ConnectionKey { slot, id });
+            }
+        }
+        driver.write_queue.recycle(slots);
+    }
+
+    fn write_connection(&mut self, driver: &mut SessionDriver, key: ConnectionKey) {
+        let Some(peer) = driver.peers.get_mut(key.slot) else {
+            return;
+        };
+        let Some(connection) = peer.connections[key.id.index()].as_mut() else {
+            return;
+        };
+        if connection.connecting {
+            if connection.writable {
+                driver.connect_decided(key);
+            }
+            return;
+        }
+        let stream = match &mut peer.established {
+            Some(e) if e.connection == key.id => {
+                e.stream.as_mut().map(|s| (s, &*driver.shared.rib))
+            }
+            _ => None,
+        };
+        let has_stream_bytes = stream
+            .as_ref()
+            .is_some_and(|(stream, _)| !stream.is_drained() || stream.has_more());
+        if !connection.writable || !(has_stream_bytes || connection.has_control()) {
+            return;
+        }
+        let before = connection.written;
+        let outcome = connection.write(stream, &mut self.buffer, driver.now_ms);
+        let progress = connection.written - before;
+        peer.status.sent.count_bytes(progress);
+        after_write(driver, key, progress, outcome);
+    }
+}
+
+fn after_write(
+    driver: &mut SessionDriver,
+    key: ConnectionKey,
+    progress: usize,
+    outcome: WriteOutcome,
+) {
+    let blocked = match outcome {
+        WriteOutcome::All => false,
+        WriteOutcome::ShareUsed => {
+            driver.write_queue.push(key.slot);
+            false
+        }
+        WriteOutcome::Blocked => true,
+        WriteOutcome::Failed(error) => {
+            driver.connection_ended(key, EndCause::Failed(error));
+            // The next turn sends the withdrawals of the neighbor's routes. It must not wait for an event.
+            return driver.wake_self();
+        }
+    };
+    let Some(peer) = driver.peers.get_mut(key.slot) else {
+        return;
+    };
+    let unsent = peer.unsent_bytes();
+    peer.status
+        .unsent_bytes
+        .store(unsent as u64, Ordering::Relaxed);
+    let Some(connection) = peer.connections[key.id.index()].as_mut() else {
+        return;
+    };
+    let was_blocked = std::mem::replace(&mut connection.blocked, blocked);
+    let connection = key.id;
+    // Inputs of the Send Hold Timer (RFC 9687); a socket that never blocks needs none.
+    let input = match (was_blocked, blocked) {
+        (false, false) => return,
+        (false, true) => Input::WriteBlocked { connection },
+        (true, true) if progress == 0 => return,
+        (true, true) => Input::WriteProgress { connection },
+        (true, false) => Input::WriteDrained { connection },
+    };
+    driver.handle(key.slot, input);
+}
