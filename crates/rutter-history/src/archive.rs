@@ -60,7 +60,7 @@ impl Archive {
     }
 
     /// Whether the folder looks like one.
-    pub fn is_there(&self) -> bool {
+    pub fn exists(&self) -> bool {
         [Part::Events, Part::Snapshots]
             .iter()
             .any(|part| self.0.join(part.folder()).is_dir())
@@ -85,8 +85,8 @@ impl Archive {
     ///
     /// # Errors
     /// Where a folder cannot be read.
-    pub fn strangers(&self, part: Part) -> io::Result<Vec<PathBuf>> {
-        let (mut strangers, mut folders) = (Vec::new(), vec![self.0.join(part.folder())]);
+    pub fn foreign_files(&self, part: Part) -> io::Result<Vec<PathBuf>> {
+        let (mut foreign_files, mut folders) = (Vec::new(), vec![self.0.join(part.folder())]);
         for _ in 0..LEVELS {
             let mut inner = Vec::new();
             for folder in folders {
@@ -95,7 +95,7 @@ impl Archive {
                     if path.is_dir() {
                         inner.push(path);
                     } else if name.ends_with(FINISHED) && !name.starts_with('.') {
-                        strangers.push(path);
+                        foreign_files.push(path);
                     }
                 }
             }
@@ -107,12 +107,12 @@ impl Archive {
             .into_iter()
             .map(|file| file.path)
             .collect();
-        strangers.retain(|path| !own.contains(path) && path.exists());
-        Ok(strangers)
+        foreign_files.retain(|path| !own.contains(path) && path.exists());
+        Ok(foreign_files)
     }
 
     /// Where a file with a first row of this hour goes, and its name while it is written.
-    pub(crate) fn place(&self, part: Part, hour: u64, name: &str) -> (PathBuf, PathBuf) {
+    pub(crate) fn paths(&self, part: Part, hour: u64, name: &str) -> (PathBuf, PathBuf) {
         let folder = self.0.join(part.folder()).join(time::partition(hour));
         (
             folder.join(format!(".{name}{TEMPORARY}")),
@@ -285,11 +285,11 @@ mod tests {
         fs::create_dir_all(elsewhere.parent().unwrap()).unwrap();
         fs::write(&elsewhere, "").unwrap();
         assert_eq!(
-            archive.strangers(Part::Events).unwrap(),
+            archive.foreign_files(Part::Events).unwrap(),
             [copied, elsewhere]
         );
         assert_eq!(
-            archive.strangers(Part::Snapshots).unwrap(),
+            archive.foreign_files(Part::Snapshots).unwrap(),
             [] as [PathBuf; 0]
         );
         fs::remove_dir_all(folder).unwrap();

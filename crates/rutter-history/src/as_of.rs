@@ -13,9 +13,9 @@ use rutter_events::{Missing, utc};
 use rutter_net::{Family, Prefix};
 
 use crate::archive::{Archive, ArchiveFile, Part};
-use crate::columns::retained_of;
-use crate::joins::Joins;
-use crate::rows::{Peers, Rows};
+use crate::batch_rows::{Peers, Rows};
+use crate::row_page::retained_of;
+use crate::sequence_check::SequenceCheck;
 use crate::time;
 
 /// The routes of all collectors of an archive at a time.
@@ -162,7 +162,7 @@ impl Plan {
             from = (snapshot.run, snapshot.seq);
             read(&snapshot.path, None, &mut |batch| table.load(batch))?;
         }
-        table.joins = Joins::from(from);
+        table.sequence = SequenceCheck::from(from);
         let mut applied = 0;
         for file in &self.events {
             read(&file.path, None, &mut |batch| {
@@ -171,16 +171,14 @@ impl Plan {
                 Ok(())
             })?;
         }
-        if let Some(next) = self.next.as_ref().filter(|_| table.waiting.is_empty()) {
+        if let Some(next) = self.next.as_ref().filter(|_| table.later_rows.is_empty()) {
             read(&next.path, Some(1), &mut |batch| {
                 table.apply(batch, from, time_us).map(|_| ())
             })?;
         }
         let snapshot_us = self.snapshot.as_ref().and_then(|file| file.time_us);
         answer.notes.append(&mut table.notes);
-        answer
-            .notes
-            .extend(table.whereabouts(snapshot_us, time_us)?);
+        answer.notes.extend(table.time_note(snapshot_us, time_us)?);
         let finished = table.finish(&mut answer.routes);
         finished.map_err(|why| AsOfError::Unreadable { why })?;
         Ok(self.snapshot.is_some() || applied > 0)
@@ -216,7 +214,7 @@ fn unreadable(path: &Path, why: &dyn fmt::Display) -> AsOfError {
 }
 
 /// Where a row is: its batch, and its place in it.
-type Place = (u32, u32);
+type RowRef = (u32, u32);
 /// A route of a peer.
 type Key = (Prefix, u32);
 
@@ -226,10 +224,10 @@ struct Table {
     batches: Vec<RecordBatch>,
     peers: Peers,
     /// By peer and family.
-    routes: Vec<[HashMap<Key, Place>; 2]>,
+    routes: Vec<[HashMap<Key, RowRef>; 2]>,
     /// Rows that are later than asked for, as long as no earlier one follows.
-    waiting: Vec<Place>,
-    joins: Joins,
+    later_rows: Vec<RowRef>,
+    sequence: SequenceCheck,
     /// What is missing between rows that wait.
     missing: Vec<String>,
     last: Option<Last>,
@@ -280,9 +278,9 @@ impl Table {
         let last = (0..batch.num_rows()).rfind(|row| rows.time_us(*row) <= time_us);
         let end = last.map_or(0, |last| last + 1);
         if end > 0 {
-            for (number, row) in std::mem::take(&mut self.waiting) {
+            for (number, row) in std::mem::take(&mut self.later_rows) {
                 let batch = self.batches[number as usize].clone();
-                self.tell(&Rows::new(&batch)?, row as usize, (number, row));
+                self.apply_row(&Rows::new(&batch)?, row as usize, (number, row));
             }
             self.notes.append(&mut self.missing);
         }
@@ -293,13 +291,13 @@ impl Table {
             if rows.position(row) < from {
                 continue;
             }
-            self.follow(&rows, row, row < end);
+            self.check_sequence(&rows, row, row < end);
             match row < end {
                 true => {
                     applied += 1;
-                    self.tell(&rows, row, (number, row as u32));
+                    self.apply_row(&rows, row, (number, row as u32));
                 }
-                false => self.waiting.push((number, row as u32)),
+                false => self.later_rows.push((number, row as u32)),
             }
         }
         self.batches.push(batch);
@@ -307,19 +305,19 @@ impl Table {
     }
 
     /// What is missing before the first row that is too late may have been early enough.
-    fn follow(&mut self, rows: &Rows<'_>, row: usize, is_early: bool) {
-        let missing = self.joins.follow(rows.position(row), rows.kind(row));
+    fn check_sequence(&mut self, rows: &Rows<'_>, row: usize, is_applied: bool) {
+        let missing = self.sequence.follow(rows.position(row), rows.kind(row));
         let Some(missing) = missing else {
             return;
         };
         let note = format!("{}: {missing}", rows.collector(row));
-        match is_early || self.waiting.is_empty() {
+        match is_applied || self.later_rows.is_empty() {
             true => self.notes.push(note),
             false => self.missing.push(note),
         }
     }
 
-    fn tell(&mut self, rows: &Rows<'_>, row: usize, place: Place) {
+    fn apply_row(&mut self, rows: &Rows<'_>, row: usize, place: RowRef) {
         match rows.kind(row) {
             "announce" | "state" => self.put(rows, row, place),
             "withdraw" => {
@@ -356,7 +354,7 @@ impl Table {
         }
     }
 
-    fn put(&mut self, rows: &Rows<'_>, row: usize, place: Place) {
+    fn put(&mut self, rows: &Rows<'_>, row: usize, place: RowRef) {
         if let (Some(peer), Some((prefix, path_id))) =
             (rows.peer(row, &mut self.peers), rows.route(row))
         {
@@ -364,7 +362,7 @@ impl Table {
         }
     }
 
-    fn of_peer(&mut self, peer: usize) -> &mut [HashMap<Key, Place>; 2] {
+    fn of_peer(&mut self, peer: usize) -> &mut [HashMap<Key, RowRef>; 2] {
         if self.routes.len() <= peer {
             self.routes.resize_with(peer + 1, Default::default);
         }
@@ -372,7 +370,7 @@ impl Table {
     }
 
     /// What is to be said where the time is not among the events of a run.
-    fn whereabouts(
+    fn time_note(
         &self,
         snapshot_us: Option<u64>,
         time_us: u64,
@@ -381,7 +379,7 @@ impl Table {
         let last_us = self.last.as_ref().map(|last| last.time_us).max(snapshot_us);
         let (asked, last) = (utc(time_us), utc(last_us.unwrap_or(0)));
         let of = |collector: &str| format!("{collector}: the table is that of {last}");
-        let Some((number, row)) = self.waiting.first() else {
+        let Some((number, row)) = self.later_rows.first() else {
             let name = self.last.as_ref().map_or("", |last| &*last.collector);
             let why = match self.last.as_ref().is_some_and(|last| last.stopped) {
                 true => "then the collector was stopped",
@@ -400,7 +398,7 @@ impl Table {
                 rows.detail(row)
             )),
             "start" => Some(format!(
-                "{}: at {asked} the collector did not run, or has lost what it heard; its next run began at {}",
+                "{}: at {asked} the collector did not run, or lost its events; its next run began at {}",
                 of(name),
                 utc(rows.time_us(row))
             )),

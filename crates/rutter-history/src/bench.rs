@@ -21,8 +21,8 @@ use rutter_rib::{
 };
 
 use crate::archive::{Archive, Part};
-use crate::file::Compression;
-use crate::keeper::{Keeper, Options, write_snapshot};
+use crate::file_rotation::{FileRotation, Options, write_snapshot};
+use crate::file_writer::Compression;
 
 /// What is measured.
 #[derive(Clone, Debug)]
@@ -136,7 +136,7 @@ struct Bench {
     rib: Arc<Rib>,
     feeds: Vec<Feed>,
     reader: FeedReader,
-    keeper: Keeper,
+    keeper: FileRotation,
     compression: Compression,
     now: Now,
     drawn: u64,
@@ -169,7 +169,7 @@ impl Bench {
             retry: Duration::MAX,
         };
         let (reader, peers) = rib.subscribe(1 << 18);
-        let keeper = Keeper::start(archive, "bench", options, &peers, now);
+        let keeper = FileRotation::start(archive, "bench", options, &peers, now);
         Ok(Self {
             keeper: keeper.map_err(|why| why.to_string())?,
             rib,
@@ -263,7 +263,7 @@ impl Bench {
         }
         self.spent += cpu() - begun;
         self.keeper
-            .trouble()
+            .failure()
             .map_or(Ok(()), |why| Err(why.to_owned()))
     }
 
@@ -275,7 +275,7 @@ impl Bench {
         self.keeper.turn(self.now);
         self.spent += cpu() - begun;
         self.keeper
-            .trouble()
+            .failure()
             .map_or(Ok(()), |why| Err(why.to_owned()))
     }
 

@@ -11,10 +11,10 @@ use rutter_events::Now;
 use rutter_rib::{FeedEvent, FeedReader};
 
 use crate::archive::Archive;
+use crate::archive_lock::ArchiveLock;
 use crate::clock::Clock;
-use crate::file::Compression;
-use crate::keeper::{Keeper, Options, write_snapshot};
-use crate::lock::Lock;
+use crate::file_rotation::{FileRotation, Options, write_snapshot};
+use crate::file_writer::Compression;
 
 /// An archive that is written.
 pub struct HistoryService(JoinHandle<()>);
@@ -58,18 +58,18 @@ impl HistoryService {
                  write another `history.path`, or let the collector's user write there"
             ))
         };
-        let lock = Lock::take(archive, &file_name(&context.collector));
+        let lock = ArchiveLock::take(archive, &file_name(&context.collector));
         let lock = lock.map_err(|why| failed(&why))?;
-        let keeper = Keeper::start(
+        let rotation = FileRotation::start(
             archive.clone(),
             &context.collector,
             options,
             &peers,
             clock.now(),
         );
-        let keeping = Keeping {
+        let history = HistoryThread {
             lock,
-            keeper: keeper.map_err(|why| failed(&why))?,
+            rotation: rotation.map_err(|why| failed(&why))?,
             context: context.clone(),
             archive: archive.clone(),
             options,
@@ -80,7 +80,7 @@ impl HistoryService {
             expire_us: 0,
         };
         let thread = thread::Builder::new().name("history".into());
-        let thread = thread.spawn(move || keeping.run());
+        let thread = thread.spawn(move || history.run());
         Ok(Self(thread.map_err(|why| failed(&why))?))
     }
 }
@@ -108,11 +108,11 @@ impl Service for HistoryService {
     }
 }
 
-struct Keeping {
+struct HistoryThread {
     /// Held as long as this collector writes here.
-    lock: Lock,
+    lock: ArchiveLock,
     context: Context,
-    keeper: Keeper,
+    rotation: FileRotation,
     archive: Archive,
     options: Options,
     reader: FeedReader,
@@ -123,7 +123,7 @@ struct Keeping {
     expire_us: u64,
 }
 
-impl Keeping {
+impl HistoryThread {
     fn run(mut self) {
         // Those who route come first. On Linux this is the thread's own.
         let _ = rustix::process::nice(5);
@@ -146,7 +146,7 @@ impl Keeping {
         {
             self.take(&event);
         }
-        self.keeper.stop(self.clock.now());
+        self.rotation.stop(self.clock.now());
         if let Some(thread) = self.snapshot.take() {
             let _ = thread.join();
         }
@@ -155,19 +155,19 @@ impl Keeping {
     fn take(&mut self, event: &FeedEvent) {
         let now = self.clock.now();
         let FeedEvent::Gap { lost } = event else {
-            return self.keeper.take(event, now);
+            return self.rotation.take(event, now);
         };
         // Sessions may have come and gone unheard. The old reader goes after the new one is there: the feed is
         // active all the time.
         let (reader, peers) = self.context.rib.subscribe(QUEUE);
         self.reader = reader;
-        self.keeper.missed(*lost, &peers, now);
+        self.rotation.feed_overran(*lost, &peers, now);
         self.snapshot_us = now.monotonic_us;
     }
 
     fn turn(&mut self, now: Now) {
         self.lock.renew();
-        if self.keeper.turn(now) {
+        if self.rotation.turn(now) {
             self.snapshot_us = now.monotonic_us;
         }
         if self.snapshot.as_ref().is_some_and(JoinHandle::is_finished) {
@@ -183,7 +183,7 @@ impl Keeping {
         }
         if now.monotonic_us >= self.snapshot_us
             && self.snapshot.is_none()
-            && self.keeper.trouble().is_none()
+            && self.rotation.failure().is_none()
         {
             self.snapshot_us = now.monotonic_us + micros(self.options.snapshot_every);
             self.snapshot = self.begin_snapshot();
@@ -195,7 +195,7 @@ impl Keeping {
     }
 
     fn begin_snapshot(&self) -> Option<JoinHandle<bool>> {
-        let position = self.keeper.position();
+        let position = self.rotation.position();
         let snapshot = self.context.rib.snapshot();
         // All that is in the snapshot was said before this time.
         let time_us = self.clock.now().unix_us;

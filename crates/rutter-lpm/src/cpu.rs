@@ -9,13 +9,13 @@
 )]
 
 use crate::net::Net;
-use crate::search::{Shared, Spot};
+use crate::shared_table::{Location, SharedTable};
 
 macro_rules! for_this_cpu {
     ($(#[$doc:meta])* $name:ident, $popcnt:ident, ($($arg:ident: $ty:ty),*) $(-> $result:ty)?) => {
         $(#[$doc])*
         #[inline]
-        pub(crate) fn $name<N: Net>(shared: &Shared<N>, $($arg: $ty),*) $(-> $result)? {
+        pub(crate) fn $name<N: Net>(shared: &SharedTable<N>, $($arg: $ty),*) $(-> $result)? {
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             if std::is_x86_feature_detected!("popcnt") {
                 // SAFETY: the feature was found one line above.
@@ -26,7 +26,7 @@ macro_rules! for_this_cpu {
 
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         #[target_feature(enable = "popcnt")]
-        unsafe fn $popcnt<N: Net>(shared: &Shared<N>, $($arg: $ty),*) $(-> $result)? {
+        unsafe fn $popcnt<N: Net>(shared: &SharedTable<N>, $($arg: $ty),*) $(-> $result)? {
             shared.$name($($arg),*)
         }
     };
@@ -34,7 +34,7 @@ macro_rules! for_this_cpu {
 
 for_this_cpu!(
     /// Where exactly this prefix is, or would be.
-    spot, spot_popcnt, (prefix: N, node: u32) -> Spot
+    location, location_popcnt, (prefix: N, node: u32) -> Location
 );
 for_this_cpu!(
     /// The values of the longest matches of a few addresses.
@@ -42,7 +42,7 @@ for_this_cpu!(
 );
 
 /// Work that counts bits.
-pub(crate) trait Counting {
+pub(crate) trait BitWork {
     type Output;
 
     /// Does it; inlined always, as only then it is compiled for the processor.
@@ -51,7 +51,7 @@ pub(crate) trait Counting {
 
 /// Does some work with the instructions of this processor.
 #[inline]
-pub(crate) fn count<W: Counting>(work: W) -> W::Output {
+pub(crate) fn count<W: BitWork>(work: W) -> W::Output {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if std::is_x86_feature_detected!("popcnt") {
         // SAFETY: the feature was found one line above.
@@ -62,13 +62,13 @@ pub(crate) fn count<W: Counting>(work: W) -> W::Output {
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "popcnt")]
-unsafe fn count_popcnt<W: Counting>(work: W) -> W::Output {
+unsafe fn count_popcnt<W: BitWork>(work: W) -> W::Output {
     work.run()
 }
 
 /// Asks for the line of a word without waiting for it.
 #[inline(always)]
-pub(crate) fn ask_for<T>(word: &T) {
+pub(crate) fn prefetch<T>(word: &T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

@@ -16,27 +16,31 @@
 //!
 //! Of three this is not so: a shorter prefix may go from the first node, or a longer one come, and then the one below all
 //! of them go, while a reader is under way and has seen only the second. Then the way down is read again until it is the same twice
-//! (`certain`): at the instant at which the second time began, all of it was so.
+//! (`stable_way`): at the instant at which the second time began, all of it was so.
 
 use std::marker::PhantomData;
 
-use crate::cpu::{Counting, count};
+use crate::cpu::{BitWork, count};
 use crate::memory::Block;
 use crate::net::{Bits, Net};
-use crate::node::{Eight, Four, Node};
+use crate::node::{Node, Stride4, Stride8};
 use crate::profile::{Profile, ROOT_OF_LONG_WAYS};
 use crate::root::Slot;
-use crate::search::Shared;
+use crate::shared_table::SharedTable;
 
 /// What is asked of the longest match.
 pub(crate) trait Goal<N: Net> {
     type Answer;
 
     /// The answer, where the match is one of the root's prefixes: by its record, 0 for none.
-    fn of_record(shared: &Shared<N>, bits: N::Bits, record: u32) -> Self::Answer;
+    fn from_record(shared: &SharedTable<N>, bits: N::Bits, record: u32) -> Self::Answer;
 
     /// The answer, where the match is in a node.
-    fn of_entry<S: Node>(shared: &Shared<N>, bits: N::Bits, entry: Entry<'_>) -> Self::Answer;
+    fn from_entry<S: Node>(
+        shared: &SharedTable<N>,
+        bits: N::Bits,
+        entry: Entry<'_>,
+    ) -> Self::Answer;
 }
 
 /// A match in a node.
@@ -63,20 +67,20 @@ pub(crate) struct Number;
 /// The prefix, and its number.
 pub(crate) struct Prefix;
 
-/// The number, and the length of the prefix less [`Shared::len_beyond`]. It reads no more of a node than [`Number`] does. For
+/// The number, and the length of the prefix less [`SharedTable::extra_len`]. It reads no more of a node than [`Number`] does. For
 /// tables in which 0 is a gap.
-pub(crate) struct Beyond;
+pub(crate) struct NumberAndLen;
 
 impl<N: Net> Goal<N> for Number {
     type Answer = Option<u32>;
 
     #[inline(always)]
-    fn of_record(shared: &Shared<N>, _: N::Bits, record: u32) -> Option<u32> {
+    fn from_record(shared: &SharedTable<N>, _: N::Bits, record: u32) -> Option<u32> {
         shared.value(record)
     }
 
     #[inline(always)]
-    fn of_entry<S: Node>(_: &Shared<N>, _: N::Bits, entry: Entry<'_>) -> Option<u32> {
+    fn from_entry<S: Node>(_: &SharedTable<N>, _: N::Bits, entry: Entry<'_>) -> Option<u32> {
         Some(entry.number::<S>())
     }
 }
@@ -85,30 +89,38 @@ impl<N: Net> Goal<N> for Prefix {
     type Answer = Option<(N, u32)>;
 
     #[inline(always)]
-    fn of_record(shared: &Shared<N>, bits: N::Bits, record: u32) -> Option<(N, u32)> {
-        let (number, len) = shared.of_record(record)?;
+    fn from_record(shared: &SharedTable<N>, bits: N::Bits, record: u32) -> Option<(N, u32)> {
+        let (number, len) = shared.from_record(record)?;
         Some((N::from_bits(bits, len), number))
     }
 
     #[inline(always)]
-    fn of_entry<S: Node>(_: &Shared<N>, bits: N::Bits, entry: Entry<'_>) -> Option<(N, u32)> {
+    fn from_entry<S: Node>(
+        _: &SharedTable<N>,
+        bits: N::Bits,
+        entry: Entry<'_>,
+    ) -> Option<(N, u32)> {
         let len = entry.depth as u8 + S::entry_len(entry.block, entry.value);
         Some((N::from_bits(bits, len), entry.number::<S>()))
     }
 }
 
-impl<N: Net> Goal<N> for Beyond {
+impl<N: Net> Goal<N> for NumberAndLen {
     type Answer = Option<(u32, u8)>;
 
     #[inline(always)]
-    fn of_record(shared: &Shared<N>, _: N::Bits, record: u32) -> Option<(u32, u8)> {
-        shared.of_record(record)
+    fn from_record(shared: &SharedTable<N>, _: N::Bits, record: u32) -> Option<(u32, u8)> {
+        shared.from_record(record)
     }
 
     #[inline(always)]
-    fn of_entry<S: Node>(shared: &Shared<N>, bits: N::Bits, entry: Entry<'_>) -> Option<(u32, u8)> {
+    fn from_entry<S: Node>(
+        shared: &SharedTable<N>,
+        bits: N::Bits,
+        entry: Entry<'_>,
+    ) -> Option<(u32, u8)> {
         match entry.number::<S>() {
-            0 => shared.find_around_gap(bits),
+            0 => shared.find_below_gap(bits),
             number => Some((number, entry.depth as u8 + 1)),
         }
     }
@@ -116,27 +128,31 @@ impl<N: Net> Goal<N> for Beyond {
 
 /// Looks an address up.
 #[inline(always)]
-pub(crate) fn descend<N: Net, G: Goal<N>>(shared: &Shared<N>, bits: N::Bits) -> G::Answer {
+pub(crate) fn descend<N: Net, G: Goal<N>>(shared: &SharedTable<N>, bits: N::Bits) -> G::Answer {
     match shared.profile {
-        Profile::Compact => count(Descent::<N, G, Four, ROOT_OF_LONG_WAYS>::new(shared, bits)),
-        Profile::Balanced => count(Descent::<N, G, Eight, ROOT_OF_LONG_WAYS>::new(shared, bits)),
+        Profile::Compact => count(Descent::<N, G, Stride4, ROOT_OF_LONG_WAYS>::new(
+            shared, bits,
+        )),
+        Profile::Balanced => count(Descent::<N, G, Stride8, ROOT_OF_LONG_WAYS>::new(
+            shared, bits,
+        )),
         Profile::Fast | Profile::Fastest if N::IS_IPV6 && shared.root.bits() == 24 => {
-            count(Descent::<N, G, Eight, 24>::new(shared, bits))
+            count(Descent::<N, G, Stride8, 24>::new(shared, bits))
         }
-        Profile::Fast | Profile::Fastest => count(Descent::<N, G, Eight, 16>::new(shared, bits)),
+        Profile::Fast | Profile::Fastest => count(Descent::<N, G, Stride8, 16>::new(shared, bits)),
     }
 }
 
 /// A look-up for one way to divide addresses.
 struct Descent<'s, N: Net, G, S, const ROOT: u32> {
-    shared: &'s Shared<N>,
+    shared: &'s SharedTable<N>,
     bits: N::Bits,
     kind: PhantomData<(G, S)>,
 }
 
 impl<'s, N: Net, G, S, const ROOT: u32> Descent<'s, N, G, S, ROOT> {
     #[inline(always)]
-    fn new(shared: &'s Shared<N>, bits: N::Bits) -> Self {
+    fn new(shared: &'s SharedTable<N>, bits: N::Bits) -> Self {
         Descent {
             shared,
             bits,
@@ -145,15 +161,15 @@ impl<'s, N: Net, G, S, const ROOT: u32> Descent<'s, N, G, S, ROOT> {
     }
 }
 
-impl<N: Net, G: Goal<N>, S: Node, const ROOT: u32> Counting for Descent<'_, N, G, S, ROOT> {
+impl<N: Net, G: Goal<N>, S: Node, const ROOT: u32> BitWork for Descent<'_, N, G, S, ROOT> {
     type Output = G::Answer;
 
     #[inline(always)]
     fn run(self) -> G::Answer {
         let Descent { shared, bits, .. } = self;
         let found = way::<N, S, ROOT>(shared, bits, |_, _| ());
-        match ROOT == ROOT_OF_LONG_WAYS && found.is_doubtful && shared.is_in_place {
-            true => answer::<N, G, S>(shared, bits, certain::<N, S, ROOT>(shared, bits)),
+        match ROOT == ROOT_OF_LONG_WAYS && found.may_be_stale && shared.is_in_place {
+            true => answer::<N, G, S>(shared, bits, stable_way::<N, S, ROOT>(shared, bits)),
             false => answer::<N, G, S>(shared, bits, found),
         }
     }
@@ -164,25 +180,25 @@ struct Found<'s> {
     root: Slot,
     /// None, where the match is the root's.
     entry: Option<Entry<'s>>,
-    is_doubtful: bool,
+    may_be_stale: bool,
 }
 
 #[inline(always)]
 fn answer<N: Net, G: Goal<N>, S: Node>(
-    shared: &Shared<N>,
+    shared: &SharedTable<N>,
     bits: N::Bits,
     found: Found<'_>,
 ) -> G::Answer {
     match found.entry {
-        Some(entry) => G::of_entry::<S>(shared, bits, entry),
-        None => G::of_record(shared, bits, found.root.best),
+        Some(entry) => G::from_entry::<S>(shared, bits, entry),
+        None => G::from_record(shared, bits, found.root.best),
     }
 }
 
-/// Goes down to the last node that says something of an address; `pass` is told where pointers are, and to what they lead.
+/// Goes down to the last node that has_words something of an address; `pass` is told where pointers are, and to what they lead.
 #[inline(always)]
 fn way<N: Net, S: Node, const ROOT: u32>(
-    shared: &Shared<N>,
+    shared: &SharedTable<N>,
     bits: N::Bits,
     mut pass: impl FnMut(u32, u32),
 ) -> Found<'_> {
@@ -208,7 +224,7 @@ fn way<N: Net, S: Node, const ROOT: u32>(
             return Found {
                 root,
                 entry: Some(entry),
-                is_doubtful: false,
+                may_be_stale: false,
             };
         }
         if step.value != 0 {
@@ -228,20 +244,23 @@ fn way<N: Net, S: Node, const ROOT: u32>(
     Found {
         root,
         entry,
-        is_doubtful: is_doubtful::<S>(outer_depth, depth),
+        may_be_stale: may_be_stale::<S>(outer_depth, depth),
     }
 }
 
 /// Whether what was found at one depth (of the root: as if it were a node) may have changed before the last node was reached.
 #[inline(always)]
-pub(crate) fn is_doubtful<S: Node>(found: u32, last: u32) -> bool {
+pub(crate) fn may_be_stale<S: Node>(found: u32, last: u32) -> bool {
     last - found >= 2 * S::BITS
 }
 
 /// What is found on a way that is still the same when it was gone.
 #[cold]
 #[inline(never)]
-fn certain<N: Net, S: Node, const ROOT: u32>(shared: &Shared<N>, bits: N::Bits) -> Found<'_> {
+fn stable_way<N: Net, S: Node, const ROOT: u32>(
+    shared: &SharedTable<N>,
+    bits: N::Bits,
+) -> Found<'_> {
     loop {
         let (mut pointers, mut count) = ([(0, 0); MOST_POINTERS], 0);
         let found = way::<N, S, ROOT>(shared, bits, |at, child| {

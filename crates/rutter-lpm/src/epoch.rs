@@ -1,7 +1,7 @@
 //! When memory that was unlinked may be used again: quiescent-state reclamation.
 //!
 //! A writer unlinks blocks (a release store that readers see), then raises the epoch and *retires* them under the epoch
-//! that it raised. A reader says in a word of its own (never written by anybody else, read only by the writer)
+//! that it raised. A reader has_words in a word of its own (never written by anybody else, read only by the writer)
 //! at which epoch it last held nothing. A block retired under epoch `e` is free when every reader at work has
 //! said `e + 1` or more, because who has seen the raised epoch sees the unlinking too: whoever raised it further did so
 //! after, by a read-modify-write that carries the first writer's release on. So several tables, each with a writer

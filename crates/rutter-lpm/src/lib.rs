@@ -49,29 +49,29 @@
 #[doc = include_str!("../../../docs/lpm.md")]
 pub struct Guide;
 
+mod batch_lookup;
+mod block_allocator;
+mod bulk_update;
+mod chunk_allocator;
 mod cpu;
 mod descent;
-mod direct;
+mod direct_ipv4;
+mod direct_ipv6;
 mod epoch;
-mod limbo;
-mod many;
 mod map;
 mod memory;
 mod net;
 mod node;
-mod pages;
+mod ordered_walk;
 mod profile;
 mod query;
 mod reader;
-mod revise;
+mod retired_nodes;
 mod root;
 mod routes;
-mod search;
-mod supply;
+mod shared_table;
 mod sync;
 mod table;
-mod walk;
-mod wide;
 mod zeroed;
 
 pub use map::PrefixMap;

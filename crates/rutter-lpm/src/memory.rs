@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::supply::{Chunks, Supply};
+use crate::chunk_allocator::{ChunkAllocator, Chunks};
 
 /// Words of a chunk: 64 KiB.
 pub(crate) const CHUNK: usize = 1 << 14;
@@ -28,9 +28,9 @@ pub(crate) struct Block<'a> {
 }
 
 impl Memory {
-    pub fn new(supply: Arc<Supply>) -> Self {
+    pub fn new(chunk_allocator: Arc<ChunkAllocator>) -> Self {
         Memory {
-            chunks: Chunks::new(supply),
+            chunks: Chunks::new(chunk_allocator),
         }
     }
 
@@ -62,7 +62,7 @@ impl Memory {
     pub fn prefetch(&self, index: u32) {
         let index = index as usize;
         if let Some(chunk) = self.chunks.get(index / CHUNK) {
-            crate::cpu::ask_for(&chunk.0[index % CHUNK]);
+            crate::cpu::prefetch(&chunk.0[index % CHUNK]);
         }
     }
 
@@ -131,7 +131,7 @@ impl<'a> Block<'a> {
 
     /// Whether the words from number `at` on are these.
     #[inline(always)]
-    pub fn says(self, at: u32, words: &[u32]) -> bool {
+    pub fn has_words(self, at: u32, words: &[u32]) -> bool {
         let slots = &self.slots(at as usize + words.len())[at as usize..];
         let pairs = slots.iter().zip(words);
         let differ = |(slot, word): (&AtomicU32, &u32)| slot.load(Ordering::Relaxed) ^ word;

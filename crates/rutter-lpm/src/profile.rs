@@ -28,16 +28,16 @@ pub(crate) const ROOT_OF_LONG_WAYS: u32 = 8;
 /// The width of the nodes below the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stride {
-    Four,
-    Eight,
+    Stride4,
+    Stride8,
 }
 
 impl Stride {
     /// Address bits of a node.
     pub(crate) const fn bits(self) -> u32 {
         match self {
-            Stride::Four => 4,
-            Stride::Eight => 8,
+            Stride::Stride4 => 4,
+            Stride::Stride8 => 8,
         }
     }
 }
@@ -79,8 +79,8 @@ impl Profile {
 
     pub(crate) const fn stride(self) -> Stride {
         match self {
-            Profile::Compact => Stride::Four,
-            _ => Stride::Eight,
+            Profile::Compact => Stride::Stride4,
+            _ => Stride::Stride8,
         }
     }
 }

@@ -1,21 +1,21 @@
 //! What the owner of a table asks of it.
 
-use crate::many::LANES;
+use crate::batch_lookup::LANES;
 use crate::net::{Bits, Net};
-use crate::node::{Eight, Four, Key, Node};
+use crate::node::{Key, Node, Stride4, Stride8};
+use crate::ordered_walk::Walk;
 use crate::profile::Stride;
 use crate::table::Table;
-use crate::walk::Walk;
 
 impl<N: Net> Table<N> {
     /// The number of exactly this prefix.
     pub fn get(&self, prefix: N) -> Option<u32> {
         if u32::from(prefix.prefix_len()) <= self.shared.root.bits() {
-            let record = self.heads.get(&prefix)?;
+            let record = self.root_prefixes.get(&prefix)?;
             return Some(self.shared.memory.word(*record));
         }
         let node = self.shared.child_of_root(prefix);
-        crate::cpu::spot(&self.shared, prefix, node).number
+        crate::cpu::location(&self.shared, prefix, node).number
     }
 
     /// The number of the longest prefix that has the address.
@@ -44,8 +44,8 @@ impl<N: Net> Table<N> {
     /// The longest prefix that covers `prefix` (it may be the same), and its number.
     pub fn lookup_net(&self, prefix: N) -> Option<(N, u32)> {
         let nodes = match self.shared.profile.stride() {
-            Stride::Four => self.lookup_net_by::<Four>(prefix),
-            Stride::Eight => self.lookup_net_by::<Eight>(prefix),
+            Stride::Stride4 => self.lookup_net_by::<Stride4>(prefix),
+            Stride::Stride8 => self.lookup_net_by::<Stride8>(prefix),
         };
         nodes.or_else(|| {
             let longest = prefix.prefix_len().min(self.shared.root.bits() as u8);
@@ -74,11 +74,11 @@ impl<N: Net> Table<N> {
     /// ```
     pub fn covering(&self, prefix: N) -> impl Iterator<Item = (N, u32)> + '_ {
         let longest = prefix.prefix_len().min(self.shared.root.bits() as u8);
-        let heads = (0..=longest).filter_map(move |len| self.head(prefix.shortened(len)));
-        let mut covering: Vec<_> = heads.collect();
+        let root_prefixes = (0..=longest).filter_map(move |len| self.head(prefix.shortened(len)));
+        let mut covering: Vec<_> = root_prefixes.collect();
         match self.shared.profile.stride() {
-            Stride::Four => self.covering_by::<Four>(prefix, &mut covering),
-            Stride::Eight => self.covering_by::<Eight>(prefix, &mut covering),
+            Stride::Stride4 => self.covering_by::<Stride4>(prefix, &mut covering),
+            Stride::Stride8 => self.covering_by::<Stride8>(prefix, &mut covering),
         }
         covering.into_iter()
     }
@@ -137,7 +137,7 @@ impl<N: Net> Table<N> {
     }
 
     fn head(&self, prefix: N) -> Option<(N, u32)> {
-        let record = self.heads.get(&prefix)?;
+        let record = self.root_prefixes.get(&prefix)?;
         Some((prefix, self.shared.memory.word(*record)))
     }
 

@@ -4,10 +4,10 @@ use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc as StdArc;
 
+use crate::batch_lookup::LANES;
 use crate::epoch::Mark;
-use crate::many::LANES;
 use crate::net::Net;
-use crate::search::Shared;
+use crate::shared_table::SharedTable;
 use crate::sync::Arc;
 
 /// A thread's way to look up in a [`Table`](crate::Table) that another thread writes.
@@ -15,7 +15,7 @@ use crate::sync::Arc;
 /// Looking up takes no lock, waits for nobody and writes nothing that other threads write. Readers outlive the
 /// table: they go on with its last state.
 pub struct Reader<N: Net> {
-    shared: StdArc<Shared<N>>,
+    shared: StdArc<SharedTable<N>>,
     mark: Arc<Mark>,
 }
 
@@ -33,7 +33,7 @@ pub struct View<'r, N: Net> {
 const ANNOUNCE_EVERY: u32 = 64;
 
 impl<N: Net> Reader<N> {
-    pub(crate) fn new(shared: StdArc<Shared<N>>) -> Self {
+    pub(crate) fn new(shared: StdArc<SharedTable<N>>) -> Self {
         let mark = shared.epochs.join();
         Reader { shared, mark }
     }

@@ -18,7 +18,7 @@ const FLAT: u32 = 16;
 /// One slot. Zero means nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Slot {
-    /// A bit for each eighth of the child's slots: whether it says anything there. Many look-ups in sparse parts of the
+    /// A bit for each eighth of the child's slots: whether it has_words anything there. Many look-ups in sparse parts of the
     /// address space need not go and see.
     pub busy: u8,
     /// The node that has the longer prefixes.
@@ -33,7 +33,7 @@ pub(crate) struct Root {
     /// All slots, where one page is enough.
     flat: Box<[AtomicU64]>,
     pages: Box<[OnceLock<Box<[AtomicU64]>>]>,
-    /// What every slot of a page that does not exist yet says.
+    /// What every slot of a page that does not exist yet has_words.
     absent: Box<[AtomicU64]>,
 }
 
@@ -188,7 +188,7 @@ impl Slot {
         u64::from(self.busy) << (2 * INDEX) | u64::from(self.child) << INDEX | u64::from(self.best)
     }
 
-    /// The child, or 0 where it says nothing of the addresses with these next three bits.
+    /// The child, or 0 where it has_words nothing of the addresses with these next three bits.
     #[inline(always)]
     pub fn child_for(self, eighth: u32) -> u32 {
         let is_busy = u32::from(self.busy) >> eighth & 1;

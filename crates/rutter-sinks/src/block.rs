@@ -7,7 +7,9 @@ use rutter_events::{AttrColumns, Kind, Peer, Row};
 use rutter_net::{Asn, Community, ExtendedCommunity, Family, LargeCommunity, Prefix};
 use rutter_wire::attr::Origin;
 
-use crate::bytes::{Damaged, Octets, put_maybe, put_number, put_signed, put_text};
+use crate::byte_codec::{
+    ByteReader, CorruptRecord, put_number, put_optional, put_signed, put_string,
+};
 use crate::peer::{StoredPeer, address, put_address};
 use crate::spool::Position;
 
@@ -61,12 +63,12 @@ impl Block {
 
     /// Reads a block of [`BlockWriter::finish`]; `None` where it is damaged.
     pub fn decode(octets: &[u8]) -> Option<Self> {
-        read(&mut Octets(octets)).ok()
+        read(&mut ByteReader(octets)).ok()
     }
 
     /// The positions before the first and behind the last row, without reading the rows.
     pub(crate) fn span(octets: &[u8]) -> Option<(Position, Position)> {
-        let head = Head::decode(&mut Octets(octets)).ok()?;
+        let head = Head::decode(&mut ByteReader(octets)).ok()?;
         let at = |next_seq| Position {
             run: head.run,
             next_seq,
@@ -89,7 +91,7 @@ pub struct BlockWriter {
     peers: HashMap<usize, u32>,
     attrs: HashMap<usize, u32>,
     /// Keeps alive what the maps know by address.
-    held: (Vec<Arc<Peer>>, Vec<Arc<AttrColumns>>),
+    referenced: (Vec<Arc<Peer>>, Vec<Arc<AttrColumns>>),
     /// First and last.
     times_us: (u64, u64),
     marked: bool,
@@ -106,7 +108,7 @@ impl BlockWriter {
         self.marked
     }
 
-    /// Octets so far.
+    /// ByteReader so far.
     pub fn len(&self) -> usize {
         self.octets.len()
     }
@@ -140,12 +142,12 @@ impl BlockWriter {
         out.push(tag_of(row.kind));
         put_signed(out, row.time_us.wrapping_sub(self.times_us.1) as i64);
         self.times_us.1 = row.time_us;
-        put_maybe(out, peer);
+        put_optional(out, peer);
         put_payload(out, row.kind);
         put_prefix(out, row.prefix);
         put_number(out, row.path_id.into());
-        put_maybe(out, attrs);
-        put_text(out, row.detail);
+        put_optional(out, attrs);
+        put_string(out, row.detail);
         self.rows += 1;
     }
 
@@ -183,8 +185,8 @@ impl BlockWriter {
         self.octets.clear();
         self.peers.clear();
         self.attrs.clear();
-        self.held.0.clear();
-        self.held.1.clear();
+        self.referenced.0.clear();
+        self.referenced.1.clear();
         (self.rows, self.marked, self.times_us) = (0, false, (0, 0));
     }
 
@@ -201,7 +203,7 @@ impl BlockWriter {
             .or_insert_with(|| {
                 self.octets.push(tag::PEER);
                 StoredPeer::from(&**peer).encode(&mut self.octets);
-                self.held.0.push(Arc::clone(peer));
+                self.referenced.0.push(Arc::clone(peer));
                 known
             })
     }
@@ -214,7 +216,7 @@ impl BlockWriter {
             .or_insert_with(|| {
                 self.octets.push(tag::ATTRS);
                 put_attrs(&mut self.octets, attrs);
-                self.held.1.push(Arc::clone(attrs));
+                self.referenced.1.push(Arc::clone(attrs));
                 known
             })
     }
@@ -234,20 +236,20 @@ impl Head {
         put_number(out, self.rows.into());
     }
 
-    fn decode(octets: &mut Octets<'_>) -> Result<Self, Damaged> {
-        if octets.octet()? != VERSION {
-            return Err(Damaged);
+    fn decode(reader: &mut ByteReader<'_>) -> Result<Self, CorruptRecord> {
+        if reader.byte()? != VERSION {
+            return Err(CorruptRecord);
         }
         Ok(Self {
-            run: octets.number()?,
-            first_seq: octets.number()?,
-            rows: octets.small()?,
+            run: reader.number()?,
+            first_seq: reader.number()?,
+            rows: reader.number_u32()?,
         })
     }
 }
 
-fn read(octets: &mut Octets<'_>) -> Result<Block, Damaged> {
-    let head = Head::decode(octets)?;
+fn read(reader: &mut ByteReader<'_>) -> Result<Block, CorruptRecord> {
+    let head = Head::decode(reader)?;
     let (mut peers, mut attrs) = (Vec::new(), Vec::new());
     let mut block = Block {
         run: head.run,
@@ -256,30 +258,30 @@ fn read(octets: &mut Octets<'_>) -> Result<Block, Damaged> {
         marker: None,
     };
     let mut time_us = 0;
-    while !octets.is_empty() {
-        match octets.octet()? {
-            tag::PEER => peers.push(Arc::new(StoredPeer::decode(octets)?)),
-            tag::ATTRS => attrs.push(Arc::new(read_attrs(octets)?)),
-            tag::MARKER => block.marker = Some(read_marker(octets)?),
+    while !reader.is_empty() {
+        match reader.byte()? {
+            tag::PEER => peers.push(Arc::new(StoredPeer::decode(reader)?)),
+            tag::ATTRS => attrs.push(Arc::new(read_attrs(reader)?)),
+            tag::MARKER => block.marker = Some(read_marker(reader)?),
             tag => {
-                let entry = read_entry(tag, octets, &mut time_us, (&peers, &attrs))?;
+                let entry = read_entry(tag, reader, &mut time_us, (&peers, &attrs))?;
                 block.entries.push(entry);
             }
         }
     }
     match block.entries.len() == head.rows as usize {
         true => Ok(block),
-        false => Err(Damaged),
+        false => Err(CorruptRecord),
     }
 }
 
-fn read_marker(octets: &mut Octets<'_>) -> Result<Marker, Damaged> {
+fn read_marker(reader: &mut ByteReader<'_>) -> Result<Marker, CorruptRecord> {
     let mut marker = Marker::default();
-    for _ in 0..octets.number()? {
-        let up = octets.octet()? != 0;
+    for _ in 0..reader.number()? {
+        let up = reader.byte()? != 0;
         marker
             .peers
-            .push((up, Arc::new(StoredPeer::decode(octets)?)));
+            .push((up, Arc::new(StoredPeer::decode(reader)?)));
     }
     Ok(marker)
 }
@@ -288,16 +290,16 @@ type Known<'k> = (&'k [Arc<StoredPeer>], &'k [Arc<AttrColumns>]);
 
 fn read_entry(
     tag: u8,
-    octets: &mut Octets<'_>,
+    reader: &mut ByteReader<'_>,
     time_us: &mut u64,
     (peers, attrs): Known<'_>,
-) -> Result<Entry, Damaged> {
-    *time_us = time_us.wrapping_add(octets.signed()? as u64);
-    let peer = octets.maybe()?;
-    let kind = read_kind(tag, octets)?;
-    let prefix = read_prefix(octets)?;
-    let path_id = octets.small()?;
-    let set = octets.maybe()?;
+) -> Result<Entry, CorruptRecord> {
+    *time_us = time_us.wrapping_add(reader.signed()? as u64);
+    let peer = reader.optional()?;
+    let kind = read_kind(tag, reader)?;
+    let prefix = read_prefix(reader)?;
+    let path_id = reader.number_u32()?;
+    let set = reader.optional()?;
     Ok(Entry {
         time_us: *time_us,
         kind,
@@ -305,14 +307,16 @@ fn read_entry(
         prefix,
         path_id,
         attrs: nth(attrs, set)?,
-        detail: octets.text()?.into(),
+        detail: reader.string()?.into(),
     })
 }
 
-fn nth<T>(all: &[Arc<T>], index: Option<u32>) -> Result<Option<Arc<T>>, Damaged> {
+fn nth<T>(all: &[Arc<T>], index: Option<u32>) -> Result<Option<Arc<T>>, CorruptRecord> {
     match index {
         None => Ok(None),
-        Some(index) => Ok(Some(Arc::clone(all.get(index as usize).ok_or(Damaged)?))),
+        Some(index) => Ok(Some(Arc::clone(
+            all.get(index as usize).ok_or(CorruptRecord)?,
+        ))),
     }
 }
 
@@ -341,28 +345,28 @@ fn put_payload(out: &mut Vec<u8>, kind: Kind) {
     }
 }
 
-fn read_kind(tag: u8, octets: &mut Octets<'_>) -> Result<Kind, Damaged> {
+fn read_kind(tag: u8, reader: &mut ByteReader<'_>) -> Result<Kind, CorruptRecord> {
     Ok(match tag {
         tag::ANNOUNCE => Kind::Announce,
         tag::WITHDRAW => Kind::Withdraw,
         tag::PEER_UP => Kind::PeerUp,
         tag::PEER_DOWN => Kind::PeerDown {
-            retained: octets.array::<2>()?.map(|octet| octet != 0),
+            retained: reader.array::<2>()?.map(|octet| octet != 0),
         },
         tag::END_OF_RIB => {
-            let index = usize::from(octets.octet()?);
-            Kind::EndOfRib(*Family::ALL.get(index).ok_or(Damaged)?)
+            let index = usize::from(reader.byte()?);
+            Kind::EndOfRib(*Family::ALL.get(index).ok_or(CorruptRecord)?)
         }
         tag::GAP => Kind::Gap {
-            lost: octets.number()?,
+            lost: reader.number()?,
         },
         tag::START => Kind::Start,
         tag::STOP => Kind::Stop,
         tag::CLOCK_STEP => Kind::ClockStep {
-            by_us: octets.signed()?,
+            by_us: reader.signed()?,
         },
         tag::STATE => Kind::State,
-        _ => return Err(Damaged),
+        _ => return Err(CorruptRecord),
     })
 }
 
@@ -384,8 +388,8 @@ fn put_prefix(out: &mut Vec<u8>, prefix: Option<Prefix>) {
     }
 }
 
-fn read_prefix(octets: &mut Octets<'_>) -> Result<Option<Prefix>, Damaged> {
-    let form = octets.octet()?;
+fn read_prefix(reader: &mut ByteReader<'_>) -> Result<Option<Prefix>, CorruptRecord> {
+    let form = reader.byte()?;
     if form == NO_PREFIX {
         return Ok(None);
     }
@@ -394,33 +398,35 @@ fn read_prefix(octets: &mut Octets<'_>) -> Result<Option<Prefix>, Damaged> {
         Some(len) => (len, true),
     };
     let mut address = [0; 16];
-    let significant = octets.take(usize::from(len.div_ceil(8)))?;
+    let significant = reader.take(usize::from(len.div_ceil(8)))?;
     address
         .get_mut(..significant.len())
-        .ok_or(Damaged)?
+        .ok_or(CorruptRecord)?
         .copy_from_slice(significant);
     let address = match (ipv6, address.first_chunk::<4>()) {
         (false, Some(ipv4)) => (*ipv4).into(),
         _ => address.into(),
     };
-    Prefix::from_addr(address, len).map(Some).ok_or(Damaged)
+    Prefix::from_addr(address, len)
+        .map(Some)
+        .ok_or(CorruptRecord)
 }
 
 fn put_attrs(out: &mut Vec<u8>, attrs: &AttrColumns) {
-    put_maybe(out, attrs.origin.map(|origin| origin as u32));
+    put_optional(out, attrs.origin.map(|origin| origin as u32));
     out.push(attrs.as_path.is_some().into());
-    put_text(out, attrs.as_path.as_deref().unwrap_or(""));
-    put_maybe(out, attrs.origin_as.map(|asn| asn.0));
+    put_string(out, attrs.as_path.as_deref().unwrap_or(""));
+    put_optional(out, attrs.origin_as.map(|asn| asn.0));
     put_number(out, attrs.path_len.into());
     out.push(attrs.next_hop.is_some().into());
     if let Some(next_hop) = attrs.next_hop {
         put_address(out, next_hop);
     }
-    put_maybe(out, attrs.med);
-    put_maybe(out, attrs.local_pref);
+    put_optional(out, attrs.med);
+    put_optional(out, attrs.local_pref);
     out.push(attrs.atomic_aggregate.into());
     out.push(attrs.aggregator.is_some().into());
-    put_text(out, attrs.aggregator.as_deref().unwrap_or(""));
+    put_string(out, attrs.aggregator.as_deref().unwrap_or(""));
     put_number(out, attrs.communities.len() as u64);
     attrs
         .communities
@@ -439,35 +445,35 @@ fn put_attrs(out: &mut Vec<u8>, attrs: &AttrColumns) {
     }
 }
 
-fn read_attrs(octets: &mut Octets<'_>) -> Result<AttrColumns, Damaged> {
-    let origin = match octets.maybe()? {
+fn read_attrs(reader: &mut ByteReader<'_>) -> Result<AttrColumns, CorruptRecord> {
+    let origin = match reader.optional()? {
         None => None,
         Some(origin) => {
-            let octet = u8::try_from(origin).map_err(|_| Damaged)?;
-            Some(Origin::from_octet(octet).ok_or(Damaged)?)
+            let octet = u8::try_from(origin).map_err(|_| CorruptRecord)?;
+            Some(Origin::from_octet(octet).ok_or(CorruptRecord)?)
         }
     };
-    let text = |octets: &mut Octets<'_>| -> Result<Option<String>, Damaged> {
-        let there = octets.octet()? != 0;
-        let text = octets.text()?;
-        Ok(there.then(|| text.to_owned()))
+    let text = |reader: &mut ByteReader<'_>| -> Result<Option<String>, CorruptRecord> {
+        let present = reader.byte()? != 0;
+        let text = reader.string()?;
+        Ok(present.then(|| text.to_owned()))
     };
     Ok(AttrColumns {
         origin,
-        as_path: text(octets)?,
-        origin_as: octets.maybe()?.map(Asn),
-        path_len: octets.small()?,
-        next_hop: match octets.octet()? {
+        as_path: text(reader)?,
+        origin_as: reader.optional()?.map(Asn),
+        path_len: reader.number_u32()?,
+        next_hop: match reader.byte()? {
             0 => None,
-            _ => Some(address(octets)?),
+            _ => Some(address(reader)?),
         },
-        med: octets.maybe()?,
-        local_pref: octets.maybe()?,
-        atomic_aggregate: octets.octet()? != 0,
-        aggregator: text(octets)?,
-        communities: list(octets, |o| Ok(Community(u32::from_le_bytes(o.array()?))))?,
-        extended_communities: list(octets, |o| Ok(ExtendedCommunity(o.array()?)))?,
-        large_communities: list(octets, |o| {
+        med: reader.optional()?,
+        local_pref: reader.optional()?,
+        atomic_aggregate: reader.byte()? != 0,
+        aggregator: text(reader)?,
+        communities: list(reader, |o| Ok(Community(u32::from_le_bytes(o.array()?))))?,
+        extended_communities: list(reader, |o| Ok(ExtendedCommunity(o.array()?)))?,
+        large_communities: list(reader, |o| {
             let mut part = || Ok(u32::from_le_bytes(o.array()?));
             Ok(LargeCommunity::new(part()?, part()?, part()?))
         })?,
@@ -475,10 +481,10 @@ fn read_attrs(octets: &mut Octets<'_>) -> Result<AttrColumns, Damaged> {
 }
 
 fn list<T>(
-    octets: &mut Octets<'_>,
-    mut read: impl FnMut(&mut Octets<'_>) -> Result<T, Damaged>,
-) -> Result<Vec<T>, Damaged> {
-    (0..octets.number()?).map(|_| read(octets)).collect()
+    reader: &mut ByteReader<'_>,
+    mut read: impl FnMut(&mut ByteReader<'_>) -> Result<T, CorruptRecord>,
+) -> Result<Vec<T>, CorruptRecord> {
+    (0..reader.number()?).map(|_| read(reader)).collect()
 }
 
 const VERSION: u8 = 1;

@@ -8,7 +8,7 @@ use rutter_net::Asn;
 use rutter_rib::{Source, View};
 use rutter_wire::bmp::PeerType;
 
-use crate::bytes::{Damaged, Octets, put_number, put_text};
+use crate::byte_codec::{ByteReader, CorruptRecord, put_number, put_string};
 
 /// What tells one peer of a collector from all others, over restarts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -79,11 +79,11 @@ impl From<&Peer> for StoredPeer {
 
 impl StoredPeer {
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        put_text(out, &self.name);
+        put_string(out, &self.name);
         put_address(out, self.key.address);
         put_number(out, self.asn.0.into());
         put_number(out, self.bgp_id.into());
-        put_text(out, &self.key.router);
+        put_string(out, &self.key.router);
         put_number(out, self.key.distinguisher);
         let view = |view: &View| view.name() == self.key.view;
         out.push(VIEWS.iter().position(view).unwrap_or(0) as u8 | WITH_TYPE);
@@ -92,20 +92,24 @@ impl StoredPeer {
         out.push(SOURCES.iter().position(source).unwrap_or(0) as u8);
     }
 
-    pub(crate) fn decode(octets: &mut Octets<'_>) -> Result<Self, Damaged> {
-        let name: Arc<str> = octets.text()?.into();
-        let address = address(octets)?;
-        let asn = Asn(octets.small()?);
-        let bgp_id = octets.small()?;
-        let router = octets.text()?.into();
-        let distinguisher = octets.number()?;
-        let view = octets.octet()?;
+    pub(crate) fn decode(reader: &mut ByteReader<'_>) -> Result<Self, CorruptRecord> {
+        let name: Arc<str> = reader.string()?.into();
+        let address = address(reader)?;
+        let asn = Asn(reader.number_u32()?);
+        let bgp_id = reader.number_u32()?;
+        let router = reader.string()?.into();
+        let distinguisher = reader.number()?;
+        let view = reader.byte()?;
         let said = match view & WITH_TYPE {
             0 => None,
-            _ => Some(PeerType::from_code(octets.octet()?)),
+            _ => Some(PeerType::from_code(reader.byte()?)),
         };
-        let view = VIEWS.get(usize::from(view & !WITH_TYPE)).ok_or(Damaged)?;
-        let source = SOURCES.get(usize::from(octets.octet()?)).ok_or(Damaged)?;
+        let view = VIEWS
+            .get(usize::from(view & !WITH_TYPE))
+            .ok_or(CorruptRecord)?;
+        let source = SOURCES
+            .get(usize::from(reader.byte()?))
+            .ok_or(CorruptRecord)?;
         let of_bmp = *source == SOURCES[1];
         Ok(Self {
             key: PeerKey {
@@ -152,11 +156,11 @@ pub(crate) fn put_address(out: &mut Vec<u8>, address: IpAddr) {
     }
 }
 
-pub(crate) fn address(octets: &mut Octets<'_>) -> Result<IpAddr, Damaged> {
-    match octets.octet()? {
-        4 => Ok(IpAddr::from(octets.array::<4>()?)),
-        6 => Ok(IpAddr::from(octets.array::<16>()?)),
-        _ => Err(Damaged),
+pub(crate) fn address(reader: &mut ByteReader<'_>) -> Result<IpAddr, CorruptRecord> {
+    match reader.byte()? {
+        4 => Ok(IpAddr::from(reader.array::<4>()?)),
+        6 => Ok(IpAddr::from(reader.array::<16>()?)),
+        _ => Err(CorruptRecord),
     }
 }
 
@@ -181,7 +185,7 @@ mod tests {
     }
 
     fn again(octets: &[u8]) -> StoredPeer {
-        let mut rest = Octets(octets);
+        let mut rest = ByteReader(octets);
         let peer = StoredPeer::decode(&mut rest).expect("a peer");
         assert!(rest.0.is_empty());
         peer

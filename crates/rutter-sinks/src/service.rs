@@ -12,20 +12,20 @@ use rutter_config::{Sink, SinkTarget};
 use rutter_events::Now;
 use rutter_rib::Rib;
 
-use crate::intake::{Clock, Intake};
+use crate::feed_spooler::{Clock, FeedSpooler};
 use crate::kafka::Kafka;
-use crate::load::TableSource;
 use crate::mariadb::MariaDb;
 use crate::postgres::Postgres;
 use crate::spool::{Disk, Spool};
 use crate::status::{Status, StatusView};
 use crate::store::Store;
+use crate::table_load::TableSource;
 use crate::writer::{Limits, Step, Writer};
 
 /// A sink that runs. Stop it to have everything written that the feed told.
 pub struct Handle {
     shared: Arc<Shared>,
-    intake: Option<JoinHandle<()>>,
+    spooler: Option<JoinHandle<()>>,
     writer: Option<JoinHandle<()>>,
 }
 
@@ -34,12 +34,12 @@ struct Shared {
     spool: Mutex<Spool<Disk>>,
     status: Status,
     stop: AtomicBool,
-    /// The intake has stored its last row.
+    /// The spooler has stored its last row.
     drained: AtomicBool,
-    /// Why the intake is to start over, each once.
+    /// Why the spooler is to start over, each once.
     start_over: Mutex<Vec<String>>,
     /// What the log has been told to be wrong.
-    told: Mutex<Option<String>>,
+    logged_problem: Mutex<Option<String>>,
     wake: (Mutex<()>, Condvar),
 }
 
@@ -120,7 +120,7 @@ fn start_store<S: Store + Send + 'static>(
     };
     let spool = Spool::open(disk, settings.spool_limit).map_err(|why| failed(&why))?;
     let clock = MachineClock::new();
-    let intake = Intake::new(Arc::clone(rib), collector, &spool, &clock);
+    let spooler = FeedSpooler::new(Arc::clone(rib), collector, &spool, &clock);
     let shared = Arc::new(Shared {
         name: settings.name.clone(),
         spool: Mutex::new(spool),
@@ -128,27 +128,27 @@ fn start_store<S: Store + Send + 'static>(
         stop: AtomicBool::new(false),
         drained: AtomicBool::new(false),
         start_over: Mutex::default(),
-        told: Mutex::default(),
+        logged_problem: Mutex::default(),
         wake: Default::default(),
     });
     // What earlier runs left waits from the beginning.
     shared
         .status
-        .note(&intake, &shared.spool.lock(), clock.now().unix_us);
-    let writer = Writer::new(store, intake.run(), limits, shared.status.clone());
-    let writing = Writing {
+        .note(&spooler, &shared.spool.lock(), clock.now().unix_us);
+    let writer = Writer::new(store, spooler.run(), limits, shared.status.clone());
+    let writing = WriterThread {
         source: TableSource(Arc::clone(rib)),
         interval: Duration::from_millis(settings.interval_ms),
         writer,
         shared: Arc::clone(&shared),
     };
-    let taking = Arc::clone(&shared);
+    let feed_shared = Arc::clone(&shared);
     let thread = |what: &str| thread::Builder::new().name(format!("{what} {}", settings.name));
-    let intake = thread("intake").spawn(move || take(&taking, intake, &clock));
+    let spooler = thread("spooler").spawn(move || spool_feed(&feed_shared, spooler, &clock));
     let writer = thread("sink").spawn(move || writing.run());
     Ok(Handle {
         shared,
-        intake: Some(intake.map_err(|why| failed(&why))?),
+        spooler: Some(spooler.map_err(|why| failed(&why))?),
         writer: Some(writer.map_err(|why| failed(&why))?),
     })
 }
@@ -160,45 +160,45 @@ fn is_full(why: &io::Error) -> bool {
     )
 }
 
-fn take(shared: &Shared, mut intake: Intake, clock: &MachineClock) {
+fn spool_feed(shared: &Shared, mut spooler: FeedSpooler, clock: &MachineClock) {
     let mut synced = Instant::now();
     while !shared.stop.load(Ordering::Relaxed) {
-        intake.gather(TURN, clock);
+        spooler.read_feed(FEED_WAIT, clock);
         for why in shared.start_over.lock().drain(..) {
-            intake.start_over(&why);
+            spooler.start_over(&why);
         }
         let mut spool = shared.spool.lock();
-        let stored = intake.store(&mut spool, clock);
-        if synced.elapsed() >= SYNC {
+        let stored = spooler.store(&mut spool, clock);
+        if synced.elapsed() >= SYNC_EVERY {
             synced = Instant::now();
             // A disk that fails is noticed at the next row.
             let _ = spool.sync();
         }
-        shared.status.note(&intake, &spool, clock.now().unix_us);
+        shared.status.note(&spooler, &spool, clock.now().unix_us);
         drop(spool);
-        shared.tell();
+        shared.log_problem();
         if stored {
             shared.wake.1.notify_one();
         }
     }
     let mut spool = shared.spool.lock();
-    intake.stop(&mut spool, clock);
+    spooler.stop(&mut spool, clock);
     let _ = spool.sync();
-    shared.status.note(&intake, &spool, clock.now().unix_us);
+    shared.status.note(&spooler, &spool, clock.now().unix_us);
     drop(spool);
     shared.drained.store(true, Ordering::Release);
     shared.wake.1.notify_one();
 }
 
 /// The thread that writes.
-struct Writing<S> {
+struct WriterThread<S> {
     shared: Arc<Shared>,
     writer: Writer<S>,
     source: TableSource,
     interval: Duration,
 }
 
-impl<S: Store> Writing<S> {
+impl<S: Store> WriterThread<S> {
     fn run(mut self) {
         let clock = MachineClock::new();
         while !self.is_over() {
@@ -207,14 +207,14 @@ impl<S: Store> Writing<S> {
             let step = self
                 .writer
                 .step(clock.now().unix_us, &self.shared.spool, &self.source);
-            self.shared.tell();
+            self.shared.log_problem();
             match step {
                 Step::Worked => self.pause_between(),
                 Step::Idle if drained => break,
                 Step::Idle => self.sleep(self.interval),
                 Step::Failed(pause) => self.sleep(pause),
                 Step::StartOver(why) => {
-                    tracing::warn!(sink = %self.shared.name, "{why}; a gap is told, and all routes are loaded again");
+                    tracing::warn!(sink = %self.shared.name, "{why}; a gap is recorded, and all routes are loaded again");
                     self.shared.start_over.lock().push(why);
                 }
             }
@@ -225,7 +225,7 @@ impl<S: Store> Writing<S> {
     /// A store that is away is not waited for when everything ends: the spool keeps the rest.
     fn is_over(&self) -> bool {
         let view = self.shared.status.view();
-        let away = !view.connected && view.trouble.is_some();
+        let away = !view.connected && view.failure.is_some();
         away && self.shared.drained.load(Ordering::Acquire)
     }
 
@@ -241,7 +241,9 @@ impl<S: Store> Writing<S> {
         let end = Instant::now() + pause;
         while Instant::now() < end && !self.shared.stop.load(Ordering::Relaxed) {
             let mut guard = self.shared.wake.0.lock();
-            let left = end.saturating_duration_since(Instant::now()).min(LOOK);
+            let left = end
+                .saturating_duration_since(Instant::now())
+                .min(WAKE_EVERY);
             self.shared.wake.1.wait_for(&mut guard, left);
         }
     }
@@ -250,17 +252,17 @@ impl<S: Store> Writing<S> {
 impl Shared {
     /// A failure is logged when it is new, and when it is over: by both threads, since the one that writes may wait for an
     /// answer.
-    fn tell(&self) {
-        let mut told = self.told.lock();
-        let trouble = self.status.view().complaint();
-        if *told == trouble {
+    fn log_problem(&self) {
+        let mut logged = self.logged_problem.lock();
+        let trouble = self.status.view().problem();
+        if *logged == trouble {
             return;
         }
         match &trouble {
             Some(why) => tracing::warn!(sink = %self.name, "{why}; rows wait in the spool"),
             None => tracing::info!(sink = %self.name, "rows are written again"),
         }
-        *told = trouble;
+        *logged = trouble;
     }
 }
 
@@ -275,13 +277,13 @@ impl Handle {
         self.shared.status.clone()
     }
 
-    fn end(&mut self, patience: Duration) {
+    fn end(&mut self, timeout: Duration) {
         self.shared.stop.store(true, Ordering::Relaxed);
         self.shared.wake.1.notify_one();
-        if let Some(intake) = self.intake.take() {
-            let _ = intake.join();
+        if let Some(spooler) = self.spooler.take() {
+            let _ = spooler.join();
         }
-        let end = Instant::now() + patience;
+        let end = Instant::now() + timeout;
         if let Some(writer) = self.writer.take() {
             while !writer.is_finished() && Instant::now() < end {
                 thread::sleep(Duration::from_millis(5));
@@ -301,7 +303,7 @@ impl Service for Handle {
     /// Takes in what the feed has told, writes it where the store is there, and ends. What a store does not take in
     /// time stays in the spool for the next run.
     fn stop(mut self: Box<Self>) {
-        self.end(PATIENCE);
+        self.end(STOP_TIMEOUT);
     }
 }
 
@@ -311,11 +313,11 @@ impl Drop for Handle {
     }
 }
 
-/// How long the intake waits for an event.
-const TURN: Duration = Duration::from_millis(50);
+/// How long the spooler waits for an event.
+const FEED_WAIT: Duration = Duration::from_millis(50);
 /// How often the spool is made safe from a loss of power.
-const SYNC: Duration = Duration::from_secs(1);
+const SYNC_EVERY: Duration = Duration::from_secs(1);
 /// How often a sleeping writer looks whether it is to end.
-const LOOK: Duration = Duration::from_millis(200);
+const WAKE_EVERY: Duration = Duration::from_millis(200);
 /// How long a stop waits for a store.
-const PATIENCE: Duration = Duration::from_secs(10);
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);

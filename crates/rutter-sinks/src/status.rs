@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use rutter_api::SinkRow;
 
-use crate::intake::Intake;
-use crate::spool::{Medium, Position, Spool};
+use crate::feed_spooler::FeedSpooler;
+use crate::spool::{Position, Spool, Storage};
 
 /// A sink's own figures, shared between its threads and whoever asks.
 #[derive(Clone, Default)]
@@ -39,14 +39,14 @@ pub struct StatusView {
     /// Failures of the store.
     pub failures: u64,
     /// The one that is not over, in words.
-    pub trouble: Option<String>,
+    pub failure: Option<String>,
     /// The last one, over or not.
     pub last_error: Option<String>,
     /// What the store has been asked for and has not answered, and since when.
-    pub asked: Option<(&'static str, Instant)>,
+    pub request: Option<(&'static str, Instant)>,
     /// Why rows are being dropped, while they are.
     pub dropping: Option<String>,
-    /// Octets in the spool.
+    /// ByteReader in the spool.
     pub spool_bytes: u64,
     /// The run of this process.
     pub run: u64,
@@ -80,31 +80,31 @@ impl Status {
     }
 
     /// Asks the store for something: meanwhile it is known how long that takes.
-    pub(crate) fn asking<T>(&self, what: &'static str, ask: impl FnOnce() -> T) -> T {
-        self.update(|view| view.asked = Some((what, Instant::now())));
+    pub(crate) fn during_request<T>(&self, what: &'static str, ask: impl FnOnce() -> T) -> T {
+        self.update(|view| view.request = Some((what, Instant::now())));
         let answer = ask();
-        self.update(|view| view.asked = None);
+        self.update(|view| view.request = None);
         answer
     }
 
     /// What waits now, and whether rows are dropped.
-    pub fn note<M: Medium>(&self, intake: &Intake, spool: &Spool<M>, now_us: u64) {
-        let run = intake.run();
+    pub fn note<M: Storage>(&self, spooler: &FeedSpooler, spool: &Spool<M>, now_us: u64) {
+        let run = spooler.run();
         let own = |position: Option<Position>| {
             let own = position.filter(|position| position.run == run);
             own.map_or(0, |position| position.next_seq)
         };
         self.update(|view| {
-            (view.gaps, view.lost) = intake.gaps();
-            view.last_gap = intake.last_gap().map(str::to_owned);
-            view.dropping = intake.trouble().map(str::to_owned);
+            (view.gaps, view.lost) = spooler.gaps();
+            view.last_gap = spooler.last_gap().map(str::to_owned);
+            view.dropping = spooler.drop_reason().map(str::to_owned);
             (view.run, view.spool_bytes) = (run, spool.bytes());
             // One of a later run is of a clock that was set back: nothing in the spool is known to be behind it.
             let position = view.position.filter(|position| position.run <= run);
-            let earlier = spool.found_behind(position);
+            let earlier = spool.initial_rows_behind(position);
             let since_us = match earlier {
                 0 => now_us,
-                _ => spool.found_us(),
+                _ => spool.initial_first_us(),
             };
             let waited = view.waiting > 0;
             view.taken = own(spool.end());
@@ -126,7 +126,7 @@ impl StatusView {
     /// `connecting`, `loading`, `live`, `away` or `dropping`.
     pub fn state(&self) -> &'static str {
         match (self.connected, self.loading) {
-            (false, _) if self.trouble.is_some() => "away",
+            (false, _) if self.failure.is_some() => "away",
             _ if self.silence().is_some() => "away",
             // It is there, but what it is owed is not.
             (true, _) if self.dropping.is_some() => "dropping",
@@ -137,12 +137,12 @@ impl StatusView {
     }
 
     /// What is wrong now, in words: the failure that is not over, or that no answer comes.
-    pub fn complaint(&self) -> Option<String> {
-        self.trouble.clone().or_else(|| self.silence())
+    pub fn problem(&self) -> Option<String> {
+        self.failure.clone().or_else(|| self.silence())
     }
 
     fn silence(&self) -> Option<String> {
-        let (what, since) = self.asked?;
+        let (what, since) = self.request?;
         let seconds = SILENT.as_secs();
         (since.elapsed() >= SILENT).then(|| {
             format!("{what}: no answer for more than {seconds} s, the server hangs or is busy")
@@ -151,12 +151,12 @@ impl StatusView {
 
     /// One line for people.
     pub fn line(&self) -> String {
-        let state = match self.complaint() {
+        let state = match self.problem() {
             Some(trouble) => format!("{}: {trouble}", self.state()),
             None => self.state().to_owned(),
         };
         format!(
-            "{}: {state}; {} events, {} routes loaded, {} rows wait ({} octets), {} gaps",
+            "{}: {state}; {} events, {} routes loaded, {} rows wait ({} bytes), {} gaps",
             self.name, self.events, self.loaded, self.waiting, self.spool_bytes, self.gaps
         )
     }
@@ -204,9 +204,9 @@ mod tests {
         status.update(|view| view.connected = true);
         let long_ago = Instant::now().checked_sub(SILENT);
         let long_ago = long_ago.expect("the machine has run for a while");
-        status.asking("a batch", || {
+        status.during_request("a batch", || {
             assert_eq!(status.view().state(), "live");
-            status.update(|view| view.asked = Some(("a batch", long_ago)));
+            status.update(|view| view.request = Some(("a batch", long_ago)));
             let view = status.view();
             assert_eq!(view.state(), "away");
             assert!(
@@ -215,9 +215,9 @@ mod tests {
                 "{}",
                 view.line()
             );
-            assert_eq!(view.row().last_error, view.complaint());
+            assert_eq!(view.row().last_error, view.problem());
         });
         assert_eq!(status.view().state(), "live");
-        assert_eq!(status.view().complaint(), None);
+        assert_eq!(status.view().problem(), None);
     }
 }

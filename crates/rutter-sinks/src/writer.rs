@@ -10,13 +10,13 @@ use parking_lot::Mutex;
 
 use crate::batch::Batch;
 use crate::block::Block;
-use crate::load::{LoadRow, Source, Wanted};
-use crate::lost::{self, NOT_AS_LEFT};
+use crate::missing_rows::{self, STORE_CHANGED};
 use crate::peer::{PeerKey, StoredPeer};
-use crate::spool::{Cursor, Medium, Position, Spool, is_gone};
-use crate::state::State;
+use crate::spool::{Cursor, Position, Spool, Storage, is_gone};
 use crate::status::Status;
-use crate::store::{Fault, Held, Load, Store};
+use crate::store::{Load, Store, StoreError, StoreProgress};
+use crate::store_state::StoreState;
+use crate::table_load::{LoadRow, RouteFilter, RouteSource};
 
 /// How large batches are, and how soon a failure is tried again.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ pub enum Step {
     Idle,
     /// The store failed; the next step is due after this time.
     Failed(Duration),
-    /// The store is not as it was left, or the spool is damaged: the intake has to start over, saying why.
+    /// The store is not as it was left, or the spool is damaged: the spooler has to start over, saying why.
     StartOver(String),
 }
 
@@ -61,12 +61,12 @@ pub struct Writer<S> {
     limits: Limits,
     run: u64,
     open: bool,
-    state: State,
+    state: StoreState,
     /// Wall time of the last row that was committed, where that is known.
     last_us: Option<u64>,
     cursor: Option<Cursor>,
     /// A commit of which nobody knows whether it happened.
-    pending: Option<(State, Cursor)>,
+    pending: Option<(StoreState, Cursor)>,
     failures: u32,
     /// When old events are looked for again, wall time.
     expire_at_us: u64,
@@ -85,7 +85,7 @@ impl<S: Store> Writer<S> {
             limits,
             run,
             open: false,
-            state: State::new(limits.defer_from),
+            state: StoreState::new(limits.defer_from),
             last_us: None,
             cursor: None,
             pending: None,
@@ -98,7 +98,7 @@ impl<S: Store> Writer<S> {
     }
 
     /// What is known of the store.
-    pub fn state(&self) -> &State {
+    pub fn state(&self) -> &StoreState {
         &self.state
     }
 
@@ -108,11 +108,11 @@ impl<S: Store> Writer<S> {
     }
 
     /// Does the next thing: connect, load a table, or commit a batch. `now_us` is wall time.
-    pub fn step<M: Medium>(
+    pub fn step<M: Storage>(
         &mut self,
         now_us: u64,
         spool: &Mutex<Spool<M>>,
-        source: &impl Source,
+        source: &impl RouteSource,
     ) -> Step {
         let done = if !self.open {
             self.count_at_us = now_us;
@@ -120,15 +120,15 @@ impl<S: Store> Writer<S> {
         } else if self.state.load_all() {
             self.load_all(now_us, source).map(|()| Step::Worked)
         } else {
-            self.forward(now_us, spool, source)
+            self.commit_or_load(now_us, spool, source)
         };
         match done {
             Ok(step) => step,
-            Err(fault) => self.failed(&fault),
+            Err(error) => self.failed(&error),
         }
     }
 
-    fn failed(&mut self, fault: &Fault) -> Step {
+    fn failed(&mut self, error: &StoreError) -> Step {
         self.store.close();
         self.open = false;
         let (first, longest) = self.limits.retry;
@@ -139,15 +139,17 @@ impl<S: Store> Writer<S> {
         self.status.update(|view| {
             (view.connected, view.loading) = (false, false);
             view.failures += 1;
-            view.trouble = Some(fault.to_string());
-            view.last_error = view.trouble.clone();
+            view.failure = Some(error.to_string());
+            view.last_error = view.failure.clone();
         });
         Step::Failed(pause)
     }
 
-    fn open<M: Medium>(&mut self, spool: &Mutex<Spool<M>>) -> Result<Step, Fault> {
+    fn open<M: Storage>(&mut self, spool: &Mutex<Spool<M>>) -> Result<Step, StoreError> {
         let store = &mut self.store;
-        let held = self.status.asking("the connection", || store.open())?;
+        let held = self
+            .status
+            .during_request("the connection", || store.open())?;
         let position = held.position;
         self.open = true;
         self.status.update(|view| view.connected = true);
@@ -156,14 +158,18 @@ impl<S: Store> Writer<S> {
             let mut state = self.state.clone();
             state.resume(position);
             let cursor = seek(spool, position, self.run)?;
-            let missing = match held.had {
-                Some(had) => Some(lost::before(had, None, self.store.lost(had, 0)?)),
-                None => lost::at_start(&mut spool.lock(), held, self.run, cursor)
+            let missing = match held.lost_position {
+                Some(lost) => Some(missing_rows::after_reset(
+                    lost,
+                    None,
+                    self.store.find_loss(lost, 0)?,
+                )),
+                None => missing_rows::at_start(&mut spool.lock(), held, self.run, cursor)
                     .map_err(|why| unreadable(&why))?,
             };
             self.last_us = held.time_us;
             // What was committed before the spool heard of it goes now: it may be what fills the spool.
-            self.settle(spool, state, cursor)?;
+            self.acknowledge(spool, state, cursor)?;
             return Ok(missing.map_or(Step::Worked, Step::StartOver));
         };
         if position == self.state.position() {
@@ -172,40 +178,40 @@ impl<S: Store> Writer<S> {
         if let Some((state, cursor)) = pending
             && state.position() == position
         {
-            self.settle(spool, state, cursor)?;
+            self.acknowledge(spool, state, cursor)?;
             return Ok(Step::Worked);
         }
-        self.go_back(spool, cursor, held)
+        self.resume_elsewhere(spool, cursor, held)
     }
 
     /// The store was restored from a backup, or made anew: goes on where it is, as far as the spool goes back, and says
     /// what it has lost.
-    fn go_back<M: Medium>(
+    fn resume_elsewhere<M: Storage>(
         &mut self,
         spool: &Mutex<Spool<M>>,
         cursor: Cursor,
-        held: Held,
-    ) -> Result<Step, Fault> {
+        held: StoreProgress,
+    ) -> Result<Step, StoreError> {
         let own = self.state.position();
-        let (mut cursor, mut why) = (cursor, NOT_AS_LEFT.to_owned());
+        let (mut cursor, mut why) = (cursor, STORE_CHANGED.to_owned());
         match (held.position, own) {
             (Some(position), Some(own)) if position < own => {
                 let mut spool = spool.lock();
                 // Where the spool cannot be read that is told when it is met.
                 cursor = spool.seek(Some(position), self.run).unwrap_or(cursor);
-                let hole = spool.hole(Some(position), cursor);
-                why = lost::since(held, hole.ok(), (own, self.last_us));
+                let gap = spool.gap_between(Some(position), cursor);
+                why = missing_rows::after_rollback(held, gap.ok(), (own, self.last_us));
             }
             (None, Some(own)) => {
                 let (store, time_us) = (&mut self.store, self.last_us.unwrap_or_default());
                 let what = self
                     .status
-                    .asking("the last event", || store.lost(own, time_us))?;
-                why = lost::before(own, self.last_us, what);
+                    .during_request("the last event", || store.find_loss(own, time_us))?;
+                why = missing_rows::after_reset(own, self.last_us, what);
             }
             _ => {}
         }
-        self.state.forget();
+        self.state.reset();
         self.state.resume(held.position);
         self.last_us = held.time_us;
         self.cursor = Some(cursor);
@@ -213,17 +219,17 @@ impl<S: Store> Writer<S> {
         Ok(Step::StartOver(why))
     }
 
-    fn forward<M: Medium>(
+    fn commit_or_load<M: Storage>(
         &mut self,
         now_us: u64,
         spool: &Mutex<Spool<M>>,
-        source: &impl Source,
-    ) -> Result<Step, Fault> {
+        source: &impl RouteSource,
+    ) -> Result<Step, StoreError> {
         let Some(cursor) = self.cursor else {
             return Ok(Step::Idle);
         };
         // Before the next batch: of the last one over the connection before it may not be known whether it happened.
-        if let Some(why) = self.check(now_us)? {
+        if let Some(why) = self.check_route_count(now_us)? {
             return Ok(Step::StartOver(why));
         }
         let blocks = match read(spool, cursor, self.limits.batch_rows) {
@@ -232,7 +238,7 @@ impl<S: Store> Writer<S> {
             Err(why) => return Err(unreadable(&why)),
         };
         if blocks.is_empty() {
-            self.state.rest();
+            self.state.no_batch();
             let loaded = self.load_due(now_us, source)?;
             let expired = self.expire(now_us)?;
             return Ok(match loaded || expired {
@@ -247,7 +253,7 @@ impl<S: Store> Writer<S> {
     }
 
     /// Counts the current routes where it is time; why all is to begin anew if they are not those that were written.
-    fn check(&mut self, now_us: u64) -> Result<Option<String>, Fault> {
+    fn check_route_count(&mut self, now_us: u64) -> Result<Option<String>, StoreError> {
         let loaded = self.state.is_live() && !self.state.load_all();
         if !(loaded && is_due(now_us, self.count_at_us, COUNT_EVERY_US)) {
             return Ok(None);
@@ -256,17 +262,17 @@ impl<S: Store> Writer<S> {
         let store = &mut self.store;
         if self
             .status
-            .asking("the number of routes", || store.is_whole())?
+            .during_request("the number of routes", || store.has_expected_routes())?
         {
             self.counted_us = Some(now_us);
             return Ok(None);
         }
-        self.state.forget();
-        Ok(Some(lost::routes(self.counted_us, now_us)))
+        self.state.reset();
+        Ok(Some(missing_rows::changed_routes(self.counted_us, now_us)))
     }
 
     /// Removes some old events where it is time; `true` where there may be more.
-    fn expire(&mut self, now_us: u64) -> Result<bool, Fault> {
+    fn expire(&mut self, now_us: u64) -> Result<bool, StoreError> {
         let Some(kept) = self
             .limits
             .retention
@@ -279,18 +285,18 @@ impl<S: Store> Writer<S> {
         let store = &mut self.store;
         let more = self
             .status
-            .asking("old events", || store.expire(before_us))?;
+            .during_request("old events", || store.expire(before_us))?;
         if !more {
             self.expire_at_us = now_us + EXPIRE_EVERY_US.min(kept_us);
         }
         Ok(more)
     }
 
-    fn commit<M: Medium>(
+    fn commit<M: Storage>(
         &mut self,
         spool: &Mutex<Spool<M>>,
         blocks: Vec<(Block, Cursor)>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StoreError> {
         let cursors: Vec<Cursor> = blocks.iter().map(|(_, cursor)| *cursor).collect();
         let blocks = blocks.into_iter().map(|(block, _)| block).collect();
         let (batch, state, taken) = self.state.apply(blocks);
@@ -299,36 +305,41 @@ impl<S: Store> Writer<S> {
         };
         self.pending = Some((state.clone(), *cursor));
         let store = &mut self.store;
-        self.status.asking("a batch", || store.write(&batch))?;
+        self.status
+            .during_request("a batch", || store.write(&batch))?;
         self.pending = None;
         self.failures = 0;
-        self.note(&batch);
-        self.settle(spool, state, *cursor)
+        self.count_batch(&batch);
+        self.acknowledge(spool, state, *cursor)
     }
 
-    fn note(&mut self, batch: &Batch) {
+    fn count_batch(&mut self, batch: &Batch) {
         let last = batch.last_us();
         self.last_us = last.or(self.last_us);
         self.status.update(|view| {
-            view.trouble = None;
+            view.failure = None;
             view.batches += 1;
             view.events += batch.rows.len() as u64;
             view.last_time_us = last.unwrap_or(view.last_time_us);
         });
     }
 
-    fn settle<M: Medium>(
+    fn acknowledge<M: Storage>(
         &mut self,
         spool: &Mutex<Spool<M>>,
-        state: State,
+        state: StoreState,
         cursor: Cursor,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StoreError> {
         self.state = state;
         self.cursor = Some(cursor);
         let position = self.state.position();
         self.status.update(|view| view.position = position);
         let removed = spool.lock().acknowledge(cursor);
-        removed.map_err(|why| Fault(format!("cannot remove what is done from the spool: {why}")))
+        removed.map_err(|why| {
+            StoreError(format!(
+                "cannot remove committed rows from the spool: {why}"
+            ))
+        })
     }
 
     /// Whether octets are gone for good. A disk that cannot be read is asked a few times.
@@ -336,34 +347,34 @@ impl<S: Store> Writer<S> {
         is_gone(why) || why.raw_os_error() == Some(EIO) && self.failures >= TRIES
     }
 
-    /// What follows in damaged segments cannot be had: the next begins after a gap.
-    fn skip_damage<M: Medium>(
+    /// What follows in damaged segments cannot be lost_position: the next begins after a gap.
+    fn skip_damage<M: Storage>(
         &mut self,
         spool: &Mutex<Spool<M>>,
         cursor: Cursor,
-    ) -> Result<Step, Fault> {
+    ) -> Result<Step, StoreError> {
         let (damage, next) = spool.lock().damage_at(self.state.position(), cursor);
-        self.state.forget();
+        self.state.reset();
         let state = self.state.clone();
-        self.settle(spool, state, next)?;
+        self.acknowledge(spool, state, next)?;
         Ok(Step::StartOver(damage.to_string()))
     }
 
-    fn load_all(&mut self, now_us: u64, source: &impl Source) -> Result<(), Fault> {
+    fn load_all(&mut self, now_us: u64, source: &impl RouteSource) -> Result<(), StoreError> {
         let held = self.state.peers();
         let mut peers: Vec<_> = held.map(|(up, peer)| (up, peer.clone())).collect();
         peers.sort_unstable_by(|a, b| a.1.key.cmp(&b.1.key));
         let load = self.begin_load(true, peers, now_us)?;
         let state = self.state.clone();
-        self.stream(&load, source, &|peer| state.holds(peer))?;
+        self.load_routes(&load, source, &|peer| state.holds(peer))?;
         self.state.loaded(None);
         self.counted_us = Some(now_us);
         self.loaded();
         Ok(())
     }
 
-    fn load_due(&mut self, now_us: u64, source: &impl Source) -> Result<bool, Fault> {
-        let due = self.state.due(now_us);
+    fn load_due(&mut self, now_us: u64, source: &impl RouteSource) -> Result<bool, StoreError> {
+        let due = self.state.peers_to_load(now_us);
         if due.is_empty() || self.state.load_all() {
             return Ok(false);
         }
@@ -378,43 +389,43 @@ impl<S: Store> Writer<S> {
             let named = due.iter().any(|peer| peer.key == *key);
             state.holds(key).filter(|_| named)
         };
-        self.stream(&load, source, &wanted)?;
+        self.load_routes(&load, source, &wanted)?;
         self.state.loaded(Some(&due));
         self.loaded();
         Ok(true)
     }
 
     /// Routes are read, sorted and turned into columns while those before them are on their way.
-    fn stream(
+    fn load_routes(
         &mut self,
         load: &Load,
-        source: &impl Source,
-        wanted: Wanted<'_>,
-    ) -> Result<(), Fault> {
+        source: &impl RouteSource,
+        wanted: RouteFilter<'_>,
+    ) -> Result<(), StoreError> {
         let (store, status) = (&mut self.store, &self.status);
-        status.asking("the routes that a load replaces", || store.begin_load(load))?;
-        let (pieces, arrived) = sync_channel(AHEAD);
+        status.during_request("the routes that a load replaces", || store.begin_load(load))?;
+        let (chunks, arrived) = sync_channel(AHEAD);
         thread::scope(|scope| {
             // It ends by itself when nobody wants more.
-            scope.spawn(move || source.routes(wanted, &mut |rows| pieces.send(rows)));
+            scope.spawn(move || source.routes(wanted, &mut |rows| chunks.send(rows)));
             let arrived = arrived;
             let asking = |rows: usize| {
                 status.update(|view| {
                     view.loaded += rows as u64;
-                    view.asked = Some(("a load", Instant::now()));
+                    view.request = Some(("a load", Instant::now()));
                 });
             };
-            status.asking("a load", || {
+            status.during_request("a load", || {
                 store.load(load, &mut || {
                     // Not the store is waited for here.
-                    status.update(|view| view.asked = None);
+                    status.update(|view| view.request = None);
                     let rows: Option<Vec<LoadRow>> = arrived.recv().ok();
                     asking(rows.as_ref().map_or(0, Vec::len));
                     rows
                 })
             })
         })?;
-        status.asking("the end of a load, and indexes", || store.end_load(load))
+        status.during_request("the end of a load, and indexes", || store.end_load(load))
     }
 
     fn begin_load(
@@ -422,7 +433,7 @@ impl<S: Store> Writer<S> {
         all: bool,
         peers: Vec<(bool, Arc<StoredPeer>)>,
         time_us: u64,
-    ) -> Result<Load, Fault> {
+    ) -> Result<Load, StoreError> {
         self.status.update(|view| view.loading = true);
         Ok(Load {
             all,
@@ -435,7 +446,7 @@ impl<S: Store> Writer<S> {
     fn loaded(&mut self) {
         self.failures = 0;
         self.status.update(|view| {
-            (view.loading, view.trouble) = (false, None);
+            (view.loading, view.failure) = (false, None);
             view.loads += 1;
         });
     }
@@ -457,24 +468,24 @@ const EIO: i32 = 5;
 /// How often it is asked.
 const TRIES: u32 = 5;
 
-/// Pieces of a load that are ready before they are wanted.
+/// RowChunks of a load that are ready before they are wanted.
 const AHEAD: usize = 8;
 
-fn seek<M: Medium>(
+fn seek<M: Storage>(
     spool: &Mutex<Spool<M>>,
     position: Option<Position>,
     run: u64,
-) -> Result<Cursor, Fault> {
+) -> Result<Cursor, StoreError> {
     let found = spool.lock().seek(position, run);
     found.map_err(|why| unreadable(&why))
 }
 
-fn unreadable(why: &io::Error) -> Fault {
-    Fault(format!("cannot read the spool: {why}"))
+fn unreadable(why: &io::Error) -> StoreError {
+    StoreError(format!("cannot read the spool: {why}"))
 }
 
 /// Blocks from a place on, up to the one that completes so many rows.
-fn read<M: Medium>(
+fn read<M: Storage>(
     spool: &Mutex<Spool<M>>,
     from: Cursor,
     rows: usize,
@@ -495,7 +506,7 @@ fn read<M: Medium>(
     Ok(blocks)
 }
 
-fn block<M: Medium>(
+fn block<M: Storage>(
     spool: &Mutex<Spool<M>>,
     cursor: Cursor,
 ) -> io::Result<Option<(Block, Cursor)>> {

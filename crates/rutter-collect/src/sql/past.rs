@@ -38,7 +38,7 @@ fn broken(args: &SqlArgs, said: &str) -> Option<String> {
         return None;
     }
     let archives = args.history.iter().chain(&args.parquet).map(Archive::new);
-    let mut known = archives.filter(Archive::is_there);
+    let mut known = archives.filter(Archive::exists);
     known.find_map(|archive| {
         let why = archive.unreadable().ok()??;
         Some(format!(
@@ -54,7 +54,7 @@ fn say(error: QueryError) -> Failure {
 /// A file or folder as a table of its name; the folder of an archive as its two tables.
 async fn add(engine: &Engine, path: &Path) -> Result<(), Failure> {
     let archive = Archive::new(path);
-    if archive.is_there() {
+    if archive.exists() {
         return add_parts(engine, &archive).await;
     }
     let shown = path.display();
@@ -103,7 +103,7 @@ async fn add_parts(engine: &Engine, archive: &Archive) -> Result<(), Failure> {
         let files = archive.files(part);
         let files = files.map_err(|why| Failure::text(why.to_string()))?;
         not_empty(&files.into_iter().map(|file| file.path).collect::<Vec<_>>())?;
-        let strangers = archive.strangers(part);
+        let strangers = archive.foreign_files(part);
         let strangers = strangers.map_err(|why| Failure::text(why.to_string()))?;
         if let Some(stranger) = strangers.first() {
             return Err(Failure::text(format!(
@@ -121,7 +121,7 @@ async fn add_parts(engine: &Engine, archive: &Archive) -> Result<(), Failure> {
 
 async fn add_history(engine: &Engine, folder: &Path, at: Option<u64>) -> Result<(), Failure> {
     let archive = Archive::new(folder);
-    if !archive.is_there() {
+    if !archive.exists() {
         let folder = folder.display();
         return Err(Failure::text(format!(
             "{folder} is no archive: it has no folder `events` or `snapshots`\n  name the folder of history.path"

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rutter_events::Now;
-use rutter_history::{Archive, Compression, Keeper, Options, Part, write_snapshot};
+use rutter_history::{Archive, Compression, FileRotation, Options, Part, write_snapshot};
 use rutter_net::Family;
 use rutter_rib::*;
 
@@ -48,7 +48,7 @@ struct World {
     ids: Vec<PeerId>,
     up: [bool; PEERS as usize],
     reader: FeedReader,
-    keeper: Keeper,
+    rotation: FileRotation,
 }
 
 impl World {
@@ -57,21 +57,22 @@ impl World {
         let ids = (0..PEERS).map(|number| rib.add_neighbor(world::neighbor(number)).unwrap());
         let ids = ids.collect();
         let (reader, peers) = rib.subscribe(1 << 16);
-        let keeper = Keeper::start(Archive::new(folder), "rrc 1", OPTIONS, &peers, now).unwrap();
+        let rotation =
+            FileRotation::start(Archive::new(folder), "rrc 1", OPTIONS, &peers, now).unwrap();
         Self {
             rib,
             ids,
             up: [false; PEERS as usize],
             reader,
-            keeper,
+            rotation,
         }
     }
 
     fn drain(&mut self, now: Now) {
         while let Some(event) = self.reader.next(Duration::ZERO) {
-            self.keeper.take(&event, now);
+            self.rotation.take(&event, now);
         }
-        self.keeper.turn(now);
+        self.rotation.turn(now);
     }
 
     /// One thing happens to one peer. Whether routes may have been swept: they have the time at which that is told.
@@ -115,7 +116,7 @@ impl World {
 
     fn snapshot(&self, folder: &Path, now: Now) {
         let snapshot = self.rib.snapshot();
-        let position = self.keeper.position();
+        let position = self.rotation.position();
         write_snapshot(
             &Archive::new(folder),
             "rrc 1",
@@ -147,7 +148,7 @@ fn live(folder: &Path, seed: u64) -> Vec<(u64, Routes)> {
         match drawn.below(40) {
             0 => {
                 world.drain(now);
-                world.keeper.stop(now);
+                world.rotation.stop(now);
                 let now = pass(&mut drawn);
                 world = World::new(folder, now);
                 were.push((now.unix_us, Routes::new()));
@@ -164,7 +165,7 @@ fn live(folder: &Path, seed: u64) -> Vec<(u64, Routes)> {
         }
     }
     world.drain(pass(&mut drawn));
-    world.keeper.stop(pass(&mut drawn));
+    world.rotation.stop(pass(&mut drawn));
     were
 }
 
@@ -210,7 +211,7 @@ fn at(seconds: u64) -> Now {
 
 #[test]
 fn a_time_outside_of_the_archive_is_said_to_be() {
-    let folder = folder("whereabouts");
+    let folder = folder("time_note");
     let mut world = World::new(&folder, at(0));
     let mut drawn = Drawn(1);
     for second in [10, 20] {
@@ -218,16 +219,16 @@ fn a_time_outside_of_the_archive_is_said_to_be() {
         world.drain(at(second));
     }
     // Killed: the row that a stop writes is missing.
-    world.keeper.turn(at(1_000));
-    let World { keeper, .. } = world;
-    std::mem::forget(keeper);
+    world.rotation.turn(at(1_000));
+    let World { rotation, .. } = world;
+    std::mem::forget(rotation);
     assert_eq!(notes(&folder, 15), "");
     let beyond = notes(&folder, 2_000);
     assert!(beyond.contains("where the archive ends"), "{beyond}");
     let mut world = World::new(&folder, at(5_000));
     world.step(&mut drawn, at(5_010));
     world.drain(at(5_010));
-    world.keeper.stop(at(5_020));
+    world.rotation.stop(at(5_020));
     let hole = notes(&folder, 2_000);
     assert!(hole.contains("did not run"), "{hole}");
     assert_eq!(notes(&folder, 5_015), "");
@@ -244,8 +245,8 @@ fn a_time_inside_of_a_gap_is_said_to_be() {
     world.drain(at(10));
     let (reader, peers) = world.rib.subscribe(1 << 16);
     world.reader = reader;
-    world.keeper.missed(7, &peers, at(30));
-    world.keeper.stop(at(40));
+    world.rotation.feed_overran(7, &peers, at(30));
+    world.rotation.stop(at(40));
     assert_eq!(notes(&folder, 9), "");
     let inside = notes(&folder, 20);
     assert!(inside.contains("is in a gap: 7 messages"), "{inside}");
@@ -261,18 +262,18 @@ fn missing_files_are_said() {
     for second in [10, 1_010, 2_010] {
         world.step(&mut drawn, at(second));
         world.drain(at(second));
-        world.keeper.turn(at(second + 700));
+        world.rotation.turn(at(second + 700));
     }
-    world.keeper.stop(at(3_000));
+    world.rotation.stop(at(3_000));
     let mut world = World::new(&folder, at(4_000));
-    world.keeper.stop(at(4_010));
+    world.rotation.stop(at(4_010));
     assert_eq!(notes(&folder, 2_020), "");
     let files = Archive::new(&folder).files(Part::Events).unwrap();
     std::fs::remove_file(&files[1].path).unwrap();
     assert_eq!(notes(&folder, 5), "");
     for second in [1_020, 2_020] {
         let hole = notes(&folder, second);
-        assert!(hole.contains("a file of events is not there"), "{hole}");
+        assert!(hole.contains("a file of events is missing"), "{hole}");
     }
     // A run begins with nothing.
     assert_eq!(notes(&folder, 4_005), "");

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use rutter_collector::{Board, Context, Service as _, Stop};
 use rutter_events::Now;
-use rutter_history::{Archive, HistoryService, Keeper, Part, describe};
+use rutter_history::{Archive, FileRotation, HistoryService, Part, describe};
 
 use crate::as_of::{OPTIONS, folder};
-use crate::read::told;
+use crate::read::event_rows;
 use crate::world::{BEGIN_US, table};
 
 fn at(seconds: u64) -> Now {
@@ -20,7 +20,10 @@ fn at(seconds: u64) -> Now {
 }
 
 fn kinds(archive: &Archive) -> Vec<String> {
-    told(archive).into_iter().map(|(kind, _)| kind).collect()
+    event_rows(archive)
+        .into_iter()
+        .map(|(kind, _)| kind)
+        .collect()
 }
 
 #[test]
@@ -33,7 +36,7 @@ fn the_schema_is_the_golden_one() {
     assert_eq!(
         describe(),
         golden,
-        "write it anew with UPDATE_GOLDEN=1 if the change is meant"
+        "write it again with UPDATE_GOLDEN=1 if the change is meant"
     );
 }
 
@@ -41,12 +44,12 @@ fn the_schema_is_the_golden_one() {
 fn a_killed_collector_leaves_a_gap_and_no_rubbish() {
     let folder = folder("killed");
     let archive = Archive::new(&folder);
-    let killed = Keeper::start(archive.clone(), "c", OPTIONS, &[], at(0)).unwrap();
+    let killed = FileRotation::start(archive.clone(), "c", OPTIONS, &[], at(0)).unwrap();
     let run = killed.position().0;
     std::mem::forget(killed);
     assert_eq!(archive.files(Part::Events).unwrap(), []);
     // Set back clocks make no run earlier than one before.
-    let mut next = Keeper::start(
+    let mut next = FileRotation::start(
         archive.clone(),
         "c",
         OPTIONS,
@@ -60,11 +63,11 @@ fn a_killed_collector_leaves_a_gap_and_no_rubbish() {
     assert_eq!(next.position().0, run + 1);
     next.stop(at(10));
     let detail = format!(
-        "rows of run {run} from row 0 on are missing: it was not ended in order, and did not complete its file"
+        "rows of run {run} from row 0 on are missing: the collector did not stop cleanly and did not complete its file"
     );
     let owed = [("start", ""), ("gap", &*detail), ("stop", "")];
     assert_eq!(
-        told(&archive),
+        event_rows(&archive),
         owed.map(|(kind, detail)| (kind.to_owned(), detail.to_owned()))
     );
     let files = fs::read_dir(folder.join("events/day=2026-11-18/hour=11")).unwrap();
@@ -80,12 +83,12 @@ fn no_run_is_forgotten_however_often_it_is_killed() {
     let archive = Archive::new(&folder);
     let mut runs = Vec::new();
     for time in 0..4 {
-        let mut killed = Keeper::start(archive.clone(), "c", OPTIONS, &[], at(time)).unwrap();
+        let mut killed = FileRotation::start(archive.clone(), "c", OPTIONS, &[], at(time)).unwrap();
         killed.take(&rutter_rib::FeedEvent::Gap { lost: 1 }, at(time));
         runs.push(killed.position().0);
         std::mem::forget(killed);
     }
-    let gaps: Vec<String> = told(&archive)
+    let gaps: Vec<String> = event_rows(&archive)
         .into_iter()
         .filter_map(|(kind, detail)| (kind == "gap").then_some(detail))
         .collect();
@@ -101,7 +104,7 @@ fn no_run_is_forgotten_however_often_it_is_killed() {
 fn a_run_begins_on_a_disk_that_takes_nothing() {
     let folder = folder("full-at-start");
     let archive = Archive::new(&folder);
-    let killed = Keeper::start(archive.clone(), "c", OPTIONS, &[], at(0)).unwrap();
+    let killed = FileRotation::start(archive.clone(), "c", OPTIONS, &[], at(0)).unwrap();
     let run = killed.position().0;
     std::mem::forget(killed);
     // Where the hour's folder should be made, a file is: the superuser cannot write there, either.
@@ -111,16 +114,16 @@ fn a_run_begins_on_a_disk_that_takes_nothing() {
     };
     let day = folder.join("events/day=2026-11-18");
     fs::write(day.join("hour=12"), "in the way").unwrap();
-    let mut next = Keeper::start(archive.clone(), "c", OPTIONS, &[], next_hour).unwrap();
-    assert!(next.trouble().is_some());
+    let mut next = FileRotation::start(archive.clone(), "c", OPTIONS, &[], next_hour).unwrap();
+    assert!(next.failure().is_some());
     fs::remove_file(day.join("hour=12")).unwrap();
     let later = |seconds: u64| Now {
         unix_us: next_hour.unix_us + seconds * 1_000_000,
         monotonic_us: next_hour.monotonic_us + seconds * 1_000_000,
     };
-    assert!(next.turn(later(20)), "{:?}", next.trouble());
+    assert!(next.turn(later(20)), "{:?}", next.failure());
     next.stop(later(21));
-    let told = told(&archive);
+    let told = event_rows(&archive);
     let gaps: Vec<&str> = told
         .iter()
         .filter_map(|(kind, detail)| (kind == "gap").then_some(detail.as_str()))
@@ -138,27 +141,27 @@ fn a_run_begins_on_a_disk_that_takes_nothing() {
 fn what_a_failing_disk_did_not_take_is_told_when_it_takes_rows_again() {
     let folder = folder("failing");
     let archive = Archive::new(&folder);
-    let mut keeper = Keeper::start(archive.clone(), "c", OPTIONS, &[], at(0)).unwrap();
+    let mut rotation = FileRotation::start(archive.clone(), "c", OPTIONS, &[], at(0)).unwrap();
     let event = |lost| rutter_rib::FeedEvent::Gap { lost };
-    keeper.take(&event(1), at(1));
+    rotation.take(&event(1), at(1));
     let events = folder.join("events");
     fs::rename(&events, folder.join("away")).unwrap();
     fs::write(&events, "in the way").unwrap();
     // The file is complete, but its place is gone.
-    assert!(!keeper.turn(at(700)));
+    assert!(!rotation.turn(at(700)));
     assert!(
-        keeper.trouble().unwrap().contains("cannot write"),
+        rotation.failure().unwrap().contains("cannot write"),
         "{:?}",
-        keeper.trouble()
+        rotation.failure()
     );
-    keeper.take(&event(2), at(702));
-    assert!(!keeper.turn(at(705)), "too early to try again");
-    assert!(!keeper.turn(at(711)), "still in the way");
+    rotation.take(&event(2), at(702));
+    assert!(!rotation.turn(at(705)), "too early to try again");
+    assert!(!rotation.turn(at(711)), "still in the way");
     fs::remove_file(&events).unwrap();
-    assert!(keeper.turn(at(722)), "a snapshot must follow");
-    keeper.take(&event(3), at(723));
-    keeper.stop(at(724));
-    let told = told(&archive);
+    assert!(rotation.turn(at(722)), "a snapshot must follow");
+    rotation.take(&event(3), at(723));
+    rotation.stop(at(724));
+    let told = event_rows(&archive);
     let kinds: Vec<&str> = told.iter().map(|(kind, _)| &**kind).collect();
     assert_eq!(kinds, ["gap", "gap", "stop"]);
     let bounds =
@@ -172,20 +175,21 @@ fn what_a_failing_disk_did_not_take_is_told_when_it_takes_rows_again() {
 fn what_was_lost_at_the_end_of_a_run_is_told_by_the_next() {
     let folder = folder("unsaid");
     let archive = Archive::new(&folder);
-    let start = |seconds| Keeper::start(archive.clone(), "c", OPTIONS, &[], at(seconds)).unwrap();
-    let mut keeper = start(0);
-    let run = keeper.position().0;
-    keeper.turn(at(700));
+    let start =
+        |seconds| FileRotation::start(archive.clone(), "c", OPTIONS, &[], at(seconds)).unwrap();
+    let mut rotation = start(0);
+    let run = rotation.position().0;
+    rotation.turn(at(700));
     let events = folder.join("events");
     fs::rename(&events, folder.join("away")).unwrap();
     fs::write(&events, "in the way").unwrap();
-    keeper.take(&rutter_rib::FeedEvent::Gap { lost: 1 }, at(701));
-    keeper.stop(at(702));
+    rotation.take(&rutter_rib::FeedEvent::Gap { lost: 1 }, at(701));
+    rotation.stop(at(702));
     fs::remove_file(&events).unwrap();
     fs::rename(folder.join("away"), &events).unwrap();
     start(800).stop(at(801));
     start(900).stop(at(901));
-    let told = told(&archive);
+    let told = event_rows(&archive);
     let kinds: Vec<&str> = told.iter().map(|(kind, _)| &**kind).collect();
     assert_eq!(kinds, ["start", "start", "gap", "stop", "start", "stop"]);
     let why = format!("rows of run {run} from row 1 on are missing, if there were any: ");
@@ -199,7 +203,7 @@ fn a_folder_that_cannot_be_written_to_is_said_at_the_start() {
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("events"), "in the way").unwrap();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).unwrap();
-    let refused = Keeper::start(Archive::new(&folder), "c", OPTIONS, &[], at(0))
+    let refused = FileRotation::start(Archive::new(&folder), "c", OPTIONS, &[], at(0))
         .err()
         .unwrap();
     assert!(refused.to_string().starts_with("cannot write"), "{refused}");
@@ -211,13 +215,13 @@ fn a_folder_that_cannot_be_written_to_is_said_at_the_start() {
 fn clock_steps_and_hours_begin_files() {
     let folder = folder("steps");
     let archive = Archive::new(&folder);
-    let mut keeper = Keeper::start(archive.clone(), "c", OPTIONS, &[], at(0)).unwrap();
+    let mut rotation = FileRotation::start(archive.clone(), "c", OPTIONS, &[], at(0)).unwrap();
     let stepped = Now {
         monotonic_us: 1_000_000,
         ..at(7_300)
     };
-    keeper.take(&rutter_rib::FeedEvent::Gap { lost: 1 }, stepped);
-    keeper.stop(stepped);
+    rotation.take(&rutter_rib::FeedEvent::Gap { lost: 1 }, stepped);
+    rotation.stop(stepped);
     assert_eq!(kinds(&archive), ["start", "clock-step", "gap", "stop"]);
     let files = archive.files(Part::Events).unwrap();
     assert_eq!(

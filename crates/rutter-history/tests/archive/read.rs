@@ -48,7 +48,7 @@ pub fn routes(answer: &AsOf) -> Routes {
 }
 
 /// Kind and detail of all events, in order.
-pub fn told(archive: &Archive) -> Vec<(String, String)> {
+pub fn event_rows(archive: &Archive) -> Vec<(String, String)> {
     let mut told = Vec::new();
     for file in archive.files(Part::Events).unwrap() {
         for batch in batches(&file.path) {

@@ -284,7 +284,7 @@ fn a_topic_that_takes_little_is_told_all(lab: &Lab, broker: &Kafka) {
         }
     });
     stage.complains(&[
-        "topic `little` does not take a message of ",
+        "topic `little` does not accept a message of ",
         "raise its `max.message.bytes` to at least ",
     ]);
     broker.take_at_most("little", 1_500);

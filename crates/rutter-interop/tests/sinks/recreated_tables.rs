@@ -1,7 +1,7 @@
 //! Tables that another collector makes anew while this one loads its routes.
 
 use rutter_interop::eventually;
-use rutter_sinks::{Batch, Held, Load, Position, Store};
+use rutter_sinks::{Batch, Load, Position, Store, StoreProgress};
 
 /// A load that somebody began anew under is not taken for a whole one.
 pub fn cuts_no_load_short(store: &mut dyn Store, recreate: impl FnOnce()) {
@@ -35,7 +35,7 @@ pub fn cuts_no_load_short(store: &mut dyn Store, recreate: impl FnOnce()) {
     let held = eventually("the collector's lock is free", || {
         store.open().map_err(|why| why.to_string())
     });
-    assert_eq!(held, Held::default());
+    assert_eq!(held, StoreProgress::default());
     store.close();
 }
 

@@ -117,13 +117,16 @@ impl Stage {
 
     /// Waits until so many gaps were told.
     pub fn has_told(&self, gaps: u64) {
-        eventually("a gap is told", || {
-            let status = self.sink().status();
-            match status.gaps >= gaps {
-                true => Ok(()),
-                false => Err(format!("{status:?}")),
-            }
-        });
+        eventually(
+            "rows of an earlier run are missing; a gap is recorded",
+            || {
+                let status = self.sink().status();
+                match status.gaps >= gaps {
+                    true => Ok(()),
+                    false => Err(format!("{status:?}")),
+                }
+            },
+        );
     }
 
     /// Ends the sink in order.
@@ -247,9 +250,9 @@ impl Stage {
         self.has_told(gaps + 1);
         self.settles(|| ask(routes));
         let gap = format!(
-            "rows {row} to % of run {run} are missing, from {since} UTC to %: the store was not as it was left%"
+            "rows {row} to % of run {run} are missing, from {since} UTC to %: the store is not at the committed position%"
         );
-        let none = "no rows are missing: the store was not as it was left%";
+        let none = "no rows are missing: the store is not at the committed position%";
         let told = |like: &str| {
             format!(
                 "SELECT count(*) FROM rutter_events WHERE kind = 'gap' AND detail LIKE '{like}'"
@@ -298,7 +301,7 @@ impl Stage {
 }
 
 /// What a gap says where a store was changed behind our back.
-const NOT_AS_LEFT: &str = ": the store was not as it was left: ";
+const NOT_AS_LEFT: &str = ": the store is not at the committed position: ";
 
 /// Where a test draws its moments from: `SEED` of the environment, or the usual one; a test that fails has said which.
 pub fn seed(usual: u64) -> u64 {

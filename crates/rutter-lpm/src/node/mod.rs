@@ -4,18 +4,18 @@
 //! A node at depth `d` with a stride of `s` bits has the prefixes of lengths `d + 1` to `d + s` (its *entries*) and
 //! the children at depth `d + s`, by *slot*: the `s` bits that follow the first `d`.
 
-mod eight;
-mod flat;
-mod four;
+mod quick_edit;
 mod runs;
+mod stride4;
+mod stride8;
 
-pub(crate) use eight::Eight;
-pub(crate) use four::Four;
+pub(crate) use stride4::Stride4;
+pub(crate) use stride8::Stride8;
 
 use crate::memory::Block;
 use runs::Runs;
 
-/// One step down: what a node says of a slot. Zero means nothing.
+/// One step down: what a node has_words of a slot. Zero means nothing.
 #[derive(Clone, Copy)]
 pub(crate) struct Step {
     /// The index of the child.
@@ -38,9 +38,9 @@ pub(crate) trait Node {
 
     /// Words that are read of a node, whatever is asked of it.
     const HEADER: u32;
-    /// Where it says something of a slot, as far as its header tells, so that it can be asked for early.
+    /// Where it has_words something of a slot, as far as its header tells, so that it can be asked for early.
     fn place(block: Block<'_>, slot: u32) -> u32;
-    /// What the node says of a slot.
+    /// What the node has_words of a slot.
     fn step(block: Block<'_>, slot: u32) -> Step;
     /// The offset of a value that a step found.
     fn resolve(block: Block<'_>, value: u32, slot: u32) -> u32;

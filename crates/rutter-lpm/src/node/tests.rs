@@ -121,7 +121,9 @@ fn full<S: Node>() -> Contents {
 }
 
 fn nodes_say_what_their_contents_say<S: Node>() {
-    let memory = Memory::new(std::sync::Arc::new(crate::supply::Supply::new(1)));
+    let memory = Memory::new(std::sync::Arc::new(
+        crate::chunk_allocator::ChunkAllocator::new(1),
+    ));
     memory.grow(0);
     check::<S>(&memory, &Contents::default());
     check::<S>(&memory, &full::<S>());
@@ -133,41 +135,43 @@ fn nodes_say_what_their_contents_say<S: Node>() {
 
 #[test]
 fn nodes_of_four_bits() {
-    nodes_say_what_their_contents_say::<Four>();
+    nodes_say_what_their_contents_say::<Stride4>();
 }
 
 #[test]
 fn nodes_of_eight_bits() {
-    nodes_say_what_their_contents_say::<Eight>();
+    nodes_say_what_their_contents_say::<Stride8>();
 }
 
 /// What [`Node::edit`] makes of the node in a memory, if it does, and what taking it apart does.
 fn edited(memory: &Memory, key: Key, value: Option<u32>) -> Option<[Vec<u32>; 2]> {
     let (block, mut words) = (memory.block(1), Vec::new());
-    Eight::edit(block, key, value, |parts| {
+    Stride8::edit(block, key, value, |parts| {
         words = parts.concat();
         1
     })?;
     let mut parts = Runs::default();
-    Eight::take_apart(block, &mut parts);
+    Stride8::take_apart(block, &mut parts);
     match value {
         Some(value) => parts.insert(key, value),
         None => parts.remove(key),
     }
     let mut apart = Vec::new();
     if !parts.is_empty() {
-        Eight::write(&parts, &mut apart);
+        Stride8::write(&parts, &mut apart);
     }
     Some([words, apart])
 }
 
 #[test]
 fn nodes_that_change_as_they_lie_do_so_as_if_taken_apart() {
-    let memory = Memory::new(std::sync::Arc::new(crate::supply::Supply::new(1)));
+    let memory = Memory::new(std::sync::Arc::new(
+        crate::chunk_allocator::ChunkAllocator::new(1),
+    ));
     memory.grow(0);
     let (mut numbers, mut simple) = (Numbers(11), 0);
     for round in 0..6000_u32 {
-        let mut contents = some_contents::<Eight>(&mut numbers);
+        let mut contents = some_contents::<Stride8>(&mut numbers);
         // Sparse ones, too, in which little is hidden.
         if round % 2 == 0 {
             contents.entries.truncate(round as usize % 32);
@@ -181,7 +185,7 @@ fn nodes_that_change_as_they_lie_do_so_as_if_taken_apart() {
             parts.insert(*key, *value);
         }
         let mut words = Vec::new();
-        Eight::write(&parts, &mut words);
+        Stride8::write(&parts, &mut words);
         memory.write(1, &words);
         let mut changes: Vec<_> = contents
             .entries
@@ -209,11 +213,13 @@ fn nodes_that_change_as_they_lie_do_so_as_if_taken_apart() {
 /// an entry inside of one.
 #[test]
 fn gaps_are_no_entries() {
-    let memory = Memory::new(std::sync::Arc::new(crate::supply::Supply::new(1)));
+    let memory = Memory::new(std::sync::Arc::new(
+        crate::chunk_allocator::ChunkAllocator::new(1),
+    ));
     memory.grow(0);
     let (mut numbers, mut gaps, mut within) = (Numbers(13), 0, 0);
     for _ in 0..3000 {
-        let mut contents = some_contents::<Eight>(&mut numbers);
+        let mut contents = some_contents::<Stride8>(&mut numbers);
         contents
             .entries
             .iter_mut()
@@ -227,13 +233,13 @@ fn gaps_are_no_entries() {
             .entries
             .iter()
             .for_each(|(key, value)| parts.insert(*key, *value));
-        Eight::write(&parts, &mut words);
+        Stride8::write(&parts, &mut words);
         memory.write(1, &words);
         let block = memory.block(1);
         let mut left = contents.clone();
         for (key, _) in &contents.entries {
-            let at = Eight::entry(block, *key).expect("an entry");
-            if let Some(head) = Eight::gap(block, *key, at) {
+            let at = Stride8::entry(block, *key).expect("an entry");
+            if let Some(head) = Stride8::gap(block, *key, at) {
                 memory.set(1, head);
                 memory.set(1 + at, 0);
                 left.remove(*key);
@@ -241,10 +247,10 @@ fn gaps_are_no_entries() {
             }
         }
         assert_eq!(
-            (eight::Head::of(block).gaps() > 0),
+            (stride8::Head::of(block).gaps() > 0),
             left.entries.len() < contents.entries.len()
         );
-        let back = Eight::read(block);
+        let back = Stride8::read(block);
         assert_eq!(
             (&back.entries, &back.children),
             (&left.entries, &left.children)
@@ -256,7 +262,7 @@ fn gaps_are_no_entries() {
             if of_others.clone().any(|other| other == key) {
                 continue;
             }
-            let edited = Eight::edit(block, key, Some(7), |parts| {
+            let edited = Stride8::edit(block, key, Some(7), |parts| {
                 memory.write_parts(8192, parts);
                 8192
             });
@@ -269,15 +275,15 @@ fn gaps_are_no_entries() {
             if let Some(at) = edited {
                 let mut with_key = left.clone();
                 with_key.insert(key, 7);
-                let back = Eight::read(memory.block(at));
+                let back = Stride8::read(memory.block(at));
                 assert_eq!(back.entries, with_key.entries);
                 within += 1;
             }
         }
         for (key, value) in &contents.entries {
             if left.entries.iter().all(|(other, _)| other != key) {
-                memory.set(1, Eight::filled(block));
-                Eight::each_value(block, *key, |at| memory.set(1 + at, *value));
+                memory.set(1, Stride8::filled(block));
+                Stride8::each_value(block, *key, |at| memory.set(1 + at, *value));
             }
         }
         let mut again = vec![0; words.len()];

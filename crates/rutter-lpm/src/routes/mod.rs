@@ -1,29 +1,29 @@
 //! Several routes a prefix, each of a *source*, for many writers and many readers.
 
-mod batch;
-mod index;
-mod intern;
-mod lane;
-mod list;
-mod seen;
+mod batch_change;
+mod found_route;
+mod hash_index;
+mod queued_shard;
+mod route_list;
 mod shard;
+mod value_pool;
 mod view;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use crate::chunk_allocator::ChunkAllocator;
 use crate::epoch::Epochs;
 use crate::net::{Bits, Net};
 use crate::profile::Profile;
-use crate::search::Shared;
-use crate::supply::Supply;
+use crate::shared_table::SharedTable;
 use crate::sync::Arc as EpochsArc;
 
-pub use batch::RouteChange;
-use intern::Seed;
-use lane::{Change, Lane};
-use seen::Seen;
+pub use batch_change::RouteChange;
+use found_route::FoundRoute;
+use queued_shard::{Change, QueuedShard};
 use shard::Shard;
+use value_pool::Seed;
 pub use view::{Found, RoutesReader, RoutesView, Value};
 
 /// Routes by prefix and source, with a value each.
@@ -67,10 +67,10 @@ pub struct Routes<N: Net> {
 /// What writers and readers share.
 struct Inner<N: Net> {
     epochs: EpochsArc<Epochs>,
-    lanes: Box<[Lane<N>]>,
+    queued_shards: Box<[QueuedShard<N>]>,
     seed: Seed,
     /// The tables of the shards, for readers.
-    tables: Box<[Arc<Shared<N>>]>,
+    tables: Box<[Arc<SharedTable<N>>]>,
     /// Held by who changes all shards, so that they hear of such changes in the same order.
     all: Mutex<()>,
 }
@@ -94,7 +94,7 @@ pub struct TooLong(usize);
 
 impl fmt::Display for TooLong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (words, most) = (self.0, intern::LONGEST);
+        let (words, most) = (self.0, value_pool::LONGEST);
         write!(
             f,
             "a value of {words} words: keep it elsewhere and store its number, or cut it to {most}"
@@ -109,7 +109,7 @@ const SINGLE: usize = 64;
 
 impl<N: Net> Routes<N> {
     /// The most words of a value.
-    pub const LONGEST_VALUE: usize = intern::LONGEST;
+    pub const LONGEST_VALUE: usize = value_pool::LONGEST;
 
     /// No routes, in `shards` shards (at least one). As many as there are writers is enough.
     ///
@@ -120,16 +120,17 @@ impl<N: Net> Routes<N> {
             other => other,
         };
         let epochs = EpochsArc::new(Epochs::new());
-        let supply = Arc::new(Supply::new(SINGLE));
+        let chunk_allocator = Arc::new(ChunkAllocator::new(SINGLE));
         let seed = Seed::new();
         let shard = |_| {
-            let (epochs, supply) = (EpochsArc::clone(&epochs), Arc::clone(&supply));
-            Shard::new(profile, epochs, supply, seed)
+            let (epochs, chunk_allocator) =
+                (EpochsArc::clone(&epochs), Arc::clone(&chunk_allocator));
+            Shard::new(profile, epochs, chunk_allocator, seed)
         };
         let shards: Vec<_> = (0..shards.max(1)).map(shard).collect();
         let tables = shards.iter().map(Shard::shared).collect();
         let inner = Inner {
-            lanes: shards.into_iter().map(Lane::new).collect(),
+            queued_shards: shards.into_iter().map(QueuedShard::new).collect(),
             seed,
             tables,
             epochs,
@@ -156,10 +157,12 @@ impl<N: Net> Routes<N> {
         self.inner.make(&change, self.inner.ask(&change).hash, None)
     }
 
-    /// Takes a source's route to a prefix out, if there is one. Seen by readers as what [`Self::insert`] does.
+    /// Takes a source's route to a prefix out, if there is one. FoundRoute by readers as what [`Self::insert`] does.
     pub fn remove(&self, prefix: N, source: u32) {
         // Nothing is never too long.
-        let _ = self.inner.make(&RouteChange::gone(prefix, source), 0, None);
+        let _ = self
+            .inner
+            .make(&RouteChange::remove(prefix, source), 0, None);
     }
 
     /// Takes all routes of a source out, one shard after another, and returns how many there were. Everything that this
@@ -167,9 +170,9 @@ impl<N: Net> Routes<N> {
     pub fn remove_source(&self, source: u32) -> usize {
         let mut removed = 0;
         let _all = self.inner.lock_all();
-        for (number, lane) in self.inner.lanes.iter().enumerate() {
+        for (number, queued_shard) in self.inner.queued_shards.iter().enumerate() {
             let is_short = |prefix| self.inner.is_short(prefix);
-            let (all, short) = lane.with(|shard| shard.remove_source(source, is_short));
+            let (all, short) = queued_shard.with(|shard| shard.remove_source(source, is_short));
             // Short prefixes are in every shard.
             removed += if number == 0 { all } else { all - short };
         }
@@ -184,16 +187,16 @@ impl<N: Net> Routes<N> {
     /// What there is, and what it takes. Waits for writers; everything that was done before is done then.
     pub fn size(&self) -> RoutesSize {
         let mut size = RoutesSize::default();
-        for (number, lane) in self.inner.lanes.iter().enumerate() {
-            lane.with(|shard| shard.add_to(&mut size, number == 0));
+        for (number, queued_shard) in self.inner.queued_shards.iter().enumerate() {
+            queued_shard.with(|shard| shard.add_size_to(&mut size, number == 0));
         }
         size
     }
 
     /// Frees what no reader can still hold; writers do so by themselves now and then.
     pub fn reclaim(&self) {
-        let lanes = self.inner.lanes.iter();
-        lanes.for_each(|lane| lane.with(Shard::reclaim));
+        let queued_shards = self.inner.queued_shards.iter();
+        queued_shards.for_each(|queued_shard| queued_shard.with(Shard::reclaim));
     }
 }
 
@@ -207,10 +210,10 @@ impl<N: Net> Inner<N> {
         &self,
         change: &RouteChange<'_, N>,
         hash: u64,
-        seen: Option<Seen>,
+        seen: Option<FoundRoute>,
     ) -> Result<(), TooLong> {
         let words = change.value.map_or(0, <[u32]>::len);
-        if words > intern::LONGEST {
+        if words > value_pool::LONGEST {
             return Err(TooLong(words));
         }
         let is_short = self.is_short(change.prefix);
@@ -223,10 +226,10 @@ impl<N: Net> Inner<N> {
         };
         if is_short {
             let _all = self.lock_all();
-            let lanes = self.lanes.iter();
-            lanes.for_each(|lane| lane.submit(&change, None));
+            let queued_shards = self.queued_shards.iter();
+            queued_shards.for_each(|queued_shard| queued_shard.submit(&change, None));
         } else {
-            self.lanes[self.shard(change.prefix.bits())].submit(&change, seen);
+            self.queued_shards[self.shard(change.prefix.bits())].submit(&change, seen);
         }
         Ok(())
     }
@@ -238,7 +241,7 @@ impl<N: Net> Inner<N> {
     }
 
     fn is_short(&self, prefix: N) -> bool {
-        u32::from(prefix.prefix_len()) < Self::BITS && self.lanes.len() > 1
+        u32::from(prefix.prefix_len()) < Self::BITS && self.queued_shards.len() > 1
     }
 
     /// The number of the shard of an address.

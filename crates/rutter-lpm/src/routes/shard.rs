@@ -2,25 +2,25 @@
 
 use std::sync::Arc;
 
+use crate::chunk_allocator::ChunkAllocator;
 use crate::epoch::Epochs;
 use crate::net::Net;
 use crate::profile::Profile;
-use crate::search::{Shared, Spot};
-use crate::supply::Supply;
+use crate::shared_table::{Location, SharedTable};
 use crate::sync::Arc as EpochsArc;
 use crate::table::Table;
 
 use super::RoutesSize;
-use super::index::Lines;
-use super::intern::{self, Pool, Seed};
-use super::lane::Change;
-use super::list::{self, Number};
-use super::seen::Seen;
+use super::found_route::FoundRoute;
+use super::hash_index::IndexLines;
+use super::queued_shard::Change;
+use super::route_list::{self, RoutesRef};
+use super::value_pool::{self, Seed, ValuePool};
 
 /// What one lock protects.
 pub(super) struct Shard<N: Net> {
     table: Table<N>,
-    values: Pool,
+    values: ValuePool,
     routes: usize,
     /// Prefixes, and their routes, that all shards have.
     short: (usize, usize),
@@ -31,43 +31,43 @@ impl<N: Net> Shard<N> {
     pub fn new(
         profile: Profile,
         epochs: EpochsArc<Epochs>,
-        supply: Arc<Supply>,
+        chunk_allocator: Arc<ChunkAllocator>,
         seed: Seed,
     ) -> Self {
         Shard {
-            table: Table::with_epochs(profile, epochs, supply, true),
-            values: Pool::new(seed),
+            table: Table::with_epochs(profile, epochs, chunk_allocator, true),
+            values: ValuePool::new(seed),
             routes: 0,
             short: (0, 0),
             list: Vec::new(),
         }
     }
 
-    pub fn shared(&self) -> Arc<Shared<N>> {
+    pub fn shared(&self) -> Arc<SharedTable<N>> {
         Arc::clone(&self.table.shared)
     }
 
     /// Where to look for what values will be looked for.
-    pub fn lines(&self) -> Arc<Lines> {
+    pub fn lines(&self) -> Arc<IndexLines> {
         self.values.lines()
     }
 
     /// Sets a route or takes it out. `seen` is what a reader that is still at work has found of it.
-    pub fn apply(&mut self, change: &Change<N, &[u32]>, seen: Option<Seen>) {
-        let spot = seen.and_then(|seen| self.table.seek_again(change.prefix, seen.spot()));
-        let spot = spot.unwrap_or_else(|| self.table.seek(change.prefix));
+    pub fn apply(&mut self, change: &Change<N, &[u32]>, seen: Option<FoundRoute>) {
+        let location = seen.and_then(|seen| self.table.seek_again(change.prefix, seen.location()));
+        let location = location.unwrap_or_else(|| self.table.seek(change.prefix));
         let table = &*self.table.shared;
-        let found = seen.and_then(|seen| seen.route_of(table, spot.number));
+        let found = seen.and_then(|seen| seen.route_of(table, location.number));
         let found = found.unwrap_or_else(|| {
-            let number = spot.number.and_then(Number::of)?;
-            list::find(&table.memory, number, change.source)
+            let number = location.number.and_then(RoutesRef::of)?;
+            route_list::find(&table.memory, number, change.source)
         });
         match change.value {
-            Some(value) => self.insert(change, value, spot, found),
-            None => self.remove(change, spot, found),
+            Some(value) => self.insert(change, value, location, found),
+            None => self.remove(change, location, found),
         }
         // Values go, too, where no prefix comes or goes.
-        self.table.tidy();
+        self.table.reclaim_if_due();
     }
 
     /// Asks memory for what changes will look at, for all of them together.
@@ -82,9 +82,9 @@ impl<N: Net> Shard<N> {
         for prefix in changes.map(|change| change.prefix) {
             let is_in_node = u32::from(prefix.prefix_len()) > table.root.bits();
             let node = table.child_of_root(prefix);
-            let number = is_in_node.then(|| crate::cpu::spot(table, prefix, node).number);
-            if let Some(number) = number.flatten().and_then(Number::of) {
-                list::prefetch(&table.memory, number);
+            let number = is_in_node.then(|| crate::cpu::location(table, prefix, node).number);
+            if let Some(number) = number.flatten().and_then(RoutesRef::of) {
+                route_list::prefetch(&table.memory, number);
             }
         }
     }
@@ -94,7 +94,7 @@ impl<N: Net> Shard<N> {
         &mut self,
         change: &Change<N, &[u32]>,
         value: &[u32],
-        spot: Spot,
+        location: Location,
         found: Option<(u32, u32)>,
     ) {
         let Change {
@@ -104,17 +104,17 @@ impl<N: Net> Shard<N> {
             hash,
             ..
         } = *change;
-        let old = spot.number.and_then(Number::of);
+        let old = location.number.and_then(RoutesRef::of);
         let memory = &self.table.shared.memory;
         match found {
             // Many a route comes again as it was.
-            Some((before, _)) if intern::is(memory, before, source, value) => {}
+            Some((before, _)) if value_pool::is(memory, before, source, value) => {}
             Some((before, place)) => {
                 let new = self.values.take(&mut self.table, source, value, hash);
                 if place == 0 {
-                    let beyond = self.table.shared.len_beyond(prefix);
-                    let number = Number::of_route(new, beyond);
-                    self.table.put(prefix, spot, number.0);
+                    let extra_len = self.table.shared.extra_len(prefix);
+                    let number = RoutesRef::of_route(new, extra_len);
+                    self.table.put(prefix, location, number.0);
                 } else {
                     self.table.shared.memory.set(place, new);
                 }
@@ -123,16 +123,16 @@ impl<N: Net> Shard<N> {
             None => {
                 if let Some(old) = old {
                     self.list.clear();
-                    let others = list::values(memory, old).map(|(value, _)| value);
+                    let others = route_list::values(memory, old).map(|(value, _)| value);
                     self.list.extend(others);
                 }
                 let new = self.values.take(&mut self.table, source, value, hash);
                 match old {
                     Some(_) => {
                         self.list.push(new);
-                        self.replace(prefix, spot);
+                        self.replace(prefix, location);
                     }
-                    None => self.put_first(prefix, spot, new),
+                    None => self.put_first(prefix, location, new),
                 }
                 self.routes += 1;
                 self.short.1 += usize::from(is_short);
@@ -142,22 +142,27 @@ impl<N: Net> Shard<N> {
     }
 
     /// Takes out the route that was found, if one was.
-    fn remove(&mut self, change: &Change<N, &[u32]>, spot: Spot, found: Option<(u32, u32)>) {
+    fn remove(
+        &mut self,
+        change: &Change<N, &[u32]>,
+        location: Location,
+        found: Option<(u32, u32)>,
+    ) {
         let Change {
             prefix, is_short, ..
         } = *change;
-        let (Some((gone, _)), Some(old)) = (found, spot.number.and_then(Number::of)) else {
+        let (Some((gone, _)), Some(old)) = (found, location.number.and_then(RoutesRef::of)) else {
             return;
         };
         let memory = &self.table.shared.memory;
         let is_last = !old.is_list();
         if is_last {
-            self.pull_last(prefix, spot);
+            self.pull_last(prefix, location);
         } else {
             self.list.clear();
-            let values = list::values(memory, old).map(|(value, _)| value);
+            let values = route_list::values(memory, old).map(|(value, _)| value);
             self.list.extend(values.filter(|value| *value != gone));
-            self.replace(prefix, spot);
+            self.replace(prefix, location);
         }
         self.values.give_back(&mut self.table, gone);
         self.routes -= 1;
@@ -170,17 +175,17 @@ impl<N: Net> Shard<N> {
         let (mut all, mut short) = (0, (0, 0));
         let (values, left) = (&mut self.values, &mut self.list);
         self.table
-            .revise(|table: &mut Table<N>, prefix: N, number| {
+            .update_all(|table: &mut Table<N>, prefix: N, number| {
                 let memory = &table.shared.memory;
-                let old = Number(number);
-                let Some((gone, _)) = list::find(memory, old, source) else {
+                let old = RoutesRef(number);
+                let Some((gone, _)) = route_list::find(memory, old, source) else {
                     return Some(number);
                 };
                 left.clear();
-                let others = list::values(memory, old).map(|(value, _)| value);
+                let others = route_list::values(memory, old).map(|(value, _)| value);
                 left.extend(others.filter(|value| *value != gone));
-                let new = list::store(table, left, old.beyond());
-                list::retire(table, old);
+                let new = route_list::store(table, left, old.extra_len());
+                route_list::retire(table, old);
                 values.give_back(table, gone);
                 all += 1;
                 if is_short(prefix) {
@@ -196,7 +201,7 @@ impl<N: Net> Shard<N> {
     }
 
     /// Adds this shard's part; what all shards have is counted once.
-    pub fn add_to(&self, size: &mut RoutesSize, is_first: bool) {
+    pub fn add_size_to(&self, size: &mut RoutesSize, is_first: bool) {
         let (prefixes, routes) = if is_first { (0, 0) } else { self.short };
         size.prefixes += self.table.len() - prefixes;
         size.routes += self.routes - routes;
@@ -210,31 +215,31 @@ impl<N: Net> Shard<N> {
     }
 
     /// Gives a prefix its first route.
-    fn put_first(&mut self, prefix: N, spot: Spot, value: u32) {
+    fn put_first(&mut self, prefix: N, location: Location, value: u32) {
         let table = &mut self.table;
-        let number = Number::of_route(value, table.shared.len_beyond(prefix)).0;
-        match spot.number.map(Number) {
-            Some(Number::GAP) => table.fill_gap(spot, number),
-            _ => table.put(prefix, spot, number),
+        let number = RoutesRef::of_route(value, table.shared.extra_len(prefix)).0;
+        match location.number.map(RoutesRef) {
+            Some(RoutesRef::GAP) => table.fill_gap(location, number),
+            _ => table.put(prefix, location, number),
         }
     }
 
     /// Takes away a prefix of which the only route goes.
-    fn pull_last(&mut self, prefix: N, spot: Spot) {
-        if !self.table.leave_gap(prefix, spot) {
-            self.table.pull(prefix, spot);
+    fn pull_last(&mut self, prefix: N, location: Location) {
+        if !self.table.leave_gap(prefix, location) {
+            self.table.pull(prefix, location);
         }
     }
 
     /// Puts the list, which has one route more or less, in place of what a prefix had.
-    fn replace(&mut self, prefix: N, spot: Spot) {
+    fn replace(&mut self, prefix: N, location: Location) {
         let table = &mut self.table;
-        let beyond = table.shared.len_beyond(prefix);
-        if let Some(new) = list::store(table, &self.list, beyond) {
-            table.put(prefix, spot, new.0);
+        let extra_len = table.shared.extra_len(prefix);
+        if let Some(new) = route_list::store(table, &self.list, extra_len) {
+            table.put(prefix, location, new.0);
         }
-        if let Some(old) = spot.number {
-            list::retire(table, Number(old));
+        if let Some(old) = location.number {
+            route_list::retire(table, RoutesRef(old));
         }
     }
 }

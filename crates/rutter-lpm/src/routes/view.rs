@@ -9,9 +9,9 @@ use crate::memory::{Block, Memory};
 use crate::net::Net;
 use crate::sync::Arc;
 
-use super::batch::{RouteChange, TOGETHER};
-use super::list::{self, Number};
-use super::{Inner, TooLong, intern};
+use super::batch_change::{MAX_BATCH, RouteChange};
+use super::route_list::{self, RoutesRef};
+use super::{Inner, TooLong, value_pool};
 
 /// A thread's way to look up in [`Routes`](super::Routes) that other threads write.
 ///
@@ -31,7 +31,7 @@ pub struct RoutesView<'r, N: Net> {
 #[derive(Clone, Copy)]
 pub struct Found<'v> {
     memory: &'v Memory,
-    number: Number,
+    number: RoutesRef,
     len: u8,
 }
 
@@ -86,17 +86,17 @@ impl<N: Net> RoutesView<'_, N> {
         let inner = &self.reader.inner;
         let bits = N::addr_bits(addr);
         let table = &inner.tables[inner.shard(bits)];
-        let (number, beyond) = table.find_beyond(bits)?;
-        let number = Number(number);
+        let (number, extra_len) = table.find_with_len(bits)?;
+        let number = RoutesRef(number);
         Some(Found {
             memory: &table.memory,
             number,
-            len: beyond.wrapping_add(number.beyond()),
+            len: extra_len.wrapping_add(number.extra_len()),
         })
     }
 
     /// As [`Routes::insert`](super::Routes::insert), but a route that is there with this value already, as when a neighbor
-    /// says everything again, is found without a lock and left as it is.
+    /// has_words everything again, is found without a lock and left as it is.
     ///
     /// # Errors
     /// When the value is too long.
@@ -107,12 +107,12 @@ impl<N: Net> RoutesView<'_, N> {
     /// As [`Routes::remove`](super::Routes::remove), but that a route is not there is found without a lock.
     pub fn remove(&mut self, prefix: N, source: u32) {
         // Nothing is never too long.
-        let _ = self.apply_one(&RouteChange::gone(prefix, source));
+        let _ = self.apply_one(&RouteChange::remove(prefix, source));
     }
 
     fn apply_one(&mut self, change: &RouteChange<'_, N>) -> Result<(), TooLong> {
         self.count();
-        self.reader.inner.make_one(change)
+        self.reader.inner.apply_one_change(change)
     }
 
     /// Makes changes, one after the other, as [`Self::insert`] and [`Self::remove`] do.
@@ -128,7 +128,7 @@ impl<N: Net> RoutesView<'_, N> {
     /// let mut reader = routes.reader();
     /// let path = [64500, 64501];
     /// let message = [
-    ///     RouteChange::gone("192.0.2.0/25".parse()?, 1),
+    ///     RouteChange::remove("192.0.2.0/25".parse()?, 1),
     ///     RouteChange::set("192.0.2.0/24".parse()?, 1, &path),
     ///     RouteChange::set("198.51.100.0/24".parse()?, 1, &path),
     /// ];
@@ -143,12 +143,12 @@ impl<N: Net> RoutesView<'_, N> {
         if let [change] = changes {
             return self.apply_one(change);
         }
-        for some in changes.chunks(TOGETHER) {
+        for some in changes.chunks(MAX_BATCH) {
             self.pause();
             let inner = &self.reader.inner;
             match some.len() {
-                ..=FEW => inner.make_some::<FEW>(some)?,
-                _ => inner.make_some::<TOGETHER>(some)?,
+                ..=FEW => inner.apply_some::<FEW>(some)?,
+                _ => inner.apply_some::<MAX_BATCH>(some)?,
             }
         }
         Ok(())
@@ -185,13 +185,13 @@ impl<'v> Found<'v> {
     /// The routes: source and value of each, the oldest first.
     pub fn routes(self) -> impl Iterator<Item = (u32, Value<'v>)> {
         let memory = self.memory;
-        list::values(memory, self.number).map(move |(place, _)| {
+        route_list::values(memory, self.number).map(move |(place, _)| {
             let block = memory.block(place);
-            (intern::source(block), Value { block })
+            (value_pool::source(block), Value { block })
         })
     }
 
-    /// The first route that `wanted` says is the one, else the oldest.
+    /// The first route that `wanted` has_words is the one, else the oldest.
     #[inline]
     pub fn prefer(self, wanted: impl Fn(u32, Value<'v>) -> bool) -> Option<(u32, Value<'v>)> {
         let mut routes = self.routes();
@@ -208,7 +208,7 @@ impl<'v> Value<'v> {
     /// How many words there are.
     #[inline]
     pub fn len(self) -> usize {
-        intern::len(self.block) as usize
+        value_pool::len(self.block) as usize
     }
 
     /// Whether there are none.
@@ -223,12 +223,12 @@ impl<'v> Value<'v> {
     #[inline]
     pub fn word(self, at: usize) -> u32 {
         assert!(at < self.len(), "word {at} of {}", self.len());
-        self.block.word(intern::HEAD + at as u32)
+        self.block.word(value_pool::HEAD + at as u32)
     }
 
     /// All words.
     pub fn words(self) -> impl ExactSizeIterator<Item = u32> + 'v {
-        intern::words(self.block)
+        value_pool::words(self.block)
     }
 }
 

@@ -1,23 +1,23 @@
 //! The table as its one writer sees it.
 
-mod blocks;
-mod heads;
-mod nodes;
+mod allocation;
+mod node_prefixes;
+mod root_prefixes;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::block_allocator::BlockAllocator;
+use crate::chunk_allocator::ChunkAllocator;
+use crate::direct_ipv6::{Refresh, Tables};
 use crate::epoch::Epochs;
-use crate::limbo::Limbo;
 use crate::net::{Bits, Net};
-use crate::node::{self, Eight, Four};
-use crate::pages::Pages;
+use crate::node::{self, Stride4, Stride8};
 use crate::profile::{Profile, Stride};
 use crate::reader::Reader;
-use crate::search::{Shared, Spot};
-use crate::supply::Supply;
-use crate::wide::{Refresh, Tables};
+use crate::retired_nodes::RetiredNodes;
+use crate::shared_table::{Location, SharedTable};
 
 /// Prefixes with a number each, for one writer and any number of [`Reader`]s.
 ///
@@ -42,11 +42,11 @@ use crate::wide::{Refresh, Tables};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Table<N: Net> {
-    pub(crate) shared: Arc<Shared<N>>,
+    pub(crate) shared: Arc<SharedTable<N>>,
     /// The records of the prefixes that the root has, in order.
-    pub(crate) heads: BTreeMap<N, u32>,
-    pages: Pages,
-    limbo: Limbo,
+    pub(crate) root_prefixes: BTreeMap<N, u32>,
+    blocks: BlockAllocator,
+    retired_nodes: RetiredNodes,
     tables: Tables,
     len: usize,
     is_shard: bool,
@@ -61,30 +61,35 @@ struct Scratch {
     path: Vec<(u32, u32)>,
 }
 
-/// Chunks of a table before it takes regions that may become huge pages: half a MiB.
+/// Chunks of a table before it takes regions that may become huge blocks: half a MiB.
 const SINGLE: usize = 8;
 
 impl<N: Net> Table<N> {
     /// An empty table.
     pub fn new(profile: Profile) -> Self {
         let epochs = crate::sync::Arc::new(Epochs::new());
-        Self::with_epochs(profile, epochs, Arc::new(Supply::new(SINGLE)), false)
+        Self::with_epochs(
+            profile,
+            epochs,
+            Arc::new(ChunkAllocator::new(SINGLE)),
+            false,
+        )
     }
 
-    /// An empty table that shares its readers and its memory with other tables. `is_shard` says whether it is one of many, with gaps
+    /// An empty table that shares its readers and its memory with other tables. `is_shard` has_words whether it is one of many, with gaps
     /// ([`Self::leave_gap`]): then its root is small, and its nodes begin where a line of the processor's cache does, which is a miss
     /// less, for an octet or two a prefix more.
     pub(crate) fn with_epochs(
         profile: Profile,
         epochs: crate::sync::Arc<Epochs>,
-        supply: Arc<Supply>,
+        chunk_allocator: Arc<ChunkAllocator>,
         is_shard: bool,
     ) -> Self {
         Table {
-            shared: Arc::new(Shared::new(profile, epochs, supply, is_shard)),
-            heads: BTreeMap::new(),
-            pages: Pages::new(),
-            limbo: Limbo::default(),
+            shared: Arc::new(SharedTable::new(profile, epochs, chunk_allocator, is_shard)),
+            root_prefixes: BTreeMap::new(),
+            blocks: BlockAllocator::new(),
+            retired_nodes: RetiredNodes::default(),
             tables: Tables::new(),
             len: 0,
             is_shard,
@@ -119,86 +124,86 @@ impl<N: Net> Table<N> {
     /// # Panics
     /// When the nodes would take more than 1 GiB, about a hundred million prefixes.
     pub fn insert(&mut self, prefix: N, value: u32) -> Option<u32> {
-        let spot = self.seek(prefix);
-        self.put(prefix, spot, value);
-        spot.number
+        let location = self.seek(prefix);
+        self.put(prefix, location, value);
+        location.number
     }
 
     /// Takes a prefix out and returns its number.
     pub fn remove(&mut self, prefix: N) -> Option<u32> {
-        let spot = self.seek(prefix);
-        let number = spot.number?;
-        self.pull(prefix, spot);
+        let location = self.seek(prefix);
+        let number = location.number?;
+        self.pull(prefix, location);
         Some(number)
     }
 
     /// Looks where a prefix is, or would be, for [`Self::put`] and [`Self::pull`].
-    pub(crate) fn seek(&mut self, prefix: N) -> Spot {
-        if self.is_head(prefix) {
-            return self.seek_head(prefix);
+    pub(crate) fn seek(&mut self, prefix: N) -> Location {
+        if self.is_in_root(prefix) {
+            return self.seek_in_root(prefix);
         }
         match self.shared.profile.stride() {
-            Stride::Four => self.seek_node::<Four>(prefix),
-            Stride::Eight => self.seek_node::<Eight>(prefix),
+            Stride::Stride4 => self.seek_node::<Stride4>(prefix),
+            Stride::Stride8 => self.seek_node::<Stride8>(prefix),
         }
     }
 
-    /// [`Self::seek`] where the prefix was before: see [`Shared::spot_again`].
-    pub(crate) fn seek_again(&mut self, prefix: N, spot: Spot) -> Option<Spot> {
-        let spot = self.shared.spot_again(prefix, spot);
-        if spot.is_some() && !self.scratch.path.is_empty() {
+    /// [`Self::seek`] where the prefix was before: see [`SharedTable::location_again`].
+    pub(crate) fn seek_again(&mut self, prefix: N, location: Location) -> Option<Location> {
+        let location = self.shared.location_again(prefix, location);
+        if location.is_some() && !self.scratch.path.is_empty() {
             self.scratch.path.clear();
         }
-        spot
+        location
     }
 
-    /// Sets the number of a prefix whose spot was just found.
-    pub(crate) fn put(&mut self, prefix: N, spot: Spot, number: u32) {
-        if self.is_head(prefix) {
-            self.put_head(prefix, spot, number);
+    /// Sets the number of a prefix whose location was just found.
+    pub(crate) fn put(&mut self, prefix: N, location: Location, number: u32) {
+        if self.is_in_root(prefix) {
+            self.put_in_root(prefix, location, number);
         } else {
             match self.shared.profile.stride() {
-                Stride::Four => self.put_in_node::<Four>(prefix, spot, number),
-                Stride::Eight => self.put_in_node::<Eight>(prefix, spot, number),
+                Stride::Stride4 => self.put_in_node::<Stride4>(prefix, location, number),
+                Stride::Stride8 => self.put_in_node::<Stride8>(prefix, location, number),
             }
         }
-        self.len += usize::from(spot.number.is_none());
+        self.len += usize::from(location.number.is_none());
         self.refresh_direct(prefix);
-        self.tidy();
+        self.reclaim_if_due();
     }
 
-    /// Takes out a prefix that is there, whose spot was just found.
-    pub(crate) fn pull(&mut self, prefix: N, spot: Spot) {
-        if self.is_head(prefix) {
-            self.pull_head(prefix, spot);
+    /// Takes out a prefix that is there, whose location was just found.
+    pub(crate) fn pull(&mut self, prefix: N, location: Location) {
+        if self.is_in_root(prefix) {
+            self.pull_from_root(prefix, location);
         } else {
             match self.shared.profile.stride() {
-                Stride::Four => self.pull_from_node::<Four>(prefix, spot),
-                Stride::Eight => self.pull_from_node::<Eight>(prefix, spot),
+                Stride::Stride4 => self.pull_from_node::<Stride4>(prefix, location),
+                Stride::Stride8 => self.pull_from_node::<Stride8>(prefix, location),
             }
         }
         self.len -= 1;
         self.refresh_direct(prefix);
-        self.tidy();
+        self.reclaim_if_due();
     }
 
     /// Takes a prefix that is there away but leaves it a place, a *gap*, if its node can have one more: most prefixes that go
     /// come again soon. The number in a gap is 0, so this is for tables that have no such number otherwise.
-    pub(crate) fn leave_gap(&mut self, prefix: N, spot: Spot) -> bool {
-        let is_gap = !self.is_head(prefix)
+    pub(crate) fn leave_gap(&mut self, prefix: N, location: Location) -> bool {
+        let is_gap = !self.is_in_root(prefix)
             && match self.shared.profile.stride() {
-                Stride::Four => self.leave_gap_in_node::<Four>(prefix, spot),
-                Stride::Eight => self.leave_gap_in_node::<Eight>(prefix, spot),
+                Stride::Stride4 => self.leave_gap_in_node::<Stride4>(prefix, location),
+                Stride::Stride8 => self.leave_gap_in_node::<Stride8>(prefix, location),
             };
         self.len -= usize::from(is_gap);
         is_gap
     }
 
     /// Puts a prefix into its gap, which was just found.
-    pub(crate) fn fill_gap(&mut self, spot: Spot, number: u32) {
+    pub(crate) fn fill_gap(&mut self, location: Location, number: u32) {
         match self.shared.profile.stride() {
-            Stride::Four => self.fill_gap_in_node::<Four>(spot, number),
-            Stride::Eight => self.fill_gap_in_node::<Eight>(spot, number),
+            Stride::Stride4 => self.fill_gap_in_node::<Stride4>(location, number),
+            Stride::Stride8 => self.fill_gap_in_node::<Stride8>(location, number),
         }
         self.len += 1;
     }
@@ -207,18 +212,22 @@ impl<N: Net> Table<N> {
     pub fn size(&self) -> Size {
         let shared = &self.shared;
         let direct = shared.direct.as_ref().map_or(0, |direct| direct.size());
-        let direct = direct + shared.wide.as_ref().map_or(0, |_| self.tables.size());
+        let direct = direct
+            + shared
+                .direct_ipv6
+                .as_ref()
+                .map_or(0, |_| self.tables.size());
         // A B-tree's leaves hold up to 11 entries and are about three quarters full.
-        let heads = self.heads.len() * size_of::<(N, u32)>() * 4 / 3;
+        let root_prefixes = self.root_prefixes.len() * size_of::<(N, u32)>() * 4 / 3;
         Size {
             root: shared.root.size() + direct,
-            nodes: self.pages.used() * 4,
+            nodes: self.blocks.used() * 4,
             taken: shared.root.size()
                 + direct
                 + shared.memory.size()
-                + heads
-                + self.pages.own_size(),
-            retired: self.limbo.len(),
+                + root_prefixes
+                + self.blocks.own_size(),
+            retired: self.retired_nodes.len(),
         }
     }
 
@@ -232,10 +241,10 @@ impl<N: Net> Table<N> {
             let last = prefix.last_bits().head(24);
             direct.refresh(&self.shared, prefix.bits().head(24), last);
         }
-        if let Some(wide) = &self.shared.wide {
+        if let Some(direct_ipv6) = &self.shared.direct_ipv6 {
             let mut refresh = Refresh {
                 shared: &self.shared,
-                wide,
+                direct_ipv6,
                 tables: &mut self.tables,
             };
             refresh.prefix(prefix);

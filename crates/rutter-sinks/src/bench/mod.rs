@@ -19,13 +19,13 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use rutter_rib::Rib;
 
-use crate::intake::Intake;
-use crate::load::{LoadRow, Source as _, TableSource};
+use crate::feed_spooler::FeedSpooler;
 use crate::peer::PeerKey;
 use crate::service::MachineClock;
 use crate::spool::{Disk, Spool};
 use crate::status::Status;
 use crate::store::Store;
+use crate::table_load::{LoadRow, RouteSource as _, TableSource};
 use crate::writer::{Limits, Step, Writer};
 use own::{Own, Scratch};
 pub use url::{Place, Url};
@@ -226,7 +226,7 @@ fn fill<S: Store>(inside: &Path, rib: &Arc<Rib>, store: S) -> Result<Duration, S
     let disk = Disk::open(&folder).map_err(failed)?;
     let mut spool = Spool::open(disk, 1 << 30).map_err(failed)?;
     let clock = MachineClock::new();
-    let mut intake = Intake::new(rib.clone(), "bench", &spool, &clock);
+    let mut intake = FeedSpooler::new(rib.clone(), "bench", &spool, &clock);
     intake.store(&mut spool, &clock);
     let (spool, source) = (Mutex::new(spool), TableSource(rib.clone()));
     let status = Status::new("bench");
@@ -239,7 +239,7 @@ fn fill<S: Store>(inside: &Path, rib: &Arc<Rib>, store: S) -> Result<Duration, S
             Step::Worked => {}
             Step::Idle => break,
             Step::Failed(_) | Step::StartOver(_) => {
-                return Err(status.view().trouble.unwrap_or_default());
+                return Err(status.view().failure.unwrap_or_default());
             }
         }
     }

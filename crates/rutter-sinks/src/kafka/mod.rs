@@ -3,10 +3,10 @@
 //! Written at least once: after a crash the rows behind the last position that was noted are sent again, with the same
 //! run and number.
 
+mod error_text;
 mod message;
-mod partition;
+mod partitioner;
 mod session;
-mod words;
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -18,10 +18,10 @@ use rutter_net::Family;
 use crate::batch::Batch;
 use crate::block::Entry;
 use crate::spool::Position;
-use crate::store::{Fault, Held, Load, Pieces, Store};
+use crate::store::{Load, RowChunks, Store, StoreError, StoreProgress};
 pub use message::SCHEMA;
 use message::{Message, family_name, part, peer_key, route_key};
-use session::{Left, REQUEST, Session, record};
+use session::{PartitionProgress, REQUEST, Session, record};
 
 /// A topic of a cluster, written to as one collector.
 pub struct Kafka {
@@ -29,17 +29,17 @@ pub struct Kafka {
     collector: String,
     settings: Broker,
     /// Where we note how far it is, since the cluster does not keep that for us.
-    noted: PathBuf,
+    position_file: PathBuf,
     /// Behind the last batch that was acknowledged, as far as the topic has it; the outer `None` before we have looked.
     position: Option<Option<Position>>,
-    /// It could not be noted: the disk may be full.
-    unnoted: bool,
+    /// It could not be position_file: the disk may be full.
+    position_unsaved: bool,
     /// How far each partition was when it was written to last; empty where that is not known.
-    left: Vec<Left>,
+    progress: Vec<PartitionProgress>,
     /// What the topic had and has no more.
-    gone: Option<String>,
+    lost_messages: Option<String>,
     /// What the log was told of requests that are cut.
-    told: Option<(&'static str, usize)>,
+    logged_limit: Option<(&'static str, usize)>,
     session: Option<Session>,
 }
 
@@ -50,85 +50,90 @@ impl Kafka {
             sink: sink.to_owned(),
             collector: collector.to_owned(),
             settings,
-            noted: folder.join("kafka.position"),
+            position_file: folder.join("kafka.position"),
             position: None,
-            unnoted: false,
-            left: Vec::new(),
-            gone: None,
-            told: None,
+            position_unsaved: false,
+            progress: Vec::new(),
+            lost_messages: None,
+            logged_limit: None,
             session: None,
         }
     }
 
     /// How far the topic is, for all we know. What is noted is read once: somebody may remove it.
-    fn position(&mut self) -> Result<Option<Position>, Fault> {
+    fn position(&mut self) -> Result<Option<Position>, StoreError> {
         let position = match self.position {
             Some(known) => known,
-            None => self.read()?,
+            None => self.read_position()?,
         };
         self.position = Some(position);
         Ok(position)
     }
 
     /// Run, number, and the ends of the partitions.
-    fn read(&mut self) -> Result<Option<Position>, Fault> {
-        let text = match fs::read_to_string(&self.noted) {
+    fn read_position(&mut self) -> Result<Option<Position>, StoreError> {
+        let text = match fs::read_to_string(&self.position_file) {
             Ok(text) => text,
             Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(why) => return Err(Fault(format!("{}: {why}", self.noted.display()))),
+            Err(why) => {
+                return Err(StoreError(format!(
+                    "{}: {why}",
+                    self.position_file.display()
+                )));
+            }
         };
         let words: Result<Vec<u64>, _> = text.split_whitespace().map(str::parse).collect();
         // Rows are sent again rather than lost.
         let [run, next_seq, ends @ ..] = words.as_deref().unwrap_or_default() else {
             return Ok(None);
         };
-        if self.left.is_empty() {
-            let left = |end: &u64| Left {
+        if self.progress.is_empty() {
+            let left = |end: &u64| PartitionProgress {
                 end: *end as i64,
                 row: None,
             };
-            self.left = ends.iter().map(left).collect();
+            self.progress = ends.iter().map(left).collect();
         }
         let (run, next_seq) = (*run, *next_seq);
         Ok(Some(Position { run, next_seq }))
     }
 
     /// What was acknowledged is not sent again by this process, also where it cannot be noted.
-    fn note(&mut self, position: Position) {
-        let new = self.noted.with_extension("new");
+    fn save_position(&mut self, position: Position) {
+        let new = self.position_file.with_extension("new");
         let mut text = format!("{} {}", position.run, position.next_seq);
-        for left in &self.left {
+        for left in &self.progress {
             text += &format!(" {}", left.end);
         }
         text.push('\n');
-        let written = fs::write(&new, text).and_then(|()| fs::rename(&new, &self.noted));
+        let written = fs::write(&new, text).and_then(|()| fs::rename(&new, &self.position_file));
         self.position = Some(Some(position));
-        let before = std::mem::replace(&mut self.unnoted, written.is_err());
+        let before = std::mem::replace(&mut self.position_unsaved, written.is_err());
         if let Err(why) = written
             && !before
         {
-            let file = self.noted.display();
-            tracing::warn!(%file, %why, "the position cannot be noted: after a restart rows are sent again");
+            let file = self.position_file.display();
+            tracing::warn!(%file, %why, "the position cannot be saved: after a restart rows are sent again");
         }
     }
 
     /// The topic is so far: whether it holds what was acknowledged. What it does not hold is told once.
-    fn begin(&mut self, now: Vec<Left>) -> Result<Held, Fault> {
+    fn check_topic(&mut self, now: Vec<PartitionProgress>) -> Result<StoreProgress, StoreError> {
         let had = self.position()?;
-        if is_as_left(&self.left, &now) {
-            return Ok(Held {
+        if topic_matches(&self.progress, &now) {
+            return Ok(StoreProgress {
                 position: had,
-                ..Held::default()
+                ..StoreProgress::default()
             });
         }
-        self.gone = gone(&self.settings.topic, &self.left, &now);
-        self.left = now;
+        self.lost_messages = lost_messages(&self.settings.topic, &self.progress, &now);
+        self.progress = now;
         self.position = Some(None);
         // Where it stays it does not agree with the topic.
-        let _ = fs::remove_file(&self.noted);
-        Ok(Held {
-            had,
-            ..Held::default()
+        let _ = fs::remove_file(&self.position_file);
+        Ok(StoreProgress {
+            lost_position: had,
+            ..StoreProgress::default()
         })
     }
 
@@ -139,8 +144,8 @@ impl Kafka {
         key: String,
         value: Option<Vec<u8>>,
         time_us: u64,
-    ) -> Result<(), Fault> {
-        let index = partition::of(by.as_bytes(), session.partitions());
+    ) -> Result<(), StoreError> {
+        let index = partitioner::partition_of(by.as_bytes(), session.partitions());
         session.put(index, record(key, value, time_us))
     }
 
@@ -151,7 +156,7 @@ impl Kafka {
         key: &str,
         value: &[u8],
         time_us: u64,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StoreError> {
         (0..session.partitions()).try_for_each(|index| {
             session.put(index, record(key.to_owned(), Some(value.to_vec()), time_us))
         })
@@ -162,7 +167,7 @@ impl Kafka {
         session: &mut Session,
         behind: Position,
         entry: &Entry,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StoreError> {
         let collector = self.collector.clone();
         let value = Message::event(&collector, behind, entry).json();
         let Some(peer) = &entry.peer else {
@@ -189,7 +194,7 @@ impl Kafka {
         session: &mut Session,
         behind: Position,
         entry: &Entry,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StoreError> {
         let (Some(peer), Kind::PeerDown { retained }) = (&entry.peer, entry.kind) else {
             return Ok(());
         };
@@ -212,31 +217,34 @@ impl Kafka {
     }
 
     /// Says that requests are cut, where that is new or they are smaller than it was said.
-    fn tell(&mut self, cut: Option<(&'static str, usize)>) {
+    fn log_request_limit(&mut self, cut: Option<(&'static str, usize)>) {
         let Some((setting, octets)) = cut else {
             return;
         };
-        let known = |told: (&str, usize)| told.0 == setting && told.1 <= octets;
-        if self.told.is_some_and(known) {
+        let known = |logged: (&str, usize)| logged.0 == setting && logged.1 <= octets;
+        if self.logged_limit.is_some_and(known) {
             return;
         }
-        self.told = cut;
-        let (topic, words) = (&self.settings.topic, words::cut(setting, octets, REQUEST));
+        self.logged_limit = cut;
+        let (topic, words) = (
+            &self.settings.topic,
+            error_text::smaller_requests(setting, octets, REQUEST),
+        );
         tracing::warn!(sink = %self.sink, %topic, "{words}");
     }
 
     /// Does something with the session; after a fault it is gone.
-    fn with<T>(
+    fn with_session<T>(
         &mut self,
-        act: impl FnOnce(&mut Self, &mut Session) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+        act: impl FnOnce(&mut Self, &mut Session) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let mut session = self
             .session
             .take()
-            .ok_or_else(|| Fault("not connected".into()))?;
+            .ok_or_else(|| StoreError("not connected".into()))?;
         let done = act(self, &mut session);
-        self.left = session.left();
-        self.tell(session.cut());
+        self.progress = session.progress();
+        self.log_request_limit(session.request_limit());
         let done = done?;
         self.session = Some(session);
         Ok(done)
@@ -244,33 +252,33 @@ impl Kafka {
 }
 
 impl Store for Kafka {
-    fn open(&mut self) -> Result<Held, Fault> {
+    fn open(&mut self) -> Result<StoreProgress, StoreError> {
         let mut session = Session::open(&self.settings)?;
-        let held = self.begin(session.left())?;
-        session.go_on(&self.left);
+        let held = self.check_topic(session.progress())?;
+        session.resume(&self.progress);
         self.session = Some(session);
         Ok(held)
     }
 
-    fn lost(&mut self, _: Position, _: u64) -> Result<Option<String>, Fault> {
-        Ok(self.gone.clone())
+    fn find_loss(&mut self, _: Position, _: u64) -> Result<Option<String>, StoreError> {
+        Ok(self.lost_messages.clone())
     }
 
-    fn write(&mut self, batch: &Batch) -> Result<(), Fault> {
-        self.with(|kafka, session| {
-            session.look(&kafka.settings.topic)?;
+    fn write(&mut self, batch: &Batch) -> Result<(), StoreError> {
+        self.with_session(|kafka, session| {
+            session.check_partitions(&kafka.settings.topic)?;
             for (behind, entry) in &batch.rows {
                 session.begin_row(*behind);
                 kafka.put_event(session, *behind, entry)?;
             }
             session.flush()
         })?;
-        self.note(batch.end);
+        self.save_position(batch.end);
         Ok(())
     }
 
-    fn begin_load(&mut self, load: &Load) -> Result<(), Fault> {
-        self.with(|kafka, session| {
+    fn begin_load(&mut self, load: &Load) -> Result<(), StoreError> {
+        self.with_session(|kafka, session| {
             let collector = kafka.collector.clone();
             if load.all {
                 let value = Message::clear(&collector, load.position, load.time_us, None).json();
@@ -294,10 +302,10 @@ impl Store for Kafka {
         })
     }
 
-    fn load(&mut self, load: &Load, pieces: &mut Pieces<'_>) -> Result<(), Fault> {
-        self.with(|kafka, session| {
+    fn load(&mut self, load: &Load, chunks: &mut RowChunks<'_>) -> Result<(), StoreError> {
+        self.with_session(|kafka, session| {
             let collector = kafka.collector.clone();
-            while let Some(rows) = pieces() {
+            while let Some(rows) = chunks() {
                 for row in &rows {
                     let own = peer_key(&collector, &row.peer.key);
                     let route = (row.prefix, row.path_id, &*row.attrs);
@@ -311,8 +319,8 @@ impl Store for Kafka {
         })
     }
 
-    fn end_load(&mut self, _: &Load) -> Result<(), Fault> {
-        self.with(|_, session| session.flush())
+    fn end_load(&mut self, _: &Load) -> Result<(), StoreError> {
+        self.with_session(|_, session| session.flush())
     }
 
     fn close(&mut self) {
@@ -322,13 +330,17 @@ impl Store for Kafka {
 
 /// Whether a topic whose partitions are so far holds what was acknowledged, and peers are where they were: one that was made
 /// anew does not, nor one with other partitions.
-fn is_as_left(left: &[Left], now: &[Left]) -> bool {
+fn topic_matches(left: &[PartitionProgress], now: &[PartitionProgress]) -> bool {
     let holds = left.iter().zip(now).all(|(left, now)| left.end <= now.end);
     left.is_empty() || left.len() == now.len() && holds
 }
 
 /// The messages that a topic has no more: those of a few partitions stand for those of all.
-fn gone(topic: &str, left: &[Left], now: &[Left]) -> Option<String> {
+fn lost_messages(
+    topic: &str,
+    left: &[PartitionProgress],
+    now: &[PartitionProgress],
+) -> Option<String> {
     let now = now.iter().map(|now| now.end).chain(std::iter::repeat(0));
     let ends = left.iter().map(|left| left.end).zip(now).enumerate();
     let lost: Vec<String> = ends
@@ -422,24 +434,24 @@ mod tests {
         let log = Log::default();
         with_default(log.clone(), || {
             for octets in [5_600, 5_700, 1_400, 1_400] {
-                kafka.tell(Some(("max.message.bytes", octets)));
+                kafka.log_request_limit(Some(("max.message.bytes", octets)));
             }
-            kafka.tell(None);
+            kafka.log_request_limit(None);
         });
         let lines = log.0.lock();
         assert_eq!(lines.len(), 2, "{lines:?}");
         for words in [
             "sink=stream",
             "topic=rutter",
-            "1400 octets",
+            "1400 bytes",
             "`max.message.bytes` to 716800",
         ] {
             assert!(lines[1].contains(words), "{words}: {lines:?}");
         }
     }
 
-    fn ends(ends: &[i64]) -> Vec<Left> {
-        let left = |end: &i64| Left {
+    fn ends(ends: &[i64]) -> Vec<PartitionProgress> {
+        let left = |end: &i64| PartitionProgress {
             end: *end,
             row: None,
         };
@@ -456,7 +468,7 @@ mod tests {
     #[test]
     fn what_was_acknowledged_is_known_without_a_disk() {
         let mut kafka = kafka(Path::new("/dev/full"));
-        kafka.note(POSITION);
+        kafka.save_position(POSITION);
         assert_eq!(kafka.position(), Ok(Some(POSITION)));
     }
 
@@ -464,10 +476,10 @@ mod tests {
     fn what_was_acknowledged_is_known_where_somebody_removes_the_note() {
         let folder = folder("noted");
         let mut kafka = kafka(&folder);
-        kafka.left = ends(&[7]);
-        kafka.note(POSITION);
+        kafka.progress = ends(&[7]);
+        kafka.save_position(POSITION);
         fs::remove_dir_all(&folder).unwrap();
-        let held = kafka.begin(ends(&[7])).unwrap();
+        let held = kafka.check_topic(ends(&[7])).unwrap();
         assert_eq!(held.position, Some(POSITION));
     }
 
@@ -475,17 +487,17 @@ mod tests {
     fn what_a_topic_has_lost_is_told_once() {
         let folder = folder("gone");
         let mut before = kafka(&folder);
-        before.left = ends(&[7, 3]);
-        before.note(POSITION);
+        before.progress = ends(&[7, 3]);
+        before.save_position(POSITION);
         // As it is found by the next process, too.
         for mut kafka in [kafka(&folder), before] {
-            let held = kafka.begin(ends(&[7, 1])).unwrap();
+            let held = kafka.check_topic(ends(&[7, 1])).unwrap();
             let what = "topic `rutter` has lost messages 1 to 2 of partition 1";
-            assert_eq!((held.position, held.had), (None, Some(POSITION)));
-            assert_eq!(kafka.lost(POSITION, 0), Ok(Some(what.into())));
+            assert_eq!((held.position, held.lost_position), (None, Some(POSITION)));
+            assert_eq!(kafka.find_loss(POSITION, 0), Ok(Some(what.into())));
             // The connection is lost before anything is written.
-            let held = kafka.begin(ends(&[7, 1])).unwrap();
-            assert_eq!((held.position, held.had), (None, None));
+            let held = kafka.check_topic(ends(&[7, 1])).unwrap();
+            assert_eq!((held.position, held.lost_position), (None, None));
         }
         assert_eq!(kafka(&folder).position(), Ok(None));
         fs::remove_dir_all(&folder).unwrap();
@@ -493,13 +505,13 @@ mod tests {
 
     #[test]
     fn the_messages_that_are_gone_are_named() {
-        let gone = |left: &[i64], now: &[i64]| gone("t", &ends(left), &ends(now));
-        assert_eq!(gone(&[7, 0], &[8, 0, 0]), None);
+        let lost = |left: &[i64], now: &[i64]| lost_messages("t", &ends(left), &ends(now));
+        assert_eq!(lost(&[7, 0], &[8, 0, 0]), None);
         assert_eq!(
-            gone(&[7, 3], &[0]).unwrap(),
+            lost(&[7, 3], &[0]).unwrap(),
             "topic `t` has lost messages 0 to 6 of partition 0, 0 to 2 of partition 1"
         );
-        let many = gone(&[1; 9], &[]).unwrap();
+        let many = lost(&[1; 9], &[]).unwrap();
         assert!(
             many.ends_with(", 0 to 0 of partition 3 and of 5 more"),
             "{many}"
@@ -509,7 +521,7 @@ mod tests {
     #[test]
     fn a_topic_that_was_made_anew_or_has_other_partitions_is_not_as_it_was_left() {
         fn is(left: &[i64], now: &[i64]) -> bool {
-            is_as_left(&ends(left), &ends(now))
+            topic_matches(&ends(left), &ends(now))
         }
         assert!(is(&[], &[7, 0]));
         // Others write, too.

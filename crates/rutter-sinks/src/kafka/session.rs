@@ -13,21 +13,21 @@ use rskafka::record::Record;
 use rutter_config::Broker;
 use tokio::runtime::{Builder, Runtime};
 
-use super::words;
+use super::error_text;
 use crate::spool::Position;
-use crate::store::{Fault, hangs};
+use crate::store::{StoreError, hangs};
 
 pub(super) struct Session {
     runtime: Runtime,
-    patience: Duration,
+    timeout: Duration,
     client: Client,
     partitions: Vec<Partition>,
-    /// When the cluster was asked last which partitions there are.
-    looked: Instant,
-    /// Octets of a request that the topic takes, for all we know.
-    request: usize,
+    /// When the cluster was request last which partitions there are.
+    partitions_checked: Instant,
+    /// ByteReader of a request that the topic takes, for all we know.
+    max_request: usize,
     /// The setting that a request was too large for.
-    limit: Option<&'static str>,
+    limit_setting: Option<&'static str>,
     /// The row whose records are put now; none while a load is.
     row: Option<Position>,
 }
@@ -37,7 +37,7 @@ struct Partition {
     client: PartitionClient,
     waiting: Vec<Waiting>,
     size: usize,
-    left: Left,
+    left: PartitionProgress,
 }
 
 /// A record that was put, and the row that it belongs to.
@@ -48,7 +48,7 @@ struct Waiting {
 
 /// How far a partition is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Left {
+pub(super) struct PartitionProgress {
     /// Behind the last message that was acknowledged.
     pub(super) end: i64,
     /// Behind the last row of which all messages were: after a fault they are not sent again.
@@ -57,20 +57,21 @@ pub(super) struct Left {
 
 impl Session {
     /// Connects to all partitions.
-    pub(super) fn open(settings: &Broker) -> Result<Self, Fault> {
+    pub(super) fn open(settings: &Broker) -> Result<Self, StoreError> {
         let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|why| Fault(format!("cannot begin: {why}")))?;
-        let patience = Duration::from_secs(settings.answer_timeout_s);
-        let connected = connect(settings, patience);
-        let (client, partitions) = within(&runtime, patience, "cannot connect", connected)?;
+        let runtime =
+            runtime.map_err(|why| StoreError(format!("cannot start the client: {why}")))?;
+        let timeout = Duration::from_secs(settings.answer_timeout_s);
+        let connected = connect(settings, timeout);
+        let (client, partitions) = within(&runtime, timeout, "cannot connect", connected)?;
         Ok(Self {
             runtime,
-            patience,
+            timeout,
             client,
             partitions,
-            looked: Instant::now(),
-            request: REQUEST,
-            limit: None,
+            partitions_checked: Instant::now(),
+            max_request: REQUEST,
+            limit_setting: None,
             row: None,
         })
     }
@@ -81,20 +82,21 @@ impl Session {
     }
 
     /// How far each partition is.
-    pub(super) fn left(&self) -> Vec<Left> {
+    pub(super) fn progress(&self) -> Vec<PartitionProgress> {
         self.partitions.iter().map(|one| one.left).collect()
     }
 
     /// Goes on where the connection before ended; where there was none, at the ends that were found.
-    pub(super) fn go_on(&mut self, left: &[Left]) {
+    pub(super) fn resume(&mut self, left: &[PartitionProgress]) {
         for (partition, left) in self.partitions.iter_mut().zip(left) {
             partition.left = *left;
         }
     }
 
     /// To what requests are cut, and the setting of the topic that has it so.
-    pub(super) fn cut(&self) -> Option<(&'static str, usize)> {
-        self.limit.map(|setting| (setting, self.request))
+    pub(super) fn request_limit(&self) -> Option<(&'static str, usize)> {
+        self.limit_setting
+            .map(|setting| (setting, self.max_request))
     }
 
     /// What is put from now on belongs to this row.
@@ -103,15 +105,15 @@ impl Session {
     }
 
     /// A record for a partition. What is sent ends with a row.
-    pub(super) fn put(&mut self, index: usize, record: Record) -> Result<(), Fault> {
-        let (row, size) = (self.row, octets(&record));
+    pub(super) fn put(&mut self, index: usize, record: Record) -> Result<(), StoreError> {
+        let (row, size) = (self.row, record_size(&record));
         let partition = &self.partitions[index];
         if row.is_some() && row <= partition.left.row {
             return Ok(());
         }
         let last = partition.waiting.last();
         let begins = last.is_some_and(|last| row.is_none() || row != last.row);
-        if begins && partition.size + size > self.request {
+        if begins && partition.size + size > self.max_request {
             self.send(index)?;
         }
         let partition = &mut self.partitions[index];
@@ -121,38 +123,38 @@ impl Session {
     }
 
     /// Somebody may have added partitions: then keys belong elsewhere, and all is told anew over the next connection.
-    pub(super) fn look(&mut self, topic: &str) -> Result<(), Fault> {
-        if self.looked.elapsed() < LOOK {
+    pub(super) fn check_partitions(&mut self, topic: &str) -> Result<(), StoreError> {
+        if self.partitions_checked.elapsed() < CHECK_EVERY {
             return Ok(());
         }
-        let asked = partitions_of(&self.client, topic);
+        let request = partitions_of(&self.client, topic);
         let what = "cannot look for partitions";
-        let there = within(&self.runtime, self.patience, what, asked)?.len();
+        let there = within(&self.runtime, self.timeout, what, request)?.len();
         let had = self.partitions.len();
         if there != had {
-            return Err(Fault(format!(
-                "topic `{topic}` has {there} partitions and had {had}"
+            return Err(StoreError(format!(
+                "topic `{topic}` has {there} partitions instead of {had}"
             )));
         }
-        self.looked = Instant::now();
+        self.partitions_checked = Instant::now();
         Ok(())
     }
 
     /// Returns when all that was put is acknowledged by all replicas in sync.
-    pub(super) fn flush(&mut self) -> Result<(), Fault> {
+    pub(super) fn flush(&mut self) -> Result<(), StoreError> {
         (0..self.partitions.len()).try_for_each(|index| self.send(index))?;
         self.row = None;
         Ok(())
     }
 
-    /// Sends what waits for a partition, in smaller pieces where the topic does not take it at once.
-    fn send(&mut self, index: usize) -> Result<(), Fault> {
+    /// Sends what waits for a partition, in smaller chunks where the topic does not take it at once.
+    fn send(&mut self, index: usize) -> Result<(), StoreError> {
         let partition = &mut self.partitions[index];
         partition.size = 0;
         let waiting = std::mem::take(&mut partition.waiting);
         let mut rest = &waiting[..];
         while !rest.is_empty() {
-            let (piece, behind) = rest.split_at(fitting(rest, self.request));
+            let (piece, behind) = rest.split_at(fitting(rest, self.max_request));
             match self.produce(index, piece)? {
                 Ok(()) => {
                     let left = &mut self.partitions[index].left;
@@ -160,13 +162,15 @@ impl Session {
                     rest = behind;
                 }
                 Err(setting) => {
-                    let refused = sum(piece);
+                    let refused = request_size(piece);
                     if let [alone] = piece {
                         let topic = self.partitions[index].client.topic();
                         let key = alone.record.key.as_deref().unwrap_or_default();
-                        return Err(Fault(words::too_large(topic, setting, key, refused)));
+                        return Err(StoreError(error_text::too_large(
+                            topic, setting, key, refused,
+                        )));
                     }
-                    (self.request, self.limit) = (refused / 2, Some(setting));
+                    (self.max_request, self.limit_setting) = (refused / 2, Some(setting));
                 }
             }
         }
@@ -178,7 +182,7 @@ impl Session {
         &mut self,
         index: usize,
         piece: &[Waiting],
-    ) -> Result<Result<(), &'static str>, Fault> {
+    ) -> Result<Result<(), &'static str>, StoreError> {
         // Where it is refused it is needed again.
         let records = piece.iter().map(|one| one.record.clone()).collect();
         let partition = &mut self.partitions[index];
@@ -186,36 +190,35 @@ impl Session {
         let produced = async {
             match client.produce(records, Compression::NoCompression).await {
                 Ok(offsets) => Ok(Ok(offsets)),
-                Err(why) => match words::limit(&why) {
+                Err(why) => match error_text::size_setting(&why) {
                     Some(setting) => Ok(Err(setting)),
-                    None => Err(words::of(&why, client.topic())),
+                    None => Err(error_text::describe(&why, client.topic())),
                 },
             }
         };
         let what = format!("cannot send to topic `{}`", client.topic());
-        let offsets = match within(&self.runtime, self.patience, &what, produced)? {
+        let offsets = match within(&self.runtime, self.timeout, &what, produced)? {
             Ok(offsets) => offsets,
             Err(setting) => return Ok(Err(setting)),
         };
         let end = &mut partition.left.end;
         if offsets.first().is_some_and(|first| first < end) {
             let topic = partition.client.topic();
-            return Err(Fault(format!("what topic `{topic}` held is gone")));
+            return Err(StoreError(format!(
+                "topic `{topic}` lost its messages or was replaced"
+            )));
         }
         *end = offsets.last().map_or(*end, |last| last + 1);
         Ok(Ok(()))
     }
 }
 
-async fn connect(
-    settings: &Broker,
-    patience: Duration,
-) -> Result<(Client, Vec<Partition>), String> {
+async fn connect(settings: &Broker, timeout: Duration) -> Result<(Client, Vec<Partition>), String> {
     let name = &settings.topic;
-    let said = |why: Error| words::of(&why, name);
+    let describe = |why: Error| error_text::describe(&why, name);
     let backoff = BackoffConfig {
-        // Before our own patience ends, so that the last error is told.
-        deadline: Some(patience / 2),
+        // Before our own timeout ends, so that the last error is told.
+        deadline: Some(timeout / 2),
         ..BackoffConfig::default()
     };
     let client = ClientBuilder::new(settings.brokers.clone())
@@ -223,18 +226,21 @@ async fn connect(
         .backoff_config(backoff)
         .build()
         .await
-        .map_err(said)?;
+        .map_err(describe)?;
     let mut partitions = Vec::new();
     for number in partitions_of(&client, name).await? {
         let handling = UnknownTopicHandling::Retry;
         let client = client.partition_client(name, number, handling).await;
-        let client = client.map_err(said)?;
-        let end = client.get_offset(OffsetAt::Latest).await.map_err(said)?;
+        let client = client.map_err(describe)?;
+        let end = client
+            .get_offset(OffsetAt::Latest)
+            .await
+            .map_err(describe)?;
         partitions.push(Partition {
             client,
             waiting: Vec::new(),
             size: 0,
-            left: Left { end, row: None },
+            left: PartitionProgress { end, row: None },
         });
     }
     Ok((client, partitions))
@@ -243,10 +249,10 @@ async fn connect(
 /// The numbers of the partitions that a topic has now.
 async fn partitions_of(client: &Client, name: &str) -> Result<Vec<i32>, String> {
     let topics = client.list_topics().await;
-    let topics = topics.map_err(|why| words::of(&why, name))?;
+    let topics = topics.map_err(|why| error_text::describe(&why, name))?;
     let topic = topics.into_iter().find(|topic| topic.name == name);
     let topic = topic.ok_or_else(|| {
-        format!("there is no topic `{name}`, or we may not see it: create it first, or grant DESCRIBE and WRITE")
+        format!("topic `{name}` does not exist, or we may not see it: create it, or grant DESCRIBE and WRITE")
     })?;
     Ok(topic.partitions.into_iter().collect())
 }
@@ -254,12 +260,12 @@ async fn partitions_of(client: &Client, name: &str) -> Result<Vec<i32>, String> 
 /// Waits for an answer, but not for ever.
 fn within<T>(
     runtime: &Runtime,
-    patience: Duration,
+    timeout: Duration,
     what: &str,
-    asked: impl Future<Output = Result<T, String>>,
-) -> Result<T, Fault> {
-    match runtime.block_on(async { tokio::time::timeout(patience, asked).await }) {
-        Ok(answer) => answer.map_err(|why| Fault(format!("{what}: {why}"))),
+    request: impl Future<Output = Result<T, String>>,
+) -> Result<T, StoreError> {
+    match runtime.block_on(async { tokio::time::timeout(timeout, request).await }) {
+        Ok(answer) => answer.map_err(|why| StoreError(format!("{what}: {why}"))),
         Err(_) => Err(hangs(what)),
     }
 }
@@ -284,13 +290,17 @@ fn timestamp(time_us: u64, now_us: u64) -> DateTime<Utc> {
 }
 
 /// What a record takes of a request at most.
-fn octets(record: &Record) -> usize {
+fn record_size(record: &Record) -> usize {
     record.approximate_size() + OVERHEAD
 }
 
 /// What a request of these records takes at most.
-fn sum(piece: &[Waiting]) -> usize {
-    BATCH + piece.iter().map(|one| octets(&one.record)).sum::<usize>()
+fn request_size(piece: &[Waiting]) -> usize {
+    BATCH
+        + piece
+            .iter()
+            .map(|one| record_size(&one.record))
+            .sum::<usize>()
 }
 
 /// The last row of which nothing is behind the piece.
@@ -304,7 +314,7 @@ fn last_whole(piece: &[Waiting], behind: &[Waiting]) -> Option<Position> {
 fn fitting(waiting: &[Waiting], request: usize) -> usize {
     let mut size = BATCH;
     let fits = waiting.iter().take_while(|one| {
-        size += octets(&one.record);
+        size += record_size(&one.record);
         size <= request
     });
     fits.count().max(1)
@@ -312,12 +322,12 @@ fn fitting(waiting: &[Waiting], request: usize) -> usize {
 
 /// Brokers refuse requests above a megabyte unless configured otherwise.
 pub(super) const REQUEST: usize = 700 << 10;
-/// Octets of a request besides its records: the head of a record batch.
+/// ByteReader of a request besides its records: the head of a record batch.
 const BATCH: usize = 61;
-/// Octets of a record besides key and value.
+/// ByteReader of a record besides key and value.
 const OVERHEAD: usize = 24;
-/// How often it is looked whether there are other partitions.
-const LOOK: Duration = Duration::from_secs(15);
+/// How often it is partitions_checked whether there are other partitions.
+const CHECK_EVERY: Duration = Duration::from_secs(15);
 
 #[cfg(test)]
 mod tests {
@@ -343,7 +353,7 @@ mod tests {
             record: record(String::new(), Some(vec![0; octets - OVERHEAD]), 0),
         };
         let records = [of(100), of(200), of(300)];
-        assert_eq!(sum(&records), BATCH + 600);
+        assert_eq!(request_size(&records), BATCH + 600);
         assert_eq!(fitting(&records, BATCH + 600), 3);
         assert_eq!(fitting(&records, BATCH + 599), 2);
         assert_eq!(fitting(&records, BATCH + 299), 1);

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use mysql::prelude::Queryable;
 
 use super::rows::Rows;
-use super::{Into, ROUTES, SCHEMA_LOCK, Session, fault, lock, unlock};
+use super::{Into, ROUTES, SCHEMA_LOCK, Session, lock, store_error, unlock};
 use crate::batch::Batch;
 use crate::peer::StoredPeer;
-use crate::store::{Fault, Load};
+use crate::store::{Load, StoreError};
 
 /// Keys of routes that are gone; lives as long as the session.
 pub(super) const STAGE: &str = "CREATE TEMPORARY TABLE rutter_stage (
@@ -21,7 +21,7 @@ const REMOVE_STAGED: &str = "DELETE r FROM rutter_stage s STRAIGHT_JOIN rutter_r
     ON r.peer_id = s.peer_id AND r.network = s.network AND r.length = s.length AND r.path_id = s.path_id";
 
 /// By how many the current routes have grown.
-pub(super) fn apply(session: &mut Session, batch: &Batch) -> Result<i64, Fault> {
+pub(super) fn apply(session: &mut Session, batch: &Batch) -> Result<i64, StoreError> {
     session.change_peers(&batch.peer_changes)?;
     let mut cleared = 0;
     for which in [[true, true], [true, false], [false, true]] {
@@ -53,8 +53,8 @@ fn list(ids: &[i32]) -> String {
 fn numbers<'p>(
     session: &Session,
     peers: impl Iterator<Item = &'p Arc<StoredPeer>>,
-) -> Result<Vec<i32>, Fault> {
-    peers.map(|peer| session.numbers.of(&peer.key)).collect()
+) -> Result<Vec<i32>, StoreError> {
+    peers.map(|peer| session.ids.id_of(&peer.key)).collect()
 }
 
 /// Stores the state of those peers of a load whose sessions are up, or are not.
@@ -63,7 +63,7 @@ pub(super) fn set_state(
     state: &str,
     load: &Load,
     whether_up: bool,
-) -> Result<(), Fault> {
+) -> Result<(), StoreError> {
     let held = load.peers.iter().filter(|(up, _)| *up == whether_up);
     let ids = numbers(session, held.map(|(_, peer)| peer))?;
     for some in ids.chunks(10 * AT_ONCE) {
@@ -75,7 +75,7 @@ pub(super) fn set_state(
     Ok(())
 }
 
-fn change_routes(session: &mut Session, batch: &Batch) -> Result<i64, Fault> {
+fn change_routes(session: &mut Session, batch: &Batch) -> Result<i64, StoreError> {
     let mut changes: Vec<_> = batch.changes.iter().collect();
     changes.sort_unstable_by_key(|(key, _)| **key);
     let (mut put, mut gone) = (Rows::default(), Rows::default());
@@ -86,7 +86,7 @@ fn change_routes(session: &mut Session, batch: &Batch) -> Result<i64, Fault> {
         } else {
             &mut gone
         };
-        out.number(session.numbers.of(&batch.peers[*peer].key)?);
+        out.number(session.ids.id_of(&batch.peers[*peer].key)?);
         out.network(*prefix);
         out.number(*path_id);
         if let Some(attrs) = &change.attrs {
@@ -112,7 +112,7 @@ fn change_routes(session: &mut Session, batch: &Batch) -> Result<i64, Fault> {
 }
 
 /// Removes what a load replaces; the transaction that the caller began ends here. How many routes some peers had.
-pub(super) fn begin_load(session: &mut Session, load: &Load) -> Result<i64, Fault> {
+pub(super) fn begin_load(session: &mut Session, load: &Load) -> Result<i64, StoreError> {
     let collector = session.collector;
     if load.all {
         let down =
@@ -135,7 +135,7 @@ pub(super) fn begin_load(session: &mut Session, load: &Load) -> Result<i64, Faul
 }
 
 /// Nobody registers while we look whether the table is ours alone: then it can be emptied at once.
-fn clear_all(session: &mut Session) -> Result<(), Fault> {
+fn clear_all(session: &mut Session) -> Result<(), StoreError> {
     if lock(&mut session.conn, SCHEMA_LOCK, 5)? {
         let emptied = truncate(session);
         unlock(&mut session.conn, SCHEMA_LOCK)?;
@@ -149,16 +149,16 @@ fn clear_all(session: &mut Session) -> Result<(), Fault> {
             "SELECT peer_id FROM rutter_peers WHERE collector_id = ?",
             (session.collector,),
         )
-        .map_err(fault("cannot read the peers"))?;
+        .map_err(store_error("cannot read the peers"))?;
     clear_peers(session, &ids).map(drop)
 }
 
 /// `false` where others have routes here, or read them for so long that nobody should wait.
-fn truncate(session: &mut Session) -> Result<bool, Fault> {
+fn truncate(session: &mut Session) -> Result<bool, StoreError> {
     let collectors: Option<u64> = session
         .conn
         .query_first("SELECT count(*) FROM rutter_collectors")
-        .map_err(fault("cannot count the collectors"))?;
+        .map_err(store_error("cannot count the collectors"))?;
     if collectors != Some(1) {
         return Ok(false);
     }
@@ -168,12 +168,12 @@ fn truncate(session: &mut Session) -> Result<bool, Fault> {
     match emptied {
         Ok(()) => Ok(true),
         Err(mysql::Error::MySqlError(_)) => Ok(false),
-        Err(why) => Err(fault("cannot empty the table")(why)),
+        Err(why) => Err(store_error("cannot empty the table")(why)),
     }
 }
 
-/// In pieces, so that no transaction holds all of a full table. How many there were.
-fn clear_peers(session: &mut Session, ids: &[i32]) -> Result<i64, Fault> {
+/// In chunks, so that no transaction holds all of a full table. How many there were.
+fn clear_peers(session: &mut Session, ids: &[i32]) -> Result<i64, StoreError> {
     let mut cleared = 0;
     for some in ids.chunks(AT_ONCE) {
         let list = list(some);

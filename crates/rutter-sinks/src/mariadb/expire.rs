@@ -3,8 +3,8 @@
 use mysql::params;
 use mysql::prelude::Queryable;
 
-use super::{Session, fault};
-use crate::store::Fault;
+use super::{Session, store_error};
+use crate::store::StoreError;
 
 /// Old events removed at a time.
 const EXPIRED: u64 = 20_000;
@@ -39,17 +39,17 @@ const REMOVE: &str = "DELETE FROM rutter_events
 ///
 /// Rows stand in the order in which they came, which is that of time unless the clock was set: rows that wait for a
 /// time to come are passed over, and the search goes on behind them.
-pub(super) fn expire(session: &mut Session, before_us: u64) -> Result<bool, Fault> {
+pub(super) fn expire(session: &mut Session, before_us: u64) -> Result<bool, StoreError> {
     let before = before_us as f64 / 1e6;
     let (collector, (run, seq)) = (session.collector, session.searched);
     let conn = &mut session.conn;
-    let looked = || fault("cannot look for old events");
+    let looked = || store_error("cannot look for old events");
     let from = params! { collector, run, seq, before };
     let old: Option<(u64, u64)> = conn.exec_first(last_old(), from).map_err(looked())?;
     if let Some((last_run, last_seq)) = old {
         let all = params! { collector, run, seq, last_run, last_seq, before };
         conn.exec_drop(REMOVE, all)
-            .map_err(fault("cannot remove old events"))?;
+            .map_err(store_error("cannot remove old events"))?;
         if conn.affected_rows() == EXPIRED {
             return Ok(true);
         }

@@ -18,11 +18,11 @@ use parking_lot::Mutex;
 use rutter_config::Database;
 
 use crate::batch::Batch;
-use crate::count::Count;
-use crate::load::LoadRow;
-use crate::numbers::PeerNumbers;
+use crate::peer_ids::PeerIds;
+use crate::route_count::RouteCount;
 use crate::spool::Position;
-use crate::store::{Fault, Held, Load, Pieces, Store, hangs, no_answer};
+use crate::store::{Load, RowChunks, Store, StoreError, StoreProgress, hangs, no_answer};
+use crate::table_load::LoadRow;
 use rows::Rows;
 
 /// A database of MariaDB 10.5 or MySQL 8 or later, written to as one collector.
@@ -30,14 +30,14 @@ pub struct MariaDb {
     collector: String,
     settings: Database,
     /// The current routes of this collector.
-    count: Count,
+    count: RouteCount,
     session: Option<Session>,
 }
 
 struct Session {
     conn: Conn,
     collector: i32,
-    numbers: PeerNumbers,
+    ids: PeerIds,
     /// As it was committed last.
     position: Option<Position>,
     /// Behind which key old events are looked for next.
@@ -52,12 +52,12 @@ impl MariaDb {
         Self {
             collector: collector.to_owned(),
             settings,
-            count: Count::default(),
+            count: RouteCount::default(),
             session: None,
         }
     }
 
-    fn connect(&self) -> Result<Conn, Fault> {
+    fn connect(&self) -> Result<Conn, StoreError> {
         let settings = &self.settings;
         let password = settings
             .password
@@ -89,78 +89,78 @@ const REGISTERED: &str =
     "SELECT collector_id, run, next_seq, timestampdiff(MICROSECOND, '1970-01-01', time)
     FROM rutter_collectors WHERE collector = ?";
 
-fn connected(session: &mut Option<Session>) -> Result<&mut Session, Fault> {
+fn connected(session: &mut Option<Session>) -> Result<&mut Session, StoreError> {
     let session = session.as_mut();
-    session.ok_or_else(|| Fault("not connected".into()))
+    session.ok_or_else(|| StoreError("not connected".into()))
 }
 
 /// How long a server may take to let us in.
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// A connection whose answers may take so long.
-fn connect_with(options: OptsBuilder, patience: Duration) -> Result<Conn, Fault> {
+fn connect_with(options: OptsBuilder, timeout: Duration) -> Result<Conn, StoreError> {
     let options = options
-        .read_timeout(Some(patience))
-        .write_timeout(Some(patience));
+        .read_timeout(Some(timeout))
+        .write_timeout(Some(timeout));
     Conn::new(options).map_err(|why| match is_silence(&why) {
-        true => no_answer("cannot connect", patience),
-        false => fault("cannot connect")(why),
+        true => no_answer("cannot connect", timeout),
+        false => store_error("cannot connect")(why),
     })
 }
 
-/// Held while tables are made, emptied at once, or a collector is registered.
+/// StoreProgress while tables are made, emptied at once, or a collector is registered.
 const SCHEMA_LOCK: &str = "schema";
 
 /// Takes a lock of the server for this database and connection; `false` where another holds it for too long.
-fn lock(conn: &mut Conn, name: &str, wait_s: u32) -> Result<bool, Fault> {
+fn lock(conn: &mut Conn, name: &str, wait_s: u32) -> Result<bool, StoreError> {
     let taken: Option<Option<i32>> = conn
         .exec_first(
             "SELECT GET_LOCK(CONCAT('rutter ', MD5(CONCAT(DATABASE(), '/', ?))), ?)",
             (name, wait_s),
         )
-        .map_err(fault("cannot take a lock"))?;
+        .map_err(store_error("cannot take a lock"))?;
     Ok(taken.flatten() == Some(1))
 }
 
-fn unlock(conn: &mut Conn, name: &str) -> Result<(), Fault> {
+fn unlock(conn: &mut Conn, name: &str) -> Result<(), StoreError> {
     conn.exec_drop(
         "SELECT RELEASE_LOCK(CONCAT('rutter ', MD5(CONCAT(DATABASE(), '/', ?))))",
         (name,),
     )
-    .map_err(fault("cannot release a lock"))
+    .map_err(store_error("cannot release a lock"))
 }
 
 impl Store for MariaDb {
-    fn open(&mut self) -> Result<Held, Fault> {
+    fn open(&mut self) -> Result<StoreProgress, StoreError> {
         self.session = None;
         let mut conn = self.connect()?;
         conn.query_drop("SET time_zone = '+00:00', lock_wait_timeout = 30")
-            .map_err(fault("cannot prepare the session"))?;
+            .map_err(store_error("cannot prepare the session"))?;
         // Only one process at a time writes as a collector, and a transaction of an earlier connection has ended.
         if !lock(&mut conn, &format!("collector {}", self.collector), 0)? {
-            return Err(Fault(format!(
+            return Err(StoreError(format!(
                 "another connection writes as collector `{}`: give each collector a name of its own",
                 self.collector
             )));
         }
         if !lock(&mut conn, SCHEMA_LOCK, 60)? {
-            return Err(Fault("another collector changes the schema".into()));
+            return Err(StoreError("another collector changes the schema".into()));
         }
         schema::migrate(&mut conn)?;
         conn.exec_drop(
             "INSERT IGNORE INTO rutter_collectors (collector) VALUES (?)",
             (&self.collector,),
         )
-        .map_err(fault("cannot register the collector"))?;
+        .map_err(store_error("cannot register the collector"))?;
         unlock(&mut conn, SCHEMA_LOCK)?;
         let row: Option<Registered> = conn
             .exec_first(REGISTERED, (&self.collector,))
-            .map_err(fault("cannot read the position"))?;
+            .map_err(store_error("cannot read the position"))?;
         let (collector, run, next_seq, time_us) =
-            row.ok_or_else(|| Fault("the collector is gone".into()))?;
+            row.ok_or_else(|| StoreError("the collector is gone".into()))?;
         for table in [changes::STAGE].into_iter().chain(peers::STAGES) {
             conn.query_drop(table)
-                .map_err(fault("cannot make the staging tables"))?;
+                .map_err(store_error("cannot create the staging tables"))?;
         }
         let file = Arc::new(Mutex::new(None));
         conn.set_local_infile_handler(Some(answer_with(&file)));
@@ -170,20 +170,20 @@ impl Store for MariaDb {
         self.session = Some(Session {
             conn,
             collector,
-            numbers: PeerNumbers::default(),
+            ids: PeerIds::default(),
             position,
             searched: (0, 0),
             file,
         });
-        Ok(Held {
+        Ok(StoreProgress {
             position,
             // Whoever unsets the position leaves it.
             time_us: position.and(time_us),
-            had: None,
+            lost_position: None,
         })
     }
 
-    fn lost(&mut self, behind: Position, _: u64) -> Result<Option<String>, Fault> {
+    fn find_loss(&mut self, behind: Position, _: u64) -> Result<Option<String>, StoreError> {
         if !self.settings.history {
             return Ok(None);
         }
@@ -198,11 +198,11 @@ impl Store for MariaDb {
                     behind.next_seq.saturating_sub(1),
                 ),
             )
-            .map_err(fault("cannot look for the last event"))?;
+            .map_err(store_error("cannot look for the last event"))?;
         Ok((there.is_none()).then(|| "the last of them is not in rutter_events".into()))
     }
 
-    fn write(&mut self, batch: &Batch) -> Result<(), Fault> {
+    fn write(&mut self, batch: &Batch) -> Result<(), StoreError> {
         let history = self.settings.history;
         let session = connected(&mut self.session)?;
         session.run("START TRANSACTION", "cannot begin")?;
@@ -212,14 +212,14 @@ impl Store for MariaDb {
         }
         let more = changes::apply(session, batch)?;
         session.store_position(batch.end, batch.last_us())?;
-        self.count.changes(more);
+        self.count.expect_change(more);
         session.run("COMMIT", "cannot commit")?;
         self.count.committed();
         session.position = Some(batch.end);
         Ok(())
     }
 
-    fn begin_load(&mut self, load: &Load) -> Result<(), Fault> {
+    fn begin_load(&mut self, load: &Load) -> Result<(), StoreError> {
         let session = connected(&mut self.session)?;
         session.run("START TRANSACTION", "cannot begin")?;
         session.learn(load.peers.iter().map(|(_, peer)| peer))?;
@@ -228,16 +228,16 @@ impl Store for MariaDb {
         Ok(())
     }
 
-    fn load(&mut self, load: &Load, pieces: &mut Pieces<'_>) -> Result<(), Fault> {
+    fn load(&mut self, load: &Load, chunks: &mut RowChunks<'_>) -> Result<(), StoreError> {
         let session = connected(&mut self.session)?;
-        while let Some(rows) = pieces() {
-            let some = session.load_some(load, rows, pieces)?;
-            self.count.loads(some);
+        while let Some(rows) = chunks() {
+            let some = session.load_some(load, rows, chunks)?;
+            self.count.add_loaded(some);
         }
         Ok(())
     }
 
-    fn end_load(&mut self, load: &Load) -> Result<(), Fault> {
+    fn end_load(&mut self, load: &Load) -> Result<(), StoreError> {
         let session = connected(&mut self.session)?;
         changes::set_state(session, "up", load, true)?;
         // Tables that were made anew meanwhile hold only the rest of the load. The time makes every row that is found one
@@ -250,22 +250,22 @@ impl Store for MariaDb {
                  WHERE collector_id = ? AND run <=> ? AND next_seq <=> ?",
                 (session.collector, run, next_seq),
             )
-            .map_err(fault("cannot store the state of the collector"))?;
+            .map_err(store_error("cannot store the state of the collector"))?;
         session.expect_changed()?;
         self.count.end_load();
         Ok(())
     }
 
-    fn is_whole(&mut self) -> Result<bool, Fault> {
+    fn has_expected_routes(&mut self) -> Result<bool, StoreError> {
         let session = connected(&mut self.session)?;
         let found: Option<i64> = session
             .conn
             .exec_first(COUNT, (session.collector,))
-            .map_err(fault("cannot count the routes"))?;
-        Ok(self.count.agrees(found.unwrap_or_default()))
+            .map_err(store_error("cannot count the routes"))?;
+        Ok(self.count.matches_store(found.unwrap_or_default()))
     }
 
-    fn expire(&mut self, before_us: u64) -> Result<bool, Fault> {
+    fn expire(&mut self, before_us: u64) -> Result<bool, StoreError> {
         expire::expire(connected(&mut self.session)?, before_us)
     }
 
@@ -275,12 +275,16 @@ impl Store for MariaDb {
 }
 
 impl Session {
-    fn run(&mut self, statement: &str, what: &str) -> Result<(), Fault> {
-        self.conn.query_drop(statement).map_err(fault(what))
+    fn run(&mut self, statement: &str, what: &str) -> Result<(), StoreError> {
+        self.conn.query_drop(statement).map_err(store_error(what))
     }
 
     /// Whoever made tables anew has unset it: what was said of the routes until then does not hold.
-    fn store_position(&mut self, position: Position, last_us: Option<u64>) -> Result<(), Fault> {
+    fn store_position(
+        &mut self,
+        position: Position,
+        last_us: Option<u64>,
+    ) -> Result<(), StoreError> {
         let before = self.position;
         self.conn
             .exec_drop(
@@ -296,14 +300,14 @@ impl Session {
                     before.map(|at| at.next_seq),
                 ),
             )
-            .map_err(fault("cannot store the position"))?;
+            .map_err(store_error("cannot store the position"))?;
         self.expect_changed()
     }
 
     /// Fails where the position was not as it was left.
-    fn expect_changed(&self) -> Result<(), Fault> {
+    fn expect_changed(&self) -> Result<(), StoreError> {
         match self.conn.affected_rows() {
-            0 => Err(Fault(
+            0 => Err(StoreError(
                 "somebody else changed the position of this collector".into(),
             )),
             _ => Ok(()),
@@ -311,7 +315,7 @@ impl Session {
     }
 
     /// LOAD DATA of these rows.
-    fn load_data(&mut self, into: Into, rows: Rows) -> Result<(), Fault> {
+    fn load_data(&mut self, into: Into, rows: Rows) -> Result<(), StoreError> {
         if rows.is_empty() {
             return Ok(());
         }
@@ -328,11 +332,11 @@ impl Session {
         &mut self,
         load: &Load,
         first: Vec<LoadRow>,
-        pieces: &mut Pieces<'_>,
-    ) -> Result<usize, Fault> {
+        chunks: &mut RowChunks<'_>,
+    ) -> Result<usize, StoreError> {
         let (send, receive) = sync_channel(8);
         *self.file.lock() = Some(receive);
-        let (conn, numbers, file) = (&mut self.conn, &self.numbers, &self.file);
+        let (conn, numbers, file) = (&mut self.conn, &self.ids, &self.file);
         thread::scope(|scope| {
             let loading = scope.spawn(|| {
                 let loaded = load_file(conn, ROUTES);
@@ -340,15 +344,15 @@ impl Session {
                 file.lock().take();
                 loaded
             });
-            let written = write_routes(numbers, load, first, pieces, &send);
+            let written = write_routes(numbers, load, first, chunks, &send);
             drop(send);
             let loaded = loading.join();
-            let panicked = |_| Fault("LOAD DATA panicked: this is a mistake in Rutter".into());
+            let panicked = |_| StoreError("LOAD DATA panicked: this is a bug in Rutter".into());
             loaded.map_err(panicked)?.and(written)
         })
     }
 
-    fn write_events(&mut self, batch: &Batch) -> Result<(), Fault> {
+    fn write_events(&mut self, batch: &Batch) -> Result<(), StoreError> {
         let mut out = Rows::default();
         for (behind, entry) in &batch.rows {
             out.number(self.collector);
@@ -356,7 +360,7 @@ impl Session {
             out.number(behind.next_seq as i64 - 1);
             out.time(entry.time_us);
             match &entry.peer {
-                Some(peer) => out.number(self.numbers.of(&peer.key)?),
+                Some(peer) => out.number(self.ids.id_of(&peer.key)?),
                 None => out.null(),
             }
             out.plain(entry.kind.name());
@@ -395,21 +399,21 @@ const EVENTS: Into = (
 );
 /// So many routes a statement: undoing one that failed takes longer than it took.
 const LOADED: usize = 1_000_000;
-/// Octets sent at a time.
+/// ByteReader sent at a time.
 const SENT: usize = 256 << 10;
 
 fn write_routes(
-    numbers: &PeerNumbers,
+    ids: &PeerIds,
     load: &Load,
     first: Vec<LoadRow>,
-    pieces: &mut Pieces<'_>,
+    chunks: &mut RowChunks<'_>,
     send: &SyncSender<Vec<u8>>,
-) -> Result<usize, Fault> {
+) -> Result<usize, StoreError> {
     let (mut count, mut next) = (0, Some(first));
     while let Some(rows) = next {
         let mut out = Rows::default();
         for row in &rows {
-            out.number(numbers.of(&row.peer.key)?);
+            out.number(ids.id_of(&row.peer.key)?);
             out.network(row.prefix);
             out.number(row.path_id);
             out.plain(row.prefix);
@@ -425,26 +429,26 @@ fn write_routes(
             return Ok(count);
         }
         count += rows.len();
-        next = if count < LOADED { pieces() } else { None };
+        next = if count < LOADED { chunks() } else { None };
     }
     Ok(count)
 }
 
 /// LOAD DATA of the file at hand. Whatever the server would only warn of is a fault.
-fn load_file(conn: &mut Conn, (into, columns): Into) -> Result<(), Fault> {
+fn load_file(conn: &mut Conn, (into, columns): Into) -> Result<(), StoreError> {
     conn.query_drop(format!(
         "LOAD DATA LOCAL INFILE 'rutter' {into} CHARACTER SET binary {columns}"
     ))
-    .map_err(fault("LOAD DATA failed"))?;
+    .map_err(store_error("LOAD DATA failed"))?;
     if conn.warnings() == 0 {
         return Ok(());
     }
     let warning: Option<(String, u32, String)> = conn
         .query_first("SHOW WARNINGS")
-        .map_err(fault("LOAD DATA warned"))?;
+        .map_err(store_error("LOAD DATA warned"))?;
     let text = warning.map_or_else(String::new, |(_, _, text)| text);
-    Err(Fault(format!(
-        "LOAD DATA did not take all as it is: {text}"
+    Err(StoreError(format!(
+        "LOAD DATA rejected or changed a value: {text}"
     )))
 }
 
@@ -470,7 +474,7 @@ const NO_LOGIN: u16 = 1045;
 const NO_DATABASE: u16 = 1049;
 
 /// What was tried, and what the server or the connection had to say about it. Never a password.
-fn fault(what: &str) -> impl FnOnce(mysql::Error) -> Fault {
+fn store_error(what: &str) -> impl FnOnce(mysql::Error) -> StoreError {
     use mysql::Error::{DriverError, IoError, MySqlError};
     let what = what.to_owned();
     move |why| match &why {
@@ -479,14 +483,14 @@ fn fault(what: &str) -> impl FnOnce(mysql::Error) -> Fault {
             let hint = match said.code {
                 code if DENIED.contains(&code) => "; GRANT ALL ON the sink's database to its user",
                 NO_LOGIN => "; see `user` and `password` of the sink",
-                NO_DATABASE => "; create it first",
+                NO_DATABASE => "; create the database first",
                 _ => "",
             };
-            Fault(format!("{what}: {}{hint}", said.message))
+            StoreError(format!("{what}: {}{hint}", said.message))
         }
-        DriverError(why) => Fault(format!("{what}: {why}")),
-        IoError(why) => Fault(format!("{what}: {why}")),
-        _ => Fault(format!("{what}: {why}")),
+        DriverError(why) => StoreError(format!("{what}: {why}")),
+        IoError(why) => StoreError(format!("{what}: {why}")),
+        _ => StoreError(format!("{what}: {why}")),
     }
 }
 

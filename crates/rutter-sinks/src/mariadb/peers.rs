@@ -6,15 +6,15 @@ use std::sync::Arc;
 use mysql::prelude::Queryable;
 
 use super::rows::Rows;
-use super::{Into, Session, fault};
+use super::{Into, Session, store_error};
 use crate::batch::PeerChange;
 use crate::peer::StoredPeer;
-use crate::store::Fault;
+use crate::store::StoreError;
 
 /// Peers of which it is not known whether they are stored, and what is new about others; both live as long as the
 /// session.
 pub(super) const STAGES: [&str; 2] = [
-    "CREATE TEMPORARY TABLE rutter_given (
+    "CREATE TEMPORARY TABLE rutter_new_peers (
     place         int NOT NULL,
     router        varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
     peer_address  varchar(45) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -25,15 +25,15 @@ pub(super) const STAGES: [&str; 2] = [
     peer_asn      int unsigned NOT NULL,
     bgp_id        varchar(15) CHARACTER SET ascii,
     source        varchar(8) CHARACTER SET ascii NOT NULL) ENGINE = InnoDB",
-    "CREATE TEMPORARY TABLE rutter_told (
+    "CREATE TEMPORARY TABLE rutter_changed_peers (
     peer_id int NOT NULL PRIMARY KEY,
     state   varchar(16) CHARACTER SET ascii NOT NULL,
     since   datetime(6) NOT NULL,
     detail  mediumtext CHARACTER SET utf8mb4 NOT NULL) ENGINE = InnoDB",
 ];
 
-const GIVEN: Into = ("INTO TABLE rutter_given", "");
-const TOLD: Into = ("INTO TABLE rutter_told", "");
+const NEW_PEERS: Into = ("INTO TABLE rutter_new_peers", "");
+const CHANGED_PEERS: Into = ("INTO TABLE rutter_changed_peers", "");
 
 /// The condition that leads from one that is given to the one that is stored.
 macro_rules! same {
@@ -45,28 +45,28 @@ macro_rules! same {
 
 /// Nobody else writes as this collector. An upsert of all would use up a number for each that is known. Names that are
 /// cut may be the same.
-const ADD: &str = concat!(
+const INSERT: &str = concat!(
     "INSERT INTO rutter_peers
     (router, peer_address, distinguisher, view, peer_type, peer_name, peer_asn, bgp_id, source, state, detail, collector_id)
 SELECT g.router, g.peer_address, g.distinguisher, g.view, g.peer_type, min(g.peer_name), min(g.peer_asn), min(g.bgp_id),
     min(g.source), 'down', '', ?
-FROM rutter_given g LEFT JOIN rutter_peers p ON ",
+FROM rutter_new_peers g LEFT JOIN rutter_peers p ON ",
     same!(),
     " WHERE p.peer_id IS NULL GROUP BY g.router, g.peer_address, g.distinguisher, g.view, g.peer_type"
 );
 
-const AMEND: &str = concat!(
-    "UPDATE rutter_given g JOIN rutter_peers p ON ",
+const UPDATE: &str = concat!(
+    "UPDATE rutter_new_peers g JOIN rutter_peers p ON ",
     same!(),
     " SET p.peer_name = g.peer_name, p.peer_asn = g.peer_asn, p.bgp_id = g.bgp_id, p.source = g.source"
 );
 
 const NUMBERS: &str = concat!(
-    "SELECT g.place, p.peer_id FROM rutter_given g JOIN rutter_peers p ON ",
+    "SELECT g.place, p.peer_id FROM rutter_new_peers g JOIN rutter_peers p ON ",
     same!()
 );
 
-const CHANGE: &str = "UPDATE rutter_told t JOIN rutter_peers p ON p.peer_id = t.peer_id
+const SET_STATE: &str = "UPDATE rutter_changed_peers t JOIN rutter_peers p ON p.peer_id = t.peer_id
 SET p.state = t.state, p.since = t.since, p.detail = t.detail";
 
 impl Session {
@@ -74,40 +74,43 @@ impl Session {
     pub(super) fn learn<'p>(
         &mut self,
         peers: impl IntoIterator<Item = &'p Arc<StoredPeer>>,
-    ) -> Result<(), Fault> {
-        let given = self.numbers.strange(peers);
-        if given.is_empty() {
+    ) -> Result<(), StoreError> {
+        let new = self.ids.unknown(peers);
+        if new.is_empty() {
             return Ok(());
         }
-        self.load_data(GIVEN, rows(&given))?;
+        self.load_data(NEW_PEERS, rows(&new))?;
         let (what, collector) = ("cannot store the peers", self.collector);
         let conn = &mut self.conn;
-        conn.exec_drop(ADD, (collector, collector))
-            .map_err(fault(what))?;
-        conn.exec_drop(AMEND, (collector,)).map_err(fault(what))?;
-        let numbers: Vec<(i32, i32)> = conn.exec(NUMBERS, (collector,)).map_err(fault(what))?;
-        self.run("DELETE FROM rutter_given", what)?;
-        self.numbers.learn(&given, numbers);
+        conn.exec_drop(INSERT, (collector, collector))
+            .map_err(store_error(what))?;
+        conn.exec_drop(UPDATE, (collector,))
+            .map_err(store_error(what))?;
+        let numbers: Vec<(i32, i32)> = conn
+            .exec(NUMBERS, (collector,))
+            .map_err(store_error(what))?;
+        self.run("DELETE FROM rutter_new_peers", what)?;
+        self.ids.add(&new, numbers);
         Ok(())
     }
 
     /// Stores the last word on each peer that came or went.
-    pub(super) fn change_peers(&mut self, changes: &[PeerChange]) -> Result<(), Fault> {
+    pub(super) fn change_peers(&mut self, changes: &[PeerChange]) -> Result<(), StoreError> {
         if changes.is_empty() {
             return Ok(());
         }
         let mut out = Rows::default();
-        for (number, change) in self.numbers.last(changes)? {
+        for (number, change) in self.ids.last_changes(changes)? {
             out.number(number);
             out.plain(change.state());
             out.time(change.time_us);
             out.text(&change.detail);
             out.end_row();
         }
-        self.load_data(TOLD, out)?;
+        self.load_data(CHANGED_PEERS, out)?;
         let what = "cannot store the state of the peers";
-        self.run(CHANGE, what)?;
-        self.run("DELETE FROM rutter_told", what)
+        self.run(SET_STATE, what)?;
+        self.run("DELETE FROM rutter_changed_peers", what)
     }
 }
 

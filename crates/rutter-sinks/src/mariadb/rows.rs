@@ -9,7 +9,7 @@ use std::ops::Range;
 use rutter_events::{AttrColumns, utc};
 use rutter_net::Prefix;
 
-/// Octets of rows; attribute sets are written once, however many rows share them.
+/// ByteReader of rows; attribute sets are written once, however many rows share them.
 #[derive(Default)]
 pub(super) struct Rows {
     pub(super) octets: Vec<u8>,

@@ -3,8 +3,8 @@
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-use super::fault;
-use crate::store::Fault;
+use super::store_error;
+use crate::store::StoreError;
 
 /// Numbered from 1; what was released is never changed, only followed by another. A server cannot take back changes of
 /// tables, so each statement does no harm when it is done again.
@@ -15,19 +15,19 @@ const MIGRATIONS: &[&str] = &[
 ];
 
 /// Applies the migrations that the database has not seen. The caller holds [`super::SCHEMA_LOCK`].
-pub(super) fn migrate(conn: &mut Conn) -> Result<(), Fault> {
+pub(super) fn migrate(conn: &mut Conn) -> Result<(), StoreError> {
     conn.query_drop(
         "CREATE TABLE IF NOT EXISTS rutter_schema
              (version int NOT NULL PRIMARY KEY, applied datetime NOT NULL DEFAULT (utc_timestamp()))",
     )
-    .map_err(fault("cannot make the table rutter_schema"))?;
+    .map_err(store_error("cannot create the table rutter_schema"))?;
     let version: Option<usize> = conn
         .query_first("SELECT coalesce(max(version), 0) FROM rutter_schema")
-        .map_err(fault("cannot read the table rutter_schema"))?;
+        .map_err(store_error("cannot read the table rutter_schema"))?;
     let version = version.unwrap_or(0);
     if version > MIGRATIONS.len() {
-        return Err(Fault(format!(
-            "the schema is of version {version}, this program knows up to {}: use a newer Rutter",
+        return Err(StoreError(format!(
+            "the schema has version {version}; this program supports versions up to {}: use a newer Rutter",
             MIGRATIONS.len()
         )));
     }
@@ -38,14 +38,14 @@ pub(super) fn migrate(conn: &mut Conn) -> Result<(), Fault> {
         let what = format!("migration {number} failed");
         run(conn, migration, &what)?;
         conn.exec_drop("INSERT INTO rutter_schema (version) VALUES (?)", (number,))
-            .map_err(fault(&what))?;
+            .map_err(store_error(&what))?;
     }
     Ok(())
 }
 
-fn run(conn: &mut Conn, migration: &str, what: &str) -> Result<(), Fault> {
+fn run(conn: &mut Conn, migration: &str, what: &str) -> Result<(), StoreError> {
     for statement in migration.split(';').filter(|text| !text.trim().is_empty()) {
-        conn.query_drop(statement).map_err(fault(what))?;
+        conn.query_drop(statement).map_err(store_error(what))?;
     }
     Ok(())
 }
@@ -79,10 +79,10 @@ const NUMBERS: [(&str, &str); 2] = [
 
 /// Makes tables and views anew that somebody has dropped. Where a table was, no position holds any more: every
 /// collector tells of a gap and loads its routes.
-fn mend(conn: &mut Conn, version: usize) -> Result<(), Fault> {
+fn mend(conn: &mut Conn, version: usize) -> Result<(), StoreError> {
     let there: Vec<String> = conn
         .query(THERE)
-        .map_err(fault("cannot look for the tables"))?;
+        .map_err(store_error("cannot look for the tables"))?;
     let gone = |name: &&&str| !there.iter().any(|known| known == *name);
     let missing: Vec<&&str> = OURS.iter().filter(gone).collect();
     if missing.is_empty() {
@@ -90,26 +90,28 @@ fn mend(conn: &mut Conn, version: usize) -> Result<(), Fault> {
     }
     tracing::warn!(
         ?missing,
-        "tables of the database were gone; they are made anew"
+        "tables of the database were missing; they are created again"
     );
     // First, so that a crash in between leaves no position that is believed.
     if there.iter().any(|name| name == OURS[0]) {
         forget(conn)?;
     }
     for migration in &MIGRATIONS[..version] {
-        run(conn, migration, "cannot make a table anew")?;
+        run(conn, migration, "cannot create a table again")?;
     }
     forget(conn)?;
     for (table, next) in NUMBERS {
-        let next: Option<u64> = conn.query_first(next).map_err(fault("cannot begin anew"))?;
+        let next: Option<u64> = conn
+            .query_first(next)
+            .map_err(store_error("cannot reset the positions of the collectors"))?;
         let next = next.unwrap_or(1);
         conn.query_drop(format!("ALTER TABLE {table} AUTO_INCREMENT = {next}"))
-            .map_err(fault("cannot begin anew"))?;
+            .map_err(store_error("cannot reset the positions of the collectors"))?;
     }
     Ok(())
 }
 
-fn forget(conn: &mut Conn) -> Result<(), Fault> {
+fn forget(conn: &mut Conn) -> Result<(), StoreError> {
     conn.query_drop("UPDATE rutter_collectors SET run = NULL, next_seq = NULL")
-        .map_err(fault("cannot begin anew"))
+        .map_err(store_error("cannot reset the positions of the collectors"))
 }

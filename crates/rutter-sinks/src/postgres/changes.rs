@@ -6,9 +6,9 @@ use super::connection::Connection;
 use super::copy::{ATTR_COLUMNS, Rows};
 use super::{finish, indexes, peers, send_piece};
 use crate::batch::Batch;
-use crate::numbers::PeerNumbers;
 use crate::peer::StoredPeer;
-use crate::store::{Fault, Load};
+use crate::peer_ids::PeerIds;
+use crate::store::{Load, StoreError};
 
 /// Lives as long as the session; empty at every commit.
 pub(super) const STAGE: &str = "CREATE TEMP TABLE rutter_stage ON COMMIT DELETE ROWS AS
@@ -40,15 +40,15 @@ SELECT count(*) FILTER (WHERE is_new) FROM put";
 /// By how many the current routes have grown.
 pub(super) fn apply(
     connection: &Connection,
-    numbers: &PeerNumbers,
+    ids: &PeerIds,
     batch: &Batch,
-) -> Result<i64, Fault> {
-    peers::change(connection, numbers, &batch.peer_changes)?;
-    let cleared = clear(connection, numbers, batch)?;
+) -> Result<i64, StoreError> {
+    peers::change(connection, ids, &batch.peer_changes)?;
+    let cleared = clear(connection, ids, batch)?;
     if batch.changes.is_empty() {
         return Ok(-cleared);
     }
-    stage(connection, numbers, batch)?;
+    stage(connection, ids, batch)?;
     let what = "cannot merge the routes";
     connection.run(PREPARE, what)?;
     let removed = connection.execute(REMOVE, &[], what)? as i64;
@@ -75,11 +75,11 @@ const CLEAR: [([bool; 2], &str); 3] = [
 ];
 
 /// How many routes of peers that are gone were removed.
-fn clear(connection: &Connection, numbers: &PeerNumbers, batch: &Batch) -> Result<i64, Fault> {
+fn clear(connection: &Connection, ids: &PeerIds, batch: &Batch) -> Result<i64, StoreError> {
     let mut cleared = 0;
     for (which, statement) in CLEAR {
         let of = batch.cleared.iter().filter(|(_, goes)| *goes == which);
-        let ids: Result<Vec<i32>, Fault> = of.map(|(peer, _)| numbers.of(&peer.key)).collect();
+        let ids: Result<Vec<i32>, StoreError> = of.map(|(peer, _)| ids.id_of(&peer.key)).collect();
         let ids = ids?;
         if !ids.is_empty() {
             cleared +=
@@ -89,14 +89,14 @@ fn clear(connection: &Connection, numbers: &PeerNumbers, batch: &Batch) -> Resul
     Ok(cleared as i64)
 }
 
-fn stage(connection: &Connection, numbers: &PeerNumbers, batch: &Batch) -> Result<(), Fault> {
+fn stage(connection: &Connection, ids: &PeerIds, batch: &Batch) -> Result<(), StoreError> {
     let mut changes: Vec<_> = batch.changes.iter().collect();
     changes.sort_unstable_by_key(|(key, _)| **key);
     let mut copy = connection.copy_in("COPY rutter_stage FROM STDIN BINARY")?;
     let mut out = Rows::new();
     for ((peer, prefix, path_id), change) in changes {
         out.begin(5 + ATTR_COLUMNS);
-        out.int(numbers.of(&batch.peers[*peer].key)?);
+        out.int(ids.id_of(&batch.peers[*peer].key)?);
         out.cidr(*prefix);
         out.bigint((*path_id).into());
         out.time(change.time_us);
@@ -112,8 +112,8 @@ pub(super) fn clear_all(
     connection: &Connection,
     collector: i32,
     held: &[(bool, Arc<StoredPeer>)],
-    numbers: &PeerNumbers,
-) -> Result<(), Fault> {
+    ids: &PeerIds,
+) -> Result<(), StoreError> {
     let what = "cannot remove the routes";
     // Nobody registers while we look whether the table is ours alone: then it can be emptied at once.
     connection.run(
@@ -136,11 +136,11 @@ pub(super) fn clear_all(
          UPDATE rutter_peers SET state = 'down' WHERE collector_id = {collector} AND state <> 'down'"
     );
     connection.run(&states, what)?;
-    set_state(connection, &ids_of_those_up(held, numbers)?, "loading")
+    set_state(connection, &ids_of_those_up(held, ids)?, "loading")
 }
 
 /// Empties the table, unless somebody reads it just now: nobody should wait for us, nor we for them.
-fn truncate(connection: &Connection) -> Result<bool, Fault> {
+fn truncate(connection: &Connection) -> Result<bool, StoreError> {
     connection.run("SAVEPOINT emptying", "cannot begin")?;
     let lock = "LOCK TABLE rutter_routes IN ACCESS EXCLUSIVE MODE NOWAIT";
     if connection.run(lock, "cannot lock the table").is_err() {
@@ -156,16 +156,17 @@ fn truncate(connection: &Connection) -> Result<bool, Fault> {
 pub(super) fn clear_peers(
     connection: &Connection,
     held: &[(bool, Arc<StoredPeer>)],
-    numbers: &PeerNumbers,
-) -> Result<i64, Fault> {
-    let ids: Result<Vec<i32>, Fault> = held.iter().map(|(_, peer)| numbers.of(&peer.key)).collect();
+    ids: &PeerIds,
+) -> Result<i64, StoreError> {
+    let found: Result<Vec<i32>, StoreError> =
+        held.iter().map(|(_, peer)| ids.id_of(&peer.key)).collect();
     let what = "cannot remove the routes of peers";
-    let gone = connection.execute(CLEAR[0].1, &[&ids?], what)?;
-    set_state(connection, &ids_of_those_up(held, numbers)?, "loading")?;
+    let gone = connection.execute(CLEAR[0].1, &[&found?], what)?;
+    set_state(connection, &ids_of_those_up(held, ids)?, "loading")?;
     Ok(gone as i64)
 }
 
-fn set_state(connection: &Connection, ids: &[i32], state: &str) -> Result<(), Fault> {
+fn set_state(connection: &Connection, ids: &[i32], state: &str) -> Result<(), StoreError> {
     let statement = "UPDATE rutter_peers SET state = $2 WHERE peer_id = ANY($1)";
     let what = "cannot store the state of peers";
     connection
@@ -177,16 +178,16 @@ fn set_state(connection: &Connection, ids: &[i32], state: &str) -> Result<(), Fa
 pub(super) fn loaded(
     connection: &Connection,
     load: &Load,
-    numbers: &PeerNumbers,
-) -> Result<(), Fault> {
+    ids: &PeerIds,
+) -> Result<(), StoreError> {
     indexes::build(connection)?;
-    set_state(connection, &ids_of_those_up(&load.peers, numbers)?, "up")
+    set_state(connection, &ids_of_those_up(&load.peers, ids)?, "up")
 }
 
 fn ids_of_those_up(
     held: &[(bool, Arc<StoredPeer>)],
-    numbers: &PeerNumbers,
-) -> Result<Vec<i32>, Fault> {
+    ids: &PeerIds,
+) -> Result<Vec<i32>, StoreError> {
     let up = held.iter().filter(|(up, _)| *up);
-    up.map(|(_, peer)| numbers.of(&peer.key)).collect()
+    up.map(|(_, peer)| ids.id_of(&peer.key)).collect()
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use rutter_events::AttrColumns;
 use rutter_net::Prefix;
 
-/// Octets of rows; attribute sets are encoded once, however many rows share them.
+/// ByteReader of rows; attribute sets are encoded once, however many rows share them.
 pub(super) struct Rows {
     octets: Vec<u8>,
     sets: Vec<u8>,
@@ -197,5 +197,5 @@ fn fill_length(out: &mut [u8], at: usize) {
 const EPOCH_2000_US: i64 = 946_684_800_000_000;
 const AF_INET: u8 = 2;
 const TEXT_OID: i32 = 25;
-/// Octets sent at a time.
+/// ByteReader sent at a time.
 const PIECE: usize = 128 << 10;

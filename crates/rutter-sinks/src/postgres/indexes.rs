@@ -4,7 +4,7 @@
 //! Should anybody else load meanwhile, or a process die in between, the end of the next load finds what is missing.
 
 use super::connection::Connection;
-use crate::store::Fault;
+use crate::store::StoreError;
 
 const DROP: &str = "ALTER TABLE rutter_routes DROP CONSTRAINT IF EXISTS rutter_routes_pkey;
 DROP INDEX IF EXISTS rutter_routes_pkey, rutter_routes_prefix";
@@ -16,12 +16,12 @@ ALTER TABLE rutter_routes ADD CONSTRAINT rutter_routes_pkey PRIMARY KEY USING IN
 const PREFIX: &str = "CREATE INDEX rutter_routes_prefix ON rutter_routes (prefix)";
 
 /// Of the table that was just emptied, in the same transaction.
-pub(super) fn drop(connection: &Connection) -> Result<(), Fault> {
-    connection.run(DROP, "cannot take the indexes away")
+pub(super) fn drop(connection: &Connection) -> Result<(), StoreError> {
+    connection.run(DROP, "cannot drop the indexes")
 }
 
 /// Those that are missing.
-pub(super) fn build(connection: &Connection) -> Result<(), Fault> {
+pub(super) fn build(connection: &Connection) -> Result<(), StoreError> {
     let missing = connection.one(
         "SELECT to_regclass('rutter_routes_pkey') IS NULL, to_regclass('rutter_routes_prefix') IS NULL",
         &[],

@@ -15,11 +15,11 @@ use rutter_config::Database;
 use tokio_postgres::error::SqlState;
 
 use crate::batch::Batch;
-use crate::count::Count;
-use crate::load::LoadRow;
-use crate::numbers::PeerNumbers;
+use crate::peer_ids::PeerIds;
+use crate::route_count::RouteCount;
 use crate::spool::Position;
-use crate::store::{Fault, Held, Load, Pieces, Store};
+use crate::store::{Load, RowChunks, Store, StoreError, StoreProgress};
+use crate::table_load::LoadRow;
 use connection::{Connection, CopyIn};
 use copy::{ATTR_COLUMNS, Rows};
 
@@ -28,14 +28,14 @@ pub struct Postgres {
     collector: String,
     settings: Database,
     /// The current routes of this collector.
-    count: Count,
+    count: RouteCount,
     session: Option<Session>,
 }
 
 struct Session {
     connection: Connection,
     collector: i32,
-    numbers: PeerNumbers,
+    ids: PeerIds,
     /// As it was committed last.
     position: Option<Position>,
 }
@@ -46,12 +46,12 @@ impl Postgres {
         Self {
             collector: collector.to_owned(),
             settings,
-            count: Count::default(),
+            count: RouteCount::default(),
             session: None,
         }
     }
 
-    fn connect(&self) -> Result<Connection, Fault> {
+    fn connect(&self) -> Result<Connection, StoreError> {
         let mut config = tokio_postgres::Config::new();
         let settings = &self.settings;
         match settings.host.starts_with('/') {
@@ -74,7 +74,7 @@ impl Postgres {
     }
 
     /// Only one process at a time writes as a collector, and a transaction of an earlier connection has ended.
-    fn exclude_others(&self, connection: &Connection) -> Result<(), Fault> {
+    fn exclude_others(&self, connection: &Connection) -> Result<(), StoreError> {
         let name = format!("rutter collector {}", self.collector);
         let row = connection.one(
             "SELECT pg_try_advisory_lock(hashtextextended($1, 0))",
@@ -83,7 +83,7 @@ impl Postgres {
         )?;
         match row.get(0) {
             true => Ok(()),
-            false => Err(Fault(format!(
+            false => Err(StoreError(format!(
                 "another connection writes as collector `{}`: give each collector a name of its own",
                 self.collector
             ))),
@@ -91,9 +91,9 @@ impl Postgres {
     }
 }
 
-fn connected(session: &mut Option<Session>) -> Result<&mut Session, Fault> {
+fn connected(session: &mut Option<Session>) -> Result<&mut Session, StoreError> {
     let session = session.as_mut();
-    session.ok_or_else(|| Fault("not connected".into()))
+    session.ok_or_else(|| StoreError("not connected".into()))
 }
 
 const REGISTER: &str = "INSERT INTO rutter_collectors (collector) VALUES ($1)
@@ -114,8 +114,8 @@ const LAST: &str =
 const LIVE: &str = "UPDATE rutter_collectors SET state = 'live'
 WHERE collector_id = $1 AND run IS NOT DISTINCT FROM $2 AND next_seq IS NOT DISTINCT FROM $3";
 
-fn moved() -> Fault {
-    Fault("somebody else changed the position of this collector".into())
+fn moved() -> StoreError {
+    StoreError("somebody else changed the position of this collector".into())
 }
 
 fn signed(at: Position) -> (i64, i64) {
@@ -129,7 +129,7 @@ SET lock_timeout = '60s';
 SELECT set_config(name, '10s', false) FROM pg_settings WHERE name = 'client_connection_check_interval'";
 
 impl Store for Postgres {
-    fn open(&mut self) -> Result<Held, Fault> {
+    fn open(&mut self) -> Result<StoreProgress, StoreError> {
         self.session = None;
         let connection = self.connect()?;
         connection.run(PREPARE, "cannot prepare the session")?;
@@ -141,8 +141,8 @@ impl Store for Postgres {
             &[&self.collector],
             "cannot register the collector",
         )?;
-        for table in [changes::STAGE, peers::GIVEN] {
-            connection.run(table, "cannot make the staging tables")?;
+        for table in [changes::STAGE, peers::NEW_PEERS] {
+            connection.run(table, "cannot create the staging tables")?;
         }
         let (run, next_seq): (Option<i64>, Option<i64>) = (row.get(1), row.get(2));
         let position = run.zip(next_seq).map(|(run, next_seq)| Position {
@@ -152,19 +152,19 @@ impl Store for Postgres {
         self.session = Some(Session {
             connection,
             collector: row.get(0),
-            numbers: PeerNumbers::default(),
+            ids: PeerIds::default(),
             position,
         });
         let time_us = row.get::<_, Option<i64>>(3).map(|time_us| time_us as u64);
-        Ok(Held {
+        Ok(StoreProgress {
             position,
             // Whoever unsets the position leaves it.
             time_us: position.and(time_us),
-            had: None,
+            lost_position: None,
         })
     }
 
-    fn lost(&mut self, behind: Position, time_us: u64) -> Result<Option<String>, Fault> {
+    fn find_loss(&mut self, behind: Position, time_us: u64) -> Result<Option<String>, StoreError> {
         if !self.settings.history {
             return Ok(None);
         }
@@ -179,16 +179,16 @@ impl Store for Postgres {
         Ok((!there).then(|| "the last of them is not in rutter_events".into()))
     }
 
-    fn write(&mut self, batch: &Batch) -> Result<(), Fault> {
+    fn write(&mut self, batch: &Batch) -> Result<(), StoreError> {
         let history = self.settings.history;
         let session = connected(&mut self.session)?;
         let (connection, collector) = (&session.connection, session.collector);
         connection.begin()?;
-        peers::learn(connection, collector, &mut session.numbers, &batch.peers)?;
+        peers::learn(connection, collector, &mut session.ids, &batch.peers)?;
         if history {
-            write_events(connection, collector, &session.numbers, batch)?;
+            write_events(connection, collector, &session.ids, batch)?;
         }
-        let more = changes::apply(connection, &session.numbers, batch)?;
+        let more = changes::apply(connection, &session.ids, batch)?;
         let (run, next_seq) = signed(batch.end);
         let before = session.position.map(signed);
         let (run_before, seq_before) = before.unzip();
@@ -208,18 +208,18 @@ impl Store for Postgres {
         if stored == 0 {
             return Err(moved());
         }
-        self.count.changes(more);
+        self.count.expect_change(more);
         connection.commit()?;
         self.count.committed();
         session.position = Some(batch.end);
         Ok(())
     }
 
-    fn begin_load(&mut self, load: &Load) -> Result<(), Fault> {
+    fn begin_load(&mut self, load: &Load) -> Result<(), StoreError> {
         let session = connected(&mut self.session)?;
         let (connection, collector) = (&session.connection, session.collector);
         connection.begin()?;
-        let (numbers, held) = (&mut session.numbers, load.peers.iter());
+        let (numbers, held) = (&mut session.ids, load.peers.iter());
         peers::learn(connection, collector, numbers, held.map(|(_, peer)| peer))?;
         let gone = if load.all {
             changes::clear_all(connection, collector, &load.peers, numbers)?;
@@ -231,25 +231,25 @@ impl Store for Postgres {
         connection.commit()
     }
 
-    fn load(&mut self, load: &Load, pieces: &mut Pieces<'_>) -> Result<(), Fault> {
+    fn load(&mut self, load: &Load, chunks: &mut RowChunks<'_>) -> Result<(), StoreError> {
         let session = connected(&mut self.session)?;
-        while let Some(rows) = pieces() {
+        while let Some(rows) = chunks() {
             session.connection.begin()?;
             // The last transaction of the load makes all before it durable, too.
             let hasten = "SET LOCAL synchronous_commit = off";
             session.connection.run(hasten, "cannot begin")?;
-            let some = load_some(&session.connection, &session.numbers, load, rows, pieces)?;
+            let some = load_some(&session.connection, &session.ids, load, rows, chunks)?;
             session.connection.commit()?;
-            self.count.loads(some);
+            self.count.add_loaded(some);
         }
         Ok(())
     }
 
-    fn end_load(&mut self, load: &Load) -> Result<(), Fault> {
+    fn end_load(&mut self, load: &Load) -> Result<(), StoreError> {
         let session = connected(&mut self.session)?;
         let connection = &session.connection;
         connection.begin()?;
-        changes::loaded(connection, load, &session.numbers)?;
+        changes::loaded(connection, load, &session.ids)?;
         let (run, next_seq) = session.position.map(signed).unzip();
         let stands = connection.execute(
             LIVE,
@@ -264,14 +264,14 @@ impl Store for Postgres {
         Ok(())
     }
 
-    fn is_whole(&mut self) -> Result<bool, Fault> {
+    fn has_expected_routes(&mut self) -> Result<bool, StoreError> {
         let session = connected(&mut self.session)?;
         let what = "cannot count the routes";
         let row = session.connection.one(COUNT, &[&session.collector], what)?;
-        Ok(self.count.agrees(row.get(0)))
+        Ok(self.count.matches_store(row.get(0)))
     }
 
-    fn expire(&mut self, before_us: u64) -> Result<bool, Fault> {
+    fn expire(&mut self, before_us: u64) -> Result<bool, StoreError> {
         let session = connected(&mut self.session)?;
         let before_s = before_us as f64 / 1e6;
         let removed = session.connection.execute(
@@ -297,9 +297,9 @@ const COPY_EVENTS: &str = "COPY rutter_events (collector_id, run, seq, time, pee
 fn write_events(
     connection: &Connection,
     collector: i32,
-    numbers: &PeerNumbers,
+    ids: &PeerIds,
     batch: &Batch,
-) -> Result<(), Fault> {
+) -> Result<(), StoreError> {
     let mut copy = connection.copy_in(COPY_EVENTS)?;
     let mut out = Rows::new();
     for (behind, entry) in &batch.rows {
@@ -309,7 +309,7 @@ fn write_events(
         out.bigint(behind.next_seq as i64 - 1);
         out.time(entry.time_us);
         match &entry.peer {
-            Some(peer) => out.int(numbers.of(&peer.key)?),
+            Some(peer) => out.int(ids.id_of(&peer.key)?),
             None => out.null(),
         }
         out.text(entry.kind.name());
@@ -341,17 +341,17 @@ const LOADED: usize = 1_000_000;
 /// How many.
 fn load_some(
     connection: &Connection,
-    numbers: &PeerNumbers,
+    ids: &PeerIds,
     load: &Load,
     first: Vec<LoadRow>,
-    pieces: &mut Pieces<'_>,
-) -> Result<usize, Fault> {
+    chunks: &mut RowChunks<'_>,
+) -> Result<usize, StoreError> {
     let mut copy = connection.copy_in(COPY_ROUTES)?;
     let (mut out, mut count, mut next) = (Rows::new(), 0, Some(first));
     while let Some(rows) = next {
         for row in &rows {
             out.begin(4 + ATTR_COLUMNS);
-            out.int(numbers.of(&row.peer.key)?);
+            out.int(ids.id_of(&row.peer.key)?);
             out.cidr(row.prefix);
             out.bigint(row.path_id.into());
             out.time(load.time_us);
@@ -360,35 +360,35 @@ fn load_some(
         }
         out.forget_sets();
         count += rows.len();
-        next = if count < LOADED { pieces() } else { None };
+        next = if count < LOADED { chunks() } else { None };
     }
     finish(copy, out).map(|()| count)
 }
 
-fn send_piece(copy: &mut CopyIn<'_>, out: &mut Rows) -> Result<(), Fault> {
+fn send_piece(copy: &mut CopyIn<'_>, out: &mut Rows) -> Result<(), StoreError> {
     match out.is_piece() {
         true => copy.send(out.take()),
         false => Ok(()),
     }
 }
 
-fn finish(mut copy: CopyIn<'_>, mut out: Rows) -> Result<(), Fault> {
+fn finish(mut copy: CopyIn<'_>, mut out: Rows) -> Result<(), StoreError> {
     out.end();
     copy.send(out.take())?;
     copy.finish()
 }
 
 /// What was tried, and what the server or the connection had to say about it. Never a password.
-fn fault(what: &str) -> impl FnOnce(tokio_postgres::Error) -> Fault {
+fn store_error(what: &str) -> impl FnOnce(tokio_postgres::Error) -> StoreError {
     let what = what.to_owned();
     move |why| match why.as_db_error() {
-        Some(said) if *said.code() == SqlState::INSUFFICIENT_PRIVILEGE => Fault(format!(
+        Some(said) if *said.code() == SqlState::INSUFFICIENT_PRIVILEGE => StoreError(format!(
             "{what}: {}; let the sink's user own the database, or GRANT TEMPORARY ON DATABASE and GRANT CREATE, USAGE ON \
              SCHEMA public to it, and let it own the tables rutter_*",
             said.message()
         )),
-        Some(said) => Fault(format!("{what}: {}: {}", said.severity(), said.message())),
-        None => Fault(format!("{what}: {}", chain(&why))),
+        Some(said) => StoreError(format!("{what}: {}: {}", said.severity(), said.message())),
+        None => StoreError(format!("{what}: {}", chain(&why))),
     }
 }
 

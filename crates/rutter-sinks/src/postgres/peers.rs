@@ -7,16 +7,16 @@ use super::connection::Connection;
 use super::copy::Rows;
 use super::{finish, send_piece};
 use crate::batch::PeerChange;
-use crate::numbers::PeerNumbers;
 use crate::peer::StoredPeer;
-use crate::store::Fault;
+use crate::peer_ids::PeerIds;
+use crate::store::StoreError;
 
 /// Peers of which it is not known whether they are stored; lives as long as the session, empty at every commit.
-pub(super) const GIVEN: &str = "CREATE TEMP TABLE rutter_given (
+pub(super) const NEW_PEERS: &str = "CREATE TEMP TABLE rutter_new_peers (
     place integer, router text, peer_address inet, distinguisher text, view text, peer_type text, peer_name text, peer_asn bigint,
     bgp_id inet, source text) ON COMMIT DELETE ROWS";
 
-const COPY: &str = "COPY rutter_given (place, router, peer_address, distinguisher, view, peer_type, peer_name, peer_asn, bgp_id, source)
+const COPY: &str = "COPY rutter_new_peers (place, router, peer_address, distinguisher, view, peer_type, peer_name, peer_asn, bgp_id, source)
 FROM STDIN BINARY";
 const COLUMNS: i16 = 10;
 
@@ -29,50 +29,50 @@ macro_rules! same {
 }
 
 /// Nobody else writes as this collector. An upsert of all would use up a number for each that is known.
-const ADD: &str = concat!(
+const INSERT: &str = concat!(
     "INSERT INTO rutter_peers
     (collector_id, router, peer_address, distinguisher, view, peer_type, peer_name, peer_asn, bgp_id, source, state)
 SELECT $1::integer, router, peer_address, distinguisher::numeric, view, peer_type, peer_name, peer_asn, bgp_id, source, 'down'
-FROM rutter_given g WHERE NOT EXISTS (SELECT FROM rutter_peers p WHERE ",
+FROM rutter_new_peers g WHERE NOT EXISTS (SELECT FROM rutter_peers p WHERE ",
     same!(),
     ")
 ON CONFLICT DO NOTHING"
 );
 
-const AMEND: &str = concat!(
+const UPDATE: &str = concat!(
     "UPDATE rutter_peers p
 SET peer_name = g.peer_name, peer_asn = g.peer_asn, bgp_id = g.bgp_id, source = g.source
-FROM rutter_given g WHERE ",
+FROM rutter_new_peers g WHERE ",
     same!(),
     " AND (p.peer_name, p.peer_asn, p.bgp_id, p.source) IS DISTINCT FROM (g.peer_name, g.peer_asn, g.bgp_id, g.source)"
 );
 
 const NUMBERS: &str = concat!(
-    "SELECT g.place, p.peer_id FROM rutter_given g JOIN rutter_peers p ON ",
+    "SELECT g.place, p.peer_id FROM rutter_new_peers g JOIN rutter_peers p ON ",
     same!()
 );
 
-/// Makes sure that peers have numbers, and that what is stored of them is up to date.
+/// Makes sure that peers have ids, and that what is stored of them is up to date.
 pub(super) fn learn<'p>(
     connection: &Connection,
     collector: i32,
-    numbers: &mut PeerNumbers,
+    ids: &mut PeerIds,
     peers: impl IntoIterator<Item = &'p Arc<StoredPeer>>,
-) -> Result<(), Fault> {
-    let given = numbers.strange(peers);
-    if given.is_empty() {
+) -> Result<(), StoreError> {
+    let new = ids.unknown(peers);
+    if new.is_empty() {
         return Ok(());
     }
-    give(connection, &given)?;
+    give(connection, &new)?;
     let what = "cannot store the peers";
-    connection.execute(ADD, &[&collector], what)?;
-    connection.execute(AMEND, &[&collector], what)?;
+    connection.execute(INSERT, &[&collector], what)?;
+    connection.execute(UPDATE, &[&collector], what)?;
     let rows = connection.all(NUMBERS, &[&collector], what)?;
-    numbers.learn(&given, rows.iter().map(|row| (row.get(0), row.get(1))));
+    ids.add(&new, rows.iter().map(|row| (row.get(0), row.get(1))));
     Ok(())
 }
 
-fn give(connection: &Connection, peers: &[&Arc<StoredPeer>]) -> Result<(), Fault> {
+fn give(connection: &Connection, peers: &[&Arc<StoredPeer>]) -> Result<(), StoreError> {
     let mut copy = connection.copy_in(COPY)?;
     let mut out = Rows::new();
     for (place, peer) in (0..).zip(peers) {
@@ -95,20 +95,20 @@ fn give(connection: &Connection, peers: &[&Arc<StoredPeer>]) -> Result<(), Fault
     finish(copy, out)
 }
 
-const CHANGE: &str = "UPDATE rutter_peers p SET state = c.state, since = to_timestamp(c.since), detail = c.detail
+const SET_STATE: &str = "UPDATE rutter_peers p SET state = c.state, since = to_timestamp(c.since), detail = c.detail
 FROM unnest($1::integer[], $2::text[], $3::float8[], $4::text[]) AS c (peer_id, state, since, detail)
 WHERE p.peer_id = c.peer_id";
 
 /// Stores the last word on each peer that came or went.
 pub(super) fn change(
     connection: &Connection,
-    numbers: &PeerNumbers,
+    ids: &PeerIds,
     changes: &[PeerChange],
-) -> Result<(), Fault> {
+) -> Result<(), StoreError> {
     if changes.is_empty() {
         return Ok(());
     }
-    let last = numbers.last(changes)?;
+    let last = ids.last_changes(changes)?;
     let ids: Vec<i32> = last.keys().copied().collect();
     let states: Vec<&str> = last.values().map(|one| one.state()).collect();
     let since_s: Vec<f64> = last.values().map(|one| one.time_us as f64 / 1e6).collect();
@@ -116,6 +116,6 @@ pub(super) fn change(
     let details: Vec<String> = last.values().map(detail).collect();
     let what = "cannot store the state of the peers";
     connection
-        .execute(CHANGE, &[&ids, &states, &since_s, &details], what)
+        .execute(SET_STATE, &[&ids, &states, &since_s, &details], what)
         .map(drop)
 }

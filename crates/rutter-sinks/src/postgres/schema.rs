@@ -1,7 +1,7 @@
 //! The tables, made and brought up to date by us.
 
 use super::connection::Connection;
-use crate::store::Fault;
+use crate::store::StoreError;
 
 /// Numbered from 1; what was released is never changed, only followed by another.
 const MIGRATIONS: &[&str] = &[
@@ -20,21 +20,21 @@ pub(super) const STAY: &str = "SELECT set_config('search_path', quote_ident(coal
 WHERE current_schema() IS NOT NULL";
 
 /// Applies the migrations that the database has not seen, in one transaction.
-pub(super) fn migrate(connection: &Connection) -> Result<(), Fault> {
+pub(super) fn migrate(connection: &Connection) -> Result<(), StoreError> {
     connection.begin()?;
     // Collectors that start together wait for each other here.
     connection.run(
         "SELECT pg_advisory_xact_lock(hashtextextended('rutter schema', 0));
          CREATE TABLE IF NOT EXISTS rutter_schema (
              version integer PRIMARY KEY, applied timestamptz NOT NULL DEFAULT now())",
-        "cannot make the table rutter_schema",
+        "cannot create the table rutter_schema",
     )?;
     let newest = "SELECT coalesce(max(version), 0) FROM rutter_schema";
     let row = connection.one(newest, &[], "cannot read the table rutter_schema")?;
     let version: i32 = row.get(0);
     if version as usize > MIGRATIONS.len() {
-        return Err(Fault(format!(
-            "the schema is of version {version}, this program knows up to {}: use a newer Rutter",
+        return Err(StoreError(format!(
+            "the schema has version {version}; this program supports versions up to {}: use a newer Rutter",
             MIGRATIONS.len()
         )));
     }
@@ -68,7 +68,7 @@ const FORGET: &str = "UPDATE rutter_collectors SET run = NULL, next_seq = NULL";
 
 /// Makes tables and views anew that somebody has dropped. Where a table was, no position holds any more: every
 /// collector tells of a gap and loads its routes.
-fn mend(connection: &Connection) -> Result<(), Fault> {
+fn mend(connection: &Connection) -> Result<(), StoreError> {
     let rows = connection.all(MISSING, &[], "cannot look for the tables")?;
     let missing: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
     if missing.is_empty() {
@@ -76,7 +76,7 @@ fn mend(connection: &Connection) -> Result<(), Fault> {
     }
     tracing::warn!(
         ?missing,
-        "tables of the database were gone; they are made anew"
+        "tables of the database were missing; they are created again"
     );
     let statements = MIGRATIONS.iter().flat_map(|text| text.split(';'));
     for statement in statements {
@@ -93,8 +93,11 @@ fn mend(connection: &Connection) -> Result<(), Fault> {
             _ => words.get(2),
         };
         if object.is_some_and(|name| missing.iter().any(|gone| gone == name)) {
-            connection.run(statement, "cannot make a table anew")?;
+            connection.run(statement, "cannot create a table again")?;
         }
     }
-    connection.run(&format!("{NUMBERS}; {FORGET}"), "cannot begin anew")
+    connection.run(
+        &format!("{NUMBERS}; {FORGET}"),
+        "cannot reset the positions of the collectors",
+    )
 }

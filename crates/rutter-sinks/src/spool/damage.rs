@@ -22,8 +22,8 @@ impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let missing = self.missing();
         match self.octets {
-            0 => write!(f, "{missing}: they are gone from the spool"),
-            octets => write!(f, "{missing}: {octets} octets of the spool were damaged"),
+            0 => write!(f, "{missing}: the spool has lost them"),
+            octets => write!(f, "{missing}: {octets} bytes of the spool were damaged"),
         }
     }
 }
@@ -66,53 +66,53 @@ pub struct Unended {
     pub last_us: u64,
 }
 
-/// What was seen of a spool, block by block from its beginning.
+/// What was scan of a spool, block by block from its beginning.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct SpoolScan {
     /// Behind the last row.
     pub(super) end: Option<Position>,
     /// Rows that follow each other without a hole: the positions before the first and behind the last.
-    pub(super) stretches: Vec<(Position, Position)>,
+    pub(super) ranges: Vec<(Position, Position)>,
     last: Vec<u8>,
-    cut: u64,
+    skipped: u64,
     pub(super) damage: Vec<Damage>,
 }
 
-impl Seen {
+impl SpoolScan {
     /// Takes the next block; `false` where it is none.
     pub(super) fn take(&mut self, octets: Vec<u8>) -> bool {
         let Some((before, end)) = Block::span(&octets) else {
             return false;
         };
         if let Some(behind) = self.end
-            && !(follows(behind, &octets) && self.tells_of_the_end(behind, &octets))
+            && !(follows(behind, &octets) && self.explains_end(behind, &octets))
         {
             self.damage.push(Damage {
                 behind: Some(behind),
                 before: Some(before),
-                octets: self.cut,
+                octets: self.skipped,
             });
         }
-        (self.end, self.last, self.cut) = (Some(end), octets, 0);
-        match self.stretches.last_mut() {
+        (self.end, self.last, self.skipped) = (Some(end), octets, 0);
+        match self.ranges.last_mut() {
             Some((_, behind)) if *behind == before => *behind = end,
-            _ => self.stretches.push((before, end)),
+            _ => self.ranges.push((before, end)),
         }
         true
     }
 
-    /// So many octets could not be read. Whether rows were among them is seen by what follows.
-    pub(super) fn cut(&mut self, octets: u64) {
-        self.cut += octets;
+    /// So many octets could not be read. Whether rows were among them is scan by what follows.
+    pub(super) fn skip(&mut self, octets: u64) {
+        self.skipped += octets;
     }
 
     /// Nothing follows. Whether the last run was not ended in order.
     pub(super) fn finish(&mut self) -> Option<Unended> {
-        if self.cut > 0 {
+        if self.skipped > 0 {
             self.damage.push(Damage {
                 behind: self.end,
                 before: None,
-                octets: self.cut,
+                octets: self.skipped,
             });
             return None;
         }
@@ -125,7 +125,7 @@ impl Seen {
     }
 
     /// Where another run begins the one before was ended, or its rows that may be missing are told.
-    fn tells_of_the_end(&self, behind: Position, octets: &[u8]) -> bool {
+    fn explains_end(&self, behind: Position, octets: &[u8]) -> bool {
         let begins = Block::span(octets).is_some_and(|(first, _)| first.run != behind.run);
         !begins
             || Block::decode(&self.last).is_some_and(|block| is_end(&block))
@@ -133,7 +133,7 @@ impl Seen {
                 block
                     .entries
                     .iter()
-                    .any(|entry| lost(&entry.kind).is_some())
+                    .any(|entry| gap_size(&entry.kind).is_some())
             })
     }
 }
@@ -147,24 +147,24 @@ pub(super) fn follows(behind: Position, octets: &[u8]) -> bool {
         true => behind.next_seq,
         false => 0,
     };
-    let Some(hole) = first
+    let Some(gap) = first
         .next_seq
         .checked_sub(expected)
         .filter(|_| first.run >= behind.run)
     else {
         return false;
     };
-    hole == 0 || Block::decode(octets).is_some_and(|block| told(&block) >= hole)
+    gap == 0 || Block::decode(octets).is_some_and(|block| rows_reported_missing(&block) >= gap)
 }
 
 /// How many rows before its own a block says to be missing.
-fn told(block: &Block) -> u64 {
+fn rows_reported_missing(block: &Block) -> u64 {
     let mut kinds = block.entries.iter().map(|entry| entry.kind);
     let first = kinds.find(|kind| !matches!(kind, Kind::ClockStep { .. }));
-    first.as_ref().and_then(lost).unwrap_or(0)
+    first.as_ref().and_then(gap_size).unwrap_or(0)
 }
 
-fn lost(kind: &Kind) -> Option<u64> {
+fn gap_size(kind: &Kind) -> Option<u64> {
     match kind {
         Kind::Gap { lost } => Some(*lost),
         _ => None,

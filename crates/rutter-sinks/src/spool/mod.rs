@@ -5,19 +5,19 @@
 //! of it.
 
 mod damage;
-mod medium;
+mod storage;
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 
 pub use damage::{Damage, Unended};
-pub use medium::{Disk, Medium};
+pub use storage::{Disk, Storage};
 
 use rutter_events::Missing;
 
 use crate::block::Block;
-use damage::{Seen, follows};
+use damage::{SpoolScan, follows};
 
 /// How far the rows of a run go: all before `next_seq`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Default)]
@@ -59,7 +59,7 @@ impl fmt::Display for SpoolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Full => f.write_str(
-                "the spool is full: raise `spool-limit` or see why the store is slow or away",
+                "the spool is full: raise `spool-limit` or find out why the store is slow or unreachable",
             ),
             Self::Io(why) => write!(f, "the spool cannot be written: {why}"),
         }
@@ -74,11 +74,11 @@ struct Segment {
 }
 
 /// What lies between a position and a place.
-pub(crate) enum Hole {
+pub(crate) enum Gap {
     /// Nothing: the rows follow each other.
     None,
     /// Nothing follows.
-    Open,
+    AtEnd,
     /// Rows that are missing, and the time of the one behind them.
     Rows {
         damage: Damage,
@@ -88,7 +88,7 @@ pub(crate) enum Hole {
 
 /// The segments of one sink.
 pub struct Spool<M> {
-    medium: M,
+    storage: M,
     segments: VecDeque<Segment>,
     limit: u64,
     next_segment: u64,
@@ -96,9 +96,9 @@ pub struct Spool<M> {
     /// Behind the last row that is stored.
     end: Option<Position>,
     /// What it held when it was opened: the positions before the first and behind the last of rows that follow each other.
-    found: Vec<(Position, Position)>,
+    initial_ranges: Vec<(Position, Position)>,
     /// The time of the first of them.
-    found_us: u64,
+    initial_first_us: u64,
     /// What was missing when it was opened.
     damage: Vec<Damage>,
     /// The last run had no end when it was opened.
@@ -110,41 +110,41 @@ pub struct Spool<M> {
     done: Option<Segment>,
 }
 
-impl<M: Medium> Spool<M> {
+impl<M: Storage> Spool<M> {
     /// Reads what an earlier run left, and cuts away what is damaged or torn. At most `limit` octets are kept.
-    pub fn open(medium: M, limit: u64) -> io::Result<Self> {
+    pub fn open(storage: M, limit: u64) -> io::Result<Self> {
         let mut spool = Self {
-            medium,
+            storage,
             segments: VecDeque::new(),
             limit,
             next_segment: 0,
             bytes: 0,
             end: None,
-            found: Vec::new(),
-            found_us: 0,
+            initial_ranges: Vec::new(),
+            initial_first_us: 0,
             damage: Vec::new(),
             unended: None,
             new: true,
             open: false,
             done: None,
         };
-        let mut seen = Seen::default();
-        let numbers = spool.medium.list()?;
+        let mut scan = SpoolScan::default();
+        let numbers = spool.storage.list()?;
         for &number in &numbers {
             spool.next_segment = number + 1;
-            let good = spool.check(number, &mut seen)?;
+            let good = spool.check(number, &mut scan)?;
             if good == 0 {
-                spool.medium.remove(number)?;
+                spool.storage.remove(number)?;
                 continue;
             }
             spool.segments.push_back(Segment { number, len: good });
             spool.bytes += good;
         }
-        spool.unended = seen.finish();
-        (spool.end, spool.damage) = (seen.end, seen.damage);
-        spool.found = seen.stretches;
+        spool.unended = scan.finish();
+        (spool.end, spool.damage) = (scan.end, scan.damage);
+        spool.initial_ranges = scan.ranges;
         spool.new = spool.end.is_none();
-        spool.found_us = spool.first_us()?;
+        spool.initial_first_us = spool.first_us()?;
         Ok(spool)
     }
 
@@ -158,53 +158,53 @@ impl<M: Medium> Spool<M> {
     }
 
     /// How many octets of a segment are frames that can be read. The rest is cut away.
-    fn check(&mut self, number: u64, seen: &mut Seen) -> io::Result<u64> {
+    fn check(&mut self, number: u64, scan: &mut SpoolScan) -> io::Result<u64> {
         let mut good = 0;
         let torn = loop {
             match self.frame(number, good)? {
-                Frame::Whole(block, len) => match seen.take(block) {
+                Frame::Whole(block, len) => match scan.take(block) {
                     true => good += len,
                     false => break false,
                 },
                 Frame::Torn => break true,
-                Frame::Damaged => break false,
+                Frame::CorruptRecord => break false,
             }
         };
         let mut whole = good;
         loop {
-            let rest = self.medium.read(number, whole, PIECE)?;
+            let rest = self.storage.read(number, whole, PIECE)?;
             if rest.is_empty() {
                 break;
             }
             whole += rest.len() as u64;
         }
         if whole > good && good > 0 {
-            self.medium.truncate(number, good)?;
+            self.storage.truncate(number, good)?;
         }
         // Of the beginning of a frame nobody was told that it is stored.
         if !torn {
-            seen.cut(whole - good);
+            scan.skip(whole - good);
         }
         Ok(good)
     }
 
     /// What lies at an offset.
     fn frame(&mut self, segment: u64, offset: u64) -> io::Result<Frame> {
-        let head = self.medium.read(segment, offset, HEAD)?;
+        let head = self.storage.read(segment, offset, HEAD)?;
         let (Some(len), Some(sum), Some(own)) = (word(&head, 0), word(&head, 4), word(&head, 8))
         else {
             return Ok(Frame::Torn);
         };
-        if crc32fast::hash(&head[..8]) != own || len as usize > MOST {
-            return Ok(Frame::Damaged);
+        if crc32fast::hash(&head[..8]) != own || len as usize > MAX_BLOCK {
+            return Ok(Frame::CorruptRecord);
         }
         let at = offset + HEAD as u64;
-        let block = self.medium.read(segment, at, len as usize)?;
+        let block = self.storage.read(segment, at, len as usize)?;
         Ok(match block.len() == len as usize {
             true if crc32fast::hash(&block) == sum => {
                 Frame::Whole(block, HEAD as u64 + u64::from(len))
             }
-            true => Frame::Damaged,
+            true => Frame::CorruptRecord,
             false => Frame::Torn,
         })
     }
@@ -215,20 +215,20 @@ impl<M: Medium> Spool<M> {
     }
 
     /// How many of the rows that it held when it was opened are behind a position.
-    pub fn found_behind(&self, position: Option<Position>) -> u64 {
+    pub fn initial_rows_behind(&self, position: Option<Position>) -> u64 {
         let behind = |(first, end): &(Position, Position)| {
             let first = position.map_or(*first, |position| position.clamp(*first, *end));
             end.next_seq - first.next_seq
         };
-        self.found.iter().map(behind).sum()
+        self.initial_ranges.iter().map(behind).sum()
     }
 
     /// The time of the first row that it held then.
-    pub fn found_us(&self) -> u64 {
-        self.found_us
+    pub fn initial_first_us(&self) -> u64 {
+        self.initial_first_us
     }
 
-    /// Octets in all segments.
+    /// ByteReader in all segments.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -254,9 +254,13 @@ impl<M: Medium> Spool<M> {
     }
 
     /// What lies between a position and the block at a place.
-    pub(crate) fn hole(&mut self, behind: Option<Position>, cursor: Cursor) -> io::Result<Hole> {
+    pub(crate) fn gap_between(
+        &mut self,
+        behind: Option<Position>,
+        cursor: Cursor,
+    ) -> io::Result<Gap> {
         let Some((octets, _)) = self.next(cursor)? else {
-            return Ok(Hole::Open);
+            return Ok(Gap::AtEnd);
         };
         let before = Block::span(&octets).map(|(first, _)| first);
         // Of earlier runs than the first that there is nothing is known.
@@ -265,11 +269,11 @@ impl<M: Medium> Spool<M> {
             ..first
         });
         if behind.or(begin).is_some_and(|at| follows(at, &octets)) {
-            return Ok(Hole::None);
+            return Ok(Gap::None);
         }
         let block = Block::decode(&octets);
         let first = block.as_ref().and_then(|block| block.entries.first());
-        Ok(Hole::Rows {
+        Ok(Gap::Rows {
             damage: Damage {
                 behind,
                 before,
@@ -316,7 +320,7 @@ impl<M: Medium> Spool<M> {
         frame.extend(crc32fast::hash(&frame).to_le_bytes());
         frame.extend_from_slice(block);
         let stored = match self.put(&frame) {
-            Err(_) if self.cut_done() => self.put(&frame),
+            Err(_) if self.shrink_done_segment() => self.put(&frame),
             stored => stored,
         };
         stored.map_err(SpoolError::Io)?;
@@ -332,7 +336,7 @@ impl<M: Medium> Spool<M> {
             .segments
             .back_mut()
             .filter(|last| last.number == segment);
-        let appended = self.medium.append(segment, frame);
+        let appended = self.storage.append(segment, frame);
         let stored = match held {
             Some(last) => appended.map(|()| last.len += len),
             None => appended.and_then(|()| self.begin_segment(segment, len)),
@@ -345,15 +349,15 @@ impl<M: Medium> Spool<M> {
 
     /// The disk may be full of what is committed: the last block is enough to remember the last run by. `true` where that
     /// made room.
-    fn cut_done(&mut self) -> bool {
+    fn shrink_done_segment(&mut self) -> bool {
         let Some((number, len)) = self.done.as_ref().map(|done| (done.number, done.len)) else {
             return false;
         };
         let Some(last) = self.last_frame(number, len).filter(|last| *last > 0) else {
             return false;
         };
-        let kept = self.medium.read(number, last, (len - last) as usize);
-        let cut = kept.and_then(|kept| self.medium.replace(number, &kept));
+        let kept = self.storage.read(number, last, (len - last) as usize);
+        let cut = kept.and_then(|kept| self.storage.replace(number, &kept));
         if cut.is_ok() {
             self.done = Some(Segment {
                 number,
@@ -377,11 +381,11 @@ impl<M: Medium> Spool<M> {
 
     /// A new segment is made safe at once, so that the last run is always known.
     fn begin_segment(&mut self, number: u64, len: u64) -> io::Result<()> {
-        self.medium.sync(number)?;
+        self.storage.sync(number)?;
         self.segments.push_back(Segment { number, len });
         if let Some(done) = self.done.take() {
             // Where it stays, its rows are known to be committed.
-            let _ = self.medium.remove(done.number);
+            let _ = self.storage.remove(done.number);
         }
         Ok(())
     }
@@ -390,10 +394,10 @@ impl<M: Medium> Spool<M> {
     fn undo(&mut self, segment: u64) {
         let held = self.segments.back().filter(|last| last.number == segment);
         let undone = match held.map(|last| last.len) {
-            Some(len) => self.medium.truncate(segment, len).is_ok(),
+            Some(len) => self.storage.truncate(segment, len).is_ok(),
             None => {
                 // Nothing is lost with it, and it may never have been made.
-                let _ = self.medium.remove(segment);
+                let _ = self.storage.remove(segment);
                 false
             }
         };
@@ -407,7 +411,7 @@ impl<M: Medium> Spool<M> {
             last => {
                 if let Some(last) = last.filter(|_| self.open) {
                     // Not being able to sync is not being able to promise more than a crash of the process.
-                    let _ = self.medium.sync(last.number);
+                    let _ = self.storage.sync(last.number);
                 }
                 self.open = true;
                 self.next_segment += 1;
@@ -419,7 +423,7 @@ impl<M: Medium> Spool<M> {
     /// Makes all that is stored survive a loss of power.
     pub fn sync(&mut self) -> io::Result<()> {
         match self.segments.back() {
-            Some(last) if self.open => self.medium.sync(last.number),
+            Some(last) if self.open => self.storage.sync(last.number),
             _ => Ok(()),
         }
     }
@@ -508,7 +512,7 @@ impl<M: Medium> Spool<M> {
                 self.open = false;
                 self.done = Some(first);
             } else {
-                self.medium.remove(first.number)?;
+                self.storage.remove(first.number)?;
             }
         }
         Ok(())
@@ -522,9 +526,9 @@ impl<M: Medium> Spool<M> {
         }
     }
 
-    /// The medium, for tests that damage it.
-    pub fn into_medium(self) -> M {
-        self.medium
+    /// The storage, for tests that damage it.
+    pub fn into_storage(self) -> M {
+        self.storage
     }
 }
 
@@ -548,12 +552,12 @@ enum Frame {
     /// Nothing, or the beginning of a frame.
     Torn,
     /// Something else than was written.
-    Damaged,
+    CorruptRecord,
 }
 
 const HEAD: usize = 12;
 /// No frame is longer.
-const MOST: usize = 64 << 20;
+const MAX_BLOCK: usize = 64 << 20;
 const PIECE: usize = 1 << 20;
 /// So many segments fill the spool.
 const SEGMENTS: u64 = 16;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use rutter_bench::rng::Rng;
 use rutter_net::Prefix;
-use rutter_sinks::{Batch, Fault, Held, Load, LoadRow, Pieces, Position, Store};
+use rutter_sinks::{Batch, Load, LoadRow, Position, RowChunks, Store, StoreError, StoreProgress};
 
 /// What is committed.
 #[derive(Clone, Default)]
@@ -55,10 +55,10 @@ impl Database {
     }
 
     /// Applies a transaction, or not, and says so, or not.
-    fn transact(&mut self, change: impl FnOnce(&mut Tables)) -> Result<(), Fault> {
+    fn transact(&mut self, change: impl FnOnce(&mut Tables)) -> Result<(), StoreError> {
         assert!(self.connected, "a store is opened after a fault");
         let server = &mut *self.server.borrow_mut();
-        let fault = Err(Fault("the connection was lost".into()));
+        let fault = Err(StoreError("the connection was lost".into()));
         if server.away {
             return fault;
         }
@@ -72,21 +72,21 @@ impl Database {
 }
 
 impl Store for Database {
-    fn open(&mut self) -> Result<Held, Fault> {
+    fn open(&mut self) -> Result<StoreProgress, StoreError> {
         let server = &mut *self.server.borrow_mut();
         if server.away || server.rng.chance(server.faults) {
-            return Err(Fault("nobody is there".into()));
+            return Err(StoreError("the server is away".into()));
         }
         self.connected = true;
         let tables = &server.tables;
-        Ok(Held {
+        Ok(StoreProgress {
             position: tables.position,
             time_us: tables.position.map(|_| tables.time_us),
-            had: None,
+            lost_position: None,
         })
     }
 
-    fn lost(&mut self, behind: Position, _: u64) -> Result<Option<String>, Fault> {
+    fn find_loss(&mut self, behind: Position, _: u64) -> Result<Option<String>, StoreError> {
         let server = self.server.borrow();
         let last =
             |event: &(u64, u64, String)| (event.0, event.1 + 1) == (behind.run, behind.next_seq);
@@ -94,7 +94,7 @@ impl Store for Database {
         Ok((!has).then(|| "it has no such event".into()))
     }
 
-    fn write(&mut self, batch: &Batch) -> Result<(), Fault> {
+    fn write(&mut self, batch: &Batch) -> Result<(), StoreError> {
         self.transact(|tables| {
             tables.position = Some(batch.end);
             tables.time_us = batch.last_us().unwrap_or(tables.time_us);
@@ -135,7 +135,7 @@ impl Store for Database {
         })
     }
 
-    fn begin_load(&mut self, load: &Load) -> Result<(), Fault> {
+    fn begin_load(&mut self, load: &Load) -> Result<(), StoreError> {
         self.transact(|tables| {
             let named = |address: IpAddr| {
                 load.peers
@@ -151,14 +151,14 @@ impl Store for Database {
         })
     }
 
-    fn load(&mut self, _: &Load, pieces: &mut Pieces<'_>) -> Result<(), Fault> {
-        while let Some(rows) = pieces() {
+    fn load(&mut self, _: &Load, chunks: &mut RowChunks<'_>) -> Result<(), StoreError> {
+        while let Some(rows) = chunks() {
             self.add(&rows)?;
         }
         Ok(())
     }
 
-    fn end_load(&mut self, load: &Load) -> Result<(), Fault> {
+    fn end_load(&mut self, load: &Load) -> Result<(), StoreError> {
         self.transact(|tables| {
             for (up, peer) in &load.peers {
                 tables.up.insert(peer.key.address, *up);
@@ -172,7 +172,7 @@ impl Store for Database {
 }
 
 impl Database {
-    fn add(&mut self, rows: &[LoadRow]) -> Result<(), Fault> {
+    fn add(&mut self, rows: &[LoadRow]) -> Result<(), StoreError> {
         self.transact(|tables| {
             for row in rows {
                 let key = (row.peer.key.address, row.prefix, row.path_id);

@@ -6,7 +6,7 @@ use std::io;
 use std::rc::Rc;
 
 use rutter_bench::rng::Rng;
-use rutter_sinks::{Block, Medium};
+use rutter_sinks::{Block, Storage};
 
 /// Segments: their octets, and how many of them are safe.
 #[derive(Default)]
@@ -86,7 +86,7 @@ impl Disk {
     }
 }
 
-impl Medium for Disk {
+impl Storage for Disk {
     fn list(&self) -> io::Result<Vec<u64>> {
         Ok(self.0.borrow().segments.keys().copied().collect())
     }

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rutter_sinks::{Block, Clock as _, Disk, Intake, Spool};
+use rutter_sinks::{Block, Clock as _, Disk, FeedSpooler, Spool};
 
 use crate::{SimClock, Simulation, World};
 
@@ -40,7 +40,7 @@ pub struct Full {
     pub world: World,
     pub clock: SimClock,
     pub spool: Spool<Disk>,
-    pub intake: Intake,
+    pub spooler: FeedSpooler,
 }
 
 impl Full {
@@ -52,8 +52,8 @@ impl Full {
         self.clock.0.set(now);
         self.world
             .say(0, &["10.1.0.0/16".parse().unwrap()], None, Some(7));
-        self.intake.gather(Duration::ZERO, &self.clock);
-        self.intake.store(&mut self.spool, &self.clock);
+        self.spooler.read_feed(Duration::ZERO, &self.clock);
+        self.spooler.store(&mut self.spool, &self.clock);
     }
 
     /// The store has all that is in the spool.
@@ -80,7 +80,7 @@ fn a_folder_that_somebody_removes_is_made_again() {
     full.commit_all();
     full.world.up(0);
     full.turn(1);
-    assert_eq!(full.intake.trouble(), None);
+    assert_eq!(full.spooler.drop_reason(), None);
     assert!(!rows(&mut full.spool).is_empty());
     fs::remove_dir_all(&folder).expect("the folder goes");
 }
@@ -95,10 +95,10 @@ fn a_spool_that_cannot_be_made_yet_begins_with_a_gap() {
     let mut full = full_on(Disk::later(&folder), 1 << 20);
     full.world.up(0);
     full.turn(1);
-    assert!(full.intake.trouble().is_some());
+    assert!(full.spooler.drop_reason().is_some());
     fs::remove_file(&disk).expect("there is room");
     full.turn(1_100);
-    assert_eq!(full.intake.trouble(), None);
+    assert_eq!(full.spooler.drop_reason(), None);
     let stored = rows(&mut full.spool);
     assert!(stored[0].contains(" gap rows 0 to "), "{stored:?}");
     // Others are kept out from now on.
@@ -120,12 +120,12 @@ fn full_on(disk: Disk, limit: u64) -> Full {
     let clock = Simulation::new(1).clock;
     let spool = Spool::open(disk, limit).expect("the spool opens");
     let world = World::new(1, clock.now().unix_us);
-    let intake = Intake::new(world.rib.clone(), "full", &spool, &clock);
+    let spooler = FeedSpooler::new(world.rib.clone(), "full", &spool, &clock);
     Full {
         world,
         clock,
         spool,
-        intake,
+        spooler,
     }
 }
 
@@ -137,11 +137,15 @@ fn a_disk_that_is_full_makes_one_gap_and_no_litter() {
     full.turn(1);
     // Its start is stored and committed, and the disk fills.
     let before = rows(&mut full.spool).len();
-    assert!(before > 0 && full.intake.trouble().is_none());
+    assert!(before > 0 && full.spooler.drop_reason().is_none());
     full.commit_all();
     fill(&folder, 1..4);
     full.turn(1);
-    let why = full.intake.trouble().expect("it does not fit").to_owned();
+    let why = full
+        .spooler
+        .drop_reason()
+        .expect("it does not fit")
+        .to_owned();
     assert!(why.contains("No space left on device"), "{why}");
     // Not asked again before a second has passed, and then again.
     full.turn(500);
@@ -153,13 +157,13 @@ fn a_disk_that_is_full_makes_one_gap_and_no_litter() {
     full.turn(600);
     full.turn(1_100);
     assert_eq!(files(&folder), 2);
-    assert_eq!(full.intake.gaps(), (0, 0), "nobody was told yet");
+    assert_eq!(full.spooler.gaps(), (0, 0), "no gap was recorded yet");
     // There is room again.
     full.turn(1_100);
-    assert_eq!(full.intake.trouble(), None);
-    assert_eq!(full.intake.gaps().0, 1);
+    assert_eq!(full.spooler.drop_reason(), None);
+    assert_eq!(full.spooler.gaps().0, 1);
     let stored = rows(&mut full.spool);
-    let (first, last) = (before, before + full.intake.gaps().1 as usize - 1);
+    let (first, last) = (before, before + full.spooler.gaps().1 as usize - 1);
     let expected = format!("{} gap rows {first} to {last} are missing, from ", last + 1);
     assert!(stored[0].starts_with(&expected), "{expected}: {stored:?}");
     fs::remove_dir_all(&folder).expect("the folder goes");

@@ -1,13 +1,13 @@
-//! Spool, intake, state and writer among faults, drawn from a seed: whatever is killed, whenever, nothing that was
+//! Spool, spooler, state and writer among faults, drawn from a seed: whatever is killed, whenever, nothing that was
 //! promised is lost, nothing is there twice, and in the quiet that follows the current routes are exact.
 //!
 //! `SEED=7 cargo test -p rutter-sinks --test simulation` runs one seed, `SEEDS=1000` that many.
 
-mod damaged;
 mod database;
 mod disk;
 mod full_disk;
-mod lost;
+mod spool_damage;
+mod store_loss;
 #[path = "../world/mod.rs"]
 mod world;
 
@@ -37,7 +37,7 @@ impl Clock for SimClock {
 /// The process: everything that a kill takes away.
 struct Collector {
     world: World,
-    intake: Intake,
+    spooler: FeedSpooler,
     writer: Writer<Database>,
     status: Status,
     spool: Mutex<Spool<Disk>>,
@@ -78,7 +78,7 @@ impl Simulation {
     fn start(&self) -> Collector {
         let world = World::new(PEERS, self.clock.now().unix_us);
         let spool = Spool::open(self.disk.clone(), self.limit).expect("the spool opens");
-        let intake = Intake::new(world.rib.clone(), "sim", &spool, &self.clock);
+        let spooler = FeedSpooler::new(world.rib.clone(), "sim", &spool, &self.clock);
         let limits = Limits {
             batch_rows: 50,
             // Small enough that peers are loaded from the table, too.
@@ -87,10 +87,10 @@ impl Simulation {
         };
         let status = Status::default();
         let database = self.database.clone();
-        let writer = Writer::new(database, intake.run(), limits, status.clone());
+        let writer = Writer::new(database, spooler.run(), limits, status.clone());
         Collector {
             world,
-            intake,
+            spooler,
             writer,
             status,
             spool: Mutex::new(spool),
@@ -129,7 +129,7 @@ impl Simulation {
     fn kill(&mut self, collector: Collector) {
         self.kills += 1;
         self.logs
-            .insert(collector.intake.run(), collector.world.log);
+            .insert(collector.spooler.run(), collector.world.log);
         if self.rng.chance(50) {
             self.disk.lose_power(&mut self.rng);
         }
@@ -138,9 +138,9 @@ impl Simulation {
     /// Ends the collector as an operator does.
     fn stop(&mut self, mut collector: Collector) {
         let spool = collector.spool.get_mut();
-        collector.intake.stop(spool, &self.clock);
+        collector.spooler.stop(spool, &self.clock);
         self.logs
-            .insert(collector.intake.run(), collector.world.log);
+            .insert(collector.spooler.run(), collector.world.log);
     }
 
     fn turn(&mut self, collector: &mut Collector) {
@@ -161,9 +161,9 @@ impl Simulation {
     }
 
     fn take_in(&self, collector: &mut Collector) {
-        collector.intake.gather(Duration::ZERO, &self.clock);
+        collector.spooler.read_feed(Duration::ZERO, &self.clock);
         collector
-            .intake
+            .spooler
             .store(&mut collector.spool.lock(), &self.clock);
     }
 
@@ -172,7 +172,7 @@ impl Simulation {
         let now_us = self.clock.now().unix_us;
         let step = collector.writer.step(now_us, &collector.spool, &source);
         if let Step::StartOver(why) = &step {
-            collector.intake.start_over(why);
+            collector.spooler.start_over(why);
         }
         step
     }
@@ -192,17 +192,20 @@ impl Simulation {
                 Step::Idle => idle + 1,
                 _ => 0,
             };
-            if idle == 3 && collector.intake.trouble().is_none() {
+            if idle == 3 && collector.spooler.drop_reason().is_none() {
                 return;
             }
         }
-        let (trouble, bytes) = (collector.intake.trouble(), collector.spool.lock().bytes());
+        let (trouble, bytes) = (
+            collector.spooler.drop_reason(),
+            collector.spool.lock().bytes(),
+        );
         panic!("it does not come to rest: idle {idle}, {trouble:?}, {bytes} octets wait");
     }
 
     fn check(&self, collector: &Collector) {
         let mut logs = self.logs.clone();
-        logs.insert(collector.intake.run(), collector.world.log.clone());
+        logs.insert(collector.spooler.run(), collector.world.log.clone());
         let server = self.database.server.borrow();
         let tables = &server.tables;
         same(&tables.routes, &collector.world.routes);
@@ -348,9 +351,9 @@ fn a_run_that_ends_while_its_spool_is_full_says_so() {
         collector.world.now_us = simulation.clock.now().unix_us;
         (0..20).for_each(|_| collector.world.act(&mut simulation.rng));
         simulation.take_in(&mut collector);
-        after += u32::from(collector.intake.trouble().is_some());
+        after += u32::from(collector.spooler.drop_reason().is_some());
     }
-    let run = collector.intake.run();
+    let run = collector.spooler.run();
     simulation.stop(collector);
     let mut next = simulation.start();
     simulation.quiet(&mut next);
@@ -384,7 +387,7 @@ fn rows_of_earlier_runs_wait_until_they_are_committed() {
     let row = |collector: &Collector| {
         let spool = collector.spool.lock();
         let now_us = clock.now().unix_us;
-        collector.status.note(&collector.intake, &spool, now_us);
+        collector.status.note(&collector.spooler, &spool, now_us);
         collector.status.view().row()
     };
     // Its end, too.
@@ -419,13 +422,13 @@ fn a_drained_spool_makes_room_for_the_next_run() {
     simulation.pass();
     let mut next = simulation.start();
     simulation.take_in(&mut next);
-    assert!(next.intake.trouble().is_some(), "the disk is full");
+    assert!(next.spooler.drop_reason().is_some(), "the disk is full");
     simulation.quiet(&mut next);
     simulation.check(&next);
     // Of what was kept the run is known to the one that follows.
-    let run = next.intake.run();
+    let run = next.spooler.run();
     simulation.kill(next);
-    assert!(simulation.start().intake.run() > run);
+    assert!(simulation.start().spooler.run() > run);
 }
 
 /// What waits in the feed when the end is asked for belongs to the run, however much it is.
@@ -437,7 +440,7 @@ fn a_run_that_ends_takes_in_what_waits() {
     collector.world.now_us = simulation.clock.now().unix_us;
     // Many blocks full.
     (0..40_000).for_each(|_| collector.world.act(&mut simulation.rng));
-    let (run, said) = (collector.intake.run(), collector.world.log.len());
+    let (run, said) = (collector.spooler.run(), collector.world.log.len());
     simulation.stop(collector);
     let mut next = simulation.start();
     simulation.quiet(&mut next);

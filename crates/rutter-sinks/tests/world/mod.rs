@@ -18,7 +18,7 @@ pub type Key = (IpAddr, Prefix, u32);
 pub struct World {
     pub rib: Arc<Rib>,
     batch: Batch,
-    peers: Vec<Life>,
+    peers: Vec<TestPeer>,
     /// The AS path of each route.
     pub routes: BTreeMap<Key, String>,
     /// Those that were not announced since their session ended.
@@ -29,7 +29,7 @@ pub struct World {
 }
 
 #[derive(Clone, Copy)]
-struct Life {
+struct TestPeer {
     id: PeerId,
     up: bool,
 }
@@ -92,7 +92,7 @@ impl World {
             always_compare_med: false,
         }));
         let peers = (0..peers)
-            .map(|peer| Life {
+            .map(|peer| TestPeer {
                 id: rib.add_neighbor(neighbor(peer)).unwrap(),
                 up: false,
             })

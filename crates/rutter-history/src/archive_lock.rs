@@ -1,0 +1,67 @@
+//! One collector of a name at a time writes to an archive.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+
+use crate::Archive;
+
+/// Keeps other collectors of the name out of the archive.
+pub(crate) struct ArchiveLock {
+    collector: String,
+    path: PathBuf,
+    file: File,
+    /// It has been said that it cannot be made again.
+    loss_logged: bool,
+}
+
+impl ArchiveLock {
+    /// Takes the archive for a collector, whose name is given in the form that names of files have.
+    pub fn take(archive: &Archive, collector: &str) -> io::Result<Self> {
+        let path = archive.folder().join(format!(".{collector}.lock"));
+        Ok(ArchiveLock {
+            file: lock(&path, collector)?,
+            collector: collector.to_owned(),
+            path,
+            loss_logged: false,
+        })
+    }
+
+    /// Takes it again where somebody has removed the lock, or the folder with it.
+    pub fn renew(&mut self) {
+        if self.exists() {
+            return;
+        }
+        match lock(&self.path, &self.collector) {
+            Ok(file) => {
+                self.file = file;
+                self.loss_logged = false;
+            }
+            Err(why) if !std::mem::replace(&mut self.loss_logged, true) => {
+                tracing::error!("history: {} was removed: {why}", self.path.display());
+            }
+            Err(_) => {}
+        }
+    }
+
+    fn exists(&self) -> bool {
+        let place = |of: fs::Metadata| (of.dev(), of.ino());
+        let there = fs::metadata(&self.path).map(place);
+        matches!((there, self.file.metadata().map(place)), (Ok(there), Ok(held)) if there == held)
+    }
+}
+
+fn lock(path: &PathBuf, collector: &str) -> io::Result<File> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let lock = File::create(path)?;
+    lock.try_lock().map_err(|why| match why {
+        TryLockError::WouldBlock => io::Error::other(format!(
+            "another collector writes here as `{collector}`; `collector.name` must differ"
+        )),
+        TryLockError::Error(why) => why,
+    })?;
+    Ok(lock)
+}

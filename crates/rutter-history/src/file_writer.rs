@@ -1,0 +1,156 @@
+//! One file: written under a temporary name, and under its own when it is complete and on the disk.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use parquet::errors::Result as Parquet;
+use parquet::file::writer::SerializedFileWriter;
+
+use crate::archive::{Archive, Part, sync_folder};
+use crate::row_group::RowGroup;
+use crate::row_page::RowPage;
+use crate::schema::{descriptor, properties};
+
+/// Level of ZSTD, 1 to 22; 0: not packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compression(pub i32);
+
+/// A file that could not be written.
+#[derive(Debug)]
+pub struct WriteError {
+    path: PathBuf,
+    why: String,
+}
+
+impl WriteError {
+    pub(crate) fn new(path: &Path, why: impl fmt::Display) -> Self {
+        WriteError {
+            path: path.to_owned(),
+            why: why.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot write {}: {}", self.path.display(), self.why)
+    }
+}
+
+impl std::error::Error for WriteError {}
+
+/// A file that is being written; dropped before it is finished, nothing remains of it.
+pub(crate) struct FileWriter {
+    temporary: PathBuf,
+    path: PathBuf,
+    compression: Compression,
+    writer: Option<SerializedFileWriter<File>>,
+    group: Option<RowGroup>,
+}
+
+impl FileWriter {
+    /// Begins a file, and its folders where they are missing.
+    pub fn create(
+        archive: &Archive,
+        part: Part,
+        hour: u64,
+        name: &str,
+        compression: Compression,
+    ) -> Result<Self, WriteError> {
+        let (temporary, path) = archive.paths(part, hour, name);
+        let failed = |why: &dyn fmt::Display| WriteError::new(&temporary, why);
+        if let Some(folder) = temporary.parent() {
+            fs::create_dir_all(folder).map_err(|why| failed(&why))?;
+        }
+        let file = File::create(&temporary).map_err(|why| failed(&why))?;
+        let writer = descriptor().and_then(|schema| {
+            let (schema, properties) = (schema.root_schema_ptr(), properties());
+            SerializedFileWriter::new(file, schema, properties.into())
+        });
+        Ok(Self {
+            writer: Some(writer.map_err(|why| failed(&why))?),
+            group: None,
+            compression,
+            temporary,
+            path,
+        })
+    }
+
+    /// Adds a page of rows, which is empty then.
+    pub fn write(&mut self, page: &mut RowPage) -> Result<(), WriteError> {
+        let added = self.add(page);
+        page.clear();
+        if self.group.is_none() {
+            // The next group has dictionaries of its own.
+            page.forget_sets();
+        }
+        added.map_err(|why| WriteError::new(&self.temporary, why))
+    }
+
+    fn add(&mut self, page: &RowPage) -> Parquet<()> {
+        let group = match &mut self.group {
+            Some(group) => group,
+            empty => empty.insert(RowGroup::new(&descriptor()?, self.compression)?),
+        };
+        group.add(page)?;
+        if group.rows() >= ROWS || group.dictionaries() >= DICTIONARIES {
+            self.end_group()?;
+        }
+        Ok(())
+    }
+
+    fn end_group(&mut self) -> Parquet<()> {
+        let (Some(group), Some(writer)) = (self.group.take(), &mut self.writer) else {
+            return Ok(());
+        };
+        let mut columns = writer.next_row_group()?;
+        for (octets, close) in group.finish()? {
+            columns.append_column(&octets, close)?;
+        }
+        columns.close()?;
+        Ok(())
+    }
+
+    /// Completes the file. Its size.
+    pub fn finish(mut self) -> Result<u64, WriteError> {
+        let ended = self.end_group();
+        let Some(writer) = self.writer.take() else {
+            return Ok(0);
+        };
+        let file = ended
+            .and_then(|()| writer.into_inner())
+            .map_err(|why| WriteError::new(&self.temporary, why));
+        let done = file.and_then(|file| {
+            let place = || -> io::Result<u64> {
+                file.sync_all()?;
+                let octets = file.metadata()?.len();
+                fs::rename(&self.temporary, &self.path)?;
+                Ok(octets)
+            };
+            place().map_err(|why| WriteError::new(&self.path, why))
+        });
+        if done.is_err() {
+            let _ = fs::remove_file(&self.temporary);
+        } else if let Some(Err(why)) = self.path.parent().map(sync_folder) {
+            // The file is there and complete; only a loss of power could still take its name away.
+            let path = self.path.display();
+            tracing::warn!("history: the name of {path} may not be on the disk yet: {why}");
+        }
+        done
+    }
+}
+
+impl Drop for FileWriter {
+    fn drop(&mut self) {
+        if self.writer.take().is_some() {
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+/// Rows that share dictionaries: they are in memory, packed, until their group is complete.
+const ROWS: usize = 1 << 20;
+/// Octets of dictionaries, without that of prefixes.
+const DICTIONARIES: usize = 64 << 20;

@@ -1,0 +1,69 @@
+//! The dictionary of a column: each text or number once.
+
+use hashbrown::HashTable;
+use rapidhash::v3::rapidhash_v3;
+
+/// The values of a column in the order in which they came, as Parquet's PLAIN encoding has them.
+#[derive(Default)]
+pub(super) struct Dictionary {
+    octets: Vec<u8>,
+    ends: Vec<u32>,
+    keys: HashTable<u32>,
+}
+
+impl Dictionary {
+    /// The key of a text.
+    pub fn text(&mut self, text: &[u8]) -> u32 {
+        self.key(text, LENGTH)
+    }
+
+    /// The key of a number. A column has texts or numbers.
+    pub fn number(&mut self, number: u32) -> u32 {
+        self.key(&number.to_le_bytes(), 0)
+    }
+
+    fn key(&mut self, value: &[u8], head: usize) -> u32 {
+        let Self { octets, ends, keys } = self;
+        let begin = |key: u32| {
+            key.checked_sub(1)
+                .map_or(0, |one| ends[one as usize] as usize)
+        };
+        let of = |key: u32| &octets[begin(key) + head..ends[key as usize] as usize];
+        let hash = rapidhash_v3(value);
+        if let Some(key) = keys.find(hash, |key| of(*key) == value) {
+            return *key;
+        }
+        let key = ends.len() as u32;
+        if head == LENGTH {
+            octets.extend_from_slice(&(value.len() as u32).to_le_bytes());
+        }
+        octets.extend_from_slice(value);
+        ends.push(octets.len() as u32);
+        let begin = |key: u32| {
+            key.checked_sub(1)
+                .map_or(0, |one| ends[one as usize] as usize)
+        };
+        let hash_of =
+            |key: &u32| rapidhash_v3(&octets[begin(*key) + head..ends[*key as usize] as usize]);
+        keys.insert_unique(hash, key, hash_of);
+        key
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The first text.
+    pub fn first(&self) -> Option<&[u8]> {
+        self.octets.get(LENGTH..*self.ends.first()? as usize)
+    }
+
+    /// The page of the dictionary.
+    pub fn octets(&self) -> &[u8] {
+        &self.octets
+    }
+}
+
+/// Octets of the length before a text.
+const LENGTH: usize = 4;

@@ -1,0 +1,100 @@
+//! The prefixes of a row group: each once, in order. Neighbours in the dictionary have most of their text in common.
+
+use hashbrown::HashMap;
+use rapidhash::fast::RandomState;
+use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
+
+use super::MISSING;
+use super::rle_hybrid::{self, Run};
+use crate::fast_format::push_prefix;
+
+/// The prefixes that were met, and which of them each row has.
+#[derive(Default)]
+pub(super) struct PrefixDictionary {
+    v4: HashMap<Ipv4Prefix, u32, RandomState>,
+    v6: HashMap<Ipv6Prefix, u32, RandomState>,
+    rows: Vec<u32>,
+    /// The prefix of the row before: in a snapshot the routes of a prefix follow each other.
+    last: Option<Prefix>,
+}
+
+/// The dictionary, and the keys of the rows in it.
+pub(super) struct SortedPrefixes {
+    /// StringColumn, each behind its length.
+    pub octets: Vec<u8>,
+    /// How many.
+    pub len: usize,
+    /// A key a row.
+    pub rows: Vec<u32>,
+}
+
+impl PrefixDictionary {
+    /// Adds a row.
+    pub fn push(&mut self, prefix: Option<Prefix>) {
+        if let (Some(last), true) = (self.rows.last(), prefix.is_some() && prefix == self.last) {
+            self.rows.push(*last);
+            return;
+        }
+        self.last = prefix;
+        let met = match prefix {
+            None => MISSING,
+            Some(Prefix::V4(prefix)) => {
+                let next = self.v4.len() as u32;
+                *self.v4.entry(prefix).or_insert(next)
+            }
+            Some(Prefix::V6(prefix)) => {
+                let next = self.v6.len() as u32;
+                IS_V6 | *self.v6.entry(prefix).or_insert(next)
+            }
+        };
+        self.rows.push(met);
+    }
+
+    /// Puts the prefixes in order.
+    pub fn finish(&mut self) -> SortedPrefixes {
+        let mut octets = Vec::with_capacity(20 * (self.v4.len() + self.v6.len()));
+        let v4 = order(&mut self.v4, Prefix::V4, &mut octets);
+        let v6 = order(&mut self.v6, Prefix::V6, &mut octets);
+        let mut rows = std::mem::take(&mut self.rows);
+        for row in &mut rows {
+            *row = match *row {
+                MISSING => MISSING,
+                met if met & IS_V6 != 0 => v4.len() as u32 + v6[(met ^ IS_V6) as usize],
+                met => v4[met as usize],
+            };
+        }
+        let len = v4.len() + v6.len();
+        SortedPrefixes { octets, len, rows }
+    }
+}
+
+/// The place of each prefix, by the number under which it was met; their texts in order are appended.
+fn order<P: Copy + Ord>(
+    met: &mut HashMap<P, u32, RandomState>,
+    prefix: impl Fn(P) -> Prefix,
+    octets: &mut Vec<u8>,
+) -> Vec<u32> {
+    let mut all: Vec<(P, u32)> = met.drain().collect();
+    all.sort_unstable_by_key(|(prefix, _)| *prefix);
+    let mut places = vec![0; all.len()];
+    for (place, (of, number)) in all.into_iter().enumerate() {
+        places[number as usize] = place as u32;
+        let at = octets.len();
+        octets.extend([0; 4]);
+        push_prefix(octets, prefix(of));
+        let length = (octets.len() - at - 4) as u32;
+        octets[at..at + 4].copy_from_slice(&length.to_le_bytes());
+    }
+    places
+}
+
+impl SortedPrefixes {
+    /// The rows of a page as runs.
+    pub fn runs(rows: &[u32], runs: &mut Vec<Run>) {
+        runs.clear();
+        rows.iter().for_each(|row| rle_hybrid::push(runs, *row, 1));
+    }
+}
+
+/// Marks the numbers of IPv6 prefixes; less than a row group has rows.
+const IS_V6: u32 = 1 << 30;

@@ -1,0 +1,222 @@
+//! Values that routes of a shard share: one block of words for all routes of a source that are equal.
+//!
+//! A block has a word with how many words there are and how many routes use it (for the writer only), the source, and the
+//! words.
+//!
+//! Many a route that goes comes again soon as it was, so a value that nobody uses stays for a while: until so many others
+//! have come to be out of use that these are some 3 % of all.
+
+use std::collections::VecDeque;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+
+use crate::block_allocator::LINE;
+use crate::memory::{Block, Memory};
+use crate::net::Net;
+use crate::table::Table;
+
+use super::hash_index::{HashIndex, IndexLines};
+
+/// The most words of a value: a block of the arena has 1400.
+pub(super) const LONGEST: usize = 1398;
+
+/// The part of a block's first word that is the number of words. The uses are above; a block whose uses are too many to
+/// count stays for good.
+const LEN: u32 = (1 << 11) - 1;
+/// Set while a block is in [`ValuePool::idle`].
+const IS_IDLE: u32 = 1 << 11;
+const ONE_USE: u32 = 1 << 12;
+const ALL_USES: u32 = !(ONE_USE - 1);
+const SOURCE: u32 = 1;
+/// Where the words of a block begin.
+pub(super) const HEAD: u32 = 2;
+
+/// Values come from the network: nobody outside should know which of them collide.
+#[derive(Clone, Copy)]
+pub(super) struct Seed(u64);
+
+impl Seed {
+    pub fn new() -> Self {
+        Seed(RandomState::new().build_hasher().finish() | 1)
+    }
+
+    /// The hash of a source's value.
+    #[inline(always)]
+    pub fn hash(self, source: u32, value: &[u32]) -> u64 {
+        hash(self.0, source, value.len(), |at| value[at])
+    }
+
+    fn hash_of(self, memory: &Memory, block: u32) -> u64 {
+        let block = memory.block(block);
+        let word = |at| block.word(HEAD + at as u32);
+        hash(self.0, source(block), len(block) as usize, word)
+    }
+}
+
+/// Finds blocks by what they say.
+pub(super) struct ValuePool {
+    index: HashIndex,
+    seed: Seed,
+    /// Blocks that have come to be out of use, the first to do so first. Some are in use again.
+    idle: VecDeque<u32>,
+    /// Blocks that nobody uses.
+    unused: usize,
+}
+
+/// Blocks that may be idle, beside one of so many that there are.
+const IDLE: usize = 64;
+const OF_ALL: usize = 32;
+/// How long before an idle block is looked at it is asked for.
+const AHEAD: usize = 4;
+
+impl ValuePool {
+    pub fn new(seed: Seed) -> Self {
+        ValuePool {
+            index: HashIndex::new(),
+            seed,
+            idle: VecDeque::new(),
+            unused: 0,
+        }
+    }
+
+    /// Where who has no lock may look.
+    pub fn lines(&self) -> Arc<IndexLines> {
+        Arc::clone(self.index.lines())
+    }
+
+    /// Asks for what [`Self::take`] will look at first.
+    pub fn ask(&self, memory: &Memory, hash: u64) {
+        self.index.lines().ask(memory, hash);
+    }
+
+    /// The block of a source's value, with one more use; `hash` is of [`Seed::hash`].
+    pub fn take<N: Net>(
+        &mut self,
+        table: &mut Table<N>,
+        source: u32,
+        value: &[u32],
+        hash: u64,
+    ) -> u32 {
+        let memory = &table.shared.memory;
+        let is_it = |block| is(memory, block, source, value);
+        if let Some(block) = self.index.find(memory, hash, is_it) {
+            let head = memory.word(block);
+            if head & ALL_USES != ALL_USES {
+                self.unused -= usize::from(head & ALL_USES == 0);
+                memory.set(block, head + ONE_USE);
+            }
+            return block;
+        }
+        let head = [value.len() as u32 | ONE_USE, source];
+        let block = table.store(&[&head, value]);
+        let seed = self.seed;
+        let hash_of = |memory: &Memory, block| seed.hash_of(memory, block);
+        self.index.insert(table, hash, block, hash_of);
+        block
+    }
+
+    /// One use less; a block that has come to be out of use goes some time after.
+    pub fn give_back<N: Net>(&mut self, table: &mut Table<N>, block: u32) {
+        let memory = &table.shared.memory;
+        let head = memory.word(block);
+        if head & ALL_USES == ALL_USES {
+            return;
+        }
+        let head = head - ONE_USE;
+        if head & ALL_USES != 0 {
+            return memory.set(block, head);
+        }
+        self.unused += 1;
+        memory.set(block, head | IS_IDLE);
+        if head & IS_IDLE == 0 {
+            self.idle.push_back(block);
+            self.free_idle(table, IDLE + self.index.len() / OF_ALL);
+        }
+    }
+
+    /// Lets idle blocks go until no more than `most` are left.
+    pub fn free_idle<N: Net>(&mut self, table: &mut Table<N>, most: usize) {
+        while self.idle.len() > most {
+            let memory = &table.shared.memory;
+            self.prefetch_idle(memory);
+            let Some(block) = self.idle.pop_front() else {
+                return;
+            };
+            let head = memory.word(block) & !IS_IDLE;
+            memory.set(block, head);
+            if head & ALL_USES == 0 {
+                self.unused -= 1;
+                let hash = self.seed.hash_of(memory, block);
+                self.index.remove(memory, hash, block);
+                table.retire(block);
+            }
+        }
+    }
+
+    /// Asks for what the next idle blocks will need.
+    fn prefetch_idle(&self, memory: &Memory) {
+        if let Some(block) = self.idle.get(AHEAD) {
+            memory.prefetch(*block);
+            memory.prefetch(*block + LINE);
+        }
+        let soon = self.idle.get(AHEAD / 2);
+        if let Some(block) = soon.filter(|block| memory.word(**block) & ALL_USES == 0) {
+            let hash = self.seed.hash_of(memory, *block);
+            self.index.lines().ask(memory, hash);
+        }
+    }
+
+    /// Blocks in use.
+    pub fn len(&self) -> usize {
+        self.index.len() - self.unused
+    }
+
+    /// Octets of the index and the list of idle blocks.
+    pub fn size(&self) -> usize {
+        self.index.size() + self.idle.capacity() * 4
+    }
+}
+
+/// Multiplies and folds, two words at a time.
+#[inline(always)]
+fn hash(seed: u64, source: u32, len: usize, word: impl Fn(usize) -> u32) -> u64 {
+    let two = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+    let fold = |hash: u64, words: u64| {
+        let wide = u128::from(hash ^ words) * 0x9e37_79b9_7f4a_7c15;
+        (wide >> 64) as u64 ^ wide as u64
+    };
+    let mut hash = fold(seed, two(source, len as u32));
+    for pair in 0..len / 2 {
+        hash = fold(hash, two(word(2 * pair), word(2 * pair + 1)));
+    }
+    match len % 2 {
+        0 => hash,
+        _ => fold(hash, two(word(len - 1), 0)),
+    }
+}
+
+/// The source of the routes that a block is for.
+#[inline(always)]
+pub(super) fn source(block: Block<'_>) -> u32 {
+    block.word(SOURCE)
+}
+
+/// How many words the value in a block has.
+#[inline(always)]
+pub(super) fn len(block: Block<'_>) -> u32 {
+    block.word(0) & LEN
+}
+
+/// The words of the value in a block.
+#[inline(always)]
+pub(super) fn words(block: Block<'_>) -> impl ExactSizeIterator<Item = u32> + '_ {
+    (HEAD..HEAD + len(block)).map(move |at| block.word(at))
+}
+
+/// Whether a block is of a source and has_words this.
+#[inline(always)]
+pub(super) fn is(memory: &Memory, block: u32, of: u32, value: &[u32]) -> bool {
+    let block = memory.block(block);
+    source(block) == of && len(block) as usize == value.len() && block.has_words(HEAD, value)
+}

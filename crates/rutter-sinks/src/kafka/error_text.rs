@@ -1,0 +1,97 @@
+//! What brokers have to say, for people.
+
+use rskafka::client::error::{Error, ProtocolError};
+
+/// An error in words, and what to do about it where that is known.
+pub(super) fn describe(why: &Error, topic: &str) -> String {
+    let Error::ServerError {
+        protocol_error,
+        error_message,
+        ..
+    } = why
+    else {
+        return why.to_string();
+    };
+    let hint = match protocol_error {
+        ProtocolError::TopicAuthorizationFailed => {
+            format!("we may not write to topic `{topic}`: grant DESCRIBE and WRITE on it")
+        }
+        ProtocolError::ClusterAuthorizationFailed => "we have no rights in this cluster".to_owned(),
+        ProtocolError::NotEnoughReplicas | ProtocolError::NotEnoughReplicasAfterAppend => {
+            format!("topic `{topic}` has too few replicas in sync")
+        }
+        ProtocolError::KafkaStorageError => "the disk of the broker fails or is full".to_owned(),
+        other => other.to_string(),
+    };
+    match error_message {
+        Some(message) => format!("{hint} ({message})"),
+        None => hint,
+    }
+}
+
+/// The setting of a topic that a request was too large for.
+pub(super) fn size_setting(why: &Error) -> Option<&'static str> {
+    match why {
+        Error::ServerError {
+            protocol_error: ProtocolError::MessageTooLarge,
+            ..
+        } => Some("max.message.bytes"),
+        Error::ServerError {
+            protocol_error: ProtocolError::RecordListTooLarge,
+            ..
+        } => Some("segment.bytes"),
+        _ => None,
+    }
+}
+
+/// Requests are cut to so many octets, and what would let them be larger.
+pub(super) fn smaller_requests(setting: &str, octets: usize, usual: usize) -> String {
+    format!(
+        "the topic accepts requests of at most about {octets} bytes: messages are sent in more requests, which is slower; raise \
+         its `{setting}` to {usual} or more"
+    )
+}
+
+/// One message that the topic does not take, and what would let it.
+pub(super) fn too_large(topic: &str, setting: &str, key: &[u8], octets: usize) -> String {
+    let key = String::from_utf8_lossy(key);
+    format!(
+        "topic `{topic}` does not accept a message of {octets} bytes (key `{key}`): raise its `{setting}` to at least \
+         {octets}; until then all later rows wait"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rskafka::client::error::RequestContext;
+
+    #[test]
+    fn what_is_refused_is_told_with_a_way_out() {
+        let refused = |protocol_error| Error::ServerError {
+            protocol_error,
+            error_message: None,
+            request: RequestContext::Partition("rutter".into(), 0),
+            response: None,
+            is_virtual: false,
+        };
+        assert_eq!(
+            describe(&refused(ProtocolError::TopicAuthorizationFailed), "rutter"),
+            "we may not write to topic `rutter`: grant DESCRIBE and WRITE on it"
+        );
+        assert_eq!(
+            describe(&refused(ProtocolError::KafkaStorageError), "rutter"),
+            "the disk of the broker fails or is full"
+        );
+        assert_eq!(describe(&Error::Timeout, "rutter"), "Timeout");
+        assert_eq!(
+            size_setting(&refused(ProtocolError::MessageTooLarge)),
+            Some("max.message.bytes")
+        );
+        assert_eq!(
+            size_setting(&refused(ProtocolError::RecordListTooLarge)),
+            Some("segment.bytes")
+        );
+        assert_eq!(size_setting(&Error::Timeout), None);
+    }
+}

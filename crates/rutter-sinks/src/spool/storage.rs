@@ -1,0 +1,156 @@
+//! Where segments lie: files in a folder, or memory that a test can damage.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Numbered files that only grow at their end.
+pub trait Storage {
+    /// The numbers of all segments, ascending.
+    fn list(&self) -> io::Result<Vec<u64>>;
+    /// Appends to a segment, which begins with its first octets.
+    fn append(&mut self, segment: u64, octets: &[u8]) -> io::Result<()>;
+    /// Returns when all that was appended to the segment survives a loss of power.
+    fn sync(&mut self, segment: u64) -> io::Result<()>;
+    /// The octets of a segment from an offset, at most so many.
+    fn read(&mut self, segment: u64, offset: u64, most: usize) -> io::Result<Vec<u8>>;
+    /// Cuts a segment to a length.
+    fn truncate(&mut self, segment: u64, len: u64) -> io::Result<()>;
+    /// Has a segment hold some octets of its own and no others, which takes no room.
+    fn replace(&mut self, segment: u64, octets: &[u8]) -> io::Result<()>;
+    /// Removes a segment.
+    fn remove(&mut self, segment: u64) -> io::Result<()>;
+}
+
+/// Segments as files of a folder.
+pub struct Disk {
+    folder: PathBuf,
+    /// StoreProgress as long as the folder is ours; `None` until it can be made.
+    lock: Option<File>,
+    writing: Option<(u64, File)>,
+    reading: Option<(u64, File)>,
+}
+
+impl Disk {
+    /// Makes the folder where it is missing, and keeps others out of it.
+    pub fn open(folder: &Path) -> io::Result<Self> {
+        let mut disk = Self::later(folder);
+        disk.lock = Some(lock(folder)?);
+        Ok(disk)
+    }
+
+    /// Does so when something is written first: for a disk that is full now.
+    pub fn later(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            lock: None,
+            writing: None,
+            reading: None,
+        }
+    }
+
+    fn path(&self, segment: u64) -> PathBuf {
+        self.folder.join(format!("{segment:016x}.{EXTENSION}"))
+    }
+}
+
+fn lock(folder: &Path) -> io::Result<File> {
+    fs::create_dir_all(folder)?;
+    let lock = File::create(folder.join("lock"))?;
+    lock.try_lock().map_err(|why| match why {
+        TryLockError::WouldBlock => io::Error::other(
+            "another collector uses this spool; give each sink of each collector a `spool` of its own",
+        ),
+        TryLockError::Error(why) => why,
+    })?;
+    Ok(lock)
+}
+
+impl Storage for Disk {
+    fn list(&self) -> io::Result<Vec<u64>> {
+        let mut found = Vec::new();
+        let entries = match fs::read_dir(&self.folder) {
+            Err(_) if self.lock.is_none() => return Ok(found),
+            entries => entries?,
+        };
+        for entry in entries {
+            let path = entry?.path();
+            let stem = path.file_stem().and_then(|stem| stem.to_str());
+            if path.extension().is_some_and(|ext| ext == EXTENSION)
+                && let Some(number) = stem.and_then(|stem| u64::from_str_radix(stem, 16).ok())
+            {
+                found.push(number);
+            }
+        }
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    fn append(&mut self, segment: u64, octets: &[u8]) -> io::Result<()> {
+        if self.lock.is_none() {
+            self.lock = Some(lock(&self.folder)?);
+        }
+        if self
+            .writing
+            .as_ref()
+            .is_none_or(|(open, _)| *open != segment)
+        {
+            let path = self.path(segment);
+            // Somebody may have removed it.
+            fs::create_dir_all(&self.folder)?;
+            let file = OpenOptions::new().create(true).append(true).open(path)?;
+            self.writing = Some((segment, file));
+        }
+        match &mut self.writing {
+            Some((_, file)) => file.write_all(octets),
+            None => Ok(()),
+        }
+    }
+
+    fn sync(&mut self, segment: u64) -> io::Result<()> {
+        match &self.writing {
+            Some((open, file)) if *open == segment => file.sync_data(),
+            _ => Ok(()),
+        }
+    }
+
+    fn read(&mut self, segment: u64, offset: u64, most: usize) -> io::Result<Vec<u8>> {
+        if self
+            .reading
+            .as_ref()
+            .is_none_or(|(open, _)| *open != segment)
+        {
+            self.reading = Some((segment, File::open(self.path(segment))?));
+        }
+        let mut octets = Vec::new();
+        if let Some((_, file)) = &mut self.reading {
+            file.seek(SeekFrom::Start(offset))?;
+            file.take(most as u64).read_to_end(&mut octets)?;
+        }
+        Ok(octets)
+    }
+
+    fn truncate(&mut self, segment: u64, len: u64) -> io::Result<()> {
+        let file = OpenOptions::new().write(true).open(self.path(segment))?;
+        file.set_len(len)
+    }
+
+    fn replace(&mut self, segment: u64, octets: &[u8]) -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).open(self.path(segment))?;
+        // Over what is there: a file that is emptied first may not get its room back.
+        file.write_all(octets)?;
+        file.set_len(octets.len() as u64)?;
+        file.sync_data()
+    }
+
+    fn remove(&mut self, segment: u64) -> io::Result<()> {
+        self.reading.take_if(|(open, _)| *open == segment);
+        self.writing.take_if(|(open, _)| *open == segment);
+        match fs::remove_file(self.path(segment)) {
+            Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done,
+        }
+    }
+}
+
+const EXTENSION: &str = "spool";

@@ -1,0 +1,263 @@
+//! A spool that lost what was stored in it, or whose collector was killed: a gap says what is missing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+use rutter_bench::rng::Rng;
+use rutter_sinks::{Clock as _, Limits, Status, Step, TableSource, Writer};
+
+use crate::Simulation;
+use crate::database::Database;
+use crate::full_disk::{Full, fill, fresh, full_of, rows};
+
+/// Segments of a few dozen rows.
+const LIMIT: u64 = 64 << 10;
+
+/// A run of several segments that is ended in order: its rows.
+fn a_run(folder: &Path) -> (u64, Vec<String>) {
+    let mut full = full_of(folder, LIMIT);
+    full.world.up(0);
+    (0..200).for_each(|_| full.turn(1));
+    full.spooler.stop(&mut full.spool, &full.clock);
+    (full.spooler.run(), rows(&mut full.spool))
+}
+
+/// What the next run holds of a damaged spool: the numbers of the run before, and all rows of its own.
+fn next_run(folder: &Path) -> (Vec<u64>, Vec<String>) {
+    let mut full = full_of(folder, LIMIT);
+    full.turn(1);
+    let mut rows = rows(&mut full.spool);
+    let start = rows.iter().rposition(|row| row.starts_with("0 start"));
+    let own = rows.split_off(start.expect("the next run has a start"));
+    let number = |row: &String| row.split(' ').next()?.parse().ok();
+    (rows.iter().filter_map(number).collect(), own)
+}
+
+fn segment(folder: &Path, number: u64) -> PathBuf {
+    folder.join(format!("{number:016x}.spool"))
+}
+
+/// Whatever happens to a segment in the middle, a gap says exactly which rows are gone.
+fn is_told(name: &str, damage: impl Fn(&Path)) {
+    let folder = fresh(name);
+    let (run, stored) = a_run(&folder);
+    assert!(fs::metadata(segment(&folder, 2)).is_ok(), "three segments");
+    damage(&segment(&folder, 1));
+    let (kept, own) = next_run(&folder);
+    let stored = stored.len() as u64;
+    let missing: Vec<u64> = (0..stored).filter(|n| !kept.contains(n)).collect();
+    let (first, last) = (missing[0], missing[missing.len() - 1]);
+    assert_eq!(missing.len() as u64, last - first + 1, "{missing:?}");
+    let gap = format!("1 gap rows {first} to {last} of run {run} are missing: ");
+    assert!(own[1].starts_with(&gap), "{gap}: {own:?}");
+    assert_eq!(own.iter().filter(|row| row.contains("gap")).count(), 1);
+    fs::remove_dir_all(&folder).expect("the folder goes");
+}
+
+fn change(file: &Path, how: impl Fn(&mut Vec<u8>)) {
+    let mut octets = fs::read(file).expect("the segment is read");
+    how(&mut octets);
+    fs::write(file, &octets).expect("the segment is written");
+}
+
+/// Where the second frame of a segment begins.
+fn second_frame(octets: &[u8]) -> usize {
+    let len: [u8; 4] = octets[..4].try_into().expect("a length");
+    12 + u32::from_le_bytes(len) as usize
+}
+
+#[test]
+fn octets_that_are_not_what_was_written_are_told() {
+    let middle = |octets: &mut Vec<u8>| {
+        let middle = octets.len() / 2;
+        octets[middle] ^= 1;
+    };
+    is_told("damaged", |file| change(file, middle));
+}
+
+#[test]
+fn a_length_that_points_beyond_the_end_is_no_torn_frame() {
+    let longer = |octets: &mut Vec<u8>| {
+        let at = second_frame(octets);
+        octets[at + 2] ^= 0x10;
+    };
+    is_told("length", |file| change(file, longer));
+}
+
+#[test]
+fn a_segment_that_is_shorter_than_it_was_is_told() {
+    is_told("shorter", |file| {
+        change(file, |octets| octets.truncate(octets.len() / 2))
+    });
+}
+
+#[test]
+fn a_segment_that_is_gone_is_told() {
+    is_told("gone", |file| fs::remove_file(file).expect("it goes"));
+}
+
+#[test]
+fn damage_of_the_end_is_told() {
+    let folder = fresh("end");
+    let (run, _) = a_run(&folder);
+    let number = (0..).find(|n| !segment(&folder, n + 1).exists());
+    change(&segment(&folder, number.expect("the last")), |octets| {
+        let at = second_frame(octets);
+        octets[at + 2] ^= 0x10;
+    });
+    let (kept, own) = next_run(&folder);
+    let gap = format!(
+        "1 gap rows of run {run} from row {} on are missing: ",
+        kept.len()
+    );
+    assert!(own[1].starts_with(&gap), "{gap}: {own:?}");
+    fs::remove_dir_all(&folder).expect("the folder goes");
+}
+
+#[test]
+fn a_run_that_was_not_ended_in_order_is_told() {
+    let folder = fresh("killed");
+    let mut full = full_of(&folder, LIMIT);
+    full.world.up(0);
+    full.turn(1);
+    let (run, stored) = (full.spooler.run(), rows(&mut full.spool).len());
+    // The disk is full when it is killed, and still when it is started again, and killed again.
+    fill(&folder, 1..40);
+    full.commit_all();
+    full.turn(1);
+    assert!(full.spooler.drop_reason().is_some());
+    drop(full);
+    empty(&folder);
+    let mut full = full_of(&folder, LIMIT);
+    fill(&folder, 1..40);
+    full.world.up(0);
+    full.turn(1);
+    assert!(full.spooler.drop_reason().is_some());
+    empty(&folder);
+    turn_until_stored(&mut full);
+    let own = rows(&mut full.spool);
+    let gap =
+        format!("gap rows of run {run} from row {stored} on are missing, if there were any, from ");
+    assert!(own.iter().any(|row| row.contains(&gap)), "{gap}: {own:?}");
+    fs::remove_dir_all(&folder).expect("the folder goes");
+}
+
+/// Removes the links to the device that is always full.
+fn empty(folder: &Path) {
+    let entries = fs::read_dir(folder).expect("the folder is there").flatten();
+    let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+    links.for_each(|entry| fs::remove_file(entry.path()).expect("it goes"));
+}
+
+fn turn_until_stored(full: &mut Full) {
+    (0..5).for_each(|_| full.turn(1_100));
+    assert_eq!(full.spooler.drop_reason(), None);
+}
+
+/// While the collector runs, and its database is away.
+#[test]
+fn damage_that_is_met_on_the_way_is_told_with_its_bounds() {
+    let mut simulation = Simulation::new(11);
+    simulation.database.server.borrow_mut().away = true;
+    simulation.limit = LIMIT;
+    let mut collector = simulation.start();
+    for _ in 0..100 {
+        simulation.pass();
+        collector.world.now_us = simulation.clock.0.get().unix_us;
+        (0..20).for_each(|_| collector.world.act(&mut simulation.rng));
+        simulation.take_in(&mut collector);
+    }
+    let run = collector.spooler.run();
+    simulation.disk.spoil(1);
+    simulation.quiet(&mut collector);
+    let server = simulation.database.server.borrow();
+    let numbers: Vec<u64> = server.tables.events.iter().map(|event| event.1).collect();
+    let hole = numbers.windows(2).find(|two| two[1] != two[0] + 1);
+    let hole = hole.expect("rows are gone");
+    let gap = format!(
+        "rows {} to {} of run {run} are missing: ",
+        hole[0] + 1,
+        hole[1] - 1
+    );
+    let told: Vec<&String> = server.tables.gaps.values().collect();
+    assert!(
+        told.iter().any(|detail| detail.starts_with(&gap)),
+        "{gap}: {told:?}"
+    );
+    crate::same(&server.tables.routes, &collector.world.routes);
+}
+
+/// Somebody removes the folder while the collector runs, and what is written goes into files that nobody can open any more.
+#[test]
+fn a_folder_that_goes_while_rows_wait_is_told_once() {
+    let folder = fresh("away");
+    let mut full = full_of(&folder, LIMIT);
+    full.world.up(0);
+    (0..200).for_each(|_| full.turn(1));
+    assert!(segment(&folder, 3).exists(), "several segments");
+    let (database, run) = (Database::new(Rng::new(1)), full.spooler.run());
+    let limits = Limits {
+        batch_rows: 10,
+        ..Limits::default()
+    };
+    let mut writer = Writer::new(database.clone(), run, limits, Status::default());
+    let (source, now_us) = (
+        TableSource(full.world.rib.clone()),
+        full.clock.now().unix_us,
+    );
+    let Full {
+        mut spooler,
+        spool,
+        clock,
+        ..
+    } = full;
+    let spool = Mutex::new(spool);
+    let mut step = || writer.step(now_us, &spool, &source);
+    (0..3).for_each(|_| drop(step()));
+    fs::remove_dir_all(&folder).expect("the folder goes");
+    // The writer is faster than the spooler.
+    for _ in 0..3 {
+        loop {
+            match step() {
+                Step::Idle => break,
+                Step::StartOver(why) => spooler.start_over(&why),
+                _ => {}
+            }
+        }
+        spooler.store(&mut spool.lock(), &clock);
+    }
+    let server = database.server.borrow();
+    let own = server.tables.events.iter().map(|event| event.1);
+    let numbers: Vec<u64> = own.collect();
+    let holes = numbers.windows(2).filter(|two| two[1] != two[0] + 1);
+    let holes: Vec<(u64, u64)> = holes.map(|two| (two[0] + 1, two[1] - 1)).collect();
+    let told: Vec<&String> = server.tables.gaps.values().collect();
+    assert!(holes.len() == 1 && told.len() == 1, "{holes:?}: {told:?}");
+    let (first, last) = holes[0];
+    let gap = format!("rows {first} to {last} of run {run} are missing: ");
+    assert!(told[0].starts_with(&gap), "{gap}: {told:?}");
+    fs::remove_dir_all(&folder).expect("the folder goes");
+}
+
+/// The database knows a position, and nothing is left of the spool behind it.
+#[test]
+fn a_spool_that_is_gone_is_told() {
+    let mut simulation = Simulation::new(12);
+    let mut collector = simulation.start();
+    (0..20).for_each(|_| simulation.turn(&mut collector));
+    simulation.quiet(&mut collector);
+    let run = collector.spooler.run();
+    simulation.kill(collector);
+    simulation.disk = Default::default();
+    simulation.pass();
+    let mut next = simulation.start();
+    simulation.quiet(&mut next);
+    let server = simulation.database.server.borrow();
+    let gap = format!("rows of run {run} from row ");
+    let told = |detail: &String| {
+        detail.starts_with(&gap) && detail.contains("the spool that held them is gone")
+    };
+    assert!(server.tables.gaps.values().any(told));
+    crate::same(&server.tables.routes, &next.world.routes);
+}
