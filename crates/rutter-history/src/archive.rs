@@ -1,4 +1,4 @@
-//! The folder: which files there are, what their names say, and which of them go.
+//! The folder of an archive: its files, their names, and the removal of old ones.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 
 use crate::time;
 
-/// What a file holds.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// What happened.
+    /// Events.
     Events,
-    /// The whole table at a time.
+    /// Snapshots of the whole table.
     Snapshots,
 }
 
 impl Part {
-    /// Its folder.
+    /// The folder of the files.
     pub fn folder(self) -> &'static str {
         match self {
             Part::Events => "events",
@@ -27,20 +27,20 @@ impl Part {
     }
 }
 
-/// A file, as far as its name tells.
+/// A file, as described by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArchiveFile {
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
-    /// Whose rows, in the form that names of files have.
+    /// The collector that wrote the rows, in the form for file names.
     pub collector: String,
     /// The run of the collector.
     pub run: u64,
-    /// Number of its first event; of a snapshot: of the first event that may not be in it.
+    /// The number of the first event. Of a snapshot: of the first event that it may lack.
     pub seq: u64,
-    /// Of a snapshot: since when the table was so, in microseconds since 1970.
+    /// The time of a snapshot, in microseconds since 1970.
     pub time_us: Option<u64>,
-    /// The hour of its folder, counted since 1970.
+    /// The hour of the file's folder, counted since 1970.
     pub hour: u64,
 }
 
@@ -54,22 +54,22 @@ impl Archive {
         Archive(folder.into())
     }
 
-    /// Its folder.
+    /// The folder.
     pub fn folder(&self) -> &Path {
         &self.0
     }
 
-    /// Whether the folder looks like one.
+    /// Returns whether the folder looks like an archive.
     pub fn exists(&self) -> bool {
         [Part::Events, Part::Snapshots]
             .iter()
             .any(|part| self.0.join(part.folder()).is_dir())
     }
 
-    /// The complete files of a part: by collector, then in the order in which they were written.
+    /// The complete files of a part, by collector and then in the order of writing.
     ///
     /// # Errors
-    /// Where a folder cannot be read.
+    /// If a folder cannot be read.
     pub fn files(&self, part: Part) -> io::Result<Vec<ArchiveFile>> {
         let mut files = Vec::new();
         self.each(part, &mut |path, hour| {
@@ -81,10 +81,10 @@ impl Archive {
         Ok(files)
     }
 
-    /// Files of a part that are Parquet and not the archive's, by their names: copies, say.
+    /// The Parquet files of a part whose names are not those of the archive, such as copies.
     ///
     /// # Errors
-    /// Where a folder cannot be read.
+    /// If a folder cannot be read.
     pub fn foreign_files(&self, part: Part) -> io::Result<Vec<PathBuf>> {
         let (mut foreign_files, mut folders) = (Vec::new(), vec![self.0.join(part.folder())]);
         for _ in 0..LEVELS {
@@ -101,7 +101,8 @@ impl Archive {
             }
             folders = inner;
         }
-        // Listed last: what is finished meanwhile is known here, and was not found above. What retention removed is gone.
+        // Listed last, so that files completed during the search count as our own. Files removed by retention do not
+        // exist any more.
         let own: HashSet<PathBuf> = self
             .files(part)?
             .into_iter()
@@ -111,7 +112,7 @@ impl Archive {
         Ok(foreign_files)
     }
 
-    /// Where a file with a first row of this hour goes, and its name while it is written.
+    /// The temporary and the final path of a file whose first row is of this hour.
     pub(crate) fn paths(&self, part: Part, hour: u64, name: &str) -> (PathBuf, PathBuf) {
         let folder = self.0.join(part.folder()).join(time::partition(hour));
         (
@@ -120,7 +121,7 @@ impl Archive {
         )
     }
 
-    /// The unfinished files of a collector: of a run that was killed.
+    /// The unfinished files of a collector, left by a killed run.
     pub(crate) fn unfinished(&self, collector: &str, part: Part) -> io::Result<Vec<ArchiveFile>> {
         let mut found = Vec::new();
         self.each(part, &mut |path, hour| {
@@ -130,9 +131,9 @@ impl Archive {
         Ok(found)
     }
 
-    /// Removes complete files of a collector, of hours that ended before this time, and folders that become empty. How
-    /// many files. The last snapshot of them stays, and what followed it: from these the table of all times since then is
-    /// made.
+    /// Removes complete files of a collector whose hours ended before this time, and empty folders. Returns the
+    /// number of files. The last old snapshot and the events after it remain: they are needed for all later
+    /// times.
     pub(crate) fn expire(&self, collector: &str, before_us: u64) -> io::Result<usize> {
         let own = |part| -> io::Result<Vec<ArchiveFile>> {
             let mut files = self.files(part)?;
@@ -151,7 +152,7 @@ impl Archive {
         let old = events.iter().chain(&snapshots);
         for file in old.clone() {
             fs::remove_file(&file.path)?;
-            // Only empty ones go; the folder of the day when its last hour has gone.
+            // This removes only empty folders: the hour, and the day after its last hour.
             let hour = file.path.parent();
             for folder in hour.into_iter().chain(hour.and_then(Path::parent)) {
                 let _ = fs::remove_dir(folder);
@@ -221,7 +222,7 @@ fn name(path: &Path) -> String {
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// What a folder holds, in order of names; one that is not there, or goes meanwhile, holds nothing.
+/// The entries of a folder in the order of their names. A missing folder has no entries.
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let listed = match fs::read_dir(folder) {
         Ok(listed) => listed,
@@ -242,12 +243,12 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Makes the names in a folder safe from a loss of power.
+/// Makes the names in a folder survive a loss of power.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Folders within each other that are looked through: of a part, a day, an hour, and one more.
+/// The depth of the search for files: part, day, hour, and one more level.
 const LEVELS: usize = 4;
 const FINISHED: &str = ".parquet";
 const TEMPORARY: &str = ".tmp";

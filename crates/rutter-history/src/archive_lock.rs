@@ -1,4 +1,4 @@
-//! One collector of a name at a time writes to an archive.
+//! A lock: only one collector of a name writes to an archive at a time.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -7,17 +7,17 @@ use std::path::PathBuf;
 
 use crate::Archive;
 
-/// Keeps other collectors of the name out of the archive.
+/// Keeps other collectors of the same name out of the archive.
 pub(crate) struct ArchiveLock {
     collector: String,
     path: PathBuf,
     file: File,
-    /// It has been said that it cannot be made again.
+    /// True if a failure to take the lock again was logged.
     loss_logged: bool,
 }
 
 impl ArchiveLock {
-    /// Takes the archive for a collector, whose name is given in the form that names of files have.
+    /// Takes the lock for a collector, whose name is in the form for file names.
     pub fn take(archive: &Archive, collector: &str) -> io::Result<Self> {
         let path = archive.folder().join(format!(".{collector}.lock"));
         Ok(ArchiveLock {
@@ -28,7 +28,7 @@ impl ArchiveLock {
         })
     }
 
-    /// Takes it again where somebody has removed the lock, or the folder with it.
+    /// Takes the lock again if somebody has removed its file or the folder.
     pub fn renew(&mut self) {
         if self.exists() {
             return;

@@ -1,4 +1,4 @@
-//! The table as of a time: the latest snapshot, then the events that followed.
+//! The table as of a time: the latest snapshot, then the events after it.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -21,24 +21,24 @@ use crate::time;
 /// The routes of all collectors of an archive at a time.
 #[derive(Debug, Default)]
 pub struct AsOf {
-    /// Rows with the columns of the archive: each route as it was last told of. `kind` is `state` where the snapshot
-    /// told, else `announce`.
+    /// Rows with the columns of the archive, one for each route as last announced. `kind` is `state` for rows
+    /// of the snapshot, else `announce`.
     pub routes: Vec<RecordBatch>,
-    /// What those who ask should know: gaps, and collectors whose history begins later.
+    /// Notes for the user: gaps, and collectors whose history begins later.
     pub notes: Vec<String>,
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug)]
 pub enum AsOfError {
     /// The folder holds no history of that time.
     Nothing {
-        /// In words.
+        /// An explanation.
         why: String,
     },
     /// A file or folder cannot be read.
     Unreadable {
-        /// Which, and why.
+        /// The file or folder, and the reason.
         why: String,
     },
 }
@@ -53,11 +53,11 @@ impl fmt::Display for AsOfError {
 impl std::error::Error for AsOfError {}
 
 impl Archive {
-    /// The table as it was after the last event that is not later than `time_us`, in the order in which the collector
-    /// took them.
+    /// The table after the last event that is not later than `time_us`, in the order in which the collector
+    /// received the events.
     ///
     /// # Errors
-    /// Where nothing is known of that time, or a file cannot be read.
+    /// If the archive does not cover that time, or a file cannot be read.
     pub fn as_of(&self, time_us: u64) -> Result<AsOf, AsOfError> {
         let listed = |part| {
             self.files(part)
@@ -105,10 +105,10 @@ impl Archive {
 }
 
 impl Archive {
-    /// The first file that cannot be read, and why; each is read to its end.
+    /// Reads all files and returns the first unreadable one with the reason.
     ///
     /// # Errors
-    /// Where a folder cannot be read.
+    /// If a folder cannot be read.
     pub fn unreadable(&self) -> io::Result<Option<String>> {
         for part in [Part::Events, Part::Snapshots] {
             for file in self.files(part)? {
@@ -122,11 +122,11 @@ impl Archive {
     }
 }
 
-/// The files that tell of a time.
+/// The files that describe a time.
 struct Plan {
     snapshot: Option<ArchiveFile>,
     events: Vec<ArchiveFile>,
-    /// The file after those: its first row tells what the time is part of.
+    /// The file after those. Its first row shows whether the time is in a gap or between two runs.
     next: Option<ArchiveFile>,
 }
 
@@ -134,7 +134,7 @@ impl Plan {
     fn new(snapshots: Vec<ArchiveFile>, events: Vec<ArchiveFile>, time_us: u64) -> Option<Self> {
         let is_before = |file: &ArchiveFile| file.time_us.is_some_and(|time| time <= time_us);
         let snapshot = snapshots.into_iter().rfind(is_before);
-        // Without a snapshot the beginning of the first run will do: the table was empty then.
+        // Without a snapshot, start at the beginning of the first run: the table was empty then.
         let from = match &snapshot {
             Some(snapshot) => (snapshot.run, snapshot.seq),
             None => events
@@ -153,7 +153,7 @@ impl Plan {
         })
     }
 
-    /// Whether there was anything to tell.
+    /// Builds the table. Returns whether there was any data.
     fn run(self, time_us: u64, answer: &mut AsOf) -> Result<bool, AsOfError> {
         let mut table = Table::default();
         let first = self.events.first();
@@ -213,9 +213,9 @@ fn unreadable(path: &Path, why: &dyn fmt::Display) -> AsOfError {
     AsOfError::Unreadable { why }
 }
 
-/// Where a row is: its batch, and its place in it.
+/// The place of a row: its batch, and its index in the batch.
 type RowRef = (u32, u32);
-/// A route of a peer.
+/// The key of a route of a peer.
 type Key = (Prefix, u32);
 
 /// The routes of one collector.
@@ -225,10 +225,10 @@ struct Table {
     peers: Peers,
     /// By peer and family.
     routes: Vec<[HashMap<Key, RowRef>; 2]>,
-    /// Rows that are later than asked for, as long as no earlier one follows.
+    /// Rows later than the requested time. They are applied if an earlier row follows.
     later_rows: Vec<RowRef>,
     sequence: SequenceCheck,
-    /// What is missing between rows that wait.
+    /// The numbers missing between these rows.
     missing: Vec<String>,
     last: Option<Last>,
     notes: Vec<String>,
@@ -265,7 +265,8 @@ impl Table {
         Ok(())
     }
 
-    /// Applies the rows from a position on, up to the last one that is not later than a time. How many.
+    /// Applies the rows from a position on, up to the last one that is not later than a time. Returns their
+    /// number.
     fn apply(
         &mut self,
         batch: RecordBatch,
@@ -304,7 +305,7 @@ impl Table {
         Ok(applied)
     }
 
-    /// What is missing before the first row that is too late may have been early enough.
+    /// Numbers missing before the first later row may have been early enough.
     fn check_sequence(&mut self, rows: &Rows<'_>, row: usize, is_applied: bool) {
         let missing = self.sequence.follow(rows.position(row), rows.kind(row));
         let Some(missing) = missing else {
@@ -340,10 +341,10 @@ impl Table {
             }
             "start" => {
                 self.routes.clear();
-                // What was missing before does not matter any more.
+                // Gaps before the start of a run do not matter any more.
                 self.notes.clear();
             }
-            // The table begins anew with each run.
+            // The table begins empty with each run.
             "gap" if is_of_a_run_before(rows, row) => {}
             "gap" => self.notes.push(format!(
                 "{}: gap: {}",
@@ -369,7 +370,7 @@ impl Table {
         &mut self.routes[peer]
     }
 
-    /// What is to be said where the time is not among the events of a run.
+    /// A note for a time that is not among the events of a run.
     fn time_note(
         &self,
         snapshot_us: Option<u64>,
@@ -429,11 +430,11 @@ impl Table {
     }
 }
 
-/// Whether a gap tells of a run that had ended when its own began.
+/// Returns whether a gap concerns a run that had ended when the gap's own run began.
 fn is_of_a_run_before(rows: &Rows<'_>, row: usize) -> bool {
     let (own, _) = rows.position(row);
     Missing::run_named(rows.detail(row)).is_some_and(|run| run != own)
 }
 
-/// Rows that are read at once.
+/// The number of rows that are read at once.
 const BATCH: usize = 1 << 16;

@@ -1,4 +1,4 @@
-//! Rows of the archive's files, read.
+//! Reads the rows of the archive's files.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,14 @@ use arrow_array::types::{Int32Type, TimestampMicrosecondType, UInt32Type, UInt64
 use arrow_array::{Array as _, DictionaryArray, Int32Array, RecordBatch, StringArray};
 use rutter_net::Prefix;
 
-/// The peers that were met: a number for each.
+/// The peers found so far, with a number for each.
 #[derive(Default)]
 pub(crate) struct Peers(HashMap<[String; 4], usize>);
 
-/// What names a peer of a collector.
+/// The columns that identify a peer of a collector.
 const PEER: [&str; 4] = ["router", "peer_name", "peer_address", "view"];
 
-/// A column of texts.
+/// A column of strings.
 struct StringColumn<'b> {
     keys: &'b Int32Array,
     values: &'b StringArray,
@@ -40,7 +40,7 @@ pub(crate) struct Rows<'b> {
 }
 
 impl<'b> Rows<'b> {
-    /// Checks that the columns are there.
+    /// Checks that the columns are present.
     pub fn new(batch: &'b RecordBatch) -> Result<Self, String> {
         let schema = crate::schema();
         for field in schema.fields() {
@@ -89,7 +89,7 @@ impl<'b> Rows<'b> {
         times.map_or(0, |times| times.value(row) as u64)
     }
 
-    /// Run and number.
+    /// The run and the number of a row.
     pub fn position(&self, row: usize) -> (u64, u64) {
         let number = |column| {
             let numbers = self.batch.column(column).as_primitive_opt::<UInt64Type>();
@@ -98,7 +98,7 @@ impl<'b> Rows<'b> {
         (number(RUN), number(SEQ))
     }
 
-    /// The number of the row's peer, a new one where it was never met.
+    /// The number of the row's peer; a new number for a new peer.
     pub fn peer(&self, row: usize, peers: &mut Peers) -> Option<usize> {
         let text = |at: usize| self.peer[at].get(row).map(str::to_owned);
         let key = [text(0)?, text(1)?, text(2)?, text(3)?];
@@ -106,7 +106,7 @@ impl<'b> Rows<'b> {
         Some(*peers.0.entry(key).or_insert(next))
     }
 
-    /// Prefix and path identifier.
+    /// The prefix and path identifier.
     pub fn route(&self, row: usize) -> Option<(Prefix, u32)> {
         let prefixes = self.batch.column(PREFIX).as_string_opt::<i32>()?;
         let prefix = prefixes.is_valid(row).then(|| prefixes.value(row))?;
@@ -131,7 +131,7 @@ fn texts<'b>(batch: &'b RecordBatch, name: &str) -> Result<StringColumn<'b>, Str
     texts.ok_or_else(|| format!("its column `{name}` does not have the type of a history's column"))
 }
 
-/// Interner of columns, checked by a test.
+/// The indexes of columns, checked by a test.
 const RUN: usize = 0;
 const SEQ: usize = 1;
 const TIME: usize = 2;

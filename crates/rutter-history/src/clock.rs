@@ -4,7 +4,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use rutter_events::Now;
 
-/// Wall time, and a clock that only runs forward.
+/// Wall time and a monotonic clock.
 #[derive(Clone, Copy)]
 pub(crate) struct Clock(Instant);
 

@@ -1,4 +1,4 @@
-//! What is written of a peer or an attribute set, column by column.
+//! The values of peers and attribute sets, column by column.
 
 use std::fmt::Display;
 use std::io::Write as _;
@@ -7,7 +7,7 @@ use rutter_events::{AttrColumns, Peer};
 
 use crate::fast_format::push_number;
 
-/// Writes a text where there is one.
+/// Writes a string and returns `true`, or returns `false` if it is missing.
 pub(crate) type Write<T> = fn(&T, &mut Vec<u8>) -> bool;
 
 /// The kinds of rows.
@@ -24,7 +24,7 @@ pub(crate) const KINDS: [&str; 10] = [
     "state",
 ];
 
-/// How a column of peers is written.
+/// The writer of a column of peers.
 pub(crate) fn peer_column(column: &str) -> Option<Write<Peer>> {
     Some(match column {
         "router" => |peer, out| push(out, Some(&peer.router)),
@@ -35,16 +35,16 @@ pub(crate) fn peer_column(column: &str) -> Option<Write<Peer>> {
     })
 }
 
-/// What a column has of an attribute set.
+/// The values of an attribute set in a column.
 #[derive(Clone, Copy)]
 pub(crate) enum AttrColumn {
-    /// A text.
+    /// A string.
     Text(Write<AttrColumns>),
     /// A number.
     Number(fn(&AttrColumns) -> Option<u32>),
 }
 
-/// What a column of attribute sets has of them.
+/// The values of attribute sets in this column, if it has any.
 pub(crate) fn attr_column(column: &str) -> Option<AttrColumn> {
     text_column(column)
         .map(AttrColumn::Text)
@@ -73,7 +73,7 @@ fn text_column(column: &str) -> Option<Write<AttrColumns>> {
     })
 }
 
-/// The number of an attribute set in a column that is no text.
+/// The reader of a numeric column of attribute sets.
 fn number_column(column: &str) -> Option<fn(&AttrColumns) -> Option<u32>> {
     Some(match column {
         "origin_as" => |set| set.origin_as.map(|asn| asn.0),
@@ -92,7 +92,7 @@ fn write_some(out: &mut Vec<u8>, value: Option<impl Display>) -> bool {
     value.is_some_and(|value| write!(out, "{value}").is_ok())
 }
 
-/// A list of numbers with colons between them; none where it is empty.
+/// Writes a list of numbers with colons between them; nothing if the list is empty.
 fn numbered<const N: usize>(out: &mut Vec<u8>, values: impl Iterator<Item = [u32; N]>) -> bool {
     for value in values {
         if !out.is_empty() {
@@ -108,13 +108,13 @@ fn numbered<const N: usize>(out: &mut Vec<u8>, values: impl Iterator<Item = [u32
     !out.is_empty()
 }
 
-/// A list as text; none where it is empty.
+/// Writes a list as text; nothing if it is empty.
 fn spaced(out: &mut Vec<u8>, values: &[impl Display]) -> bool {
     for value in values {
         if !out.is_empty() {
             out.push(b' ');
         }
-        // Into octets nothing can fail.
+        // Writing to a vector cannot fail.
         let _ = write!(out, "{value}");
     }
     !out.is_empty()

@@ -1,10 +1,10 @@
-//! Prefixes and numbers as text, without the formatting machinery: there are many of them.
+//! Formats prefixes and numbers without `std::fmt`, since there are many of them.
 
 use std::net::Ipv6Addr;
 
 use rutter_net::Prefix;
 
-/// Appends what `Display` writes.
+/// Appends the same text as `Display`.
 pub(crate) fn push_prefix(out: &mut Vec<u8>, prefix: Prefix) {
     match prefix {
         Prefix::V4(prefix) => {
@@ -31,7 +31,7 @@ fn push_octet(out: &mut Vec<u8>, octet: u8) {
     out.push(b'0' + octet % 10);
 }
 
-/// Appends what `Display` writes.
+/// Appends the same text as `Display`.
 pub(crate) fn push_number(out: &mut Vec<u8>, mut number: u32) {
     let (mut digits, mut at) = ([0; 10], 10);
     loop {
@@ -44,7 +44,7 @@ pub(crate) fn push_number(out: &mut Vec<u8>, mut number: u32) {
     }
 }
 
-/// RFC 5952: lower case, no leading zeros, the first of the longest runs of zeros is left out.
+/// RFC 5952: lower case, no leading zeros, and `::` for the first of the longest runs of zeros.
 fn push_ipv6(out: &mut Vec<u8>, address: Ipv6Addr) {
     if address.to_ipv4_mapped().is_some() {
         // Rare, and written with dots.

@@ -1,4 +1,4 @@
-//! Events into files: when a file ends, and what happens when none can be written.
+//! Writes events into files: when a file ends, and what happens if none can be written.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,35 +15,35 @@ use crate::row_page::RowPage;
 use crate::run_end;
 use crate::time;
 
-/// How an archive is kept.
+/// The settings of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// A file of events ends after this time.
     pub rotate: Duration,
-    /// And after so many rows.
+    /// A file of events ends after this number of rows.
     pub rotate_rows: u64,
-    /// Time between snapshots.
+    /// The time between snapshots.
     pub snapshot_every: Duration,
-    /// Files of hours that ended this long ago go; `None`: all stay.
+    /// Files of hours that ended this long ago are removed; `None` keeps all.
     pub retention: Option<Duration>,
-    /// How files are packed.
+    /// The compression of files.
     pub compression: Compression,
-    /// After a failure, the disk is tried again after this time.
+    /// The pause after a failure of the disk.
     pub retry: Duration,
 }
 
-/// Writes the rows of one run of a collector.
+/// Writes the rows of one run of a collector into a sequence of files.
 pub struct FileRotation {
     decoder: Decoder,
     store: EventStore,
     pending: PendingGaps,
 }
 
-/// What is to be told of earlier runs, while the disk takes nothing.
+/// The gaps of earlier runs that are not on the disk yet.
 #[derive(Default)]
 struct PendingGaps {
     gaps: Vec<String>,
-    /// Files that stay until that is on the disk.
+    /// Unfinished files that remain until the gaps are on the disk.
     unfinished: Vec<ArchiveFile>,
 }
 
@@ -81,13 +81,14 @@ struct EventStore {
 }
 
 impl FileRotation {
-    /// Begins a run: its `start`, and a `gap` for what a killed predecessor has left unfinished. The run is later than
-    /// that of every file of the archive, also where the clock was set back.
+    /// Begins a run with a `start`, and a `gap` for the unfinished files of a killed run. The new run is later
+    /// than every run of the archive, even if the clock was set back.
     ///
-    /// A disk that is full, or fails otherwise, is tried again later where this collector has written before.
+    /// If the disk fails, it is tried again later, provided that this collector has written to the archive
+    /// before.
     ///
     /// # Errors
-    /// Where the folder cannot be written to.
+    /// If the folder cannot be written to.
     pub fn start(
         archive: Archive,
         collector: &str,
@@ -106,7 +107,7 @@ impl FileRotation {
         let runs = files.iter().chain(&unfinished).map(|file| file.run);
         let last = files.iter().rfind(|file| file.collector == name);
         let has_written = last.is_some() || !unfinished.is_empty();
-        // Of a run that left an unfinished file, this says what is missing.
+        // The gap of an unfinished file covers the end of its run.
         let last = last.filter(|last| unfinished.iter().all(|file| file.run != last.run));
         let mut gaps: Vec<String> = last.and_then(run_end::missing_rows).into_iter().collect();
         gaps.extend(unfinished.iter().map(run_end::unfinished_file));
@@ -141,7 +142,7 @@ impl FileRotation {
                 return Err(WriteError::new(archive.folder(), &dropped.why));
             }
             Some(_) => rotation.pending = PendingGaps { gaps, unfinished },
-            // Only now: that they were lost is on the disk, and stays there if this run is killed, too.
+            // Only now: the gaps are on the disk, and remain there if this run is killed, too.
             None => remove(&unfinished).map_err(failed)?,
         }
         Ok(rotation)
@@ -152,32 +153,33 @@ impl FileRotation {
         (self.decoder.run(), self.decoder.next_seq())
     }
 
-    /// Rows written, the octets of their files, and the files.
+    /// The number of rows written, of the bytes of their files, and of the files.
     pub fn written(&self) -> (u64, u64, u64) {
         (self.store.rows, self.store.octets, self.store.files)
     }
 
-    /// Why rows are being dropped at present.
+    /// The reason why rows are being dropped, if they are.
     pub fn failure(&self) -> Option<&str> {
         self.store.dropped.as_ref().map(|dropped| &*dropped.why)
     }
 
-    /// Takes an event.
+    /// Writes an event.
     pub fn take(&mut self, event: &FeedEvent, now: Now) {
         self.store.monotonic_us = now.monotonic_us;
         let Self { decoder, store, .. } = self;
         decoder.decode(event, now, &mut |row| store.push(row));
     }
 
-    /// The reader was too slow for the feed: these peers come of a new subscription. A snapshot must follow.
+    /// Records that the reader was too slow for the feed. `peers` come from a new subscription. The caller must
+    /// write a snapshot.
     pub fn feed_overran(&mut self, lost: u64, peers: &[PeerSummary], now: Now) {
         let detail = Missing::overrun(lost, (self.store.last_us, now.unix_us));
         self.record_gap(lost, &detail, now);
         self.decoder.relearn(peers);
     }
 
-    /// Ends files that are old enough, and tries the disk again where it failed. Whether a hole has been closed: then a
-    /// snapshot must follow.
+    /// Ends files that are old enough, and tries a failed disk again. Returns `true` if that recorded a gap.
+    /// The caller must then write a snapshot.
     pub fn turn(&mut self, now: Now) -> bool {
         self.store.monotonic_us = now.monotonic_us;
         let over = self.store.open.as_ref().is_some_and(|open| {
@@ -194,7 +196,7 @@ impl FileRotation {
         retry && self.close_gap(now)
     }
 
-    /// Ends the run in order.
+    /// Ends the run with a `stop`.
     pub fn stop(&mut self, now: Now) {
         if self.store.dropped.is_some() {
             self.close_gap(now);
@@ -256,7 +258,7 @@ impl EventStore {
     fn push(&mut self, row: &Row<'_>) {
         let hour = time::hour(row.time_us);
         let later = self.open.as_ref().is_some_and(|open| hour > open.hour);
-        // A file's rows are in order of time, so that its folder says from when on they are.
+        // The rows of a file are in the order of their times, so that its folder gives a lower bound.
         if later || matches!(row.kind, Kind::ClockStep { .. }) {
             self.rotate();
         }
@@ -301,7 +303,7 @@ impl EventStore {
         }
     }
 
-    /// Hands the collected rows to the file.
+    /// Writes the collected rows to the file.
     fn flush(&mut self) {
         let rows = self.columns.len() as u64;
         if rows == 0 {
@@ -354,10 +356,11 @@ impl EventStore {
     }
 }
 
-/// Writes the whole table, as it was at `time_us` and not before the event `seq` of the run. How many routes, and octets.
+/// Writes the whole table as of `time_us`, with the events before `seq` of the run. Returns the number of
+/// routes and bytes.
 ///
 /// # Errors
-/// Where the file cannot be written; nothing remains of it then.
+/// If the file cannot be written. It is removed then.
 pub fn write_snapshot(
     archive: &Archive,
     collector: &str,
@@ -375,7 +378,7 @@ pub fn write_snapshot(
         compression,
     )?;
     let peers = Peers::new(snapshot);
-    // They are those of the snapshot: to remember them takes little.
+    // The snapshot owns the sets, so keeping them costs little.
     let mut columns = RowPage::new(collector, usize::MAX);
     let mut rows = 0;
     for page in 0..snapshot.pages() {
@@ -423,6 +426,7 @@ impl Peers {
     }
 }
 
-/// Attribute sets of events that are remembered from page to page: those that come again and again. While sessions begin
-/// there are more, each of few rows: to hold these until later costs more than to look up their texts again.
+/// The number of attribute sets of events that are kept from page to page: those that recur. While sessions
+/// start there are many sets with few rows each. Keeping them would cost more than looking up their strings
+/// again.
 const SETS: usize = 1 << 14;

@@ -1,4 +1,4 @@
-//! One file: written under a temporary name, and under its own when it is complete and on the disk.
+//! Writes one file under a temporary name, and renames it when it is complete and on the disk.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use crate::row_group::RowGroup;
 use crate::row_page::RowPage;
 use crate::schema::{descriptor, properties};
 
-/// Level of ZSTD, 1 to 22; 0: not packed.
+/// The level of ZSTD, 1 to 22; 0 for no compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compression(pub i32);
 
@@ -41,7 +41,7 @@ impl fmt::Display for WriteError {
 
 impl std::error::Error for WriteError {}
 
-/// A file that is being written; dropped before it is finished, nothing remains of it.
+/// A file in progress. Dropping it removes the file.
 pub(crate) struct FileWriter {
     temporary: PathBuf,
     path: PathBuf,
@@ -51,7 +51,7 @@ pub(crate) struct FileWriter {
 }
 
 impl FileWriter {
-    /// Begins a file, and its folders where they are missing.
+    /// Creates a file and its missing folders.
     pub fn create(
         archive: &Archive,
         part: Part,
@@ -78,12 +78,12 @@ impl FileWriter {
         })
     }
 
-    /// Adds a page of rows, which is empty then.
+    /// Writes a page of rows and empties it.
     pub fn write(&mut self, page: &mut RowPage) -> Result<(), WriteError> {
         let added = self.add(page);
         page.clear();
         if self.group.is_none() {
-            // The next group has dictionaries of its own.
+            // The next row group has new dictionaries.
             page.forget_sets();
         }
         added.map_err(|why| WriteError::new(&self.temporary, why))
@@ -113,7 +113,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Completes the file. Its size.
+    /// Completes the file. Returns its size.
     pub fn finish(mut self) -> Result<u64, WriteError> {
         let ended = self.end_group();
         let Some(writer) = self.writer.take() else {
@@ -134,7 +134,7 @@ impl FileWriter {
         if done.is_err() {
             let _ = fs::remove_file(&self.temporary);
         } else if let Some(Err(why)) = self.path.parent().map(sync_folder) {
-            // The file is there and complete; only a loss of power could still take its name away.
+            // The file is complete. Only a loss of power could still remove its name.
             let path = self.path.display();
             tracing::warn!("history: the name of {path} may not be on the disk yet: {why}");
         }
@@ -150,7 +150,7 @@ impl Drop for FileWriter {
     }
 }
 
-/// Rows that share dictionaries: they are in memory, packed, until their group is complete.
+/// The number of rows that share dictionaries. They stay in memory, compressed, until their group is complete.
 const ROWS: usize = 1 << 20;
-/// Octets of dictionaries, without that of prefixes.
+/// The size of a group's dictionaries in bytes, without that of the prefixes.
 const DICTIONARIES: usize = 64 << 20;

@@ -1,13 +1,13 @@
-//! Things that rows share, each with a index.
+//! Assigns indexes to values that rows share.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Things, told apart by their addresses, which stand as long as the things are held here.
+/// Values identified by their addresses, which stay valid while the interner holds the values.
 pub(crate) struct Interner<T> {
     indexes: HashMap<usize, u32, BuildHasherDefault<AddressHasher>>,
     all: Vec<T>,
-    /// The thing that was asked for last: rows of one update follow each other.
+    /// The last value requested: consecutive rows of one update share it.
     last: (usize, u32),
 }
 
@@ -22,7 +22,7 @@ impl<T> Default for Interner<T> {
 }
 
 impl<T> Interner<T> {
-    /// The index of the thing at an address; what is held from now on, where it is new.
+    /// The index of the value at an address. A new value is held from now on.
     pub fn index_of(&mut self, address: usize, hold: impl FnOnce() -> T) -> u32 {
         if self.last.0 == address {
             return self.last.1;
@@ -36,17 +36,17 @@ impl<T> Interner<T> {
         index
     }
 
-    /// How many there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// All from a index on, in the order of their indexes.
+    /// The values from an index on, in order.
     pub fn from(&self, index: usize) -> &[T] {
         self.all.get(index..).unwrap_or_default()
     }
 
-    /// Forgets them.
+    /// Discards all values.
     pub fn clear(&mut self) {
         self.indexes.clear();
         self.all.clear();
@@ -54,10 +54,10 @@ impl<T> Interner<T> {
     }
 }
 
-/// No thing is there.
+/// No value has this address.
 const NONE: (usize, u32) = (0, 0);
 
-/// Addresses are hashes already, but for their lowest bits.
+/// Hashes addresses, whose bits other than the lowest are already well distributed.
 #[derive(Default)]
 pub(crate) struct AddressHasher(u64);
 
@@ -73,7 +73,7 @@ impl Hasher for AddressHasher {
     }
 
     fn write_usize(&mut self, address: usize) {
-        // The golden ratio: all bits of the address reach the highest ones.
+        // Multiplying by the golden ratio spreads all bits of the address to the highest ones.
         self.0 = (self.0 ^ address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 ^= self.0 >> 32;
     }

@@ -3,10 +3,10 @@
 //! ```text
 //! Rib::subscribe ─► Decoder ─► RowPage ─► RowGroup ─► events/day=2026-11-20/hour=12/NAME-RUN-SEQ.parquet
 //! Rib::snapshot  ─► RowPage ─► RowGroup ─► snapshots/day=2026-11-20/hour=12/NAME-RUN-SEQ-TIME.parquet
-//!                                                └─► Archive::as_of(T): a snapshot, then the events up to T
+//!                                            └─► Archive::as_of(T): a snapshot, then the events up to T
 //! ```
-//! A file appears under its name when it is complete, never before. Nothing here can hold the table up: what cannot be
-//! written is dropped, told as a gap with its bounds, and made good by a snapshot.
+//! A file gets its final name when it is complete, never before. Writing can never block the table. Rows that
+//! cannot be written are dropped and recorded as a gap with its bounds, and a snapshot follows.
 
 mod archive;
 mod archive_lock;

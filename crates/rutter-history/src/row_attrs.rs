@@ -1,4 +1,4 @@
-//! Attribute sets as rows name them: as columns already, or as they stand in the table.
+//! The attribute sets of rows: columns of an event, or a set of the table.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use rutter_rib::AttrSet;
 
 /// A set that rows share.
 pub(crate) enum RowAttrs {
-    /// Of an event.
+    /// The set of an event.
     Event(Arc<AttrColumns>),
-    /// Of a route of the table: its columns are needed once, and not kept.
+    /// The set of a route of the table. Its columns are needed once, and are not kept.
     Table(AttrSet),
 }
 
 impl RowAttrs {
-    /// Its columns.
+    /// Calls `with` with the columns.
     pub fn with<T>(&self, with: impl FnOnce(&AttrColumns) -> T) -> T {
         match self {
             RowAttrs::Event(columns) => with(columns),

@@ -1,4 +1,4 @@
-//! A page of rows, column by column, before it is packed.
+//! A page of rows, column by column, before compression.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::interner::Interner;
 use crate::row_attrs::RowAttrs;
 use crate::row_group::{MISSING, Run, push};
 
-/// Collects rows until there are enough for a page. A row costs numbers: which set, which peer, and so on.
+/// Collects the rows of a page. A row is stored as indexes of its set, peer and other values.
 pub(crate) struct RowPage {
     collector: Box<str>,
     run: Vec<i64>,
@@ -24,9 +24,9 @@ pub(crate) struct RowPage {
     path_ids: Vec<u32>,
     path_id_runs: Vec<Run>,
     sets: Interner<RowAttrs>,
-    /// How often the sets were forgotten.
+    /// How often the sets were discarded.
     generation: u64,
-    /// So many sets are remembered from page to page.
+    /// The number of sets that are kept from page to page.
     most_sets: usize,
     set_runs: Vec<Run>,
     details: Vec<Box<str>>,
@@ -34,7 +34,7 @@ pub(crate) struct RowPage {
 }
 
 impl RowPage {
-    /// For rows of one collector, that remembers about so many sets.
+    /// For rows of one collector, keeping about this number of sets.
     pub fn new(collector: &str, most_sets: usize) -> Self {
         Self {
             collector: collector.into(),
@@ -57,7 +57,7 @@ impl RowPage {
         }
     }
 
-    /// Rows since the last page.
+    /// The number of rows in the page.
     pub fn len(&self) -> usize {
         self.seq.len()
     }
@@ -72,7 +72,7 @@ impl RowPage {
         self.push_with(row, set);
     }
 
-    /// Adds a row of the table, whose attributes are these.
+    /// Adds a row of the table with these attributes.
     pub fn push_stored(&mut self, row: &Row<'_>, set: &AttrSet) {
         let address = set.block().as_ptr().addr();
         let set = self.sets.index_of(address, || RowAttrs::Table(set.clone()));
@@ -121,13 +121,13 @@ impl RowPage {
         self.details.len() as u32 - 1
     }
 
-    /// Forgets the sets: whoever has keys of their texts begins anew.
+    /// Discards the sets. Keys that refer to them become invalid.
     pub fn forget_sets(&mut self) {
         self.sets.clear();
         self.generation += 1;
     }
 
-    /// Forgets the rows. Sets are remembered, so that their texts are looked up once and not once a page.
+    /// Discards the rows. Sets are kept, so that their strings are looked up once and not once per page.
     pub fn clear(&mut self) {
         if self.sets.len() > self.most_sets {
             self.forget_sets();
@@ -151,7 +151,7 @@ impl RowPage {
         self.details.clear();
     }
 
-    /// `run`, `seq` or `time`.
+    /// The numbers of the column `run`, `seq` or `time`.
     pub fn numbers(&self, name: &str) -> &[i64] {
         match name {
             "run" => &self.run,
@@ -165,12 +165,12 @@ impl RowPage {
         &self.collector
     }
 
-    /// All rows: they have the first of something.
+    /// A run over all rows, for columns with a single value.
     pub fn all(&self) -> &[Run] {
         &self.all
     }
 
-    /// Which kind each row is of, by its index in [`crate::column_values::KINDS`].
+    /// The kind of each row, as an index into [`crate::column_values::KINDS`].
     pub fn kinds(&self) -> &[Run] {
         &self.kinds
     }
@@ -180,7 +180,7 @@ impl RowPage {
         self.peers.from(0).iter().map(|peer| &**peer)
     }
 
-    /// Which peer each row has.
+    /// The peer index of each row.
     pub fn peer_runs(&self) -> &[Run] {
         &self.peer_runs
     }
@@ -195,22 +195,22 @@ impl RowPage {
         self.path_ids.iter().copied()
     }
 
-    /// Which path identifier each row has.
+    /// The path identifier index of each row.
     pub fn path_id_runs(&self) -> &[Run] {
         &self.path_id_runs
     }
 
-    /// Changes when the sets have been forgotten.
+    /// Changes when the sets are discarded.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// The attribute sets from a index on.
+    /// The attribute sets from an index on.
     pub fn sets_from(&self, index: usize) -> &[RowAttrs] {
         self.sets.from(index)
     }
 
-    /// Which attribute set each row has.
+    /// The attribute set index of each row.
     pub fn set_runs(&self) -> &[Run] {
         &self.set_runs
     }
@@ -220,13 +220,13 @@ impl RowPage {
         self.details.iter().map(|text| &**text)
     }
 
-    /// Which detail each row has.
+    /// The detail index of each row.
     pub fn detail_runs(&self) -> &[Run] {
         &self.detail_runs
     }
 }
 
-/// How the `detail` of a `peer-down` begins that leaves routes in the table: `retained ipv4-unicast: …`.
+/// The beginning of the `detail` of a `peer-down` that leaves routes in the table: `retained ipv4-unicast: …`.
 pub(crate) const RETAINED: &str = "retained ";
 
 fn retained_text(retained: [bool; 2]) -> Option<String> {
@@ -237,7 +237,7 @@ fn retained_text(retained: [bool; 2]) -> Option<String> {
     (!names.is_empty()).then(|| names.join(" "))
 }
 
-/// Which families a `peer-down` leaves in the table, from its `detail`.
+/// The families that a `peer-down` leaves in the table, from its `detail`.
 pub(crate) fn retained_of(detail: &str) -> [bool; 2] {
     let families = detail
         .strip_prefix(RETAINED)

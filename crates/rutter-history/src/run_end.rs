@@ -1,4 +1,4 @@
-//! How a run ended, as far as its last file tells.
+//! The end of a run, as its last file shows it.
 
 use std::fs::File;
 
@@ -8,7 +8,8 @@ use rutter_events::Missing;
 use crate::archive::ArchiveFile;
 use crate::batch_rows::Rows;
 
-/// What is missing of the run whose last file this is, in words; nothing, where the run ended in order.
+/// Describes the rows that may be missing at the end of a run, given its last file. Returns `None` after a
+/// clean stop.
 pub(crate) fn missing_rows(last: &ArchiveFile) -> Option<String> {
     let rest = |from| Missing::RestOfRun {
         run: last.run,
@@ -28,7 +29,7 @@ pub(crate) fn missing_rows(last: &ArchiveFile) -> Option<String> {
     }
 }
 
-/// What is missing of a run that left an unfinished file.
+/// Describes the rows that are missing from a run with an unfinished file.
 pub(crate) fn unfinished_file(file: &ArchiveFile) -> String {
     let missing = Missing::RestOfRun {
         run: file.run,
@@ -41,7 +42,7 @@ pub(crate) fn unfinished_file(file: &ArchiveFile) -> String {
     )
 }
 
-/// The number of a file's last row, and whether it says that the collector stops.
+/// The number of a file's last row, and whether it is a `stop`.
 fn last_row(file: &ArchiveFile) -> Result<Option<(u64, bool)>, String> {
     let opened = File::open(&file.path).map_err(|why| why.to_string())?;
     let reader = ParquetRecordBatchReaderBuilder::try_new(opened).map_err(|why| why.to_string())?;

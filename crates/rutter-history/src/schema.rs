@@ -1,4 +1,4 @@
-//! The schema of both kinds of files: the columns of [`rutter_events::COLUMNS`], and how each is encoded.
+//! The schema of all files: the columns of [`rutter_events::COLUMNS`], and the encoding of each.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use rutter_events::COLUMNS;
 pub fn schema() -> SchemaRef {
     let fields = COLUMNS.iter().map(|column| {
         let always = matches!(column.name, "run" | "seq" | "time" | "collector" | "kind");
-        // Mostly different in a batch: whoever reads gets them one by one.
+        // Prefixes mostly differ within a batch, so they are plain strings.
         let data_type = match column.name {
             PREFIX => DataType::Utf8,
             _ => data_type(column.kind),
@@ -34,8 +34,8 @@ fn data_type(kind: &str) -> DataType {
     }
 }
 
-/// A text, many times the same. Lists are texts, too, their items separated by a space: equal lists are stored once,
-/// where a list would be stored item by item for every row.
+/// Strings that often repeat. Lists are strings, too, with items separated by spaces. Equal lists are then
+/// stored once; a list column would store every item of every row.
 fn text() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }
@@ -49,7 +49,7 @@ pub(crate) fn descriptor() -> Result<SchemaDescriptor> {
         .convert(&schema())
 }
 
-/// What a file says of itself, with the Arrow schema: who reads by Arrow gets dictionaries again.
+/// The metadata of a file, with the Arrow schema, so that Arrow readers get dictionaries.
 pub(crate) fn properties() -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_created_by(concat!("rutter ", env!("CARGO_PKG_VERSION")).into())
@@ -58,7 +58,7 @@ pub(crate) fn properties() -> WriterProperties {
     properties
 }
 
-/// How a column is stored.
+/// The encoding of a column.
 fn encoding(name: &str) -> &'static str {
     match name {
         "run" | "seq" | "time" => "DELTA_BINARY_PACKED",
@@ -67,7 +67,7 @@ fn encoding(name: &str) -> &'static str {
     }
 }
 
-/// The Parquet schema with the encoding of each column, as text: the golden file of the schema.
+/// The Parquet schema as text, with the encoding of each column: the golden file of the schema.
 pub fn describe() -> String {
     let mut out = Vec::new();
     if let Ok(parquet) = descriptor() {

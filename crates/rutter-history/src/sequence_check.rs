@@ -1,24 +1,24 @@
-//! Whether the rows of files join: where a file is missing, its rows are.
+//! Checks that the rows of files are consecutive: a missing file shows as missing numbers.
 
 use rutter_events::Missing;
 
-/// Follows the numbers of rows.
+/// The expected number of the next row.
 #[derive(Default)]
 pub(crate) struct SequenceCheck {
-    /// What comes next, where nothing is missing.
+    /// The run and number of the next row, if none is missing.
     expected: (u64, u64),
 }
 
 impl SequenceCheck {
-    /// From a position on: a run, and a number in it.
+    /// Starts at a position: a run, and a number in it.
     pub fn from(expected: (u64, u64)) -> Self {
         Self { expected }
     }
 
-    /// The next row. What is missing before it, in words, unless the row itself says so.
+    /// Checks the next row. Describes the rows that are missing before it, unless the row is itself a gap.
     pub fn follow(&mut self, (run, seq): (u64, u64), kind: &str) -> Option<String> {
         let (expected_run, expected) = self.expected;
-        // Each run begins with the number 0: how the one before ended, it says itself.
+        // Each run begins with the number 0, and itself reports how the previous one ended.
         let expected = if run == expected_run { expected } else { 0 };
         self.expected = (run, seq + 1);
         let is_gap = seq > expected && kind != "gap";

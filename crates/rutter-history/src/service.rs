@@ -16,10 +16,10 @@ use crate::clock::Clock;
 use crate::file_rotation::{FileRotation, Options, write_snapshot};
 use crate::file_writer::Compression;
 
-/// An archive that is written.
+/// A running archive.
 pub struct HistoryService(JoinHandle<()>);
 
-/// The archive could not be begun.
+/// The reason why the archive could not be started.
 #[derive(Debug)]
 pub struct StartError(String);
 
@@ -32,18 +32,18 @@ impl fmt::Display for StartError {
 impl std::error::Error for StartError {}
 
 impl HistoryService {
-    /// Begins a run in the archive; the table follows at once as a snapshot.
+    /// Begins a run in the archive. A snapshot of the table follows at once.
     ///
     /// # Errors
-    /// Where the folder cannot be written to.
+    /// If the folder cannot be written to.
     pub fn start(context: &Context, settings: &History) -> Result<Self, StartError> {
         Self::with_options(context, &Archive::new(&settings.path), options(settings))
     }
 
-    /// As [`Self::start`], with times of the caller's choice.
+    /// As [`Self::start`], with options of the caller's choice.
     ///
     /// # Errors
-    /// Where the folder cannot be written to.
+    /// If the folder cannot be written to.
     pub fn with_options(
         context: &Context,
         archive: &Archive,
@@ -101,15 +101,15 @@ impl Service for HistoryService {
         "history".into()
     }
 
-    /// Takes in what the feed has told, and completes the file.
+    /// Writes the rest of the feed and completes the file.
     fn stop(self: Box<Self>) {
-        // The thread does nothing that could panic but for a programmer's error, which has been printed then.
+        // The thread panics only after a programming error, which was printed then.
         let _ = self.0.join();
     }
 }
 
 struct HistoryThread {
-    /// Held as long as this collector writes here.
+    /// Held while this collector writes to the archive.
     lock: ArchiveLock,
     context: Context,
     rotation: FileRotation,
@@ -118,14 +118,14 @@ struct HistoryThread {
     reader: FeedReader,
     clock: Clock,
     snapshot: Option<JoinHandle<bool>>,
-    /// When the next snapshot is due, and when old files go, by the clock that only runs forward.
+    /// When the next snapshot is due, and when old files are removed, by the monotonic clock.
     snapshot_us: u64,
     expire_us: u64,
 }
 
 impl HistoryThread {
     fn run(mut self) {
-        // Those who route come first. On Linux this is the thread's own.
+        // Routing comes first. On Linux, this priority applies to the thread alone.
         let _ = rustix::process::nice(5);
         while !self.context.stop.is_set() {
             self.turn(self.clock.now());
@@ -139,7 +139,8 @@ impl HistoryThread {
                 }
             }
         }
-        // Sessions may go on while services stop: the end is when this was asked for, more or less.
+        // Sessions may stay up while services stop. Read about the events that came before the stop was
+        // requested.
         let deadline = Instant::now() + LAST_EVENTS;
         while Instant::now() < deadline
             && let Some(event) = self.reader.next(Duration::ZERO)
@@ -157,7 +158,7 @@ impl HistoryThread {
         let FeedEvent::Gap { lost } = event else {
             return self.rotation.take(event, now);
         };
-        // Sessions may have come and gone unheard. The old reader goes after the new one is there: the feed is
+        // Session changes may be among the lost events. Drop the old reader only now, so that the feed stays
         // active all the time.
         let (reader, peers) = self.context.rib.subscribe(QUEUE);
         self.reader = reader;
@@ -197,7 +198,7 @@ impl HistoryThread {
     fn begin_snapshot(&self) -> Option<JoinHandle<bool>> {
         let position = self.rotation.position();
         let snapshot = self.context.rib.snapshot();
-        // All that is in the snapshot was said before this time.
+        // All events in the snapshot are before this time.
         let time_us = self.clock.now().unix_us;
         let (archive, collector) = (self.archive.clone(), Arc::clone(&self.context.collector));
         let compression = self.options.compression;
@@ -243,15 +244,15 @@ fn micros(duration: Duration) -> u64 {
     duration.as_micros() as u64
 }
 
-/// Events that may wait in the feed.
+/// The largest number of events that wait in the feed.
 const QUEUE: usize = 1 << 18;
-/// How long to wait for an event.
+/// The longest wait for an event.
 const TURN: Duration = Duration::from_millis(100);
-/// Events that came before the stop are taken in for at most this long.
+/// The longest time for reading events after a stop.
 const LAST_EVENTS: Duration = Duration::from_secs(5);
-/// Events between two looks at the clock of files.
+/// The number of events between two checks for due work.
 const TURN_EVENTS: usize = 1024;
-/// How often old files are looked for.
+/// The interval between searches for old files.
 const EXPIRE: Duration = Duration::from_secs(600);
-/// When a disk that failed is tried again.
+/// The pause before a failed disk is tried again.
 const RETRY: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! Times as people and folders write them. All are UTC.
+//! Times as people and folders write them, all in UTC.
 
 use rutter_net::Date;
 
@@ -6,8 +6,9 @@ use rutter_net::Date;
 pub(crate) const HOUR_US: u64 = 3_600_000_000;
 const DAY_US: u64 = 24 * HOUR_US;
 
-/// `2026-11-20`, `2026-11-20 12:00`, with seconds and a fraction, `T` for the space, `Z`, `UTC` or a zone
-/// (`+00`, `+05:30`) behind it, or seconds, milliseconds or microseconds since 1970, told apart by the number of their digits.
+/// Parses a time. Accepted are `2026-11-20` and `2026-11-20 12:00`, with seconds and a fraction, and `T` for
+/// the space. `Z`, `UTC` or a zone (`+00`, `+05:30`) may follow. Also accepted are seconds, milliseconds or
+/// microseconds since 1970, distinguished by the number of digits.
 pub fn parse(text: &str) -> Option<u64> {
     let text = text.trim();
     if text.len() >= 9 && text.bytes().all(|octet| octet.is_ascii_digit()) {
@@ -15,7 +16,7 @@ pub fn parse(text: &str) -> Option<u64> {
         return match text.len() {
             9..=11 => Some(since * 1_000_000),
             12..=14 => Some(since * 1_000),
-            // Times of files have a sign.
+            // Times in files are signed.
             _ => i64::try_from(since).ok().map(|_| since),
         };
     }
@@ -43,7 +44,7 @@ pub fn parse(text: &str) -> Option<u64> {
     time.checked_add_signed(-ahead)
 }
 
-/// What a zone is ahead of UTC, in microseconds.
+/// The offset of a zone from UTC, in microseconds.
 fn ahead(zone: &str) -> Option<i64> {
     let (sign, clock) = match zone.split_at_checked(1) {
         None => return Some(0),
@@ -70,7 +71,7 @@ pub(crate) fn partition(hour: u64) -> String {
     format!("day={}/hour={:02}", Date::of_day(hour / 24), hour % 24)
 }
 
-/// The hour that two folders stand for.
+/// The hour of a pair of folders.
 pub(crate) fn of_partition(day: &str, hour: &str) -> Option<u64> {
     let day = parse(day.strip_prefix("day=")?)?;
     let hour = number(hour.strip_prefix("hour=")?)?;

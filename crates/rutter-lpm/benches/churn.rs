@@ -1,8 +1,9 @@
-//! Prefixes that come and go for long while others look up: does what the table takes stay where it is?
+//! Adds and removes prefixes for a long time while other threads look up, and shows whether the memory of the
+//! table stays constant.
 //!
-//! `cargo bench -p rutter-lpm --bench churn -- SECONDS [CHANGES]` (20 without): two writers, two readers, 16 shards; a line of
-//! sizes after the table is filled, and ten more. With `CHANGES` the writers make so many a second, and the readers as many
-//! look-ups, in bursts; without, all do what they can.
+//! `cargo bench -p rutter-lpm --bench churn -- SECONDS [CHANGES]` (20 by default): two writers, two readers, 16
+//! shards. It prints a line of sizes after the table is filled, and ten more. With `CHANGES` the writers make
+//! that many changes a second, and the readers as many look-ups, in bursts. Without it, all run at full speed.
 
 use std::hint::black_box;
 use std::net::Ipv4Addr;
@@ -13,17 +14,18 @@ use std::time::{Duration, Instant};
 use rutter_lpm::{Profile, Routes, RoutesReader};
 use rutter_net::Ipv4Prefix;
 
-/// Prefixes that may be there; about half are at a time.
+/// The number of possible prefixes; about half exist at a time.
 const PREFIXES: u64 = 400_000;
 const LINES: u32 = 10;
-/// Changes of a writer before the first line: many times what the prefixes need to be there or not by chance.
+/// The changes of a writer before the first line: many times the number of prefixes, so that each exists at
+/// random.
 const FILL: u64 = 2_000_000;
-/// Who reads, and who writes.
+/// The numbers of readers and writers.
 const EACH: u32 = 2;
-/// What is done between two looks at the clock.
+/// The operations between two checks of the clock.
 const BURST: u64 = 1_000;
 
-/// A small generator: good enough to choose with.
+/// A small generator: good enough for choices.
 struct Numbers(u64);
 
 impl Numbers {
@@ -34,14 +36,14 @@ impl Numbers {
     }
 }
 
-/// Always the same prefix for a number.
+/// Always returns the same prefix for a number.
 fn prefix(number: u64) -> Ipv4Prefix {
     let bits = Numbers(number).next();
     let len = 12 + (bits >> 40) % 17;
     Ipv4Prefix::new(bits as u32, len as u8).expect("a length in range")
 }
 
-/// Sleeps so that a thread does so many things a second, where a number is given.
+/// Sleeps so that a thread does a given number of operations a second.
 struct Pace {
     start: Instant,
     a_second: Option<u32>,
@@ -57,7 +59,7 @@ impl Pace {
         }
     }
 
-    /// After a burst.
+    /// Sleeps after a burst.
     fn rest(&mut self) {
         self.done += BURST;
         if let Some(rate) = self.a_second {
@@ -77,7 +79,7 @@ fn change(routes: &Routes<Ipv4Prefix>, source: u32, number: u64) {
     added.expect("a short value");
 }
 
-/// What all threads look at.
+/// The data that all threads share.
 struct Run {
     routes: Routes<Ipv4Prefix>,
     a_second: Option<u32>,
@@ -101,7 +103,7 @@ impl Run {
         while self.is_on() {
             for _ in 0..BURST {
                 change(&self.routes, source, numbers.next());
-                // Now and then a source goes as a whole.
+                // Now and then all routes of a source are removed.
                 if self.changes.fetch_add(1, Ordering::Relaxed) % 5_000_000 == 4_999_999 {
                     self.routes.remove_source(source);
                 }
@@ -110,7 +112,7 @@ impl Run {
         }
     }
 
-    /// A view of its own for each burst: who sleeps should hold nothing.
+    /// A new view for each burst: a sleeping thread should hold no reference.
     fn read(&self, mut reader: RoutesReader<Ipv4Prefix>) {
         let mut numbers = Numbers(77);
         let mut pace = Pace::new(self.a_second);
@@ -137,7 +139,7 @@ impl Run {
     }
 }
 
-/// Resident octets of this process.
+/// The resident bytes of this process.
 fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text.split(' ').nth(1).and_then(|p| p.parse::<usize>().ok());

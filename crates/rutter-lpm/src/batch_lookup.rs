@@ -1,4 +1,4 @@
-//! Look-ups side by side, so that their cache misses overlap.
+//! Looks up several addresses side by side, so that their cache misses overlap.
 
 use crate::descent::may_be_stale;
 use crate::direct_ipv4::Answer;
@@ -7,13 +7,13 @@ use crate::node::{Node, Stride4, Stride8};
 use crate::profile::Profile;
 use crate::shared_table::SharedTable;
 
-/// Look-ups that walk side by side in [`SharedTable::find_many`].
+/// The number of look-ups that advance together in [`SharedTable::find_many`].
 pub(crate) const LANES: usize = 32;
 
-/// Where the longest match was found.
+/// The place of the longest match.
 #[derive(Clone, Copy, Default)]
 struct Found {
-    /// In a node what its step said; in the root the index of the record.
+    /// In a node the value of its step; in the root the index of the record.
     value: u32,
     /// The node, or 0 for the root.
     node: u32,
@@ -60,7 +60,7 @@ impl<N: Net> SharedTable<N> {
             last: ROOT,
             ..Found::default()
         }; LANES];
-        // The lanes that are not at their end yet, with their nodes.
+        // The lanes that have not reached their end yet, with their nodes.
         let mut going = [(0_u8, 0_u32); LANES];
         let mut count = 0;
         for (lane, addr) in addrs.iter().enumerate().take(LANES) {
@@ -72,7 +72,8 @@ impl<N: Net> SharedTable<N> {
         let mut depth = ROOT;
         while count != 0 {
             let before = std::mem::take(&mut count);
-            // Short loops first, so that the processor asks for all these nodes at once, and then for what they say of a slot.
+            // Short loops first, so that the processor fetches all these nodes at once, and then their words
+            // for the slots.
             let slot_of = |lane: u8| (N::addr_bits(addrs[lane as usize]) << depth).head(S::BITS);
             for (_, node) in &going[..before.min(LANES)] {
                 self.memory.prefetch(*node);

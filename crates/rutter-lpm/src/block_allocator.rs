@@ -1,37 +1,37 @@
-//! Who owns which words of the arena: pages of one block size each, so that memory freed at one size
-//! serves another once its page is empty.
+//! Allocates blocks of the arena. Each page holds blocks of one size, so that memory freed at one size serves
+//! another size once its page is empty.
 //!
-//! A free block names the next one of its page, so that the book-keeping is 16 octets a page.
+//! A free block contains the index of the next one in its page, so that the book-keeping takes 16 bytes a page.
 
 use crate::memory::{CHUNK, Memory};
 
-/// Words of a page; no node is larger.
+/// The words of a page; no node is larger.
 const PAGE: u32 = 2048;
 const PAGES_PER_CHUNK: usize = CHUNK / PAGE as usize;
-/// HashIndex 0 is never given away.
+/// Index 0 is never allocated.
 const NONE: u32 = 0;
 
 /// Allocates blocks of words.
 pub(crate) struct BlockAllocator {
     pages: Vec<Page>,
-    /// BlockAllocator without a size.
+    /// Pages without a size.
     empty: Vec<u32>,
-    /// Of each class the first page with room, or [`NOWHERE`].
+    /// For each class the first page with a free block, or [`NOWHERE`].
     partial: Vec<u32>,
     classes: Classes,
-    /// Words in blocks handed out, by class size.
+    /// The number of words in allocated blocks, by class size.
     used: usize,
 }
 
 struct Page {
     class: u8,
-    /// Blocks handed out.
+    /// The number of allocated blocks.
     used: u16,
-    /// Blocks ever handed out since the page got its class; those after are untouched.
+    /// The number of blocks allocated at least once since the page got its class; later ones are untouched.
     fresh: u16,
     /// The word at which the first freed block begins, or [`ALL_TAKEN`].
     free: u16,
-    /// The pages of the class with room before and after this one, or [`NOWHERE`].
+    /// The neighbours in the class's list of pages with free blocks, or [`NOWHERE`].
     before: u32,
     after: u32,
 }
@@ -39,7 +39,7 @@ struct Page {
 const NOWHERE: u32 = u32::MAX;
 const ALL_TAKEN: u16 = u16::MAX;
 
-/// Classes that are tried before a page is opened.
+/// The number of classes that are tried before a page is opened.
 const NEAR: usize = 4;
 
 impl BlockAllocator {
@@ -54,16 +54,17 @@ impl BlockAllocator {
         }
     }
 
-    /// A block of at least `len` words.
+    /// Allocates a block of at least `len` words.
     pub fn alloc(&mut self, len: u32, memory: &Memory) -> u32 {
         let class = self.classes.of(len);
-        // Nodes that grow leave pages of their former sizes behind, half empty: better a block a little too large.
+        // Growing nodes leave half-empty pages of their former sizes. A slightly larger block there is better
+        // than a new page.
         let mut near = class..(class + NEAR).min(self.partial.len());
         let with_room = near.find(|class| self.partial[*class] != NOWHERE);
         self.alloc_of(with_room.unwrap_or(class), memory)
     }
 
-    /// A block of at least `len` words that begins where a line of the processor's cache does; `len` is up to 256.
+    /// Allocates a block of at least `len` words, aligned to a cache line; `len` is up to 256.
     pub fn alloc_lines(&mut self, len: u32, memory: &Memory) -> u32 {
         let class = self.classes.of(len.next_multiple_of(LINE));
         self.alloc_of(class, memory)
@@ -85,7 +86,7 @@ impl BlockAllocator {
                 let index = number * PAGE + u32::from(free);
                 page.free = memory.word(index) as u16;
                 if page.free != ALL_TAKEN {
-                    // The next one who comes reads the first line of it, and writes all.
+                    // The next caller reads the first line of that block, and writes all lines.
                     let next = number * PAGE + u32::from(page.free);
                     let lines = size.div_ceil(LINE).min(MOST_LINES);
                     (0..lines).for_each(|line| memory.prefetch(next + line * LINE));
@@ -101,7 +102,7 @@ impl BlockAllocator {
         index
     }
 
-    /// Takes back a block of [`Self::alloc`], which nobody reads any more.
+    /// Frees a block of [`Self::alloc`], which nobody reads any more.
     pub fn free(&mut self, index: u32, memory: &Memory) {
         debug_assert_ne!(index, NONE);
         let number = index / PAGE;
@@ -121,18 +122,18 @@ impl BlockAllocator {
         }
     }
 
-    /// Words handed out, rounded up to block sizes.
+    /// The number of allocated words, rounded up to block sizes.
     pub fn used(&self) -> usize {
         self.used
     }
 
-    /// Octets of the book-keeping itself.
+    /// The bytes of the book-keeping itself.
     pub fn own_size(&self) -> usize {
         let numbers = self.partial.capacity() + self.empty.capacity();
         self.pages.capacity() * size_of::<Page>() + numbers * 4
     }
 
-    /// Gives a page without a size to a class.
+    /// Assigns a page without a size to a class.
     fn open(&mut self, class: usize, memory: &Memory) -> u32 {
         let new = Page {
             class: class as u8,
@@ -160,7 +161,7 @@ impl BlockAllocator {
         number
     }
 
-    /// Puts a page before the others of its class that have room.
+    /// Puts a page at the head of its class's list.
     fn link(&mut self, number: u32) {
         let page = &mut self.pages[number as usize];
         let first = &mut self.partial[page.class as usize];
@@ -189,20 +190,21 @@ impl BlockAllocator {
     }
 }
 
-/// The word of a page at which its first block begins. HashIndex 0 means "nothing" everywhere, so the first page begins later.
+/// The word of a page at which its first block begins. Index 0 means "nothing" everywhere, so the first page
+/// begins later.
 fn first(number: u32) -> u32 {
     if number == 0 { LINE } else { 0 }
 }
 
-/// Words of a line of the processor's cache.
+/// The words of a cache line.
 pub(crate) const LINE: u32 = 16;
-/// IndexLines of a block that are asked for before it is given out.
+/// The number of lines of a block that are prefetched before its allocation.
 const MOST_LINES: u32 = 4;
 
-/// Block sizes: exact up to 32 words, then in steps of about 6 %, whole lines among them.
+/// The block sizes: exact up to 32 words, then in steps of about 6 %, with whole lines among them.
 struct Classes {
     sizes: Vec<u32>,
-    /// How many blocks a page has.
+    /// The number of blocks in a page.
     blocks: Vec<u16>,
     by_len: Vec<u8>,
 }
@@ -214,7 +216,7 @@ impl Classes {
         while size < 1400 {
             sizes.push(size);
             let next = size + (size / LINE).max(1);
-            // Nodes may be asked for in whole lines.
+            // Nodes may need whole lines.
             let line = (size + 1).next_multiple_of(LINE);
             size = if size < 256 { next.min(line) } else { next };
         }
@@ -235,7 +237,7 @@ impl Classes {
         }
     }
 
-    /// How many blocks of a class a page has.
+    /// The number of blocks of a class in a page.
     fn blocks(&self, number: u32, class: usize) -> u16 {
         match number {
             0 => ((PAGE - LINE) / self.sizes[class]) as u16,
@@ -263,7 +265,7 @@ mod tests {
         for round in 0..20_000_u32 {
             let len = 1 + round * 7 % 60;
             blocks.push((pages.alloc(len, &memory), len));
-            // A quarter of them go again, in another order.
+            // A quarter of the blocks are freed again, in another order.
             if round % 4 == 3 {
                 let (block, _) = blocks.swap_remove(blocks.len() / 3);
                 pages.free(block, &memory);

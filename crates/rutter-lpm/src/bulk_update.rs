@@ -1,22 +1,22 @@
-//! Many changes in one walk: a node is laid out anew once, however many of its prefixes go.
+//! Many changes in one walk: each node is rebuilt once, however many of its prefixes are removed.
 
 use crate::net::{Bits, Net};
 use crate::node::{Contents, Node, Parts, Stride4, Stride8};
 use crate::profile::Stride;
 use crate::table::Table;
 
-/// What becomes of a prefix: its number from now on, or nothing to take it out.
+/// Decides about a prefix: returns its new number, or `None` to remove it.
 pub(crate) trait UpdateRule<N: Net>: FnMut(&mut Table<N>, N, u32) -> Option<u32> {}
 
 impl<N: Net, F: FnMut(&mut Table<N>, N, u32) -> Option<u32>> UpdateRule<N> for F {}
 
-/// A node taken apart; used again and again, one for each node on the way down.
+/// An unpacked node. The buffers are reused, one for each node on the path.
 struct Level<S: Node> {
     parts: S::Parts,
     contents: Contents,
 }
 
-/// Where a node begins.
+/// The position of a node.
 #[derive(Clone, Copy)]
 struct Place<N: Net> {
     start: N::Bits,
@@ -24,10 +24,10 @@ struct Place<N: Net> {
 }
 
 impl<N: Net> Table<N> {
-    /// Keeps the prefixes of which `keep` has_words so, given prefix and number, and takes out all others.
+    /// Keeps the prefixes for which `keep` returns `true`, given prefix and number, and removes all others.
     ///
-    /// One walk over the table, much faster than taking prefixes out one by one. Readers see the prefixes of a slot
-    /// of the root go at once, and the slots one after another.
+    /// This is one walk over the table, much faster than removing prefixes one by one. The prefixes of a root
+    /// slot disappear for readers at once, and the slots one after another.
     ///
     /// ```
     /// # use rutter_lpm::{Profile, Table};
@@ -43,7 +43,7 @@ impl<N: Net> Table<N> {
         self.update_all(|_: &mut Self, prefix, number| keep(prefix, number).then_some(number));
     }
 
-    /// Asks of each prefix what becomes of it, in one walk.
+    /// Decides about each prefix, in one walk.
     pub(crate) fn update_all(&mut self, mut decide: impl UpdateRule<N>) {
         if self.shared.direct.is_some() || self.shared.direct_ipv6.is_some() {
             let all: Vec<_> = self.iter().collect();
@@ -90,7 +90,7 @@ impl<N: Net> Table<N> {
         }
     }
 
-    /// The node that takes the place of one: itself where only numbers changed, 0 where nothing is left.
+    /// Returns the replacement of a node: itself if only numbers changed, 0 if it is empty.
     fn update_node<S: Node>(
         &mut self,
         node: u32,
@@ -112,7 +112,7 @@ impl<N: Net> Table<N> {
                 let memory = &self.shared.memory;
                 S::each_value(memory.block(node), *key, |at| memory.set(node + at, new));
             }
-            // What stays in the list is what goes from the node.
+            // The list keeps the entries that are removed from the node.
             new.is_none()
         });
         self.count_out(contents.entries.len());

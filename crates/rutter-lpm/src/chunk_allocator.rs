@@ -1,12 +1,14 @@
-//! Where tables get their chunks of words: small tables from the allocator, larger ones from huge pages that tables share.
+//! Provides tables with chunks of words: small tables from the allocator, larger ones from huge pages that
+//! tables share.
 //!
-//! A look-up in a large table misses the processor's address cache at each step unless the nodes lie on huge pages. Those are
-//! of 2 MiB, more than a shard has, so the tables of one [`ChunkAllocator`] take turns in them. A region takes small pages as its chunks
-//! are given out, and becomes a huge one with the last of them, so that nothing is taken that is not used.
+//! A look-up in a large table misses the processor's TLB at each step unless the nodes lie on huge pages. A
+//! huge page has 2 MiB, more than a shard needs, so the tables of one [`ChunkAllocator`] share them. A region
+//! consists of small pages while its chunks are handed out, and becomes a huge page with the last chunk. So no
+//! unused memory is taken.
 //!
-//! Invariant of the `unsafe` here: a place in [`Chunks`] is null or points to a chunk, all of it written, of a region of the chunk_allocator that
-//! the same [`Chunks`] holds. Each chunk is given out once. A region is never taken out of its chunk_allocator or given back before the chunk_allocator
-//! is dropped.
+//! Invariant of the `unsafe` here: a place in [`Chunks`] is null or points to a chunk, completely written, of a
+//! region of the allocator that the same [`Chunks`] holds. Each chunk is handed out once. A region is never
+//! removed or freed before its allocator is dropped.
 #![allow(
     unsafe_code,
     reason = "a chunk is a part of a region that others have parts of, and is reached without another step"
@@ -20,15 +22,15 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use crate::memory::Words;
 use crate::zeroed::{Zero, make_huge, zeroed, zeroed_box};
 
-/// Chunks of a region: 2 MiB.
+/// The chunks of a region: 2 MiB.
 const REGION: usize = 32;
 
 /// The most chunks of a table: 1 GiB of nodes, about a hundred million prefixes.
 const CHUNKS: usize = 1 << 14;
 
-/// Gives out chunks.
+/// Hands out chunks.
 pub(crate) struct ChunkAllocator {
-    /// Chunks that come one by one, before regions are worth it.
+    /// The number of single chunks before regions are used.
     single: usize,
     stock: Mutex<ChunkPool>,
 }
@@ -36,41 +38,41 @@ pub(crate) struct ChunkAllocator {
 #[derive(Default)]
 struct ChunkPool {
     singles: Vec<Box<Words>>,
-    /// Single chunks that are there or on their way.
+    /// The number of single chunks that exist or are being allocated.
     begun: usize,
     regions: Vec<Region>,
-    /// Chunks of regions that are given out.
+    /// The number of chunks of regions that are handed out.
     given: usize,
 }
 
-/// As large as a huge page, and lying on one.
+/// Has the size and the alignment of a huge page.
 #[repr(C, align(0x20_0000))]
 struct HugePage([Words; REGION]);
 
-/// A huge page to be. Its words are written when they are given out.
+/// A future huge page. Its words are written when they are handed out.
 struct Region(NonNull<HugePage>);
 
 // SAFETY: it is memory of its own, of which others have parts only as shared atomics.
 unsafe impl Send for Region {}
-// SAFETY: they have no octets but those of their elements.
+// SAFETY: they have no bytes but those of their elements.
 unsafe impl Zero for Words {}
 
-/// A chunk of a region that one has and nobody else, not written yet.
+/// A chunk of a region that one caller owns, not written yet.
 struct Part {
     start: NonNull<Words>,
-    /// The region that was given out with it.
+    /// The region, if this is its last chunk.
     full: Option<NonNull<HugePage>>,
 }
 
 /// The chunks of one table, by number.
 pub(crate) struct Chunks {
-    /// Of fixed length, so that an index needs no check; null where there is no chunk yet.
+    /// Of fixed length, so that an index needs no check; null for a missing chunk.
     places: Box<[AtomicPtr<Words>; CHUNKS]>,
     chunk_allocator: Arc<ChunkAllocator>,
 }
 
 impl ChunkAllocator {
-    /// A chunk_allocator that gives regions out after `single` chunks.
+    /// An allocator that uses regions after `single` chunks.
     pub fn new(single: usize) -> Self {
         ChunkAllocator {
             single,
@@ -78,7 +80,8 @@ impl ChunkAllocator {
         }
     }
 
-    /// A chunk that nobody else has. Nobody waits for another's memory to come from the system, which may take long.
+    /// Returns a chunk of its own for the caller. No thread waits while another gets memory from the system,
+    /// which may take long.
     fn take(&self) -> NonNull<Words> {
         let mut stock = self.lock();
         if let Some(part) = stock.part() {
@@ -107,7 +110,7 @@ impl ChunkAllocator {
 }
 
 impl ChunkPool {
-    /// A part of a region, where one is left.
+    /// A part of a region, if one is left.
     fn part(&mut self) -> Option<Part> {
         let page = self.regions.get(self.given / REGION)?.0;
         let number = self.given % REGION;
@@ -122,7 +125,7 @@ impl ChunkPool {
 }
 
 impl Part {
-    /// Writes its zeros, which is when the system gives the memory: nobody waits for that but who needs it.
+    /// Writes zeros, which makes the system provide the memory. Only the caller waits for that.
     fn write(self) -> NonNull<Words> {
         // SAFETY: nobody else has this chunk yet, and zeros are a value of it.
         unsafe { self.start.write_bytes(0, 1) };
@@ -148,7 +151,7 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: it was allocated with this layout, and the chunk_allocator is dropped, so nobody has a part of it.
+        // SAFETY: it was allocated with this layout, and the allocator is dropped, so nobody has a part of it.
         unsafe { std::alloc::dealloc(self.0.as_ptr().cast(), Self::LAYOUT) };
     }
 }
@@ -170,7 +173,7 @@ impl Chunks {
     /// Makes a chunk usable. Only the table's one writer does this.
     ///
     /// # Panics
-    /// When the table would take more than 1 GiB.
+    /// If the table would take more than 1 GiB.
     pub fn grow(&self, number: usize) {
         assert!(number < CHUNKS, "a table of more than 1 GiB");
         if self.get(number).is_none() {
@@ -178,22 +181,22 @@ impl Chunks {
         }
     }
 
-    /// How many are usable.
+    /// The number of usable chunks.
     pub fn len(&self) -> usize {
         (0..CHUNKS).take_while(|at| self.get(*at).is_some()).count()
     }
 
-    /// Octets of the places.
+    /// The bytes of the places.
     pub fn own_size(&self) -> usize {
         self.places.len() * size_of::<AtomicPtr<Words>>()
     }
 
-    /// A chunk, where it is usable.
+    /// A chunk, if it is usable.
     #[inline(always)]
     pub fn get(&self, number: usize) -> Option<&Words> {
         let place = self.places[number % CHUNKS].load(Ordering::Acquire);
-        // SAFETY: it is null or points into a region of `self.chunk_allocator`, which lives as long as `self`; the words are atomics,
-        // which are only ever shared.
+        // SAFETY: it is null or points into a region of `self.chunk_allocator`, which lives as long as `self`.
+        // The words are atomics, which are only ever shared.
         unsafe { place.as_ref() }
     }
 }

@@ -1,8 +1,8 @@
-//! Look-ups compiled once for any processor and once for those that count bits in one instruction.
+//! Look-ups compiled twice: for any processor, and for processors that count bits in one instruction.
 //!
-//! Invariant of the `unsafe` here: each call of a `_popcnt` function is behind a check, at run time, that this processor has
-//! exactly the features for which that function is compiled; and what is asked for early is a reference, which is always a
-//! valid address. Nothing else is unsafe here.
+//! Invariant of the `unsafe` here: each call of a `_popcnt` function follows a check, at run time, that this
+//! processor has exactly the features for which that function is compiled. A prefetch uses the address of a
+//! reference, which is always valid. Nothing else is unsafe here.
 #![allow(
     unsafe_code,
     reason = "a function compiled for a processor feature may be called only where the feature is"
@@ -33,7 +33,7 @@ macro_rules! for_this_cpu {
 }
 
 for_this_cpu!(
-    /// Where exactly this prefix is, or would be.
+    /// The location of exactly this prefix, or where it would be.
     location, location_popcnt, (prefix: N, node: u32) -> Location
 );
 for_this_cpu!(
@@ -45,7 +45,7 @@ for_this_cpu!(
 pub(crate) trait BitWork {
     type Output;
 
-    /// Does it; inlined always, as only then it is compiled for the processor.
+    /// Does the work. It must always be inlined: only then is it compiled for the processor.
     fn run(self) -> Self::Output;
 }
 
@@ -66,7 +66,7 @@ unsafe fn count_popcnt<W: BitWork>(work: W) -> W::Output {
     work.run()
 }
 
-/// Asks for the line of a word without waiting for it.
+/// Prefetches the cache line of a word without waiting for it.
 #[inline(always)]
 pub(crate) fn prefetch<T>(word: &T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

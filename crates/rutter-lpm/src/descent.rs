@@ -1,22 +1,25 @@
-//! How an address is looked up in the nodes: from the root down to the longest prefix that has it.
+//! Looks an address up in the nodes: from the root down to the longest prefix that contains it.
 //!
-//! Misses of the caches are what a look-up waits for, and the processor begins the next ones meanwhile: as many as the
-//! instructions of each leave room for. So there is a loop for each way in which addresses are divided, and one for each thing that is
-//! asked for, which reads no word twice.
+//! A look-up mostly waits for cache misses. The processor starts the misses of later look-ups early, as far
+//! as the number of instructions per look-up allows. So there is one loop for each division of addresses and
+//! for each query, and none reads a word twice.
 //!
 //! # Exact at one instant
 //!
-//! What changes under a reader is the root's slot; all below it stays as it is, and is copied where a node changes. But where ways are
-//! long ([`Profile::is_in_place`]), pointers of nodes to those below change in place, and only all else of a node stays: otherwise each
-//! update would take the nodes near the root, which all look-ups share, out of the caches of the readers.
+//! Readers see changes of the root's slot only. All nodes below it are immutable, and a change copies them. In
+//! profiles with long paths ([`Profile::is_in_place`]), pointers between nodes change in place, and only the
+//! rest of a node is immutable. Otherwise each update would evict the nodes near the root, which all look-ups
+//! share, from the caches of the readers.
 //!
-//! What a slot or a pointer led to is never led to again once it does not. So of two pointers that follow each other there is an instant at which
-//! both said what was read: when the second was read or, if the first had changed by then, just before that. So a match in the last
-//! node, in the one above it, or in the slot that led to the only node, is exact.
+//! A slot or pointer never returns to an earlier target. So for two successive pointers there is an instant at
+//! which both had the values that were read. It is the time of the second read or, if the first had changed by
+//! then, just before that change. So a match in the last node, in the node above it, or in the slot of the only
+//! node is exact.
 //!
-//! Of three this is not so: a shorter prefix may go from the first node, or a longer one come, and then the one below all
-//! of them go, while a reader is under way and has seen only the second. Then the way down is read again until it is the same twice
-//! (`stable_way`): at the instant at which the second time began, all of it was so.
+//! This is not so for three. A shorter prefix may leave the first node, or a longer one may enter it, and then
+//! the prefix below all of them may go. A reader that is on its way may see only the second change. So it reads
+//! the path again until it is the same twice (`stable_way`). At the instant at which the second reading began,
+//! the whole path was so.
 
 use std::marker::PhantomData;
 
@@ -28,14 +31,14 @@ use crate::profile::{Profile, ROOT_OF_LONG_WAYS};
 use crate::root::Slot;
 use crate::shared_table::SharedTable;
 
-/// What is asked of the longest match.
+/// A query for the longest match.
 pub(crate) trait Goal<N: Net> {
     type Answer;
 
-    /// The answer, where the match is one of the root's prefixes: by its record, 0 for none.
+    /// The answer for a match in the root, given its record; 0 for no match.
     fn from_record(shared: &SharedTable<N>, bits: N::Bits, record: u32) -> Self::Answer;
 
-    /// The answer, where the match is in a node.
+    /// The answer for a match in a node.
     fn from_entry<S: Node>(
         shared: &SharedTable<N>,
         bits: N::Bits,
@@ -49,7 +52,7 @@ pub(crate) struct Entry<'b> {
     block: Block<'b>,
     depth: u32,
     slot: u32,
-    /// What [`Node::step`] said.
+    /// The value of [`Node::step`].
     value: u32,
 }
 
@@ -61,14 +64,14 @@ impl Entry<'_> {
     }
 }
 
-/// The number.
+/// Asks for the number.
 pub(crate) struct Number;
 
-/// The prefix, and its number.
+/// Asks for the prefix and its number.
 pub(crate) struct Prefix;
 
-/// The number, and the length of the prefix less [`SharedTable::extra_len`]. It reads no more of a node than [`Number`] does. For
-/// tables in which 0 is a gap.
+/// Asks for the number, and the length of the prefix less [`SharedTable::extra_len`]. It reads no more of a
+/// node than [`Number`] does. For tables in which 0 is a gap.
 pub(crate) struct NumberAndLen;
 
 impl<N: Net> Goal<N> for Number {
@@ -143,7 +146,7 @@ pub(crate) fn descend<N: Net, G: Goal<N>>(shared: &SharedTable<N>, bits: N::Bits
     }
 }
 
-/// A look-up for one way to divide addresses.
+/// A look-up for one division of addresses.
 struct Descent<'s, N: Net, G, S, const ROOT: u32> {
     shared: &'s SharedTable<N>,
     bits: N::Bits,
@@ -175,10 +178,10 @@ impl<N: Net, G: Goal<N>, S: Node, const ROOT: u32> BitWork for Descent<'_, N, G,
     }
 }
 
-/// What was found on a way down.
+/// The result of a way down.
 struct Found<'s> {
     root: Slot,
-    /// None, where the match is the root's.
+    /// `None` for a match in the root.
     entry: Option<Entry<'s>>,
     may_be_stale: bool,
 }
@@ -195,7 +198,8 @@ fn answer<N: Net, G: Goal<N>, S: Node>(
     }
 }
 
-/// Goes down to the last node that has_words something of an address; `pass` is told where pointers are, and to what they lead.
+/// Goes down to the last node that affects an address. `pass` receives the places of pointers, and their
+/// targets.
 #[inline(always)]
 fn way<N: Net, S: Node, const ROOT: u32>(
     shared: &SharedTable<N>,
@@ -205,7 +209,7 @@ fn way<N: Net, S: Node, const ROOT: u32>(
     let root = shared.root.slot_of::<ROOT>(bits.head(ROOT));
     let (mut rest, mut depth) = (bits << ROOT, ROOT);
     let mut node = root.child_for(rest.head(3));
-    // The node that has the longest match so far, or 0 for the root, and what is known of it.
+    // The node with the longest match so far, or 0 for the root, and its details.
     let (mut outer, mut outer_depth) = (0, ROOT - S::BITS);
     let (mut outer_slot, mut outer_value) = (0, 0);
     while node != 0 {
@@ -248,13 +252,13 @@ fn way<N: Net, S: Node, const ROOT: u32>(
     }
 }
 
-/// Whether what was found at one depth (of the root: as if it were a node) may have changed before the last node was reached.
+/// Returns whether a match at one depth may have changed before the last node was reached. The root counts as a node.
 #[inline(always)]
 pub(crate) fn may_be_stale<S: Node>(found: u32, last: u32) -> bool {
     last - found >= 2 * S::BITS
 }
 
-/// What is found on a way that is still the same when it was gone.
+/// Returns the result of a way that is the same when read again.
 #[cold]
 #[inline(never)]
 fn stable_way<N: Net, S: Node, const ROOT: u32>(
@@ -276,18 +280,19 @@ fn stable_way<N: Net, S: Node, const ROOT: u32>(
     }
 }
 
-/// Pointers of nodes on one way: of IPv6 in nodes of 4 bits.
+/// The most pointers on one way: IPv6 in nodes of 4 bits.
 const MOST_POINTERS: usize = 30;
 
-/// `RUSTFLAGS="--cfg loom" cargo test -p rutter-lpm --release --lib explored` explores every interleaving of these.
+/// `RUSTFLAGS="--cfg loom" cargo test -p rutter-lpm --release --lib explored` explores every interleaving of
+/// these.
 #[cfg(all(test, loom))]
 mod explored {
     use crate::sync::{Arc, AtomicU64, Ordering};
     use loom::thread;
 
-    /// A way of two words that change. The first is the slot: it leads to a node that has a short prefix, or to that which takes its
-    /// place and has a longer one, too. Both lead to the same node, whose pointer is the second word: it leads to the longest prefix, or
-    /// to what takes its place without.
+    /// A way of two words that change. The first is the slot. It leads to a node with a short prefix, or to its
+    /// replacement with a longer prefix, too. Both lead to the same node, whose pointer is the second word.
+    /// That leads to the longest prefix, or to a replacement without it.
     struct Model {
         slot: AtomicU64,
         pointer: AtomicU64,
@@ -306,7 +311,7 @@ mod explored {
         if pointer == LONGEST { LONGEST } else { slot }
     }
 
-    /// A longer prefix comes, then the longest goes; a reader meanwhile never finds the shortest.
+    /// A longer prefix is added, then the longest is removed. A concurrent reader must never find the shortest.
     fn explore(look_up: fn(&Model) -> u64) {
         loom::model(move || {
             let model = Arc::new(Model {

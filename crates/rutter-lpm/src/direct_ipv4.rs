@@ -1,5 +1,5 @@
-//! The direct array of [`Profile::Fastest`](crate::Profile::Fastest) for IPv4: the answer for each of the 2²⁴ /24s in
-//! one word, or a note to ask the nodes.
+//! The direct array of [`Profile::Fastest`](crate::Profile::Fastest) for IPv4. It has one word for each of the
+//! 2²⁴ /24s: the answer, or a note to search the nodes.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -11,11 +11,11 @@ use crate::zeroed::zeroed;
 /// Answers by the first 24 bits: 0 for no prefix, a value plus one, or [`ASK`].
 pub(crate) struct DirectIpv4(Box<[AtomicU32]>);
 
-/// Longer prefixes are here, or the value is too large for the array.
+/// Search the nodes: longer prefixes exist, or the value is too large for a word.
 const ASK: u32 = 1 << 31;
 const BITS: u32 = 24;
 
-/// What the array has_words.
+/// The answer of the array.
 pub(crate) enum Answer {
     None,
     Value(u32),
@@ -37,7 +37,7 @@ impl DirectIpv4 {
         }
     }
 
-    /// Writer: brings the answers for /24s `first..=last` up to date with the nodes.
+    /// Writer: updates the answers of the /24s `first..=last` from the nodes.
     pub fn refresh<N: Net>(&self, shared: &SharedTable<N>, first: u32, last: u32) {
         let mut at = first;
         loop {
@@ -72,7 +72,7 @@ impl DirectIpv4 {
         }
     }
 
-    /// Octets taken from the system.
+    /// The bytes taken from the system.
     pub fn size(&self) -> usize {
         self.0.len() * 4
     }

@@ -1,14 +1,15 @@
-//! The direct tables of [`Profile::Fastest`](crate::Profile::Fastest) for IPv6: a trie of arrays over the first 48 bits
-//! that repeats what the nodes say, with the answers of shorter prefixes pushed down to its leaves, so that a look-up is
-//! four loads without a branch to guess wrong.
+//! The direct tables of [`Profile::Fastest`](crate::Profile::Fastest) for IPv6: a trie of arrays over the first
+//! 48 bits. It repeats the contents of the nodes, with the answers of shorter prefixes copied down to its
+//! leaves. So a look-up is four loads without a branch to mispredict.
 //!
-//! The strides are 16/16/8/8: the *top* of 2¹⁶ words, below it *pages* of 2¹⁶ words for each /16 in use, below them
-//! *tables* of 256 words that stand for the nodes at 32 and at 40 bits. Every word is an answer, a note to ask the nodes, or
-//! the place of the words below. An address depends on one word that changes, so a look-up is exact at one instant: who
-//! follows the place of words that were unlinked meanwhile finds what was true before. Tables are reclaimed as nodes are.
+//! The strides are 16/16/8/8. The *top* has 2¹⁶ words. Below it are *pages* of 2¹⁶ words for each /16 in use.
+//! Below them are *tables* of 256 words that correspond to the nodes at 32 and at 40 bits. Every word is an
+//! answer, a note to search the nodes, or the place of the words below. The answer for an address depends on
+//! one word that changes, so a look-up is exact at one instant. A reader that follows a place that is unlinked
+//! then finds the previous state. Tables are reclaimed as nodes are.
 //!
-//! All of it has a place in one array of 64 MiB, as much as IPv4's direct array, of which the system gives what is used:
-//! 45 MiB for a full table of 2025. What does not fit is asked of the nodes.
+//! All of it lies in one array of 64 MiB, the size of the direct array for IPv4. The system provides only the
+//! used memory: 45 MiB for a full table of 2025. Answers that do not fit are searched in the nodes.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -20,21 +21,21 @@ use crate::node::{Node, Stride8};
 use crate::shared_table::SharedTable;
 use crate::zeroed::zeroed;
 
-/// All words: the top, then pages from the front and tables from the back. A word is 0 for no prefix, a value plus one,
-/// [`ASK`], or [`BELOW`] with the place of the words below.
+/// All words: the top, then pages from the front and tables from the back. A word is 0 for no prefix, a value
+/// plus one, [`ASK`], or [`BELOW`] with the place of the words below.
 pub(crate) struct DirectIpv6(Box<[AtomicU32]>);
 
-/// Longer prefixes are here, or the value is too large for a word.
+/// Search the nodes: longer prefixes exist, or the value is too large for a word.
 const ASK: u32 = BELOW - 1;
 /// Marks the place of the words below.
 const BELOW: u32 = 1 << 31;
-/// The depth whose tables are the last.
+/// The depth of the last tables.
 const LAST: u32 = 40;
 const TOP: u32 = 1 << 16;
 const PAGE: u32 = 1 << 16;
 const TABLE: u32 = 256;
 const WORDS: u32 = 1 << 24;
-/// Added to the place of a table that waits among the nodes until no reader holds it.
+/// Added to the place of a table that waits among the retired nodes.
 pub(crate) const RETIRED_TABLE: u32 = 1 << 31;
 
 impl DirectIpv6 {
@@ -55,8 +56,8 @@ impl DirectIpv6 {
         }
     }
 
-    /// The word below, or the same word where nothing is below. Without a branch: at which length a look-up ends is
-    /// extra_len guessing, and a wrong guess costs more than a load that was not needed.
+    /// The word below, or the same word if there is nothing below. Without a branch: the length at which a
+    /// look-up ends is unpredictable, and a misprediction costs more than an unneeded load.
     #[inline(always)]
     fn below(&self, word: u32, slot: u32) -> u32 {
         let mask = (word as i32 >> 31) as u32;
@@ -74,25 +75,25 @@ impl DirectIpv6 {
     }
 }
 
-/// What the writer needs to bring the tables up to date.
+/// Updates the tables from the nodes.
 pub(crate) struct Refresh<'t, N: Net> {
     pub shared: &'t SharedTable<N>,
     pub direct_ipv6: &'t DirectIpv6,
     pub tables: &'t mut Tables,
 }
 
-/// Which words of a [`DirectIpv6`] are in use.
+/// The words of a [`DirectIpv6`] that are in use.
 pub(crate) struct Tables {
     /// The end of the pages.
     pages: u32,
     /// The start of the tables.
     tables: u32,
     free: Vec<u32>,
-    /// Tables that were unlinked by the last refresh.
+    /// The tables that the last refresh unlinked.
     pub retired: Vec<u32>,
 }
 
-/// The addresses of a prefix that lie in one block of words: first and last, 64 bits of each.
+/// The addresses of a prefix within one block of words: first and last, 64 bits of each.
 #[derive(Clone, Copy)]
 struct Range {
     first: u64,
@@ -119,14 +120,14 @@ impl Range {
         }
     }
 
-    /// The block of 2⁶⁴⁻ᵈ addresses at `depth` that this range is in.
+    /// The block of 2⁶⁴⁻ᵈ addresses at `depth` that contains this range.
     fn block(self, depth: u32) -> u64 {
         self.first >> (64 - depth) << (64 - depth)
     }
 }
 
 impl<N: Net> Refresh<'_, N> {
-    /// Brings all words for a prefix up to date with the nodes.
+    /// Updates all words of a prefix from the nodes.
     pub fn prefix(&mut self, prefix: N) {
         let range = Range {
             first: prefix.bits().high(),
@@ -159,7 +160,7 @@ impl<N: Net> Refresh<'_, N> {
         }
     }
 
-    /// Makes the words of a page say what the root and the nodes at 24 bits say.
+    /// Updates the words of a page from the root and the nodes at 24 bits.
     fn page(&mut self, page: u32, range: Range) {
         for at in range.first >> 40..=range.last >> 40 {
             let slot = self.shared.root.slot(at as u32);
@@ -173,7 +174,7 @@ impl<N: Net> Refresh<'_, N> {
         }
     }
 
-    /// Makes 256 words say what the node at `depth` has_words.
+    /// Updates 256 words from the node at `depth`.
     fn spread(&mut self, words: u32, node: Step, depth: u32, range: Range) {
         for step in Steps::new(&self.shared.memory, node, range.slots(depth)) {
             if step.child == 0 || depth == LAST {
@@ -196,7 +197,7 @@ impl<N: Net> Refresh<'_, N> {
         }
     }
 
-    /// Makes a word lead to a table for the node at `depth`.
+    /// Makes a word refer to a table for the node at `depth`.
     fn table(&mut self, place: u32, node: Step, depth: u32, range: Range) {
         let now = self.direct_ipv6.word(place);
         if now & BELOW != 0 {
@@ -211,7 +212,7 @@ impl<N: Net> Refresh<'_, N> {
         self.direct_ipv6.set(place, BELOW | table);
     }
 
-    /// Notes that what a word led to, at `depth`, is unlinked.
+    /// Notes that the target of a word, at `depth`, is unlinked.
     fn retire(&mut self, word: u32, depth: u32) {
         if word & BELOW == 0 {
             return;
@@ -236,12 +237,12 @@ impl Tables {
         }
     }
 
-    /// Takes back a table that no reader holds.
+    /// Frees a table that no reader uses.
     pub fn free(&mut self, table: u32) {
         self.free.push(table);
     }
 
-    /// The place of 2¹⁶ zeros, as long as half of all remains for tables.
+    /// The place of 2¹⁶ zeros, while half of the array remains for tables.
     fn new_page(&mut self) -> Option<u32> {
         let page = self.pages;
         if page + PAGE > self.tables.min(WORDS / 2) {
@@ -262,13 +263,13 @@ impl Tables {
         })
     }
 
-    /// Octets in use.
+    /// The bytes in use.
     pub fn size(&self) -> usize {
         (self.pages + (WORDS - self.tables)) as usize * 4 + self.free.capacity() * 4
     }
 }
 
-/// Slots in a row of which a node has_words the same.
+/// Consecutive slots with the same answer in a node.
 #[derive(Clone, Copy, Default)]
 struct Step {
     first: u32,
@@ -277,7 +278,7 @@ struct Step {
     child: u32,
 }
 
-/// What a node, or the lack of one, has_words of its slots, in order.
+/// An iterator over the answers of a node, or of a missing node, in the order of its slots.
 struct Steps<'t> {
     node: Option<Block<'t>>,
     outer: u32,

@@ -1,26 +1,30 @@
-//! When memory that was unlinked may be used again: quiescent-state reclamation.
+//! Quiescent-state reclamation: decides when unlinked memory may be reused.
 //!
-//! A writer unlinks blocks (a release store that readers see), then raises the epoch and *retires* them under the epoch
-//! that it raised. A reader has_words in a word of its own (never written by anybody else, read only by the writer)
-//! at which epoch it last held nothing. A block retired under epoch `e` is free when every reader at work has
-//! said `e + 1` or more, because who has seen the raised epoch sees the unlinking too: whoever raised it further did so
-//! after, by a read-modify-write that carries the first writer's release on. So several tables, each with a writer
-//! of its own, may share epochs and readers. Readers do one
-//! load of the shared epoch and one store to their own word each few dozen look-ups; no read-modify-write, no wait.
+//! A writer unlinks blocks with a release store that readers see. Then it raises the epoch and *retires* the
+//! blocks under the previous epoch. Each reader has a word of its own. Only the reader writes it, and only the
+//! writer reads it. It holds the epoch at which the reader last held no reference.
+//!
+//! A block retired under epoch `e` is free when every active reader has announced `e + 1` or more. A reader
+//! that has seen the raised epoch also sees the unlinking. Later raises are read-modify-writes, which continue
+//! the release sequence of the first writer. So several tables, each with its own writer, may share epochs and
+//! readers.
+//!
+//! Every few dozen look-ups, a reader does one load of the shared epoch and one store to its own word. It does
+//! no read-modify-write and never waits.
 
 use crate::sync::{Arc, AtomicU64, Mutex, Ordering, fence};
 
 /// The epoch and the readers of one table.
 pub(crate) struct Epochs {
-    /// On lines of its own: the writer raises it, readers poll it.
+    /// On its own cache lines: the writer raises it, and readers poll it.
     now: Line<AtomicU64>,
     readers: Mutex<Vec<Arc<Mark>>>,
 }
 
-/// A reader's word: 0 at rest, else the epoch at which it last held nothing.
+/// A reader's word: 0 at rest, else the epoch at which the reader last held no reference.
 pub(crate) type Mark = Line<AtomicU64>;
 
-/// Keeps what neighbours write off this line (two lines, as processors fetch pairs).
+/// Keeps other data off this cache line. Two lines, since processors fetch pairs.
 #[repr(align(128))]
 pub(crate) struct Line<T>(pub T);
 
@@ -32,44 +36,45 @@ impl Epochs {
         }
     }
 
-    /// A new reader, at rest.
+    /// Adds a reader, at rest.
     pub fn join(&self) -> Arc<Mark> {
         let mark = Arc::new(Line(AtomicU64::new(0)));
         self.lock().push(Arc::clone(&mark));
         mark
     }
 
-    /// The reader is gone.
+    /// Removes a reader.
     pub fn leave(&self, mark: &Arc<Mark>) {
         self.lock().retain(|other| !Arc::ptr_eq(other, mark));
     }
 
-    /// Reader: goes to work. What it loads from now on is not freed under it.
+    /// Reader: becomes active. From now on, nothing that it loads is freed.
     pub fn enter(&self, mark: &Mark) {
         let now = self.now.0.load(Ordering::Acquire);
         mark.0.store(now, Ordering::Relaxed);
-        // Either the writer's scan sees the mark, or the loads after this see what the writer unlinked before its scan.
+        // Either the writer's scan sees the mark, or later loads see what the writer unlinked before its scan.
         fence(Ordering::SeqCst);
     }
 
-    /// Reader at work: holds nothing at this moment.
+    /// Active reader: announces that it holds no reference at this moment.
     #[inline]
     pub fn announce(&self, mark: &Mark) {
         let now = self.now.0.load(Ordering::Acquire);
         mark.0.store(now, Ordering::Release);
     }
 
-    /// Reader: goes to rest, holding nothing.
+    /// Reader: goes to rest, holding no reference.
     pub fn exit(&self, mark: &Mark) {
         mark.0.store(0, Ordering::Release);
     }
 
-    /// Writer: raises the epoch and returns the one before, under which what was unlinked until now is retired.
+    /// Writer: raises the epoch and returns the previous one, under which the blocks unlinked so far are
+    /// retired.
     pub fn raise(&self) -> u64 {
         self.now.0.fetch_add(1, Ordering::AcqRel)
     }
 
-    /// Writer: the epoch below which everything retired is free.
+    /// Writer: the epoch below which all retired blocks are free.
     pub fn safe(&self) -> u64 {
         let next = self.now_for_a_scan();
         self.least(next, &self.lock())
@@ -87,7 +92,7 @@ impl Epochs {
         self.now.0.load(Ordering::Relaxed)
     }
 
-    /// The least epoch at which a reader at work last held nothing.
+    /// The smallest epoch that an active reader has announced.
     fn least(&self, next: u64, readers: &[Arc<Mark>]) -> u64 {
         let marks = readers.iter().map(|mark| mark.0.load(Ordering::Acquire));
         marks.filter(|mark| *mark != 0).min().unwrap_or(next)
@@ -106,7 +111,7 @@ mod explored {
     use super::*;
     use loom::thread;
 
-    /// A slot that publishes one of two blocks; a freed block is overwritten at once.
+    /// A slot that publishes one of two blocks. A freed block is overwritten at once.
     struct Model {
         epochs: Epochs,
         slot: AtomicU64,
@@ -129,7 +134,7 @@ mod explored {
         assert_eq!(model.blocks[block].load(Ordering::Relaxed), GOOD);
     }
 
-    /// Publishes block 1, and overwrites block 0 if it may.
+    /// Publishes block 1, and overwrites block 0 if that is allowed.
     fn replace(model: &Model) {
         model.blocks[1].store(GOOD, Ordering::Relaxed);
         model.slot.store(1, Ordering::Release);

@@ -1,8 +1,9 @@
 //! Longest-prefix tables: stride profiles, one writer, lock-free readers.
 //!
-//! Three types: [`PrefixMap`] has values of any type, for one thread. [`Table`] has a number per prefix, and
-//! [`Reader`]s in other threads that look up while it changes: they take no lock, wait for nobody and never see half
-//! an update. [`Routes`] has several routes per prefix, many writers and many readers. All are for IPv4 or IPv6, by the prefix type, and in one of four stride [`Profile`]s.
+//! There are three types. [`PrefixMap`] has values of any type, for one thread. [`Table`] has a number per
+//! prefix, and [`Reader`]s in other threads that look up while it changes. They take no lock, never wait, and
+//! never see half an update. [`Routes`] has several routes per prefix, many writers and many readers. All types
+//! are for IPv4 or IPv6, by the prefix type, and use one of four stride [`Profile`]s.
 //!
 //! ```
 //! use rutter_lpm::{PrefixMap, Profile};
@@ -18,33 +19,37 @@
 //!
 //! # How it works
 //!
-//! A root array over the first 8, 16 or 24 address bits leads to nodes of 4 or 8 bits. Nodes are short blocks in an
-//! arena: a node of 8 bits has a bitmap of the slots where the answer changes, so that counting bits finds the
-//! answer, in the same or the next cache line; slots in a row with one answer cost nothing. Each node has its prefixes
-//! beside, sorted, so it can be rebuilt from itself when one comes or goes: a block of some hundred octets, in about a
-//! microsecond, whatever the size of the table.
+//! A root array over the first 8, 16 or 24 address bits leads to nodes of 4 or 8 bits. Nodes are short blocks
+//! in an arena. A node of 8 bits has a bitmap of the slots at which the answer changes. Counting bits finds the
+//! answer in the same or the next cache line, and consecutive slots with one answer cost nothing. Each node
+//! also stores its prefixes, sorted, so that an update can rebuild it from itself. That writes some hundred
+//! bytes in about a microsecond, whatever the size of the table.
 //!
-//! A writer with readers lays the changed node out anew and publishes it with one store, to the node above it or, after copying the few
-//! nodes between, to a root slot. What it unlinked it keeps until every reader at work has said that it holds nothing
-//! (quiescent-state reclamation): readers say so in a word of their own every few dozen look-ups. The arena is made of
-//! relaxed atomics, so even a fault in this protocol could not become undefined behaviour; the three modules
-//! with `unsafe` call code for processors that count bits in one instruction, take arrays of zeros from the system, and
-//! give tables parts of huge pages.
+//! A writer with readers builds the changed node as a new block and publishes it with one store. The store goes
+//! to the node above or, after copying the few nodes between, to a root slot. Unlinked blocks are kept until
+//! every active reader has announced that it holds no reference (quiescent-state reclamation). Readers announce
+//! this in a word of their own every few dozen look-ups. The arena consists of relaxed atomics, so even a fault
+//! in this protocol could not become undefined behaviour. The three modules with `unsafe` call code for
+//! processors that count bits in one instruction, take zeroed arrays from the system, and give tables parts of
+//! huge pages.
 //!
 //! # How exact a look-up is
 //!
-//! The prefix that a look-up finds was the longest one at an instant between its call and its return, even while prefixes that nest
-//! come and go. It reads the root's slot once, and everything below that slot stays as it is, but for the
-//! numbers of prefixes. Under [`Profile::Compact`] and [`Profile::Balanced`] pointers between nodes change, too:
-//! where that can make a difference, the look-up asks again whether all that it saw was so at once. The number is read last: it is
-//! one that this prefix had at that instant or after it, and before the return, by when a longer prefix may be there. Numbers that
-//! stay what they are as long as their prefix is there, such as places of something else, are as exact as the prefix.
+//! The prefix that a look-up finds was the longest one at an instant between its call and its return. This
+//! holds even while nested prefixes come and go. A look-up reads the root's slot once, and everything below
+//! that slot is immutable, except for the numbers of prefixes. Under [`Profile::Compact`] and
+//! [`Profile::Balanced`], pointers between nodes change, too. If that can make a difference, the look-up checks
+//! again whether all that it saw was so at one instant. The number is read last. It is one that this prefix had
+//! at that instant or later, but before the return. By then a longer prefix may exist. Numbers that are
+//! constant for the lifetime of their prefix, such as indexes into other data, are as exact as the prefix.
 //!
-//! In [`Routes`] a prefix that goes may leave a gap, its number 0, because most come again soon; who finds one looks for the longest
-//! of the others, and again where the root's slot has changed meanwhile. Under [`Profile::Fastest`] all this holds for [`View::lookup`] and
-//! [`View::lookup_prefix`] each by itself: the direct array that the first reads follows the nodes by a moment.
+//! In [`Routes`], a removed prefix may leave a gap, with number 0, because most removed prefixes come back
+//! soon. A look-up that finds a gap searches the longest other prefix, and searches again if the root's slot
+//! has changed. Under [`Profile::Fastest`], all this holds for [`View::lookup`] and
+//! [`View::lookup_prefix`] each by itself: `lookup` reads the direct array, which is updated a moment after the
+//! nodes.
 
-/// The guide, whose examples are compiled and run with the tests.
+/// The examples of the guide are compiled and run with the tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/lpm.md")]
 pub struct Guide;

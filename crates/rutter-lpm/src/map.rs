@@ -6,7 +6,7 @@ use crate::net::Net;
 use crate::profile::Profile;
 use crate::table::{Size, Table};
 
-/// A map from prefixes to values, asked by address for the longest match.
+/// A map from prefixes to values. A look-up by address finds the longest match.
 ///
 /// ```
 /// use rutter_lpm::{PrefixMap, Profile};
@@ -39,22 +39,22 @@ impl<N: Net, V> PrefixMap<N, V> {
         }
     }
 
-    /// How address bits are divided.
+    /// The division of address bits.
     pub fn profile(&self) -> Profile {
         self.table.profile()
     }
 
-    /// How many prefixes there are.
+    /// The number of prefixes.
     pub fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no prefixes.
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()
     }
 
-    /// Sets the value of a prefix and returns the one it had.
+    /// Sets the value of a prefix and returns the previous one.
     pub fn insert(&mut self, prefix: N, value: V) -> Option<V> {
         if let Some(at) = self.table.get(prefix) {
             return self.values[at as usize].replace(value);
@@ -69,7 +69,7 @@ impl<N: Net, V> PrefixMap<N, V> {
         None
     }
 
-    /// Takes a prefix out and returns its value.
+    /// Removes a prefix and returns its value.
     pub fn remove(&mut self, prefix: N) -> Option<V> {
         let at = self.table.remove(prefix)?;
         self.free.push(at);
@@ -81,19 +81,19 @@ impl<N: Net, V> PrefixMap<N, V> {
         self.value(self.table.get(prefix)?)
     }
 
-    /// The value of exactly this prefix, to change.
+    /// The value of exactly this prefix, mutable.
     pub fn get_mut(&mut self, prefix: N) -> Option<&mut V> {
         let at = self.table.get(prefix)?;
         self.values[at as usize].as_mut()
     }
 
-    /// The value of the longest prefix that has the address.
+    /// The value of the longest prefix that contains the address.
     #[inline]
     pub fn lookup(&self, addr: N::Addr) -> Option<&V> {
         self.value(self.table.lookup(addr)?)
     }
 
-    /// The longest prefix that has the address, and its value.
+    /// The longest prefix that contains the address, and its value.
     #[inline]
     pub fn lookup_prefix(&self, addr: N::Addr) -> Option<(N, &V)> {
         self.with_value(self.table.lookup_prefix(addr)?)
@@ -123,12 +123,12 @@ impl<N: Net, V> PrefixMap<N, V> {
         self.table.iter().filter_map(|found| self.with_value(found))
     }
 
-    /// The addresses that some prefix has, as the fewest ranges: first and last address of each, in order.
+    /// The addresses that some prefix contains, as the fewest ranges: first and last address of each, in order.
     pub fn ranges(&self) -> impl Iterator<Item = (N::Addr, N::Addr)> + '_ {
         self.table.ranges()
     }
 
-    /// What the prefixes take from memory; the values come on top.
+    /// The memory of the prefixes, without the values.
     pub fn size(&self) -> Size {
         self.table.size()
     }

@@ -1,17 +1,17 @@
 //! The words of all nodes: an arena of 32-bit indices that grows without moving, shared with readers.
 //!
-//! Words are atomics, so that no order of events is undefined behaviour: what readers may *rely* on is the
-//! protocol in [`crate::epoch`], and a fault there could give a wrong answer but never a wild read.
+//! Words are atomics, so that no order of events is undefined behaviour. The guarantees for readers come from
+//! the protocol in [`crate::epoch`]. A fault there could give a wrong answer but never an invalid read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::chunk_allocator::{ChunkAllocator, Chunks};
 
-/// Words of a chunk: 64 KiB.
+/// The words of a chunk: 64 KiB.
 pub(crate) const CHUNK: usize = 1 << 14;
 
-/// A chunk, at the beginning of a line of the processor's cache.
+/// A chunk, aligned to a cache line.
 #[repr(C, align(64))]
 pub(crate) struct Words(pub [AtomicU32; CHUNK]);
 
@@ -34,7 +34,7 @@ impl Memory {
         }
     }
 
-    /// Makes the chunk number `n` usable.
+    /// Makes chunk number `n` usable.
     pub fn grow(&self, n: usize) {
         self.chunks.grow(n);
     }
@@ -51,13 +51,13 @@ impl Memory {
         }
     }
 
-    /// One word, with what its writer did before.
+    /// Loads a word with acquire ordering, which shows the writer's earlier stores.
     #[inline(always)]
     pub fn word(&self, index: u32) -> u32 {
         self.block(index).first()
     }
 
-    /// Asks for the line of a word, which need not be there.
+    /// Prefetches the line of a word, which need not exist.
     #[inline(always)]
     pub fn prefetch(&self, index: u32) {
         let index = index as usize;
@@ -78,7 +78,7 @@ impl Memory {
         }
     }
 
-    /// Writes words that no reader can reach yet, one part behind the other.
+    /// Writes several parts one after the other, which no reader can reach yet.
     pub fn write_parts(&self, index: u32, parts: &[&[u32]]) {
         let mut at = index;
         for part in parts.iter().filter(|part| !part.is_empty()) {
@@ -95,32 +95,32 @@ impl Memory {
         }
     }
 
-    /// Octets taken from the system.
+    /// The bytes taken from the system.
     pub fn size(&self) -> usize {
         self.chunks.len() * CHUNK * 4 + self.chunks.own_size()
     }
 }
 
 impl<'a> Block<'a> {
-    /// Word number `at`; a node never crosses its chunk.
+    /// Word number `at`. A node never crosses its chunk.
     #[inline(always)]
     pub fn word(self, at: u32) -> u32 {
         self.slot(at).load(Ordering::Relaxed)
     }
 
-    /// The first word, with what its writer did before.
+    /// The first word, with acquire ordering.
     #[inline(always)]
     pub fn first(self) -> u32 {
         self.slot(0).load(Ordering::Acquire)
     }
 
-    /// Word number `at`, with what its writer did before.
+    /// Word number `at`, with acquire ordering.
     #[inline(always)]
     pub fn number(self, at: u32) -> u32 {
         self.slot(at).load(Ordering::Acquire)
     }
 
-    /// The first words, which are there.
+    /// The first words, which must exist.
     #[inline(always)]
     pub fn header<const LEN: usize>(self) -> &'a [AtomicU32; LEN] {
         match self.chunk[self.start..].first_chunk() {
@@ -129,7 +129,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Whether the words from number `at` on are these.
+    /// Returns whether the words from number `at` on equal these.
     #[inline(always)]
     pub fn has_words(self, at: u32, words: &[u32]) -> bool {
         let slots = &self.slots(at as usize + words.len())[at as usize..];

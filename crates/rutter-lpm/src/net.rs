@@ -1,4 +1,4 @@
-//! What the tables need to know of an address family.
+//! The properties of an address family that the tables need.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -11,27 +11,27 @@ use rutter_net::{Ipv4Prefix, Ipv6Prefix};
 ///
 /// Sealed: the tables know both families and rely on their exact bit arithmetic.
 pub trait Net: Copy + Ord + Hash + Debug + Send + Sync + 'static + sealed::Sealed {
-    /// The addresses that are looked up.
+    /// The type of addresses.
     type Addr: Copy + Ord + Debug + Send + Sync + 'static;
     /// Address bits as an integer in host order.
     #[doc(hidden)]
     type Bits: Bits;
     /// The longest length.
     const MAX_LEN: u8;
-    /// Whether this is IPv6.
+    /// True if this is IPv6.
     #[doc(hidden)]
     const IS_IPV6: bool;
     /// The first address.
     #[doc(hidden)]
     const ZERO: Self::Bits;
 
-    /// From bits and a length of at most [`Self::MAX_LEN`]; bits below the length are cleared.
+    /// Makes a prefix from bits and a length of at most [`Self::MAX_LEN`]; bits below the length are cleared.
     fn from_bits(bits: Self::Bits, len: u8) -> Self;
     /// The network address as an integer.
     fn bits(self) -> Self::Bits;
     /// The length.
     fn prefix_len(self) -> u8;
-    /// Whether `other` is this prefix or inside it.
+    /// Returns whether `other` is this prefix or inside it.
     fn covers(self, other: Self) -> bool;
     /// An address as an integer.
     fn addr_bits(addr: Self::Addr) -> Self::Bits;
@@ -65,11 +65,11 @@ pub trait Bits:
 {
     /// The first `width` bits, 1 to 32, as a number.
     fn head(self, width: u32) -> u32;
-    /// The first 64 bits; zeros follow where there are fewer.
+    /// The first 64 bits, padded with zeros.
     fn high(self) -> u64;
-    /// This with `value` as the `width` bits that follow the first `at`; those bits are zero before.
+    /// Sets the `width` bits after the first `at` to `value`; those bits must be zero before.
     fn with(self, at: u32, width: u32, value: u32) -> Self;
-    /// All bits after the first `len` set.
+    /// Sets all bits after the first `len`.
     fn fill_below(self, len: u8) -> Self;
     /// The next number, `None` after the last.
     fn next(self) -> Option<Self>;

@@ -1,4 +1,4 @@
-//! Prefixes in order: by address, then from short to long.
+//! Visits prefixes in order: by address, then from short to long.
 
 use std::collections::btree_map;
 use std::iter::Peekable;
@@ -8,12 +8,12 @@ use crate::node::{Node, Stride4, Stride8};
 use crate::profile::Stride;
 use crate::table::Table;
 
-/// The prefixes of a table inside one prefix.
+/// An iterator over the prefixes of a table inside one prefix.
 pub(crate) struct Walk<'t, N: Net> {
     table: &'t Table<N>,
     within: N,
     root_prefixes: Peekable<btree_map::Range<'t, N, u32>>,
-    /// Root slots still to visit.
+    /// The root slots still to visit.
     slots: Option<(u32, u32)>,
     /// The next root slot with a child.
     next: Option<(u32, u32)>,
@@ -68,7 +68,7 @@ impl<'t, N: Net> Walk<'t, N> {
         });
     }
 
-    /// What of a node is inside (or, for children, may be), in order.
+    /// The entries of a node inside the prefix, and the children that may have such entries, in order.
     fn items<S: Node>(&self, start: N::Bits, depth: u32, node: u32) -> Vec<(N, Item)> {
         let contents = S::read(self.table.shared.memory.block(node));
         let place = |slot, len| N::from_bits(start.with(depth, S::BITS, slot), (depth + len) as u8);
@@ -79,7 +79,7 @@ impl<'t, N: Net> Walk<'t, N> {
         let children =
             children.map(|(slot, child)| (place(u32::from(*slot), S::BITS), Item::Child(*child)));
         let mut items: Vec<_> = entries.chain(children).collect();
-        // Stable: an entry of the full stride comes before the child at its slot.
+        // A stable sort: an entry of the full stride comes before the child at its slot.
         items.sort_by_key(|(prefix, _)| *prefix);
         items.retain(|(prefix, item)| match item {
             Item::Entry(_) => self.within.covers(*prefix),

@@ -1,9 +1,9 @@
-//! Stride profiles: memory against speed is the user's choice.
+//! Stride profiles: the user's choice between memory and speed.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How many address bits each level of a table resolves.
+/// The number of address bits that each level of a table resolves.
 ///
 /// The root is an array; the levels below are compressed nodes of 4 or 8 bits. `docs/lpm.md` has bytes per
 /// prefix and nanoseconds per look-up of each on a real table.
@@ -13,16 +13,16 @@ pub enum Profile {
     Compact,
     /// 8/8/8/8/…: no large root; best for tables of a few thousand prefixes.
     Balanced,
-    /// 16/8/8/…, IPv6 24/8/8/…: the best of both for a full table.
+    /// 16/8/8/…, IPv6 24/8/8/…: the best choice for a full table.
     #[default]
     Fast,
-    /// As [`Fast`](Self::Fast) with a direct array over the first 24 bits in front: one memory access a look-up for
-    /// nearly all of IPv4 (64 MiB), and for IPv6 direct tables of strides 16/16/8/8: four accesses
-    /// and no branch to guess wrong (up to 64 MiB; 46 for a full table of 2025).
+    /// As [`Fast`](Self::Fast), with a direct array over the first 24 bits in front. For IPv4, nearly every
+    /// look-up is one memory access (64 MiB). For IPv6, direct tables of strides 16/16/8/8 take four accesses
+    /// without a branch to mispredict. They use up to 64 MiB; 46 for a full table of 2025.
     Fastest,
 }
 
-/// Bits of the root of profiles of which [`Profile::is_in_place`] is true.
+/// The root bits of the profiles for which [`Profile::is_in_place`] is true.
 pub(crate) const ROOT_OF_LONG_WAYS: u32 = 8;
 
 /// The width of the nodes below the root.
@@ -33,7 +33,7 @@ pub(crate) enum Stride {
 }
 
 impl Stride {
-    /// Address bits of a node.
+    /// The address bits of a node.
     pub(crate) const fn bits(self) -> u32 {
         match self {
             Stride::Stride4 => 4,
@@ -61,8 +61,8 @@ impl Profile {
         }
     }
 
-    /// Address bits that the root resolves. `Fast` and `Fastest` have a wide, sparse root for IPv6, of which many shards would
-    /// have as many.
+    /// The address bits that the root resolves. `Fast` and `Fastest` have a wide, sparse root for IPv6, which
+    /// would be repeated in each shard.
     pub(crate) const fn root_bits(self, ipv6: bool, is_shard: bool) -> u32 {
         match self {
             Profile::Compact | Profile::Balanced => ROOT_OF_LONG_WAYS,
@@ -71,8 +71,9 @@ impl Profile {
         }
     }
 
-    /// Whether pointers of nodes to those below change in place, see [`crate::descent`]. From a wide root the ways are short: there a
-    /// reader loses less by the copying of what is on them than by asking, now and then, whether all that it found was so at once.
+    /// Returns whether pointers to child nodes change in place, see [`crate::descent`]. Under a wide root the paths are
+    /// short. There, copying the path costs readers less than the occasional check whether all words were read
+    /// at one instant.
     pub(crate) const fn is_in_place(self) -> bool {
         matches!(self, Profile::Compact | Profile::Balanced)
     }
@@ -91,7 +92,7 @@ impl fmt::Display for Profile {
     }
 }
 
-/// The text names no [`Profile`].
+/// The string is not the name of a [`Profile`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseProfileError(String);
 

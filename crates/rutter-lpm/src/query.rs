@@ -1,4 +1,4 @@
-//! What the owner of a table asks of it.
+//! Queries by the owner of a table.
 
 use crate::batch_lookup::LANES;
 use crate::net::{Bits, Net};
@@ -18,7 +18,7 @@ impl<N: Net> Table<N> {
         crate::cpu::location(&self.shared, prefix, node).number
     }
 
-    /// The number of the longest prefix that has the address.
+    /// The number of the longest prefix that contains the address.
     #[inline]
     pub fn lookup(&self, addr: N::Addr) -> Option<u32> {
         self.shared.lookup(N::addr_bits(addr))
@@ -27,7 +27,7 @@ impl<N: Net> Table<N> {
     /// [`lookup`](Self::lookup) for each of `addrs`, with overlapped cache misses.
     ///
     /// # Panics
-    /// When `values` is shorter than `addrs`.
+    /// If `values` is shorter than `addrs`.
     pub fn lookup_many(&self, addrs: &[N::Addr], values: &mut [Option<u32>]) {
         assert!(values.len() >= addrs.len(), "a place for each answer");
         for (addrs, values) in addrs.chunks(LANES).zip(values.chunks_mut(LANES)) {
@@ -35,7 +35,7 @@ impl<N: Net> Table<N> {
         }
     }
 
-    /// The longest prefix that has the address, and its number.
+    /// The longest prefix that contains the address, and its number.
     #[inline]
     pub fn lookup_prefix(&self, addr: N::Addr) -> Option<(N, u32)> {
         self.shared.find_prefix(N::addr_bits(addr))
@@ -110,7 +110,7 @@ impl<N: Net> Table<N> {
         self.covered(N::from_bits(N::ZERO, 0))
     }
 
-    /// The addresses that some prefix has, as the fewest ranges: first and last address of each, in order.
+    /// The addresses that some prefix contains, as the fewest ranges: first and last address of each, in order.
     ///
     /// ```
     /// # use rutter_lpm::{Profile, Table};
@@ -141,7 +141,7 @@ impl<N: Net> Table<N> {
         Some((prefix, self.shared.memory.word(*record)))
     }
 
-    /// The nodes on the way to the node that has the prefix, with their depths, that one included.
+    /// The nodes on the path to the node that holds the prefix, itself included, with their depths.
     fn nodes_towards<S: Node>(&self, prefix: N) -> impl Iterator<Item = (u32, u32)> + '_ {
         let root = &self.shared.root;
         let len = u32::from(prefix.prefix_len());

@@ -10,26 +10,26 @@ use crate::net::Net;
 use crate::shared_table::SharedTable;
 use crate::sync::Arc;
 
-/// A thread's way to look up in a [`Table`](crate::Table) that another thread writes.
+/// Looks up in a [`Table`](crate::Table) that another thread writes.
 ///
-/// Looking up takes no lock, waits for nobody and writes nothing that other threads write. Readers outlive the
-/// table: they go on with its last state.
+/// A look-up takes no lock, never waits, and writes nothing that other threads write. Readers outlive the
+/// table: they then use its last state.
 pub struct Reader<N: Net> {
     shared: StdArc<SharedTable<N>>,
     mark: Arc<Mark>,
 }
 
-/// A [`Reader`] at work.
+/// An active [`Reader`].
 ///
-/// Enter it for a batch of look-ups and drop it when there is nothing to look up for a while: what the writer
-/// removes meanwhile is freed only as fast as views go on looking up (or [`pause`](Self::pause)).
+/// Enter it for a batch of look-ups, and drop it when there is nothing to look up for a while. The writer can
+/// free removed nodes only as fast as views continue to look up (or [`pause`](Self::pause)).
 pub struct View<'r, N: Net> {
     reader: &'r Reader<N>,
-    /// Look-ups until the next announcement.
+    /// The look-ups until the next announcement.
     left: Cell<u32>,
 }
 
-/// Look-ups between two announcements that the reader holds nothing.
+/// The look-ups between two announcements that the reader holds no reference.
 const ANNOUNCE_EVERY: u32 = 64;
 
 impl<N: Net> Reader<N> {
@@ -38,7 +38,7 @@ impl<N: Net> Reader<N> {
         Reader { shared, mark }
     }
 
-    /// Goes to work. It costs a memory fence, so one view should serve many look-ups.
+    /// Becomes active. This costs a memory fence, so one view should serve many look-ups.
     pub fn enter(&mut self) -> View<'_, N> {
         self.shared.epochs.enter(&self.mark);
         View {
@@ -47,7 +47,7 @@ impl<N: Net> Reader<N> {
         }
     }
 
-    /// One look-up: [`enter`](Self::enter) and [`View::lookup`].
+    /// A single look-up: [`enter`](Self::enter) and [`View::lookup`].
     pub fn lookup(&mut self, addr: N::Addr) -> Option<u32> {
         self.enter().lookup(addr)
     }
@@ -75,10 +75,10 @@ impl<N: Net> fmt::Debug for Reader<N> {
 }
 
 impl<N: Net> View<'_, N> {
-    /// The number of the longest prefix that has the address.
+    /// The number of the longest prefix that contains the address.
     ///
-    /// The prefix was the longest at one instant between call and return; the number is one that it had then or later,
-    /// before the return ([how exact a look-up is](crate#how-exact-a-look-up-is)).
+    /// The prefix was the longest at one instant between call and return. The number is one that it had then or
+    /// later, before the return ([how exact a look-up is](crate#how-exact-a-look-up-is)).
     #[inline]
     pub fn lookup(&self, addr: N::Addr) -> Option<u32> {
         let value = self.reader.shared.lookup(N::addr_bits(addr));
@@ -86,7 +86,7 @@ impl<N: Net> View<'_, N> {
         value
     }
 
-    /// The longest prefix that has the address, and its number.
+    /// The longest prefix that contains the address, and its number.
     #[inline]
     pub fn lookup_prefix(&self, addr: N::Addr) -> Option<(N, u32)> {
         let found = self.reader.shared.find_prefix(N::addr_bits(addr));
@@ -97,7 +97,7 @@ impl<N: Net> View<'_, N> {
     /// [`lookup`](Self::lookup) for each of `addrs`, with overlapped cache misses.
     ///
     /// # Panics
-    /// When `values` is shorter than `addrs`.
+    /// If `values` is shorter than `addrs`.
     pub fn lookup_many(&self, addrs: &[N::Addr], values: &mut [Option<u32>]) {
         assert!(values.len() >= addrs.len(), "a place for each answer");
         for (addrs, values) in addrs.chunks(LANES).zip(values.chunks_mut(LANES)) {
@@ -106,7 +106,8 @@ impl<N: Net> View<'_, N> {
         }
     }
 
-    /// Tells the writer that this view holds nothing now. Look-ups do so by themselves now and then.
+    /// Announces to the writer that this view holds no reference now. Look-ups do this automatically from time
+    /// to time.
     #[inline]
     pub fn pause(&self) {
         self.left.set(ANNOUNCE_EVERY);

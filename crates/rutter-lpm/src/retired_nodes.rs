@@ -1,4 +1,4 @@
-//! Nodes that are unlinked but may still be under a reader's eyes.
+//! Nodes that are unlinked but that a reader may still use.
 
 use std::collections::VecDeque;
 
@@ -9,13 +9,13 @@ use crate::epoch::Epochs;
 pub(crate) struct RetiredNodes {
     /// The oldest first.
     nodes: VecDeque<u32>,
-    /// How many were retired in an epoch, the oldest first.
+    /// The number of nodes retired in each epoch, the oldest first.
     closed: VecDeque<(u64, usize)>,
-    /// How many were retired since.
+    /// The number of nodes retired since.
     open: usize,
 }
 
-/// Nodes retired between two scans of the readers.
+/// The number of nodes retired between two scans of the readers.
 const BATCH: usize = 64;
 
 impl RetiredNodes {
@@ -24,12 +24,12 @@ impl RetiredNodes {
         self.open += 1;
     }
 
-    /// Whether it is time for another scan.
+    /// Returns whether another scan is due.
     pub fn is_due(&self) -> bool {
         self.open >= BATCH
     }
 
-    /// How many nodes wait.
+    /// The number of retired nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -42,7 +42,7 @@ impl RetiredNodes {
         }
     }
 
-    /// Gives back everything: nobody reads.
+    /// Frees all nodes: there are no readers.
     pub fn free_all(&mut self, free: impl FnMut(u32)) {
         if self.nodes.is_empty() {
             return;
@@ -52,7 +52,7 @@ impl RetiredNodes {
         self.nodes.drain(..).for_each(free);
     }
 
-    /// Gives back what was retired before an epoch: that of every reader's last rest.
+    /// Frees the nodes that were retired before an epoch that every reader has announced.
     pub fn free_into(&mut self, safe: u64, free: impl FnMut(u32)) {
         let mut count = 0;
         while let Some((_, batch)) = self.closed.front().filter(|(epoch, _)| *epoch < safe) {

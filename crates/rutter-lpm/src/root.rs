@@ -1,39 +1,39 @@
 //! The root: an array over the first bits of an address.
 //!
-//! A slot is one word of 64 bits, so that a reader sees its two halves together: the node below, and the record of the
-//! longest prefix of the root's own lengths. Everything a reader meets below a slot is immutable while the slot
-//! stands, but for the values themselves and, in some profiles, pointers between nodes: [`crate::descent`] tells what makes a look-up
-//! exact at one instant.
+//! A slot is one word of 64 bits, so that a reader sees both halves together: the node below, and the record of
+//! the longest prefix of the root's own lengths. Everything below a slot is immutable while the slot is
+//! unchanged, except for the values and, in some profiles, pointers between nodes. [`crate::descent`] explains
+//! what makes a look-up exact at one instant.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::zeroed::zeroed;
 
-/// Slots of a page of a sparse root: 32 KiB, and ten of them for all IPv6 of 2025.
+/// The slots of a page of a sparse root: 32 KiB. All IPv6 prefixes of 2025 use ten pages.
 const PAGE: usize = 1 << 12;
 /// The widest root that is one array.
 const FLAT: u32 = 16;
 
-/// One slot. Zero means nothing.
+/// A slot. Zero means nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Slot {
-    /// A bit for each eighth of the child's slots: whether it has_words anything there. Many look-ups in sparse parts of the
-    /// address space need not go and see.
+    /// A bit for each eighth of the child's slots: whether it has an entry or a child there. Many look-ups in
+    /// sparse parts of the address space need not read the child.
     pub busy: u8,
-    /// The node that has the longer prefixes.
+    /// The node with the longer prefixes.
     pub child: u32,
     /// The record of the best prefix up to the root's length.
     pub best: u32,
 }
 
-/// The array, in pages where it is large and sparse.
+/// The array, in pages if it is large and sparse.
 pub(crate) struct Root {
     bits: u32,
-    /// All slots, where one page is enough.
+    /// All slots, if one page is enough.
     flat: Box<[AtomicU64]>,
     pages: Box<[OnceLock<Box<[AtomicU64]>>]>,
-    /// What every slot of a page that does not exist yet has_words.
+    /// The common content of all slots of a page that does not exist yet.
     absent: Box<[AtomicU64]>,
 }
 
@@ -52,7 +52,7 @@ impl Root {
         }
     }
 
-    /// Address bits resolved.
+    /// The address bits resolved.
     #[inline(always)]
     pub fn bits(&self) -> u32 {
         self.bits
@@ -82,7 +82,7 @@ impl Root {
         Slot::of(word.load(Ordering::Acquire))
     }
 
-    /// Writer: publishes a node, and where it is [`Slot::busy`].
+    /// Writer: publishes a node and its [`Slot::busy`].
     pub fn set_child(&self, at: u32, child: u32, busy: u8) {
         let best = self.slot(at).best;
         let slot = Slot { busy, child, best };
@@ -90,7 +90,7 @@ impl Root {
         self.make_page(page)[at].store(slot.word(), Ordering::Release);
     }
 
-    /// Writer: replaces the best record of the slots `first..=last` by what `change` makes of it.
+    /// Writer: applies `change` to the best record of the slots `first..=last`.
     pub fn change_best(&self, first: u32, last: u32, change: impl Fn(u32) -> u32) {
         let (first, last) = (first as usize, last as usize);
         let apply = |word: &AtomicU64| {
@@ -112,7 +112,7 @@ impl Root {
         }
     }
 
-    /// The first slot at or after `from` and up to `last` that has a child.
+    /// The first slot from `from` to `last` that has a child.
     pub fn next_child(&self, from: u32, last: u32) -> Option<(u32, u32)> {
         let (mut at, last) = (from as usize, last as usize);
         while at <= last {
@@ -130,7 +130,7 @@ impl Root {
         None
     }
 
-    /// Octets taken from the system.
+    /// The bytes taken from the system.
     pub fn size(&self) -> usize {
         let pages = self.pages.iter().filter_map(|page| page.get());
         let slots: usize = pages.map(|page| page.len()).sum();
@@ -138,7 +138,7 @@ impl Root {
             + self.pages.len() * (8 + size_of::<OnceLock<Box<[AtomicU64]>>>())
     }
 
-    /// Page and place of a slot.
+    /// The page of a slot, and the index in the page.
     fn place(&self, at: usize) -> (usize, usize) {
         if self.bits <= FLAT {
             (0, at)
@@ -188,7 +188,7 @@ impl Slot {
         u64::from(self.busy) << (2 * INDEX) | u64::from(self.child) << INDEX | u64::from(self.best)
     }
 
-    /// The child, or 0 where it has_words nothing of the addresses with these next three bits.
+    /// The child, or 0 if it has nothing for addresses with these next three bits.
     #[inline(always)]
     pub fn child_for(self, eighth: u32) -> u32 {
         let is_busy = u32::from(self.busy) >> eighth & 1;

@@ -1,4 +1,4 @@
-//! What readers and the writer share, and how prefixes are found in it.
+//! The data that readers and the writer share, and the search for prefixes in it.
 
 use crate::block_allocator::LINE;
 use crate::chunk_allocator::ChunkAllocator;
@@ -20,22 +20,23 @@ pub(crate) struct SharedTable<N: Net> {
     pub memory: Memory,
     pub direct: Option<DirectIpv4>,
     pub direct_ipv6: Option<DirectIpv6>,
-    /// Whether pointers of nodes change in place. Otherwise nothing below the root's slot changes while the slot stands.
+    /// True if pointers of nodes change in place. Otherwise everything below a root slot is immutable while the
+    /// slot is unchanged.
     pub is_in_place: bool,
     pub epochs: Arc<Epochs>,
     pub family: std::marker::PhantomData<N>,
 }
 
-/// Where a prefix is, or where it would be; good until prefixes come or go.
+/// The location of a prefix, or where it would be; valid until prefixes are added or removed.
 #[derive(Clone, Copy)]
 pub(crate) struct Location {
-    /// The node or the record that has it, or would; 0 where there is none.
+    /// The node or the record that holds or would hold the prefix; 0 if there is none.
     pub home: u32,
-    /// How far the way leads there.
+    /// The depth that the search reached.
     pub depth: u32,
-    /// The offset of the number, where there is one.
+    /// The offset of the number, if there is one.
     pub at: u32,
-    /// The prefix's number, where it is there.
+    /// The prefix's number, if the prefix exists.
     pub number: Option<u32>,
 }
 
@@ -53,7 +54,7 @@ impl<N: Net> SharedTable<N> {
             memory: Memory::new(chunk_allocator),
             direct: (fastest && !N::IS_IPV6).then(DirectIpv4::new),
             direct_ipv6: (fastest && N::IS_IPV6).then(DirectIpv6::new),
-            // Who looks around a gap relies on the slot.
+            // The search around a gap relies on the slot.
             is_in_place: profile.is_in_place() && !is_shard,
             epochs,
             family: std::marker::PhantomData,
@@ -76,7 +77,7 @@ impl<N: Net> SharedTable<N> {
         }
     }
 
-    /// What the direct tables say, where there are any.
+    /// The answer of the direct tables, if there are any.
     #[inline(always)]
     pub fn direct_answer(&self, bits: N::Bits) -> Answer {
         if N::IS_IPV6 {
@@ -112,7 +113,7 @@ impl<N: Net> SharedTable<N> {
         Some((record.first(), record.word(1) as u8))
     }
 
-    /// [`Self::find_with_len`] for an address of which the longest prefix has left a gap.
+    /// [`Self::find_with_len`] for an address whose longest prefix has left a gap.
     #[cold]
     #[inline(never)]
     pub fn find_below_gap(&self, bits: N::Bits) -> Option<(u32, u8)> {
@@ -123,7 +124,8 @@ impl<N: Net> SharedTable<N> {
                 Stride::Stride4 => self.longest_entry::<Stride4>(bits, slot.child),
                 Stride::Stride8 => self.longest_entry::<Stride8>(bits, slot.child),
             };
-            // A gap comes and goes without the slot: where this stands, the shorter prefix was there when the gap was seen.
+            // Gaps change without the slot. If the slot is unchanged, the shorter prefix existed when the gap
+            // was seen.
             let now = self.root.slot(at);
             if now == slot {
                 return found.or_else(|| self.from_record(slot.best));
@@ -132,7 +134,7 @@ impl<N: Net> SharedTable<N> {
         }
     }
 
-    /// What nodes from one on say of an address, length by length.
+    /// The longest entry for an address in the nodes from `child` on, searched length by length.
     fn longest_entry<S: Node>(&self, bits: N::Bits, child: u32) -> Option<(u32, u8)> {
         let (mut node, mut depth, mut found) = (child, self.root.bits(), None);
         while node != 0 {
@@ -149,7 +151,7 @@ impl<N: Net> SharedTable<N> {
         found
     }
 
-    /// Where exactly this prefix is, or would be, which is one that nodes have; `node` is [`Self::child_of_root`].
+    /// The location of a prefix that is longer than the root's prefixes; `node` is [`Self::child_of_root`].
     #[inline(always)]
     pub fn location(&self, prefix: N, node: u32) -> Location {
         match self.profile.stride() {
@@ -158,7 +160,8 @@ impl<N: Net> SharedTable<N> {
         }
     }
 
-    /// [`Self::location`] for the table's stride; `pass` is told the nodes on the way, and the slots that led on.
+    /// [`Self::location`] for the table's stride; `pass` receives the nodes on the path, and the slots that led
+    /// on.
     #[inline(always)]
     pub fn location_by<S: Node>(
         &self,
@@ -189,16 +192,16 @@ impl<N: Net> SharedTable<N> {
         location
     }
 
-    /// The depth of the node that has a prefix longer than the root's.
+    /// The depth of the node that holds a prefix longer than the root's.
     #[inline(always)]
     pub fn home<S: Node>(&self, prefix: N) -> u32 {
         let below = u32::from(prefix.prefix_len()) - self.root.bits() - 1;
         self.root.bits() + below / S::BITS * S::BITS
     }
 
-    /// A location that was found a while ago, with the number that is there now, where it is still the location: only for a prefix of the
-    /// first nodes, and for who has been a reader at work ever since. As long as the root's slot leads to the same node, nothing of it
-    /// has changed but numbers, and no other node can have come to lie there.
+    /// A location that was found earlier, with the present number, if it is still valid. Only for a prefix of
+    /// the first nodes, and for a caller that has been an active reader ever since. If the root's slot still
+    /// leads to the same node, only numbers have changed in it, and its memory cannot have been reused.
     #[inline]
     pub fn location_again(&self, prefix: N, location: Location) -> Option<Location> {
         let is_first = u32::from(prefix.prefix_len()).wrapping_sub(self.root.bits() + 1)
@@ -211,8 +214,8 @@ impl<N: Net> SharedTable<N> {
         })
     }
 
-    /// The record of exactly this prefix, which is one that the root has: 0 where there is none. `None` where its first slot
-    /// names a longer one.
+    /// The record of exactly this prefix of the root: 0 if there is none. `None` if its first slot has a longer
+    /// prefix.
     #[inline]
     pub fn exact_in_root(&self, prefix: N) -> Option<u32> {
         let best = self.root.slot(prefix.bits().head(self.root.bits())).best;
@@ -220,7 +223,7 @@ impl<N: Net> SharedTable<N> {
             0 => return Some(0),
             record => self.memory.block(record).word(1),
         };
-        // All that the slot may name cover it, so of one length there is one.
+        // All prefixes of the slot cover it, so there is one of each length.
         match len.cmp(&u32::from(prefix.prefix_len())) {
             std::cmp::Ordering::Less => Some(0),
             std::cmp::Ordering::Equal => Some(best),
@@ -228,27 +231,27 @@ impl<N: Net> SharedTable<N> {
         }
     }
 
-    /// The node below the root on the way to a prefix, or 0.
+    /// The node below the root on the path to a prefix, or 0.
     #[inline]
     pub fn child_of_root(&self, prefix: N) -> u32 {
         let bits = self.root.bits();
         self.root.slot(prefix.bits().head(bits)).child
     }
 
-    /// Asks for the lines of a node, of which most have no more.
+    /// Prefetches the lines of a node. Most nodes have no more.
     #[inline(always)]
     pub fn prefetch_node(&self, node: u32) {
         (0..3).for_each(|line| self.memory.prefetch(node + line * LINE));
     }
 
-    /// How much longer a prefix is than the shortest of its node; 0 for one that the root has. At most 7.
+    /// How much longer a prefix is than the shortest of its node; 0 for a prefix of the root. At most 7.
     pub fn extra_len(&self, prefix: N) -> u8 {
         let below = prefix.prefix_len().checked_sub(self.root.bits() as u8 + 1);
         below.map_or(0, |below| below % self.profile.stride().bits() as u8)
     }
 }
 
-/// Where in a node at `depth` a prefix is.
+/// The key of a prefix in a node at `depth`.
 #[inline(always)]
 pub(crate) fn key_of<N: Net, S: Node>(prefix: N, depth: u32) -> Key {
     let slot = (prefix.bits() << depth).head(S::BITS);

@@ -1,4 +1,4 @@
-//! Readers in threads of their own while the table changes under them.
+//! Readers in their own threads while the table changes.
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -13,7 +13,7 @@ fn prefix(bits: u32, len: u8) -> Ipv4Prefix {
     Ipv4Prefix::new(bits, len).expect("a length in range")
 }
 
-/// A number from which the prefix can be told: a recycled node would show up as a number from elsewhere.
+/// A number that encodes its prefix: a recycled node would return the number of another prefix.
 fn value_of(prefix: Ipv4Prefix) -> u32 {
     prefix.bits() ^ u32::from(prefix.len()).wrapping_mul(0x9e37_79b9) & 0x7fff_ffff
 }
@@ -23,7 +23,7 @@ fn is_true_of(value: u32, addr: Ipv4Addr) -> bool {
         .any(|len| value_of(Ipv4Prefix::from_addr(addr, len).expect("a length in range")) == value)
 }
 
-/// Numbers that need not be good.
+/// A simple generator of numbers.
 fn next(state: &mut u32) -> u32 {
     *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
     *state >> 8
@@ -106,8 +106,8 @@ fn readers_never_see_a_number_from_elsewhere() {
     }
 }
 
-/// One of several prefixes has the address at every instant, though none of them always: a look-up that mixed two
-/// instants would find nothing.
+/// At every instant one of several prefixes contains the address, but none of them always does. A look-up that
+/// mixed two instants would find nothing.
 #[test]
 fn an_address_that_is_always_covered_is_always_found() {
     for profile in Profile::ALL {
@@ -139,25 +139,25 @@ fn an_address_that_is_always_covered_is_always_found() {
     }
 }
 
-/// A longer prefix comes before the longest goes, and goes after the longest has come again. A look-up that saw the upper nodes of
-/// before and the lower ones of after would find the shortest, which is never the answer.
+/// A longer prefix is added before the longest is removed, and removed after the longest is added again. A
+/// look-up that mixed old upper nodes with new lower ones would find the shortest, which is never the answer.
 #[test]
 fn a_prefix_that_is_never_the_longest_is_never_found() {
     let addr = Ipv4Addr::new(10, 1, 2, 3);
     for profile in [Profile::Compact, Profile::Balanced, Profile::Fast] {
-        // Of the root, and of the first node under a root of 8 bits.
+        // A prefix of the root, and one of the first node under a root of 8 bits.
         for shortest in [7, 9] {
             let mut table = Table::new(profile);
             let of_len = |len| Ipv4Prefix::from_addr(addr, len).expect("a length");
             let [never, longer, longest] = [shortest, shortest + 1, 28].map(of_len);
-            // Its nodes stay.
+            // Keeps its nodes in place.
             let neighbor = prefix(longest.bits() | 16, 28);
             for prefix in [never, longest, neighbor] {
                 table.insert(prefix, value_of(prefix));
             }
             let write = |table: &mut Table<Ipv4Prefix>| {
                 for _ in 0..100 {
-                    // A reader that waits for a processor in the midst of a look-up goes on in another state.
+                    // A reader that is preempted in a look-up continues in another state of the table.
                     table.insert(longer, value_of(longer));
                     table.remove(longest);
                     thread::yield_now();

@@ -1,4 +1,4 @@
-//! Routes of several sources: against a naive twin, and under several writers.
+//! Routes of several sources: compared with a naive twin, and under several writers.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -42,7 +42,7 @@ fn operations<N: Net>(
     )
 }
 
-/// Few prefixes, so that they have many routes each, some too short for one shard.
+/// Few prefixes, so that they have many routes each. Some are too short for one shard.
 fn ipv4() -> impl Strategy<Value = Ipv4Prefix> + Clone {
     let few = prop::sample::select(vec![0, 6, 8, 16, 24, 32]);
     (0..3_u32, few).prop_map(|(bits, len)| {
@@ -50,7 +50,7 @@ fn ipv4() -> impl Strategy<Value = Ipv4Prefix> + Clone {
     })
 }
 
-/// Many in a node, so that what goes leaves gaps.
+/// Many prefixes in a node, so that removed ones leave gaps.
 fn dense() -> impl Strategy<Value = Ipv4Prefix> + Clone {
     let lens = prop::sample::select(vec![10, 17, 22, 23, 24, 24, 24, 24, 24, 25, 32]);
     (0..12_u32, lens).prop_map(|(at, len)| {
@@ -122,7 +122,7 @@ fn run<N: Net>(shards: usize, operations: &[Operation<N>]) {
     }
 }
 
-/// Sets a route, or takes it out.
+/// Sets or removes a route.
 fn set<N: Net>(twin: &mut Twin<N>, prefix: N, source: u32, value: Option<&[u32]>) {
     let routes = twin.entry(prefix).or_default();
     let known = routes.iter_mut().find(|(s, _)| *s == source);
@@ -157,8 +157,8 @@ proptest! {
     }
 }
 
-/// Four writers with a source each change routes and values; readers check that what they find belongs together, and that
-/// what is always covered is always found.
+/// Four writers with a source each change routes and values. Readers check that each route is consistent, and
+/// that a prefix that always exists is always found.
 #[test]
 fn readers_find_whole_routes_while_several_write() {
     let routes = Routes::<Ipv4Prefix>::new(Profile::Fast, 4);
@@ -199,7 +199,7 @@ fn readers_find_whole_routes_while_several_write() {
                     } else {
                         let value = value(source, n / 64 % 2);
                         view.insert(prefix, source, &value).expect("short");
-                        // Said again at once, and after more of it.
+                        // The same change again, at once and after more changes.
                         view.insert(prefix, source, &value).expect("short");
                     }
                 }
@@ -218,12 +218,12 @@ fn readers_find_whole_routes_while_several_write() {
     assert_eq!((size.prefixes, size.routes), (1, 1));
 }
 
-/// Writers of one shard, with a source each, find it locked again and again, leave changes to each other, and go on from what they
-/// have seen before: in the end there is what each of them said last.
+/// Writers of one shard, with a source each, find it locked again and again, and leave changes to each other.
+/// They continue from routes that they found before. In the end each source has its last value.
 #[test]
 fn what_each_of_many_writers_said_last_is_so_whoever_made_it() {
     let routes = Routes::<Ipv4Prefix>::new(Profile::Fast, 1);
-    // None inside another, so that each can be asked for.
+    // No prefix is inside another, so that each can be looked up.
     let prefix = |n: u32| {
         let (bits, len) = (0x0a01_0000 | n << 10, 22 + (n % 3) as u8);
         Ipv4Prefix::new(bits, len).expect("a length in range")
@@ -274,18 +274,18 @@ fn what_each_of_many_writers_said_last_is_so_whoever_made_it() {
     }
 }
 
-/// A prefix that goes leaves a gap in its node, and shorter ones come and go while it is there: whoever finds the gap must not
-/// answer with a prefix that was there only before or after.
+/// A removed prefix leaves a gap in its node, and shorter prefixes come and go. A look-up that finds
+/// the gap must not return a prefix that existed only before or after.
 #[test]
 fn what_is_found_around_a_gap_was_there_with_the_gap() {
     let net = |n: u32, len| Ipv4Prefix::new(n, len).expect("a length in range");
-    // One that the root has: the node with the gap stays as it is. And one of the same node.
+    // A prefix of the root, which leaves the node with the gap unchanged; and one of the same node.
     for sometimes in [net(0x0a00_0000, 12), net(0x0a01_0400, 22)] {
         find_around_a_gap(net(0x0a01_0400, 24), sometimes);
     }
 }
 
-/// `sometimes` is there only while `flaps` is.
+/// `sometimes` exists only while `flaps` exists.
 fn find_around_a_gap(flaps: Ipv4Prefix, sometimes: Ipv4Prefix) {
     let routes = Routes::<Ipv4Prefix>::new(Profile::Fast, 1);
     let net = |n: u32, len| Ipv4Prefix::new(n, len).expect("a length in range");
@@ -325,7 +325,7 @@ fn find_around_a_gap(flaps: Ipv4Prefix, sometimes: Ipv4Prefix) {
     });
 }
 
-/// What leaves gaps, and values that nobody uses, takes no more and more memory.
+/// Gaps and unused values do not make the memory grow without bound.
 #[test]
 fn prefixes_that_come_and_go_take_no_more_and_more_memory() {
     let routes = Routes::<Ipv4Prefix>::new(Profile::Fast, 1);
@@ -366,7 +366,7 @@ fn a_value_that_is_too_long_is_refused() {
     assert_eq!(routes.size().routes, 1);
 }
 
-/// A change of a batch sees what those before it in the same batch did, whatever was found before they did it.
+/// A change of a batch sees the earlier changes of the batch, whatever was found before them.
 #[test]
 fn changes_of_one_batch_follow_each_other() {
     let routes = Routes::<Ipv4Prefix>::new(Profile::Fast, 4);
@@ -408,7 +408,7 @@ fn a_value_too_long_ends_a_batch_after_the_changes_before_it() {
     assert_eq!(routes.size().routes, 1);
 }
 
-/// Nothing comes or goes but values, those of a list of two.
+/// Only values change, those of a list of two.
 #[test]
 fn values_that_only_change_take_no_more_and_more_memory() {
     let routes = Routes::<Ipv4Prefix>::new(Profile::Fast, 1);
@@ -425,7 +425,7 @@ fn values_that_only_change_take_no_more_and_more_memory() {
     assert_eq!(routes.size(), before);
 }
 
-/// A default route is in every shard: whoever was last, was so everywhere.
+/// A default route is in every shard: the last writer must win in all of them.
 #[test]
 fn short_prefixes_are_the_same_in_all_shards_whoever_changes_them() {
     let routes = Routes::<Ipv4Prefix>::new(Profile::Fast, 16);
@@ -453,7 +453,7 @@ fn short_prefixes_are_the_same_in_all_shards_whoever_changes_them() {
     }
 }
 
-/// A shard for each processor with direct tables of its own would take a gigabyte.
+/// Direct tables in each of many shards would take a gigabyte.
 #[test]
 fn there_are_no_direct_tables_for_several_routes() {
     let routes = Routes::<Ipv4Prefix>::new(Profile::Fastest, 16);

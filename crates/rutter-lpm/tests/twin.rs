@@ -1,4 +1,4 @@
-//! Every answer against a naive twin: an ordered map that looks at every prefix.
+//! Compares every answer with a naive twin: an ordered map that checks every prefix.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use rutter_lpm::{Net, PrefixMap, Profile, Table};
 use rutter_net::{Ipv4Prefix, Ipv6Prefix};
 
-/// The slow table that needs no proof.
+/// The slow table, which is obviously right.
 #[derive(Debug)]
 struct Twin<N: Ord>(BTreeMap<N, u32>);
 
@@ -30,7 +30,7 @@ impl<N: Net> Twin<N> {
         self.0.iter().map(|(prefix, value)| (*prefix, *value))
     }
 
-    /// Range after range, joined where they meet.
+    /// The ranges one after another, joined if adjacent.
     fn ranges(&self) -> Vec<(N::Addr, N::Addr)> {
         let mut joined: Vec<(N, N)> = Vec::new();
         let host = |addr| net_of::<N>(addr, N::MAX_LEN);
@@ -52,7 +52,7 @@ impl<N: Net> Twin<N> {
 enum Operation<N> {
     Insert(N, u32),
     Remove(N),
-    /// Of those inside a prefix only what has a number that this divides.
+    /// Keeps the prefixes inside a prefix only if their number is divisible by this.
     Retain(N, u32),
     Look(N),
 }
@@ -76,7 +76,8 @@ fn operations<N: Net>(
     )
 }
 
-/// Few addresses and all lengths, so that prefixes nest, meet and share nodes; the ends of the space among them.
+/// Few addresses and all lengths, so that prefixes nest, touch and share nodes. The ends of the address space
+/// are included.
 fn ipv4() -> impl Strategy<Value = Ipv4Prefix> + Clone {
     let bits = prop_oneof![
         4 => (0..4_u32, 0..4_u32, 0..3_u32).prop_map(|(a, b, c)| 0x0a00_0000 | a << 16 | b << 8 | c << 6),
@@ -112,7 +113,7 @@ fn net_of<N: Net>(addr: N::Addr, len: u8) -> N {
     N::from_bits(N::addr_bits(addr), len)
 }
 
-/// Whether `next` is the address after `end`, said without arithmetic: no address is between.
+/// Returns whether `next` is the address after `end`, without arithmetic: no address is between them.
 fn follows<N: Net>(end: N, next: N) -> bool {
     (0..N::MAX_LEN).any(|len| {
         let half = |prefix: N, at| prefix.shortened(at);
@@ -235,7 +236,7 @@ proptest! {
     }
 }
 
-/// Every length on the paths to both ends of the space and to the middle, in and out, in both orders.
+/// Adds and removes every length on the paths to both ends of the space and to the middle, in both orders.
 fn every_length<N: Net>(profile: Profile, addrs: &[N::Addr]) {
     let all = || {
         addrs

@@ -1,4 +1,4 @@
-//! What one transaction does.
+//! The contents of one transaction.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,59 +10,59 @@ use crate::block::Entry;
 use crate::peer::StoredPeer;
 use crate::spool::Position;
 
-/// The rows of some blocks, and what they amount to in the table of current routes.
+/// The rows of some blocks, and the changes to the table of current routes that follow from them.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// Behind its last row; committed together with the rows.
+    /// The position after the last row; committed together with the rows.
     pub end: Position,
-    /// The rows with their run and numbers: all that happened.
+    /// All rows as events, with their run and numbers.
     pub rows: Vec<(Position, Entry)>,
-    /// All peers that rows and changes name.
+    /// All peers that the rows and changes refer to.
     pub peers: Vec<Arc<StoredPeer>>,
-    /// What is new about peers, in order.
+    /// The sessions that came up or went down, in order.
     pub peer_changes: Vec<PeerChange>,
-    /// Routes to be removed before the changes apply: those of a peer, per family.
+    /// Peers whose routes are removed before the changes apply, with the families that are removed.
     pub cleared: Vec<(Arc<StoredPeer>, [bool; 2])>,
-    /// The last word on each route that was named. Nothing here is of a peer that is being loaded.
+    /// The last change of each route. Peers that are being loaded have no entries here.
     pub changes: HashMap<(usize, Prefix, u32), Change>,
 }
 
-/// The last word on a route.
+/// The last change of a route.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// When, in microseconds since 1970.
+    /// The time of the change, in microseconds since 1970.
     pub time_us: u64,
-    /// Its attributes; `None`: it is gone.
+    /// The new attributes; `None` for a withdrawn route.
     pub attrs: Option<Arc<AttrColumns>>,
 }
 
-/// A session came or went.
+/// A session that came up or went down.
 #[derive(Clone, Debug)]
 pub struct PeerChange {
-    /// Whose.
+    /// The peer of the session.
     pub peer: Arc<StoredPeer>,
-    /// Whether it is up now.
+    /// True if the session is up now.
     pub up: bool,
-    /// When, in microseconds since 1970.
+    /// The time of the change, in microseconds since 1970.
     pub time_us: u64,
-    /// Why it ended.
+    /// The reason why the session went down.
     pub detail: Box<str>,
 }
 
 impl PeerChange {
-    /// As it is stored: `up` or `down`.
+    /// The stored form of the state: `up` or `down`.
     pub(crate) fn state(&self) -> &'static str {
         if self.up { "up" } else { "down" }
     }
 }
 
 impl Batch {
-    /// Wall time of its last row, where it has rows.
+    /// The wall time of the last row, if there are rows.
     pub fn last_us(&self) -> Option<u64> {
         self.rows.last().map(|(_, last)| last.time_us)
     }
 
-    /// Whether a commit would do nothing.
+    /// Returns whether a commit would change nothing.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

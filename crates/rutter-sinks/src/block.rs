@@ -1,4 +1,4 @@
-//! Rows in the form in which they wait on disk: a block stands for itself, each peer and attribute set once in it.
+//! The on-disk form of rows. A block is self-contained and holds each peer and attribute set once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,47 +13,47 @@ use crate::byte_codec::{
 use crate::peer::{StoredPeer, address, put_address};
 use crate::spool::Position;
 
-/// Why a block ends with a marker: the state must be read anew at this point of the events.
+/// The end of a block after which all routes must be loaded again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marker {
-    /// The peers that have routes then: whether their session is up, and which.
+    /// The peers that have routes at this point, each with whether its session is up.
     pub peers: Vec<(bool, Arc<StoredPeer>)>,
 }
 
-/// Rows that follow each other without a hole.
+/// Consecutive rows of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
     /// The run of the collector.
     pub run: u64,
-    /// Number of the first row.
+    /// The number of the first row.
     pub first_seq: u64,
     /// The rows.
     pub entries: Vec<Entry>,
-    /// After the rows the state is to be read anew.
+    /// Present if all routes must be loaded again after these rows.
     pub marker: Option<Marker>,
 }
 
 /// A row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Wall time in microseconds since 1970.
+    /// The wall time in microseconds since 1970.
     pub time_us: u64,
-    /// What happened.
+    /// The kind of event.
     pub kind: Kind,
-    /// Whose; `None` for events of the collector itself.
+    /// The peer; `None` for events of the collector itself.
     pub peer: Option<Arc<StoredPeer>>,
-    /// To which prefix.
+    /// The prefix of a route event.
     pub prefix: Option<Prefix>,
     /// RFC 7911 path identifier.
     pub path_id: u32,
-    /// With which attributes; the same allocation for equal sets of a block.
+    /// The attributes. Equal sets of a block share one allocation.
     pub attrs: Option<Arc<AttrColumns>>,
-    /// In words.
+    /// A description for people.
     pub detail: Box<str>,
 }
 
 impl Block {
-    /// The position behind the last row.
+    /// The position after the last row.
     pub fn end(&self) -> Position {
         Position {
             run: self.run,
@@ -61,12 +61,12 @@ impl Block {
         }
     }
 
-    /// Reads a block of [`BlockWriter::finish`]; `None` where it is damaged.
+    /// Decodes a block of [`BlockWriter::finish`]; `None` if it is corrupt.
     pub fn decode(octets: &[u8]) -> Option<Self> {
         read(&mut ByteReader(octets)).ok()
     }
 
-    /// The positions before the first and behind the last row, without reading the rows.
+    /// The positions before the first and after the last row, without decoding the rows.
     pub(crate) fn span(octets: &[u8]) -> Option<(Position, Position)> {
         let head = Head::decode(&mut ByteReader(octets)).ok()?;
         let at = |next_seq| Position {
@@ -87,48 +87,48 @@ pub struct BlockWriter {
     first_seq: u64,
     rows: u32,
     octets: Vec<u8>,
-    /// By address, like the sets.
+    /// The index of each peer, by its address in memory; `attrs` likewise.
     peers: HashMap<usize, u32>,
     attrs: HashMap<usize, u32>,
-    /// Keeps alive what the maps know by address.
+    /// Keeps the peers and sets alive whose addresses are keys of the maps.
     referenced: (Vec<Arc<Peer>>, Vec<Arc<AttrColumns>>),
-    /// First and last.
+    /// The times of the first and the last row.
     times_us: (u64, u64),
     marked: bool,
 }
 
 impl BlockWriter {
-    /// Whether there are neither rows nor a marker.
+    /// Returns whether there are neither rows nor a marker.
     pub fn is_empty(&self) -> bool {
         self.rows == 0 && !self.marked
     }
 
-    /// Whether the block ends with a marker already.
+    /// Returns whether the block already ends with a marker.
     pub fn is_marked(&self) -> bool {
         self.marked
     }
 
-    /// ByteReader so far.
+    /// The bytes so far.
     pub fn len(&self) -> usize {
         self.octets.len()
     }
 
-    /// Rows so far.
+    /// The rows so far.
     pub fn rows(&self) -> u32 {
         self.rows
     }
 
-    /// Number of the first row.
+    /// The number of the first row.
     pub fn first_seq(&self) -> u64 {
         self.first_seq
     }
 
-    /// Times of the first and the last row.
+    /// The times of the first and the last row.
     pub fn times_us(&self) -> (u64, u64) {
         self.times_us
     }
 
-    /// Adds a row; rows of a block follow each other.
+    /// Adds a row. The rows of a block have consecutive numbers.
     pub fn push(&mut self, row: &Row<'_>) {
         if self.rows == 0 {
             self.begin(row.run, row.seq);
@@ -151,7 +151,7 @@ impl BlockWriter {
         self.rows += 1;
     }
 
-    /// Ends the block with the demand to read the state anew; `at` is the number of the next row.
+    /// Ends the block with a marker: all routes must be loaded again. `at` is the number of the next row.
     pub fn mark<'p>(&mut self, run: u64, at: u64, peers: impl Iterator<Item = (bool, &'p Peer)>) {
         if self.rows == 0 {
             self.begin(run, at);
@@ -166,7 +166,7 @@ impl BlockWriter {
         }
     }
 
-    /// The block's octets; the writer is empty again.
+    /// Returns the encoded block and empties the writer.
     pub fn finish(&mut self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.octets.len() + 32);
         let head = Head {
@@ -180,7 +180,7 @@ impl BlockWriter {
         out
     }
 
-    /// Empties it.
+    /// Discards the rows.
     pub fn clear(&mut self) {
         self.octets.clear();
         self.peers.clear();
@@ -489,7 +489,7 @@ fn list<T>(
 
 const VERSION: u8 = 1;
 const NO_PREFIX: u8 = 255;
-/// Lengths of IPv6 prefixes are written with this added.
+/// Added to the lengths of IPv6 prefixes.
 const IPV6_LENGTHS: u8 = 64;
 
 mod tag {

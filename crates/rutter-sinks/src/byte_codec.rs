@@ -1,10 +1,10 @@
-//! Numbers and texts as octets, for records on disk.
+//! Encodes and decodes numbers and strings for records on disk.
 
-/// The octets are not a record of ours: damaged, or of a newer version.
+/// The bytes are not a record of ours: corrupt, or of a newer version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CorruptRecord;
 
-/// Appends a number, seven bits an octet (LEB128).
+/// Appends a number in LEB128: seven bits per byte, the lowest first.
 pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -13,23 +13,23 @@ pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Appends a number that may be negative; small ones either way are short.
+/// Appends a signed number in zigzag form, so that numbers near 0 are short.
 pub(crate) fn put_signed(out: &mut Vec<u8>, number: i64) {
     put_number(out, ((number << 1) ^ (number >> 63)) as u64);
 }
 
-/// Appends a text with its length before it.
+/// Appends a string with its length in front.
 pub(crate) fn put_string(out: &mut Vec<u8>, text: &str) {
     put_number(out, text.len() as u64);
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Appends a number that may be missing.
+/// Appends a number or its absence.
 pub(crate) fn put_optional(out: &mut Vec<u8>, number: Option<u32>) {
     put_number(out, number.map_or(0, |number| u64::from(number) + 1));
 }
 
-/// What is still to be read.
+/// The bytes that are not decoded yet.
 pub(crate) struct ByteReader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> ByteReader<'a> {

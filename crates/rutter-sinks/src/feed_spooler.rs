@@ -1,4 +1,4 @@
-//! From the feed into the spool, without ever holding the table up.
+//! Copies the change feed into the spool without ever blocking the table.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,51 +9,52 @@ use rutter_rib::{FeedEvent, FeedReader, PeerSummary, Rib};
 use crate::block::BlockWriter;
 use crate::spool::{Spool, SpoolError, Storage, Unended};
 
-/// Where the time comes from.
+/// A source of time.
 pub trait Clock {
-    /// The time by both clocks.
+    /// The time of both clocks.
     fn now(&self) -> Now;
 }
 
-/// Rows that did not fit the spool.
+/// Rows that did not fit into the spool.
 #[derive(Clone, Debug)]
 struct DroppedRows {
     rows: u64,
     first_seq: u64,
     since_us: u64,
     why: Arc<str>,
-    /// When the next one is tried, by the clock that only runs forward.
+    /// The time of the next attempt, by the monotonic clock.
     retry_us: u64,
 }
 
-/// Reads the feed of a table, numbers its rows and puts them into a spool.
+/// Reads the feed of a table, numbers its rows and appends them to a spool.
 ///
-/// What the spool does not take is counted; as soon as half of it is free again a `gap` row with the bounds of what
-/// is missing follows, and the marker that has the state read anew.
+/// Rows that the spool rejects are counted. When half of the spool is free again, the spooler appends a `gap`
+/// row with the bounds of the dropped rows and a marker. The marker makes the writer load all routes again.
 pub struct FeedSpooler {
     rib: Arc<Rib>,
     reader: FeedReader,
     decoder: Decoder,
     writer: BlockWriter,
     dropped: Option<DroppedRows>,
-    /// What the `gap` row tells that was gathered last.
+    /// The dropped rows that the last gathered `gap` row reports.
     recorded: Option<DroppedRows>,
-    /// Gaps that are to be told, or were gathered and are not stored yet.
+    /// The details of gaps that are not stored yet.
     pending_gaps: Vec<String>,
-    /// How many of them were gathered.
+    /// The number of them that are gathered in the current block.
     pending_gathered: usize,
-    /// The state is to be read anew.
+    /// All routes must be loaded again.
     start_over: bool,
     gaps: u64,
     lost_rows: u64,
-    /// The gap that was told last, and the one that was gathered last.
+    /// The detail of the last stored gap, and of the last gathered one.
     last_gap: Option<Arc<str>>,
     gathered_gap: Option<Arc<str>>,
     last_time_us: u64,
 }
 
 impl FeedSpooler {
-    /// Subscribes. The run is later than that of every row in the spool, also where the clock was set back.
+    /// Subscribes to the feed. The new run is later than every run in the spool, even if the clock was set
+    /// back.
     pub fn new<M: Storage>(
         rib: Arc<Rib>,
         collector: &str,
@@ -92,17 +93,18 @@ impl FeedSpooler {
         self.decoder.run()
     }
 
-    /// How many gaps were told, and how many rows and events they hid.
+    /// The number of gaps recorded, and the number of rows and events that they cover.
     pub fn gaps(&self) -> (u64, u64) {
         (self.gaps, self.lost_rows)
     }
 
-    /// What the gap says of itself that was told last.
+    /// The detail of the last gap that was recorded.
     pub fn last_gap(&self) -> Option<&str> {
         self.last_gap.as_deref()
     }
 
-    /// Takes what the feed has, at most a block full, waiting at most `wait` for the first event. How many events.
+    /// Reads events from the feed, at most a full block, and waits at most `wait` for the first one. Returns
+    /// their number.
     pub fn read_feed(&mut self, wait: Duration, clock: &impl Clock) -> usize {
         let (mut wait, mut events) = (wait, 0);
         // A marker ends its block.
@@ -124,7 +126,7 @@ impl FeedSpooler {
         events
     }
 
-    /// Puts what was gathered into the spool; `true` where there was something.
+    /// Appends the gathered rows to the spool. Returns `true` if there were any.
     pub fn store<M: Storage>(&mut self, spool: &mut Spool<M>, clock: &impl Clock) -> bool {
         let now = clock.now();
         let room = spool.bytes() <= spool.limit() / 2;
@@ -142,11 +144,12 @@ impl FeedSpooler {
         self.store_gathered(spool, now)
     }
 
-    /// The events of a run end in order, behind all that waits in the feed. What a full spool did not take is told first;
-    /// both rows have a place there, too.
+    /// Ends the run after all events that wait in the feed. Dropped rows are recorded first. Both rows fit into
+    /// a full spool, too.
     pub fn stop<M: Storage>(&mut self, spool: &mut Spool<M>, clock: &impl Clock) {
         self.store(spool, clock);
-        // Sessions may go on while services stop: no more than can have waited when the end was asked for.
+        // Sessions may stay up while services stop. Read at most the events that could wait when the stop was
+        // requested.
         let mut left = QUEUE + 1;
         while left > 0 {
             let events = self.read_feed(Duration::ZERO, clock);
@@ -163,15 +166,14 @@ impl FeedSpooler {
         self.append(spool, true, clock.now());
     }
 
-    /// The store is not as it was left, or rows are damaged: with the next rows that are stored a gap is told, and the
-    /// state is read anew.
+    /// Records a gap and a marker with the next stored rows: the store or the spool has lost rows.
     pub fn start_over(&mut self, why: &str) {
         self.pending_gaps
             .push(format!("{why}: all routes are loaded again"));
         self.start_over = true;
     }
 
-    /// Whether rows are being dropped, and why.
+    /// The reason why rows are being dropped, if they are.
     pub fn drop_reason(&self) -> Option<&str> {
         self.dropped.as_ref().map(|dropped| &*dropped.why)
     }
@@ -187,12 +189,12 @@ impl FeedSpooler {
             self.writer.clear();
             return true;
         }
-        // The first block of a run holds its start and is small: it has a place in a full spool, too.
+        // The first block of a run holds its `start` and is small. It fits into a full spool, too.
         self.append(spool, first_seq == 0, now);
         true
     }
 
-    /// Puts what was gathered into the spool, or counts it as lost.
+    /// Appends the gathered block to the spool, or counts its rows as dropped.
     fn append<M: Storage>(&mut self, spool: &mut Spool<M>, needed: bool, now: Now) {
         let (rows, first_seq) = (u64::from(self.writer.rows()), self.writer.first_seq());
         let (since_us, _) = self.writer.times_us();
@@ -221,7 +223,7 @@ impl FeedSpooler {
         };
         let retry_us = now.monotonic_us + pause_us;
         self.dropped = Some(match recorded {
-            // The gap was not taken either: it grows.
+            // The gap was rejected, too: it grows.
             Some(earlier) => DroppedRows {
                 rows: earlier.rows + rows,
                 why,
@@ -241,7 +243,7 @@ impl FeedSpooler {
         });
     }
 
-    /// A `gap` row with the bounds of what was dropped, if anything was.
+    /// Adds a `gap` row with the bounds of the dropped rows, if there are any.
     fn record_dropped(&mut self, now: Now) {
         let Some(dropped) = self.dropped.take() else {
             return;
@@ -256,7 +258,7 @@ impl FeedSpooler {
         self.recorded = Some(dropped);
     }
 
-    /// A `gap` row for each that is pending_gaps. They are told again where the disk does not take them.
+    /// Adds a `gap` row for each pending gap. If the disk rejects the block, they stay pending.
     fn record_pending(&mut self, now: Now) {
         for detail in self.pending_gaps.clone() {
             self.record_gap(0, &detail, now);
@@ -264,7 +266,7 @@ impl FeedSpooler {
         self.pending_gathered = self.pending_gaps.len();
     }
 
-    /// The reader was too slow for the feed.
+    /// Records events that were lost because the spooler was too slow for the feed.
     fn feed_overran(&mut self, lost: u64, now: Now) {
         let detail = Missing::overrun(lost, (self.last_row_us(), now.unix_us));
         self.gaps += 1;
@@ -293,16 +295,17 @@ impl FeedSpooler {
             });
     }
 
-    /// Has the state read at this point. What the feed still holds says again what that state knows already.
+    /// Adds a marker for the current state. The feed may still hold events that this state already contains.
     fn mark_current_state(&mut self) {
         let peers = self.rib.peers();
         self.mark(&peers);
     }
 
-    /// Subscribes anew, since sessions may have come and gone unheard, and has the state read there.
+    /// Subscribes again, since session changes may be among the lost events, and adds a marker for the new
+    /// state.
     fn resubscribe(&mut self) {
         let (reader, peers) = self.rib.subscribe(QUEUE);
-        // The old reader goes after the new one is there: the feed is active all the time.
+        // Drop the old reader only now, so that the feed stays active all the time.
         self.reader = reader;
         self.decoder.relearn(&peers);
         self.mark(&peers);
@@ -323,8 +326,7 @@ impl FeedSpooler {
     }
 }
 
-/// What is missing of earlier runs, as far as their spool shows: what was damaged, and what a run that was not ended in
-/// order had not stored.
+/// The gaps of earlier runs that the spool shows: damaged rows, and the unknown end of a run without a `stop`.
 fn pending_gaps<M: Storage>(spool: &Spool<M>, now: Now) -> Vec<String> {
     let mut pending_gaps: Vec<String> = spool.damage().iter().map(ToString::to_string).collect();
     if let Some(Unended { end, last_us }) = spool.unended() {
@@ -338,9 +340,9 @@ fn pending_gaps<M: Storage>(spool: &Spool<M>, now: Now) -> Vec<String> {
     pending_gaps
 }
 
-/// Events that may wait in the feed.
+/// The largest number of events that wait in the feed.
 const QUEUE: usize = 1 << 18;
-/// After the disk said no, it is asked again after this.
+/// The pause after a failed write.
 const FAILED_US: u64 = 1_000_000;
-/// A block is stored when it has grown to this.
+/// The size at which a block is stored.
 const BLOCK: usize = 256 << 10;

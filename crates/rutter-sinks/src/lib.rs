@@ -2,11 +2,12 @@
 //!
 //! ```text
 //! Rib::feed ─► FeedSpooler ─► Spool (disk, bounded) ─► Writer ─► Store: one transaction a batch, with its position
-//!                                                   └─◄ Rib::snapshot: whole tables, by the bulk path
+//!                                                        └─◄ Rib::snapshot: whole tables, by the bulk path
 //! ```
-//! Nothing here can slow the table down: the spooler only reads the feed, and what does not fit the spool is dropped,
-//! told as a gap with its bounds, and made good by a state read anew. A [`Store`] writes the rows of a batch and the
-//! position behind them in one transaction, so after a crash of either side the spool goes on exactly there.
+//! A sink can never slow the table down. The spooler only reads the feed and drops rows that do not fit into
+//! the spool. It records dropped rows as a gap with its bounds, and the writer then loads all routes again. A
+//! [`Store`] writes the rows of a batch and the position after them in one transaction. After a crash of either
+//! side, the sink continues exactly at that position.
 
 mod batch;
 pub mod bench;

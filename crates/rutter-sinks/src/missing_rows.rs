@@ -1,4 +1,4 @@
-//! What a gap says of rows that a store acknowledged and does not have any more.
+//! Describes the rows that a store acknowledged and does not have any more, for `gap` rows.
 
 use std::io;
 
@@ -7,10 +7,10 @@ use rutter_events::{Missing, utc};
 use crate::spool::{Cursor, Damage, Gap, Position, Spool, Storage};
 use crate::store::StoreProgress;
 
-/// What happened to a store, where nobody says more.
+/// The reason for a gap if no other is known.
 pub(crate) const STORE_CHANGED: &str = "the store is not at the committed position";
 
-/// What neither a store nor the spool has when a run begins.
+/// The rows that neither the store nor the spool has when a run begins.
 pub(crate) fn at_start<M: Storage>(
     spool: &mut Spool<M>,
     held: StoreProgress,
@@ -20,7 +20,7 @@ pub(crate) fn at_start<M: Storage>(
     let StoreProgress {
         position, time_us, ..
     } = held;
-    // One of a later run is of a clock that was set back: nothing is known to be missing.
+    // A position of a later run means that the clock was set back: no rows are known to be missing.
     if position.is_some_and(|position| position.run > run) {
         return Ok(None);
     }
@@ -45,8 +45,8 @@ pub(crate) fn at_start<M: Storage>(
     })
 }
 
-/// A store went back to what it had before, and the spool to what follows, as far as it has that; `own` is the last that was
-/// committed, and its time.
+/// The rows that are missing after a store went back to an earlier position, as far as the spool no longer has
+/// them. `committed` is the last committed position with its time.
 pub(crate) fn after_rollback(
     held: StoreProgress,
     gap: Option<Gap>,
@@ -68,7 +68,8 @@ pub(crate) fn after_rollback(
     missing.between(held.time_us, until_us.or(committed.1), STORE_CHANGED)
 }
 
-/// A store knows of no position any more, and says what it lost of what it had up to this one.
+/// The rows that are missing after a store lost its position. `what` describes its loss up to the `committed`
+/// position.
 pub(crate) fn after_reset(
     committed: Position,
     last_us: Option<u64>,
@@ -84,7 +85,7 @@ pub(crate) fn after_reset(
     missing.between(None, last_us, format_args!("{STORE_CHANGED}: {what}"))
 }
 
-/// The current routes are not those that were written.
+/// The text for current routes that are not those we wrote.
 pub(crate) fn changed_routes(counted_us: Option<u64>, now_us: u64) -> String {
     let since = counted_us.map_or_else(String::new, |at| format!("from {} ", utc(at)));
     let until = utc(now_us);

@@ -1,4 +1,4 @@
-//! A peer as stores know it: by what names it for good, not by its place in the table.
+//! A peer as stores identify it: by permanent properties, not by its index in the table.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -10,31 +10,31 @@ use rutter_wire::bmp::PeerType;
 
 use crate::byte_codec::{ByteReader, CorruptRecord, put_number, put_string};
 
-/// What tells one peer of a collector from all others, over restarts.
+/// The properties that identify a peer of a collector over restarts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PeerKey {
-    /// The monitored router or file; empty for sessions of our own.
+    /// The monitored router or file; empty for our own sessions.
     pub router: Arc<str>,
-    /// Address of the peer.
+    /// The address of the peer.
     pub address: IpAddr,
-    /// Which of the router's instances (RFC 7854 §4.2).
+    /// The distinguisher of the router's instance (RFC 7854 §4.2).
     pub distinguisher: u64,
     /// [`View::name`].
     pub view: &'static str,
-    /// What kind of peer (RFC 7854 §4.2, RFC 9069 §4.2).
+    /// The type of the peer (RFC 7854 §4.2, RFC 9069 §4.2).
     pub peer_type: PeerType,
 }
 
-/// A peer with all that is stored of it.
+/// A peer with all its stored columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredPeer {
-    /// What names it.
+    /// The identity.
     pub key: PeerKey,
-    /// Name for people.
+    /// The display name.
     pub name: Arc<str>,
     /// AS number.
     pub asn: Asn,
-    /// BGP Identifier; 0 where unknown.
+    /// BGP Identifier; 0 if unknown.
     pub bgp_id: u32,
     /// `bgp`, `bmp` or `mrt`.
     pub source: &'static str,
@@ -130,7 +130,7 @@ impl StoredPeer {
     }
 }
 
-/// The type of a monitored peer that earlier versions stored, as the migrations of the databases find it.
+/// The type of a monitored peer in a record of an earlier version, found as the database migrations find it.
 fn implied(view: View, distinguisher: u64, name: &str) -> PeerType {
     match (view, distinguisher) {
         (View::LocRib, _) => PeerType::LocRib,
@@ -140,7 +140,7 @@ fn implied(view: View, distinguisher: u64, name: &str) -> PeerType {
     }
 }
 
-/// The view's octet says that the type follows.
+/// A flag in the byte of the view: the type follows.
 const WITH_TYPE: u8 = 0x80;
 
 pub(crate) fn put_address(out: &mut Vec<u8>, address: IpAddr) {
@@ -217,7 +217,7 @@ mod tests {
             let peer = peer(view, peer_type, distinguisher, name);
             let mut octets = Vec::new();
             peer.encode(&mut octets);
-            // The view without its mark, no type, and the source.
+            // The old form: the view without its flag, no type, and the source.
             let end = octets.len() - 3;
             let view = octets[end] & !WITH_TYPE;
             octets.splice(end..end + 2, [view]);

@@ -1,4 +1,4 @@
-//! The numbers that peers have in a database.
+//! The ids of peers in a database.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use crate::batch::PeerChange;
 use crate::peer::{PeerKey, StoredPeer};
 use crate::store::StoreError;
 
-/// Numbers known so far; forgotten with the connection, since a transaction that failed may have made some.
+/// The known ids. They are discarded with the connection, since a failed transaction may have assigned some.
 #[derive(Default)]
 pub(crate) struct PeerIds(HashMap<PeerKey, (i32, Arc<StoredPeer>)>);
 
 impl PeerIds {
-    /// The number of a peer that was learned.
+    /// The id of a known peer.
     pub(crate) fn id_of(&self, peer: &PeerKey) -> Result<i32, StoreError> {
         let known = self.0.get(peer).map(|(number, _)| *number);
         known.ok_or_else(|| {
@@ -23,7 +23,7 @@ impl PeerIds {
         })
     }
 
-    /// The last change of each peer, by its number.
+    /// The last change of each peer, by its id.
     pub(crate) fn last_changes<'c>(
         &self,
         changes: &'c [PeerChange],
@@ -32,7 +32,7 @@ impl PeerIds {
         changes.iter().map(numbered).collect()
     }
 
-    /// Those that have no number yet, or of which something else is stored.
+    /// The peers that have no id yet, or whose stored columns differ.
     pub(crate) fn unknown<'p>(
         &self,
         peers: impl IntoIterator<Item = &'p Arc<StoredPeer>>,
@@ -41,7 +41,7 @@ impl PeerIds {
         peers.into_iter().filter(|peer| !known(peer)).collect()
     }
 
-    /// What the database calls peers, by their places among those given.
+    /// Adds ids, given by the indexes of their peers in `new_peers`.
     pub(crate) fn add(
         &mut self,
         new_peers: &[&Arc<StoredPeer>],

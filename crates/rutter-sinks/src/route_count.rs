@@ -1,28 +1,29 @@
-//! How many current routes a store must hold, so that rows which somebody else adds or removes are found out.
+//! Counts the current routes that a store must hold, to detect rows that others add or remove.
 
-/// Counted by what our own transactions change, and compared with what the store counts.
+/// The expected number of routes. It follows from our own transactions and is compared with the number in the
+/// store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RouteCount {
-    /// As it was committed last; `None` where that is not known.
+    /// The number after the last commit; `None` if it is unknown.
     held: Option<i64>,
-    /// Behind a transaction of which nobody knows yet whether it happened.
+    /// The number after a transaction whose commit is not confirmed.
     next: Option<i64>,
-    /// So far in the load that goes on; `None` also where it is not known what there was before.
+    /// The number so far during a load; `None` also if the number before the load is unknown.
     loaded: Option<i64>,
 }
 
 impl RouteCount {
-    /// A transaction that changes the count by this is about to be committed.
+    /// Notes a change of the number in the transaction that is about to be committed.
     pub(crate) fn expect_change(&mut self, by: i64) {
         self.next = self.held.map(|held| held + by);
     }
 
-    /// It was.
+    /// Notes that the transaction was committed.
     pub(crate) fn committed(&mut self) {
         self.held = self.next.take();
     }
 
-    /// Whether that is what the store holds. From now on it is.
+    /// Returns whether the store holds the expected number of routes. From now on the number found is expected.
     pub(crate) fn matches_store(&mut self, found: i64) -> bool {
         let known = [self.held, self.next];
         let agrees = self.held.is_none() || known.contains(&Some(found));
@@ -30,7 +31,8 @@ impl RouteCount {
         agrees
     }
 
-    /// A load begins that replaces all routes, or some peers', who had so many. Until it ends nothing is known.
+    /// Begins a load that replaces all routes, or `gone` routes of some peers. The number is unknown until the
+    /// load ends.
     pub(crate) fn begin_load(&mut self, all: bool, gone: i64) {
         *self = Self {
             loaded: match all {
@@ -41,12 +43,12 @@ impl RouteCount {
         };
     }
 
-    /// It has so many more.
+    /// Adds routes of the load.
     pub(crate) fn add_loaded(&mut self, routes: usize) {
         self.loaded = self.loaded.map(|loaded| loaded + routes as i64);
     }
 
-    /// It is complete.
+    /// Ends the load.
     pub(crate) fn end_load(&mut self) {
         *self = Self {
             held: self.loaded,
@@ -54,7 +56,7 @@ impl RouteCount {
         };
     }
 
-    /// The store holds so many.
+    /// The count of a store that holds this number.
     fn of(held: i64) -> Self {
         Self {
             held: Some(held),

@@ -1,4 +1,4 @@
-//! A sink's two threads: one takes rows in, one writes them out.
+//! The two threads of a sink: one spools the feed, one writes to the store.
 
 use std::io;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::store::Store;
 use crate::table_load::TableSource;
 use crate::writer::{Limits, Step, Writer};
 
-/// A sink that runs. Stop it to have everything written that the feed told.
+/// A running sink. Stopping it writes all rows of the feed.
 pub struct Handle {
     shared: Arc<Shared>,
     spooler: Option<JoinHandle<()>>,
@@ -36,14 +36,14 @@ struct Shared {
     stop: AtomicBool,
     /// The spooler has stored its last row.
     drained: AtomicBool,
-    /// Why the spooler is to start over, each once.
+    /// The reasons for which the spooler must start over, each once.
     start_over: Mutex<Vec<String>>,
-    /// What the log has been told to be wrong.
+    /// The problem that was logged last.
     logged_problem: Mutex<Option<String>>,
     wake: (Mutex<()>, Condvar),
 }
 
-/// A sink could not be started.
+/// The reason why a sink could not be started.
 #[derive(Debug)]
 pub struct StartError(String);
 
@@ -76,7 +76,7 @@ impl Clock for MachineClock {
     }
 }
 
-/// Starts a sink of a table. A store that is away is waited for.
+/// Starts a sink of a table. An unreachable store does not prevent the start.
 pub fn start(rib: &Arc<Rib>, collector: &str, settings: &Sink) -> Result<Handle, StartError> {
     let limits = Limits {
         batch_rows: settings.batch_rows,
@@ -114,7 +114,7 @@ fn start_store<S: Store + Send + 'static>(
         ))
     };
     let disk = match Disk::open(&settings.spool) {
-        // Everything else goes on, as it does when the disk fills later.
+        // Everything else continues, as it does when the disk fills later.
         Err(why) if is_full(&why) => Disk::later(&settings.spool),
         opened => opened.map_err(|why| failed(&why))?,
     };
@@ -131,7 +131,7 @@ fn start_store<S: Store + Send + 'static>(
         logged_problem: Mutex::default(),
         wake: Default::default(),
     });
-    // What earlier runs left waits from the beginning.
+    // Show the rows that earlier runs left from the beginning.
     shared
         .status
         .note(&spooler, &shared.spool.lock(), clock.now().unix_us);
@@ -171,7 +171,7 @@ fn spool_feed(shared: &Shared, mut spooler: FeedSpooler, clock: &MachineClock) {
         let stored = spooler.store(&mut spool, clock);
         if synced.elapsed() >= SYNC_EVERY {
             synced = Instant::now();
-            // A disk that fails is noticed at the next row.
+            // The next append will report a failing disk.
             let _ = spool.sync();
         }
         shared.status.note(&spooler, &spool, clock.now().unix_us);
@@ -190,7 +190,7 @@ fn spool_feed(shared: &Shared, mut spooler: FeedSpooler, clock: &MachineClock) {
     shared.wake.1.notify_one();
 }
 
-/// The thread that writes.
+/// The thread that writes to the store.
 struct WriterThread<S> {
     shared: Arc<Shared>,
     writer: Writer<S>,
@@ -202,7 +202,7 @@ impl<S: Store> WriterThread<S> {
     fn run(mut self) {
         let clock = MachineClock::new();
         while !self.is_over() {
-            // Before the step: what is stored during it would be left behind.
+            // Load the flag before the step: rows stored during the step would be left behind otherwise.
             let drained = self.shared.drained.load(Ordering::Acquire);
             let step = self
                 .writer
@@ -222,14 +222,14 @@ impl<S: Store> WriterThread<S> {
         self.shared.spool.lock().sync().ok();
     }
 
-    /// A store that is away is not waited for when everything ends: the spool keeps the rest.
+    /// Returns whether to end although rows are left: the store is unreachable, and the spool keeps them.
     fn is_over(&self) -> bool {
         let view = self.shared.status.view();
         let away = !view.connected && view.failure.is_some();
         away && self.shared.drained.load(Ordering::Acquire)
     }
 
-    /// The next batch grows meanwhile, unless there is one already.
+    /// Waits while the next batch grows, unless there is one already.
     fn pause_between(&self) {
         let view = self.shared.status.view();
         if !self.shared.stop.load(Ordering::Relaxed) && view.waiting == 0 {
@@ -250,8 +250,8 @@ impl<S: Store> WriterThread<S> {
 }
 
 impl Shared {
-    /// A failure is logged when it is new, and when it is over: by both threads, since the one that writes may wait for an
-    /// answer.
+    /// Logs a new problem and the end of a problem. Both threads call this, since the writing thread may wait
+    /// for an answer.
     fn log_problem(&self) {
         let mut logged = self.logged_problem.lock();
         let trouble = self.status.view().problem();
@@ -267,12 +267,12 @@ impl Shared {
 }
 
 impl Handle {
-    /// The figures now.
+    /// The current figures.
     pub fn status(&self) -> StatusView {
         self.shared.status.view()
     }
 
-    /// The figures, for who asks again and again.
+    /// A shared handle to the figures, for repeated queries.
     pub fn shared_status(&self) -> Status {
         self.shared.status.clone()
     }
@@ -300,8 +300,8 @@ impl Service for Handle {
         format!("sink {}", self.shared.name)
     }
 
-    /// Takes in what the feed has told, writes it where the store is there, and ends. What a store does not take in
-    /// time stays in the spool for the next run.
+    /// Spools the rest of the feed, writes it if the store is reachable, and ends. Rows that the store does not
+    /// accept in time stay in the spool for the next run.
     fn stop(mut self: Box<Self>) {
         self.end(STOP_TIMEOUT);
     }
@@ -313,11 +313,11 @@ impl Drop for Handle {
     }
 }
 
-/// How long the spooler waits for an event.
+/// The longest wait for an event.
 const FEED_WAIT: Duration = Duration::from_millis(50);
-/// How often the spool is made safe from a loss of power.
+/// The interval of syncs of the spool to the disk.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
-/// How often a sleeping writer looks whether it is to end.
+/// The interval at which a sleeping writer checks for a stop.
 const WAKE_EVERY: Duration = Duration::from_millis(200);
-/// How long a stop waits for a store.
+/// The longest time that a stop waits for the store.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! What a sink is doing, for people and for metrics.
+//! The status of a sink, for people and for metrics.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use rutter_api::SinkRow;
 use crate::feed_spooler::FeedSpooler;
 use crate::spool::{Position, Spool, Storage};
 
-/// A sink's own figures, shared between its threads and whoever asks.
+/// The figures of a sink, shared between its threads and the management API.
 #[derive(Clone, Default)]
 pub struct Status(Arc<Mutex<StatusView>>);
 
@@ -18,68 +18,69 @@ pub struct Status(Arc<Mutex<StatusView>>);
 pub struct StatusView {
     /// The sink's name.
     pub name: String,
-    /// Whether it is connected.
+    /// True if the store is connected.
     pub connected: bool,
-    /// Whether the whole table or a peer's is being loaded.
+    /// True if the whole table or a peer's routes are being loaded.
     pub loading: bool,
-    /// Rows that were committed as events.
+    /// The number of events committed.
     pub events: u64,
-    /// Routes that were committed by loads.
+    /// The number of routes committed by loads.
     pub loaded: u64,
-    /// Batches committed.
+    /// The number of batches committed.
     pub batches: u64,
-    /// Loads finished.
+    /// The number of loads finished.
     pub loads: u64,
-    /// Gaps told.
+    /// The number of gaps recorded.
     pub gaps: u64,
-    /// Rows and messages that gaps hid.
+    /// The number of rows and messages that the gaps cover.
     pub lost: u64,
-    /// What the last gap says of itself.
+    /// The detail of the last gap.
     pub last_gap: Option<String>,
-    /// Failures of the store.
+    /// The number of failures of the store.
     pub failures: u64,
-    /// The one that is not over, in words.
+    /// The current failure.
     pub failure: Option<String>,
-    /// The last one, over or not.
+    /// The last failure, whether it persists or not.
     pub last_error: Option<String>,
-    /// What the store has been asked for and has not answered, and since when.
+    /// The unanswered request to the store, and its start.
     pub request: Option<(&'static str, Instant)>,
-    /// Why rows are being dropped, while they are.
+    /// The reason why rows are being dropped, if they are.
     pub dropping: Option<String>,
-    /// ByteReader in the spool.
+    /// The number of bytes in the spool.
     pub spool_bytes: u64,
     /// The run of this process.
     pub run: u64,
-    /// Behind the last committed row.
+    /// The position after the last committed row.
     pub position: Option<Position>,
-    /// Wall time of the last committed row, microseconds since 1970.
+    /// The wall time of the last committed row, in microseconds since 1970.
     pub last_time_us: u64,
-    /// Rows that were taken from the feed.
+    /// The number of rows read from the feed.
     pub taken: u64,
-    /// Those of them that wait, and those of earlier runs.
+    /// The number of waiting rows, of this run and of earlier runs.
     pub waiting: u64,
-    /// Rows of earlier runs that wait: all that the spool has, before it is known what the store has.
+    /// The number of waiting rows of earlier runs. Before the first connection, these are all rows in the
+    /// spool.
     pub earlier: u64,
-    /// Wall time at which the first of them came, as long as some wait.
+    /// The wall time of the first waiting row, while rows wait.
     pub waiting_since_us: u64,
-    /// Wall time of these figures.
+    /// The wall time of these figures.
     pub now_us: u64,
 }
 
 impl Status {
-    /// Of a sink of this name.
+    /// The status of a sink with this name.
     pub fn new(name: &str) -> Self {
         let status = Self::default();
         status.update(|view| view.name = name.to_owned());
         status
     }
 
-    /// The figures now.
+    /// The current figures.
     pub fn view(&self) -> StatusView {
         self.0.lock().clone()
     }
 
-    /// Asks the store for something: meanwhile it is known how long that takes.
+    /// Runs a request to the store and notes its start, so that the status shows a hanging store.
     pub(crate) fn during_request<T>(&self, what: &'static str, ask: impl FnOnce() -> T) -> T {
         self.update(|view| view.request = Some((what, Instant::now())));
         let answer = ask();
@@ -87,7 +88,7 @@ impl Status {
         answer
     }
 
-    /// What waits now, and whether rows are dropped.
+    /// Updates the waiting rows and the dropping of rows.
     pub fn note<M: Storage>(&self, spooler: &FeedSpooler, spool: &Spool<M>, now_us: u64) {
         let run = spooler.run();
         let own = |position: Option<Position>| {
@@ -99,7 +100,8 @@ impl Status {
             view.last_gap = spooler.last_gap().map(str::to_owned);
             view.dropping = spooler.drop_reason().map(str::to_owned);
             (view.run, view.spool_bytes) = (run, spool.bytes());
-            // One of a later run is of a clock that was set back: nothing in the spool is known to be behind it.
+            // A position of a later run means that the clock was set back: nothing in the spool is known to be
+            // committed.
             let position = view.position.filter(|position| position.run <= run);
             let earlier = spool.initial_rows_behind(position);
             let since_us = match earlier {
@@ -128,7 +130,7 @@ impl StatusView {
         match (self.connected, self.loading) {
             (false, _) if self.failure.is_some() => "away",
             _ if self.silence().is_some() => "away",
-            // It is there, but what it is owed is not.
+            // The store is connected but does not get all rows.
             (true, _) if self.dropping.is_some() => "dropping",
             (false, _) => "connecting",
             (true, true) => "loading",
@@ -136,7 +138,7 @@ impl StatusView {
         }
     }
 
-    /// What is wrong now, in words: the failure that is not over, or that no answer comes.
+    /// The current problem: a failure, or an answer that does not come.
     pub fn problem(&self) -> Option<String> {
         self.failure.clone().or_else(|| self.silence())
     }
@@ -161,7 +163,7 @@ impl StatusView {
         )
     }
 
-    /// As the management side shows it.
+    /// The row of the management API.
     pub fn row(&self) -> SinkRow {
         let since_us = self.waiting_since_us.max(self.last_time_us);
         let behind_us = match self.waiting {
@@ -191,7 +193,7 @@ impl StatusView {
     }
 }
 
-/// A store that has not answered for so long is said to be away; it is not given up yet.
+/// After this time without an answer, the state of a store is `away`. The connection stays open.
 const SILENT: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

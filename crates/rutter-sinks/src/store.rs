@@ -1,4 +1,4 @@
-//! What a database or a broker must be able to do.
+//! The interface of a database or a broker.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::peer::StoredPeer;
 use crate::spool::Position;
 use crate::table_load::LoadRow;
 
-/// Why a store did not do what it was asked to; it is tried again.
+/// The reason why a store failed. The request is tried again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreError(pub String);
 
@@ -21,76 +21,75 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// Nothing came back in time.
+/// An error for an answer that did not come in time.
 pub(crate) fn no_answer(what: &str, waited: Duration) -> StoreError {
     StoreError(format!("{what}: no answer in {} s", waited.as_secs()))
 }
 
-/// Nothing came back for as long as the configuration allows.
+/// An error for an answer that did not come within the configured timeout.
 pub(crate) fn hangs(what: &str) -> StoreError {
     StoreError(format!(
         "{what}: no answer within `answer-timeout`: the server hangs, or is busy for longer than that"
     ))
 }
 
-/// What a store has when it is opened.
+/// The progress of a store when it is opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreProgress {
-    /// How far the rows go that are committed; `None` where it knows of none.
+    /// The position after the last committed row; `None` if the store has no position.
     pub position: Option<Position>,
-    /// Wall time of the last of them in microseconds since 1970, where that is known.
+    /// The wall time of the last committed row, in microseconds since 1970, if known.
     pub time_us: Option<u64>,
-    /// How far it was before it lost that, where we know it and it does not.
+    /// The position that the store has lost, if we know it.
     pub lost_position: Option<Position>,
 }
 
-/// What a load replaces.
+/// The routes that a load replaces.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// All routes of the collector, or only those of the peers below.
+    /// True if the load replaces all routes of the collector; false for only those of the listed peers.
     pub all: bool,
-    /// The peers whose routes follow, and whether their sessions are up.
+    /// The peers to load, each with whether its session is up.
     pub peers: Vec<(bool, Arc<StoredPeer>)>,
-    /// Up to which row the state holds at least.
+    /// The loaded state contains at least all rows before this position.
     pub position: Position,
-    /// Wall time of the snapshot, microseconds since 1970.
+    /// The wall time of the snapshot, in microseconds since 1970.
     pub time_us: u64,
 }
 
-/// The next piece of a load.
+/// Returns the next chunk of a load.
 pub type RowChunks<'p> = dyn FnMut() -> Option<Vec<LoadRow>> + 'p;
 
 /// A database or a broker. After a [`StoreError`] it is opened again before anything else.
 pub trait Store {
-    /// Connects, brings the schema up to date, keeps other writers of the same collector out, and says how far the
-    /// rows go that are committed.
+    /// Connects, updates the schema, keeps other writers of the same collector out, and returns the progress.
     fn open(&mut self) -> Result<StoreProgress, StoreError>;
 
-    /// What is known of events that it acknowledged and does not have any more, though it knows no position: `None`
-    /// where it has the last one, which is before `behind` and of that time.
+    /// Describes acknowledged events that the store has lost together with its position. Returns `None` if it
+    /// has the last event, which is before `behind` and has that time.
     fn find_loss(&mut self, behind: Position, time_us: u64) -> Result<Option<String>, StoreError>;
 
-    /// Writes a batch and its end, both or nothing. What was written of it before, in part or in whole, does no harm.
+    /// Writes a batch and its end, both or nothing. Writing rows again that were stored before does no harm.
     fn write(&mut self, batch: &Batch) -> Result<(), StoreError>;
 
     /// Removes the routes that a load replaces.
     fn begin_load(&mut self, load: &Load) -> Result<(), StoreError>;
 
-    /// Adds the routes of a load, piece by piece until there is none: sorted by peer, prefix and path identifier, each
-    /// once.
+    /// Adds the routes of a load, chunk by chunk. They are sorted by peer, prefix and path identifier, and each
+    /// occurs once.
     fn load(&mut self, load: &Load, chunks: &mut RowChunks<'_>) -> Result<(), StoreError>;
 
-    /// The load is complete.
+    /// Completes the load.
     fn end_load(&mut self, load: &Load) -> Result<(), StoreError>;
 
-    /// Removes some events of this collector that happened before this time, in microseconds since 1970: so many that
-    /// nobody waits for long. `true` where there may be more.
+    /// Removes some events of this collector before a time in microseconds since 1970. The number is limited so
+    /// that nobody waits for long. Returns `true` if there may be more.
     fn expire(&mut self, before_us: u64) -> Result<bool, StoreError> {
         let _ = before_us;
         Ok(false)
     }
 
-    /// Whether the store holds as many current routes as it was given: others may have added or removed some.
+    /// Returns whether the store holds as many current routes as were written. Others may have added or removed some.
     fn has_expected_routes(&mut self) -> Result<bool, StoreError> {
         Ok(true)
     }

@@ -1,4 +1,5 @@
-//! What a store holds, as far as it must be known to go on: the machine between the spool and the transactions.
+//! What a store contains, as far as the sink must know it: the state machine between the spool and the
+//! transactions.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,34 +16,34 @@ use crate::spool::Position;
 struct PeerState {
     peer: Arc<StoredPeer>,
     up: bool,
-    /// Per family: it may have routes.
+    /// Per family: whether the peer may have routes.
     holds: [bool; 2],
-    /// Rows since its session came up; `None` when its first rows are over.
+    /// The number of rows since the session came up; `None` after the initial rows.
     first_rows: Option<u64>,
-    /// Its routes are not kept by rows now, but will be read from the table.
+    /// The store ignores its rows for now. Its routes will be loaded from the table.
     deferred: bool,
-    /// Rows in the last batch.
+    /// The number of rows in the last batch.
     batch_rows: u64,
     up_since_us: u64,
 }
 
-/// How far a store is, which of its peers have routes, and which of these are still to be loaded.
+/// The position of a store, the peers with routes in it, and the peers that must still be loaded.
 ///
-/// `apply` makes a batch of blocks and the state behind it; the writer keeps the new state only when the batch is
-/// committed, so that a failure leaves everything as it was.
+/// `apply` makes a batch from blocks, and the state after it. The writer keeps the new state only after the
+/// commit, so that a failure changes nothing.
 #[derive(Clone, Debug, Default)]
 pub struct StoreState {
     position: Option<Position>,
-    /// The current state is kept; before the first marker of a run rows are history only.
+    /// True if the store keeps current routes. Before the first marker of a run, rows go to the history only.
     live: bool,
-    /// All routes are to be read anew.
+    /// All routes must be loaded again.
     load_all: bool,
     peers: HashMap<PeerKey, PeerState>,
     defer_from: u64,
 }
 
 impl StoreState {
-    /// A state that knows nothing. A peer with at least `defer_from` rows in one go is loaded by the bulk path.
+    /// The initial state. A peer with at least `defer_from` initial rows is loaded by the bulk path.
     pub fn new(defer_from: u64) -> Self {
         Self {
             defer_from,
@@ -50,23 +51,24 @@ impl StoreState {
         }
     }
 
-    /// Behind the last row that was committed.
+    /// The position after the last committed row.
     pub fn position(&self) -> Option<Position> {
         self.position
     }
 
-    /// Sets where a store that was opened for the first time stands.
+    /// Sets the position of a store that was opened for the first time.
     pub fn resume(&mut self, position: Option<Position>) {
         self.position = position;
     }
 
-    /// The store lost its state: nothing is kept until the next marker.
+    /// Discards the state after the store lost its own. No routes are kept until the next marker.
     pub fn reset(&mut self) {
         (self.live, self.load_all) = (false, false);
         self.peers.clear();
     }
 
-    /// The batch of some blocks and the state behind it. Takes blocks up to the first with a marker; says how many.
+    /// Makes the batch of some blocks and the state after it. Uses blocks up to the first with a marker, and
+    /// returns their number.
     pub fn apply(&self, blocks: Vec<Block>) -> (Batch, StoreState, usize) {
         let mut next = self.clone();
         next.peers
@@ -141,21 +143,21 @@ impl StoreState {
         }
     }
 
-    /// Whether the store has, or will have once it is loaded, the current routes.
+    /// Returns whether the store has the current routes, or will have them after a load.
     pub fn is_live(&self) -> bool {
         self.live
     }
 
-    /// Whether all routes are to be read anew.
+    /// Returns whether all routes must be loaded again.
     pub fn load_all(&self) -> bool {
         self.load_all
     }
 
-    /// The peers whose routes are to be read from the table now: those whose first rows are over, or that have waited
-    /// for long.
+    /// The peers to load from the table now: peers that have sent their initial routes, or that have waited for
+    /// long.
     pub fn peers_to_load(&self, now_us: u64) -> Vec<Arc<StoredPeer>> {
         let due = |state: &&PeerState| {
-            // Whichever way the clock was set meanwhile.
+            // Both directions, since the clock may have been set.
             let waited = now_us.abs_diff(state.up_since_us);
             state.deferred && (state.batch_rows < self.defer_from / 8 || waited > MAX_WAIT_US)
         };
@@ -166,29 +168,29 @@ impl StoreState {
             .collect()
     }
 
-    /// Whether a peer's routes belong into the store: it is up, or they outlive its session.
+    /// The families of a peer that have routes in the store. The session is up, or the routes outlive it.
     pub fn holds(&self, peer: &PeerKey) -> Option<[bool; 2]> {
         self.peers.get(peer).map(|state| state.holds)
     }
 
-    /// Whether a peer's session is up.
+    /// Returns whether a peer's session is up.
     pub fn is_up(&self, peer: &PeerKey) -> bool {
         self.peers.get(peer).is_some_and(|state| state.up)
     }
 
-    /// All peers with routes, and whether they are up.
+    /// All peers with routes, each with whether it is up.
     pub fn peers(&self) -> impl Iterator<Item = (bool, &Arc<StoredPeer>)> {
         self.peers.values().map(|state| (state.up, &state.peer))
     }
 
-    /// No batch came for a while.
+    /// Notes that there was no batch for a while.
     pub fn no_batch(&mut self) {
         self.peers
             .values_mut()
             .for_each(|state| state.batch_rows = 0);
     }
 
-    /// The routes of these peers, or of all, were loaded.
+    /// Notes that the routes of these peers, or of all, were loaded.
     pub fn loaded(&mut self, peers: Option<&[Arc<StoredPeer>]>) {
         match peers {
             None => {
@@ -245,7 +247,7 @@ impl PeerState {
     fn route(&mut self, entry: &Entry, index: usize, batch: &mut Batch, defer_from: u64) {
         self.batch_rows += 1;
         if entry.kind == Kind::Announce {
-            // Its session came up before the marker, and was gone again when the marker was set.
+            // The session came up before the marker and was down again at the marker.
             (self.up, self.holds) = (true, [true; 2]);
         }
         if entry.time_us.abs_diff(self.up_since_us) > MAX_WAIT_US {
@@ -278,5 +280,5 @@ impl PeerState {
     }
 }
 
-/// A peer that never stops talking is loaded after this time all the same.
+/// A peer that keeps sending routes is loaded after this time at the latest.
 const MAX_WAIT_US: u64 = 60_000_000;

@@ -1,4 +1,4 @@
-//! Whole tables for a store: the routes of a snapshot, in the order in which keys like to be filled.
+//! Loads whole tables into a store: the routes of a snapshot, in an order that fills keys efficiently.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,22 +12,22 @@ use crate::peer::{PeerKey, StoredPeer};
 /// A route of a load.
 #[derive(Clone, Debug)]
 pub struct LoadRow {
-    /// Whose.
+    /// The peer of the route.
     pub peer: Arc<StoredPeer>,
-    /// To which prefix.
+    /// The prefix.
     pub prefix: Prefix,
     /// RFC 7911 path identifier.
     pub path_id: u32,
-    /// Its attributes; mostly the same allocation for equal sets.
+    /// The attributes. Equal sets mostly share one allocation.
     pub attrs: Arc<AttrColumns>,
 }
 
-/// Which routes of a peer are wanted: per family, `None` for none.
+/// Selects the families of a peer to load; `None` skips the peer.
 pub type RouteFilter<'w> = &'w (dyn Fn(&PeerKey) -> Option<[bool; 2]> + Sync);
 
-/// Where whole tables come from.
+/// A source of whole tables.
 pub trait RouteSource: Sync {
-    /// Calls `visit` with chunks of the state as it is now, until one fails.
+    /// Calls `visit` with chunks of the current state, until one call fails.
     fn routes<E>(
         &self,
         wanted: RouteFilter<'_>,
@@ -58,11 +58,11 @@ impl RouteSource for TableSource {
                 Some((summary.id, peer, families, held.sum::<u64>()))
             })
             .collect();
-        // In the order in which stores number them: then keys are filled from one end to the other.
+        // Stores number the peers in this order, so that keys are filled from one end to the other.
         peers.sort_unstable_by(|a, b| a.1.key.cmp(&b.1.key));
         let mut rest = &peers[..];
         while !rest.is_empty() {
-            // Several small peers, or one large one, share a walk over the table.
+            // Several small peers, or one large peer, share a walk over the table.
             let mut sum = 0;
             let fits = rest.iter().take_while(|(.., held)| {
                 sum += held;
@@ -91,7 +91,7 @@ fn walk<E>(
                 if let Some(ordinal) = ordinals.get(&route.peer)
                     && peers[*ordinal as usize].2[family.index()]
                 {
-                    // The snapshot holds the set for as long as it lives.
+                    // The snapshot keeps the set alive.
                     found.push((*ordinal, destination.prefix, route.path_id, route.attrs));
                 }
             }
@@ -111,7 +111,8 @@ fn walk<E>(
     Ok(())
 }
 
-/// ColumnsCache of the sets met lately, by the address of their octets, which stand as long as the snapshot.
+/// A cache of the columns of recent sets. The keys are the addresses of their bytes, which stay valid as long
+/// as the snapshot.
 #[derive(Default)]
 struct ColumnsCache(HashMap<*const u8, Arc<AttrColumns>>);
 
@@ -125,8 +126,8 @@ impl ColumnsCache {
     }
 }
 
-/// Routes that are sorted at a time.
+/// The largest number of routes that are sorted at once.
 const ROUTES_PER_WALK: u64 = 2_000_000;
-/// Routes a store gets at a time.
+/// The number of routes in a chunk.
 const CHUNK: usize = 20_000;
 const MAX_CACHED_SETS: usize = 1 << 16;

@@ -1,4 +1,4 @@
-//! From the spool into the store: what is done next, and what after a failure.
+//! Moves rows from the spool into the store: decides what to do next, and what after a failure.
 
 use std::io;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use crate::store::{Load, Store, StoreError, StoreProgress};
 use crate::store_state::StoreState;
 use crate::table_load::{LoadRow, RouteFilter, RouteSource};
 
-/// How large batches are, and how soon a failure is tried again.
+/// The limits of batches, retries and retention.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Rows of a batch, not counting the last block.
+    /// The rows of a batch, without its last block.
     pub batch_rows: usize,
-    /// A peer with at least so many rows in one go is loaded by the bulk path.
+    /// A peer with at least this number of initial rows is loaded by the bulk path.
     pub defer_from: u64,
-    /// Pause after the first failure; it doubles up to the longest.
+    /// The pause after the first failure, which doubles with each failure, and the longest pause.
     pub retry: (Duration, Duration),
-    /// For how long events are kept.
+    /// The time for which events are kept.
     pub retention: Option<Duration>,
 }
 
@@ -42,43 +42,44 @@ impl Default for Limits {
     }
 }
 
-/// What a step amounted to.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Something was committed or loaded: there may be more to do.
+    /// Rows were committed or routes were loaded: there may be more to do.
     Worked,
-    /// Nothing to do.
+    /// There was nothing to do.
     Idle,
-    /// The store failed; the next step is due after this time.
+    /// The store failed. The next step is due after this time.
     Failed(Duration),
-    /// The store is not as it was left, or the spool is damaged: the spooler has to start over, saying why.
+    /// The store is not at the committed position, or the spool is damaged. The spooler must start over for
+    /// this reason.
     StartOver(String),
 }
 
-/// One sink's way from spool to store. Every step begins where the last commit ended.
+/// Writes the rows of one sink's spool to its store. Every step begins where the last commit ended.
 pub struct Writer<S> {
     store: S,
     limits: Limits,
     run: u64,
     open: bool,
     state: StoreState,
-    /// Wall time of the last row that was committed, where that is known.
+    /// The wall time of the last committed row, if known.
     last_us: Option<u64>,
     cursor: Option<Cursor>,
-    /// A commit of which nobody knows whether it happened.
+    /// A commit without an answer: the state and the place after it.
     pending: Option<(StoreState, Cursor)>,
     failures: u32,
-    /// When old events are looked for again, wall time.
+    /// The wall time of the next search for old events.
     expire_at_us: u64,
-    /// When the current routes are counted again, wall time.
+    /// The wall time of the next count of the current routes.
     count_at_us: u64,
-    /// When they were last as they should be.
+    /// The time of the last count that matched.
     counted_us: Option<u64>,
     status: Status,
 }
 
 impl<S: Store> Writer<S> {
-    /// For the run of this process.
+    /// A writer for the run of this process.
     pub fn new(store: S, run: u64, limits: Limits, status: Status) -> Self {
         Self {
             store,
@@ -97,7 +98,7 @@ impl<S: Store> Writer<S> {
         }
     }
 
-    /// What is known of the store.
+    /// The known state of the store.
     pub fn state(&self) -> &StoreState {
         &self.state
     }
@@ -107,7 +108,7 @@ impl<S: Store> Writer<S> {
         &mut self.store
     }
 
-    /// Does the next thing: connect, load a table, or commit a batch. `now_us` is wall time.
+    /// Does the next thing: connects, loads a table, or commits a batch. `now_us` is wall time.
     pub fn step<M: Storage>(
         &mut self,
         now_us: u64,
@@ -168,7 +169,7 @@ impl<S: Store> Writer<S> {
                     .map_err(|why| unreadable(&why))?,
             };
             self.last_us = held.time_us;
-            // What was committed before the spool heard of it goes now: it may be what fills the spool.
+            // Remove segments that were committed but not yet acknowledged: they may be what fills the disk.
             self.acknowledge(spool, state, cursor)?;
             return Ok(missing.map_or(Step::Worked, Step::StartOver));
         };
@@ -184,8 +185,8 @@ impl<S: Store> Writer<S> {
         self.resume_elsewhere(spool, cursor, held)
     }
 
-    /// The store was restored from a backup, or made anew: goes on where it is, as far as the spool goes back, and says
-    /// what it has lost.
+    /// Continues at the position of a store that was restored from a backup or created again, as far as the
+    /// spool goes back. Reports the lost rows.
     fn resume_elsewhere<M: Storage>(
         &mut self,
         spool: &Mutex<Spool<M>>,
@@ -197,7 +198,7 @@ impl<S: Store> Writer<S> {
         match (held.position, own) {
             (Some(position), Some(own)) if position < own => {
                 let mut spool = spool.lock();
-                // Where the spool cannot be read that is told when it is met.
+                // An unreadable spool is reported when the writer reads it.
                 cursor = spool.seek(Some(position), self.run).unwrap_or(cursor);
                 let gap = spool.gap_between(Some(position), cursor);
                 why = missing_rows::after_rollback(held, gap.ok(), (own, self.last_us));
@@ -228,7 +229,8 @@ impl<S: Store> Writer<S> {
         let Some(cursor) = self.cursor else {
             return Ok(Step::Idle);
         };
-        // Before the next batch: of the last one over the connection before it may not be known whether it happened.
+        // Before the next batch: the count is unreliable while the last commit over the previous connection is
+        // unconfirmed.
         if let Some(why) = self.check_route_count(now_us)? {
             return Ok(Step::StartOver(why));
         }
@@ -252,7 +254,7 @@ impl<S: Store> Writer<S> {
         Ok(Step::Worked)
     }
 
-    /// Counts the current routes where it is time; why all is to begin anew if they are not those that were written.
+    /// Counts the current routes if it is time. Returns the reason to start over if the number is wrong.
     fn check_route_count(&mut self, now_us: u64) -> Result<Option<String>, StoreError> {
         let loaded = self.state.is_live() && !self.state.load_all();
         if !(loaded && is_due(now_us, self.count_at_us, COUNT_EVERY_US)) {
@@ -271,7 +273,7 @@ impl<S: Store> Writer<S> {
         Ok(Some(missing_rows::changed_routes(self.counted_us, now_us)))
     }
 
-    /// Removes some old events where it is time; `true` where there may be more.
+    /// Removes some old events if it is time. Returns `true` if there may be more.
     fn expire(&mut self, now_us: u64) -> Result<bool, StoreError> {
         let Some(kept) = self
             .limits
@@ -342,12 +344,12 @@ impl<S: Store> Writer<S> {
         })
     }
 
-    /// Whether octets are gone for good. A disk that cannot be read is asked a few times.
+    /// Returns whether bytes are lost for good. A disk that fails to read is tried a few times.
     fn is_damage(&self, why: &io::Error) -> bool {
         is_gone(why) || why.raw_os_error() == Some(EIO) && self.failures >= TRIES
     }
 
-    /// What follows in damaged segments cannot be lost_position: the next begins after a gap.
+    /// Skips damaged segments, and records a gap before the next one.
     fn skip_damage<M: Storage>(
         &mut self,
         spool: &Mutex<Spool<M>>,
@@ -395,7 +397,8 @@ impl<S: Store> Writer<S> {
         Ok(true)
     }
 
-    /// Routes are read, sorted and turned into columns while those before them are on their way.
+    /// Loads routes. A second thread reads, sorts and formats the next routes while the store accepts the
+    /// previous ones.
     fn load_routes(
         &mut self,
         load: &Load,
@@ -406,7 +409,7 @@ impl<S: Store> Writer<S> {
         status.during_request("the routes that a load replaces", || store.begin_load(load))?;
         let (chunks, arrived) = sync_channel(AHEAD);
         thread::scope(|scope| {
-            // It ends by itself when nobody wants more.
+            // The thread ends when the receiver is dropped.
             scope.spawn(move || source.routes(wanted, &mut |rows| chunks.send(rows)));
             let arrived = arrived;
             let asking = |rows: usize| {
@@ -417,7 +420,7 @@ impl<S: Store> Writer<S> {
             };
             status.during_request("a load", || {
                 store.load(load, &mut || {
-                    // Not the store is waited for here.
+                    // Waiting here is not waiting for the store.
                     status.update(|view| view.request = None);
                     let rows: Option<Vec<LoadRow>> = arrived.recv().ok();
                     asking(rows.as_ref().map_or(0, Vec::len));
@@ -452,23 +455,23 @@ impl<S: Store> Writer<S> {
     }
 }
 
-/// How often old events are looked for.
+/// The interval between searches for old events.
 const EXPIRE_EVERY_US: u64 = 60_000_000;
 
-/// How often the current routes are counted, besides over every new connection.
+/// The interval between counts of the current routes. Each new connection counts, too.
 const COUNT_EVERY_US: u64 = 600_000_000;
 
-/// Whether it is time for what is done so often. A time that is farther away than that was set before the clock was.
+/// Returns whether a periodic task is due. A time farther away than one period was set before the clock was set back.
 fn is_due(now_us: u64, at_us: u64, every_us: u64) -> bool {
     now_us >= at_us || at_us - now_us > every_us
 }
 
-/// What a disk says that cannot be read.
+/// The error code of a disk that fails to read.
 const EIO: i32 = 5;
-/// How often it is asked.
+/// The number of attempts.
 const TRIES: u32 = 5;
 
-/// RowChunks of a load that are ready before they are wanted.
+/// The number of chunks of a load that are prepared in advance.
 const AHEAD: usize = 8;
 
 fn seek<M: Storage>(
@@ -484,7 +487,7 @@ fn unreadable(why: &io::Error) -> StoreError {
     StoreError(format!("cannot read the spool: {why}"))
 }
 
-/// Blocks from a place on, up to the one that completes so many rows.
+/// Reads blocks from a place on, up to the block that completes the number of rows.
 fn read<M: Storage>(
     spool: &Mutex<Spool<M>>,
     from: Cursor,
@@ -496,7 +499,7 @@ fn read<M: Storage>(
             Ok(Some(found)) => found,
             Ok(None) => break,
             Err(why) if blocks.is_empty() => return Err(why),
-            // Those before it can be had.
+            // The blocks before it are readable.
             Err(_) => break,
         };
         found += block.entries.len();

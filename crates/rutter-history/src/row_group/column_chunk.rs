@@ -1,4 +1,4 @@
-//! The pages of one column of a row group, packed as they are filled.
+//! The pages of one column of a row group, compressed page by page.
 
 use bytes::Bytes;
 use parquet::basic::{Compression as Codec, Encoding, ZstdLevel};
@@ -17,11 +17,11 @@ use super::rle_hybrid::{self, Run};
 use super::{MISSING, delta, required_bits};
 use crate::Compression;
 
-/// Packs pages.
+/// Compresses pages.
 pub(super) struct PageCompressor {
     codec: Codec,
     zstd: Option<Compressor<'static>>,
-    /// Levels and values of the page in the making, and the page packed: large pieces of memory, used again.
+    /// Levels and values of the current page, and the compressed page. These large buffers are reused.
     page: Vec<u8>,
     packed: Vec<u8>,
     levels: Vec<Run>,
@@ -59,10 +59,10 @@ impl PageCompressor {
     }
 }
 
-/// A column as far as it is packed.
+/// The compressed part of a column.
 pub(super) struct ColumnChunk {
     column: ColumnDescPtr,
-    /// Pages with their heads.
+    /// Pages with their headers.
     pages: Vec<u8>,
     rows: u64,
     unpacked: usize,
@@ -78,7 +78,7 @@ impl ColumnChunk {
         }
     }
 
-    /// A page of keys of a dictionary that has so many values by now.
+    /// Adds a page of keys of a dictionary that has this number of values by now.
     pub fn keys(
         &mut self,
         compressor: &mut PageCompressor,
@@ -110,7 +110,7 @@ impl ColumnChunk {
         self.page(compressor, rows, Encoding::RLE_DICTIONARY)
     }
 
-    /// A page of numbers of a column that always has one.
+    /// Adds a page of numbers of a column without missing values.
     pub fn numbers(&mut self, compressor: &mut PageCompressor, numbers: &[i64]) -> Result<()> {
         compressor.page.clear();
         delta::encode(&mut compressor.page, numbers);
@@ -143,7 +143,7 @@ impl ColumnChunk {
         Ok(())
     }
 
-    /// The octets of the column with its dictionary, and what the file says of them.
+    /// Returns the bytes of the column with its dictionary, and its metadata.
     pub fn finish(
         self,
         compressor: &mut PageCompressor,
@@ -187,7 +187,7 @@ impl ColumnChunk {
         Ok((octets.into(), close))
     }
 
-    /// The same of a column with a dictionary of dictionary.
+    /// Finishes a column with this dictionary.
     pub fn finish_with_dictionary(
         self,
         compressor: &mut PageCompressor,
@@ -202,11 +202,11 @@ impl ColumnChunk {
     }
 }
 
-/// Appends a page with its head. Its size, unpacked.
+/// Appends a page with its header. Returns its uncompressed size.
 fn append(octets: &mut Vec<u8>, page: CompressedPage) -> Result<usize> {
     let mut sink = TrackedWrite::new(octets);
     let written = SerializedPageWriter::new(&mut sink).write_page(page)?;
-    // What is held back reaches the octets.
+    // Flush the remaining bytes.
     sink.into_inner()?;
     Ok(written.uncompressed_size)
 }

@@ -1,4 +1,4 @@
-//! Numbers that grow slowly: what each is more than the one before (Parquet's DELTA_BINARY_PACKED).
+//! Encodes slowly growing numbers as differences (Parquet's DELTA_BINARY_PACKED).
 
 use super::rle_hybrid::{pack, push_varint};
 
@@ -41,7 +41,7 @@ fn push_block(out: &mut Vec<u8>, block: &[i64]) {
     }
 }
 
-/// Numbers that are wider than a step of [`pack`] can hold: a clock that was set.
+/// Packs numbers that are wider than [`pack`] allows, as after a change of the clock.
 fn pack_wide(out: &mut Vec<u8>, width: u8, numbers: [u64; MINIBLOCK]) {
     let (mut held, mut bits) = (0u128, 0);
     for number in numbers {
@@ -59,6 +59,6 @@ fn zigzag(number: i64) -> u64 {
     (number << 1 ^ number >> 63) as u64
 }
 
-/// Numbers of a block, and of a part of it that has a width of its own.
+/// The numbers of a block, and of a part of it with its own bit width.
 const BLOCK: usize = 128;
 const MINIBLOCK: usize = 32;

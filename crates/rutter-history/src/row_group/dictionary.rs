@@ -1,9 +1,9 @@
-//! The dictionary of a column: each text or number once.
+//! The dictionary of a column: each string or number once.
 
 use hashbrown::HashTable;
 use rapidhash::v3::rapidhash_v3;
 
-/// The values of a column in the order in which they came, as Parquet's PLAIN encoding has them.
+/// The values of a column in the order of their arrival, in Parquet's PLAIN encoding.
 #[derive(Default)]
 pub(super) struct Dictionary {
     octets: Vec<u8>,
@@ -12,12 +12,12 @@ pub(super) struct Dictionary {
 }
 
 impl Dictionary {
-    /// The key of a text.
+    /// Returns the key of a string.
     pub fn text(&mut self, text: &[u8]) -> u32 {
         self.key(text, LENGTH)
     }
 
-    /// The key of a number. A column has texts or numbers.
+    /// Returns the key of a number. A column has either strings or numbers.
     pub fn number(&mut self, number: u32) -> u32 {
         self.key(&number.to_le_bytes(), 0)
     }
@@ -49,21 +49,21 @@ impl Dictionary {
         key
     }
 
-    /// How many there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// The first text.
+    /// The first string.
     pub fn first(&self) -> Option<&[u8]> {
         self.octets.get(LENGTH..*self.ends.first()? as usize)
     }
 
-    /// The page of the dictionary.
+    /// The bytes of the dictionary page.
     pub fn octets(&self) -> &[u8] {
         &self.octets
     }
 }
 
-/// Octets of the length before a text.
+/// The bytes of the length before a string.
 const LENGTH: usize = 4;

@@ -1,7 +1,7 @@
-//! Rows of a file that share dictionaries: Parquet's row group, column by column.
+//! Rows of a file that share dictionaries: a row group of Parquet, column by column.
 //!
-//! Parquet's own writer looks up the text of every column of every row. Here a text is looked up once for an attribute set
-//! or a peer of a page; a row costs numbers.
+//! Parquet's own writer looks up the string of every column of every row. Here a string is looked up once for
+//! each attribute set or peer of a page. A row is a few indexes.
 
 mod column_chunk;
 mod delta;
@@ -28,21 +28,21 @@ use crate::row_page::RowPage;
 
 pub(crate) use self::rle_hybrid::{Run, push};
 
-/// The key of a row that has no value.
+/// The key of a row without a value.
 pub(crate) const MISSING: u32 = u32::MAX;
 
-/// Bits that keys of so many values have.
+/// The number of bits for keys of this number of values.
 fn required_bits(values: usize) -> u8 {
     (usize::BITS - values.saturating_sub(1).leading_zeros()) as u8
 }
 
-/// A row group in the making.
+/// A row group in progress.
 pub(crate) struct RowGroup {
     compressor: PageCompressor,
     columns: Vec<Column>,
     prefixes: PrefixDictionary,
     rows: usize,
-    /// Attribute sets that were met, and since when they are counted.
+    /// The number of attribute sets added, and their generation.
     sets: usize,
     generation: u64,
     keys: Vec<u32>,
@@ -54,15 +54,15 @@ struct Column {
     name: &'static str,
     chunk: ColumnChunk,
     dictionary: Dictionary,
-    /// Least and greatest number.
+    /// The smallest and the largest number.
     bounds: Option<(i64, i64)>,
-    /// What it has of attribute sets, and the keys of those that were met.
+    /// The part of attribute sets in this column, and the keys of the sets added.
     attr_column: Option<AttrColumn>,
     set_keys: Vec<u32>,
 }
 
 impl Column {
-    /// Notes the key of what a set has.
+    /// Adds the key of a set.
     fn add_set(&mut self, set: &AttrColumns, scratch: &mut Vec<u8>) {
         let dictionary = &mut self.dictionary;
         self.set_keys.push(match self.attr_column {
@@ -75,11 +75,11 @@ impl Column {
     }
 }
 
-/// The octets of a column, and what the file says of them.
+/// The bytes of a column, and its metadata.
 pub(crate) type Packed = (Bytes, ColumnCloseResult);
 
 impl RowGroup {
-    /// An empty one.
+    /// An empty row group.
     pub fn new(schema: &SchemaDescriptor, compression: Compression) -> Result<Self> {
         let columns = COLUMNS.iter().enumerate().map(|(at, column)| Column {
             name: column.name,
@@ -102,12 +102,12 @@ impl RowGroup {
         })
     }
 
-    /// Rows so far.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Octets of the dictionaries: they are in memory until the group is complete.
+    /// The size of the dictionaries in bytes. They stay in memory until the group is complete.
     pub fn dictionaries(&self) -> usize {
         let dictionary = self
             .columns
@@ -129,7 +129,7 @@ impl RowGroup {
         Ok(())
     }
 
-    /// Looks up what the page's new sets have, each once.
+    /// Looks up the values of the page's new sets, once per set.
     fn add_sets(&mut self, page: &RowPage) {
         if self.generation != page.generation() {
             self.generation = page.generation();
@@ -161,7 +161,7 @@ impl RowGroup {
                 column.bounds = bounds(column.bounds, numbers);
                 return column.chunk.numbers(&mut self.compressor, numbers);
             }
-            // All rows have one, in an order that is known at the end of the group.
+            // Prefixes are written at the end of the group, when their order is known.
             "prefix" => return Ok(()),
             "collector" => {
                 keys.push(dictionary.text(page.collector().as_bytes()));
@@ -208,7 +208,7 @@ impl RowGroup {
             .keys(&mut self.compressor, &self.runs, dictionary.len())
     }
 
-    /// All columns in order.
+    /// Returns all columns in order.
     pub fn finish(mut self) -> Result<Vec<Packed>> {
         let ordered = self.prefixes.finish();
         let mut packed = Vec::new();
@@ -255,7 +255,7 @@ impl RowGroup {
     }
 }
 
-/// The key of a text that may be missing.
+/// The key of a string that may be missing.
 fn key(
     dictionary: &mut Dictionary,
     scratch: &mut Vec<u8>,
@@ -275,5 +275,5 @@ fn bounds(before: Option<(i64, i64)>, numbers: &[i64]) -> Option<(i64, i64)> {
     }))
 }
 
-/// Rows of a page: what is packed, and unpacked, at once.
+/// The number of rows in a page, the unit of compression.
 pub(crate) const PAGE: usize = 1 << 16;

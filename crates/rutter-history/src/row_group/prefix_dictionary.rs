@@ -1,4 +1,5 @@
-//! The prefixes of a row group: each once, in order. Neighbours in the dictionary have most of their text in common.
+//! The prefixes of a row group, each once and sorted. Neighbours in the dictionary share most of their text,
+//! which compresses well.
 
 use hashbrown::HashMap;
 use rapidhash::fast::RandomState;
@@ -8,23 +9,23 @@ use super::MISSING;
 use super::rle_hybrid::{self, Run};
 use crate::fast_format::push_prefix;
 
-/// The prefixes that were met, and which of them each row has.
+/// The prefixes added so far, and the number of each row's prefix.
 #[derive(Default)]
 pub(super) struct PrefixDictionary {
     v4: HashMap<Ipv4Prefix, u32, RandomState>,
     v6: HashMap<Ipv6Prefix, u32, RandomState>,
     rows: Vec<u32>,
-    /// The prefix of the row before: in a snapshot the routes of a prefix follow each other.
+    /// The prefix of the row before. In a snapshot, the routes of a prefix are consecutive.
     last: Option<Prefix>,
 }
 
-/// The dictionary, and the keys of the rows in it.
+/// The dictionary, and the keys of the rows.
 pub(super) struct SortedPrefixes {
-    /// StringColumn, each behind its length.
+    /// The strings, each with its length in front.
     pub octets: Vec<u8>,
-    /// How many.
+    /// The number of prefixes.
     pub len: usize,
-    /// A key a row.
+    /// The key of each row.
     pub rows: Vec<u32>,
 }
 
@@ -50,7 +51,7 @@ impl PrefixDictionary {
         self.rows.push(met);
     }
 
-    /// Puts the prefixes in order.
+    /// Sorts the prefixes.
     pub fn finish(&mut self) -> SortedPrefixes {
         let mut octets = Vec::with_capacity(20 * (self.v4.len() + self.v6.len()));
         let v4 = order(&mut self.v4, Prefix::V4, &mut octets);
@@ -68,7 +69,7 @@ impl PrefixDictionary {
     }
 }
 
-/// The place of each prefix, by the number under which it was met; their texts in order are appended.
+/// Appends the prefixes as sorted strings. Returns the rank of each prefix by its number.
 fn order<P: Copy + Ord>(
     met: &mut HashMap<P, u32, RandomState>,
     prefix: impl Fn(P) -> Prefix,
@@ -96,5 +97,5 @@ impl SortedPrefixes {
     }
 }
 
-/// Marks the numbers of IPv6 prefixes; less than a row group has rows.
+/// Marks the numbers of IPv6 prefixes; larger than any number of rows in a group.
 const IS_V6: u32 = 1 << 30;

@@ -1,9 +1,10 @@
-//! Numbers of few bits: runs of equal ones, or groups of eight (Parquet's RLE/bit-packing hybrid).
+//! Encodes numbers of few bits as runs of equal numbers or as groups of eight (Parquet's RLE/bit-packing
+//! hybrid).
 
-/// A number, and how many rows in a row have it.
+/// A number, and how many consecutive rows have it.
 pub(crate) type Run = (u32, u32);
 
-/// Adds to the last run where the number is the same.
+/// Adds to the last run if it has the same number.
 pub(crate) fn push(runs: &mut Vec<Run>, number: u32, count: u32) {
     match runs.last_mut() {
         Some((last, rows)) if *last == number => *rows += count,
@@ -11,8 +12,8 @@ pub(crate) fn push(runs: &mut Vec<Run>, number: u32, count: u32) {
     }
 }
 
-/// Appends the numbers, each of `width` bits. Runs are whole octets: where rows of one update follow each other, short
-/// runs cost less than groups, and what is packed afterwards finds them again.
+/// Appends the numbers with `width` bits each. Runs are whole bytes. For consecutive rows of one update, short
+/// runs cost less than groups, and the compression finds them again.
 pub(super) fn encode(out: &mut Vec<u8>, width: u8, runs: &[Run]) {
     let value = u64::from(width.div_ceil(8));
     let (mut as_runs, mut bits) = (0, 0);
@@ -33,7 +34,7 @@ fn push_run(out: &mut Vec<u8>, width: u8, (number, count): Run) {
     out.extend_from_slice(&number.to_le_bytes()[..octets]);
 }
 
-/// Seven bits an octet, the lowest first.
+/// Appends a number with seven bits per byte, the lowest first.
 pub(super) fn push_varint(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -42,13 +43,13 @@ pub(super) fn push_varint(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Groups of eight, and runs where they are long.
+/// Groups of eight, with runs for long repetitions.
 struct Groups<'o> {
     out: &'o mut Vec<u8>,
     width: u8,
     group: [u32; 8],
     filled: usize,
-    /// Where the head of the groups lies that are being written, and how many they are.
+    /// The offset of the header of the current groups, and their number.
     head: Option<(usize, u8)>,
 }
 
@@ -80,7 +81,7 @@ impl<'o> Groups<'o> {
             }
         }
         if self.filled > 0 {
-            // Whoever reads knows how many there are.
+            // The reader knows the number of rows.
             self.group[self.filled..].fill(0);
             self.end_group();
         }
@@ -101,7 +102,7 @@ impl<'o> Groups<'o> {
     }
 }
 
-/// Appends numbers of `width` bits each, up to 56 each; their bits together are whole octets.
+/// Appends numbers of `width` bits, up to 56. Their bits together are whole bytes.
 pub(super) fn pack<const N: usize>(out: &mut Vec<u8>, width: u8, numbers: [u64; N]) {
     let (mut held, mut bits) = (0u64, 0);
     for number in numbers {
@@ -115,7 +116,7 @@ pub(super) fn pack<const N: usize>(out: &mut Vec<u8>, width: u8, numbers: [u64; 
     }
 }
 
-/// From so many on a run is shorter than a group.
+/// From this length on, a run is shorter than a group.
 const LONG: u32 = 8;
-/// Groups whose number fits into an octet.
+/// The largest number of groups whose header fits into a byte.
 const MOST_GROUPS: u8 = 63;

@@ -1,4 +1,4 @@
-//! What is written is what Parquet's own reader reads: random rows of all shapes.
+//! Parquet's own reader returns the rows that were written: random rows of all shapes.
 
 use std::fs::{self, File};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::archive::{Archive, Part};
 use crate::file_writer::{Compression, FileWriter};
 use crate::row_page::RowPage;
 
-/// What a row was made of.
+/// The values of a row.
 struct Drawn {
     seq: u64,
     time_us: u64,
@@ -48,13 +48,13 @@ fn set(rng: &mut Rng) -> Arc<AttrColumns> {
     })
 }
 
-/// Runs of rows that share a set, of lengths that differ from page to page.
+/// Runs of rows that share a set, with lengths that differ from page to page.
 fn draw(rng: &mut Rng, rows: usize, longest: u64, prefixes: u64) -> Vec<Drawn> {
     let mut drawn = Vec::new();
     let (mut time_us, mut seq) = (1_795_176_000_000_000, 0);
     while drawn.len() < rows {
         let attrs = rng.chance(90).then(|| set(rng));
-        // A clock that is set, also far.
+        // The clock may be set, also far away.
         time_us = match rng.below(500) {
             0 => rng.next_u64() >> 1,
             _ => time_us + rng.below(1_000),

@@ -1,4 +1,4 @@
-//! The table as of any time is the table that was, over sessions, restarts and snapshots at any moment.
+//! The table as of any time equals the table at that time, over sessions, restarts and snapshots at any moment.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub const OPTIONS: Options = Options {
     retry: Duration::from_secs(10),
 };
 
-/// A new folder under the system's.
+/// A new temporary folder.
 pub fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("rutter-history-{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
@@ -75,7 +75,8 @@ impl World {
         self.rotation.turn(now);
     }
 
-    /// One thing happens to one peer. Whether routes may have been swept: they have the time at which that is told.
+    /// Performs one action of one peer. Returns `true` if routes may have been swept: their time is that of
+    /// reading the event.
     fn step(&mut self, drawn: &mut Drawn, now: Now) -> bool {
         let number = drawn.below(PEERS.into()) as u8;
         let (id, at) = (self.ids[usize::from(number)], usize::from(number));
@@ -129,7 +130,7 @@ impl World {
     }
 }
 
-/// A life of some collectors in sequence; what the table was after each step.
+/// Runs several collectors in sequence. Returns the table after each step.
 fn live(folder: &Path, seed: u64) -> Vec<(u64, Routes)> {
     let mut drawn = Drawn(seed);
     let mut now = Now {
@@ -196,7 +197,7 @@ fn every_state_is_found_again() {
     }
 }
 
-/// What is noted of a time, so many seconds after the beginning.
+/// The notes for a time in seconds after the beginning.
 fn notes(folder: &Path, seconds: u64) -> String {
     let at = Archive::new(folder).as_of(BEGIN_US + seconds * 1_000_000);
     at.unwrap().notes.join("; ")
@@ -218,7 +219,7 @@ fn a_time_outside_of_the_archive_is_said_to_be() {
         world.step(&mut drawn, at(second));
         world.drain(at(second));
     }
-    // Killed: the row that a stop writes is missing.
+    // Killed: the `stop` row is missing.
     world.rotation.turn(at(1_000));
     let World { rotation, .. } = world;
     std::mem::forget(rotation);
@@ -253,7 +254,7 @@ fn a_time_inside_of_a_gap_is_said_to_be() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Somebody has removed a file, or a copy is not complete.
+/// Somebody has removed a file, or a copy is incomplete.
 #[test]
 fn missing_files_are_said() {
     let folder = folder("holes");
@@ -275,7 +276,7 @@ fn missing_files_are_said() {
         let hole = notes(&folder, second);
         assert!(hole.contains("a file of events is missing"), "{hole}");
     }
-    // A run begins with nothing.
+    // A run begins with an empty table.
     assert_eq!(notes(&folder, 4_005), "");
     std::fs::remove_dir_all(folder).unwrap();
 }

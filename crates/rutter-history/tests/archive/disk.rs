@@ -1,4 +1,4 @@
-//! Disks that fail, collectors that are killed, files that grow old.
+//! Failing disks, killed collectors, and old files.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -48,7 +48,7 @@ fn a_killed_collector_leaves_a_gap_and_no_rubbish() {
     let run = killed.position().0;
     std::mem::forget(killed);
     assert_eq!(archive.files(Part::Events).unwrap(), []);
-    // Set back clocks make no run earlier than one before.
+    // A run is never earlier than its predecessor, even if the clock was set back.
     let mut next = FileRotation::start(
         archive.clone(),
         "c",
@@ -76,7 +76,7 @@ fn a_killed_collector_leaves_a_gap_and_no_rubbish() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// A run that is killed before its first file is complete has told of the one before.
+/// A run that is killed before its first file is complete has recorded the gap of its predecessor.
 #[test]
 fn no_run_is_forgotten_however_often_it_is_killed() {
     let folder = folder("again");
@@ -99,7 +99,7 @@ fn no_run_is_forgotten_however_often_it_is_killed() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// A run that begins while the disk takes nothing tells later what is missing, of the run before it, too.
+/// A run that begins while the disk fails records the missing rows later, also those of the previous run.
 #[test]
 fn a_run_begins_on_a_disk_that_takes_nothing() {
     let folder = folder("full-at-start");
@@ -107,7 +107,7 @@ fn a_run_begins_on_a_disk_that_takes_nothing() {
     let killed = FileRotation::start(archive.clone(), "c", OPTIONS, &[], at(0)).unwrap();
     let run = killed.position().0;
     std::mem::forget(killed);
-    // Where the hour's folder should be made, a file is: the superuser cannot write there, either.
+    // A file is in the place of the hour's folder, so that not even the superuser can write there.
     let next_hour = Now {
         unix_us: BEGIN_US + 3_600_000_000,
         ..at(1)
@@ -136,7 +136,7 @@ fn a_run_begins_on_a_disk_that_takes_nothing() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// The disk fails for a while: a folder that cannot be written to, or for the superuser one that is a file.
+/// The disk fails for a while: the folder of events is replaced by a file.
 #[test]
 fn what_a_failing_disk_did_not_take_is_told_when_it_takes_rows_again() {
     let folder = folder("failing");
@@ -147,7 +147,7 @@ fn what_a_failing_disk_did_not_take_is_told_when_it_takes_rows_again() {
     let events = folder.join("events");
     fs::rename(&events, folder.join("away")).unwrap();
     fs::write(&events, "in the way").unwrap();
-    // The file is complete, but its place is gone.
+    // The file is complete, but its folder is gone.
     assert!(!rotation.turn(at(700)));
     assert!(
         rotation.failure().unwrap().contains("cannot write"),
@@ -170,7 +170,7 @@ fn what_a_failing_disk_did_not_take_is_told_when_it_takes_rows_again() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Nothing could be written of the end, not even that there is a gap.
+/// Nothing could be written at the end, not even the gap.
 #[test]
 fn what_was_lost_at_the_end_of_a_run_is_told_by_the_next() {
     let folder = folder("unsaid");
@@ -243,7 +243,7 @@ fn whoever_removes_the_folder_lets_no_second_collector_in() {
         board: Board::default(),
     };
     let first = HistoryService::with_options(&context, &archive, OPTIONS).unwrap();
-    // A snapshot may be written meanwhile.
+    // A snapshot may be written at the same time.
     while fs::remove_dir_all(&folder).is_err() {}
     let begun = Instant::now();
     while !folder.join(".c.lock").exists() {

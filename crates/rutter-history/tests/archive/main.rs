@@ -1,4 +1,4 @@
-//! The archive: every state that a table had is found again, and nothing is lost without being told.
+//! The archive: every past state of the table is found again, and every loss is recorded.
 
 mod as_of;
 mod disk;

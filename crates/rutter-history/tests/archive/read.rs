@@ -1,4 +1,4 @@
-//! Files of an archive as plain texts.
+//! Reads files of an archive as strings.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub fn batches(path: &Path) -> Vec<RecordBatch> {
     reader.build().unwrap().map(Result::unwrap).collect()
 }
 
-/// A text of a row; empty where it has none.
+/// A string of a row; empty if it is missing.
 pub fn text(batch: &RecordBatch, name: &str, row: usize) -> String {
     let column = batch.column_by_name(name).unwrap();
     match column.as_dictionary_opt::<Int32Type>() {

@@ -100,7 +100,7 @@ pub fn body(number: u8, prefixes: &[u8], through: Option<u16>) -> Vec<u8> {
     body
 }
 
-/// Peer and prefix to path: what a table holds, in words.
+/// The routes of a table: from peer and prefix to path.
 pub type Routes = BTreeMap<(String, String), String>;
 
 pub fn routes_of(rib: &Rib) -> Routes {

@@ -1,4 +1,4 @@
-//! bart, the table of Akvorado: a Go program that measures itself when told to.
+//! bart, the table of Akvorado: a Go program that measures itself on request.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -12,7 +12,7 @@ pub struct Bart {
 }
 
 impl Bart {
-    /// Builds and starts it; `None`, with a line that says why, where that is not possible.
+    /// Builds and starts it. Returns `None`, with a line that says why, if that is not possible.
     pub fn start(prefixes: &Path) -> Option<Self> {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/bart");
         let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bart");
@@ -41,7 +41,7 @@ impl Bart {
         (bart.line()?.trim() == "ready").then_some(bart)
     }
 
-    /// One measurement, see `benches/bart/main.go`.
+    /// Requests one measurement, see `benches/bart/main.go`.
     pub fn ask(&mut self, what: &str) -> f64 {
         let sent = writeln!(self.input, "{what}");
         let answer = sent.ok().and_then(|()| self.line()?.trim().parse().ok());

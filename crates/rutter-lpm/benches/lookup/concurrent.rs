@@ -12,7 +12,7 @@ use crate::contenders;
 use crate::data::{self, Numbers};
 use crate::rows::{Measure, Row, print as print_rows, thread_time, time};
 
-/// Prefixes of a table that no cache holds.
+/// The prefixes of a table that is larger than any cache.
 const MANY: usize = 6_000_000;
 
 /// A measurement of [`rutter_lpm::View::lookup_many`].
@@ -57,7 +57,7 @@ fn passes(reader: &mut Reader<Ipv4Prefix>, addrs: &[Ipv4Addr]) -> f64 {
     })
 }
 
-/// Prints how much a writer at full speed slows a reader down, and what batches gain.
+/// Prints how much a writer at full speed slows a reader down, and how much faster batches are.
 pub fn print(prefixes: &[Ipv4Prefix]) {
     let inside = data::inside(prefixes);
     let mut rows = Vec::new();
@@ -105,7 +105,7 @@ fn beside_a_writer(
     })
 }
 
-/// Single against batched on a table larger than the caches.
+/// Compares single and batched look-ups on a table larger than the caches.
 fn batches() {
     let mut numbers = Numbers(4);
     let mut some = || {

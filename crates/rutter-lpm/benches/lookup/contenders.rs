@@ -1,4 +1,4 @@
-//! The tables that are measured, ours and those of other crates, behind one face.
+//! The measured tables, ours and those of other crates, behind one interface.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -11,9 +11,9 @@ use rutter_net::{Ipv4Prefix, Ipv6Prefix};
 
 /// A table that was built from prefixes.
 pub trait Contender<N: Net> {
-    /// The sum of the numbers found, so that nothing can be left out.
+    /// The sum of the numbers found, so that the compiler cannot remove look-ups.
     fn sum(&self, addrs: &[N::Addr]) -> u32;
-    /// Octets by its own account, where it has one.
+    /// The bytes by its own account, if it has one.
     fn own_size(&self) -> Option<usize> {
         None
     }
@@ -30,7 +30,7 @@ pub const NAMES: [&str; 7] = [
     "iptrie LC",
 ];
 
-/// The families, as the crates see them.
+/// The families in the types of the other crates.
 pub trait Foreign: Net {
     /// The prefix type of iptrie.
     type Iptrie: IpPrefix<Addr = Self::Addr>;

@@ -8,17 +8,17 @@ use flate2::read::GzDecoder;
 use rutter_lpm::Net;
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
-/// Addresses of a measurement.
+/// The number of addresses of a measurement.
 pub const ADDRESSES: usize = 1 << 20;
 
-/// A table as read, with the line's number within its family as the value.
+/// A table from a file. Values are line numbers within the family.
 pub struct Data {
     pub ipv4: Vec<Ipv4Prefix>,
     pub ipv6: Vec<Ipv6Prefix>,
 }
 
 impl Data {
-    /// Reads a file with a prefix a line, compressed where its name ends in `.gz`.
+    /// Reads a file with a prefix a line, compressed if its name ends in `.gz`.
     pub fn read(path: &Path) -> std::io::Result<Self> {
         let file = File::open(path)?;
         let source: Box<dyn Read> = match path.extension() {
@@ -36,7 +36,7 @@ impl Data {
     }
 }
 
-/// The generator of the measurements (xorshift64*), the same in `benches/bart`.
+/// The generator of the measurements (xorshift64*), the same as in `benches/bart`.
 pub struct Numbers(pub u64);
 
 impl Numbers {
@@ -52,11 +52,11 @@ impl Numbers {
     }
 }
 
-/// What differs between the families.
+/// The differences between the families.
 pub trait Family: Net {
     /// `4` or `6`.
     const DIGIT: char;
-    /// Any address; of IPv6 any in 2000::/3.
+    /// Any address; for IPv6 any in 2000::/3.
     fn random(numbers: &mut Numbers) -> Self::Addr;
     /// Any address of a prefix.
     fn inside(self, numbers: &mut Numbers) -> Self::Addr;
@@ -90,13 +90,13 @@ impl Family for Ipv6Prefix {
     }
 }
 
-/// Addresses from all of the space.
+/// Addresses from the whole space.
 pub fn random<N: Family>() -> Vec<N::Addr> {
     let mut numbers = Numbers(1);
     (0..ADDRESSES).map(|_| N::random(&mut numbers)).collect()
 }
 
-/// Addresses inside prefixes of the table, each as likely as the other.
+/// Addresses inside prefixes of the table, with each prefix equally likely.
 pub fn inside<N: Family>(prefixes: &[N]) -> Vec<N::Addr> {
     let mut numbers = Numbers(2);
     let one = |_| prefixes[numbers.below(prefixes.len())].inside(&mut numbers);

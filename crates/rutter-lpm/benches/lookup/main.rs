@@ -1,8 +1,9 @@
 //! Look-ups, updates and memory on a real table, beside other tables, in one run.
 //!
-//! `cargo bench -p rutter-lpm` reads `../shared/data/prefixes.txt.gz` beside the workspace, or what `RUTTER_PREFIXES`
-//! or the first argument names: a prefix a line. More arguments choose parts: `ipv4`, `ipv6`, `updates`, `readers`. Go builds bart for comparison where Go is there. Measurements take turns,
-//! and medians are printed: compare within one run only.
+//! `cargo bench -p rutter-lpm` reads `../shared/data/prefixes.txt.gz` beside the workspace. `RUTTER_PREFIXES`
+//! or the first argument names another file, with a prefix a line. More arguments choose parts: `ipv4`, `ipv6`,
+//! `updates`, `readers`. If Go is installed, bart is built for comparison. Measurements take turns, and medians
+//! are printed: compare within one run only.
 
 mod bart;
 mod concurrent;
@@ -24,7 +25,7 @@ use rows::{Row, time};
 const ROUNDS: usize = 5;
 
 fn main() {
-    // Cargo adds options of its own, as `--bench`.
+    // Cargo adds its own options, such as `--bench`.
     let arguments: Vec<String> = std::env::args()
         .skip(1)
         .filter(|a| !a.starts_with("--"))
@@ -138,7 +139,7 @@ fn family<N: Family + Foreign>(
 }
 
 fn lookups<N: Foreign>(table: &dyn Contender<N>, addrs: &[N::Addr]) -> f64 {
-    // Once before, so that the caches have what this table needs of them.
+    // One run first, so that the caches contain the data of this table.
     black_box(table.sum(addrs));
     time(ADDRESSES, || {
         black_box(table.sum(addrs));

@@ -1,8 +1,8 @@
-//! Measurements that take turns, and the table they end in.
+//! Measurements that take turns, and the table of their results.
 
 use std::time::Instant;
 
-/// Anything that can be measured again and again, in nanoseconds an operation.
+/// A repeatable measurement, in nanoseconds an operation.
 pub type Measure<'a> = Box<dyn FnMut() -> f64 + 'a>;
 
 /// A line of a table: a name and a measurement for each column.
@@ -13,7 +13,7 @@ pub struct Row<'a> {
     pub bytes: Option<f64>,
 }
 
-/// Measures all cells in turn, `rounds` times, and prints medians with their ratio to the first row that has the
+/// Measures all cells in turn, `rounds` times. Prints medians with their ratio to the first row that has the
 /// column.
 pub fn print(title: &str, columns: &[&str], mut rows: Vec<Row<'_>>, rounds: usize) {
     let width = columns.len();
@@ -58,14 +58,15 @@ fn median(mut samples: Vec<f64>) -> Option<f64> {
     samples.get(samples.len() / 2).copied()
 }
 
-/// Nanoseconds per operation of a run of `operations`.
+/// The nanoseconds per operation of a run of `operations`.
 pub fn time(operations: usize, run: impl FnOnce()) -> f64 {
     let start = Instant::now();
     run();
     start.elapsed().as_nanos() as f64 / operations as f64
 }
 
-/// As [`time`], but in processor time of this thread where the system tells it: other work on the machine does not count.
+/// As [`time`], but in processor time of this thread if the system provides it: other work on the machine does
+/// not count.
 pub fn thread_time(operations: usize, run: impl FnOnce()) -> f64 {
     let on_cpu = || {
         let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;

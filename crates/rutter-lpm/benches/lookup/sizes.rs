@@ -1,4 +1,5 @@
-//! What a table takes from the system: each is built in a process of its own, and its resident memory compared.
+//! The memory that tables take from the system. Each is built in its own process, whose resident memory is
+//! compared.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +10,7 @@ use crate::data::Data;
 /// The first argument of such a process.
 pub const COMMAND: &str = "size-of";
 
-/// Octets that the table takes, measured in another process.
+/// The bytes that the table takes, measured in another process.
 pub fn ask(path: &Path, name: &str, family: char) -> Option<f64> {
     let this = std::env::current_exe().ok()?;
     let output = Command::new(this)
@@ -22,7 +23,7 @@ pub fn ask(path: &Path, name: &str, family: char) -> Option<f64> {
     String::from_utf8(output.stdout).ok()?.trim().parse().ok()
 }
 
-/// The other process.
+/// The main function of the other process.
 pub fn print_one(arguments: &[String]) {
     let [path, name, family] = arguments else {
         unreachable!("three arguments");
@@ -39,11 +40,11 @@ fn grown<N: Foreign>(name: &str, prefixes: &[N]) -> usize {
     let before = resident();
     let table = contenders::build(name, prefixes);
     let grown = resident() - before;
-    // The table lives until here. What was left over of reading the file may hide a little of it.
+    // The table lives until here. Memory left over from reading the file may hide a little of it.
     table.own_size().map_or(grown, |own| own.max(grown))
 }
 
-/// Resident octets of this process.
+/// The resident bytes of this process.
 fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text

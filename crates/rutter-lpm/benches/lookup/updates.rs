@@ -9,7 +9,7 @@ use crate::contenders;
 use crate::data::{Family, Numbers};
 use crate::rows::{self, Measure, Row, time};
 
-/// Prefixes taken out and put back in a measurement.
+/// The number of prefixes removed and added again in a measurement.
 const PAIRS: usize = 20_000;
 
 /// Prints nanoseconds an update of our profiles and of bart.

@@ -1,11 +1,13 @@
-//! Akvorado's benchmarks of its BMP RIB, defined as in its sources, on [`rutter_lpm::Routes`]: 16 shards; 500,000 routes with
-//! 8 writers and 32 readers; insertion of 100,000 routes of each of 5 peers; flush of one of them.
+//! Akvorado's benchmarks of its BMP RIB, defined as in its sources, on [`rutter_lpm::Routes`] with 16 shards.
+//! They are: 500,000 routes with 8 writers and 32 readers; insertion of 100,000 routes of each of 5 peers;
+//! flush of one of these peers.
 //!
-//! `cargo bench -p rutter-lpm --bench routes -- AKVORADO_TEST PREFIXES`: the first is the test binary that
-//! `go test -c ./outlet/routing/provider/bmp` makes in a checkout of Akvorado, or `-`; with it both sides take turns and
-//! ratios are printed. The second is a file with a prefix a line: the concurrent benchmark runs on these prefixes, too.
-//! A third, `rotonda`, builds the program of `benches/rotonda`, which then takes its turns as well.
-//! Routes are the same on all sides, drawn by the same generator from the same seeds.
+//! `cargo bench -p rutter-lpm --bench routes -- AKVORADO_TEST PREFIXES`: the first argument is `-` or the test
+//! binary that `go test -c ./outlet/routing/provider/bmp` makes in a checkout of Akvorado. With it both sides
+//! take turns, and ratios are printed. The second argument is a file with a prefix a line: the concurrent
+//! benchmark runs on these prefixes, too. A third argument, `rotonda`, builds the program of `benches/rotonda`,
+//! which then takes turns as well. All sides use the same routes, drawn by the same generator from the same
+//! seeds.
 
 #[path = "../lookup/data.rs"]
 #[allow(dead_code, reason = "only the file is read here")]
@@ -22,22 +24,22 @@ use ours::{Concurrent, Cost, Peers, Quiet};
 
 const ROUNDS: usize = 3;
 
-/// Ours make so many changes at a time in some of the figures, as a message or what one read of a BMP router's socket has; the
-/// others know no such thing.
+/// The number of changes in a batch of ours, as in a message or in one read from a BMP router's socket. The
+/// other sides have no batches.
 const TOGETHER: [usize; 2] = [16, 64];
 const AT_A_TIME: &str = " at a time";
 
-/// Who takes turns.
+/// The sides that take turns.
 const SIDES: [&str; 3] = ["rutter", "Akvorado", "rotonda-store"];
 
-/// A line of the table: what is measured, and the samples of each side.
+/// A line of the table: the figure, and the samples of each side.
 struct Figure {
     name: &'static str,
     unit: &'static str,
     samples: [Vec<f64>; SIDES.len()],
 }
 
-/// The figures of a round of ours, in their order; the others give what they have by unit.
+/// The figures of our rounds, in their order. The other sides return figures by unit.
 const FIGURES: [(&str, &str); 15] = [
     ("a read, 8 writers, 32 readers", "ns/read"),
     ("a write, 8 writers, 32 readers", "ns/write"),
@@ -57,7 +59,7 @@ const FIGURES: [(&str, &str); 15] = [
 ];
 
 fn main() {
-    // Cargo adds options of its own, as `--bench`.
+    // Cargo adds its own options, such as `--bench`.
     let arguments: Vec<String> = std::env::args()
         .skip(1)
         .filter(|a| !a.starts_with("--"))
@@ -119,7 +121,7 @@ fn main() {
     }
 }
 
-/// One turn of Akvorado.
+/// Runs one turn of Akvorado.
 fn ask_akvorado(binary: &Path, figures: &mut [Figure]) {
     let benchmarks = [
         Benchmark(
@@ -142,7 +144,7 @@ fn ask_akvorado(binary: &Path, figures: &mut [Figure]) {
     take(figures, 1, read.collect());
 }
 
-/// Keeps what a side gave; a write of the others stands beside both of ours.
+/// Stores the figures of a side. A write of the other sides is compared with both of ours.
 fn take(figures: &mut [Figure], side: usize, given: Vec<(String, f64)>) {
     for (unit, value) in given {
         let is_it = |figure: &&mut Figure| {
@@ -179,7 +181,7 @@ fn print(figures: &mut [Figure]) {
     }
 }
 
-/// The concurrent benchmark on the prefixes of a file.
+/// Runs the concurrent benchmark on the prefixes of a file.
 fn real(paths: &workload::AsPaths, path: &Path) {
     let prefixes = match data::Data::read(path) {
         Ok(data) => data.ipv4,

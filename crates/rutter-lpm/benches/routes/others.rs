@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 /// A benchmark of Akvorado: its name, and how often it is run.
 pub struct Benchmark(pub &'static str, pub &'static str);
 
-/// One benchmark of a test binary that `go test -c ./outlet/routing/provider/bmp` made: its figures by unit.
+/// Runs one benchmark of a test binary of `go test -c ./outlet/routing/provider/bmp`. Returns its figures by
+/// unit.
 pub fn akvorado(binary: &Path, Benchmark(name, times): &Benchmark) -> Vec<(String, f64)> {
     let text = output(
         Command::new(binary)
@@ -20,7 +21,7 @@ pub fn akvorado(binary: &Path, Benchmark(name, times): &Benchmark) -> Vec<(Strin
     pairs.filter_map(figure).collect()
 }
 
-/// Builds the program of rotonda-store; `None`, with a line that says why, where that is not possible.
+/// Builds the program of rotonda-store. Returns `None`, with a line that says why, if that is not possible.
 pub fn build_rotonda() -> Option<PathBuf> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/rotonda/Cargo.toml");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rotonda");
@@ -39,7 +40,7 @@ pub fn build_rotonda() -> Option<PathBuf> {
     }
 }
 
-/// One round of it.
+/// Runs one round of it.
 pub fn rotonda(program: &Path) -> Vec<(String, f64)> {
     let text = output(&mut Command::new(program));
     let figure = |line: &str| {

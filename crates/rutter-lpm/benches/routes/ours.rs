@@ -18,16 +18,16 @@ use crate::workload::{
 
 type Table = Routes<Ipv4Prefix>;
 
-/// Routes with their words, as the codec of a collector would hand them over, one behind the other: a draw from them is one
-/// miss of the caches, not three.
+/// Routes with their words, as a collector's codec would produce them. They are stored one after the other, so
+/// that reading one costs one cache miss and not three.
 struct Prepared {
-    /// Of each route the prefix, its length, how many words its value has, and these.
+    /// For each route the prefix, its length, the number of words of its value, and the words.
     words: Vec<u32>,
-    /// Where each begins.
+    /// The start of each route.
     starts: Vec<u32>,
 }
 
-/// Nanoseconds a read and a write with all readers and writers at work.
+/// The nanoseconds of a read and a write with all readers and writers active.
 pub struct Concurrent {
     pools: Vec<Prepared>,
     targets: Vec<Ipv4Addr>,
@@ -47,7 +47,7 @@ impl Prepared {
         Prepared { words, starts }
     }
 
-    /// The route that begins somewhere.
+    /// The route at an offset.
     fn route(&self, start: u32) -> (Ipv4Prefix, &[u32]) {
         let words = &self.words[start as usize..];
         let prefix = Ipv4Prefix::new(words[0], words[1] as u8).expect("a length in range");
@@ -62,7 +62,7 @@ impl Prepared {
 }
 
 impl Concurrent {
-    /// `real` takes the place of the drawn prefixes where there are any.
+    /// `real` replaces the drawn prefixes, unless it is empty.
     pub fn new(paths: &AsPaths, real: &[Ipv4Prefix]) -> Self {
         let size = LIVE / WRITERS * 5 / 4;
         let mut order = Pcg::new(7, 7);
@@ -88,12 +88,12 @@ impl Concurrent {
         }
     }
 
-    /// What readers look up.
+    /// The addresses that readers look up.
     pub fn targets(&self) -> &[Ipv4Addr] {
         &self.targets
     }
 
-    /// Reads and writes of one run.
+    /// The cost of the reads and the writes of one run.
     pub fn run(&self, together: usize) -> (Cost, Cost) {
         let table = Table::new(Profile::Fast, SHARDS);
         thread::scope(|scope| {
@@ -130,19 +130,19 @@ impl Concurrent {
     }
 }
 
-/// Names tell profilers who is at work.
+/// Names the thread for profilers.
 fn named(name: &str) -> thread::Builder {
     thread::Builder::new().name(name.to_owned())
 }
 
-/// What operations took: on the clock, and of a processor.
+/// The cost of operations: wall time and processor time.
 #[derive(Clone, Copy, Default)]
 pub struct Cost {
     pub ns: f64,
     pub cpu_ns: f64,
 }
 
-/// A clock and a processor's clock, running.
+/// A running wall clock and processor clock.
 struct Start(Instant, u64);
 
 impl Start {
@@ -179,8 +179,8 @@ impl Cost {
     }
 }
 
-/// As many operations as there are live routes: 20 % withdrawals, 20 % announcements, 60 % changes of attributes. They are
-/// made one by one, or so many at a time.
+/// As many operations as there are live routes: 20 % withdrawals, 20 % announcements, 60 % changes of
+/// attributes. They are applied one by one, or in batches.
 fn churn(table: &Table, w: usize, pool: &Prepared, together: usize) -> (Cost, u64) {
     let mut numbers = Pcg::new(w as u64 + 1000, w as u64 + 1000);
     let mut order = pool.starts.clone();
@@ -241,14 +241,14 @@ fn look_up(
     reads(reader, turns.take_while(|_| !done.load(Ordering::Relaxed)))
 }
 
-/// The table that readers have for themselves: all live routes are of one peer, as in the original.
+/// The table of the benchmark with readers only: all live routes are of one peer, as in the original.
 pub struct Quiet<'t> {
     table: Table,
     targets: &'t [Ipv4Addr],
 }
 
 impl<'t> Quiet<'t> {
-    /// Turns of each reader through all targets.
+    /// The number of passes of each reader over all targets.
     const TURNS: usize = 200;
 
     pub fn new(paths: &AsPaths, targets: &'t [Ipv4Addr]) -> Self {
@@ -261,7 +261,7 @@ impl<'t> Quiet<'t> {
         Quiet { table, targets }
     }
 
-    /// Nanoseconds a read of each of so many readers.
+    /// The nanoseconds a read of each of this number of readers.
     pub fn run(&self, readers: usize) -> f64 {
         let read = |r: usize| {
             let (reader, targets) = (self.table.reader(), self.targets);
@@ -293,7 +293,8 @@ fn reads<'a>(
     (start.cost(), count)
 }
 
-/// The longest match, and its route with a next hop that none has, as in the original, else the oldest.
+/// Looks up the longest match, and its route with a next hop that no route has, as in the original; else the
+/// oldest.
 fn read_one(view: &mut RoutesView<'_, Ipv4Prefix>, addr: Ipv4Addr) {
     if let Some(found) = view.lookup(addr) {
         let chosen = found.prefer(|_, value| value.word(1) == 0);
@@ -311,14 +312,14 @@ impl Peers {
         let peer = |p: u64| {
             let mut rest = Pcg::new(p, p);
             let mut all = routes(&mut prefixes, &mut rest, paths, A_PEER);
-            // One of ten is left out.
+            // One route in ten is left out.
             all.retain(|_| rest.below(10) != 0);
             Prepared::new(&all, p as u32 + 1)
         };
         Peers((0..PEERS as u64).map(peer).collect())
     }
 
-    /// Nanoseconds a route that is inserted.
+    /// The nanoseconds per inserted route.
     pub fn insert(&self) -> (Cost, Table) {
         let start = Start::now();
         let table = Table::new(Profile::Fast, SHARDS);
@@ -331,7 +332,7 @@ impl Peers {
         (cost.over(size.routes), table)
     }
 
-    /// Octets a prefix that a process grows by that does nothing else; NaN where it cannot be run.
+    /// The growth in bytes per prefix of a process that does nothing else; NaN if it cannot be run.
     pub fn memory(&self) -> f64 {
         let run = || {
             let mut child = Command::new(std::env::current_exe()?)
@@ -339,7 +340,7 @@ impl Peers {
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .spawn()?;
-            // Dropped before the answer is waited for: the child reads to the end.
+            // Closed before waiting for the answer: the child reads to the end.
             let mut input = child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
             for peer in &self.0 {
                 let words = std::iter::once(peer.words.len() as u32);
@@ -357,7 +358,7 @@ impl Peers {
             .unwrap_or(f64::NAN)
     }
 
-    /// Until one peer's routes are gone.
+    /// Removes one peer's routes.
     pub fn flush(table: &Table) -> Cost {
         let start = Start::now();
         table.remove_source(0);
@@ -368,7 +369,7 @@ impl Peers {
 /// The argument of the process for [`Peers::memory`].
 pub const MEMORY: &str = "memory";
 
-/// What that process does: takes the peers' routes from its input, and prints what they take.
+/// The main function of that process: reads the peers' routes from its input, and prints their memory.
 pub fn print_memory() -> io::Result<()> {
     let mut octets = Vec::new();
     io::stdin().read_to_end(&mut octets)?;
@@ -397,14 +398,14 @@ pub fn print_memory() -> io::Result<()> {
     Ok(())
 }
 
-/// Nanoseconds that this thread has had a processor.
+/// The nanoseconds of processor time of this thread.
 fn processor_time() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let first = text.split(' ').next();
     first.and_then(|ns| ns.parse().ok()).unwrap_or(0)
 }
 
-/// Resident octets of this process.
+/// The resident bytes of this process.
 fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text.split(' ').nth(1).and_then(|p| p.parse::<usize>().ok());

@@ -1,5 +1,5 @@
-//! The routes of Akvorado's benchmarks of its BMP RIB: prefix lengths, AS paths and communities as seen on the Internet,
-//! in the same pseudo-random order.
+//! The routes of Akvorado's benchmarks of its BMP RIB: prefix lengths, AS paths and communities as seen on the
+//! Internet, in the same pseudo-random order.
 
 use std::net::Ipv4Addr;
 
@@ -8,17 +8,17 @@ use rutter_net::Ipv4Prefix;
 use crate::numbers::Pcg;
 
 pub const SHARDS: usize = 16;
-/// Routes of the concurrent benchmark, and who is at work in it.
+/// The routes of the concurrent benchmark, and its writers and readers.
 pub const LIVE: usize = 500_000;
 pub const WRITERS: usize = 8;
 pub const READERS: usize = 32;
-/// Addresses that readers look up.
+/// The number of addresses that readers look up.
 pub const TARGETS: usize = 10_000;
-/// The peers of the insertion and flush benchmarks, and the routes that each has, before one of ten is left out.
+/// The peers of the insertion and flush benchmarks, and the routes of each before one in ten is left out.
 pub const PEERS: usize = 5;
 pub const A_PEER: usize = 100_000;
 
-/// One route as a peer announces it.
+/// A route as a peer announces it.
 #[derive(Clone)]
 pub struct Route {
     pub prefix: Ipv4Prefix,
@@ -27,21 +27,21 @@ pub struct Route {
     pub large_communities: Vec<[u32; 3]>,
 }
 
-/// How many prefixes of each length a full table has, from /8 on.
+/// The number of prefixes of each length in a full table, from /8 on.
 const LENGTHS: [u32; 17] = [
     16, 14, 41, 92, 298, 581, 1210, 2161, 13854, 8369, 13785, 25080, 45910, 53311, 114177, 108013,
     632625,
 ];
-/// Not in the distribution's order above: /24 is followed by a few /25.
+/// Not in the order of the distribution above: /24 is followed by a few /25.
 const SLASH_25: u32 = 793;
 
-/// How many ASes are at each distance.
+/// The number of ASes at each distance.
 const DISTANCES: [u32; 18] = [
     1, 2, 366, 9645, 29251, 28984, 7340, 1423, 383, 63, 14, 2, 4, 4, 4, 4, 1, 0,
 ];
 const AS_PATHS: u32 = 254_123;
 
-/// AS paths that routes choose from.
+/// The AS paths that routes choose from.
 pub struct AsPaths(Vec<Vec<u32>>);
 
 impl AsPaths {
@@ -56,7 +56,7 @@ impl AsPaths {
     }
 }
 
-/// Where in a distribution a number falls.
+/// The index of a number's class in a distribution.
 fn choose(distribution: &[u32], number: u32) -> usize {
     let mut sum = 0;
     let found = distribution.iter().position(|count| {
@@ -66,7 +66,7 @@ fn choose(distribution: &[u32], number: u32) -> usize {
     found.unwrap_or(0)
 }
 
-/// `count` routes; the two generators decide on prefixes and on all else.
+/// Draws `count` routes. One generator chooses the prefixes, the other everything else.
 pub fn routes(prefixes: &mut Pcg, rest: &mut Pcg, paths: &AsPaths, count: usize) -> Vec<Route> {
     (0..count).map(|_| route(prefixes, rest, paths)).collect()
 }
@@ -99,7 +99,8 @@ fn route(prefixes: &mut Pcg, rest: &mut Pcg, paths: &AsPaths) -> Route {
 }
 
 impl Route {
-    /// What is kept of a route: origin AS, next hop, AS path, communities and large communities, with their counts.
+    /// The stored part of a route: origin AS, next hop, AS path, communities and large communities, with their
+    /// counts.
     pub fn value(&self, next_hop: u32) -> Vec<u32> {
         let mut words = vec![*self.as_path.last().unwrap_or(&0), next_hop];
         words.push((self.as_path.len() | self.communities.len() << 16) as u32);
@@ -110,7 +111,7 @@ impl Route {
     }
 }
 
-/// Stops where the routes are not those of the other side.
+/// Panics if the routes differ from those of the other side.
 pub fn check(paths: &AsPaths) {
     let two = routes(&mut Pcg::new(1, 1), &mut Pcg::new(2, 2), paths, 2);
     let seen = two.iter().map(|r| format!("{} {:?}", r.prefix, r.as_path));

@@ -1,8 +1,8 @@
-//! The nodes below the root: blocks of words, read in place, rebuilt as a whole when their prefixes change. Only numbers of prefixes
-//! and, in some profiles, pointers to other nodes change in place.
+//! The nodes below the root: blocks of words, read in place and rebuilt as a whole when their prefixes change.
+//! Only the numbers of prefixes and, in some profiles, pointers to other nodes change in place.
 //!
-//! A node at depth `d` with a stride of `s` bits has the prefixes of lengths `d + 1` to `d + s` (its *entries*) and
-//! the children at depth `d + s`, by *slot*: the `s` bits that follow the first `d`.
+//! A node at depth `d` with a stride of `s` bits has the prefixes of lengths `d + 1` to `d + s` (its
+//! *entries*). It has the children at depth `d + s`, by *slot*: the `s` bits after the first `d`.
 
 mod quick_edit;
 mod runs;
@@ -15,43 +15,43 @@ pub(crate) use stride8::Stride8;
 use crate::memory::Block;
 use runs::Runs;
 
-/// One step down: what a node has_words of a slot. Zero means nothing.
+/// One step down: the contents of a node at a slot. Zero means nothing.
 #[derive(Clone, Copy)]
 pub(crate) struct Step {
     /// The index of the child.
     pub child: u32,
-    /// Where in the node the pointer to it is.
+    /// The offset of the pointer to the child.
     pub at: u32,
-    /// Where in the node the value of the longest entry is that covers the slot, for [`Node::resolve`].
+    /// The offset of the value of the longest entry that covers the slot, for [`Node::resolve`].
     pub value: u32,
 }
 
-/// How nodes of one stride lie in memory.
+/// The memory layout of nodes of one stride.
 pub(crate) trait Node {
-    /// Address bits resolved.
+    /// The address bits resolved.
     const BITS: u32;
-    /// A node taken apart, to be changed.
+    /// An unpacked node, for changes.
     type Parts: Parts;
 
-    /// The parts that updates use again and again.
+    /// The buffers that updates reuse.
     fn scratch(scratch: &mut Scratch) -> &mut Self::Parts;
 
-    /// Words that are read of a node, whatever is asked of it.
+    /// The number of words that each query reads.
     const HEADER: u32;
-    /// Where it has_words something of a slot, as far as its header tells, so that it can be asked for early.
+    /// The offset of the word for a slot, as far as the header shows it, for a prefetch.
     fn place(block: Block<'_>, slot: u32) -> u32;
-    /// What the node has_words of a slot.
+    /// The contents of the node at a slot.
     fn step(block: Block<'_>, slot: u32) -> Step;
     /// The offset of a value that a step found.
     fn resolve(block: Block<'_>, value: u32, slot: u32) -> u32;
-    /// Takes it apart.
+    /// Unpacks the node.
     fn take_apart(block: Block<'_>, parts: &mut Self::Parts);
-    /// What is in it.
+    /// Lists the contents.
     fn list(parts: &Self::Parts, contents: &mut Contents);
-    /// Lays it out; `words` comes empty.
+    /// Packs the node; `words` is empty before.
     fn write(parts: &Self::Parts, words: &mut Vec<u32>);
-    /// The node with an entry set (that was not there) or, without a value, taken out (that was): what `store` makes of its
-    /// words, or 0 where nothing is left. `None` where it has to be taken apart.
+    /// Adds an entry that does not exist or, without a value, removes one that exists. Returns the index from
+    /// `store` for the new words, or 0 for an empty node. Returns `None` if the node must be unpacked.
     fn edit(
         _: Block<'_>,
         _: Key,
@@ -62,33 +62,35 @@ pub(crate) trait Node {
     }
     /// The offset of an entry's value.
     fn entry(block: Block<'_>, key: Key) -> Option<u32>;
-    /// The head that a node has when an entry, whose value is at an offset, is left as a *gap*: with 0 in place of its value. Gaps are no entries: taking a node apart leaves them out. `None` where the entry has to be taken out.
+    /// The head of a node after an entry becomes a *gap*, with 0 in place of its value, which is at the offset
+    /// `_at`. Gaps are not entries: unpacking a node removes them. Returns `None` if the entry must be removed
+    /// instead.
     ///
-    /// An entry with another or a child inside is none that may, and what comes inside a gap takes the gap's place: of prefixes that
-    /// nest only the innermost comes and goes without a new node.
+    /// An entry with another entry or a child inside cannot become a gap, and a new entry inside a gap replaces
+    /// it. So of nested prefixes only the innermost comes and goes without a new node.
     fn gap(_: Block<'_>, _: Key, _at: u32) -> Option<u32> {
         None
     }
-    /// The head of a node of which a gap is filled.
+    /// The head of a node after a gap is filled.
     fn filled(block: Block<'_>) -> u32 {
         block.word(0)
     }
-    /// The offsets of all copies of the value of an entry that is there.
+    /// Visits the offsets of all copies of the value of an existing entry.
     fn each_value(block: Block<'_>, key: Key, visit: impl FnMut(u32));
     /// The offset of the pointer to a child.
     fn child(block: Block<'_>, slot: u32) -> Option<u32>;
-    /// The child that a pointer leads to.
+    /// The target of a pointer.
     fn child_of(pointer: u32) -> u32;
-    /// The word that takes the place of a pointer when the child moves.
+    /// The new word of a pointer after the child moved.
     fn pointer(old: u32, child: u32) -> u32;
     /// The length, relative to the node, of the entry that a step found.
     fn entry_len(block: Block<'_>, value: u32) -> u8;
-    /// A bit for each eighth of the slots, of those `among` which it is asked: whether an entry or a child is in it.
+    /// A bit for each eighth of the slots in `among`: whether an entry or a child is in it.
     fn busy(block: Block<'_>, among: u8) -> u8;
-    /// Words in all.
+    /// The number of words.
     fn len(block: Block<'_>) -> u32;
 
-    /// What is in a node that is not to be changed.
+    /// The contents of a node, only for reading.
     fn read(block: Block<'_>) -> Contents {
         let (mut parts, mut contents) = (Self::Parts::default(), Contents::default());
         Self::take_apart(block, &mut parts);
@@ -97,7 +99,7 @@ pub(crate) trait Node {
     }
 }
 
-/// An entry's place: slot, then length relative to the node, so that keys sort as prefixes do.
+/// The place of an entry: slot, then length relative to the node, so that keys sort as prefixes do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key(u16);
 
@@ -115,7 +117,7 @@ impl Key {
         u32::from(self.0 & 15)
     }
 
-    /// A bit for each eighth of the slots of a node that the entry is in.
+    /// A bit for each eighth of a node's slots that the entry is in.
     pub fn eighths(self, bits: u32) -> u8 {
         let first = self.slot() >> (bits - 3);
         match self.len() {
@@ -130,26 +132,26 @@ impl Key {
     }
 }
 
-/// What updates do to a node that was taken apart.
+/// The changes to an unpacked node.
 pub(crate) trait Parts: Default {
     fn clear(&mut self);
     fn is_empty(&self) -> bool;
-    /// Adds an entry that is not there.
+    /// Adds an entry that does not exist yet.
     fn insert(&mut self, key: Key, value: u32);
-    /// Takes an entry out.
+    /// Removes an entry.
     fn remove(&mut self, key: Key);
     /// Sets, adds or (with 0) removes a child.
     fn set_child(&mut self, slot: u32, child: u32);
 }
 
-/// Parts of either stride.
+/// Unpacked nodes of either stride.
 #[derive(Default)]
 pub(crate) struct Scratch {
     contents: Contents,
     runs: Runs,
 }
 
-/// What is in a node.
+/// The contents of a node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Contents {
     /// Sorted by key.

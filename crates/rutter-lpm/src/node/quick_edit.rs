@@ -1,7 +1,8 @@
-//! A node of 8 bits with one entry more or less, without taking it apart.
+//! Adds an entry to a node of 8 bits, or removes one, without unpacking the node.
 //!
-//! [`Runs`](super::runs::Runs) makes any change to any node, a run at a time. Here bits, lengths and answers move as they lie.
-//! Changes after which another entry shows in no run, or shows again, are left to [`Runs`](super::runs::Runs).
+//! [`Runs`](super::runs::Runs) makes any change to any node, one run at a time. Here bits, lengths and answers
+//! move in place. A change is left to [`Runs`](super::runs::Runs) if another entry then shows in no run, or
+//! shows again.
 
 use super::Key;
 use super::runs::key_of;
@@ -9,11 +10,11 @@ use super::stride8::{BITMAP, CHILD, Head, LEN_AT, RANKS, SPECIAL, hidden, is_in_
 use crate::cpu::BitWork;
 use crate::memory::Block;
 
-/// The node as [`Stride8`](super::Stride8) lays it out, but for entries that show in no run.
+/// The node in the layout of [`Stride8`](super::Stride8), without the entries that show in no run.
 struct FlatNode<const RUNS: usize, const LENS: usize, const SPECIALS: usize> {
     /// A bit for each slot at which a run begins.
     starts: [u64; 4],
-    /// Stride4 bits a run: the length of the longest entry that covers it.
+    /// Four bits a run: the length of the longest entry that covers it.
     lens: [u64; LENS],
     /// A bit for each run whose answer is no value.
     special: [u64; SPECIALS],
@@ -21,11 +22,11 @@ struct FlatNode<const RUNS: usize, const LENS: usize, const SPECIALS: usize> {
     runs: usize,
 }
 
-/// Most nodes: in a few lines of the stack.
+/// For most nodes: fits in a few cache lines of the stack.
 type Small = FlatNode<30, 2, 1>;
 type Large = FlatNode<256, 16, 4>;
 
-/// The words of entries that show in no run: more are rare.
+/// The words of entries that show in no run. More are rare.
 const HIDDEN: usize = 16;
 
 /// See [`Node::edit`](super::Node::edit).
@@ -42,7 +43,7 @@ impl<F: FnOnce(&[&[u32]]) -> u32> BitWork for Edit<'_, F> {
     #[inline(always)]
     fn run(self) -> Option<u32> {
         let head = Head::of(self.block);
-        // Who takes an entry out takes the gaps with it, and so does who comes inside of one.
+        // Removing an entry removes the gaps, too. So does adding an entry inside a gap.
         let takes_gaps =
             head.gaps() > 0 && (self.value.is_none() || is_in_gap(self.block, self.key));
         if (head.len() - head.hidden_at()) as usize > HIDDEN || takes_gaps {
@@ -88,7 +89,7 @@ impl<const RUNS: usize, const LENS: usize, const SPECIALS: usize> FlatNode<RUNS,
         }
     }
 
-    /// Adds an entry that is not there.
+    /// Adds an entry that does not exist yet.
     #[inline(always)]
     fn insert(&mut self, key: Key, value: u32) -> Option<()> {
         self.split(key.slot());
@@ -110,7 +111,7 @@ impl<const RUNS: usize, const LENS: usize, const SPECIALS: usize> FlatNode<RUNS,
         (shows && is_shown).then_some(())
     }
 
-    /// Takes out an entry that is there.
+    /// Removes an existing entry.
     #[inline(always)]
     fn remove(&mut self, block: Block<'_>, key: Key) -> Option<()> {
         self.shown(key)?;
@@ -126,14 +127,15 @@ impl<const RUNS: usize, const LENS: usize, const SPECIALS: usize> FlatNode<RUNS,
             }
             self.set_len(run, len);
         }
-        // From the end, as what is joined moves what follows.
+        // From the end, since joining runs moves the later ones.
         for run in (within.start..=within.end).rev() {
             self.join(run);
         }
         Some(())
     }
 
-    /// Length and value of the longest entry around another, zeros where there is none; `None` where it does not show.
+    /// Length and value of the longest entry around another, zeros if there is none; `None` if it does not
+    /// show.
     #[inline(always)]
     fn outer(&self, block: Block<'_>, key: Key) -> Option<(u32, u32)> {
         let hides = Head::of(block).hidden() != 0;
@@ -182,7 +184,7 @@ impl<const RUNS: usize, const LENS: usize, const SPECIALS: usize> FlatNode<RUNS,
         ])
     }
 
-    /// The number of the run that a slot is in.
+    /// The number of the run of a slot.
     #[inline(always)]
     fn run_of(&self, slot: u32) -> usize {
         let word = slot as usize / 64;
@@ -191,7 +193,7 @@ impl<const RUNS: usize, const LENS: usize, const SPECIALS: usize> FlatNode<RUNS,
         (whole.sum::<u32>() + last.count_ones()) as usize - 1
     }
 
-    /// Whether a run begins at a slot.
+    /// Returns whether a run begins at a slot.
     #[inline(always)]
     fn begins(&self, slot: u32) -> bool {
         self.starts[slot as usize / 64] >> (slot % 64) & 1 == 1
@@ -223,11 +225,12 @@ impl<const RUNS: usize, const LENS: usize, const SPECIALS: usize> FlatNode<RUNS,
         (self.lens[run / 16] >> (run % 16 * 4)) as u32 & 15
     }
 
-    /// Whether some run may have a length; it has where there is one.
+    /// Returns whether a run may have this length. Never `false` if there is one.
     #[inline(always)]
     fn has_len(&self, len: u32) -> bool {
         const ONES: u64 = 0x1111_1111_1111_1111;
-        // Stride4 bits become 0 where they are the length; the lowest that are borrow from those above.
+        // Four bits become 0 if they are the length. The subtraction then borrows from higher bits, so the
+        // lowest hit is exact.
         let is_in = |lens: &u64| {
             let other = lens ^ (ONES * u64::from(len));
             other.wrapping_sub(ONES) & !other & ONES << 3 != 0
@@ -284,7 +287,7 @@ impl<const RUNS: usize, const LENS: usize, const SPECIALS: usize> FlatNode<RUNS,
         open(&mut self.special, new, 1, is_special.into());
     }
 
-    /// Joins a run with the one before where these say the same.
+    /// Joins a run with the one before if both have the same answer.
     #[inline(always)]
     fn join(&mut self, run: usize) {
         if run == 0 || run >= self.runs || self.is_child(run) || self.is_child(run - 1) {
@@ -314,7 +317,7 @@ fn half(pairs: &[u64], at: usize) -> u32 {
     (pairs[at / 2] >> (at % 2 * 32)) as u32
 }
 
-/// Moves all bits from one on by `width`, and sets those that become free.
+/// Shifts all bits from `bit` on by `width`, and sets the freed bits.
 fn open(words: &mut [u64], bit: usize, width: usize, value: u64) {
     let first = bit / 64;
     for at in (first + 1..words.len()).rev() {
@@ -325,7 +328,7 @@ fn open(words: &mut [u64], bit: usize, width: usize, value: u64) {
     words[first] = word & below | value << (bit % 64) | (word & !below) << width;
 }
 
-/// Takes `width` bits out, and moves those after them there.
+/// Removes `width` bits, and shifts the bits after them down.
 fn close(words: &mut [u64], bit: usize, width: usize) {
     let first = bit / 64;
     let below = (1 << (bit % 64)) - 1;

@@ -1,11 +1,11 @@
-//! A node of 8 bits taken apart, and its changes: runs of slots that have the same answer.
+//! An unpacked node of 8 bits, and its changes: runs of slots with the same answer.
 //!
-//! An entry *shows* where some run without a child has its value. One that shows nowhere, because longer entries and
-//! children take all its slots, is kept in a list of its own.
+//! An entry *shows* where some run without a child has its value. An entry shows nowhere if longer entries and
+//! children take all its slots. Such entries are in a separate list.
 
 use super::{Key, Parts};
 
-/// Slots in a row, up to the next run. One with a child has one slot.
+/// Consecutive slots, up to the next run. A run with a child has one slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Run {
     /// The first slot.
@@ -14,15 +14,15 @@ pub(crate) struct Run {
     pub len: u8,
     /// The child, or 0.
     pub child: u32,
-    /// The entry's value, where there is an entry and no child.
+    /// The entry's value, if there is an entry and no child.
     pub value: u32,
 }
 
-/// All of a node.
+/// The contents of a node.
 #[derive(Debug)]
 pub(crate) struct Runs {
     pub runs: Vec<Run>,
-    /// Entries that show nowhere.
+    /// The entries that show nowhere.
     pub hidden: Vec<(Key, u32)>,
 }
 
@@ -40,13 +40,13 @@ impl Run {
         self.child == 0 && u32::from(self.len) == len
     }
 
-    /// The longest entry that covers it.
+    /// The longest entry that covers the run.
     pub fn key(self) -> Option<Key> {
         (self.len > 0).then(|| key_of(u32::from(self.slot), u32::from(self.len)))
     }
 }
 
-/// The key of the entry of a length, 1 to 8, that has a slot.
+/// The key of the entry of a length, 1 to 8, that contains a slot.
 pub(super) fn key_of(slot: u32, len: u32) -> Key {
     Key::new(slot >> (8 - len) << (8 - len), len)
 }
@@ -133,7 +133,7 @@ impl Parts for Runs {
 }
 
 impl Runs {
-    /// The number of the run that has a slot.
+    /// The number of the run that contains a slot.
     fn at(&self, slot: u32) -> usize {
         self.runs.partition_point(|run| u32::from(run.slot) <= slot) - 1
     }
@@ -158,20 +158,20 @@ impl Runs {
         }
     }
 
-    /// Joins neighbours that say the same.
+    /// Joins neighbours with the same answer.
     fn merge(&mut self) {
         self.runs.dedup_by(|next, run| {
             next.child == 0 && run.child == 0 && next.len == run.len && next.key() == run.key()
         });
     }
 
-    /// A run that shows an entry. One that begins before the entry shows a shorter one.
+    /// A run that shows an entry. A run that begins before the entry shows a shorter one.
     fn shown(&self, key: Key) -> Option<Run> {
         let runs = self.runs[self.within(key)].iter();
         runs.copied().find(|run| run.shows(key.len()))
     }
 
-    /// The value of an entry, where there is such an entry.
+    /// The value of an entry, if it exists.
     fn value(&self, key: Key) -> Option<u32> {
         let hidden = || self.hidden.iter().find(|(other, _)| *other == key);
         let shown = self.shown(key).map(|run| run.value);

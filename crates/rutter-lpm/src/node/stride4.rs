@@ -1,7 +1,8 @@
 //! Nodes of 4 bits: two bitmaps, then children, then values.
 //!
-//! Word 0 has a bit for each of the 30 possible entries, at `1 << length | bits`; word 1 a bit for each slot with a
-//! child. A slot's longest entry is the highest bit that word 0 shares with a mask of the slot's four ancestors.
+//! Word 0 has a bit for each of the 30 possible entries, at `1 << length | bits`; word 1 has a bit for each
+//! slot with a child. A slot's longest entry is the highest bit that word 0 shares with a mask of the slot's
+//! four ancestors.
 
 use super::{Contents, Key, Node, Parts, Scratch, Step};
 use crate::memory::Block;
@@ -11,7 +12,7 @@ pub(crate) struct Stride4;
 
 const HEAD: u32 = 2;
 
-/// For each slot the places of the entries that cover it.
+/// For each slot the bits of the entries that cover it.
 const COVERS: [u32; 16] = {
     let mut masks = [0; 16];
     let mut slot = 0;

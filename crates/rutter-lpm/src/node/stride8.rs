@@ -1,20 +1,21 @@
-//! Nodes of 8 bits, run-compressed: slots in a row with the same answer share one word.
+//! Nodes of 8 bits, run-compressed: consecutive slots with the same answer share one word.
 //!
-//! | words | what |
+//! | words | contents |
 //! | --- | --- |
 //! | 1 | counts, see [`Head`] |
-//! | 2 | for each of the 8 words of the bitmap, how many runs begin before it (an octet each) |
+//! | 2 | for each of the 8 words of the bitmap, the number of runs that begin before it (a byte each) |
 //! | 8 | a bit for each slot at which a run begins |
 //! | | a bit for each run that is *special*: its answer is no value |
-//! | | the answers of the runs: a value; or, special, a child ([`CHILD`]) or 0 for nothing |
+//! | | the answers of the runs: a value or, if special, a child ([`CHILD`]) or 0 for nothing |
 //! | | for each run the length of the longest entry that covers it, eight a word |
 //! | | the values of the entries that show in no run, then their keys, two a word |
 //!
-//! Where a run lies and how long its entry is tell the entry, so most entries take a value and half an octet. A slot with a
-//! child is a run of its own. From the head to the answer a look-up touches two or three lines.
+//! The place of a run and the length of its entry identify the entry, so most entries take a value and half a
+//! byte. A slot with a child is a run of its own. A look-up touches two or three cache lines from the head to
+//! the answer.
 //!
-//! An entry that has a run to itself may be left as a gap: its value is 0, and the rest as it was. This is for tables of which no
-//! value is 0.
+//! An entry that has a run to itself may become a gap: its value is 0, and the rest stays. This is for tables
+//! in which no value is 0.
 
 use std::sync::atomic::Ordering;
 
@@ -29,21 +30,22 @@ pub(super) const RANKS: u32 = 1;
 pub(super) const BITMAP: u32 = 3;
 pub(super) const SPECIAL: u32 = 11;
 
-/// The part of a special answer that is the child's index. Above it is the length of the longest entry that covers the
-/// slot, 0 for none.
+/// The part of a special answer that is the child's index. The bits above it are the length of the longest
+/// entry that covers the slot, 0 for none.
 pub(super) const CHILD: u32 = (1 << LEN_AT) - 1;
 pub(super) const LEN_AT: u32 = 28;
 
-/// Added to a length: a value that is still to be looked for, see [`Node::resolve`].
+/// Added to a length: marks a value that must still be searched, see [`Node::resolve`].
 const LATER: u32 = 1 << 16;
 
-/// The first word, unpacked: how many runs there are, less one (8 bits), entries that show in no run (16), and gaps (8).
+/// The first word, unpacked: the number of runs less one (8 bits), of entries that show in no run (16), and of
+/// gaps (8).
 #[derive(Clone, Copy)]
 pub(super) struct Head(pub u32);
 
 const HIDDEN_AT: u32 = 8;
 const GAPS_AT: u32 = 24;
-/// Runs for each gap that a node may have.
+/// The runs required for each gap in a node.
 const RUNS_A_GAP: u32 = 6;
 
 impl Head {
@@ -73,7 +75,7 @@ impl Head {
         self.0 >> GAPS_AT
     }
 
-    /// The words that say which runs are special.
+    /// The number of words with the special bits.
     #[inline(always)]
     pub fn specials(self) -> u32 {
         1 + (self.0 >> 5 & 7)
@@ -107,7 +109,7 @@ impl Stride8 {
     /// The slot at which the run after that of `slot` begins, 256 after the last.
     pub fn next_run(block: Block<'_>, slot: u32) -> u32 {
         let mut word = slot / 32;
-        // Twice, as a shift by 32 is none.
+        // Two shifts, since a shift by 32 would do nothing.
         let mut starts = block.word(BITMAP + word) & (u32::MAX << (slot % 32) << 1);
         while starts == 0 {
             word += 1;
@@ -120,7 +122,7 @@ impl Stride8 {
     }
 }
 
-/// The run that a slot is in.
+/// The run of a slot.
 #[inline(always)]
 fn run_of(block: Block<'_>, slot: u32) -> u32 {
     let word = slot / 32;
@@ -129,7 +131,7 @@ fn run_of(block: Block<'_>, slot: u32) -> u32 {
     before + starts.count_ones() - 1
 }
 
-/// Whether a run begins at a slot.
+/// Returns whether a run begins at a slot.
 #[inline(always)]
 fn begins(block: Block<'_>, slot: u32) -> bool {
     block.word(BITMAP + slot / 32) >> (slot % 32) & 1 == 1
@@ -146,14 +148,14 @@ fn len_of(block: Block<'_>, head: Head, run: u32) -> u32 {
     block.word(head.lens_at() + run / 8) >> (run % 8 * 4) & 15
 }
 
-/// The runs that show an entry, by number. One that begins before the entry shows a shorter one.
+/// The runs that show an entry, by number. A run that begins before the entry shows a shorter one.
 #[inline(always)]
 fn showing(block: Block<'_>, head: Head, key: Key) -> impl Iterator<Item = u32> + '_ {
     let runs = run_of(block, key.slot())..=run_of(block, key.end() - 1);
     runs.filter(move |run| len_of(block, head, *run) == key.len() && !is_special(block, *run))
 }
 
-/// Whether an entry that is not there would be inside a gap.
+/// Returns whether a new entry would be inside a gap.
 #[inline(always)]
 pub(super) fn is_in_gap(block: Block<'_>, key: Key) -> bool {
     let (head, run) = (Head::of(block), run_of(block, key.slot()));
@@ -332,7 +334,8 @@ impl Node for Stride8 {
     fn entry(block: Block<'_>, key: Key) -> Option<u32> {
         let head = Head::of(block);
         let shows = |run: &u32| len_of(block, head, *run) == key.len() && !is_special(block, *run);
-        // Most show in the run where they begin. That may begin before, and shows a shorter one then.
+        // Most entries show in the run where they begin. That run may begin earlier, and then shows a shorter
+        // entry.
         let first = run_of(block, key.slot());
         let run = if shows(&first) {
             Some(first)
@@ -356,7 +359,7 @@ impl Node for Stride8 {
         if head.runs() < gaps * RUNS_A_GAP || run >= head.runs() {
             return None;
         }
-        // What is inside it would have a run of its own.
+        // An entry inside it would have a run of its own.
         let ends = [key.slot(), key.end() - 1];
         let is_alone = key.len() == 8
             || begins(block, key.slot()) && ends.map(|slot| run_of(block, slot)) == [run; 2];
@@ -404,7 +407,7 @@ impl Node for Stride8 {
         let answers_at = Head::of(block).answers_at();
         let is_busy = |word: &u32| {
             let run = run_of(block, word * 32);
-            // A run that begins later within the word has something before it, or is something.
+            // If another run begins within the word, an entry or a child is before it or in it.
             let is_one_run = block.word(BITMAP + word) >> 1 == 0;
             !(is_one_run && is_special(block, run) && block.word(answers_at + run) == 0)
         };

@@ -1,7 +1,7 @@
 use super::*;
 use crate::memory::Memory;
 
-/// A small generator of numbers: the tests need variety, not chance.
+/// A small generator of numbers: the tests need variety, not randomness.
 struct Numbers(u64);
 
 impl Numbers {
@@ -40,7 +40,7 @@ fn check<S: Node>(memory: &Memory, contents: &Contents) {
     for (key, value) in contents.entries.iter().rev() {
         parts.insert(*key, *value);
     }
-    // What comes and goes leaves no trace.
+    // Removing and adding leaves no trace.
     for (key, value) in contents.entries.iter().step_by(3) {
         parts.remove(*key);
         parts.insert(*key, *value);
@@ -143,7 +143,7 @@ fn nodes_of_eight_bits() {
     nodes_say_what_their_contents_say::<Stride8>();
 }
 
-/// What [`Node::edit`] makes of the node in a memory, if it does, and what taking it apart does.
+/// The words of the node after [`Node::edit`], if it applies, and after unpacking and changing it.
 fn edited(memory: &Memory, key: Key, value: Option<u32>) -> Option<[Vec<u32>; 2]> {
     let (block, mut words) = (memory.block(1), Vec::new());
     Stride8::edit(block, key, value, |parts| {
@@ -172,7 +172,7 @@ fn nodes_that_change_as_they_lie_do_so_as_if_taken_apart() {
     let (mut numbers, mut simple) = (Numbers(11), 0);
     for round in 0..6000_u32 {
         let mut contents = some_contents::<Stride8>(&mut numbers);
-        // Sparse ones, too, in which little is hidden.
+        // Also sparse nodes, in which little is hidden.
         if round % 2 == 0 {
             contents.entries.truncate(round as usize % 32);
             contents.children.truncate(round as usize % 5);
@@ -209,8 +209,8 @@ fn nodes_that_change_as_they_lie_do_so_as_if_taken_apart() {
     assert!(simple > 30_000, "{simple}");
 }
 
-/// Entries around nothing else may be left as gaps, and filled again; a node that is taken apart has none of them, and none has
-/// an entry inside of one.
+/// An entry with nothing inside may become a gap and be filled again. An unpacked node has no gaps, and no
+/// entry is inside a gap.
 #[test]
 fn gaps_are_no_entries() {
     let memory = Memory::new(std::sync::Arc::new(

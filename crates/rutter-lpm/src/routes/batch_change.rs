@@ -1,7 +1,8 @@
-//! Many changes at once: what they will look at is asked of memory for all of them together.
+//! Applies many changes at once, and prefetches the memory that they need.
 //!
-//! A change waits for one line after the other that no cache near has: the slot of the root, the node, the number in it, the
-//! value. Those of one change lead to one another; those of several changes do not.
+//! A change waits for one uncached line after another: the slot of the root, the node, the number in it, the
+//! value. Within a change each line leads to the next. The lines of different changes are independent, so their
+//! misses overlap.
 
 use crate::net::Net;
 use crate::shared_table::SharedTable;
@@ -15,16 +16,16 @@ use super::{Inner, TooLong};
 /// A change of one route, for [`RoutesView::apply`](super::RoutesView::apply).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouteChange<'c, N> {
-    /// Which prefix.
+    /// The prefix.
     pub prefix: N,
-    /// Whose route.
+    /// The source of the route.
     pub source: u32,
-    /// What is known of the route from now on, or nothing to take it out.
+    /// The new value of the route, or `None` to remove it.
     pub value: Option<&'c [u32]>,
 }
 
 impl<'c, N> RouteChange<'c, N> {
-    /// A source's route to a prefix has this value from now on.
+    /// Sets the value of a source's route to a prefix.
     pub fn set(prefix: N, source: u32, value: &'c [u32]) -> Self {
         RouteChange {
             prefix,
@@ -33,7 +34,7 @@ impl<'c, N> RouteChange<'c, N> {
         }
     }
 
-    /// A source has no route to a prefix any more.
+    /// Removes a source's route to a prefix.
     pub fn remove(prefix: N, source: u32) -> Self {
         RouteChange {
             prefix,
@@ -43,37 +44,41 @@ impl<'c, N> RouteChange<'c, N> {
     }
 }
 
-/// Changes whose lines are asked for together, at most.
+/// The most changes that are prefetched together.
 pub(super) const MAX_BATCH: usize = 64;
 
-/// Where a value will be looked for; zeros where there is none.
+/// The place where a value will be searched; zeros for a removal.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Prefetched {
     pub hash: u64,
     line: u32,
 }
 
-/// Where a change is on its way down.
+/// The progress of a change.
 #[derive(Clone, Copy, Default)]
 struct Step {
-    /// Whether the table has what this thread did before, so that it may be looked at.
+    /// True if the table contains this thread's earlier changes of the prefix, so that it may be read without a
+    /// lock.
     is_known: bool,
-    /// The node below the root, 0 where there is none.
+    /// The node below the root, or 0.
     node: u32,
-    /// What was found; nothing where only a writer can tell.
+    /// The route found; `None` if only a writer can find it.
     seen: Option<FoundRoute>,
 }
 
 impl<N: Net> Inner<N> {
-    /// Makes a change but where it has_words what is so already. For a reader at work, which has then seen what a writer will look at.
+    /// Applies a change, unless the table already has the new value. For an active reader, which has then
+    /// loaded the lines that a writer needs.
     pub(super) fn apply_one_change(&self, change: &RouteChange<'_, N>) -> Result<(), TooLong> {
         let number = self.shard(change.prefix.bits());
         let table = &*self.tables[number];
-        // Before anything is looked at: who has made what this thread left to others, has done so before this has_words that it is known.
+        // Before anything is read: a change that this thread left in a queue is applied before its prefix
+        // counts as known.
         let is_known = self.is_known(change.prefix, number);
         let node = table.child_of_root(change.prefix);
-        // Two ways of two misses each lead to the value: the slot of the root and the node, and the index and what it names, as most
-        // changes say what is so already, or was. Both at once take as long as one.
+        // Two chains of two misses each lead to the value. One is the slot of the root and the node; the other
+        // is the index and its block. Most changes set a value that the route has or had. Both chains together
+        // take the time of one.
         let asked = self.ask(change);
         table.prefetch_node(node);
         IndexLines::ask_for_blocks(&table.memory, asked.line, asked.hash);
@@ -84,7 +89,8 @@ impl<N: Net> Inner<N> {
         }
     }
 
-    /// Makes up to `MOST` changes but those that say what is so already. For a reader at work, as [`Self::apply_one_change`].
+    /// Applies up to `MOST` changes, except those that the table already has. For an active reader, as
+    /// [`Self::apply_one_change`].
     pub(super) fn apply_some<const MOST: usize>(
         &self,
         changes: &[RouteChange<'_, N>],
@@ -106,7 +112,8 @@ impl<N: Net> Inner<N> {
             let Prefetched { line, hash } = asked[at];
             IndexLines::ask_for_blocks(&self.table(change.prefix).memory, line, hash);
         }
-        // Of which prefixes there may be a change among those made: what was found before holds no more.
+        // The hashes of prefixes that may have changed in this batch: routes found before are no longer valid
+        // for them.
         let mut made = 0_u64;
         for (at, change) in changes.iter().enumerate() {
             let one_of = 1 << spread(change.prefix, 6);
@@ -134,9 +141,10 @@ impl<N: Net> Inner<N> {
         Ok(())
     }
 
-    /// Sees what there is of changes, each by itself, and tells by a bit each which of them are so already.
+    /// Finds the routes of changes, each independently. Returns a bit for each change that the table already
+    /// has.
     fn find_unchanged(&self, changes: &[RouteChange<'_, N>], steps: &mut [Step]) -> u64 {
-        // Each loop is short, so that the processor asks for the lines of many changes at once.
+        // Each loop is short, so that the processor fetches the lines of many changes at once.
         for (step, change) in steps.iter_mut().zip(changes) {
             let number = self.shard(change.prefix.bits());
             step.is_known = self.is_known(change.prefix, number);
@@ -169,7 +177,7 @@ impl<N: Net> Inner<N> {
         unchanged
     }
 
-    /// Asks for where a change's value will be looked for.
+    /// Prefetches the index line where a change's value will be searched.
     #[inline(always)]
     pub(super) fn ask(&self, change: &RouteChange<'_, N>) -> Prefetched {
         let Some(value) = change.value else {
@@ -186,12 +194,13 @@ impl<N: Net> Inner<N> {
         &self.tables[self.shard(prefix.bits())]
     }
 
-    /// Whether the table of a shard can be asked without a lock for what a prefix has, with nothing of this thread's on its way to it.
+    /// Returns whether the table of a shard can be read for a prefix without a lock: no change of this thread is
+    /// waiting for it.
     fn is_known(&self, prefix: N, shard: usize) -> bool {
         !self.is_short(prefix) && self.queued_shards[shard].is_up_to_date_on(prefix)
     }
 
-    /// What there is of a change, where it is known. For a reader at work.
+    /// Finds the route of a change, if it is known. For an active reader.
     fn see(&self, change: &RouteChange<'_, N>) -> Option<FoundRoute> {
         let number = self.shard(change.prefix.bits());
         let table = &*self.tables[number];

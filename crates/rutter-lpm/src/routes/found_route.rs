@@ -1,4 +1,4 @@
-//! What a thread finds without a lock: that a change has_words what is so already, or where a writer has to make it.
+//! Finds a route without a lock: the table already has the new value, or a writer continues from here.
 
 use crate::net::Net;
 use crate::shared_table::{Location, SharedTable};
@@ -7,17 +7,18 @@ use super::batch_change::RouteChange;
 use super::route_list::{self, RoutesRef};
 use super::value_pool;
 
-/// What a reader at work has found of a prefix and a source. A writer may rely on it as long as this reader is at work, as
-/// nothing of it can be used for something else meanwhile.
+/// The prefix and route that an active reader found. A writer may rely on it while that reader is active: none
+/// of its memory can be reused until then.
 #[derive(Clone, Copy)]
 pub(super) struct FoundRoute {
     location: Location,
-    /// The source's value, and where in a list it stands.
+    /// The source's value, and its place in a list.
     route: Option<(u32, u32)>,
 }
 
 impl FoundRoute {
-    /// Looks for the route that a change is about; `node` is that below the root. `None` where only a writer can tell.
+    /// Finds the route of a change; `node` is the node below the root. Returns `None` if only a writer can find
+    /// it.
     #[inline(always)]
     pub fn new<N: Net>(
         table: &SharedTable<N>,
@@ -28,7 +29,7 @@ impl FoundRoute {
         Some(Self::at(table, location, change.source))
     }
 
-    /// Looks for the route of a source to a prefix that has this location.
+    /// Finds the route of a source to a prefix at this location.
     #[inline(always)]
     pub fn at<N: Net>(table: &SharedTable<N>, location: Location, source: u32) -> Self {
         let number = location.number.and_then(RoutesRef::of);
@@ -36,7 +37,7 @@ impl FoundRoute {
         FoundRoute { location, route }
     }
 
-    /// Whether this is what a change has_words.
+    /// Returns whether the route already has the value of the change.
     #[inline(always)]
     pub fn is_unchanged<N: Net>(
         &self,
@@ -55,7 +56,8 @@ impl FoundRoute {
         self.location
     }
 
-    /// The source's route now, where the prefix still has the same number: then its list is the same, but for values.
+    /// The source's route now, if the prefix still has the same number: then its list is the same, except for
+    /// values.
     #[inline(always)]
     pub fn route_of<N: Net>(&self, table: &SharedTable<N>, number: Option<u32>) -> Option<Route> {
         let now = |(block, place)| match place {
@@ -66,10 +68,10 @@ impl FoundRoute {
     }
 }
 
-/// A route, if there is one: its value and where that stands.
+/// A route, if there is one: its value and the place of the value.
 type Route = Option<(u32, u32)>;
 
-/// Where a prefix is; `None` where only a writer can tell.
+/// The location of a prefix; `None` if only a writer can find it.
 #[inline(always)]
 pub(super) fn location_of<N: Net>(
     table: &SharedTable<N>,

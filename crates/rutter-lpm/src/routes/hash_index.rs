@@ -1,10 +1,12 @@
-//! Blocks by the hash of what they say: a table of lines, each a line of the processor's cache.
+//! Finds blocks by the hash of their contents: a table of lines, each a cache line.
 //!
-//! A line has twelve places, an octet of the hash for each, and how many blocks would be here but for want of room. A search
-//! goes on to the next line only where there are such, so nothing has to be moved, or left behind, when a block goes.
+//! A line has twelve places, a byte of the hash for each, and the number of blocks that overflowed to the next
+//! line. A search continues with the next line only if that number is not 0. So removing a block moves nothing
+//! and leaves no marker.
 //!
-//! The lines lie in the memory of the shard's table, in parts, so that what a smaller index leaves behind is of use to others, and
-//! anybody may look into them without a lock: to ask early for what a writer will look at. What is found then is a hint.
+//! The lines lie in the memory of the shard's table, in parts, so that the parts of a smaller index can be
+//! reused. Any thread may read them without a lock, to prefetch what a writer will need. The result is then
+//! only a hint.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -21,24 +23,25 @@ pub(super) struct HashIndex {
     len: usize,
 }
 
-/// Where the lines are.
+/// The places of the lines.
 pub(super) struct IndexLines {
     parts: Box<[AtomicU32]>,
-    /// How many of them there are.
+    /// The number of parts in use.
     count: AtomicUsize,
 }
 
-/// Parts of an index: for some 40 million blocks.
+/// The most parts of an index: for some 40 million blocks.
 const MOST_PARTS: usize = 1 << 18;
-/// IndexLines of a part: 1 KiB.
+/// The lines of a part: 1 KiB.
 const LINES: usize = 16;
 const WORDS: usize = LINES * LINE as usize;
 
-/// In a line first the octets of the hashes are, 0 for an empty place; then how many passed by; then the blocks.
+/// A line contains first the bytes of the hashes, 0 for an empty place; then the overflow count; then the
+/// blocks.
 const PASSED: u32 = 3;
 const BLOCKS: u32 = 4;
 const PLACES: usize = 12;
-/// Blocks a line before there are more lines.
+/// The average number of blocks in a line at which the index grows.
 const FULL: usize = 10;
 
 impl IndexLines {
@@ -49,7 +52,7 @@ impl IndexLines {
         }
     }
 
-    /// Asks for the line where the search for a hash begins, and tells it; 0 where there is none.
+    /// Prefetches the line where the search for a hash begins, and returns it; 0 if the index is empty.
     #[inline(always)]
     pub fn ask(&self, memory: &Memory, hash: u64) -> u32 {
         let Some(home) = self.home(hash) else {
@@ -60,7 +63,7 @@ impl IndexLines {
         line
     }
 
-    /// Asks for the blocks that the search for a hash will look at, as far as its first line tells, which [`Self::ask`] has told.
+    /// Prefetches the blocks with a matching byte in the first line of a search, which [`Self::ask`] returned.
     #[inline(always)]
     pub fn ask_for_blocks(memory: &Memory, line: u32, hash: u64) {
         if line == 0 {
@@ -78,14 +81,14 @@ impl IndexLines {
         self.count.load(Ordering::Acquire) * LINES
     }
 
-    /// The number of the line where the search for a hash begins, where there are lines.
+    /// The number of the line where the search for a hash begins, if there are lines.
     fn home(&self, hash: u64) -> Option<usize> {
         let lines = self.count();
         let home = (u128::from(hash) * lines as u128) >> 64;
         (lines > 0).then_some(home as usize)
     }
 
-    /// Where a line begins.
+    /// The start of a line.
     fn line(&self, number: usize) -> u32 {
         let part = &self.parts[number / LINES % MOST_PARTS];
         part.load(Ordering::Relaxed) + (number % LINES) as u32 * LINE
@@ -115,12 +118,12 @@ impl HashIndex {
         self.len
     }
 
-    /// Octets, but for those in the memory of the table.
+    /// The bytes outside the memory of the table.
     pub fn size(&self) -> usize {
         self.lines.count() / LINES * 4
     }
 
-    /// The block with a hash of which `is_it` has_words so.
+    /// Finds the block with a hash for which `is_it` returns `true`.
     pub fn find(&self, memory: &Memory, hash: u64, is_it: impl Fn(u32) -> bool) -> Option<u32> {
         let mut at = self.lines.home(hash)?;
         loop {
@@ -136,7 +139,7 @@ impl HashIndex {
         }
     }
 
-    /// Adds a block that is not there; `hash_of` tells the hashes of others.
+    /// Adds a block that is not in the index; `hash_of` returns the hashes of other blocks.
     pub fn insert<N: Net>(
         &mut self,
         table: &mut Table<N>,
@@ -166,7 +169,7 @@ impl HashIndex {
         }
     }
 
-    /// Takes a block out that is there.
+    /// Removes a block that is in the index.
     pub fn remove(&mut self, memory: &Memory, hash: u64, block: u32) {
         let home = self.lines.home(hash);
         let mut at = home.unwrap_or_else(|| unreachable!("an index with lines"));
@@ -184,7 +187,7 @@ impl HashIndex {
         }
     }
 
-    /// Moves all to half as many parts more.
+    /// Moves all blocks to an index of one and a half times as many parts.
     fn grow<N: Net>(&mut self, table: &mut Table<N>, hash_of: impl Fn(&Memory, u32) -> u64) {
         let count = self.lines.count() / LINES;
         let parts = &self.lines.parts[..count];
@@ -233,9 +236,9 @@ fn with_tag(line: Block<'_>, tag: u8) -> impl Iterator<Item = u32> {
     let mut places = 0;
     for word in 0..3 {
         let other = line.word(word) ^ (u32::from(tag) * 0x0101_0101);
-        // The lowest bit of each octet that is the same.
+        // Sets the lowest bit of each byte that is equal.
         let hits = !(((other & LOW) + LOW) | other | LOW) >> 7;
-        // The lowest bits of four octets, in a row.
+        // Gathers the lowest bits of four bytes.
         places |= (hits.wrapping_mul(0x1020_4080) >> 28) << (word * 4);
     }
     std::iter::from_fn(move || {

@@ -28,12 +28,12 @@ pub use view::{Found, RoutesReader, RoutesView, Value};
 
 /// Routes by prefix and source, with a value each.
 ///
-/// A source is a number of the caller's: a peer, or a peer and a path identifier. A value is what is known of a route, as
-/// words of 32 bits in a form of the caller's choice: numbers, a next hop, an AS path. Routes with equal values share
-/// them.
+/// A source is a number of the caller's: a peer, or a peer and a path identifier. A value describes a route as
+/// words of 32 bits in a form of the caller's choice: numbers, a next hop, an AS path. Routes with equal values
+/// share them.
 ///
-/// Any number of threads may write: the table is divided into shards by the first address bits, each behind a lock of its
-/// own. Any number of [`RoutesReader`]s look up, without a lock and without waiting for a writer.
+/// Any number of threads may write: the first address bits divide the table into shards, each behind its own
+/// lock. Any number of [`RoutesReader`]s look up, without a lock and without waiting for a writer.
 ///
 /// ```
 /// use rutter_lpm::{Profile, Routes};
@@ -64,27 +64,27 @@ pub struct Routes<N: Net> {
     inner: Arc<Inner<N>>,
 }
 
-/// What writers and readers share.
+/// The data that writers and readers share.
 struct Inner<N: Net> {
     epochs: EpochsArc<Epochs>,
     queued_shards: Box<[QueuedShard<N>]>,
     seed: Seed,
     /// The tables of the shards, for readers.
     tables: Box<[Arc<SharedTable<N>>]>,
-    /// Held by who changes all shards, so that they hear of such changes in the same order.
+    /// Held while a thread changes all shards, so that all shards receive such changes in the same order.
     all: Mutex<()>,
 }
 
-/// What [`Routes`] hold and take.
+/// The contents and the memory of [`Routes`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoutesSize {
-    /// Prefixes with a route.
+    /// The prefixes with a route.
     pub prefixes: usize,
-    /// Routes of all sources.
+    /// The routes of all sources.
     pub routes: usize,
-    /// Distinct values, by shard.
+    /// The distinct values, counted by shard.
     pub values: usize,
-    /// Octets taken from the system.
+    /// The bytes taken from the system.
     pub taken: usize,
 }
 
@@ -104,16 +104,17 @@ impl fmt::Display for TooLong {
 
 impl std::error::Error for TooLong {}
 
-/// Chunks of all shards before they share huge pages.
+/// The chunks of all shards before they share huge pages.
 const SINGLE: usize = 64;
 
 impl<N: Net> Routes<N> {
     /// The most words of a value.
     pub const LONGEST_VALUE: usize = value_pool::LONGEST;
 
-    /// No routes, in `shards` shards (at least one). As many as there are writers is enough.
+    /// An empty table with `shards` shards (at least one). The number of writers is enough.
     ///
-    /// [`Profile::Fastest`] is [`Profile::Fast`] here: direct tables hold one answer an address, and there are several.
+    /// [`Profile::Fastest`] is [`Profile::Fast`] here: direct tables hold one answer an address, and a prefix
+    /// has several routes.
     pub fn new(profile: Profile, shards: usize) -> Self {
         let profile = match profile {
             Profile::Fastest => Profile::Fast,
@@ -143,30 +144,30 @@ impl<N: Net> Routes<N> {
 
     /// Sets the value of a source's route to a prefix.
     ///
-    /// Readers see it when this returns, unless another thread is writing to the shard at the moment: then that thread
-    /// makes the change when it comes to it, before any later one.
+    /// Readers see the change when this returns, unless another thread is writing to the shard at the moment.
+    /// Then that thread applies the change soon, before any later one.
     ///
     /// # Errors
-    /// When the value is longer than [`Self::LONGEST_VALUE`].
+    /// If the value is longer than [`Self::LONGEST_VALUE`].
     ///
     /// # Panics
-    /// When a shard would take more than 1 GiB, or have more than 40 million values, in the thread that makes the change. The change is lost; the others, and those
-    /// after it, are made.
+    /// If a shard would take more than 1 GiB, or have more than 40 million values, in the thread that applies
+    /// the change. The change is lost; all others are applied.
     pub fn insert(&self, prefix: N, source: u32, value: &[u32]) -> Result<(), TooLong> {
         let change = RouteChange::set(prefix, source, value);
         self.inner.make(&change, self.inner.ask(&change).hash, None)
     }
 
-    /// Takes a source's route to a prefix out, if there is one. FoundRoute by readers as what [`Self::insert`] does.
+    /// Removes a source's route to a prefix, if there is one. Readers see the change as with [`Self::insert`].
     pub fn remove(&self, prefix: N, source: u32) {
-        // Nothing is never too long.
+        // A removal is never too long.
         let _ = self
             .inner
             .make(&RouteChange::remove(prefix, source), 0, None);
     }
 
-    /// Takes all routes of a source out, one shard after another, and returns how many there were. Everything that this
-    /// thread did before is done then.
+    /// Removes all routes of a source, one shard after another, and returns their number. This thread's earlier
+    /// changes are all applied then.
     pub fn remove_source(&self, source: u32) -> usize {
         let mut removed = 0;
         let _all = self.inner.lock_all();
@@ -184,7 +185,7 @@ impl<N: Net> Routes<N> {
         RoutesReader::new(Arc::clone(&self.inner))
     }
 
-    /// What there is, and what it takes. Waits for writers; everything that was done before is done then.
+    /// The contents and the memory. Waits for writers, and applies all earlier changes.
     pub fn size(&self) -> RoutesSize {
         let mut size = RoutesSize::default();
         for (number, queued_shard) in self.inner.queued_shards.iter().enumerate() {
@@ -193,7 +194,7 @@ impl<N: Net> Routes<N> {
         size
     }
 
-    /// Frees what no reader can still hold; writers do so by themselves now and then.
+    /// Frees all blocks that no reader can use any more. Writers do this automatically from time to time.
     pub fn reclaim(&self) {
         let queued_shards = self.inner.queued_shards.iter();
         queued_shards.for_each(|queued_shard| queued_shard.with(Shard::reclaim));
@@ -201,11 +202,12 @@ impl<N: Net> Routes<N> {
 }
 
 impl<N: Net> Inner<N> {
-    /// The first address bits, that choose the shard.
+    /// The number of first address bits that choose the shard.
     const BITS: u32 = if N::IS_IPV6 { 24 } else { 8 };
 
-    /// Gives a change to the shard that has the prefix, or to all where it is shorter than the bits that choose a shard. `hash` is of
-    /// [`Self::ask`], and `seen` what was found before, by who is still at work.
+    /// Submits a change to the shard of the prefix, or to all shards if the prefix is too short to choose one.
+    /// `hash` comes from [`Self::ask`]. `seen` is the route that this thread found before and that its active
+    /// reader protects.
     fn make(
         &self,
         change: &RouteChange<'_, N>,
@@ -247,7 +249,7 @@ impl<N: Net> Inner<N> {
     /// The number of the shard of an address.
     #[inline(always)]
     fn shard(&self, bits: N::Bits) -> usize {
-        // Neighbours, by far the most alike in use, go to different shards.
+        // Neighbouring prefixes, which are often used alike, go to different shards.
         let spread = bits.head(Self::BITS).wrapping_mul(0x9e37_79b1);
         ((u64::from(spread) * self.tables.len() as u64) >> 32) as usize
     }

@@ -1,7 +1,7 @@
-//! A shard behind its lock, with a queue for writers who find it locked.
+//! A shard behind its lock, with a queue for writers that find it locked.
 //!
-//! A thread that waits for a lock whose holder has lost its processor waits for a whole turn of the scheduler, and so do all
-//! after it. Here it leaves its change in the queue and goes on; who holds the lock looks into the queue before it goes.
+//! If the holder of a lock is preempted, each waiting thread waits for a whole time slice. Here a thread puts
+//! its change into the queue and continues. The holder of the lock checks the queue before it returns.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire};
@@ -21,44 +21,46 @@ use super::shard::Shard;
 pub(super) struct QueuedShard<N: Net> {
     state: Mutex<State<N>>,
     queue: Sender<Change<N, QueuedValue>>,
-    /// Where the shard will look for values.
+    /// The index lines in which the shard searches values.
     pub lines: Arc<IndexLines>,
-    /// Changes in the queue. On a line that those who lock do not write.
+    /// The number of queued changes. On its own cache line, which locking does not write.
     waiting: Line<AtomicUsize>,
-    /// How many of them are of prefixes with a hash.
+    /// The number of queued changes for each hash of a prefix.
     of_hash: Box<[AtomicU16]>,
 }
 
 struct State<N: Net> {
     shard: Shard<N>,
     queue: Receiver<Change<N, QueuedValue>>,
-    /// What was taken from the queue and is still to be made.
+    /// Changes taken from the queue that are not applied yet.
     taken: VecDeque<Change<N, QueuedValue>>,
 }
 
-/// What a writer wants of a shard.
+/// A change for a shard.
 pub(super) struct Change<N, V> {
     pub prefix: N,
     pub source: u32,
-    /// Nothing to take the route out.
+    /// `None` removes the route.
     pub value: Option<V>,
     pub is_short: bool,
-    /// Of the value, see [`Seed::hash`](super::value_pool::Seed::hash); 0 where there is none.
+    /// The hash of the value, see [`Seed::hash`](super::value_pool::Seed::hash); 0 for a removal.
     pub hash: u64,
 }
 
 /// A value in the queue.
 enum QueuedValue {
-    /// How many words, and these. Most are so: nothing has to be allocated, which threads might wait for.
+    /// The number of words, and the words. Most values are short. They need no allocation, for which threads
+    /// might wait.
     Inline(u8, [u32; INLINE_WORDS]),
     Boxed(Box<[u32]>),
 }
 
 const INLINE_WORDS: usize = 19;
 
-/// Changes in the queue at which writers wait for the lock after all, and those with values of many words: about 2 MiB.
+/// The queue lengths at which writers wait for the lock after all: for all changes, and for those with long
+/// values. About 2 MiB.
 const MAX_QUEUED: usize = 1 << 14;
-/// Bits of the hash by which they are counted.
+/// The bits of the hash by which queued changes are counted.
 const HASH_BITS: u32 = 12;
 const MAX_BOXED: usize = 1 << 8;
 
@@ -82,7 +84,8 @@ impl<N: Net> QueuedShard<N> {
         }
     }
 
-    /// Makes a change, or leaves it to the thread that is at the shard now. `seen` is what this thread has found of it.
+    /// Applies a change, or leaves it to the thread that holds the lock. `seen` is the route that this thread
+    /// found before.
     pub fn submit(&self, change: &Change<N, &[u32]>, seen: Option<FoundRoute>) {
         let is_long = change.value.is_some_and(|value| value.len() > INLINE_WORDS);
         let most = if is_long { MAX_BOXED } else { MAX_QUEUED };
@@ -91,7 +94,7 @@ impl<N: Net> QueuedShard<N> {
             None if self.waiting.0.load(Ordering::Relaxed) < most => {
                 self.of_hash(change.prefix).fetch_add(1, Ordering::Relaxed);
                 self.waiting.0.fetch_add(1, AcqRel);
-                // The receiver lives as long as this.
+                // The receiver is alive: `self` owns it.
                 let _ = self.queue.send(change.owned());
             }
             None => {
@@ -103,14 +106,14 @@ impl<N: Net> QueuedShard<N> {
         self.help();
     }
 
-    /// Whether all changes are made that this thread has submitted, or has heard of.
+    /// Returns whether all changes are applied that this thread has submitted or knows of.
     fn is_up_to_date(&self) -> bool {
         self.waiting.0.load(Ordering::Acquire) == 0
     }
 
-    /// Whether all those are made that concern a prefix.
+    /// Returns whether all such changes of a prefix are applied.
     pub fn is_up_to_date_on(&self, prefix: N) -> bool {
-        // Counted before it is in the queue, and until it is made.
+        // A change is counted before it is queued, and until it is applied.
         self.is_up_to_date() || self.of_hash(prefix).load(Ordering::Acquire) == 0
     }
 
@@ -118,7 +121,7 @@ impl<N: Net> QueuedShard<N> {
         &self.of_hash[spread(prefix, HASH_BITS)]
     }
 
-    /// Runs `work` on the shard with all changes made that were submitted before.
+    /// Runs `work` on the shard after all earlier changes are applied.
     pub fn with<T>(&self, work: impl FnOnce(&mut Shard<N>) -> T) -> T {
         let state = self.state.lock();
         let mut state = state.unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -130,7 +133,7 @@ impl<N: Net> QueuedShard<N> {
     }
 
     fn apply(&self, state: &mut State<N>, change: &Change<N, &[u32]>, seen: Option<FoundRoute>) {
-        // What this thread has left in the queue it has counted.
+        // A change that this thread queued is counted.
         if !self.is_up_to_date() {
             self.drain(state);
         }
@@ -147,16 +150,17 @@ impl<N: Net> QueuedShard<N> {
             let Some(change) = state.taken.pop_front() else {
                 return;
             };
-            // Counted until it is made, or cannot be made: who waits for it would wait for ever.
+            // Counted until it is applied or dropped by a panic. Otherwise threads would wait for it for ever.
             let _counted = Counted(&self.waiting.0, self.of_hash(change.prefix));
             state.shard.apply(&change.borrowed(), None);
         }
     }
 
-    /// Makes the changes that came while the lock was held, or leaves them to who holds it now.
+    /// Applies the changes queued while the lock was held, or leaves them to its next holder.
     fn help(&self) {
         loop {
-            // Written, though it stays 0: who queues after this writes after it, too, and so finds the lock as free as it was left here.
+            // A write, although the value stays 0. A thread that queues a change later writes after it, and so
+            // finds the lock released.
             let none = self.waiting.0.compare_exchange(0, 0, AcqRel, Acquire);
             if none.is_ok() {
                 return;
@@ -187,7 +191,7 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// A hash of a prefix of so many bits.
+/// A hash of a prefix with this number of bits.
 pub(super) fn spread<N: Net>(prefix: N, bits: u32) -> usize {
     (prefix.bits().high().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)) as usize
 }
@@ -309,7 +313,8 @@ mod tests {
     }
 }
 
-/// The protocol of [`QueuedShard::submit`] and [`QueuedShard::help`], with a number for the shard, and the count for the queue.
+/// The protocol of [`QueuedShard::submit`] and [`QueuedShard::help`], with a number for the shard, and the
+/// count for the queue.
 #[cfg(all(test, loom))]
 mod explored {
     use loom::sync::Arc;
@@ -320,7 +325,7 @@ mod explored {
         is_locked: AtomicUsize,
         made: AtomicUsize,
         waiting: AtomicUsize,
-        /// Whether who has unlocked reads the count, or writes it.
+        /// True if a thread reads the count after unlocking; false if it writes the count.
         reads: bool,
     }
 

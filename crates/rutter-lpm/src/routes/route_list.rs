@@ -1,9 +1,9 @@
-//! The routes of a prefix: what the table's number of it has_words.
+//! The routes of a prefix, as the table's number of the prefix refers to them.
 //!
-//! A prefix with one route, as most have, has the block of that route's value for its number; one with more has a list of
-//! them: blocks of a head word (how many, whether the list goes on), the place of a value a route, and, where the list goes
-//! on, the place of the next block. A list is replaced as a whole, but for values, which readers find changed from one
-//! word to the other.
+//! Most prefixes have one route: the number is then the block of its value. For several routes it is a list of
+//! blocks. Such a block contains a head word (the number of routes, and whether the list continues), the place
+//! of each value, and the place of the next block. A list is replaced as a whole, except for its values:
+//! readers see those change from one word to the next.
 
 use crate::block_allocator::LINE;
 use crate::memory::Memory;
@@ -12,7 +12,7 @@ use crate::table::Table;
 
 use super::value_pool;
 
-/// A place, what is there, and how much longer the prefix is than where its node begins.
+/// A place, the kind of block there, and how much longer the prefix is than the depth of its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RoutesRef(pub u32);
 
@@ -21,16 +21,17 @@ const IS_LIST: u32 = 1 << 28;
 const LEN_AT: u32 = 29;
 
 impl RoutesRef {
-    /// No routes: where a prefix was, and will perhaps be again.
+    /// No routes: the gap of a removed prefix that may come back.
     pub const GAP: RoutesRef = RoutesRef(0);
 
-    /// What a table has_words of a prefix: nothing where it has left a gap.
+    /// Wraps the number of a prefix; `None` for a gap.
     #[inline(always)]
     pub fn of(number: u32) -> Option<Self> {
         (number != 0).then_some(RoutesRef(number))
     }
 
-    /// The number of a prefix that has one route; `extra_len` is [`SharedTable::extra_len`](crate::shared_table::SharedTable::extra_len).
+    /// The number of a prefix with one route; `extra_len` is
+    /// [`SharedTable::extra_len`](crate::shared_table::SharedTable::extra_len).
     pub fn of_route(value: u32, extra_len: u8) -> Self {
         RoutesRef(value | u32::from(extra_len) << LEN_AT)
     }
@@ -39,7 +40,7 @@ impl RoutesRef {
         RoutesRef(list | IS_LIST | u32::from(extra_len) << LEN_AT)
     }
 
-    /// The part of the prefix's length that its node does not tell.
+    /// The part of the prefix's length that does not follow from its node.
     #[inline(always)]
     pub fn extra_len(self) -> u8 {
         (self.0 >> LEN_AT) as u8
@@ -56,19 +57,19 @@ impl RoutesRef {
     }
 }
 
-/// Routes in a block of a list.
+/// The routes in a block of a list.
 const MOST: usize = 64;
 const COUNT: u32 = 0xff;
 const MORE: u32 = 1 << 8;
 
-/// The values of a prefix's routes, and where in a list each stands.
+/// An iterator over the values of a prefix's routes, with their places in the list.
 pub(super) struct Values<'m> {
     memory: &'m Memory,
-    /// The block of the list, 0 where there is none.
+    /// The block of the list, 0 if there is none.
     block: u32,
     head: u32,
     at: u32,
-    /// The value of the only route, until it is told.
+    /// The value of the only route, until it is returned.
     only: u32,
 }
 
@@ -89,7 +90,7 @@ pub(super) fn values(memory: &Memory, number: RoutesRef) -> Values<'_> {
 }
 
 impl Iterator for Values<'_> {
-    /// The value, and its place in the list; 0 for an only one.
+    /// The value, and its place in the list; 0 for a single route.
     type Item = (u32, u32);
 
     #[inline(always)]
@@ -112,19 +113,19 @@ impl Iterator for Values<'_> {
     }
 }
 
-/// Asks for what most prefixes have.
+/// Prefetches the words that most prefixes have.
 pub(super) fn prefetch(memory: &Memory, number: RoutesRef) {
     memory.prefetch(number.place());
     memory.prefetch(number.place() + LINE);
 }
 
-/// The route of a source: its value and where that stands.
+/// The route of a source: its value and the place of the value.
 #[inline(always)]
 pub(super) fn find(memory: &Memory, number: RoutesRef, source: u32) -> Option<(u32, u32)> {
     values(memory, number).find(|(value, _)| value_pool::source(memory.block(*value)) == source)
 }
 
-/// Lays out what a prefix has: nothing, one route, or a list.
+/// Stores the routes of a prefix: none, one route, or a list.
 pub(super) fn store<N: Net>(
     table: &mut Table<N>,
     values: &[u32],
@@ -134,7 +135,7 @@ pub(super) fn store<N: Net>(
         return Some(RoutesRef::of_route(*value, extra_len));
     }
     let mut next = None;
-    // From the end, so that each block can name the one after.
+    // From the end, so that each block can refer to the next one.
     for values in values.chunks(MOST).rev() {
         let head = values.len() as u32 | if next.is_some() { MORE } else { 0 };
         next = Some(table.store(&[&[head], values, next.as_slice()]));
@@ -142,7 +143,7 @@ pub(super) fn store<N: Net>(
     next.map(|list| RoutesRef::of_list(list, extra_len))
 }
 
-/// Lets the blocks of a list go; the value of an only route stays.
+/// Retires the blocks of a list; the value of a single route stays.
 pub(super) fn retire<N: Net>(table: &mut Table<N>, number: RoutesRef) {
     let mut block = number.is_list().then_some(number.place());
     while let Some(place) = block {

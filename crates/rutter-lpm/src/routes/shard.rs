@@ -1,4 +1,4 @@
-//! A part of the address space: its prefixes, the lists of their routes, and the values these share.
+//! A part of the address space: its prefixes, the lists of their routes, and the values that these share.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use super::queued_shard::Change;
 use super::route_list::{self, RoutesRef};
 use super::value_pool::{self, Seed, ValuePool};
 
-/// What one lock protects.
+/// The data that one lock protects.
 pub(super) struct Shard<N: Net> {
     table: Table<N>,
     values: ValuePool,
     routes: usize,
-    /// Prefixes, and their routes, that all shards have.
+    /// The numbers of prefixes and routes that are in every shard.
     short: (usize, usize),
     list: Vec<u32>,
 }
@@ -47,12 +47,12 @@ impl<N: Net> Shard<N> {
         Arc::clone(&self.table.shared)
     }
 
-    /// Where to look for what values will be looked for.
+    /// The index lines in which values are searched.
     pub fn lines(&self) -> Arc<IndexLines> {
         self.values.lines()
     }
 
-    /// Sets a route or takes it out. `seen` is what a reader that is still at work has found of it.
+    /// Sets or removes a route. `seen` is the route that a still active reader found.
     pub fn apply(&mut self, change: &Change<N, &[u32]>, seen: Option<FoundRoute>) {
         let location = seen.and_then(|seen| self.table.seek_again(change.prefix, seen.location()));
         let location = location.unwrap_or_else(|| self.table.seek(change.prefix));
@@ -66,11 +66,11 @@ impl<N: Net> Shard<N> {
             Some(value) => self.insert(change, value, location, found),
             None => self.remove(change, location, found),
         }
-        // Values go, too, where no prefix comes or goes.
+        // Values may be retired although no prefix is added or removed.
         self.table.reclaim_if_due();
     }
 
-    /// Asks memory for what changes will look at, for all of them together.
+    /// Prefetches the memory that changes need, for all of them together.
     pub fn prefetch<'c>(&self, changes: impl Iterator<Item = Change<N, &'c [u32]>> + Clone) {
         let table = &*self.table.shared;
         for change in changes.clone() {
@@ -89,7 +89,7 @@ impl<N: Net> Shard<N> {
         }
     }
 
-    /// Sets a route; `found` is that of the same source, as is.
+    /// Sets a route; `found` is the current route of the same source.
     fn insert(
         &mut self,
         change: &Change<N, &[u32]>,
@@ -107,7 +107,7 @@ impl<N: Net> Shard<N> {
         let old = location.number.and_then(RoutesRef::of);
         let memory = &self.table.shared.memory;
         match found {
-            // Many a route comes again as it was.
+            // A route often comes again with the same value.
             Some((before, _)) if value_pool::is(memory, before, source, value) => {}
             Some((before, place)) => {
                 let new = self.values.take(&mut self.table, source, value, hash);
@@ -141,7 +141,7 @@ impl<N: Net> Shard<N> {
         }
     }
 
-    /// Takes out the route that was found, if one was.
+    /// Removes the route that was found, if any.
     fn remove(
         &mut self,
         change: &Change<N, &[u32]>,
@@ -170,7 +170,8 @@ impl<N: Net> Shard<N> {
         self.short.0 -= usize::from(is_short && is_last);
     }
 
-    /// Takes all routes of a source out in one walk: how many in all, and of short prefixes.
+    /// Removes all routes of a source in one walk. Returns their number, and the number of routes to short
+    /// prefixes.
     pub fn remove_source(&mut self, source: u32, is_short: impl Fn(N) -> bool) -> (usize, usize) {
         let (mut all, mut short) = (0, (0, 0));
         let (values, left) = (&mut self.values, &mut self.list);
@@ -200,7 +201,7 @@ impl<N: Net> Shard<N> {
         (all, short.1)
     }
 
-    /// Adds this shard's part; what all shards have is counted once.
+    /// Adds the size of this shard. Prefixes in all shards are counted once.
     pub fn add_size_to(&self, size: &mut RoutesSize, is_first: bool) {
         let (prefixes, routes) = if is_first { (0, 0) } else { self.short };
         size.prefixes += self.table.len() - prefixes;
@@ -224,14 +225,14 @@ impl<N: Net> Shard<N> {
         }
     }
 
-    /// Takes away a prefix of which the only route goes.
+    /// Removes a prefix after its only route.
     fn pull_last(&mut self, prefix: N, location: Location) {
         if !self.table.leave_gap(prefix, location) {
             self.table.pull(prefix, location);
         }
     }
 
-    /// Puts the list, which has one route more or less, in place of what a prefix had.
+    /// Replaces the routes of a prefix by the list, which has one route more or less.
     fn replace(&mut self, prefix: N, location: Location) {
         let table = &mut self.table;
         let extra_len = table.shared.extra_len(prefix);

@@ -1,10 +1,10 @@
-//! Values that routes of a shard share: one block of words for all routes of a source that are equal.
+//! Shares the values of a shard's routes: one block of words for all equal routes of a source.
 //!
-//! A block has a word with how many words there are and how many routes use it (for the writer only), the source, and the
-//! words.
+//! A block contains a word with the number of words and of routes that use it (only for the writer), the
+//! source, and the words.
 //!
-//! Many a route that goes comes again soon as it was, so a value that nobody uses stays for a while: until so many others
-//! have come to be out of use that these are some 3 % of all.
+//! Many a removed route comes back soon with the same value. So an unused value stays for a while, until unused
+//! values are some 3 % of all.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::RandomState;
@@ -21,18 +21,18 @@ use super::hash_index::{HashIndex, IndexLines};
 /// The most words of a value: a block of the arena has 1400.
 pub(super) const LONGEST: usize = 1398;
 
-/// The part of a block's first word that is the number of words. The uses are above; a block whose uses are too many to
-/// count stays for good.
+/// The part of a block's first word that is the number of words. The use count is above. A block whose count
+/// overflows is never freed.
 const LEN: u32 = (1 << 11) - 1;
 /// Set while a block is in [`ValuePool::idle`].
 const IS_IDLE: u32 = 1 << 11;
 const ONE_USE: u32 = 1 << 12;
 const ALL_USES: u32 = !(ONE_USE - 1);
 const SOURCE: u32 = 1;
-/// Where the words of a block begin.
+/// The offset of the words of a block.
 pub(super) const HEAD: u32 = 2;
 
-/// Values come from the network: nobody outside should know which of them collide.
+/// A secret key of the hash. Values come from the network, so nobody outside may know which of them collide.
 #[derive(Clone, Copy)]
 pub(super) struct Seed(u64);
 
@@ -54,20 +54,20 @@ impl Seed {
     }
 }
 
-/// Finds blocks by what they say.
+/// Finds blocks by their contents.
 pub(super) struct ValuePool {
     index: HashIndex,
     seed: Seed,
-    /// Blocks that have come to be out of use, the first to do so first. Some are in use again.
+    /// Blocks that became unused, the oldest first. Some are in use again.
     idle: VecDeque<u32>,
-    /// Blocks that nobody uses.
+    /// The number of unused blocks.
     unused: usize,
 }
 
-/// Blocks that may be idle, beside one of so many that there are.
+/// The number of blocks that may be idle, plus one for so many blocks in all.
 const IDLE: usize = 64;
 const OF_ALL: usize = 32;
-/// How long before an idle block is looked at it is asked for.
+/// The distance at which idle blocks are prefetched before they are checked.
 const AHEAD: usize = 4;
 
 impl ValuePool {
@@ -80,17 +80,17 @@ impl ValuePool {
         }
     }
 
-    /// Where who has no lock may look.
+    /// The index lines, for threads without the lock.
     pub fn lines(&self) -> Arc<IndexLines> {
         Arc::clone(self.index.lines())
     }
 
-    /// Asks for what [`Self::take`] will look at first.
+    /// Prefetches what [`Self::take`] reads first.
     pub fn ask(&self, memory: &Memory, hash: u64) {
         self.index.lines().ask(memory, hash);
     }
 
-    /// The block of a source's value, with one more use; `hash` is of [`Seed::hash`].
+    /// Returns the block of a source's value, with one more use; `hash` comes from [`Seed::hash`].
     pub fn take<N: Net>(
         &mut self,
         table: &mut Table<N>,
@@ -116,7 +116,7 @@ impl ValuePool {
         block
     }
 
-    /// One use less; a block that has come to be out of use goes some time after.
+    /// Removes one use. An unused block is freed some time later.
     pub fn give_back<N: Net>(&mut self, table: &mut Table<N>, block: u32) {
         let memory = &table.shared.memory;
         let head = memory.word(block);
@@ -135,7 +135,7 @@ impl ValuePool {
         }
     }
 
-    /// Lets idle blocks go until no more than `most` are left.
+    /// Frees unused blocks until no more than `most` idle blocks are left.
     pub fn free_idle<N: Net>(&mut self, table: &mut Table<N>, most: usize) {
         while self.idle.len() > most {
             let memory = &table.shared.memory;
@@ -154,7 +154,7 @@ impl ValuePool {
         }
     }
 
-    /// Asks for what the next idle blocks will need.
+    /// Prefetches the next idle blocks.
     fn prefetch_idle(&self, memory: &Memory) {
         if let Some(block) = self.idle.get(AHEAD) {
             memory.prefetch(*block);
@@ -167,12 +167,12 @@ impl ValuePool {
         }
     }
 
-    /// Blocks in use.
+    /// The number of blocks in use.
     pub fn len(&self) -> usize {
         self.index.len() - self.unused
     }
 
-    /// Octets of the index and the list of idle blocks.
+    /// The bytes of the index and the list of idle blocks.
     pub fn size(&self) -> usize {
         self.index.size() + self.idle.capacity() * 4
     }
@@ -196,13 +196,13 @@ fn hash(seed: u64, source: u32, len: usize, word: impl Fn(usize) -> u32) -> u64 
     }
 }
 
-/// The source of the routes that a block is for.
+/// The source of the routes of a block.
 #[inline(always)]
 pub(super) fn source(block: Block<'_>) -> u32 {
     block.word(SOURCE)
 }
 
-/// How many words the value in a block has.
+/// The number of words of the value in a block.
 #[inline(always)]
 pub(super) fn len(block: Block<'_>) -> u32 {
     block.word(0) & LEN
@@ -214,7 +214,7 @@ pub(super) fn words(block: Block<'_>) -> impl ExactSizeIterator<Item = u32> + '_
     (HEAD..HEAD + len(block)).map(move |at| block.word(at))
 }
 
-/// Whether a block is of a source and has_words this.
+/// Returns whether a block has this source and value.
 #[inline(always)]
 pub(super) fn is(memory: &Memory, block: u32, of: u32, value: &[u32]) -> bool {
     let block = memory.block(block);

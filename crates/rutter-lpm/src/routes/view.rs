@@ -13,21 +13,22 @@ use super::batch_change::{MAX_BATCH, RouteChange};
 use super::route_list::{self, RoutesRef};
 use super::{Inner, TooLong, value_pool};
 
-/// A thread's way to look up in [`Routes`](super::Routes) that other threads write.
+/// Looks up in [`Routes`](super::Routes) that other threads write.
 ///
-/// It takes no lock, waits for nobody and writes nothing that other threads write.
+/// It takes no lock, never waits, and writes nothing that other threads write.
 pub struct RoutesReader<N: Net> {
     inner: StdArc<Inner<N>>,
     mark: Arc<Mark>,
 }
 
-/// A [`RoutesReader`] at work. Drop it when there is nothing to look up for a while, as a [`View`](crate::View).
+/// An active [`RoutesReader`]. Drop it when there is nothing to look up for a while, as with a
+/// [`View`](crate::View).
 pub struct RoutesView<'r, N: Net> {
     reader: &'r RoutesReader<N>,
     left: Cell<u32>,
 }
 
-/// The longest prefix that has an address, and its routes.
+/// The longest prefix that contains an address, and its routes.
 #[derive(Clone, Copy)]
 pub struct Found<'v> {
     memory: &'v Memory,
@@ -41,10 +42,10 @@ pub struct Value<'v> {
     block: Block<'v>,
 }
 
-/// Look-ups between two announcements that the reader holds nothing.
+/// The look-ups between two announcements that the reader holds no reference.
 const ANNOUNCE_EVERY: u32 = 64;
 
-/// Changes for which less room is enough.
+/// The number of changes that use the smaller buffers.
 const FEW: usize = 16;
 
 impl<N: Net> RoutesReader<N> {
@@ -53,7 +54,7 @@ impl<N: Net> RoutesReader<N> {
         RoutesReader { inner, mark }
     }
 
-    /// Goes to work. It costs a memory fence, so one view should serve many look-ups.
+    /// Becomes active. This costs a memory fence, so one view should serve many look-ups.
     pub fn enter(&mut self) -> RoutesView<'_, N> {
         self.inner.epochs.enter(&self.mark);
         RoutesView {
@@ -76,10 +77,10 @@ impl<N: Net> Drop for RoutesReader<N> {
 }
 
 impl<N: Net> RoutesView<'_, N> {
-    /// The routes to the longest prefix that has the address.
+    /// The routes to the longest prefix that contains the address.
     ///
-    /// What is found is as it was at one instant between call and return, but for values: of those each is the one its
-    /// route has when it is read. It is whole until the next look-up, whatever writers do.
+    /// The result is the state at one instant between call and return, except for values: each is the one that
+    /// its route has when it is read. The result stays valid until the next look-up, whatever writers do.
     #[inline]
     pub fn lookup(&mut self, addr: N::Addr) -> Option<Found<'_>> {
         self.count();
@@ -95,18 +96,18 @@ impl<N: Net> RoutesView<'_, N> {
         })
     }
 
-    /// As [`Routes::insert`](super::Routes::insert), but a route that is there with this value already, as when a neighbor
-    /// has_words everything again, is found without a lock and left as it is.
+    /// As [`Routes::insert`](super::Routes::insert), but a route that already has this value is found without a
+    /// lock and not changed. Neighbors often announce their routes again.
     ///
     /// # Errors
-    /// When the value is too long.
+    /// If the value is too long.
     pub fn insert(&mut self, prefix: N, source: u32, value: &[u32]) -> Result<(), TooLong> {
         self.apply_one(&RouteChange::set(prefix, source, value))
     }
 
-    /// As [`Routes::remove`](super::Routes::remove), but that a route is not there is found without a lock.
+    /// As [`Routes::remove`](super::Routes::remove), but a missing route is detected without a lock.
     pub fn remove(&mut self, prefix: N, source: u32) {
-        // Nothing is never too long.
+        // A removal is never too long.
         let _ = self.apply_one(&RouteChange::remove(prefix, source));
     }
 
@@ -115,10 +116,10 @@ impl<N: Net> RoutesView<'_, N> {
         self.reader.inner.apply_one_change(change)
     }
 
-    /// Makes changes, one after the other, as [`Self::insert`] and [`Self::remove`] do.
+    /// Applies changes, one after the other, as [`Self::insert`] and [`Self::remove`] do.
     ///
-    /// Faster than one by one where the table is larger than the caches: what the changes will look at is asked of memory
-    /// for up to 64 of them at once. A message with several prefixes is such a batch.
+    /// This is faster than single changes if the table is larger than the caches: the memory for up to 64
+    /// changes is prefetched at once. A message with several prefixes is such a batch.
     ///
     /// ```
     /// use rutter_lpm::{Profile, RouteChange, Routes};
@@ -138,7 +139,7 @@ impl<N: Net> RoutesView<'_, N> {
     /// ```
     ///
     /// # Errors
-    /// When a value is too long: the changes before it are made.
+    /// If a value is too long: the changes before it are applied.
     pub fn apply(&mut self, changes: &[RouteChange<'_, N>]) -> Result<(), TooLong> {
         if let [change] = changes {
             return self.apply_one(change);
@@ -162,7 +163,8 @@ impl<N: Net> RoutesView<'_, N> {
         }
     }
 
-    /// Tells the writers that this view holds nothing now. Look-ups do so by themselves now and then.
+    /// Announces to the writers that this view holds no reference now. Look-ups do this automatically from time
+    /// to time.
     pub fn pause(&mut self) {
         self.left.set(ANNOUNCE_EVERY);
         self.reader.inner.epochs.announce(&self.reader.mark);
@@ -191,7 +193,7 @@ impl<'v> Found<'v> {
         })
     }
 
-    /// The first route that `wanted` has_words is the one, else the oldest.
+    /// The first route for which `wanted` returns `true`, else the oldest.
     #[inline]
     pub fn prefer(self, wanted: impl Fn(u32, Value<'v>) -> bool) -> Option<(u32, Value<'v>)> {
         let mut routes = self.routes();
@@ -205,13 +207,13 @@ impl<'v> Found<'v> {
 }
 
 impl<'v> Value<'v> {
-    /// How many words there are.
+    /// The number of words.
     #[inline]
     pub fn len(self) -> usize {
         value_pool::len(self.block) as usize
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no words.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
@@ -219,7 +221,7 @@ impl<'v> Value<'v> {
     /// Word number `at`.
     ///
     /// # Panics
-    /// When there are no more than `at` words.
+    /// If there are not more than `at` words.
     #[inline]
     pub fn word(self, at: usize) -> u32 {
         assert!(at < self.len(), "word {at} of {}", self.len());

@@ -1,4 +1,4 @@
-//! The blocks of a table: where they come from, and when they may be used again.
+//! Allocates the blocks of a table, and frees them when no reader uses them.
 
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
@@ -10,18 +10,18 @@ use crate::net::Net;
 
 use super::Table;
 
-/// The longest nodes that begin at a line of the cache where a table wants it so: longer ones lose little without.
+/// The longest nodes that are aligned to cache lines in a shard: longer ones lose little without.
 const MOST_IN_LINES: u32 = 240;
 
 impl<N: Net> Table<N> {
-    /// Keeps words beside the nodes; [`Self::retire`] lets them go.
+    /// Stores words beside the nodes; [`Self::retire`] frees them.
     pub(crate) fn store(&mut self, parts: &[&[u32]]) -> u32 {
         let index = self.alloc(parts.iter().map(|part| part.len() as u32).sum());
         self.shared.memory.write_parts(index, parts);
         index
     }
 
-    /// [`Self::store`] for up to 256 words, from the beginning of a line of the processor's cache on.
+    /// [`Self::store`] for up to 256 words, aligned to a cache line.
     pub(crate) fn store_in_lines(&mut self, words: &[u32]) -> u32 {
         let memory = &self.shared.memory;
         let index = self.blocks.alloc_lines(words.len() as u32, memory);
@@ -29,7 +29,7 @@ impl<N: Net> Table<N> {
         index
     }
 
-    /// A block for a node.
+    /// Allocates a block for a node.
     pub(super) fn alloc_node(&mut self, len: u32) -> u32 {
         alloc_node(&mut self.blocks, &self.shared.memory, len, self.is_shard)
     }
@@ -39,17 +39,17 @@ impl<N: Net> Table<N> {
         self.blocks.alloc(len, memory)
     }
 
-    /// Whether there is no reader; none can appear while the table is borrowed for an update.
+    /// Returns whether there is no reader; none can appear while the table is borrowed for an update.
     pub(super) fn is_alone(&self) -> bool {
         let alone = Arc::strong_count(&self.shared) == 1;
         if alone {
-            // What the last reader loaded was loaded before it went.
+            // The loads of the last reader happened before it was dropped.
             fence(Ordering::Acquire);
         }
         alone
     }
 
-    /// Frees a block when no reader can hold it any more.
+    /// Frees a block when no reader can use it any more.
     pub(crate) fn retire(&mut self, index: u32) {
         if !self.is_alone() {
             return self.retired_nodes.push(index);
@@ -58,28 +58,28 @@ impl<N: Net> Table<N> {
         let memory = &self.shared.memory;
         let mut free = |index| release(blocks, tables, memory, index);
         free(index);
-        // What the last reader held goes after it.
+        // The blocks that the last reader used are freed after it.
         self.retired_nodes.free_all(free);
     }
 
-    /// Reclaims when it is worth it.
+    /// Frees retired blocks if there are enough.
     pub(crate) fn reclaim_if_due(&mut self) {
         if self.retired_nodes.is_due() {
             self.retired_nodes.close(&self.shared.epochs);
-            // Who is asking the readers may have lost its processor meanwhile: the next time is soon enough.
+            // If the list of readers is locked, its holder may be preempted. The next attempt is soon enough.
             if let Some(safe) = self.shared.epochs.try_safe() {
                 self.free_below(safe);
             }
         }
     }
 
-    /// Frees what no reader can still hold; updates do so by themselves now and then.
+    /// Frees all blocks that no reader can use any more. Updates do this automatically from time to time.
     pub fn reclaim(&mut self) {
         self.retired_nodes.close(&self.shared.epochs);
         self.free_below(self.shared.epochs.safe());
     }
 
-    /// Frees what was retired before an epoch.
+    /// Frees the blocks retired before an epoch.
     fn free_below(&mut self, safe: u64) {
         let (blocks, tables) = (&mut self.blocks, &mut self.tables);
         let memory = &self.shared.memory;
@@ -88,7 +88,7 @@ impl<N: Net> Table<N> {
     }
 }
 
-/// A block for a node, at the beginning of a line where that is wanted.
+/// Allocates a block for a node, aligned to a cache line if requested.
 pub(super) fn alloc_node(
     blocks: &mut BlockAllocator,
     memory: &Memory,

@@ -1,4 +1,4 @@
-//! The table as its one writer sees it.
+//! The table as its one writer uses it.
 
 mod allocation;
 mod node_prefixes;
@@ -21,7 +21,7 @@ use crate::shared_table::{Location, SharedTable};
 
 /// Prefixes with a number each, for one writer and any number of [`Reader`]s.
 ///
-/// The number is the caller's: an index into what it knows of the prefix, an AS number, a next hop.
+/// The number is the caller's: an index into data about the prefix, an AS number, a next hop.
 /// [`PrefixMap`](crate::PrefixMap) keeps values of any type instead.
 ///
 /// ```
@@ -43,7 +43,7 @@ use crate::shared_table::{Location, SharedTable};
 /// ```
 pub struct Table<N: Net> {
     pub(crate) shared: Arc<SharedTable<N>>,
-    /// The records of the prefixes that the root has, in order.
+    /// The records of the root's prefixes, in order.
     pub(crate) root_prefixes: BTreeMap<N, u32>,
     blocks: BlockAllocator,
     retired_nodes: RetiredNodes,
@@ -53,7 +53,7 @@ pub struct Table<N: Net> {
     scratch: Scratch,
 }
 
-/// Reused between updates.
+/// Buffers that updates reuse.
 #[derive(Default)]
 struct Scratch {
     parts: node::Scratch,
@@ -61,7 +61,7 @@ struct Scratch {
     path: Vec<(u32, u32)>,
 }
 
-/// Chunks of a table before it takes regions that may become huge blocks: half a MiB.
+/// The chunks of a table before it uses regions that may become huge pages: half a MiB.
 const SINGLE: usize = 8;
 
 impl<N: Net> Table<N> {
@@ -76,9 +76,9 @@ impl<N: Net> Table<N> {
         )
     }
 
-    /// An empty table that shares its readers and its memory with other tables. `is_shard` has_words whether it is one of many, with gaps
-    /// ([`Self::leave_gap`]): then its root is small, and its nodes begin where a line of the processor's cache does, which is a miss
-    /// less, for an octet or two a prefix more.
+    /// An empty table that shares readers and memory with other tables. `is_shard` says whether it is one of
+    /// many tables, with gaps ([`Self::leave_gap`]). Its root is then small, and its nodes are aligned to cache
+    /// lines. That saves a miss, for a byte or two more per prefix.
     pub(crate) fn with_epochs(
         profile: Profile,
         epochs: crate::sync::Arc<Epochs>,
@@ -97,17 +97,17 @@ impl<N: Net> Table<N> {
         }
     }
 
-    /// How address bits are divided.
+    /// The division of address bits.
     pub fn profile(&self) -> Profile {
         self.shared.profile
     }
 
-    /// How many prefixes there are.
+    /// The number of prefixes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no prefixes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -117,19 +117,19 @@ impl<N: Net> Table<N> {
         Reader::new(Arc::clone(&self.shared))
     }
 
-    /// Sets the number of a prefix and returns the one it had.
+    /// Sets the number of a prefix and returns the previous one.
     ///
-    /// Readers see it at once, whole: a new number of a prefix that is already there costs one store.
+    /// Readers see the change atomically when this returns. A new number of an existing prefix costs one store.
     ///
     /// # Panics
-    /// When the nodes would take more than 1 GiB, about a hundred million prefixes.
+    /// If the nodes would take more than 1 GiB, about a hundred million prefixes.
     pub fn insert(&mut self, prefix: N, value: u32) -> Option<u32> {
         let location = self.seek(prefix);
         self.put(prefix, location, value);
         location.number
     }
 
-    /// Takes a prefix out and returns its number.
+    /// Removes a prefix and returns its number.
     pub fn remove(&mut self, prefix: N) -> Option<u32> {
         let location = self.seek(prefix);
         let number = location.number?;
@@ -137,7 +137,7 @@ impl<N: Net> Table<N> {
         Some(number)
     }
 
-    /// Looks where a prefix is, or would be, for [`Self::put`] and [`Self::pull`].
+    /// Finds the location of a prefix, or where it would be, for [`Self::put`] and [`Self::pull`].
     pub(crate) fn seek(&mut self, prefix: N) -> Location {
         if self.is_in_root(prefix) {
             return self.seek_in_root(prefix);
@@ -148,7 +148,7 @@ impl<N: Net> Table<N> {
         }
     }
 
-    /// [`Self::seek`] where the prefix was before: see [`SharedTable::location_again`].
+    /// [`Self::seek`] with an earlier location: see [`SharedTable::location_again`].
     pub(crate) fn seek_again(&mut self, prefix: N, location: Location) -> Option<Location> {
         let location = self.shared.location_again(prefix, location);
         if location.is_some() && !self.scratch.path.is_empty() {
@@ -172,7 +172,7 @@ impl<N: Net> Table<N> {
         self.reclaim_if_due();
     }
 
-    /// Takes out a prefix that is there, whose location was just found.
+    /// Removes an existing prefix whose location was just found.
     pub(crate) fn pull(&mut self, prefix: N, location: Location) {
         if self.is_in_root(prefix) {
             self.pull_from_root(prefix, location);
@@ -187,8 +187,8 @@ impl<N: Net> Table<N> {
         self.reclaim_if_due();
     }
 
-    /// Takes a prefix that is there away but leaves it a place, a *gap*, if its node can have one more: most prefixes that go
-    /// come again soon. The number in a gap is 0, so this is for tables that have no such number otherwise.
+    /// Removes an existing prefix but leaves a *gap* if its node can have one more: most removed prefixes come
+    /// back soon. The number in a gap is 0, so this is for tables that do not use that number.
     pub(crate) fn leave_gap(&mut self, prefix: N, location: Location) -> bool {
         let is_gap = !self.is_in_root(prefix)
             && match self.shared.profile.stride() {
@@ -208,7 +208,7 @@ impl<N: Net> Table<N> {
         self.len += 1;
     }
 
-    /// What the table takes from memory.
+    /// The memory of the table.
     pub fn size(&self) -> Size {
         let shared = &self.shared;
         let direct = shared.direct.as_ref().map_or(0, |direct| direct.size());
@@ -231,7 +231,7 @@ impl<N: Net> Table<N> {
         }
     }
 
-    /// Notes that prefixes are gone.
+    /// Subtracts removed prefixes from the number of prefixes.
     pub(crate) fn count_out(&mut self, prefixes: usize) {
         self.len -= prefixes;
     }
@@ -261,15 +261,15 @@ impl<N: Net> fmt::Debug for Table<N> {
     }
 }
 
-/// What a table takes from memory, in octets.
+/// The memory of a table, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
-    /// The root, with the direct array where there is one.
+    /// The root, with the direct array if there is one.
     pub root: usize,
-    /// Nodes in use.
+    /// The nodes in use.
     pub nodes: usize,
-    /// All that was taken from the system for root, nodes and book-keeping.
+    /// All memory taken from the system for root, nodes and book-keeping.
     pub taken: usize,
-    /// Nodes (not octets) that wait for a reader to let them go.
+    /// The number of nodes (not bytes) that wait until no reader uses them.
     pub retired: usize,
 }

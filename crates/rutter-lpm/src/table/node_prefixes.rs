@@ -1,4 +1,4 @@
-//! Prefixes that nodes have: a node is laid out anew when one comes or goes, and linked in place of the old one.
+//! The prefixes in nodes: a node is rebuilt when one is added or removed, and replaces the old node.
 
 use std::marker::PhantomData;
 
@@ -12,7 +12,7 @@ use super::Table;
 use super::allocation::alloc_node;
 
 impl<N: Net> Table<N> {
-    /// Walks to the node of a prefix and notes the nodes passed.
+    /// Walks to the node of a prefix and records the path.
     pub(super) fn seek_node<S: Node>(&mut self, prefix: N) -> Location {
         crate::cpu::count(Seek::<N, S> {
             table: self,
@@ -25,7 +25,7 @@ impl<N: Net> Table<N> {
     fn walk_to_node<S: Node>(&mut self, prefix: N) -> Location {
         let path = &mut self.scratch.path;
         if !path.is_empty() {
-            // Not written where that is not needed: another processor may have the line.
+            // Not written without need: another processor may have the line.
             path.clear();
         }
         let node = self.shared.child_of_root(prefix);
@@ -62,7 +62,7 @@ impl<N: Net> Table<N> {
         self.relink::<S>(prefix.bits(), location.home, new, ALL_EIGHTHS);
     }
 
-    /// Takes a prefix that is there away as a gap, if its node can have one more.
+    /// Removes an existing prefix and leaves a gap, if its node can have one more.
     pub(super) fn leave_gap_in_node<S: Node>(&mut self, prefix: N, location: Location) -> bool {
         let key = key_of::<N, S>(prefix, self.shared.home::<S>(prefix));
         let memory = &self.shared.memory;
@@ -74,7 +74,7 @@ impl<N: Net> Table<N> {
         head.is_some()
     }
 
-    /// Puts a prefix into the gap that is there for it.
+    /// Puts a prefix into its gap.
     pub(super) fn fill_gap_in_node<S: Node>(&mut self, location: Location, number: u32) {
         let memory = &self.shared.memory;
         memory.set(location.home, S::filled(memory.block(location.home)));
@@ -91,13 +91,13 @@ impl<N: Net> Table<N> {
         parts.remove(key);
         let new = self.store_node::<S>(&parts);
         *S::scratch(&mut self.scratch.parts) = parts;
-        // With it the gaps go, which may be anywhere.
+        // The gaps of the node are removed, too, and they may be anywhere.
         self.relink::<S>(prefix.bits(), location.home, new, ALL_EIGHTHS);
     }
 
-    /// Puts `new` (or nothing) where `old` (or nothing) was, which differs in some eighths of its slots: at the end of the path.
-    /// One store publishes all of it: to the pointer of the node above, where those change in place, otherwise to the root's slot: then the
-    /// nodes on the path are copied, where somebody reads.
+    /// Replaces `old` by `new` at the end of the path; 0 is no node. They differ in the eighths of slots in
+    /// `among`. One store publishes all of it. It goes to the pointer of the parent if those change in place,
+    /// else to the root's slot. In that case the nodes on the path are copied if there are readers.
     fn relink<S: Node>(&mut self, bits: N::Bits, mut old: u32, mut new: u32, among: u8) {
         let in_place = self.shared.is_in_place || self.is_alone();
         let is_child_of_root = self.scratch.path.is_empty();
@@ -140,7 +140,7 @@ impl<N: Net> Table<N> {
         }
     }
 
-    /// Makes a slot of the root lead to a node, or nothing.
+    /// Makes a root slot refer to a node, or to nothing.
     pub(crate) fn publish<S: Node>(&self, slot: u32, node: u32) {
         let busy = match node {
             0 => 0,
@@ -178,7 +178,7 @@ impl<N: Net> Table<N> {
         new
     }
 
-    /// Lays a node out that differs from another by one entry, where that is simple; 0 for one without parts.
+    /// Makes a copy of a node with one entry added or removed, if that is simple. Returns 0 for an empty node.
     fn edit_node<S: Node>(&mut self, node: u32, key: Key, value: Option<u32>) -> Option<u32> {
         if node == 0 {
             return None;
@@ -192,7 +192,7 @@ impl<N: Net> Table<N> {
         })
     }
 
-    /// Lays a node out; 0 for one without parts.
+    /// Stores a node; returns 0 for an empty one.
     pub(crate) fn store_node<S: Node>(&mut self, parts: &S::Parts) -> u32 {
         if parts.is_empty() {
             return 0;

@@ -1,4 +1,4 @@
-//! Prefixes that the root has: a record each, that the slots they cover name.
+//! The prefixes in the root: each has a record, which the slots that it covers refer to.
 
 use crate::net::{Bits, Net};
 
@@ -6,7 +6,7 @@ use super::Table;
 use crate::shared_table::Location;
 
 impl<N: Net> Table<N> {
-    /// Whether the root has prefixes of this length.
+    /// Returns whether the root has prefixes of this length.
     pub(super) fn is_in_root(&self, prefix: N) -> bool {
         u32::from(prefix.prefix_len()) <= self.shared.root.bits()
     }
@@ -54,7 +54,7 @@ impl<N: Net> Table<N> {
         self.retire(record);
     }
 
-    /// The root slots that a prefix covers, or the one it is in.
+    /// The root slots that a prefix covers, or the slot that contains it.
     pub(crate) fn root_range(&self, prefix: N) -> (u32, u32) {
         let bits = self.shared.root.bits();
         (prefix.bits().head(bits), prefix.last_bits().head(bits))

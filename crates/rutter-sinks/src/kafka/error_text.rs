@@ -1,8 +1,8 @@
-//! What brokers have to say, for people.
+//! Explains the errors of brokers.
 
 use rskafka::client::error::{Error, ProtocolError};
 
-/// An error in words, and what to do about it where that is known.
+/// The text of an error, with a remedy if one is known.
 pub(super) fn describe(why: &Error, topic: &str) -> String {
     let Error::ServerError {
         protocol_error,
@@ -29,7 +29,7 @@ pub(super) fn describe(why: &Error, topic: &str) -> String {
     }
 }
 
-/// The setting of a topic that a request was too large for.
+/// The setting of the topic that a request exceeded.
 pub(super) fn size_setting(why: &Error) -> Option<&'static str> {
     match why {
         Error::ServerError {
@@ -44,7 +44,7 @@ pub(super) fn size_setting(why: &Error) -> Option<&'static str> {
     }
 }
 
-/// Requests are cut to so many octets, and what would let them be larger.
+/// The warning that requests are limited to this size, with the setting to raise.
 pub(super) fn smaller_requests(setting: &str, octets: usize, usual: usize) -> String {
     format!(
         "the topic accepts requests of at most about {octets} bytes: messages are sent in more requests, which is slower; raise \
@@ -52,7 +52,7 @@ pub(super) fn smaller_requests(setting: &str, octets: usize, usual: usize) -> St
     )
 }
 
-/// One message that the topic does not take, and what would let it.
+/// The error for a single message that the topic rejects, with the setting to raise.
 pub(super) fn too_large(topic: &str, setting: &str, key: &[u8], octets: usize) -> String {
     let key = String::from_utf8_lossy(key);
     format!(

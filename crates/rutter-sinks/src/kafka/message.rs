@@ -1,4 +1,4 @@
-//! Messages: what their keys and values say.
+//! The keys and values of messages.
 
 use std::net::IpAddr;
 
@@ -11,10 +11,10 @@ use crate::block::Entry;
 use crate::peer::{PeerKey, StoredPeer};
 use crate::spool::Position;
 
-/// Grows when a reader of the version before would misunderstand; new fields alone do not count.
+/// Increases when readers of the previous version would misunderstand a message. New fields alone do not count.
 pub const SCHEMA: u32 = 1;
 
-/// The value of a message. Fields have the names and meanings that all schemas of Rutter share.
+/// The value of a message. The names and meanings of fields are common to all schemas of Rutter.
 #[derive(Serialize)]
 pub(super) struct Message<'a> {
     schema: u32,
@@ -68,7 +68,7 @@ struct AttrFields<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// An event.
+    /// A message for an event.
     pub(super) fn event(collector: &'a str, behind: Position, entry: &'a Entry) -> Self {
         Self {
             path_id: entry.prefix.map(|_| entry.path_id),
@@ -80,7 +80,8 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// All routes of a peer and family before this are gone; without a peer, all of the collector.
+    /// A message that removes all earlier routes of a peer and family, or of the whole collector if there is no
+    /// peer.
     pub(super) fn clear(
         collector: &'a str,
         at: Position,
@@ -94,7 +95,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// A route of a state that is told anew.
+    /// A message for a route of a load.
     pub(super) fn state(
         collector: &'a str,
         at: Position,
@@ -128,9 +129,10 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// As it is sent.
+    /// The JSON form.
     pub(super) fn json(&self) -> Vec<u8> {
-        // Only maps with keys that are not texts, and writers that fail, make this fail.
+        // Serialization fails only for maps with keys that are not strings, or failing writers. There are none
+        // here.
         serde_json::to_vec(self).unwrap_or_default()
     }
 }
@@ -182,7 +184,7 @@ impl<'a> From<&'a AttrColumns> for AttrFields<'a> {
     }
 }
 
-/// The key of a peer's messages, and of their partition: all that a peer says stays in order.
+/// The key of a peer's messages. It also selects the partition, so that all messages of a peer stay in order.
 pub(super) fn peer_key(collector: &str, peer: &PeerKey) -> String {
     let PeerKey {
         router,
@@ -194,7 +196,8 @@ pub(super) fn peer_key(collector: &str, peer: &PeerKey) -> String {
     let router = part(router);
     let collector = part(collector);
     let instance = match (peer_type, distinguisher) {
-        // What the rest of the key implies is not said: keys stay as they were before there were types in them.
+        // A distinguisher that follows from the type is left out. So keys are the same as before types were
+        // added.
         (PeerType::Global, 0) | (PeerType::RouteDistinguisher, 1..) | (PeerType::LocRib, _) => {
             distinguisher.to_string()
         }
@@ -203,12 +206,13 @@ pub(super) fn peer_key(collector: &str, peer: &PeerKey) -> String {
     format!("{collector}|{router}|{address}|{instance}|{view}")
 }
 
-/// A name as a part of a key: others are told from it by the sign between parts, whatever routers and collectors are called.
+/// A name as part of a key. Escaping keeps the separator unambiguous, whatever the names of routers and
+/// collectors are.
 pub(super) fn part(name: &str) -> String {
     name.replace('%', "%25").replace('|', "%7C")
 }
 
-/// The key of a route: compaction keeps the last word on it.
+/// The key of a route. Compaction keeps the last message of each key.
 pub(super) fn route_key(peer_key: &str, prefix: Prefix, path_id: u32) -> String {
     format!("{peer_key}|{prefix}|{path_id}")
 }
@@ -289,7 +293,7 @@ mod tests {
         }
     }
 
-    /// Kinds that are of no peer.
+    /// Kinds of events that have no peer.
     const COLLECTORS: [&str; 4] = ["start", "stop", "gap", "clock-step"];
 
     /// One message of each form with its key.
@@ -362,7 +366,7 @@ mod tests {
         text
     }
 
-    /// `UPDATE_GOLDEN=1` writes the sample anew.
+    /// `UPDATE_GOLDEN=1` rewrites the sample.
     #[test]
     fn messages_are_those_of_the_schema() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/kafka.txt");

@@ -1,7 +1,7 @@
-//! Kafka: one topic, keys that compact to the current routes, and all of a peer in one partition.
+//! Kafka: one topic, keys that compact to the current routes, and one partition for each peer.
 //!
-//! Written at least once: after a crash the rows behind the last position that was noted are sent again, with the same
-//! run and number.
+//! Messages are written at least once. After a crash, the rows after the last saved position are sent again
+//! with the same run and number.
 
 mod error_text;
 mod message;
@@ -23,28 +23,29 @@ pub use message::SCHEMA;
 use message::{Message, family_name, part, peer_key, route_key};
 use session::{PartitionProgress, REQUEST, Session, record};
 
-/// A topic of a cluster, written to as one collector.
+/// A topic of a cluster, written by one collector.
 pub struct Kafka {
     sink: String,
     collector: String,
     settings: Broker,
-    /// Where we note how far it is, since the cluster does not keep that for us.
+    /// The file with our position, since the cluster does not store it for us.
     position_file: PathBuf,
-    /// Behind the last batch that was acknowledged, as far as the topic has it; the outer `None` before we have looked.
+    /// The position after the last acknowledged batch, if the topic holds it. The outer `None`: not checked
+    /// yet.
     position: Option<Option<Position>>,
-    /// It could not be position_file: the disk may be full.
+    /// The last attempt to save the position failed, for example because the disk is full.
     position_unsaved: bool,
-    /// How far each partition was when it was written to last; empty where that is not known.
+    /// The end of each partition when it was last written to; empty if unknown.
     progress: Vec<PartitionProgress>,
-    /// What the topic had and has no more.
+    /// The acknowledged messages that the topic has lost.
     lost_messages: Option<String>,
-    /// What the log was told of requests that are cut.
+    /// The request limit that was logged last.
     logged_limit: Option<(&'static str, usize)>,
     session: Option<Session>,
 }
 
 impl Kafka {
-    /// Nothing is connected before [`Store::open`]. The position is noted in the folder of the spool.
+    /// Connects to nothing before [`Store::open`]. The position is saved in the folder of the spool.
     pub fn new(sink: &str, collector: &str, settings: Broker, folder: &Path) -> Self {
         Self {
             sink: sink.to_owned(),
@@ -60,7 +61,7 @@ impl Kafka {
         }
     }
 
-    /// How far the topic is, for all we know. What is noted is read once: somebody may remove it.
+    /// The position of the topic as far as we know it. The file is read once, since others may remove it.
     fn position(&mut self) -> Result<Option<Position>, StoreError> {
         let position = match self.position {
             Some(known) => known,
@@ -70,7 +71,7 @@ impl Kafka {
         Ok(position)
     }
 
-    /// Run, number, and the ends of the partitions.
+    /// Reads run, number and the ends of the partitions.
     fn read_position(&mut self) -> Result<Option<Position>, StoreError> {
         let text = match fs::read_to_string(&self.position_file) {
             Ok(text) => text,
@@ -83,7 +84,7 @@ impl Kafka {
             }
         };
         let words: Result<Vec<u64>, _> = text.split_whitespace().map(str::parse).collect();
-        // Rows are sent again rather than lost.
+        // Sending rows again is better than losing them.
         let [run, next_seq, ends @ ..] = words.as_deref().unwrap_or_default() else {
             return Ok(None);
         };
@@ -98,7 +99,7 @@ impl Kafka {
         Ok(Some(Position { run, next_seq }))
     }
 
-    /// What was acknowledged is not sent again by this process, also where it cannot be noted.
+    /// Saves the position. This process never sends acknowledged rows again, even if saving fails.
     fn save_position(&mut self, position: Position) {
         let new = self.position_file.with_extension("new");
         let mut text = format!("{} {}", position.run, position.next_seq);
@@ -117,7 +118,7 @@ impl Kafka {
         }
     }
 
-    /// The topic is so far: whether it holds what was acknowledged. What it does not hold is told once.
+    /// Checks whether a topic with these ends holds the acknowledged messages. A loss is reported once.
     fn check_topic(&mut self, now: Vec<PartitionProgress>) -> Result<StoreProgress, StoreError> {
         let had = self.position()?;
         if topic_matches(&self.progress, &now) {
@@ -129,7 +130,7 @@ impl Kafka {
         self.lost_messages = lost_messages(&self.settings.topic, &self.progress, &now);
         self.progress = now;
         self.position = Some(None);
-        // Where it stays it does not agree with the topic.
+        // If removing the file fails, its position does not match the topic.
         let _ = fs::remove_file(&self.position_file);
         Ok(StoreProgress {
             lost_position: had,
@@ -149,7 +150,7 @@ impl Kafka {
         session.put(index, record(key, value, time_us))
     }
 
-    /// Into every partition: what concerns all peers.
+    /// Sends a message that concerns all peers to every partition.
     fn put_everywhere(
         &mut self,
         session: &mut Session,
@@ -188,7 +189,7 @@ impl Kafka {
         Ok(())
     }
 
-    /// The routes of families that a session does not leave behind are gone with it.
+    /// Sends a `clear` for each family whose routes go down with the session.
     fn clear_families(
         &mut self,
         session: &mut Session,
@@ -216,7 +217,7 @@ impl Kafka {
         Ok(())
     }
 
-    /// Says that requests are cut, where that is new or they are smaller than it was said.
+    /// Logs that requests are limited, if the setting is new or the limit is smaller than before.
     fn log_request_limit(&mut self, cut: Option<(&'static str, usize)>) {
         let Some((setting, octets)) = cut else {
             return;
@@ -233,7 +234,7 @@ impl Kafka {
         tracing::warn!(sink = %self.sink, %topic, "{words}");
     }
 
-    /// Does something with the session; after a fault it is gone.
+    /// Runs an action with the session, and drops the session after an error.
     fn with_session<T>(
         &mut self,
         act: impl FnOnce(&mut Self, &mut Session) -> Result<T, StoreError>,
@@ -328,14 +329,14 @@ impl Store for Kafka {
     }
 }
 
-/// Whether a topic whose partitions are so far holds what was acknowledged, and peers are where they were: one that was made
-/// anew does not, nor one with other partitions.
+/// Returns whether a topic with these ends holds the acknowledged messages and keeps peers in their partitions. A topic
+/// that was created again does not, nor does one with another number of partitions.
 fn topic_matches(left: &[PartitionProgress], now: &[PartitionProgress]) -> bool {
     let holds = left.iter().zip(now).all(|(left, now)| left.end <= now.end);
     left.is_empty() || left.len() == now.len() && holds
 }
 
-/// The messages that a topic has no more: those of a few partitions stand for those of all.
+/// The messages that a topic has lost. At most a few partitions are named.
 fn lost_messages(
     topic: &str,
     left: &[PartitionProgress],
@@ -360,7 +361,7 @@ fn lost_messages(
     })
 }
 
-/// Partitions that a gap names.
+/// The number of partitions that a gap names.
 const NAMED: usize = 4;
 
 #[cfg(test)]
@@ -381,7 +382,7 @@ mod tests {
         next_seq: 9,
     };
 
-    /// One that notes how far it is in a folder.
+    /// A Kafka store that saves its position in a folder.
     fn kafka(folder: &Path) -> Kafka {
         let settings = Broker {
             brokers: vec!["127.0.0.1:9".into()],
@@ -392,7 +393,7 @@ mod tests {
         Kafka::new("stream", "here", settings, folder)
     }
 
-    /// The lines of a log, fields before the message.
+    /// The lines of a log, with fields before the message.
     #[derive(Clone, Default)]
     struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -458,7 +459,7 @@ mod tests {
         ends.iter().map(left).collect()
     }
 
-    /// Where the position is noted.
+    /// A folder for the saved position.
     fn folder(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("rutter-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
@@ -489,7 +490,7 @@ mod tests {
         let mut before = kafka(&folder);
         before.progress = ends(&[7, 3]);
         before.save_position(POSITION);
-        // As it is found by the next process, too.
+        // The next process finds the same loss.
         for mut kafka in [kafka(&folder), before] {
             let held = kafka.check_topic(ends(&[7, 1])).unwrap();
             let what = "topic `rutter` has lost messages 1 to 2 of partition 1";
@@ -524,7 +525,7 @@ mod tests {
             topic_matches(&ends(left), &ends(now))
         }
         assert!(is(&[], &[7, 0]));
-        // Others write, too.
+        // Others write to the topic, too.
         assert!(is(&[7, 0], &[8, 3]));
         assert!(!is(&[7, 0], &[6, 3]));
         assert!(!is(&[7, 0], &[7, 0, 0]));

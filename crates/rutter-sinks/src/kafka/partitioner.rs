@@ -1,6 +1,6 @@
-//! Which partition a key belongs to, by the rule of Kafka's own clients: so other producers and joins agree with us.
+//! Assigns keys to partitions as Kafka's own clients do, so that other producers and joins agree with us.
 
-/// The partition of a key among so many.
+/// The partition of a key among `count` partitions.
 pub(super) fn partition_of(key: &[u8], count: usize) -> usize {
     let positive = murmur2(key) & 0x7fff_ffff;
     positive as usize % count.max(1)
@@ -31,7 +31,7 @@ fn murmur2(key: &[u8]) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    /// Values of Kafka's own test of its `Utils.murmur2`.
+    /// Values from Kafka's own test of its `Utils.murmur2`.
     #[test]
     fn keys_hash_as_in_kafka() {
         for (key, hash) in [

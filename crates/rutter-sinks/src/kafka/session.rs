@@ -1,5 +1,5 @@
-//! A connection: records wait until there is a request's worth for their partition, and a request is as large as the
-//! topic takes.
+//! A connection to a cluster. Records wait until they fill a request for their partition, and a request is as
+//! large as the topic accepts.
 
 use std::future::Future;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -22,17 +22,17 @@ pub(super) struct Session {
     timeout: Duration,
     client: Client,
     partitions: Vec<Partition>,
-    /// When the cluster was request last which partitions there are.
+    /// The time of the last check of the partitions.
     partitions_checked: Instant,
-    /// ByteReader of a request that the topic takes, for all we know.
+    /// The largest request in bytes that the topic is known to accept.
     max_request: usize,
-    /// The setting that a request was too large for.
+    /// The setting of the topic that limits requests.
     limit_setting: Option<&'static str>,
-    /// The row whose records are put now; none while a load is.
+    /// The row of the records that are added now; none during a load.
     row: Option<Position>,
 }
 
-/// A partition and what is on its way there.
+/// A partition and the records that wait for it.
 struct Partition {
     client: PartitionClient,
     waiting: Vec<Waiting>,
@@ -40,18 +40,19 @@ struct Partition {
     left: PartitionProgress,
 }
 
-/// A record that was put, and the row that it belongs to.
+/// A waiting record, and the row that it belongs to.
 struct Waiting {
     row: Option<Position>,
     record: Record,
 }
 
-/// How far a partition is.
+/// The progress of a partition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PartitionProgress {
-    /// Behind the last message that was acknowledged.
+    /// The offset after the last acknowledged message.
     pub(super) end: i64,
-    /// Behind the last row of which all messages were: after a fault they are not sent again.
+    /// The position after the last row whose messages were all acknowledged. They are not sent again after an
+    /// error.
     pub(super) row: Option<Position>,
 }
 
@@ -76,35 +77,35 @@ impl Session {
         })
     }
 
-    /// How many partitions there are.
+    /// The number of partitions.
     pub(super) fn partitions(&self) -> usize {
         self.partitions.len()
     }
 
-    /// How far each partition is.
+    /// The progress of each partition.
     pub(super) fn progress(&self) -> Vec<PartitionProgress> {
         self.partitions.iter().map(|one| one.left).collect()
     }
 
-    /// Goes on where the connection before ended; where there was none, at the ends that were found.
+    /// Continues with the progress of the previous connection; without one, at the ends that were found.
     pub(super) fn resume(&mut self, left: &[PartitionProgress]) {
         for (partition, left) in self.partitions.iter_mut().zip(left) {
             partition.left = *left;
         }
     }
 
-    /// To what requests are cut, and the setting of the topic that has it so.
+    /// The setting that limits requests, and the largest request in bytes.
     pub(super) fn request_limit(&self) -> Option<(&'static str, usize)> {
         self.limit_setting
             .map(|setting| (setting, self.max_request))
     }
 
-    /// What is put from now on belongs to this row.
+    /// Sets the row of the records that follow.
     pub(super) fn begin_row(&mut self, behind: Position) {
         self.row = Some(behind);
     }
 
-    /// A record for a partition. What is sent ends with a row.
+    /// Adds a record for a partition. Requests end at the end of a row.
     pub(super) fn put(&mut self, index: usize, record: Record) -> Result<(), StoreError> {
         let (row, size) = (self.row, record_size(&record));
         let partition = &self.partitions[index];
@@ -122,7 +123,8 @@ impl Session {
         Ok(())
     }
 
-    /// Somebody may have added partitions: then keys belong elsewhere, and all is told anew over the next connection.
+    /// Fails if the number of partitions has changed. Keys then belong to other partitions, and the next
+    /// connection loads all routes again.
     pub(super) fn check_partitions(&mut self, topic: &str) -> Result<(), StoreError> {
         if self.partitions_checked.elapsed() < CHECK_EVERY {
             return Ok(());
@@ -140,14 +142,14 @@ impl Session {
         Ok(())
     }
 
-    /// Returns when all that was put is acknowledged by all replicas in sync.
+    /// Sends all waiting records and returns when all in-sync replicas have acknowledged them.
     pub(super) fn flush(&mut self) -> Result<(), StoreError> {
         (0..self.partitions.len()).try_for_each(|index| self.send(index))?;
         self.row = None;
         Ok(())
     }
 
-    /// Sends what waits for a partition, in smaller chunks where the topic does not take it at once.
+    /// Sends the waiting records of a partition, in smaller requests if the topic rejects a large one.
     fn send(&mut self, index: usize) -> Result<(), StoreError> {
         let partition = &mut self.partitions[index];
         partition.size = 0;
@@ -177,13 +179,13 @@ impl Session {
         Ok(())
     }
 
-    /// One request; where it is too large for the topic, the setting that says so.
+    /// Sends one request. If it is too large for the topic, returns the setting that limits it.
     fn produce(
         &mut self,
         index: usize,
         piece: &[Waiting],
     ) -> Result<Result<(), &'static str>, StoreError> {
-        // Where it is refused it is needed again.
+        // A rejected request is needed again.
         let records = piece.iter().map(|one| one.record.clone()).collect();
         let partition = &mut self.partitions[index];
         let client = &partition.client;
@@ -217,7 +219,7 @@ async fn connect(settings: &Broker, timeout: Duration) -> Result<(Client, Vec<Pa
     let name = &settings.topic;
     let describe = |why: Error| error_text::describe(&why, name);
     let backoff = BackoffConfig {
-        // Before our own timeout ends, so that the last error is told.
+        // Shorter than our own timeout, so that the last error is reported.
         deadline: Some(timeout / 2),
         ..BackoffConfig::default()
     };
@@ -257,7 +259,7 @@ async fn partitions_of(client: &Client, name: &str) -> Result<Vec<i32>, String> 
     Ok(topic.partitions.into_iter().collect())
 }
 
-/// Waits for an answer, but not for ever.
+/// Waits for an answer, at most for `timeout`.
 fn within<T>(
     runtime: &Runtime,
     timeout: Duration,
@@ -282,19 +284,19 @@ pub(super) fn record(key: String, value: Option<Vec<u8>>, time_us: u64) -> Recor
     }
 }
 
-/// The time of a record. Brokers refuse what is of the future, as rows are that were told before a clock was set back;
-/// the value has their time.
+/// The time of a record, never in the future, since brokers reject that. Rows can have later times if the clock
+/// was set back; the value has the original time.
 fn timestamp(time_us: u64, now_us: u64) -> DateTime<Utc> {
     let time_us = time_us.min(now_us);
     DateTime::<Utc>::from_timestamp_micros(time_us as i64).unwrap_or_default()
 }
 
-/// What a record takes of a request at most.
+/// An upper bound for the bytes of a record in a request.
 fn record_size(record: &Record) -> usize {
     record.approximate_size() + OVERHEAD
 }
 
-/// What a request of these records takes at most.
+/// An upper bound for the bytes of a request with these records.
 fn request_size(piece: &[Waiting]) -> usize {
     BATCH
         + piece
@@ -303,14 +305,14 @@ fn request_size(piece: &[Waiting]) -> usize {
             .sum::<usize>()
 }
 
-/// The last row of which nothing is behind the piece.
+/// The last row whose records are all in `piece`.
 fn last_whole(piece: &[Waiting], behind: &[Waiting]) -> Option<Position> {
     let begun = behind.first().and_then(|next| next.row);
     let mut rows = piece.iter().rev().filter_map(|one| one.row);
     rows.find(|row| Some(*row) != begun)
 }
 
-/// How many of the first records fit a request; the first is sent whatever its size.
+/// The number of records that fit into a request. The first one is sent whatever its size.
 fn fitting(waiting: &[Waiting], request: usize) -> usize {
     let mut size = BATCH;
     let fits = waiting.iter().take_while(|one| {
@@ -320,13 +322,13 @@ fn fitting(waiting: &[Waiting], request: usize) -> usize {
     fits.count().max(1)
 }
 
-/// Brokers refuse requests above a megabyte unless configured otherwise.
+/// The default request size. Brokers reject requests above a megabyte unless configured otherwise.
 pub(super) const REQUEST: usize = 700 << 10;
-/// ByteReader of a request besides its records: the head of a record batch.
+/// The bytes of a request apart from its records: the header of a record batch.
 const BATCH: usize = 61;
-/// ByteReader of a record besides key and value.
+/// The bytes of a record apart from key and value.
 const OVERHEAD: usize = 24;
-/// How often it is partitions_checked whether there are other partitions.
+/// The interval between checks for a changed number of partitions.
 const CHECK_EVERY: Duration = Duration::from_secs(15);
 
 #[cfg(test)]

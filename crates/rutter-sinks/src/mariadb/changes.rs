@@ -1,4 +1,4 @@
-//! The current routes: replaced and removed by key, whatever was written before.
+//! Changes the current routes: replaces and removes rows by key, whatever was written before.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::batch::Batch;
 use crate::peer::StoredPeer;
 use crate::store::{Load, StoreError};
 
-/// Keys of routes that are gone; lives as long as the session.
+/// The keys of withdrawn routes; belongs to the session.
 pub(super) const STAGE: &str = "CREATE TEMPORARY TABLE rutter_stage (
     peer_id int NOT NULL, network varbinary(16) NOT NULL, length tinyint unsigned NOT NULL,
     path_id int unsigned NOT NULL) ENGINE = InnoDB";
@@ -20,7 +20,7 @@ const STAGED: Into = ("INTO TABLE rutter_stage", "");
 const REMOVE_STAGED: &str = "DELETE r FROM rutter_stage s STRAIGHT_JOIN rutter_routes r
     ON r.peer_id = s.peer_id AND r.network = s.network AND r.length = s.length AND r.path_id = s.path_id";
 
-/// By how many the current routes have grown.
+/// Applies a batch to the current routes. Returns the change of their number.
 pub(super) fn apply(session: &mut Session, batch: &Batch) -> Result<i64, StoreError> {
     session.change_peers(&batch.peer_changes)?;
     let mut cleared = 0;
@@ -42,7 +42,8 @@ pub(super) fn apply(session: &mut Session, batch: &Batch) -> Result<i64, StoreEr
     Ok(change_routes(session, batch)? - cleared)
 }
 
-/// Peers that a statement names: for few the server looks into the index how many routes they have.
+/// The number of peers in a statement. With few, the server estimates the number of their routes from the
+/// index.
 const AT_ONCE: usize = 100;
 
 fn list(ids: &[i32]) -> String {
@@ -57,7 +58,7 @@ fn numbers<'p>(
     peers.map(|peer| session.ids.id_of(&peer.key)).collect()
 }
 
-/// Stores the state of those peers of a load whose sessions are up, or are not.
+/// Sets the state of those peers of a load whose sessions are up, or down.
 pub(super) fn set_state(
     session: &mut Session,
     state: &str,
@@ -111,7 +112,8 @@ fn change_routes(session: &mut Session, batch: &Batch) -> Result<i64, StoreError
     Ok(2 * given - put_and_replaced - removed)
 }
 
-/// Removes what a load replaces; the transaction that the caller began ends here. How many routes some peers had.
+/// Removes the routes that a load replaces, and ends the caller's transaction. Returns the number of removed
+/// routes of some peers.
 pub(super) fn begin_load(session: &mut Session, load: &Load) -> Result<i64, StoreError> {
     let collector = session.collector;
     if load.all {
@@ -134,7 +136,8 @@ pub(super) fn begin_load(session: &mut Session, load: &Load) -> Result<i64, Stor
     clear_peers(session, &ids)
 }
 
-/// Nobody registers while we look whether the table is ours alone: then it can be emptied at once.
+/// Removes all routes of the collector. The schema lock keeps new collectors out while we check whether the
+/// table is ours alone and can be truncated.
 fn clear_all(session: &mut Session) -> Result<(), StoreError> {
     if lock(&mut session.conn, SCHEMA_LOCK, 5)? {
         let emptied = truncate(session);
@@ -153,7 +156,7 @@ fn clear_all(session: &mut Session) -> Result<(), StoreError> {
     clear_peers(session, &ids).map(drop)
 }
 
-/// `false` where others have routes here, or read them for so long that nobody should wait.
+/// Returns `false` if others have routes in the table, or read it for so long that nobody should wait.
 fn truncate(session: &mut Session) -> Result<bool, StoreError> {
     let collectors: Option<u64> = session
         .conn
@@ -172,7 +175,7 @@ fn truncate(session: &mut Session) -> Result<bool, StoreError> {
     }
 }
 
-/// In chunks, so that no transaction holds all of a full table. How many there were.
+/// Removes the routes of peers in parts, so that no transaction holds a full table. Returns their number.
 fn clear_peers(session: &mut Session, ids: &[i32]) -> Result<i64, StoreError> {
     let mut cleared = 0;
     for some in ids.chunks(AT_ONCE) {
@@ -189,5 +192,5 @@ fn clear_peers(session: &mut Session, ids: &[i32]) -> Result<i64, StoreError> {
     Ok(cleared)
 }
 
-/// Routes removed at a time.
+/// The number of routes removed at once.
 const PIECE: u64 = 50_000;

@@ -1,4 +1,4 @@
-//! Old events: removed by their key, from its beginning, since they have no index by time.
+//! Removes old events. They have no index by time, so they are removed by key from the beginning.
 
 use mysql::params;
 use mysql::prelude::Queryable;
@@ -6,17 +6,17 @@ use mysql::prelude::Queryable;
 use super::{Session, store_error};
 use crate::store::StoreError;
 
-/// Old events removed at a time.
+/// The number of old events removed at once.
 const EXPIRED: u64 = 20_000;
 
-/// The next rows behind a key.
+/// The next rows after a key.
 const PAGE: &str = "FROM rutter_events WHERE collector_id = :collector AND (run > :run OR run = :run AND seq > :seq)
     ORDER BY run, seq LIMIT 20000";
 
-/// Where a page ends, its rows, and those of a time that has not come yet.
+/// The last run and number of a page, the number of its rows, and the number of its rows with a future time.
 type Page = (Option<u64>, Option<u64>, u64, u64);
 
-/// The last old row of the page: those before it go with it.
+/// Selects the last old row of the page. The rows before it are removed with it.
 fn last_old() -> String {
     format!(
         "SELECT run, seq FROM (SELECT run, seq, time {PAGE}) e
@@ -35,10 +35,10 @@ const REMOVE: &str = "DELETE FROM rutter_events
     WHERE collector_id = :collector AND (run > :run OR run = :run AND seq > :seq)
       AND (run < :last_run OR run = :last_run AND seq <= :last_seq) AND time < from_unixtime(:before)";
 
-/// `true` where there may be more.
+/// Removes some old events. Returns `true` if there may be more.
 ///
-/// Rows stand in the order in which they came, which is that of time unless the clock was set: rows that wait for a
-/// time to come are passed over, and the search goes on behind them.
+/// Rows are in the order of their arrival, which is the order of their times unless the clock was set. Rows
+/// with a future time are skipped, and the search continues after them.
 pub(super) fn expire(session: &mut Session, before_us: u64) -> Result<bool, StoreError> {
     let before = before_us as f64 / 1e6;
     let (collector, (run, seq)) = (session.collector, session.searched);

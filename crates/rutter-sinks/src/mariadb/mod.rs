@@ -25,11 +25,11 @@ use crate::store::{Load, RowChunks, Store, StoreError, StoreProgress, hangs, no_
 use crate::table_load::LoadRow;
 use rows::Rows;
 
-/// A database of MariaDB 10.5 or MySQL 8 or later, written to as one collector.
+/// A database of MariaDB 10.5 or MySQL 8 or later, written by one collector.
 pub struct MariaDb {
     collector: String,
     settings: Database,
-    /// The current routes of this collector.
+    /// The number of current routes of this collector.
     count: RouteCount,
     session: Option<Session>,
 }
@@ -38,16 +38,16 @@ struct Session {
     conn: Conn,
     collector: i32,
     ids: PeerIds,
-    /// As it was committed last.
+    /// The position after the last commit.
     position: Option<Position>,
-    /// Behind which key old events are looked for next.
+    /// The key after which the search for old events continues.
     searched: (u64, u64),
-    /// What the server asks for during LOAD DATA LOCAL.
+    /// The bytes that the server requests during LOAD DATA LOCAL.
     file: Arc<Mutex<Option<Receiver<Vec<u8>>>>>,
 }
 
 impl MariaDb {
-    /// Nothing is connected before [`Store::open`].
+    /// Connects to nothing before [`Store::open`].
     pub fn new(collector: &str, settings: Database) -> Self {
         Self {
             collector: collector.to_owned(),
@@ -76,13 +76,13 @@ impl MariaDb {
                 .ip_or_hostname(Some(&settings.host))
                 .tcp_port(settings.port),
         };
-        // Statements may take long, but not the server that lets us in.
+        // A statement may take long, but a login may not.
         connect_with(options.clone(), CONNECT)?;
         connect_with(options, Duration::from_secs(settings.answer_timeout_s))
     }
 }
 
-/// What is known of a collector: its number, run, next row, and the time of the one before.
+/// The stored state of a collector: its id, run, next row, and the time of the row before.
 type Registered = (i32, Option<u64>, Option<u64>, Option<u64>);
 
 const REGISTERED: &str =
@@ -94,10 +94,10 @@ fn connected(session: &mut Option<Session>) -> Result<&mut Session, StoreError> 
     session.ok_or_else(|| StoreError("not connected".into()))
 }
 
-/// How long a server may take to let us in.
+/// The longest time for a login.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// A connection whose answers may take so long.
+/// Connects with a timeout for each answer.
 fn connect_with(options: OptsBuilder, timeout: Duration) -> Result<Conn, StoreError> {
     let options = options
         .read_timeout(Some(timeout))
@@ -108,10 +108,11 @@ fn connect_with(options: OptsBuilder, timeout: Duration) -> Result<Conn, StoreEr
     })
 }
 
-/// StoreProgress while tables are made, emptied at once, or a collector is registered.
+/// Held while tables are created or truncated, and while a collector is registered.
 const SCHEMA_LOCK: &str = "schema";
 
-/// Takes a lock of the server for this database and connection; `false` where another holds it for too long.
+/// Takes a lock of the server for this database and connection. Returns `false` if another connection holds it
+/// for too long.
 fn lock(conn: &mut Conn, name: &str, wait_s: u32) -> Result<bool, StoreError> {
     let taken: Option<Option<i32>> = conn
         .exec_first(
@@ -136,7 +137,8 @@ impl Store for MariaDb {
         let mut conn = self.connect()?;
         conn.query_drop("SET time_zone = '+00:00', lock_wait_timeout = 30")
             .map_err(store_error("cannot prepare the session"))?;
-        // Only one process at a time writes as a collector, and a transaction of an earlier connection has ended.
+        // Only one process at a time writes as a collector. The lock also proves that a transaction of an
+        // earlier connection has ended.
         if !lock(&mut conn, &format!("collector {}", self.collector), 0)? {
             return Err(StoreError(format!(
                 "another connection writes as collector `{}`: give each collector a name of its own",
@@ -177,7 +179,7 @@ impl Store for MariaDb {
         });
         Ok(StoreProgress {
             position,
-            // Whoever unsets the position leaves it.
+            // The time remains when somebody clears the position.
             time_us: position.and(time_us),
             lost_position: None,
         })
@@ -240,8 +242,8 @@ impl Store for MariaDb {
     fn end_load(&mut self, load: &Load) -> Result<(), StoreError> {
         let session = connected(&mut self.session)?;
         changes::set_state(session, "up", load, true)?;
-        // Tables that were made anew meanwhile hold only the rest of the load. The time makes every row that is found one
-        // that is changed, which is what the server counts.
+        // Fails if the position was cleared: then the tables were created again and hold only a part
+        // of the load. Setting the time changes each row found, and the server counts changed rows only.
         let (run, next_seq) = session.position.map(|at| (at.run, at.next_seq)).unzip();
         session
             .conn
@@ -279,7 +281,8 @@ impl Session {
         self.conn.query_drop(statement).map_err(store_error(what))
     }
 
-    /// Whoever made tables anew has unset it: what was said of the routes until then does not hold.
+    /// Stores the position. Fails if somebody cleared it by creating tables again: what we know of the routes
+    /// does not hold then.
     fn store_position(
         &mut self,
         position: Position,
@@ -304,7 +307,7 @@ impl Session {
         self.expect_changed()
     }
 
-    /// Fails where the position was not as it was left.
+    /// Fails if the stored position was not the expected one.
     fn expect_changed(&self) -> Result<(), StoreError> {
         match self.conn.affected_rows() {
             0 => Err(StoreError(
@@ -314,20 +317,21 @@ impl Session {
         }
     }
 
-    /// LOAD DATA of these rows.
+    /// Runs LOAD DATA with these rows.
     fn load_data(&mut self, into: Into, rows: Rows) -> Result<(), StoreError> {
         if rows.is_empty() {
             return Ok(());
         }
         let (send, receive) = sync_channel(1);
         *self.file.lock() = Some(receive);
-        // There is room for it.
+        // The channel has room for it.
         let _ = send.send(rows.octets);
         drop(send);
         load_file(&mut self.conn, into)
     }
 
-    /// One LOAD DATA of many routes, how many: the server takes rows while the next are written.
+    /// Runs one LOAD DATA with many routes. The server reads rows while the next ones are formatted. Returns
+    /// their number.
     fn load_some(
         &mut self,
         load: &Load,
@@ -340,7 +344,7 @@ impl Session {
         thread::scope(|scope| {
             let loading = scope.spawn(|| {
                 let loaded = load_file(conn, ROUTES);
-                // A server that never asked for the file leaves nobody waiting to send it.
+                // If the server never requested the file, dropping the receiver ends the sender's wait.
                 file.lock().take();
                 loaded
             });
@@ -383,10 +387,10 @@ impl Session {
 const COUNT: &str = "SELECT count(*) FROM rutter_routes
     WHERE peer_id IN (SELECT peer_id FROM rutter_peers WHERE collector_id = ?)";
 
-/// Where LOAD DATA puts rows, and the columns that they have: a table may have others, whose owner has given them defaults.
+/// A table for LOAD DATA, and the columns of the rows. A table may have other columns with defaults.
 type Into = (&'static str, &'static str);
 
-/// Where routes are replaced by key.
+/// The routes, replaced by key.
 const ROUTES: Into = (
     "REPLACE INTO TABLE rutter_routes",
     "(peer_id, network, length, path_id, prefix, time, origin, as_path, origin_as, next_hop, med, local_pref,
@@ -397,9 +401,9 @@ const EVENTS: Into = (
     "(collector_id, run, seq, time, peer_id, kind, network, length, path_id, prefix, origin, as_path, origin_as,
       next_hop, med, local_pref, communities, extended_communities, large_communities, detail)",
 );
-/// So many routes a statement: undoing one that failed takes longer than it took.
+/// The number of routes in a statement. Undoing a failed statement takes longer than running it.
 const LOADED: usize = 1_000_000;
-/// ByteReader sent at a time.
+/// The number of bytes sent at once.
 const SENT: usize = 256 << 10;
 
 fn write_routes(
@@ -420,7 +424,7 @@ fn write_routes(
             out.time(load.time_us);
             out.attrs(Some(&row.attrs));
             out.end_row();
-            // Where the server has gone, its error says why.
+            // If the server has closed the connection, its error says why.
             if out.octets.len() >= SENT && send.send(std::mem::take(&mut out.octets)).is_err() {
                 return Ok(count);
             }
@@ -434,7 +438,7 @@ fn write_routes(
     Ok(count)
 }
 
-/// LOAD DATA of the file at hand. Whatever the server would only warn of is a fault.
+/// Runs LOAD DATA with the prepared file. A warning of the server is an error here.
 fn load_file(conn: &mut Conn, (into, columns): Into) -> Result<(), StoreError> {
     conn.query_drop(format!(
         "LOAD DATA LOCAL INFILE 'rutter' {into} CHARACTER SET binary {columns}"
@@ -452,7 +456,7 @@ fn load_file(conn: &mut Conn, (into, columns): Into) -> Result<(), StoreError> {
     )))
 }
 
-/// Answers a request for a file with what arrives.
+/// Answers the server's request for a file with the bytes that arrive in the channel.
 fn answer_with(file: &Arc<Mutex<Option<Receiver<Vec<u8>>>>>) -> LocalInfileHandler {
     let file = Arc::clone(file);
     LocalInfileHandler::new(move |_, stream| -> io::Result<()> {
@@ -465,15 +469,16 @@ fn answer_with(file: &Arc<Mutex<Option<Receiver<Vec<u8>>>>>) -> LocalInfileHandl
     })
 }
 
-/// Codes that say that the user lacks a right: to the database, a command on a table, a column, a routine.
+/// The error codes for missing rights: to the database, a table, a column or a routine.
 const DENIED: [u16; 4] = [1044, 1142, 1143, 1370];
 
-/// Code of a user or password that the server does not know.
+/// The error code for an unknown user or a wrong password.
 const NO_LOGIN: u16 = 1045;
-/// Code of a database that is not there.
+/// The error code for a database that does not exist.
 const NO_DATABASE: u16 = 1049;
 
-/// What was tried, and what the server or the connection had to say about it. Never a password.
+/// Makes an error from the failed action and the reason that the server or the connection gave. It never
+/// contains a password.
 fn store_error(what: &str) -> impl FnOnce(mysql::Error) -> StoreError {
     use mysql::Error::{DriverError, IoError, MySqlError};
     let what = what.to_owned();
@@ -494,7 +499,7 @@ fn store_error(what: &str) -> impl FnOnce(mysql::Error) -> StoreError {
     }
 }
 
-/// Whether nothing came back in time.
+/// Returns whether an answer did not come in time.
 fn is_silence(why: &mysql::Error) -> bool {
     use std::error::Error as _;
     let why = match why {

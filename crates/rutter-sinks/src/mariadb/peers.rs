@@ -1,4 +1,4 @@
-//! Who the peers are: all that a batch names in a few statements, however many come up at once.
+//! Stores peers: all peers of a batch in a few statements, however many come up at once.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -11,8 +11,7 @@ use crate::batch::PeerChange;
 use crate::peer::StoredPeer;
 use crate::store::StoreError;
 
-/// Peers of which it is not known whether they are stored, and what is new about others; both live as long as the
-/// session.
+/// Temporary tables of peers that may not be stored yet, and of changed states; both belong to the session.
 pub(super) const STAGES: [&str; 2] = [
     "CREATE TEMPORARY TABLE rutter_new_peers (
     place         int NOT NULL,
@@ -35,7 +34,7 @@ pub(super) const STAGES: [&str; 2] = [
 const NEW_PEERS: Into = ("INTO TABLE rutter_new_peers", "");
 const CHANGED_PEERS: Into = ("INTO TABLE rutter_changed_peers", "");
 
-/// The condition that leads from one that is given to the one that is stored.
+/// The condition that joins a given peer to the stored one.
 macro_rules! same {
     () => {
         "p.collector_id = ? AND p.router = g.router AND p.peer_address = g.peer_address
@@ -43,8 +42,8 @@ macro_rules! same {
     };
 }
 
-/// Nobody else writes as this collector. An upsert of all would use up a number for each that is known. Names that are
-/// cut may be the same.
+/// Adds missing peers. Nobody else writes as this collector. An upsert would use up an id for each peer that
+/// exists. Names that were cut may be equal.
 const INSERT: &str = concat!(
     "INSERT INTO rutter_peers
     (router, peer_address, distinguisher, view, peer_type, peer_name, peer_asn, bgp_id, source, state, detail, collector_id)
@@ -70,7 +69,7 @@ const SET_STATE: &str = "UPDATE rutter_changed_peers t JOIN rutter_peers p ON p.
 SET p.state = t.state, p.since = t.since, p.detail = t.detail";
 
 impl Session {
-    /// Makes sure that peers have numbers, and that what is stored of them is up to date.
+    /// Makes sure that peers have ids, and that their stored columns are up to date.
     pub(super) fn learn<'p>(
         &mut self,
         peers: impl IntoIterator<Item = &'p Arc<StoredPeer>>,
@@ -94,7 +93,7 @@ impl Session {
         Ok(())
     }
 
-    /// Stores the last word on each peer that came or went.
+    /// Stores the last state of each peer that came up or went down.
     pub(super) fn change_peers(&mut self, changes: &[PeerChange]) -> Result<(), StoreError> {
         if changes.is_empty() {
             return Ok(());
@@ -135,7 +134,7 @@ fn rows(peers: &[&Arc<StoredPeer>]) -> Rows {
     out
 }
 
-/// What fits the column: nothing that others call themselves may keep all that follows from being stored.
+/// The part of a name that fits the column: a long name must not block all rows after it.
 fn fitting(name: &str) -> &str {
     let end = name
         .char_indices()

@@ -1,4 +1,4 @@
-//! Rows in the text form of LOAD DATA.
+//! Formats rows as text for LOAD DATA.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -9,7 +9,7 @@ use std::ops::Range;
 use rutter_events::{AttrColumns, utc};
 use rutter_net::Prefix;
 
-/// ByteReader of rows; attribute sets are written once, however many rows share them.
+/// The bytes of rows. Each attribute set is formatted once, however many rows share it.
 #[derive(Default)]
 pub(super) struct Rows {
     pub(super) octets: Vec<u8>,
@@ -19,13 +19,13 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Whether there are no rows.
+    /// Returns whether there are no rows.
     pub(super) fn is_empty(&self) -> bool {
         self.octets.is_empty()
     }
 
     pub(super) fn end_row(&mut self) {
-        // The tab behind the last field becomes the end of the line.
+        // The tab after the last field becomes the end of the line.
         if let Some(last) = self.octets.last_mut() {
             *last = b'\n';
         }
@@ -52,7 +52,7 @@ impl Rows {
         self.octets.push(b'\t');
     }
 
-    /// Network and length.
+    /// Writes network and length.
     pub(super) fn network(&mut self, prefix: Prefix) {
         match prefix.addr() {
             IpAddr::V4(address) => octets(&mut self.octets, &address.octets()),
@@ -61,17 +61,17 @@ impl Rows {
         self.number(prefix.len());
     }
 
-    /// Anything that needs no escaping.
+    /// Writes a value that needs no escaping.
     pub(super) fn plain(&mut self, value: impl Display) {
         plain(&mut self.octets, value);
     }
 
-    /// The columns of a set; all NULL without one.
+    /// Writes the columns of a set, or NULL for each.
     pub(super) fn attrs(&mut self, attrs: Option<&AttrColumns>) {
         let Some(attrs) = attrs else {
             return (0..ATTR_COLUMNS).for_each(|_| self.null());
         };
-        // By address: the caller holds all sets of a piece until it ends.
+        // The key is the address: the caller keeps all sets of a chunk alive until its end.
         let range = self.known.entry(attrs).or_insert_with(|| {
             let start = self.sets.len();
             put_attrs(&mut self.sets, attrs);
@@ -129,7 +129,7 @@ fn number(out: &mut Vec<u8>, mut value: u64) {
     out.push(b'\t');
 }
 
-/// Escapes what means something to LOAD DATA.
+/// Escapes the characters that LOAD DATA interprets.
 fn octets(out: &mut Vec<u8>, value: &[u8]) {
     for octet in value {
         match octet {
@@ -143,5 +143,5 @@ fn octets(out: &mut Vec<u8>, value: &[u8]) {
     out.push(b'\t');
 }
 
-/// Columns of an attribute set.
+/// The columns of an attribute set.
 const ATTR_COLUMNS: usize = 9;

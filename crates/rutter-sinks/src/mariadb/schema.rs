@@ -1,4 +1,4 @@
-//! The tables, made and brought up to date by us.
+//! Creates the tables and brings them up to date.
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -6,15 +6,15 @@ use mysql::prelude::Queryable;
 use super::store_error;
 use crate::store::StoreError;
 
-/// Numbered from 1; what was released is never changed, only followed by another. A server cannot take back changes of
-/// tables, so each statement does no harm when it is done again.
+/// Numbered from 1. A released migration never changes; another one follows it. The server cannot undo changes
+/// of tables, so each statement must be safe to repeat.
 const MIGRATIONS: &[&str] = &[
     include_str!("001.sql"),
     include_str!("002.sql"),
     include_str!("003.sql"),
 ];
 
-/// Applies the migrations that the database has not seen. The caller holds [`super::SCHEMA_LOCK`].
+/// Applies the migrations that the database lacks. The caller holds [`super::SCHEMA_LOCK`].
 pub(super) fn migrate(conn: &mut Conn) -> Result<(), StoreError> {
     conn.query_drop(
         "CREATE TABLE IF NOT EXISTS rutter_schema
@@ -50,7 +50,7 @@ fn run(conn: &mut Conn, migration: &str, what: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What of ours is there.
+/// The existing tables and views with our prefix.
 const THERE: &str = "SELECT table_name FROM information_schema.tables
 WHERE table_schema = DATABASE() AND table_name LIKE 'rutter\\_%'";
 const OURS: [&str; 6] = [
@@ -62,7 +62,7 @@ const OURS: [&str; 6] = [
     "rutter_history",
 ];
 
-/// Numbers that rows of the past have are not given to others.
+/// The next free ids. Ids in rows of the past are never assigned again.
 const NUMBERS: [(&str, &str); 2] = [
     (
         "rutter_collectors",
@@ -77,8 +77,8 @@ const NUMBERS: [(&str, &str); 2] = [
     ),
 ];
 
-/// Makes tables and views anew that somebody has dropped. Where a table was, no position holds any more: every
-/// collector tells of a gap and loads its routes.
+/// Creates dropped tables and views again. If a table was dropped, no position is valid: every collector
+/// records a gap and loads its routes.
 fn mend(conn: &mut Conn, version: usize) -> Result<(), StoreError> {
     let there: Vec<String> = conn
         .query(THERE)
@@ -92,7 +92,7 @@ fn mend(conn: &mut Conn, version: usize) -> Result<(), StoreError> {
         ?missing,
         "tables of the database were missing; they are created again"
     );
-    // First, so that a crash in between leaves no position that is believed.
+    // First of all, so that a crash in between leaves no position that looks valid.
     if there.iter().any(|name| name == OURS[0]) {
         forget(conn)?;
     }

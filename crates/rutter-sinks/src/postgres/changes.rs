@@ -1,4 +1,4 @@
-//! The current routes: staged, then merged, so that each key stays unique whatever was written before.
+//! Changes the current routes: staged, then merged, so that each key stays unique whatever was written before.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use crate::peer::StoredPeer;
 use crate::peer_ids::PeerIds;
 use crate::store::{Load, StoreError};
 
-/// Lives as long as the session; empty at every commit.
+/// Belongs to the session; empty after every commit.
 pub(super) const STAGE: &str = "CREATE TEMP TABLE rutter_stage ON COMMIT DELETE ROWS AS
      SELECT peer_id, prefix, path_id, time, origin, as_path, origin_as, next_hop, med, local_pref,
             communities, extended_communities, large_communities, false AS gone
      FROM rutter_routes WITH NO DATA";
 
-/// The staged rows are few beside the table: each is looked up by the key.
+/// The staged rows are few compared with the table: each is looked up by the key.
 const PREPARE: &str = "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off";
 
 const REMOVE: &str = "DELETE FROM rutter_routes r USING rutter_stage s
     WHERE s.gone AND r.peer_id = s.peer_id AND r.prefix = s.prefix AND r.path_id = s.path_id";
 
-/// How many of them are new: what replaces another row was locked by ourselves before.
+/// Inserts or updates rows and counts the inserted ones. A row that this transaction updates has `xmax` set.
 const PUT: &str = "WITH put AS (
 INSERT INTO rutter_routes (peer_id, prefix, path_id, time, origin, as_path, origin_as, next_hop, med, local_pref,
            communities, extended_communities, large_communities)
@@ -37,7 +37,7 @@ ON CONFLICT (peer_id, prefix, path_id) DO UPDATE SET
 RETURNING xmax = 0 AS is_new)
 SELECT count(*) FILTER (WHERE is_new) FROM put";
 
-/// By how many the current routes have grown.
+/// Applies a batch to the current routes. Returns the change of their number.
 pub(super) fn apply(
     connection: &Connection,
     ids: &PeerIds,
@@ -56,7 +56,7 @@ pub(super) fn apply(
     Ok(new - removed - cleared)
 }
 
-/// By what the routes of peers are removed, of the families told.
+/// The statements that remove the routes of peers, by the families to remove.
 const CLEAR: [([bool; 2], &str); 3] = [
     (
         [true, true],
@@ -74,7 +74,7 @@ const CLEAR: [([bool; 2], &str); 3] = [
     ),
 ];
 
-/// How many routes of peers that are gone were removed.
+/// Removes the routes of sessions that went down. Returns their number.
 fn clear(connection: &Connection, ids: &PeerIds, batch: &Batch) -> Result<i64, StoreError> {
     let mut cleared = 0;
     for (which, statement) in CLEAR {
@@ -107,7 +107,7 @@ fn stage(connection: &Connection, ids: &PeerIds, batch: &Batch) -> Result<(), St
     finish(copy, out)
 }
 
-/// Before a load of everything.
+/// Removes all routes of the collector before a load of everything.
 pub(super) fn clear_all(
     connection: &Connection,
     collector: i32,
@@ -115,7 +115,7 @@ pub(super) fn clear_all(
     ids: &PeerIds,
 ) -> Result<(), StoreError> {
     let what = "cannot remove the routes";
-    // Nobody registers while we look whether the table is ours alone: then it can be emptied at once.
+    // The lock keeps new collectors out while we check whether the table is ours alone and can be truncated.
     connection.run(
         "LOCK TABLE rutter_collectors IN SHARE ROW EXCLUSIVE MODE",
         what,
@@ -139,7 +139,7 @@ pub(super) fn clear_all(
     set_state(connection, &ids_of_those_up(held, ids)?, "loading")
 }
 
-/// Empties the table, unless somebody reads it just now: nobody should wait for us, nor we for them.
+/// Truncates the table, unless somebody reads it now: neither side should wait for the other.
 fn truncate(connection: &Connection) -> Result<bool, StoreError> {
     connection.run("SAVEPOINT emptying", "cannot begin")?;
     let lock = "LOCK TABLE rutter_routes IN ACCESS EXCLUSIVE MODE NOWAIT";
@@ -152,7 +152,7 @@ fn truncate(connection: &Connection) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Before a load of some peers: how many routes they had.
+/// Removes the routes of some peers before a load of them. Returns their number.
 pub(super) fn clear_peers(
     connection: &Connection,
     held: &[(bool, Arc<StoredPeer>)],
@@ -174,7 +174,7 @@ fn set_state(connection: &Connection, ids: &[i32], state: &str) -> Result<(), St
         .map(drop)
 }
 
-/// After a load.
+/// Completes a load.
 pub(super) fn loaded(
     connection: &Connection,
     load: &Load,

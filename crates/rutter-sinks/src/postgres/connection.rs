@@ -1,4 +1,4 @@
-//! A connection whose answers are not waited for for ever.
+//! A connection with a timeout for each answer.
 
 use std::future::Future;
 use std::io::Cursor;
@@ -14,21 +14,21 @@ use tokio_postgres::{Client, Config, CopyInSink, Error, NoTls, Row};
 use super::store_error;
 use crate::store::{StoreError, hangs, no_answer};
 
-/// A session of the server. What is left of a transaction when it is dropped is undone.
+/// A session of the server. Dropping it undoes an open transaction.
 pub(super) struct Connection {
     runtime: Runtime,
-    /// `None` when it ends.
+    /// `None` when the connection ends.
     client: Option<Client>,
-    /// Reads and writes while somebody waits.
+    /// The task that reads and writes while a caller waits.
     driver: JoinHandle<Result<(), Error>>,
-    /// How long an answer may take.
+    /// The timeout for an answer.
     timeout: Duration,
 }
 
 type Values<'v> = &'v [&'v (dyn ToSql + Sync)];
 
 impl Connection {
-    /// Connects; afterwards each answer may take as long as `timeout`.
+    /// Connects. Each later answer may take up to `timeout`.
     pub(super) fn open(config: &Config, timeout: Duration) -> Result<Self, StoreError> {
         let what = "cannot connect";
         let runtime = Builder::new_current_thread().enable_all().build();
@@ -46,12 +46,12 @@ impl Connection {
         })
     }
 
-    /// Runs statements that tell nothing. `what` is what has failed if they do.
+    /// Runs statements without results. `what` is the failed action in an error.
     pub(super) fn run(&self, sql: &str, what: &str) -> Result<(), StoreError> {
         self.ask(what, self.client()?.batch_execute(sql))
     }
 
-    /// How many rows a statement changed.
+    /// Runs a statement and returns the number of changed rows.
     pub(super) fn execute(
         &self,
         sql: &str,
@@ -61,12 +61,12 @@ impl Connection {
         self.ask(what, self.client()?.execute(sql, values))
     }
 
-    /// The only row of a query.
+    /// Returns the only row of a query.
     pub(super) fn one(&self, sql: &str, values: Values<'_>, what: &str) -> Result<Row, StoreError> {
         self.ask(what, self.client()?.query_one(sql, values))
     }
 
-    /// All rows of a query.
+    /// Returns all rows of a query.
     pub(super) fn all(
         &self,
         sql: &str,
@@ -76,12 +76,12 @@ impl Connection {
         self.ask(what, self.client()?.query(sql, values))
     }
 
-    /// Begins a transaction. One that is not committed ends with the connection.
+    /// Begins a transaction. Without a commit, it is undone when the connection ends.
     pub(super) fn begin(&self) -> Result<(), StoreError> {
         self.run("BEGIN", "cannot begin")
     }
 
-    /// Makes what was done since [`Connection::begin`] last.
+    /// Commits the changes since the last [`Connection::begin`].
     pub(super) fn commit(&self) -> Result<(), StoreError> {
         self.run("COMMIT", "cannot commit")
     }
@@ -114,27 +114,27 @@ impl Connection {
 }
 
 impl Drop for Connection {
-    /// Says goodbye, so that the server lets go of our locks at once.
+    /// Closes the connection in order, so that the server releases our locks at once.
     fn drop(&mut self) {
         self.client.take();
         within(&self.runtime, GOODBYE, &mut self.driver);
     }
 }
 
-/// A COPY that goes on; without [`CopyIn::finish`] it is undone.
+/// A COPY in progress; without [`CopyIn::finish`] it is undone.
 pub(super) struct CopyIn<'c> {
     connection: &'c Connection,
     sink: Pin<Box<CopyInSink<Cursor<Vec<u8>>>>>,
 }
 
 impl CopyIn<'_> {
-    /// Sends octets on; the server may take a while to want more.
+    /// Sends bytes, and waits if the server does not accept more yet.
     pub(super) fn send(&mut self, octets: Vec<u8>) -> Result<(), StoreError> {
         self.connection
             .ask(COPY, self.sink.feed(Cursor::new(octets)))
     }
 
-    /// Waits until all rows are in.
+    /// Waits until the server has all rows.
     pub(super) fn finish(mut self) -> Result<(), StoreError> {
         self.connection
             .ask(COPY, self.sink.as_mut().finish())
@@ -142,13 +142,13 @@ impl CopyIn<'_> {
     }
 }
 
-/// The answer, unless it takes longer.
+/// Returns the answer, or `None` after the timeout.
 fn within<F: Future>(runtime: &Runtime, timeout: Duration, request: F) -> Option<F::Output> {
     runtime.block_on(async { tokio::time::timeout(timeout, request).await.ok() })
 }
 
 const COPY: &str = "COPY failed";
-/// How long a server may take to let us in.
+/// The longest time for a login.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long it may take to let us go.
+/// The longest time for closing the connection.
 const GOODBYE: Duration = Duration::from_secs(1);

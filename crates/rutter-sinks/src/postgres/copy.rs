@@ -1,4 +1,4 @@
-//! Rows in the binary form of COPY.
+//! Formats rows in the binary form of COPY.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -8,18 +8,18 @@ use std::ops::Range;
 use rutter_events::AttrColumns;
 use rutter_net::Prefix;
 
-/// ByteReader of rows; attribute sets are encoded once, however many rows share them.
+/// The bytes of rows. Each attribute set is encoded once, however many rows share it.
 pub(super) struct Rows {
     octets: Vec<u8>,
     sets: Vec<u8>,
     known: HashMap<*const AttrColumns, Range<usize>>,
 }
 
-/// Columns of an attribute set.
+/// The columns of an attribute set.
 pub(super) const ATTR_COLUMNS: i16 = 9;
 
 impl Rows {
-    /// Begins with the header of the form.
+    /// Begins with the header of the format.
     pub(super) fn new() -> Self {
         let mut octets = Vec::with_capacity(PIECE + (16 << 10));
         octets.extend(b"PGCOPY\n\xff\r\n\0");
@@ -31,28 +31,28 @@ impl Rows {
         }
     }
 
-    /// Whether there is enough to be sent.
+    /// Returns whether there are enough bytes to send.
     pub(super) fn is_piece(&self) -> bool {
         self.octets.len() >= PIECE
     }
 
-    /// The octets so far, to be sent.
+    /// Takes the bytes so far, to send them.
     pub(super) fn take(&mut self) -> Vec<u8> {
         std::mem::replace(&mut self.octets, Vec::with_capacity(PIECE + (16 << 10)))
     }
 
-    /// The sets met so far may be gone from their addresses.
+    /// Discards the encoded sets, since their addresses may be reused.
     pub(super) fn forget_sets(&mut self) {
         self.known.clear();
         self.sets.clear();
     }
 
-    /// Begins a row of so many columns.
+    /// Begins a row with this number of columns.
     pub(super) fn begin(&mut self, columns: i16) {
         self.octets.extend(columns.to_be_bytes());
     }
 
-    /// The trailer of the form.
+    /// Writes the trailer of the format.
     pub(super) fn end(&mut self) {
         self.octets.extend((-1_i16).to_be_bytes());
     }
@@ -77,7 +77,7 @@ impl Rows {
         text(&mut self.octets, value);
     }
 
-    /// Microseconds since 1970 as `timestamptz`, which counts from 2000.
+    /// Writes microseconds since 1970 as `timestamptz`, which counts from 2000.
     pub(super) fn time(&mut self, unix_us: u64) {
         self.bigint((unix_us as i64).wrapping_sub(EPOCH_2000_US));
     }
@@ -90,12 +90,12 @@ impl Rows {
         host(&mut self.octets, address);
     }
 
-    /// The columns of a set; all NULL without one.
+    /// Writes the columns of a set, or NULL for each.
     pub(super) fn attrs(&mut self, attrs: Option<&AttrColumns>) {
         let Some(attrs) = attrs else {
             return (0..ATTR_COLUMNS).for_each(|_| self.null());
         };
-        // By address: the caller holds all sets until `forget_sets`.
+        // The key is the address: the caller keeps all sets alive until `forget_sets`.
         let range = self.known.entry(attrs).or_insert_with(|| {
             let start = self.sets.len();
             put_attrs(&mut self.sets, attrs);
@@ -137,7 +137,7 @@ fn number(out: &mut Vec<u8>, value: u32) {
     put(out, &i64::from(value).to_be_bytes());
 }
 
-/// PostgreSQL has no place for U+0000 in a text.
+/// Writes a string without U+0000, which PostgreSQL cannot store.
 fn text(out: &mut Vec<u8>, value: &str) {
     match value.contains('\0') {
         false => put(out, value.as_bytes()),
@@ -165,7 +165,7 @@ fn network(out: &mut Vec<u8>, address: IpAddr, len: u8, is_cidr: bool) {
     }
 }
 
-/// An array of texts of one dimension, or of none when it is empty.
+/// Writes a one-dimensional array of strings; an empty array has no dimension.
 fn texts(out: &mut Vec<u8>, values: &[impl Display]) {
     use std::io::Write as _;
     let start = out.len();
@@ -187,7 +187,7 @@ fn texts(out: &mut Vec<u8>, values: &[impl Display]) {
     fill_length(out, start);
 }
 
-/// Writes the length of what follows into the four octets kept free for it.
+/// Writes the length of the bytes after `at` into the four bytes reserved for it.
 fn fill_length(out: &mut [u8], at: usize) {
     let len = (out.len() - at - 4) as i32;
     out[at..at + 4].copy_from_slice(&len.to_be_bytes());
@@ -197,5 +197,5 @@ fn fill_length(out: &mut [u8], at: usize) {
 const EPOCH_2000_US: i64 = 946_684_800_000_000;
 const AF_INET: u8 = 2;
 const TEXT_OID: i32 = 25;
-/// ByteReader sent at a time.
+/// The number of bytes sent at once.
 const PIECE: usize = 128 << 10;

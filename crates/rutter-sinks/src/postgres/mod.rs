@@ -23,11 +23,11 @@ use crate::table_load::LoadRow;
 use connection::{Connection, CopyIn};
 use copy::{ATTR_COLUMNS, Rows};
 
-/// A database of PostgreSQL 12 or later, written to as one collector.
+/// A database of PostgreSQL 12 or later, written by one collector.
 pub struct Postgres {
     collector: String,
     settings: Database,
-    /// The current routes of this collector.
+    /// The number of current routes of this collector.
     count: RouteCount,
     session: Option<Session>,
 }
@@ -36,12 +36,12 @@ struct Session {
     connection: Connection,
     collector: i32,
     ids: PeerIds,
-    /// As it was committed last.
+    /// The position after the last commit.
     position: Option<Position>,
 }
 
 impl Postgres {
-    /// Nothing is connected before [`Store::open`].
+    /// Connects to nothing before [`Store::open`].
     pub fn new(collector: &str, settings: Database) -> Self {
         Self {
             collector: collector.to_owned(),
@@ -73,7 +73,8 @@ impl Postgres {
         Connection::open(&config, Duration::from_secs(settings.answer_timeout_s))
     }
 
-    /// Only one process at a time writes as a collector, and a transaction of an earlier connection has ended.
+    /// Only one process at a time writes as a collector. The lock also proves that a transaction of an earlier
+    /// connection has ended.
     fn exclude_others(&self, connection: &Connection) -> Result<(), StoreError> {
         let name = format!("rutter collector {}", self.collector);
         let row = connection.one(
@@ -100,17 +101,18 @@ const REGISTER: &str = "INSERT INTO rutter_collectors (collector) VALUES ($1)
 ON CONFLICT (collector) DO UPDATE SET updated = now()
 RETURNING collector_id, run, next_seq, (extract(epoch FROM time) * 1000000)::bigint";
 
-/// Whoever made tables anew has unset it: what was said of the routes until then does not hold.
+/// Fails if somebody cleared the position by creating tables again: what we know of the routes does not hold
+/// then.
 const POSITION: &str = "UPDATE rutter_collectors SET run = $2, next_seq = $3, updated = now(),
     time = coalesce(timestamptz '1970-01-01 00:00:00+00' + $6::bigint * interval '1 microsecond', time)
 WHERE collector_id = $1 AND run IS NOT DISTINCT FROM $4 AND next_seq IS NOT DISTINCT FROM $5";
 
-/// The index by time leads to it.
+/// Uses the index by time.
 const LAST: &str =
     "SELECT EXISTS (SELECT FROM rutter_events WHERE collector_id = $1 AND run = $2 AND seq = $3
     AND time = timestamptz '1970-01-01 00:00:00+00' + $4::bigint * interval '1 microsecond')";
 
-/// Tables that were made anew meanwhile hold only the rest of the load.
+/// Fails if the tables were created again during the load: they contain only a part of it.
 const LIVE: &str = "UPDATE rutter_collectors SET state = 'live'
 WHERE collector_id = $1 AND run IS NOT DISTINCT FROM $2 AND next_seq IS NOT DISTINCT FROM $3";
 
@@ -122,8 +124,8 @@ fn signed(at: Position) -> (i64, i64) {
     (at.run as i64, at.next_seq as i64)
 }
 
-/// Whoever waits for us is not made to wait for long, and a server whose client has gone finds out, if it is of 14 or
-/// later, also while it waits for a lock.
+/// Limits how long others wait for our locks. PostgreSQL 14 and later also detects that a client has gone while
+/// it waits for a lock.
 const PREPARE: &str = "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET client_min_messages = warning;
 SET lock_timeout = '60s';
 SELECT set_config(name, '10s', false) FROM pg_settings WHERE name = 'client_connection_check_interval'";
@@ -158,7 +160,7 @@ impl Store for Postgres {
         let time_us = row.get::<_, Option<i64>>(3).map(|time_us| time_us as u64);
         Ok(StoreProgress {
             position,
-            // Whoever unsets the position leaves it.
+            // The time remains when somebody clears the position.
             time_us: position.and(time_us),
             lost_position: None,
         })
@@ -235,7 +237,7 @@ impl Store for Postgres {
         let session = connected(&mut self.session)?;
         while let Some(rows) = chunks() {
             session.connection.begin()?;
-            // The last transaction of the load makes all before it durable, too.
+            // The last transaction of the load also makes all earlier ones durable.
             let hasten = "SET LOCAL synchronous_commit = off";
             session.connection.run(hasten, "cannot begin")?;
             let some = load_some(&session.connection, &session.ids, load, rows, chunks)?;
@@ -333,12 +335,12 @@ fn write_events(
 /// The index by time leads to the pages of old rows.
 const EXPIRE: &str = "DELETE FROM rutter_events WHERE ctid = ANY (ARRAY (
     SELECT ctid FROM rutter_events WHERE collector_id = $1 AND time < to_timestamp($2) LIMIT $3))";
-/// Old events removed at a time.
+/// The number of old events removed at once.
 const EXPIRED: i64 = 20_000;
-/// So many rows a transaction: undoing one that failed takes as long as it took.
+/// The number of rows in a transaction. Undoing a failed transaction takes the time of running it.
 const LOADED: usize = 1_000_000;
 
-/// How many.
+/// Loads routes in one transaction. Returns their number.
 fn load_some(
     connection: &Connection,
     ids: &PeerIds,
@@ -378,7 +380,8 @@ fn finish(mut copy: CopyIn<'_>, mut out: Rows) -> Result<(), StoreError> {
     copy.finish()
 }
 
-/// What was tried, and what the server or the connection had to say about it. Never a password.
+/// Makes an error from the failed action and the reason that the server or the connection gave. It never
+/// contains a password.
 fn store_error(what: &str) -> impl FnOnce(tokio_postgres::Error) -> StoreError {
     let what = what.to_owned();
     move |why| match why.as_db_error() {

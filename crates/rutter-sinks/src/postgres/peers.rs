@@ -1,4 +1,4 @@
-//! Who the peers are: all that a batch names in a few statements, however many come up at once.
+//! Stores peers: all peers of a batch in a few statements, however many come up at once.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::peer::StoredPeer;
 use crate::peer_ids::PeerIds;
 use crate::store::StoreError;
 
-/// Peers of which it is not known whether they are stored; lives as long as the session, empty at every commit.
+/// The peers that may not be stored yet; belongs to the session, empty after every commit.
 pub(super) const NEW_PEERS: &str = "CREATE TEMP TABLE rutter_new_peers (
     place integer, router text, peer_address inet, distinguisher text, view text, peer_type text, peer_name text, peer_asn bigint,
     bgp_id inet, source text) ON COMMIT DELETE ROWS";
@@ -20,7 +20,7 @@ const COPY: &str = "COPY rutter_new_peers (place, router, peer_address, distingu
 FROM STDIN BINARY";
 const COLUMNS: i16 = 10;
 
-/// The condition that leads from one that is given to the one that is stored.
+/// The condition that joins a given peer to the stored one.
 macro_rules! same {
     () => {
         "p.collector_id = $1::integer AND p.router = g.router AND p.peer_address = g.peer_address
@@ -28,7 +28,8 @@ macro_rules! same {
     };
 }
 
-/// Nobody else writes as this collector. An upsert of all would use up a number for each that is known.
+/// Adds missing peers. Nobody else writes as this collector. An upsert would use up an id for each peer that
+/// exists.
 const INSERT: &str = concat!(
     "INSERT INTO rutter_peers
     (collector_id, router, peer_address, distinguisher, view, peer_type, peer_name, peer_asn, bgp_id, source, state)
@@ -52,7 +53,7 @@ const NUMBERS: &str = concat!(
     same!()
 );
 
-/// Makes sure that peers have ids, and that what is stored of them is up to date.
+/// Makes sure that peers have ids, and that their stored columns are up to date.
 pub(super) fn learn<'p>(
     connection: &Connection,
     collector: i32,
@@ -99,7 +100,7 @@ const SET_STATE: &str = "UPDATE rutter_peers p SET state = c.state, since = to_t
 FROM unnest($1::integer[], $2::text[], $3::float8[], $4::text[]) AS c (peer_id, state, since, detail)
 WHERE p.peer_id = c.peer_id";
 
-/// Stores the last word on each peer that came or went.
+/// Stores the last state of each peer that came up or went down.
 pub(super) fn change(
     connection: &Connection,
     ids: &PeerIds,

@@ -1,17 +1,17 @@
-//! The tables, made and brought up to date by us.
+//! Creates the tables and brings them up to date.
 
 use super::connection::Connection;
 use crate::store::StoreError;
 
-/// Numbered from 1; what was released is never changed, only followed by another.
+/// Numbered from 1. A released migration never changes; another one follows it.
 const MIGRATIONS: &[&str] = &[
     include_str!("001.sql"),
     include_str!("002.sql"),
     include_str!("003.sql"),
 ];
 
-/// Nothing but the schema that has our tables, or will have them, is looked into: others that come before it, or have tables
-/// of these names, too, are not ours.
+/// Restricts the search path to the schema that has our tables or will get them. Earlier schemas in the path
+/// may have tables of the same names that are not ours.
 pub(super) const STAY: &str = "SELECT set_config('search_path', quote_ident(coalesce((
     SELECT s.name FROM unnest(current_schemas(false)) WITH ORDINALITY AS s (name, at)
     JOIN pg_namespace n ON n.nspname = s.name
@@ -19,7 +19,7 @@ pub(super) const STAY: &str = "SELECT set_config('search_path', quote_ident(coal
     ORDER BY s.at LIMIT 1), current_schema())), false)
 WHERE current_schema() IS NOT NULL";
 
-/// Applies the migrations that the database has not seen, in one transaction.
+/// Applies the migrations that the database lacks, in one transaction.
 pub(super) fn migrate(connection: &Connection) -> Result<(), StoreError> {
     connection.begin()?;
     // Collectors that start together wait for each other here.
@@ -50,11 +50,11 @@ pub(super) fn migrate(connection: &Connection) -> Result<(), StoreError> {
     connection.run("COMMIT", "cannot commit the schema")
 }
 
-/// What somebody has dropped.
+/// The tables and views that somebody has dropped.
 const MISSING: &str = "SELECT name FROM unnest(ARRAY['rutter_collectors', 'rutter_peers', 'rutter_routes', 'rutter_events',
     'rutter_current', 'rutter_history']) AS name WHERE to_regclass(name) IS NULL";
 
-/// Numbers that rows of the past have are not given to others.
+/// Sets the next free ids. Ids in rows of the past are never assigned again.
 const NUMBERS: &str =
     "SELECT setval(pg_get_serial_sequence('rutter_collectors', 'collector_id'), 1 + greatest(
     (SELECT coalesce(max(collector_id), 0) FROM rutter_collectors),
@@ -66,8 +66,8 @@ SELECT setval(pg_get_serial_sequence('rutter_peers', 'peer_id'), 1 + greatest(
 
 const FORGET: &str = "UPDATE rutter_collectors SET run = NULL, next_seq = NULL";
 
-/// Makes tables and views anew that somebody has dropped. Where a table was, no position holds any more: every
-/// collector tells of a gap and loads its routes.
+/// Creates dropped tables and views again. If a table was dropped, no position is valid: every collector
+/// records a gap and loads its routes.
 fn mend(connection: &Connection) -> Result<(), StoreError> {
     let rows = connection.all(MISSING, &[], "cannot look for the tables")?;
     let missing: Vec<String> = rows.iter().map(|row| row.get(0)).collect();

@@ -1,4 +1,4 @@
-//! Whether rows follow each other, and what is missing where they do not.
+//! Checks that rows are consecutive, and describes the missing ones.
 
 use std::fmt;
 
@@ -10,11 +10,11 @@ use crate::block::Block;
 /// Rows that were stored and cannot be read again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Damage {
-    /// Behind the last row before the first of them; `None` where nothing is.
+    /// The position after the last row before the missing ones; `None` if there is no such row.
     pub behind: Option<Position>,
-    /// Before the first row that follows; `None` where nothing does.
+    /// The position before the first row after them; `None` if there is no such row.
     pub before: Option<Position>,
-    /// How many octets were cut away.
+    /// The number of bytes that were cut off.
     pub octets: u64,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for Damage {
 }
 
 impl Damage {
-    /// The rows.
+    /// The missing rows.
     pub(crate) fn missing(&self) -> Missing {
         match (self.behind, self.before) {
             (Some(behind), Some(before)) if behind.run == before.run => Missing::OfRun {
@@ -57,21 +57,21 @@ impl Damage {
     }
 }
 
-/// The last run that a spool knows of was not ended in order.
+/// The last run in a spool, if it has no `stop`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unended {
-    /// Behind its last row.
+    /// The position after its last row.
     pub end: Position,
     /// The time of its last row.
     pub last_us: u64,
 }
 
-/// What was scan of a spool, block by block from its beginning.
+/// The state of a scan over a spool, block by block from its beginning.
 #[derive(Default)]
 pub(super) struct SpoolScan {
-    /// Behind the last row.
+    /// The position after the last row.
     pub(super) end: Option<Position>,
-    /// Rows that follow each other without a hole: the positions before the first and behind the last.
+    /// Ranges of consecutive rows: the positions before the first and after the last of each.
     pub(super) ranges: Vec<(Position, Position)>,
     last: Vec<u8>,
     skipped: u64,
@@ -79,7 +79,7 @@ pub(super) struct SpoolScan {
 }
 
 impl SpoolScan {
-    /// Takes the next block; `false` where it is none.
+    /// Adds the next block. Returns `false` if the bytes are not a block.
     pub(super) fn take(&mut self, octets: Vec<u8>) -> bool {
         let Some((before, end)) = Block::span(&octets) else {
             return false;
@@ -101,12 +101,12 @@ impl SpoolScan {
         true
     }
 
-    /// So many octets could not be read. Whether rows were among them is scan by what follows.
+    /// Skips unreadable bytes. The following block shows whether rows were among them.
     pub(super) fn skip(&mut self, octets: u64) {
         self.skipped += octets;
     }
 
-    /// Nothing follows. Whether the last run was not ended in order.
+    /// Ends the scan. Returns the last run if it has no `stop`.
     pub(super) fn finish(&mut self) -> Option<Unended> {
         if self.skipped > 0 {
             self.damage.push(Damage {
@@ -124,7 +124,7 @@ impl SpoolScan {
         })
     }
 
-    /// Where another run begins the one before was ended, or its rows that may be missing are told.
+    /// Returns whether the end of a run before a new run is explained: by a `stop`, or by a gap in the next block.
     fn explains_end(&self, behind: Position, octets: &[u8]) -> bool {
         let begins = Block::span(octets).is_some_and(|(first, _)| first.run != behind.run);
         !begins
@@ -138,7 +138,7 @@ impl SpoolScan {
     }
 }
 
-/// Whether a block comes next behind a position, or tells itself what is missing before it.
+/// Returns whether a block continues at a position, or itself reports the rows that are missing before it.
 pub(super) fn follows(behind: Position, octets: &[u8]) -> bool {
     let Some((first, _)) = Block::span(octets) else {
         return false;
@@ -157,7 +157,7 @@ pub(super) fn follows(behind: Position, octets: &[u8]) -> bool {
     gap == 0 || Block::decode(octets).is_some_and(|block| rows_reported_missing(&block) >= gap)
 }
 
-/// How many rows before its own a block says to be missing.
+/// The number of rows before the block that the block reports as missing.
 fn rows_reported_missing(block: &Block) -> u64 {
     let mut kinds = block.entries.iter().map(|entry| entry.kind);
     let first = kinds.find(|kind| !matches!(kind, Kind::ClockStep { .. }));

@@ -1,8 +1,8 @@
-//! Rows on disk between the feed and a store: bounded, checked, and read on exactly where the store stands.
+//! Rows on disk between the feed and a store: bounded, checked, and read from the position of the store.
 //!
-//! A frame is `length u32, CRC-32 of the block u32, CRC-32 of both u32, block`, all in segments of a bounded size. What a
-//! crash tore off the end is cut away when the spool is opened again; a segment is removed when a store has committed all
-//! of it.
+//! A frame is `length u32, CRC-32 of the block u32, CRC-32 of both u32, block`. Frames lie in segments of a
+//! bounded size. Opening a spool cuts off an incomplete frame that a crash left at the end. A segment is
+//! removed when a store has committed all of it.
 
 mod damage;
 mod storage;
@@ -19,17 +19,17 @@ use rutter_events::Missing;
 use crate::block::Block;
 use damage::{SpoolScan, follows};
 
-/// How far the rows of a run go: all before `next_seq`.
+/// A position in the rows of a run: after all rows before `next_seq`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash, Default)]
 pub struct Position {
     /// The run of the collector.
     pub run: u64,
-    /// Number of the row that comes next.
+    /// The number of the next row.
     pub next_seq: u64,
 }
 
 impl Position {
-    /// What may have followed in its run.
+    /// The rows that may follow in the run.
     pub(crate) fn rest_of_run(self) -> Missing {
         Missing::RestOfRun {
             run: self.run,
@@ -46,12 +46,12 @@ pub struct Cursor {
     offset: u64,
 }
 
-/// Why a block was not taken.
+/// The reason why a block was rejected.
 #[derive(Debug)]
 pub enum SpoolError {
-    /// It would grow beyond its limit.
+    /// The spool would exceed its limit.
     Full,
-    /// The disk said no.
+    /// The disk failed.
     Io(io::Error),
 }
 
@@ -73,13 +73,13 @@ struct Segment {
     len: u64,
 }
 
-/// What lies between a position and a place.
+/// The rows missing between a position and a place in the spool.
 pub(crate) enum Gap {
-    /// Nothing: the rows follow each other.
+    /// None: the rows are consecutive.
     None,
-    /// Nothing follows.
+    /// Unknown: there are no rows after the place.
     AtEnd,
-    /// Rows that are missing, and the time of the one behind them.
+    /// The missing rows, and the time of the row after them.
     Rows {
         damage: Damage,
         until_us: Option<u64>,
@@ -93,25 +93,26 @@ pub struct Spool<M> {
     limit: u64,
     next_segment: u64,
     bytes: u64,
-    /// Behind the last row that is stored.
+    /// The position after the last stored row.
     end: Option<Position>,
-    /// What it held when it was opened: the positions before the first and behind the last of rows that follow each other.
+    /// The consecutive rows at the opening: the positions before the first and after the last of each range.
     initial_ranges: Vec<(Position, Position)>,
     /// The time of the first of them.
     initial_first_us: u64,
-    /// What was missing when it was opened.
+    /// The rows that were missing at the opening.
     damage: Vec<Damage>,
-    /// The last run had no end when it was opened.
+    /// The last run at the opening, if it had no `stop`.
     unended: Option<Unended>,
-    /// Nothing of an earlier run was there when it was opened.
+    /// True if the spool had no rows of an earlier run at the opening.
     new: bool,
     open: bool,
-    /// The newest segment, done with: it remembers the last run until there is a newer one.
+    /// The newest segment after it was committed. It identifies the last run until there is a newer segment.
     done: Option<Segment>,
 }
 
 impl<M: Storage> Spool<M> {
-    /// Reads what an earlier run left, and cuts away what is damaged or torn. At most `limit` octets are kept.
+    /// Opens the spool of an earlier run, and cuts off damaged or incomplete frames. It keeps at most `limit`
+    /// bytes.
     pub fn open(storage: M, limit: u64) -> io::Result<Self> {
         let mut spool = Self {
             storage,
@@ -157,7 +158,7 @@ impl<M: Storage> Spool<M> {
         }))
     }
 
-    /// How many octets of a segment are frames that can be read. The rest is cut away.
+    /// Returns the number of bytes of a segment that are readable frames, and cuts off the rest.
     fn check(&mut self, number: u64, scan: &mut SpoolScan) -> io::Result<u64> {
         let mut good = 0;
         let torn = loop {
@@ -181,14 +182,14 @@ impl<M: Storage> Spool<M> {
         if whole > good && good > 0 {
             self.storage.truncate(number, good)?;
         }
-        // Of the beginning of a frame nobody was told that it is stored.
+        // An incomplete frame was never acknowledged.
         if !torn {
             scan.skip(whole - good);
         }
         Ok(good)
     }
 
-    /// What lies at an offset.
+    /// Reads the frame at an offset.
     fn frame(&mut self, segment: u64, offset: u64) -> io::Result<Frame> {
         let head = self.storage.read(segment, offset, HEAD)?;
         let (Some(len), Some(sum), Some(own)) = (word(&head, 0), word(&head, 4), word(&head, 8))
@@ -209,12 +210,12 @@ impl<M: Storage> Spool<M> {
         })
     }
 
-    /// Behind the last row that is stored.
+    /// The position after the last stored row.
     pub fn end(&self) -> Option<Position> {
         self.end
     }
 
-    /// How many of the rows that it held when it was opened are behind a position.
+    /// The number of rows from the opening that are after a position.
     pub fn initial_rows_behind(&self, position: Option<Position>) -> u64 {
         let behind = |(first, end): &(Position, Position)| {
             let first = position.map_or(*first, |position| position.clamp(*first, *end));
@@ -223,37 +224,38 @@ impl<M: Storage> Spool<M> {
         self.initial_ranges.iter().map(behind).sum()
     }
 
-    /// The time of the first row that it held then.
+    /// The time of the first row from the opening.
     pub fn initial_first_us(&self) -> u64 {
         self.initial_first_us
     }
 
-    /// ByteReader in all segments.
+    /// The number of bytes in all segments.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Most octets.
+    /// The largest number of bytes.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Rows that were missing when it was opened.
+    /// The rows that were missing at the opening.
     pub fn damage(&self) -> &[Damage] {
         &self.damage
     }
 
-    /// The last run, where it had no end when the spool was opened.
+    /// The last run at the opening, if it had no `stop`.
     pub fn unended(&self) -> Option<Unended> {
         self.unended
     }
 
-    /// Whether nothing of an earlier run was there when it was opened: it always keeps the last segment.
+    /// Returns whether the spool had no rows of an earlier run at the opening. A used spool always keeps its last
+    /// segment.
     pub fn is_new(&self) -> bool {
         self.new
     }
 
-    /// What lies between a position and the block at a place.
+    /// Returns the rows missing between a position and the block at a place.
     pub(crate) fn gap_between(
         &mut self,
         behind: Option<Position>,
@@ -263,7 +265,7 @@ impl<M: Storage> Spool<M> {
             return Ok(Gap::AtEnd);
         };
         let before = Block::span(&octets).map(|(first, _)| first);
-        // Of earlier runs than the first that there is nothing is known.
+        // Without a position, earlier runs are unknown: assume the start of the run.
         let begin = before.map(|first| Position {
             next_seq: 0,
             ..first
@@ -283,8 +285,8 @@ impl<M: Storage> Spool<M> {
         })
     }
 
-    /// What cannot be read at a place and behind it, and where the next segment begins that can be: segments that follow
-    /// each other are one loss. All before the place went up to the position.
+    /// Returns the unreadable rows from a place on, and the start of the next readable segment. Consecutive
+    /// unreadable segments are one loss. `behind` is the position of the rows before the place.
     pub fn damage_at(&mut self, behind: Option<Position>, cursor: Cursor) -> (Damage, Cursor) {
         let (mut cursor, mut octets) = (cursor, 0);
         let following = loop {
@@ -308,7 +310,7 @@ impl<M: Storage> Spool<M> {
         (damage, cursor)
     }
 
-    /// Stores a block; a `needed` one may go beyond the limit by its own size.
+    /// Stores a block. A `needed` block may exceed the limit by its own size.
     pub fn append(&mut self, block: &[u8], needed: bool) -> Result<(), SpoolError> {
         let len = (HEAD + block.len()) as u64;
         if self.bytes + len > self.limit && !needed {
@@ -347,8 +349,8 @@ impl<M: Storage> Spool<M> {
         stored
     }
 
-    /// The disk may be full of what is committed: the last block is enough to remember the last run by. `true` where that
-    /// made room.
+    /// Shrinks the committed newest segment to its last block, which is enough to identify the last run.
+    /// Returns `true` if that freed space on a full disk.
     fn shrink_done_segment(&mut self) -> bool {
         let Some((number, len)) = self.done.as_ref().map(|done| (done.number, done.len)) else {
             return false;
@@ -367,7 +369,7 @@ impl<M: Storage> Spool<M> {
         cut.is_ok()
     }
 
-    /// Where the last frame of a segment begins.
+    /// The offset of the last frame of a segment.
     fn last_frame(&mut self, segment: u64, len: u64) -> Option<u64> {
         let mut offset = 0;
         while let Ok(Frame::Whole(_, of_frame)) = self.frame(segment, offset) {
@@ -379,24 +381,24 @@ impl<M: Storage> Spool<M> {
         None
     }
 
-    /// A new segment is made safe at once, so that the last run is always known.
+    /// Adds a segment and syncs it at once, so that the last run is always known.
     fn begin_segment(&mut self, number: u64, len: u64) -> io::Result<()> {
         self.storage.sync(number)?;
         self.segments.push_back(Segment { number, len });
         if let Some(done) = self.done.take() {
-            // Where it stays, its rows are known to be committed.
+            // If removing fails, its rows are still known to be committed.
             let _ = self.storage.remove(done.number);
         }
         Ok(())
     }
 
-    /// Half a frame may lie there: where it cannot be taken back, what follows goes into a segment of its own.
+    /// Removes an incomplete frame. If that fails, the next frame goes into a new segment.
     fn undo(&mut self, segment: u64) {
         let held = self.segments.back().filter(|last| last.number == segment);
         let undone = match held.map(|last| last.len) {
             Some(len) => self.storage.truncate(segment, len).is_ok(),
             None => {
-                // Nothing is lost with it, and it may never have been made.
+                // It contains nothing else, and may not exist.
                 let _ = self.storage.remove(segment);
                 false
             }
@@ -410,7 +412,7 @@ impl<M: Storage> Spool<M> {
             Some(last) if self.open && last.len + len <= most => last.number,
             last => {
                 if let Some(last) = last.filter(|_| self.open) {
-                    // Not being able to sync is not being able to promise more than a crash of the process.
+                    // Without a sync, the rows survive only a crash of the process.
                     let _ = self.storage.sync(last.number);
                 }
                 self.open = true;
@@ -420,7 +422,7 @@ impl<M: Storage> Spool<M> {
         }
     }
 
-    /// Makes all that is stored survive a loss of power.
+    /// Makes all stored rows survive a loss of power.
     pub fn sync(&mut self) -> io::Result<()> {
         match self.segments.back() {
             Some(last) if self.open => self.storage.sync(last.number),
@@ -428,10 +430,10 @@ impl<M: Storage> Spool<M> {
         }
     }
 
-    /// The place of the first block that is not behind `position` already.
+    /// The place of the first block that is not before `position`.
     ///
-    /// Runs of a spool ascend. A position of a later run than `current` is of a clock that was set back since: then
-    /// nothing here is known to be stored.
+    /// The runs in a spool ascend. A position of a later run than `current` means that the clock was set back:
+    /// then no row of the spool is known to be stored.
     pub fn seek(&mut self, position: Option<Position>, current: u64) -> io::Result<Cursor> {
         let mut cursor = self.begin();
         let Some(position) = position.filter(|position| position.run <= current) else {
@@ -456,7 +458,7 @@ impl<M: Storage> Spool<M> {
         }
     }
 
-    /// The block at a place, and the place behind it.
+    /// The block at a place, and the place after it.
     pub fn next(&mut self, cursor: Cursor) -> io::Result<Option<(Vec<u8>, Cursor)>> {
         let mut cursor = cursor;
         loop {
@@ -496,7 +498,7 @@ impl<M: Storage> Spool<M> {
         }
     }
 
-    /// Everything before the place is committed: its segments go.
+    /// Removes the segments before the place, whose rows are committed.
     pub fn acknowledge(&mut self, cursor: Cursor) -> io::Result<()> {
         while let Some(first) = self.segments.front() {
             let done = first.number < cursor.segment
@@ -518,7 +520,7 @@ impl<M: Storage> Spool<M> {
         Ok(())
     }
 
-    /// The place where the next segment begins.
+    /// The start of the next segment.
     pub fn behind_segment(&self, cursor: Cursor) -> Cursor {
         Cursor {
             segment: cursor.segment + 1,
@@ -526,13 +528,13 @@ impl<M: Storage> Spool<M> {
         }
     }
 
-    /// The storage, for tests that damage it.
+    /// Returns the storage, for tests that damage it.
     pub fn into_storage(self) -> M {
         self.storage
     }
 }
 
-/// Whether what could not be read is gone for good.
+/// Returns whether unreadable bytes are lost for good.
 pub(crate) fn is_gone(why: &io::Error) -> bool {
     matches!(
         why.kind(),
@@ -545,21 +547,21 @@ fn word(octets: &[u8], at: usize) -> Option<u32> {
     octets.try_into().ok().map(u32::from_le_bytes)
 }
 
-/// What lies at an offset of a segment.
+/// The bytes at an offset of a segment.
 enum Frame {
-    /// A block, and how many octets its frame has.
+    /// A block, and the number of bytes of its frame.
     Whole(Vec<u8>, u64),
     /// Nothing, or the beginning of a frame.
     Torn,
-    /// Something else than was written.
+    /// Bytes that were not written there.
     CorruptRecord,
 }
 
 const HEAD: usize = 12;
-/// No frame is longer.
+/// The largest block.
 const MAX_BLOCK: usize = 64 << 20;
 const PIECE: usize = 1 << 20;
-/// So many segments fill the spool.
+/// The number of segments that fill the spool.
 const SEGMENTS: u64 = 16;
 const SMALLEST: u64 = 4 << 10;
 const LARGEST: u64 = 64 << 20;

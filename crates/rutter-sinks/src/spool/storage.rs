@@ -1,22 +1,22 @@
-//! Where segments lie: files in a folder, or memory that a test can damage.
+//! Storage for segments: files in a folder, or memory that a test can damage.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Numbered files that only grow at their end.
+/// Numbered files that grow only at their end.
 pub trait Storage {
     /// The numbers of all segments, ascending.
     fn list(&self) -> io::Result<Vec<u64>>;
-    /// Appends to a segment, which begins with its first octets.
+    /// Appends to a segment, and creates it if necessary.
     fn append(&mut self, segment: u64, octets: &[u8]) -> io::Result<()>;
-    /// Returns when all that was appended to the segment survives a loss of power.
+    /// Returns when all appended bytes of the segment survive a loss of power.
     fn sync(&mut self, segment: u64) -> io::Result<()>;
-    /// The octets of a segment from an offset, at most so many.
+    /// Reads at most `most` bytes of a segment from an offset.
     fn read(&mut self, segment: u64, offset: u64, most: usize) -> io::Result<Vec<u8>>;
-    /// Cuts a segment to a length.
+    /// Truncates a segment.
     fn truncate(&mut self, segment: u64, len: u64) -> io::Result<()>;
-    /// Has a segment hold some octets of its own and no others, which takes no room.
+    /// Replaces the contents of a segment by a part of it. This needs no additional space.
     fn replace(&mut self, segment: u64, octets: &[u8]) -> io::Result<()>;
     /// Removes a segment.
     fn remove(&mut self, segment: u64) -> io::Result<()>;
@@ -25,21 +25,21 @@ pub trait Storage {
 /// Segments as files of a folder.
 pub struct Disk {
     folder: PathBuf,
-    /// StoreProgress as long as the folder is ours; `None` until it can be made.
+    /// Held while we own the folder; `None` until the folder can be created.
     lock: Option<File>,
     writing: Option<(u64, File)>,
     reading: Option<(u64, File)>,
 }
 
 impl Disk {
-    /// Makes the folder where it is missing, and keeps others out of it.
+    /// Creates the folder if it is missing, and keeps others out of it.
     pub fn open(folder: &Path) -> io::Result<Self> {
         let mut disk = Self::later(folder);
         disk.lock = Some(lock(folder)?);
         Ok(disk)
     }
 
-    /// Does so when something is written first: for a disk that is full now.
+    /// Creates the folder with the first write: for a disk that is full now.
     pub fn later(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
@@ -137,7 +137,7 @@ impl Storage for Disk {
 
     fn replace(&mut self, segment: u64, octets: &[u8]) -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).open(self.path(segment))?;
-        // Over what is there: a file that is emptied first may not get its room back.
+        // Overwrite the old bytes: a file that is truncated first may not get its space back.
         file.write_all(octets)?;
         file.set_len(octets.len() as u64)?;
         file.sync_data()

@@ -1,4 +1,4 @@
-//! A database in memory that goes away, and that commits without saying so.
+//! A database in memory that goes away, and that may commit without an answer.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -9,18 +9,18 @@ use rutter_bench::rng::Rng;
 use rutter_net::Prefix;
 use rutter_sinks::{Batch, Load, LoadRow, Position, RowChunks, Store, StoreError, StoreProgress};
 
-/// What is committed.
+/// The committed data.
 #[derive(Clone, Default)]
 pub struct Tables {
     pub position: Option<Position>,
-    /// Wall time of its last row.
+    /// The wall time of the last row.
     pub time_us: u64,
-    /// Run, number, and kind with peer and prefix; in the order of their commits.
+    /// Run, number, and kind with peer and prefix, in the order of the commits.
     pub events: Vec<(u64, u64, String)>,
-    /// What gaps tell of themselves, by run and number.
+    /// The details of gaps, by run and number.
     pub gaps: BTreeMap<(u64, u64), String>,
     pub routes: BTreeMap<(IpAddr, Prefix, u32), String>,
-    /// Sessions that are up, as told.
+    /// True if each session is up.
     pub up: BTreeMap<IpAddr, bool>,
 }
 
@@ -28,7 +28,7 @@ pub struct Tables {
 pub struct Server {
     pub tables: Tables,
     pub rng: Rng,
-    /// Per cent of calls that fail.
+    /// The percentage of calls that fail.
     pub faults: u64,
     pub away: bool,
 }
@@ -54,7 +54,7 @@ impl Database {
         }
     }
 
-    /// Applies a transaction, or not, and says so, or not.
+    /// Applies a transaction or not, and confirms it or not.
     fn transact(&mut self, change: impl FnOnce(&mut Tables)) -> Result<(), StoreError> {
         assert!(self.connected, "a store is opened after a fault");
         let server = &mut *self.server.borrow_mut();

@@ -1,4 +1,4 @@
-//! A disk in memory that keeps less than it was told when the power goes.
+//! A disk in memory that loses unsynced bytes with the power.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,14 +8,15 @@ use std::rc::Rc;
 use rutter_bench::rng::Rng;
 use rutter_sinks::{Block, Storage};
 
-/// Segments: their octets, and how many of them are safe.
+/// Segments: their bytes, and the number of synced bytes.
 #[derive(Default)]
 pub struct Files {
     segments: BTreeMap<u64, (Vec<u8>, usize)>,
-    /// What was appended and did not go with the power: run and numbers of rows, segment, end in it.
+    /// The appended blocks that did not go with the power: run and numbers of the rows, segment, and end in the
+    /// segment.
     promised: Vec<Promise>,
     fail_appends: u32,
-    /// How many octets there is room for, where it is little.
+    /// The number of bytes that fit, if the disk is small.
     room: Option<usize>,
 }
 
@@ -25,7 +26,7 @@ pub struct Promise {
     pub seqs: std::ops::Range<u64>,
     segment: u64,
     end: usize,
-    /// The spool let go of it: then it must be committed.
+    /// The spool removed the segment: then the rows must be committed.
     kept: bool,
 }
 
@@ -35,17 +36,17 @@ impl Files {
     }
 }
 
-/// The medium; what it holds outlives the process that writes it.
+/// The storage; its contents outlive the process that writes them.
 #[derive(Clone, Default)]
 pub struct Disk(Rc<RefCell<Files>>);
 
 impl Disk {
-    /// What must be in the history in the end.
+    /// The rows that must be in the history in the end.
     pub fn promised(&self) -> Vec<Promise> {
         self.0.borrow().promised.clone()
     }
 
-    /// The power went: what was not made safe is there in part, or damaged.
+    /// Loses the power: unsynced bytes remain in part, or damaged.
     pub fn lose_power(&self, rng: &mut Rng) {
         let mut files = self.0.borrow_mut();
         for (octets, safe) in files.segments.values_mut() {
@@ -66,7 +67,7 @@ impl Disk {
         });
     }
 
-    /// An octet in the middle of a segment is not what was written.
+    /// Changes a byte in the middle of a segment.
     pub fn spoil(&self, segment: u64) {
         let mut files = self.0.borrow_mut();
         let (octets, _) = files.segments.get_mut(&segment).expect("a segment");
@@ -74,13 +75,13 @@ impl Disk {
         octets[middle] ^= 1;
     }
 
-    /// Others take what room there is beside the segments.
+    /// Lets others fill the rest of the disk.
     pub fn fill(&self) {
         let mut files = self.0.borrow_mut();
         files.room = Some(files.used());
     }
 
-    /// The next appends fail, leaving half of what they were given.
+    /// Makes the next appends fail after half of their bytes.
     pub fn fail_appends(&self, count: u32) {
         self.0.borrow_mut().fail_appends = count;
     }

@@ -9,7 +9,7 @@ use rutter_sinks::{Block, Clock as _, Disk, FeedSpooler, Spool};
 
 use crate::{SimClock, Simulation, World};
 
-/// Whatever is written to the next segments finds no space left on the device.
+/// Makes writes to the next segments fail with "no space left on device".
 pub fn fill(folder: &Path, segments: std::ops::Range<u64>) {
     for number in segments {
         let made = symlink("/dev/full", folder.join(format!("{number:016x}.spool")));
@@ -22,7 +22,7 @@ fn files(folder: &Path) -> usize {
     entries.filter(|entry| entry.is_ok()).count()
 }
 
-/// What a spool holds, as `number kind detail`.
+/// The rows in a spool, as `number kind detail`.
 pub fn rows(spool: &mut Spool<Disk>) -> Vec<String> {
     let mut cursor = spool.seek(None, u64::MAX).expect("the spool is read");
     let mut rows = Vec::new();
@@ -44,7 +44,7 @@ pub struct Full {
 }
 
 impl Full {
-    /// One row and an attempt to store it, after so many milliseconds.
+    /// Adds one row and tries to store it after this number of milliseconds.
     pub fn turn(&mut self, later_ms: u64) {
         let mut now = self.clock.now();
         now.unix_us += later_ms * 1_000;
@@ -56,7 +56,7 @@ impl Full {
         self.spooler.store(&mut self.spool, &self.clock);
     }
 
-    /// The store has all that is in the spool.
+    /// Acknowledges all rows in the spool.
     pub fn commit_all(&mut self) {
         let begin = self.spool.seek(None, u64::MAX).expect("a place");
         let end = self.spool.behind_segment(begin);
@@ -64,7 +64,7 @@ impl Full {
     }
 }
 
-/// A folder of this process that is not there yet.
+/// A folder of this process that does not exist yet.
 pub fn fresh(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("rutter-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
@@ -85,7 +85,7 @@ fn a_folder_that_somebody_removes_is_made_again() {
     fs::remove_dir_all(&folder).expect("the folder goes");
 }
 
-/// A disk that takes no folder when the collector starts.
+/// The folder cannot be created when the collector starts.
 #[test]
 fn a_spool_that_cannot_be_made_yet_begins_with_a_gap() {
     let disk = fresh("later");
@@ -111,7 +111,7 @@ fn full(folder: &Path) -> Full {
     full_of(folder, 1 << 20)
 }
 
-/// As [`full`], with a spool of so many octets.
+/// As [`full`], with a limit for the spool in bytes.
 pub fn full_of(folder: &Path, limit: u64) -> Full {
     full_on(Disk::open(folder).expect("the folder is ours"), limit)
 }
@@ -135,7 +135,7 @@ fn a_disk_that_is_full_makes_one_gap_and_no_litter() {
     let mut full = full(&folder);
     full.world.up(0);
     full.turn(1);
-    // Its start is stored and committed, and the disk fills.
+    // The `start` is stored and committed, and the disk fills.
     let before = rows(&mut full.spool).len();
     assert!(before > 0 && full.spooler.drop_reason().is_none());
     full.commit_all();
@@ -147,7 +147,7 @@ fn a_disk_that_is_full_makes_one_gap_and_no_litter() {
         .expect("it does not fit")
         .to_owned();
     assert!(why.contains("No space left on device"), "{why}");
-    // Not asked again before a second has passed, and then again.
+    // No attempt before a second has passed; then there is one.
     full.turn(500);
     assert_eq!(
         files(&folder),
@@ -158,7 +158,7 @@ fn a_disk_that_is_full_makes_one_gap_and_no_litter() {
     full.turn(1_100);
     assert_eq!(files(&folder), 2);
     assert_eq!(full.spooler.gaps(), (0, 0), "no gap was recorded yet");
-    // There is room again.
+    // The disk has space again.
     full.turn(1_100);
     assert_eq!(full.spooler.drop_reason(), None);
     assert_eq!(full.spooler.gaps().0, 1);

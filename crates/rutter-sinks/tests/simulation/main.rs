@@ -1,5 +1,5 @@
-//! Spool, spooler, state and writer among faults, drawn from a seed: whatever is killed, whenever, nothing that was
-//! promised is lost, nothing is there twice, and in the quiet that follows the current routes are exact.
+//! Spool, spooler, state and writer with faults drawn from a seed. Whatever is killed at any time, no promised
+//! row is lost and no row is stored twice. Without further faults, the current routes become exact.
 //!
 //! `SEED=7 cargo test -p rutter-sinks --test simulation` runs one seed, `SEEDS=1000` that many.
 
@@ -43,14 +43,14 @@ struct Collector {
     spool: Mutex<Spool<Disk>>,
 }
 
-/// What outlives it.
+/// The parts that outlive the process.
 struct Simulation {
     rng: Rng,
     clock: SimClock,
     disk: Disk,
     database: Database,
     limit: u64,
-    /// What the peers did in each run.
+    /// The actions of the peers in each run.
     logs: BTreeMap<u64, Vec<String>>,
     kills: u32,
 }
@@ -97,7 +97,7 @@ impl Simulation {
         }
     }
 
-    /// Time passes; now and then somebody sets the clock.
+    /// Advances the time; now and then the clock is set.
     fn pass(&mut self) {
         let mut now = self.clock.now();
         let us = self.rng.between(1, 400_000);
@@ -125,7 +125,7 @@ impl Simulation {
         }
     }
 
-    /// Kills the collector, or pulls the plug of its machine.
+    /// Kills the collector, or cuts the power of its machine.
     fn kill(&mut self, collector: Collector) {
         self.kills += 1;
         self.logs
@@ -135,7 +135,7 @@ impl Simulation {
         }
     }
 
-    /// Ends the collector as an operator does.
+    /// Stops the collector as an operator does.
     fn stop(&mut self, mut collector: Collector) {
         let spool = collector.spool.get_mut();
         collector.spooler.stop(spool, &self.clock);
@@ -177,7 +177,7 @@ impl Simulation {
         step
     }
 
-    /// No more faults: everything has to become right.
+    /// Ends all faults: everything must become right.
     fn quiet(&mut self, collector: &mut Collector) {
         {
             let mut server = self.database.server.borrow_mut();
@@ -236,8 +236,8 @@ fn same(stored: &BTreeMap<world::Key, String>, owed: &BTreeMap<world::Key, Strin
     );
 }
 
-/// The rows of a run are what happened, in order; where a number is missing, a gap is told before anything else is, and
-/// its bounds are right.
+/// Checks that the rows of a run are the actions of the peers, in order. A gap must come first after missing
+/// numbers, with the right bounds.
 fn check_run(tables: &database::Tables, run: u64, log: &[String]) {
     let own = ["start", "stop", "gap", "clock-step"];
     let mut log = log.iter();
@@ -266,7 +266,7 @@ fn check_run(tables: &database::Tables, run: u64, log: &[String]) {
     }
 }
 
-/// Where a gap says which rows are missing, these are.
+/// Checks the missing rows that a gap names.
 fn check_bounds(detail: &str, hole: Option<std::ops::Range<u64>>) {
     let words: Vec<&str> = detail.split(' ').collect();
     if let (["rows", first, "to", last, ..], Some(hole)) = (&words[..], hole) {
@@ -275,7 +275,7 @@ fn check_bounds(detail: &str, hole: Option<std::ops::Range<u64>>) {
     }
 }
 
-/// Swept routes go in an order that nobody promises.
+/// The order of swept routes is not specified.
 fn same_peer(said: &str, text: &str) -> bool {
     let words = |text: &str| {
         text.split(' ')
@@ -339,7 +339,8 @@ fn the_same_seed_does_the_same() {
     assert_eq!(run(3), run(3));
 }
 
-/// Nobody takes the rows, the spool is full, and the collector is stopped: what is missing is told, and that it was no crash.
+/// The database is away, the spool is full, and the collector is stopped. The missing rows are recorded, and
+/// the stop was clean.
 #[test]
 fn a_run_that_ends_while_its_spool_is_full_says_so() {
     let mut simulation = Simulation::new(7);
@@ -364,7 +365,7 @@ fn a_run_that_ends_while_its_spool_is_full_says_so() {
     assert_eq!(said[said.len() - 2..], ["gap", "stop"]);
 }
 
-/// Whoever looks whether a database has everything is not told so by a collector that has just begun.
+/// The status of a collector that has just started does not claim that the database has everything.
 #[test]
 fn rows_of_earlier_runs_wait_until_they_are_committed() {
     let mut simulation = Simulation::new(13);
@@ -390,7 +391,7 @@ fn rows_of_earlier_runs_wait_until_they_are_committed() {
         collector.status.note(&collector.spooler, &spool, now_us);
         collector.status.view().row()
     };
-    // Its end, too.
+    // The `stop` row counts, too.
     let at_first = row(&next);
     assert_eq!((at_first.earlier, at_first.spooled), (left + 1, 0));
     assert_eq!(at_first.pending(), left + 1);
@@ -402,11 +403,11 @@ fn rows_of_earlier_runs_wait_until_they_are_committed() {
     assert_eq!((at_last.behind_s, at_last.state.as_str()), (0, "live"));
 }
 
-/// Its own rows fill the disk, and when they are committed there is room for the next run: not only when others make some.
+/// Its own rows fill the disk. Committing them makes room for the next run.
 #[test]
 fn a_drained_spool_makes_room_for_the_next_run() {
     let mut simulation = Simulation::new(14);
-    // All of it is one segment.
+    // All rows are in one segment.
     simulation.limit = 1 << 30;
     simulation.database.server.borrow_mut().away = true;
     let mut collector = simulation.start();
@@ -425,20 +426,20 @@ fn a_drained_spool_makes_room_for_the_next_run() {
     assert!(next.spooler.drop_reason().is_some(), "the disk is full");
     simulation.quiet(&mut next);
     simulation.check(&next);
-    // Of what was kept the run is known to the one that follows.
+    // The kept block identifies the run for the next one.
     let run = next.spooler.run();
     simulation.kill(next);
     assert!(simulation.start().spooler.run() > run);
 }
 
-/// What waits in the feed when the end is asked for belongs to the run, however much it is.
+/// All events that wait in the feed at the stop belong to the run, however many they are.
 #[test]
 fn a_run_that_ends_takes_in_what_waits() {
     let mut simulation = Simulation::new(9);
     simulation.limit = 1 << 30;
     let mut collector = simulation.start();
     collector.world.now_us = simulation.clock.now().unix_us;
-    // Many blocks full.
+    // Many full blocks.
     (0..40_000).for_each(|_| collector.world.act(&mut simulation.rng));
     let (run, said) = (collector.spooler.run(), collector.world.log.len());
     simulation.stop(collector);

@@ -1,4 +1,4 @@
-//! A spool that lost what was stored in it, or whose collector was killed: a gap says what is missing.
+//! A spool that lost stored rows, or whose collector was killed: a gap reports the missing rows.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::full_disk::{Full, fill, fresh, full_of, rows};
 /// Segments of a few dozen rows.
 const LIMIT: u64 = 64 << 10;
 
-/// A run of several segments that is ended in order: its rows.
+/// A run of several segments with a clean stop, and its rows.
 fn a_run(folder: &Path) -> (u64, Vec<String>) {
     let mut full = full_of(folder, LIMIT);
     full.world.up(0);
@@ -23,7 +23,8 @@ fn a_run(folder: &Path) -> (u64, Vec<String>) {
     (full.spooler.run(), rows(&mut full.spool))
 }
 
-/// What the next run holds of a damaged spool: the numbers of the run before, and all rows of its own.
+/// The rows after the next start from a damaged spool: the numbers of the previous run, and all rows of the new
+/// run.
 fn next_run(folder: &Path) -> (Vec<u64>, Vec<String>) {
     let mut full = full_of(folder, LIMIT);
     full.turn(1);
@@ -38,7 +39,7 @@ fn segment(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{number:016x}.spool"))
 }
 
-/// Whatever happens to a segment in the middle, a gap says exactly which rows are gone.
+/// Checks that a gap reports exactly the missing rows after damage to a segment in the middle.
 fn is_told(name: &str, damage: impl Fn(&Path)) {
     let folder = fresh(name);
     let (run, stored) = a_run(&folder);
@@ -61,7 +62,7 @@ fn change(file: &Path, how: impl Fn(&mut Vec<u8>)) {
     fs::write(file, &octets).expect("the segment is written");
 }
 
-/// Where the second frame of a segment begins.
+/// The offset of the second frame of a segment.
 fn second_frame(octets: &[u8]) -> usize {
     let len: [u8; 4] = octets[..4].try_into().expect("a length");
     12 + u32::from_le_bytes(len) as usize
@@ -122,7 +123,7 @@ fn a_run_that_was_not_ended_in_order_is_told() {
     full.world.up(0);
     full.turn(1);
     let (run, stored) = (full.spooler.run(), rows(&mut full.spool).len());
-    // The disk is full when it is killed, and still when it is started again, and killed again.
+    // The disk is full when the collector is killed, and still when it is started and killed again.
     fill(&folder, 1..40);
     full.commit_all();
     full.turn(1);
@@ -155,7 +156,7 @@ fn turn_until_stored(full: &mut Full) {
     assert_eq!(full.spooler.drop_reason(), None);
 }
 
-/// While the collector runs, and its database is away.
+/// The damage happens while the collector runs and its database is away.
 #[test]
 fn damage_that_is_met_on_the_way_is_told_with_its_bounds() {
     let mut simulation = Simulation::new(11);
@@ -188,7 +189,7 @@ fn damage_that_is_met_on_the_way_is_told_with_its_bounds() {
     crate::same(&server.tables.routes, &collector.world.routes);
 }
 
-/// Somebody removes the folder while the collector runs, and what is written goes into files that nobody can open any more.
+/// Somebody removes the folder while the collector runs. Rows then go into files that nobody can open any more.
 #[test]
 fn a_folder_that_goes_while_rows_wait_is_told_once() {
     let folder = fresh("away");
@@ -240,7 +241,7 @@ fn a_folder_that_goes_while_rows_wait_is_told_once() {
     fs::remove_dir_all(&folder).expect("the folder goes");
 }
 
-/// The database knows a position, and nothing is left of the spool behind it.
+/// The database has a position, and the whole spool is gone.
 #[test]
 fn a_spool_that_is_gone_is_told() {
     let mut simulation = Simulation::new(12);

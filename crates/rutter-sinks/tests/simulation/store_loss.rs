@@ -1,4 +1,4 @@
-//! A database that is not as it was left: a gap says what it has lost of what it had committed.
+//! A database that is not at the committed position: a gap reports the rows that it has lost.
 
 use rutter_sinks::Position;
 
@@ -16,7 +16,7 @@ fn begun_of(mut simulation: Simulation) -> (Simulation, Collector) {
     (simulation, collector)
 }
 
-/// Some more are committed.
+/// Commits some more rows.
 fn some_rows(simulation: &mut Simulation, collector: &mut Collector) {
     for _ in 0..5 {
         simulation.pass();
@@ -27,18 +27,18 @@ fn some_rows(simulation: &mut Simulation, collector: &mut Collector) {
     simulation.quiet(collector);
 }
 
-/// What the database holds.
+/// The contents of the database.
 fn tables(simulation: &Simulation) -> Tables {
     simulation.database.server.borrow().tables.clone()
 }
 
-/// The database holds something else, and the connection to it is lost.
+/// Replaces the contents of the database, and closes the connection to it.
 fn becomes(simulation: &Simulation, collector: &mut Collector, tables: Tables) {
     let mut server = simulation.database.server.borrow_mut();
     server.tables = tables;
     server.away = true;
     drop(server);
-    // A batch finds out.
+    // A batch notices it.
     collector.world.up(0);
     while collector.status.view().connected {
         simulation.take_in(collector);
@@ -46,7 +46,7 @@ fn becomes(simulation: &Simulation, collector: &mut Collector, tables: Tables) {
     }
 }
 
-/// All settles, and this is what gaps say that were told since.
+/// Waits until all rows are committed, and returns the gaps recorded since `before`.
 fn told_since(
     simulation: &mut Simulation,
     collector: &mut Collector,
@@ -94,7 +94,7 @@ fn a_database_that_was_restored_is_told_what_it_lost() {
     assert_eq!(row.last_gap.as_deref(), Some(expected.as_str()));
 }
 
-/// What of it was committed lately is still in the spool: that is written again.
+/// The spool still has the rows that were committed last: they are written again.
 #[test]
 fn a_database_that_was_restored_has_the_rest_from_the_spool() {
     let mut simulation = Simulation::new(22);
@@ -120,7 +120,7 @@ fn a_database_that_was_restored_has_the_rest_from_the_spool() {
     assert!(rows.iter().copied().eq(0..rows.len() as u64), "{rows:?}");
 }
 
-/// Only the position is gone, as where an operator wants all routes to be loaded.
+/// Only the position is gone, as when an operator clears it to load all routes.
 #[test]
 fn a_database_that_has_its_events_misses_none() {
     let (mut simulation, mut collector) = begun(23);
@@ -135,7 +135,7 @@ fn a_database_that_has_its_events_misses_none() {
     assert_eq!(gaps, [expected]);
 }
 
-/// Where the events begin that it had, only the database knew.
+/// Only the database knew where its events began.
 #[test]
 fn a_database_that_was_made_anew_is_told_up_to_where_it_lost_rows() {
     let (mut simulation, mut collector) = begun(24);
@@ -153,7 +153,7 @@ fn a_database_that_was_made_anew_is_told_up_to_where_it_lost_rows() {
     assert_eq!(gaps, [expected]);
 }
 
-/// While no collector ran.
+/// No collector ran at the time.
 #[test]
 fn a_database_that_lost_rows_between_two_runs_is_told_of_them() {
     let (mut simulation, mut collector) = begun(25);

@@ -1,4 +1,4 @@
-//! A table whose peers say what a test draws, and a naive map of the routes that they have then.
+//! A table whose peers announce and withdraw at random, and a naive map of their routes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
@@ -14,16 +14,16 @@ use rutter_wire::{nlri, update};
 /// Peer address, prefix, path identifier.
 pub type Key = (IpAddr, Prefix, u32);
 
-/// A table with peers and what they must have in it.
+/// A table with peers, and the routes that it must contain.
 pub struct World {
     pub rib: Arc<Rib>,
     batch: Batch,
     peers: Vec<TestPeer>,
     /// The AS path of each route.
     pub routes: BTreeMap<Key, String>,
-    /// Those that were not announced since their session ended.
+    /// The routes that were not announced since their session ended.
     stale: BTreeSet<Key>,
-    /// Everything that the peers did, in order: kind and prefix.
+    /// All actions of the peers, in order: kind and prefix.
     pub log: Vec<String>,
     pub now_us: u64,
 }
@@ -108,7 +108,7 @@ impl World {
         }
     }
 
-    /// Does something that a peer could do now.
+    /// Performs a random action that a peer could do now.
     pub fn act(&mut self, rng: &mut Rng) {
         let peer = rng.below(self.peers.len() as u64) as usize;
         if !self.peers[peer].up {
@@ -138,7 +138,7 @@ impl World {
         self.rib.session_down(id, retain);
         self.peers[peer].up = false;
         self.log.push(format!("peer-down {}", address(peer)));
-        // What was stale already is swept, the rest goes or becomes it.
+        // Routes that were stale already are swept; the rest is removed or becomes stale.
         self.swept(peer);
         let kept = |prefix: &Prefix| retain[prefix.family().index()] == Retain::Stale;
         let goes = |(of, prefix, _): &Key| *of == address(peer) && !kept(prefix);
@@ -146,7 +146,7 @@ impl World {
         self.stale.retain(|key| !goes(key));
         let own = self.routes.keys().filter(|key| key.0 == address(peer));
         self.stale.extend(own.copied());
-        // The restart timer, at once.
+        // The restart timer expires at once.
         if rng.chance(50) {
             self.sweep(peer);
         }
@@ -202,7 +202,7 @@ impl World {
         self.say(peer, &[prefix], path_id, asn);
     }
 
-    /// The peer announces prefixes of one family with a path of two, or withdraws them.
+    /// Announces prefixes of one family with a path of two AS numbers, or withdraws them.
     pub fn say(
         &mut self,
         peer: usize,

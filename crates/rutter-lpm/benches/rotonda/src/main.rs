@@ -1,6 +1,8 @@
-//! The insertion and the concurrent benchmark of routes on rotonda-store: one round, then a line a figure, `VALUE UNIT`.
+//! The insertion and the concurrent benchmark of routes on rotonda-store: one round, then one line a figure,
+//! `VALUE UNIT`.
 //!
-//! The store has no shards to choose, no shared values and no memory to give back: a withdrawn route stays, marked.
+//! The store has no choice of shards, no shared values, and never frees memory: a withdrawn route stays,
+//! marked.
 
 #[path = "../../routes/numbers.rs"]
 mod numbers;
@@ -56,7 +58,7 @@ impl Meta for Words {
     }
 }
 
-/// A route as the store takes it.
+/// A route in the form of the store.
 struct Prepared {
     prefix: Prefix,
     octets: Vec<u8>,
@@ -164,7 +166,7 @@ fn mean(each: impl Iterator<Item = (f64, u64)>) -> f64 {
     ns / count as f64
 }
 
-/// As the benchmark of our own does: the same draws from the same generator.
+/// The same draws from the same generator as in our own benchmark.
 fn churn(store: &Store, w: u32, pool: &[Prepared]) -> (f64, u64) {
     let mut numbers = Pcg::new(u64::from(w) + 1000, u64::from(w) + 1000);
     let mut order: Vec<usize> = (0..pool.len()).collect();
@@ -219,7 +221,7 @@ fn look_up(store: &Store, targets: &[Prefix], offset: usize, done: &AtomicBool) 
     (start.elapsed().as_nanos() as f64, count)
 }
 
-/// Resident octets of this process.
+/// The resident bytes of this process.
 fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text.split(' ').nth(1).and_then(|p| p.parse::<usize>().ok());
