@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rutter_net::{Asn, Family};
+use rutter_net::{Asn, Family, PerFamily};
 use rutter_policy::{ImportPolicy, ImportRule, ImportSettings};
 use rutter_rib::{
     Batch, FamilyInfo, Monitored, Neighbor, PeerId, PeerKind, Pushed, Retain, Rib, SessionInfo,
@@ -63,7 +63,7 @@ impl Writer {
             monitored: Some(Arc::new(monitored)),
             export_allowed: false,
             default_local_pref: 100,
-            block_above: [None; 2],
+            block_above: PerFamily::both(None),
             add_path_limit: 0,
             role: None,
         })
@@ -89,7 +89,7 @@ impl Writer {
         let leaving = std::mem::take(&mut self.leaving);
         let mut sweeper = Sweeper::default();
         for (peer, reason, unix_us) in &leaving {
-            let retain = [Retain::Nothing; 2];
+            let retain = PerFamily::both(Retain::Nothing);
             self.rib.publish_peer_down(*peer, retain, reason, *unix_us);
             self.rib.end_session(*peer, retain, &mut sweeper);
         }
@@ -129,9 +129,9 @@ impl Writer {
 }
 
 /// A session of which only the form of its updates is known.
-pub(crate) fn session(asn: Asn, bgp_id: u32, as4: bool, add_path: [bool; 2]) -> SessionInfo {
+pub(crate) fn session(asn: Asn, bgp_id: u32, as4: bool, add_path: PerFamily<bool>) -> SessionInfo {
     let family = |family: Family| FamilyInfo {
-        add_path_receive: add_path[family.index()],
+        add_path_receive: add_path[family],
         add_path_send: false,
         extended_next_hop: true,
     };
@@ -140,7 +140,7 @@ pub(crate) fn session(asn: Asn, bgp_id: u32, as4: bool, add_path: [bool; 2]) -> 
         remote_asn: asn,
         as4,
         max_message_len: rutter_wire::frame::MAX_EXTENDED_LEN,
-        families: Family::ALL.map(|f| Some(family(f))),
+        families: PerFamily::from_fn(|f| Some(family(f))),
         enhanced_refresh: false,
     }
 }
@@ -196,7 +196,7 @@ mod tests {
         let lose = |writer: &mut Writer| {
             let added = writer.add_peer("peer", address, asn, monitored.clone());
             let peer = added.unwrap();
-            writer.up(peer, session(asn, 9, true, [false; 2]), 0);
+            writer.up(peer, session(asn, 9, true, PerFamily::both(false)), 0);
             writer.update(peer, UPDATE, 0);
             writer.settle();
             writer.end(&[peer], "gone", 0);

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use rutter_lpm::Profile;
-use rutter_net::{Asn, Prefix};
+use rutter_net::{Asn, PerFamily, Prefix};
 use rutter_policy::{ActionCommunity, LengthRange, NextHopRule, PrefixMatch, WellKnown};
 
 use crate::Secret;
@@ -50,7 +50,7 @@ pub struct Daemon {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Checks {
     /// Accepted lengths per family, in index order.
-    pub prefix_length: [LengthRange; 2],
+    pub prefix_length: PerFamily<LengthRange>,
     /// Which next hops members may announce.
     pub next_hop: NextHopRule,
     /// The left-most AS must be the neighbor's.
@@ -74,7 +74,7 @@ pub struct Checks {
     /// Prefixes rejected from everybody.
     pub black_list: Vec<PrefixMatch>,
     /// Accept BLACKHOLE host routes, per family.
-    pub blackhole: [bool; 2],
+    pub blackhole: PerFamily<bool>,
     /// React to GRACEFUL_SHUTDOWN.
     pub graceful_shutdown: bool,
 }

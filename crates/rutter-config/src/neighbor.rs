@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use rutter_net::{Asn, Family, Prefix};
+use rutter_net::{Asn, Family, PerFamily, Prefix};
 use rutter_policy::{ImportRule, NextHopRule, PrefixMatch, Role};
 
 use crate::Secret;
@@ -130,7 +130,7 @@ pub struct Neighbor {
     /// Administratively down, with the text of RFC 9003.
     pub shutdown: Option<String>,
     /// Per family, in index order.
-    pub families: [FamilyOptions; 2],
+    pub families: PerFamily<FamilyOptions>,
     /// Most paths per prefix sent where Add-Path is agreed; 0 means all.
     pub add_path_limit: u16,
     /// TCP MD5 (RFC 2385).
@@ -180,7 +180,7 @@ pub struct Neighbor {
 impl Neighbor {
     /// The options of a family.
     pub fn family(&self, family: Family) -> &FamilyOptions {
-        &self.families[family.index()]
+        &self.families[family]
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use rutter_net::{Asn, Family};
+use rutter_net::{Asn, PerFamily};
 use rutter_policy::{ExportSettings, ImportRule, ImportSettings};
 
 use crate::{Config, Neighbor, NeighborKind};
@@ -22,7 +22,7 @@ impl Config {
             same_as_addresses: same_as,
             authorized_addresses: neighbor.authorized_addresses.clone(),
             next_hop: neighbor.next_hop,
-            families: Family::ALL.map(|family| neighbor.family(family).enabled),
+            families: PerFamily::from_fn(|family| neighbor.family(family).enabled),
             enforce_first_as: checks.first_as && external,
             reject_as_loop: true,
             max_as_path_len: checks.max_as_path_len,
@@ -73,7 +73,7 @@ impl Config {
             actions: self.communities.actions.clone(),
             well_known: self.communities.rfc1997,
             scrub: self.communities.scrub,
-            blackhole_no_export: self.checks.blackhole.contains(&true),
+            blackhole_no_export: self.checks.blackhole.any(),
             aliases: self.communities.aliases.clone(),
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use rutter_config::{
     Config, ExportRule, ImportRule, LimitAction, Loaded, NeighborKind, Role, TtlSecurity,
 };
-use rutter_net::Asn;
+use rutter_net::{Asn, Family};
 
 fn load(name: &str) -> Loaded {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -30,18 +30,23 @@ fn an_exchange_expands_members_to_sessions() {
     );
     assert_eq!(foo.ttl_security, TtlSecurity::Hops(1));
     assert_eq!(
-        foo.families[0].max_prefix.unwrap().action,
+        foo.families[Family::Ipv4Unicast].max_prefix.unwrap().action,
         LimitAction::Block
     );
-    assert!(foo.families[0].enabled && !foo.families[1].enabled);
+    assert!(
+        foo.families[Family::Ipv4Unicast].enabled && !foo.families[Family::Ipv6Unicast].enabled
+    );
     let baz = config
         .neighbors
         .iter()
         .find(|n| n.asn == Asn(64502))
         .unwrap();
-    assert!(baz.families[0].extended_next_hop && !baz.families[1].extended_next_hop);
+    assert!(
+        baz.families[Family::Ipv4Unicast].extended_next_hop
+            && !baz.families[Family::Ipv6Unicast].extended_next_hop
+    );
     assert_eq!(
-        baz.families[1].max_prefix.unwrap().action,
+        baz.families[Family::Ipv6Unicast].max_prefix.unwrap().action,
         LimitAction::Restart { after_s: 900 }
     );
     let settings = config.import_settings(foo);

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use rutter_config::{Config, DynamicNeighbor, ExportRule, LimitAction, Neighbor, NeighborKind};
-use rutter_net::{Asn, Family};
+use rutter_net::{Asn, Family, PerFamily};
 use rutter_policy::ImportPolicy;
 use rutter_rib::PeerKind;
 use rutter_session::{FamilyConfig, GracefulRestartConfig, IdleHold, RemoteAs};
@@ -83,7 +83,7 @@ fn for_session(config: &Config, neighbor: &Neighbor) -> rutter_session::Config {
             max_ms: u64::from(neighbor.idle_hold_time_s) * 1_000,
             ..IdleHold::default()
         },
-        families: Family::ALL.map(family),
+        families: PerFamily::from_fn(family),
         extended_message: neighbor.extended_message,
         graceful_restart: restart.enabled.then(|| GracefulRestartConfig {
             restart_time_s: restart.restart_time_s,
@@ -124,7 +124,7 @@ fn for_table(config: &Config, neighbor: &Neighbor) -> rutter_rib::Neighbor {
         monitored: None,
         export_allowed: neighbor.export == ExportRule::All,
         default_local_pref: neighbor.local_pref,
-        block_above: Family::ALL.map(|family| block_above(neighbor, family)),
+        block_above: PerFamily::from_fn(|family| block_above(neighbor, family)),
         add_path_limit: neighbor.add_path_limit,
         role: neighbor.role,
     }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use rutter_config::MaxPrefix;
-use rutter_net::Family;
+use rutter_net::{Family, PerFamily};
 use rutter_rib::{ClientStream, FamilyInfo, PeerId, Retain, Rib, SessionInfo, Sweeper};
 use rutter_session::{
     ConnectionId, DownReason, Negotiated, Session, SessionEvent, Severity, State,
@@ -31,7 +31,7 @@ pub(crate) struct Peer {
     pub(crate) status: Arc<PeerStatus>,
     published_state: State,
     /// The neighbor exceeds the prefix limit of the family, and the log has a line about it.
-    over_limit: [bool; 2],
+    over_limit: PerFamily<bool>,
     fault_lines: LogRateLimit,
     /// A connection was accepted: a dynamic neighbor without connections may be removed.
     pub(crate) had_connection: bool,
@@ -64,7 +64,7 @@ impl Peer {
             established: None,
             status,
             published_state: State::Idle,
-            over_limit: [false; 2],
+            over_limit: PerFamily::both(false),
             fault_lines: LogRateLimit::default(),
             had_connection: false,
         }
@@ -94,7 +94,7 @@ impl Peer {
         self.settings.dynamic.is_some()
             && self.had_connection
             && !self.has_connection()
-            && self.session.stale() == [false; 2]
+            && self.session.stale() == PerFamily::both(false)
     }
 
     /// Adds the neighbor to the table unless it is there. Returns its id.
@@ -160,7 +160,7 @@ impl Peer {
     pub(crate) fn leave_table(
         &mut self,
         shared: &Shared,
-        keep: [bool; 2],
+        keep: PerFamily<bool>,
         reason: &str,
         unix_us: u64,
         sweeper: Option<&mut Sweeper>,
@@ -170,7 +170,7 @@ impl Peer {
         };
         let id = established.peer;
         drop(established);
-        self.over_limit = [false; 2];
+        self.over_limit = PerFamily::both(false);
         let retain = keep.map(|keep| if keep { Retain::Stale } else { Retain::Nothing });
         shared.rib.publish_peer_down(id, retain, reason, unix_us);
         if let Some(sweeper) = sweeper {
@@ -182,19 +182,18 @@ impl Peer {
     pub(crate) fn exceeded_limit(&mut self, rib: &Rib) -> Option<(Family, MaxPrefix)> {
         let established = self.established.as_ref()?;
         let config = &self.settings.config;
-        let limits = Family::ALL.map(|family| config.family(family).max_prefix);
+        let limits = PerFamily::from_fn(|family| config.family(family).max_prefix);
         if limits.iter().all(Option::is_none) {
             return None;
         }
         let counts = rib.counts(established.peer);
         for family in Family::ALL {
-            let index = family.index();
-            let received = counts[index].received;
-            let Some(limit) = limits[index].filter(|l| received > l.limit) else {
-                self.over_limit[index] = false;
+            let received = counts[family].received;
+            let Some(limit) = limits[family].filter(|l| received > l.limit) else {
+                self.over_limit[family] = false;
                 continue;
             };
-            if !std::mem::replace(&mut self.over_limit[index], true) {
+            if !std::mem::replace(&mut self.over_limit[family], true) {
                 tracing::warn!(
                     peer = self.name(), %family, received, limit = limit.limit,
                     action = ?limit.action, "prefix limit exceeded"
@@ -304,7 +303,7 @@ fn session_info(negotiated: &Negotiated) -> SessionInfo {
         remote_asn: negotiated.remote_asn,
         as4: negotiated.as4,
         max_message_len: negotiated.max_message_len,
-        families: Family::ALL.map(family),
+        families: PerFamily::from_fn(family),
         enhanced_refresh: negotiated.enhanced_refresh,
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mio::net::TcpStream;
 use mio::{Interest, Registry};
 use rutter_config::{LimitAction, MaxPrefix};
-use rutter_net::Family;
+use rutter_net::{Family, PerFamily};
 use rutter_rib::{PeerId, Sweeper};
 use rutter_session::{ConnectionId, DownReason, Input, Negotiated, Output, SessionEvent, State};
 use rutter_wire::attr::Malformed;
@@ -279,7 +279,7 @@ impl SessionDriver {
         }
     }
 
-    fn down(&mut self, slot: usize, reason: &DownReason, keep: [bool; 2]) {
+    fn down(&mut self, slot: usize, reason: &DownReason, keep: PerFamily<bool>) {
         let Some(peer) = self.peers.get_mut(slot) else {
             return;
         };

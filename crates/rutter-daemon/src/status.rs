@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::{Mutex, RwLock};
 use rutter_api::{Direction, MessageCounts, NegotiatedRow, SessionRow, SessionState, TimerRow};
 use rutter_config::{Neighbor, NeighborKind};
-use rutter_net::Family;
+use rutter_net::{Family, PerFamily};
 use rutter_rib::PeerId;
 use rutter_session::{Feature, Negotiated, OneSidedOffer, Session, State, Stats, Timer};
 use rutter_wire::frame::MessageType;
@@ -218,9 +218,12 @@ pub(crate) fn negotiated_row(
             };
             format!("restart time {} s{notification}", r.restart_time_s)
         }),
-        long_lived_graceful_restart: (long_lived != [0; 2]).then(|| {
-            let [ipv4, ipv6] = long_lived;
-            format!("ipv4-unicast {ipv4} s, ipv6-unicast {ipv6} s")
+        long_lived_graceful_restart: (long_lived != PerFamily::both(0)).then(|| {
+            let texts: Vec<_> = long_lived
+                .entries()
+                .map(|(f, s)| format!("{f} {s} s"))
+                .collect();
+            texts.join(", ")
         }),
         role: negotiated.remote_role.map(|role| role.to_string()),
         other: Vec::new(),
@@ -231,7 +234,7 @@ pub(crate) fn negotiated_row(
 pub(crate) fn summary(negotiated: &Negotiated) -> String {
     let mut words = Vec::new();
     for family in Family::ALL {
-        if let Some(negotiated) = negotiated.families[family.index()] {
+        if let Some(negotiated) = negotiated.families[family] {
             words.push(family.to_string());
             let options = [
                 (negotiated.add_path_receive, "add-path-receive"),
@@ -248,7 +251,7 @@ pub(crate) fn summary(negotiated: &Negotiated) -> String {
         (negotiated.enhanced_refresh, "enhanced-refresh"),
         (negotiated.graceful_restart.is_some(), "graceful-restart"),
         (
-            negotiated.long_lived_s != [0; 2],
+            negotiated.long_lived_s != PerFamily::both(0),
             "long-lived-graceful-restart",
         ),
     ]));

@@ -115,7 +115,7 @@ impl Routes<'_> {
         said: &Said<'_>,
         tell: &mut impl FnMut(Prefix, u32, &Said<'_>),
     ) {
-        let Some(add_path) = self.reading.add_path[family.index()] else {
+        let Some(add_path) = self.reading.add_path[family] else {
             return;
         };
         // A fault here would have reset the session, and the update with it.

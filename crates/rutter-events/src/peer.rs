@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use rutter_net::{Asn, Family};
+use rutter_net::{Asn, PerFamily};
 use rutter_rib::{PeerId, PeerSummary, Source, View};
 use rutter_wire::bmp::PeerType;
 
@@ -41,7 +41,7 @@ pub(crate) struct Reading {
     pub external: bool,
     pub accept_as_set: bool,
     /// Per family: `None` where it was not negotiated, else whether NLRI have path identifiers.
-    pub add_path: [Option<bool>; 2],
+    pub add_path: PerFamily<Option<bool>>,
 }
 
 impl From<&PeerSummary> for Peer {
@@ -65,7 +65,7 @@ impl From<&PeerSummary> for Peer {
                 as4: session.is_none_or(|session| session.as4),
                 external: neighbor.kind.is_external(),
                 accept_as_set: !neighbor.import.settings().reject_as_set,
-                add_path: Family::ALL.map(|f| family(f).map(|agreed| agreed.add_path_receive)),
+                add_path: PerFamily::from_fn(|f| family(f).map(|agreed| agreed.add_path_receive)),
             },
         }
     }

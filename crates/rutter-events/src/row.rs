@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rutter_net::{Family, Prefix};
+use rutter_net::{Family, PerFamily, Prefix};
 
 use crate::{AttrColumns, Peer};
 
@@ -18,7 +18,7 @@ pub enum Kind {
     /// The peer's session ended. Its routes of the families that are not retained are gone.
     PeerDown {
         /// Per family (index order): its routes stay until withdrawn one by one.
-        retained: [bool; 2],
+        retained: PerFamily<bool>,
     },
     /// The peer has said all it has of a family (RFC 4724 §2).
     EndOfRib(Family),

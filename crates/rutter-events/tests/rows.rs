@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rutter_events::{COLUMNS, Decoder, JsonRow, Now, Row, state_rows};
-use rutter_net::{Asn, Family};
+use rutter_net::{Asn, Family, PerFamily};
 use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
 use rutter_rib::*;
 use rutter_wire::attr::{self, code};
@@ -53,7 +53,7 @@ fn neighbor() -> Neighbor {
         })),
         export_allowed: false,
         default_local_pref: 100,
-        block_above: [None; 2],
+        block_above: PerFamily::both(None),
         add_path_limit: 0,
         role: None,
         monitored: None,
@@ -70,7 +70,7 @@ fn session(add_path_receive: bool) -> SessionInfo {
         remote_asn: Asn(64_501),
         as4: true,
         max_message_len: 4096,
-        families: [Some(family); 2],
+        families: PerFamily::both(Some(family)),
         enhanced_refresh: false,
     }
 }
@@ -154,7 +154,7 @@ fn history() -> Vec<String> {
     );
     push(&rib, peer, &end_of_rib(), 30);
     push(&rib, peer, &body(&["198.51.100.0/24"], &[], None), 40);
-    let retain = [Retain::Stale, Retain::Nothing];
+    let retain = PerFamily::new(Retain::Stale, Retain::Nothing);
     rib.publish_peer_down(peer, retain, "the connection was lost", at(50).unix_us);
     rib.session_down(peer, retain);
     // The next session has path identifiers: its updates read otherwise, though the reader is late.

@@ -10,7 +10,7 @@ use arrow_array::{RecordBatch, UInt32Array};
 use arrow_select::take::take_record_batch;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use rutter_events::{Missing, utc};
-use rutter_net::{Family, Prefix};
+use rutter_net::{Family, PerFamily, Prefix};
 
 use crate::archive::{Archive, ArchiveFile, Part};
 use crate::batch_rows::{Peers, Rows};
@@ -224,7 +224,7 @@ struct Table {
     batches: Vec<RecordBatch>,
     peers: Peers,
     /// By peer and family.
-    routes: Vec<[HashMap<Key, RowRef>; 2]>,
+    routes: Vec<PerFamily<HashMap<Key, RowRef>>>,
     /// Rows later than the requested time. They are applied if an earlier row follows.
     later_rows: Vec<RowRef>,
     sequence: SequenceCheck,
@@ -325,17 +325,14 @@ impl Table {
                 if let (Some(peer), Some((prefix, path_id))) =
                     (rows.peer(row, &mut self.peers), rows.route(row))
                 {
-                    self.of_peer(peer)[prefix.family().index()].remove(&(prefix, path_id));
+                    self.of_peer(peer)[prefix.family()].remove(&(prefix, path_id));
                 }
             }
             "peer-down" => {
                 let retained = retained_of(rows.detail(row));
                 if let Some(peer) = rows.peer(row, &mut self.peers) {
-                    for family in Family::ALL
-                        .into_iter()
-                        .filter(|family| !retained[family.index()])
-                    {
-                        self.of_peer(peer)[family.index()].clear();
+                    for family in Family::ALL.into_iter().filter(|family| !retained[*family]) {
+                        self.of_peer(peer)[family].clear();
                     }
                 }
             }
@@ -359,11 +356,11 @@ impl Table {
         if let (Some(peer), Some((prefix, path_id))) =
             (rows.peer(row, &mut self.peers), rows.route(row))
         {
-            self.of_peer(peer)[prefix.family().index()].insert((prefix, path_id), place);
+            self.of_peer(peer)[prefix.family()].insert((prefix, path_id), place);
         }
     }
 
-    fn of_peer(&mut self, peer: usize) -> &mut [HashMap<Key, RowRef>; 2] {
+    fn of_peer(&mut self, peer: usize) -> &mut PerFamily<HashMap<Key, RowRef>> {
         if self.routes.len() <= peer {
             self.routes.resize_with(peer + 1, Default::default);
         }

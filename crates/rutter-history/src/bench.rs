@@ -14,7 +14,7 @@ use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use rustix::time::{ClockId, clock_gettime};
 use rutter_bench::workload::{self, Peer, Shape, Workload};
 use rutter_events::Now;
-use rutter_net::{Asn, Family};
+use rutter_net::{Asn, Family, PerFamily};
 use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
 use rutter_rib::{
     Batch, FamilyInfo, FeedReader, Neighbor, PeerId, PeerKind, Rib, RibConfig, SessionInfo,
@@ -373,7 +373,7 @@ fn feed(rib: &Rib, peer: &Peer, number: u8) -> Result<Feed, String> {
             remote_asn: peer.asn,
             as4: true,
             max_message_len: 4096,
-            families: [Some(FamilyInfo::default()); 2],
+            families: PerFamily::both(Some(FamilyInfo::default())),
             enhanced_refresh: false,
         },
     );
@@ -406,7 +406,7 @@ fn neighbor(peer: &Peer, number: u8) -> Neighbor {
         })),
         export_allowed: false,
         default_local_pref: 100,
-        block_above: [None; 2],
+        block_above: PerFamily::both(None),
         add_path_limit: 0,
         role: None,
         monitored: None,

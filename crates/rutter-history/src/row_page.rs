@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rutter_events::{Kind, Peer, Row};
-use rutter_net::{Family, Prefix};
+use rutter_net::{Family, PerFamily, Prefix};
 use rutter_rib::AttrSet;
 
 use crate::interner::Interner;
@@ -229,22 +229,20 @@ impl RowPage {
 /// The beginning of the `detail` of a `peer-down` that leaves routes in the table: `retained ipv4-unicast: …`.
 pub(crate) const RETAINED: &str = "retained ";
 
-fn retained_text(retained: [bool; 2]) -> Option<String> {
-    let families = Family::ALL
-        .into_iter()
-        .filter(|family| retained[family.index()]);
+fn retained_text(retained: PerFamily<bool>) -> Option<String> {
+    let families = Family::ALL.into_iter().filter(|family| retained[*family]);
     let names: Vec<&str> = families.map(family_name).collect();
     (!names.is_empty()).then(|| names.join(" "))
 }
 
 /// The families that a `peer-down` leaves in the table, from its `detail`.
-pub(crate) fn retained_of(detail: &str) -> [bool; 2] {
+pub(crate) fn retained_of(detail: &str) -> PerFamily<bool> {
     let families = detail
         .strip_prefix(RETAINED)
         .and_then(|rest| rest.split_once(": "));
     let families = families.map_or("", |(families, _)| families);
     let has = |family| families.split(' ').any(|name| name == family_name(family));
-    Family::ALL.map(has)
+    PerFamily::from_fn(has)
 }
 
 fn family_name(family: Family) -> &'static str {

@@ -158,7 +158,7 @@ fn family_checks<B: Bits>(
         reject_default: checks && settings.reject_bogons,
         inside,
         lengths: if checks {
-            settings.prefix_length[family.index()]
+            settings.prefix_length[family]
         } else {
             any
         },
@@ -173,7 +173,7 @@ fn closed(settings: &ImportSettings, family: Family) -> Option<RejectReason> {
         ImportRule::None => Some(RejectReason::NoImportPolicy),
         ImportRule::Collect => None,
         ImportRule::All | ImportRule::Checks => {
-            (!settings.families[family.index()]).then_some(RejectReason::WrongFamily)
+            (!settings.families[family]).then_some(RejectReason::WrongFamily)
         }
     }
 }

@@ -89,7 +89,7 @@ fn session_findings(settings: &ImportSettings, family: Family, out: &mut Finding
     if settings.rule == ImportRule::None {
         let evidence = "the neighbor has no `import` in the configuration, or it says \"none\"";
         push(out, RejectReason::NoImportPolicy, evidence);
-    } else if !settings.families[family.index()] {
+    } else if !settings.families[family] {
         push(
             out,
             RejectReason::WrongFamily,
@@ -258,7 +258,7 @@ fn shape_findings(settings: &ImportSettings, prefix: Prefix, blackhole: bool, ou
         );
     }
     let host = blackhole && prefix.len() == PrefixMatch::or_longer(prefix).max_len;
-    let range = settings.prefix_length[prefix.family().index()];
+    let range = settings.prefix_length[prefix.family()];
     if !range.contains(prefix.len()) && !host {
         let evidence = format!("length is {}, accepted: {range}", prefix.len());
         push(out, RejectReason::PrefixLength, evidence);

@@ -108,7 +108,7 @@ impl ImportPolicy {
     /// Whether GRACEFUL_SHUTDOWN and BLACKHOLE are present and taken.
     pub(crate) fn well_known(&self, attributes: &Attributes<'_>, family: Family) -> (bool, bool) {
         use rutter_net::Community;
-        let takes_blackhole = self.settings.blackhole[family.index()];
+        let takes_blackhole = self.settings.blackhole[family];
         let (mut shutdown, mut blackhole) = (false, false);
         if self.settings.graceful_shutdown || takes_blackhole {
             for community in attributes.communities() {

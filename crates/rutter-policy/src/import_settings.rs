@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use rutter_net::{Asn, Prefix};
+use rutter_net::{Asn, PerFamily, Prefix};
 
 use crate::{Finding, NextHopRule, PrefixMatch, RejectReason, Role};
 
@@ -85,7 +85,7 @@ pub struct ImportSettings {
     /// Which next hops are accepted.
     pub next_hop: NextHopRule,
     /// Families allowed on the session, in index order.
-    pub families: [bool; 2],
+    pub families: PerFamily<bool>,
     /// Demand that the left-most AS is the neighbor's. Off on iBGP.
     pub enforce_first_as: bool,
     /// Reject paths that contain [`Self::local_asn`].
@@ -105,7 +105,7 @@ pub struct ImportSettings {
     /// Our role on this session (RFC 9234).
     pub role: Option<Role>,
     /// Accepted lengths per family, in index order.
-    pub prefix_length: [LengthRange; 2],
+    pub prefix_length: PerFamily<LengthRange>,
     /// Reject special-purpose prefixes and the default route.
     pub reject_bogons: bool,
     /// Reject IPv6 outside 2000::/3.
@@ -121,7 +121,7 @@ pub struct ImportSettings {
     /// If not empty, only these origins are accepted.
     pub allow_origins: Vec<Asn>,
     /// Take routes with BLACKHOLE (RFC 7999) at full length, per family.
-    pub blackhole: [bool; 2],
+    pub blackhole: PerFamily<bool>,
     /// React to GRACEFUL_SHUTDOWN (RFC 8326).
     pub graceful_shutdown: bool,
     /// Checks with data from outside.
@@ -139,7 +139,7 @@ impl Default for ImportSettings {
             same_as_addresses: Vec::new(),
             authorized_addresses: Vec::new(),
             next_hop: NextHopRule::Strict,
-            families: [true; 2],
+            families: PerFamily::both(true),
             enforce_first_as: true,
             reject_as_loop: true,
             max_as_path_len: 32,
@@ -149,10 +149,10 @@ impl Default for ImportSettings {
             never_via_route_servers: Vec::new(),
             reject_as_set: true,
             role: None,
-            prefix_length: [
+            prefix_length: PerFamily::new(
                 LengthRange { min: 8, max: 24 },
                 LengthRange { min: 12, max: 48 },
-            ],
+            ),
             reject_bogons: true,
             require_global_unicast: true,
             lan: Vec::new(),
@@ -160,7 +160,7 @@ impl Default for ImportSettings {
             client_black_list: Vec::new(),
             allow_prefixes: Vec::new(),
             allow_origins: Vec::new(),
-            blackhole: [false; 2],
+            blackhole: PerFamily::both(false),
             graceful_shutdown: true,
             route_checks: None,
         }

@@ -3,7 +3,7 @@
 mod route;
 
 use route::{Route, addr, with};
-use rutter_net::{Asn, Family, Prefix};
+use rutter_net::{Asn, Family, PerFamily, Prefix};
 use rutter_policy::{
     AttrVerdict, ImportPolicy, ImportRule, ImportSettings, NextHop, NextHopRule, PrefixMatch,
     RejectReason, Role,
@@ -181,7 +181,7 @@ fn what_remains_under_other_rules() {
 #[test]
 fn a_family_that_is_off_is_refused() {
     let settings = ImportSettings {
-        families: [false, true],
+        families: PerFamily::new(false, true),
         ..member()
     };
     assert_eq!(
@@ -218,7 +218,7 @@ fn well_known_communities() {
     let found = verdict(member(), &route, "192.0.2.11");
     assert!(found.graceful_shutdown && !found.blackhole);
     let settings = ImportSettings {
-        blackhole: [true, false],
+        blackhole: PerFamily::new(true, false),
         graceful_shutdown: false,
         ..member()
     };

@@ -5,7 +5,7 @@ mod route;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use route::{Route, addr, with};
-use rutter_net::{Asn, Family, Ipv4Prefix, Ipv6Prefix, Prefix};
+use rutter_net::{Asn, Family, Ipv4Prefix, Ipv6Prefix, PerFamily, Prefix};
 use rutter_policy::{
     Action, ActionCommunity, ExportPolicy, ExportSettings, Field, ImportPolicy, ImportRule,
     ImportSettings, LengthRange, NextHop, NextHopRule, Notation, PrefixMatch, RejectReason,
@@ -76,15 +76,18 @@ fn settings() -> impl Strategy<Value = ImportSettings> {
                 rule,
                 reject_bogons: on[0],
                 require_global_unicast: on[1],
-                families: [on[2] || on[3], true],
+                families: PerFamily::new(on[2] || on[3], true),
                 lan,
                 black_list: black,
                 client_black_list: client,
                 allow_prefixes: allow,
-                prefix_length: [LengthRange { min, max }, LengthRange { min, max: max * 2 }],
+                prefix_length: PerFamily::new(
+                    LengthRange { min, max },
+                    LengthRange { min, max: max * 2 },
+                ),
                 peer_asn: Asn(3333),
                 next_hop: NextHopRule::Any,
-                blackhole: [true; 2],
+                blackhole: PerFamily::both(true),
                 ..ImportSettings::default()
             },
         )

@@ -9,6 +9,7 @@ use std::time::Instant;
 mod exchange;
 
 use exchange::{drain, neighbor, session, updates};
+use rutter_net::PerFamily;
 use rutter_rib::*;
 use rutter_wire::frame;
 
@@ -101,6 +102,6 @@ fn main() {
     }
     let start = Instant::now();
     drop(streams.remove(0));
-    rib.session_down(PeerId(0), [Retain::Nothing; 2]);
+    rib.session_down(PeerId(0), PerFamily::both(Retain::Nothing));
     println!("peer down: {} ms", start.elapsed().as_millis());
 }

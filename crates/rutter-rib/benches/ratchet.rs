@@ -10,7 +10,7 @@ use std::hint::black_box;
 
 use exchange::{Random, drain, neighbor, rib, session, updates};
 use rutter_lpm::{PrefixMap, Profile};
-use rutter_net::Ipv4Prefix;
+use rutter_net::{Ipv4Prefix, PerFamily};
 use rutter_rib::*;
 use rutter_wire::attr::{self, AttrContext};
 use rutter_wire::{frame, nlri, update};
@@ -209,7 +209,7 @@ fn step_take(rib: &Rib, streams: &mut [ClientStream]) -> usize {
 
 #[inline(never)]
 fn step_peer_down(rib: &Rib) {
-    rib.session_down(PeerId(0), [Retain::Nothing; 2]);
+    rib.session_down(PeerId(0), PerFamily::both(Retain::Nothing));
 }
 
 fn lookups() {

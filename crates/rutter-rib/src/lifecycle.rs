@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
 
 use crate::adj_rib_in::edit::Edited;
 use crate::adj_rib_in::route::{Route, State};
@@ -30,10 +30,9 @@ impl Rib {
     pub fn session_up(&self, peer: PeerId, session: SessionInfo) -> Option<ClientStream> {
         let (stale, removing) = (self.stale_families(peer), self.families_being_removed(peer));
         for family in Family::ALL {
-            let index = family.index();
             // RFC 4724 §4.2: routes of a family that was not agreed again are not kept. Routes that a sweeper still
             // removes would count towards the limits of the new session.
-            if removing[index] || stale[index] && session.family(family).is_none() {
+            if removing[family] || stale[family] && session.family(family).is_none() {
                 self.sweep_stale(peer, family);
             }
         }
@@ -56,16 +55,18 @@ impl Rib {
         group.map(|group| self.open_stream(peer, group))
     }
 
-    fn stale_families(&self, peer: PeerId) -> [bool; 2] {
+    fn stale_families(&self, peer: PeerId) -> PerFamily<bool> {
         let topology = self.topology.read();
         topology
             .peer(peer)
-            .map_or([false; 2], |held| held.has_stale)
+            .map_or(PerFamily::both(false), |held| held.has_stale)
     }
 
-    fn families_being_removed(&self, peer: PeerId) -> [bool; 2] {
+    fn families_being_removed(&self, peer: PeerId) -> PerFamily<bool> {
         let topology = self.topology.read();
-        topology.peer(peer).map_or([false; 2], |held| held.removing)
+        topology
+            .peer(peer)
+            .map_or(PerFamily::both(false), |held| held.removing)
     }
 
     fn group(&self, style: Style) -> Arc<Group> {
@@ -95,7 +96,7 @@ impl Rib {
     /// Ends a session. `retain` is the fate of the routes per family (index order).
     ///
     /// Works in slices: O(destinations), with other peers' updates in between.
-    pub fn session_down(&self, peer: PeerId, retain: [Retain; 2]) {
+    pub fn session_down(&self, peer: PeerId, retain: PerFamily<Retain>) {
         let mut sweeper = Sweeper::default();
         self.end_session(peer, retain, &mut sweeper);
         while !sweeper.is_idle() {
@@ -106,7 +107,7 @@ impl Rib {
 
     /// As [`Rib::session_down`], but leaves the walk over the table to a sweeper. Its owner runs it in steps, so that
     /// others need not wait. Readers of the table do not see the routes any more.
-    pub fn end_session(&self, peer: PeerId, retain: [Retain; 2], sweeper: &mut Sweeper) {
+    pub fn end_session(&self, peer: PeerId, retain: PerFamily<Retain>, sweeper: &mut Sweeper) {
         for shard in &self.shards {
             let mut shard = shard.lock();
             shard.clients.leave(peer);
@@ -122,7 +123,7 @@ impl Rib {
         self.drop_unused_groups();
         self.changed();
         for family in Family::ALL {
-            match retain[family.index()] {
+            match retain[family] {
                 Retain::Nothing => self.remove_in_steps(peer, family, sweeper),
                 Retain::Stale => self.mark_stale(peer, family),
             }
@@ -131,14 +132,14 @@ impl Rib {
 
     /// Leaves the removal of all routes of a neighbor and family to a sweeper.
     fn remove_in_steps(&self, peer: PeerId, family: Family, sweeper: &mut Sweeper) {
-        if self.counts(peer)[family.index()].received == 0 {
+        if self.counts(peer)[family].received == 0 {
             return self.set_stale(peer, family, false);
         }
         self.mark_stale(peer, family);
         let mut topology = self.topology.write();
         if let Some(held) = topology.peer_mut(peer) {
-            held.removing[family.index()] = true;
-            sweeper.add(peer, family, held.epoch[family.index()]);
+            held.removing[family] = true;
+            sweeper.add(peer, family, held.epoch[family]);
         }
     }
 
@@ -164,13 +165,13 @@ impl Rib {
     /// Makes all routes of a neighbor and family stale (RFC 7313 BoRR, RFC 4724). This flips one bit. Routes that
     /// were stale before are swept first (RFC 4724 §4.2).
     pub fn mark_stale(&self, peer: PeerId, family: Family) {
-        if self.stale_families(peer)[family.index()] {
+        if self.stale_families(peer)[family] {
             self.sweep_stale(peer, family);
         }
         let mut topology = self.topology.write();
         if let Some(held) = topology.peer_mut(peer) {
-            held.epoch[family.index()] = !held.epoch[family.index()];
-            held.has_stale[family.index()] = true;
+            held.epoch[family] = !held.epoch[family];
+            held.has_stale[family] = true;
         }
         drop(topology);
         self.changed();
@@ -178,7 +179,7 @@ impl Rib {
 
     /// Removes the neighbor's stale routes of a family (EoRR, End-of-RIB, restart timer).
     pub fn sweep_stale(&self, peer: PeerId, family: Family) {
-        if !self.stale_families(peer)[family.index()] {
+        if !self.stale_families(peer)[family] {
             return;
         }
         let epoch = self.epoch(peer, family);
@@ -201,15 +202,13 @@ impl Rib {
 
     fn epoch(&self, peer: PeerId, family: Family) -> bool {
         let topology = self.topology.read();
-        topology
-            .peer(peer)
-            .is_some_and(|held| held.epoch[family.index()])
+        topology.peer(peer).is_some_and(|held| held.epoch[family])
     }
 
     fn set_stale(&self, peer: PeerId, family: Family, stale: bool) {
         if let Some(held) = self.topology.write().peer_mut(peer) {
-            held.has_stale[family.index()] = stale;
-            held.removing[family.index()] &= stale;
+            held.has_stale[family] = stale;
+            held.removing[family] &= stale;
         }
     }
 
@@ -283,7 +282,7 @@ fn style(peer: &Peer, session: &SessionInfo, router_id: u32) -> Option<Style> {
         max_message_len: session.max_message_len,
         families,
         add_path,
-        add_path_limit: if add_path == [false; 2] {
+        add_path_limit: if add_path == PerFamily::both(false) {
             0
         } else {
             neighbor.add_path_limit

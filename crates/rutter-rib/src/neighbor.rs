@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use rutter_net::{Asn, Family};
+use rutter_net::{Asn, Family, PerFamily};
 use rutter_policy::{ImportPolicy, Role};
 
 use crate::monitored::Monitored;
@@ -68,7 +68,7 @@ pub struct Neighbor {
     /// The LOCAL_PREF of routes without one; 100 unless configured.
     pub default_local_pref: u32,
     /// The number of prefixes per family above which further ones are rejected (`max-prefix` with action `block`).
-    pub block_above: [Option<u32>; 2],
+    pub block_above: PerFamily<Option<u32>>,
     /// The most paths per prefix that are sent where Add-Path is negotiated; 0 means all.
     pub add_path_limit: u16,
     /// Our role on the session (RFC 9234), `None` where none is configured.
@@ -107,7 +107,7 @@ pub struct SessionInfo {
     /// The longest message that the neighbor accepts, in bytes: 4,096 or 65,535 (RFC 8654).
     pub max_message_len: usize,
     /// The parameters of each family, `None` where the family is off.
-    pub families: [Option<FamilyInfo>; 2],
+    pub families: PerFamily<Option<FamilyInfo>>,
     /// Enhanced Route Refresh (RFC 7313): a refresh is framed by BoRR and EoRR.
     pub enhanced_refresh: bool,
 }
@@ -115,7 +115,7 @@ pub struct SessionInfo {
 impl SessionInfo {
     /// The parameters of one family.
     pub fn family(&self, family: Family) -> Option<FamilyInfo> {
-        self.families[family.index()]
+        self.families[family]
     }
 }
 

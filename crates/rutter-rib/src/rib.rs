@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
-use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
 use rutter_policy::ExportPolicy;
 use smallvec::SmallVec;
 
@@ -46,7 +46,7 @@ pub struct Rib {
     pub(crate) topology: RwLock<Topology>,
     pub(crate) shards: Box<[Mutex<Shard>]>,
     /// By family.
-    pub(crate) lengths: [Arc<PrefixLengths>; 2],
+    pub(crate) lengths: PerFamily<Arc<PrefixLengths>>,
     pub(crate) store: AttrStore,
     pub(crate) groups: RwLock<Vec<Arc<Group>>>,
     pub(crate) feed: Feed,
@@ -207,7 +207,7 @@ impl Rib {
     }
 
     /// The number of routes of a neighbor, per family.
-    pub fn counts(&self, peer: PeerId) -> [RouteCounts; 2] {
+    pub fn counts(&self, peer: PeerId) -> PerFamily<RouteCounts> {
         let topology = self.topology.read();
         topology
             .peer(peer)
@@ -242,7 +242,13 @@ impl Rib {
     ///
     /// From here on the session counts as ended: a new subscriber learns of the end by the event or by the neighbor's
     /// summary.
-    pub fn publish_peer_down(&self, peer: PeerId, retain: [Retain; 2], reason: &str, unix_us: u64) {
+    pub fn publish_peer_down(
+        &self,
+        peer: PeerId,
+        retain: PerFamily<Retain>,
+        reason: &str,
+        unix_us: u64,
+    ) {
         if !self.feed.is_active() {
             return;
         }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rutter_net::Family;
+use rutter_net::{Family, PerFamily};
 
 use crate::adj_rib_in::attr_set::AttrSet;
 use crate::adj_rib_in::route::{Route, State};
@@ -23,19 +23,19 @@ pub(crate) struct Peer {
     pub group: Option<Arc<Group>>,
     pub counts: Arc<Counts>,
     /// The present epoch per family, see [`State::EPOCH`].
-    pub epoch: [bool; 2],
+    pub epoch: PerFamily<bool>,
     /// True if routes of the other epoch may still be in the table.
-    pub has_stale: [bool; 2],
+    pub has_stale: PerFamily<bool>,
     /// True if the routes of the other epoch belong to a session that ended. They are not stale: they only wait to be
     /// removed.
-    pub removing: [bool; 2],
+    pub removing: PerFamily<bool>,
 }
 
 /// The number of routes per family; written under a shard's lock, read by anybody.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
-    received: [AtomicU32; 2],
-    accepted: [AtomicU32; 2],
+    received: PerFamily<AtomicU32>,
+    accepted: PerFamily<AtomicU32>,
 }
 
 impl Counts {
@@ -45,21 +45,21 @@ impl Counts {
                 counter.fetch_add(by as u32, Ordering::Relaxed);
             }
         };
-        add(&self.received[family.index()], received);
-        add(&self.accepted[family.index()], accepted);
+        add(&self.received[family], received);
+        add(&self.accepted[family], accepted);
     }
 
     pub fn family(&self, family: Family) -> RouteCounts {
-        let received = self.received[family.index()].load(Ordering::Relaxed);
-        let accepted = self.accepted[family.index()].load(Ordering::Relaxed);
+        let received = self.received[family].load(Ordering::Relaxed);
+        let accepted = self.accepted[family].load(Ordering::Relaxed);
         RouteCounts {
             received,
             accepted: accepted.min(received),
         }
     }
 
-    pub fn both(&self) -> [RouteCounts; 2] {
-        Family::ALL.map(|family| self.family(family))
+    pub fn both(&self) -> PerFamily<RouteCounts> {
+        PerFamily::from_fn(|family| self.family(family))
     }
 }
 
@@ -135,9 +135,9 @@ impl Topology {
             session: None,
             group: None,
             counts: Arc::default(),
-            epoch: [false; 2],
-            has_stale: [false; 2],
-            removing: [false; 2],
+            epoch: PerFamily::both(false),
+            has_stale: PerFamily::both(false),
+            removing: PerFamily::both(false),
         });
         self.refresh_rank(peer);
         self.rebuild_rules();
@@ -228,7 +228,7 @@ impl Topology {
     /// Returns whether a route is of its peer's former epoch.
     pub fn is_stale(&self, route: &Route, family: Family) -> bool {
         self.peer(route.peer)
-            .is_some_and(|peer| route.state.has(State::EPOCH) != peer.epoch[family.index()])
+            .is_some_and(|peer| route.state.has(State::EPOCH) != peer.epoch[family])
     }
 
     /// Computes the audience of a set unless it is known; see [`Audiences`].

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rutter_net::{Asn, Community, Family, Ipv4Prefix, Prefix};
+use rutter_net::{Asn, Community, Family, Ipv4Prefix, PerFamily, Prefix};
 use rutter_policy::{
     Action, ActionCommunity, ExportPolicy, ExportSettings, ImportPolicy, ImportRule,
     ImportSettings, NextHopRule, RejectReason, Role,
@@ -39,7 +39,7 @@ fn neighbor(index: u8, kind: PeerKind, asn: u32) -> Neighbor {
         monitored: None,
         export_allowed: true,
         default_local_pref: 100,
-        block_above: [None; 2],
+        block_above: PerFamily::both(None),
         add_path_limit: 0,
         role: None,
     }
@@ -51,7 +51,7 @@ fn session(index: u8, asn: u32) -> SessionInfo {
         remote_asn: Asn(asn),
         as4: true,
         max_message_len: 4096,
-        families: [Some(FamilyInfo::default()); 2],
+        families: PerFamily::both(Some(FamilyInfo::default())),
         enhanced_refresh: true,
     }
 }
@@ -359,7 +359,7 @@ fn long_lived_stale_routes_lose_and_carry_llgr_stale() {
     assert_eq!(path(&lab.received_block(1)), [1]);
     lab.streams[0] = None;
     lab.rib
-        .session_down(PeerId(0), [Retain::Stale, Retain::Nothing]);
+        .session_down(PeerId(0), PerFamily::new(Retain::Stale, Retain::Nothing));
     lab.rib.flush();
     assert_eq!(lab.block(2), None, "graceful restart is silent");
     lab.rib
@@ -390,13 +390,13 @@ fn feed_readers_learn_of_swept_routes() {
     let next = || reader.next(std::time::Duration::ZERO);
     lab.announce(0, &Block::new(&[1]).0, "203.0.113.0/24");
     assert!(matches!(next(), Some(FeedEvent::Update { .. })));
-    let retain = [Retain::Stale, Retain::Nothing];
+    let retain = PerFamily::new(Retain::Stale, Retain::Nothing);
     lab.rib.publish_peer_down(PeerId(0), retain, "lost", 5);
     lab.rib.session_down(PeerId(0), retain);
     let Some(FeedEvent::PeerDown { retained, .. }) = next() else {
         panic!("no end of the session");
     };
-    assert_eq!(retained, [true, false]);
+    assert_eq!(retained, PerFamily::new(true, false));
     lab.rib.sweep_stale(PeerId(0), Family::Ipv4Unicast);
     let Some(FeedEvent::Swept { routes, .. }) = next() else {
         panic!("the swept route is not explained");
@@ -471,7 +471,7 @@ fn malformed_attributes_withdraw_and_a_limit_rejects() {
     let client = PeerKind::RouteServerClient;
     let mut lab = Lab::new(&[(client, 1), (client, 2)]);
     let mut limited = neighbor(1, client, 1);
-    limited.block_above = [Some(1), None];
+    limited.block_above = PerFamily::new(Some(1), None);
     lab.rib.replace_neighbor(PeerId(0), limited);
     lab.announce(0, &Block::new(&[1]).0, "203.0.113.0/24");
     lab.announce(0, &Block::new(&[1]).0, "198.51.100.0/24");
@@ -493,7 +493,7 @@ fn blocked_routes_stay_rejected_until_there_is_room() {
     let client = PeerKind::RouteServerClient;
     let mut lab = Lab::new(&[(client, 1), (client, 2)]);
     let mut limited = neighbor(1, client, 1);
-    limited.block_above = [Some(1), None];
+    limited.block_above = PerFamily::new(Some(1), None);
     lab.rib.replace_neighbor(PeerId(0), limited.clone());
     lab.announce(0, &Block::new(&[1]).0, "203.0.113.0/24");
     lab.announce(0, &Block::new(&[1]).0, "198.51.100.0/24");
@@ -513,7 +513,7 @@ fn blocked_routes_stay_rejected_until_there_is_room() {
         1,
         "an accepted route may change"
     );
-    limited.block_above = [Some(2), None];
+    limited.block_above = PerFamily::new(Some(2), None);
     lab.rib.replace_neighbor(PeerId(0), limited);
     lab.rib.flush();
     assert_eq!(lab.received(PeerId(1)).len(), 1, "a higher limit");
@@ -575,9 +575,9 @@ fn policies_of_several_neighbors_change_together() {
     let changes = vec![(PeerId(0), strict(1, 1)), (PeerId(1), strict(2, 2))];
     lab.rib.replace_neighbors(changes, || {});
     lab.rib.flush();
-    let accepted = |peer: u16| lab.rib.counts(PeerId(peer))[0].accepted;
+    let accepted = |peer: u16| lab.rib.counts(PeerId(peer))[Family::Ipv4Unicast].accepted;
     assert_eq!((accepted(0), accepted(1)), (1, 0));
-    let received = |peer: u16| lab.rib.counts(PeerId(peer))[0].received;
+    let received = |peer: u16| lab.rib.counts(PeerId(peer))[Family::Ipv4Unicast].received;
     assert_eq!((received(0), received(1)), (2, 2));
     let explained = lab.rib.explain("198.51.100.0/24".parse().unwrap()).unwrap();
     assert!(
@@ -682,7 +682,7 @@ fn a_policy_that_changes_during_a_walk_applies_to_all_routes() {
         }
     });
     assert!(notices > 0);
-    assert_eq!(rib.counts(PeerId(0))[0].accepted, 60_000);
+    assert_eq!(rib.counts(PeerId(0))[Family::Ipv4Unicast].accepted, 60_000);
 }
 
 /// During a walk a new neighbor gets the id of a removed one. Its own policy applies to its routes.
@@ -698,7 +698,7 @@ fn a_peer_id_is_reused_during_a_walk() {
     rib.replace_neighbors(changes, || {
         notices += 1;
         if notices == 1 {
-            rib.session_down(PeerId(1), [Retain::Nothing; 2]);
+            rib.session_down(PeerId(1), PerFamily::both(Retain::Nothing));
             rib.remove_neighbor(PeerId(1));
             let peer = rib.add_neighbor(strict(3, 3, 9)).unwrap();
             assert_eq!(peer, PeerId(1));
@@ -707,7 +707,7 @@ fn a_peer_id_is_reused_during_a_walk() {
         }
     });
     assert!(notices > 0);
-    assert_eq!(rib.counts(PeerId(1))[0].accepted, 60_000);
+    assert_eq!(rib.counts(PeerId(1))[Family::Ipv4Unicast].accepted, 60_000);
 }
 
 #[test]
@@ -715,10 +715,10 @@ fn paths_beyond_the_limit_and_with_colliding_ids_are_rejected() {
     let client = PeerKind::RouteServerClient;
     let mut lab = Lab::empty();
     lab.add(neighbor(1, client, 1), |session| {
-        session.families = [Some(FamilyInfo {
+        session.families = PerFamily::both(Some(FamilyInfo {
             add_path_receive: true,
             ..FamilyInfo::default()
-        }); 2];
+        }));
     });
     let block = Block::new(&[1]).0;
     for id in (1..=300).chain([0x1_0002]) {

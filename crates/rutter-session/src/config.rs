@@ -1,6 +1,6 @@
 //! The settings of one session.
 
-use rutter_net::{Asn, Family};
+use rutter_net::{Asn, Family, PerFamily};
 use rutter_wire::capability::{Fqdn, Role};
 
 /// The settings of one session. A change takes effect with the next connection, see [`crate::Session::set_config`].
@@ -31,7 +31,7 @@ pub struct Config {
     /// The time to stay in Idle after a fault.
     pub idle_hold: IdleHold,
     /// The options of each family, in index order.
-    pub families: [FamilyConfig; 2],
+    pub families: PerFamily<FamilyConfig>,
     /// Offer Route Refresh (RFC 2918).
     pub route_refresh: bool,
     /// Offer Enhanced Route Refresh (RFC 7313).
@@ -154,7 +154,7 @@ impl Config {
             send_hold_time_s: 480,
             connect_retry_s: 30,
             idle_hold: IdleHold::default(),
-            families: [family; 2],
+            families: PerFamily::both(family),
             route_refresh: true,
             enhanced_refresh: true,
             refresh_stale_s: 600,
@@ -169,6 +169,6 @@ impl Config {
 
     /// The options of a family.
     pub fn family(&self, family: Family) -> &FamilyConfig {
-        &self.families[family.index()]
+        &self.families[family]
     }
 }

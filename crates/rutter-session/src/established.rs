@@ -50,7 +50,7 @@ impl Session {
         }
         self.without_capabilities = false;
         for family in Family::ALL {
-            self.refreshing[family.index()] = false;
+            self.refreshing[family] = false;
             self.timers.stop(Timer::RefreshStale(family));
         }
         let keep = self.keeps(&reason, negotiated);
@@ -116,7 +116,7 @@ impl Session {
 
     /// BoRR. It is ignored before the End-of-RIB of a restart (RFC 7313 §4): stale routes stay stale until then.
     fn refresh_begun(&mut self, family: Family) {
-        if self.stale()[family.index()] {
+        if self.stale()[family] {
             return self.report(SessionEvent::RefreshIgnored(family.afi_safi()));
         }
         if self.config.refresh_stale_s > 0 {
@@ -125,14 +125,14 @@ impl Session {
         }
         // With a second BoRR before the EoRR the neighbor starts over. Marking again would remove the stale routes
         // that the neighbor has yet to announce.
-        if !std::mem::replace(&mut self.refreshing[family.index()], true) {
+        if !std::mem::replace(&mut self.refreshing[family], true) {
             self.emit(Output::MarkStale(family));
         }
     }
 
     /// EoRR, or the wait for it is over. Without a BoRR before, it is ignored.
     pub(crate) fn refresh_ended(&mut self, family: Family) {
-        if std::mem::take(&mut self.refreshing[family.index()]) {
+        if std::mem::take(&mut self.refreshing[family]) {
             self.timers.stop(Timer::RefreshStale(family));
             self.emit(Output::SweepStale(family));
         }

@@ -1,6 +1,6 @@
 //! Graceful Restart: the stale routes of a neighbor whose session is down (RFC 4724, 8538, 9494).
 
-use rutter_net::Family;
+use rutter_net::{Family, PerFamily};
 use rutter_wire::capability::Capability;
 
 use crate::session::Session;
@@ -10,9 +10,9 @@ use crate::{ConnectionId, DownReason, Negotiated, Output, Timer};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StaleRoutes {
     /// The state of each family, in index order.
-    pub(crate) by_family: [StaleState; 2],
+    pub(crate) by_family: PerFamily<StaleState>,
     /// The long-lived stale time of each family, as negotiated in the session that ended last, seconds.
-    long_lived_s: [u32; 2],
+    long_lived_s: PerFamily<u32>,
 }
 
 /// The state of the stale routes of one family.
@@ -28,12 +28,14 @@ pub(crate) enum StaleState {
 }
 
 impl StaleRoutes {
-    pub(crate) fn stale(&self) -> [bool; 2] {
+    pub(crate) fn stale(&self) -> PerFamily<bool> {
         self.by_family.map(|state| state != StaleState::None)
     }
 
     fn awaits_end_of_rib(&self) -> bool {
-        self.by_family.contains(&StaleState::Stale)
+        self.by_family
+            .iter()
+            .any(|state| *state == StaleState::Stale)
     }
 }
 
@@ -45,7 +47,7 @@ impl Session {
     }
 
     /// The families whose routes stay after the session.
-    pub(crate) fn keeps(&self, reason: &DownReason, negotiated: &Negotiated) -> [bool; 2] {
+    pub(crate) fn keeps(&self, reason: &DownReason, negotiated: &Negotiated) -> PerFamily<bool> {
         let routes_stay = match reason {
             DownReason::Sent(n) | DownReason::Received(n) => {
                 negotiated.notification_restart && !n.is_hard_reset()
@@ -54,30 +56,29 @@ impl Session {
             DownReason::ConnectFailed | DownReason::Restarting => false,
         };
         let Some(theirs) = negotiated.graceful_restart.as_ref().filter(|_| routes_stay) else {
-            return [false; 2];
+            return PerFamily::both(false);
         };
-        Family::ALL.map(|family| {
+        PerFamily::from_fn(|family| {
             let listed = |f: Family| theirs.families.iter().any(|g| g.afi_safi == f.afi_safi());
-            let long_lived = negotiated.long_lived_s[family.index()] > 0;
+            let long_lived = negotiated.long_lived_s[family] > 0;
             negotiated.family(family).is_some() && (listed(family) || long_lived)
         })
     }
 
     /// Runs before `Down`: removes routes that were already stale (RFC 4724 §4.2). Long-lived stale routes stay, and
     /// their timer continues (RFC 9494 §4.2).
-    pub(crate) fn keep_stale(&mut self, keep: [bool; 2], negotiated: &Negotiated) {
+    pub(crate) fn keep_stale(&mut self, keep: PerFamily<bool>, negotiated: &Negotiated) {
         self.timers.stop(Timer::StalePath);
         for family in Family::ALL {
-            let i = family.index();
-            if self.stale_routes.by_family[i] == StaleState::Stale {
+            if self.stale_routes.by_family[family] == StaleState::Stale {
                 self.sweep(family);
             }
-            match (keep[i], self.stale_routes.by_family[i]) {
-                (true, StaleState::None) => self.stale_routes.by_family[i] = StaleState::Stale,
+            match (keep[family], self.stale_routes.by_family[family]) {
+                (true, StaleState::None) => self.stale_routes.by_family[family] = StaleState::Stale,
                 (true, _) => {}
                 (false, _) => {
                     self.timers.stop(Timer::LongLived(family));
-                    self.stale_routes.by_family[i] = StaleState::None;
+                    self.stale_routes.by_family[family] = StaleState::None;
                 }
             }
         }
@@ -87,7 +88,7 @@ impl Session {
     /// Runs after `Down`: starts the neighbor's restart time. Routes of the session that just ended join those that
     /// are already long-lived stale.
     pub(crate) fn wait_for_restart(&mut self, negotiated: &Negotiated) {
-        if self.stale_routes.stale() == [false; 2] {
+        if self.stale_routes.stale() == PerFamily::both(false) {
             return;
         }
         let theirs = negotiated.graceful_restart.as_ref();
@@ -105,13 +106,12 @@ impl Session {
     /// The neighbor did not re-establish the session in time.
     pub(crate) fn restart_expired(&mut self) {
         for family in Family::ALL {
-            let i = family.index();
-            let seconds = u64::from(self.stale_routes.long_lived_s[i]);
-            match self.stale_routes.by_family[i] {
+            let seconds = u64::from(self.stale_routes.long_lived_s[family]);
+            match self.stale_routes.by_family[family] {
                 StaleState::None => {}
                 StaleState::Stale if seconds == 0 => self.sweep(family),
                 StaleState::Stale => {
-                    self.stale_routes.by_family[i] = StaleState::LongLived;
+                    self.stale_routes.by_family[family] = StaleState::LongLived;
                     self.start_timer(Timer::LongLived(family), seconds * 1_000);
                     self.emit(Output::StartLongLivedStale(family));
                 }
@@ -139,7 +139,7 @@ impl Session {
     /// The session is re-established, but End-of-RIB did not arrive in time.
     pub(crate) fn stale_path_expired(&mut self) {
         for family in Family::ALL {
-            if self.stale_routes.by_family[family.index()] == StaleState::Stale {
+            if self.stale_routes.by_family[family] == StaleState::Stale {
                 self.sweep(family);
             }
         }
@@ -157,7 +157,7 @@ impl Session {
     /// Removes the stale routes of a family.
     pub(crate) fn sweep(&mut self, family: Family) {
         self.timers.stop(Timer::LongLived(family));
-        let state = std::mem::take(&mut self.stale_routes.by_family[family.index()]);
+        let state = std::mem::take(&mut self.stale_routes.by_family[family]);
         if state != StaleState::None {
             self.emit(Output::SweepStale(family));
         }
@@ -185,8 +185,8 @@ fn preserved(family: Family, negotiated: &Negotiated) -> bool {
             .any(|f| f.afi_safi == afi_safi && f.forwarding),
         _ => false,
     };
-    let long_lived = negotiated.long_lived_s[family.index()] > 0
-        && negotiated.remote_capabilities.iter().any(listed);
+    let long_lived =
+        negotiated.long_lived_s[family] > 0 && negotiated.remote_capabilities.iter().any(listed);
     let short = restart
         .families
         .iter()

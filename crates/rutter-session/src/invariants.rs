@@ -70,7 +70,7 @@ impl Session {
         );
         assert!(up || !runs(Timer::StalePath), "End-of-RIB needs a session");
         for family in Family::ALL {
-            let state = self.stale_routes.by_family[family.index()];
+            let state = self.stale_routes.by_family[family];
             let timer = if up { Timer::StalePath } else { Timer::Restart };
             assert!(
                 state != StaleState::Stale || runs(timer),
@@ -82,7 +82,7 @@ impl Session {
                 long_lived,
                 "long-lived stale"
             );
-            let refreshing = self.refreshing[family.index()];
+            let refreshing = self.refreshing[family];
             assert!(up || !refreshing, "a refresh needs a session");
         }
     }

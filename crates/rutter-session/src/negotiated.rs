@@ -1,6 +1,6 @@
 //! The result of a negotiation: features that both sides offered, and features that only one side offered.
 
-use rutter_net::{AfiSafi, Asn, Family};
+use rutter_net::{AfiSafi, Asn, Family, PerFamily};
 use rutter_wire::capability::{Capability, GracefulRestart, Role};
 
 /// The negotiated properties of a session.
@@ -23,7 +23,7 @@ pub struct Negotiated {
     /// The largest message that we accept, octets.
     pub max_receive_len: usize,
     /// The options of each family in index order, `None` where the family is not negotiated.
-    pub families: [Option<FamilyNegotiated>; 2],
+    pub families: PerFamily<Option<FamilyNegotiated>>,
     /// We may request a refresh (RFC 2918).
     pub route_refresh: bool,
     /// BoRR and EoRR mark the begin and end of refreshes (RFC 7313).
@@ -34,7 +34,7 @@ pub struct Negotiated {
     pub notification_restart: bool,
     /// The time that the neighbor's stale routes may stay beyond the restart time, seconds (RFC 9494); 0: none.
     /// In index order of the families.
-    pub long_lived_s: [u32; 2],
+    pub long_lived_s: PerFamily<u32>,
     /// The neighbor's role.
     pub remote_role: Option<Role>,
     /// The features that only one side offered.
@@ -95,7 +95,7 @@ pub enum Feature {
 impl Negotiated {
     /// The negotiated options of one family.
     pub fn family(&self, family: Family) -> Option<FamilyNegotiated> {
-        self.families[family.index()]
+        self.families[family]
     }
 
     /// Returns whether the neighbor will send End-of-RIB after its initial routes (RFC 4724 §2).

@@ -1,6 +1,6 @@
 //! Compares two OPENs and computes what they negotiated.
 
-use rutter_net::{AfiSafi, Family};
+use rutter_net::{AfiSafi, Family, PerFamily};
 use rutter_wire::capability::{AddPathMode, Capability, GracefulRestart, Role};
 use rutter_wire::frame::{MAX_EXTENDED_LEN, MAX_LEN};
 use rutter_wire::open::Open;
@@ -12,11 +12,11 @@ impl Negotiated {
     pub(crate) fn from_opens(ours: &Open, theirs: Open) -> Self {
         let (our, their) = (Offer(ours), Offer(&theirs));
         let both = |has: fn(&Offer<'_>) -> bool| has(&our) && has(&their);
-        let families = Family::ALL.map(|family| negotiated_family(family, &our, &their));
+        let families = PerFamily::from_fn(|family| negotiated_family(family, &our, &their));
         let restart = our.restart().and(their.restart()).cloned();
         let notification_restart = both(|o| o.notification_restart());
-        let long_lived_s = Family::ALL.map(|family| {
-            let both_offer = families[family.index()].is_some() && restart.is_some();
+        let long_lived_s = PerFamily::from_fn(|family| {
+            let both_offer = families[family].is_some() && restart.is_some();
             let seconds = our.long_lived_s(family).min(their.long_lived_s(family));
             if both_offer { seconds } else { 0 }
         });

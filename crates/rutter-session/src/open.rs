@@ -1,6 +1,6 @@
 //! OpenSent and OpenConfirm: our OPEN, the neighbor's OPEN and its checks.
 
-use rutter_net::{Asn, Family};
+use rutter_net::{Asn, Family, PerFamily};
 use rutter_wire::capability::{
     AddPathFamily, AddPathMode, Capability, ExtendedNextHop, GracefulRestart,
     GracefulRestartFamily, LongLivedFamily, MAX_RESTART_TIME_S, MAX_STALE_TIME_S, code,
@@ -178,7 +178,7 @@ fn negotiate(config: &Config, ours: &Open, theirs: Open) -> Result<Negotiated, N
     check_hold_time(config, &theirs)?;
     check_role(config, ours, &theirs)?;
     let negotiated = Negotiated::from_opens(ours, theirs);
-    if negotiated.families == [None, None] {
+    if negotiated.families == PerFamily::both(None) {
         return Err(error::unsupported_capability(encode_families(ours)));
     }
     Ok(negotiated)

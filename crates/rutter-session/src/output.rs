@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use rutter_net::Family;
+use rutter_net::{Family, PerFamily};
 use rutter_wire::notification::Notification;
 
 use crate::{ConnectionId, Negotiated, SessionEvent};
@@ -41,7 +41,7 @@ pub enum Output {
         /// The reason.
         reason: DownReason,
         /// The families whose routes stay as stale routes (RFC 4724), in index order. All other routes are removed.
-        keep: [bool; 2],
+        keep: PerFamily<bool>,
     },
     /// Re-advertise all routes of the family (RFC 2918).
     RefreshRequested(Family),

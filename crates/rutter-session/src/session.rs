@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use rutter_net::PerFamily;
 use rutter_wire::frame::{MAX_LEN, MessageType};
 use rutter_wire::notification::Notification;
 
@@ -25,7 +26,7 @@ pub struct Session {
     pub(crate) connections: [Option<Connection>; 2],
     pub(crate) stale_routes: StaleRoutes,
     /// The neighbor has sent BoRR and not yet EoRR, in index order of the families.
-    pub(crate) refreshing: [bool; 2],
+    pub(crate) refreshing: PerFamily<bool>,
     /// We restarted a moment ago.
     pub(crate) restarting: bool,
     /// The neighbor rejected optional parameters.
@@ -59,7 +60,7 @@ impl Session {
             target: TargetState::Stopped,
             connections: [None, None],
             stale_routes: StaleRoutes::default(),
-            refreshing: [false; 2],
+            refreshing: PerFamily::both(false),
             restarting: false,
             without_capabilities: false,
             established_at_ms: 0,
@@ -157,7 +158,7 @@ impl Session {
     }
 
     /// The families with stale routes, in index order.
-    pub fn stale(&self) -> [bool; 2] {
+    pub fn stale(&self) -> PerFamily<bool> {
         self.stale_routes.stale()
     }
 

@@ -3,7 +3,7 @@
 mod speakers;
 
 use proptest::prelude::*;
-use rutter_net::{Asn, Family};
+use rutter_net::{Asn, Family, PerFamily};
 use rutter_session::{
     Config, ConnectionId, Input, Output, RemoteAs, ResetReason, Session, State, StopReason,
 };
@@ -200,7 +200,7 @@ fn apply(session: &mut Session, now_ms: &mut u64, step: &Step) {
 #[derive(Default)]
 struct OutputOrder {
     up: bool,
-    stale: [bool; 2],
+    stale: PerFamily<bool>,
 }
 
 impl OutputOrder {
@@ -211,14 +211,11 @@ impl OutputOrder {
                 assert!(std::mem::replace(&mut self.up, false));
                 self.stale = *keep;
             }
-            Output::MarkStale(family) => self.stale[family.index()] = true,
+            Output::MarkStale(family) => self.stale[*family] = true,
             Output::SweepStale(family) => {
-                assert!(
-                    std::mem::take(&mut self.stale[family.index()]),
-                    "nothing to sweep"
-                );
+                assert!(std::mem::take(&mut self.stale[*family]), "nothing to sweep");
             }
-            Output::StartLongLivedStale(family) => assert!(self.stale[family.index()]),
+            Output::StartLongLivedStale(family) => assert!(self.stale[*family]),
             _ => {}
         }
     }
@@ -228,7 +225,7 @@ fn hostile_config(role: bool, long_lived: bool, passive: bool) -> Config {
     let mut config = Config::new(Asn(64_500), RemoteAs::Any, 3);
     config.passive = passive;
     config.role = role.then_some(Role::RouteServer);
-    config.families[0].long_lived_s = if long_lived { 1_000 } else { 0 };
+    config.families[Family::Ipv4Unicast].long_lived_s = if long_lived { 1_000 } else { 0 };
     config
 }
 

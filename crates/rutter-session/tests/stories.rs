@@ -2,7 +2,7 @@
 
 mod speakers;
 
-use rutter_net::{Asn, Family};
+use rutter_net::{Asn, Family, PerFamily};
 use rutter_session::{
     Config, ConnectionId, DownReason, GracefulRestartConfig, Input, Output, RemoteAs, ResetReason,
     Session, State, StopReason,
@@ -15,7 +15,7 @@ use speakers::{Pair, left, passive, right};
 const IPV4: Family = Family::Ipv4Unicast;
 const IPV6: Family = Family::Ipv6Unicast;
 
-fn downs(outputs: &[Output]) -> Vec<(DownReason, [bool; 2])> {
+fn downs(outputs: &[Output]) -> Vec<(DownReason, PerFamily<bool>)> {
     outputs
         .iter()
         .filter_map(|o| match o {
@@ -105,7 +105,10 @@ fn hold_timer_expires_on_a_dead_wire() {
     assert!(pair.is_up());
     pair.run_for(31_000);
     let reason = DownReason::Sent(Notification::hold_timer_expired());
-    assert_eq!(downs(&pair.take_outputs(0)), [(reason, [false; 2])]);
+    assert_eq!(
+        downs(&pair.take_outputs(0)),
+        [(reason, PerFamily::both(false))]
+    );
 }
 
 /// Without KEEPALIVEs, Hold Timer and Send Hold Timer no timer runs.
@@ -134,7 +137,7 @@ fn open_faults_reach_the_neighbor_exactly() {
         (|c| c.local_asn = Asn(64_666), 2),
         (|c| c.router_id = 0, 3),
         (|c| c.hold_time_s = 2, 6),
-        (|c| c.families[0].enabled = false, 7),
+        (|c| c.families[IPV4].enabled = false, 7),
         (|c| c.role = Some(Role::Peer), 11),
         (|c| c.role = None, 11),
     ];
@@ -142,7 +145,7 @@ fn open_faults_reach_the_neighbor_exactly() {
         let mut ours = left();
         ours.role = Some(Role::RouteServer);
         ours.role_strict = true;
-        ours.families[1].enabled = false;
+        ours.families[IPV6].enabled = false;
         let mut theirs = passive(right());
         theirs.role = Some(Role::RouteServerClient);
         assert!(Pair::connected(3, [ours.clone(), theirs.clone()]).is_up());
@@ -214,7 +217,7 @@ fn shutdown_sends_its_text_and_stays_down() {
     // Both keep routes after NOTIFICATIONs, so a shutdown needs a Hard Reset (RFC 8538).
     assert!(n.is_hard_reset());
     assert_eq!(n.shutdown_text().as_deref(), Some("maintenance till 04:00"));
-    assert_eq!(*keep, [false; 2]);
+    assert_eq!(*keep, PerFamily::both(false));
     pair.handle(
         0,
         Input::Reset {
@@ -244,9 +247,15 @@ fn reset_comes_back_and_keeps_routes() {
     assert!(pair.is_up());
     let reset = cease::plain(cease::ADMIN_RESET);
     let first = downs(&pair.take_outputs(0)).into_iter().next();
-    assert_eq!(first, Some((DownReason::Sent(reset.clone()), [true; 2])));
+    assert_eq!(
+        first,
+        Some((DownReason::Sent(reset.clone()), PerFamily::both(true)))
+    );
     let first = downs(&pair.take_outputs(1)).into_iter().next();
-    assert_eq!(first, Some((DownReason::Received(reset), [true; 2])));
+    assert_eq!(
+        first,
+        Some((DownReason::Received(reset), PerFamily::both(true)))
+    );
 }
 
 #[test]
@@ -300,7 +309,10 @@ fn max_prefix_restarts_later_or_never() {
         assert_eq!(pair.session(0).state(), State::Idle);
         let cause = cease::max_prefixes(IPV6.afi_safi(), 100);
         let reason = DownReason::Received(cease::hard_reset(&cause));
-        assert_eq!(downs(&pair.take_outputs(1)), [(reason, [false; 2])]);
+        assert_eq!(
+            downs(&pair.take_outputs(1)),
+            [(reason, PerFamily::both(false))]
+        );
         pair.run_for(400_000);
         assert_eq!(pair.is_up(), restart_after_s.is_some());
         assert_eq!(pair.session(0).is_stopped(), restart_after_s.is_none());
@@ -383,12 +395,15 @@ fn send_hold_timer() {
     assert!(downs(&pair.take_outputs(0)).is_empty());
     pair.run_for(11_000);
     let reason = DownReason::Sent(Notification::send_hold_timer_expired());
-    assert_eq!(downs(&pair.take_outputs(0)), [(reason, [true; 2])]);
+    assert_eq!(
+        downs(&pair.take_outputs(0)),
+        [(reason, PerFamily::both(true))]
+    );
 }
 
 fn restarting(config: Config, long_lived_s: u32) -> Config {
     let mut config = config;
-    config.families[0].long_lived_s = long_lived_s;
+    config.families[IPV4].long_lived_s = long_lived_s;
     config
 }
 
@@ -400,7 +415,7 @@ fn graceful_restart_helper() {
     pair.reset_connections();
     assert_eq!(
         downs(&pair.take_outputs(0)),
-        [(DownReason::ConnectionLost, [true; 2])]
+        [(DownReason::ConnectionLost, PerFamily::both(true))]
     );
     assert!(
         pair.session(0).accepts().is_some(),
@@ -408,14 +423,14 @@ fn graceful_restart_helper() {
     );
     pair.run_for(3_000);
     assert!(pair.is_up());
-    assert_eq!(pair.session(0).stale(), [true; 2]);
+    assert_eq!(pair.session(0).stale(), PerFamily::both(true));
     assert_eq!(quiet(pair.take_outputs(0)), []);
     pair.handle(0, Input::EndOfRib { family: IPV4 });
     assert_eq!(quiet(pair.take_outputs(0)), [Output::SweepStale(IPV4)]);
     // No End-of-RIB for IPv6: the stale path timer removes its routes.
     pair.run_for(361_000);
     assert_eq!(quiet(pair.take_outputs(0)), [Output::SweepStale(IPV6)]);
-    assert_eq!(pair.session(0).stale(), [false; 2]);
+    assert_eq!(pair.session(0).stale(), PerFamily::both(false));
 }
 
 /// The neighbor does not come back: after its restart time and the long-lived stale time its routes are removed.
@@ -441,7 +456,7 @@ fn down_lost() -> Output {
     Output::Down {
         connection: ConnectionId::First,
         reason: DownReason::ConnectionLost,
-        keep: [true; 2],
+        keep: PerFamily::both(true),
     }
 }
 
@@ -452,7 +467,7 @@ fn routes_that_were_not_preserved_are_removed_at_once() {
     let mut pair = Pair::connected(1, [left(), right()]);
     pair.take_outputs(0);
     let mut changed = right();
-    changed.families[1].enabled = false;
+    changed.families[IPV6].enabled = false;
     pair.speakers[1].session.set_config(changed);
     pair.reset_connections();
     pair.run_for(100_000);
@@ -466,13 +481,7 @@ fn routes_that_were_not_preserved_are_removed_at_once() {
     let after = quiet(pair.take_outputs(0));
     assert_eq!(after[0], Output::SweepStale(IPV4));
     assert!(
-        matches!(
-            after[1],
-            Output::Down {
-                keep: [true, false],
-                ..
-            }
-        ),
+        matches!(after[1], Output::Down { keep, .. } if keep == PerFamily::new(true, false)),
         "{after:?}"
     );
     assert_eq!(after[2..], [Output::SweepStale(IPV4)]);
@@ -492,7 +501,7 @@ fn a_new_connection_replaces_the_established_one() {
     assert_ne!(pair.session(0).established(), Some(old));
     assert_eq!(
         downs(&pair.take_outputs(0)),
-        [(DownReason::Replaced, [true; 2])]
+        [(DownReason::Replaced, PerFamily::both(true))]
     );
     let agreed = pair.session(0).negotiated().unwrap();
     let restart = agreed.graceful_restart.as_ref();
@@ -541,7 +550,7 @@ fn a_planned_restart_is_silent() {
     pair.run_for(1_000);
     assert_eq!(
         downs(&pair.take_outputs(1)),
-        [(DownReason::ConnectionLost, [true; 2])]
+        [(DownReason::ConnectionLost, PerFamily::both(true))]
     );
 }
 
@@ -564,7 +573,7 @@ fn notification_restart_needs_both() {
     );
     assert_eq!(
         downs(&pair.take_outputs(0)),
-        [(DownReason::Sent(notification), [false; 2])]
+        [(DownReason::Sent(notification), PerFamily::both(false))]
     );
 }
 
@@ -593,7 +602,7 @@ fn falls_back_without_capabilities() {
     pair.run_for(60_000);
     assert!(pair.is_up());
     let agreed = pair.session(0).negotiated().unwrap();
-    assert!(!agreed.as4 && agreed.families[1].is_none() && agreed.families[0].is_some());
+    assert!(!agreed.as4 && agreed.families[IPV6].is_none() && agreed.families[IPV4].is_some());
     assert_eq!(
         pair.session(1).negotiated().unwrap().remote_capabilities,
         []

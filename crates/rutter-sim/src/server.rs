@@ -4,7 +4,7 @@ use std::io::IoSlice;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use rutter_net::{Asn, Family};
+use rutter_net::{Asn, Family, PerFamily};
 use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
 use rutter_rib::{
     Batch, ClientStream, FamilyInfo, Neighbor, PeerId, PeerKind, Retain, Rib, RibConfig,
@@ -191,7 +191,7 @@ fn neighbor(index: u16) -> Neighbor {
         monitored: None,
         export_allowed: true,
         default_local_pref: 100,
-        block_above: [None; 2],
+        block_above: PerFamily::both(None),
         add_path_limit: 0,
         role: None,
     }
@@ -210,7 +210,7 @@ fn session_info(negotiated: &Negotiated) -> SessionInfo {
         remote_asn: negotiated.remote_asn,
         as4: negotiated.as4,
         max_message_len: negotiated.max_message_len,
-        families: Family::ALL.map(family),
+        families: PerFamily::from_fn(family),
         enhanced_refresh: negotiated.enhanced_refresh,
     }
 }

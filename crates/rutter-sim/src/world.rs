@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rutter_net::{Family, Prefix};
+use rutter_net::{Family, PerFamily, Prefix};
 use rutter_session::{ConnectionId, Input, ResetReason, StopReason};
 
 use crate::client::{Client, PathLen, asn};
@@ -524,7 +524,7 @@ impl World {
                 .server
                 .peers
                 .iter()
-                .all(|peer| peer.end.session.stale() == [false; 2])
+                .all(|peer| peer.end.session.stale() == PerFamily::both(false))
     }
 
     /// The clients whose routes differ from the reference model, with the prefixes that differ.

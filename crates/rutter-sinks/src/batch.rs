@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rutter_events::AttrColumns;
-use rutter_net::Prefix;
+use rutter_net::{PerFamily, Prefix};
 
 use crate::block::Entry;
 use crate::peer::StoredPeer;
@@ -22,7 +22,7 @@ pub struct Batch {
     /// The sessions that came up or went down, in order.
     pub peer_changes: Vec<PeerChange>,
     /// Peers whose routes are removed before the changes apply, with the families that are removed.
-    pub cleared: Vec<(Arc<StoredPeer>, [bool; 2])>,
+    pub cleared: Vec<(Arc<StoredPeer>, PerFamily<bool>)>,
     /// The last change of each route. Peers that are being loaded have no entries here.
     pub changes: HashMap<(usize, Prefix, u32), Change>,
 }

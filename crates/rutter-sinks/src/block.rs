@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rutter_events::{AttrColumns, Kind, Peer, Row};
-use rutter_net::{Asn, Community, ExtendedCommunity, Family, LargeCommunity, Prefix};
+use rutter_net::{Asn, Community, ExtendedCommunity, Family, LargeCommunity, PerFamily, Prefix};
 use rutter_wire::attr::Origin;
 
 use crate::byte_codec::{
@@ -345,13 +345,17 @@ fn put_payload(out: &mut Vec<u8>, kind: Kind) {
     }
 }
 
+fn families([ipv4, ipv6]: [u8; 2]) -> PerFamily<bool> {
+    PerFamily::new(ipv4 != 0, ipv6 != 0)
+}
+
 fn read_kind(tag: u8, reader: &mut ByteReader<'_>) -> Result<Kind, CorruptRecord> {
     Ok(match tag {
         tag::ANNOUNCE => Kind::Announce,
         tag::WITHDRAW => Kind::Withdraw,
         tag::PEER_UP => Kind::PeerUp,
         tag::PEER_DOWN => Kind::PeerDown {
-            retained: reader.array::<2>()?.map(|octet| octet != 0),
+            retained: families(reader.array()?),
         },
         tag::END_OF_RIB => {
             let index = usize::from(reader.byte()?);

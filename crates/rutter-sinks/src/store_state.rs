@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rutter_events::Kind;
+use rutter_net::PerFamily;
 
 use crate::batch::{Batch, Change, PeerChange};
 use crate::block::{Block, Entry, Marker};
@@ -17,7 +18,7 @@ struct PeerState {
     peer: Arc<StoredPeer>,
     up: bool,
     /// Per family: whether the peer may have routes.
-    holds: [bool; 2],
+    holds: PerFamily<bool>,
     /// The number of rows since the session came up; `None` after the initial rows.
     first_rows: Option<u64>,
     /// The store ignores its rows for now. Its routes will be loaded from the table.
@@ -102,7 +103,7 @@ impl StoreState {
         self.peers.clear();
         for (up, peer) in marker.peers {
             let mut state = PeerState::new(Arc::clone(&peer));
-            (state.up, state.holds) = (up, [true; 2]);
+            (state.up, state.holds) = (up, PerFamily::both(true));
             self.peers.insert(peer.key.clone(), state);
         }
     }
@@ -169,7 +170,7 @@ impl StoreState {
     }
 
     /// The families of a peer that have routes in the store. The session is up, or the routes outlive it.
-    pub fn holds(&self, peer: &PeerKey) -> Option<[bool; 2]> {
+    pub fn holds(&self, peer: &PeerKey) -> Option<PerFamily<bool>> {
         self.peers.get(peer).map(|state| state.holds)
     }
 
@@ -213,7 +214,7 @@ impl PeerState {
         Self {
             peer,
             up: false,
-            holds: [false; 2],
+            holds: PerFamily::both(false),
             first_rows: None,
             deferred: false,
             batch_rows: 0,
@@ -222,24 +223,24 @@ impl PeerState {
     }
 
     fn session_up(&mut self, time_us: u64) {
-        (self.up, self.holds) = (true, [true; 2]);
+        (self.up, self.holds) = (true, PerFamily::both(true));
         self.first_rows = Some(0);
         self.up_since_us = time_us;
     }
 
-    fn session_down(&mut self, retained: [bool; 2], index: usize, batch: &mut Batch) {
-        let goes = [0, 1].map(|family| self.holds[family] && !retained[family]);
+    fn session_down(&mut self, retained: PerFamily<bool>, index: usize, batch: &mut Batch) {
+        let goes = PerFamily::from_fn(|family| self.holds[family] && !retained[family]);
         self.up = false;
         self.first_rows = None;
-        self.holds = [0, 1].map(|family| self.holds[family] && retained[family]);
-        if goes.contains(&true) {
-            let gone = |prefix: rutter_net::Prefix| goes[prefix.family().index()];
+        self.holds = PerFamily::from_fn(|family| self.holds[family] && retained[family]);
+        if goes.any() {
+            let gone = |prefix: rutter_net::Prefix| goes[prefix.family()];
             batch
                 .changes
                 .retain(|(of, prefix, _), _| *of != index || !gone(*prefix));
             batch.cleared.push((Arc::clone(&self.peer), goes));
         }
-        if self.holds == [false; 2] {
+        if self.holds == PerFamily::both(false) {
             self.deferred = false;
         }
     }
@@ -248,7 +249,7 @@ impl PeerState {
         self.batch_rows += 1;
         if entry.kind == Kind::Announce {
             // The session came up before the marker and was down again at the marker.
-            (self.up, self.holds) = (true, [true; 2]);
+            (self.up, self.holds) = (true, PerFamily::both(true));
         }
         if entry.time_us.abs_diff(self.up_since_us) > MAX_WAIT_US {
             self.first_rows = None;
@@ -276,7 +277,7 @@ impl PeerState {
     }
 
     fn is_gone(&self) -> bool {
-        !self.up && self.holds == [false; 2]
+        !self.up && self.holds == PerFamily::both(false)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rutter_events::{AttrColumns, Peer};
-use rutter_net::{Family, Prefix};
+use rutter_net::{Family, PerFamily, Prefix};
 use rutter_rib::{AttrSet, PeerId, Rib, Snapshot};
 
 use crate::peer::{PeerKey, StoredPeer};
@@ -23,7 +23,7 @@ pub struct LoadRow {
 }
 
 /// Selects the families of a peer to load; `None` skips the peer.
-pub type RouteFilter<'w> = &'w (dyn Fn(&PeerKey) -> Option<[bool; 2]> + Sync);
+pub type RouteFilter<'w> = &'w (dyn Fn(&PeerKey) -> Option<PerFamily<bool>> + Sync);
 
 /// A source of whole tables.
 pub trait RouteSource: Sync {
@@ -76,7 +76,7 @@ impl RouteSource for TableSource {
     }
 }
 
-type Walked = (PeerId, Arc<StoredPeer>, [bool; 2], u64);
+type Walked = (PeerId, Arc<StoredPeer>, PerFamily<bool>, u64);
 
 fn walk<E>(
     snapshot: &Snapshot,
@@ -89,7 +89,7 @@ fn walk<E>(
         for destination in snapshot.destinations(family) {
             for route in &destination.routes {
                 if let Some(ordinal) = ordinals.get(&route.peer)
-                    && peers[*ordinal as usize].2[family.index()]
+                    && peers[*ordinal as usize].2[family]
                 {
                     // The snapshot keeps the set alive.
                     found.push((*ordinal, destination.prefix, route.path_id, route.attrs));

@@ -102,6 +102,7 @@ const SMALL: usize = 1024;
 
 #[cfg(test)]
 mod tests {
+    use rutter_net::PerFamily;
     use std::sync::Arc;
 
     use rutter_net::Asn;
@@ -149,7 +150,7 @@ mod tests {
             })),
             export_allowed: false,
             default_local_pref: 100,
-            block_above: [None; 2],
+            block_above: PerFamily::both(None),
             add_path_limit: 0,
             role: None,
             monitored: None,
@@ -164,7 +165,7 @@ mod tests {
             remote_asn: asn,
             as4: true,
             max_message_len: 4096,
-            families: [Some(family); 2],
+            families: PerFamily::both(Some(family)),
             enhanced_refresh: false,
         };
         rib.session_up(peer, session);

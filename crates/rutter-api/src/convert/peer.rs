@@ -65,7 +65,7 @@ fn family_rows(peer: &PeerSummary) -> Vec<FamilyRow> {
         .into_iter()
         .filter_map(|family| {
             let agreed = peer.session.as_ref().and_then(|s| s.family(family));
-            let counts = peer.counts[family.index()];
+            let counts = peer.counts[family];
             if agreed.is_none() && counts.received == 0 {
                 return None;
             }

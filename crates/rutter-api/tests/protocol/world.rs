@@ -10,7 +10,7 @@ use rutter_api::{
     SessionState, SinkRow, StatusRow,
 };
 use rutter_config::Diff;
-use rutter_net::{Asn, Ipv4Prefix, Prefix};
+use rutter_net::{Asn, Ipv4Prefix, PerFamily, Prefix};
 use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportSettings};
 use rutter_rib::{
     Batch, Explanation, FamilyInfo, MemoryRow, Neighbor, PeerId, PeerKind, Rib, RibConfig,
@@ -107,7 +107,7 @@ fn connect(rib: &Rib, name: &str, n: u8) -> PeerId {
         monitored: None,
         export_allowed: true,
         default_local_pref: 100,
-        block_above: [None; 2],
+        block_above: PerFamily::both(None),
         add_path_limit: 0,
         role: None,
     };
@@ -117,7 +117,7 @@ fn connect(rib: &Rib, name: &str, n: u8) -> PeerId {
         remote_asn: asn,
         as4: true,
         max_message_len: 4096,
-        families: [Some(FamilyInfo::default()), None],
+        families: PerFamily::new(Some(FamilyInfo::default()), None),
         enhanced_refresh: false,
     };
     rib.session_up(peer, session);

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use rutter_bench::rng::Rng;
 use rutter_bench::workload::{read_prefix_file, synthetic_table};
-use rutter_net::{Family, Prefix};
+use rutter_net::{Family, PerFamily, Prefix};
 
 use crate::cli::CollectArgs;
 use crate::failure::Failure;
 
 /// All prefixes, by family.
-pub(crate) struct Table([Vec<Prefix>; 2]);
+pub(crate) struct Table(PerFamily<Vec<Prefix>>);
 
 impl Table {
     /// As asked for.
@@ -35,12 +35,12 @@ impl Table {
             let members = prefixes.iter().filter(|p| p.family() == family);
             members.copied().collect()
         };
-        Table(Family::ALL.map(of))
+        Table(PerFamily::from_fn(of))
     }
 
     /// What one speaker announces: even ones IPv4, odd ones IPv6.
     pub(crate) fn of_feed(&self, number: u16) -> &[Prefix] {
-        &self.0[usize::from(number % 2)]
+        &self.0[Family::ALL[usize::from(number % 2)]]
     }
 
     /// Routes of so many speakers.

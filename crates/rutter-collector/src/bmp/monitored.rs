@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use rutter_net::Asn;
+use rutter_net::{Asn, PerFamily};
 use rutter_rib::{PeerId, View};
 use rutter_wire::bmp::{PeerHeader, PeerType, RibView};
 
@@ -49,9 +49,9 @@ pub(super) struct ViewPeer {
     /// The form of AS numbers that its session was opened with.
     pub as4: bool,
     /// Whether NLRI are read with path identifiers, per family.
-    pub add_path: [bool; 2],
+    pub add_path: PerFamily<bool>,
     /// Families of which an UPDATE has shown that this is so.
-    pub shown: [bool; 2],
+    pub shown: PerFamily<bool>,
 }
 
 /// The view's place in [`Session::views`].

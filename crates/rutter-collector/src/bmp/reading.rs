@@ -1,6 +1,6 @@
 //! How the UPDATEs of a monitored session are to be read: what its OPENs agreed on.
 
-use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
 use rutter_wire::attr::Attributes;
 use rutter_wire::bmp::{PeerUp, RibView};
 use rutter_wire::capability::{AddPathMode, Capability};
@@ -10,32 +10,31 @@ use rutter_wire::{nlri, update};
 /// Per family: path identifiers in what the router received, in what it sent, and in its own table.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub(super) struct Reading {
-    received: [bool; 2],
-    sent: [bool; 2],
-    local: [bool; 2],
+    received: PerFamily<bool>,
+    sent: PerFamily<bool>,
+    local: PerFamily<bool>,
 }
 
 impl Reading {
     /// Of both OPENs. One that cannot be read agreed on nothing.
     pub fn of(up: &PeerUp<'_>) -> Self {
-        let modes = |body| Open::parse(body).map_or([None; 2], |open| modes(&open));
+        let modes = |body| Open::parse(body).map_or(PerFamily::both(None), |open| modes(&open));
         let (ours, theirs) = (modes(up.sent_open), modes(up.received_open));
         let mut reading = Reading::default();
         for family in Family::ALL {
-            let at = family.index();
-            let (Some(ours), Some(theirs)) = (ours[at], theirs[at]) else {
+            let (Some(ours), Some(theirs)) = (ours[family], theirs[family]) else {
                 continue;
             };
-            reading.received[at] = ours.receives() && theirs.sends();
-            reading.sent[at] = ours.sends() && theirs.receives();
+            reading.received[family] = ours.receives() && theirs.sends();
+            reading.sent[family] = ours.sends() && theirs.receives();
             // RFC 9069 §5.2: both are made up, to tell how the Loc-RIB is written.
-            reading.local[at] = true;
+            reading.local[family] = true;
         }
         reading
     }
 
     /// Whether NLRI have path identifiers, per family.
-    pub fn add_path(&self, view: RibView) -> [bool; 2] {
+    pub fn add_path(&self, view: RibView) -> PerFamily<bool> {
         match view {
             RibView::AdjRibInPre | RibView::AdjRibInPost => self.received,
             RibView::AdjRibOutPre | RibView::AdjRibOutPost => self.sent,
@@ -44,15 +43,15 @@ impl Reading {
     }
 }
 
-fn modes(open: &Open) -> [Option<AddPathMode>; 2] {
+fn modes(open: &Open) -> PerFamily<Option<AddPathMode>> {
     let families = open.capabilities.iter().filter_map(|one| match one {
         Capability::AddPath(families) => Some(families),
         _ => None,
     });
-    let mut modes = [None; 2];
+    let mut modes = PerFamily::both(None);
     for entry in families.flatten() {
         if let Some(family) = entry.afi_safi.family() {
-            modes[family.index()] = Some(entry.mode);
+            modes[family] = Some(entry.mode);
         }
     }
     modes

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use rutter_events::distinguisher_text;
-use rutter_net::Family;
+use rutter_net::{Family, PerFamily};
 use rutter_rib::{Monitored, PeerId, Source};
 use rutter_wire::bmp::{
     BmpFault, Message, Mirrored, PeerDown, PeerHeader, PeerType, PeerUp, RouteMirroring,
@@ -322,7 +322,7 @@ impl Router {
             peer,
             as4,
             add_path,
-            shown: [false; 2],
+            shown: PerFamily::both(false),
         });
         self.views += 1;
         Some(peer)
@@ -349,16 +349,15 @@ impl Router {
             return;
         };
         for family in Family::ALL {
-            let at = family.index();
-            if !view.add_path[at] || view.shown[at] {
+            if !view.add_path[family] || view.shown[family] {
                 continue;
             }
             let Some(with) = only_with_path_ids(monitored.update(), family) else {
                 continue;
             };
-            view.shown[at] = true;
+            view.shown[family] = true;
             if !with {
-                view.add_path[at] = false;
+                view.add_path[family] = false;
                 let info = writer::session(session.asn, session.bgp_id, view.as4, view.add_path);
                 self.writer.up(view.peer, info, unix_us);
                 tracing::info!(

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use rutter_net::{AfiSafi, Asn, Family, Prefix};
+use rutter_net::{AfiSafi, Asn, Family, PerFamily, Prefix};
 use rutter_rib::{Batch, Monitored, PeerId, Retain, Source, TooManyNeighbors, View};
 use rutter_wire::attr::{AttrContext, code, parse, write_mp_reach};
 use rutter_wire::bmp::PeerType;
@@ -63,7 +63,7 @@ struct Slot {
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Form {
     as4: bool,
-    add_path: [bool; 2],
+    add_path: PerFamily<bool>,
 }
 
 /// Routes of a peer that are applied at once.
@@ -276,7 +276,7 @@ impl Loader {
             return Ok(Taken::Read);
         }
         self.rib.commit(&mut slot.batch);
-        let retain = [Retain::Nothing; 2];
+        let retain = PerFamily::both(Retain::Nothing);
         let reason = "the file says that the session ended";
         self.rib
             .publish_peer_down(slot.peer, retain, reason, unix_us);
@@ -297,11 +297,11 @@ impl Loader {
         let slot = &mut self.slots[slot];
         let mut form = slot.form.unwrap_or(Form {
             as4,
-            add_path: [false; 2],
+            add_path: PerFamily::both(false),
         });
         form.as4 = as4;
         for (family, add_path) in families {
-            form.add_path[family.index()] = *add_path;
+            form.add_path[*family] = *add_path;
         }
         if slot.form != Some(form) {
             self.rib.commit(&mut slot.batch);

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use rutter_net::{AfiSafi, Asn, Family, Prefix};
+use rutter_net::{AfiSafi, Asn, Family, PerFamily, Prefix};
 use rutter_wire::attr::{AttrContext, Attributes, code, parse, write_mp_reach, write_mp_unreach};
 use rutter_wire::mrt::{
     Content, Message, MrtError, PeerEntry, PeerIndexTable, Record, Rib, RibEntry, TableDump,
@@ -167,7 +167,7 @@ impl Said<'_> {
 
     /// Appends the UPDATEs, with path identifiers for the families that have them: one that withdraws and announces of
     /// one family, and one more for each other part.
-    pub fn write(&self, out: &mut Vec<u8>, add_path: [bool; 2]) {
+    pub fn write(&self, out: &mut Vec<u8>, add_path: PerFamily<bool>) {
         let of = |routes: &[(Prefix, u32)], family: Family| -> Vec<(Prefix, u32)> {
             let mine = routes.iter().filter(|(p, _)| p.family() == family);
             mine.copied().collect()
@@ -218,9 +218,9 @@ impl Said<'_> {
     }
 }
 
-fn put(out: &mut Vec<u8>, routes: &[(Prefix, u32)], add_path: [bool; 2]) {
+fn put(out: &mut Vec<u8>, routes: &[(Prefix, u32)], add_path: PerFamily<bool>) {
     for (prefix, path_id) in routes {
-        let id = add_path[prefix.family().index()].then_some(*path_id);
+        let id = add_path[prefix.family()].then_some(*path_id);
         match prefix {
             Prefix::V4(prefix) => write_ipv4(out, id, *prefix),
             Prefix::V6(prefix) => write_ipv6(out, id, *prefix),

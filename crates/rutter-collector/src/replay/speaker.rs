@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::pause::is_pause;
 use parking_lot::Mutex;
-use rutter_net::{AfiSafi, Asn, Family};
+use rutter_net::{AfiSafi, Asn, PerFamily};
 use rutter_wire::capability::{AddPathFamily, AddPathMode, Capability};
 use rutter_wire::frame::{self, Frame, KEEPALIVE, MAX_LEN, MessageType, next_frame};
 use rutter_wire::notification::Notification;
@@ -22,7 +22,7 @@ pub struct Speaker {
     ended: Arc<Mutex<Option<String>>>,
     listening: Option<JoinHandle<()>>,
     /// Path identifiers are agreed on, per family.
-    pub add_path: [bool; 2],
+    pub add_path: PerFamily<bool>,
     /// What waits to be written.
     pub out: Vec<u8>,
 }
@@ -141,7 +141,11 @@ impl Speaker {
         established.map_err(|e| said(e).into())
     }
 
-    fn established(socket: TcpStream, reader: Reader, add_path: [bool; 2]) -> io::Result<Self> {
+    fn established(
+        socket: TcpStream,
+        reader: Reader,
+        add_path: PerFamily<bool>,
+    ) -> io::Result<Self> {
         socket.set_read_timeout(Some(Duration::from_secs(1)))?;
         socket.set_write_timeout(Some(LOOK))?;
         let (incoming, closer) = (socket.try_clone()?, socket.try_clone()?);
@@ -223,13 +227,13 @@ fn capabilities(asn: Asn) -> Vec<Capability> {
 }
 
 /// Families for which the other side receives several paths.
-fn agreed(theirs: &Open) -> [bool; 2] {
-    let mut agreed = [false; 2];
+fn agreed(theirs: &Open) -> PerFamily<bool> {
+    let mut agreed = PerFamily::both(false);
     for capability in &theirs.capabilities {
         if let Capability::AddPath(families) = capability {
             for one in families.iter().filter(|one| one.mode.receives()) {
                 if let Some(family) = one.afi_safi.family() {
-                    agreed[Family::index(family)] = true;
+                    agreed[family] = true;
                 }
             }
         }

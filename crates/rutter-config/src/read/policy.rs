@@ -1,6 +1,6 @@
 //! `[checks]` and `[communities]`.
 
-use rutter_net::Asn;
+use rutter_net::{Asn, Family, PerFamily};
 use rutter_policy::{
     Action, ActionCommunity, LengthRange, NextHopRule, Notation, TRANSIT_FREE, WellKnown,
 };
@@ -99,24 +99,28 @@ fn transit_free(item: &Item<'_>) -> Option<Vec<Asn>> {
     }
 }
 
-fn prefix_length(item: &Item<'_>, out: &mut [LengthRange; 2]) {
+fn prefix_length(item: &Item<'_>, out: &mut PerFamily<LengthRange>) {
     item.section(PER_FAMILY, "{ v4 = \"8-24\", v6 = \"12-48\" }", |section| {
-        section.set("v4", &mut out[0], |i| forms::lengths(i, 32));
-        section.set("v6", &mut out[1], |i| forms::lengths(i, 128));
+        section.set("v4", &mut out[Family::Ipv4Unicast], |i| {
+            forms::lengths(i, 32)
+        });
+        section.set("v6", &mut out[Family::Ipv6Unicast], |i| {
+            forms::lengths(i, 128)
+        });
     });
 }
 
-fn blackhole(item: &Item<'_>, out: &mut [bool; 2]) {
+fn blackhole(item: &Item<'_>, out: &mut PerFamily<bool>) {
     if let DeValue::Boolean(both) = item.value.get_ref() {
-        *out = [*both; 2];
+        *out = PerFamily::both(*both);
         return;
     }
     item.section(
         PER_FAMILY,
         "true, false or { v4 = true, v6 = false }",
         |section| {
-            section.set("v4", &mut out[0], Item::bool);
-            section.set("v6", &mut out[1], Item::bool);
+            section.set("v4", &mut out[Family::Ipv4Unicast], Item::bool);
+            section.set("v6", &mut out[Family::Ipv6Unicast], Item::bool);
         },
     );
 }

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use rutter_net::{Asn, Family};
+use rutter_net::{Asn, Family, PerFamily};
 use rutter_policy::{ImportRule, NextHopRule, PrefixMatch, Role};
 use toml::de::DeValue;
 
@@ -25,7 +25,7 @@ pub(super) struct Session {
     port: u16,
     passive: bool,
     shutdown: Option<String>,
-    families: Option<[bool; 2]>,
+    families: Option<PerFamily<bool>>,
     add_path_receive: bool,
     add_path_send: bool,
     add_path_limit: u16,
@@ -40,7 +40,7 @@ pub(super) struct Session {
     graceful_restart: GracefulRestart,
     pub(super) role: Option<Role>,
     role_strict: bool,
-    max_prefix: [Option<MaxPrefix>; 2],
+    max_prefix: PerFamily<Option<MaxPrefix>>,
     next_hop: NextHopRule,
     authorized_addresses: Vec<IpAddr>,
     allow_transit_free: bool,
@@ -85,7 +85,7 @@ impl Session {
             graceful_restart,
             role: None,
             role_strict: false,
-            max_prefix: [None; 2],
+            max_prefix: PerFamily::both(None),
             next_hop: checks.next_hop,
             authorized_addresses: Vec::new(),
             allow_transit_free: false,
@@ -235,17 +235,17 @@ impl Session {
             None => format!("AS{} {address}", own.asn),
         };
         let collector = own.kind == NeighborKind::Collector;
-        let both = [
+        let both = PerFamily::new(
             collector || address.is_ipv4(),
             collector || address.is_ipv6(),
-        ];
+        );
         let enabled = self.families.unwrap_or(both);
         let family = |family: Family| FamilyOptions {
-            enabled: enabled[family.index()],
+            enabled: enabled[family],
             add_path_receive: self.add_path_receive,
             add_path_send: self.add_path_send && !collector,
             extended_next_hop: self.extended_next_hop && family == Family::Ipv4Unicast,
-            max_prefix: self.max_prefix[family.index()],
+            max_prefix: self.max_prefix[family],
         };
         Neighbor {
             address,
@@ -257,7 +257,7 @@ impl Session {
             port: self.port,
             passive: self.passive,
             shutdown: self.shutdown.clone(),
-            families: Family::ALL.map(family),
+            families: PerFamily::from_fn(family),
             add_path_limit: self.add_path_limit,
             password: self.password.clone(),
             ttl_security: self.ttl_security,
@@ -331,11 +331,11 @@ fn hold_time(item: &Item<'_>) -> Option<u16> {
     Some(seconds as u16)
 }
 
-fn families(item: &Item<'_>) -> [bool; 2] {
+fn families(item: &Item<'_>) -> PerFamily<bool> {
     let words = [("ipv4", Family::Ipv4Unicast), ("ipv6", Family::Ipv6Unicast)];
-    let mut on = [false; 2];
+    let mut on = PerFamily::both(false);
     for family in item.each(|i| i.word(&words)) {
-        on[family.index()] = true;
+        on[family] = true;
     }
     if item.list().is_empty() {
         item.error(
@@ -346,7 +346,7 @@ fn families(item: &Item<'_>) -> [bool; 2] {
     on
 }
 
-fn max_prefix(item: &Item<'_>, out: &mut [Option<MaxPrefix>; 2]) {
+fn max_prefix(item: &Item<'_>, out: &mut PerFamily<Option<MaxPrefix>>) {
     item.section(
         MAX_PREFIX,
         "{ v4 = 1000, action = \"restart\" }",

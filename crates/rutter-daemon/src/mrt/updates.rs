@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rutter_config::Mrt;
-use rutter_net::{Asn, Family};
+use rutter_net::{Asn, Family, PerFamily};
 use rutter_rib::{FeedEvent, FeedReader, PeerId, PeerSummary};
 use rutter_wire::frame::{self, MessageType};
 use rutter_wire::mrt::{Link, Timestamp, write_message, write_state_change};
@@ -92,7 +92,7 @@ struct Headers(HashMap<PeerId, Header>);
 struct Header {
     link: Link,
     /// NLRI of the family have path identifiers, in index order.
-    add_path: [bool; 2],
+    add_path: PerFamily<bool>,
 }
 
 impl Headers {
@@ -170,7 +170,7 @@ impl Header {
                 local,
                 as4: session.is_none_or(|session| session.as4),
             },
-            add_path: Family::ALL.map(add_path),
+            add_path: PerFamily::from_fn(add_path),
         }
     }
 }
@@ -178,7 +178,8 @@ impl Header {
 /// Returns whether the NLRI of this message have path identifiers. If only one family has them, the place of the NLRI
 /// decides: IPv4 prefixes are outside of the attributes.
 fn add_path(header: &Header, body: &[u8]) -> bool {
-    let [ipv4, ipv6] = header.add_path;
+    let ipv4 = header.add_path[Family::Ipv4Unicast];
+    let ipv6 = header.add_path[Family::Ipv6Unicast];
     if ipv4 == ipv6 {
         return ipv4;
     }

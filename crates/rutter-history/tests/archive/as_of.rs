@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rutter_events::Now;
 use rutter_history::{Archive, Compression, FileRotation, Options, Part, write_snapshot};
-use rutter_net::Family;
+use rutter_net::{Family, PerFamily};
 use rutter_rib::*;
 
 use crate::read;
@@ -89,9 +89,13 @@ impl World {
         match drawn.below(24) {
             0 => {
                 let retain = [Retain::Nothing, Retain::Stale][drawn.below(2) as usize];
-                self.rib.session_down(id, [retain; 2]);
-                self.rib
-                    .publish_peer_down(id, [retain; 2], "retained ipv4", now.unix_us);
+                self.rib.session_down(id, PerFamily::both(retain));
+                self.rib.publish_peer_down(
+                    id,
+                    PerFamily::both(retain),
+                    "retained ipv4",
+                    now.unix_us,
+                );
                 self.up[at] = false;
             }
             1 => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use rutter_net::Asn;
+use rutter_net::{Asn, PerFamily};
 use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
 use rutter_rib::*;
 use rutter_wire::attr::{self, code};
@@ -44,7 +44,7 @@ pub fn neighbor(number: u8) -> Neighbor {
         })),
         export_allowed: false,
         default_local_pref: 100,
-        block_above: [None; 2],
+        block_above: PerFamily::both(None),
         add_path_limit: 0,
         role: None,
         monitored: None,
@@ -57,7 +57,7 @@ pub fn session(number: u8) -> SessionInfo {
         remote_asn: Asn(64_600 + u32::from(number)),
         as4: true,
         max_message_len: 4096,
-        families: [Some(FamilyInfo::default()); 2],
+        families: PerFamily::both(Some(FamilyInfo::default())),
         enhanced_refresh: false,
     }
 }

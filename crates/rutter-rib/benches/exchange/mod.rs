@@ -4,7 +4,7 @@ use std::io::IoSlice;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use rutter_net::{Asn, Ipv4Prefix};
+use rutter_net::{Asn, Ipv4Prefix, PerFamily};
 use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
 use rutter_rib::*;
 use rutter_wire::attr::{self, code};
@@ -43,7 +43,7 @@ pub fn neighbor(peer: u32) -> Neighbor {
         monitored: None,
         export_allowed: true,
         default_local_pref: 100,
-        block_above: [None; 2],
+        block_above: PerFamily::both(None),
         add_path_limit: 0,
         role: None,
     }
@@ -56,7 +56,7 @@ pub fn session(peer: u32) -> SessionInfo {
         remote_asn: Asn(1_000 + peer),
         as4: true,
         max_message_len: 4096,
-        families: [Some(FamilyInfo::default()); 2],
+        families: PerFamily::both(Some(FamilyInfo::default())),
         enhanced_refresh: false,
     }
 }

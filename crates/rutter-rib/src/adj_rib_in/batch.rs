@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use rutter_net::{AfiSafi, Family, Ipv4Prefix, Ipv6Prefix};
+use rutter_net::{AfiSafi, Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
 use rutter_policy::{AttrVerdict, NextHop, RejectReason};
 use rutter_wire::attr::{self, AttrContext, Attributes, Disposition, Malformed};
 use rutter_wire::notification::Notification;
@@ -24,7 +24,7 @@ struct Sender {
     generation: u64,
     neighbor: Neighbor,
     session: SessionInfo,
-    epoch: [bool; 2],
+    epoch: PerFamily<bool>,
 }
 
 /// The operations of one family, by shard.
@@ -343,7 +343,7 @@ impl Batch {
         }
         let summary = set.summary();
         let state = State::of_set(summary.neighbour_as, summary.multi_exit_disc)
-            .with(State::EPOCH, sender.epoch[family.index()])
+            .with(State::EPOCH, sender.epoch[family])
             .with(State::GRACEFUL_SHUTDOWN, verdict.graceful_shutdown)
             .with(State::BLACKHOLE, verdict.blackhole);
         self.sets.push(set);

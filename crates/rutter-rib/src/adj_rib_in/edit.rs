@@ -206,7 +206,7 @@ impl<K: Stored> Edit<'_, K> {
         if self.clients.catching_up.is_empty() {
             self.table.remove(id);
         } else {
-            self.clients.tombstones[K::FAMILY.index()].insert(id);
+            self.clients.tombstones[K::FAMILY].insert(id);
         }
     }
 }
@@ -220,7 +220,7 @@ pub(crate) fn record_for_live<K: Stored>(
 ) {
     for live in &mut clients.live {
         let style = &live.group.style;
-        if !style.families[K::FAMILY.index()] {
+        if !style.families[K::FAMILY] {
             continue;
         }
         let clients = LiveClients {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rutter_lpm::Net;
-use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
 use rutter_policy::RejectReason;
 
 use crate::adj_rib_in::attr_set::AttrStore;
@@ -93,7 +93,7 @@ impl Apply<'_> {
     pub fn limit<K: Stored>(&self) -> Limit {
         let peer = self.topology.peer(self.peer);
         Limit {
-            most: peer.and_then(|peer| peer.neighbor.block_above[K::FAMILY.index()]),
+            most: peer.and_then(|peer| peer.neighbor.block_above[K::FAMILY]),
             held: peer.map_or(0, |peer| peer.counts.family(K::FAMILY).received),
         }
     }
@@ -129,8 +129,8 @@ pub(crate) const MAX_VISITED: Id = 8 * 1024;
 const MAX_EDITS: usize = 256;
 
 impl Shard {
-    pub fn new(index: usize, seed: u64, lengths: &[Arc<PrefixLengths>; 2]) -> Self {
-        let of = |family: Family| Arc::clone(&lengths[family.index()]);
+    pub fn new(index: usize, seed: u64, lengths: &PerFamily<Arc<PrefixLengths>>) -> Self {
+        let of = |family: Family| Arc::clone(&lengths[family]);
         Shard {
             index,
             ipv4: Table::new(seed, of(Family::Ipv4Unicast)),
@@ -282,7 +282,7 @@ impl Shard {
 
     fn free_tombstones<K: Stored>(&mut self) {
         let (table, clients) = K::split(self);
-        for id in std::mem::take(&mut clients.tombstones[K::FAMILY.index()]) {
+        for id in std::mem::take(&mut clients.tombstones[K::FAMILY]) {
             if id < table.id_end() && table.get(id).routes.is_empty() {
                 table.remove(id);
             }
@@ -294,7 +294,7 @@ impl Shard {
         let (table, clients) = K::split(self);
         let id = table.find_or_insert(prefix);
         if table.get(id).routes.is_empty() {
-            clients.tombstones[K::FAMILY.index()].insert(id);
+            clients.tombstones[K::FAMILY].insert(id);
         }
         id
     }

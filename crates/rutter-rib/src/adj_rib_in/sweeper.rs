@@ -68,10 +68,10 @@ impl Sweeper {
         let topology = rib.topology.read();
         // The routes of a session that came back, or of a neighbor that was removed, are gone already.
         self.current.retain(|ended| {
-            let index = ended.family.index();
+            let family = ended.family;
             topology
                 .peer(ended.peer)
-                .is_some_and(|peer| peer.removing[index] && peer.epoch[index] == ended.epoch)
+                .is_some_and(|peer| peer.removing[family] && peer.epoch[family] == ended.epoch)
         });
         let removed = Removed::of(&self.current, K::FAMILY);
         let shard = rib
@@ -106,12 +106,12 @@ impl Sweeper {
     fn finish(&mut self, rib: &Rib) {
         let mut topology = rib.topology.write();
         for ended in self.current.drain(..) {
-            let index = ended.family.index();
+            let family = ended.family;
             if let Some(peer) = topology.peer_mut(ended.peer)
-                && peer.epoch[index] == ended.epoch
+                && peer.epoch[family] == ended.epoch
             {
-                peer.removing[index] = false;
-                peer.has_stale[index] = false;
+                peer.removing[family] = false;
+                peer.has_stale[family] = false;
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use rutter_net::Family;
+use rutter_net::{Family, PerFamily};
 use smallvec::SmallVec;
 
 use crate::adj_rib_in::table::Id;
@@ -15,21 +15,21 @@ use crate::{PeerId, advertise::group};
 pub(crate) struct CatchUp {
     pub peer: PeerId,
     /// `None` for a family that the client did not negotiate.
-    pub dirty: [Option<MarkedIds>; 2],
+    pub dirty: PerFamily<Option<MarkedIds>>,
     /// With Add-Path: the path identifiers that the client may hold of a marked destination, besides present ones.
     /// `None` without Add-Path.
-    remembered_paths: [Option<HeldPaths>; 2],
+    remembered_paths: PerFamily<Option<HeldPaths>>,
 }
 
 type HeldPaths = HashMap<Id, SmallVec<[u32; 2]>>;
 
 impl CatchUp {
     pub fn new(peer: PeerId, style: &Style) -> Self {
-        let held = |family: usize| style.add_path[family].then(HeldPaths::default);
+        let held = |family| style.add_path[family].then(HeldPaths::default);
         CatchUp {
             peer,
             dirty: style.families.map(|on| on.then(MarkedIds::default)),
-            remembered_paths: [held(0), held(1)],
+            remembered_paths: PerFamily::from_fn(held),
         }
     }
 
@@ -42,7 +42,7 @@ impl CatchUp {
 
     /// As [`CatchUp::remember_paths`] for an identifier as sent.
     pub fn remember_path(&mut self, family: Family, id: Id, sent: u32) {
-        if let Some(held) = &mut self.remembered_paths[family.index()] {
+        if let Some(held) = &mut self.remembered_paths[family] {
             let paths = held.entry(id).or_default();
             if !paths.contains(&sent) {
                 paths.push(sent);
@@ -52,19 +52,19 @@ impl CatchUp {
 
     /// Takes the remembered paths of a destination that is about to be advertised again.
     pub fn take_paths(&mut self, family: Family, id: Id) -> SmallVec<[u32; 2]> {
-        let held = self.remembered_paths[family.index()].as_mut();
+        let held = self.remembered_paths[family].as_mut();
         held.and_then(|held| held.remove(&id)).unwrap_or_default()
     }
 
     pub fn mark(&mut self, family: Family, id: Id) {
-        if let Some(dirty) = &mut self.dirty[family.index()] {
+        if let Some(dirty) = &mut self.dirty[family] {
             dirty.mark(id);
         }
     }
 
     /// Marks all destinations. The client holds the present routes of each, or nothing.
     pub fn mark_all(&mut self, family: Family, end: Id) {
-        if let Some(dirty) = &mut self.dirty[family.index()] {
+        if let Some(dirty) = &mut self.dirty[family] {
             dirty.mark_all(end);
         }
     }
@@ -162,20 +162,20 @@ pub(crate) struct Ending {
     /// End-of-RIB for each family (RFC 4724 §2), after the first catch-up of a session.
     pub end_of_rib: bool,
     /// The end of a refresh (RFC 7313 §4), per family.
-    pub end_of_refresh: [bool; 2],
+    pub end_of_refresh: PerFamily<bool>,
 }
 
 impl Ending {
     /// Writes the messages in the group's family order.
     pub fn write(&mut self, style: &Style, out: &mut crate::advertise::encode::MessageWriter) {
         for family in Family::ALL {
-            if !style.families[family.index()] {
+            if !style.families[family] {
                 continue;
             }
             if self.end_of_rib {
                 out.end_of_rib(family);
             }
-            if self.end_of_refresh[family.index()] {
+            if self.end_of_refresh[family] {
                 out.route_refresh(family, group::END_OF_REFRESH);
             }
         }

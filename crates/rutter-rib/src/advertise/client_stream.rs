@@ -249,7 +249,7 @@ impl ClientStream {
         let dirty = shard
             .clients
             .catching_up(self.peer)
-            .and_then(|one| one.dirty[K::FAMILY.index()].as_mut());
+            .and_then(|one| one.dirty[K::FAMILY].as_mut());
         if let Some(dirty) = dirty {
             dirty.take(most, &mut ids);
         }
@@ -386,7 +386,7 @@ impl ClientStream {
 
     /// Advertises a family again (RFC 2918, RFC 7313).
     pub(crate) fn refresh(&mut self, rib: &Rib, family: Family, framed: bool) {
-        if !self.group.style.families[family.index()] {
+        if !self.group.style.families[family] {
             return;
         }
         self.leave_log(rib);
@@ -399,7 +399,7 @@ impl ClientStream {
         }
         if framed {
             self.writer.route_refresh(family, BEGIN_OF_REFRESH);
-            self.ending.end_of_refresh[family.index()] = true;
+            self.ending.end_of_refresh[family] = true;
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rutter_net::Family;
+use rutter_net::{Family, PerFamily};
 
 use crate::PeerId;
 use crate::adj_rib_in::table::Id;
@@ -19,7 +19,7 @@ pub(crate) struct Clients {
     /// Ordered by peer.
     pub catching_up: Vec<CatchUp>,
     /// Destinations without routes, kept until no catching-up client can still hold their prefix.
-    pub tombstones: [BTreeSet<Id>; 2],
+    pub tombstones: PerFamily<BTreeSet<Id>>,
 }
 
 /// The clients of one group that follow its log.
@@ -69,7 +69,7 @@ impl Clients {
     /// Returns whether each client receives the best route of another peer and nothing else: no Add-Path, no
     /// catch-up, no transition to another export policy.
     pub fn all_receive_best(&self, family: Family, topology: &Topology) -> bool {
-        let one_path = |live: &Live| !live.group.style.add_path[family.index()];
+        let one_path = |live: &Live| !live.group.style.add_path[family];
         let settled = self.catching_up.is_empty() && topology.export_transition.is_none();
         topology.uniform && settled && self.live.iter().all(one_path)
     }

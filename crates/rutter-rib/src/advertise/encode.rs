@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use rutter_net::{Asn, Community, Family, Ipv4Prefix, Ipv6Prefix};
+use rutter_net::{Asn, Community, Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
 use rutter_policy::ExportPolicy;
 use rutter_wire::attr::{self, Attributes, RawAttribute, code};
 use rutter_wire::nlri;
@@ -29,8 +29,8 @@ pub(crate) struct Style {
     pub next_hop_self: Option<(Option<Ipv4Addr>, Option<Ipv6Addr>)>,
     pub as4: bool,
     pub max_message_len: usize,
-    pub families: [bool; 2],
-    pub add_path: [bool; 2],
+    pub families: PerFamily<bool>,
+    pub add_path: PerFamily<bool>,
     pub add_path_limit: u16,
     pub extended_next_hop: bool,
     /// RFC 9234: ONLY_TO_CUSTOMER with our AS is added where it is absent.

@@ -143,12 +143,12 @@ impl ClientSet for OneClient {
 impl Scope<'_> {
     /// Returns whether the group's sessions can carry a route at all.
     pub fn carries(&self, route: &Route) -> bool {
-        self.style.families[self.family.index()] && self.style.can_carry(self.family, &route.attrs)
+        self.style.families[self.family] && self.style.can_carry(self.family, &route.attrs)
     }
 
     /// Returns whether the clients receive several paths of a destination (RFC 7911).
     pub fn has_add_path(&self) -> bool {
-        self.style.add_path[self.family.index()]
+        self.style.add_path[self.family]
     }
 
     /// The most routes of a destination that a client receives.
@@ -298,6 +298,7 @@ fn add_recipient<'r, C: ClientSet>(view: &mut ExportView<'r, C>, route: &'r Rout
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use rutter_net::PerFamily;
     use rutter_policy::Role;
 
     use super::*;
@@ -332,7 +333,7 @@ mod tests {
         ) {
             let exchange = Exchange::new(&NEIGHBORS);
             let style = Style {
-                add_path: [add_path; 2],
+                add_path: PerFamily::both(add_path),
                 add_path_limit,
                 extended_next_hop,
                 ..plain_style()

@@ -210,7 +210,7 @@ fn record_addition<K: Stored>(live: &mut Live, prefix: K, route: &Route, receive
     let Some(to) = receivers.among(live, route.peer) else {
         return;
     };
-    if live.group.style.families[K::FAMILY.index()] {
+    if live.group.style.families[K::FAMILY] {
         K::records(&mut live.pending).push(Record {
             prefix,
             path_id: 0,

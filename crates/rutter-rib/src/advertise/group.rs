@@ -421,7 +421,7 @@ impl Sink<'_> {
         bucket: &Bucket,
         members: impl Iterator<Item = &'r Record<K>> + Clone,
     ) {
-        let add_path = self.group.style.add_path[K::FAMILY.index()];
+        let add_path = self.group.style.add_path[K::FAMILY];
         let prefixes = members.map(|r| (r.prefix, add_path.then_some(r.path_id)));
         write_messages(
             self.writer,

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use rutter_net::{Asn, Family};
+use rutter_net::{Asn, Family, PerFamily};
 use rutter_policy::{
     Action, ActionCommunity, ExportPolicy, ExportSettings, ImportPolicy, ImportSettings, Role,
 };
@@ -95,8 +95,8 @@ pub fn plain_style() -> Style {
         next_hop_self: None,
         as4: true,
         max_message_len: 4096,
-        families: [true; 2],
-        add_path: [false; 2],
+        families: PerFamily::both(true),
+        add_path: PerFamily::both(false),
         add_path_limit: 0,
         extended_next_hop: false,
         add_otc: false,
@@ -118,7 +118,7 @@ fn neighbor(index: u16, kind: PeerKind, role: Option<Role>) -> Neighbor {
         monitored: None,
         export_allowed: true,
         default_local_pref: 100,
-        block_above: [None; 2],
+        block_above: PerFamily::both(None),
         add_path_limit: 0,
         role,
     }

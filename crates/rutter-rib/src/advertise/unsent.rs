@@ -2,7 +2,7 @@
 //!
 //! The messages are our own, so all of them parse; anything else is skipped.
 
-use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
 use rutter_wire::attr::code;
 use rutter_wire::{nlri, update};
 
@@ -14,7 +14,7 @@ pub(crate) struct Unsent<'r> {
     rib: &'r Rib,
     peer: PeerId,
     /// Per family: NLRI carry path identifiers.
-    add_path: [bool; 2],
+    add_path: PerFamily<bool>,
     ipv4: Vec<(u32, Ipv4Prefix)>,
     ipv6: Vec<(u32, Ipv6Prefix)>,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Unsent<'r> {
 const MARK_BATCH: usize = 16 * 1024;
 
 impl<'r> Unsent<'r> {
-    pub fn new(rib: &'r Rib, peer: PeerId, add_path: [bool; 2]) -> Self {
+    pub fn new(rib: &'r Rib, peer: PeerId, add_path: PerFamily<bool>) -> Self {
         Unsent {
             rib,
             peer,
@@ -64,19 +64,19 @@ impl<'r> Unsent<'r> {
 
 fn read(
     body: &[u8],
-    add_path: [bool; 2],
+    add_path: PerFamily<bool>,
     ipv4: &mut Vec<(u32, Ipv4Prefix)>,
     ipv6: &mut Vec<(u32, Ipv6Prefix)>,
 ) {
     let Ok(sections) = update::split(body) else {
         return;
     };
-    let _ = nlri::parse_ipv4(sections.withdrawn, add_path[0], ipv4);
-    let _ = nlri::parse_ipv4(sections.nlri, add_path[0], ipv4);
+    let _ = nlri::parse_ipv4(sections.withdrawn, add_path[Family::Ipv4Unicast], ipv4);
+    let _ = nlri::parse_ipv4(sections.nlri, add_path[Family::Ipv4Unicast], ipv4);
     if let Some((family, octets)) = multiprotocol(sections.attributes) {
         let _ = match family {
-            Family::Ipv4Unicast => nlri::parse_ipv4(octets, add_path[0], ipv4),
-            Family::Ipv6Unicast => nlri::parse_ipv6(octets, add_path[1], ipv6),
+            Family::Ipv4Unicast => nlri::parse_ipv4(octets, add_path[Family::Ipv4Unicast], ipv4),
+            Family::Ipv6Unicast => nlri::parse_ipv6(octets, add_path[Family::Ipv6Unicast], ipv6),
         };
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use rutter_net::Prefix;
+use rutter_net::{PerFamily, Prefix};
 
 use crate::adj_rib_in::route::Route;
 use crate::read::feed_batch::Body;
@@ -41,7 +41,7 @@ pub enum FeedEvent {
         /// Wall time in microseconds since 1970.
         unix_us: u64,
         /// Per family (index order): whether its routes stay as stale, until [`FeedEvent::Swept`] or announced again.
-        retained: [bool; 2],
+        retained: PerFamily<bool>,
         /// The reason in words.
         reason: Arc<str>,
     },

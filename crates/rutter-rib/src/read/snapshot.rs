@@ -1,6 +1,6 @@
 //! Snapshots: views of the table for readers, which share their pages with the writers until these write.
 
-use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily, Prefix};
 use rutter_policy::RejectReason;
 use triomphe::Arc;
 
@@ -19,7 +19,7 @@ pub struct Snapshot {
     ipv4: Vec<Vec<Arc<Book<Ipv4Prefix>>>>,
     ipv6: Vec<Vec<Arc<Book<Ipv6Prefix>>>>,
     peers: Vec<PeerSummary>,
-    epochs: Vec<[Epoch; 2]>,
+    epochs: Vec<PerFamily<Epoch>>,
 }
 
 /// A neighbor when the snapshot was taken.
@@ -32,7 +32,7 @@ pub struct PeerSummary {
     /// The parameters of its session; `None` while it is not established.
     pub session: Option<SessionInfo>,
     /// The number of its routes, per family.
-    pub counts: [RouteCounts; 2],
+    pub counts: PerFamily<RouteCounts>,
 }
 
 /// A destination with its routes.
@@ -143,7 +143,7 @@ impl Rib {
         prefix: K,
         look: impl FnOnce(&Destination<K>) -> T,
     ) -> Option<T> {
-        if !self.lengths[K::FAMILY.index()].has(prefix.prefix_len()) {
+        if !self.lengths[K::FAMILY].has(prefix.prefix_len()) {
             return None;
         }
         let shard = self.shards[self.shard_of(prefix.seeded_hash(self.seed))].lock();
@@ -235,7 +235,7 @@ fn nth<K>(shards: &[Vec<Arc<Book<K>>>], mut page: usize) -> &[Destination<K>] {
 
 fn visit_page<K: Key>(
     page: &[Destination<K>],
-    epochs: &[[Epoch; 2]],
+    epochs: &[PerFamily<Epoch>],
     visit: &mut impl FnMut(Prefix, usize, RouteView<'_>),
 ) {
     for destination in page {
@@ -247,7 +247,10 @@ fn visit_page<K: Key>(
     }
 }
 
-fn view<'a, K: Key>(destination: &'a Destination<K>, epochs: &[[Epoch; 2]]) -> DestinationView<'a> {
+fn view<'a, K: Key>(
+    destination: &'a Destination<K>,
+    epochs: &[PerFamily<Epoch>],
+) -> DestinationView<'a> {
     let stays = |route: &&'a Route| !Epoch::of::<K>(route, epochs).is_being_removed(route);
     let show = |route: &'a Route| route_view::<K>(route, epochs);
     DestinationView {
@@ -265,9 +268,9 @@ pub(crate) struct Epoch {
 }
 
 impl Epoch {
-    fn of<K: Key>(route: &Route, epochs: &[[Epoch; 2]]) -> Self {
+    fn of<K: Key>(route: &Route, epochs: &[PerFamily<Epoch>]) -> Self {
         let families = epochs.get(route.peer.index());
-        families.map_or_else(Epoch::default, |families| families[K::FAMILY.index()])
+        families.map_or_else(Epoch::default, |families| families[K::FAMILY])
     }
 
     fn is_stale(self, route: &Route) -> bool {
@@ -279,7 +282,10 @@ impl Epoch {
     }
 }
 
-pub(crate) fn route_view<'a, K: Key>(route: &'a Route, epochs: &[[Epoch; 2]]) -> RouteView<'a> {
+pub(crate) fn route_view<'a, K: Key>(
+    route: &'a Route,
+    epochs: &[PerFamily<Epoch>],
+) -> RouteView<'a> {
     RouteView {
         peer: route.peer,
         path_id: route.path_id,
@@ -310,14 +316,13 @@ fn summarize(id: PeerId, peer: &Peer) -> PeerSummary {
     }
 }
 
-pub(crate) fn epochs(topology: &Topology) -> Vec<[Epoch; 2]> {
+pub(crate) fn epochs(topology: &Topology) -> Vec<PerFamily<Epoch>> {
     topology
         .peers
         .iter()
         .map(|peer| {
-            let families = [0, 1];
             peer.as_ref().map_or_else(Default::default, |peer| {
-                families.map(|family| Epoch {
+                PerFamily::from_fn(|family| Epoch {
                     present: peer.epoch[family],
                     removing: peer.removing[family],
                 })

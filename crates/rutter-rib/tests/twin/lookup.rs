@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex};
 
 use rutter_lpm::Profile;
-use rutter_net::Prefix;
+use rutter_net::{PerFamily, Prefix};
 use rutter_rib::{Batch, Lookup, PeerId, Retain, Rib, RouteFilter};
 
 use crate::PEERS;
@@ -105,7 +105,7 @@ fn write(world: &World, peer: u16, quiet: &Barrier, held: &Held, seed: u64) {
         let prefix = nested(random.below(36) as u8);
         match random.below(40) {
             0 => {
-                rib.session_down(PeerId(peer), [Retain::Nothing; 2]);
+                rib.session_down(PeerId(peer), PerFamily::both(Retain::Nothing));
                 held.lock().unwrap().clear();
                 client = Client::up(rib, peer, false);
             }

@@ -412,7 +412,7 @@ fn queued_routes_are_evaluated_under_the_policy_at_commit() {
     world.announce_around(0, &[prefix(1)], &attrs, |rib| {
         rib.replace_neighbor(PeerId(0), world::closed_neighbor(0));
     });
-    let counts = world.rib.counts(PeerId(0))[0];
+    let counts = world.rib.counts(PeerId(0))[Family::Ipv4Unicast];
     assert_eq!((counts.received, counts.accepted), (1, 0));
     world.settle();
     assert!(world.clients[1].as_ref().unwrap().held.is_empty());

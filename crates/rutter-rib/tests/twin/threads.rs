@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rutter_net::Prefix;
+use rutter_net::{PerFamily, Prefix};
 use rutter_rib::{Batch, PeerId, Retain};
 
 use crate::model::Model;
@@ -51,7 +51,7 @@ fn live(
         match random.below(20) {
             0 => {
                 drop(client.take());
-                rib.session_down(PeerId(peer), [Retain::Nothing; 2]);
+                rib.session_down(PeerId(peer), PerFamily::both(Retain::Nothing));
                 held.fill(None);
                 client = Some(Client::up(rib, peer, add_path(peer)));
             }

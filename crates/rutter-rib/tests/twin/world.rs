@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rutter_net::{Asn, Family, Prefix};
+use rutter_net::{Asn, Family, PerFamily, Prefix};
 use rutter_policy::{
     Action, ActionCommunity, ExportPolicy, ExportSettings, ImportPolicy, ImportRule,
     ImportSettings, LengthRange, NextHopRule,
@@ -116,7 +116,7 @@ pub fn neighbor(peer: u16) -> Neighbor {
         monitored: None,
         export_allowed: true,
         default_local_pref: 100,
-        block_above: [None; 2],
+        block_above: PerFamily::both(None),
         add_path_limit: add_path_limit(peer),
         role: None,
     }
@@ -155,7 +155,7 @@ fn short_neighbor(peer: u16, longest_path: u16) -> Neighbor {
             next_hop: NextHopRule::Any,
             reject_bogons: false,
             reject_invalid_asns: false,
-            prefix_length: [LengthRange { min: 0, max: 128 }; 2],
+            prefix_length: PerFamily::both(LengthRange { min: 0, max: 128 }),
             ..neighbor(peer).import.settings().clone()
         })),
         ..neighbor(peer)
@@ -192,7 +192,8 @@ impl World {
     pub fn down(&mut self, peer: u16, retain: Retain) {
         if self.clients[usize::from(peer)].take().is_some() {
             let sweeper = &mut self.sweeper;
-            self.rib.end_session(PeerId(peer), [retain; 2], sweeper);
+            self.rib
+                .end_session(PeerId(peer), PerFamily::both(retain), sweeper);
             self.rib.flush();
         }
     }
@@ -325,7 +326,7 @@ impl Client {
             remote_asn: Asn(asn(peer)),
             as4: true,
             max_message_len: 4096,
-            families: [Some(family); 2],
+            families: PerFamily::both(Some(family)),
             enhanced_refresh: false,
         };
         Client {

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use rutter_bench::workload::{self, Peer, Shape, Workload};
-use rutter_net::{Asn, Family};
+use rutter_net::{Asn, Family, PerFamily};
 use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
 use rutter_rib::{Batch, FamilyInfo, Neighbor, PeerKind, Rib, RibConfig, SessionInfo};
 
@@ -59,7 +59,7 @@ fn take_in(rib: &Rib, peer: &Peer, number: u8) -> Result<(), String> {
             remote_asn: peer.asn,
             as4: true,
             max_message_len: 4096,
-            families: [Some(FamilyInfo::default()); 2],
+            families: PerFamily::both(Some(FamilyInfo::default())),
             enhanced_refresh: false,
         },
     );
@@ -97,7 +97,7 @@ fn neighbor(peer: &Peer, number: u8) -> Neighbor {
         })),
         export_allowed: false,
         default_local_pref: 100,
-        block_above: [None; 2],
+        block_above: PerFamily::both(None),
         add_path_limit: 0,
         role: None,
         monitored: None,

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use rutter_net::PerFamily;
 use rutter_rib::Rib;
 
 use crate::feed_spooler::FeedSpooler;
@@ -180,7 +181,7 @@ fn verify(rib: &Arc<Rib>, rival: &mut impl Rival) -> Result<usize, String> {
     for peer in rib.peers() {
         let address = peer.neighbor.address;
         let mut owed = Vec::new();
-        let wanted = |key: &PeerKey| (key.address == address).then_some([true; 2]);
+        let wanted = |key: &PeerKey| (key.address == address).then_some(PerFamily::both(true));
         TableSource(Arc::clone(rib)).routes(&wanted, &mut |rows| {
             owed.extend(rows.iter().map(line));
             Ok::<_, String>(())

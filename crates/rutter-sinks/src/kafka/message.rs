@@ -219,6 +219,7 @@ pub(super) fn route_key(peer_key: &str, prefix: Prefix, path_id: u32) -> String 
 
 #[cfg(test)]
 mod tests {
+    use rutter_net::PerFamily;
     use std::sync::Arc;
 
     use rutter_net::{Asn, Community, LargeCommunity};
@@ -319,7 +320,7 @@ mod tests {
             detail: detail.into(),
         };
         let down = Kind::PeerDown {
-            retained: [false; 2],
+            retained: PerFamily::both(false),
         };
         let family = Family::Ipv4Unicast;
         let of_collector = |kind: Kind, detail: &str| {

@@ -200,10 +200,7 @@ impl Kafka {
             return Ok(());
         };
         let collector = self.collector.clone();
-        for family in Family::ALL
-            .into_iter()
-            .filter(|family| !retained[family.index()])
-        {
+        for family in Family::ALL.into_iter().filter(|family| !retained[*family]) {
             let of = Some((&**peer, family));
             let at = Position {
                 next_seq: behind.next_seq.saturating_sub(1),

@@ -9,6 +9,7 @@ use super::{Into, ROUTES, SCHEMA_LOCK, Session, lock, store_error, unlock};
 use crate::batch::Batch;
 use crate::peer::StoredPeer;
 use crate::store::{Load, StoreError};
+use rutter_net::PerFamily;
 
 /// The keys of withdrawn routes; belongs to the session.
 pub(super) const STAGE: &str = "CREATE TEMPORARY TABLE rutter_stage (
@@ -24,13 +25,14 @@ const REMOVE_STAGED: &str = "DELETE r FROM rutter_stage s STRAIGHT_JOIN rutter_r
 pub(super) fn apply(session: &mut Session, batch: &Batch) -> Result<i64, StoreError> {
     session.change_peers(&batch.peer_changes)?;
     let mut cleared = 0;
-    for which in [[true, true], [true, false], [false, true]] {
+    for (ipv4, ipv6) in [(true, true), (true, false), (false, true)] {
+        let which = PerFamily::new(ipv4, ipv6);
         let of = batch.cleared.iter().filter(|(_, goes)| *goes == which);
         let ids = numbers(session, of.map(|(peer, _)| peer))?;
-        let and = match which {
-            [true, true] => "",
-            [true, false] => " AND octet_length(network) = 4",
-            [false, _] => " AND octet_length(network) = 16",
+        let and = match (ipv4, ipv6) {
+            (true, true) => "",
+            (true, false) => " AND octet_length(network) = 4",
+            (false, _) => " AND octet_length(network) = 16",
         };
         for some in ids.chunks(AT_ONCE) {
             let list = list(some);

@@ -9,6 +9,7 @@ use crate::batch::Batch;
 use crate::peer::StoredPeer;
 use crate::peer_ids::PeerIds;
 use crate::store::{Load, StoreError};
+use rutter_net::PerFamily;
 
 /// Belongs to the session; empty after every commit.
 pub(super) const STAGE: &str = "CREATE TEMP TABLE rutter_stage ON COMMIT DELETE ROWS AS
@@ -57,18 +58,18 @@ pub(super) fn apply(
 }
 
 /// The statements that remove the routes of peers, by the families to remove.
-const CLEAR: [([bool; 2], &str); 3] = [
+const CLEAR: [(PerFamily<bool>, &str); 3] = [
     (
-        [true, true],
+        PerFamily::new(true, true),
         "DELETE FROM rutter_routes r USING unnest($1::integer[]) AS p (peer_id) WHERE r.peer_id = p.peer_id",
     ),
     (
-        [true, false],
+        PerFamily::new(true, false),
         "DELETE FROM rutter_routes r USING unnest($1::integer[]) AS p (peer_id)
          WHERE r.peer_id = p.peer_id AND family(r.prefix) = 4",
     ),
     (
-        [false, true],
+        PerFamily::new(false, true),
         "DELETE FROM rutter_routes r USING unnest($1::integer[]) AS p (peer_id)
          WHERE r.peer_id = p.peer_id AND family(r.prefix) = 6",
     ),

@@ -117,7 +117,7 @@ impl Store for Database {
             }
             for (peer, families) in &batch.cleared {
                 tables.routes.retain(|(of, prefix, _), _| {
-                    *of != peer.key.address || !families[prefix.family().index()]
+                    *of != peer.key.address || !families[prefix.family()]
                 });
             }
             for ((peer, prefix, path_id), change) in &batch.changes {

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use rutter_bench::rng::Rng;
-use rutter_net::{Asn, Family, Prefix};
+use rutter_net::{Asn, Family, PerFamily, Prefix};
 use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
 use rutter_rib::*;
 use rutter_wire::attr::{self, code};
@@ -57,7 +57,7 @@ fn neighbor(peer: usize) -> Neighbor {
         })),
         export_allowed: false,
         default_local_pref: 100,
-        block_above: [None; 2],
+        block_above: PerFamily::both(None),
         add_path_limit: 0,
         role: None,
         monitored: None,
@@ -75,7 +75,7 @@ fn session(peer: usize) -> SessionInfo {
         remote_asn: Asn(64_501 + peer as u32),
         as4: true,
         max_message_len: 4096,
-        families: [Some(family); 2],
+        families: PerFamily::both(Some(family)),
         enhanced_refresh: false,
     }
 }
@@ -129,7 +129,7 @@ impl World {
     }
 
     fn down(&mut self, peer: usize, rng: &mut Rng) {
-        let retain = [0, 1].map(|_| match rng.chance(25) {
+        let retain = PerFamily::from_fn(|_| match rng.chance(25) {
             true => Retain::Stale,
             false => Retain::Nothing,
         });
@@ -140,7 +140,7 @@ impl World {
         self.log.push(format!("peer-down {}", address(peer)));
         // Routes that were stale already are swept; the rest is removed or becomes stale.
         self.swept(peer);
-        let kept = |prefix: &Prefix| retain[prefix.family().index()] == Retain::Stale;
+        let kept = |prefix: &Prefix| retain[prefix.family()] == Retain::Stale;
         let goes = |(of, prefix, _): &Key| *of == address(peer) && !kept(prefix);
         self.routes.retain(|key, _| !goes(key));
         self.stale.retain(|key| !goes(key));

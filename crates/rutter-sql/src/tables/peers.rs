@@ -83,7 +83,7 @@ fn text(name: &str, summary: &PeerSummary) -> String {
 
 fn number(name: &str, summary: &PeerSummary) -> i64 {
     let peer = Peer::from(summary);
-    let of = |family: Family| summary.counts[family.index()];
+    let of = |family: Family| summary.counts[family];
     match name {
         "peer_asn" => peer.asn.0.into(),
         "bgp_id" => peer.bgp_id.into(),

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use rutter_events::{Decoder, Now};
-use rutter_net::{Asn, Prefix};
+use rutter_net::{Asn, PerFamily, Prefix};
 use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
 use rutter_rib::{Batch, FamilyInfo, Neighbor, PeerId, PeerKind, Rib, RibConfig, SessionInfo};
 use rutter_sql::{Engine, EventLog, Limits, Router};
@@ -143,7 +143,7 @@ fn neighbor(index: u8, asn: u32) -> Neighbor {
         })),
         export_allowed: false,
         default_local_pref: 100,
-        block_above: [None; 2],
+        block_above: PerFamily::both(None),
         add_path_limit: 0,
         role: None,
         monitored: None,
@@ -156,7 +156,7 @@ fn session(asn: u32) -> SessionInfo {
         remote_asn: Asn(asn),
         as4: true,
         max_message_len: 4096,
-        families: [Some(FamilyInfo::default()); 2],
+        families: PerFamily::both(Some(FamilyInfo::default())),
         enhanced_refresh: false,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use rutter_net::{AfiSafi, Asn, Family, Prefix};
+use rutter_net::{AfiSafi, Asn, Family, PerFamily, Prefix};
 use rutter_rib::{PeerSummary, RouteView, SessionInfo, View};
 use rutter_wire::attr::write_mp_reach;
 use rutter_wire::bmp::{
@@ -26,7 +26,7 @@ pub(super) struct Peer {
     /// What a Loc-RIB is called (RFC 9069 §4.4), where it was given a name.
     table: Option<String>,
     as4: bool,
-    add_path: [bool; 2],
+    add_path: PerFamily<bool>,
 }
 
 impl Peer {
@@ -64,7 +64,7 @@ impl Peer {
                 name.strip_suffix(&*behind).unwrap_or(name).to_owned()
             }),
             as4: session.as4,
-            add_path: Family::ALL.map(family),
+            add_path: PerFamily::from_fn(family),
         })
     }
 
@@ -123,7 +123,7 @@ impl Peer {
         if self.as4 || self.header.kind == PeerType::LocRib {
             capabilities.push(Capability::FourOctetAs(asn));
         }
-        let with_paths = Family::ALL.into_iter().filter(|f| self.add_path[f.index()]);
+        let with_paths = Family::ALL.into_iter().filter(|f| self.add_path[*f]);
         let with_paths: Vec<AddPathFamily> = with_paths
             .map(|family| AddPathFamily {
                 afi_safi: family.afi_safi(),
@@ -154,7 +154,7 @@ impl Peer {
 
     /// Appends a route of the table.
     pub fn write_route(&self, out: &mut Vec<u8>, prefix: Prefix, route: &RouteView<'_>) {
-        let path_id = self.add_path[prefix.family().index()].then_some(route.path_id);
+        let path_id = self.add_path[prefix.family()].then_some(route.path_id);
         let mut message = Vec::new();
         let mut writer = Writer::new(&mut message);
         let attributes = writer.attributes();

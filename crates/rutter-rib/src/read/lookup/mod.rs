@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 
 use parking_lot::Mutex;
 use rutter_lpm::{Profile, Reader};
-use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
+use rutter_net::{Ipv4Prefix, Ipv6Prefix, PerFamily, Prefix};
 
 pub(crate) use mirror::{FamilyMirror, Mirror, ShardMirror};
 
@@ -39,7 +39,7 @@ pub struct Lookup<'r> {
     rib: &'r Rib,
     readers: Option<Readers>,
     generation: u64,
-    epochs: Vec<[Epoch; 2]>,
+    epochs: Vec<PerFamily<Epoch>>,
 }
 
 struct Readers {
@@ -155,7 +155,7 @@ impl Lookup<'_> {
 
 fn find<K: Stored, T>(
     rib: &Rib,
-    epochs: &[[Epoch; 2]],
+    epochs: &[PerFamily<Epoch>],
     readers: Option<(&Mirror, &mut Reader<K>)>,
     addr: K::Addr,
     choose: impl Fn(&[Route]) -> Option<&Route>,
