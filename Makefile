@@ -14,7 +14,7 @@ demo:
 # A collector with built-in speakers; ARGS go to `rutter collect --demo` (see docs/collector.md). The profile optimises the
 # code that reads rows, and optimises query planning little, so that it builds faster.
 collect:
-	$(CARGO) build --profile collect --locked --package rutter --bin rutter --package rutter-collect --bin rutter-collect
+	$(CARGO) build --profile collect --locked --package rutter --bin rutter --package rutter-collector --bin rutter-collect
 	$(or $(CARGO_TARGET_DIR),target)/collect/rutter collect --demo $(ARGS)
 
 # The table and the chart of the README's performance section, beside BIRD; ARGS go to `rutter bench readme`.
@@ -26,7 +26,7 @@ bench:
 # table. Also measures their own bulk commands and single rows. ARGS go to `rutter-collect bench-sinks`
 # (see docs/benchmarks.md).
 bench-databases:
-	$(CARGO) build --profile collect --locked --package rutter-collect --bin rutter-collect
+	$(CARGO) build --profile collect --locked --package rutter-collector --bin rutter-collect
 	$(or $(CARGO_TARGET_DIR),target)/collect/rutter-collect bench-sinks $(PREFIXES) $(ARGS)
 
 # All checks that a change must pass; .ci/run calls this.

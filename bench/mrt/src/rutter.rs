@@ -4,7 +4,8 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use rutter_collector::mrt::{Input, Loader, Progress, Stream};
+use rutter_ingest::{MrtLoader};
+use rutter_mrt::{Input, Progress, Stream};
 use rutter_policy::{ExportPolicy, ExportSettings};
 use rutter_rib::{Rib, RibConfig};
 use rutter_wire::mrt::{Content, PeerEntry, Record, RibEntry};
@@ -86,7 +87,7 @@ pub fn load(file: &Path) {
         seed: 7,
         always_compare_med: false,
     }));
-    let mut loader = Loader::new(&rib, "bench");
+    let mut loader = MrtLoader::new(&rib, "bench");
     let mut stream = stream(file);
     while let Some(record) = stream.next_record().expect("a record") {
         loader.take(&record).expect("room for the peers");

@@ -23,7 +23,6 @@ mod daemon;
 mod deadlines;
 mod lingering;
 mod listener;
-mod log_rate_limit;
 mod logging;
 mod mailbox;
 mod management;

@@ -4,13 +4,13 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mio::{Events, Interest, Poll, Token, Waker};
 use rutter_config::{Config, DynamicNeighbor};
 use rutter_net::Asn;
+use rutter_service::LogRateLimit;
 
-use crate::log_rate_limit::LogRateLimit;
 use crate::mailbox::Command;
 use crate::neighbor_settings::NeighborSettings;
 use crate::shared::{PostError, Shared};
@@ -108,7 +108,7 @@ impl Acceptor {
             poll,
             sockets,
             shared,
-            refusal_lines: LogRateLimit::default(),
+            refusal_lines: LogRateLimit::new(10, Duration::from_secs(60)),
         };
         Ok((acceptor, waker))
     }
@@ -154,7 +154,7 @@ impl Acceptor {
         if self.shared.peers.find(remote).is_none()
             && let Err(reason) = self.admit(remote)
         {
-            if let Some(not_logged) = self.refusal_lines.pass(self.shared.clock.now_ms()) {
+            if let Some(not_logged) = self.refusal_lines.allow(Instant::now()) {
                 tracing::warn!(peer = %remote, %reason, not_logged, "connection refused");
             }
             return;

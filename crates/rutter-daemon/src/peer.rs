@@ -3,17 +3,18 @@
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rutter_config::MaxPrefix;
 use rutter_net::{Family, PerFamily};
 use rutter_rib::{ClientStream, FamilyInfo, PeerId, Retain, Rib, SessionInfo, Sweeper};
+use rutter_service::LogRateLimit;
 use rutter_session::{
     ConnectionId, DownReason, Negotiated, Session, SessionEvent, Severity, State,
 };
 use rutter_wire::attr::Malformed;
 
 use crate::connection::Connection;
-use crate::log_rate_limit::LogRateLimit;
 use crate::neighbor_settings::NeighborSettings;
 use crate::shared::Shared;
 use crate::status::{self, PeerStatus};
@@ -65,7 +66,7 @@ impl Peer {
             status,
             published_state: State::Idle,
             over_limit: PerFamily::both(false),
-            fault_lines: LogRateLimit::default(),
+            fault_lines: LogRateLimit::new(10, Duration::from_secs(60)),
             had_connection: false,
         }
     }
@@ -275,10 +276,10 @@ impl Peer {
     }
 
     /// Counts a malformed UPDATE and logs its faults.
-    pub(crate) fn log_faults(&mut self, faults: &[Malformed], now_ms: u64) {
+    pub(crate) fn log_faults(&mut self, faults: &[Malformed]) {
         self.status.count_malformed();
         for fault in faults {
-            let Some(not_logged) = self.fault_lines.pass(now_ms) else {
+            let Some(not_logged) = self.fault_lines.allow(Instant::now()) else {
                 continue;
             };
             tracing::warn!(

@@ -313,7 +313,7 @@ impl SessionDriver {
     /// Logs the faults of a malformed UPDATE.
     pub(crate) fn log_faults(&mut self, slot: usize, faults: &[Malformed]) {
         if let Some(peer) = self.peers.get_mut(slot) {
-            peer.log_faults(faults, self.now_ms);
+            peer.log_faults(faults);
         }
     }
 

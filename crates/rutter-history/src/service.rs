@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use rutter_collector::{Context, Service};
 use rutter_config::{History, file_name};
 use rutter_events::Now;
 use rutter_rib::{FeedEvent, FeedReader};
+use rutter_service::{Context, Service};
 
 use crate::archive::Archive;
 use crate::archive_lock::ArchiveLock;
@@ -127,14 +127,14 @@ impl HistoryThread {
     fn run(mut self) {
         // Routing comes first. On Linux, this priority applies to the thread alone.
         let _ = rustix::process::nice(5);
-        while !self.context.stop.is_set() {
+        while !self.context.shutdown.is_triggered() {
             self.turn(self.clock.now());
             for _ in 0..TURN_EVENTS {
                 let Some(event) = self.reader.next(TURN) else {
                     break;
                 };
                 self.take(&event);
-                if self.context.stop.is_set() {
+                if self.context.shutdown.is_triggered() {
                     break;
                 }
             }

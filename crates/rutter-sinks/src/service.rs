@@ -7,10 +7,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Condvar, Mutex};
-use rutter_collector::Service;
 use rutter_config::{Sink, SinkTarget};
 use rutter_events::Now;
 use rutter_rib::Rib;
+use rutter_service::Service;
 
 use crate::feed_spooler::{Clock, FeedSpooler};
 use crate::kafka::Kafka;

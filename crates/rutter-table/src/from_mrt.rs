@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use rutter_api::{AttributesRow, RouteSelector, RouteSource};
-use rutter_collector::mrt::{Input, Progress, Stream};
+use rutter_mrt::{Input, Progress, Stream};
 use rutter_net::Asn;
 use rutter_wire::attr::Attributes;
 use rutter_wire::mrt::{Content, PeerEntry, Rib};

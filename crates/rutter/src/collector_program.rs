@@ -31,7 +31,7 @@ pub(crate) fn run(
     Err(Failure::text(match error.kind() {
         io::ErrorKind::NotFound => format!(
             "`rutter {word}` needs {path}, which is not there\n\
-             build it with `cargo build --release -p {PROGRAM}`, or install the package of the collector"
+             build it with `cargo build --release -p rutter-collector`, or install the package of the collector"
         ),
         _ => format!("cannot run {path}: {error}"),
     }))

@@ -1,23 +1,73 @@
-//! MRT files in (RFC 6396, RFC 8050): found, unpacked, read, and loaded into the table.
-//!
-//! ```text
-//! Files ─► Stream (unpacks on a thread of its own) ─► Record ─► Loader ─► Rib
-//! ```
-//! gzip, bzip2, zstd and plain are told apart by their first octets, whatever the file is called.
+//! `rutter mrt`: prints what MRT files hold, a route a line.
 
-mod files;
-mod load;
-mod message;
-mod progress;
-mod reader;
-mod stream;
-mod taken;
-mod unpack;
+mod attributes;
+mod number;
+mod printer;
 
-pub use files::{Input, find};
-pub use load::{Loaded, Loader};
-pub use message::{routes, update};
-pub use progress::Progress;
-pub use reader::Reader;
-pub use stream::{ReadError, Stream, Why};
-pub use taken::{Taken, Unreadable};
+use std::io::{self, Write};
+
+use rutter_mrt::{Progress, Reader, find_files};
+
+use crate::bar::{Bar, Lines};
+use crate::cli::MrtArgs;
+use crate::failure::Failure;
+use printer::Printer;
+
+/// Prints every route of the files, in order.
+pub(crate) fn mrt(args: &MrtArgs) -> Result<(), Failure> {
+    let inputs = find_files(&args.files)?;
+    let progress = Progress::new();
+    let lines = match args.count {
+        true => Lines::None,
+        false => Lines::OnStdout,
+    };
+    let bar = Bar::of_files(&inputs, &progress, lines);
+    let mut output = Output {
+        out: io::stdout().lock(),
+        progress: progress.clone(),
+        quiet: args.count,
+    };
+    let say = |line: &str| bar.say(line);
+    let mut reader = Reader::new(&progress, &say);
+    for input in &inputs {
+        let mut printer = Printer::new(args.json);
+        reader.read(input, |record| {
+            let taken = printer.record(record);
+            if printer.text().len() >= FLUSH_AT {
+                output.write(&mut printer)?;
+            }
+            Ok::<_, io::Error>(taken)
+        })?;
+        output.write(&mut printer)?;
+    }
+    let verdict = reader.verdict();
+    bar.end();
+    if args.count {
+        let (records, routes) = (progress.records(), progress.routes());
+        writeln!(output.out, "{records} records, {routes} routes")?;
+    }
+    output.out.flush()?;
+    verdict.map_err(Failure::text)
+}
+
+/// Octets that are written at once.
+const FLUSH_AT: usize = 256 * 1024;
+
+/// Where lines go.
+struct Output<'a> {
+    out: io::StdoutLock<'a>,
+    progress: Progress,
+    quiet: bool,
+}
+
+impl Output<'_> {
+    /// Writes what was printed.
+    fn write(&mut self, printer: &mut Printer) -> io::Result<()> {
+        self.progress.add_routes(printer.take_routes());
+        if !self.quiet {
+            self.out.write_all(printer.text())?;
+        }
+        printer.clear();
+        Ok(())
+    }
+}

@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
-use rutter_collector::{Board, Context, Service as _, Stop};
 use rutter_events::Now;
 use rutter_history::{Archive, FileRotation, HistoryService, Part, describe};
+use rutter_service::{Context, Service as _, ShutdownSignal, StatusRegistry};
 
 use crate::as_of::{OPTIONS, folder};
 use crate::read::event_rows;
@@ -239,8 +239,8 @@ fn whoever_removes_the_folder_lets_no_second_collector_in() {
     let context = Context {
         rib: table(),
         collector: "c".into(),
-        stop: Stop::new(),
-        board: Board::default(),
+        shutdown: ShutdownSignal::new(),
+        status: StatusRegistry::default(),
     };
     let first = HistoryService::with_options(&context, &archive, OPTIONS).unwrap();
     // A snapshot may be written at the same time.
@@ -257,7 +257,7 @@ fn whoever_removes_the_folder_lets_no_second_collector_in() {
             .is_some_and(|why| why.contains("another collector writes here as `c`")),
         "{why:?}"
     );
-    context.stop.set();
+    context.shutdown.trigger();
     Box::new(first).stop();
     fs::remove_dir_all(&folder).unwrap();
 }

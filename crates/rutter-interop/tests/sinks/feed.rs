@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use rutter_bench::rng::Rng;
-use rutter_collector::replay::Speaker;
+use rutter_ingest::replay::Speaker;
 use rutter_net::{AfiSafi, Asn, Prefix};
 use rutter_wire::attr::{TRANSITIVE, code, write_attr, write_mp_reach, write_mp_unreach};
 use rutter_wire::bmp::{

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rutter_bench::rng::Rng;
-use rutter_collector::Service as _;
 use rutter_config::{Sink, SinkTarget};
 use rutter_interop::eventually;
+use rutter_service::Service as _;
 use rutter_sinks::Handle;
 
 use crate::world::World;

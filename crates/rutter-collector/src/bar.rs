@@ -1,0 +1,86 @@
+//! A progress bar for those who wait at a terminal.
+
+use std::io::IsTerminal as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use rutter_mrt::{Input, Progress};
+
+/// A bar on standard error; without a terminal, nothing.
+pub(crate) struct Bar {
+    bar: ProgressBar,
+    done: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What else is written while files are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lines {
+    /// Nothing.
+    None,
+    /// What is in the files; on a terminal that tells enough.
+    OnStdout,
+}
+
+impl Bar {
+    /// How far files are read.
+    pub(crate) fn of_files(inputs: &[Input], progress: &Progress, lines: Lines) -> Self {
+        let done = Arc::new(AtomicBool::new(false));
+        let in_the_way = lines == Lines::OnStdout && std::io::stdout().is_terminal();
+        if !std::io::stderr().is_terminal() || in_the_way {
+            let bar = ProgressBar::hidden();
+            return Bar {
+                bar,
+                done,
+                thread: None,
+            };
+        }
+        let octets: u64 = inputs.iter().map(Input::len).sum();
+        // How much comes from standard input nobody knows.
+        let (bar, style) = match inputs.contains(&Input::Stdin) {
+            true => (
+                ProgressBar::no_length(),
+                "{spinner} {bytes} {msg} {elapsed}",
+            ),
+            false => (
+                ProgressBar::new(octets),
+                "{wide_bar} {bytes}/{total_bytes} {msg} {eta}",
+            ),
+        };
+        let style = ProgressStyle::with_template(style);
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let thread = {
+            let (bar, done, progress) = (bar.clone(), Arc::clone(&done), progress.clone());
+            thread::spawn(move || {
+                while !done.load(Ordering::Relaxed) {
+                    bar.set_position(progress.octets());
+                    bar.set_message(format!("{} routes", progress.routes()));
+                    thread::sleep(Duration::from_millis(100));
+                }
+            })
+        };
+        Bar {
+            bar,
+            done,
+            thread: Some(thread),
+        }
+    }
+
+    /// A line that does not disturb the bar.
+    pub(crate) fn say(&self, line: &str) {
+        self.bar.suspend(|| rutter_daemon::eprint_line(line));
+    }
+
+    /// Removes the bar.
+    pub(crate) fn end(self) {
+        self.done.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread {
+            // It does nothing that could panic.
+            let _ = thread.join();
+        }
+        self.bar.finish_and_clear();
+    }
+}

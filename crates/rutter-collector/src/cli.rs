@@ -1,0 +1,411 @@
+//! The command line: what can be typed. What it means is in the modules named after the commands.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use rutter_ingest::replay::Speed;
+use rutter_net::{Asn, Prefix};
+use rutter_sql::Format;
+
+use crate::failure::Failure;
+
+/// The collector's part of `rutter`; usually run as `rutter collect` and so on.
+#[derive(Parser, Debug)]
+#[command(name = "rutter", version, max_term_width = 100)]
+#[command(disable_help_subcommand = true, propagate_version = true)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Run a collector in the foreground until SIGTERM or Ctrl-C
+    #[command(after_help = COLLECT)]
+    Collect(CollectArgs),
+    /// Print the routes of MRT files
+    #[command(after_help = MRT)]
+    Mrt(MrtArgs),
+    /// Answer one SQL query
+    #[command(after_help = SQL)]
+    Sql(SqlArgs),
+    /// Play MRT files to a BGP daemon
+    #[command(after_help = REPLAY)]
+    Replay(ReplayArgs),
+    /// Say what is wrong with a certificate and its key, for `rutter check`
+    #[command(hide = true)]
+    CheckTls {
+        /// The certificate, PEM
+        #[arg(value_name = "CERTIFICATE")]
+        certificate: PathBuf,
+        /// Its private key, PEM
+        #[arg(value_name = "KEY")]
+        key: PathBuf,
+    },
+    /// Measure how fast history is written as Parquet, and how small it is
+    #[command(after_help = BENCH_HISTORY)]
+    BenchHistory(BenchHistoryArgs),
+    /// Measure live SQL: whether it is exact the moment the feeds end, how soon it answers, and what feeds pay for it
+    #[command(after_help = BENCH_SQL)]
+    BenchSql(BenchSqlArgs),
+    /// Measure full feeds into databases, beside their own bulk commands and beside a row at a time
+    #[command(after_help = BENCH_SINKS)]
+    BenchSinks(BenchSinksArgs),
+}
+
+/// What is asked of which table.
+#[derive(Args, Debug)]
+pub(crate) struct BenchSqlArgs {
+    /// One prefix a line, plain or gzip
+    #[arg(value_name = "PREFIXES")]
+    pub(crate) prefixes: PathBuf,
+    /// Feeds: half of them with all IPv4 prefixes, half with all IPv6 prefixes
+    #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u16).range(2..=200))]
+    pub(crate) feeds: u16,
+    /// Rounds; medians are told
+    #[arg(long, default_value_t = 3)]
+    pub(crate) rounds: usize,
+    /// Longest matches that are asked for
+    #[arg(long, default_value_t = 2_000)]
+    pub(crate) lookups: usize,
+    /// sql.threads
+    #[arg(long, default_value_t = 2)]
+    pub(crate) threads: usize,
+    /// Also by how much the process grows while large queries run with sql.memory of 128 to 512 MiB
+    #[arg(long)]
+    pub(crate) memory: bool,
+}
+
+/// What is archived, and how.
+#[derive(Args, Debug)]
+pub(crate) struct BenchHistoryArgs {
+    /// One prefix a line, plain or gzip
+    #[arg(value_name = "PREFIXES")]
+    pub(crate) prefixes: PathBuf,
+    /// Feeds of each family
+    #[arg(long, default_value_t = 6)]
+    pub(crate) feeds: usize,
+    /// At most so many prefixes of each family
+    #[arg(long, value_name = "PREFIXES")]
+    pub(crate) most: Option<usize>,
+    /// Messages of updates after the full tables
+    #[arg(long, value_name = "MESSAGES", default_value_t = 1_000_000)]
+    pub(crate) updates: usize,
+    /// Level of ZSTD
+    #[arg(long, value_name = "LEVEL", default_value_t = 3)]
+    pub(crate) compression: i32,
+    /// For the archive; it is removed afterwards
+    #[arg(long, value_name = "PATH", default_value = "/tmp")]
+    pub(crate) folder: PathBuf,
+}
+
+/// Which databases, and with what.
+#[derive(Args, Debug)]
+pub(crate) struct BenchSinksArgs {
+    /// One prefix a line, plain or gzip
+    #[arg(value_name = "PREFIXES")]
+    pub(crate) prefixes: PathBuf,
+    /// postgres://user:password@host:port/database, or `own` for one that is started for it
+    #[arg(long, value_name = "URL")]
+    pub(crate) postgres: Option<rutter_sinks::bench::Place>,
+    /// mariadb://user:password@host:port/database, or `own` [default: both `own`]
+    #[arg(long, value_name = "URL")]
+    pub(crate) mariadb: Option<rutter_sinks::bench::Place>,
+    /// Feeds of each family
+    #[arg(long, default_value_t = 6)]
+    pub(crate) feeds: usize,
+    /// At most so many prefixes of each family
+    #[arg(long, value_name = "PREFIXES")]
+    pub(crate) most: Option<usize>,
+    /// Rounds; medians are told
+    #[arg(long, default_value_t = 3)]
+    pub(crate) rounds: usize,
+    /// Routes that are inserted one by one
+    #[arg(long, default_value_t = 2_000)]
+    pub(crate) singles: usize,
+    /// For databases of its own, spools and prepared files; with twelve full feeds some 6 GB
+    #[arg(long, value_name = "PATH", default_value = "/tmp")]
+    pub(crate) folder: PathBuf,
+}
+
+/// What to ask whom.
+#[derive(Args, Debug)]
+pub(crate) struct SqlArgs {
+    /// The query, or - for standard input
+    #[arg(value_name = "QUERY", required_unless_present = "mrt")]
+    query: Option<String>,
+    /// The running collector that is asked
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:5439")]
+    pub(crate) server: SocketAddr,
+    /// Who asks
+    #[arg(long, value_name = "NAME", default_value = "rutter")]
+    pub(crate) user: String,
+    /// The password, where the collector wants one
+    #[arg(long, value_name = "TEXT", env = "PGPASSWORD", hide_env_values = true)]
+    pub(crate) password: Option<String>,
+    /// Encrypt, and believe the collector whose certificate is in this file (PEM), or hangs on one in it and is for its
+    /// address
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_root: Option<PathBuf>,
+    /// Ask these MRT files instead: they become the tables `routes`, `best` and `peers`
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) mrt: Vec<PathBuf>,
+    /// Ask this archive of a collector instead: `events` and `snapshots`
+    #[arg(long, value_name = "FOLDER", conflicts_with = "mrt")]
+    pub(crate) history: Option<PathBuf>,
+    /// The table as of this time, UTC: `routes`, and `events` up to then
+    #[arg(long, value_name = "TIME", requires = "history", value_parser = time)]
+    pub(crate) at: Option<u64>,
+    /// Ask Parquet files instead: a file or folder is a table of its name, an archive is `events` and `snapshots`; may be
+    /// given several times
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["mrt", "history"])]
+    pub(crate) parquet: Vec<PathBuf>,
+    /// Let the query name files as tables: FROM 'events.parquet'
+    #[arg(long)]
+    pub(crate) files: bool,
+    /// A JSON object a row
+    #[arg(long, conflicts_with = "csv")]
+    pub(crate) json: bool,
+    /// Comma-separated values
+    #[arg(long)]
+    pub(crate) csv: bool,
+}
+
+impl SqlArgs {
+    /// The query. Of `--mrt FILE 'SELECT …'` it is taken for a file by who does not know files.
+    pub(crate) fn take_query(&mut self) -> Result<String, Failure> {
+        let is_query = |last: &mut PathBuf| !last.exists() && last.to_string_lossy().contains(' ');
+        let behind = |files: &mut Vec<PathBuf>| {
+            let query = match files.len() {
+                0 | 1 => None,
+                _ => files.pop_if(is_query),
+            };
+            query?.into_os_string().into_string().ok()
+        };
+        match self.query.take().or_else(|| behind(&mut self.mrt)) {
+            Some(query) if !query.trim().is_empty() => Ok(query),
+            _ => Err(Failure::text(
+                "there is no query: write one, such as \"SELECT count(*) FROM routes\", or - to read it",
+            )),
+        }
+    }
+
+    /// How the answer is written.
+    pub(crate) fn format(&self) -> Format {
+        match (self.json, self.csv) {
+            (true, _) => Format::Json,
+            (_, true) => Format::Csv,
+            _ => Format::Table,
+        }
+    }
+}
+
+/// What to play to whom.
+#[derive(Args, Debug)]
+pub(crate) struct ReplayArgs {
+    /// Files, folders with all files inside, or - for standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// The BGP daemon; the port is 179 unless given
+    #[arg(long, value_name = "ADDRESS", value_parser = bgp_address)]
+    pub(crate) to: SocketAddr,
+    /// The AS of the sessions [default: that of the peer in the file]
+    #[arg(long, value_name = "ASN")]
+    pub(crate) asn: Option<Asn>,
+    /// Play only the routes of this peer of the files
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) peer: Option<IpAddr>,
+    /// Our address
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "each_from")]
+    pub(crate) from: Option<IpAddr>,
+    /// A session for each peer of the files, from addresses of this prefix
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) each_from: Option<Prefix>,
+    /// `recorded`, `full`, or how many times as fast as recorded
+    #[arg(long, value_name = "SPEED", default_value = "full", value_parser = speed)]
+    pub(crate) speed: Speed,
+    /// End the sessions when everything is played instead of keeping them up
+    #[arg(long)]
+    pub(crate) end: bool,
+}
+
+fn bgp_address(text: &str) -> Result<SocketAddr, String> {
+    let address = text
+        .parse()
+        .map(|address: IpAddr| SocketAddr::new(address, 179));
+    address
+        .or_else(|_| text.parse())
+        .map_err(|_| "write an address like 192.0.2.1, 192.0.2.1:1179 or [2001:db8::1]:1179".into())
+}
+
+fn time(text: &str) -> Result<u64, String> {
+    rutter_history::parse_time(text).ok_or_else(|| {
+        "write a time like '2026-11-20 12:00', '2026-11-20 12:00:30.5' or '2026-11-20 14:00+02'; it is UTC without a zone".into()
+    })
+}
+
+fn speed(text: &str) -> Result<Speed, String> {
+    match text {
+        "full" => Ok(Speed::Full),
+        "recorded" => Ok(Speed::Times(1.0)),
+        number => match number.parse::<f64>() {
+            Ok(times) if times > 0.0 && times.is_finite() => Ok(Speed::Times(times)),
+            _ => Err("write `full`, `recorded` or a number such as 10 or 0.5".into()),
+        },
+    }
+}
+
+/// What to print.
+#[derive(Args, Debug)]
+pub(crate) struct MrtArgs {
+    /// Files, folders with all files inside, or - for standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Print a JSON object a line, for programs
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print only how many records and routes there are
+    #[arg(long)]
+    pub(crate) count: bool,
+}
+
+/// What to collect.
+#[derive(Args, Debug)]
+pub(crate) struct CollectArgs {
+    /// The configuration
+    #[arg(value_name = "FILE", default_value = DEFAULT_CONFIG)]
+    pub(crate) file: PathBuf,
+    /// The daemon's management socket, in place of the configured one
+    #[arg(
+        long,
+        value_name = "PATH",
+        env = "RUTTER_SOCKET",
+        hide_env_values = true
+    )]
+    pub(crate) socket: Option<PathBuf>,
+    /// Load these MRT files into the table first: files, folders, or - for standard input
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) mrt: Vec<PathBuf>,
+    /// What the collector or router of the MRT files is called
+    #[arg(long, value_name = "NAME", default_value = "mrt", requires = "mrt")]
+    pub(crate) mrt_router: String,
+    /// Show it: collect from built-in speakers, with a configuration of its own
+    #[arg(long, conflicts_with_all = ["file", "mrt"])]
+    pub(crate) demo: bool,
+    /// With --demo: speakers, half of them with all IPv4 prefixes, half with all IPv6 prefixes
+    #[arg(long, value_name = "N", default_value_t = 12, requires = "demo", value_parser = clap::value_parser!(u16).range(2..=200))]
+    pub(crate) feeds: u16,
+    /// With --demo: prefixes of a full feed (15 in 100 are IPv6)
+    #[arg(long, value_name = "N", default_value_t = 100_000, requires = "demo")]
+    pub(crate) destinations: u32,
+    /// With --demo: take the prefixes from this list, one a line, plain or .gz
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "demo",
+        conflicts_with = "destinations"
+    )]
+    pub(crate) prefixes: Option<PathBuf>,
+    /// With --demo: end after the report instead of staying up
+    #[arg(long, requires = "demo")]
+    pub(crate) once: bool,
+}
+
+/// Where the configuration of a packaged installation is.
+pub(crate) const DEFAULT_CONFIG: &str = "/etc/rutter/rutter.toml";
+
+const BENCH_HISTORY: &str = "\
+Full tables of the prefixes come from all feeds at once, then updates, most of them about few prefixes. Only
+the archive's own thread is measured.
+
+Example:
+  rutter-collect bench-history prefixes.txt.gz --most 200000";
+
+const BENCH_SQL: &str = "\
+A collector and built-in speakers in one process; SQL is asked over the PostgreSQL protocol.
+
+Example:
+  rutter-collect bench-sql prefixes.txt.gz";
+
+const BENCH_SINKS: &str = "\
+Every row that a sink has stored is compared with the table. A database of its own is started from the
+installed programs, in a folder and on a port that nobody else uses, and is gone afterwards; in one that
+you name all tables of rutter are dropped before and after.
+
+Examples:
+  rutter-collect bench-sinks prefixes.txt.gz
+  rutter-collect bench-sinks prefixes.txt.gz --postgres postgres://rutter:sesame@127.0.0.1/rutter";
+
+const COLLECT: &str = "\
+A collector is the daemon of `rutter run` with what only collectors have: the sections of the same
+file that `rutter run` reads past. All other commands (`rutter show`, `reload`, `stop`) work as usual.
+
+Examples:
+  rutter collect --demo                    see it work: twelve feeds of built-in speakers, on this machine
+  rutter check collector.toml && rutter collect collector.toml
+  rutter collect collector.toml --mrt rib.20250101.0000.bz2";
+
+const MRT: &str = "\
+Reads TABLE_DUMP, TABLE_DUMP_V2, BGP4MP and BGP4MP_ET (RFC 6396), with Add-Path (RFC 8050), plain or
+packed by gzip, bzip2 or zstd. A line has the fields of `bgpdump -m`.
+
+Examples:
+  rutter mrt rib.20250101.0000.bz2 | grep '|203.0.113.0/24|'
+  rutter mrt updates/ --json | jq -r 'select(.kind == \"withdraw\").prefix'
+  curl -s https://data.ris.ripe.net/rrc00/latest-bview.gz | rutter mrt - --count";
+
+const SQL: &str = "\
+Tables: peers, routes, best, rejected, events, routers (those that report by BMP), and lookup('192.0.2.1') for
+the longest match. docs/sql.md has every column, the operators on prefixes, and twelve questions that people ask.
+
+Examples:
+  rutter sql \"SELECT prefix, as_path FROM lookup('203.0.113.9')\"
+  rutter sql \"SELECT origin_as, count(*) FROM best GROUP BY 1 ORDER BY 2 DESC LIMIT 10\" --json
+  rutter sql \"SELECT * FROM routes WHERE prefix <<= '203.0.113.0/24'\" --mrt rib.20250101.0000.bz2
+  rutter sql \"SELECT * FROM routes WHERE prefix >>= '203.0.113.9'\" --history /var/lib/rutter/history --at '2026-11-20 12:00'
+  rutter sql \"SELECT kind, count(*) FROM events WHERE day = '2026-11-20' GROUP BY 1\" --parquet /var/lib/rutter/history";
+
+const REPLAY: &str = "\
+Routes of table dumps are announced, UPDATEs of logs are repeated. With one session for all peers of the
+files, a later route for a prefix replaces an earlier one: choose one with --peer, or give each its own
+session with --each-from. Path identifiers are kept where the daemon takes them.
+
+Examples:
+  rutter replay rib.20250101.0000.bz2 --to 127.0.0.1:1179 --peer 203.0.113.5 --end
+  rutter replay updates.20250101.* --to 192.0.2.1 --asn 64500 --speed recorded
+  rutter replay rib.20250101.0000.bz2 --to 127.0.0.1:1179 --each-from 127.1.0.0/16";
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory as _, Parser as _};
+
+    use super::{Cli, Command};
+
+    #[test]
+    fn the_query_may_stand_behind_the_files() {
+        let query = |arguments: &[&str]| {
+            let cli = Cli::try_parse_from([&["rutter", "sql"], arguments].concat()).unwrap();
+            let Command::Sql(mut args) = cli.command else {
+                panic!("another command");
+            };
+            let query = args.take_query().map_err(|why| format!("{why:?}"));
+            (query, args.mrt.len())
+        };
+        let asked = Ok("SELECT 1".to_owned());
+        assert_eq!(query(&["SELECT 1"]), (asked.clone(), 0));
+        assert_eq!(query(&["SELECT 1", "--mrt", "a", "b"]), (asked.clone(), 2));
+        assert_eq!(query(&["--mrt", "a", "b", "SELECT 1"]), (asked, 2));
+        for wrong in [&["--mrt", "a", "b"][..], &["--mrt", "SELECT 1"], &[" "]] {
+            assert!(query(wrong).0.is_err(), "{wrong:?}");
+        }
+        assert!(Cli::try_parse_from(["rutter", "sql"]).is_err());
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,167 @@
+//! `rutter collect`: the daemon with the services of a collector around it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rutter_config::{Config, Severity};
+use rutter_daemon::{Daemon, Handle, Hangup, Signals};
+use rutter_ingest::MrtLoader;
+use rutter_mrt::{Input, Progress, Reader, find_files};
+use rutter_rib::TooManyNeighbors;
+use rutter_service::{Context, ShutdownSignal, StatusRegistry};
+
+use crate::bar::{Bar, Lines};
+use crate::cli::CollectArgs;
+use crate::failure::Failure;
+use crate::services::Services;
+
+/// Runs the collector until it is told to end.
+pub(crate) fn collect(args: &CollectArgs) -> Result<(), Failure> {
+    let signals = Signals::install(Hangup::Reloads)?;
+    let mut config = load(&args.file)?;
+    if let Some(socket) = &args.socket {
+        config.daemon.control_socket = socket.clone();
+    }
+    let inputs = find_files(&args.mrt)?;
+    let source = std::path::absolute(&args.file)?;
+    if signals.stop_requested() {
+        return Ok(());
+    }
+    let collector = Running::start(config, Some(source))?;
+    collector.daemon.handle_signals(&signals);
+    let loaded = match inputs.is_empty() {
+        true => Ok(Ok(())),
+        false => load_mrt(&collector, &inputs, &args.mrt_router),
+    };
+    let complete = match loaded {
+        Ok(complete) => complete,
+        Err(failure) => {
+            collector.stop("the collector cannot start");
+            return Err(failure);
+        }
+    };
+    let text = collector.daemon.wait_for_stop();
+    collector.stop(&text);
+    // As all commands that read MRT files: who looks at the exit status learns of it.
+    complete.map_err(|why| Failure::text(format!("--mrt: {why}")))
+}
+
+/// A daemon with its services.
+pub(crate) struct Running {
+    pub(crate) daemon: Handle,
+    pub(crate) context: Context,
+    services: Services,
+}
+
+impl Running {
+    /// Starts the services, then the daemon around the same table. `source` is what a reload reads again.
+    pub(crate) fn start(config: Config, source: Option<PathBuf>) -> Result<Self, Failure> {
+        let cannot = |e| Failure::text(format!("cannot start: {e}"));
+        let daemon = Daemon::prepare(config.clone(), source).map_err(cannot)?;
+        let context = Context {
+            rib: daemon.rib(),
+            collector: name(&config).into(),
+            shutdown: ShutdownSignal::new(),
+            status: StatusRegistry::default(),
+        };
+        daemon.attach(Arc::new(context.status.clone()));
+        // Before anything is heard: their history begins with an empty table.
+        let services = Services::start(&context, &config)?;
+        let daemon = match daemon.start() {
+            Ok(daemon) => daemon,
+            Err(why) => {
+                services.stop(&context);
+                return Err(cannot(why));
+            }
+        };
+        Ok(Running {
+            daemon,
+            context,
+            services,
+        })
+    }
+
+    /// Whether somebody wants it to end, by a signal or on the control socket.
+    pub(crate) fn is_to_end(&self) -> bool {
+        self.daemon.stop_requested(Duration::ZERO)
+    }
+
+    /// Ends everything, with a text for the neighbors.
+    pub(crate) fn stop(self, text: &str) {
+        // Services first, so that the end of our own sessions is not recorded as the peers' doing.
+        self.services.stop(&self.context);
+        self.daemon.stop(text);
+    }
+}
+
+/// Loads files into the table. What cannot be read of them is said, passed over and, inside, what is wrong; nothing at
+/// all is a failure.
+fn load_mrt(
+    collector: &Running,
+    inputs: &[Input],
+    router: &str,
+) -> Result<Result<(), String>, Failure> {
+    let progress = Progress::new();
+    let bar = Bar::of_files(inputs, &progress, Lines::None);
+    let mut loader = MrtLoader::new(&collector.context.rib, router);
+    let say = |line: &str| bar.say(line);
+    let to_end = || collector.is_to_end();
+    let mut reader = Reader::new(&progress, &say).until(&to_end);
+    let mut load = || -> Result<(), TooManyNeighbors> {
+        inputs.iter().try_for_each(|input| {
+            reader.read(input, |record| {
+                let before = loader.loaded();
+                let taken = loader.take(record)?;
+                let now = loader.loaded();
+                let routes = now.announced + now.withdrawn - before.announced - before.withdrawn;
+                progress.add_routes(routes);
+                Ok(taken)
+            })
+        })
+    };
+    let room = load();
+    let verdict = reader.verdict();
+    let loaded = loader.finish();
+    bar.end();
+    room.map_err(|error| Failure::text(format!("--mrt: {error}")))?;
+    if collector.is_to_end() {
+        tracing::warn!("stopped while MRT files were loaded: the rest of them is missing");
+    } else if let Err(why) = &verdict {
+        if loaded.announced + loaded.withdrawn == 0 {
+            return Err(Failure::text(format!("--mrt: {why}, and no route was")));
+        }
+        tracing::error!(why, "MRT files are missing routes");
+    } else if loaded.announced + loaded.withdrawn == 0 {
+        tracing::warn!("the MRT files have no routes");
+    }
+    tracing::info!(
+        peers = loaded.peers,
+        announced = loaded.announced,
+        withdrawn = loaded.withdrawn,
+        malformed = loaded.malformed,
+        "MRT files loaded"
+    );
+    Ok(verdict)
+}
+
+fn name(config: &Config) -> String {
+    let named = config.collector.name.clone();
+    named.unwrap_or_else(|| config.router_id.to_string())
+}
+
+/// Reads a configuration; prints warnings, or errors and fails.
+fn load(file: &Path) -> Result<Config, Failure> {
+    match Config::load(file) {
+        Ok(loaded) => {
+            loaded.warnings.iter().for_each(rutter_daemon::eprint_line);
+            Ok(loaded.config)
+        }
+        Err(errors) => {
+            errors.iter().for_each(rutter_daemon::eprint_line);
+            let count = errors.iter().filter(|e| e.severity == Severity::Error);
+            let (file, count) = (file.display(), count.count());
+            Err(Failure::text(format!("{file}: errors: {count}")))
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! `rutter replay`: MRT files to a BGP daemon.
+
+use std::time::Duration;
+
+use rutter_daemon::{Hangup, Signals};
+use rutter_ingest::replay::{Played, Player, ReplayError, ReplaySettings};
+use rutter_mrt::{Progress, Reader, find_files};
+
+use crate::bar::{Bar, Lines};
+use crate::cli::ReplayArgs;
+use crate::failure::Failure;
+
+/// Plays all files; then keeps the sessions up unless told otherwise.
+pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
+    let signals = Signals::install(Hangup::Ends)?;
+    let to_end = || signals.stop_requested();
+    let inputs = find_files(&args.files)?;
+    let progress = Progress::new();
+    let bar = Bar::of_files(&inputs, &progress, Lines::None);
+    let settings = ReplaySettings {
+        to: args.to,
+        asn: args.asn,
+        peer: args.peer,
+        each_from: args.each_from,
+        from: args.from,
+        speed: args.speed,
+    };
+    let mut player = Player::new(settings, &to_end);
+    let say = |line: &str| bar.say(line);
+    let mut reader = Reader::new(&progress, &say).until(&to_end);
+    let mut play = || -> Result<Played, ReplayError> {
+        for input in &inputs {
+            let mut before = player.played().routes;
+            reader.read(input, |record| {
+                let taken = player.play(record)?;
+                let now = player.played().routes;
+                progress.add_routes(now - before);
+                before = now;
+                Ok(taken)
+            })?;
+        }
+        player.finish()
+    };
+    let played = play();
+    let verdict = reader.verdict();
+    bar.end();
+    let played = played.map_err(|error| Failure::text(error.to_string()))?;
+    if to_end() {
+        let routes = played.routes;
+        return Err(Failure::text(format!("stopped after {routes} routes")));
+    }
+    tell(args, &played, verdict.is_err())?;
+    if args.end {
+        return verdict.map_err(Failure::text);
+    }
+    stay(&player, &to_end)
+}
+
+/// What was played; nothing at all is an error.
+fn tell(args: &ReplayArgs, played: &Played, broken: bool) -> Result<(), Failure> {
+    if played.sessions == 0 {
+        return Err(Failure::text(match (args.peer, broken) {
+            (_, true) => "nothing was played: the files have no route that can be read".into(),
+            (Some(peer), _) => format!("nothing was played: the files have no route of {peer}"),
+            (None, _) => "nothing was played: the files have no routes".into(),
+        }));
+    }
+    rutter_daemon::eprint_line(format_args!(
+        "{} routes to {} in {} sessions{}",
+        played.routes,
+        args.to,
+        played.sessions,
+        match played.too_long {
+            0 => String::new(),
+            n => format!("; {n} UPDATEs left out, longer than 4,096 octets"),
+        }
+    ));
+    Ok(())
+}
+
+/// Keeps the sessions up until one of them ends, or everything is to.
+fn stay(player: &Player<'_>, to_end: &dyn Fn() -> bool) -> Result<(), Failure> {
+    rutter_daemon::eprint_line("the sessions stay up; Ctrl-C ends them");
+    while !to_end() {
+        if let Some(why) = player.ended() {
+            return Err(Failure::text(why));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! A query over files: MRT is read into a table of this process, Parquet, CSV and JSON are read by the engine.
+
+use std::io;
+use std::sync::Arc;
+use std::thread;
+
+use futures::StreamExt as _;
+use rutter_ingest::MrtLoader;
+use rutter_mrt::{Progress, Reader, find_files};
+use rutter_policy::{ExportPolicy, ExportSettings};
+use rutter_rib::{Rib, RibConfig};
+use rutter_sql::{Engine, Format, Limits, Printer};
+
+use crate::bar::{Bar, Lines};
+use crate::cli::SqlArgs;
+use crate::failure::Failure;
+
+/// Loads the files, then answers.
+pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
+    let (rib, verdict) = load(args)?;
+    let say = |error: rutter_sql::QueryError| Failure::text(error.to_string());
+    let mut engine = Engine::new(rib, None, &limits()).map_err(say)?;
+    if args.files {
+        engine = engine.with_files();
+    }
+    block_on(answer(&engine, query, args.format()))?;
+    verdict.map_err(|why| Failure::text(format!("{why}: the answer may lack routes")))
+}
+
+/// A process of its own may take what the machine has.
+pub(super) fn limits() -> Limits {
+    Limits {
+        memory: usize::MAX / 2,
+        ..Limits::default()
+    }
+}
+
+/// Runs what queries need on threads with room for what is nested deeply.
+pub(super) fn block_on<T: Send>(
+    answer: impl Future<Output = Result<T, Failure>> + Send,
+) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .thread_stack_size(STACK)
+        .enable_all()
+        .build()?;
+    thread::scope(|scope| {
+        let main = thread::Builder::new().stack_size(STACK);
+        let main = main.spawn_scoped(scope, || runtime.block_on(answer))?;
+        let broken = || Failure::text("the query ended by a defect of this program");
+        main.join().unwrap_or_else(|_| Err(broken()))
+    })
+}
+
+/// Stack of a thread that plans or computes. Only what is used takes memory.
+const STACK: usize = 256 << 20;
+
+/// The table of the files, and whether all of them could be read.
+fn load(args: &SqlArgs) -> Result<(Arc<Rib>, Result<(), String>), Failure> {
+    let rib = Arc::new(Rib::new(RibConfig {
+        shards: 16,
+        router_id: 0,
+        log_limit: 1 << 20,
+        export: Arc::new(ExportPolicy::new(ExportSettings::default())),
+        seed: 1,
+        always_compare_med: false,
+    }));
+    let inputs = find_files(&args.mrt)?;
+    let progress = Progress::new();
+    let bar = Bar::of_files(&inputs, &progress, Lines::None);
+    let say = |line: &str| bar.say(line);
+    let mut reader = Reader::new(&progress, &say);
+    for input in &inputs {
+        let mut loader = MrtLoader::new(&rib, &input.to_string());
+        let read = reader.read(input, |record| loader.take(record));
+        read.map_err(|error| Failure::text(format!("{input}: {error}")))?;
+        loader.finish();
+    }
+    let verdict = reader.verdict();
+    bar.end();
+    Ok((rib, verdict))
+}
+
+/// Asks, and prints what comes.
+pub(super) async fn answer(engine: &Engine, query: &str, format: Format) -> Result<(), Failure> {
+    let say = |error: rutter_sql::QueryError| Failure::text(error.to_string());
+    let mut batches = engine.query(query).await.map_err(say)?;
+    let out = io::BufWriter::new(io::stdout());
+    let mut printer = Printer::of(out, format, &batches.schema());
+    while let Some(batch) = batches.next().await {
+        printer
+            .batch(&batch.map_err(|error| say(error.into()))?)
+            .map_err(|error| say(error.into()))?;
+    }
+    Ok(printer.end()?)
+}

@@ -1,0 +1,142 @@
+//! SQL over the live table, as a service of the collector.
+
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rutter_api::{CollectorServices as _, RouterRow};
+use rutter_config::Sql;
+use rutter_events::{Decoder, Now};
+use rutter_service::{Context, Service};
+use rutter_sql::{Access, Bounds, Engine, EventLog, Limits, Router, Server, Tls};
+
+use crate::failure::Failure;
+
+/// Events that wait for the log; it takes them as fast as they are decoded.
+const QUEUE: usize = 1 << 18;
+/// How often to look whether everything ends.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// The server, and the thread that keeps the latest events.
+pub(crate) struct SqlService {
+    server: Server,
+    events: Option<JoinHandle<()>>,
+}
+
+impl SqlService {
+    /// Listens and answers.
+    pub(crate) fn start(context: &Context, settings: &Sql) -> Result<Self, Failure> {
+        let limits = Limits {
+            memory: usize::try_from(settings.memory).unwrap_or(usize::MAX),
+            threads: settings.threads,
+        };
+        // Beside what queries hold.
+        let events = limits.memory / 4;
+        let log = (settings.events > 0).then(|| EventLog::new(settings.events, events));
+        let engine = Engine::new(context.rib.clone(), log.clone(), &limits);
+        let engine = engine.map_err(|error| Failure::text(error.to_string()))?;
+        let board = context.status.clone();
+        let routers = move || board.routers().into_iter().map(router).collect();
+        let engine = engine
+            .with_routers(routers)
+            .map_err(|error| Failure::text(error.to_string()))?;
+        let server = Server::start(engine, served(settings));
+        let server = server.map_err(|error| Failure::text(error.to_string()))?;
+        for address in server.addresses() {
+            tracing::info!(%address, "SQL is answered");
+        }
+        let events = match log {
+            None => None,
+            Some(log) => Some(keep(context.clone(), log)?),
+        };
+        Ok(Self { server, events })
+    }
+}
+
+/// Who is served, and how.
+fn served(settings: &Sql) -> rutter_sql::Settings {
+    let access = match &settings.login {
+        None => Access::Open,
+        Some(login) => Access::Password {
+            user: login.user.clone(),
+            password: String::from_utf8_lossy(login.password.reveal()).into_owned(),
+        },
+    };
+    let tls = settings.tls.as_ref().map(|tls| Tls {
+        certificate: tls.certificate.clone(),
+        key: tls.key.clone(),
+    });
+    rutter_sql::Settings {
+        listen: settings.listen.clone(),
+        access,
+        tls,
+        threads: settings.threads,
+        bounds: bounds(settings),
+        step_back: rutter_daemon::yield_to_routing,
+        give_back: rutter_daemon::release_free_memory,
+    }
+}
+
+fn router(row: RouterRow) -> Router {
+    Router {
+        name: row.name,
+        address: row.address,
+        description: row.description,
+        since_us: unix_us().saturating_sub(row.connected_for_s * 1_000_000),
+        peers: row.peers,
+        messages: row.messages,
+        faults: row.faults,
+        unknown: row.unknown,
+        malformed: row.malformed,
+        mirrored: row.mirrored,
+    }
+}
+
+fn bounds(settings: &Sql) -> Bounds {
+    Bounds {
+        connections: settings.max_connections,
+        login: Duration::from_secs(settings.login_timeout_s),
+        idle: Duration::from_secs(settings.idle_timeout_s),
+        query: Duration::from_secs(settings.query_timeout_s),
+    }
+}
+
+/// Keeps the latest events.
+fn keep(context: Context, log: EventLog) -> Result<JoinHandle<()>, Failure> {
+    let (reader, peers) = context.rib.subscribe(QUEUE);
+    let begun = Instant::now();
+    let clock = move || Now {
+        unix_us: unix_us(),
+        monotonic_us: begun.elapsed().as_micros() as u64,
+    };
+    let run = move || {
+        rutter_daemon::yield_to_routing();
+        let mut decoder = Decoder::new(&context.collector, &peers, clock());
+        decoder.start(clock(), &mut |row| log.push(row));
+        while !context.shutdown.is_triggered() {
+            if let Some(event) = reader.next(PATIENCE) {
+                decoder.decode(&event, clock(), &mut |row| log.push(row));
+            }
+        }
+    };
+    Ok(std::thread::Builder::new()
+        .name("sql-events".into())
+        .spawn(run)?)
+}
+
+fn unix_us() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_micros() as u64)
+}
+
+impl Service for SqlService {
+    fn name(&self) -> String {
+        "sql".into()
+    }
+
+    fn stop(self: Box<Self>) {
+        drop(self.server);
+        if let Some(events) = self.events {
+            let _ = events.join();
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! The connection of one router: bytes in, messages out.
+
+use std::io::{self, Read};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use rutter_config::Bmp;
+use rutter_wire::bmp::{Message, next_packet};
+
+use super::names::Names;
+use super::router::{Next, Router};
+use super::status::Routers;
+use crate::clock::unix_us;
+use crate::io_timeout::is_timeout;
+use crate::writer::Writer;
+use rutter_service::{Context, LogRateLimit, ShutdownSignal};
+
+/// A connection that is being read.
+pub(super) struct Connection {
+    number: u64,
+    socket: TcpStream,
+    router: Router,
+    buffer: Vec<u8>,
+    filled: usize,
+    published: Instant,
+    begun: Instant,
+    /// Since when there was nothing to read.
+    quiet: Option<Instant>,
+    /// Octets that were read may hold more messages.
+    behind: bool,
+    silence: Duration,
+    shared: Shared,
+    name: Name,
+}
+
+/// What all connections share.
+#[derive(Clone)]
+pub(super) struct Shared {
+    /// For people.
+    pub routers: Routers,
+    pub names: Names,
+    pub strangers: Strangers,
+}
+
+/// Whether its name is its own: no peer is taken before.
+enum Name {
+    Unasked,
+    /// Another connection has it since at least then.
+    Awaited(Instant),
+    Own,
+}
+
+/// What is logged of connections that said nothing.
+pub(super) type Strangers = Arc<Mutex<LogRateLimit>>;
+
+/// Longest message taken. An UPDATE has at most 65,535 octets; mirroring may hold several.
+const LONGEST: usize = 1 << 20;
+/// Octets asked of the socket at once.
+const CHUNK: usize = 256 * 1024;
+/// The thread looks this often whether it is to end.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// A turn takes no further message after so long: where thousands of sessions report the same prefixes, what was read
+/// at once keeps us busy for many seconds.
+const TURN: Duration = Duration::from_millis(100);
+/// It looks after so many messages whether it is to end.
+const LOOK_EVERY: u32 = 16;
+/// How often the router's figures are shown to others.
+const PUBLISH: Duration = Duration::from_secs(1);
+
+impl Connection {
+    pub fn new(
+        context: &Context,
+        number: u64,
+        socket: TcpStream,
+        address: SocketAddr,
+        settings: &Bmp,
+        shared: Shared,
+    ) -> io::Result<Self> {
+        socket.set_nonblocking(false)?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        let writer = Writer::new(Arc::clone(&context.rib), context.shutdown.clone());
+        Ok(Connection {
+            number,
+            socket,
+            router: Router::new(writer, address, settings.max_peers, unix_us()),
+            buffer: vec![0; CHUNK],
+            filled: 0,
+            published: Instant::now(),
+            begun: Instant::now(),
+            quiet: None,
+            behind: false,
+            silence: Duration::from_secs(settings.silence_s),
+            shared,
+            name: Name::Unasked,
+        })
+    }
+
+    /// Reads until the connection or the collector ends.
+    pub fn run(mut self, shutdown: &ShutdownSignal) {
+        let Shared { routers, names, .. } = self.shared.clone();
+        routers.publish(self.number, self.router.status());
+        let reason = loop {
+            if shutdown.is_triggered() {
+                break "the collector is stopping".to_owned();
+            }
+            match self.turn(shutdown) {
+                Ok(Next::Continue) => {}
+                Ok(Next::Close(reason)) => break format!("the router says: {reason}"),
+                Err(reason) => break reason,
+            }
+        };
+        let router = self.router.name();
+        if self.router.has_spoken() {
+            tracing::info!(router, %reason, "BMP router disconnected");
+        } else if let Some(left_out) = self.shared.strangers.lock().allow(Instant::now()) {
+            tracing::warn!(router, %reason, left_out, "a connection that was no BMP router's");
+        }
+        names.leave(self.number);
+        if !shutdown.is_triggered() {
+            self.router.end(&format!("BMP: {reason}"), unix_us());
+        }
+        routers.remove(self.number);
+        names.release(self.number);
+    }
+
+    /// Reads what has come and takes its messages. `Err`: why there will be no more.
+    fn turn(&mut self, shutdown: &ShutdownSignal) -> Result<Next, String> {
+        match self.name {
+            // TCP holds what comes meanwhile.
+            Name::Awaited(_) => thread::sleep(PATIENCE),
+            _ if self.behind => {}
+            _ => self.read()?,
+        }
+        let next = self.take_messages(shutdown);
+        self.router.commit();
+        if matches!(next, Ok(Next::Continue)) {
+            self.check_silence()?;
+        }
+        if self.published.elapsed() >= PUBLISH {
+            self.published = Instant::now();
+            let status = self.router.status();
+            self.shared.routers.publish(self.number, status);
+            self.router.tell_changes();
+        }
+        next
+    }
+
+    fn read(&mut self) -> Result<(), String> {
+        if self.filled == self.buffer.len() {
+            // A message longer than what was needed so far; its length has been looked at.
+            let len = (self.buffer.len() * 2).min(LONGEST + CHUNK);
+            self.buffer.resize(len, 0);
+        }
+        let asked = Instant::now();
+        match self.socket.read(&mut self.buffer[self.filled..]) {
+            Ok(0) => return Err("the router closed the connection".into()),
+            Ok(count) => {
+                self.filled += count;
+                self.quiet = None;
+            }
+            // Time that we took for what came before is no silence of the router's.
+            Err(error) if is_timeout(&error) => {
+                self.quiet.get_or_insert(asked);
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+        Ok(())
+    }
+
+    /// A router may be silent for days, but not before its first message, and not inside one.
+    fn check_silence(&self) -> Result<(), String> {
+        let (what, since) = match (self.router.has_spoken(), self.quiet) {
+            _ if matches!(self.name, Name::Awaited(_)) => return Ok(()),
+            (true, Some(quiet)) if self.filled > 0 => ("the rest of a message has not come", quiet),
+            (true, _) => return Ok(()),
+            (false, _) => ("it has not said a message", self.begun),
+        };
+        match since.elapsed() < self.silence {
+            true => Ok(()),
+            false => Err(format!("{what} for {} s", self.silence.as_secs())),
+        }
+    }
+
+    fn take_messages(&mut self, shutdown: &ShutdownSignal) -> Result<Next, String> {
+        let (begun, now) = (Instant::now(), unix_us());
+        let (mut at, mut taken) = (0, 0u32);
+        let mut next = Ok(Next::Continue);
+        self.behind = false;
+        while matches!(next, Ok(Next::Continue)) {
+            let ends = taken % LOOK_EVERY == 0 && shutdown.is_triggered();
+            if ends || begun.elapsed() >= TURN {
+                self.behind = true;
+                break;
+            }
+            match next_packet(&self.buffer[at..self.filled], LONGEST) {
+                Ok(Some(packet)) => {
+                    match packet.decode() {
+                        Ok(Message::PeerUp(_))
+                            if !self.name.is_own(
+                                self.number,
+                                &mut self.router,
+                                &self.shared.names,
+                            ) =>
+                        {
+                            break;
+                        }
+                        Ok(message) => next = Ok(self.router.handle(&message, now)),
+                        Err(fault) => self.router.count_fault(fault),
+                    }
+                    at += packet.len;
+                    taken = taken.wrapping_add(1);
+                }
+                Ok(None) => break,
+                Err(fault) => next = Err(format!("not readable as BMP: {fault}")),
+            }
+        }
+        self.buffer.copy_within(at..self.filled, 0);
+        self.filled -= at;
+        next
+    }
+}
+
+impl Name {
+    /// Takes the router's name; after a while of waiting another that is much like it.
+    fn is_own(&mut self, connection: u64, router: &mut Router, names: &Names) -> bool {
+        let since = match self {
+            Name::Own => return true,
+            Name::Unasked => Instant::now(),
+            Name::Awaited(since) => *since,
+        };
+        let name = router.name().to_owned();
+        let Some(own) = names.take(&name, connection, since.elapsed()) else {
+            *self = Name::Awaited(since);
+            return false;
+        };
+        if own != name {
+            tracing::warn!(
+                router = own,
+                "another router, or another connection of this one, is called {name}"
+            );
+        }
+        router.set_name(&own);
+        *self = Name::Own;
+        true
+    }
+}

@@ -1,0 +1,231 @@
+//! Listening for routers.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use rutter_config::Bmp;
+
+use super::connection::{Connection, Shared};
+use super::names::Names;
+use super::status::{RouterStatus, Routers};
+use crate::keepalive::{self, keep_alive};
+use crate::listen::listen;
+use rutter_service::{
+    ConnectionLimits, ConnectionSlot, Context, LimitReached, LogRateLimit, Service, ShutdownSignal,
+};
+
+/// The running station.
+pub struct Station {
+    addresses: Vec<SocketAddr>,
+    thread: JoinHandle<()>,
+    routers: Routers,
+}
+
+/// Why the station does not start.
+#[derive(Debug)]
+pub struct StationError {
+    address: SocketAddr,
+    error: io::Error,
+}
+
+impl fmt::Display for StationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StationError { address, error } = self;
+        write!(
+            f,
+            "bmp: cannot listen on {address}: {error}; change bmp.listen"
+        )
+    }
+}
+
+impl std::error::Error for StationError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+/// The thread looks this often for connections and whether it is to end.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// At most one line about connections that are no router's in this time.
+const LOG_PERIOD: Duration = Duration::from_secs(10);
+
+/// For so long a router waits for its name: a connection from before it restarted is found dead by then.
+const NAME_WAIT: Duration = Duration::from_secs(2 + keepalive::IDLE.as_secs());
+
+impl Station {
+    /// Listens, and reads each router that connects on a thread of its own.
+    pub fn start(context: &Context, settings: &Bmp) -> Result<Self, StationError> {
+        Self::with_name_wait(context, settings, NAME_WAIT)
+    }
+
+    /// As [`Station::start`]: so long a router waits for its name while another connection has it.
+    pub fn with_name_wait(
+        context: &Context,
+        settings: &Bmp,
+        name_wait: Duration,
+    ) -> Result<Self, StationError> {
+        let mut listeners = Vec::new();
+        for &address in &settings.listen {
+            let failed = |error| StationError { address, error };
+            listeners.push(listen(address).map_err(failed)?);
+        }
+        let addresses: Vec<SocketAddr> = listeners
+            .iter()
+            .filter_map(|listener| listener.local_addr().ok())
+            .collect();
+        let address = addresses.first().copied();
+        let shared = Shared {
+            routers: Routers::default(),
+            names: Names::new(name_wait),
+            strangers: Arc::new(Mutex::new(LogRateLimit::new(1, LOG_PERIOD))),
+        };
+        let (routers, shown) = (shared.routers.clone(), shared.routers.clone());
+        let accepting = Accepting {
+            context: context.clone(),
+            settings: settings.clone(),
+            limits: ConnectionLimits::per_address(settings.max_routers, settings.max_per_address),
+            shared,
+            threads: Vec::new(),
+            accepted: 0,
+        };
+        let thread = thread::Builder::new()
+            .name("bmp".into())
+            .spawn(move || accepting.run(&listeners))
+            .map_err(|error| StationError {
+                address: address.unwrap_or(SocketAddr::from(([0; 4], 0))),
+                error,
+            })?;
+        context.status.add_routers(move || shown.rows());
+        tracing::info!(listen = ?addresses, "BMP station started");
+        Ok(Station {
+            addresses,
+            thread,
+            routers,
+        })
+    }
+
+    /// Where routers may connect; ports that the kernel chose are filled in.
+    pub fn listen_addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// The routers that are connected.
+    pub fn routers(&self) -> Vec<RouterStatus> {
+        self.routers.all()
+    }
+}
+
+impl Service for Station {
+    fn name(&self) -> String {
+        "bmp".into()
+    }
+
+    fn is_route_source(&self) -> bool {
+        true
+    }
+
+    fn stop(self: Box<Self>) {
+        // A thread that panicked has said so.
+        let _ = self.thread.join();
+    }
+}
+
+/// The thread that accepts.
+struct Accepting {
+    context: Context,
+    settings: Bmp,
+    limits: ConnectionLimits,
+    shared: Shared,
+    threads: Vec<JoinHandle<()>>,
+    accepted: u64,
+}
+
+impl Accepting {
+    fn run(mut self, listeners: &[TcpListener]) {
+        while !self.context.shutdown.wait(PATIENCE) {
+            for listener in listeners {
+                self.accept_all(listener);
+            }
+            self.threads.retain(|thread| !thread.is_finished());
+        }
+        for thread in self.threads {
+            let _ = thread.join();
+        }
+    }
+
+    fn accept_all(&mut self, listener: &TcpListener) {
+        loop {
+            match listener.accept() {
+                Ok((socket, address)) => self.accept(socket, address),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) => {
+                    if let Some(left_out) = self.shared.strangers.lock().allow(Instant::now()) {
+                        tracing::error!(%error, left_out, "no connection can be accepted");
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    fn accept(&mut self, socket: TcpStream, address: SocketAddr) {
+        let from = address.ip().to_canonical();
+        let slot = match self.admit(from) {
+            Ok(slot) => slot,
+            Err(why) => {
+                if let Some(left_out) = self.shared.strangers.lock().allow(Instant::now()) {
+                    tracing::warn!(router = %address, why, left_out, "BMP router refused");
+                }
+                return;
+            }
+        };
+        self.accepted += 1;
+        let number = self.accepted;
+        let started = keep_alive(&socket)
+            .and_then(|()| {
+                let (settings, shared) = (&self.settings, self.shared.clone());
+                Connection::new(&self.context, number, socket, address, settings, shared)
+            })
+            .and_then(|connection| spawn(number, connection, slot, self.context.shutdown.clone()));
+        match started {
+            Ok(thread) => {
+                tracing::debug!(router = %address, "BMP router connected");
+                self.threads.push(thread);
+            }
+            Err(error) => tracing::error!(router = %address, %error, "BMP router refused"),
+        }
+    }
+
+    fn admit(&self, address: IpAddr) -> Result<ConnectionSlot, &'static str> {
+        let allow = &self.settings.allow;
+        if !allow.is_empty() && !allow.iter().any(|prefix| prefix.contains(address)) {
+            return Err("its address is not in bmp.allow");
+        }
+        self.limits.acquire(address).map_err(|limit| match limit {
+            LimitReached::Total => "as many routers as bmp.max-routers allows are connected",
+            LimitReached::Source => {
+                "its address has as many connections as bmp.max-per-address allows"
+            }
+        })
+    }
+}
+
+fn spawn(
+    number: u64,
+    connection: Connection,
+    slot: ConnectionSlot,
+    shutdown: ShutdownSignal,
+) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new()
+        .name(format!("bmp-{number}"))
+        .spawn(move || {
+            let _slot = slot;
+            connection.run(&shutdown);
+        })
+}

@@ -1,0 +1,247 @@
+//! Records as UPDATEs that a session of four-octet AS numbers takes.
+
+use std::net::IpAddr;
+
+use rutter_net::{AfiSafi, Asn, Family, PerFamily, Prefix};
+use rutter_wire::attr::{AttrContext, Attributes, code, parse, write_mp_reach, write_mp_unreach};
+use rutter_wire::mrt::{
+    Content, Message, MrtError, PeerEntry, PeerIndexTable, Record, Rib, RibEntry, TableDump,
+};
+use rutter_wire::nlri::{write_ipv4, write_ipv6};
+use rutter_wire::update::Writer;
+
+use rutter_mrt::{RecordOutcome, Unreadable};
+
+/// Turns records into UPDATEs.
+#[derive(Default)]
+pub(super) struct Converter {
+    index: Vec<PeerEntry>,
+    block: Vec<u8>,
+}
+
+/// What one UPDATE will say; the session decides how.
+pub(super) struct Said<'a> {
+    /// Whose it was.
+    pub peer: (IpAddr, Asn),
+    /// The attributes in canonical form; empty where nothing is announced.
+    pub attributes: Attributes<'a>,
+    /// Announced routes have these next hops: of the prefixes in NLRI, and of those in MP_REACH_NLRI.
+    pub mp_next_hop: &'a [u8],
+    pub withdrawn: Vec<(Prefix, u32)>,
+    pub announced: Vec<(Prefix, u32)>,
+    pub mp_announced: Vec<(Prefix, u32)>,
+}
+
+impl Converter {
+    /// Calls `say` with everything that a record says. What cannot be read says nothing.
+    pub fn convert(
+        &mut self,
+        record: &Record<'_>,
+        say: &mut dyn FnMut(&Said<'_>),
+    ) -> RecordOutcome {
+        match record.decode() {
+            Ok(Content::PeerIndexTable(table)) => self.peers(&table).into(),
+            Ok(Content::Rib(rib)) => self.rib(&rib, say),
+            Ok(Content::TableDump(route)) => self.old_route(&route, say).into(),
+            Ok(Content::Message(message)) => self.message(&message, say).into(),
+            Ok(Content::StateChange(_)) => RecordOutcome::Read,
+            Ok(Content::Other) => RecordOutcome::Skipped,
+            Err(error) => RecordOutcome::Unreadable(error.into()),
+        }
+    }
+
+    fn peers(&mut self, table: &PeerIndexTable<'_>) -> Result<(), Unreadable> {
+        self.index.clear();
+        for peer in table.peers() {
+            self.index.push(peer?);
+        }
+        Ok(())
+    }
+
+    fn rib(&self, rib: &Rib<'_>, say: &mut dyn FnMut(&Said<'_>)) -> RecordOutcome {
+        let mut taken = RecordOutcome::Read;
+        for entry in rib.entries() {
+            taken = taken.and(self.rib_entry(rib, entry, say).err());
+        }
+        taken
+    }
+
+    fn rib_entry(
+        &self,
+        rib: &Rib<'_>,
+        entry: Result<RibEntry<'_>, MrtError>,
+        say: &mut dyn FnMut(&Said<'_>),
+    ) -> Result<(), Unreadable> {
+        let entry = entry?;
+        let index = entry.peer_index;
+        let known = self.index.get(usize::from(index));
+        let peer = known.ok_or(Unreadable::NoSuchPeer(index))?;
+        if !entry.is_whole() {
+            return Err(Unreadable::Attributes);
+        }
+        let route = (rib.prefix, entry.path_id);
+        table_route((peer.address, peer.asn), route, &entry, entry.view(), say);
+        Ok(())
+    }
+
+    fn old_route(
+        &mut self,
+        route: &TableDump<'_>,
+        say: &mut dyn FnMut(&Said<'_>),
+    ) -> Result<(), Unreadable> {
+        let entry = route.entry();
+        if !entry.is_whole() {
+            return Err(Unreadable::Attributes);
+        }
+        self.block.clear();
+        parse(route.attributes, &lenient(false), &mut Vec::new()).write_canonical(&mut self.block);
+        let view = Attributes::from_canonical(&self.block);
+        let peer = (route.peer, route.peer_asn);
+        table_route(peer, (route.prefix, 0), &entry, view, say);
+        Ok(())
+    }
+
+    /// An UPDATE with a fault in its routes says what stands before the fault.
+    fn message(
+        &mut self,
+        message: &Message<'_>,
+        say: &mut dyn FnMut(&Said<'_>),
+    ) -> Result<(), Unreadable> {
+        let update = rutter_mrt::update(message)?;
+        let Some(sections) = update.filter(|_| !message.local) else {
+            return Ok(());
+        };
+        let context = lenient(message.link.as4);
+        let parsed = parse(sections.attributes, &context, &mut Vec::new());
+        self.block.clear();
+        parsed.write_canonical(&mut self.block);
+        let path = message.add_path;
+        let mut said = Said {
+            peer: (message.link.peer, message.link.peer_asn),
+            attributes: Attributes::from_canonical(&self.block),
+            mp_next_hop: &[],
+            withdrawn: Vec::new(),
+            announced: Vec::new(),
+            mp_announced: Vec::new(),
+        };
+        let ipv4 = AfiSafi::IPV4_UNICAST;
+        let mut read = rutter_mrt::routes(ipv4, sections.withdrawn, path, &mut said.withdrawn);
+        read = read.and(rutter_mrt::routes(
+            ipv4,
+            sections.nlri,
+            path,
+            &mut said.announced,
+        ));
+        if let Some(unreach) = parsed.mp_unreach() {
+            let (family, gone) = (unreach.afi_safi, unreach.withdrawn);
+            read = read.and(rutter_mrt::routes(family, gone, path, &mut said.withdrawn));
+        }
+        if let Some(reach) = parsed.mp_reach() {
+            said.mp_next_hop = reach.next_hop;
+            let into = &mut said.mp_announced;
+            read = read.and(rutter_mrt::routes(reach.afi_safi, reach.nlri, path, into));
+        }
+        say(&said);
+        read
+    }
+}
+
+fn table_route(
+    peer: (IpAddr, Asn),
+    route: (Prefix, u32),
+    entry: &RibEntry<'_>,
+    attributes: Attributes<'_>,
+    say: &mut dyn FnMut(&Said<'_>),
+) {
+    let in_mp = entry.view().value(code::MP_REACH_NLRI).is_some();
+    let (announced, mp_announced) = match in_mp {
+        true => (Vec::new(), vec![route]),
+        false => (vec![route], Vec::new()),
+    };
+    say(&Said {
+        peer,
+        attributes,
+        mp_next_hop: entry.next_hop().unwrap_or_default(),
+        withdrawn: Vec::new(),
+        announced,
+        mp_announced,
+    });
+}
+
+impl Said<'_> {
+    /// Routes that are announced or withdrawn.
+    pub fn routes(&self) -> usize {
+        self.withdrawn.len() + self.announced.len() + self.mp_announced.len()
+    }
+
+    /// Appends the UPDATEs, with path identifiers for the families that have them: one that withdraws and announces of
+    /// one family, and one more for each other part.
+    pub fn write(&self, out: &mut Vec<u8>, add_path: PerFamily<bool>) {
+        let of = |routes: &[(Prefix, u32)], family: Family| -> Vec<(Prefix, u32)> {
+            let mine = routes.iter().filter(|(p, _)| p.family() == family);
+            mine.copied().collect()
+        };
+        let v4 = of(&self.withdrawn, Family::Ipv4Unicast);
+        if !v4.is_empty() || !self.announced.is_empty() {
+            let mut writer = Writer::new(out);
+            put(writer.out(), &v4, add_path);
+            if self.announced.is_empty() {
+                writer.attributes();
+            } else {
+                self.put_attributes(writer.attributes());
+            }
+            put(writer.nlri(), &self.announced, add_path);
+            writer.finish();
+        }
+        let v6 = of(&self.withdrawn, Family::Ipv6Unicast);
+        if !v6.is_empty() {
+            let mut writer = Writer::new(out);
+            let attributes = writer.attributes();
+            write_mp_unreach(attributes, AfiSafi::IPV6_UNICAST, |out| {
+                put(out, &v6, add_path)
+            });
+            writer.nlri();
+            writer.finish();
+        }
+        for family in Family::ALL {
+            let routes = of(&self.mp_announced, family);
+            if routes.is_empty() {
+                continue;
+            }
+            let mut writer = Writer::new(out);
+            let attributes = writer.attributes();
+            self.put_attributes(attributes);
+            write_mp_reach(attributes, family.afi_safi(), self.mp_next_hop, |out| {
+                put(out, &routes, add_path);
+            });
+            writer.nlri();
+            writer.finish();
+        }
+    }
+
+    fn put_attributes(&self, out: &mut Vec<u8>) {
+        let moved = |code: u8| matches!(code, code::MP_REACH_NLRI | code::MP_UNREACH_NLRI);
+        for raw in self.attributes.iter().filter(|raw| !moved(raw.code)) {
+            out.extend_from_slice(raw.wire);
+        }
+    }
+}
+
+fn put(out: &mut Vec<u8>, routes: &[(Prefix, u32)], add_path: PerFamily<bool>) {
+    for (prefix, path_id) in routes {
+        let id = add_path[prefix.family()].then_some(*path_id);
+        match prefix {
+            Prefix::V4(prefix) => write_ipv4(out, id, *prefix),
+            Prefix::V6(prefix) => write_ipv6(out, id, *prefix),
+        }
+    }
+}
+
+fn lenient(as4: bool) -> AttrContext {
+    AttrContext {
+        as4,
+        external: false,
+        accept_as_set: true,
+        has_ipv4_nlri: false,
+    }
+}

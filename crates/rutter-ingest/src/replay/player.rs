@@ -1,0 +1,245 @@
+//! Playing records to sessions at a speed.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rutter_net::{Asn, Prefix};
+use rutter_wire::frame::MAX_LEN;
+use rutter_wire::mrt::Record;
+
+use super::converter::{Converter, Said};
+use super::speaker::Speaker;
+use rutter_mrt::RecordOutcome;
+
+/// How fast records are played.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Speed {
+    /// As fast as the other side takes them.
+    Full,
+    /// So many times as fast as they were recorded; 1 is the recorded speed.
+    Times(f64),
+}
+
+/// Where and how to play.
+#[derive(Clone, Debug)]
+pub struct ReplaySettings {
+    /// The BGP daemon.
+    pub to: SocketAddr,
+    /// The AS that sessions say; `None`: that of the peer in the file.
+    pub asn: Option<Asn>,
+    /// Only the routes of this peer of the files.
+    pub peer: Option<IpAddr>,
+    /// A session for each peer of the files, from addresses of this prefix in order. `None`: one session for all.
+    pub each_from: Option<Prefix>,
+    /// The address of the one session.
+    pub from: Option<IpAddr>,
+    /// The speed.
+    pub speed: Speed,
+}
+
+/// What was played.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Played {
+    /// Sessions.
+    pub sessions: usize,
+    /// Routes announced and withdrawn.
+    pub routes: u64,
+    /// UPDATEs longer than the other side takes, left out.
+    pub too_long: u64,
+}
+
+/// Why playing ends.
+#[derive(Debug)]
+pub struct ReplayError {
+    to: SocketAddr,
+    why: String,
+}
+
+impl fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.to, self.why)
+    }
+}
+
+impl std::error::Error for ReplayError {}
+
+/// Plays records. Its sessions end when it is dropped.
+pub struct Player<'a> {
+    settings: ReplaySettings,
+    converter: Converter,
+    sessions: HashMap<Option<(IpAddr, Asn)>, Speaker>,
+    begun: Option<(u64, Instant)>,
+    played: Played,
+    to_end: &'a dyn Fn() -> bool,
+}
+
+/// Longest time without a look at the sessions, and whether to end.
+const PIECE: Duration = Duration::from_millis(100);
+/// Octets that are written at once.
+const FLUSH_AT: usize = 64 * 1024;
+
+impl<'a> Player<'a> {
+    /// Sessions are opened when their first route comes. `to_end` is asked again and again: once it is so,
+    /// nothing more is played.
+    pub fn new(settings: ReplaySettings, to_end: &'a dyn Fn() -> bool) -> Self {
+        Player {
+            settings,
+            converter: Converter::default(),
+            sessions: HashMap::new(),
+            begun: None,
+            played: Played::default(),
+            to_end,
+        }
+    }
+
+    /// Plays a record when its time has come.
+    pub fn play(&mut self, record: &Record<'_>) -> Result<RecordOutcome, ReplayError> {
+        self.wait_for(record.unix_us)?;
+        if (self.to_end)() {
+            return Ok(RecordOutcome::Read);
+        }
+        let mut converter = std::mem::take(&mut self.converter);
+        let mut result = Ok(());
+        let taken = converter.convert(record, &mut |said| {
+            if result.is_ok() && self.settings.peer.is_none_or(|peer| said.peer.0 == peer) {
+                result = self.say(said);
+            }
+        });
+        self.converter = converter;
+        match result {
+            Ok(()) => Ok(taken),
+            Err(why) => Err(self.error(why)),
+        }
+    }
+
+    /// What was played so far.
+    pub fn played(&self) -> Played {
+        self.played
+    }
+
+    /// Writes what waits; says what was played.
+    pub fn finish(&mut self) -> Result<Played, ReplayError> {
+        self.flush()?;
+        Ok(self.played)
+    }
+
+    /// Why a session has ended, if one has.
+    pub fn ended(&self) -> Option<String> {
+        self.sessions.values().find_map(Speaker::ended)
+    }
+
+    fn wait_for(&mut self, unix_us: u64) -> Result<(), ReplayError> {
+        let Speed::Times(times) = self.settings.speed else {
+            return Ok(());
+        };
+        let (first, begun) = *self.begun.get_or_insert_with(|| (unix_us, Instant::now()));
+        let since = unix_us.saturating_sub(first) as f64 / 1e6 / times;
+        let due = Duration::try_from_secs_f64(since).unwrap_or(Duration::MAX);
+        if due > begun.elapsed() {
+            self.flush()?;
+        }
+        // In pieces: a session that ends meanwhile is noticed.
+        while due > begun.elapsed() {
+            if let Some(why) = self.ended() {
+                return Err(self.error(why));
+            }
+            if (self.to_end)() {
+                break;
+            }
+            thread::sleep(PIECE.min(due.saturating_sub(begun.elapsed())));
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), ReplayError> {
+        let to_end = self.to_end;
+        let mut sessions = self.sessions.values_mut();
+        let flushed = sessions.try_for_each(|session| session.flush_until(to_end));
+        flushed.map_err(|why| self.error(why))
+    }
+
+    fn error(&self, why: String) -> ReplayError {
+        let to = self.settings.to;
+        ReplayError { to, why }
+    }
+
+    fn say(&mut self, said: &Said<'_>) -> Result<(), String> {
+        let key = self.settings.each_from.map(|_| said.peer);
+        if !self.sessions.contains_key(&key) {
+            let session = self.open(said.peer.1)?;
+            self.sessions.insert(key, session);
+            self.played.sessions += 1;
+        }
+        let Some(session) = self.sessions.get_mut(&key) else {
+            return Ok(());
+        };
+        let before = session.out.len();
+        said.write(&mut session.out, session.add_path);
+        if session.out.len() - before > MAX_LEN && !keep_short(&mut session.out, before) {
+            self.played.too_long += 1;
+        } else {
+            self.played.routes += said.routes() as u64;
+        }
+        if session.out.len() >= FLUSH_AT {
+            session.flush_until(self.to_end)?;
+        }
+        Ok(())
+    }
+
+    fn open(&self, asn: Asn) -> Result<Speaker, String> {
+        let number = self.sessions.len() as u32;
+        let from = match self.settings.each_from {
+            Some(prefix) => Some(address_of(prefix, number)?),
+            None => self.settings.from,
+        };
+        let bgp_id = match from {
+            Some(IpAddr::V4(address)) => address.to_bits(),
+            _ => FIRST_ID + number,
+        };
+        let asn = self.settings.asn.unwrap_or(asn);
+        Speaker::connect_patiently(self.settings.to, from, asn, bgp_id, self.to_end)
+    }
+}
+
+/// BGP Identifiers of sessions without an IPv4 address of their own: of 198.18.0.0/15, for tests of networks.
+const FIRST_ID: u32 = 0xc612_0001;
+
+/// The address of a session: the first is the one behind the network's own.
+fn address_of(prefix: Prefix, number: u32) -> Result<IpAddr, String> {
+    let address: IpAddr = match prefix.addr() {
+        IpAddr::V4(first) => {
+            std::net::Ipv4Addr::from_bits(first.to_bits().wrapping_add(number + 1)).into()
+        }
+        IpAddr::V6(first) => {
+            std::net::Ipv6Addr::from_bits(first.to_bits().wrapping_add(u128::from(number) + 1))
+                .into()
+        }
+    };
+    match prefix.contains(address) {
+        true => Ok(address),
+        false => Err(format!(
+            "the files have more peers than {prefix} has addresses"
+        )),
+    }
+}
+
+/// Removes messages behind `start` that are longer than the other side takes; `false` if one was.
+fn keep_short(out: &mut Vec<u8>, start: usize) -> bool {
+    let written = out.split_off(start);
+    let (mut rest, mut all) = (&written[..], true);
+    while rest.len() >= 19 {
+        let len = usize::from(u16::from_be_bytes([rest[16], rest[17]]));
+        let Some((message, after)) = rest.split_at_checked(len.max(19)) else {
+            break;
+        };
+        match len <= MAX_LEN {
+            true => out.extend_from_slice(message),
+            false => all = false,
+        }
+        rest = after;
+    }
+    all
+}

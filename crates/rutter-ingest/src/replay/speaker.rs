@@ -1,0 +1,330 @@
+//! A BGP session that only says what it is given.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::io_timeout::is_timeout;
+use parking_lot::Mutex;
+use rutter_net::{AfiSafi, Asn, PerFamily};
+use rutter_wire::capability::{AddPathFamily, AddPathMode, Capability};
+use rutter_wire::frame::{self, Frame, KEEPALIVE, MAX_LEN, MessageType, next_frame};
+use rutter_wire::notification::Notification;
+use rutter_wire::open::Open;
+use socket2::{Domain, Protocol, Socket, Type};
+
+/// An established session; it ends when it is dropped.
+pub struct Speaker {
+    socket: Arc<Mutex<TcpStream>>,
+    closer: TcpStream,
+    ended: Arc<Mutex<Option<String>>>,
+    listening: Option<JoinHandle<()>>,
+    /// Path identifiers are agreed on, per family.
+    pub add_path: PerFamily<bool>,
+    /// What waits to be written.
+    pub out: Vec<u8>,
+}
+
+/// Hold Time that is offered, seconds.
+const HOLD_TIME_S: u16 = 180;
+/// Who waits for the other side looks this often whether to go on.
+const LOOK: Duration = Duration::from_millis(100);
+/// How often a KEEPALIVE is sent.
+const KEEPALIVE_EVERY: Duration = Duration::from_secs(30);
+/// How long the other side may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// What is said when it takes longer.
+const NO_ANSWER: &str = "the session does not come up: no answer";
+
+/// Daemons close connections without a word for some seconds after a session with the same neighbor: then it is tried
+/// again after so long.
+const PAUSES_S: [u64; 4] = [1, 2, 4, 8];
+
+/// Why there is no session.
+enum Refusal {
+    /// The connection was closed without a word.
+    Closed(String),
+    /// Everything else.
+    Other(String),
+}
+
+impl From<String> for Refusal {
+    fn from(why: String) -> Self {
+        Refusal::Other(why)
+    }
+}
+
+impl Speaker {
+    /// Connects and waits until the session is established.
+    pub fn connect(
+        to: SocketAddr,
+        from: Option<IpAddr>,
+        asn: Asn,
+        bgp_id: u32,
+    ) -> Result<Self, String> {
+        let speaker = Self::try_to_connect(to, from, asn, bgp_id);
+        speaker.map_err(|refusal| match refusal {
+            Refusal::Closed(why) | Refusal::Other(why) => why,
+        })
+    }
+
+    /// As [`Speaker::connect`], again and again while a session that has just ended is held against this one, at the
+    /// most until `to_end` says so.
+    pub fn connect_patiently(
+        to: SocketAddr,
+        from: Option<IpAddr>,
+        asn: Asn,
+        bgp_id: u32,
+        to_end: &dyn Fn() -> bool,
+    ) -> Result<Self, String> {
+        for pause_s in PAUSES_S {
+            match Self::try_to_connect(to, from, asn, bgp_id) {
+                Err(Refusal::Closed(why)) => {
+                    let until = Instant::now() + Duration::from_secs(pause_s);
+                    while Instant::now() < until {
+                        if to_end() {
+                            return Err(why);
+                        }
+                        thread::sleep(LOOK);
+                    }
+                }
+                Err(Refusal::Other(why)) => return Err(why),
+                Ok(speaker) => return Ok(speaker),
+            }
+        }
+        Self::connect(to, from, asn, bgp_id)
+    }
+
+    fn try_to_connect(
+        to: SocketAddr,
+        from: Option<IpAddr>,
+        asn: Asn,
+        bgp_id: u32,
+    ) -> Result<Self, Refusal> {
+        let mut socket = open_socket(to, from).map_err(|e| format!("cannot connect: {e}"))?;
+        let said = |e: io::Error| format!("the session does not come up: {e}");
+        socket.set_read_timeout(Some(PATIENCE)).map_err(said)?;
+        let mut message = Vec::new();
+        Open::new(asn, HOLD_TIME_S, bgp_id, capabilities(asn)).encode(&mut message);
+        let closed = |why: String| {
+            Refusal::Closed(format!("{why}; no neighbor here, or not so soon again?"))
+        };
+        let sent = socket.write_all(&message);
+        sent.map_err(|e| closed(said(e)))?;
+        let mut reader = Reader::default();
+        let theirs = loop {
+            match reader.poll(&mut socket).map_err(closed)? {
+                Some((MessageType::Open, body)) => {
+                    break Open::parse(&body).map_err(|e| e.to_string())?;
+                }
+                Some((MessageType::Notification, body)) => return Err(refused(&body).into()),
+                Some(_) => {}
+                None => return Err(NO_ANSWER.to_owned().into()),
+            }
+        };
+        let four_octet = |c: &Capability| matches!(c, Capability::FourOctetAs(_));
+        if !theirs.capabilities.iter().any(four_octet) {
+            let why = "it has no four-octet AS numbers, and what is replayed does".to_owned();
+            return Err(why.into());
+        }
+        socket.write_all(&KEEPALIVE).map_err(said)?;
+        loop {
+            match reader.next(&mut socket)? {
+                (MessageType::Keepalive, _) => break,
+                (MessageType::Notification, body) => return Err(refused(&body).into()),
+                _ => {}
+            }
+        }
+        let established = Self::established(socket, reader, agreed(&theirs));
+        established.map_err(|e| said(e).into())
+    }
+
+    fn established(
+        socket: TcpStream,
+        reader: Reader,
+        add_path: PerFamily<bool>,
+    ) -> io::Result<Self> {
+        socket.set_read_timeout(Some(Duration::from_secs(1)))?;
+        socket.set_write_timeout(Some(LOOK))?;
+        let (incoming, closer) = (socket.try_clone()?, socket.try_clone()?);
+        let socket = Arc::new(Mutex::new(socket));
+        let ended = Arc::new(Mutex::new(None));
+        let listening = {
+            let (socket, ended) = (Arc::clone(&socket), Arc::clone(&ended));
+            thread::Builder::new()
+                .name("replay".into())
+                .spawn(move || *ended.lock() = Some(listen(incoming, reader, &socket)))?
+        };
+        Ok(Speaker {
+            socket,
+            closer,
+            ended,
+            listening: Some(listening),
+            add_path,
+            out: Vec::new(),
+        })
+    }
+
+    /// Writes what waits.
+    pub fn flush(&mut self) -> Result<(), String> {
+        self.flush_until(&|| false)
+    }
+
+    /// As [`Speaker::flush`], but not to the end where the other side takes nothing and `to_end` says so.
+    pub fn flush_until(&mut self, to_end: &dyn Fn() -> bool) -> Result<(), String> {
+        let written = write_whole(&self.socket, &self.out, to_end);
+        self.out.clear();
+        match (self.ended(), written) {
+            (Some(why), _) => Err(why),
+            (None, Err(error)) => Err(error.to_string()),
+            (None, Ok(())) => Ok(()),
+        }
+    }
+
+    /// Why the session has ended, if it has.
+    pub fn ended(&self) -> Option<String> {
+        self.ended.lock().clone()
+    }
+}
+
+impl Drop for Speaker {
+    fn drop(&mut self) {
+        let mut goodbye = Vec::new();
+        Notification::new(6, 2, Vec::new()).encode(&mut goodbye);
+        // The other side may be gone.
+        let _ = self.socket.lock().write_all(&goodbye);
+        let _ = self.closer.shutdown(std::net::Shutdown::Both);
+        if let Some(thread) = self.listening.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn open_socket(to: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
+    let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))?;
+    if let Some(from) = from {
+        socket.bind(&SocketAddr::new(from, 0).into())?;
+    }
+    socket.connect_timeout(&to.into(), PATIENCE)?;
+    socket.set_tcp_nodelay(true)?;
+    Ok(socket.into())
+}
+
+fn capabilities(asn: Asn) -> Vec<Capability> {
+    let send = |afi_safi| AddPathFamily {
+        afi_safi,
+        mode: AddPathMode::Send,
+    };
+    let families = [AfiSafi::IPV4_UNICAST, AfiSafi::IPV6_UNICAST];
+    vec![
+        Capability::MultiProtocol(families[0]),
+        Capability::MultiProtocol(families[1]),
+        Capability::FourOctetAs(asn),
+        Capability::AddPath(families.map(send).to_vec()),
+    ]
+}
+
+/// Families for which the other side receives several paths.
+fn agreed(theirs: &Open) -> PerFamily<bool> {
+    let mut agreed = PerFamily::both(false);
+    for capability in &theirs.capabilities {
+        if let Capability::AddPath(families) = capability {
+            for one in families.iter().filter(|one| one.mode.receives()) {
+                if let Some(family) = one.afi_safi.family() {
+                    agreed[family] = true;
+                }
+            }
+        }
+    }
+    agreed
+}
+
+/// Writes all octets, or those that the other side takes before `to_end` says so.
+fn write_whole(
+    socket: &Mutex<TcpStream>,
+    octets: &[u8],
+    to_end: &dyn Fn() -> bool,
+) -> io::Result<()> {
+    let mut socket = loop {
+        match socket.try_lock_for(LOOK) {
+            Some(socket) => break socket,
+            None if to_end() => return Ok(()),
+            None => {}
+        }
+    };
+    let mut rest = octets;
+    while !rest.is_empty() {
+        match socket.write(rest) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => rest = &rest[count..],
+            Err(error) if is_timeout(&error) && to_end() => break,
+            Err(error) if is_timeout(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn refused(body: &[u8]) -> String {
+    format!("it refuses the session: {}", Notification::parse(body))
+}
+
+/// Keeps the session alive until it ends; returns why it did.
+fn listen(mut incoming: TcpStream, mut reader: Reader, outgoing: &Mutex<TcpStream>) -> String {
+    let mut sent = Instant::now();
+    loop {
+        match reader.poll(&mut incoming) {
+            Ok(Some((MessageType::Notification, body))) => {
+                return format!("the session ended: {}", Notification::parse(&body));
+            }
+            Ok(_) => {}
+            Err(why) => return why,
+        }
+        if sent.elapsed() >= KEEPALIVE_EVERY {
+            sent = Instant::now();
+            if let Err(error) = write_whole(outgoing, &KEEPALIVE, &|| false) {
+                return error.to_string();
+            }
+        }
+    }
+}
+
+/// Messages of a socket.
+#[derive(Default)]
+struct Reader {
+    buffer: Vec<u8>,
+}
+
+impl Reader {
+    /// The next message; the socket's time-out is the patience.
+    fn next(&mut self, socket: &mut TcpStream) -> Result<(MessageType, Vec<u8>), String> {
+        match self.poll(socket)? {
+            Some(message) => Ok(message),
+            None => Err(NO_ANSWER.into()),
+        }
+    }
+
+    /// The next message, `None` if none came within the socket's time-out.
+    fn poll(&mut self, socket: &mut TcpStream) -> Result<Option<(MessageType, Vec<u8>)>, String> {
+        loop {
+            let broken = |e: Notification| e.to_string();
+            if let Some(Frame { kind, body, wire }) =
+                next_frame(&self.buffer, MAX_LEN).map_err(broken)?
+            {
+                let (message, len) = ((kind, body.to_vec()), wire.len());
+                self.buffer.drain(..len);
+                return Ok(Some(message));
+            }
+            let mut piece = [0; 16 * frame::MAX_LEN];
+            match socket.read(&mut piece) {
+                Ok(0) => return Err("the other side closed the connection".into()),
+                Ok(count) => self.buffer.extend_from_slice(&piece[..count]),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if is_timeout(&e) => return Ok(None),
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+    }
+}

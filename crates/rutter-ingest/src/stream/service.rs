@@ -1,0 +1,137 @@
+//! Listening for clients of the stream.
+
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rutter_config::Stream;
+
+use super::admission::{Admission, Place};
+use super::client::Client;
+use super::publisher::{self, Audience};
+use crate::listen::listen;
+use rutter_service::{Context, Service};
+
+/// The running server.
+pub struct StreamServer {
+    address: SocketAddr,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// Why the server does not start.
+#[derive(Debug)]
+pub struct StreamError {
+    address: SocketAddr,
+    error: io::Error,
+}
+
+impl fmt::Display for StreamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let StreamError { address, error } = self;
+        write!(
+            f,
+            "stream: cannot listen on {address}: {error}; change stream.listen"
+        )
+    }
+}
+
+impl std::error::Error for StreamError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+/// The thread looks this often for clients and whether it is to end.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+impl StreamServer {
+    /// Listens; each client gets a thread of its own.
+    pub fn start(context: &Context, settings: &Stream) -> Result<Self, StreamError> {
+        let address = settings.listen;
+        let failed = |error| StreamError { address, error };
+        let listener = listen(address).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let audience: Arc<Audience> = Arc::default();
+        let publishing = {
+            let (context, audience) = (context.clone(), Arc::clone(&audience));
+            named("stream", move || publisher::run(&context, &audience)).map_err(failed)?
+        };
+        let accepting = {
+            let acceptor = Acceptor {
+                context: context.clone(),
+                settings: settings.clone(),
+                audience,
+                admission: Admission::new(settings.max_clients),
+            };
+            named("stream-accept", move || acceptor.accept(&listener)).map_err(failed)?
+        };
+        tracing::info!(listen = %address, "stream started");
+        Ok(StreamServer {
+            address,
+            threads: vec![publishing, accepting],
+        })
+    }
+
+    /// Where clients connect; a port that the kernel chose is filled in.
+    pub fn listen_address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Service for StreamServer {
+    fn name(&self) -> String {
+        "stream".into()
+    }
+
+    fn stop(self: Box<Self>) {
+        for thread in self.threads {
+            // A thread that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn named(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().name(name.into()).spawn(body)
+}
+
+/// What each connection needs.
+struct Acceptor {
+    context: Context,
+    settings: Stream,
+    audience: Arc<Audience>,
+    admission: Admission,
+}
+
+impl Acceptor {
+    fn accept(&self, listener: &TcpListener) {
+        let mut threads: Vec<JoinHandle<()>> = Vec::new();
+        while !self.context.shutdown.wait(PATIENCE) {
+            while let Ok((socket, address)) = listener.accept() {
+                threads.retain(|thread| !thread.is_finished());
+                let Some(place) = self.admission.admit_handshake(address) else {
+                    continue;
+                };
+                match self.serve(socket, place) {
+                    Ok(thread) => threads.push(thread),
+                    Err(error) => tracing::error!(%address, %error, "stream client refused"),
+                }
+            }
+        }
+        for thread in threads {
+            let _ = thread.join();
+        }
+    }
+
+    fn serve(&self, socket: TcpStream, place: Place) -> io::Result<JoinHandle<()>> {
+        let client = Arc::new(Client::new(self.settings.queue, &self.settings.origins));
+        let (context, audience) = (self.context.clone(), Arc::clone(&self.audience));
+        named("stream-client", move || {
+            let let_in = || audience.add(Arc::clone(&client), &context);
+            client.run(socket, &context.shutdown, place, let_in);
+        })
+    }
+}

@@ -1,0 +1,211 @@
+//! Routes of other people's sessions on their way into the table.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rutter_net::{Asn, Family, PerFamily};
+use rutter_policy::{ImportPolicy, ImportRule, ImportSettings};
+use rutter_rib::{
+    Batch, FamilyInfo, Monitored, Neighbor, PeerId, PeerKind, Pushed, Retain, Rib, SessionInfo,
+    Sweeper, TooManyNeighbors,
+};
+
+use rutter_service::ShutdownSignal;
+
+/// Writes UPDATEs of many peers into the table, those of one peer together.
+pub(crate) struct Writer {
+    rib: Arc<Rib>,
+    shutdown: ShutdownSignal,
+    import: Arc<ImportPolicy>,
+    batch: Batch,
+    current: Option<PeerId>,
+    /// Whose sessions ended, why and when; nobody has been told yet.
+    leaving: Vec<(PeerId, Arc<str>, u64)>,
+}
+
+/// Routes that are applied at once: more wait for nothing but cache misses.
+const BATCH: usize = 4_096;
+/// Removing the routes of lost sessions pauses after a step that took so long.
+const LONG_STEP: Duration = Duration::from_millis(2);
+
+impl Writer {
+    /// Routes of lost sessions are not taken out to the last once `stop` is set.
+    pub fn new(rib: Arc<Rib>, shutdown: ShutdownSignal) -> Self {
+        Writer {
+            rib,
+            shutdown,
+            import: Arc::new(collect_everything()),
+            batch: Batch::new(),
+            current: None,
+            leaving: Vec::new(),
+        }
+    }
+
+    /// Makes a peer known that has no session yet.
+    pub fn add_peer(
+        &self,
+        name: &str,
+        address: IpAddr,
+        asn: Asn,
+        monitored: Monitored,
+    ) -> Result<PeerId, TooManyNeighbors> {
+        self.rib.add_neighbor(Neighbor {
+            name: name.into(),
+            address,
+            kind: PeerKind::Collector,
+            local_asn: asn,
+            remote_asn: asn,
+            local_ipv4: None,
+            local_ipv6: None,
+            next_hop_self: false,
+            import: Arc::clone(&self.import),
+            monitored: Some(Arc::new(monitored)),
+            export_allowed: false,
+            default_local_pref: 100,
+            block_above: PerFamily::both(None),
+            add_path_limit: 0,
+            role: None,
+        })
+    }
+
+    /// A peer's session is established: its routes may come.
+    pub fn up(&mut self, peer: PeerId, session: SessionInfo, unix_us: u64) {
+        self.commit();
+        self.rib.session_up(peer, session);
+        self.rib.publish_peer_up(peer, unix_us);
+    }
+
+    /// Sessions of peers ended, and the peers are no longer of interest. They are gone after [`Writer::settle`].
+    pub fn end(&mut self, peers: &[PeerId], reason: &str, unix_us: u64) {
+        let reason: Arc<str> = reason.into();
+        let leaving = |peer: &PeerId| (*peer, Arc::clone(&reason), unix_us);
+        self.leaving.extend(peers.iter().map(leaving));
+    }
+
+    /// Applies what waits: one walk over the table for all peers whose sessions ended.
+    pub fn settle(&mut self) {
+        self.commit();
+        let leaving = std::mem::take(&mut self.leaving);
+        let mut sweeper = Sweeper::default();
+        for (peer, reason, unix_us) in &leaving {
+            let retain = PerFamily::both(Retain::Nothing);
+            self.rib.publish_peer_down(*peer, retain, reason, *unix_us);
+            self.rib.end_session(*peer, retain, &mut sweeper);
+        }
+        while !sweeper.is_idle() {
+            let begun = Instant::now();
+            sweeper.step(&self.rib);
+            let took = begun.elapsed();
+            // Where many report the same prefixes, a step holds a part of the table for long. What others have to
+            // write gets as much time.
+            let stopping = match took >= LONG_STEP {
+                true => self.shutdown.wait(took),
+                false => self.shutdown.is_triggered(),
+            };
+            if stopping {
+                return;
+            }
+        }
+        for (peer, ..) in leaving {
+            self.rib.remove_neighbor(peer);
+        }
+    }
+
+    /// Takes the body of an UPDATE. What it says is in the table at the latest after [`Writer::settle`].
+    pub fn update(&mut self, peer: PeerId, body: &[u8], unix_us: u64) -> Pushed {
+        if self.current != Some(peer) || self.batch.len() >= BATCH {
+            self.commit();
+            self.current = Some(peer);
+        }
+        self.batch.push(&self.rib, peer, body, unix_us)
+    }
+
+    fn commit(&mut self) {
+        if self.current.take().is_some() {
+            self.rib.commit(&mut self.batch);
+        }
+    }
+}
+
+/// A session of which only the form of its updates is known.
+pub(crate) fn session(asn: Asn, bgp_id: u32, as4: bool, add_path: PerFamily<bool>) -> SessionInfo {
+    let family = |family: Family| FamilyInfo {
+        add_path_receive: add_path[family],
+        add_path_send: false,
+        extended_next_hop: true,
+    };
+    SessionInfo {
+        remote_bgp_id: bgp_id,
+        remote_asn: asn,
+        as4,
+        max_message_len: rutter_wire::frame::MAX_EXTENDED_LEN,
+        families: PerFamily::from_fn(|f| Some(family(f))),
+        enhanced_refresh: false,
+    }
+}
+
+/// What another router took is kept as it is, AS_SETs included.
+fn collect_everything() -> ImportPolicy {
+    ImportPolicy::new(ImportSettings {
+        rule: ImportRule::Collect,
+        enforce_first_as: false,
+        reject_as_loop: false,
+        reject_as_set: false,
+        graceful_shutdown: false,
+        ..ImportSettings::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rutter_policy::{ExportPolicy, ExportSettings};
+    use rutter_rib::{RibConfig, Source, View};
+
+    use rutter_wire::bmp::PeerType;
+
+    use super::*;
+
+    /// 192.0.2.0/24 with ORIGIN, AS_PATH and NEXT_HOP.
+    const UPDATE: &[u8] = &[
+        0, 0, 0, 20, 0x40, 1, 1, 0, 0x40, 2, 6, 2, 1, 0, 0, 0xfb, 0xf5, 0x40, 3, 4, 192, 0, 2, 1,
+        24, 192, 0, 2,
+    ];
+
+    #[test]
+    fn the_end_does_not_wait_until_lost_sessions_are_forgotten() {
+        let rib = Arc::new(Rib::new(RibConfig {
+            shards: 2,
+            router_id: 1,
+            log_limit: 1 << 20,
+            export: Arc::new(ExportPolicy::new(ExportSettings::default())),
+            seed: 7,
+            always_compare_med: false,
+        }));
+        let shutdown = ShutdownSignal::new();
+        let mut writer = Writer::new(Arc::clone(&rib), shutdown.clone());
+        let monitored = Monitored {
+            router: "edge1".into(),
+            source: Source::Bmp,
+            view: View::AdjRibInPre,
+            peer_type: PeerType::Global,
+            distinguisher: 0,
+        };
+        let address = "192.0.2.1".parse().unwrap();
+        let asn = Asn(64501);
+        let lose = |writer: &mut Writer| {
+            let added = writer.add_peer("peer", address, asn, monitored.clone());
+            let peer = added.unwrap();
+            writer.up(peer, session(asn, 9, true, PerFamily::both(false)), 0);
+            writer.update(peer, UPDATE, 0);
+            writer.settle();
+            writer.end(&[peer], "gone", 0);
+            writer.settle();
+        };
+        lose(&mut writer);
+        assert!(rib.peers().is_empty());
+        shutdown.trigger();
+        lose(&mut writer);
+        assert_eq!(rib.peers().len(), 1);
+    }
+}

@@ -1,0 +1,22 @@
+//! Reads MRT files: finds them, unpacks them and iterates over their records.
+//!
+//! ```text
+//! find_files ─► Input ─► Stream (unpacks on its own thread) ─► Record
+//! ```
+//! The formats are those of RFC 6396 and RFC 8050. The first bytes of a file, not its name, decide whether it is
+//! compressed with gzip, bzip2, zstd or not at all.
+
+mod files;
+mod message;
+mod progress;
+mod reader;
+mod record_outcome;
+mod stream;
+mod unpack;
+
+pub use files::{Input, find_files};
+pub use message::{frame, routes, update};
+pub use progress::Progress;
+pub use reader::Reader;
+pub use record_outcome::{RecordOutcome, Unreadable};
+pub use stream::{ReadError, ReadFault, Stream};

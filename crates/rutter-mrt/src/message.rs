@@ -1,0 +1,52 @@
+//! The UPDATEs of a log, and the routes in them.
+
+use rutter_net::{AfiSafi, Family, Ipv4Prefix, Ipv6Prefix, Prefix};
+use rutter_wire::frame::{Frame, MAX_EXTENDED_LEN, MessageType, next_frame};
+use rutter_wire::mrt::Message;
+use rutter_wire::nlri;
+use rutter_wire::update::{Sections, split};
+
+use crate::Unreadable;
+
+/// The UPDATE of a message; `None` if it is another one.
+pub fn update<'a>(message: &Message<'a>) -> Result<Option<Sections<'a>>, Unreadable> {
+    let frame = frame(message)?;
+    match frame.kind {
+        MessageType::Update => split(frame.body).map(Some).map_err(|_| Unreadable::Update),
+        _ => Ok(None),
+    }
+}
+
+/// The message itself, with its header.
+pub fn frame<'a>(message: &Message<'a>) -> Result<Frame<'a>, Unreadable> {
+    match next_frame(message.message, MAX_EXTENDED_LEN) {
+        Ok(Some(frame)) => Ok(frame),
+        Ok(None) | Err(_) => Err(Unreadable::Message),
+    }
+}
+
+/// Appends the routes of NLRI with their path identifiers; before an error, those that stand before it. Of other
+/// families there are none.
+pub fn routes(
+    family: AfiSafi,
+    bytes: &[u8],
+    add_path: bool,
+    into: &mut Vec<(Prefix, u32)>,
+) -> Result<(), Unreadable> {
+    let result = match family.family() {
+        Some(Family::Ipv4Unicast) => {
+            let mut parsed: Vec<(u32, Ipv4Prefix)> = Vec::new();
+            let result = nlri::parse_ipv4(bytes, add_path, &mut parsed).map(|_| ());
+            into.extend(parsed.into_iter().map(|(id, prefix)| (prefix.into(), id)));
+            result
+        }
+        Some(Family::Ipv6Unicast) => {
+            let mut parsed: Vec<(u32, Ipv6Prefix)> = Vec::new();
+            let result = nlri::parse_ipv6(bytes, add_path, &mut parsed).map(|_| ());
+            into.extend(parsed.into_iter().map(|(id, prefix)| (prefix.into(), id)));
+            result
+        }
+        None => Ok(()),
+    };
+    result.map_err(|_| Unreadable::Routes)
+}
