@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::{Client, NoTls, SimpleQueryMessage};
+use rutter_bench::rng::Rng;
 use rutter_config::Config;
 use rutter_net::Prefix;
 use rutter_service::ShutdownSignal;
