@@ -50,7 +50,7 @@ fn a_demonstration_collects_every_route() {
     let text = String::from_utf8(text).unwrap();
     assert!(output.status.success(), "{errors}");
     assert!(
-        text.contains("CollectorServices 2000 routes of 4 peers"),
+        text.contains("Collected 2000 routes of 4 peers"),
         "{text}"
     );
     assert_eq!(errors, "");
@@ -96,7 +96,7 @@ fn a_demonstration_answers_while_feeds_come_in() {
         assert!((before..=200_000).contains(&routes), "{routes}");
         before = routes;
     }
-    assert!(line("CollectorServices").starts_with("CollectorServices 200000 routes of 4 peers"));
+    assert!(line("Collected").starts_with("Collected 200000 routes of 4 peers"));
     drop(demonstration);
     fs::remove_dir_all(folder).unwrap();
 }
@@ -124,7 +124,7 @@ fn a_demonstration_that_is_interrupted_at_once_ends_in_order() {
     out.read_to_string(&mut said).unwrap();
     let status = demonstration.0.wait().unwrap();
     assert!(status.success(), "{status}: {said}");
-    assert!(!said.contains("CollectorServices"), "{said}");
+    assert!(!said.contains("Collected"), "{said}");
     assert!(!folder.join("s").exists());
     fs::remove_dir_all(folder).unwrap();
 }

@@ -31,7 +31,7 @@ pub(crate) fn sql(args: &BenchSqlArgs) -> Result<(), Failure> {
     for round in 1..=args.rounds.max(1) {
         for queried in [false, true] {
             drop(last.take());
-            let collected = CollectorServices::run(args, &table, queried)?;
+            let collected = Collected::run(args, &table, queried)?;
             let took = collected.took.as_secs_f64();
             if queried { &mut asked } else { &mut alone }.push(took);
             exact.push(collected.exact.as_secs_f64());
@@ -59,7 +59,7 @@ pub(crate) fn sql(args: &BenchSqlArgs) -> Result<(), Failure> {
 }
 
 /// A collector that has taken everything in.
-struct CollectorServices {
+struct Collected {
     collector: Option<Running>,
     feeds: Vec<thread::JoinHandle<Result<(), String>>>,
     shutdown: ShutdownSignal,
@@ -71,7 +71,7 @@ struct CollectorServices {
     queries: usize,
 }
 
-impl CollectorServices {
+impl Collected {
     /// Collects; with a client that asks for the aggregate all the time, or without.
     fn run(args: &BenchSqlArgs, table: &Arc<Table>, queried: bool) -> Result<Self, Failure> {
         let (address, server) = (demo::address_near(0)?, demo::address_near(0)?);
@@ -183,7 +183,7 @@ impl CollectorServices {
     }
 }
 
-impl Drop for CollectorServices {
+impl Drop for Collected {
     fn drop(&mut self) {
         if let Some(collector) = self.collector.take() {
             collector.stop("the measurement is over");

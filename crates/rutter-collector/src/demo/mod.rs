@@ -206,7 +206,7 @@ fn report(collector: &Running, routes: u64, took: Duration) -> io::Result<()> {
     let (peers, seconds) = (rib.peers().len(), took.as_secs_f64());
     writeln!(
         io::stdout(),
-        "CollectorServices {routes} routes of {peers} peers in {seconds:.2} s, {:.1} million a second.\n\
+        "Collected {routes} routes of {peers} peers in {seconds:.2} s, {:.1} million a second.\n\
          The table takes {} MiB: {:.0} bytes a route.",
         routes as f64 / seconds / 1e6,
         memory >> 20,
