@@ -110,10 +110,10 @@ pub(crate) struct BenchSinksArgs {
     pub(crate) prefixes: PathBuf,
     /// postgres://user:password@host:port/database, or `own` for one that is started for it
     #[arg(long, value_name = "URL")]
-    pub(crate) postgres: Option<rutter_sinks::bench::Place>,
+    pub(crate) postgres: Option<crate::bench::sinks::Place>,
     /// mariadb://user:password@host:port/database, or `own` [default: both `own`]
     #[arg(long, value_name = "URL")]
-    pub(crate) mariadb: Option<rutter_sinks::bench::Place>,
+    pub(crate) mariadb: Option<crate::bench::sinks::Place>,
     /// Feeds of each family
     #[arg(long, default_value_t = 6)]
     pub(crate) feeds: usize,

@@ -2,7 +2,6 @@
 
 mod bar;
 mod bench;
-mod bench_sql;
 mod cli;
 mod collect;
 mod demo;
@@ -29,7 +28,7 @@ fn main() -> ExitCode {
         Command::Replay(args) => replay::replay(&args),
         Command::CheckTls { certificate, key } => sql::check_tls(certificate, key),
         Command::BenchHistory(args) => bench::history(&args),
-        Command::BenchSql(args) => bench_sql::sql(&args),
+        Command::BenchSql(args) => bench::sql::run(&args),
         Command::BenchSinks(args) => bench::sinks(&args),
         Command::Sql(args) => sql::sql(args),
     };

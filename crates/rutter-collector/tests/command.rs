@@ -49,10 +49,7 @@ fn a_demonstration_collects_every_route() {
     let (text, errors) = (output.stdout, String::from_utf8(output.stderr).unwrap());
     let text = String::from_utf8(text).unwrap();
     assert!(output.status.success(), "{errors}");
-    assert!(
-        text.contains("Collected 2000 routes of 4 peers"),
-        "{text}"
-    );
+    assert!(text.contains("Collected 2000 routes of 4 peers"), "{text}");
     assert_eq!(errors, "");
 }
 

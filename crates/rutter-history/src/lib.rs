@@ -12,7 +12,6 @@ mod archive;
 mod archive_lock;
 mod as_of;
 mod batch_rows;
-pub mod bench;
 mod clock;
 mod column_values;
 mod fast_format;

@@ -10,7 +10,6 @@
 //! side, the sink continues exactly at that position.
 
 mod batch;
-pub mod bench;
 mod block;
 mod byte_codec;
 mod feed_spooler;
@@ -33,7 +32,7 @@ pub use batch::{Batch, Change, PeerChange};
 pub use block::{Block, BlockWriter, Entry, Marker};
 pub use feed_spooler::{Clock, FeedSpooler};
 pub use peer::{PeerKey, StoredPeer};
-pub use service::{Handle, StartError, start};
+pub use service::{Handle, MachineClock, StartError, start};
 pub use spool::{Cursor, Damage, Disk, Position, Spool, SpoolError, Storage, Unended};
 pub use status::{Status, StatusView};
 pub use store::{Load, RowChunks, Store, StoreError, StoreProgress};

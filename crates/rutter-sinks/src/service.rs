@@ -56,11 +56,18 @@ impl std::fmt::Display for StartError {
 impl std::error::Error for StartError {}
 
 /// The clocks of the machine.
-pub(crate) struct MachineClock(Instant);
+pub struct MachineClock(Instant);
 
 impl MachineClock {
-    pub(crate) fn new() -> Self {
+    /// Starts the monotonic clock.
+    pub fn new() -> Self {
         Self(Instant::now())
+    }
+}
+
+impl Default for MachineClock {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -24,14 +24,14 @@ use crate::failure::Failure;
 const BY_ORIGIN: &str = "SELECT origin_as, count(*) FROM routes GROUP BY origin_as";
 
 /// Measures and prints each figure when it is known.
-pub(crate) fn sql(args: &BenchSqlArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &BenchSqlArgs) -> Result<(), Failure> {
     let table = Arc::new(Table::read(&args.prefixes)?);
     let (mut alone, mut asked, mut exact) = (Vec::new(), Vec::new(), Vec::new());
     let mut last = None;
     for round in 1..=args.rounds.max(1) {
         for queried in [false, true] {
             drop(last.take());
-            let collected = Collected::run(args, &table, queried)?;
+            let collected = Measurement::run(args, &table, queried)?;
             let took = collected.took.as_secs_f64();
             if queried { &mut asked } else { &mut alone }.push(took);
             exact.push(collected.exact.as_secs_f64());
@@ -59,7 +59,7 @@ pub(crate) fn sql(args: &BenchSqlArgs) -> Result<(), Failure> {
 }
 
 /// A collector that has taken everything in.
-struct Collected {
+struct Measurement {
     collector: Option<Running>,
     feeds: Vec<thread::JoinHandle<Result<(), String>>>,
     shutdown: ShutdownSignal,
@@ -71,7 +71,7 @@ struct Collected {
     queries: usize,
 }
 
-impl Collected {
+impl Measurement {
     /// Collects; with a client that asks for the aggregate all the time, or without.
     fn run(args: &BenchSqlArgs, table: &Arc<Table>, queried: bool) -> Result<Self, Failure> {
         let (address, server) = (demo::address_near(0)?, demo::address_near(0)?);
@@ -183,7 +183,7 @@ impl Collected {
     }
 }
 
-impl Drop for Collected {
+impl Drop for Measurement {
     fn drop(&mut self) {
         if let Some(collector) = self.collector.take() {
             collector.stop("the measurement is over");

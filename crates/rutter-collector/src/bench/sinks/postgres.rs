@@ -10,7 +10,7 @@ use postgres::{Client, NoTls};
 use rutter_config::Database;
 
 use super::{Rival, Url, Visit};
-use crate::postgres::Postgres;
+use rutter_sinks::postgres::Postgres;
 
 pub(super) struct Server {
     settings: Database,

@@ -20,9 +20,7 @@ use rutter_rib::{
     Batch, FamilyInfo, FeedReader, Neighbor, PeerId, PeerKind, Rib, RibConfig, SessionInfo,
 };
 
-use crate::archive::{Archive, Part};
-use crate::file_rotation::{FileRotation, Options, write_snapshot};
-use crate::file_writer::Compression;
+use rutter_history::{Archive, Compression, FileRotation, Options, Part, write_snapshot};
 
 /// What is measured.
 #[derive(Clone, Debug)]

@@ -1,18 +1,21 @@
-//! `rutter-collect bench-sinks` and `bench-history`: how fast rows leave the collector.
+//! The benchmarks `rutter-collect bench-history`, `bench-sinks` and `bench-sql`.
 
-use rutter_sinks::bench::{self, Place, Settings};
+mod history;
+pub(crate) mod sinks;
+pub(crate) mod sql;
 
 use crate::cli::{BenchHistoryArgs, BenchSinksArgs};
 use crate::failure::Failure;
+use sinks::Place;
 
-/// Measures and prints each figure when it is known.
+/// Measures the sinks and prints each figure as soon as it is known.
 pub(crate) fn sinks(args: &BenchSinksArgs) -> Result<(), Failure> {
     // Nothing named: everything that can be started here.
     let (postgres, mariadb) = match (&args.postgres, &args.mariadb) {
         (None, None) => (Some(Place::Own), Some(Place::Own)),
         (postgres, mariadb) => (postgres.clone(), mariadb.clone()),
     };
-    let settings = Settings {
+    let settings = sinks::Settings {
         prefixes: args.prefixes.clone(),
         most: args.most.unwrap_or(0),
         feeds: args.feeds,
@@ -22,12 +25,12 @@ pub(crate) fn sinks(args: &BenchSinksArgs) -> Result<(), Failure> {
         singles: args.singles,
         folder: args.folder.clone(),
     };
-    bench::run(&settings, &mut |line| println!("{line}")).map_err(Failure::text)
+    sinks::run(&settings, &mut |line| println!("{line}")).map_err(Failure::text)
 }
 
-/// Measures and prints each figure when it is known.
+/// Measures the archive and prints each figure as soon as it is known.
 pub(crate) fn history(args: &BenchHistoryArgs) -> Result<(), Failure> {
-    let settings = rutter_history::bench::Settings {
+    let settings = history::Settings {
         prefixes: args.prefixes.clone(),
         most: args.most.unwrap_or(0),
         feeds: args.feeds.max(1),
@@ -35,5 +38,5 @@ pub(crate) fn history(args: &BenchHistoryArgs) -> Result<(), Failure> {
         compression: args.compression,
         folder: args.folder.clone(),
     };
-    rutter_history::bench::run(&settings, &mut |line| println!("{line}")).map_err(Failure::text)
+    history::run(&settings, &mut |line| println!("{line}")).map_err(Failure::text)
 }

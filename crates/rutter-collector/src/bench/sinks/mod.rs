@@ -20,14 +20,11 @@ use parking_lot::Mutex;
 use rutter_net::PerFamily;
 use rutter_rib::Rib;
 
-use crate::feed_spooler::FeedSpooler;
-use crate::peer::PeerKey;
-use crate::service::MachineClock;
-use crate::spool::{Disk, Spool};
-use crate::status::Status;
-use crate::store::Store;
-use crate::table_load::{LoadRow, RouteSource as _, TableSource};
-use crate::writer::{Limits, Step, Writer};
+use rutter_sinks::{
+    Disk, FeedSpooler, Limits, LoadRow, MachineClock, PeerKey, RouteSource as _, Spool, Status,
+    Step, Store, TableSource, Writer,
+};
+
 use own::{Own, Scratch};
 pub use url::{Place, Url};
 

@@ -12,7 +12,7 @@ use mysql::{Conn, OptsBuilder, Row, Value};
 use rutter_config::Database;
 
 use super::{Rival, Url, Visit};
-use crate::mariadb::MariaDb;
+use rutter_sinks::mariadb::MariaDb;
 
 pub(super) struct Server {
     settings: Database,
