@@ -1,4 +1,4 @@
-//! What the daemon gives to the management side.
+//! The interface between the daemon and the management server.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -12,65 +12,65 @@ use rutter_rpki::Vrps;
 
 use crate::{ClearHow, LogRow, RouterRow, SessionRow, SinkRow, StatusRow};
 
-/// The daemon as the management side sees it. Every method may be called from any thread at any time and must
-/// not wait for the threads that route, except [`Backend::clear`], [`Backend::reload`] and
-/// [`Backend::shutdown`], which hand their work over.
+/// The daemon, as the management server sees it. Any thread may call any method at any time. Methods must not wait
+/// for the I/O threads, except [`Backend::clear`], [`Backend::reload`] and [`Backend::shutdown`].
 pub trait Backend: Send + Sync {
-    /// The process.
+    /// Returns the state of the process.
     fn status(&self) -> StatusRow;
-    /// A consistent view of the table.
+    /// Returns a consistent view of the table.
     fn snapshot(&self) -> Snapshot;
-    /// All neighbors of the table with their counts.
+    /// Returns all neighbors of the table with their route counts.
     fn peers(&self) -> Vec<PeerSummary> {
         self.rib().peers()
     }
-    /// The table itself, for look-ups.
+    /// Returns the table, for look-ups.
     fn rib(&self) -> &Rib;
-    /// Why a prefix goes where it goes; `None` where the table has no such destination.
+    /// Explains a destination; `None` if the table does not have it.
     fn explain(&self, prefix: Prefix) -> Option<Explanation>;
-    /// Bytes by purpose.
+    /// Returns the memory use by purpose.
     fn memory(&self) -> Vec<rutter_rib::MemoryRow>;
-    /// What origins are validated by (RFC 6811); `None` where they are not.
+    /// Returns the VRPs for origin validation (RFC 6811), if it is enabled.
     fn vrps(&self) -> Option<Arc<Vrps>> {
         None
     }
-    /// The services of a collector; `None` in a daemon that is none.
+    /// Returns the services of a collector; `None` in other daemons.
     fn collector_services(&self) -> Option<&dyn CollectorServices> {
         None
     }
-    /// Every session that is configured or was accepted, up or down.
+    /// Returns all configured and accepted sessions.
     fn sessions(&self) -> Vec<SessionRow>;
-    /// Clears the sessions of the neighbors at these addresses; `Err` says in words why not.
+    /// Clears the sessions of the neighbors at these addresses. The error is for the user.
     fn clear(&self, peers: &[IpAddr], how: ClearHow) -> Result<(), String>;
-    /// Reads the configuration anew and applies it, all or nothing.
+    /// Reloads the configuration, all or nothing.
     fn reload(&self) -> Result<Diff, ReloadError>;
-    /// What [`Backend::reload`] would change if the configuration were in `file` (without: its own file).
+    /// Returns the changes that [`Backend::reload`] would make with the configuration in `file`, or in its own file.
     fn diff(&self, file: Option<&Path>) -> Result<Diff, ReloadError>;
-    /// Begins an orderly end: every session gets a Cease with `text`.
+    /// Starts an orderly shutdown: every session ends with a Cease that carries `text`.
     fn shutdown(&self, text: Option<&str>);
-    /// Log lines kept in memory, oldest first, then new ones.
+    /// Returns a reader of the log: the lines in memory, oldest first, then new lines.
     fn log(&self) -> Box<dyn LogReader>;
 }
 
-/// The services of a collector as the management side sees them. No method waits for anybody.
+/// The services of a collector. No method blocks.
 pub trait CollectorServices: Send + Sync {
-    /// Databases and brokers.
+    /// Returns the state of the sinks.
     fn sinks(&self) -> Vec<SinkRow>;
-    /// Monitored routers that are connected.
+    /// Returns the monitored routers that are connected.
     fn routers(&self) -> Vec<RouterRow>;
 }
 
-/// Why a configuration was not taken.
+/// The reason why a reload failed.
 #[derive(Debug)]
 pub enum ReloadError {
     /// The file has errors.
     Config(Vec<ConfigError>),
-    /// Something else, in words: a port that is taken, a file that is gone.
+    /// Another error, as text: a port in use, a missing file.
     Other(String),
 }
 
-/// One reader of the log.
+/// A reader of the log.
 pub trait LogReader: Send {
-    /// The next line; `None` when none came within `wait`. With a wait of zero: `None` at the end of what is kept.
+    /// Returns the next line, or `None` if none arrives within `wait`. With a zero `wait`: `None` after the last line
+    /// in memory.
     fn next_line(&mut self, wait: Duration) -> Option<LogRow>;
 }

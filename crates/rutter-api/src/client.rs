@@ -1,4 +1,4 @@
-//! The other half: asks and reads lines.
+//! The client side: sends a request and reads the answer.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
@@ -6,19 +6,19 @@ use std::path::Path;
 
 use crate::{Envelope, Line, Request};
 
-/// A connection to a daemon, good for one request.
+/// A connection to a daemon, for one request.
 #[derive(Debug)]
 pub struct Client {
     stream: UnixStream,
 }
 
 impl Client {
-    /// Connects.
+    /// Connects to the socket.
     pub fn connect(socket: &Path) -> io::Result<Self> {
         UnixStream::connect(socket).map(|stream| Client { stream })
     }
 
-    /// Asks; the lines come as they are read, the last one is [`Line::Done`] or [`Line::Error`].
+    /// Sends the request. The answer is a stream of lines; the last one is [`Line::Done`] or [`Line::Error`].
     pub fn call(mut self, request: Request) -> io::Result<Answer> {
         let mut line = serde_json::to_vec(&Envelope::new(request))?;
         line.push(b'\n');
@@ -38,8 +38,8 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The next line as it came, without its line feed; `None` after the last one. Does not understand rows, so it is
-    /// the fast way for those who pass them on.
+    /// Returns the next line without its line feed, or `None` after the last one. The line is not parsed, so this is
+    /// the fast way to forward an answer.
     pub fn next_raw<'a>(&mut self, line: &'a mut Vec<u8>) -> Option<io::Result<RawLine<'a>>> {
         if self.ended {
             return None;
@@ -68,7 +68,7 @@ impl Answer {
 }
 
 impl Answer {
-    /// Whether a further line may be had without waiting: time to show what was printed so far if not.
+    /// Returns whether more of the answer is buffered. If not, flush the output before the next read.
     pub fn has_more_waiting(&self) -> bool {
         !self.input.buffer().is_empty()
     }
@@ -84,14 +84,14 @@ impl Iterator for Answer {
     }
 }
 
-/// A line as it came.
+/// An unparsed line.
 #[derive(Clone, Copy, Debug)]
 pub struct RawLine<'a> {
-    /// The JSON text.
+    /// The JSON of the line.
     pub line: &'a [u8],
-    /// It says how the answer ended.
+    /// This is the last line of the answer.
     pub is_last: bool,
 }
 
-/// How the last line of an answer begins: `kind` is written first.
+/// The prefixes of a last line: `kind` is the first member.
 const LAST: [&[u8]; 2] = [br#"{"kind":"done""#, br#"{"kind":"error""#];

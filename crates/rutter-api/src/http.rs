@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use crate::{Backend, prometheus};
 
-/// Answers one HTTP request: `/metrics` with the metrics, everything else with 404. Blocks: give it a thread.
+/// Answers one HTTP request: `/metrics` with the metrics, other paths with 404. Blocks, so it needs its own thread.
 pub fn serve_metrics(stream: TcpStream, backend: &dyn Backend) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
     let head = read_head(&stream)?;
     let (status, body) = match target(&head) {
         Some("/metrics") => ("200 OK", prometheus::render(backend)),
         Some(_) => ("404 Not Found", "The metrics are at /metrics.\n".to_owned()),
-        None => ("400 Bad Request", "Only GET is answered.\n".to_owned()),
+        None => ("400 Bad Request", "Only GET is supported.\n".to_owned()),
     };
     let kind = match status {
         "200 OK" => "text/plain; version=0.0.4; charset=utf-8",
@@ -28,7 +28,7 @@ pub fn serve_metrics(stream: TcpStream, backend: &dyn Backend) -> io::Result<()>
     (&stream).write_all(body.as_bytes())
 }
 
-/// Reads up to the empty line that ends the head; gives up at [`MAX_HEAD`].
+/// Reads the request head, up to its empty line or [`MAX_HEAD`] bytes.
 fn read_head(mut stream: &TcpStream) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     let mut chunk = [0; 1024];
@@ -41,7 +41,7 @@ fn read_head(mut stream: &TcpStream) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// The path of a GET, without its query.
+/// Returns the path of a GET request, without its query.
 fn target(head: &[u8]) -> Option<&str> {
     let line = head.split(|b| *b == b'\r').next()?;
     let mut words = std::str::from_utf8(line).ok()?.split(' ');
@@ -52,7 +52,7 @@ fn target(head: &[u8]) -> Option<&str> {
 }
 
 const MAX_HEAD: usize = 8 * 1024;
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {

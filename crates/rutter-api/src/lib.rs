@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! rutter show routes ─► Client::call ─► one JSON line ─► serve_connection ─► Backend (the daemon), Snapshot
-//!                       rows, one by one ◄── JSON lines ◄──┘      the last line says how it ended
+//!                       rows, one by one ◄── JSON lines ◄──┘      the last line has the outcome
 //! GET /metrics ─► serve_metrics ─► prometheus::render ─► Backend
 //! ```
-//! Answers stream: no list is ever built whole, and a client that goes away ends its answer. The protocol is
-//! described in `docs/management.md`.
+//! Answers are streamed: no list is held in memory, and an answer ends when its client disconnects. See
+//! `docs/management.md` for the protocol.
 
 mod answer;
 mod backend;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rows::*;
 
-/// One line of an answer, told apart by `kind`. The last line is [`Line::Done`] or [`Line::Error`].
+/// One line of an answer, tagged by `kind`. The last line is [`Line::Done`] or [`Line::Error`].
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Line {
@@ -18,31 +18,31 @@ pub enum Line {
     Rejected(Box<RejectedRow>),
     /// A distinct attribute set.
     AttributeSet(Box<AttributeSetRow>),
-    /// Where packets to an address go.
+    /// The route for an address.
     Lookup(Box<LookupRow>),
     /// An attribute set of a table.
     TableSet(Box<TableSetRow>),
     /// Routes of a table.
     TableRoutes(TableRoutesRow),
-    /// Bytes of one purpose.
+    /// The memory use of one purpose.
     Memory(MemoryRow),
     /// A database or broker.
     Sink(Box<SinkRow>),
     /// A monitored router.
     Router(Box<RouterRow>),
-    /// Why a destination goes where it goes.
+    /// The explanation of a destination.
     Explain(Box<ExplainRow>),
     /// A log line.
     Log(LogRow),
-    /// A finding in a configuration file.
+    /// An error or warning in a configuration file.
     ConfigError(ConfigErrorRow),
-    /// What changes between configurations.
+    /// The differences between configurations.
     Diff(Box<DiffRow>),
-    /// The end: all went well.
+    /// The end: the request succeeded.
     Done(Done),
     /// The end: the request failed.
     Error {
-        /// Why, for a person.
+        /// The error, for the user.
         message: String,
     },
 }
@@ -50,12 +50,12 @@ pub enum Line {
 /// The end of an answer.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Done {
-    /// Rows sent before.
+    /// Number of rows sent.
     pub rows: u64,
-    /// More rows matched than the limit allowed.
+    /// The limit cut off further rows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
-    /// What was done, for a person (`2 sessions reset`).
+    /// The result, for the user (`2 sessions reset`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }

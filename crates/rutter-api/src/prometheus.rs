@@ -1,21 +1,21 @@
-//! The state as Prometheus text. `docs/metrics.md` lists every name; a test compares.
+//! The metrics in the Prometheus text format. `docs/metrics.md` lists them; a test compares.
 
 use std::fmt::Write as _;
 
 use crate::convert::peer_rows;
 use crate::{Backend, PeerRow, RouterRow, SessionState, SinkRow, StatusRow};
 
-/// A metric: its name, its type and what it means.
+/// A metric.
 pub struct Metric {
     /// The name.
     pub name: &'static str,
     /// `gauge` or `counter`.
     pub kind: &'static str,
-    /// What it means.
+    /// The description.
     pub help: &'static str,
 }
 
-/// All metrics as text in the exposition format 0.0.4.
+/// Renders all metrics in the text exposition format 0.0.4.
 pub fn render(backend: &dyn Backend) -> String {
     let mut page = Page::default();
     process(&mut page, &backend.status());
@@ -78,7 +78,7 @@ fn session(page: &mut Page, peer: &PeerRow) {
         page.sample(Name::PeerBytes, &labels, way.bytes as f64);
         for (kind, count) in way.messages.by_type() {
             if (direction, kind) == ("sent", "update") {
-                continue; // written as octets of a common stream, not counted one by one
+                continue; // sent as bytes of a shared stream, so not counted
             }
             let labels = [
                 who[0],
@@ -149,7 +149,7 @@ macro_rules! metrics {
         #[derive(Clone, Copy)]
         enum Name { $($variant,)* }
 
-        /// Every metric, in the order in which they are written.
+        /// All metrics, in the order of the output.
         pub const METRICS: &[Metric] = &[$(Metric { name: $name, kind: $kind, help: $help },)*];
     };
 }
@@ -197,7 +197,7 @@ metrics! {
     RouterMirrored = "rutter_bmp_mirrored_total", "counter", "Mirrored messages (RFC 7854).";
 }
 
-/// Samples by metric, so that those of one metric stand together as the format wants it.
+/// The samples, grouped by metric as the format requires.
 struct Page {
     samples: Vec<String>,
 }
@@ -237,7 +237,7 @@ impl Page {
     }
 }
 
-/// A label value with the three characters escaped that the format names.
+/// A label value, with escapes for the three special characters of the format.
 struct Escaped<'a>(&'a str);
 
 impl std::fmt::Display for Escaped<'_> {
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_of_a_metric_stand_together() {
+    fn samples_are_grouped_by_metric() {
         let mut page = Page::default();
         page.sample(Name::PeerUp, &[("peer", "a\"b\\")], 1.0);
         page.sample(Name::Uptime, &[], 12.0);

@@ -1,4 +1,4 @@
-//! What can be asked.
+//! The requests.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use rutter_net::{Family, Prefix};
 use serde::{Deserialize, Serialize};
 
-/// The version of the protocol. A daemon refuses other versions and says which one it speaks.
+/// The version of the protocol. A daemon refuses other versions with an error that names its own.
 pub const VERSION: u32 = 1;
 
-/// Longest request line in octets; longer ones are refused unread.
+/// The maximum length of a request line, bytes. Longer lines are refused.
 pub const MAX_REQUEST: usize = 64 * 1024;
 
 /// One request line: `{"version":1,"request":"peers"}`.
@@ -17,12 +17,12 @@ pub const MAX_REQUEST: usize = 64 * 1024;
 pub struct Envelope {
     /// [`VERSION`].
     pub version: u32,
-    /// What is asked.
+    /// The request.
     pub request: Request,
 }
 
 impl Envelope {
-    /// A request in the version of this crate.
+    /// Wraps a request, with the version of this crate.
     pub fn new(request: Request) -> Self {
         Envelope {
             version: VERSION,
@@ -31,7 +31,7 @@ impl Envelope {
     }
 }
 
-/// What is asked. Each variant says which [`crate::Line`]s answer it.
+/// A request. Each variant names the [`crate::Line`]s of its answer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
@@ -46,58 +46,57 @@ pub enum Request {
     },
     /// Routes: [`crate::RouteRow`]s in no particular order.
     Routes(RouteFilter),
-    /// The routes of one destination: [`crate::RouteRow`]s, best first.
+    /// The routes to one destination: [`crate::RouteRow`]s, best first.
     Route {
-        /// An exact prefix, or an address, which finds the longest match.
+        /// An exact prefix, or an address for its longest match.
         target: String,
     },
-    /// Where packets to these addresses go: a [`crate::LookupRow`] each, in this order.
+    /// The routes for these addresses: a [`crate::LookupRow`] each, in this order.
     Lookup(LookupQuery),
-    /// The whole table in few octets, for look-ups elsewhere: [`crate::TableSetRow`]s and
-    /// [`crate::TableRoutesRow`]s, the accepted route of each destination that is best of those wanted.
+    /// The whole table in compact form, for look-ups in the client: [`crate::TableSetRow`]s and
+    /// [`crate::TableRoutesRow`]s. It has the best selected route of each destination.
     Table(RouteSelector),
     /// Rejected routes with all reasons and the evidence: [`crate::RejectedRow`]s.
     Rejected(RouteFilter),
     /// Distinct attribute sets: [`crate::AttributeSetRow`]s, the most used first.
     Attributes {
-        /// At most so many; all without.
+        /// The maximum number of rows; absent: no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u64>,
     },
-    /// Bytes by purpose: [`crate::MemoryRow`]s.
+    /// Memory use by purpose: [`crate::MemoryRow`]s.
     Memory,
     /// The databases and brokers of a collector: [`crate::SinkRow`]s.
     Sinks,
     /// The routers that report to a collector by BMP: [`crate::RouterRow`]s.
     Routers,
-    /// Why a destination goes where it goes: one [`crate::ExplainRow`].
+    /// The explanation of a destination: one [`crate::ExplainRow`].
     Explain {
-        /// An exact prefix, or an address, which finds the longest match.
+        /// An exact prefix, or an address for its longest match.
         target: String,
     },
     /// Resets or refreshes sessions.
     Clear {
         /// Name, address, `AS64500` or `all`.
         peer: String,
-        /// What to do.
+        /// The kind of reset.
         how: ClearHow,
     },
-    /// Log lines kept in memory, then new ones where wanted: [`crate::LogRow`]s.
+    /// Log lines in memory, then optionally new lines: [`crate::LogRow`]s.
     Log {
-        /// Stay and send new lines as they come.
+        /// Wait for new lines and send them.
         #[serde(default)]
         follow: bool,
     },
-    /// Reads the configuration anew and applies it, all or nothing: one [`crate::DiffRow`], or
-    /// [`crate::ConfigErrorRow`]s and an error.
+    /// Reloads the configuration, all or nothing: one [`crate::DiffRow`], or [`crate::ConfigErrorRow`]s and an error.
     Reload,
-    /// What a reload would change: one [`crate::DiffRow`], or [`crate::ConfigErrorRow`]s and an error.
+    /// The changes that a reload would make: one [`crate::DiffRow`], or [`crate::ConfigErrorRow`]s and an error.
     Diff {
-        /// The file to compare with; without: the file that the daemon was started with.
+        /// The file to compare with; absent: the file that the daemon was started with.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<PathBuf>,
     },
-    /// Ends the daemon: sessions get a Cease with this text (RFC 9003).
+    /// Stops the daemon. Sessions end with a Cease that carries this text (RFC 9003).
     Shutdown {
         /// The text for the neighbors.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,7 +104,7 @@ pub enum Request {
     },
 }
 
-/// RouteSelector routes are looked up: of any of these neighbors or with any of these next hops; without both: the best.
+/// Selects routes: of any of these neighbors, or with any of these next hops. Without both it selects the best routes.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct RouteSelector {
@@ -118,7 +117,7 @@ pub struct RouteSelector {
 }
 
 impl RouteSelector {
-    /// Whether the best routes are wanted, whoever sent them.
+    /// Returns whether the selector is empty and selects the best routes.
     pub fn is_any(&self) -> bool {
         self.peers.is_empty() && self.next_hops.is_empty()
     }
@@ -130,10 +129,10 @@ impl RouteSelector {
 pub struct LookupQuery {
     /// The addresses.
     pub addresses: Vec<IpAddr>,
-    /// RouteSelector routes.
+    /// The routes to look up in.
     #[serde(skip_serializing_if = "RouteSelector::is_any")]
     pub routes: RouteSelector,
-    /// Where none of those wanted leads to an address, the best of all is told.
+    /// Return the best of all routes if no selected route matches an address.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub or_best: bool,
 }
@@ -144,13 +143,13 @@ pub struct LookupQuery {
 pub enum ClearHow {
     /// Reset: Cease, Administrative Reset (RFC 4486).
     Hard,
-    /// Import policy anew over the kept routes; nothing is asked of the neighbor.
+    /// Re-evaluate the import policy for the stored routes, without a Route Refresh.
     SoftIn,
-    /// Everything is sent to the neighbor again.
+    /// Advertise all routes to the neighbor again.
     SoftOut,
 }
 
-/// A family as people write it.
+/// An address family.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FamilyFilter {
@@ -169,7 +168,7 @@ impl From<FamilyFilter> for Family {
     }
 }
 
-/// Which routes. All conditions must hold; the default means all routes.
+/// A filter of routes. A route must meet all conditions; the default matches all routes.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub struct RouteFilter {
@@ -197,11 +196,11 @@ pub struct RouteFilter {
     /// Rejected for this reason: its name or number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Rejected ones only.
+    /// Rejected routes only.
     pub rejected: bool,
-    /// The best of each destination only.
+    /// The best route of each destination only.
     pub best: bool,
-    /// At most so many.
+    /// The maximum number of rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! The daemon's half: one request in, lines out.
+//! The daemon's side: reads one request and writes the lines of its answer.
 
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::net::Shutdown;
@@ -8,12 +8,13 @@ use std::time::Duration;
 use crate::answer::{Failure, RowWriter, answer};
 use crate::{Backend, Envelope, Line, MAX_REQUEST, Request, VERSION};
 
-/// Answers one request and returns when the answer is written or the client is gone. Blocks: give it a thread.
+/// Answers one request. Returns when the answer is written or the client has disconnected. Blocks, so it needs its
+/// own thread.
 ///
-/// A client that takes nothing for a minute is given up, so that it cannot keep a snapshot for ever.
+/// A client that reads nothing for a minute is disconnected, because its answer holds a snapshot.
 pub fn serve_connection(stream: UnixStream, backend: &dyn Backend) -> io::Result<()> {
-    stream.set_read_timeout(Some(REQUEST_PATIENCE))?;
-    stream.set_write_timeout(Some(WRITE_PATIENCE))?;
+    stream.set_read_timeout(Some(REQUEST_TIMEOUT))?;
+    stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
     let request = read_request(&stream);
     stream.set_read_timeout(Some(Duration::from_millis(1)))?;
     let mut rows = RowWriter::new(&stream);
@@ -21,12 +22,12 @@ pub fn serve_connection(stream: UnixStream, backend: &dyn Backend) -> io::Result
     match result {
         Ok(done) => rows.end(&Line::Done(done))?,
         Err(Failure::Refused(message)) => rows.end(&Line::Error { message })?,
-        Err(Failure::Gone(error)) => return Err(error),
+        Err(Failure::Disconnected(error)) => return Err(error),
     }
     drain(&stream)
 }
 
-/// Takes in what the client still sends, within bounds: the kernel would throw our answer away otherwise.
+/// Reads the rest of the client's input, up to a limit. With unread input the kernel would discard our answer.
 fn drain(mut stream: &UnixStream) -> io::Result<()> {
     stream.shutdown(Shutdown::Write)?;
     let mut rest = [0; 4096];
@@ -43,7 +44,7 @@ fn read_request(stream: &UnixStream) -> Result<Request, Failure> {
     BufReader::new(stream.take(MAX_REQUEST as u64 + 1)).read_until(b'\n', &mut line)?;
     if line.len() > MAX_REQUEST {
         return Err(Failure::refused(format!(
-            "the request is longer than {MAX_REQUEST} octets"
+            "the request is longer than {MAX_REQUEST} bytes"
         )));
     }
     parse_request(&line)
@@ -56,7 +57,7 @@ fn parse_request(line: &[u8]) -> Result<Request, Failure> {
     }
     let unreadable = |e: serde_json::Error| {
         Failure::refused(format!(
-            "the request is not understood: {e}; write for example \
+            "the request is not valid: {e}; write for example \
              {{\"version\":{VERSION},\"request\":\"peers\"}}"
         ))
     };
@@ -70,10 +71,10 @@ fn parse_request(line: &[u8]) -> Result<Request, Failure> {
     Ok(envelope.request)
 }
 
-/// How long a client may take to ask.
-const REQUEST_PATIENCE: Duration = Duration::from_secs(2);
-/// How long a client may take nothing.
-const WRITE_PATIENCE: Duration = Duration::from_secs(60);
+/// The time limit for the request.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
+/// The time limit for a write.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests {
@@ -87,12 +88,12 @@ mod tests {
     }
 
     #[test]
-    fn reads_requests_and_says_what_is_wrong_with_others() {
+    fn requests_are_read_and_errors_are_explained() {
         let request = parse_request(br#"{"version":1,"request":{"routes":{"best":true}}}"#);
         assert!(matches!(request, Ok(Request::Routes(f)) if f.best && !f.rejected));
         assert!(refusal(r#"{"version":9,"request":"quarks"}"#).contains("speaks version 1"));
         assert!(refusal(r#"{"version":1,"request":"quarks"}"#).contains("quarks"));
         assert!(refusal(r#"{"version":1,"request":{"routes":{"bset":true}}}"#).contains("bset"));
-        assert!(refusal("").contains("not understood"));
+        assert!(refusal("").contains("not valid"));
     }
 }

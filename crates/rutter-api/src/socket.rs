@@ -1,4 +1,4 @@
-//! The local socket.
+//! The management socket.
 
 use std::fs;
 use std::io;
@@ -6,8 +6,8 @@ use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
-/// Listens at `path` for the owner and the group only (mode 0660), makes the folder where it is missing, and
-/// replaces a socket that nobody listens on any more. An error where a living daemon has it.
+/// Listens at `path` with mode 0660. Creates a missing folder and replaces a socket without a listener. Fails if
+/// another daemon listens there.
 pub fn listen(path: &Path) -> io::Result<UnixListener> {
     if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
         fs::create_dir_all(folder)?;
@@ -16,7 +16,7 @@ pub fn listen(path: &Path) -> io::Result<UnixListener> {
         if UnixStream::connect(path).is_ok() {
             return Err(io::Error::new(
                 io::ErrorKind::AddrInUse,
-                format!("another daemon answers at {}", path.display()),
+                format!("another daemon listens at {}", path.display()),
             ));
         }
         fs::remove_file(path)?;
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn replaces_what_is_dead_and_leaves_what_lives() {
+    fn only_a_socket_without_a_listener_is_replaced() {
         let folder = std::env::temp_dir().join(format!("rutter-api-{}", std::process::id()));
         let path = folder.join("a/s");
         let first = listen(&path).unwrap();

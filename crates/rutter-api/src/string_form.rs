@@ -1,16 +1,16 @@
-//! Values that stand in JSON as the text people write: `"192.0.2.0/24"`.
+//! Serde functions for values that JSON represents by their string form: `"192.0.2.0/24"`.
 
 use std::fmt::Display;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-/// Writes the text form without an allocation.
+/// Writes the string form without an allocation.
 pub(crate) fn serialize<T: Display, S: Serializer>(value: &T, out: S) -> Result<S::Ok, S::Error> {
     out.collect_str(value)
 }
 
-/// Reads the text form.
+/// Parses the string form.
 pub(crate) fn deserialize<'de, T, D>(input: D) -> Result<T, D::Error>
 where
     T: FromStr<Err: Display>,
@@ -19,11 +19,11 @@ where
     String::deserialize(input)?.parse().map_err(Error::custom)
 }
 
-/// The same for a value that may be absent.
+/// The same for an optional value.
 pub(crate) mod option {
     use super::*;
 
-    /// Writes the text form or `null`.
+    /// Writes the string form or `null`.
     pub(crate) fn serialize<T: Display, S: Serializer>(
         value: &Option<T>,
         out: S,
@@ -34,7 +34,7 @@ pub(crate) mod option {
         }
     }
 
-    /// Reads the text form or `null`.
+    /// Parses the string form or `null`.
     pub(crate) fn deserialize<'de, T, D>(input: D) -> Result<Option<T>, D::Error>
     where
         T: FromStr<Err: Display>,

@@ -1,4 +1,4 @@
-//! The whole configuration, typed.
+//! The typed configuration.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -10,52 +10,52 @@ use rutter_policy::{ActionCommunity, LengthRange, NextHopRule, PrefixMatch, Well
 use crate::Secret;
 use crate::{ConfigError, DynamicNeighbor, GracefulRestart, NamedPath, Neighbor, Sink, read};
 
-/// The exchange that this route server serves; absent on a plain router or collector.
+/// The exchange of a route server; absent on a router or collector.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Exchange {
     /// The peering LANs.
     pub lan: Vec<Prefix>,
 }
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LogFormat {
-    /// For people.
+    /// Text.
     #[default]
     Text,
     /// One JSON object a line.
     Json,
 }
 
-/// The process.
+/// Settings of the process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Daemon {
-    /// I/O threads; 0: one per core.
+    /// Number of I/O threads; 0: one per core.
     pub threads: usize,
-    /// Where to listen for BGP.
+    /// Addresses to listen on for BGP.
     pub listen: Vec<SocketAddr>,
     /// The management socket.
     pub control_socket: PathBuf,
     /// `error`, `warn`, `info`, `debug` or `trace`, or a filter of tracing-subscriber.
     pub log: String,
-    /// How log lines look.
+    /// The format of log lines.
     pub log_format: LogFormat,
-    /// Whom to become once the ports are bound.
+    /// The user to change to after the ports are bound.
     pub user: Option<String>,
-    /// Which group to become.
+    /// The group to change to.
     pub group: Option<String>,
 }
 
 /// Import checks for all members and all neighbors with `import = "checks"`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Checks {
-    /// Accepted lengths per family, in index order.
+    /// The accepted prefix lengths.
     pub prefix_length: PerFamily<LengthRange>,
-    /// Which next hops members may announce.
+    /// The next hops that members may announce.
     pub next_hop: NextHopRule,
-    /// The left-most AS must be the neighbor's.
+    /// Reject paths whose left-most AS is not the neighbor's.
     pub first_as: bool,
-    /// Most AS numbers in a path.
+    /// The maximum number of AS numbers in a path.
     pub max_as_path_len: u16,
     /// Reject reserved prefixes.
     pub bogons: bool,
@@ -63,32 +63,32 @@ pub struct Checks {
     pub ipv6_global_unicast: bool,
     /// Reject reserved AS numbers in paths.
     pub invalid_asns: bool,
-    /// Reserved AS numbers that pass.
+    /// Reserved AS numbers that are accepted.
     pub allowed_bogon_asns: Vec<Asn>,
     /// Transit-free networks; empty: not checked.
     pub transit_free_asns: Vec<Asn>,
-    /// Networks never reached by route servers.
+    /// Networks that are never reached through route servers.
     pub never_via_route_servers: Vec<Asn>,
     /// Reject AS_SETs.
     pub reject_as_set: bool,
-    /// Prefixes rejected from everybody.
+    /// Prefixes that are rejected from all neighbors.
     pub black_list: Vec<PrefixMatch>,
-    /// Accept BLACKHOLE host routes, per family.
+    /// Accept host routes with BLACKHOLE.
     pub blackhole: PerFamily<bool>,
-    /// React to GRACEFUL_SHUTDOWN.
+    /// Honour GRACEFUL_SHUTDOWN.
     pub graceful_shutdown: bool,
 }
 
 /// The action communities.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Communities {
-    /// Notations and meanings.
+    /// Actions with their notations.
     pub actions: Vec<ActionCommunity>,
-    /// Received NO_EXPORT and NO_ADVERTISE.
+    /// The treatment of received NO_EXPORT and NO_ADVERTISE.
     pub rfc1997: WellKnown,
-    /// Remove action communities before sending.
+    /// Remove action communities before advertising.
     pub scrub: bool,
-    /// 16-bit stand-ins for 32-bit AS numbers.
+    /// 16-bit aliases of 32-bit AS numbers.
     pub aliases: Vec<(u16, Asn)>,
 }
 
@@ -99,45 +99,45 @@ pub struct Mrt {
     pub directory: PathBuf,
     /// Seconds between dumps of the whole table; 0: none.
     pub table_interval_s: u32,
-    /// Seconds after which a new file of updates is begun; 0: no updates are written.
+    /// Seconds between new files of updates; 0: no updates are written.
     pub updates_interval_s: u32,
     /// Compress with gzip.
     pub gzip: bool,
 }
 
-/// Prometheus.
+/// The Prometheus endpoint.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Metrics {
-    /// Where `GET /metrics` is answered.
+    /// The address that serves `GET /metrics`.
     pub listen: SocketAddr,
 }
 
-/// What a collector calls itself.
+/// The identity of a collector.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Collector {
-    /// The name in every row, message and file that it writes; `None`: the router id.
+    /// The name in its rows, messages and files; `None`: the router id.
     pub name: Option<String>,
 }
 
-/// A BMP station: where monitored routers connect (RFC 7854).
+/// The BMP station, which monitored routers connect to (RFC 7854).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bmp {
-    /// Where to listen.
+    /// Addresses to listen on.
     pub listen: Vec<SocketAddr>,
-    /// From where routers may connect; empty: from anywhere.
+    /// The networks of routers; empty: any.
     pub allow: Vec<Prefix>,
-    /// Most routers at a time.
+    /// The maximum number of connected routers.
     pub max_routers: usize,
-    /// Most connections from one address at a time.
+    /// The maximum number of connections from one address.
     pub max_per_address: usize,
-    /// Most sessions of one router, and most peers of the table that it may take up.
+    /// The maximum number of monitored peers of one router.
     pub max_peers: usize,
-    /// A connection that has said nothing for so long, or stops inside a message, is closed; seconds.
+    /// A connection that sends no first message, or stops inside a message, is closed after this time; seconds.
     pub silence_s: u64,
 }
 
 impl Bmp {
-    /// What is not configured, with these addresses.
+    /// The defaults, with these addresses.
     pub fn new(listen: Vec<SocketAddr>) -> Self {
         Bmp {
             listen,
@@ -150,14 +150,14 @@ impl Bmp {
     }
 }
 
-/// Look-ups by address that take no lock.
+/// Lock-free look-ups by address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Lookup {
-    /// Memory against speed.
+    /// The trade-off between memory and speed.
     pub profile: Profile,
 }
 
-/// What is known of who may originate which prefixes.
+/// RPKI origin validation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rpki {
     /// A file of validated ROA payloads.
@@ -167,64 +167,64 @@ pub struct Rpki {
 /// The JSON stream over WebSocket.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stream {
-    /// Where clients connect.
+    /// The address to listen on.
     pub listen: SocketAddr,
-    /// Most clients at a time.
+    /// The maximum number of clients.
     pub max_clients: usize,
-    /// Messages that may wait for one client.
+    /// The maximum number of queued messages for one client.
     pub queue: usize,
-    /// Web sites whose pages may connect; `*` for all.
+    /// Origins of web pages that may connect; `*` for all.
     pub origins: Vec<String>,
 }
 
 /// SQL over the live table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sql {
-    /// Where clients of the PostgreSQL protocol connect.
+    /// Addresses to listen on for PostgreSQL clients.
     pub listen: Vec<SocketAddr>,
-    /// Memory of all queries together, octets.
+    /// The memory limit of all queries together, bytes.
     pub memory: u64,
-    /// Threads that answer.
+    /// The number of query threads.
     pub threads: usize,
-    /// Latest events that the table `events` holds; 0: there is no such table.
+    /// The number of latest events in the table `events`; 0: no such table.
     pub events: usize,
-    /// Seconds that a query may take.
+    /// The time limit of a query, seconds.
     pub query_timeout_s: u64,
-    /// Seconds within which a connection must log in.
+    /// The time limit of a login, seconds.
     pub login_timeout_s: u64,
-    /// Seconds between queries after which a connection is closed.
+    /// An idle connection is closed after this time, seconds.
     pub idle_timeout_s: u64,
-    /// Most connections at a time.
+    /// The maximum number of connections.
     pub max_connections: usize,
-    /// Who may ask, with a password; `None`: everybody who can connect.
+    /// The login; `None`: no login is needed.
     pub login: Option<Login>,
-    /// What encrypts; `None`: nothing is encrypted.
+    /// The TLS certificate and key; `None`: no encryption.
     pub tls: Option<Tls>,
 }
 
 /// A certificate and its key, each a PEM file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tls {
-    /// The certificate, and those that it hangs on.
+    /// The certificate chain.
     pub certificate: PathBuf,
-    /// Its private key.
+    /// The private key.
     pub key: PathBuf,
 }
 
 /// The archive of Parquet files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct History {
-    /// Its folder.
+    /// The folder.
     pub path: PathBuf,
-    /// Seconds after which a file of events ends.
+    /// The time after which a file of events ends, seconds.
     pub rotate_s: u64,
-    /// Rows after which a file of events ends.
+    /// The number of rows after which a file of events ends.
     pub rotate_rows: u64,
     /// Seconds between snapshots.
     pub snapshot_every_s: u64,
-    /// Seconds after which files go; 0: never.
+    /// The time after which files are removed, seconds; 0: never.
     pub retention_s: u64,
-    /// Level of ZSTD; 0: not packed.
+    /// The ZSTD level; 0: no compression.
     pub compression: i32,
 }
 
@@ -237,7 +237,7 @@ pub struct Login {
     pub password: Secret,
 }
 
-/// A BMP station that hears what is collected.
+/// A BMP station that receives all collected routes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BmpTarget {
     /// Its address and port.
@@ -251,25 +251,25 @@ pub struct Config {
     pub asn: Asn,
     /// Our BGP Identifier.
     pub router_id: Ipv4Addr,
-    /// CLUSTER_ID of a route reflector; the router id unless configured.
+    /// The CLUSTER_ID of a route reflector; the router id by default.
     pub cluster_id: u32,
     /// The exchange.
     pub exchange: Option<Exchange>,
-    /// The process.
+    /// Settings of the process.
     pub daemon: Daemon,
     /// Import checks.
     pub checks: Checks,
     /// Action communities.
     pub communities: Communities,
-    /// Defaults of graceful restart.
+    /// The defaults of graceful restart.
     pub graceful_restart: GracefulRestart,
     /// MRT archive.
     pub mrt: Option<Mrt>,
-    /// Prometheus.
+    /// The Prometheus endpoint.
     pub metrics: Option<Metrics>,
-    /// What is kept for look-ups; `None`: nothing.
+    /// The look-up mirror; `None`: none.
     pub lookup: Option<Lookup>,
-    /// Origin validation in answers; `None`: there is none.
+    /// Origin validation; `None`: disabled.
     pub rpki: Option<Rpki>,
     /// The collector.
     pub collector: Collector,
@@ -281,33 +281,33 @@ pub struct Config {
     pub history: Option<History>,
     /// The JSON stream.
     pub stream: Option<Stream>,
-    /// BMP stations that hear what is collected.
+    /// BMP stations that receive all collected routes.
     pub bmp_targets: Vec<BmpTarget>,
-    /// Databases and brokers that are kept up to date.
+    /// Databases and brokers that receive all changes.
     pub sinks: Vec<Sink>,
     /// All configured sessions, sorted by address.
     pub neighbors: Vec<Neighbor>,
-    /// Sessions from known networks, longest prefix first.
+    /// Dynamic neighbors, longest prefix first.
     pub dynamic_neighbors: Vec<DynamicNeighbor>,
 }
 
-/// A configuration that was taken, and what came up on the way.
+/// A loaded configuration with its warnings.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Loaded {
     /// The configuration.
     pub config: Config,
     /// Warnings, in file order.
     pub warnings: Vec<ConfigError>,
-    /// Every file that was read, to be watched or shown.
+    /// All files that were read.
     pub files: Vec<PathBuf>,
-    /// What else of the disk it names. Nothing of it was looked at.
+    /// Files, folders and sockets that the configuration names. They were not accessed.
     pub paths: Vec<NamedPath>,
-    /// The sections that only `rutter collect` serves, as a warning for whoever starts another command with them.
+    /// A warning about sections that only `rutter collect` serves, for other commands.
     pub only_collected: Option<ConfigError>,
 }
 
 impl Config {
-    /// Reads a file and the member files it names. `Err` holds errors and warnings, all of them.
+    /// Reads a file and its member files. The error holds all errors and warnings.
     pub fn load(path: &Path) -> Result<Loaded, Vec<ConfigError>> {
         match std::fs::read_to_string(path) {
             Ok(text) => Self::parse(&text, path),
@@ -315,7 +315,7 @@ impl Config {
         }
     }
 
-    /// Reads text; `file_name` is for messages, and member files are looked up beside it.
+    /// Reads a configuration from a string. `file_name` is for messages, and member files are relative to it.
     pub fn parse(text: &str, file_name: &Path) -> Result<Loaded, Vec<ConfigError>> {
         read::configuration(text, file_name)
     }

@@ -1,4 +1,4 @@
-//! What changes between two configurations.
+//! The differences between two configurations.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,44 +8,43 @@ use rutter_net::Family;
 use crate::schema::{PARTS, RESETS_SESSION, When};
 use crate::{Checks, Communities, Config, Daemon, FamilyOptions, Neighbor};
 
-/// A neighbor that is in both configurations but differs.
+/// A neighbor that differs between the configurations.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct Changed {
     /// The neighbor.
     pub neighbor: IpAddr,
-    /// What differs, as the keys of the file; `checks` where only its import policy does, because of what is
-    /// written elsewhere.
+    /// The keys that differ. `checks` if only its import policy differs, because of another section.
     pub keys: Vec<String>,
-    /// The session must be reset for the change to take effect (it was negotiated, or belongs to the socket).
+    /// The change resets the session, because a key was negotiated or belongs to the socket.
     pub needs_session_reset: bool,
-    /// The session ends and stays down: `shutdown` was written.
+    /// The session ends and stays down: `shutdown` was set.
     pub ends_session: bool,
 }
 
-/// What changes between two configurations.
+/// The differences between two configurations.
 #[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Diff {
     /// New neighbors.
     pub added: Vec<IpAddr>,
-    /// Neighbors that are gone.
+    /// Removed neighbors.
     pub removed: Vec<IpAddr>,
-    /// Neighbors that differ, including by a change of the checks.
+    /// Changed neighbors, including those that only a change of the checks affects.
     pub changed: Vec<Changed>,
     /// Keys of `[checks]` that differ.
     pub checks: Vec<String>,
-    /// Keys of `[communities]` that differ: audiences are computed anew.
+    /// Keys of `[communities]` that differ: audiences are recomputed.
     pub communities: Vec<String>,
-    /// Sections of dynamic neighbors differ.
+    /// Whether sections of dynamic neighbors differ.
     pub dynamic_neighbors: bool,
     /// Keys that take effect on the next start only (`exchange.asn`, `daemon.threads`, …).
     pub needs_restart: Vec<String>,
-    /// Other keys that differ and take effect at once (`mrt`, `metrics`, `daemon.log`). A reload adds `rpki.vrps` where
+    /// Other keys that differ and take effect at once (`mrt`, `metrics`, `daemon.log`). A reload adds `rpki.vrps` if
     /// that file has other VRPs.
     pub other: Vec<String>,
 }
 
 impl Diff {
-    /// Whether nothing changes.
+    /// Returns whether the configurations are equal.
     pub fn is_empty(&self) -> bool {
         *self == Diff::default()
     }
@@ -83,7 +82,7 @@ pub fn diff(old: &Config, new: &Config) -> Diff {
         match part.when {
             When::AtOnce => diff.other.push(part.name.to_owned()),
             When::NextStart | When::NextCollect => diff.needs_restart.push(part.name.to_owned()),
-            // Above.
+            // Compared above.
             When::ByKey => {}
         }
     }
@@ -98,7 +97,7 @@ fn names(differ: &[(bool, &str)]) -> Vec<String> {
         .collect()
 }
 
-/// Takes both sides apart, so that no field is forgotten, and lists the keys of those that differ.
+/// Lists the keys of fields that differ. The pattern names all fields, so the compiler finds a missing one.
 macro_rules! differing {
     ($type:ident, $old:expr, $new:expr, { $($field:ident => $key:expr),* $(,)? }) => {{
         let ($type { $($field: _),* }, new, old) = ($old, $new, $old);

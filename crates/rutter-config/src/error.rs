@@ -1,34 +1,34 @@
-//! What is wrong in a file, where, and what to write instead.
+//! Errors and warnings in a configuration file.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// The file is not taken.
+    /// The file is refused.
     Error,
-    /// The file is taken; somebody should look.
+    /// The file is accepted, but needs attention.
     Warning,
 }
 
-/// One finding in a configuration file.
+/// An error or warning in a configuration file.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct ConfigError {
     /// Error or warning.
     pub severity: Severity,
     /// The file.
     pub file: PathBuf,
-    /// Line, from 1; 0 where the whole file is meant.
+    /// Line, from 1; 0 for the whole file.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// The key, from the top: `neighbor.max-prefix.v4`.
+    /// The full key: `neighbor.max-prefix.v4`.
     pub key: String,
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What to write instead.
+    /// A correction.
     pub hint: String,
 }
 

@@ -1,7 +1,7 @@
-//! The name of a collector where files are named after it.
+//! The name of a collector in file names.
 
-/// The name of a collector in names of files, different for different names: letters, digits and `.` are themselves,
-/// `_` is `__`, and any other sign is its number in hexadecimal between `_`.
+/// Encodes the name of a collector for file names; different names have different encodings. Letters, digits and `.`
+/// stay, `_` becomes `__`, and any other character becomes its hexadecimal number between `_`.
 pub fn file_name(collector: &str) -> String {
     let mut name = String::new();
     for c in collector.chars() {
@@ -14,8 +14,8 @@ pub fn file_name(collector: &str) -> String {
     name
 }
 
-/// The longest. Systems of files take 255 octets, and with a collector's name go numbers and endings of up to 72;
-/// databases have columns of 255 characters for the name itself.
+/// The maximum length, bytes. File names have up to 255 bytes, and up to 72 are added to a collector's name. Database
+/// columns for the name have 255 characters.
 pub(crate) const LONGEST: usize = 180;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The small notations of the file: durations, AS numbers, prefixes with lengths.
+//! Readers of values: durations, sizes, AS numbers, sockets, prefixes with lengths.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,7 +8,7 @@ use toml::de::DeValue;
 
 use crate::item::Item;
 
-/// A duration in seconds: `90` or `"90s"`, `"15m"`, `"4h"`, `"7d"`.
+/// Reads a duration in seconds: `90` or `"90s"`, `"15m"`, `"4h"`, `"7d"`.
 pub(crate) fn seconds(item: &Item<'_>, from: u64, to: u64) -> Option<u64> {
     let total = match item.value.get_ref() {
         DeValue::Integer(_) => return item.int(from..=to),
@@ -48,7 +48,7 @@ fn parse_seconds(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
-/// A number of octets: `4096` or `"512K"`, `"64M"`, `"4G"`.
+/// Reads a size in bytes: `4096` or `"512K"`, `"64M"`, `"4G"`.
 pub(crate) fn octets(item: &Item<'_>, from: u64, to: u64) -> Option<u64> {
     let DeValue::String(text) = item.value.get_ref() else {
         return item.int(from..=to);
@@ -56,8 +56,8 @@ pub(crate) fn octets(item: &Item<'_>, from: u64, to: u64) -> Option<u64> {
     match parse_octets(text).filter(|octets| (from..=to).contains(octets)) {
         None => {
             item.error(
-                format!("`{text}` is not a size that is possible here"),
-                format!("write \"64M\" or \"4G\", from {from} to {to} octets"),
+                format!("`{text}` is not a valid size here"),
+                format!("write \"64M\" or \"4G\", from {from} to {to} bytes"),
             );
             None
         }
@@ -79,7 +79,7 @@ fn parse_octets(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-/// An AS number: `64500`, `"AS64500"` or `"1.10"`; 0 is refused.
+/// Reads an AS number: `64500`, `"AS64500"` or `"1.10"`; 0 is refused.
 pub(crate) fn asn(item: &Item<'_>) -> Option<Asn> {
     match item.value.get_ref() {
         DeValue::Integer(_) => item.int(1..=u64::from(u32::MAX)).map(|n| Asn(n as u32)),
@@ -95,7 +95,7 @@ pub(crate) fn asn(item: &Item<'_>) -> Option<Asn> {
     }
 }
 
-/// `"192.0.2.1"` or `"192.0.2.1:1179"`.
+/// Reads an address with an optional port: `"192.0.2.1"` or `"192.0.2.1:1179"`.
 pub(crate) fn socket(item: &Item<'_>, port: u16) -> Option<SocketAddr> {
     let text = item.str("192.0.2.1")?;
     if let Ok(addr) = text.parse::<IpAddr>() {
@@ -105,7 +105,7 @@ pub(crate) fn socket(item: &Item<'_>, port: u16) -> Option<SocketAddr> {
         Ok(addr) => Some(addr),
         Err(_) => {
             item.error(
-                format!("`{text}` is neither an address nor an address and a port"),
+                format!("`{text}` is not an address with an optional port"),
                 "write \"192.0.2.1\", \"192.0.2.1:179\" or \"[2001:db8::1]:179\"",
             );
             None
@@ -113,7 +113,7 @@ pub(crate) fn socket(item: &Item<'_>, port: u16) -> Option<SocketAddr> {
     }
 }
 
-/// `"8-24"` or `"24"`.
+/// Reads a range of prefix lengths: `"8-24"` or `"24"`.
 pub(crate) fn lengths(item: &Item<'_>, most: u8) -> Option<LengthRange> {
     let text = item.str("8-24")?;
     let (min, max) = text.split_once('-').unwrap_or((text, text));
@@ -129,12 +129,12 @@ pub(crate) fn lengths(item: &Item<'_>, most: u8) -> Option<LengthRange> {
     }
 }
 
-/// `"192.0.2.0/24"` with everything inside, `"192.0.2.0/24 exact"` or `"192.0.2.0/24 25-28"`.
+/// Reads a prefix with its subnets: `"192.0.2.0/24"` (all), `"192.0.2.0/24 exact"` or `"192.0.2.0/24 25-28"`.
 pub(crate) fn prefix_match(item: &Item<'_>) -> Option<PrefixMatch> {
     let text = item.str("192.0.2.0/24")?;
     let (prefix, lengths) = text.split_once(' ').unwrap_or((text, ""));
     let wrong = |why: String| {
-        item.error(why, "write \"192.0.2.0/24\" (with everything inside), \"192.0.2.0/24 exact\" or \"192.0.2.0/24 25-28\"");
+        item.error(why, "write \"192.0.2.0/24\" (with all subnets), \"192.0.2.0/24 exact\" or \"192.0.2.0/24 25-28\"");
         None
     };
     let prefix: Prefix = match prefix.parse() {

@@ -1,4 +1,4 @@
-//! Tables and values of a file, each knowing its place, so that every complaint can name it.
+//! Tables and values of a file with their positions, for error messages.
 
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
@@ -13,11 +13,11 @@ use crate::source::Source;
 use crate::suggest::nearest;
 use crate::{PathRole, Severity};
 
-/// A table of the file and the keys that it may have.
+/// A table of the file, and the keys that it may have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Section<'a> {
     pub(crate) source: &'a Source,
-    /// `member`, `neighbor.max-prefix`: the way from the top.
+    /// The full name: `member`, `neighbor.max-prefix`.
     pub(crate) path: &'a str,
     table: &'a DeTable<'a>,
     pub(crate) at: usize,
@@ -25,7 +25,7 @@ pub(crate) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// Looks at a table; unknown keys are reported at once.
+    /// Opens a table and reports its unknown keys.
     pub(crate) fn open(
         source: &'a Source,
         path: &'a str,
@@ -69,14 +69,14 @@ impl<'a> Section<'a> {
         };
         let key = self.key(name);
         self.source
-            .report(Severity::Error, span, &key, "this key is not known", hint);
+            .report(Severity::Error, span, &key, "unknown key", hint);
     }
 
     pub(crate) fn key(&self, name: &str) -> String {
         format!("{}.{name}", self.path)
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub(crate) fn get(&self, name: &str) -> Option<Item<'a>> {
         debug_assert!(
             self.knows(name),
@@ -91,7 +91,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// The value of a key that must be there.
+    /// Returns the value of a required key.
     pub(crate) fn require(&self, name: &str, example: &str) -> Option<Item<'a>> {
         let item = self.get(name);
         if item.is_none() {
@@ -104,27 +104,27 @@ impl<'a> Section<'a> {
         item
     }
 
-    /// An error about the section as a whole.
+    /// Reports an error of the whole section.
     pub(crate) fn complain(&self, name: &str, message: impl Into<String>, hint: impl Into<String>) {
         let span = self.at..self.at;
         self.source
             .report(Severity::Error, span, &self.key(name), message, hint);
     }
 
-    /// A warning about the section as a whole.
+    /// Reports a warning about the whole section.
     pub(crate) fn warn(&self, name: &str, message: impl Into<String>, hint: impl Into<String>) {
         let span = self.at..self.at;
         self.source
             .report(Severity::Warning, span, &self.key(name), message, hint);
     }
 
-    /// The key is not there, and stands for something of the disk.
+    /// Records the default of a path key that is absent.
     pub(crate) fn name_default(&self, name: &str, role: PathRole, path: &Path) {
         let span = self.at..self.at;
         self.source.name(role, span, &self.key(name), path);
     }
 
-    /// Replaces `slot` where the key is there and right.
+    /// Replaces `slot` if the key is present and valid.
     pub(crate) fn set<T>(
         &self,
         name: &str,
@@ -137,7 +137,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// A value and its place.
+/// A value and its position.
 #[derive(Clone, Debug)]
 pub(crate) struct Item<'a> {
     pub(crate) source: &'a Source,
@@ -150,14 +150,14 @@ impl<'a> Item<'a> {
         self.value.span().start
     }
 
-    /// An error about this value.
+    /// Reports an error of this value.
     pub(crate) fn error(&self, message: impl Into<String>, hint: impl Into<String>) {
         let span = self.value.span();
         self.source
             .report(Severity::Error, span, &self.key, message, hint);
     }
 
-    /// A warning about this value.
+    /// Reports a warning about this value.
     pub(crate) fn warning(&self, message: impl Into<String>, hint: impl Into<String>) {
         let span = self.value.span();
         self.source
@@ -167,7 +167,7 @@ impl<'a> Item<'a> {
     fn wrong_type<T>(&self, wanted: &str, example: &str) -> Option<T> {
         let found = self.value.get_ref().type_str();
         self.error(
-            format!("{wanted} is wanted here, not {}", article(found)),
+            format!("expected {wanted}, found {}", article(found)),
             format!("write {example}"),
         );
         None
@@ -191,7 +191,7 @@ impl<'a> Item<'a> {
         self.str("text in quotes").map(str::to_owned)
     }
 
-    /// A text that is not empty.
+    /// Reads a string that is not empty.
     pub(crate) fn name(&self) -> Option<String> {
         let text = self.text()?;
         if text.trim().is_empty() {
@@ -201,7 +201,7 @@ impl<'a> Item<'a> {
         Some(text)
     }
 
-    /// A path that is not empty.
+    /// Reads a path that is not empty.
     pub(crate) fn path(&self) -> Option<PathBuf> {
         let text = self.str("/a/path")?;
         if text.trim().is_empty() {
@@ -211,25 +211,22 @@ impl<'a> Item<'a> {
         Some(PathBuf::from(text))
     }
 
-    /// A path that is not empty, of something that others may look at before it is used.
+    /// Reads a path that is not empty, and records it for `rutter check`.
     pub(crate) fn named(&self, role: PathRole) -> Option<PathBuf> {
         let path = self.path()?;
         self.name_path(role, &path);
         Some(path)
     }
 
-    /// Something of the disk is named here.
+    /// Records a path for `rutter check`.
     pub(crate) fn name_path(&self, role: PathRole, path: &Path) {
         self.source.name(role, self.value.span(), &self.key, path);
     }
 
-    /// A whole number in a range.
+    /// Reads an integer in a range.
     pub(crate) fn int(&self, range: RangeInclusive<u64>) -> Option<u64> {
         let DeValue::Integer(digits) = self.value.get_ref() else {
-            return self.wrong_type(
-                "a whole number",
-                &format!("a number like {}", range.start()),
-            );
+            return self.wrong_type("an integer", &format!("a number like {}", range.start()));
         };
         match u64::from_str_radix(digits.as_str(), digits.radix()) {
             Ok(number) if range.contains(&number) => Some(number),
@@ -244,7 +241,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Something with a text form; `example` is what to write instead.
+    /// Parses a string. `example` is a valid value for the error message.
     pub(crate) fn parse<T: FromStr<Err: Display>>(&self, example: &str) -> Option<T> {
         match self.str(example)?.parse() {
             Ok(value) => Some(value),
@@ -258,7 +255,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// One of a few words.
+    /// Reads one of a few words.
     pub(crate) fn word<T: Copy>(&self, words: &[(&'static str, T)]) -> Option<T> {
         let example = words.first().map_or("", |(word, _)| word);
         let text = self.str(example)?;
@@ -272,11 +269,11 @@ impl<'a> Item<'a> {
         let known = words.iter().map(|(word, _)| *word);
         let guess = nearest(text, known).map(|word| format!("did you mean \"{word}\"? "));
         let hint = format!("{}one of {}", guess.unwrap_or_default(), all.join(", "));
-        self.error(format!("`{text}` is not known here"), hint);
+        self.error(format!("`{text}` is not a valid value here"), hint);
         None
     }
 
-    /// The items of an array; a single value stands for an array of one.
+    /// Returns the items of an array. A single value counts as an array of one.
     pub(crate) fn list(&self) -> Vec<Item<'a>> {
         let item = |value| Item {
             source: self.source,
@@ -289,12 +286,12 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The items of an array, each read; wrong ones are reported and left out.
+    /// Reads the items of an array. Invalid items are reported and skipped.
     pub(crate) fn each<T>(&self, read: impl FnMut(&Item<'a>) -> Option<T>) -> Vec<T> {
         self.list().iter().filter_map(read).collect()
     }
 
-    /// The same of an array that may not be empty.
+    /// Reads the items of an array that must not be empty.
     pub(crate) fn some<T>(&self, read: impl FnMut(&Item<'a>) -> Option<T>) -> Vec<T> {
         let items = self.list();
         if items.is_empty() {
@@ -310,7 +307,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A table with its own keys, read by `read`.
+    /// Reads a nested table with its own keys.
     pub(crate) fn section<T>(
         &self,
         keys: &[Key],
@@ -335,7 +332,7 @@ fn article(type_name: &str) -> String {
     format!("{} {type_name}", if an { "an" } else { "a" })
 }
 
-/// A message that names the text it is about.
+/// Adds the string to a message that does not quote it.
 fn sentence(why: &str, text: &str) -> String {
     if why.contains(text) && !text.is_empty() {
         why.to_owned()

@@ -1,45 +1,45 @@
-//! What of the disk a configuration names, and where it does: for who looks at it before anything is started.
+//! The files, folders and sockets that a configuration names, for checks before the start.
 
 use std::path::PathBuf;
 
 use crate::{ConfigError, Severity};
 
-/// What a path is for.
+/// The purpose of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PathRole {
-    /// A certificate and those that it hangs on, PEM.
+    /// A certificate chain, PEM.
     Certificate,
     /// Its private key, PEM.
     PrivateKey,
     /// Validated ROA payloads.
     Vrps,
-    /// A folder that is made where it is missing, and written to.
+    /// A folder to write to; created if missing.
     Folder,
-    /// A socket of ours; its folder is made where it is missing.
+    /// Our own socket; its folder is created if missing.
     Socket,
     /// A socket of another program, or its folder.
-    Door,
+    ForeignSocket,
 }
 
-/// A path and its place in the configuration.
+/// A path and its position in the configuration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NamedPath {
-    /// What it is for.
+    /// The purpose of the path.
     pub role: PathRole,
     /// The path.
     pub path: PathBuf,
-    /// The file that names it.
+    /// The configuration file that names it.
     pub file: PathBuf,
     /// Line, from 1.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// The key, from the top: `sql.tls-key`.
+    /// The full key: `sql.tls-key`.
     pub key: String,
 }
 
 impl NamedPath {
-    /// A finding about what lies there.
+    /// Creates a finding at this position.
     pub fn finding(
         &self,
         severity: Severity,

@@ -1,4 +1,4 @@
-//! One BGP session as configured.
+//! The configuration of one BGP session.
 
 use std::net::IpAddr;
 
@@ -7,15 +7,15 @@ use rutter_policy::{ImportRule, NextHopRule, PrefixMatch, Role};
 
 use crate::Secret;
 
-/// Which rules apply to a neighbor.
+/// The kind of a neighbor, which selects the rules for it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NeighborKind {
-    /// Client of the route server (`[[member]]`).
+    /// A client of the route server (`[[member]]`).
     Member,
-    /// Plain eBGP.
+    /// eBGP.
     External,
-    /// Plain iBGP.
+    /// iBGP.
     Internal,
     /// iBGP, client of this route reflector (RFC 4456).
     ReflectorClient,
@@ -23,37 +23,37 @@ pub enum NeighborKind {
     Collector,
 }
 
-/// What is sent to a neighbor.
+/// The routes that are advertised to a neighbor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ExportRule {
-    /// Everything that the rules for its kind allow.
+    /// All routes that the rules for its kind allow.
     All,
-    /// Nothing (RFC 8212 for eBGP without `export`).
+    /// No routes (RFC 8212 for eBGP without `export`).
     None,
 }
 
-/// What happens when a neighbor exceeds its prefix limit.
+/// The action for a neighbor above its prefix limit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LimitAction {
-    /// A log line.
+    /// Write a log line.
     Warn,
-    /// Further prefixes are rejected.
+    /// Reject further prefixes.
     Block,
-    /// The session is reset (RFC 4486 subcode 1) and starts again after a while.
+    /// Reset the session (RFC 4486 subcode 1), and restart it later.
     Restart {
-        /// Seconds to wait; `0` means the usual idle hold time.
+        /// The time until the restart, seconds; `0` means the idle hold time.
         after_s: u32,
     },
-    /// The session is reset and stays down until an operator acts.
+    /// Reset the session and keep it down until an operator acts.
     Shutdown,
 }
 
 /// A prefix limit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MaxPrefix {
-    /// Prefixes of a family that may be received, rejected ones included.
+    /// The maximum number of received prefixes, including rejected ones.
     pub limit: u32,
-    /// What happens above it.
+    /// The action above the limit.
     pub action: LimitAction,
 }
 
@@ -64,7 +64,7 @@ pub struct FamilyOptions {
     pub enabled: bool,
     /// Receive several paths per prefix (RFC 7911).
     pub add_path_receive: bool,
-    /// Send several paths per prefix.
+    /// Advertise several paths per prefix.
     pub add_path_send: bool,
     /// Offer RFC 8950 (IPv4 only).
     pub extended_next_hop: bool,
@@ -72,28 +72,28 @@ pub struct FamilyOptions {
     pub max_prefix: Option<MaxPrefix>,
 }
 
-/// TTL checks of a session's packets.
+/// TTL settings of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum TtlSecurity {
-    /// Usual: TTL 1 on eBGP, the system's default on iBGP.
+    /// The usual TTL: 1 on eBGP, the system's default on iBGP.
     #[default]
     Off,
-    /// GTSM (RFC 5082): send 255, accept 256 − hops and up.
+    /// GTSM (RFC 5082): send with TTL 255, accept at least 256 − hops.
     Hops(u8),
-    /// eBGP over several hops, no check: send with this TTL.
+    /// Multihop eBGP without GTSM: send with this TTL.
     Multihop(u8),
 }
 
-/// Graceful restart (RFC 4724, 8538) and its long-lived kind (RFC 9494).
+/// Graceful Restart (RFC 4724, 8538) and Long-lived Graceful Restart (RFC 9494).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct GracefulRestart {
-    /// Keep a restarting neighbor's routes and offer the capability.
+    /// Offer the capability and keep the routes of a restarting neighbor.
     pub enabled: bool,
-    /// Seconds that we ask neighbors to wait for us; at most 4,095.
+    /// The restart time that we announce, seconds; at most 4,095.
     pub restart_time_s: u16,
-    /// Keep routes after a NOTIFICATION too (RFC 8538).
+    /// Also keep routes after a NOTIFICATION (RFC 8538).
     pub notification: bool,
-    /// Seconds that stale routes stay after that (RFC 9494); 0: off. At most 16,777,215.
+    /// The long-lived stale time (RFC 9494), seconds; 0: off. At most 16,777,215.
     pub long_lived_s: u32,
 }
 
@@ -108,107 +108,107 @@ impl Default for GracefulRestart {
     }
 }
 
-/// One BGP session as configured; every default is filled in.
+/// The configuration of one BGP session, with all defaults.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Neighbor {
-    /// The neighbor's address: unique in a configuration.
+    /// The neighbor's address, unique in a configuration.
     pub address: IpAddr,
-    /// Description for people; the AS and address where none is given.
+    /// The display name; by default AS number and address.
     pub name: String,
-    /// Which rules apply.
+    /// The kind of neighbor.
     pub kind: NeighborKind,
     /// The neighbor's AS.
     pub asn: Asn,
     /// Our AS on this session.
     pub local_asn: Asn,
-    /// The address to speak from.
+    /// The local address of the session.
     pub local_address: Option<IpAddr>,
     /// The TCP port to connect to.
     pub port: u16,
     /// Wait for the neighbor to connect.
     pub passive: bool,
-    /// Administratively down, with the text of RFC 9003.
+    /// Administratively down, with the message of RFC 9003.
     pub shutdown: Option<String>,
-    /// Per family, in index order.
+    /// The options of each family.
     pub families: PerFamily<FamilyOptions>,
-    /// Most paths per prefix sent where Add-Path is agreed; 0 means all.
+    /// The maximum number of paths per prefix to advertise with Add-Path; 0: all.
     pub add_path_limit: u16,
-    /// TCP MD5 (RFC 2385).
+    /// The TCP MD5 password (RFC 2385).
     pub password: Option<Secret>,
-    /// TTL checks.
+    /// TTL settings.
     pub ttl_security: TtlSecurity,
-    /// Hold Time to offer, seconds; 0 or 3 and more.
+    /// The Hold Time to offer, seconds; 0, or at least 3.
     pub hold_time_s: u16,
     /// Seconds between connection attempts.
     pub connect_retry_s: u16,
     /// Send Hold Timer (RFC 9687), seconds; 0: off.
     pub send_hold_time_s: u16,
-    /// Longest pause after a fault (IdleHoldTimer, RFC 4271 §8.1.1), seconds.
+    /// The longest idle hold time after a fault (RFC 4271 §8.1.1), seconds.
     pub idle_hold_time_s: u16,
-    /// Messages of 65,535 octets (RFC 8654).
+    /// Offer messages of up to 65,535 octets (RFC 8654).
     pub extended_message: bool,
     /// Graceful restart.
     pub graceful_restart: GracefulRestart,
     /// *Our* role on the session (RFC 9234).
     pub role: Option<Role>,
-    /// Refuse a neighbor that does not say its role.
+    /// Refuse a neighbor that does not announce a role.
     pub role_strict: bool,
-    /// What is accepted.
+    /// The import rule.
     pub import: ImportRule,
-    /// What is sent.
+    /// The export rule.
     pub export: ExportRule,
-    /// Which next hops are accepted.
+    /// The rule for next hops.
     pub next_hop: NextHopRule,
-    /// For [`NextHopRule::Authorized`].
+    /// Additional next hops for [`NextHopRule::Authorized`].
     pub authorized_addresses: Vec<IpAddr>,
-    /// Send our own address as next hop.
+    /// Advertise our own address as next hop.
     pub next_hop_self: bool,
-    /// LOCAL_PREF of routes that come without.
+    /// LOCAL_PREF of routes without one.
     pub local_pref: u32,
-    /// Paths through transit-free networks are accepted from this neighbor.
+    /// Accept paths through transit-free networks.
     pub allow_transit_free: bool,
-    /// Black list for this neighbor.
+    /// The black list for this neighbor.
     pub black_list: Vec<PrefixMatch>,
     /// If not empty, only these prefixes are accepted.
     pub allow_prefixes: Vec<PrefixMatch>,
     /// If not empty, only these origins are accepted.
     pub allow_origins: Vec<Asn>,
-    /// AS-SETs of the member, for IRR data.
+    /// AS-SETs of the member, for IRR filters.
     pub as_sets: Vec<String>,
 }
 
 impl Neighbor {
-    /// The options of a family.
+    /// Returns the options of a family.
     pub fn family(&self, family: Family) -> &FamilyOptions {
         &self.families[family]
     }
 }
 
-/// Neighbors that are not listed but come from a known network.
+/// Neighbors without a section of their own that connect from a known network.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DynamicNeighbor {
-    /// Where they come from.
+    /// The network that they connect from.
     pub prefix: Prefix,
-    /// Their AS numbers; empty: any.
+    /// The accepted AS numbers; empty: any.
     pub asns: Vec<Asn>,
-    /// Most sessions at a time.
+    /// The maximum number of sessions.
     pub limit: u32,
-    /// Everything else, with `address` and `asn` to be filled in; always passive.
+    /// The other settings. `address` and `asn` are set per session; always passive.
     pub template: Neighbor,
 }
 
 impl DynamicNeighbor {
-    /// Whether a connection from here belongs to this section.
+    /// Returns whether a connection from this address belongs to this section.
     pub fn admits(&self, address: IpAddr) -> bool {
         self.prefix.contains(address)
     }
 
-    /// Whether the AS of the OPEN is admitted.
+    /// Returns whether the AS in an OPEN is accepted.
     pub fn admits_asn(&self, asn: Asn) -> bool {
         self.asns.is_empty() || self.asns.contains(&asn)
     }
 
-    /// The neighbor behind an accepted connection.
+    /// Returns the neighbor of an accepted connection.
     pub fn neighbor(&self, address: IpAddr, asn: Asn) -> Neighbor {
         let kind = match self.template.kind {
             NeighborKind::External if asn == self.template.local_asn => NeighborKind::Internal,

@@ -1,4 +1,4 @@
-//! Passwords that do not show up in logs.
+//! Passwords that are not logged.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use std::fmt;
 pub struct Secret(Vec<u8>);
 
 impl Secret {
-    /// Wraps the octets.
+    /// Wraps a password.
     pub fn new(octets: impl Into<Vec<u8>>) -> Self {
         Secret(octets.into())
     }
 
-    /// The octets, for the socket.
+    /// Returns the bytes of the password.
     pub fn reveal(&self) -> &[u8] {
         &self.0
     }

@@ -1,29 +1,29 @@
-//! Where a collector's rows go.
+//! The configuration of sinks.
 
 use std::path::PathBuf;
 
 use crate::Secret;
 
-/// A database or broker that is kept up to date.
+/// A database or broker that receives all changes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sink {
-    /// Its name in the log and in metrics.
+    /// The name in logs and metrics.
     pub name: String,
-    /// What it is.
+    /// The kind of sink.
     pub target: SinkTarget,
-    /// Folder of the rows that it has not taken yet.
+    /// The folder of rows that the sink has not committed.
     pub spool: PathBuf,
-    /// Most octets of them.
+    /// The size limit of the spool, bytes.
     pub spool_limit: u64,
     /// Milliseconds between batches.
     pub interval_ms: u64,
-    /// Rows after which a batch does not wait any longer.
+    /// The number of rows that completes a batch early.
     pub batch_rows: usize,
-    /// For how many seconds events are kept; for good without.
+    /// The retention time of events, seconds; `None`: unlimited.
     pub events_retention_s: Option<u64>,
 }
 
-/// What a sink is.
+/// The kind of sink.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SinkTarget {
     /// PostgreSQL.
@@ -34,34 +34,34 @@ pub enum SinkTarget {
     Kafka(Broker),
 }
 
-/// How a database is reached.
+/// The connection to a database.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Database {
     /// Name or address of the server, or an absolute path: the folder of PostgreSQL's socket, MariaDB's socket.
     pub host: String,
-    /// Its port.
+    /// The port.
     pub port: u16,
-    /// The database, which must be there.
+    /// The database, which must exist.
     pub database: String,
-    /// Who we are to it.
+    /// The user.
     pub user: String,
-    /// How we prove it.
+    /// The password.
     pub password: Option<Secret>,
-    /// Keep all that happens, too, not only the current routes.
+    /// Store all events in addition to the current routes.
     pub history: bool,
-    /// Seconds after which a connection on which nothing comes back is given up.
+    /// The time limit of an answer, after which the connection is closed; seconds.
     pub answer_timeout_s: u64,
 }
 
-/// How a cluster of brokers is reached.
+/// The connection to a Kafka cluster.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Broker {
     /// Some of its brokers, as `host:port`.
     pub brokers: Vec<String>,
-    /// The topic, which must be there.
+    /// The topic, which must exist.
     pub topic: String,
-    /// Follow each withdrawal with a record without a value, so that compaction forgets the route.
+    /// Write a record without a value after each withdrawal, so that compaction removes the route.
     pub tombstones: bool,
-    /// Seconds after which a request that nobody answers is given up.
+    /// The time limit of an answer, seconds.
     pub answer_timeout_s: u64,
 }

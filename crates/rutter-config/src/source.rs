@@ -1,4 +1,4 @@
-//! One file being read: its text, its tree, what was found wrong in it.
+//! A file that is being read, and the findings in it.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -7,10 +7,10 @@ use std::rc::Rc;
 
 use crate::{ConfigError, NamedPath, PathRole, Severity};
 
-/// Collects findings of all files.
+/// The shared findings of all files.
 pub(crate) type Findings = Rc<Found>;
 
-/// What was found.
+/// The findings of all files.
 #[derive(Default, Debug)]
 pub(crate) struct Found {
     pub(crate) errors: RefCell<Vec<ConfigError>>,
@@ -18,12 +18,12 @@ pub(crate) struct Found {
     pub(crate) only_collected: RefCell<Option<ConfigError>>,
 }
 
-/// One file being read.
+/// A file that is being read.
 #[derive(Debug)]
 pub(crate) struct Source {
     file: PathBuf,
     text: String,
-    /// Where the lines begin.
+    /// The offsets of the lines.
     lines: Vec<usize>,
     findings: Findings,
 }
@@ -40,12 +40,12 @@ impl Source {
         }
     }
 
-    /// A path written in this file, from the folder of the file.
+    /// Resolves a path relative to the folder of this file.
     pub(crate) fn beside(&self, path: &str) -> PathBuf {
         self.file.parent().unwrap_or(Path::new("")).join(path)
     }
 
-    /// `file:line` of an offset.
+    /// Returns `file:line` of an offset.
     pub(crate) fn place(&self, offset: usize) -> String {
         format!("{}:{}", self.file.display(), self.position(offset).0)
     }
@@ -69,7 +69,7 @@ impl Source {
         self.findings.errors.borrow_mut().push(finding);
     }
 
-    /// What [`Source::report`] would report.
+    /// Creates a finding at this position, without reporting it.
     pub(crate) fn finding(
         &self,
         severity: Severity,
@@ -90,7 +90,7 @@ impl Source {
         }
     }
 
-    /// Something of the disk is named here.
+    /// Records a path that the file names.
     pub(crate) fn name(&self, role: PathRole, span: Range<usize>, key: &str, path: &Path) {
         let (line, column) = self.position(span.start);
         self.findings.paths.borrow_mut().push(NamedPath {

@@ -1,6 +1,6 @@
-//! "Did you mean": the known word that is nearest to a mistyped one.
+//! "Did you mean": finds the known word closest to a mistyped one.
 
-/// The known word within a third of its letters of the given one.
+/// Returns the closest known word, if the edit distance is at most a third of its length.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn typing_errors_find_home_and_other_words_do_not() {
+    fn typing_errors_are_corrected_and_other_words_are_not() {
         let known = ["hold-time", "password", "max-prefix"];
         assert_eq!(nearest("holdtime", known), Some("hold-time"));
         assert_eq!(nearest("hold_time", known), Some("hold-time"));

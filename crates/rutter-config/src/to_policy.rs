@@ -1,4 +1,4 @@
-//! From configuration to the settings of `rutter-policy`.
+//! Converts the configuration to settings of `rutter-policy`.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use rutter_policy::{ExportSettings, ImportRule, ImportSettings};
 use crate::{Config, Neighbor, NeighborKind};
 
 impl Config {
-    /// The import settings of a neighbor (one of [`Self::neighbors`] or made by a [`crate::DynamicNeighbor`]).
+    /// Returns the import settings of a neighbor: one of [`Self::neighbors`], or from a [`crate::DynamicNeighbor`].
     pub fn import_settings(&self, neighbor: &Neighbor) -> ImportSettings {
         let checks = &self.checks;
         let external = neighbor.asn != neighbor.local_asn;
@@ -33,7 +33,7 @@ impl Config {
                 false => checks.transit_free_asns.clone(),
             },
             never_via_route_servers: checks.never_via_route_servers.clone(),
-            // A collector keeps what it hears: RFC 9774 speaks of those that pass it on.
+            // A collector accepts AS_SETs: RFC 9774 applies to speakers that advertise routes.
             reject_as_set: checks.reject_as_set && neighbor.import != ImportRule::Collect,
             role: neighbor.role,
             prefix_length: checks.prefix_length,
@@ -54,7 +54,7 @@ impl Config {
         }
     }
 
-    /// The addresses of all members with this AS.
+    /// Returns the addresses of all members with this AS.
     fn addresses_of(&self, asn: Asn) -> Vec<IpAddr> {
         let members = self
             .neighbors
@@ -66,7 +66,7 @@ impl Config {
             .collect()
     }
 
-    /// The export settings of the exchange.
+    /// Returns the export settings of the exchange.
     pub fn export_settings(&self) -> ExportSettings {
         ExportSettings {
             local_asn: self.asn,

@@ -1,4 +1,4 @@
-//! What a reload would do, as text.
+//! The differences between configurations, as text.
 
 use std::path::Path;
 
@@ -52,7 +52,7 @@ fn a_negotiated_key_resets_its_session_and_no_other() {
 }
 
 #[test]
-fn what_shapes_a_whole_stream_resets_the_session() {
+fn keys_that_shape_all_updates_reset_the_session() {
     const ROUTER: &str = "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\n\
         [[neighbor]]\nasn = 64501\naddress = \"192.0.2.21\"\nimport = \"all\"\nexport = \"all\"\nadd-path = { send = 2 }\n";
     for (from, to, key) in [
@@ -81,7 +81,7 @@ fn a_sibling_address_changes_the_next_hops_of_the_member() {
 }
 
 #[test]
-fn limits_and_families_are_told_apart() {
+fn limits_do_not_reset_the_session_and_families_do() {
     let diff =
         changes(|text| text.replace("\"192.0.2.21\"", "\"192.0.2.21\"\nmax-prefix = { v4 = 10 }"));
     assert_eq!(diff.to_string(), "~ 192.0.2.21: max-prefix\n");
@@ -98,7 +98,7 @@ fn limits_and_families_are_told_apart() {
 }
 
 #[test]
-fn other_sections_say_when_they_take_effect() {
+fn other_sections_take_effect_at_once_or_on_the_next_start() {
     let more = "\n[daemon]\nthreads = 4\nlog = \"debug\"\n[metrics]\nlisten = \"127.0.0.1\"\n[rpki]\nvrps = \"vrps.json\"\n[communities]\nscrub = false\n[[dynamic-neighbor]]\nprefix = \"10.0.0.0/8\"\n";
     let diff = changes(|text| text.replace("asn = 64500", "asn = 64510") + more);
     assert!(diff.dynamic_neighbors);
@@ -108,7 +108,7 @@ fn other_sections_say_when_they_take_effect() {
 }
 
 #[test]
-fn what_a_collector_runs_beside_its_sessions_waits_for_the_next_start() {
+fn services_of_a_collector_change_on_the_next_start() {
     const SECTIONS: [(&str, &str, &str, &str); 7] = [
         ("collector", "[collector]\nname = ", "\"a\"", "\"b\""),
         ("bmp", "[bmp]\nlisten = \"::\"\nmax-peers = ", "1", "2"),

@@ -1,4 +1,4 @@
-//! Golden files: what each bad configuration is told, all at once. Regenerate with `UPDATE_GOLDEN=1`.
+//! Golden files with the errors of bad configurations. `UPDATE_GOLDEN=1` updates them.
 
 use std::path::{Path, PathBuf};
 
@@ -22,16 +22,16 @@ fn complaints(name: &str) -> String {
 
 fn check(name: &str) {
     let golden = folder().join(name).with_extension("txt");
-    let said = complaints(name);
+    let text = complaints(name);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&golden, &said).unwrap();
+        std::fs::write(&golden, &text).unwrap();
     }
     let expected = std::fs::read_to_string(&golden).unwrap_or_default();
-    assert_eq!(said, expected, "{}", golden.display());
+    assert_eq!(text, expected, "{}", golden.display());
 }
 
 #[test]
-fn every_mistake_of_an_exchange_is_named() {
+fn every_error_of_an_exchange_is_reported() {
     check("exchange.toml");
 }
 
@@ -56,12 +56,12 @@ fn member_files_are_named_with_their_own_lines() {
 }
 
 #[test]
-fn a_collector_claims_nothing_twice_and_leaves_nothing_empty() {
+fn sections_of_a_collector_conflict_or_are_empty() {
     check("collector.toml");
 }
 
 #[test]
-fn a_history_keeps_what_it_writes_for_a_while() {
+fn retention_and_snapshots_must_fit() {
     check("history.toml");
     check("history-snapshots.toml");
 }
@@ -72,13 +72,13 @@ fn sinks_have_the_keys_of_their_type() {
 }
 
 #[test]
-fn an_empty_password_lets_nobody_in() {
+fn an_empty_password_is_refused() {
     check("passwords.toml");
 }
 
 #[test]
-fn a_collector_has_a_name_that_files_and_databases_take() {
-    let said = |name: &str| {
+fn the_name_of_a_collector_must_fit_files_and_databases() {
+    let errors = |name: &str| {
         let router = "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"";
         let text = format!("{router}\n[collector]\nname = \"{name}\"\n");
         let found = Config::parse(&text, Path::new("rutter.toml"));
@@ -87,25 +87,25 @@ fn a_collector_has_a_name_that_files_and_databases_take() {
             |_| String::new(),
         )
     };
-    assert_eq!(said(&"a".repeat(180)), "");
-    assert_eq!(said("Zürich 1 (rrc-2)"), "");
+    assert_eq!(errors(&"a".repeat(180)), "");
+    assert_eq!(errors("Zürich 1 (rrc-2)"), "");
     assert_eq!(
-        said("a\\u0000b"),
-        "rutter.toml:5:8: error: collector.name: there is a control character in this name\n    \
-         write letters, digits and signs that can be seen"
+        errors("a\\u0000b"),
+        "rutter.toml:5:8: error: collector.name: this name has a control character\n    \
+         write letters, digits and other visible characters"
     );
     for (name, octets) in [("a".repeat(181), 181), ("-".repeat(60), 240)] {
         let expected = format!(
             "rutter.toml:5:8: error: collector.name: this name is too long: \
-             files named after it begin with {octets} octets\n    \
-             write at most 180 letters and digits; signs other than `.` count for more"
+             it takes {octets} bytes in file names\n    \
+             write at most 180 letters and digits; other characters except `.` count for more"
         );
-        assert_eq!(said(&name), expected);
+        assert_eq!(errors(&name), expected);
     }
 }
 
 #[test]
-fn an_empty_file_is_told_what_to_begin_with() {
+fn an_empty_file_needs_a_first_section() {
     check("empty.toml");
 }
 

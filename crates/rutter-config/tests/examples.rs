@@ -1,4 +1,4 @@
-//! The example files are taken without a warning and mean what their comments say.
+//! The example files load without warnings and have the settings that their comments describe.
 
 use std::path::Path;
 
@@ -82,7 +82,7 @@ fn a_router_has_neighbors_of_every_kind() {
 }
 
 #[test]
-fn the_exchange_may_have_a_role_towards_its_members() {
+fn an_exchange_can_announce_a_role_to_its_members() {
     let text = "[exchange]\nasn = 6777\nrouter-id = \"192.0.2.1\"\nlan = []\nroles = true\n\
         [[member]]\nasn = 3333\naddress = \"192.0.2.11\"\n\
         [[neighbor]]\nasn = 3334\naddress = \"192.0.2.12\"\nimport = \"all\"\nexport = \"all\"\n";
@@ -92,7 +92,7 @@ fn the_exchange_may_have_a_role_towards_its_members() {
 }
 
 #[test]
-fn a_collector_has_all_its_doors() {
+fn a_collector_has_all_its_services() {
     let Loaded { config, .. } = load("collector.toml");
     assert_eq!(config.collector.name.as_deref(), Some("collector1"));
     let kinds = config.dynamic_neighbors.iter().map(|d| d.template.kind);

@@ -1,4 +1,4 @@
-//! Whatever the file says, reading it ends with a configuration or with errors that have a place.
+//! Reading any file returns a configuration, or errors with positions.
 
 use std::path::Path;
 
@@ -20,12 +20,12 @@ fn read(text: &str) {
 
 proptest! {
     #[test]
-    fn any_text_is_answered(text in ".{0,200}") {
+    fn any_text_is_handled(text in ".{0,200}") {
         read(&text);
     }
 
     #[test]
-    fn a_good_file_with_a_cut_and_a_splice_is_answered(
+    fn a_corrupted_file_is_handled(
         cut in 0usize..4000,
         len in 0usize..40,
         splice in "[\\[\\]{}\"=.,a-z0-9\\n-]{0,12}",

@@ -1,4 +1,4 @@
-//! `docs/config.md` documents every key and every reason. Regenerate with `UPDATE_GOLDEN=1`.
+//! `docs/config.md` documents every key and every reject reason. `UPDATE_GOLDEN=1` updates it.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -108,7 +108,7 @@ fn the_manual_documents_every_key_and_reason() {
 }
 
 #[test]
-fn every_toml_block_of_the_manual_is_taken() {
+fn every_toml_block_of_the_manual_is_valid() {
     let text = std::fs::read_to_string(manual()).unwrap();
     for block in text.split("```toml\n").skip(1) {
         let block = block.split("```").next().unwrap();

@@ -1,41 +1,41 @@
-//! The data section: maps, and the texts and lists that they share.
+//! The data section: maps, and the strings and lists that they share.
 
 use std::collections::HashMap;
 
 use crate::encode;
 
-/// Where in the data section a map lies.
+/// The offset of a map in the data section.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct At(pub(crate) u32);
 
-/// A text or list that several maps may have.
+/// A string or list that several maps may contain.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Shared(u32);
 
 /// A value of a map.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Value<'a> {
-    /// A value that others have too.
+    /// A shared value.
     Shared(Shared),
-    /// A text that is worth no place of its own: few have it.
+    /// A string that is stored in this map only.
     Text(&'a str),
     /// A number.
     U32(u32),
 }
 
-/// The data section as it grows.
+/// The data section under construction.
 ///
-/// A shared value lies inside of the first map that has it, and the others point there: the section is maps and nothing
-/// between them.
+/// A shared value is stored inside the first map that contains it, and later maps point to it. So the section consists
+/// of maps only.
 #[derive(Debug, Default)]
 pub struct Data {
     pub(crate) octets: Vec<u8>,
     shared: Vec<Place>,
-    texts: HashMap<Box<str>, Shared>,
+    strings: HashMap<Box<str>, Shared>,
     lists: HashMap<Box<[Shared]>, Shared>,
 }
 
-/// A shared value, before and after a map has it.
+/// A shared value, before and after a map contains it.
 #[derive(Debug)]
 enum Place {
     Text(Box<str>),
@@ -44,22 +44,22 @@ enum Place {
 }
 
 impl Data {
-    /// An empty section.
+    /// Creates an empty section.
     pub fn new() -> Self {
         Data::default()
     }
 
-    /// A text; the same text is the same value, however often it is asked for. Keys of maps are texts.
+    /// Returns a shared string, also for use as the key of a map. Equal strings are the same value.
     pub fn text(&mut self, text: &str) -> Shared {
-        if let Some(known) = self.texts.get(text) {
+        if let Some(known) = self.strings.get(text) {
             return *known;
         }
         let shared = self.share(Place::Text(text.into()));
-        self.texts.insert(text.into(), shared);
+        self.strings.insert(text.into(), shared);
         shared
     }
 
-    /// A list; the same list is the same value too.
+    /// Returns a shared list. Equal lists are the same value.
     pub fn list(&mut self, values: &[Shared]) -> Shared {
         if let Some(known) = self.lists.get(values) {
             return *known;
@@ -74,7 +74,7 @@ impl Data {
         Shared(self.shared.len() as u32 - 1)
     }
 
-    /// A map.
+    /// Adds a map.
     pub fn map(&mut self, entries: &[(Shared, Value<'_>)]) -> At {
         let at = At(self.here());
         encode::control(&mut self.octets, encode::MAP, entries.len());
@@ -91,7 +91,7 @@ impl Data {
         at
     }
 
-    /// Writes a shared value where it is needed first, afterwards where to find it.
+    /// Writes a shared value at its first use, and a pointer to it later.
     fn write(&mut self, value: Shared) {
         let here = self.here();
         let place = &mut self.shared[value.0 as usize];
@@ -108,17 +108,17 @@ impl Data {
         }
     }
 
-    /// Octets so far.
+    /// Returns the size in bytes.
     pub fn len(&self) -> usize {
         self.octets.len()
     }
 
-    /// Whether there is nothing yet.
+    /// Returns whether the section is empty.
     pub fn is_empty(&self) -> bool {
         self.octets.is_empty()
     }
 
-    /// The next value's place. A section that is too large for 32 bits is found out when it is written.
+    /// Returns the offset of the next value. A section above 32 bits is detected when the file is written.
     fn here(&self) -> u32 {
         u32::try_from(self.octets.len()).unwrap_or(u32::MAX)
     }

@@ -1,4 +1,4 @@
-//! The whole file.
+//! The file: search tree, data section and metadata.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -9,14 +9,14 @@ use crate::data::{At, Data};
 use crate::encode;
 use crate::tree::{Record, Tree};
 
-/// What a file says of itself.
+/// The metadata of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Metadata {
-    /// The kind of database. Some readers refuse kinds that they do not know.
+    /// The database type. Some readers refuse unknown types.
     pub database_type: String,
-    /// In English.
+    /// The description in English.
     pub description: String,
-    /// Unix seconds.
+    /// The build time, Unix seconds.
     pub build_epoch: u64,
 }
 
@@ -30,31 +30,31 @@ impl Default for Metadata {
     }
 }
 
-/// Prefixes and where they lead.
+/// Prefixes with their maps.
 #[derive(Debug)]
 pub struct Database {
     data: Data,
     prefixes: Vec<(Prefix, At)>,
 }
 
-/// The tree and the data do not fit into records of 32 bits.
+/// An error: the tree and the data do not fit into records of 32 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLarge;
 
 impl fmt::Display for TooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a MaxMind DB file ends at 4 GiB, and this one would be larger")
+        f.write_str("a MaxMind DB file cannot be larger than 4 GiB")
     }
 }
 
 impl std::error::Error for TooLarge {}
 
-/// Zeros between the tree and the data.
+/// The number of zero bytes between the tree and the data.
 const SEPARATOR: usize = 16;
 const MARKER: &[u8] = b"\xab\xcd\xefMaxMind.com";
 
 impl Database {
-    /// Without prefixes.
+    /// Creates a database without prefixes.
     pub fn new(data: Data) -> Self {
         Database {
             data,
@@ -62,18 +62,18 @@ impl Database {
         }
     }
 
-    /// The data section, to add to it.
+    /// Returns the data section, to add to it.
     pub fn data(&mut self) -> &mut Data {
         &mut self.data
     }
 
-    /// Leads a prefix to a value. For an address the longest of its prefixes counts, whatever the order.
+    /// Adds a prefix with its map. For an address the longest prefix counts, in any order of insertion.
     pub fn insert(&mut self, prefix: Prefix, at: At) {
         self.prefixes.push((prefix, at));
     }
 
-    /// Which of the prefixes some address leads to, in their order. The others are wholly covered by longer ones, or lie where
-    /// IPv4 does: a map of theirs would be data that nothing leads to, which careful readers take for damage.
+    /// Returns for each prefix whether some address finds it. Longer prefixes cover the others completely, or they overlap
+    /// the IPv4 space. Omit the maps of those: strict readers reject unreachable data.
     pub fn reached(prefixes: &[Prefix]) -> Vec<bool> {
         let numbered = prefixes
             .iter()
@@ -86,13 +86,13 @@ impl Database {
         reached
     }
 
-    /// Writes the file, in many small pieces: give it a buffer.
+    /// Writes the file in many small writes, so use a buffered writer.
     pub fn write(mut self, metadata: &Metadata, out: &mut impl Write) -> io::Result<()> {
         self.prefixes.sort_by_key(|(prefix, _)| prefix.len());
         let tree = tree(&self.prefixes);
         let nodes = tree.nodes.len();
         let last = nodes + SEPARATOR + self.data.octets.len();
-        // The largest number that a record has to hold decides how wide records are.
+        // The largest value determines the width of records.
         let bits = usize::BITS - last.leading_zeros();
         let width = match bits {
             ..=24 => 24,
@@ -115,8 +115,8 @@ impl Database {
     }
 }
 
-/// IPv4 lies at ::/96, and ::ffff:0:0/96 leads there too. Nothing of IPv6 reaches in: a default route of
-/// IPv6 is none of IPv4.
+/// Builds the tree. IPv4 is at ::/96, with an alias at ::ffff:0:0/96. IPv6 prefixes do not apply to IPv4: an IPv6
+/// default route is not an IPv4 one.
 fn tree(prefixes: &[(Prefix, At)]) -> Tree {
     let (mut ipv4, mut ipv6) = (Tree::new(), Tree::new());
     for (prefix, at) in prefixes {
@@ -134,7 +134,7 @@ fn tree(prefixes: &[(Prefix, At)]) -> Tree {
     ipv6
 }
 
-/// The octets of a node.
+/// The bytes of a node.
 struct Node([u8; 8], usize);
 
 impl Node {
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_has_its_records_side_by_side() {
+    fn nodes_have_the_specified_encoding() {
         let octets = |records, width| node(records, width).octets().to_vec();
         assert_eq!(octets([0x010203, 0x040506], 24), [1, 2, 3, 4, 5, 6]);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Fields of the data section: a control octet with type and size, then the value.
+//! Encodes fields of the data section: a control byte with type and size, then the value.
 
 pub(crate) const UTF8: u8 = 2;
 pub(crate) const U16: u8 = 5;
@@ -7,7 +7,7 @@ pub(crate) const MAP: u8 = 7;
 pub(crate) const U64: u8 = 9;
 pub(crate) const ARRAY: u8 = 11;
 
-/// Type and size.
+/// Writes type and size.
 pub(crate) fn control(out: &mut Vec<u8>, kind: u8, size: usize) {
     let (short, rest): (u8, &[u8]) = match size {
         0..29 => (size as u8, &[]),
@@ -23,13 +23,13 @@ pub(crate) fn control(out: &mut Vec<u8>, kind: u8, size: usize) {
     out.extend_from_slice(rest);
 }
 
-/// A text.
+/// Writes a string.
 pub(crate) fn text(out: &mut Vec<u8>, text: &str) {
     control(out, UTF8, text.len());
     out.extend_from_slice(text.as_bytes());
 }
 
-/// A number, without leading zeros.
+/// Writes an unsigned integer without leading zero bytes.
 pub(crate) fn number(out: &mut Vec<u8>, kind: u8, value: u64) {
     let octets = value.to_be_bytes();
     let skip = value.leading_zeros() as usize / 8;
@@ -37,7 +37,7 @@ pub(crate) fn number(out: &mut Vec<u8>, kind: u8, value: u64) {
     out.extend_from_slice(&octets[skip..]);
 }
 
-/// A pointer to an offset of the data section.
+/// Writes a pointer to an offset in the data section.
 pub(crate) fn pointer(out: &mut Vec<u8>, offset: u32) {
     const KIND: u8 = 1 << 5;
     match offset {
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_those_of_the_specification() {
+    fn fields_have_the_specified_encoding() {
         assert_eq!(made(|o| number(o, U32, 0)), [0xc0]);
         assert_eq!(made(|o| number(o, U32, 500)), [0xc2, 1, 0xf4]);
         assert_eq!(made(|o| number(o, U64, 1)), [0x01, 2, 1]);

@@ -2,7 +2,7 @@
 
 use crate::data::At;
 
-/// What a record leads to.
+/// A record of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Record {
     Nothing,
@@ -10,7 +10,7 @@ pub(crate) enum Record {
     Data(At),
 }
 
-/// Nodes, the root first. Prefixes must come from short to long: a longer one then only splits leaves.
+/// The nodes, root first. Insert short prefixes before longer ones, so that a prefix only splits leaves.
 #[derive(Debug)]
 pub(crate) struct Tree {
     pub nodes: Vec<[Record; 2]>,
@@ -23,7 +23,7 @@ impl Tree {
         }
     }
 
-    /// Leads a prefix (`len` bits, the first one the highest of `bits`) to `record`.
+    /// Inserts a prefix: the `len` highest bits of `bits`.
     pub fn insert(&mut self, bits: u128, len: u8, record: Record) {
         if len == 0 {
             self.nodes[0] = [record; 2];
@@ -36,7 +36,7 @@ impl Tree {
         self.nodes[node][bit(bits, len - 1)] = record;
     }
 
-    /// The node behind a record, made of what the record leads to where there is none.
+    /// Returns the child node of a record. A missing node is created with copies of the record.
     fn child(&mut self, node: usize, side: usize) -> usize {
         if let Record::Node(child) = self.nodes[node][side] {
             return child as usize;
@@ -47,7 +47,7 @@ impl Tree {
         child
     }
 
-    /// Visits what nodes lead to from the root on. Nodes that another tree took the place of are not visited.
+    /// Visits all data that is reachable from the root.
     pub fn visit_data(&self, mut visit: impl FnMut(At)) {
         let mut pending = vec![0];
         while let Some(node) = pending.pop() {
@@ -61,7 +61,7 @@ impl Tree {
         }
     }
 
-    /// Appends another tree; returns its root.
+    /// Appends the nodes of another tree and returns its root.
     pub fn graft(&mut self, other: Tree) -> Record {
         let start = self.nodes.len() as u32;
         let moved = |record| match record {

@@ -1,11 +1,11 @@
-//! Files are read back by a naive reader, and compared with the list that they were made of.
+//! Reads files with a naive reader and compares them with their prefixes.
 
 use std::net::IpAddr;
 
 use rutter_mmdb::{Data, Database, Metadata, Value};
 use rutter_net::Prefix;
 
-/// Reads as the specification says, for the one form of data that these tests write: a map of one number.
+/// A reader for the data of these tests: maps with one number.
 struct File {
     octets: Vec<u8>,
     nodes: usize,

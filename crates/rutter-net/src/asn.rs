@@ -8,15 +8,15 @@ use std::str::FromStr;
 pub struct Asn(pub u32);
 
 impl Asn {
-    /// AS_TRANS (RFC 6793 §9): stands for a four-octet number in a two-octet field.
+    /// AS_TRANS (RFC 6793 §9), which represents a four-octet number in a two-octet field.
     pub const TRANS: Asn = Asn(23456);
 
-    /// Whether the number fits the two-octet field of a speaker without RFC 6793.
+    /// Returns whether the number fits into two octets.
     pub fn is_two_octet(self) -> bool {
         self.0 <= 0xffff
     }
 
-    /// Whether the number must not appear in a public AS_PATH: 0 (RFC 7607), AS_TRANS, documentation
+    /// Returns whether the number must not appear in a public AS_PATH: 0 (RFC 7607), AS_TRANS, documentation
     /// (RFC 5398), private use (RFC 6996) and the last numbers of both ranges (RFC 7300).
     pub fn is_bogon(self) -> bool {
         matches!(
@@ -44,7 +44,7 @@ impl fmt::Debug for Asn {
     }
 }
 
-/// The text is neither asplain (`4200000001`, `AS65000`) nor asdot (`1.10`).
+/// A string that is neither asplain (`4200000001`, `AS65000`) nor asdot (`1.10`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseAsnError(String);
 

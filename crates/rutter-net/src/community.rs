@@ -23,7 +23,7 @@ impl Community {
     /// BLACKHOLE (RFC 7999).
     pub const BLACKHOLE: Community = Community(0xffff_029a);
 
-    /// From its two halves.
+    /// Creates a community from its two halves.
     pub fn new(high: u16, low: u16) -> Self {
         Community(u32::from(high) << 16 | u32::from(low))
     }
@@ -56,19 +56,19 @@ impl fmt::Debug for Community {
 pub struct ExtendedCommunity(pub [u8; 8]);
 
 impl ExtendedCommunity {
-    /// The two-octet-AS specific form (RFC 4360 §3.1), transitive.
+    /// Creates a transitive two-octet AS specific community (RFC 4360 §3.1).
     pub fn two_octet_as(subtype: u8, asn: u16, value: u32) -> Self {
         let (a, v) = (asn.to_be_bytes(), value.to_be_bytes());
         ExtendedCommunity([0x00, subtype, a[0], a[1], v[0], v[1], v[2], v[3]])
     }
 
-    /// The four-octet-AS specific form (RFC 5668), transitive.
+    /// Creates a transitive four-octet AS specific community (RFC 5668).
     pub fn four_octet_as(subtype: u8, asn: u32, value: u16) -> Self {
         let (a, v) = (asn.to_be_bytes(), value.to_be_bytes());
         ExtendedCommunity([0x02, subtype, a[0], a[1], a[2], a[3], v[0], v[1]])
     }
 
-    /// Whether the community may leave the AS (RFC 4360 §2: the T bit is clear).
+    /// Returns whether the community is transitive: the T bit is clear (RFC 4360 §2).
     pub fn is_transitive(self) -> bool {
         self.0[0] & 0x40 == 0
     }
@@ -124,7 +124,7 @@ pub struct LargeCommunity {
 }
 
 impl LargeCommunity {
-    /// From its three parts.
+    /// Creates a community from its three parts.
     pub fn new(global: u32, local1: u32, local2: u32) -> Self {
         LargeCommunity {
             global,
@@ -146,7 +146,7 @@ impl fmt::Debug for LargeCommunity {
     }
 }
 
-/// The text is not of the community's form.
+/// A string that is not a community.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseCommunityError(String);
 

@@ -1,12 +1,12 @@
-//! The calendar.
+//! Calendar dates.
 
 use std::fmt;
 
-/// From 1 March of year 0 to 1970-01-01.
+/// The days from 1 March of year 0 to 1970-01-01.
 const DAYS_BEFORE_1970: u64 = 719_468;
 const DAYS_OF_400_YEARS: u64 = 146_097;
 
-/// A date of the Gregorian calendar, UTC, from 1970 on; written as `2026-11-22`.
+/// A date of the Gregorian calendar from 1970 on, written as `2026-11-22`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date {
     /// 1970 or later.
@@ -18,8 +18,9 @@ pub struct Date {
 }
 
 impl Date {
-    /// The date of a day, counted from 1970-01-01. Years begin in March here, so that the leap day is the last.
+    /// Returns the date of a day number, counted from 1970-01-01.
     pub fn of_day(days: u64) -> Self {
+        // Years start in March here, so the leap day is the last day.
         let shifted = days + DAYS_BEFORE_1970;
         let (era, of_era) = (shifted / DAYS_OF_400_YEARS, shifted % DAYS_OF_400_YEARS);
         let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -37,12 +38,12 @@ impl Date {
         }
     }
 
-    /// The date of a time in seconds since 1970.
+    /// Returns the UTC date of a time in seconds since 1970.
     pub fn of_second(unix_s: u64) -> Self {
         Self::of_day(unix_s / 86_400)
     }
 
-    /// Counted from 1970-01-01: the reverse of [`Date::of_day`]. `None` where the calendar has no such day.
+    /// Returns the day number, counted from 1970-01-01; `None` for an invalid date.
     pub fn days(self) -> Option<u64> {
         if self.year < 1970 || !(1..=12).contains(&self.month) || !(1..=31).contains(&self.day) {
             return None;
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn days_that_are_not_are_none() {
+    fn invalid_dates_have_no_day_number() {
         for none in [
             date(2026, 2, 29),
             date(2100, 2, 29),

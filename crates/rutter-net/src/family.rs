@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// An address family and subsequent address family as they stand on the wire.
+/// An AFI and SAFI, as on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AfiSafi {
     /// Address Family Identifier: 1 IPv4, 2 IPv6, 25 L2VPN, …
@@ -17,7 +17,7 @@ impl AfiSafi {
     /// IPv6 unicast.
     pub const IPV6_UNICAST: AfiSafi = AfiSafi { afi: 2, safi: 1 };
 
-    /// The family that the table holds typed, or `None` where it is carried opaquely.
+    /// Returns the supported family, or `None` for others.
     pub fn family(self) -> Option<Family> {
         Family::ALL.into_iter().find(|f| f.afi_safi() == self)
     }
@@ -38,7 +38,7 @@ impl fmt::Debug for AfiSafi {
     }
 }
 
-/// A family whose routes the table decides on; usable as an index of two.
+/// A supported address family. Use it as the index of a [`crate::PerFamily`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Family {
@@ -49,10 +49,10 @@ pub enum Family {
 }
 
 impl Family {
-    /// Both families, in index order.
+    /// All families, in index order.
     pub const ALL: [Family; 2] = [Family::Ipv4Unicast, Family::Ipv6Unicast];
 
-    /// The wire form.
+    /// Returns AFI and SAFI.
     pub fn afi_safi(self) -> AfiSafi {
         match self {
             Family::Ipv4Unicast => AfiSafi::IPV4_UNICAST,
@@ -60,7 +60,7 @@ impl Family {
         }
     }
 
-    /// Index into per-family arrays: 0 or 1.
+    /// Returns the index: 0 or 1.
     pub fn index(self) -> usize {
         self as usize
     }

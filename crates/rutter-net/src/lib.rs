@@ -1,6 +1,6 @@
-//! Small `Copy` types that every room shares: prefixes, AS numbers, communities, address families and dates.
+//! Small types for routing: prefixes, AS numbers, communities, address families and dates.
 //!
-//! Nothing here allocates on a hot path, does I/O or knows BGP messages.
+//! The types are `Copy`, without I/O and without allocation except in errors.
 
 mod asn;
 mod community;

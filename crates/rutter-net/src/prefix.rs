@@ -20,8 +20,8 @@ macro_rules! prefix_of {
             /// The prefix that covers everything.
             pub const DEFAULT: $name = $name { bits: 0, len: 0 };
 
-            /// From address bits (host order) and length; bits below the length are cleared.
-            /// `None` where the length is too large.
+            /// Creates a prefix from address bits (host order) and length. Bits below the length are cleared.
+            /// `None` if the length is too large.
             pub const fn new(bits: $bits, len: u8) -> Option<Self> {
                 if len > $max {
                     return None;
@@ -32,12 +32,12 @@ macro_rules! prefix_of {
                 })
             }
 
-            /// From an address and a length, as [`Self::new`].
+            /// Creates a prefix from an address and a length, as [`Self::new`].
             pub fn from_addr(addr: $addr, len: u8) -> Option<Self> {
                 Self::new(addr.to_bits(), len)
             }
 
-            /// The netmask of a length as bits; lengths over the maximum count as the maximum.
+            /// Returns the netmask of a length as bits. Lengths above the maximum count as the maximum.
             pub const fn mask(len: u8) -> $bits {
                 if len == 0 {
                     0
@@ -69,12 +69,12 @@ macro_rules! prefix_of {
                 <$addr>::from_bits(self.bits)
             }
 
-            /// Whether `other` is this prefix or inside it.
+            /// Returns whether `other` is this prefix or inside it.
             pub const fn covers(self, other: Self) -> bool {
                 self.len <= other.len && other.bits & Self::mask(self.len) == self.bits
             }
 
-            /// Whether the address is inside this prefix.
+            /// Returns whether the address is inside this prefix.
             pub fn contains(self, addr: $addr) -> bool {
                 addr.to_bits() & Self::mask(self.len) == self.bits
             }
@@ -95,7 +95,7 @@ macro_rules! prefix_of {
         impl FromStr for $name {
             type Err = ParsePrefixError;
 
-            /// Reads `address/length` and refuses bits below the length.
+            /// Parses `address/length`. Bits below the length must be zero.
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 let error = |why| ParsePrefixError {
                     text: text.to_owned(),
@@ -127,7 +127,7 @@ pub enum Prefix {
 }
 
 impl Prefix {
-    /// From an address and a length; `None` where the length is too large for the family.
+    /// Creates a prefix from an address and a length; `None` if the length is too large for the family.
     pub fn from_addr(addr: IpAddr, len: u8) -> Option<Self> {
         match addr {
             IpAddr::V4(addr) => Ipv4Prefix::from_addr(addr, len).map(Prefix::V4),
@@ -152,7 +152,7 @@ impl Prefix {
         }
     }
 
-    /// Whether the address is of this family and inside the prefix.
+    /// Returns whether the address is of this family and inside the prefix.
     pub fn contains(self, addr: IpAddr) -> bool {
         match (self, addr) {
             (Prefix::V4(p), IpAddr::V4(a)) => p.contains(a),
@@ -161,7 +161,7 @@ impl Prefix {
         }
     }
 
-    /// Whether `other` is this prefix or inside it; never across families.
+    /// Returns whether `other` is this prefix or inside it. Prefixes of different families never cover each other.
     pub fn covers(self, other: Prefix) -> bool {
         match (self, other) {
             (Prefix::V4(p), Prefix::V4(o)) => p.covers(o),
@@ -170,7 +170,7 @@ impl Prefix {
         }
     }
 
-    /// The unicast family this prefix belongs to.
+    /// Returns the address family of the prefix.
     pub fn family(self) -> crate::Family {
         match self {
             Prefix::V4(_) => crate::Family::Ipv4Unicast,
@@ -226,7 +226,7 @@ enum Why {
     HostBits,
 }
 
-/// The text is not a prefix; the message says what is wrong and what to write.
+/// A string that is not a prefix; the message explains the error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsePrefixError {
     text: String,
@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_round_trips_and_host_bits_are_refused() {
+    fn strings_round_trip_and_host_bits_are_rejected() {
         for text in [
             "0.0.0.0/0",
             "192.0.2.0/24",

@@ -1,23 +1,23 @@
-//! Action communities compiled: which action a received community is, if any.
+//! The compiled action communities: find the action of a received community.
 
 use rutter_net::{Asn, Community, ExtendedCommunity, LargeCommunity};
 
 use crate::notation::{Match, match_fields};
 use crate::{Action, ExportSettings, Field, Notation};
 
-/// A community that was recognised.
+/// A community that matched an action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Hit {
     pub(crate) action: Action,
-    /// The peer that is meant; `Asn(0)` for actions that mean all.
+    /// The client that the action applies to; `Asn(0)` for all clients.
     pub(crate) peer: Asn,
-    /// How often to prepend, for the actions that count.
+    /// How often to prepend, for the prepend actions.
     pub(crate) times: u8,
 }
 
 type Rule<const N: usize> = (Action, [Field; N]);
 
-/// Notations by kind; those without `peer` stand first and win.
+/// The notations by kind of community. Notations without `peer` come first and take precedence.
 #[derive(Debug)]
 pub(crate) struct ActionTable {
     standard: Vec<Rule<2>>,
@@ -27,7 +27,7 @@ pub(crate) struct ActionTable {
 }
 
 impl ActionTable {
-    /// Puts our AS in the place of `self`.
+    /// Compiles the notations, with our AS in place of `self`.
     pub(crate) fn new(settings: &ExportSettings) -> Self {
         let local = settings.local_asn.0;
         let mut table = ActionTable {
@@ -121,9 +121,9 @@ fn resolve<const N: usize>(fields: [Field; N], local: u32) -> [Field; N] {
     })
 }
 
-/// RFC 4360 §4.
+/// The subtype of a route target (RFC 4360 §4).
 const ROUTE_TARGET: u8 = 0x02;
-/// RFC 4360 §3.1.
+/// The type of a two-octet AS specific community (RFC 4360 §3.1).
 const TWO_OCTET_AS: u8 = 0x00;
-/// RFC 5668.
+/// The type of a four-octet AS specific community (RFC 5668).
 const FOUR_OCTET_AS: u8 = 0x02;

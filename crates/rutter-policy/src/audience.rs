@@ -1,38 +1,38 @@
-//! Who may hear a route and how, as its action communities say.
+//! The audience of a route: the clients that receive it, and the changes that its action communities ask for.
 
 use rutter_net::Asn;
 
 use crate::Action;
 use crate::action_table::Hit;
 
-/// Who may hear a route and how. Equal specifications compare and hash equal, so that the table can keep one
-/// audience for all attribute sets that say the same.
+/// The clients that may receive a route, and the changes for each of them. The form is canonical: equal audiences
+/// compare and hash equal, so the table can share one audience between attribute sets.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct AudienceSpec {
-    /// Whether a client that `except` does not name hears the route.
+    /// Whether clients receive the route unless `except` names them.
     pub default_allow: bool,
-    /// Clients for which the opposite of `default_allow` holds; sorted, no duplicates.
+    /// The clients for which `default_allow` is reversed; sorted, without duplicates.
     pub except: Vec<Asn>,
-    /// How often the left-most AS (the sender's) is prepended again for clients that `prepend` does not name.
+    /// How often to prepend the sender's AS for clients that `prepend` does not name.
     pub prepend_all: u8,
-    /// Prepends per client; sorted by AS, no duplicates, no entry equal to `prepend_all`.
+    /// Prepends per client; sorted by AS, without duplicates and without entries equal to `prepend_all`.
     pub prepend: Vec<(Asn, u8)>,
-    /// Add NO_EXPORT for all clients; `add_no_export_to` is then empty.
+    /// NO_EXPORT is added for all clients; `add_no_export_to` is then empty.
     pub add_no_export: bool,
-    /// Add NO_EXPORT for these clients; sorted.
+    /// NO_EXPORT is added for these clients; sorted.
     pub add_no_export_to: Vec<Asn>,
-    /// Add NO_ADVERTISE for all clients; `add_no_advertise_to` is then empty.
+    /// NO_ADVERTISE is added for all clients; `add_no_advertise_to` is then empty.
     pub add_no_advertise: bool,
-    /// Add NO_ADVERTISE for these clients; sorted.
+    /// NO_ADVERTISE is added for these clients; sorted.
     pub add_no_advertise_to: Vec<Asn>,
-    /// NO_EXPORT was received and is honoured: no external neighbor hears the route, whatever else is said.
+    /// NO_EXPORT was received and is honoured: no external neighbor receives the route.
     pub no_export: bool,
-    /// NO_ADVERTISE was received and is honoured: nobody hears the route.
+    /// NO_ADVERTISE was received and is honoured: no neighbor receives the route.
     pub no_advertise: bool,
 }
 
 impl AudienceSpec {
-    /// All clients, nothing changed.
+    /// All clients receive the route unchanged.
     pub const EVERYONE: AudienceSpec = AudienceSpec {
         default_allow: true,
         except: Vec::new(),
@@ -46,18 +46,18 @@ impl AudienceSpec {
         no_advertise: false,
     };
 
-    /// Whether all clients hear the route unchanged.
+    /// Returns whether all clients receive the route unchanged.
     pub fn is_everyone(&self) -> bool {
         *self == Self::EVERYONE
     }
 
-    /// Whether a client with this AS may hear the route. [`Self::no_export`] is the caller's to apply, because it
-    /// depends on the kind of neighbor.
+    /// Returns whether a client with this AS may receive the route. The caller applies [`Self::no_export`], because
+    /// that depends on the kind of neighbor.
     pub fn allows(&self, asn: Asn) -> bool {
         !self.no_advertise && self.default_allow != self.except.binary_search(&asn).is_ok()
     }
 
-    /// How often to prepend for a client with this AS.
+    /// Returns how often to prepend for a client with this AS.
     pub fn prepends_for(&self, asn: Asn) -> u8 {
         match self.prepend.binary_search_by_key(&asn, |(asn, _)| *asn) {
             Ok(index) => self.prepend[index].1,
@@ -65,17 +65,17 @@ impl AudienceSpec {
         }
     }
 
-    /// Whether NO_EXPORT is added for a client with this AS.
+    /// Returns whether NO_EXPORT is added for a client with this AS.
     pub fn adds_no_export_for(&self, asn: Asn) -> bool {
         self.add_no_export || self.add_no_export_to.binary_search(&asn).is_ok()
     }
 
-    /// Whether NO_ADVERTISE is added for a client with this AS.
+    /// Returns whether NO_ADVERTISE is added for a client with this AS.
     pub fn adds_no_advertise_for(&self, asn: Asn) -> bool {
         self.add_no_advertise || self.add_no_advertise_to.binary_search(&asn).is_ok()
     }
 
-    /// Whether the route reads differently for some client (prepends, added communities).
+    /// Returns whether some client receives changed attributes (prepends, added communities).
     pub fn transforms(&self) -> bool {
         self.prepend_all > 0
             || !self.prepend.is_empty()
@@ -92,7 +92,7 @@ impl Default for AudienceSpec {
     }
 }
 
-/// The actions of one route, collected in any order.
+/// The actions that the communities of one route ask for, collected in any order.
 #[derive(Debug, Default)]
 pub(crate) struct ExportActions {
     not_to_any: bool,
@@ -109,7 +109,7 @@ pub(crate) struct ExportActions {
 }
 
 impl ExportActions {
-    /// Notes one more.
+    /// Adds an action.
     pub(crate) fn add(
         &mut self,
         Hit {
@@ -136,7 +136,7 @@ impl ExportActions {
         }
     }
 
-    /// What they amount to, in the one form that equal actions have.
+    /// Combines the actions into an audience in its canonical form.
     pub(crate) fn audience(mut self) -> AudienceSpec {
         let default_allow = !self.not_to_any;
         sort(&mut self.deny);

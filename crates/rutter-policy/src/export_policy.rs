@@ -1,4 +1,4 @@
-//! The export policy of an exchange: action communities become audiences.
+//! The export policy of an exchange: determines audiences from action communities.
 
 use rutter_net::{Asn, Community, ExtendedCommunity, LargeCommunity};
 use rutter_wire::attr::Attributes;
@@ -7,18 +7,18 @@ use crate::action_table::ActionTable;
 use crate::audience::ExportActions;
 use crate::{AudienceSpec, Notation, ParseNotationError};
 
-/// What an action community asks for.
+/// An action that a community asks for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Action {
-    /// Announce to nobody but the peers that `ToPeer` names.
+    /// Advertise to no peer except those named by `ToPeer`.
     NotToAny,
-    /// Do not announce to the peer.
+    /// Do not advertise to the peer.
     NotToPeer,
-    /// Announce to all: the default, said aloud.
+    /// Advertise to all peers, which is the default.
     ToAny,
-    /// Announce to the peer although `NotToAny` is present.
+    /// Advertise to the peer even if `NotToAny` is present.
     ToPeer,
-    /// Announce to this peer, and to no other that is not named too: `ToPeer` and `NotToAny` in one.
+    /// Advertise to the named peers only: `ToPeer` and `NotToAny` in one.
     OnlyToPeer,
     /// Prepend for all.
     PrependAny,
@@ -35,7 +35,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Every action with its key in the configuration file.
+    /// All actions with their keys in the configuration file.
     pub const ALL: [(Action, &'static str); 11] = [
         (Action::NotToAny, "not-to-any"),
         (Action::NotToPeer, "not-to-peer"),
@@ -55,28 +55,28 @@ impl Action {
         Self::ALL[self as usize].1
     }
 
-    /// Whether one peer is meant: the notation must have a `peer` field.
+    /// Returns whether the action applies to one peer: its notation must have a `peer` field.
     pub fn names_peer(self) -> bool {
         self.key().ends_with("-peer")
     }
 
-    /// Whether the notation may have a range.
+    /// Returns whether the notation may have a range.
     pub fn counts(self) -> bool {
         matches!(self, Action::PrependAny | Action::PrependPeer)
     }
 }
 
-/// A notation and its meaning.
+/// An action and its notation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ActionCommunity {
-    /// What is asked for.
+    /// The action.
     pub action: Action,
-    /// How it is written.
+    /// The notation of its communities.
     pub notation: Notation,
 }
 
 impl ActionCommunity {
-    /// Joins the two where they go together: `peer` where a peer is meant, a range where something is counted.
+    /// Combines an action and a notation. Actions on one peer need the field `peer`; only prepends may have a range.
     pub fn new(action: Action, notation: Notation) -> Result<Self, ParseNotationError> {
         let key = action.key();
         if action.names_peer() && !notation.names_peer() {
@@ -86,42 +86,42 @@ impl ActionCommunity {
         }
         if !action.names_peer() && notation.names_peer() {
             return Err(ParseNotationError::new(format!(
-                "`{notation}`: `{key}` means every client, so no field may be `peer`"
+                "`{notation}`: `{key}` applies to all clients, so no field may be `peer`"
             )));
         }
         if notation.has_range() && !action.counts() {
             return Err(ParseNotationError::new(format!(
-                "`{notation}`: a range counts prepends, `{key}` has nothing to count"
+                "`{notation}`: a range is for prepends, not for `{key}`"
             )));
         }
         Ok(ActionCommunity { action, notation })
     }
 }
 
-/// What a received NO_EXPORT or NO_ADVERTISE does (RFC 7947 §2.2.4 leaves it to the operator).
+/// The treatment of a received NO_EXPORT or NO_ADVERTISE (RFC 7947 §2.2.4 leaves it to the operator).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum WellKnown {
-    /// It travels on to the clients, for whom it was meant.
+    /// Pass it on to the clients.
     #[default]
     Pass,
-    /// We obey it ourselves, as a router does (RFC 1997).
+    /// Honour it here, as a router does (RFC 1997).
     Honour,
 }
 
-/// What an [`ExportPolicy`] is built from. The default knows no action community.
+/// The settings of an [`ExportPolicy`]. The default has no action communities.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExportSettings {
-    /// Our AS: what `self` stands for.
+    /// Our AS, which replaces `self` in notations.
     pub local_asn: Asn,
     /// The action communities.
     pub actions: Vec<ActionCommunity>,
-    /// Received NO_EXPORT and NO_ADVERTISE.
+    /// The treatment of received NO_EXPORT and NO_ADVERTISE.
     pub well_known: WellKnown,
-    /// Remove action communities before sending.
+    /// Remove action communities before advertising.
     pub scrub: bool,
     /// Add NO_EXPORT to routes with BLACKHOLE (RFC 7999 §3.2).
     pub blackhole_no_export: bool,
-    /// 16-bit stand-ins for members with 32-bit AS numbers, for use in standard communities.
+    /// 16-bit aliases of members with 32-bit AS numbers, for standard communities.
     pub aliases: Vec<(u16, Asn)>,
 }
 
@@ -142,15 +142,16 @@ impl Default for ExportSettings {
 ///
 /// # Precedence
 ///
-/// The order of communities in a route never matters. Whether a client hears the route, first match:
+/// The order of communities in a route does not matter. The first rule that applies decides whether a client
+/// receives the route:
 /// 1. NO_ADVERTISE or NO_EXPORT is honoured: no;
-/// 2. `not-to-peer` names it: no;
-/// 3. `to-peer` or `only-to-peer` names it: yes;
-/// 4. `not-to-any` is present, or `only-to-peer` names somebody else: no;
+/// 2. `not-to-peer` names the client: no;
+/// 3. `to-peer` or `only-to-peer` names the client: yes;
+/// 4. `not-to-any` is present, or `only-to-peer` names another client: no;
 /// 5. otherwise (with or without `to-any`): yes.
 ///
-/// Prepends: the largest `prepend-peer` that names the client, else the largest `prepend-any`. A community that
-/// matches a notation without `peer` is not looked up under those with `peer` (`0:self` is not "peer *self*").
+/// Prepends: the largest `prepend-peer` that names the client, else the largest `prepend-any`. Notations without
+/// `peer` take precedence over notations with `peer` (`0:self` is not "peer *self*").
 #[derive(Debug)]
 pub struct ExportPolicy {
     settings: ExportSettings,
@@ -166,12 +167,12 @@ impl ExportPolicy {
         }
     }
 
-    /// What the policy was built from.
+    /// The settings of the policy.
     pub fn settings(&self) -> &ExportSettings {
         &self.settings
     }
 
-    /// Who may hear routes with these attributes, and how. Does not allocate where nobody is named.
+    /// Returns the audience of routes with these attributes. Allocates only for communities that name a peer.
     pub fn audience(&self, attributes: &Attributes<'_>) -> AudienceSpec {
         let mut actions = ExportActions::default();
         for community in attributes.communities() {
@@ -193,8 +194,8 @@ impl ExportPolicy {
         actions.audience()
     }
 
-    /// Whether the route goes to everybody as it is: nothing in these attributes asks for anything, and nothing would
-    /// be scrubbed. Cheaper than [`ExportPolicy::audience`], and true of almost all sets.
+    /// Returns whether the route is advertised unchanged to all clients: no community asks for an action, and none is
+    /// scrubbed. This is cheaper than [`ExportPolicy::audience`] and true for almost all attribute sets.
     pub fn advertises_unchanged(&self, attributes: &Attributes<'_>) -> bool {
         let honour = self.settings.well_known == WellKnown::Honour;
         let well_known = |community| match community {
@@ -214,7 +215,7 @@ impl ExportPolicy {
             && !(self.table.has_large() && large.any(|c| self.is_action_large(c)))
     }
 
-    /// Whether `other` sends routes with these attributes to the same clients in the same words.
+    /// Returns whether `other` advertises routes with these attributes to the same clients with the same result.
     pub fn has_same_effect(&self, other: &ExportPolicy, attributes: &Attributes<'_>) -> bool {
         if self.advertises_unchanged(attributes) && other.advertises_unchanged(attributes) {
             return true;
@@ -248,27 +249,27 @@ impl ExportPolicy {
         }
     }
 
-    /// Whether action communities are to be removed before sending (false where none is configured).
+    /// Returns whether action communities are removed before advertising (false if none is configured).
     pub fn scrub(&self) -> bool {
         self.settings.scrub && !self.settings.actions.is_empty()
     }
 
-    /// Whether a standard community is an action community.
+    /// Returns whether a standard community is an action community.
     pub fn is_action_community(&self, community: Community) -> bool {
         self.table.standard(community).is_some()
     }
 
-    /// Whether an extended community is an action community.
+    /// Returns whether an extended community is an action community.
     pub fn is_action_extended(&self, community: ExtendedCommunity) -> bool {
         self.table.extended(community).is_some()
     }
 
-    /// Whether a large community is an action community.
+    /// Returns whether a large community is an action community.
     pub fn is_action_large(&self, community: LargeCommunity) -> bool {
         self.table.large(community).is_some()
     }
 
-    /// Whether anything in these attributes would be scrubbed.
+    /// Returns whether these attributes contain an action community.
     pub fn has_action_community(&self, attributes: &Attributes<'_>) -> bool {
         attributes
             .communities()

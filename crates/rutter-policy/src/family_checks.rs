@@ -11,21 +11,21 @@ use crate::{
 /// The prefix checks of one family.
 #[derive(Debug)]
 pub(crate) struct FamilyChecks<B> {
-    /// Nothing of this family is accepted, for this reason.
+    /// All prefixes of this family are rejected for this reason.
     pub(crate) closed: Option<RejectReason>,
     rejected: CoverTable<B>,
     rejected_lengths: RangeTable<B>,
     reject_default: bool,
-    /// Only prefixes inside are accepted, as bits and length; length 0 accepts all.
+    /// Prefixes must be inside this prefix (bits and length); length 0 accepts all.
     inside: (B, u8),
     lengths: LengthRange,
-    /// Accepted beside `lengths` for routes with BLACKHOLE.
+    /// The host length, which is also accepted for routes with BLACKHOLE.
     host_len: u8,
     allowed: Option<RangeTable<B>>,
 }
 
 impl<B: Bits> FamilyChecks<B> {
-    /// The first reason against a prefix.
+    /// Returns the first reason against a prefix.
     #[inline]
     pub(crate) fn check(&self, bits: B, len: u8, blackhole: bool) -> Option<RejectReason> {
         if self.closed.is_some() {
@@ -106,7 +106,7 @@ pub(crate) fn ipv6_checks(settings: &ImportSettings) -> FamilyChecks<u128> {
     )
 }
 
-/// The lists of prefixes that are rejected under the rule of these settings, with their reasons.
+/// Returns the lists of prefixes that these settings reject, with their reasons.
 fn black_lists<P>(
     settings: &ImportSettings,
     bogons: &[P],

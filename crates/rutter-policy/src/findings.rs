@@ -1,6 +1,6 @@
-//! Every reason against a route, with the evidence, for the member who asks.
+//! All reasons against a route, with evidence.
 //!
-//! This is the slow twin of the compiled checks: it reads the settings themselves, and the tests hold the two together.
+//! This is the slow counterpart of the compiled checks: it evaluates the settings directly. Tests compare both.
 
 use std::fmt::Display;
 
@@ -14,12 +14,12 @@ use crate::{
     PrefixMatch, RejectReason, otc_on_receive,
 };
 
-/// One reason against a route and what in the route it rests on.
+/// A reason against a route, with its evidence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
     /// The reason.
     pub reason: RejectReason,
-    /// What was found and what was wanted, in words.
+    /// The value found and the value expected, as text.
     pub evidence: String,
 }
 
@@ -32,7 +32,7 @@ fn push(out: &mut Findings, reason: RejectReason, evidence: impl Into<String>) {
     });
 }
 
-/// All findings; the reason that the fast checks give comes first.
+/// Returns all findings. The reason that the compiled checks return comes first.
 pub(crate) fn collect(
     policy: &ImportPolicy,
     prefix: Prefix,
@@ -87,13 +87,13 @@ fn all(
 
 fn session_findings(settings: &ImportSettings, family: Family, out: &mut Findings) {
     if settings.rule == ImportRule::None {
-        let evidence = "the neighbor has no `import` in the configuration, or it says \"none\"";
+        let evidence = "the neighbor has no `import` in the configuration, or `import = \"none\"`";
         push(out, RejectReason::NoImportPolicy, evidence);
     } else if !settings.families[family] {
         push(
             out,
             RejectReason::WrongFamily,
-            format!("{family} is off for this neighbor"),
+            format!("{family} is not enabled for this neighbor"),
         );
     }
 }
@@ -126,7 +126,7 @@ fn path_findings(settings: &ImportSettings, attributes: &Attributes<'_>, out: &m
     let len = attributes.as_path().map_or(0, |p| p.path_len());
     if len > usize::from(settings.max_as_path_len) {
         let evidence = format!(
-            "AS_PATH has {len} numbers, at most {}",
+            "AS_PATH has {len} numbers, at most {} are accepted",
             settings.max_as_path_len
         );
         push(out, RejectReason::AsPathTooLong, evidence);
@@ -163,7 +163,7 @@ fn origin_findings(settings: &ImportSettings, attributes: &Attributes<'_>, out: 
         None => push(
             out,
             RejectReason::OriginNotAllowed,
-            "the AS_PATH names no origin",
+            "the AS_PATH has no origin",
         ),
     }
 }
@@ -177,7 +177,7 @@ fn role_findings(settings: &ImportSettings, attributes: &Attributes<'_>, out: &m
     }
 }
 
-/// All reasons against the prefix alone.
+/// Returns all reasons against the prefix alone.
 pub(crate) fn prefix_findings(
     settings: &ImportSettings,
     prefix: Prefix,
@@ -267,7 +267,7 @@ fn shape_findings(settings: &ImportSettings, prefix: Prefix, blackhole: bool, ou
         |entry: &PrefixMatch| entry.matches(prefix) || (host && entry.prefix.covers(prefix));
     if !settings.allow_prefixes.is_empty() && !settings.allow_prefixes.iter().any(allows) {
         let evidence = format!(
-            "{prefix} is none of {} allowed",
+            "{prefix} is none of the {} allowed prefixes",
             settings.allow_prefixes.len()
         );
         push(out, RejectReason::PrefixNotAllowed, evidence);

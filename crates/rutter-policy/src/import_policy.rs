@@ -12,14 +12,14 @@ use crate::{
     otc_on_receive,
 };
 
-/// What the attributes alone decide; once per attribute set.
+/// The verdict on an attribute set.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct AttrVerdict {
-    /// The first reason against every route with these attributes.
+    /// The first reason against routes with these attributes.
     pub reject: Option<RejectReason>,
     /// GRACEFUL_SHUTDOWN is present: LOCAL_PREF becomes 0 (RFC 8326).
     pub graceful_shutdown: bool,
-    /// BLACKHOLE is present and taken from this neighbor (RFC 7999): pass it on to `check_prefix`.
+    /// BLACKHOLE is present and accepted from this neighbor (RFC 7999): an argument of `check_prefix`.
     pub blackhole: bool,
     /// ONLY_TO_CUSTOMER must be added with this AS number (RFC 9234 §5).
     pub add_otc: Option<Asn>,
@@ -27,9 +27,10 @@ pub struct AttrVerdict {
 
 /// The import policy of one neighbor: immutable, shared between threads.
 ///
-/// The first reason is found in this order: no policy, family, AS loop, path length, next hop, first AS, AS_SET,
-/// invalid AS, transit-free AS, never via route servers, origin list, role leak; then by prefix: bogon, own LAN and
-/// black lists (the shortest entry that covers the prefix), global unicast, length, prefix list, outside data.
+/// The checks of attributes run in this order: no policy, family, AS loop, ORIGINATOR_ID and CLUSTER_LIST loops, path
+/// length, next hop, first AS, AS_SET, invalid AS, transit-free AS, never via route servers, origin list, role leak.
+/// Then the checks of the prefix: bogons, own LAN and black lists (the shortest entry that covers the prefix), global
+/// unicast, length, prefix list, external data.
 #[derive(Debug)]
 pub struct ImportPolicy {
     settings: ImportSettings,
@@ -51,12 +52,12 @@ impl ImportPolicy {
         }
     }
 
-    /// What the policy was built from.
+    /// The settings of the policy.
     pub fn settings(&self) -> &ImportSettings {
         &self.settings
     }
 
-    /// Checks what depends on attributes alone.
+    /// Evaluates the checks that depend on attributes alone.
     pub fn check_attributes(
         &self,
         attributes: &Attributes<'_>,
@@ -105,7 +106,7 @@ impl ImportPolicy {
         }
     }
 
-    /// Whether GRACEFUL_SHUTDOWN and BLACKHOLE are present and taken.
+    /// Returns whether GRACEFUL_SHUTDOWN and BLACKHOLE are present and honoured.
     pub(crate) fn well_known(&self, attributes: &Attributes<'_>, family: Family) -> (bool, bool) {
         use rutter_net::Community;
         let takes_blackhole = self.settings.blackhole[family];
@@ -122,19 +123,19 @@ impl ImportPolicy {
         )
     }
 
-    /// Whether the neighbor may announce this next hop.
+    /// Returns whether the neighbor may announce this next hop.
     pub(crate) fn allows_next_hop(&self, next_hop: NextHop) -> bool {
         self.next_hops
             .as_ref()
             .is_none_or(|allowed| allowed.binary_search(&next_hop.addr()).is_ok())
     }
 
-    /// The next hops that the neighbor may announce, `None` where all are.
+    /// The next hops that the neighbor may announce, or `None` for any.
     pub(crate) fn next_hops(&self) -> Option<&[IpAddr]> {
         self.next_hops.as_deref()
     }
 
-    /// Checks the prefix; `blackhole` as [`AttrVerdict::blackhole`] said.
+    /// Evaluates the checks of a prefix. `blackhole` is [`AttrVerdict::blackhole`].
     pub fn check_prefix(&self, prefix: Prefix, blackhole: bool) -> Option<RejectReason> {
         match prefix {
             Prefix::V4(prefix) => self.check_ipv4(prefix, blackhole),
@@ -142,22 +143,22 @@ impl ImportPolicy {
         }
     }
 
-    /// As [`Self::check_prefix`].
+    /// [`Self::check_prefix`] for one family.
     pub fn check_ipv4(&self, prefix: Ipv4Prefix, blackhole: bool) -> Option<RejectReason> {
         self.v4.check(prefix.bits(), prefix.len(), blackhole)
     }
 
-    /// As [`Self::check_prefix`].
+    /// [`Self::check_prefix`] for one family.
     pub fn check_ipv6(&self, prefix: Ipv6Prefix, blackhole: bool) -> Option<RejectReason> {
         self.v6.check(prefix.bits(), prefix.len(), blackhole)
     }
 
-    /// Whether [`Self::check_origin`] can reject anything.
+    /// Returns whether [`Self::check_origin`] can reject a route.
     pub fn has_route_checks(&self) -> bool {
         self.settings.rule == ImportRule::Checks && self.settings.route_checks.is_some()
     }
 
-    /// Asks the checks that need outside data (none unless the settings bring one).
+    /// Evaluates the checks that need external data.
     pub fn check_origin(&self, prefix: Prefix, origin: Option<Asn>) -> Option<RejectReason> {
         if self.settings.rule != ImportRule::Checks {
             return None;
@@ -165,8 +166,8 @@ impl ImportPolicy {
         self.settings.route_checks.as_ref()?.0.check(prefix, origin)
     }
 
-    /// Every reason against the route, with evidence; empty for a route that is accepted. The one that the other
-    /// methods give comes first.
+    /// Returns all reasons against the route, with evidence; none for an accepted route. The reason that the other
+    /// methods return comes first.
     pub fn all_reasons(
         &self,
         prefix: Prefix,
@@ -178,7 +179,7 @@ impl ImportPolicy {
     }
 }
 
-/// Sorted; `None` where next hops are not checked.
+/// Returns the allowed next hops, sorted; `None` for any.
 fn allowed_next_hops(settings: &ImportSettings) -> Option<Vec<IpAddr>> {
     let peer = settings.peer_address?;
     if settings.rule != ImportRule::Checks || settings.next_hop == NextHopRule::Any {

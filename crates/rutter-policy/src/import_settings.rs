@@ -1,4 +1,4 @@
-//! What an import policy is built from.
+//! The settings of an import policy.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,17 +8,17 @@ use rutter_net::{Asn, PerFamily, Prefix};
 
 use crate::{Finding, NextHopRule, PrefixMatch, RejectReason, Role};
 
-/// How much of the policy applies to a neighbor.
+/// The extent to which the policy applies to a neighbor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum ImportRule {
-    /// Every check that the settings switch on.
+    /// All checks that the settings enable.
     #[default]
     Checks,
-    /// Only what the protocol demands: no AS loop, no role leak, no martian.
+    /// Only the checks of the protocol: loops, role leaks, martians, our own next hop.
     All,
     /// Nothing is accepted (RFC 8212).
     None,
-    /// Everything is accepted: a collector keeps what it hears.
+    /// Every route is accepted: a collector keeps all routes that it receives.
     Collect,
 }
 
@@ -32,7 +32,7 @@ pub struct LengthRange {
 }
 
 impl LengthRange {
-    /// Whether the length is in the range.
+    /// Returns whether the length is in the range.
     pub const fn contains(self, len: u8) -> bool {
         self.min <= len && len <= self.max
     }
@@ -44,15 +44,15 @@ impl fmt::Display for LengthRange {
     }
 }
 
-/// Checks that need data from outside (IRR, RPKI): consulted per prefix and origin after all others.
+/// Checks that need external data (IRR, RPKI). They are evaluated last, for each prefix and origin.
 pub trait RouteChecks: fmt::Debug + Send + Sync {
-    /// The first reason against the route, fast and without allocation.
+    /// Returns the first reason against the route, without allocation.
     fn check(&self, prefix: Prefix, origin: Option<Asn>) -> Option<RejectReason>;
-    /// Every reason against the route, with evidence.
+    /// Returns all reasons against the route, with evidence.
     fn findings(&self, prefix: Prefix, origin: Option<Asn>) -> Vec<Finding>;
 }
 
-/// A shared [`RouteChecks`]; equal only to itself.
+/// Shared external data for [`RouteChecks`]. It is equal only to itself.
 #[derive(Clone, Debug)]
 pub struct FilterData(pub Arc<dyn RouteChecks>);
 
@@ -64,17 +64,17 @@ impl PartialEq for FilterData {
 
 impl Eq for FilterData {}
 
-/// What an [`crate::ImportPolicy`] is built from. The default is the safe policy of an exchange; set at least the
-/// AS numbers and the neighbor's address.
+/// The settings of an [`crate::ImportPolicy`]. The default is a safe policy for an exchange. Set at least the AS
+/// numbers and the neighbor's address.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ImportSettings {
-    /// How much of what follows applies.
+    /// The extent to which the other settings apply.
     pub rule: ImportRule,
     /// Our AS, which no received path may contain.
     pub local_asn: Asn,
     /// The neighbor's AS.
     pub peer_asn: Asn,
-    /// The neighbor's address: what [`NextHopRule::Strict`] demands. `None` disables the next hop check.
+    /// The neighbor's address, for [`NextHopRule::Strict`]. `None` disables that check.
     pub peer_address: Option<IpAddr>,
     /// All addresses of the same member, both families.
     pub member_addresses: Vec<IpAddr>,
@@ -82,49 +82,49 @@ pub struct ImportSettings {
     pub same_as_addresses: Vec<IpAddr>,
     /// Addresses listed for [`NextHopRule::Authorized`].
     pub authorized_addresses: Vec<IpAddr>,
-    /// Which next hops are accepted.
+    /// The rule for next hops.
     pub next_hop: NextHopRule,
-    /// Families allowed on the session, in index order.
+    /// The families enabled on the session.
     pub families: PerFamily<bool>,
-    /// Demand that the left-most AS is the neighbor's. Off on iBGP.
+    /// Reject paths whose left-most AS is not the neighbor's. Off on iBGP.
     pub enforce_first_as: bool,
     /// Reject paths that contain [`Self::local_asn`].
     pub reject_as_loop: bool,
-    /// Most AS numbers in a path (each prepend counts, a set counts as one).
+    /// The maximum number of AS numbers in a path. Each prepend counts; a set counts as one.
     pub max_as_path_len: u16,
     /// Reject paths with bogon AS numbers ([`Asn::is_bogon`]).
     pub reject_invalid_asns: bool,
-    /// AS numbers that pass although they are bogons: private numbers of one's own laboratory or confederation.
+    /// Bogon AS numbers that are accepted, such as private numbers of a laboratory.
     pub allowed_bogon_asns: Vec<Asn>,
-    /// Networks that no member can be a path to; see [`TRANSIT_FREE`]. The neighbor's own AS is exempt.
+    /// Networks that no member provides transit to, see [`TRANSIT_FREE`]. The neighbor's own AS is exempt.
     pub transit_free_asns: Vec<Asn>,
-    /// Networks that never announce by route servers. The neighbor's own AS is *not* exempt.
+    /// Networks that never announce through route servers. The neighbor's own AS is *not* exempt.
     pub never_via_route_servers: Vec<Asn>,
     /// Reject paths with AS_SETs (RFC 9774).
     pub reject_as_set: bool,
     /// Our role on this session (RFC 9234).
     pub role: Option<Role>,
-    /// Accepted lengths per family, in index order.
+    /// The accepted prefix lengths.
     pub prefix_length: PerFamily<LengthRange>,
     /// Reject special-purpose prefixes and the default route.
     pub reject_bogons: bool,
-    /// Reject IPv6 outside 2000::/3.
+    /// Reject IPv6 prefixes outside 2000::/3.
     pub require_global_unicast: bool,
-    /// The exchange's own LANs.
+    /// The peering LANs of the exchange.
     pub lan: Vec<Prefix>,
-    /// Black list for every neighbor.
+    /// The black list for all neighbors.
     pub black_list: Vec<PrefixMatch>,
-    /// Black list for this neighbor.
+    /// The black list for this neighbor.
     pub client_black_list: Vec<PrefixMatch>,
     /// If not empty, only these prefixes are accepted.
     pub allow_prefixes: Vec<PrefixMatch>,
     /// If not empty, only these origins are accepted.
     pub allow_origins: Vec<Asn>,
-    /// Take routes with BLACKHOLE (RFC 7999) at full length, per family.
+    /// Accept host routes with BLACKHOLE (RFC 7999).
     pub blackhole: PerFamily<bool>,
-    /// React to GRACEFUL_SHUTDOWN (RFC 8326).
+    /// Honour GRACEFUL_SHUTDOWN (RFC 8326).
     pub graceful_shutdown: bool,
-    /// Checks with data from outside.
+    /// Checks that need external data.
     pub route_checks: Option<FilterData>,
 }
 
@@ -167,7 +167,7 @@ impl Default for ImportSettings {
     }
 }
 
-/// Networks without an upstream: their number behind a member's is a leak.
+/// Networks without an upstream provider. A path through a member to one of them is a leak.
 pub const TRANSIT_FREE: &[Asn] = &[
     Asn(174),
     Asn(701),

@@ -1,13 +1,13 @@
-//! Verdicts on routes: import checks and the audiences that action communities name.
+//! Routing policy: import checks, and the audiences that action communities select.
 //!
 //! ```text
 //! ImportSettings ─► ImportPolicy::check_attributes   once per attribute set
 //!                   ImportPolicy::check_prefix       once per route, no allocation
-//!                   ImportPolicy::all_reasons        when a person asks why
+//!                   ImportPolicy::all_reasons        for `rutter explain` and looking glasses
 //! ExportSettings ─► ExportPolicy::audience           once per attribute set
 //! ```
-//! Policies are compiled from plain settings, never change afterwards and are shared between threads. Nothing
-//! here does I/O, reads a clock or knows the table.
+//! A policy is compiled from its settings. It is immutable and shared between threads. This crate does no I/O,
+//! reads no clock and does not know the table.
 
 mod action_table;
 mod audience;

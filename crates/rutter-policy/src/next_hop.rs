@@ -1,4 +1,4 @@
-//! Next hops and the addresses a neighbor may name (RFC 7948 §4.8, RFC 2545, RFC 8950).
+//! Next hops, and the rules for the addresses that a neighbor may announce (RFC 7948 §4.8, RFC 2545, RFC 8950).
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -8,9 +8,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub enum NextHop {
     /// IPv4.
     V4(Ipv4Addr),
-    /// IPv6 global, with the link-local address that may stand beside it (RFC 2545 §3).
+    /// A global IPv6 address, optionally with a link-local one (RFC 2545 §3).
     V6 {
-        /// The global address; a sender may put a link-local one here when it has no other.
+        /// The global address. A sender without one may use a link-local address here.
         global: Ipv6Addr,
         /// The link-local address of a 32-octet next hop.
         link_local: Option<Ipv6Addr>,
@@ -18,7 +18,7 @@ pub enum NextHop {
 }
 
 impl NextHop {
-    /// The address that the policy looks at: the link-local one beside a global one is tolerated unseen.
+    /// The address that the policy checks. A link-local address beside a global one is not checked.
     pub fn addr(self) -> IpAddr {
         match self {
             NextHop::V4(addr) => IpAddr::V4(addr),
@@ -45,17 +45,17 @@ impl fmt::Display for NextHop {
     }
 }
 
-/// Which next hops a neighbor may announce.
+/// The next hops that a neighbor may announce.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum NextHopRule {
-    /// The address of the session. For NLRI whose next hop is of the other family than the session (IPv6 routes
-    /// on an IPv4 session, RFC 8950), the other addresses of the same member in that family.
+    /// The address of the session. If the next hop is of the other family (IPv6 routes on an IPv4 session, RFC 8950):
+    /// the addresses of the same member in that family.
     #[default]
     Strict,
     /// Any address of a neighbor with the same AS on this LAN.
     SameAs,
-    /// The address of the session, or one that is listed.
+    /// The address of the session, or a listed one.
     Authorized,
-    /// Not checked.
+    /// Any address except our own.
     Any,
 }

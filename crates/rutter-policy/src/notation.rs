@@ -10,18 +10,18 @@ pub enum Field {
     Number(u32),
     /// `self`: our AS.
     Local,
-    /// `peer`: the AS of the client that is meant.
+    /// `peer`: the AS of the client that the action applies to.
     Peer,
     /// `101..103`: the first value means 1, the second 2, the third 3.
     Range(u32, u32),
 }
 
-/// An action community as the operator writes it.
+/// An action community as written in the configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Notation {
     /// Two fields of 16 bits.
     Standard([Field; 2]),
-    /// `rt:` and two fields: the two- and the four-octet AS specific route target.
+    /// `rt:` and two fields: a two-octet or four-octet AS specific route target.
     Extended([Field; 2]),
     /// Three fields of 32 bits.
     Large([Field; 3]),
@@ -36,17 +36,17 @@ impl Notation {
         }
     }
 
-    /// Whether a field is `peer`.
+    /// Returns whether a field is `peer`.
     pub fn names_peer(&self) -> bool {
         self.fields().contains(&Field::Peer)
     }
 
-    /// Whether a field is a range.
+    /// Returns whether a field is a range.
     pub fn has_range(&self) -> bool {
         self.fields().iter().any(|f| matches!(f, Field::Range(..)))
     }
 
-    /// Whether a field is `self`.
+    /// Returns whether a field is `self`.
     pub fn names_self(&self) -> bool {
         self.fields().contains(&Field::Local)
     }
@@ -73,7 +73,7 @@ impl fmt::Display for Notation {
     }
 }
 
-/// The text is not a community notation; the message says what to write.
+/// A string that is not a community notation; the message shows what to write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseNotationError(String);
 
@@ -120,7 +120,7 @@ impl Notation {
     fn check(&self) -> Result<(), String> {
         let count = |wanted: fn(&Field) -> bool| self.fields().iter().filter(|f| wanted(f)).count();
         if count(|f| *f == Field::Peer) > 1 {
-            return Err("`peer` may stand once".into());
+            return Err("`peer` may appear only once".into());
         }
         if count(|f| matches!(f, Field::Range(..))) > 1 {
             return Err("only one field may be a range".into());
@@ -158,16 +158,16 @@ fn read_field(text: &str) -> Result<Field, String> {
     Ok(Field::Range(from, to))
 }
 
-/// What a community says under a notation.
+/// The variable parts of a community that matches a notation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Match {
-    /// The value in the place of `peer`.
+    /// The value of the field `peer`.
     pub(crate) peer: Option<u32>,
-    /// The place in the range, from 1; 1 where there is none.
+    /// The position in the range, from 1; 1 without a range.
     pub(crate) step: u8,
 }
 
-/// Compares the parts of a community with fields in which `self` is already a number.
+/// Matches the parts of a community against fields in which `self` is already resolved.
 pub(crate) fn match_fields<const N: usize>(fields: &[Field; N], parts: [u32; N]) -> Option<Match> {
     let mut found = Match {
         peer: None,
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_notation_of_the_manual_reads_and_writes_back() {
+    fn notations_of_the_manual_round_trip() {
         for text in [
             "0:peer",
             "self:peer",
@@ -210,13 +210,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_match_is_refused_with_the_cure() {
+    fn invalid_notations_are_rejected_with_a_hint() {
         for (text, why) in [
             ("peer", "write two fields"),
             ("1:2:3:4", "write two fields"),
             ("rt:1:2:3", "`rt:` and two fields"),
             ("0:pear", "`pear` is not a number"),
-            ("peer:peer", "`peer` may stand once"),
+            ("peer:peer", "`peer` may appear only once"),
             ("65536:peer", "does not fit 16 bits"),
             ("self:101..104:peer", "one to three values"),
             ("self:1..2:3..4", "only one field"),

@@ -3,29 +3,29 @@
 use rutter_net::Asn;
 pub use rutter_wire::capability::Role;
 
-/// What to do with a received route.
+/// The ingress verdict on a received route.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OtcIngress {
-    /// Take it as it is.
+    /// Accept the route unchanged.
     Keep,
-    /// Add ONLY_TO_CUSTOMER with this AS number: the neighbor's.
+    /// Add ONLY_TO_CUSTOMER with the neighbor's AS number.
     Add(Asn),
-    /// It is a route leak and ineligible.
+    /// The route is a leak and ineligible.
     Leak,
 }
 
-/// What to do with a route on its way out.
+/// The egress verdict on a route.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OtcEgress {
-    /// Send it as it is.
+    /// Advertise the route unchanged.
     Send,
-    /// Add ONLY_TO_CUSTOMER with this AS number: our own.
+    /// Add ONLY_TO_CUSTOMER with our own AS number.
     Add(Asn),
-    /// Do not send it.
+    /// Do not advertise the route.
     Withhold,
 }
 
-/// The ingress procedure. `local` is *our* role on the session the route came from.
+/// The ingress procedure. `local` is *our* role on the session that received the route.
 pub fn otc_on_receive(local: Option<Role>, remote_asn: Asn, otc: Option<Asn>) -> OtcIngress {
     match (local, otc) {
         (Some(Role::Provider | Role::RouteServer), Some(_)) => OtcIngress::Leak,
@@ -37,8 +37,8 @@ pub fn otc_on_receive(local: Option<Role>, remote_asn: Asn, otc: Option<Asn>) ->
     }
 }
 
-/// The egress procedure. `local` is *our* role on the session the route goes to; `otc` is the attribute as it
-/// stands after [`otc_on_receive`].
+/// The egress procedure. `local` is *our* role on the session that advertises the route. `otc` is the attribute
+/// after [`otc_on_receive`].
 pub fn otc_on_send(local: Option<Role>, local_asn: Asn, otc: Option<Asn>) -> OtcEgress {
     match (local, otc) {
         (Some(Role::Customer | Role::Peer | Role::RouteServerClient), Some(_)) => {
@@ -57,7 +57,7 @@ mod tests {
     const THEM: Asn = Asn(64511);
     const OTHER: Asn = Asn(64499);
 
-    /// RFC 9234 §5 as a table: our role, the attribute, what happens in and out.
+    /// RFC 9234 §5 as a table: our role, the attribute, the ingress and the egress verdict.
     #[test]
     fn each_role_with_and_without_the_attribute() {
         use OtcEgress as E;

@@ -1,4 +1,4 @@
-//! The checks of the AS_PATH, compiled: one walk over the path.
+//! The compiled checks of the AS_PATH, in one pass over the path.
 
 use rutter_net::Asn;
 use rutter_wire::attr::AsPath;
@@ -20,7 +20,7 @@ pub(crate) struct PathChecks {
     origins: Vec<Asn>,
 }
 
-/// Which checks a path failed, one flag each.
+/// The checks that a path failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct PathFaults {
     as_loop: bool,
@@ -34,7 +34,7 @@ pub(crate) struct PathFaults {
 }
 
 impl PathFaults {
-    /// The first of the reasons that come before the next hop.
+    /// Returns the first reason that comes before the next hop check.
     pub(crate) fn before_next_hop(self) -> Option<RejectReason> {
         first_of([
             (self.as_loop, RejectReason::AsLoop),
@@ -42,7 +42,7 @@ impl PathFaults {
         ])
     }
 
-    /// The first of the reasons that come after it.
+    /// Returns the first reason that comes after the next hop check.
     pub(crate) fn after_next_hop(self) -> Option<RejectReason> {
         first_of([
             (self.first_as, RejectReason::FirstAs),
@@ -86,7 +86,7 @@ impl PathChecks {
         }
     }
 
-    /// Walks a path once. An absent path is an empty one.
+    /// Evaluates a path in one pass. An absent path counts as empty.
     pub(crate) fn examine(&self, path: Option<AsPath<'_>>) -> PathFaults {
         let mut faults = PathFaults::default();
         let Some(path) = path else {
@@ -107,22 +107,22 @@ impl PathChecks {
         faults
     }
 
-    /// Our own AS.
+    /// Returns whether this is our own AS.
     pub(crate) fn is_loop(&self, asn: Asn) -> bool {
         self.local == Some(asn)
     }
 
-    /// A reserved number that is not let pass.
+    /// Returns whether this is a bogon AS number that is not exempt.
     pub(crate) fn is_invalid(&self, asn: Asn) -> bool {
         self.reject_bogons && asn.is_bogon() && self.allowed_bogons.binary_search(&asn).is_err()
     }
 
-    /// A transit-free network other than the neighbor itself.
+    /// Returns whether this is a transit-free network other than the neighbor.
     pub(crate) fn is_transit_free(&self, asn: Asn) -> bool {
         asn != self.peer && self.transit_free.binary_search(&asn).is_ok()
     }
 
-    /// A network that never announces by route servers.
+    /// Returns whether this network never announces through route servers.
     pub(crate) fn is_never(&self, asn: Asn) -> bool {
         self.never.binary_search(&asn).is_ok()
     }

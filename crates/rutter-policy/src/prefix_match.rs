@@ -1,10 +1,10 @@
-//! Prefixes with length ranges, and the special-purpose space of both families.
+//! Prefixes with length ranges, and the special-purpose address space.
 
 use std::fmt;
 
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
-/// A prefix with the lengths of its subnets that match.
+/// A prefix with a range of lengths: it matches subnets of these lengths.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PrefixMatch {
     /// The covering prefix.
@@ -16,7 +16,7 @@ pub struct PrefixMatch {
 }
 
 impl PrefixMatch {
-    /// The prefix alone.
+    /// Matches the prefix alone.
     pub fn exact(prefix: Prefix) -> Self {
         PrefixMatch {
             prefix,
@@ -25,7 +25,7 @@ impl PrefixMatch {
         }
     }
 
-    /// The prefix and everything inside it.
+    /// Matches the prefix and all its subnets.
     pub fn or_longer(prefix: Prefix) -> Self {
         let max_len = match prefix {
             Prefix::V4(_) => Ipv4Prefix::MAX_LEN,
@@ -38,7 +38,7 @@ impl PrefixMatch {
         }
     }
 
-    /// Whether the prefix is inside and its length in the range.
+    /// Returns whether the prefix is inside and its length in the range.
     pub fn matches(&self, prefix: Prefix) -> bool {
         self.min_len <= prefix.len() && prefix.len() <= self.max_len && self.prefix.covers(prefix)
     }
@@ -68,7 +68,7 @@ const fn v6(first: u16, second: u16, len: u8) -> Ipv6Prefix {
     }
 }
 
-/// Special-purpose IPv4 space (RFC 6890 and its registry) that nobody announces; each with all more specifics.
+/// Special-purpose IPv4 prefixes (RFC 6890 and its registry) that must not be announced, with all their subnets.
 pub const BOGONS_V4: &[Ipv4Prefix] = &[
     v4(0, 0, 0, 8),
     v4(10, 0, 0, 8),
@@ -87,7 +87,7 @@ pub const BOGONS_V4: &[Ipv4Prefix] = &[
     v4(240, 0, 0, 4),
 ];
 
-/// Special-purpose IPv6 space (RFC 6890 and its registry) that nobody announces; each with all more specifics.
+/// Special-purpose IPv6 prefixes (RFC 6890 and its registry) that must not be announced, with all their subnets.
 pub const BOGONS_V6: &[Ipv6Prefix] = &[
     v6(0, 0, 8),
     v6(0x0100, 0, 64),
@@ -104,7 +104,7 @@ pub const BOGONS_V6: &[Ipv6Prefix] = &[
     v6(0xff00, 0, 8),
 ];
 
-/// Space that no policy can make routable: "this network", loopback, multicast, class E.
+/// IPv4 prefixes that are never routable: "this network", loopback, multicast, class E.
 pub(crate) const MARTIANS_V4: &[Ipv4Prefix] = &[
     v4(0, 0, 0, 8),
     v4(127, 0, 0, 8),
@@ -112,8 +112,8 @@ pub(crate) const MARTIANS_V4: &[Ipv4Prefix] = &[
     v4(240, 0, 0, 4),
 ];
 
-/// Space that no policy can make routable: unspecified and loopback, link-local, multicast.
+/// IPv6 prefixes that are never routable: unspecified and loopback, link-local, multicast.
 pub(crate) const MARTIANS_V6: &[Ipv6Prefix] = &[v6(0, 0, 127), v6(0xfe80, 0, 10), v6(0xff00, 0, 8)];
 
-/// Global unicast space (RFC 4291 §2.4 and its registry).
+/// The global unicast space (RFC 4291 §2.4 and its registry).
 pub(crate) const GLOBAL_UNICAST: Ipv6Prefix = v6(0x2000, 0, 3);

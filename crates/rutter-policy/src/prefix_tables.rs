@@ -1,4 +1,4 @@
-//! The two tables that every received prefix is looked up in; neither allocates nor branches much.
+//! The two tables that every received prefix is looked up in. Look-ups do not allocate.
 
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
@@ -8,7 +8,7 @@ use crate::{PrefixMatch, RejectReason};
 pub(crate) trait Bits: Copy + Ord + std::fmt::Debug {
     /// The top eight bits.
     fn top_octet(self) -> usize;
-    /// The bits of a prefix of this length, the others cleared.
+    /// Clears the bits below this prefix length.
     fn masked(self, len: u8) -> Self;
 }
 
@@ -30,12 +30,12 @@ impl Bits for u128 {
     }
 }
 
-/// Prefixes that are rejected with everything inside them. The entries are disjoint (an entry inside another is
-/// left out: the shorter one answers), so the last one that starts at or before a prefix is the only candidate.
+/// Prefixes that are rejected together with all their subnets. The entries are disjoint, because an entry inside
+/// another is omitted. So the last entry that starts at or before a prefix is the only candidate.
 #[derive(Debug)]
 pub(crate) struct CoverTable<B> {
     entries: Vec<Cover<B>>,
-    /// Per top octet the first entry that starts in it, as bounds of the search.
+    /// For each top octet the index of its first entry; bounds the search.
     first: Box<[u32; 257]>,
 }
 
@@ -47,7 +47,7 @@ struct Cover<B> {
 }
 
 impl<B: Bits> CoverTable<B> {
-    /// Sorts and thins out the entries `(bits, length, reason)`.
+    /// Builds the table from entries `(bits, length, reason)` in any order.
     pub(crate) fn new(entries: impl IntoIterator<Item = (B, u8, RejectReason)>) -> Self {
         let mut sorted: Vec<_> = entries.into_iter().collect();
         sorted.sort_unstable();
@@ -67,7 +67,7 @@ impl<B: Bits> CoverTable<B> {
         CoverTable { entries, first }
     }
 
-    /// The reason of the entry that covers the prefix.
+    /// Returns the reason of the entry that covers the prefix.
     pub(crate) fn covering(&self, bits: B, len: u8) -> Option<RejectReason> {
         let octet = bits.top_octet();
         let (from, to) = (self.first[octet] as usize, self.first[octet + 1] as usize);
@@ -77,7 +77,8 @@ impl<B: Bits> CoverTable<B> {
     }
 }
 
-/// Prefixes with ranges of lengths, by the length of the covering prefix: one binary search for each length in use.
+/// Prefixes with ranges of lengths, grouped by the length of the covering prefix. A look-up takes one binary search
+/// for each length in use.
 #[derive(Debug)]
 pub(crate) struct RangeTable<B> {
     levels: Vec<(u8, Vec<Range<B>>)>,
@@ -92,7 +93,7 @@ struct Range<B> {
 }
 
 impl<B: Bits> RangeTable<B> {
-    /// From `(bits, length, shortest, longest, reason)`.
+    /// Builds the table from entries `(bits, length, shortest, longest, reason)`.
     pub(crate) fn new(entries: impl IntoIterator<Item = (B, u8, u8, u8, RejectReason)>) -> Self {
         let mut levels: Vec<(u8, Vec<Range<B>>)> = Vec::new();
         for (bits, len, min_len, max_len, reason) in entries {
@@ -114,19 +115,19 @@ impl<B: Bits> RangeTable<B> {
         RangeTable { levels }
     }
 
-    /// Whether there are no entries.
+    /// Returns whether the table has no entries.
     pub(crate) fn is_empty(&self) -> bool {
         self.levels.is_empty()
     }
 
-    /// The reason of an entry that the prefix matches.
+    /// Returns the reason of an entry that the prefix matches.
     pub(crate) fn matching(&self, bits: B, len: u8) -> Option<RejectReason> {
         self.find(bits, len, |range| {
             range.min_len <= len && len <= range.max_len
         })
     }
 
-    /// Whether some entry covers the prefix, whatever its range of lengths.
+    /// Returns whether some entry covers the prefix, regardless of its range of lengths.
     pub(crate) fn covers(&self, bits: B, len: u8) -> bool {
         self.find(bits, len, |_| true).is_some()
     }
@@ -145,13 +146,13 @@ impl<B: Bits> RangeTable<B> {
     }
 }
 
-/// Both tables of a black list: whole subtrees and ranges of lengths.
+/// The entries of a black list by table: whole subtrees, and ranges of lengths.
 pub(crate) type Split<B> = (
     Vec<(B, u8, RejectReason)>,
     Vec<(B, u8, u8, u8, RejectReason)>,
 );
 
-/// Sorts the IPv4 entries of a list into the table that suits them.
+/// Adds the IPv4 entries of a list to the table that fits them.
 pub(crate) fn split_v4(list: &[PrefixMatch], reason: RejectReason, out: &mut Split<u32>) {
     for entry in list {
         if let Prefix::V4(p) = entry.prefix {
@@ -160,7 +161,7 @@ pub(crate) fn split_v4(list: &[PrefixMatch], reason: RejectReason, out: &mut Spl
     }
 }
 
-/// Sorts the IPv6 entries of a list into the table that suits them.
+/// Adds the IPv6 entries of a list to the table that fits them.
 pub(crate) fn split_v6(list: &[PrefixMatch], reason: RejectReason, out: &mut Split<u128>) {
     for entry in list {
         if let Prefix::V6(p) = entry.prefix {

@@ -1,4 +1,4 @@
-//! Action communities as a table of cases: what a route carries and who hears it, how.
+//! Action communities as tables of cases: the communities of a route and its audience.
 
 mod route;
 
@@ -23,7 +23,7 @@ fn settings(rules: &[(&str, &str)]) -> ExportSettings {
     }
 }
 
-/// The scheme of many exchanges, in all three kinds.
+/// The scheme of many exchanges, with standard, extended and large communities.
 fn exchange() -> ExportSettings {
     settings(&[
         ("not-to-any", "0:self self:0:0 rt:0:self"),
@@ -50,9 +50,9 @@ fn audience(settings: ExportSettings, communities: &str) -> AudienceSpec {
 }
 
 #[test]
-fn who_hears_a_route() {
+fn clients_that_receive_a_route() {
     let big = 4_200_000_001;
-    for (communities, hear, do_not) in [
+    for (communities, receive, do_not) in [
         ("", &[1, 2, 65000, big][..], &[][..]),
         ("65535:65281 3333:1 64501:2:3", &[1, 2], &[]),
         ("64500:64500", &[1, 2], &[]),
@@ -69,7 +69,7 @@ fn who_hears_a_route() {
         ("0:64500 64500:64500", &[], &[1]),
     ] {
         let audience = audience(exchange(), communities);
-        for asn in hear {
+        for asn in receive {
             assert!(
                 audience.allows(Asn(*asn)),
                 "`{communities}` {asn} {audience:?}"
@@ -85,7 +85,7 @@ fn who_hears_a_route() {
 }
 
 #[test]
-fn only_to_peer_shuts_the_others_out() {
+fn only_to_peer_excludes_the_others() {
     let only = settings(&[("only-to-peer", "self:1:peer"), ("not-to-peer", "0:peer")]);
     let found = audience(only.clone(), "64500:1:7 64500:1:8 0:8");
     assert!(found.allows(Asn(7)) && !found.allows(Asn(8)) && !found.allows(Asn(9)));
@@ -136,7 +136,7 @@ fn rfc_1997_is_passed_on_or_honoured() {
 }
 
 #[test]
-fn equal_wishes_are_equal_audiences() {
+fn equal_actions_are_equal_audiences() {
     for (a, b) in [
         ("0:1 0:2", "0:2 64500:0:1 0:2"),
         ("0:64500", "0:64500 64500:1 0:1 65501:7"),
@@ -153,7 +153,7 @@ fn equal_wishes_are_equal_audiences() {
 }
 
 #[test]
-fn stand_ins_name_members_with_32_bits_in_standard_communities() {
+fn aliases_name_members_with_32_bit_numbers_in_standard_communities() {
     let settings = ExportSettings {
         aliases: vec![(64600, Asn(4_200_000_001))],
         ..exchange()
@@ -163,7 +163,7 @@ fn stand_ins_name_members_with_32_bits_in_standard_communities() {
 }
 
 #[test]
-fn a_server_with_32_bits_uses_large_communities() {
+fn a_server_with_a_32_bit_number_uses_large_communities() {
     let settings = ExportSettings {
         local_asn: Asn(4_200_000_000),
         ..exchange()
@@ -209,7 +209,7 @@ fn notations_must_fit_their_action() {
     for (action, notation, why) in [
         (Action::NotToPeer, "0:64500", "needs a field `peer`"),
         (Action::NotToAny, "0:peer", "no field may be `peer`"),
-        (Action::ToPeer, "self:1..2:peer", "nothing to count"),
+        (Action::ToPeer, "self:1..2:peer", "a range is for prepends"),
     ] {
         let error = ActionCommunity::new(action, notation.parse().unwrap()).unwrap_err();
         assert!(error.to_string().contains(why), "{error}");

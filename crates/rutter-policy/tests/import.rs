@@ -1,4 +1,4 @@
-//! The import policy as a table of cases: what a member announces and what it is told.
+//! The import policy as tables of cases: the routes of a member and their verdicts.
 
 mod route;
 
@@ -90,7 +90,7 @@ fn a_transit_free_member_may_announce_itself() {
 }
 
 #[test]
-fn reserved_numbers_can_be_let_pass() {
+fn reserved_numbers_can_be_allowed() {
     let settings = ImportSettings {
         allowed_bogon_asns: vec![Asn(64512)],
         ..member()
@@ -114,7 +114,7 @@ fn origins_can_be_listed() {
 #[test]
 fn next_hops() {
     use NextHopRule::{Any, Authorized, SameAs, Strict};
-    for (rule, next_hop, taken) in [
+    for (rule, next_hop, accepted) in [
         (Strict, "192.0.2.11", true),
         (Strict, "192.0.2.12", false),
         (Strict, "2001:db8:1::11", true), // RFC 8950, or IPv6 routes on an IPv4 session
@@ -133,7 +133,7 @@ fn next_hops() {
             ..member()
         };
         let found = verdict(settings, &Route::path("3333"), next_hop).reject;
-        let expected = (!taken).then_some(RejectReason::NextHop);
+        let expected = (!accepted).then_some(RejectReason::NextHop);
         assert_eq!(found, expected, "{rule:?} {next_hop}");
     }
 }
@@ -152,7 +152,7 @@ fn a_link_local_next_hop_beside_a_global_one_is_tolerated() {
 }
 
 #[test]
-fn what_remains_under_other_rules() {
+fn checks_of_other_rules() {
     let wild = Route::path("65 174 64512 15169 {66}");
     let looped = Route::path("65 6777");
     for (rule, for_wild, for_looped) in [
@@ -179,7 +179,7 @@ fn what_remains_under_other_rules() {
 }
 
 #[test]
-fn a_family_that_is_off_is_refused() {
+fn a_disabled_family_is_rejected() {
     let settings = ImportSettings {
         families: PerFamily::new(false, true),
         ..member()
@@ -300,7 +300,7 @@ fn host_routes_pass_with_the_blackhole_community_only() {
 }
 
 #[test]
-fn without_checks_only_martians_are_refused() {
+fn without_checks_only_martians_are_rejected() {
     let policy = ImportPolicy::new(ImportSettings {
         rule: ImportRule::All,
         ..member()

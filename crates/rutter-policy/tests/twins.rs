@@ -1,4 +1,4 @@
-//! The compiled checks against their slow twins, on random settings and routes.
+//! The compiled checks against their slow counterparts, with random settings and routes.
 
 mod route;
 
@@ -11,7 +11,7 @@ use rutter_policy::{
     ImportSettings, LengthRange, NextHop, NextHopRule, Notation, PrefixMatch, RejectReason,
 };
 
-/// Prefixes that crowd together and around special-purpose space, so that covers happen.
+/// Prefixes close to each other and to special-purpose space, so that some cover others.
 fn prefix() -> impl Strategy<Value = Prefix> {
     let first = prop_oneof![
         Just(10u32),
@@ -146,9 +146,9 @@ proptest! {
         prop_assert!(fast.is_none_or(|reason| slow.iter().any(|f| f.reason == reason)));
     }
 
-    /// Who hears a route, from the rules of the manual, one client at a time.
+    /// Compares audiences with the rules of the manual, one client at a time.
     #[test]
-    fn audiences_follow_the_precedence(wishes in vec((0..5u32, 1..5u32), 0..8)) {
+    fn audiences_follow_the_precedence(actions_of_route in vec((0..5u32, 1..5u32), 0..8)) {
         let [number, local, peer] = [Field::Number as fn(u32) -> Field, |_| Field::Local, |_| Field::Peer];
         let large = |kind, last| Notation::Large([local(0), number(kind), last]);
         let actions = [
@@ -163,17 +163,17 @@ proptest! {
             actions: actions.to_vec(),
             ..ExportSettings::default()
         });
-        let text: Vec<String> = wishes.iter()
+        let text: Vec<String> = actions_of_route.iter()
             .map(|(kind, peer)| format!("64500:{kind}:{}", if *kind == 0 { 0 } else { *peer }))
             .collect();
         let found = with(&Route::communities(&text.join(" ")), |a| policy.audience(a));
         for client in 1..6 {
-            let says = |kind| wishes.contains(&(kind, client));
-            let any = |kind| wishes.iter().any(|(k, _)| *k == kind);
-            let hears = !says(1) && (says(2) || says(3) || !(any(0) || any(3)));
-            prop_assert_eq!(found.allows(Asn(client)), hears, "{} {:?}", client, &text);
-            if hears {
-                prop_assert_eq!(found.prepends_for(Asn(client)), u8::from(says(4)), "{:?}", &text);
+            let names = |kind| actions_of_route.contains(&(kind, client));
+            let any = |kind| actions_of_route.iter().any(|(k, _)| *k == kind);
+            let receives = !names(1) && (names(2) || names(3) || !(any(0) || any(3)));
+            prop_assert_eq!(found.allows(Asn(client)), receives, "{} {:?}", client, &text);
+            if receives {
+                prop_assert_eq!(found.prepends_for(Asn(client)), u8::from(names(4)), "{:?}", &text);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Validated ROA payloads, and what they make of the origin of a route.
+//! RPKI origin validation (RFC 6811): validated ROA payloads (VRPs) and the validity of route origins.
 //!
 //! ```
 //! use rutter_rpki::{Rov, Vrps};

@@ -1,4 +1,4 @@
-//! Validated ROA payloads from the JSON that validators write, and what they make of a route (RFC 6811).
+//! Validated ROA payloads from the JSON output of validators, and origin validation (RFC 6811).
 
 use std::fmt;
 use std::path::Path;
@@ -7,19 +7,19 @@ use rutter_lpm::{Net, PrefixMap, Profile};
 use rutter_net::{Asn, Ipv4Prefix, Ipv6Prefix, Prefix};
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-/// The validity of a route's origin.
+/// The validation state of a route origin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rov {
-    /// A VRP matches.
+    /// A VRP matches the route.
     Valid,
-    /// VRPs cover the prefix, but none matches.
+    /// VRPs cover the prefix, but none matches the route.
     Invalid,
     /// No VRP covers the prefix.
     NotFound,
 }
 
 impl Rov {
-    /// `valid`, `invalid` or `not-found`.
+    /// Returns `valid`, `invalid` or `not-found`.
     pub fn name(self) -> &'static str {
         match self {
             Rov::Valid => "valid",
@@ -35,10 +35,10 @@ impl fmt::Display for Rov {
     }
 }
 
-/// Longest announced length, and origin.
+/// Maximum length and origin AS.
 type Allowed = Vec<(u8, u32)>;
 
-/// All VRPs.
+/// A set of VRPs.
 #[derive(Debug)]
 pub struct Vrps {
     ipv4: PrefixMap<Ipv4Prefix, Allowed>,
@@ -46,7 +46,7 @@ pub struct Vrps {
     len: usize,
 }
 
-/// The form that Routinator, rpki-client, FORT, OctoRPKI and rtrtr share.
+/// The common format of Routinator, rpki-client, FORT, OctoRPKI and rtrtr.
 #[derive(Deserialize)]
 struct Document {
     roas: Vec<Vrp>,
@@ -67,7 +67,7 @@ fn prefix<'de, D: Deserializer<'de>>(input: D) -> Result<Prefix, D::Error> {
     text.parse().map_err(D::Error::custom)
 }
 
-/// A number, or `AS64500`.
+/// Parses a number or `AS64500`.
 fn asn<'de, D: Deserializer<'de>>(input: D) -> Result<u32, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -85,7 +85,7 @@ fn asn<'de, D: Deserializer<'de>>(input: D) -> Result<u32, D::Error> {
 }
 
 impl Vrps {
-    /// Reads a file. The error names it and says what to do.
+    /// Reads a JSON file. The error names the file and the expected format.
     pub fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read(path);
         let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
@@ -97,7 +97,7 @@ impl Vrps {
         })
     }
 
-    /// Reads a document.
+    /// Parses a JSON document.
     pub fn parse(text: &[u8]) -> Result<Self, serde_json::Error> {
         let document: Document = serde_json::from_slice(text)?;
         let mut vrps = Vrps {
@@ -109,12 +109,12 @@ impl Vrps {
         Ok(vrps)
     }
 
-    /// How many there are.
+    /// Returns the number of VRPs.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -134,16 +134,21 @@ impl Vrps {
         }
     }
 
-    /// RFC 6811 §2: a route without an origin (an empty path, or one that ends in a set) is never valid.
+    /// Validates a route origin (RFC 6811 §2). A route without an origin (an empty path, or one that ends in a set) is never
+    /// valid.
     pub fn validate(&self, prefix: Prefix, origin: Option<u32>) -> Rov {
         match prefix {
-            Prefix::V4(p) => judge(self.ipv4.covering(p).map(|(_, a)| a), p.len(), origin),
-            Prefix::V6(p) => judge(self.ipv6.covering(p).map(|(_, a)| a), p.len(), origin),
+            Prefix::V4(p) => {
+                validation_state(self.ipv4.covering(p).map(|(_, a)| a), p.len(), origin)
+            }
+            Prefix::V6(p) => {
+                validation_state(self.ipv6.covering(p).map(|(_, a)| a), p.len(), origin)
+            }
         }
     }
 }
 
-/// Both say the same of every route, in whichever order.
+/// Equal sets validate every route the same; the order does not matter.
 impl PartialEq for Vrps {
     fn eq(&self, other: &Self) -> bool {
         self.len == other.len && same(&self.ipv4, &other.ipv4) && same(&self.ipv6, &other.ipv6)
@@ -166,7 +171,7 @@ fn same<N: Net>(one: &PrefixMap<N, Allowed>, other: &PrefixMap<N, Allowed>) -> b
 fn judge<'a>(covering: impl Iterator<Item = &'a Allowed>, len: u8, origin: Option<u32>) -> Rov {
     let mut state = Rov::NotFound;
     for (max_len, asn) in covering.flatten() {
-        // AS 0 says that nobody may announce the prefix (RFC 6483 §4).
+        // AS 0 states that no AS may announce the prefix (RFC 6483 §4).
         if *max_len >= len && Some(*asn) == origin && *asn != 0 {
             return Rov::Valid;
         }
@@ -180,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn routes_are_judged_by_the_vrps_that_cover_them() {
+    fn routes_are_validated_by_covering_vrps() {
         let vrps = Vrps::parse(
             br#"{"metadata":{"n":1},"roas":[
                 {"asn":"AS64500","prefix":"10.0.0.0/8","maxLength":16,"ta":"x"},

@@ -1,4 +1,4 @@
-//! From what was typed to what is done.
+//! Runs commands.
 
 use std::ffi::OsString;
 
@@ -9,8 +9,8 @@ use crate::failure::Failure;
 use crate::request::send;
 use crate::{check, collector_program, demo, enrich, export, lookup, run};
 
-/// Does what was typed.
-pub(crate) fn perform(command: Command, options: &CommonOptions) -> Result<(), Failure> {
+/// Runs a command.
+pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(), Failure> {
     match command {
         Command::Run {
             file,
@@ -36,7 +36,7 @@ pub(crate) fn perform(command: Command, options: &CommonOptions) -> Result<(), F
     }
 }
 
-/// Measures; the bench reads its own arguments.
+/// Runs the bench, which parses its own arguments.
 pub(crate) fn bench(arguments: Vec<OsString>) -> Result<(), Failure> {
     rutter_bench::daemons::set_own_kind(rutter_bench::daemons::Kind::Rutter);
     match rutter_bench::cli::main(arguments) {

@@ -1,4 +1,4 @@
-//! `rutter enrich`: columns for rows.
+//! `rutter enrich`: adds columns to rows.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -24,9 +24,9 @@ pub(crate) fn enrich(options: &CommonOptions, args: &EnrichArgs) -> Result<(), F
     };
     let stdin = |path: &&PathBuf| path.as_os_str() == "-";
     if files.iter().chain(&args.table.mrt).filter(stdin).count() > 1 {
-        return Err(Failure::text("standard input can be read once only"));
+        return Err(Failure::text("standard input can be read only once"));
     }
-    // Files that are not there are found out before the table is fetched.
+    // Open all files before fetching the table, to report missing files early.
     let opened = files.iter().map(|f| open(f));
     let opened = opened.collect::<Result<Vec<_>, Failure>>()?;
     let enriching = Enriching {
@@ -66,13 +66,13 @@ impl Enriching<'_> {
         match counts.rows > 0 && counts.lacking == counts.rows {
             false => Ok(counts),
             true => Err(Failure::text(format!(
-                "{name}: none of the objects has a member `{}`: name the one with the address with --column",
+                "{name}: none of the objects has a member `{}`: name the member with the address with --column",
                 self.args.column
             ))),
         }
     }
 
-    /// `head` is the first row of the files before: it is written once.
+    /// Adds columns to CSV. `head` is the header of the previous files; it is written once.
     fn csv(
         &self,
         name: &str,
@@ -96,7 +96,7 @@ impl Enriching<'_> {
                     None => out.write_all(&enriched)?,
                     Some(first) if *first != enriched => {
                         return Err(Failure::text(format!(
-                            "{name}:1: the columns are not those of the first file"
+                            "{name}:1: the columns differ from those of the first file"
                         )));
                     }
                     Some(_) => {}
@@ -119,14 +119,14 @@ impl Enriching<'_> {
                 false => format!("the first row has: {}", names.join(", ")),
             };
             return Err(Failure::text(format!(
-                "{name}:1: there is no column `{column}`; {hint}"
+                "{name}:1: no column `{column}`; {hint}"
             )));
         };
         let is_new = |known: &String| self.columns.iter().any(|(_, new)| new == known);
         match CsvHead::names(row, self.delimiter).find(is_new) {
             None => Ok(place),
             Some(known) => Err(Failure::text(format!(
-                "{name}:1: there is a column `{known}` already: give the new ones other names with --label"
+                "{name}:1: the input has a column `{known}` already: choose other names with --label"
             ))),
         }
     }
@@ -156,7 +156,7 @@ fn delimiter(text: &str) -> Result<u8, Failure> {
         b"\\t" => Ok(b'\t'),
         [octet] if !matches!(octet, b'"' | b'\n' | b'\r') => Ok(*octet),
         _ => Err(Failure::text(format!(
-            "--delimiter: `{text}` is not one octet; write for example `;` or `\\t`"
+            "--delimiter: `{text}` is not one byte; write for example `;` or `\\t`"
         ))),
     }
 }
@@ -165,7 +165,7 @@ fn number(text: &str) -> Result<usize, Failure> {
     match text.parse::<usize>() {
         Ok(number @ 1..) => Ok(number - 1),
         _ => Err(Failure::text(format!(
-            "--column: with --no-header columns have numbers from 1, and `{text}` is none"
+            "--column: with --no-header write a column number from 1, not `{text}`"
         ))),
     }
 }
@@ -176,9 +176,7 @@ fn columns(args: &EnrichArgs) -> Result<Vec<(Column, String)>, Failure> {
         false => args.add.iter().any(|add| Column::from(*add) == *column),
     };
     if args.add.contains(&ColumnArg::Rov) && args.table.vrps.is_none() {
-        return Err(Failure::text(
-            "the column rov needs VRPs: name their file with --vrps",
-        ));
+        return Err(Failure::text("the column rov needs --vrps FILE"));
     }
     let named = |column: Column| match &args.label {
         Some(label) => (column, format!("{label}_{}", column.name())),
@@ -199,7 +197,7 @@ impl From<ColumnArg> for Column {
     }
 }
 
-/// Says of how many rows nothing is told.
+/// Reports the number of rows without an address.
 fn remark(name: &str, column: &str, counts: &Counts) {
     if let Some((line, text)) = &counts.first {
         let (without, all) = (plural(counts.without, "row"), counts.rows);

@@ -1,4 +1,4 @@
-//! `rutter export`: the table as a file for other programs.
+//! `rutter export`: writes the table as a file for other programs.
 
 use std::fs::{self, File, Metadata};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::lookup::table;
 use crate::units::{grouped, plural};
 
-/// Exports.
+/// Runs the command.
 pub(crate) fn export(options: &CommonOptions, what: Export) -> Result<(), Failure> {
     match what {
         Export::Mmdb(args) => mmdb(options, &args),
@@ -23,10 +23,10 @@ pub(crate) fn export(options: &CommonOptions, what: Export) -> Result<(), Failur
 
 fn mmdb(options: &CommonOptions, args: &MmdbArgs) -> Result<(), Failure> {
     let table = table(options, &args.table)?;
-    let place = Place::of(&args.file);
+    let destination = Destination::of(&args.file);
     if table.routes().is_empty() {
         return Err(Failure::text(format!(
-            "the table is empty: {} is left as it was",
+            "the table is empty: {} was not changed",
             args.file.display()
         )));
     }
@@ -37,56 +37,56 @@ fn mmdb(options: &CommonOptions, args: &MmdbArgs) -> Result<(), Failure> {
             .duration_since(UNIX_EPOCH)
             .map_or(0, |now| now.as_secs()),
     };
-    let written = place.write(|out| export::mmdb(&table, &metadata, out));
+    let written = destination.write(|out| export::mmdb(&table, &metadata, out));
     let octets = written.map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::OutputClosed,
         _ => Failure::text(format!("{}: {error}", args.file.display())),
     })?;
     if !options.json {
-        let said = remark(&args.file, &table, octets);
-        match place {
-            Place::File(_) => writeln!(io::stdout(), "{said}")?,
-            // Standard output may be where the octets went.
-            Place::Stdout | Place::AsItIs(_) => rutter_daemon::eprint_line(said),
+        let summary = summary(&args.file, &table, octets);
+        match destination {
+            Destination::File(_) => writeln!(io::stdout(), "{summary}")?,
+            // Standard output may have received the file itself.
+            Destination::Stdout | Destination::Special(_) => rutter_daemon::eprint_line(said),
         }
     }
     Ok(())
 }
 
-fn remark(file: &Path, table: &Table, octets: u64) -> String {
+fn summary(file: &Path, table: &Table, octets: u64) -> String {
     let routes = plural(table.routes().len() as u64, "route");
-    format!("{}: {routes}, {} octets", file.display(), grouped(octets))
+    format!("{}: {routes}, {} bytes", file.display(), grouped(octets))
 }
 
-/// Where octets go.
-enum Place {
+/// The destination of the output.
+enum Destination {
     Stdout,
     /// A pipe or a device.
-    AsItIs(PathBuf),
-    /// A file, which may be there already.
+    Special(PathBuf),
+    /// A file, which may exist already.
     File(PathBuf),
 }
 
-impl Place {
+impl Destination {
     fn of(path: &Path) -> Self {
         let is_stdout = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
         if is_stdout.iter().any(|name| path.as_os_str() == *name) {
-            return Place::Stdout;
+            return Destination::Stdout;
         }
         match fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-            true => Place::AsItIs(path.to_owned()),
-            false => Place::File(led_to(path)),
+            true => Destination::Special(path.to_owned()),
+            false => Destination::File(link_target(path)),
         }
     }
 
     fn write(&self, make: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<u64> {
-        if let Place::File(file) = self {
-            return replace(file, make);
+        if let Destination::File(file) = self {
+            return redestination(file, make);
         }
         let mut octets = Vec::new();
         make(&mut octets)?;
         let mut out: Box<dyn Write> = match self {
-            Place::AsItIs(path) => Box::new(File::options().write(true).open(path)?),
+            Destination::Special(path) => Box::new(File::options().write(true).open(path)?),
             _ => Box::new(io::stdout().lock()),
         };
         out.write_all(&octets)?;
@@ -95,32 +95,35 @@ impl Place {
     }
 }
 
-/// Where a link leads, also when nothing is there yet.
-fn led_to(path: &Path) -> PathBuf {
-    let mut led_to = path.to_owned();
-    for _ in 0..MOST_LINKS {
-        match fs::read_link(&led_to) {
-            Ok(next) => led_to = led_to.with_file_name(next),
-            Err(_) => return led_to,
+/// Follows symbolic links, also to a file that does not exist yet.
+fn link_target(path: &Path) -> PathBuf {
+    let mut target = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        match fs::read_link(&target) {
+            Ok(next) => target = target.with_file_name(next),
+            Err(_) => return target,
         }
     }
     path.to_owned()
 }
 
-/// Links that lead to links; more than that many the system does not follow either.
-const MOST_LINKS: usize = 40;
+/// The maximum number of links to follow, as in the kernel.
+const MAX_LINKS: usize = 40;
 
-/// Writes beside the file and moves it into its place, so that its readers never see half of it. Its mode
-/// stays, and its owner where this process may set it.
-fn replace(file: &Path, make: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<u64> {
+/// Writes a temporary file in the same folder and renames it, so that readers never see a partial file. Keeps the mode
+/// of an existing file, and its owner if this process may set it.
+fn redestination(
+    file: &Path,
+    make: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<u64> {
     let (unfinished, made) = beside(file).map_err(|error| {
-        let why = format!("no file can be made beside it: {error}");
+        let why = format!("cannot create a file in its folder: {error}");
         io::Error::new(error.kind(), why)
     })?;
     let written = (|| {
         if let Ok(old) = fs::metadata(file) {
             keep_owner(&made, &old);
-            // After the owner, as another owner takes bits of the mode away.
+            // Set the mode after the owner, because a change of the owner clears mode bits.
             made.set_permissions(old.permissions())?;
         }
         let mut out = BufWriter::with_capacity(1 << 20, made);
@@ -137,15 +140,15 @@ fn replace(file: &Path, make: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> 
     written
 }
 
-/// Gives a file the owner and the group of the one before, as far as this process may: anybody can give a file to another
-/// group of theirs, and only a privileged process to another user.
+/// Sets the owner and the group of the previous file, as far as permitted. A user can set one of their groups; only a
+/// privileged process can set another owner.
 fn keep_owner(made: &File, old: &Metadata) {
     if fchown(made, Some(old.uid()), Some(old.gid())).is_err() {
         let _ = fchown(made, None, Some(old.gid()));
     }
 }
 
-/// A new file in the same folder, under a name that nobody can guess and that nothing has.
+/// Creates a new file in the same folder, with an unpredictable name.
 fn beside(file: &Path) -> io::Result<(PathBuf, File)> {
     loop {
         let number = RandomState::new().build_hasher().finish();

@@ -1,20 +1,20 @@
-//! Why a command failed.
+//! The failure of a command.
 
 use std::io;
 
-/// Why a command failed, for a person.
+/// The failure of a command.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// In words; a hint may follow on further lines.
+    /// A message, with optional hints on further lines.
     Text(String),
-    /// Everything has been said already.
+    /// The errors have been printed already.
     AlreadyReported,
-    /// Whoever read our output has gone: nothing to complain about.
+    /// The reader of our output closed it, which is not an error.
     OutputClosed,
 }
 
 impl Failure {
-    /// In words.
+    /// Creates a failure with a message.
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Failure::Text(text.into())
     }

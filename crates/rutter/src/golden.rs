@@ -1,4 +1,4 @@
-//! What stands in `docs/` is what the program says. `UPDATE_GOLDEN=1 cargo test -p rutter golden` writes it anew.
+//! Compares the help texts with `docs/`. `UPDATE_GOLDEN=1 cargo test -p rutter golden` updates the files.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory as _};
 
 use crate::cli::Cli;
 
-/// Compares a file below the repository's root, or writes it.
+/// Compares or updates a file of the repository.
 fn golden(path: &str, text: &str) -> Result<(), String> {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
@@ -23,14 +23,14 @@ fn golden(path: &str, text: &str) -> Result<(), String> {
     }
 }
 
-/// Each command that does something, by its full name, with its help.
+/// Collects all commands with their help texts.
 fn helps(command: &mut Command, name: &str, out: &mut Vec<(String, String)>) {
     out.push((
         name.replace(' ', "-"),
         command.render_long_help().to_string(),
     ));
     for sub in command.get_subcommands_mut() {
-        // The help of these is the other program's.
+        // The other program has the help of these commands.
         if crate::collector_program::command(sub.get_name().as_ref()).is_some() {
             continue;
         }
@@ -46,7 +46,7 @@ fn command() -> Command {
 }
 
 #[test]
-fn help_texts_are_those_of_the_documents() {
+fn help_texts_match_the_documents() {
     let mut all = Vec::new();
     helps(&mut command(), "rutter", &mut all);
     assert!(all.len() > 15);
@@ -61,7 +61,7 @@ fn help_texts_are_those_of_the_documents() {
 }
 
 #[test]
-fn the_man_page_is_that_of_the_program() {
+fn the_man_page_matches_the_program() {
     let mut page = Vec::new();
     let command = command();
     let man = clap_mangen::Man::new(command.clone())
@@ -79,7 +79,7 @@ fn the_man_page_is_that_of_the_program() {
     golden("docs/man/rutter.1", &text).unwrap();
 }
 
-/// A subsection for each command.
+/// Writes a subsection for each command.
 fn sections(command: &Command, name: &str, out: &mut String) {
     for sub in command.get_subcommands() {
         let name = format!("{name} {}", sub.get_name());
@@ -125,7 +125,7 @@ fn argument(arg: &clap::Arg) -> String {
     }
 }
 
-/// Escapes what roff would take for a request.
+/// Escapes characters that roff interprets.
 fn roff(text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('-', "\\-");
     text.lines()

@@ -1,4 +1,4 @@
-//! `rutter lookup`: a few addresses are asked of the daemon, many are looked up here in its table.
+//! `rutter lookup`: the daemon answers for single addresses; many addresses are looked up in a copy of its table.
 
 use std::io::{self, BufWriter, Read};
 use std::net::IpAddr;
@@ -13,38 +13,38 @@ use crate::failure::Failure;
 use crate::request::{connect, send};
 use crate::units::plural;
 
-/// Looks addresses up.
+/// Runs the command.
 pub(crate) fn lookup(options: &CommonOptions, args: &LookupArgs) -> Result<(), Failure> {
     let in_bulk = args.addresses.iter().any(|text| text == "-");
     if in_bulk && args.addresses.len() > 1 {
         return Err(Failure::text(
-            "`-` stands alone: addresses come from the command line or from standard input",
+            "`-` must be the only argument: addresses come from the command line or from standard input",
         ));
     }
-    let elsewhere = args.table.mrt.is_some() || args.table.vrps.is_some();
-    if args.or_best && (in_bulk || elsewhere) {
+    let is_local = args.table.mrt.is_some() || args.table.vrps.is_some();
+    if args.or_best && (in_bulk || is_local) {
         return Err(Failure::text(
-            "--or-best is for addresses that the daemon is asked about: leave out `-`, --mrt and --vrps",
+            "--or-best works only for look-ups in the daemon: omit `-`, --mrt and --vrps",
         ));
     }
     let dump = args.table.mrt.as_ref();
     if in_bulk && dump.is_some_and(|path| path.as_os_str() == "-") {
         return Err(Failure::text(
-            "standard input cannot be both the table dump and the addresses: name the file of one",
+            "standard input cannot be both the table dump and the addresses: use a file for one",
         ));
     }
     if in_bulk {
-        return here(options, &args.table, io::stdin());
+        return look_up_locally(options, &args.table, io::stdin());
     }
     let addresses = parse(&args.addresses)?;
-    if elsewhere {
-        return here(
+    if is_local {
+        return look_up_locally(
             options,
             &args.table,
             io::Cursor::new(args.addresses.join("\n")),
         );
     }
-    // A request has an end: 1,000 addresses are well below it.
+    // A request has a maximum length, which 1,000 addresses do not reach.
     for addresses in addresses.chunks(1_000) {
         let query = LookupQuery {
             addresses: addresses.to_vec(),
@@ -63,13 +63,13 @@ fn parse(texts: &[String]) -> Result<Vec<IpAddr>, Failure> {
                 true => "\n`rutter show route PREFIX` shows the routes of a prefix",
                 false => "",
             };
-            Failure::text(format!("`{text}` is no IP address{hint}"))
+            Failure::text(format!("`{text}` is not an IP address{hint}"))
         })
     };
     texts.iter().map(parse).collect()
 }
 
-fn here(
+fn look_up_locally(
     options: &CommonOptions,
     args: &TableArgs,
     input: impl Read + Send + 'static,
@@ -93,7 +93,7 @@ fn here(
     Ok(())
 }
 
-/// The table that is asked for, of this moment.
+/// Reads the requested table.
 pub(crate) fn table(options: &CommonOptions, args: &TableArgs) -> Result<Table, Failure> {
     let failed = |error: rutter_table::ReadError| Failure::Text(error.0);
     let mut table = match &args.mrt {
@@ -106,7 +106,7 @@ pub(crate) fn table(options: &CommonOptions, args: &TableArgs) -> Result<Table, 
     Ok(table)
 }
 
-/// Why rows stopped, for a person.
+/// Converts a stream error into a failure.
 pub(crate) fn failure(input: &str, error: StreamError) -> Failure {
     match error {
         StreamError::Write(error) => error.into(),

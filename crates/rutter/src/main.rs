@@ -28,8 +28,8 @@ use crate::paint::{Paint, Tone};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
-    // The bench and the collector have options that are named like the common ones, so they get their
-    // arguments untouched.
+    // The bench and the collector have options with the names of common ones, so they parse their own
+    // arguments.
     let first = arguments.next().unwrap_or_default();
     if first == "bench" {
         return exit_code(command::bench(arguments.collect()), ColorChoice::Auto);
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     }
     let cli = cli::Cli::parse();
     let color = cli.options.color;
-    exit_code(command::perform(cli.command, &cli.options), color)
+    exit_code(command::run_command(cli.command, &cli.options), color)
 }
 
 fn exit_code(result: Result<(), Failure>, color: ColorChoice) -> ExitCode {

@@ -1,40 +1,40 @@
-//! Colours, on a terminal.
+//! Colors on a terminal.
 
 use std::io::IsTerminal as _;
 
 use crate::cli::ColorChoice;
 
-/// What a piece of text says, for those who see colours.
+/// The meaning of a piece of text, shown as a color.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Tone {
-    /// Nothing special.
+    /// Normal text.
     #[default]
     Plain,
-    /// As it should be.
+    /// A good state.
     Good,
-    /// Somebody should look.
+    /// A warning.
     Warn,
-    /// Wrong.
+    /// An error.
     Bad,
     /// A heading.
     Strong,
-    /// Beside the point.
+    /// A detail.
     Faint,
 }
 
-/// Whether to colour.
+/// Writes text with or without colors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Paint {
     on: bool,
 }
 
 impl Paint {
-    /// For standard output, as the user and the environment want it.
+    /// Chooses for standard output, by the option and the environment.
     pub(crate) fn stdout(choice: ColorChoice) -> Self {
         Self::choose(choice, std::io::stdout().is_terminal())
     }
 
-    /// For standard error.
+    /// Chooses for standard error.
     pub(crate) fn stderr(choice: ColorChoice) -> Self {
         Self::choose(choice, std::io::stderr().is_terminal())
     }
@@ -50,11 +50,11 @@ impl Paint {
         }
     }
 
-    /// Without colours.
+    /// No colors.
     #[cfg(test)]
     pub(crate) const OFF: Paint = Paint { on: false };
 
-    /// The text in its tone.
+    /// Returns the text in its color.
     pub(crate) fn tone(self, tone: Tone, text: &str) -> String {
         match (self.on, tone.code()) {
             (true, Some(code)) => format!("\x1b[{code}m{text}\x1b[0m"),

@@ -1,4 +1,4 @@
-//! Asks the daemon and prints its answer, as JSON or for people.
+//! Sends a request to the daemon and prints the answer as text or JSON.
 
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::MetadataExt as _;
@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::paint::Paint;
 use crate::render::{self, View};
 
-/// Asks and prints.
+/// Sends a request and prints the answer.
 pub(crate) fn send(options: &CommonOptions, request: Request) -> Result<(), Failure> {
     let view = render::view_of(&request, Paint::stdout(options.color));
     let answer = connect(options)?
@@ -19,18 +19,18 @@ pub(crate) fn send(options: &CommonOptions, request: Request) -> Result<(), Fail
         .map_err(|e| Failure::text(format!("{}: {e}", socket(options).display())))?;
     let out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
     match options.json {
-        true => pass_on(answer, out),
+        true => forward(answer, out),
         false => show(answer, view, out),
     }
 }
 
-/// A connection to the daemon.
+/// Connects to the daemon.
 pub(crate) fn connect(options: &CommonOptions) -> Result<Client, Failure> {
     let path = socket(options);
     Client::connect(&path).map_err(|e| unreachable_text(&path, &e))
 }
 
-/// The socket to use: as asked for, else the packaged place, else that of a running demo.
+/// Returns the socket: from the option, else the packaged one, else that of a running demo.
 pub(crate) fn socket(options: &CommonOptions) -> PathBuf {
     let packaged = PathBuf::from(DEFAULT_SOCKET);
     match &options.socket {
@@ -44,12 +44,12 @@ pub(crate) fn socket(options: &CommonOptions) -> PathBuf {
     }
 }
 
-/// Where this user's demo keeps its files: one place, so that other commands find it.
+/// Returns the folder of this user's demo. It is fixed, so that other commands find it.
 pub(crate) fn demo_folder() -> PathBuf {
     std::env::temp_dir().join(format!("rutter-demo-{}", user().unwrap_or(0)))
 }
 
-/// Whether a folder is one of this user's: the place of temporary files is open to everybody.
+/// Returns whether this user owns a folder, because anybody can create folders for temporary files.
 pub(crate) fn is_ours(folder: &Path) -> bool {
     let owner = std::fs::symlink_metadata(folder).map(|meta| (meta.is_dir(), meta.uid()));
     matches!((owner, user()), (Ok((true, owner)), Some(user)) if owner == user)
@@ -59,8 +59,8 @@ fn user() -> Option<u32> {
     std::fs::metadata("/proc/self").ok().map(|meta| meta.uid())
 }
 
-/// Passes the rows on as they are. The last line becomes the exit status; it is printed where it says what was done.
-fn pass_on(mut answer: Answer, mut out: impl Write) -> Result<(), Failure> {
+/// Forwards the rows unchanged. The last line sets the exit status, and is printed if it has a message.
+fn forward(mut answer: Answer, mut out: impl Write) -> Result<(), Failure> {
     let mut buffer = Vec::new();
     while let Some(raw) = answer.next_raw(&mut buffer) {
         let raw = raw.map_err(daemon_gone)?;
@@ -109,10 +109,10 @@ fn unreachable_text(path: &Path, error: &io::Error) -> Failure {
         io::ErrorKind::NotFound => format!(
             "no daemon: {path} does not exist\n\
              Start one with `rutter run FILE` (or `systemctl start rutter`), try `rutter demo`,\n\
-             or say where the socket is with --socket PATH or RUTTER_SOCKET."
+             or name its socket with --socket PATH or RUTTER_SOCKET."
         ),
         io::ErrorKind::ConnectionRefused => format!(
-            "no daemon: nobody listens at {path} any more\n\
+            "no daemon: {path} has no listener\n\
              Start it again with `rutter run FILE` (or `systemctl start rutter`)."
         ),
         io::ErrorKind::PermissionDenied => format!(
@@ -123,5 +123,5 @@ fn unreachable_text(path: &Path, error: &io::Error) -> Failure {
     })
 }
 
-/// Where the daemon of a packaged installation listens.
+/// The socket of a packaged installation.
 pub(crate) const DEFAULT_SOCKET: &str = "/run/rutter/rutter.sock";

@@ -11,7 +11,7 @@ use crate::check::load_for_route_server;
 use crate::cli::CommonOptions;
 use crate::failure::Failure;
 
-/// Runs the daemon until it is told to end.
+/// Runs the daemon until it receives a request to stop.
 pub(crate) fn run(
     file: &Path,
     end_with_stdin: bool,
@@ -35,9 +35,9 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// Asks this very daemon to end once nobody holds the other end of its standard input.
+/// Stops this daemon when its standard input is closed.
 fn stop_at_end_of_input(socket: PathBuf) {
-    // Whatever ends the reading, the starter is gone.
+    // The process that started us is gone, whether the read ended or failed.
     let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
     let request = Request::Shutdown { text: None };
     if let Ok(answer) = Client::connect(&socket).and_then(|client| client.call(request)) {

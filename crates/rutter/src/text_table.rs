@@ -1,10 +1,10 @@
-//! Aligned tables that stream: widths come from the first rows, the rest follows as it comes.
+//! Aligned tables that are streamed: the first rows determine the column widths.
 
 use std::io::{self, Write};
 
 use crate::paint::{Paint, Tone};
 
-/// A cell: its text and how it looks.
+/// A cell: its text and tone.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     text: String,
@@ -12,7 +12,7 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// A cell in a tone.
+    /// Creates a cell with a tone.
     pub(crate) fn new(tone: Tone, text: impl Into<String>) -> Self {
         Cell {
             text: text.into(),
@@ -27,12 +27,12 @@ impl<T: ToString> From<T> for Cell {
     }
 }
 
-/// A column: its heading and on which side it is flush.
+/// A column: its heading and alignment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Column {
-    /// Words.
+    /// Left-aligned, for words.
     Left(&'static str),
-    /// Numbers.
+    /// Right-aligned, for numbers.
     Right(&'static str),
 }
 
@@ -44,11 +44,11 @@ impl Column {
     }
 }
 
-/// A table on its way to a writer.
+/// A table that is written row by row.
 pub(crate) struct TextTable {
     columns: &'static [Column],
     widths: Vec<usize>,
-    waiting: Vec<Vec<Cell>>,
+    buffered: Vec<Vec<Cell>>,
     begun: bool,
     paint: Paint,
 }
@@ -62,13 +62,13 @@ impl TextTable {
                 .iter()
                 .map(|c| c.heading().chars().count())
                 .collect(),
-            waiting: Vec::new(),
+            buffered: Vec::new(),
             begun: false,
             paint,
         }
     }
 
-    /// Adds a row; the first [`SAMPLE`] wait until the widths are known.
+    /// Adds a row. The first [`SAMPLE`] rows are buffered to determine the widths.
     pub(crate) fn row(&mut self, out: &mut dyn Write, cells: Vec<Cell>) -> io::Result<()> {
         debug_assert_eq!(cells.len(), self.columns.len());
         if self.begun {
@@ -77,16 +77,16 @@ impl TextTable {
         for (width, cell) in self.widths.iter_mut().zip(&cells) {
             *width = (*width).max(cell.text.chars().count());
         }
-        self.waiting.push(cells);
-        match self.waiting.len() {
+        self.buffered.push(cells);
+        match self.buffered.len() {
             SAMPLE => self.begin(out),
             _ => Ok(()),
         }
     }
 
-    /// Writes what still waits; an empty table has no heading.
+    /// Writes the buffered rows. An empty table has no heading.
     pub(crate) fn finish(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        if self.begun || self.waiting.is_empty() {
+        if self.begun || self.buffered.is_empty() {
             return Ok(());
         }
         self.begin(out)
@@ -100,7 +100,7 @@ impl TextTable {
             .map(|c| Cell::new(Tone::Strong, c.heading()))
             .collect();
         self.write(out, &headings)?;
-        for cells in std::mem::take(&mut self.waiting) {
+        for cells in std::mem::take(&mut self.buffered) {
             self.write(out, &cells)?;
         }
         Ok(())
@@ -163,6 +163,6 @@ mod tests {
                 .unwrap();
         }
         assert_eq!(out.iter().filter(|b| **b == b'\n').count(), SAMPLE + 2);
-        assert!(table.waiting.is_empty());
+        assert!(table.buffered.is_empty());
     }
 }

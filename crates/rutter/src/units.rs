@@ -1,8 +1,8 @@
-//! Numbers as people read them.
+//! Formats numbers for reading.
 
 use rutter_net::Date;
 
-/// `1,062,046`.
+/// Formats `1,062,046`.
 pub(crate) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::with_capacity(digits.len() * 4 / 3);
@@ -15,7 +15,7 @@ pub(crate) fn grouped(n: u64) -> String {
     out
 }
 
-/// `512 B`, `1.5 KiB`, `326 MiB`.
+/// Formats `512 B`, `1.5 KiB`, `326 MiB`.
 pub(crate) fn bytes(n: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = n as f64;
@@ -31,7 +31,7 @@ pub(crate) fn bytes(n: u64) -> String {
     }
 }
 
-/// `42s`, `5m07s`, `3h12m`, `12d04h`.
+/// Formats `42s`, `5m07s`, `3h12m`, `12d04h`.
 pub(crate) fn duration(seconds: u64) -> String {
     let (d, h, m, s) = (
         seconds / 86_400,
@@ -47,7 +47,7 @@ pub(crate) fn duration(seconds: u64) -> String {
     }
 }
 
-/// `1 route`, `2 routes`.
+/// Formats `1 route`, `2 routes`.
 pub(crate) fn plural(n: u64, one: &str) -> String {
     match n {
         1 => format!("1 {one}"),
@@ -55,7 +55,7 @@ pub(crate) fn plural(n: u64, one: &str) -> String {
     }
 }
 
-/// `2025-01-31T12:00:00.123Z` from microseconds since 1970.
+/// Formats microseconds since 1970 as `2025-01-31T12:00:00.123Z`.
 pub(crate) fn timestamp(unix_us: u64) -> String {
     let (seconds, micros) = (unix_us / 1_000_000, unix_us % 1_000_000);
     let of_day = seconds % 86_400;

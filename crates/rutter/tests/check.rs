@@ -1,4 +1,4 @@
-//! `rutter check` looks at what of the disk a configuration names.
+//! `rutter check` checks the files and folders that a configuration names.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -6,39 +6,39 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A program that is written in one thread cannot be run while a child of another thread still has its file open for
-/// writing, as each has from its birth until it is another program: one test at a time.
+/// Serialises the tests. A program file that one thread writes cannot run while a child of another thread still has it
+/// open for writing, between fork and exec.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// A folder of its own with the program in it, gone afterwards.
-struct Place(
+/// A temporary folder with a copy of the program.
+struct TestFolder(
     PathBuf,
     #[expect(dead_code, reason = "held")] MutexGuard<'static, ()>,
 );
 
-impl Place {
+impl TestFolder {
     fn new(name: &str) -> Self {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = format!("rutter-check-{name}-{}", std::process::id());
         let folder = std::env::temp_dir().join(folder);
         fs::create_dir_all(&folder).unwrap();
         fs::copy(env!("CARGO_BIN_EXE_rutter"), folder.join("rutter")).unwrap();
-        Place(folder, alone)
+        TestFolder(folder, alone)
     }
 
     fn write(&self, name: &str, text: &str) {
         fs::write(self.0.join(name), text).unwrap();
     }
 
-    /// The program that knows TLS, which says so much and fails.
-    fn judge(&self, says: &str) {
-        let text = format!("#!/bin/sh\necho \"error: $1 {says}\" >&2\nexit 1\n");
+    /// Writes a collector program that prints this message and fails.
+    fn write_collector_program(&self, message: &str) {
+        let text = format!("#!/bin/sh\necho \"error: $1 {message}\" >&2\nexit 1\n");
         self.write("rutter-collect", &text);
         let executable = fs::Permissions::from_mode(0o755);
         fs::set_permissions(self.0.join("rutter-collect"), executable).unwrap();
     }
 
-    /// Whether it is good, and what is said of a configuration with these sections.
+    /// Checks a configuration with these sections. Returns whether it is valid, and standard error.
     fn check(&self, sections: &str) -> (bool, String) {
         let folder = self.0.display();
         let head = format!(
@@ -55,7 +55,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TestFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -66,105 +66,112 @@ const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----\n";
 const KEY: &str = "-----BEGIN PRIVATE KEY-----\n";
 
 #[test]
-fn certificates_and_keys_are_looked_at() {
-    let place = Place::new("tls");
-    let (good, said) = place.check(SQL);
-    assert!(!good, "{said}");
+fn certificates_and_keys_are_checked() {
+    let place = TestFolder::new("tls");
+    let (good, stderr) = place.check(SQL);
+    assert!(!good, "{stderr}");
     let at = |line, key, what| format!("c.toml:{line}: error: {key}: {what}");
     let missing = at("7:19", "sql.tls-certificate", "cannot read cert.pem: ");
-    assert!(said.contains(&missing), "{said}");
+    assert!(stderr.contains(&missing), "{stderr}");
     let missing = at("8:11", "sql.tls-key", "cannot read key.pem: ");
-    assert!(said.contains(&missing), "{said}");
+    assert!(stderr.contains(&missing), "{stderr}");
 
     place.write("cert.pem", KEY);
     place.write("key.pem", "-----BEGIN ENCRYPTED PRIVATE KEY-----\n");
-    let (good, said) = place.check(SQL);
-    assert!(!good, "{said}");
-    assert!(said.contains("cert.pem holds no certificate"), "{said}");
-    assert!(said.contains("key.pem is locked by a passphrase"), "{said}");
+    let (good, stderr) = place.check(SQL);
+    assert!(!good, "{stderr}");
+    assert!(
+        stderr.contains("cert.pem does not contain a certificate"),
+        "{stderr}"
+    );
+    assert!(stderr.contains("key.pem is encrypted"), "{stderr}");
 
     place.write("cert.pem", CERTIFICATE);
     place.write("key.pem", CERTIFICATE);
-    let (good, said) = place.check(SQL);
-    assert!(!good, "{said}");
-    assert!(said.contains("key.pem holds no private key"), "{said}");
+    let (good, stderr) = place.check(SQL);
+    assert!(!good, "{stderr}");
+    assert!(
+        stderr.contains("key.pem does not contain a private key"),
+        "{stderr}"
+    );
 }
 
 #[test]
-fn whoever_knows_tls_says_whether_key_and_certificate_belong_together() {
-    let place = Place::new("pair");
+fn the_collector_program_compares_key_and_certificate() {
+    let place = TestFolder::new("pair");
     place.write("cert.pem", CERTIFICATE);
     place.write("key.pem", KEY);
-    let (good, said) = place.check(SQL);
-    assert!(good, "{said}");
+    let (good, stderr) = place.check(SQL);
+    assert!(good, "{stderr}");
     assert!(
-        said.contains("c.toml:8:11: warning: sql.tls-key: "),
-        "{said}"
+        stderr.contains("c.toml:8:11: warning: sql.tls-key: "),
+        "{stderr}"
     );
-    assert!(said.contains("was not looked at"), "{said}");
-    place.judge("$2 $3");
-    let (good, said) = place.check(SQL);
-    assert!(!good, "{said}");
+    assert!(stderr.contains("was not compared"), "{stderr}");
+    place.write_collector_program("$2 $3");
+    let (good, stderr) = place.check(SQL);
+    assert!(!good, "{stderr}");
     let wrong = "c.toml:8:11: error: sql.tls-key: check-tls cert.pem key.pem\n";
-    assert!(said.contains(wrong), "{said}");
+    assert!(stderr.contains(wrong), "{stderr}");
 }
 
 #[test]
-fn what_may_come_later_is_a_warning() {
-    let place = Place::new("later");
-    let (good, said) = place.check(
+fn missing_files_that_may_appear_later_are_warnings() {
+    let place = TestFolder::new("later");
+    let (good, stderr) = place.check(
         "[rpki]\nvrps = \"vrps.json\"\n[[sink]]\ntype = \"mariadb\"\nhost = \"/nonexistent/s\"\nspool = \"spool\"\n",
     );
-    assert!(good, "{said}");
+    assert!(good, "{stderr}");
     assert!(
-        said.contains("c.toml:7:8: warning: rpki.vrps: vrps.json: No such"),
-        "{said}"
+        stderr.contains("c.toml:7:8: warning: rpki.vrps: vrps.json: No such"),
+        "{stderr}"
     );
     assert!(
-        said.contains("c.toml:10:8: warning: sink.host: cannot find /nonexistent/s"),
-        "{said}"
+        stderr.contains("c.toml:10:8: warning: sink.host: cannot find /nonexistent/s"),
+        "{stderr}"
     );
     place.write("vrps.json", "{\"roas\": 7}");
-    let (_, said) = place.check("[rpki]\nvrps = \"vrps.json\"\n");
-    assert!(said.contains("invalid type"), "{said}");
+    let (_, stderr) = place.check("[rpki]\nvrps = \"vrps.json\"\n");
+    assert!(stderr.contains("invalid type"), "{stderr}");
     place.write("vrps.json", "{\"roas\": []}");
-    let (good, said) = place.check("[rpki]\nvrps = \"vrps.json\"\n");
-    assert!(good && said.is_empty(), "{said}");
+    let (good, stderr) = place.check("[rpki]\nvrps = \"vrps.json\"\n");
+    assert!(good && stderr.is_empty(), "{stderr}");
 }
 
 #[test]
-fn what_is_no_folder_cannot_be_written_to() {
-    let place = Place::new("folder");
+fn a_file_is_not_a_folder() {
+    let place = TestFolder::new("folder");
     place.write("file", "");
     let sections = "[history]\npath = \"file/history\"\n[mrt]\ndirectory = \"file\"\n[[sink]]\n\
                     type = \"postgres\"\nspool = \"file/a/b\"\n";
-    let (good, said) = place.check(sections);
-    assert!(!good, "{said}");
+    let (good, stderr) = place.check(sections);
+    assert!(!good, "{stderr}");
     for (at, key) in [
         ("7:8", "history.path"),
         ("9:13", "mrt.directory"),
         ("12:9", "sink.spool"),
     ] {
         let start = format!("c.toml:{at}: error: {key}: ");
-        let line = said.lines().find(|line| line.starts_with(&start));
+        let line = stderr.lines().find(|line| line.starts_with(&start));
         assert!(
             line.is_some_and(|line| line.ends_with("/file is not one")),
-            "{key}: {said}"
+            "{key}: {stderr}"
         );
     }
-    let (good, said) = place.check("[mrt]\ndirectory = \"new/mrt\"\n");
-    assert!(good && said.is_empty(), "{said}");
+    let (good, stderr) = place.check("[mrt]\ndirectory = \"new/mrt\"\n");
+    assert!(good && stderr.is_empty(), "{stderr}");
     assert!(!Path::new("new").exists());
 }
 
 #[test]
-fn what_a_route_server_reads_past_is_said() {
-    let place = Place::new("collector");
-    let (good, said) = place.check("[mrt]\ndirectory = \"mrt\"\n[history]\npath = \"h\"\n[sql]\n");
-    assert!(good, "{said}");
-    let wanted = "c.toml:8:2: warning: only `rutter collect` serves [sql], [history]; `rutter run` reads past them\n";
-    assert!(said.starts_with(wanted), "{said}");
-    // Whoever runs it is told the same.
+fn sections_that_a_route_server_ignores_are_reported() {
+    let place = TestFolder::new("collector");
+    let (good, stderr) =
+        place.check("[mrt]\ndirectory = \"mrt\"\n[history]\npath = \"h\"\n[sql]\n");
+    assert!(good, "{stderr}");
+    let wanted = "c.toml:8:2: warning: only `rutter collect` serves [sql], [history]; `rutter run` ignores them\n";
+    assert!(stderr.starts_with(wanted), "{stderr}");
+    // `rutter run` prints the same warning.
     let text = fs::read_to_string(place.0.join("c.toml")).unwrap();
     place.write(
         "c.toml",
@@ -176,15 +183,15 @@ fn what_a_route_server_reads_past_is_said() {
         .args(["run", "c.toml", "--end-with-stdin"])
         .current_dir(&place.0);
     let output = command.stdin(std::process::Stdio::null()).output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains(&wanted), "{said}");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains(&wanted), "{stderr}");
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn nobody_makes_folders_among_the_kernels() {
-    let place = Place::new("kernel");
-    let (good, said) = place.check("[history]\npath = \"/proc/x\"\n");
-    assert!(!good, "{said}");
-    assert!(said.contains("/proc/x cannot be a folder"), "{said}");
+fn folders_on_kernel_file_systems_are_refused() {
+    let place = TestFolder::new("kernel");
+    let (good, stderr) = place.check("[history]\npath = \"/proc/x\"\n");
+    assert!(!good, "{stderr}");
+    assert!(stderr.contains("/proc/x cannot be a folder"), "{stderr}");
 }

@@ -27,7 +27,7 @@ fn result(mut command: Command) -> (i32, String, String) {
     (status.code().unwrap(), text(stdout), text(stderr))
 }
 
-/// A folder of its own for a test.
+/// Creates a temporary folder for a test.
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("rutter-{}-{name}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
@@ -47,15 +47,15 @@ fn a_wrong_command_line_is_2() {
 }
 
 #[test]
-fn without_a_daemon_it_says_how_to_start_one() {
+fn without_a_daemon_the_error_shows_how_to_start_one() {
     let (code, _, message) = run(&["show", "peers", "--socket", "/nonexistent/socket"]);
     assert_eq!(code, 1);
     assert!(message.contains("rutter run FILE"), "{message}");
 }
 
-/// As with `2>&1 | head -1`: how it went is known from the status alone.
+/// As with `2>&1 | head -1`: the exit status is still correct.
 #[test]
-fn whoever_reads_may_go() {
+fn a_closed_output_is_not_an_error() {
     let folder = folder("unheard");
     let file = folder.join("bad.toml");
     fs::write(&file, "[router]\nasn = 0\nnam = 1\n").unwrap();
@@ -79,7 +79,7 @@ fn whoever_reads_may_go() {
 }
 
 #[test]
-fn a_signal_before_the_configuration_is_read_ends_it_in_order() {
+fn a_signal_before_the_configuration_is_read_ends_the_daemon_cleanly() {
     let folder = folder("early");
     let (file, socket) = (folder.join("c.toml"), folder.join("s"));
     assert!(
@@ -92,7 +92,7 @@ fn a_signal_before_the_configuration_is_read_ends_it_in_order() {
     let mut command = rutter(&["run"]);
     command.arg(&file).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
-    // Opened once the other side reads.
+    // Blocks until the daemon opens the pipe.
     let mut pipe = fs::File::options().write(true).open(&file).unwrap();
     let kill = format!("kill -TERM {}", child.id());
     let sent = Command::new("/bin/sh").args(["-c", &kill]).status();
@@ -105,9 +105,12 @@ fn a_signal_before_the_configuration_is_read_ends_it_in_order() {
     pipe.write_all(text.as_bytes()).unwrap();
     drop(pipe);
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{said}");
-    assert!(said.contains("the router is being shut down"), "{said}");
+    let text_out = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{text_out}");
+    assert!(
+        text_out.contains("the router is being shut down"),
+        "{text_out}"
+    );
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -151,7 +154,7 @@ fn two_files_are_compared_without_a_daemon() {
 }
 
 #[test]
-fn a_demonstration_converges_and_ends() {
+fn a_demo_converges_and_ends() {
     let folder = folder("once");
     let socket = folder.join("s");
     let socket = socket.to_str().unwrap();
@@ -174,7 +177,7 @@ fn a_demonstration_converges_and_ends() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// A demonstration that stays up, and what it has printed so far.
+/// A demo that stays up.
 struct Demo {
     child: Child,
     socket: String,
@@ -230,7 +233,7 @@ impl Demo {
 }
 
 #[test]
-fn a_demonstration_can_be_looked_at_and_stopped() {
+fn a_demo_can_be_inspected_and_stopped() {
     let mut demo = Demo::start("look");
     assert_eq!(demo.rows(&["show", "peers"]).len(), 4);
     let best = demo.rows(&["show", "routes", "--best"]);
@@ -262,13 +265,13 @@ fn a_demonstration_can_be_looked_at_and_stopped() {
     fs::remove_dir_all(&demo.folder).unwrap();
 }
 
-/// The first address of each best route leads to that route: asked of the daemon, in bulk, in rows and in a file.
+/// Looks up the first address of each best route: in the daemon, in bulk, in rows and in a file.
 fn looks_up(demo: &Demo, best: &[serde_json::Value]) {
     let address = |route: &serde_json::Value| {
         let prefix = route["prefix"].as_str().unwrap();
         prefix.split_once('/').unwrap().0.to_owned()
     };
-    // Where prefixes nest, the first address of one can be in a longer one: the daemon's answer is compared instead.
+    // The first address of a prefix can be inside a longer one, so compare with the answers of the daemon.
     let addresses: Vec<String> = best.iter().map(address).collect();
     let mut arguments = vec!["lookup"];
     arguments.extend(addresses.iter().map(String::as_str));
@@ -312,14 +315,14 @@ fn looks_up(demo: &Demo, best: &[serde_json::Value]) {
     enriches_objects(demo, &live);
     let file = demo.folder.join("table.mmdb");
     let file = file.to_str().unwrap();
-    let (code, said, message) = demo.ask(&["export", "mmdb", file]);
+    let (code, text_out, message) = demo.ask(&["export", "mmdb", file]);
     assert_eq!(code, 0, "{message}");
-    assert!(said.contains("500 routes"), "{said}");
+    assert!(text_out.contains("500 routes"), "{text_out}");
     let octets = fs::read(file).unwrap();
     assert!(octets.windows(14).any(|w| w == b"\xab\xcd\xefMaxMind.com"));
 }
 
-/// JSON lines: every member stays, and the columns are what the daemon answers.
+/// JSON lines keep all members, and the new columns equal the answers of the daemon.
 fn enriches_objects(demo: &Demo, live: &[serde_json::Value]) {
     let object = |row: &serde_json::Value| format!("{{\"n\":[1],\"ip\":{}}}\n", row["address"]);
     let input = demo.folder.join("flows.jsonl");
@@ -337,14 +340,14 @@ fn enriches_objects(demo: &Demo, live: &[serde_json::Value]) {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     assert_eq!(rows.len(), live.len() + 2);
-    for (row, told) in rows.iter().zip(live) {
+    for (row, answer) in rows.iter().zip(live) {
         let expected = serde_json::json!({
             "n": [1],
-            "ip": told["address"],
-            "asn": told["origin-as"],
-            "prefix": told["prefix"],
-            "as_path": told["attributes"]["as-path"],
-            "next_hop": told["attributes"]["next-hop"],
+            "ip": answer["address"],
+            "asn": answer["origin-as"],
+            "prefix": answer["prefix"],
+            "as_path": answer["attributes"]["as-path"],
+            "next_hop": answer["attributes"]["next-hop"],
         });
         assert_eq!(*row, expected);
     }
@@ -353,9 +356,9 @@ fn enriches_objects(demo: &Demo, live: &[serde_json::Value]) {
     assert_eq!(rows[live.len() + 1]["n"], "\"ip\":1");
 }
 
-/// What spreadsheets write: a mark before the first row, quotes inside fields, empty lines, no line feed at the end.
+/// Rows as spreadsheets write them: a byte order mark, quotes inside fields, empty lines, no final line feed.
 #[test]
-fn odd_rows_come_out_whole() {
+fn unusual_rows_are_preserved() {
     let folder = folder("odd");
     let dump = dump(".gz");
     let input = folder.join("hosts.csv");
@@ -382,7 +385,7 @@ fn odd_rows_come_out_whole() {
 }
 
 #[test]
-fn a_bad_row_costs_no_other_row_its_answer() {
+fn an_invalid_row_does_not_affect_others() {
     let folder = folder("bad-rows");
     let dump = dump(".gz");
     let input = folder.join("input");
@@ -424,13 +427,13 @@ fn a_bad_row_costs_no_other_row_its_answer() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// An MRT table dump: 192.0.2.0/24 from AS 64500. `end` says how it is packed.
+/// Returns an MRT table dump with 192.0.2.0/24 from AS 64500. `end` selects the compression.
 fn dump(end: &str) -> String {
     format!("{}/tests/dumps/one.mrt{end}", env!("CARGO_MANIFEST_DIR"))
 }
 
 #[test]
-fn dumps_are_read_plain_packed_and_from_standard_input() {
+fn dumps_are_read_plain_compressed_and_from_standard_input() {
     let folder = folder("dumps");
     for end in ["", ".gz", ".bz2", ".zst"] {
         let dump = dump(end);
@@ -445,28 +448,28 @@ fn dumps_are_read_plain_packed_and_from_standard_input() {
         let row: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(row["origin-as"], 64_500);
         let file = folder.join("one.mmdb");
-        let (code, said, message) =
+        let (code, text_out, message) =
             run(&["export", "mmdb", file.to_str().unwrap(), "--mrt", &dump]);
         assert_eq!(code, 0, "{message}");
-        assert!(said.contains("1 route"), "{said}");
+        assert!(text_out.contains("1 route"), "{text_out}");
     }
     fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
-fn an_exported_file_takes_its_place_and_nothing_else() {
+fn an_export_replaces_only_its_file() {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
     let folder = folder("export");
     let dump = dump(".gz");
     let path = |name: &str| folder.join(name);
     let export = |file: &Path| {
-        let told = run(&["export", "mmdb", file.to_str().unwrap(), "--mrt", &dump]);
-        assert_eq!(told.0, 0, "{}", told.2);
-        told
+        let result = run(&["export", "mmdb", file.to_str().unwrap(), "--mrt", &dump]);
+        assert_eq!(result.0, 0, "{}", result.2);
+        result
     };
     fs::write(path("old"), "old").unwrap();
     fs::set_permissions(path("old"), fs::Permissions::from_mode(0o640)).unwrap();
-    // Only a privileged process may do this; for others the owner is the same before and after.
+    // Only a privileged process may do this. For others the owner stays the same.
     let _ = chown(path("old"), Some(4242), Some(4343));
     let owner = || {
         let found = fs::metadata(path("old")).unwrap();
@@ -496,7 +499,7 @@ fn an_exported_file_takes_its_place_and_nothing_else() {
         .output()
         .unwrap();
     assert!(stdout.status.success());
-    // Both were written at some second, which is in them.
+    // They differ in the time of the build.
     assert_eq!(stdout.stdout.len(), octets.len());
     assert!(
         stdout
@@ -504,22 +507,22 @@ fn an_exported_file_takes_its_place_and_nothing_else() {
             .windows(14)
             .any(|w| w == b"\xab\xcd\xefMaxMind.com")
     );
-    let said = String::from_utf8(stdout.stderr).unwrap();
-    assert!(said.contains("1 route"), "{said}");
-    let (code, said, _) = export(Path::new("/dev/null"));
-    assert_eq!((code, said.as_str()), (0, ""));
+    let text_out = String::from_utf8(stdout.stderr).unwrap();
+    assert!(text_out.contains("1 route"), "{text_out}");
+    let (code, text_out, _) = export(Path::new("/dev/null"));
+    assert_eq!((code, text_out.as_str()), (0, ""));
     let nowhere = path("nowhere").join("file");
     let (code, _, message) = run(&["export", "mmdb", nowhere.to_str().unwrap(), "--mrt", &dump]);
     assert_eq!(code, 1);
     assert!(
-        message.contains("nowhere/file: no file can be made"),
+        message.contains("nowhere/file: cannot create a file"),
         "{message}"
     );
     fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
-fn what_cannot_be_looked_up_is_named() {
+fn invalid_arguments_are_reported() {
     let folder = folder("lookup");
     let vrps = folder.join("vrps.json");
     fs::write(&vrps, "{}").unwrap();
@@ -530,25 +533,25 @@ fn what_cannot_be_looked_up_is_named() {
         message
     };
     assert!(error(&["lookup", "10.0.0.0/8"]).contains("rutter show route"));
-    assert!(error(&["lookup", "-", "::1"]).contains("stands alone"));
+    assert!(error(&["lookup", "-", "::1"]).contains("only argument"));
     assert!(error(&["lookup", "::1", "--socket", "/nonexistent"]).contains("rutter run FILE"));
     assert!(error(&["lookup", "::1", "--mrt", "/nonexistent"]).contains("/nonexistent: "));
     assert!(error(&["lookup", "::1", "--mrt", vrps]).contains("vrps.json"));
     assert!(error(&["enrich", "--column", "a", "/nonexistent"]).contains("/nonexistent: "));
     assert!(error(&["enrich", "--column", "a", "--add", "rov"]).contains("--vrps"));
     let both = error(&["enrich", "--column", "a", "--mrt", "-"]);
-    assert!(both.contains("once only"), "{both}");
-    assert!(error(&["enrich", "-c", "a", "--delimiter", "ab"]).contains("one octet"));
+    assert!(both.contains("only once"), "{both}");
+    assert!(error(&["enrich", "-c", "a", "--delimiter", "ab"]).contains("one byte"));
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// Killed, the benchmark can do nothing more about the daemon that it has started.
+/// A killed benchmark cannot stop the daemon that it has started.
 #[test]
 #[cfg(target_os = "linux")]
-fn the_daemon_of_a_benchmark_that_is_killed_ends_with_it() {
+fn the_daemon_of_a_killed_benchmark_ends() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = folder("held");
-    // It never listens: the benchmark waits for it.
+    // This daemon never listens, so the benchmark waits for it.
     let (program, started) = (folder.join("daemon"), folder.join("pid"));
     let script = format!(
         "#!/bin/sh\necho $$ > {}\nexec sleep 1000\n",
@@ -579,16 +582,16 @@ fn the_daemon_of_a_benchmark_that_is_killed_ends_with_it() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// Whether there is such a process and it has not ended, even where nobody has asked how.
+/// Returns whether a process runs. A zombie has ended.
 fn is_alive(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(") ").map(|(_, rest)| &rest[..1]);
     state.is_some_and(|state| state != "Z" && state != "X")
 }
 
-/// The units of packaging/ name commands, options and pages that there are.
+/// The units in packaging/ use existing commands, options and pages.
 #[test]
-fn units_start_what_there_is() {
+fn units_use_existing_commands() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let text = |path: String| {
         let read = fs::read_to_string(root.join(&path));

@@ -1,9 +1,9 @@
-//! The services of a collector.
+//! Answers `sinks` and `routers`.
 
 use super::{Failure, RowWriter};
 use crate::{Backend, CollectorServices, Line};
 
-/// Databases and brokers.
+/// Sends the state of the sinks.
 pub(super) fn sinks(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result<(), Failure> {
     for sink in of(backend)?.sinks() {
         rows.send(&Line::Sink(Box::new(sink)))?;
@@ -11,7 +11,7 @@ pub(super) fn sinks(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result<(
     Ok(())
 }
 
-/// Monitored routers.
+/// Sends the monitored routers.
 pub(super) fn routers(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result<(), Failure> {
     for router in of(backend)?.routers() {
         rows.send(&Line::Router(Box::new(router)))?;
@@ -22,7 +22,7 @@ pub(super) fn routers(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result
 fn of(backend: &dyn Backend) -> Result<&dyn CollectorServices, Failure> {
     backend.collector_services().ok_or_else(|| {
         Failure::refused(
-            "this daemon has no sinks and no BMP station: `rutter collect` runs one that does",
+            "this daemon has no sinks and no BMP station; `rutter collect` starts one that has them",
         )
     })
 }

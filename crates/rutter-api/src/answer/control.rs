@@ -1,4 +1,4 @@
-//! Requests that change something.
+//! Answers requests that change the daemon.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::peers::PeerSelector;
 use super::{Failure, RowWriter};
 use crate::{Backend, ClearHow, ConfigErrorRow, Done, Line, ReloadError};
 
-/// Resets or refreshes the sessions that `peer` names.
+/// Resets or refreshes the sessions that `peer` selects.
 pub(super) fn clear(backend: &dyn Backend, peer: &str, how: ClearHow) -> Result<Done, Failure> {
     let wanted = PeerSelector::new(peer);
     let addresses: Vec<IpAddr> = backend
@@ -35,7 +35,7 @@ pub(super) fn clear(backend: &dyn Backend, peer: &str, how: ClearHow) -> Result<
     Ok(message(format!("{} {sessions} {what}", addresses.len())))
 }
 
-/// Applies the configuration anew.
+/// Reloads the configuration.
 pub(super) fn reload(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result<Done, Failure> {
     let changes = send_diff(backend.reload(), rows)?;
     Ok(Done {
@@ -48,7 +48,7 @@ pub(super) fn reload(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result<
     })
 }
 
-/// What a reload would change.
+/// Sends the changes that a reload would make.
 pub(super) fn diff(
     backend: &dyn Backend,
     file: Option<&Path>,
@@ -57,7 +57,7 @@ pub(super) fn diff(
     send_diff(backend.diff(file), rows).map(drop)
 }
 
-/// Begins the end.
+/// Starts the shutdown.
 pub(super) fn shutdown(backend: &dyn Backend, text: Option<&str>) -> Done {
     backend.shutdown(text);
     message("shutting down")

@@ -1,4 +1,4 @@
-//! One destination.
+//! Answers `route` and `explain`.
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ use super::{Failure, RowWriter};
 use crate::convert::{Sources, explain_row};
 use crate::{Backend, Line};
 
-/// The routes of a destination, best first.
+/// Sends the routes of a destination, best first.
 pub(super) fn route(
     backend: &dyn Backend,
     target: &str,
@@ -24,7 +24,7 @@ pub(super) fn route(
     Ok(())
 }
 
-/// Why a destination goes where it goes.
+/// Sends the explanation of a destination.
 pub(super) fn explain(
     backend: &dyn Backend,
     target: &str,
@@ -43,7 +43,7 @@ fn find(backend: &dyn Backend, target: &str) -> Result<Explanation, Failure> {
         .ok_or_else(|| Failure::refused(format!("the table has no route to {target}")))
 }
 
-/// The prefixes to try: one for a prefix, every length from the longest for an address.
+/// Returns the prefixes to try: the prefix itself, or for an address all lengths from the longest.
 fn prefixes_for(target: &str) -> Result<impl Iterator<Item = Prefix>, String> {
     let (addr, lengths) = match target.parse::<IpAddr>() {
         Ok(addr) => (addr, 0..=if addr.is_ipv4() { 32 } else { 128 }),

@@ -1,4 +1,4 @@
-//! A filter made ready for many routes.
+//! A compiled route filter.
 
 use rutter_net::{Asn, Community, Family, LargeCommunity, Prefix};
 use rutter_policy::RejectReason;
@@ -9,9 +9,9 @@ use super::Failure;
 use super::peers::PeerSelector;
 use crate::RouteFilter;
 
-/// A [`RouteFilter`] whose texts are understood.
+/// A [`RouteFilter`] with its strings parsed.
 pub(super) struct Filter {
-    /// By peer id; `None`: all.
+    /// Selected peers by id; `None`: all.
     peers: Option<Vec<bool>>,
     family: Option<Family>,
     within: Option<Prefix>,
@@ -34,7 +34,7 @@ enum Reason {
 }
 
 impl Filter {
-    /// Understands the texts of a filter, or says what is wrong with them.
+    /// Parses the strings of a filter.
     pub(super) fn new(filter: &RouteFilter, snapshot: &Snapshot) -> Result<Self, Failure> {
         Ok(Filter {
             peers: match &filter.peer {
@@ -52,7 +52,7 @@ impl Filter {
         })
     }
 
-    /// The families to walk.
+    /// Returns the families to iterate over.
     pub(super) fn families(&self) -> impl Iterator<Item = Family> + use<> {
         let only = self.family.or(self.within.map(Prefix::family));
         Family::ALL
@@ -60,12 +60,12 @@ impl Filter {
             .filter(move |family| only.is_none_or(|wanted| wanted == *family))
     }
 
-    /// Whether routes of this destination are wanted at all.
+    /// Returns whether routes of this destination can match.
     pub(super) fn wants(&self, prefix: Prefix) -> bool {
         self.within.is_none_or(|within| within.covers(prefix))
     }
 
-    /// Whether this route is wanted.
+    /// Returns whether this route matches.
     pub(super) fn matches(&self, route: &RouteView<'_>, best: bool) -> bool {
         if self.best && !best || self.rejected && route.reject.is_none() {
             return false;
@@ -146,7 +146,7 @@ fn reason(text: &str) -> Result<Reason, Failure> {
     }
     let names: Vec<_> = RejectReason::ALL.iter().map(|r| r.name()).collect();
     Err(Failure::refused(format!(
-        "`{text}` is no reason of rejection: write its number or one of {}",
+        "`{text}` is not a reject reason: write a number or one of {}",
         names.join(", ")
     )))
 }

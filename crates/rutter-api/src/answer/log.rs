@@ -1,11 +1,11 @@
-//! The log.
+//! Answers `log`.
 
 use std::time::Duration;
 
 use super::{Failure, RowWriter};
 use crate::{Backend, Line};
 
-/// Lines kept in memory, then, with `follow`, new ones until the client goes away.
+/// Sends the lines in memory. With `follow`, sends new lines until the client disconnects.
 pub(super) fn log(
     backend: &dyn Backend,
     follow: bool,
@@ -20,13 +20,13 @@ pub(super) fn log(
             return Ok(());
         }
         rows.flush()?;
-        if let Some(line) = log.next_line(PATIENCE) {
+        if let Some(line) = log.next_line(POLL_INTERVAL) {
             rows.send(&Line::Log(line))?;
-        } else if rows.client_is_gone() {
+        } else if rows.client_has_disconnected() {
             return Ok(());
         }
     }
 }
 
-/// How long to wait for a line before looking whether the client is still there.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The time to wait for a line before checking the connection.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! Look-ups, and the table for look-ups elsewhere.
+//! Answers `lookup` and `table`.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use crate::{
     Backend, Line, LookupQuery, LookupRow, PrefixText, RouteSelector, TableRoutesRow, TableSetRow,
 };
 
-/// A row for each address.
+/// Sends a row for each address.
 pub(super) fn lookup(
     backend: &dyn Backend,
     query: &LookupQuery,
@@ -81,7 +81,7 @@ fn nothing(address: IpAddr) -> LookupRow {
     }
 }
 
-/// Whose routes are wanted; `None`: the best, whoever sent it.
+/// Resolves a selector to peers and next hops; `None` selects the best routes.
 fn wanted(selector: &RouteSelector, peers: &[PeerSummary]) -> Result<Option<RouteFilter>, Failure> {
     if selector.is_any() {
         return Ok(None);
@@ -109,10 +109,10 @@ fn is_meant(wanted: &PeerSelector<'_>, text: &str, peer: &PeerSummary) -> bool {
         || monitored.is_some_and(|m| m.router.eq_ignore_ascii_case(text))
 }
 
-/// Routes in one row.
+/// The number of routes in one row.
 const ROUTES: usize = 256;
 
-/// Of each destination the best route of those wanted, each attribute set once.
+/// Sends the best selected route of each destination, with each attribute set once.
 pub(super) fn table(
     backend: &dyn Backend,
     selector: &RouteSelector,
@@ -131,7 +131,7 @@ pub(super) fn table(
                 continue;
             };
             let next = sets.len() as u32;
-            // Interned sets are the same exactly if their blocks lie at the same place.
+            // Interned sets are equal if and only if their blocks have the same address.
             let key = (route.attrs.block().as_ptr() as usize, route.peer);
             let set = *sets.entry(key).or_insert(next);
             if set == next {

@@ -1,4 +1,4 @@
-//! How each request is answered.
+//! The answers to requests, one module for each group.
 
 mod collector;
 mod control;
@@ -14,7 +14,7 @@ pub(crate) use row_writer::{Failure, RowWriter};
 
 use crate::{Backend, Done, Line, MemoryRow, Request};
 
-/// Answers a request into `rows`; the caller writes the last line.
+/// Writes the answer to `rows`. The caller writes the last line.
 pub(crate) fn answer(
     request: &Request,
     backend: &dyn Backend,

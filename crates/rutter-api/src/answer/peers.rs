@@ -1,4 +1,4 @@
-//! Sessions, and finding one by what people call it.
+//! Answers `peers` and `peer`, and selects neighbors by name, address or AS number.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use super::{Failure, RowWriter};
 use crate::convert::peer_rows;
 use crate::{Backend, Line};
 
-/// All sessions.
+/// Sends all sessions.
 pub(super) fn all(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result<(), Failure> {
     for row in peer_rows(backend.sessions(), &backend.peers()) {
         rows.send(&Line::Peer(Box::new(row)))?;
@@ -16,7 +16,7 @@ pub(super) fn all(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result<(),
     Ok(())
 }
 
-/// The sessions that `wanted` names.
+/// Sends the sessions that `wanted` selects.
 pub(super) fn one(
     backend: &dyn Backend,
     wanted: &str,
@@ -35,7 +35,7 @@ pub(super) fn one(
     }
 }
 
-/// A neighbor as people call it: name, address or AS number.
+/// Selects neighbors by name, address or AS number.
 pub(super) struct PeerSelector<'a> {
     text: &'a str,
     address: Option<IpAddr>,
@@ -43,7 +43,7 @@ pub(super) struct PeerSelector<'a> {
 }
 
 impl<'a> PeerSelector<'a> {
-    /// What the text may mean.
+    /// Parses the possible meanings of the string.
     pub(super) fn new(text: &'a str) -> Self {
         PeerSelector {
             text,
@@ -52,14 +52,14 @@ impl<'a> PeerSelector<'a> {
         }
     }
 
-    /// Whether this neighbor is meant.
+    /// Returns whether this neighbor is selected.
     pub(super) fn matches(&self, name: &str, address: IpAddr, asn: u32) -> bool {
         name.eq_ignore_ascii_case(self.text)
             || self.address == Some(address)
             || self.asn == Some(Asn(asn))
     }
 
-    /// The refusal where none matched.
+    /// Returns the error if no neighbor matches.
     pub(super) fn not_found(&self) -> Failure {
         Failure::refused(format!(
             "no neighbor has the name, address or AS number `{}`: `rutter show peers` lists them",

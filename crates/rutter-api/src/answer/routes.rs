@@ -1,4 +1,4 @@
-//! Lists of routes, straight from a snapshot to the socket.
+//! Answers requests for lists of routes, directly from a snapshot.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::{Failure, RowWriter};
 use crate::convert::{Sources, attributes_row, findings_of, route_row};
 use crate::{AttributeSetRow, Backend, Done, Line, RejectedRow, RouteFilter};
 
-/// Routes that match.
+/// Sends the routes that match.
 pub(super) fn routes(
     backend: &dyn Backend,
     filter: &RouteFilter,
@@ -23,7 +23,7 @@ pub(super) fn routes(
     })
 }
 
-/// Rejected routes that match, with everything against them.
+/// Sends the rejected routes that match, with all reasons.
 pub(super) fn rejected(
     backend: &dyn Backend,
     filter: &RouteFilter,
@@ -46,7 +46,7 @@ pub(super) fn rejected(
     })
 }
 
-/// Walks the snapshot and sends a line for each route that matches, up to the limit.
+/// Iterates over the snapshot and sends a line for each route that matches, up to the limit.
 fn each(
     snapshot: &Snapshot,
     wanted: &RouteFilter,
@@ -75,7 +75,7 @@ fn each(
     Ok(done(rows, false))
 }
 
-/// Distinct attribute sets, the most used first. Holds one small entry per distinct set while it counts.
+/// Sends the distinct attribute sets, the most used first. Needs a small entry per distinct set.
 pub(super) fn attribute_sets(
     backend: &dyn Backend,
     limit: Option<u64>,
@@ -97,7 +97,7 @@ pub(super) fn attribute_sets(
     Ok(done(rows, false))
 }
 
-/// Interned sets are the same exactly if their blocks lie at the same place.
+/// Counts the routes of each attribute set. Interned sets are equal if and only if their blocks have the same address.
 fn count_sets(snapshot: &Snapshot) -> Vec<(AttrSet, u64)> {
     let mut sets: HashMap<usize, (AttrSet, u64)> = HashMap::new();
     for family in rutter_net::Family::ALL {

@@ -1,33 +1,33 @@
-//! Where rows go.
+//! Writes the rows of an answer to the client.
 
 use std::io::{self, Read as _, Write};
 use std::os::unix::net::UnixStream;
 
 use crate::Line;
 
-/// Why an answer ended early.
+/// The reason why an answer ends early.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The request cannot be answered; the text is for the person who asked.
+    /// The request is refused, with a message for the user.
     Refused(String),
-    /// The client is gone or too slow.
-    Gone(io::Error),
+    /// The client has disconnected or is too slow.
+    Disconnected(io::Error),
 }
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Failure::Gone(error)
+        Failure::Disconnected(error)
     }
 }
 
 impl Failure {
-    /// A refusal in words.
+    /// Refuses the request with a message.
     pub(crate) fn refused(text: impl Into<String>) -> Self {
         Failure::Refused(text.into())
     }
 }
 
-/// Writes lines through one buffer of fixed size.
+/// Writes lines through a buffer of fixed size.
 pub(crate) struct RowWriter<'a> {
     out: io::BufWriter<&'a UnixStream>,
     stream: &'a UnixStream,
@@ -35,7 +35,7 @@ pub(crate) struct RowWriter<'a> {
 }
 
 impl<'a> RowWriter<'a> {
-    /// Lines to this client.
+    /// Creates a writer for this client.
     pub(crate) fn new(stream: &'a UnixStream) -> Self {
         RowWriter {
             out: io::BufWriter::with_capacity(BUFFER, stream),
@@ -47,27 +47,27 @@ impl<'a> RowWriter<'a> {
     /// Writes a row.
     pub(crate) fn send(&mut self, line: &Line) -> Result<(), Failure> {
         self.count += 1;
-        self.write(line).map_err(Failure::Gone)
+        self.write(line).map_err(Failure::Disconnected)
     }
 
-    /// Writes the last line and sends everything.
+    /// Writes the last line and flushes the buffer.
     pub(crate) fn end(&mut self, line: &Line) -> io::Result<()> {
         self.write(line)?;
         self.out.flush()
     }
 
-    /// Sends what is buffered, for rows that somebody is waiting for.
+    /// Flushes the buffer.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
-        self.out.flush().map_err(Failure::Gone)
+        self.out.flush().map_err(Failure::Disconnected)
     }
 
-    /// Rows written so far.
+    /// Returns the number of rows written.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Whether the client has closed its end. Needs a read timeout on the stream; waits that long.
-    pub(crate) fn client_is_gone(&self) -> bool {
+    /// Returns whether the client has closed the connection. Waits up to the read timeout of the stream.
+    pub(crate) fn client_has_disconnected(&self) -> bool {
         let mut byte = [0];
         match (&mut &*self.stream).read(&mut byte) {
             Ok(0) => true,

@@ -1,4 +1,4 @@
-//! Path attributes in words and numbers.
+//! Converts path attributes into a row.
 
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
@@ -8,7 +8,7 @@ use rutter_wire::attr::{Attributes, code};
 
 use crate::{AttributesRow, UnknownAttributeRow};
 
-/// The row of an interned set.
+/// Converts an interned attribute set.
 pub(crate) fn attributes_row(set: &AttrSet) -> AttributesRow {
     AttributesRow {
         next_hop: Some(set.next_hop()),
@@ -18,7 +18,7 @@ pub(crate) fn attributes_row(set: &AttrSet) -> AttributesRow {
 }
 
 impl AttributesRow {
-    /// Everything that stands in a block itself; the next hop is that of NEXT_HOP.
+    /// Converts the attributes of a block. The next hop is the NEXT_HOP attribute.
     pub fn of(attrs: &Attributes<'_>) -> Self {
         block_row(attrs)
     }
@@ -36,9 +36,9 @@ fn block_row(attrs: &Attributes<'_>) -> AttributesRow {
         aggregator: attrs
             .aggregator()
             .map(|a| format!("{} {}", a.asn, a.router_id)),
-        communities: texts(attrs.communities()),
-        extended_communities: texts(attrs.extended_communities()),
-        large_communities: texts(attrs.large_communities()),
+        communities: strings(attrs.communities()),
+        extended_communities: strings(attrs.extended_communities()),
+        large_communities: strings(attrs.large_communities()),
         originator_id: attrs.originator_id().map(Ipv4Addr::from_bits),
         cluster_list: attrs.cluster_list().map(Ipv4Addr::from_bits).collect(),
         only_to_customer: attrs.only_to_customer().map(|asn| asn.0),
@@ -47,7 +47,7 @@ fn block_row(attrs: &Attributes<'_>) -> AttributesRow {
     }
 }
 
-fn texts(values: impl Iterator<Item = impl ToString>) -> Vec<String> {
+fn strings(values: impl Iterator<Item = impl ToString>) -> Vec<String> {
     values.map(|v| v.to_string()).collect()
 }
 
@@ -72,7 +72,7 @@ fn hex(bytes: &[u8]) -> String {
         })
 }
 
-/// Attributes that have a field in [`AttributesRow`].
+/// The attributes with a field in [`AttributesRow`].
 const HAS_FIELD: &[u8] = &[
     code::ORIGIN,
     code::AS_PATH,
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn says_each_attribute_in_words() {
+    fn attributes_are_converted() {
         let row = row(&[
             (0x40, 1, &[0]),
             (

@@ -1,11 +1,11 @@
-//! An explanation of the table as a row.
+//! Converts an explanation into a row.
 
 use rutter_rib::{Candidate, ClientVerdict, Explanation};
 
 use super::{Sources, attributes_row, finding_row, reject_row};
 use crate::{CandidateRow, ClientRow, ExplainRow, RouteRow, WithheldRow};
 
-/// The row of an explanation; ranks count from 1.
+/// Converts an explanation. Ranks count from 1.
 pub(crate) fn explain_row(explanation: &Explanation, sources: &Sources<'_>) -> ExplainRow {
     let candidate = |(i, c)| candidate_row(explanation, i, c, sources);
     ExplainRow {

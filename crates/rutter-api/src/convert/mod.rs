@@ -1,4 +1,4 @@
-//! From the table's views to rows.
+//! Converts views of the table into rows.
 
 mod attributes;
 mod explain;

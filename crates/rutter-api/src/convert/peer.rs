@@ -1,17 +1,17 @@
-//! Sessions joined with the table's counts.
+//! Joins sessions with the route counts of the table.
 
 use rutter_net::Family;
 use rutter_rib::{PeerId, PeerSummary};
 
 use crate::{FamilyRow, PeerRow, RouteSource, SessionRow};
 
-/// Neighbors by id.
+/// The neighbors, indexed by id.
 pub(crate) struct Sources<'a> {
     by_id: Vec<Option<&'a PeerSummary>>,
 }
 
 impl<'a> Sources<'a> {
-    /// Indexes the neighbors.
+    /// Builds the index.
     pub(crate) fn new(peers: &'a [PeerSummary]) -> Self {
         let len = peers.iter().map(|p| p.id.index() + 1).max().unwrap_or(0);
         let mut by_id = vec![None; len];
@@ -21,12 +21,12 @@ impl<'a> Sources<'a> {
         Sources { by_id }
     }
 
-    /// The neighbor behind an id.
+    /// Returns the neighbor with this id.
     pub(crate) fn get(&self, id: PeerId) -> Option<&'a PeerSummary> {
         self.by_id.get(id.index()).copied().flatten()
     }
 
-    /// The row of the neighbor behind an id.
+    /// Returns the row of the neighbor with this id.
     pub(crate) fn row(&self, id: PeerId) -> RouteSource {
         match self.get(id) {
             Some(peer) => RouteSource {
@@ -43,7 +43,7 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// Sessions with their routes, by address.
+/// Joins sessions with their route counts, sorted by address.
 pub(crate) fn peer_rows(mut sessions: Vec<SessionRow>, peers: &[PeerSummary]) -> Vec<PeerRow> {
     let sources = Sources::new(peers);
     sessions.sort_by_key(|s| s.address);

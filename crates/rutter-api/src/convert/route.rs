@@ -1,4 +1,4 @@
-//! Routes and what is held against them.
+//! Converts routes and reject reasons into rows.
 
 use rutter_net::Prefix;
 use rutter_policy::{Finding, NextHop, RejectReason};
@@ -7,7 +7,7 @@ use rutter_rib::{AttrSet, PeerSummary, RouteView};
 use super::{Sources, attributes_row};
 use crate::{FindingRow, RejectRow, RouteRow};
 
-/// The row of a route; `best`: it is the first of its destination and takes part in the decision.
+/// Converts a route. `best`: the route is selected as the best of its destination.
 pub(crate) fn route_row(
     prefix: Prefix,
     route: &RouteView<'_>,
@@ -26,7 +26,7 @@ pub(crate) fn route_row(
     }
 }
 
-/// The row of a reason.
+/// Converts a reject reason.
 pub(crate) fn reject_row(reason: RejectReason) -> RejectRow {
     RejectRow {
         code: reason.code(),
@@ -35,7 +35,7 @@ pub(crate) fn reject_row(reason: RejectReason) -> RejectRow {
     }
 }
 
-/// The row of a reason with its evidence.
+/// Converts a finding.
 pub(crate) fn finding_row(finding: &Finding) -> FindingRow {
     FindingRow {
         reason: reject_row(finding.reason),
@@ -43,7 +43,7 @@ pub(crate) fn finding_row(finding: &Finding) -> FindingRow {
     }
 }
 
-/// Everything that a neighbor's import policy has against a route, computed now.
+/// Evaluates a neighbor's import policy and returns all reasons against a route.
 pub(crate) fn findings_of(peer: &PeerSummary, prefix: Prefix, set: &AttrSet) -> Vec<FindingRow> {
     let next_hop = match (set.next_hop(), set.link_local_next_hop()) {
         (std::net::IpAddr::V6(global), link_local) => NextHop::V6 { global, link_local },

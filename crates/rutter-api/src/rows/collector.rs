@@ -1,4 +1,4 @@
-//! What a collector's services do: sinks and monitored routers.
+//! The state of a collector's services: sinks and monitored routers.
 
 use std::net::SocketAddr;
 
@@ -10,50 +10,50 @@ use serde::{Deserialize, Serialize};
 pub struct SinkRow {
     /// Its name.
     pub name: String,
-    /// `connecting`, `loading`, `live`, `away` while it cannot be reached or takes nothing, or `dropping` while it is
-    /// there, but the spool takes nothing.
+    /// `connecting`, `loading`, `live`; `away` while the sink is unreachable or accepts nothing; `dropping` while the
+    /// sink is reachable, but the spool accepts no rows.
     pub state: String,
-    /// The run of the collector that `taken` and `committed` count in.
+    /// The run of the collector that `spooled` and `committed` count in.
     pub run: u64,
-    /// Rows of this run that are safe in the spool, or were.
+    /// Rows of this run that were written to the spool.
     pub spooled: u64,
     /// Rows of this run that the sink has committed.
     pub committed: u64,
-    /// Rows of earlier runs in the spool that it is not known to have committed: what it has is not known before it is
-    /// reached.
+    /// Rows of earlier runs in the spool that the sink may not have committed. Its position is unknown until it is
+    /// reachable.
     #[serde(default)]
     pub earlier: u64,
-    /// Seconds since the oldest row happened that it has not committed; 0 where it has all.
+    /// Age of the oldest row that the sink has not committed, seconds; 0 if it has committed all.
     pub behind_s: u64,
-    /// Octets in the spool.
+    /// Bytes in the spool.
     pub spool_bytes: u64,
-    /// Events committed since the start of the process, those of earlier runs too.
+    /// Events committed since the start of the process, including events of earlier runs.
     pub events: u64,
-    /// Routes committed by loads of whole tables.
+    /// Routes committed by full table loads.
     pub loaded_routes: u64,
-    /// Loads finished.
+    /// Full table loads completed.
     pub loads: u64,
     /// Batches committed.
     pub batches: u64,
-    /// Gaps told.
+    /// Gaps reported.
     pub gaps: u64,
-    /// Rows and messages that gaps hid.
+    /// Rows and messages lost in gaps.
     pub lost: u64,
-    /// What the last gap says of itself: which rows are missing, from when to when, and why.
+    /// The last gap: the missing rows, their time span, and the cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_gap: Option<String>,
     /// Failures of the sink.
     pub failures: u64,
-    /// The last failure, in words; it stays when all is well again.
+    /// The last failure, as text. It stays after the sink has recovered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
-    /// Why rows are being dropped, while they are.
+    /// The reason why rows are dropped, while they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropping: Option<String>,
 }
 
 impl SinkRow {
-    /// All rows that it has yet to commit.
+    /// Returns the number of rows that the sink has yet to commit.
     pub fn pending(&self) -> u64 {
         self.spooled.saturating_sub(self.committed) + self.earlier
     }
@@ -63,24 +63,24 @@ impl SinkRow {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RouterRow {
-    /// What it calls itself, or its address.
+    /// Its sysName, or its address.
     pub name: String,
-    /// Where it connects from.
+    /// The address that it connects from.
     pub address: SocketAddr,
-    /// Hardware and software as it says.
+    /// Its sysDescr: hardware and software.
     pub description: String,
     /// Seconds since it connected.
     pub connected_for_s: u64,
     /// Monitored sessions that are up.
     pub peers: u64,
-    /// Messages taken.
+    /// Messages received.
     pub messages: u64,
-    /// Messages that could not be read and were passed over.
+    /// Messages that could not be read and were skipped.
     pub faults: u64,
-    /// UPDATEs passed over because no Peer Up was heard of their peer, or because of the limit of peers.
+    /// UPDATEs skipped because their peer had no Peer Up, or is above the limit.
     pub unknown: u64,
-    /// UPDATEs that were malformed.
+    /// Malformed UPDATEs.
     pub malformed: u64,
-    /// Messages that were mirrored.
+    /// Mirrored messages.
     pub mirrored: u64,
 }

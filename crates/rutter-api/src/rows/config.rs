@@ -1,10 +1,10 @@
-//! Configuration: findings and differences.
+//! Configuration errors and differences.
 
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// A finding in a configuration file.
+/// An error or warning in a configuration file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ConfigErrorRow {
@@ -12,17 +12,17 @@ pub struct ConfigErrorRow {
     pub severity: String,
     /// The file.
     pub file: String,
-    /// Line, from 1; 0 where the whole file is meant.
+    /// Line, from 1; 0 for the whole file.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// The key, from the top.
+    /// The full key, with its sections.
     pub key: String,
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What to write instead.
+    /// A correction.
     pub hint: String,
-    /// All of it as the lines a person reads.
+    /// All of the above as text.
     pub text: String,
 }
 
@@ -45,21 +45,21 @@ impl From<&rutter_config::ConfigError> for ConfigErrorRow {
     }
 }
 
-/// What changes between two configurations.
+/// The differences between two configurations.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct DiffRow {
     /// New neighbors.
     pub added: Vec<IpAddr>,
-    /// Neighbors that are gone.
+    /// Removed neighbors.
     pub removed: Vec<IpAddr>,
-    /// Neighbors that differ.
+    /// Changed neighbors.
     pub changed: Vec<ChangedRow>,
     /// Keys of `[checks]` that differ.
     pub checks: Vec<String>,
     /// Keys of `[communities]` that differ.
     pub communities: Vec<String>,
-    /// Sections of dynamic neighbors differ.
+    /// Whether sections of dynamic neighbors differ.
     pub dynamic_neighbors: bool,
     /// Keys that take effect on the next start only.
     pub needs_restart: Vec<String>,
@@ -67,17 +67,17 @@ pub struct DiffRow {
     pub other: Vec<String>,
 }
 
-/// A neighbor that differs.
+/// A changed neighbor.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ChangedRow {
     /// The neighbor.
     pub neighbor: IpAddr,
-    /// What differs, as the keys of the file.
+    /// The keys that differ.
     pub keys: Vec<String>,
-    /// The session must be reset for the change to take effect.
+    /// Whether the change resets the session.
     pub needs_session_reset: bool,
-    /// The session ends and stays down.
+    /// Whether the session ends and stays down.
     #[serde(default)]
     pub ends_session: bool,
 }

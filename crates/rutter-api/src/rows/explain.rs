@@ -1,20 +1,20 @@
-//! Why a destination goes where it goes.
+//! The explanation of a destination.
 
 use rutter_net::Prefix;
 use serde::{Deserialize, Serialize};
 
 use super::{FindingRow, RouteRow, RouteSource};
 
-/// Why a destination goes where it goes.
+/// The explanation of a destination: its candidates, and the routes that each client receives.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ExplainRow {
     /// The destination.
     #[serde(with = "crate::string_form")]
     pub prefix: Prefix,
-    /// Every route, best first, rejected ones last. Others point into this list, counted from 1.
+    /// All routes, best first, rejected routes last. Ranks refer to this list and count from 1.
     pub candidates: Vec<CandidateRow>,
-    /// What each established client hears.
+    /// The routes that each established client receives.
     pub clients: Vec<ClientRow>,
 }
 
@@ -22,38 +22,38 @@ pub struct ExplainRow {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct CandidateRow {
-    /// Place in the order of preference, from 1.
+    /// The rank in the order of preference, from 1.
     pub rank: usize,
     /// The route.
     pub route: RouteRow,
-    /// The step of the decision process at which it lost to the one before it; absent for the best one and for
-    /// rejected ones.
+    /// The step of the decision process that preferred the previous candidate. Absent for the best route and for
+    /// rejected routes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_at: Option<String>,
-    /// Everything that the import policy has against it.
+    /// All reasons of the import policy against the route.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<FindingRow>,
 }
 
-/// What one client hears.
+/// The routes that one client receives.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ClientRow {
     /// The client.
     pub client: RouteSource,
-    /// The ranks of the routes it hears: one, several where Add-Path was agreed on, or none.
+    /// The ranks of the routes advertised to it: one, several with Add-Path, or none.
     pub advertised: Vec<usize>,
-    /// Better routes that it may not have, and why.
+    /// Better routes that are not advertised to it, with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<WithheldRow>,
 }
 
-/// A route that a client may not have.
+/// A route that is not advertised to a client.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct WithheldRow {
     /// The rank of the route.
     pub rank: usize,
-    /// Why not, in words.
+    /// The reason, as text.
     pub why: String,
 }

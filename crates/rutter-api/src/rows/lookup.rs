@@ -1,4 +1,4 @@
-//! Answers to look-ups, and tables for look-ups elsewhere.
+//! Answers to look-ups, and whole tables for look-ups in the client.
 
 use std::net::IpAddr;
 
@@ -7,32 +7,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::{AttributesRow, RouteSource};
 
-/// Where packets to an address go; with the address alone where the table has no route to it.
+/// The route for packets to an address. It has only the address if the table has no route to it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct LookupRow {
-    /// The address that was asked for.
+    /// The requested address.
     pub address: IpAddr,
-    /// The longest prefix that has it.
+    /// The longest matching prefix.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         with = "crate::string_form::option"
     )]
     pub prefix: Option<Prefix>,
-    /// The last AS of the path; absent where the path is empty or ends in a set.
+    /// The origin AS; absent if the path is empty or ends in a set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin_as: Option<u32>,
-    /// Who sent the route.
+    /// The neighbor that announced the route.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<RouteSource>,
-    /// RPKI origin validation (RFC 6811) where it is known: `valid`, `invalid` or `not-found`.
+    /// RPKI origin validation (RFC 6811), if enabled: `valid`, `invalid` or `not-found`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rov: Option<String>,
-    /// None of those wanted has a route: this is the best of all.
+    /// None of the selected routes matches: this is the best of all routes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fallback: bool,
-    /// The route is kept through a restart of its neighbor (RFC 4724).
+    /// The route is stale: its neighbor is restarting (RFC 4724).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stale: bool,
     /// Its attributes.
@@ -40,15 +40,15 @@ pub struct LookupRow {
     pub attributes: Option<AttributesRow>,
 }
 
-/// What routes of a table have in common. It comes before the routes that have it.
+/// A neighbor and an attribute set that routes of a table share. It comes before its routes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TableSetRow {
-    /// Its number in this answer: 0, 1, 2 and so on.
+    /// Its number in this answer, from 0.
     pub set: u32,
-    /// Who sent them.
+    /// The neighbor that announced the routes.
     pub peer: RouteSource,
-    /// The last AS of the path.
+    /// The origin AS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin_as: Option<u32>,
     /// The attributes.
@@ -59,11 +59,11 @@ pub struct TableSetRow {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TableRoutesRow {
-    /// Number of the set, and the prefix.
+    /// The number of the set, and the prefix.
     pub routes: Vec<(u32, PrefixText)>,
 }
 
-/// A prefix that stands in JSON as text.
+/// A prefix, in JSON as a string.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PrefixText(#[serde(with = "crate::string_form")] pub Prefix);

@@ -1,4 +1,4 @@
-//! The rows of answers as plain structs: what stands in JSON is what stands here.
+//! The rows of answers. Their JSON has the same fields.
 
 mod collector;
 mod config;

@@ -11,23 +11,23 @@ use serde::{Deserialize, Serialize};
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
 )]
 pub enum SessionState {
-    /// No connection is sought.
+    /// No connection attempt is made.
     #[default]
     Idle,
-    /// A TCP connection is being made.
+    /// Connecting by TCP.
     Connect,
     /// Waiting for a TCP connection.
     Active,
     /// Our OPEN is sent.
     OpenSent,
-    /// Their OPEN is taken.
+    /// The OPEN of the neighbor is accepted.
     OpenConfirm,
-    /// Routes flow.
+    /// Routes are exchanged.
     Established,
 }
 
 impl SessionState {
-    /// Every state, in order.
+    /// All states, in order.
     pub const ALL: [SessionState; 6] = [
         SessionState::Idle,
         SessionState::Connect,
@@ -51,61 +51,62 @@ impl fmt::Display for SessionState {
     }
 }
 
-/// A session as the daemon knows it; the daemon fills this in, [`PeerRow`] adds the route counts.
+/// The state of a session. The daemon fills it in; [`PeerRow`] adds the route counts.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SessionRow {
-    /// The table's id, to join with the snapshot; not part of the protocol.
+    /// The id in the table, to join with a snapshot; not part of the protocol.
     #[serde(skip)]
     pub peer: Option<PeerId>,
-    /// Name for people.
+    /// The display name.
     pub name: String,
     /// The neighbor's address.
     pub address: IpAddr,
-    /// The neighbor's AS as configured or learned; 0 when neither.
+    /// The neighbor's AS as configured or learned; 0 if unknown.
     pub asn: u32,
     /// Our AS on this session.
     pub local_asn: u32,
     /// `member`, `external`, `internal`, `reflector-client` or `collector`.
     pub role: String,
-    /// Came from a `[[dynamic-neighbor]]` section.
+    /// The neighbor belongs to a `[[dynamic-neighbor]]` section.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dynamic: bool,
-    /// State of the session.
+    /// The state of the session.
     pub state: SessionState,
     /// Seconds in this state.
     pub state_for_s: u64,
-    /// Administratively down, with the text for the neighbor.
+    /// Administratively down, with the message for the neighbor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shutdown: Option<String>,
-    /// Times that the session reached Established.
+    /// How often the session reached Established.
     pub established_count: u64,
-    /// Why the session went down last, in words.
+    /// Why the session went down last, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
     /// Seconds since then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error_ago_s: Option<u64>,
-    /// Received.
+    /// Received traffic.
     pub received: Direction,
-    /// Sent. UPDATEs are encoded once for many clients and written as octets: they are in `bytes`, not in `messages`.
+    /// Sent traffic. UPDATEs are encoded once for many clients and sent as bytes: they count in `bytes`, not in
+    /// `messages`.
     pub sent: Direction,
-    /// Malformed UPDATEs survived (RFC 7606).
+    /// Malformed UPDATEs that did not end the session (RFC 7606).
     pub malformed_updates: u64,
-    /// Octets of UPDATEs gathered for this client and not yet taken by its socket.
+    /// Bytes of UPDATEs that wait for the client's socket.
     pub unsent_bytes: u64,
-    /// The client fell behind and is served from the table.
+    /// The client fell behind and receives its routes from the table.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub catching_up: bool,
-    /// What the OPENs agreed on; absent unless Established.
+    /// The negotiated parameters; absent unless Established.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub negotiated: Option<NegotiatedRow>,
-    /// Timers that run.
+    /// The running timers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timers: Vec<TimerRow>,
 }
 
-/// What went one way.
+/// The traffic in one direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Direction {
@@ -132,12 +133,12 @@ pub struct MessageCounts {
 }
 
 impl MessageCounts {
-    /// All of them.
+    /// Returns the sum of all types.
     pub fn total(self) -> u64 {
         self.open + self.update + self.notification + self.keepalive + self.route_refresh
     }
 
-    /// Name and count, in the order of the types' numbers.
+    /// Returns name and count of each type, in the order of the type codes.
     pub fn by_type(self) -> [(&'static str, u64); 5] {
         [
             ("open", self.open),
@@ -149,16 +150,16 @@ impl MessageCounts {
     }
 }
 
-/// What two OPENs agreed on.
+/// The parameters that two OPENs negotiated.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct NegotiatedRow {
     /// The neighbor's BGP Identifier.
     pub bgp_id: Ipv4Addr,
-    /// Our end of the connection.
+    /// Our address and port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub local: Option<SocketAddr>,
-    /// Their end of the connection.
+    /// The neighbor's address and port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote: Option<SocketAddr>,
     /// Hold Time, seconds; 0: off.
@@ -167,22 +168,22 @@ pub struct NegotiatedRow {
     pub keepalive_s: u16,
     /// Four-octet AS numbers (RFC 6793).
     pub four_octet_as: bool,
-    /// Largest message, octets (RFC 8654).
+    /// Maximum message length, octets (RFC 8654).
     pub max_message_len: u32,
     /// Route Refresh (RFC 2918).
     pub route_refresh: bool,
     /// Enhanced Route Refresh (RFC 7313).
     pub enhanced_refresh: bool,
-    /// Graceful Restart, in words: families and restart time of the neighbor (RFC 4724).
+    /// Graceful Restart as text: families and restart time of the neighbor (RFC 4724).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graceful_restart: Option<String>,
-    /// Long-lived Graceful Restart, in words (RFC 9494).
+    /// Long-lived Graceful Restart as text (RFC 9494).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long_lived_graceful_restart: Option<String>,
     /// The neighbor's role (RFC 9234).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// Other capabilities the neighbor announced, in words.
+    /// Other capabilities of the neighbor, as text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other: Vec<String>,
 }
@@ -204,7 +205,7 @@ pub struct PeerRow {
     /// The session.
     #[serde(flatten)]
     pub session: SessionRow,
-    /// Families that are agreed on or have routes.
+    /// Families that are negotiated or have routes.
     pub families: Vec<FamilyRow>,
 }
 
@@ -214,13 +215,13 @@ pub struct PeerRow {
 pub struct FamilyRow {
     /// `ipv4-unicast` or `ipv6-unicast`.
     pub family: String,
-    /// Agreed on in the session that is up.
+    /// Negotiated in the current session.
     pub negotiated: bool,
-    /// Routes held, rejected ones included.
+    /// Received routes, including rejected routes.
     pub received: u64,
-    /// Routes that take part in the decision.
+    /// Accepted routes.
     pub accepted: u64,
-    /// Routes held with a reason of rejection.
+    /// Rejected routes.
     pub rejected: u64,
     /// The neighbor's NLRI carry path identifiers (RFC 7911).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

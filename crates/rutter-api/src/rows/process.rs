@@ -1,4 +1,4 @@
-//! The daemon as a process: status, memory, log.
+//! The daemon process: status, memory, log.
 
 use std::net::Ipv4Addr;
 
@@ -22,18 +22,18 @@ pub struct StatusRow {
     pub threads: u32,
     /// The configuration file.
     pub config_file: String,
-    /// Unix seconds at which the configuration in force was read.
+    /// Time when the configuration in force was read, Unix seconds.
     pub config_loaded_at: u64,
-    /// Why the last reload was refused, if it was.
+    /// The error of the last reload, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_reload_error: Option<String>,
-    /// Sessions configured or accepted.
+    /// Configured and accepted sessions.
     pub peers: u32,
-    /// Sessions in Established.
+    /// Established sessions.
     pub established: u32,
-    /// CPU seconds used, user and system.
+    /// CPU time used, user and system, seconds.
     pub cpu_s: f64,
-    /// Resident set size, octets.
+    /// Resident set size, bytes.
     pub rss_bytes: u64,
 }
 
@@ -42,9 +42,9 @@ pub struct StatusRow {
 pub struct MemoryRow {
     /// The purpose.
     pub what: String,
-    /// How many things.
+    /// The number of items.
     pub count: u64,
-    /// Octets.
+    /// Bytes.
     pub bytes: u64,
 }
 
@@ -58,9 +58,9 @@ pub struct LogRow {
     /// The part of the program.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target: String,
-    /// The session it is about, by name.
+    /// The name of the session that it concerns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<String>,
-    /// The text, with its fields.
+    /// The message, with its fields.
     pub message: String,
 }

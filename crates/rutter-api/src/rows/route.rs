@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use rutter_net::Prefix;
 use serde::{Deserialize, Serialize};
 
-/// Who sent a route.
+/// The neighbor that announced a route.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RouteSource {
@@ -24,73 +24,73 @@ pub struct RouteRow {
     /// The destination.
     #[serde(with = "crate::string_form")]
     pub prefix: Prefix,
-    /// Who sent it.
+    /// The neighbor that announced it.
     pub peer: RouteSource,
     /// Path Identifier as received (RFC 7911); absent without Add-Path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path_id: Option<u32>,
-    /// The first choice of the decision process.
+    /// The best route of its destination.
     pub best: bool,
-    /// Kept through a restart of the neighbor (RFC 4724).
+    /// Stale: the neighbor is restarting (RFC 4724).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stale: bool,
-    /// Kept for long (RFC 9494).
+    /// Long-lived stale (RFC 9494).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub long_lived_stale: bool,
-    /// Why it takes no part in the decision.
+    /// The reason why it is rejected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejected: Option<RejectRow>,
     /// Its attributes.
     pub attributes: AttributesRow,
 }
 
-/// Why a route is rejected.
+/// The reason why a route is rejected.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RejectRow {
-    /// The number that looking glasses know.
+    /// The number that looking glasses use.
     pub code: u16,
     /// The stable name.
     pub name: String,
-    /// One sentence for the member who asks.
+    /// An explanation for the member, in one sentence.
     pub explanation: String,
 }
 
-/// One reason against a route and what it rests on.
+/// A reason against a route, with its evidence.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct FindingRow {
     /// The reason.
     #[serde(flatten)]
     pub reason: RejectRow,
-    /// What was found and what was wanted, in words.
+    /// The value found and the value expected, as text.
     pub evidence: String,
 }
 
-/// A rejected route with everything against it.
+/// A rejected route with all reasons against it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RejectedRow {
-    /// The route; its `rejected` is the reason that counts.
+    /// The route; `rejected` is its first reason.
     #[serde(flatten)]
     pub route: RouteRow,
-    /// All reasons, computed now from the kept route.
+    /// All reasons, evaluated now for the stored route.
     pub findings: Vec<FindingRow>,
 }
 
-/// A distinct attribute set and how many routes have it.
+/// A distinct attribute set with its number of routes.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct AttributeSetRow {
     /// Routes with this set.
     pub routes: u64,
-    /// Octets of the canonical block.
+    /// Bytes of the canonical encoding.
     pub bytes: u64,
     /// The attributes.
     pub attributes: AttributesRow,
 }
 
-/// Path attributes in words and numbers; what is absent on the wire is absent here.
+/// Path attributes. An attribute that is absent on the wire is absent here.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct AttributesRow {
@@ -139,7 +139,7 @@ pub struct AttributesRow {
     /// AIGP metric (RFC 7311).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aigp: Option<u64>,
-    /// Every attribute without a field of its own here, byte for byte.
+    /// All attributes without a field of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<UnknownAttributeRow>,
 }

@@ -12,8 +12,8 @@ use rutter_api::{
 
 use world::World;
 
-/// Asks over a socket pair and reads every line.
-fn ask_text(world: &World, request: &str) -> Vec<Line> {
+/// Sends a request over a socket pair and reads all lines.
+fn send_text(world: &World, request: &str) -> Vec<Line> {
     let (mut ours, theirs) = UnixStream::pair().unwrap();
     thread::scope(|scope| {
         scope.spawn(|| serve_connection(theirs, world).unwrap());
@@ -27,13 +27,13 @@ fn ask_text(world: &World, request: &str) -> Vec<Line> {
     })
 }
 
-fn ask(world: &World, request: Request) -> Vec<Line> {
+fn send(world: &World, request: Request) -> Vec<Line> {
     let envelope = rutter_api::Envelope::new(request);
-    ask_text(world, &serde_json::to_string(&envelope).unwrap())
+    send_text(world, &serde_json::to_string(&envelope).unwrap())
 }
 
 fn routes(world: &World, filter: RouteFilter) -> Vec<(String, String, bool)> {
-    ask(world, Request::Routes(filter))
+    send(world, Request::Routes(filter))
         .into_iter()
         .filter_map(|line| match line {
             Line::Route(r) => Some((r.prefix.to_string(), r.peer.name, r.best)),
@@ -43,7 +43,7 @@ fn routes(world: &World, filter: RouteFilter) -> Vec<(String, String, bool)> {
 }
 
 #[test]
-fn routes_come_with_who_sent_them_and_which_is_best() {
+fn routes_have_a_neighbor_and_one_is_best() {
     let world = World::new();
     let mut all = routes(&world, RouteFilter::default());
     all.sort();
@@ -60,7 +60,7 @@ fn routes_come_with_who_sent_them_and_which_is_best() {
 }
 
 #[test]
-fn filters_are_joined_by_and() {
+fn a_route_must_meet_all_conditions() {
     let world = World::new();
     let count = |filter| routes(&world, filter).len();
     let peer = |name: &str| Some(name.to_owned());
@@ -142,8 +142,8 @@ fn filters_are_joined_by_and() {
 }
 
 #[test]
-fn a_limit_is_admitted() {
-    let lines = ask_text(
+fn a_truncated_list_is_marked() {
+    let lines = send_text(
         &World::new(),
         r#"{"version":1,"request":{"routes":{"limit":1}}}"#,
     );
@@ -152,7 +152,7 @@ fn a_limit_is_admitted() {
 
 #[test]
 fn rejected_routes_have_evidence() {
-    let lines = ask(&World::new(), Request::Rejected(RouteFilter::default()));
+    let lines = send(&World::new(), Request::Rejected(RouteFilter::default()));
     let Line::Rejected(row) = &lines[0] else {
         panic!("{lines:?}");
     };
@@ -165,8 +165,8 @@ fn rejected_routes_have_evidence() {
 }
 
 #[test]
-fn explain_says_who_won_and_who_hears() {
-    let lines = ask(
+fn explain_has_the_decision_and_the_clients() {
+    let lines = send(
         &World::new(),
         Request::Explain {
             target: "193.0.1.2".into(),
@@ -190,7 +190,7 @@ fn explain_says_who_won_and_who_hears() {
 
 #[test]
 fn peers_have_their_counts() {
-    let lines = ask(
+    let lines = send(
         &World::new(),
         Request::Peer {
             peer: "beta".into(),
@@ -206,7 +206,7 @@ fn peers_have_their_counts() {
 
 #[test]
 fn attribute_sets_are_counted() {
-    let lines = ask(&World::new(), Request::Attributes { limit: None });
+    let lines = send(&World::new(), Request::Attributes { limit: None });
     let counts: Vec<_> = lines
         .iter()
         .filter_map(|line| match line {
@@ -218,9 +218,9 @@ fn attribute_sets_are_counted() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_in_words() {
+fn invalid_requests_are_refused_with_a_message() {
     let world = World::new();
-    let refusal = |request| match ask(&world, request).pop() {
+    let refusal = |request| match send(&world, request).pop() {
         Some(Line::Error { message }) => message,
         other => panic!("{other:?}"),
     };
@@ -243,19 +243,19 @@ fn what_cannot_be_is_refused_in_words() {
     assert_eq!(clear, "no");
     let long = format!("{{\"version\":1,{}}}", " ".repeat(rutter_api::MAX_REQUEST));
     assert!(matches!(
-        ask_text(&world, &long).pop(),
+        send_text(&world, &long).pop(),
         Some(Line::Error { .. })
     ));
 }
 
 #[test]
-fn a_client_that_goes_away_ends_its_answer() {
+fn an_answer_ends_when_its_client_disconnects() {
     let world = World::new();
     let (mut ours, theirs) = UnixStream::pair().unwrap();
     ours.write_all(b"{\"version\":1,\"request\":{\"log\":{\"follow\":true}}}\n")
         .unwrap();
     drop(ours);
-    // Returns: would follow for ever otherwise.
+    // Without the check of the connection this would not return.
     let _ = serve_connection(theirs, &world);
 }
 
@@ -267,7 +267,7 @@ fn of(peer: &str) -> RouteSelector {
 }
 
 #[test]
-fn addresses_are_looked_up_for_anybody_and_for_one() {
+fn addresses_are_looked_up_in_all_routes_and_in_those_of_one_neighbor() {
     let world = World::new();
     let ask = |of, or_best| {
         let query = LookupQuery {
@@ -275,16 +275,16 @@ fn addresses_are_looked_up_for_anybody_and_for_one() {
             routes: of,
             or_best,
         };
-        let rows = ask(&world, Request::Lookup(query)).into_iter();
-        let told = |line| match line {
+        let rows = send(&world, Request::Lookup(query)).into_iter();
+        let found = |line| match line {
             Line::Lookup(row) => Some((row.peer.map(|peer| peer.name), row.fallback)),
             Line::Done(_) => None,
             other => panic!("{other:?}"),
         };
-        rows.filter_map(told).collect::<Vec<_>>()
+        rows.filter_map(found).collect::<Vec<_>>()
     };
     let name = |name: &str| Some(name.to_owned());
-    // What beta says of 10.0.0.0/8 is rejected.
+    // The route of beta to 10.0.0.0/8 is rejected.
     assert_eq!(
         ask(RouteSelector::default(), false),
         [(name("alpha"), false), (None, false)]
@@ -307,7 +307,7 @@ fn a_table_names_each_set_before_its_routes() {
     let world = World::new();
     let mut sets = 0;
     let mut routes = 0;
-    for line in ask(&world, Request::Table(RouteSelector::default())) {
+    for line in send(&world, Request::Table(RouteSelector::default())) {
         match line {
             Line::TableSet(set) => {
                 assert_eq!(set.set, sets);
@@ -327,9 +327,9 @@ fn a_table_names_each_set_before_its_routes() {
     assert_eq!(routes, self::routes(&world, best).len());
 }
 
-/// `UPDATE_GOLDEN=1` writes the sample anew.
+/// `UPDATE_GOLDEN=1` updates the sample.
 #[test]
-fn rows_are_those_of_the_sample() {
+fn rows_match_the_sample() {
     let world = World::new();
     let mut text = String::new();
     for request in [
@@ -357,7 +357,7 @@ fn rows_are_those_of_the_sample() {
             peer: "nobody".into(),
         },
     ] {
-        for line in ask(&world, request) {
+        for line in send(&world, request) {
             text.push_str(&serde_json::to_string(&line).unwrap());
             text.push('\n');
         }

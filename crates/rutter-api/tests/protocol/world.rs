@@ -1,4 +1,4 @@
-//! Three clients and four routes.
+//! A daemon without sockets, with three clients and four routes.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -26,7 +26,7 @@ pub struct World {
 }
 
 impl World {
-    /// alpha and beta announce 193.0.0.0/21; beta also 193.0.8.0/22 and a bogon; gamma listens.
+    /// Clients alpha and beta announce 193.0.0.0/21. Client beta also announces 193.0.8.0/22 and a bogon.
     pub fn new() -> Self {
         let rib = Rib::new(RibConfig {
             shards: 2,

@@ -1,4 +1,4 @@
-//! What only one section may have: an address to listen on, a folder to write to.
+//! Conflicts between sections: addresses to listen on, and folders to write to.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use super::Root;
 use crate::Severity;
 use crate::config::Config;
 
-/// Reports what two sections claim.
+/// Reports addresses and folders that two sections use.
 pub(super) fn check(root: &Root<'_>, config: &Config) {
     let mut claims = Claims {
         root,
@@ -49,8 +49,8 @@ impl Claims<'_> {
                 self.report(
                     section,
                     "listen",
-                    format!("{address} is taken: {by}.listen has {held}"),
-                    "give each a port or an address of its own",
+                    format!("{address} is in use: {by}.listen has {held}"),
+                    "give each its own port or address",
                 );
             }
             self.sockets.push((*address, section));
@@ -60,13 +60,13 @@ impl Claims<'_> {
     fn folder(&mut self, section: &'static str, key: &str, folder: &Path) {
         if let Some((_, by)) = self.folders.iter().find(|(held, _)| held == folder) {
             let message = format!("{} is the folder of {by}", folder.display());
-            self.report(section, key, message, "give each a folder of its own");
+            self.report(section, key, message, "give each its own folder");
         }
         self.folders
             .push((folder.to_owned(), format!("{section}.{key}")));
     }
 
-    /// At the key, or at the section where it is not written.
+    /// Reports an error at the key, or at the section if the key is absent.
     fn report(&self, section: &str, key: &str, message: String, hint: &str) {
         let table = self.root.table.get_ref().get(section);
         let value = table.and_then(|value| value.get_ref().as_table()?.get(key));
@@ -77,10 +77,10 @@ impl Claims<'_> {
     }
 }
 
-/// Whether both cannot listen. IPv6 sockets do not take IPv4 connections.
+/// Returns whether both cannot listen. IPv6 sockets do not accept IPv4 connections.
 fn clash(one: SocketAddr, other: SocketAddr) -> bool {
     let everywhere = |ip: IpAddr| ip.is_unspecified();
     let overlap = one.ip() == other.ip() || everywhere(one.ip()) || everywhere(other.ip());
-    // The kernel chooses another port for each 0.
+    // For port 0 the kernel chooses a free port.
     one.port() == other.port() && one.port() != 0 && one.is_ipv4() == other.is_ipv4() && overlap
 }

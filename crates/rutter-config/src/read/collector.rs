@@ -10,7 +10,7 @@ use crate::item::Item;
 use crate::schema;
 use crate::{ConfigError, Severity};
 
-/// A warning of the sections that only a collector serves, at the first of them.
+/// Returns a warning about sections that only a collector serves, at the first of them.
 pub(super) fn only_collected(root: &Root<'_>) -> Option<ConfigError> {
     let table = root.table.get_ref();
     let found = schema::only_collected().filter_map(|part| {
@@ -27,7 +27,7 @@ pub(super) fn only_collected(root: &Root<'_>) -> Option<ConfigError> {
         Severity::Warning,
         first,
         "",
-        format!("only `rutter collect` serves {headers}; `rutter run` reads past them"),
+        format!("only `rutter collect` serves {headers}; `rutter run` ignores them"),
         "start `rutter collect FILE`, or remove them",
     ))
 }
@@ -40,22 +40,22 @@ pub(super) fn collector(root: &Root<'_>) -> Collector {
     })
 }
 
-/// Databases tell collectors apart by it: some have no control characters in a text, and pay no heed to spaces at the end.
+/// Databases identify collectors by this name. Some do not store control characters, and ignore trailing spaces.
 fn collector_name(item: &Item<'_>) -> Option<Option<String>> {
     let name = item.name()?.trim().to_owned();
     if name.contains(char::is_control) {
         item.error(
-            "there is a control character in this name",
-            "write letters, digits and signs that can be seen",
+            "this name has a control character",
+            "write letters, digits and other visible characters",
         );
         return None;
     }
     let octets = file_name(&name).len();
     if octets > file_name::LONGEST {
         item.error(
-            format!("this name is too long: files named after it begin with {octets} octets"),
+            format!("this name is too long: it takes {octets} bytes in file names"),
             format!(
-                "write at most {} letters and digits; signs other than `.` count for more",
+                "write at most {} letters and digits; other characters except `.` count for more",
                 file_name::LONGEST
             ),
         );
@@ -98,8 +98,8 @@ pub(super) fn bmp_targets(root: &Root<'_>, station: Option<&Bmp>) -> Vec<BmpTarg
         };
         if address.port() == 0 || address.ip().is_unspecified() {
             item.error(
-                format!("nobody listens on {address}"),
-                "write the address of a station",
+                format!("{address} is not the address of a station"),
+                "write its address and port",
             );
         }
         if targets.iter().any(|other| other.address == address) {
@@ -110,8 +110,8 @@ pub(super) fn bmp_targets(root: &Root<'_>, station: Option<&Bmp>) -> Vec<BmpTarg
         }
         if station.is_some_and(|station| is_own(station, address)) {
             item.error(
-                format!("{address} is our own station: what is collected would come back for ever"),
-                "write the address of another one",
+                format!("{address} is our own station, so collected routes would loop"),
+                "write the address of another station",
             );
         }
         targets.push(BmpTarget { address });
@@ -138,8 +138,8 @@ pub(super) fn stream(root: &Root<'_>) -> Option<Stream> {
         };
         if !stream.listen.ip().is_loopback() {
             listen.warning(
-                format!("everybody who reaches {} is told what is collected", stream.listen),
-                "there is no authentication: listen on 127.0.0.1, or keep others away by a firewall",
+                format!("all collected routes are open to everybody who can connect to {}", stream.listen),
+                "the stream has no authentication: listen on 127.0.0.1, or restrict access by a firewall",
             );
         }
         section.set("max-clients", &mut stream.max_clients, |i| {
@@ -155,20 +155,20 @@ pub(super) fn stream(root: &Root<'_>) -> Option<Stream> {
     })
 }
 
-/// As browsers say it: `https://lg.example`, with a port where it is not the usual one.
+/// Reads the origin of a web page as browsers send it: `https://lg.example`, with a port if it is not the default.
 fn origin(item: &Item<'_>) -> Option<String> {
     let text = item.name()?;
     let site = text.split_once("://").map(|(_, site)| site);
     let whole = site.is_some_and(|site| !site.is_empty() && !site.contains(['/', ' ']));
     if text != "*" && !whole {
         item.error(
-            format!("`{text}` is no web site as browsers say it"),
-            "write \"https://lg.example\", without a path, or \"*\" for all",
+            format!("`{text}` is not an origin"),
+            "write \"https://lg.example\" without a path, or \"*\" for all",
         );
         return None;
     }
     Some(text)
 }
 
-/// The port that IANA keeps for BMP.
+/// The port that IANA assigned to BMP.
 const BMP_PORT: u16 = 11_019;

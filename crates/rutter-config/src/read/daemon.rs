@@ -13,7 +13,7 @@ use crate::item::{Item, Section};
 use crate::neighbor::GracefulRestart;
 use crate::{PathRole, schema};
 
-/// Who we are.
+/// The identity of this speaker.
 #[derive(Clone, Debug)]
 pub(super) struct Local {
     pub(super) asn: Asn,
@@ -21,7 +21,7 @@ pub(super) struct Local {
     pub(super) cluster_id: u32,
     pub(super) exchange: Option<Exchange>,
     pub(super) roles: bool,
-    /// What `exchange.members` names, in the order of the names.
+    /// The files of `exchange.members`, sorted by name.
     pub(super) member_files: Vec<PathBuf>,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn local(root: &Root<'_>) -> Local {
         if root.has("exchange") {
             s.complain(
                 "asn",
-                "there are both [exchange] and [router]",
+                "[exchange] and [router] are both present",
                 "keep one of them",
             );
         }
@@ -42,8 +42,8 @@ pub(super) fn local(root: &Root<'_>) -> Local {
             crate::Severity::Error,
             0..0,
             "exchange",
-            "neither [exchange] nor [router] is there",
-            "write [exchange] for a route server or [router] otherwise, with asn and router-id",
+            "both [exchange] and [router] are missing",
+            "write [exchange] for a route server, or [router] otherwise, with asn and router-id",
         );
     }
     exchange.or(router).unwrap_or(Local {
@@ -136,13 +136,13 @@ fn expand(item: &Item<'_>, files: &mut Vec<PathBuf>) {
         match entry {
             Ok(path) if !files.contains(&path) => files.push(path),
             Ok(_) => {}
-            Err(why) => item.error(why.to_string(), "see to it that the folder can be read"),
+            Err(why) => item.error(why.to_string(), "make the folder readable"),
         }
     }
     if files.len() == before {
         item.warning(
             format!("no file matches {}", pattern.display()),
-            "put a file there, or remove the key",
+            "create a file, or remove the key",
         );
     }
 }

@@ -35,12 +35,12 @@ pub(super) fn history(root: &Root<'_>) -> Option<History> {
     })
 }
 
-/// Files go by the hour.
+/// Reads the retention time. Files are removed by whole hours.
 fn retention(item: &Item<'_>) -> Option<u64> {
     let kept = forms::seconds(item, 0, 100 * 366 * 86_400)?;
     if (1..HOUR).contains(&kept) {
         item.error(
-            format!("whole hours are removed: nothing can be kept for {kept} seconds"),
+            format!("{kept} seconds are too short: files are removed by whole hours"),
             "write \"1h\" or more, or 0 to keep everything",
         );
         return None;
@@ -48,14 +48,14 @@ fn retention(item: &Item<'_>) -> Option<u64> {
     Some(kept)
 }
 
-/// The table as of a time is made from a snapshot: there has to be one among what is kept.
+/// Reports snapshots that are rarer than the retention time, because past tables start from a snapshot.
 fn check_snapshots(section: &Section<'_>, history: &History) {
     let (every, kept) = (history.snapshot_every_s, history.retention_s);
     if (1..every).contains(&kept)
         && let Some(item) = section.get("snapshot-every")
     {
         item.error(
-            format!("a snapshot every {every} seconds, and what is {kept} seconds old is removed"),
+            format!("a snapshot every {every} seconds is too rare: files are removed after {kept} seconds"),
             "write a shorter `snapshot-every`, or a longer `retention`",
         );
     }

@@ -1,4 +1,4 @@
-//! From the tree of a file to the typed configuration.
+//! Reads the syntax tree of a file into the typed configuration.
 
 mod claims;
 mod collector;
@@ -25,7 +25,7 @@ use crate::{ConfigError, Severity};
 
 use neighbors::Neighbors;
 
-/// Reads a configuration from its text.
+/// Reads a configuration from a string.
 pub(crate) fn configuration(text: &str, file: &Path) -> Result<Loaded, Vec<ConfigError>> {
     let findings = Findings::default();
     let mut files = vec![file.to_owned()];
@@ -48,7 +48,7 @@ pub(crate) fn configuration(text: &str, file: &Path) -> Result<Loaded, Vec<Confi
     })
 }
 
-/// The error for a file that cannot be read.
+/// Creates the error for an unreadable file.
 pub(crate) fn unreadable(file: &Path, why: &std::io::Error) -> ConfigError {
     ConfigError {
         severity: Severity::Error,
@@ -108,8 +108,8 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
     config
 }
 
-/// Parses text and hands its tree on. What a tree with syntax errors seems to say is not worth a complaint: it is
-/// read all the same, for what other files need, but only the syntax errors are kept.
+/// Parses a file and reads its tree. A tree with syntax errors is read as well, because other files may need it, but
+/// only the syntax errors are reported.
 fn with_tree<T>(
     text: &str,
     file: &Path,
@@ -118,22 +118,23 @@ fn with_tree<T>(
 ) -> T {
     let (table, errors) = DeTable::parse_recoverable(text);
     let muted = Findings::default();
-    let heard = if errors.is_empty() { findings } else { &muted };
+    let reported = if errors.is_empty() { findings } else { &muted };
     let syntax = Source::new(file, text, findings);
     for error in &errors {
         let span = error.span().unwrap_or(0..0);
         syntax.report(Severity::Error, span, "", error.message(), SYNTAX);
     }
-    let source = Source::new(file, text, heard);
+    let source = Source::new(file, text, reported);
     read(Root {
         source: &source,
         table: &table,
     })
 }
 
-const SYNTAX: &str = "this is not TOML, see https://toml.io; other findings follow once it is";
+const SYNTAX: &str =
+    "this is not valid TOML, see https://toml.io; other errors are reported once it is";
 
-/// In the order in which the files were read, then by line.
+/// Sorts findings by file in reading order, then by line.
 fn sort(found: &mut [ConfigError], files: &[PathBuf]) {
     found.sort_by_key(|f| {
         let file = files.iter().position(|file| *file == f.file);
@@ -141,7 +142,7 @@ fn sort(found: &mut [ConfigError], files: &[PathBuf]) {
     });
 }
 
-/// The top of a file.
+/// The root table of a file.
 #[derive(Clone, Copy)]
 struct Root<'a> {
     source: &'a Source,
@@ -162,7 +163,7 @@ impl<'a> Root<'a> {
         }
     }
 
-    /// A section that may stand once.
+    /// Reads a section that may appear once.
     fn section<T: Default>(
         &self,
         name: &'static str,
@@ -187,7 +188,7 @@ impl<'a> Root<'a> {
                     };
                     item.error(
                         format!("`{name}` is a section"),
-                        format!("write [{name}] on a line of its own, keys below"),
+                        format!("write [{name}] on its own line, with its keys below"),
                     );
                     T::default()
                 }
@@ -199,12 +200,12 @@ impl<'a> Root<'a> {
         self.table.get_ref().get(name).is_some()
     }
 
-    /// Each of the sections that may be repeated.
+    /// Reads each of the repeated sections with session keys.
     fn each(&self, name: &'static str, own: &[Key], read: impl FnMut(Section<'_>)) {
         self.each_of(name, &[own, SESSION], read);
     }
 
-    /// Each of the sections that may be repeated, with these keys.
+    /// Reads each of the repeated sections with these keys.
     fn each_of(&self, name: &'static str, keys: &[&[Key]], mut read: impl FnMut(Section<'_>)) {
         let Some(value) = self.table.get_ref().get(name) else {
             return;
@@ -216,7 +217,7 @@ impl<'a> Root<'a> {
         };
         let DeValue::Array(_) = value.get_ref() else {
             all.error(
-                format!("`{name}` may stand many times"),
+                format!("`{name}` may appear several times"),
                 format!("write [[{name}]], with two brackets"),
             );
             return;
@@ -227,7 +228,7 @@ impl<'a> Root<'a> {
                     read(Section::open(self.source, name, table, item.at(), keys));
                 }
                 None => item.error(
-                    "a section is wanted here",
+                    "expected a section",
                     format!("write [[{name}]] and its keys below"),
                 ),
             }
@@ -241,14 +242,14 @@ fn unknown_section(
 ) -> (String, String) {
     if name == "sources" {
         return (
-            "IRR and RPKI sources are not in this version".into(),
+            "IRR and RPKI sources are not supported by this version".into(),
             "remove the section; see allow-prefixes and allow-origins for static filters".into(),
         );
     }
     let elsewhere = SECTIONS.iter().any(|section| section.name == name);
     if elsewhere {
         return (
-            "this section cannot stand in a member file".into(),
+            "this section is not allowed in a member file".into(),
             "write only [[member]] here".into(),
         );
     }
@@ -265,5 +266,5 @@ fn unknown_section(
             known.map(|s| s.header).collect::<Vec<_>>().join(", ")
         ),
     };
-    ("this section is not known".into(), hint)
+    ("unknown section".into(), hint)
 }

@@ -15,13 +15,13 @@ use crate::item::{Item, Section};
 use crate::neighbor::{DynamicNeighbor, ExportRule, Neighbor, NeighborKind};
 use crate::schema::{DYNAMIC, MEMBER, NEIGHBOR, SESSION};
 
-/// All sessions as they are being read.
+/// The sessions that were read so far.
 pub(super) struct Neighbors<'a> {
     local: &'a Local,
     checks: &'a Checks,
     defaults: Session,
     found: Vec<Neighbor>,
-    /// Where each address was first written.
+    /// The position where each address appeared first.
     places: HashMap<IpAddr, String>,
     dynamic: Vec<DynamicNeighbor>,
 }
@@ -38,7 +38,7 @@ impl<'a> Neighbors<'a> {
         }
     }
 
-    /// Everything in the main file.
+    /// Reads the sections of the main file.
     pub(super) fn read(&mut self, root: &Root<'_>) {
         root.section("defaults", &[SESSION], |section| {
             self.defaults.read(&section)
@@ -50,12 +50,12 @@ impl<'a> Neighbors<'a> {
         });
     }
 
-    /// The members in the main file or a member file.
+    /// Reads the members in the main file or a member file.
     pub(super) fn read_members(&mut self, root: &Root<'_>) {
         root.each("member", MEMBER, |section| self.member(&section));
     }
 
-    /// Neighbors by address, dynamic ones with the longest prefix first.
+    /// Returns the neighbors sorted by address, and the dynamic neighbors with the longest prefix first.
     pub(super) fn finish(mut self) -> (Vec<Neighbor>, Vec<DynamicNeighbor>) {
         self.found.sort_by_key(|n| n.address);
         self.dynamic
@@ -111,8 +111,10 @@ impl<'a> Neighbors<'a> {
             && !self.checks.allowed_bogon_asns.contains(&asn)
         {
             item.warning(
-                format!("AS{asn} is reserved, so that every route of this member will be rejected (reason 7)"),
-                format!("write checks.allow-asns = [{asn}] if it is used on purpose"),
+                format!(
+                    "AS{asn} is reserved, so all routes of this member will be rejected (reason 7)"
+                ),
+                format!("write checks.allow-asns = [{asn}] if this is intended"),
             );
         }
         Some(asn)
@@ -232,7 +234,7 @@ impl<'a> Neighbors<'a> {
         let address = neighbor.address;
         if let Some(place) = self.places.get(&address) {
             return item.error(
-                format!("{address} is already the address of a neighbor, at {place}"),
+                format!("{address} is already used by a neighbor, at {place}"),
                 "remove one of them",
             );
         }
@@ -290,19 +292,19 @@ fn refuse_for_collectors(section: &Section<'_>) {
         if let Some(item) = section.get(name) {
             item.error(
                 format!("`{name}` has no meaning with mode = \"collector\""),
-                "remove the key: everything is kept, nothing is sent",
+                "remove the key: a collector accepts all routes and advertises none",
             );
         }
     }
 }
 
 fn warn_default_deny(section: &Section<'_>) {
-    for (name, what) in [("import", "accepted from"), ("export", "sent to")] {
+    for (name, what) in [("import", "accepted from"), ("export", "advertised to")] {
         if section.get(name).is_none() {
             section.warn(
                 name,
-                format!("nothing is {what} this neighbor, because `{name}` is not set (RFC 8212)"),
-                format!("write {name} = \"all\", or {name} = \"none\" if that is meant"),
+                format!("no route is {what} this neighbor, because `{name}` is not set (RFC 8212)"),
+                format!("write {name} = \"all\", or {name} = \"none\" if this is intended"),
             );
         }
     }
@@ -315,7 +317,7 @@ fn addresses<'a>(section: &Section<'a>) -> Vec<(IpAddr, Item<'a>)> {
     let items = item.list();
     if items.is_empty() {
         item.error(
-            "there is no address",
+            "no address is given",
             "write [\"192.0.2.11\", \"2001:db8:1::11\"]",
         );
     }

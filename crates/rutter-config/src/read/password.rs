@@ -1,9 +1,9 @@
-//! A password, in the file or beside it.
+//! Reads passwords.
 
 use crate::item::{Item, Section};
 use crate::secret::Secret;
 
-/// `password` or `password-file` of a section.
+/// Reads `password` or `password-file` of a section.
 pub(super) fn password(section: &Section<'_>) -> Option<Secret> {
     let mut password = None;
     section.set("password", &mut password, |i| {
@@ -12,7 +12,7 @@ pub(super) fn password(section: &Section<'_>) -> Option<Secret> {
     if let Some(file) = section.get("password-file") {
         if section.get("password").is_some() {
             file.error(
-                "there are both `password` and `password-file`",
+                "`password` and `password-file` are both present",
                 "keep one of them",
             );
         }
@@ -28,19 +28,19 @@ fn from_file(file: &Item<'_>) -> Option<Secret> {
         Err(why) => {
             file.error(
                 format!("cannot read {}: {why}", path.display()),
-                "see to it that the file is there and can be read",
+                "make sure that the file exists and is readable",
             );
             None
         }
     }
 }
 
-/// Whoever asks for a password would let in everybody with an empty one: a file that was made before it was filled.
+/// Refuses an empty password, because a login with it would be open to everybody.
 fn secret(item: &Item<'_>, octets: &[u8]) -> Option<Secret> {
     if octets.is_empty() {
         item.error(
             "this password is empty",
-            "write at least one octet, or remove the key",
+            "write a password, or remove the key",
         );
         return None;
     }

@@ -12,7 +12,7 @@ use crate::forms;
 use crate::item::{Item, Section};
 use crate::schema::{self, PER_FAMILY};
 
-/// The words of `next-hop`.
+/// The values of `next-hop`.
 pub(super) const NEXT_HOP: &[(&str, NextHopRule)] = &[
     ("strict", NextHopRule::Strict),
     ("same-as", NextHopRule::SameAs),
@@ -125,13 +125,13 @@ fn blackhole(item: &Item<'_>, out: &mut PerFamily<bool>) {
     );
 }
 
-/// A check that needs data which this version does not fetch: nobody shall think that it is on.
+/// Refuses a check that this version does not support.
 fn not_yet(section: &Section<'_>, name: &str) {
     if let Some(item) = section.get(name)
         && item.str("off").is_some_and(|text| text != "off")
     {
         item.error(
-            "this check is not in this version",
+            "this version does not support this check",
             "write \"off\", or remove the key; see allow-prefixes and allow-origins for static filters",
         );
     }
@@ -173,12 +173,12 @@ fn actions(item: &Item<'_>, action: Action, local: Asn, out: &mut Vec<ActionComm
             Err(why) => item.error(why.to_string(), "see \"Action communities\" in the manual"),
             Ok(_) if never_matches(&notation, local) => item.error(
                 format!("`{notation}`: AS{local} does not fit the 16 bits of a standard community"),
-                "write it with a number instead of `self`, or as a large community: \"self:0:peer\"",
+                "write a number instead of `self`, or a large community: \"self:0:peer\"",
             ),
             Ok(community) => match out.iter().find(|known| known.notation == notation) {
                 Some(known) => item.error(
                     format!("`{notation}` already means {}", known.action.key()),
-                    "one notation can have one meaning only",
+                    "a notation can have only one meaning",
                 ),
                 None => out.push(community),
             },
@@ -192,7 +192,7 @@ fn never_matches(notation: &Notation, local: Asn) -> bool {
 
 fn aliases(item: &Item<'_>) -> Option<Vec<(u16, Asn)>> {
     let Some(table) = item.table() else {
-        item.error("a table is wanted here", "write { \"64600\" = 4200000001 }");
+        item.error("expected a table", "write { \"64600\" = 4200000001 }");
         return None;
     };
     let mut aliases = Vec::new();
@@ -206,7 +206,7 @@ fn aliases(item: &Item<'_>) -> Option<Vec<(u16, Asn)>> {
         match short.get_ref().parse::<u16>() {
             Ok(number) if number > 0 => aliases.extend(forms::asn(&value).map(|asn| (number, asn))),
             _ => value.error(
-                "the stand-in is not a 16-bit number",
+                "the alias is not a 16-bit number",
                 "write { \"64600\" = 4200000001 }",
             ),
         }

@@ -1,4 +1,4 @@
-//! The keys that every session has.
+//! Reads the keys of sessions.
 
 use std::net::IpAddr;
 
@@ -17,7 +17,7 @@ use crate::neighbor::{
 use crate::schema::{ADD_PATH, MAX_PREFIX};
 use crate::secret::Secret;
 
-/// The keys of a session, before its address is known.
+/// The settings of a session, without its address.
 #[derive(Clone, Debug)]
 pub(super) struct Session {
     description: Option<String>,
@@ -49,7 +49,7 @@ pub(super) struct Session {
     allow_origins: Vec<Asn>,
 }
 
-/// What a kind of section decides for itself.
+/// The settings that depend on the kind of section.
 #[derive(Clone, Debug)]
 pub(super) struct Own {
     pub(super) kind: NeighborKind,
@@ -95,7 +95,7 @@ impl Session {
         }
     }
 
-    /// Takes the keys that stand in the section.
+    /// Reads the keys of the section.
     pub(super) fn read(&mut self, section: &Section<'_>) {
         self.read_transport(section);
         self.read_capabilities(section);
@@ -130,7 +130,7 @@ impl Session {
         let file = section.get("password-file");
         if let (Some(_), Some(file)) = (section.get("password"), &file) {
             file.error(
-                "there are both `password` and `password-file`",
+                "`password` and `password-file` are both present",
                 "keep one of them",
             );
         }
@@ -153,8 +153,8 @@ impl Session {
         let hops = |i: &Item<'_>| i.int(1..=254).map(|n| n as u8);
         if let (Some(_), Some(both)) = (section.get("ttl-security"), section.get("multihop")) {
             both.error(
-                "`ttl-security` and `multihop` exclude each other",
-                "keep one; ttl-security takes the number of hops too",
+                "`ttl-security` and `multihop` are both present",
+                "keep one; `ttl-security` also accepts a number of hops",
             );
         }
         section.set("ttl-security", &mut self.ttl_security, |i| {
@@ -228,7 +228,7 @@ impl Session {
         }
     }
 
-    /// The neighbor at an address.
+    /// Returns the neighbor at an address.
     pub(super) fn neighbor(&self, address: IpAddr, own: &Own) -> Neighbor {
         let name = match &self.description {
             Some(text) => text.clone(),
@@ -295,7 +295,7 @@ const ROLES: &[(&str, Role)] = &[
 fn secret(item: &Item<'_>, octets: &[u8]) -> Option<Secret> {
     if octets.is_empty() || octets.len() > 80 {
         item.error(
-            "a TCP MD5 password has 1 to 80 octets",
+            "a TCP MD5 password has 1 to 80 bytes",
             "write the password agreed with the neighbor",
         );
         return None;
@@ -310,8 +310,8 @@ fn shutdown(item: &Item<'_>) -> Option<Option<String>> {
             let text = item.str("maintenance until 18:00")?;
             if text.len() > 255 {
                 item.error(
-                    "the text is longer than 255 octets (RFC 9003)",
-                    "write less",
+                    "the message is longer than 255 bytes (RFC 9003)",
+                    "write a shorter one",
                 );
             }
             Some(Some(text.to_owned()))
@@ -324,7 +324,7 @@ fn hold_time(item: &Item<'_>) -> Option<u16> {
     if seconds == 1 || seconds == 2 {
         item.error(
             "1 and 2 seconds are not allowed (RFC 4271 §4.2)",
-            "write 0 (never), or 3 seconds and more",
+            "write 0 (never), or at least 3 seconds",
         );
         return None;
     }
@@ -339,7 +339,7 @@ fn families(item: &Item<'_>) -> PerFamily<bool> {
     }
     if item.list().is_empty() {
         item.error(
-            "a session without families carries nothing",
+            "a session needs at least one family",
             "write [\"ipv4\"], [\"ipv6\"] or both",
         );
     }
@@ -383,7 +383,7 @@ fn max_prefix(item: &Item<'_>, out: &mut PerFamily<Option<MaxPrefix>>) {
                 });
             }
             if let (None, None) = (section.get("v4"), section.get("v6")) {
-                section.warn("v4", "no limit is given", "write v4 = 1000 or v6 = 100");
+                section.warn("v4", "no limit is set", "write v4 = 1000 or v6 = 100");
             }
         },
     );

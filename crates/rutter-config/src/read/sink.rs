@@ -33,14 +33,14 @@ pub(super) fn sinks(root: &Root<'_>) -> Vec<Sink> {
             section.complain(
                 "name",
                 format!("there are two sinks `{}`", sink.name),
-                "give each a name of its own",
+                "give each its own name",
             );
         }
         if sinks.iter().any(|other| other.spool == sink.spool) {
             section.complain(
                 "spool",
                 format!("two sinks share the folder {}", sink.spool.display()),
-                "give each a folder of its own",
+                "give each its own folder",
             );
         }
         sinks.push(sink);
@@ -87,9 +87,9 @@ fn sink(section: &Section<'_>) -> Option<Sink> {
     Some(sink)
 }
 
-/// Keys that say nothing to a sink of this type are mistakes.
+/// Reports keys that do not apply to a sink of this type.
 fn only_for_some(section: &Section<'_>, kind: Type) {
-    let strange = match kind {
+    let other_types = match kind {
         Type::Kafka => &[
             "host",
             "port",
@@ -102,11 +102,11 @@ fn only_for_some(section: &Section<'_>, kind: Type) {
         ][..],
         Type::Postgres | Type::MariaDb => &["brokers", "topic", "tombstones"][..],
     };
-    for key in strange {
+    for key in other_types {
         if let Some(item) = section.get(key) {
             item.error(
-                format!("`{key}` does not belong to a sink of this type"),
-                "remove it, or see `type`",
+                format!("`{key}` does not apply to a sink of this type"),
+                "remove it, or change `type`",
             );
         }
     }
@@ -129,24 +129,28 @@ fn database(section: &Section<'_>, port: u16) -> Database {
     section.set("database", &mut database.database, Item::name);
     section.set("user", &mut database.user, Item::name);
     section.set("history", &mut database.history, Item::bool);
-    section.set("answer-timeout", &mut database.answer_timeout_s, patience);
+    section.set(
+        "answer-timeout",
+        &mut database.answer_timeout_s,
+        answer_timeout,
+    );
     database.password = password(section);
     database
 }
 
-/// A path is that of a socket.
+/// Reads the host of a database. An absolute path names a socket.
 fn host(item: &Item<'_>) -> Option<String> {
     let host = item.name()?;
     if host.starts_with('/') {
-        item.name_path(PathRole::Door, Path::new(&host));
+        item.name_path(PathRole::ForeignSocket, Path::new(&host));
     } else if host.contains(['/', '@', ' '])
         || host.contains(char::is_control)
         || host.contains(':') && host.parse::<Ipv6Addr>().is_err()
     {
         item.error(
-            // It may hold a password.
+            // Do not quote the value: it may contain a password.
             "this is not a host",
-            "write its name or address alone: `port`, `user`, `password-file` and `database` are keys of their own",
+            "write only its name or address; use the keys `port`, `user`, `password-file` and `database`",
         );
         return None;
     }
@@ -160,7 +164,7 @@ fn broker(section: &Section<'_>) -> Option<Broker> {
     let mut topic = "rutter".to_owned();
     section.set("topic", &mut topic, Item::name);
     let mut answer_timeout_s = 30;
-    section.set("answer-timeout", &mut answer_timeout_s, patience);
+    section.set("answer-timeout", &mut answer_timeout_s, answer_timeout);
     Some(Broker {
         brokers: brokers.some(broker_address),
         topic,
@@ -169,17 +173,17 @@ fn broker(section: &Section<'_>) -> Option<Broker> {
     })
 }
 
-fn patience(item: &Item<'_>) -> Option<u64> {
+fn answer_timeout(item: &Item<'_>) -> Option<u64> {
     forms::seconds(item, 1, 86_400)
 }
 
-/// The name stands for a folder, too.
+/// Reads the name of a sink, which is also the name of a folder.
 fn sink_name(item: &Item<'_>) -> Option<String> {
     let name = item.name()?;
     if name.contains('/') || name.starts_with('.') {
         item.error(
-            format!("`{name}` cannot be the name of a folder"),
-            "write a name without `/` and without `.` at its beginning",
+            format!("`{name}` is not a valid folder name"),
+            "write a name without `/` and without a leading `.`",
         );
         return None;
     }

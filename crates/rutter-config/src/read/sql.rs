@@ -9,7 +9,7 @@ use crate::forms;
 use crate::item::Section;
 use crate::{PathRole, schema};
 
-/// Near that of PostgreSQL, so that people guess it, but not it.
+/// The default port: similar to that of PostgreSQL, but different.
 const PORT: u16 = 5439;
 
 pub(super) fn sql(root: &Root<'_>) -> Option<Sql> {
@@ -52,29 +52,29 @@ pub(super) fn sql(root: &Root<'_>) -> Option<Sql> {
         });
         let open = sql.listen.iter().find(|at| !at.ip().is_loopback());
         if let Some(open) = open {
-            complain_of_strangers(&section, open, &sql);
+            check_exposure(&section, open, &sql);
         }
         Some(sql)
     })
 }
 
-/// What is wrong with an address that others can reach.
-fn complain_of_strangers(section: &Section<'_>, open: &SocketAddr, sql: &Sql) {
+/// Reports a missing login or missing encryption on an address that other machines can reach.
+fn check_exposure(section: &Section<'_>, open: &SocketAddr, sql: &Sql) {
     if sql.login.is_none() {
         let meant = ["user", "password", "password-file"];
         if meant.iter().any(|key| section.get(key).is_some()) {
-            // What is wrong with it has been said.
+            // The login is incomplete, which was reported.
             return;
         }
         section.complain(
             "listen",
-            format!("everybody who reaches {open} could ask"),
+            format!("everybody who can connect to {open} could run queries"),
             "add `user` and `password-file`, or listen on 127.0.0.1 only",
         );
     } else if sql.tls.is_none() {
         section.warn(
             "listen",
-            format!("what is asked and answered at {open} is not encrypted"),
+            format!("queries and answers at {open} are not encrypted"),
             "add `tls-certificate` and `tls-key`",
         );
     }
@@ -103,7 +103,7 @@ fn login(section: &Section<'_>) -> Option<Login> {
     Some(Login { user, password })
 }
 
-/// Two keys that only say something together.
+/// Requires both or none of two keys.
 fn both<A, B>(
     section: &Section<'_>,
     (one, a): (&str, Option<A>),
@@ -114,10 +114,10 @@ fn both<A, B>(
         (None, Some(_)) => Some((other, one)),
         _ => None,
     };
-    // One that is there but cannot be used has been complained of.
+    // An invalid key has been reported already.
     let lone = lone.filter(|(_, missing)| section.get(missing).is_none());
     if let Some((there, missing)) = lone {
-        let message = format!("`{there}` says nothing without `{missing}`");
+        let message = format!("`{there}` has no effect without `{missing}`");
         section.complain(there, message, format!("add `{missing}`"));
     }
     a.zip(b)

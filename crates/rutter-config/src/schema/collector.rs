@@ -1,4 +1,4 @@
-//! What only a collector has.
+//! Keys of collectors.
 
 use super::{Key, key};
 
@@ -7,7 +7,7 @@ pub const COLLECTOR: &[Key] = &[key(
     "name",
     "text",
     "`router-id`",
-    "What this collector calls itself in every row, message and file.",
+    "The name of this collector in rows, messages and files.",
 )];
 
 /// `[bmp]`
@@ -16,37 +16,37 @@ pub const BMP: &[Key] = &[
         "listen",
         "addresses, each with or without port",
         "required",
-        "Where routers connect. The port is 11019 where none is named.",
+        "Addresses to listen on. The default port is 11019.",
     ),
     key(
         "allow",
         "prefixes",
         "anywhere",
-        "From where routers may connect. BMP has no authentication of its own.",
+        "The networks from which routers may connect. BMP has no authentication.",
     ),
     key(
         "max-routers",
         "number",
         "1000",
-        "Most routers at a time; others are refused.",
+        "The maximum number of connected routers; others are refused.",
     ),
     key(
         "max-per-address",
         "number",
         "100",
-        "Most connections from one address at a time; others are refused.",
+        "The maximum number of connections from one address; others are refused.",
     ),
     key(
         "max-peers",
         "number",
         "20000",
-        "Most monitored peers of one router, each view counted; the routes of others are passed over.",
+        "The maximum number of monitored peers of one router; each view counts. The routes of further peers are ignored.",
     ),
     key(
         "silence",
         "duration",
         "`\"30s\"`",
-        "A connection that says nothing for so long at its beginning, or stops inside a message, is closed.",
+        "A connection is closed if it sends no first message, or stops inside a message, for this time.",
     ),
 ];
 
@@ -55,7 +55,7 @@ pub const BMP_TARGET: &[Key] = &[key(
     "address",
     "address, with or without port",
     "required",
-    "The station. The port is 11019 where none is named.",
+    "The address of the station. The default port is 11019.",
 )];
 
 /// `[sql]`
@@ -64,63 +64,63 @@ pub const SQL: &[Key] = &[
         "listen",
         "addresses, each with or without port",
         "`[\"127.0.0.1:5439\"]`",
-        "Where clients connect. Addresses of other machines need a `user` with a password.",
+        "Addresses to listen on. An address that other machines can reach needs a `user` with a password.",
     ),
     key(
         "memory",
         "size",
         "`\"512M\"`",
-        "Memory of all queries together; a query that needs more ends with an error.",
+        "The memory limit of all queries together. A query that needs more fails.",
     ),
     key(
         "threads",
         "number",
         "1",
-        "Threads that answer, with a lower priority than those that route.",
+        "The number of query threads. They have a lower priority than the I/O threads.",
     ),
     key(
         "events",
         "number",
         "100000",
-        "The latest events that the table `events` holds, in memory; 0: there is none.",
+        "The number of latest events in the table `events`, in memory; 0: no such table.",
     ),
     key(
         "query-timeout",
         "duration",
         "`\"5m\"`",
-        "A query that takes longer ends with an error.",
+        "The time limit of a query. A longer query fails.",
     ),
     key(
         "login-timeout",
         "duration",
         "`\"10s\"`",
-        "A connection that has not logged in by then is closed.",
+        "The time limit of a login.",
     ),
     key(
         "idle-timeout",
         "duration",
         "`\"1h\"`",
-        "A connection that has not asked anything for so long is closed.",
+        "An idle connection is closed after this time.",
     ),
     key(
         "max-connections",
         "number",
         "100",
-        "Most connections at a time; others are refused.",
+        "The maximum number of connections; others are refused.",
     ),
-    key("user", "text", "everybody", "Who may ask."),
+    key("user", "text", "no login", "The user name."),
     key("password", "text", "none", "The user's password."),
     key(
         "password-file",
         "path",
         "none",
-        "A file with the password, relative to the file that names it.",
+        "A file with the password, relative to this file.",
     ),
     key(
         "tls-certificate",
         "path",
         "none",
-        "A file with the server's certificate and those that it hangs on (PEM). Other machines must use TLS then. Read again when it changes. Relative to the file that names it.",
+        "A file with the certificate chain of the server (PEM), relative to this file. Clients on other machines must then use TLS. The file is read again when it changes.",
     ),
     key(
         "tls-key",
@@ -136,25 +136,25 @@ pub const STREAM: &[Key] = &[
         "listen",
         "address and port",
         "required",
-        "Where clients connect by WebSocket. There is no authentication: keep it local, or behind a proxy.",
+        "The WebSocket address. The stream has no authentication: keep it local, or behind a proxy.",
     ),
     key(
         "max-clients",
         "number",
         "100",
-        "Most clients at a time; others are refused.",
+        "The maximum number of clients; others are refused.",
     ),
     key(
         "queue",
         "number",
         "10000",
-        "Messages that may wait for one client; what does not fit is told as a gap.",
+        "The maximum number of queued messages for one client. Lost messages are reported as a gap.",
     ),
     key(
         "origins",
         "text, or several",
         "none",
-        "Web sites whose pages may connect, such as `\"https://lg.example\"`; `\"*\"` for all. Programs say no origin and are let in.",
+        "Origins of web pages that may connect, such as `\"https://lg.example\"`; `\"*\"` for all. Programs send no origin and may always connect.",
     ),
 ];
 
@@ -165,30 +165,30 @@ pub const HISTORY: &[Key] = &[
         "rotate",
         "duration",
         "`\"5m\"`",
-        "A file of events ends after this time, at the latest with its hour. A collector that is killed loses the events of the file that it was writing, and says so.",
+        "A file of events ends after this time, or at the end of its hour. A collector that is killed loses the events of the current file, and reports it on the next start.",
     ),
     key(
         "rotate-rows",
         "number",
         "10000000",
-        "And after so many rows.",
+        "A file of events also ends after this number of rows.",
     ),
     key(
         "snapshot-every",
         "duration",
         "`\"1h\"`",
-        "Time between snapshots of the whole table: the table as of a time is a snapshot and the events that follow.",
+        "Time between snapshots of the table. A past table is computed from a snapshot and the events after it.",
     ),
     key(
         "retention",
         "duration",
-        "`0`: for ever",
-        "Files of hours that ended this long ago are removed: an hour at least, and `snapshot-every` at least.",
+        "`0`: unlimited",
+        "Files are removed this long after the end of their hour. At least an hour, and at least `snapshot-every`.",
     ),
     key(
         "compression",
         "number",
         "3",
-        "Level of ZSTD, 1 to 22; 0: files are not packed.",
+        "The ZSTD level, 1 to 22; 0: no compression.",
     ),
 ];

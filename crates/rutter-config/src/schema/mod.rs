@@ -1,4 +1,4 @@
-//! Every key of the file: the reader accepts no other, and the manual is checked against this list.
+//! The keys of the file. The reader accepts no other keys, and the manual is generated from this list.
 
 mod collector;
 mod parts;
@@ -17,28 +17,28 @@ pub use sink::SINK;
 /// One key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Key {
-    /// As written.
+    /// The name of the key.
     pub name: &'static str,
-    /// The form of its value.
+    /// The form of the value.
     pub form: &'static str,
-    /// What holds where the key is absent.
+    /// The default.
     pub default: &'static str,
-    /// What it does.
+    /// The description.
     pub text: &'static str,
 }
 
 /// One section.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SectionKeys {
-    /// As written: `[exchange]`, `[[member]]`.
+    /// The header: `[exchange]`, `[[member]]`.
     pub header: &'static str,
     /// The name without brackets.
     pub name: &'static str,
-    /// What it is for.
+    /// The description.
     pub text: &'static str,
-    /// Its own keys.
+    /// The keys of the section itself.
     pub keys: &'static [Key],
-    /// Whether the keys of every session ([`SESSION`]) may stand here too.
+    /// Whether the keys of sessions ([`SESSION`]) are allowed here.
     pub session: bool,
 }
 
@@ -61,7 +61,7 @@ pub const SECTIONS: &[SectionKeys] = &[
     section(
         "[exchange]",
         "exchange",
-        "A route server and its exchange (RFC 7947). Either this section or `[router]` must be there.",
+        "A route server and its exchange (RFC 7947). Either this section or `[router]` is required.",
         EXCHANGE,
         false,
     ),
@@ -72,53 +72,59 @@ pub const SECTIONS: &[SectionKeys] = &[
         ROUTER,
         false,
     ),
-    section("[daemon]", "daemon", "The process.", DAEMON, false),
+    section(
+        "[daemon]",
+        "daemon",
+        "Settings of the process.",
+        DAEMON,
+        false,
+    ),
     section(
         "[checks]",
         "checks",
-        "What members, and neighbors with `import = \"checks\"`, may announce. Only what differs from the defaults needs to be written.",
+        "Import checks for members and for neighbors with `import = \"checks\"`. Write only the keys that differ from the defaults.",
         CHECKS,
         false,
     ),
     section(
         "[communities]",
         "communities",
-        "How members steer who hears their routes.",
+        "Action communities, with which members control the advertisement of their routes.",
         COMMUNITIES,
         false,
     ),
     section(
         "[graceful-restart]",
         "graceful-restart",
-        "Restarts without loss of routes.",
+        "Graceful Restart.",
         GRACEFUL_RESTART,
         false,
     ),
     section(
         "[mrt]",
         "mrt",
-        "Archives in MRT format (RFC 6396). Without the section nothing is written.",
+        "Archives in MRT format (RFC 6396). Without this section no files are written.",
         MRT,
         false,
     ),
     section(
         "[metrics]",
         "metrics",
-        "Prometheus. Without the section nothing listens.",
+        "The Prometheus endpoint. Without this section it is off.",
         METRICS,
         false,
     ),
     section(
         "[lookup]",
         "lookup",
-        "Look-ups by address without locks, for a daemon that is asked often. Without the section nothing is kept for them, and `rutter lookup` is answered from the table's own index: a few microseconds an address.",
+        "Lock-free look-ups by address, for a daemon with many look-ups. Without this section `rutter lookup` uses the index of the table, which takes a few microseconds an address.",
         LOOKUP,
         false,
     ),
     section(
         "[rpki]",
         "rpki",
-        "Origin validation (RFC 6811) in the answers of `rutter lookup`. No route is rejected for it.",
+        "Origin validation (RFC 6811) in the answers of `rutter lookup`. It does not reject routes.",
         RPKI,
         false,
     ),
@@ -132,14 +138,14 @@ pub const SECTIONS: &[SectionKeys] = &[
     section(
         "[bmp]",
         "bmp",
-        "A BMP station (RFC 7854, 8671, 9069): routers connect and report what they hear. `rutter collect` only.",
+        "A BMP station (RFC 7854, 8671, 9069): routers connect and report their routes. `rutter collect` only.",
         BMP,
         false,
     ),
     section(
         "[[bmp-target]]",
         "bmp-target",
-        "A BMP station that hears everything that is collected. `rutter collect` only.",
+        "A BMP station that receives all collected routes. `rutter collect` only.",
         BMP_TARGET,
         false,
     ),
@@ -153,28 +159,28 @@ pub const SECTIONS: &[SectionKeys] = &[
     section(
         "[history]",
         "history",
-        "What happens and the whole table as Parquet files: see docs/history.md. `rutter collect` only.",
+        "Events and snapshots of the table as Parquet files: see docs/history.md. `rutter collect` only.",
         HISTORY,
         false,
     ),
     section(
         "[stream]",
         "stream",
-        "What happens as JSON over WebSocket, as RIS Live has it. `rutter collect` only.",
+        "Events as JSON over WebSocket, in the form of RIS Live. `rutter collect` only.",
         STREAM,
         false,
     ),
     section(
         "[[sink]]",
         "sink",
-        "A database or broker that is kept up to date. `rutter collect` only.",
+        "A database or broker that receives all changes. `rutter collect` only.",
         SINK,
         false,
     ),
     section(
         "[defaults]",
         "defaults",
-        "Keys of every session, for all sessions that do not say otherwise.",
+        "Defaults of the keys of every session.",
         &[],
         true,
     ),
@@ -195,7 +201,7 @@ pub const SECTIONS: &[SectionKeys] = &[
     section(
         "[[dynamic-neighbor]]",
         "dynamic-neighbor",
-        "Neighbors that are not listed but connect from a known network. They are always passive.",
+        "Neighbors without a section of their own that connect from a known network. They are always passive.",
         DYNAMIC,
         true,
     ),

@@ -1,15 +1,15 @@
-//! The parts of a configuration: what each is called, and when a change of it takes effect.
+//! The parts of a configuration, and when a change of each takes effect.
 
 use crate::Config;
 
-/// A section, or a key of one.
+/// A section or a key.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
-    /// Its name, such as `mrt` or `router-id`.
+    /// The name, such as `mrt` or `router-id`.
     pub name: &'static str,
     /// When a change takes effect.
     pub when: When,
-    /// Whether two configurations differ in it.
+    /// Returns whether two configurations differ in this part.
     pub differs: fn(&Config, &Config) -> bool,
 }
 
@@ -18,15 +18,15 @@ pub struct Part {
 pub enum When {
     /// At once, as a whole.
     AtOnce,
-    /// At once or not: [`crate::diff`] says so key by key.
+    /// It depends on the key, see [`crate::diff`].
     ByKey,
     /// On the next start.
     NextStart,
-    /// On the next start, of `rutter collect` alone: nothing else serves it.
+    /// On the next start of `rutter collect`; other commands ignore the section.
     NextCollect,
 }
 
-/// A line for each field, and none forgotten.
+/// Defines one part per field of [`Config`]. The compiler finds a missing field.
 macro_rules! parts {
     ($($field:ident $name:literal $when:ident;)*) => {
         /// All parts.
@@ -64,13 +64,13 @@ parts! {
     sinks "sink" NextCollect;
 }
 
-/// What takes effect on the next start only, besides keys of `[daemon]`: keys, and whole sections.
+/// Returns the parts whose changes take effect on the next start, besides keys of `[daemon]`.
 pub fn next_start() -> impl Iterator<Item = &'static Part> {
-    let waits = |part: &&Part| matches!(part.when, When::NextStart | When::NextCollect);
-    PARTS.iter().filter(waits)
+    let deferred = |part: &&Part| matches!(part.when, When::NextStart | When::NextCollect);
+    PARTS.iter().filter(deferred)
 }
 
-/// Sections that only `rutter collect` serves.
+/// Returns the sections that only `rutter collect` serves.
 pub fn only_collected() -> impl Iterator<Item = &'static Part> {
     PARTS.iter().filter(|part| part.when == When::NextCollect)
 }

@@ -1,4 +1,4 @@
-//! What is accepted, and how members steer their routes.
+//! Keys of import checks and action communities.
 
 use super::{Key, key};
 
@@ -14,19 +14,19 @@ pub const CHECKS: &[Key] = &[
         "next-hop",
         "`\"strict\"`, `\"same-as\"`, `\"authorized\"`, `\"any\"`",
         "`\"strict\"`",
-        "Which next hops a member may announce (reason 5): its own address; that of any member with its AS; its own or one of `authorized-addresses`; any. The link-local address beside a global one is not looked at.",
+        "The next hops that a member may announce (reason 5): its own address; the address of any member with its AS; its own address or one of `authorized-addresses`; any address except our own. A link-local address beside a global one is not checked.",
     ),
     key(
         "first-as",
         "true, false",
         "true",
-        "The left-most AS must be the neighbor's (reason 6). Never demanded on iBGP.",
+        "Reject paths whose left-most AS is not the neighbor's (reason 6). Not for iBGP.",
     ),
     key(
         "max-as-path-length",
         "number",
         "32",
-        "Most AS numbers in a path (reason 1).",
+        "The maximum number of AS numbers in a path (reason 1).",
     ),
     key(
         "bogons",
@@ -50,19 +50,19 @@ pub const CHECKS: &[Key] = &[
         "allow-asns",
         "AS numbers",
         "none",
-        "Reserved AS numbers that may stand in a path all the same.",
+        "Reserved AS numbers that are accepted in paths.",
     ),
     key(
         "transit-free",
         "true, false, or AS numbers",
         "false",
-        "Reject paths through transit-free networks (reason 8): `true` for the built-in list. The neighbor's own AS may always stand there.",
+        "Reject paths through transit-free networks (reason 8): `true` for the built-in list. The neighbor's own AS is always accepted.",
     ),
     key(
         "never-via-route-servers",
         "AS numbers",
         "none",
-        "Networks that never announce by route servers (reason 15).",
+        "Networks that never announce through route servers (reason 15).",
     ),
     key(
         "as-set",
@@ -74,7 +74,7 @@ pub const CHECKS: &[Key] = &[
         "black-list",
         "prefixes",
         "none",
-        "Prefixes that are rejected from everybody (reason 3).",
+        "Prefixes that are rejected from all neighbors (reason 3).",
     ),
     key(
         "blackhole",
@@ -92,13 +92,13 @@ pub const CHECKS: &[Key] = &[
         "rpki-invalid",
         "`\"off\"`",
         "`\"off\"`",
-        "Origin validation. Not in this version: other values are an error, so that nobody relies on them.",
+        "Origin validation. This version does not support it: other values are an error.",
     ),
     key(
         "irr",
         "`\"off\"`",
         "`\"off\"`",
-        "IRR filters. Not in this version: other values are an error, so that nobody relies on them.",
+        "IRR filters. This version does not support them: other values are an error.",
     ),
 ];
 
@@ -108,37 +108,37 @@ pub const COMMUNITIES: &[Key] = &[
         "not-to-any",
         "notations",
         "none",
-        "Announce to nobody but those that `to-peer` names.",
+        "Advertise to no peer except those named by `to-peer`.",
     ),
     key(
         "not-to-peer",
         "notations",
         "none",
-        "Do not announce to the peer.",
+        "Do not advertise to the peer.",
     ),
     key(
         "to-any",
         "notations",
         "none",
-        "Announce to all: the default said aloud. It takes nothing back, and is removed like the others.",
+        "Advertise to all peers, which is the default. It does not cancel other actions, and is scrubbed like them.",
     ),
     key(
         "to-peer",
         "notations",
         "none",
-        "Announce to the peer although `not-to-any` is there.",
+        "Advertise to the peer even with `not-to-any`.",
     ),
     key(
         "only-to-peer",
         "notations",
         "none",
-        "Announce to this peer and to no other that is not named too.",
+        "Advertise to the named peers only.",
     ),
     key(
         "prepend-any",
         "notations, with range",
         "none",
-        "Prepend the sender's AS for all.",
+        "Prepend the sender's AS for all peers.",
     ),
     key(
         "prepend-peer",
@@ -150,7 +150,7 @@ pub const COMMUNITIES: &[Key] = &[
         "no-export-any",
         "notations",
         "none",
-        "Add NO_EXPORT for all.",
+        "Add NO_EXPORT for all peers.",
     ),
     key(
         "no-export-peer",
@@ -162,7 +162,7 @@ pub const COMMUNITIES: &[Key] = &[
         "no-advertise-any",
         "notations",
         "none",
-        "Add NO_ADVERTISE for all.",
+        "Add NO_ADVERTISE for all peers.",
     ),
     key(
         "no-advertise-peer",
@@ -174,19 +174,19 @@ pub const COMMUNITIES: &[Key] = &[
         "rfc1997",
         "`\"pass\"`, `\"honour\"`",
         "`\"pass\"` with `[exchange]`, else `\"honour\"`",
-        "NO_EXPORT and NO_ADVERTISE of a received route: pass them on, or obey them here.",
+        "NO_EXPORT and NO_ADVERTISE of a received route: pass them on, or honour them here.",
     ),
     key(
         "scrub",
         "true, false",
         "true",
-        "Remove action communities before sending.",
+        "Remove action communities before advertising.",
     ),
     key(
         "aliases",
         "`{ \"64600\" = 4200000001 }`",
         "none",
-        "16-bit stand-ins for members with 32-bit AS numbers, in standard communities.",
+        "16-bit aliases of members with 32-bit AS numbers, for standard communities.",
     ),
 ];
 

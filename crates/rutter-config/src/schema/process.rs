@@ -1,4 +1,4 @@
-//! Who we are and how the process runs.
+//! Keys of the identity and the process.
 
 use super::{Key, key};
 
@@ -20,19 +20,19 @@ pub const EXCHANGE: &[Key] = &[
         "lan",
         "prefixes",
         "required",
-        "The peering LANs. Members are expected inside; routes to these prefixes or parts of them are rejected.",
+        "The peering LANs. Members should have addresses inside. Routes to these prefixes and their subnets are rejected.",
     ),
     key(
         "members",
         "file pattern, or several",
         "none",
-        "Files with more `[[member]]` sections, from the folder of this file: `\"members.d/*.toml\"`. Read in the order of their names.",
+        "Files with more `[[member]]` sections, relative to this file: `\"members.d/*.toml\"`. They are read in the order of their names.",
     ),
     key(
         "roles",
         "true, false",
         "false",
-        "Announce the role *route server* (RFC 9234) to members that have no `role`, reject leaks by ONLY_TO_CUSTOMER and add the attribute when sending.",
+        "Announce the role *route server* (RFC 9234) to members without `role`, reject leaks by ONLY_TO_CUSTOMER, and add the attribute when advertising.",
     ),
 ];
 
@@ -49,7 +49,7 @@ pub const ROUTER: &[Key] = &[
         "cluster-id",
         "IPv4 address",
         "`router-id`",
-        "CLUSTER_ID of a route reflector (RFC 4456).",
+        "The CLUSTER_ID of a route reflector (RFC 4456).",
     ),
 ];
 
@@ -60,43 +60,43 @@ pub const DAEMON: &[Key] = &[
         "listen",
         "addresses, each with or without port",
         "`[\"0.0.0.0\", \"::\"]`",
-        "Where to listen for BGP. `[]`: nowhere, every session is opened from here.",
+        "Addresses to listen on for BGP. `[]`: do not listen, and open every session from here.",
     ),
     key(
         "port",
         "number",
         "179",
-        "The port of `listen` addresses that name none.",
+        "The default port of `listen` addresses.",
     ),
     key(
         "control-socket",
         "path",
         "`/run/rutter/rutter.sock`",
-        "The Unix socket of the command line tool. Who may write to it may do everything.",
+        "The Unix socket for the command line tool. Write permission gives full control of the daemon.",
     ),
     key(
         "log",
         "level",
         "`\"info\"`",
-        "`error`, `warn`, `info`, `debug` or `trace`; or a filter such as `info,rutter_session=debug`. Libraries are heard two levels later: their warnings at `debug`.",
+        "`error`, `warn`, `info`, `debug` or `trace`; or a filter such as `info,rutter_session=debug`. Messages of libraries have a level two steps lower: their warnings appear at `debug`.",
     ),
     key(
         "log-format",
         "`\"text\"`, `\"json\"`",
         "`\"text\"`",
-        "How log lines look.",
+        "The format of log lines.",
     ),
     key(
         "user",
         "name or number",
         "none",
-        "Become this user once the BGP ports are bound; its group too, unless `group` says otherwise.",
+        "Change to this user after the BGP ports are bound, and to its group unless `group` is set.",
     ),
     key(
         "group",
         "name or number",
         "none",
-        "Become this group once the BGP ports are bound.",
+        "Change to this group after the BGP ports are bound.",
     ),
 ];
 
@@ -106,31 +106,31 @@ pub const GRACEFUL_RESTART: &[Key] = &[
         "enabled",
         "true, false",
         "true",
-        "Keep the routes of a neighbor that restarts (RFC 4724) and tell it so.",
+        "Keep the routes of a restarting neighbor, and announce the capability (RFC 4724).",
     ),
     key(
         "restart-time",
         "duration",
         "`\"120s\"`",
-        "How long neighbors shall wait for us; at most 4095 seconds.",
+        "The restart time that we announce; at most 4095 seconds.",
     ),
     key(
         "notification",
         "true, false",
         "true",
-        "Also when a session ends with a NOTIFICATION (RFC 8538).",
+        "Also keep routes when a session ends with a NOTIFICATION (RFC 8538).",
     ),
     key(
         "long-lived-stale-time",
         "duration",
         "`0`, off",
-        "How long routes stay, least preferred, after that (RFC 9494).",
+        "How long stale routes stay after the restart time, least preferred (RFC 9494).",
     ),
 ];
 
 /// `[mrt]`
 pub const MRT: &[Key] = &[
-    key("directory", "path", "required", "Where the files go."),
+    key("directory", "path", "required", "The folder of the files."),
     key(
         "table-interval",
         "duration",
@@ -147,7 +147,7 @@ pub const MRT: &[Key] = &[
         "compress",
         "`\"gzip\"`, `\"none\"`",
         "`\"gzip\"`",
-        "How files are packed.",
+        "The compression of files.",
     ),
 ];
 
@@ -156,7 +156,7 @@ pub const LOOKUP: &[Key] = &[key(
     "profile",
     "`\"compact\"`, `\"balanced\"`, `\"fast\"`, `\"fastest\"`",
     "`\"fast\"`",
-    "Memory against speed of the longest-prefix table: from 7 to 87 octets a prefix of IPv4. The routes that it leads to take about 80 octets a destination more.",
+    "Memory against speed of the longest-prefix table: from 7 to 87 bytes for an IPv4 prefix. The routes take about 80 more bytes for each destination.",
 )];
 
 /// `[rpki]`
@@ -164,7 +164,7 @@ pub const RPKI: &[Key] = &[key(
     "vrps",
     "path",
     "required",
-    "A JSON file of validated ROA payloads, as `rpki-client -j`, `routinator vrps --format json` and others write it. It is read at the start and at each reload: reload after it is written. One that cannot be read refuses the reload, and nothing changes; at the start it is reported and the daemon goes on without.",
+    "A JSON file of validated ROA payloads, as `rpki-client -j`, `routinator vrps --format json` and others write it. It is read at the start and at each reload, so reload after the file changes. A reload fails if the file is unreadable. At the start an unreadable file is only reported.",
 )];
 
 /// `[metrics]`
@@ -172,5 +172,5 @@ pub const METRICS: &[Key] = &[key(
     "listen",
     "address and port",
     "required",
-    "Where `GET /metrics` is answered.",
+    "The address that serves `GET /metrics`.",
 )];

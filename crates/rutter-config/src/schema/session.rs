@@ -1,4 +1,4 @@
-//! Neighbors and their sessions.
+//! Keys of neighbors and sessions.
 
 use super::{Key, key};
 
@@ -9,13 +9,13 @@ pub const MEMBER: &[Key] = &[
         "address",
         "addresses",
         "required",
-        "The member's addresses on the LAN; a session with each.",
+        "The member's addresses on the LAN; each has its own session.",
     ),
     key(
         "as-sets",
         "names",
         "none",
-        "The member's AS-SETs, such as `RIPE::AS-FOO`. Kept for IRR filters; not used in this version.",
+        "The member's AS-SETs, such as `RIPE::AS-FOO`. For IRR filters, which this version does not support.",
     ),
 ];
 
@@ -31,25 +31,25 @@ pub const NEIGHBOR: &[Key] = &[
         "address",
         "addresses",
         "required",
-        "The neighbor's addresses; a session with each.",
+        "The neighbor's addresses; each has its own session.",
     ),
     key(
         "mode",
         "`\"router\"`, `\"client\"`, `\"collector\"`",
         "`\"router\"`",
-        "`client`: a client of this route reflector (RFC 4456). `collector`: receive only, everything is kept, nothing is sent.",
+        "`client`: a client of this route reflector (RFC 4456). `collector`: accept all routes and advertise none.",
     ),
     key(
         "import",
         "`\"all\"`, `\"none\"`, `\"checks\"`",
         "eBGP: `\"none\"` (RFC 8212), iBGP: `\"all\"`",
-        "What is accepted: everything but loops, leaks and martians; nothing; what passes `[checks]`.",
+        "The accepted routes: all except loops, leaks, martians and our own next hops; none; those that pass `[checks]`.",
     ),
     key(
         "export",
         "`\"all\"`, `\"none\"`",
         "eBGP: `\"none\"` (RFC 8212), iBGP: `\"all\"`",
-        "What is sent: best routes, or nothing.",
+        "The advertised routes: the best routes, or none.",
     ),
     key(
         "local-asn",
@@ -61,26 +61,26 @@ pub const NEIGHBOR: &[Key] = &[
         "next-hop-self",
         "true, false",
         "eBGP: true, iBGP: false",
-        "Send our own address as next hop.",
+        "Advertise our own address as next hop.",
     ),
     key(
         "local-pref",
         "number",
         "100",
-        "LOCAL_PREF of routes that come without.",
+        "LOCAL_PREF of routes without one.",
     ),
 ];
 
-/// `[[dynamic-neighbor]]`, beside those of `[[neighbor]]`
+/// `[[dynamic-neighbor]]`
 pub const DYNAMIC: &[Key] = &[
     key(
         "prefix",
         "prefix",
         "required",
-        "Where connections may come from. `address` is not allowed here.",
+        "The network from which neighbors connect. `address` is not allowed here.",
     ),
-    key("asn", "AS numbers", "any", "Which AS numbers may connect."),
-    key("limit", "number", "100", "Most sessions at a time."),
+    key("asn", "AS numbers", "any", "The accepted AS numbers."),
+    key("limit", "number", "100", "The maximum number of sessions."),
     key(
         "mode",
         "as in `[[neighbor]]`",
@@ -109,13 +109,13 @@ pub const DYNAMIC: &[Key] = &[
         "next-hop-self",
         "true, false",
         "eBGP: true, iBGP: false",
-        "Send our own address as next hop.",
+        "Advertise our own address as next hop.",
     ),
     key(
         "local-pref",
         "number",
         "100",
-        "LOCAL_PREF of routes that come without.",
+        "LOCAL_PREF of routes without one.",
     ),
 ];
 
@@ -125,33 +125,38 @@ pub const SESSION: &[Key] = &[
         "description",
         "text",
         "AS number and address",
-        "A name for people: logs, tables, metrics.",
+        "The display name in logs, tables and metrics.",
     ),
     key(
         "local-address",
         "address",
         "the system's choice",
-        "The address to speak from.",
+        "The local address of the session.",
     ),
     key("port", "number", "179", "The TCP port to connect to."),
-    key("passive", "true, false", "false", "Do not connect, wait."),
+    key(
+        "passive",
+        "true, false",
+        "false",
+        "Wait for the neighbor to connect.",
+    ),
     key(
         "shutdown",
         "true, false, or text",
         "false",
-        "Keep the session down; the text is sent to the neighbor (RFC 9003).",
+        "Keep the session down. The text is sent to the neighbor (RFC 9003).",
     ),
     key(
         "families",
         "`[\"ipv4\", \"ipv6\"]`",
         "the family of the address; both for collectors",
-        "Which families are offered.",
+        "The families to offer.",
     ),
     key(
         "add-path",
         "`{ receive = true, send = 4 }`",
         "off",
-        "Several paths per prefix (RFC 7911). `send`: true for all, or a number for the best few.",
+        "Several paths per prefix (RFC 7911). `send`: true for all paths, or the number of best paths.",
     ),
     key(
         "extended-next-hop",
@@ -175,25 +180,25 @@ pub const SESSION: &[Key] = &[
         "password-file",
         "path",
         "none",
-        "A file that holds the password; a line end after it does not count.",
+        "A file with the password; a final line end is ignored.",
     ),
     key(
         "ttl-security",
         "hops",
         "off",
-        "GTSM (RFC 5082): the neighbor is at most this many hops away; 1 for a direct one.",
+        "GTSM (RFC 5082): the maximum number of hops to the neighbor; 1 for a direct neighbor.",
     ),
     key(
         "multihop",
         "hops",
         "off",
-        "eBGP with a neighbor that is not on a common network.",
+        "The maximum number of hops of eBGP with a neighbor on another network.",
     ),
     key(
         "hold-time",
         "duration",
         "`\"90s\"`",
-        "Hold Time to offer: 0, or 3 seconds and more.",
+        "The Hold Time to offer: 0, or at least 3 seconds.",
     ),
     key(
         "connect-retry",
@@ -205,13 +210,13 @@ pub const SESSION: &[Key] = &[
         "send-hold-time",
         "duration",
         "`\"8m\"`",
-        "A neighbor that takes nothing for so long is disconnected (RFC 9687); `0`: never.",
+        "A neighbor that reads nothing for this time is disconnected (RFC 9687); `0`: never.",
     ),
     key(
         "idle-hold-time",
         "duration",
         "`\"2m\"`",
-        "Longest pause after a fault: the first is a second, and it doubles with each fault until a session lasts a minute.",
+        "The longest idle hold time after a fault. The first is a second, and it doubles with each fault until a session lasts a minute.",
     ),
     key(
         "graceful-restart",
@@ -229,37 +234,37 @@ pub const SESSION: &[Key] = &[
         "role-strict",
         "true, false",
         "false",
-        "Refuse a neighbor that does not tell its role.",
+        "Refuse a neighbor that does not announce a role.",
     ),
     key(
         "max-prefix",
         "`{ v4 = 1000, v6 = 100, action = \"restart\", restart-after = \"15m\" }`",
         "no limit",
-        "Prefixes that may be received per family, rejected ones included. Actions: see below.",
+        "The maximum number of received prefixes per family, including rejected ones. For the actions, see below.",
     ),
     key(
         "next-hop",
         "as in `[checks]`",
         "`checks.next-hop`",
-        "Which next hops are accepted.",
+        "The accepted next hops.",
     ),
     key(
         "authorized-addresses",
         "addresses",
         "none",
-        "For `next-hop = \"authorized\"`.",
+        "Additional next hops for `next-hop = \"authorized\"`.",
     ),
     key(
         "allow-transit-free",
         "true, false",
         "false",
-        "This neighbor may announce paths through transit-free networks.",
+        "Accept paths through transit-free networks from this neighbor.",
     ),
     key(
         "black-list",
         "prefixes",
         "none",
-        "Prefixes rejected from this neighbor (reason 11).",
+        "Prefixes that are rejected from this neighbor (reason 11).",
     ),
     key(
         "allow-prefixes",
@@ -283,13 +288,13 @@ pub const MAX_PREFIX: &[Key] = &[
         "action",
         "`\"warn\"`, `\"block\"`, `\"restart\"`, `\"shutdown\"`",
         "`\"shutdown\"`",
-        "Log; reject what is above; reset the session and come back; reset it and wait for an operator.",
+        "Log; reject prefixes above the limit; reset the session and restart it later; reset it and wait for an operator.",
     ),
     key(
         "restart-after",
         "duration",
         "`\"15m\"`",
-        "When a `restart` comes back.",
+        "The time until a `restart`.",
     ),
 ];
 
@@ -305,12 +310,11 @@ pub const ADD_PATH: &[Key] = &[
         "send",
         "true, false, or number",
         "false",
-        "Offer to send several paths: all, or the best few.",
+        "Offer to send several paths: all, or the number of best paths.",
     ),
 ];
 
-/// Keys of a session that were negotiated, belong to its socket or decide what its whole stream is like: a change
-/// resets the session.
+/// Session keys whose change resets the session: they were negotiated, belong to the socket, or shape all UPDATEs.
 pub const RESETS_SESSION: &[&str] = &[
     "mode",
     "asn",

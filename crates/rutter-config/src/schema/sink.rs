@@ -1,4 +1,4 @@
-//! Where a collector's rows go.
+//! Keys of sinks.
 
 use super::{Key, key};
 
@@ -8,62 +8,52 @@ pub const SINK: &[Key] = &[
         "type",
         "`\"postgres\"`, `\"mariadb\"`, `\"kafka\"`",
         "required",
-        "What it is; `mariadb` is for MySQL, too. See [sinks.md](sinks.md).",
+        "The kind of sink; use `mariadb` for MySQL. See [sinks.md](sinks.md).",
     ),
-    key(
-        "name",
-        "text",
-        "its type",
-        "Its name in the log and in metrics.",
-    ),
+    key("name", "text", "its type", "The name in logs and metrics."),
     key(
         "host",
         "name, address or absolute path",
         "`\"127.0.0.1\"`",
-        "Databases: the server; or the folder of PostgreSQL's socket, the socket of MariaDB.",
+        "Databases: the server, the folder of PostgreSQL's socket, or the socket of MariaDB.",
     ),
-    key("port", "number", "5432 or 3306", "Databases: its port."),
+    key("port", "number", "5432 or 3306", "Databases: the port."),
     key(
         "database",
         "text",
         "`\"rutter\"`",
-        "Databases: which one. It must be there; the tables are made by us.",
+        "Databases: the database. It must exist; Rutter creates the tables.",
     ),
-    key(
-        "user",
-        "text",
-        "`\"rutter\"`",
-        "Databases: who we are to it.",
-    ),
+    key("user", "text", "`\"rutter\"`", "Databases: the user."),
     key(
         "password",
         "text",
         "none",
-        "Databases: how we prove it. `password-file` keeps it out of this file.",
+        "Databases: the password. `password-file` keeps it out of this file.",
     ),
     key(
         "password-file",
         "path",
         "none",
-        "A file that holds the password; a line end after it does not count.",
+        "A file with the password; a final line end is ignored.",
     ),
     key(
         "history",
         "true, false",
         "true",
-        "Databases: keep every event, not only the current routes.",
+        "Databases: store all events in addition to the current routes.",
     ),
     key(
         "answer-timeout",
         "duration",
         "`\"5m\"`, Kafka: `\"30s\"`",
-        "A connection on which a statement or a request is not answered for so long is given up, and another is made.",
+        "The time limit of a statement or request. After it the connection is closed, and a new one is opened.",
     ),
     key(
         "events-retention",
         "duration",
-        "for good",
-        "Databases: remove events of this collector that are older, such as `\"90d\"`, some at a time.",
+        "unlimited",
+        "Databases: remove older events of this collector, such as `\"90d\"`, in small steps.",
     ),
     key(
         "brokers",
@@ -81,25 +71,25 @@ pub const SINK: &[Key] = &[
         "tombstones",
         "true, false",
         "false",
-        "Kafka: follow each withdrawal with a record without a value, so that compaction forgets the route.",
+        "Kafka: write a record without a value after each withdrawal, so that compaction removes the route.",
     ),
     key(
         "spool",
         "path",
         "`/var/lib/rutter/spool/NAME`",
-        "Folder for rows that the sink has not taken yet.",
+        "The folder of rows that the sink has not committed.",
     ),
     key(
         "spool-limit",
-        "octets, or `\"512M\"`, `\"4G\"`",
+        "bytes, or `\"512M\"`, `\"4G\"`",
         "`\"1G\"`",
-        "Most that waits there. When it is full, rows are dropped, a `gap` with its bounds is told, and the state is read anew.",
+        "The size limit of the spool. When it is full, rows are dropped, a `gap` with its bounds is reported, and the table is loaded again.",
     ),
     key("interval", "duration", "`\"1s\"`", "Time between batches."),
     key(
         "batch-rows",
         "number",
         "100000",
-        "So many rows do not wait for the end of the interval.",
+        "A batch ends early when it has this number of rows.",
     ),
 ];

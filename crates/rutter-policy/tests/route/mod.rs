@@ -1,4 +1,4 @@
-//! Routes for tests, written the way people write them.
+//! Routes for tests, from their text form.
 #![allow(dead_code)]
 
 use std::net::IpAddr;
@@ -75,7 +75,7 @@ impl Route {
     }
 }
 
-/// Hands the parsed attributes to `then`.
+/// Calls `then` with the parsed attributes.
 pub fn with<T>(route: &Route, then: impl FnOnce(&Attributes<'_>) -> T) -> T {
     let context = AttrContext {
         as4: true,

@@ -1,4 +1,4 @@
-//! What of the disk a configuration names: whether it is there and can be used, looked at without changing anything.
+//! Checks the files, folders and sockets that a configuration names, without changes to them.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use rutter_rpki::Vrps;
 
 use crate::collector_program;
 
-/// Findings about paths, in their order.
+/// Returns the findings, in the order of the paths.
 pub(super) fn look(paths: &[NamedPath]) -> Vec<ConfigError> {
     let mut found: Vec<ConfigError> = paths.iter().filter_map(one).collect();
     found.extend(pair(paths, &found));
@@ -23,11 +23,11 @@ fn one(named: &NamedPath) -> Option<ConfigError> {
         PathRole::Vrps => vrps(named),
         PathRole::Folder => folder(named, &named.path),
         PathRole::Socket => folder(named, named.path.parent()?),
-        PathRole::Door => door(named),
+        PathRole::ForeignSocket => foreign_socket(named),
     }
 }
 
-/// What files with keys say of themselves: PKCS #8, RSA and EC.
+/// The PEM labels of private keys: PKCS #8, RSA and EC.
 const KEYS: &[&str] = &["PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY"];
 
 fn pem(named: &NamedPath, what: &str, labels: &[&str]) -> Option<ConfigError> {
@@ -41,26 +41,26 @@ fn pem(named: &NamedPath, what: &str, labels: &[&str]) -> Option<ConfigError> {
     match labels.iter().any(|label| has(label)) {
         true => None,
         false if has("ENCRYPTED PRIVATE KEY") => wrong(
-            format!("{path} is locked by a passphrase, which nobody could type"),
-            "write it without one: `openssl pkey -in FILE -out NEW`",
+            format!("{path} is encrypted, and a daemon cannot ask for a passphrase"),
+            "decrypt it: `openssl pkey -in FILE -out NEW`",
         ),
         false => wrong(
-            format!("{path} holds no {what}"),
-            "write the path of one in PEM form: it has a line `-----BEGIN …-----`",
+            format!("{path} does not contain a {what}"),
+            "write the path of a PEM file, with a line `-----BEGIN …-----`",
         ),
     }
 }
 
-const THERE: &str = "see to it that the file is there and can be read";
+const THERE: &str = "make sure that the file exists and is readable";
 
-/// A validator that has not run yet keeps no route from being served.
+/// Checks a file of VRPs. An unreadable file is a warning, because the daemon runs without it.
 fn vrps(named: &NamedPath) -> Option<ConfigError> {
     let why = Vrps::read(&named.path).err()?;
-    let hint = "origins are not validated before it can be read, and a reload is refused";
+    let hint = "without this file origins are not validated, and a reload fails";
     Some(named.finding(Severity::Warning, why, hint))
 }
 
-/// What is missing of the way to a folder is made when it is used.
+/// Checks a folder. The daemon creates missing folders, so the nearest existing one counts.
 fn folder(named: &NamedPath, folder: &Path) -> Option<ConfigError> {
     let here = std::path::absolute(folder).ok()?;
     let there = here
@@ -71,19 +71,19 @@ fn folder(named: &NamedPath, folder: &Path) -> Option<ConfigError> {
         let message = format!("{path} cannot be a folder: {at} is not one");
         return Some(named.finding(Severity::Error, message, "write another path"));
     }
-    if is_kernels(there) {
-        let message = format!("{path} cannot be a folder: {at} is the kernel's, not of a disk");
+    if is_kernel_file_system(there) {
+        let message = format!("{path} cannot be a folder: {at} belongs to the kernel");
         return Some(named.finding(Severity::Error, message, "write another path"));
     }
     let why = access(there, Access::WRITE_OK | Access::EXEC_OK).err()?;
-    // Whoever runs the daemon may be somebody else.
-    let message = format!("{path} cannot be written by who checks this: {at}: {why}");
-    let hint = "let the daemon's user write there, or write another path";
+    // The daemon may run as another user.
+    let message = format!("{path} is not writable for the current user: {at}: {why}");
+    let hint = "make it writable for the daemon's user, or write another path";
     Some(named.finding(Severity::Warning, message, hint))
 }
 
-/// Whether nobody makes folders there, whatever its permissions say.
-fn is_kernels(path: &Path) -> bool {
+/// Returns whether the path is on a kernel file system, where folders cannot be created.
+fn is_kernel_file_system(path: &Path) -> bool {
     const PROC: FsWord = 0x9fa0;
     const SYSFS: FsWord = 0x6265_6572;
     const CGROUP: FsWord = 0x0027_e0eb;
@@ -91,14 +91,14 @@ fn is_kernels(path: &Path) -> bool {
     statfs(path).is_ok_and(|of| [PROC, SYSFS, CGROUP, CGROUP2].contains(&of.f_type))
 }
 
-fn door(named: &NamedPath) -> Option<ConfigError> {
+fn foreign_socket(named: &NamedPath) -> Option<ConfigError> {
     let why = fs::metadata(&named.path).err()?;
     let message = format!("cannot find {}: {why}", named.path.display());
-    let hint = "it is waited for; see to it that the database is started there";
+    let hint = "the sink waits until the database listens there";
     Some(named.finding(Severity::Warning, message, hint))
 }
 
-/// Whether the key is that of the certificate: seen by the program that would use them, which knows how.
+/// Checks that the key belongs to the certificate. The collector program does this with its TLS library.
 fn pair(paths: &[NamedPath], found: &[ConfigError]) -> Option<ConfigError> {
     let with = |role| paths.iter().find(|named| named.role == role);
     let certificate = with(PathRole::Certificate)?;
@@ -110,14 +110,14 @@ fn pair(paths: &[NamedPath], found: &[ConfigError]) -> Option<ConfigError> {
         return None;
     }
     let files = [certificate.path.as_os_str(), key.path.as_os_str()];
-    match collector_program::asked("check-tls", files) {
+    match collector_program::check_files("check-tls", files) {
         Ok(None) => None,
         Ok(Some(why)) => {
             let hint = "write a certificate and the key that was made for it";
             Some(key.finding(Severity::Error, why, hint))
         }
         Err(why) => {
-            let message = "whether this is the certificate's key was not looked at";
+            let message = "the key was not compared with the certificate";
             Some(key.finding(Severity::Warning, message, why.to_string()))
         }
     }

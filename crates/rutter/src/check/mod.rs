@@ -1,4 +1,4 @@
-//! `rutter check` and `rutter diff`: configurations, without touching anything.
+//! `rutter check` and `rutter diff`: check and compare configurations, without a change to the daemon.
 
 mod files;
 
@@ -15,7 +15,7 @@ use crate::render::DiffView;
 use crate::request::send;
 use crate::units::plural;
 
-/// Says everything that is wrong with a configuration, and with what of the disk it names.
+/// Reports all errors of a configuration, and of the files and folders that it names.
 pub(crate) fn check(file: &Path, options: &CommonOptions) -> Result<(), Failure> {
     let loaded = load_for_route_server(file, options)?;
     let found = files::look(&loaded.paths);
@@ -27,7 +27,7 @@ pub(crate) fn check(file: &Path, options: &CommonOptions) -> Result<(), Failure>
     let config = &loaded.config;
     writeln!(
         io::stdout(),
-        "{}: good; AS{}, {}, {}",
+        "{}: valid; AS{}, {}, {}",
         file.display(),
         config.asn,
         plural(config.neighbors.len() as u64, "neighbor"),
@@ -36,7 +36,7 @@ pub(crate) fn check(file: &Path, options: &CommonOptions) -> Result<(), Failure>
     Ok(())
 }
 
-/// Shows what changes between two configurations.
+/// Prints the differences between two configurations.
 pub(crate) fn diff(
     file: PathBuf,
     against: PathBuf,
@@ -56,7 +56,7 @@ pub(crate) fn diff(
     Ok(())
 }
 
-/// As [`load`], for who serves no more than a route server does.
+/// Loads a configuration for a command that serves no collector sections.
 pub(crate) fn load_for_route_server(
     file: &Path,
     options: &CommonOptions,
@@ -66,7 +66,7 @@ pub(crate) fn load_for_route_server(
     Ok(loaded)
 }
 
-/// Reads a configuration; prints warnings, or errors and fails.
+/// Loads a configuration. Prints its warnings, or prints its errors and fails.
 pub(crate) fn load(file: &Path, options: &CommonOptions) -> Result<Loaded, Failure> {
     match Config::load(file) {
         Ok(loaded) => {
@@ -81,7 +81,7 @@ pub(crate) fn load(file: &Path, options: &CommonOptions) -> Result<Loaded, Failu
     }
 }
 
-/// Fails where there are errors among what was found.
+/// Fails if there are errors among the findings.
 fn fail_for(found: &[ConfigError], file: &Path, options: &CommonOptions) -> Result<(), Failure> {
     let errors = found.iter().filter(|e| e.severity == Severity::Error);
     match (errors.count() as u64, options.json) {

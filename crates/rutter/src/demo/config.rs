@@ -1,4 +1,4 @@
-//! The route server's configuration: an exchange whose members are the speakers.
+//! The configuration of the demo: an exchange whose members are the speakers.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -6,16 +6,16 @@ use std::path::Path;
 
 use rutter_bench::workload::{ROUTE_SERVER_ASN, Workload};
 
-/// Which prefixes the route server accepts.
+/// The prefixes that the route server accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Checks {
-    /// Those that an exchange accepts.
+    /// The prefixes that an exchange accepts.
     Exchange,
-    /// Any length and any space: the user's list is taken as it is.
+    /// Any prefix: the user's list is used unchanged.
     AnyPrefix,
 }
 
-/// The text of the configuration file.
+/// Writes the configuration file.
 pub(super) fn text(
     workload: &Workload,
     threads: u16,
@@ -85,7 +85,7 @@ mod tests {
     use rutter_bench::workload::{Settings, Shape};
 
     #[test]
-    fn the_text_is_a_good_configuration() {
+    fn the_configuration_is_valid() {
         let workload = Workload::generate(Shape::shared(4, 200, 100), None, Settings::default());
         let listen = "127.0.0.1:1790".parse().unwrap();
         for checks in [Checks::Exchange, Checks::AnyPrefix] {

@@ -1,4 +1,4 @@
-//! Where the destinations come from.
+//! The destinations of the demo.
 
 use rutter_bench::workload::{read_mrt_prefixes, read_prefix_file};
 use rutter_net::Prefix;
@@ -7,8 +7,8 @@ use crate::cli::DemoArgs;
 use crate::failure::Failure;
 use crate::units::grouped;
 
-/// The destinations of a file; `None` where they are to be generated. A list is taken whole, the route server's
-/// checks make room for it; of a collector's dump the prefixes that an exchange accepts.
+/// Reads the destinations from a file; `None` if they are generated. A list is used completely, and the checks of the
+/// route server allow it. From a dump only prefixes that an exchange accepts are used.
 pub(super) fn read(args: &DemoArgs) -> Result<Option<Vec<Prefix>>, Failure> {
     let (path, found) = match (&args.mrt, &args.prefixes) {
         (Some(path), _) => (path, read_mrt_prefixes(path, false)),
@@ -20,13 +20,13 @@ pub(super) fn read(args: &DemoArgs) -> Result<Option<Vec<Prefix>>, Failure> {
     if found.prefixes.is_empty() {
         let path = path.display();
         return Err(Failure::text(format!(
-            "{path}: no prefix in it that an exchange accepts"
+            "{path}: it has no prefix that an exchange accepts"
         )));
     }
     if found.dropped > 0 {
         let dropped = grouped(found.dropped as u64);
         rutter_daemon::eprint_line(format_args!(
-            "left out {dropped} prefixes that an exchange rejects (length, bogons)"
+            "skipped {dropped} prefixes that an exchange rejects (length, bogons)"
         ));
     }
     Ok(Some(found.prefixes))

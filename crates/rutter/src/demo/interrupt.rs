@@ -1,4 +1,4 @@
-//! Ctrl-C ends the demo cleanly, whatever it is doing.
+//! Ends the demo cleanly on Ctrl-C.
 
 use std::io;
 use std::process;
@@ -9,7 +9,7 @@ use signal_hook::iterator::Signals;
 
 use super::server::Server;
 
-/// Waits for a signal on a thread of its own, then ends the route server and this process.
+/// Starts a thread that waits for a signal, and then ends the route server and this process.
 pub(super) fn end_on_signal(server: Server) -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     thread::Builder::new()

@@ -1,4 +1,4 @@
-//! `rutter demo`: a route server under a full table, on this machine, verified.
+//! `rutter demo`: a route server with a full table on this machine, with verified results.
 
 mod config;
 mod destinations;
@@ -22,7 +22,7 @@ use progress::Progress;
 use report::Outcome;
 use server::Server;
 
-/// Builds the table, starts the route server and the speakers, verifies, reports, and stays up.
+/// Generates the table, starts the route server and the speakers, verifies the results and reports them.
 pub(crate) fn demo(args: &DemoArgs, options: &CommonOptions) -> Result<(), Failure> {
     let (folder, socket) = places(options);
     server::refuse_if_running(&socket)?;
@@ -48,13 +48,13 @@ pub(crate) fn demo(args: &DemoArgs, options: &CommonOptions) -> Result<(), Failu
         report::invitation(demo.workload(), options.socket.as_deref())?;
         server.wait();
     }
-    // Sessions end by the route server's word, not by a crash of the speakers.
+    // Stop the route server first, so that sessions end with a Cease.
     server.end();
     drop(speakers);
     Ok(())
 }
 
-/// Where files and socket are. With a socket of its own a demo leaves the common place alone.
+/// Returns the folder and the socket. A demo with its own socket does not use the common folder.
 fn places(options: &CommonOptions) -> (PathBuf, PathBuf) {
     match &options.socket {
         Some(socket) => {
@@ -65,7 +65,7 @@ fn places(options: &CommonOptions) -> (PathBuf, PathBuf) {
     }
 }
 
-/// Everything that is announced and expected.
+/// Prepares the announcements and the expected results.
 fn prepare(args: &DemoArgs) -> Result<Demo, Failure> {
     Ok(Demo::prepare(DemoSettings {
         speakers: usize::from(args.speakers),
@@ -78,7 +78,7 @@ fn prepare(args: &DemoArgs) -> Result<Demo, Failure> {
     }))
 }
 
-/// Sessions first, then all speakers announce at once; then says how it went.
+/// Establishes all sessions, lets all speakers announce at once, and reports the result.
 fn announce(
     demo: &Demo,
     target: std::net::SocketAddr,
@@ -89,15 +89,17 @@ fn announce(
     let clients = demo.workload().peers.len();
     let mut speakers = progress
         .sessions(clients, |tick| demo.connect(target, tick))
-        .map_err(in_words)?;
+        .map_err(failure_of)?;
     let octets = demo.workload().total_octets() as u64;
     let report = progress
         .routes(octets, |tick| speakers.load(tick))
-        .map_err(in_words)?;
+        .map_err(failure_of)?;
     progress.clear();
     if !report.exact {
         report::differences(&report)?;
-        return Err(Failure::text("not every client holds what it must"));
+        return Err(Failure::text(
+            "some clients did not receive the expected routes",
+        ));
     }
     let outcome = Outcome::new(demo.workload(), &report, server.status()?);
     match options.json {
@@ -107,7 +109,7 @@ fn announce(
     Ok(speakers)
 }
 
-/// The speakers must not take the cores from the route server.
+/// Returns the number of threads of the speakers, which leaves cores to the route server.
 fn load_threads() -> usize {
     match available_parallelism().map_or(1, NonZero::get) {
         0..=2 => 1,
@@ -115,11 +117,11 @@ fn load_threads() -> usize {
     }
 }
 
-fn in_words(error: FleetError) -> Failure {
+fn failure_of(error: FleetError) -> Failure {
     Failure::text(error.to_string())
 }
 
-/// Whether other commands need to be told where the demo's socket is.
+/// Returns whether other commands need the option `--socket` for this demo.
 fn needs_socket_option(asked_for: Option<&Path>) -> bool {
     asked_for.is_some() || Path::new(crate::request::DEFAULT_SOCKET).exists()
 }

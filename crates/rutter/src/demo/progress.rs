@@ -1,4 +1,4 @@
-//! Progress while the demo converges: bars on a terminal, a line a step elsewhere.
+//! Shows the progress of the demo: bars on a terminal, otherwise a line for each step.
 
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
@@ -9,14 +9,14 @@ use rutter_bench::demo::DemoProgress;
 use crate::cli::CommonOptions;
 use crate::failure::Failure;
 
-/// Where progress is shown.
+/// The display of progress.
 pub(super) struct Progress {
     bars: MultiProgress,
     terminal: bool,
 }
 
 impl Progress {
-    /// On standard error.
+    /// Shows progress on standard error.
     pub(super) fn new(options: &CommonOptions) -> Self {
         Progress {
             bars: MultiProgress::new(),
@@ -26,11 +26,11 @@ impl Progress {
 
     /// Removes the bars.
     pub(super) fn clear(&self) {
-        // Fails only where the terminal is gone.
+        // Fails only if the terminal is closed.
         let _ = self.bars.clear();
     }
 
-    /// Shows that something goes on.
+    /// Shows a spinner during some work.
     pub(super) fn during<T>(
         &self,
         what: &'static str,
@@ -47,7 +47,7 @@ impl Progress {
         result
     }
 
-    /// Shows sessions coming up.
+    /// Shows the number of established sessions.
     pub(super) fn sessions<T>(
         &self,
         count: usize,
@@ -61,7 +61,7 @@ impl Progress {
         result
     }
 
-    /// Shows announcements going in and routes coming out.
+    /// Shows the announced bytes and the received routes.
     pub(super) fn routes<T>(
         &self,
         octets: u64,

@@ -1,4 +1,4 @@
-//! What happened, and what to try next.
+//! The report of the demo, and commands to try next.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::needs_socket_option;
 use crate::request::demo_folder;
 use crate::units::{bytes, grouped};
 
-/// What happened, in figures.
+/// The figures of the demo.
 pub(super) struct Outcome {
     speakers: usize,
     clients: usize,
@@ -20,13 +20,13 @@ pub(super) struct Outcome {
     routes: u64,
     ipv4: u64,
     ipv6: u64,
-    sent_on: u64,
+    advertised: u64,
     seconds: f64,
     status: StatusRow,
 }
 
 impl Outcome {
-    /// Adds everything up.
+    /// Computes the figures.
     pub(super) fn new(workload: &Workload, report: &DemoReport, status: StatusRow) -> Self {
         let is_v6 = |p: &&Prefix| matches!(p, Prefix::V6(_));
         let ipv6 = workload.destinations.iter().filter(is_v6).count();
@@ -37,13 +37,13 @@ impl Outcome {
             routes: report.routes as u64,
             ipv4: (report.destinations - ipv6) as u64,
             ipv6: ipv6 as u64,
-            sent_on: report.held,
+            advertised: report.held,
             seconds: report.wall_s,
             status,
         }
     }
 
-    /// For programs.
+    /// Prints JSON.
     pub(super) fn print_json(&self) -> io::Result<()> {
         let row = serde_json::json!({
             "kind": "demo",
@@ -53,7 +53,7 @@ impl Outcome {
             "routes": self.routes,
             "ipv4-destinations": self.ipv4,
             "ipv6-destinations": self.ipv6,
-            "routes-sent-on": self.sent_on,
+            "routes-advertised": self.advertised,
             "seconds": self.seconds,
             "rss-bytes": self.status.rss_bytes,
             "cpu-s": self.status.cpu_s,
@@ -62,12 +62,12 @@ impl Outcome {
         writeln!(io::stdout(), "{row}")
     }
 
-    /// For people.
+    /// Prints text.
     pub(super) fn print(&self) -> io::Result<()> {
         let mut out = io::stdout().lock();
         writeln!(
             out,
-            "Converged in {:.2} s: {} of {} clients hold exactly the routes that RFC 7947 owes them.\n",
+            "Converged in {:.2} s: {} of {} clients received exactly the routes that RFC 7947 requires.\n",
             self.seconds, self.exact, self.clients
         )?;
         for (label, text) in self.lines() {
@@ -99,17 +99,17 @@ impl Outcome {
                 ),
             ),
             (
-                "sent on",
+                "advertised",
                 format!(
                     "{} routes to {} clients, each one verified",
-                    grouped(self.sent_on),
+                    grouped(self.advertised),
                     self.clients
                 ),
             ),
             (
                 "memory",
                 format!(
-                    "{}: {:.0} bytes a route, every received route kept",
+                    "{}: {:.0} bytes a route, with all received routes stored",
                     bytes(rss),
                     rss as f64 / routes
                 ),
@@ -125,14 +125,14 @@ impl Outcome {
     }
 }
 
-/// Which clients are not exact, and how.
+/// Prints the clients with differences.
 pub(super) fn differences(report: &DemoReport) -> io::Result<()> {
     let mut out = io::stderr().lock();
     for client in report.speakers.iter().filter(|c| !c.exact) {
         let down = client.down.as_ref().map(|down| format!(", {down}"));
         writeln!(
             out,
-            "client {}: {} of {} prefixes right, {} held, {} unknown, {} forged{}",
+            "client {}: {} of {} prefixes correct, {} received, {} unexpected, {} with wrong attributes{}",
             client.client,
             client.right,
             client.expected,
@@ -149,7 +149,7 @@ pub(super) fn differences(report: &DemoReport) -> io::Result<()> {
     trouble.try_for_each(|line| writeln!(out, "{line}"))
 }
 
-/// Commands to try.
+/// Prints commands to try.
 pub(super) fn invitation(workload: &Workload, asked_for: Option<&Path>) -> io::Result<()> {
     let program = std::env::args().next().unwrap_or_else(|| "rutter".into());
     let option = match asked_for {
@@ -175,7 +175,7 @@ pub(super) fn invitation(workload: &Workload, asked_for: Option<&Path>) -> io::R
     out.flush()
 }
 
-/// A destination that several speakers announce.
+/// Returns a destination that several speakers announce.
 fn example(workload: &Workload) -> Option<Prefix> {
     let mut routes = vec![0_u8; workload.groups.len()];
     for route in &workload.routes {
@@ -188,5 +188,5 @@ fn example(workload: &Workload) -> Option<Prefix> {
     workload.destinations.get(first).copied()
 }
 
-/// More routes than this make an explanation long.
+/// The number of routes that is enough for an example.
 const MANY: u8 = 3;

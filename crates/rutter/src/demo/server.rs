@@ -1,4 +1,4 @@
-//! The route server of the demo: `rutter run` as a process of its own, so that its figures are its own.
+//! The route server of the demo: `rutter run` as a separate process, so that its figures count it alone.
 
 use std::fs;
 use std::io;
@@ -16,7 +16,7 @@ use rutter_api::{Client, Line, Request, StatusRow};
 use crate::failure::Failure;
 use crate::request::is_ours;
 
-/// The running route server; clones mean the same one.
+/// The running route server; clones share it.
 #[derive(Clone)]
 pub(super) struct Server {
     child: Arc<Mutex<Child>>,
@@ -31,7 +31,7 @@ impl Server {
         let file = folder.join("rutter.toml");
         fs::write(&file, config)?;
         let log = fs::File::create(folder.join("rutter.log"))?;
-        // Its own process group, so that Ctrl-C is ours; it ends by itself should we be killed.
+        // A separate process group, so that it does not receive Ctrl-C. It ends when its standard input closes.
         let child = Command::new(std::env::current_exe()?)
             .args(["run", "--end-with-stdin"])
             .arg(&file)
@@ -52,11 +52,11 @@ impl Server {
     fn wait_until_it_answers(&self) -> Result<(), Failure> {
         let begun = Instant::now();
         while self.status().is_err() {
-            if self.has_ended() || begun.elapsed() > START_PATIENCE {
+            if self.has_ended() || begun.elapsed() > START_TIMEOUT {
                 let log = fs::read_to_string(self.folder.join("rutter.log")).unwrap_or_default();
                 self.end();
                 return Err(Failure::text(format!(
-                    "the route server does not start:\n{log}"
+                    "the route server did not start:\n{log}"
                 )));
             }
             thread::sleep(Duration::from_millis(20));
@@ -64,7 +64,7 @@ impl Server {
         Ok(())
     }
 
-    /// Its own figures.
+    /// Returns the status of the route server.
     pub(super) fn status(&self) -> Result<StatusRow, Failure> {
         let answer = Client::connect(&self.socket)?.call(Request::Status)?;
         for line in answer {
@@ -72,17 +72,17 @@ impl Server {
                 return Ok(*status);
             }
         }
-        Err(Failure::text("the route server says nothing of itself"))
+        Err(Failure::text("the route server returned no status"))
     }
 
-    /// Waits until it has ended (`rutter stop`).
+    /// Waits until the process has ended (`rutter stop`).
     pub(super) fn wait(&self) {
         while !self.has_ended() {
             thread::sleep(Duration::from_millis(200));
         }
     }
 
-    /// Ends it and removes its files. Harmless where it has ended already.
+    /// Stops the process and removes its files. Does nothing more if it has ended already.
     pub(super) fn end(&self) {
         let text = Some("the demonstration is over".to_owned());
         if let Ok(answer) =
@@ -91,11 +91,11 @@ impl Server {
             answer.for_each(drop);
         }
         let begun = Instant::now();
-        while !self.has_ended() && begun.elapsed() < END_PATIENCE {
+        while !self.has_ended() && begun.elapsed() < END_TIMEOUT {
             thread::sleep(Duration::from_millis(20));
         }
         let mut child = self.child();
-        // Both fail only where there is nothing left to end.
+        // Both fail only if the process has ended.
         let _ = child.kill();
         let _ = child.wait();
         let _ = fs::remove_dir_all(&self.folder);
@@ -110,7 +110,7 @@ impl Server {
     }
 }
 
-/// A folder that only this user can look into; one that is there already must be this user's.
+/// Creates a folder that only this user can access. An existing folder must belong to this user.
 fn make_private(folder: &Path) -> Result<(), Failure> {
     match fs::DirBuilder::new().mode(0o700).create(folder) {
         Ok(()) => Ok(()),
@@ -119,21 +119,21 @@ fn make_private(folder: &Path) -> Result<(), Failure> {
     }
 }
 
-/// A second demo at the same place would take the first one's socket away.
+/// Refuses to start if a daemon listens on the socket already.
 pub(super) fn refuse_if_running(socket: &Path) -> Result<(), Failure> {
     match Client::connect(socket) {
         Ok(_) => Err(Failure::text(format!(
-            "a daemon answers at {} already: end it with `rutter stop --socket {0}`, or choose another --socket",
+            "a daemon already listens at {}: stop it with `rutter stop --socket {0}`, or choose another --socket",
             socket.display()
         ))),
         Err(_) => Ok(()),
     }
 }
 
-/// A port of 127.0.0.1 that was free a moment ago.
+/// Returns a free port of 127.0.0.1.
 pub(super) fn free_address() -> io::Result<SocketAddr> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }
 
-const START_PATIENCE: Duration = Duration::from_secs(10);
-const END_PATIENCE: Duration = Duration::from_secs(5);
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+const END_TIMEOUT: Duration = Duration::from_secs(5);

@@ -9,10 +9,10 @@ use crate::paint::{Paint, Tone};
 use crate::text_table::{Cell, Column, TextTable};
 use crate::units::{bytes, duration, grouped, plural};
 
-/// A table of sinks, and below it what is wrong with them.
+/// A table of sinks, with their problems below it.
 pub(super) struct SinksView {
     table: TextTable,
-    complaints: Vec<String>,
+    problems: Vec<String>,
     paint: Paint,
 }
 
@@ -21,7 +21,7 @@ impl SinksView {
     pub(super) fn new(paint: Paint) -> Self {
         SinksView {
             table: TextTable::new(SINKS, paint),
-            complaints: Vec::new(),
+            problems: Vec::new(),
             paint,
         }
     }
@@ -33,19 +33,19 @@ impl View for SinksView {
             return Ok(());
         };
         if let Some(why) = &sink.dropping {
-            self.complaints
+            self.problems
                 .push(format!("{}: rows are dropped: {why}", sink.name));
         }
         if let Some(error) = &sink.last_error {
             let when = match sink.state.as_str() {
                 "away" | "connecting" => "last error",
-                _ => "last error, which is over",
+                _ => "last error (resolved)",
             };
-            self.complaints
+            self.problems
                 .push(format!("{}: {when}: {error}", sink.name));
         }
         if let Some(gap) = &sink.last_gap {
-            self.complaints
+            self.problems
                 .push(format!("{}: last gap: {gap}", sink.name));
         }
         let cells = vec![
@@ -69,8 +69,8 @@ impl View for SinksView {
 
     fn end(&mut self, done: &Done, out: &mut dyn Write) -> io::Result<()> {
         self.table.finish(out)?;
-        for complaint in &self.complaints {
-            writeln!(out, "{}", self.paint.tone(Tone::Warn, complaint))?;
+        for problem in &self.problems {
+            writeln!(out, "{}", self.paint.tone(Tone::Warn, problem))?;
         }
         writeln!(out, "{}", plural(done.rows, "sink"))
     }
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_with_a_sink_stands_below_the_table() {
+    fn problems_of_a_sink_are_shown_below_the_table() {
         let mut out = Vec::new();
         let mut view = SinksView::new(Paint::OFF);
         let sink = SinkRow {
@@ -173,7 +173,7 @@ mod tests {
         let shown = String::from_utf8(out).unwrap();
         let below: Vec<&str> = shown.lines().skip(2).collect();
         let expected = [
-            "archive: last error, which is over: cannot connect",
+            "archive: last error (resolved): cannot connect",
             "archive: last gap: rows 5 to 9 of run 7 are missing: a backup",
             "1 sink",
         ];

@@ -1,4 +1,4 @@
-//! What changes between configurations, and what is wrong with one.
+//! Differences between configurations, and errors in a configuration.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use rutter_api::{DiffRow, Done, Line};
 use super::{View, message};
 use crate::paint::{Paint, Tone};
 
-/// Differences, one a line; errors as they are.
+/// Prints differences, one a line, and errors.
 pub(crate) struct DiffView(pub(crate) Paint);
 
 impl View for DiffView {
@@ -25,7 +25,7 @@ impl View for DiffView {
 }
 
 impl DiffView {
-    /// The lines of a difference.
+    /// Prints the lines of a difference.
     pub(crate) fn diff(&self, diff: &DiffRow, out: &mut dyn Write) -> io::Result<()> {
         if *diff == DiffRow::default() {
             return writeln!(out, "no difference");

@@ -153,7 +153,7 @@ fn cases(clients: &[ClientRow]) -> BTreeMap<Case, Vec<&RouteSource>> {
     cases
 }
 
-/// The first few by name, the rest as a number.
+/// Names the first few clients and counts the rest.
 fn names(clients: &[&RouteSource]) -> String {
     let shown: Vec<_> = clients
         .iter()

@@ -8,7 +8,7 @@ use super::View;
 use crate::paint::{Paint, Tone};
 use crate::units::timestamp;
 
-/// A line for each line.
+/// Prints log lines.
 pub(super) struct LogView(pub(super) Paint);
 
 impl View for LogView {

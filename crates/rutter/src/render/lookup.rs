@@ -1,4 +1,4 @@
-//! `rutter lookup`: a line for each address.
+//! `rutter lookup`.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use super::View;
 use crate::paint::{Paint, Tone};
 use crate::text_table::{Cell, Column, TextTable};
 
-/// A line for each address.
+/// Prints a line for each address.
 pub(super) struct LookupView(TextTable);
 
 impl LookupView {
@@ -71,15 +71,15 @@ fn cells(row: &LookupRow) -> Vec<Cell> {
     ]
 }
 
-/// The origin AS, with what the RPKI says of it where that is known.
+/// Formats the origin AS, with its RPKI state if known.
 fn origin(row: &LookupRow) -> Cell {
     let asn = row.origin_as.map(|asn| format!("AS{asn}"));
-    let said = asn.into_iter().chain(row.rov.clone());
+    let parts = asn.into_iter().chain(row.rov.clone());
     let tone = match row.rov.as_deref() {
         Some("invalid") => Tone::Bad,
         _ => Tone::Plain,
     };
-    Cell::new(tone, said.collect::<Vec<_>>().join(" "))
+    Cell::new(tone, parts.collect::<Vec<_>>().join(" "))
 }
 
 #[cfg(test)]
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_route_of_nobody_asked_for_is_marked_without_colours() {
+    fn fallback_and_stale_routes_are_marked_without_colors() {
         let shown = |fallback, stale| {
             let row = serde_json::json!({
                 "kind": "lookup", "address": "192.0.2.1", "prefix": "192.0.2.0/24",

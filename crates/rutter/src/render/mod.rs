@@ -1,4 +1,4 @@
-//! Answers for people: one view for each request.
+//! Prints answers as text: one view for each request.
 
 mod collector;
 mod diff;
@@ -19,15 +19,15 @@ use crate::paint::{Paint, Tone};
 
 pub(crate) use diff::DiffView;
 
-/// Turns rows into text as they come.
+/// Prints rows as they arrive.
 pub(crate) trait View {
-    /// A row.
+    /// Prints a row.
     fn row(&mut self, line: Line, out: &mut dyn Write) -> io::Result<()>;
-    /// The end.
+    /// Prints the end.
     fn end(&mut self, done: &Done, out: &mut dyn Write) -> io::Result<()>;
 }
 
-/// The view for the answer to a request.
+/// Returns the view for the answer to a request.
 pub(crate) fn view_of(request: &Request, paint: Paint) -> Box<dyn View> {
     match request {
         Request::Status => Box::new(process::StatusView(paint)),
@@ -50,7 +50,7 @@ pub(crate) fn view_of(request: &Request, paint: Paint) -> Box<dyn View> {
     }
 }
 
-/// Only what was done.
+/// Prints only the result.
 struct MessageView;
 
 impl View for MessageView {
@@ -63,7 +63,7 @@ impl View for MessageView {
     }
 }
 
-/// What was done, where the daemon says so.
+/// Prints the message of the daemon, if any.
 fn message(done: &Done, out: &mut dyn Write) -> io::Result<()> {
     match &done.message {
         Some(text) => writeln!(out, "{text}"),
@@ -71,7 +71,7 @@ fn message(done: &Done, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// Says that a list was cut.
+/// Marks a truncated list.
 fn truncated(done: &Done, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
     match done.truncated {
         true => writeln!(out, "{}", paint.tone(Tone::Faint, "… and more (--limit)")),
@@ -79,7 +79,7 @@ fn truncated(done: &Done, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// `name (AS64511, 192.0.2.11)`, without the address where it is the name.
+/// Formats `name (AS64511, 192.0.2.11)`, or only AS and address if the name is the address.
 fn source(peer: &rutter_api::RouteSource) -> String {
     match peer.name == peer.address.to_string() {
         true => format!("AS{} {}", peer.asn, peer.address),
@@ -87,7 +87,7 @@ fn source(peer: &rutter_api::RouteSource) -> String {
     }
 }
 
-/// A labelled line of a detailed view.
+/// Prints a labelled line.
 fn field(out: &mut dyn Write, label: &str, value: impl std::fmt::Display) -> io::Result<()> {
     writeln!(out, "  {label:<18} {value}")
 }

@@ -8,14 +8,14 @@ use super::{View, field};
 use crate::paint::{Paint, Tone};
 use crate::units::{bytes, duration, grouped};
 
-/// Everything about a session, in paragraphs.
+/// Prints the details of sessions.
 pub(super) struct PeerView {
     paint: Paint,
     first: bool,
 }
 
 impl PeerView {
-    /// Nothing printed yet.
+    /// Creates the view.
     pub(super) fn new(paint: Paint) -> Self {
         PeerView { paint, first: true }
     }

@@ -9,7 +9,7 @@ use crate::paint::{Paint, Tone};
 use crate::text_table::{Cell, Column, TextTable};
 use crate::units::{bytes, duration, grouped, plural};
 
-/// A table of sessions with totals.
+/// Prints a table of sessions with totals.
 pub(super) struct PeersView {
     table: TextTable,
     up: u64,
@@ -74,7 +74,7 @@ impl View for PeersView {
     }
 }
 
-/// The state, with what is worth knowing beside it.
+/// Formats the state with a note.
 fn state(peer: &PeerRow) -> Cell {
     let session = &peer.session;
     let text = match (&session.shutdown, session.catching_up) {

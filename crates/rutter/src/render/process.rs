@@ -9,7 +9,7 @@ use crate::paint::{Paint, Tone};
 use crate::text_table::{Column, TextTable};
 use crate::units::{bytes, duration, grouped, timestamp};
 
-/// The process in a paragraph.
+/// Prints the state of the process.
 pub(super) struct StatusView(pub(super) Paint);
 
 impl View for StatusView {
@@ -52,7 +52,7 @@ impl View for StatusView {
     }
 }
 
-/// A table of purposes with a total.
+/// Prints a table of memory by purpose with a total.
 pub(super) struct MemoryView {
     table: TextTable,
     total: u64,
@@ -89,7 +89,7 @@ impl View for MemoryView {
 
     fn end(&mut self, _: &Done, out: &mut dyn Write) -> io::Result<()> {
         self.table.finish(out)?;
-        writeln!(out, "{} in all", bytes(self.total))
+        writeln!(out, "{} in total", bytes(self.total))
     }
 }
 

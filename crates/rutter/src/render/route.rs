@@ -1,4 +1,4 @@
-//! `rutter show route PREFIX`: every attribute of each route.
+//! `rutter show route PREFIX`: all attributes of each route.
 
 use std::io::{self, Write};
 
@@ -8,14 +8,14 @@ use super::{View, field, source};
 use crate::paint::{Paint, Tone};
 use crate::units::plural;
 
-/// A paragraph for each route.
+/// Prints a paragraph for each route.
 pub(super) struct RouteView {
     paint: Paint,
     first: bool,
 }
 
 impl RouteView {
-    /// Nothing printed yet.
+    /// Creates the view.
     pub(super) fn new(paint: Paint) -> Self {
         RouteView { paint, first: true }
     }
@@ -50,7 +50,7 @@ impl View for RouteView {
     }
 }
 
-/// What is special about a route, for the end of its first line.
+/// Formats the notes of a route, for the end of its first line.
 pub(super) fn notes(route: &RouteRow, paint: Paint) -> String {
     let mut notes = String::new();
     if let Some(id) = route.path_id {
@@ -109,6 +109,6 @@ fn text<T: ToString>(value: &Option<T>) -> Option<String> {
 }
 
 fn list<T: ToString>(values: &[T]) -> Option<String> {
-    let texts: Vec<_> = values.iter().map(T::to_string).collect();
-    (!texts.is_empty()).then(|| texts.join(" "))
+    let strings: Vec<_> = values.iter().map(T::to_string).collect();
+    (!strings.is_empty()).then(|| strings.join(" "))
 }

@@ -1,4 +1,4 @@
-//! `rutter show routes`, `rejected`, `attributes`: lists that stream.
+//! `rutter show routes`, `rejected`, `attributes`: streamed lists.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::paint::{Paint, Tone};
 use crate::text_table::{Cell, Column, TextTable};
 use crate::units::{grouped, plural};
 
-/// A line for each route.
+/// Prints a line for each route.
 pub(super) struct RoutesView {
     table: TextTable,
     paint: Paint,
@@ -51,7 +51,7 @@ impl View for RoutesView {
     }
 }
 
-/// `>` best, `x` rejected, `s` and `S` stale.
+/// Formats the marks: `>` best, `x` rejected, `s` and `S` stale.
 fn mark(route: &RouteRow) -> Cell {
     let mut marks = String::new();
     if route.best {
@@ -77,7 +77,7 @@ fn text<T: ToString>(value: &Option<T>) -> String {
     value.as_ref().map(T::to_string).unwrap_or_default()
 }
 
-/// The path with the letter of ORIGIN behind it, as route servers print it.
+/// Formats the path followed by the letter of ORIGIN, as usual for route servers.
 fn path(attrs: &AttributesRow) -> String {
     let origin = match attrs.origin.as_deref() {
         Some("igp") => "i",
@@ -100,13 +100,13 @@ fn communities(attrs: &AttributesRow) -> String {
     all.join(" ")
 }
 
-/// A line for each rejected route, the evidence below it.
+/// Prints a line for each rejected route, with the evidence below it.
 pub(super) struct RejectedView {
     paint: Paint,
 }
 
 impl RejectedView {
-    /// Nothing printed yet.
+    /// Creates the view.
     pub(super) fn new(paint: Paint) -> Self {
         RejectedView { paint }
     }
@@ -148,7 +148,7 @@ impl View for RejectedView {
     }
 }
 
-/// A line for each distinct set.
+/// Prints a line for each distinct set.
 pub(super) struct AttributesView {
     table: TextTable,
     paint: Paint,
