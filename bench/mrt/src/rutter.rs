@@ -81,7 +81,7 @@ fn each(
 pub fn load(file: &Path) {
     let rib = Arc::new(Rib::new(RibConfig {
         shards: 2,
-        router_id: 1,
+        cluster_id: 1,
         log_limit: 1 << 20,
         export: Arc::new(ExportPolicy::new(ExportSettings::default())),
         seed: 7,

@@ -126,7 +126,7 @@ mod tests {
         }
         let rib = Rib::new(RibConfig {
             shards: 1,
-            router_id: 1,
+            cluster_id: 1,
             log_limit: 1 << 20,
             export: Arc::new(ExportPolicy::new(ExportSettings::default())),
             seed: 7,

@@ -1,6 +1,6 @@
 //! Converts the configuration to settings of `rutter-policy`.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use rutter_net::{Asn, PerFamily};
 use rutter_policy::{ExportSettings, ImportRule, ImportSettings};
@@ -21,10 +21,13 @@ impl Config {
             member_addresses: same_as.clone(),
             same_as_addresses: same_as,
             authorized_addresses: neighbor.authorized_addresses.clone(),
+            own_addresses: self.own_addresses(),
             next_hop: neighbor.next_hop,
             families: PerFamily::from_fn(|family| neighbor.family(family).enabled),
             enforce_first_as: checks.first_as && external,
             reject_as_loop: true,
+            router_id: Some(self.router_id),
+            cluster_id: Some(Ipv4Addr::from_bits(self.cluster_id)),
             max_as_path_len: checks.max_as_path_len,
             reject_invalid_asns: checks.invalid_asns,
             allowed_bogon_asns: checks.allowed_bogon_asns.clone(),
@@ -52,6 +55,17 @@ impl Config {
             graceful_shutdown: checks.graceful_shutdown,
             route_checks: None,
         }
+    }
+
+    /// Returns our own addresses as far as they are configured, sorted.
+    fn own_addresses(&self) -> Vec<IpAddr> {
+        let local = self.neighbors.iter().filter_map(|n| n.local_address);
+        let listen = self.daemon.listen.iter().map(|socket| socket.ip());
+        let mut own: Vec<IpAddr> = local.chain(listen).collect();
+        own.retain(|address| !address.is_unspecified());
+        own.sort_unstable();
+        own.dedup();
+        own
     }
 
     /// Returns the addresses of all members with this AS.

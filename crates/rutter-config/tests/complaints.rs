@@ -105,6 +105,11 @@ fn the_name_of_a_collector_must_fit_files_and_databases() {
 }
 
 #[test]
+fn as_sets_have_no_effect_yet() {
+    check("as-sets.toml");
+}
+
+#[test]
 fn an_empty_file_needs_a_first_section() {
     check("empty.toml");
 }

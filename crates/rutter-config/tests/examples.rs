@@ -92,6 +92,25 @@ fn an_exchange_can_announce_a_role_to_its_members() {
 }
 
 #[test]
+fn import_settings_have_our_own_identity() {
+    let text = "[router]\nasn = 64500\nrouter-id = \"192.0.2.1\"\ncluster-id = \"10.0.0.1\"\n\
+        [daemon]\nlisten = [\"192.0.2.1\", \"::\"]\n\
+        [[neighbor]]\nasn = 64500\naddress = \"192.0.2.12\"\nlocal-address = \"192.0.2.2\"\n";
+    let config = Config::parse(text, Path::new("router.toml"))
+        .unwrap()
+        .config;
+    let settings = config.import_settings(&config.neighbors[0]);
+    assert_eq!(settings.router_id, Some([192, 0, 2, 1].into()));
+    assert_eq!(settings.cluster_id, Some([10, 0, 0, 1].into()));
+    let own: Vec<String> = settings
+        .own_addresses
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(own, ["192.0.2.1", "192.0.2.2"]);
+}
+
+#[test]
 fn a_collector_has_all_its_services() {
     let Loaded { config, .. } = load("collector.toml");
     assert_eq!(config.collector.name.as_deref(), Some("collector1"));

@@ -324,7 +324,7 @@ fn table(config: &Config, threads: usize) -> Rib {
 fn table_config(config: &Config, threads: usize) -> RibConfig {
     RibConfig {
         shards: threads.next_power_of_two(),
-        router_id: config.router_id.into(),
+        cluster_id: config.cluster_id,
         log_limit: LOG_LIMIT,
         export: Arc::new(ExportPolicy::new(config.export_settings())),
         seed: random(),

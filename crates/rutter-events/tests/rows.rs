@@ -26,7 +26,7 @@ fn at(ms: u64) -> Now {
 fn table() -> Rib {
     Rib::new(RibConfig {
         shards: 2,
-        router_id: 1,
+        cluster_id: 1,
         log_limit: 1 << 20,
         export: Arc::new(ExportPolicy::new(ExportSettings::default())),
         seed: 1,

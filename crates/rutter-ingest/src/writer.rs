@@ -176,7 +176,7 @@ mod tests {
     fn the_end_does_not_wait_until_lost_sessions_are_forgotten() {
         let rib = Arc::new(Rib::new(RibConfig {
             shards: 2,
-            router_id: 1,
+            cluster_id: 1,
             log_limit: 1 << 20,
             export: Arc::new(ExportPolicy::new(ExportSettings::default())),
             seed: 7,

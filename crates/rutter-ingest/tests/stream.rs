@@ -60,7 +60,7 @@ impl World {
     fn of(max_clients: usize, queue: usize) -> Self {
         let rib = Rib::new(RibConfig {
             shards: 2,
-            router_id: 1,
+            cluster_id: 1,
             log_limit: 1 << 20,
             export: Arc::new(ExportPolicy::new(ExportSettings::default())),
             seed: 7,

@@ -3,6 +3,7 @@
 //! This is the slow counterpart of the compiled checks: it evaluates the settings directly. Tests compare both.
 
 use std::fmt::Display;
+use std::net::Ipv4Addr;
 
 use rutter_net::{Asn, Family, Prefix};
 use rutter_wire::attr::Attributes;
@@ -63,7 +64,11 @@ fn all(
     }
     session_findings(settings, family, &mut out);
     path_findings(settings, attributes, &mut out);
-    if !policy.allows_next_hop(next_hop) {
+    reflection_findings(settings, attributes, &mut out);
+    if policy.is_own_address(next_hop) {
+        let evidence = format!("next hop is {next_hop}, an address of this router");
+        push(&mut out, RejectReason::NextHop, evidence);
+    } else if !policy.allows_next_hop(next_hop) {
         let allowed = list(policy.next_hops().unwrap_or_default());
         push(
             &mut out,
@@ -146,6 +151,19 @@ fn path_findings(settings: &ImportSettings, attributes: &Attributes<'_>, out: &m
             RejectReason::AsSet,
             format!("AS_PATH is {}", path_text(attributes)),
         );
+    }
+}
+
+fn reflection_findings(settings: &ImportSettings, attributes: &Attributes<'_>, out: &mut Findings) {
+    let originator_id = attributes.originator_id().map(Ipv4Addr::from_bits);
+    if let (Some(id), true) = (originator_id, originator_id == settings.router_id) {
+        let evidence = format!("ORIGINATOR_ID is {id}");
+        push(out, RejectReason::OriginatorLoop, evidence);
+    }
+    let ids: Vec<Ipv4Addr> = attributes.cluster_list().map(Ipv4Addr::from_bits).collect();
+    if let Some(own) = settings.cluster_id.filter(|own| ids.contains(own)) {
+        let evidence = format!("CLUSTER_LIST {} contains {own}", list(&ids));
+        push(out, RejectReason::ClusterLoop, evidence);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The import policy of one neighbor.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use rutter_net::{Asn, Family, Ipv4Prefix, Ipv6Prefix, Prefix};
 use rutter_wire::attr::Attributes;
@@ -27,8 +27,8 @@ pub struct AttrVerdict {
 
 /// The import policy of one neighbor: immutable, shared between threads.
 ///
-/// The checks of attributes run in this order: no policy, family, AS loop, ORIGINATOR_ID and CLUSTER_LIST loops, path
-/// length, next hop, first AS, AS_SET, invalid AS, transit-free AS, never via route servers, origin list, role leak.
+/// The checks of attributes run in this order: no policy, family, AS loop, path length, ORIGINATOR_ID and
+/// CLUSTER_LIST loops, next hop, first AS, AS_SET, invalid AS, transit-free AS, never via route servers, origin list, role leak.
 /// Then the checks of the prefix: bogons, own LAN and black lists (the shortest entry that covers the prefix), global
 /// unicast, length, prefix list, external data.
 #[derive(Debug)]
@@ -94,6 +94,7 @@ impl ImportPolicy {
         let found = self.path.examine(attributes.as_path());
         self.closed(family)
             .or_else(|| found.before_next_hop())
+            .or_else(|| self.reflection_loop(attributes))
             .or_else(|| (!self.allows_next_hop(next_hop)).then_some(RejectReason::NextHop))
             .or_else(|| found.after_next_hop())
             .or_else(|| (otc == OtcIngress::Leak).then_some(RejectReason::RoleLeak))
@@ -123,11 +124,26 @@ impl ImportPolicy {
         )
     }
 
+    /// Returns the reason against a route that was reflected back to us (RFC 4456 §8).
+    fn reflection_loop(&self, attributes: &Attributes<'_>) -> Option<RejectReason> {
+        let originator_id = attributes.originator_id().map(Ipv4Addr::from_bits);
+        if originator_id.is_some() && originator_id == self.settings.router_id {
+            return Some(RejectReason::OriginatorLoop);
+        }
+        let own = self.settings.cluster_id?.to_bits();
+        let is_loop = attributes.cluster_list().any(|id| id == own);
+        is_loop.then_some(RejectReason::ClusterLoop)
+    }
+
     /// Returns whether the neighbor may announce this next hop.
     pub(crate) fn allows_next_hop(&self, next_hop: NextHop) -> bool {
-        self.next_hops
-            .as_ref()
-            .is_none_or(|allowed| allowed.binary_search(&next_hop.addr()).is_ok())
+        let allows = |allowed: &Vec<IpAddr>| allowed.binary_search(&next_hop.addr()).is_ok();
+        !self.is_own_address(next_hop) && self.next_hops.as_ref().is_none_or(allows)
+    }
+
+    /// Returns whether the next hop is one of our own addresses.
+    pub(crate) fn is_own_address(&self, next_hop: NextHop) -> bool {
+        self.settings.own_addresses.contains(&next_hop.addr())
     }
 
     /// The next hops that the neighbor may announce, or `None` for any.

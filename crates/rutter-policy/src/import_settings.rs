@@ -1,7 +1,7 @@
 //! The settings of an import policy.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use rutter_net::{Asn, PerFamily, Prefix};
@@ -82,6 +82,8 @@ pub struct ImportSettings {
     pub same_as_addresses: Vec<IpAddr>,
     /// Addresses listed for [`NextHopRule::Authorized`].
     pub authorized_addresses: Vec<IpAddr>,
+    /// Our own addresses, which are never accepted as next hops (RFC 4271 §6.3).
+    pub own_addresses: Vec<IpAddr>,
     /// The rule for next hops.
     pub next_hop: NextHopRule,
     /// The families enabled on the session.
@@ -90,6 +92,10 @@ pub struct ImportSettings {
     pub enforce_first_as: bool,
     /// Reject paths that contain [`Self::local_asn`].
     pub reject_as_loop: bool,
+    /// Reject routes with this BGP Identifier, our own, as ORIGINATOR_ID (RFC 4456 §8).
+    pub router_id: Option<Ipv4Addr>,
+    /// Reject routes with this CLUSTER_ID, our own, in their CLUSTER_LIST (RFC 4456 §8).
+    pub cluster_id: Option<Ipv4Addr>,
     /// The maximum number of AS numbers in a path. Each prepend counts; a set counts as one.
     pub max_as_path_len: u16,
     /// Reject paths with bogon AS numbers ([`Asn::is_bogon`]).
@@ -138,10 +144,13 @@ impl Default for ImportSettings {
             member_addresses: Vec::new(),
             same_as_addresses: Vec::new(),
             authorized_addresses: Vec::new(),
+            own_addresses: Vec::new(),
             next_hop: NextHopRule::Strict,
             families: PerFamily::both(true),
             enforce_first_as: true,
             reject_as_loop: true,
+            router_id: None,
+            cluster_id: None,
             max_as_path_len: 32,
             reject_invalid_asns: true,
             allowed_bogon_asns: Vec::new(),

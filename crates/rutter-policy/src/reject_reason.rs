@@ -85,6 +85,10 @@ reasons! {
     Martian = 25, "martian", "The prefix cannot be routed: loopback, link-local, multicast or class E.";
     /// Add-Path: the neighbor sends more paths than the table can distinguish.
     Paths = 26, "paths", "The neighbor sends more paths of the prefix than this server considers, or path identifiers that collide.";
+    /// ORIGINATOR_ID is our own BGP Identifier (RFC 4456 §8).
+    OriginatorLoop = 27, "originator-loop", "ORIGINATOR_ID is this router's own BGP Identifier (RFC 4456).";
+    /// CLUSTER_LIST contains our own CLUSTER_ID (RFC 4456 §8).
+    ClusterLoop = 28, "cluster-loop", "CLUSTER_LIST contains this router's own CLUSTER_ID (RFC 4456).";
     /// The reason is not known.
     Unknown = 65535, "unknown", "The reason is not known.";
 }

@@ -139,6 +139,59 @@ fn next_hops() {
 }
 
 #[test]
+fn our_own_address_is_never_a_next_hop() {
+    for (rule, next_hop) in [
+        (ImportRule::Checks, NextHopRule::Any),
+        (ImportRule::Checks, NextHopRule::Authorized),
+        (ImportRule::All, NextHopRule::Strict),
+    ] {
+        let settings = ImportSettings {
+            rule,
+            next_hop,
+            own_addresses: vec![addr("192.0.2.99")],
+            ..member()
+        };
+        let found = verdict(settings.clone(), &Route::path("3333"), "192.0.2.99").reject;
+        assert_eq!(found, Some(RejectReason::NextHop), "{rule:?} {next_hop:?}");
+        let found = verdict(settings, &Route::path("3333"), "192.0.2.11").reject;
+        assert_eq!(found, None, "{rule:?} {next_hop:?}");
+    }
+}
+
+#[test]
+fn routes_that_were_reflected_back_are_rejected() {
+    let settings = ImportSettings {
+        rule: ImportRule::All,
+        router_id: Some([192, 0, 2, 1].into()),
+        cluster_id: Some([10, 0, 0, 1].into()),
+        ..member()
+    };
+    let reflected = |originator: [u8; 4], clusters: &[[u8; 4]]| Route {
+        originator: Some(originator),
+        clusters: clusters.to_vec(),
+        ..Route::path("65")
+    };
+    for (route, expected) in [
+        (reflected([192, 0, 2, 9], &[[10, 0, 0, 2]]), None),
+        (
+            reflected([192, 0, 2, 1], &[[10, 0, 0, 2]]),
+            Some(RejectReason::OriginatorLoop),
+        ),
+        (
+            reflected([192, 0, 2, 9], &[[10, 0, 0, 2], [10, 0, 0, 1]]),
+            Some(RejectReason::ClusterLoop),
+        ),
+    ] {
+        assert_eq!(reject(settings.clone(), &route), expected, "{route:?}");
+        let collector = ImportSettings {
+            rule: ImportRule::Collect,
+            ..settings.clone()
+        };
+        assert_eq!(reject(collector, &route), None, "{route:?}");
+    }
+}
+
+#[test]
 fn a_link_local_next_hop_beside_a_global_one_is_tolerated() {
     let policy = ImportPolicy::new(member());
     let next_hop = NextHop::V6 {

@@ -104,7 +104,7 @@ proptest! {
         let route = Route {
             path: "3333".into(),
             communities: if blackhole { vec!["65535:666".into()] } else { vec![] },
-            otc: None,
+            ..Route::default()
         };
         let own = settings.black_list.iter().chain(&settings.allow_prefixes).map(|m| m.prefix);
         for prefix in own.chain(settings.lan.clone()).chain(prefixes) {

@@ -40,7 +40,7 @@ impl Rib {
             let mut topology = self.topology.write();
             let held = topology.peer_mut(peer)?;
             held.session = Some(session.clone());
-            let style = style(held, &session, self.router_id);
+            let style = style(held, &session, self.cluster_id);
             let group = style.map(|style| self.group(style));
             held.group = group.clone();
             let ranks = topology.refresh_rank(peer);
@@ -262,7 +262,7 @@ impl Rib {
 }
 
 /// The style of a client's messages; `None` where nothing is sent to it.
-fn style(peer: &Peer, session: &SessionInfo, router_id: u32) -> Option<Style> {
+fn style(peer: &Peer, session: &SessionInfo, cluster_id: u32) -> Option<Style> {
     let neighbor = &peer.neighbor;
     if neighbor.kind == PeerKind::Collector || !neighbor.export_allowed {
         return None;
@@ -291,6 +291,6 @@ fn style(peer: &Peer, session: &SessionInfo, router_id: u32) -> Option<Style> {
             .family(Family::Ipv4Unicast)
             .is_some_and(|family| family.extended_next_hop),
         add_otc: neighbor.adds_otc(),
-        cluster_id: if reflects { router_id } else { 0 },
+        cluster_id: if reflects { cluster_id } else { 0 },
     })
 }

@@ -26,8 +26,8 @@ use crate::{Neighbor, PeerId, PeerSummary, Retain, RouteCounts, TooManyNeighbors
 pub struct RibConfig {
     /// The number of partitions of prefix space: a power of two, usually the number of I/O threads.
     pub shards: usize,
-    /// Our BGP Identifier. ORIGINATOR_ID and CLUSTER_LIST of RFC 4456 use it, too.
-    pub router_id: u32,
+    /// Our CLUSTER_ID as a route reflector (RFC 4456).
+    pub cluster_id: u32,
     /// The limit in bytes on encoded UPDATEs kept for lagging clients, per group: see [`crate::Rib::congested`].
     pub log_limit: usize,
     /// The exchange's action communities.
@@ -54,7 +54,7 @@ pub struct Rib {
     pub(crate) mirror: OnceLock<Arc<Mirror>>,
     pub(crate) seed: u64,
     pub(crate) log_limit: usize,
-    pub(crate) router_id: u32,
+    pub(crate) cluster_id: u32,
     pub(crate) new_file: OnceLock<NewFile>,
     /// The number of times that a lagging client left its group's log.
     pub(crate) demotions: AtomicU64,
@@ -90,7 +90,7 @@ impl Rib {
             mirror: OnceLock::new(),
             seed,
             log_limit: config.log_limit,
-            router_id: config.router_id,
+            cluster_id: config.cluster_id,
             new_file: OnceLock::new(),
             demotions: AtomicU64::new(0),
             published: AtomicBool::new(false),

@@ -90,7 +90,7 @@ impl Lab {
         Lab {
             rib: Rib::new(RibConfig {
                 shards: 2,
-                router_id: 0x0a09_0909,
+                cluster_id: 0x0a09_0909,
                 log_limit: 1 << 20,
                 export: Arc::new(ExportPolicy::new(export)),
                 seed: 1,

@@ -34,7 +34,7 @@ impl Server {
     pub fn new(clients: u16, passive: impl Fn(u16) -> bool, seed: u64) -> Self {
         let rib = Rib::new(RibConfig {
             shards: 2,
-            router_id: 1,
+            cluster_id: 1,
             log_limit: 400,
             export: Arc::new(ExportPolicy::new(ExportSettings::default())),
             seed,

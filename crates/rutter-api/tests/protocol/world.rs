@@ -30,7 +30,7 @@ impl World {
     pub fn new() -> Self {
         let rib = Rib::new(RibConfig {
             shards: 2,
-            router_id: 1,
+            cluster_id: 1,
             log_limit: 1 << 20,
             export: Arc::new(ExportPolicy::new(ExportSettings {
                 local_asn: Asn(199_000),

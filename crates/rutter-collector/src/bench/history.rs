@@ -146,7 +146,7 @@ impl Bench {
     fn new(settings: &Settings, archive: Archive) -> Result<Self, String> {
         let rib = Arc::new(Rib::new(RibConfig {
             shards: 2,
-            router_id: 1,
+            cluster_id: 1,
             log_limit: 1 << 20,
             export: Arc::new(ExportPolicy::new(ExportSettings::default())),
             seed: 1,

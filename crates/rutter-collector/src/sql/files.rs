@@ -58,7 +58,7 @@ const STACK: usize = 256 << 20;
 fn load(args: &SqlArgs) -> Result<(Arc<Rib>, Result<(), String>), Failure> {
     let rib = Arc::new(Rib::new(RibConfig {
         shards: 16,
-        router_id: 0,
+        cluster_id: 0,
         log_limit: 1 << 20,
         export: Arc::new(ExportPolicy::new(ExportSettings::default())),
         seed: 1,

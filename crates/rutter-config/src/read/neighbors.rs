@@ -87,10 +87,7 @@ impl<'a> Neighbors<'a> {
             export: ExportRule::All,
             next_hop_self: false,
             local_pref: 100,
-            as_sets: section
-                .get("as-sets")
-                .map(|i| i.each(Item::text))
-                .unwrap_or_default(),
+            as_sets: section.get("as-sets").map_or_else(Vec::new, as_sets),
         };
         for (address, item) in addresses(section) {
             self.expect_on_lan(address, &item);
@@ -308,6 +305,15 @@ fn warn_default_deny(section: &Section<'_>) {
             );
         }
     }
+}
+
+/// Reads `as-sets`, with a warning that this version does not use them.
+fn as_sets(item: Item<'_>) -> Vec<String> {
+    item.warning(
+        "`as-sets` has no effect, because this version has no IRR filters",
+        "remove the key, or use allow-prefixes and allow-origins",
+    );
+    item.each(Item::text)
 }
 
 fn addresses<'a>(section: &Section<'a>) -> Vec<(IpAddr, Item<'a>)> {

@@ -16,7 +16,7 @@ pub const BEGIN_US: u64 = 1_795_000_000_000_000;
 pub fn table() -> Arc<Rib> {
     Arc::new(Rib::new(RibConfig {
         shards: 2,
-        router_id: 1,
+        cluster_id: 1,
         log_limit: 1 << 20,
         export: Arc::new(ExportPolicy::new(ExportSettings::default())),
         seed: 1,

@@ -53,7 +53,7 @@ impl World {
     fn start_with(start: impl FnOnce(&Context) -> Result<Station, StationError>) -> Self {
         let rib = Rib::new(RibConfig {
             shards: 2,
-            router_id: 1,
+            cluster_id: 1,
             log_limit: 1 << 20,
             export: Arc::new(ExportPolicy::new(ExportSettings {
                 local_asn: Asn(64500),

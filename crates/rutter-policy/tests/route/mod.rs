@@ -14,6 +14,8 @@ pub struct Route {
     /// Standard (`64500:1`), large (`64500:1:2`) and extended (`rt:1:2`) communities.
     pub communities: Vec<String>,
     pub otc: Option<u32>,
+    pub originator: Option<[u8; 4]>,
+    pub clusters: Vec<[u8; 4]>,
 }
 
 impl Route {
@@ -71,6 +73,15 @@ impl Route {
                 &otc.to_be_bytes(),
             );
         }
+        if let Some(id) = self.originator {
+            write_attr(&mut out, OPTIONAL, code::ORIGINATOR_ID, &id);
+            write_attr(
+                &mut out,
+                OPTIONAL,
+                code::CLUSTER_LIST,
+                &self.clusters.concat(),
+            );
+        }
         out
     }
 }
@@ -79,7 +90,7 @@ impl Route {
 pub fn with<T>(route: &Route, then: impl FnOnce(&Attributes<'_>) -> T) -> T {
     let context = AttrContext {
         as4: true,
-        external: true,
+        external: route.originator.is_none(),
         accept_as_set: true,
         has_ipv4_nlri: false,
     };

@@ -14,7 +14,7 @@ use rutter_wire::nlri;
 pub fn rib(shards: usize) -> Rib {
     Rib::new(RibConfig {
         shards,
-        router_id: 1,
+        cluster_id: 1,
         log_limit: 32 << 20,
         export: Arc::new(ExportPolicy::new(ExportSettings::default())),
         seed: 7,

@@ -166,7 +166,7 @@ impl World {
     pub fn new(peers: u16, shards: usize, log_limit: usize) -> Self {
         let rib = Rib::new(RibConfig {
             shards,
-            router_id: 1,
+            cluster_id: 1,
             log_limit,
             export: export(Actions::Sent),
             seed: 7,

@@ -85,7 +85,7 @@ impl World {
     pub fn new(peers: usize, now_us: u64) -> Self {
         let rib = Arc::new(Rib::new(RibConfig {
             shards: 1,
-            router_id: 1,
+            cluster_id: 1,
             log_limit: 1 << 20,
             export: Arc::new(ExportPolicy::new(ExportSettings::default())),
             seed: 1,

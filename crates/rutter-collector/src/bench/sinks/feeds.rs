@@ -16,7 +16,7 @@ pub(super) fn table(settings: &Settings) -> Result<Arc<Rib>, String> {
         .map_err(|why| format!("{}: {why}", settings.prefixes.display()))?;
     let rib = Arc::new(Rib::new(RibConfig {
         shards: 2,
-        router_id: 1,
+        cluster_id: 1,
         log_limit: 1 << 20,
         export: Arc::new(ExportPolicy::new(ExportSettings::default())),
         seed: 1,
