@@ -23,7 +23,7 @@ const TIME: u32 = 1_700_000_000;
 fn rib() -> Arc<Rib> {
     Arc::new(Rib::new(RibConfig {
         shards: 2,
-        router_id: 1,
+        cluster_id: 1,
         log_limit: 1 << 20,
         export: Arc::new(ExportPolicy::new(ExportSettings::default())),
         seed: 7,
