@@ -168,7 +168,11 @@ fn same<N: Net>(one: &PrefixMap<N, Allowed>, other: &PrefixMap<N, Allowed>) -> b
     one.len() == other.len() && one.iter().all(has_same)
 }
 
-fn judge<'a>(covering: impl Iterator<Item = &'a Allowed>, len: u8, origin: Option<u32>) -> Rov {
+fn validation_state<'a>(
+    covering: impl Iterator<Item = &'a Allowed>,
+    len: u8,
+    origin: Option<u32>,
+) -> Rov {
     let mut state = Rov::NotFound;
     for (max_len, asn) in covering.flatten() {
         // AS 0 states that no AS may announce the prefix (RFC 6483 §4).
