@@ -47,7 +47,7 @@ fn mmdb(options: &CommonOptions, args: &MmdbArgs) -> Result<(), Failure> {
         match destination {
             Destination::File(_) => writeln!(io::stdout(), "{summary}")?,
             // Standard output may have received the file itself.
-            Destination::Stdout | Destination::Special(_) => rutter_daemon::eprint_line(said),
+            Destination::Stdout | Destination::Special(_) => rutter_daemon::eprint_line(summary),
         }
     }
     Ok(())
