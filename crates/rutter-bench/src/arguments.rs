@@ -32,11 +32,11 @@ pub struct BenchArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum Special {
-    /// Write octets to sockets and nothing else (started by --baseline).
+    /// Write bytes to sockets and nothing else (started by --baseline).
     #[command(hide = true)]
     BaselineWriter { target: SocketAddr, count: usize },
 
-    /// Become a daemon that ends with the benchmark (started for every daemon).
+    /// Become a daemon that ends when the benchmark ends (started for every daemon).
     #[command(hide = true, name = end_with_parent::COMMAND)]
     Hold {
         benchmark: u32,
@@ -54,7 +54,7 @@ pub enum Special {
 
 #[derive(Debug, Args)]
 pub struct Bench {
-    /// S1 to S10, S10b, or a size of your own: 10x5000 (unique prefixes), 20x50000/20000 (routes/destinations)
+    /// S1 to S10, S10b, or another size: 10x5000 (unique prefixes), 20x50000/20000 (routes/destinations)
     #[arg(required = true)]
     pub workload: Option<Named>,
 
@@ -66,15 +66,15 @@ pub struct Bench {
     #[arg(long, value_name = "DAEMON")]
     pub vs: Vec<Daemon>,
 
-    /// Measure a daemon that runs already; it must know the clients (see --print-clients)
+    /// Measure a daemon that is already running; it must know the clients (see --print-clients)
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["daemon", "vs"])]
     pub attach: Option<SocketAddr>,
 
-    /// The process of --attach, to measure what it costs
+    /// The process of --attach, to measure its cost
     #[arg(long, requires = "attach")]
     pub pid: Option<u32>,
 
-    /// Who gets the best route from --attach
+    /// Which clients --attach sends the best route to
     #[arg(long, requires = "attach", default_value = "per-client")]
     pub visibility: Visibility,
 
@@ -82,7 +82,7 @@ pub struct Bench {
     #[arg(long, default_value_t = ONE)]
     pub runs: NonZeroUsize,
 
-    /// Threads of the daemon, where it can have several [default: one per core]
+    /// Threads of the daemon, if it can have several [default: one per core]
     #[arg(long)]
     pub threads: Option<NonZeroUsize>,
 
@@ -90,7 +90,7 @@ pub struct Bench {
     #[arg(long, default_value_t = ONE)]
     pub load_threads: NonZeroUsize,
 
-    /// Destinations for S4 and S6 (or any workload): one prefix a line, plain or .gz
+    /// Destinations for S4 and S6 (or any workload): one prefix per line, plain or .gz
     #[arg(long, value_name = "FILE")]
     pub prefixes: Option<PathBuf>,
 
@@ -98,11 +98,11 @@ pub struct Bench {
     #[arg(long)]
     pub keep_all_prefixes: bool,
 
-    /// Everything generated is drawn from this number
+    /// Seed of all random choices
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 
-    /// So many peers share an AS number, so that MED counts between them
+    /// This many peers share an AS number, so that MED is compared between them
     #[arg(long, default_value_t = ONE, value_name = "N")]
     pub peers_per_asn: NonZeroUsize,
 
@@ -110,40 +110,41 @@ pub struct Bench {
     #[arg(long)]
     pub shallow: bool,
 
-    /// Afterwards announce one prefix N times and time it to the monitor
+    /// After the load, announce one prefix N times and measure the time to the monitor
     #[arg(long, value_name = "N", default_value_t = 0, num_args = 0..=1, default_missing_value = "2000")]
     pub latency: u32,
 
-    /// Afterwards time it while routes are shown, dumped, reloaded, and peers are lost or slow, N times each; of rutter-collect while SQL is asked, too
+    /// After the load, measure it while routes are shown, dumped and reloaded, and peers are lost or slow, N times
+    /// each; for rutter-collect also during SQL queries
     #[arg(long, value_name = "N", default_value_t = 0, num_args = 0..=1, default_missing_value = "2000")]
     pub under_load: u32,
 
-    /// Of what --under-load does, only this; may be repeated
+    /// Run only this scene of --under-load; may be repeated
     #[arg(long, value_name = "SCENE", requires = "under_load")]
     pub scene: Vec<Scene>,
 
-    /// Afterwards lose the peer with the most routes, and let it come back
+    /// After the load, lose the peer with the most routes, and reconnect it
     #[arg(long)]
     pub lose_biggest: bool,
 
-    /// Afterwards lose N random peers at once, and let them come back
+    /// After the load, lose N random peers at once, and reconnect them
     #[arg(long, value_name = "N")]
     pub kill: Option<usize>,
 
-    /// Afterwards lose half of the peers and let them come back until N million routes have come and gone
+    /// After the load, lose and reconnect half of the peers until N million routes have been withdrawn and announced
     #[arg(long, value_name = "N")]
     pub churn: Option<u64>,
 
-    /// Afterwards load a policy that rejects the longer paths of everybody, and the old one again; then one that announces some
-    /// routes to nobody, and the old one again
+    /// After the load, set an import policy that rejects longer paths, and restore the old one; then an export policy
+    /// that withholds some routes, and restore the old one
     #[arg(long, conflicts_with = "attach")]
     pub reload: bool,
 
-    /// The monitor connects when all others are served
+    /// The monitor connects after all others have their routes
     #[arg(long)]
     pub late_monitor: bool,
 
-    /// N peers read slowly until the others are served
+    /// N peers read slowly until the others have their routes
     #[arg(long, value_name = "N")]
     pub slow: Option<usize>,
 
@@ -151,23 +152,23 @@ pub struct Bench {
     #[arg(long)]
     pub extended_messages: bool,
 
-    /// Also measure a program that only writes the same octets to the same number of sockets
+    /// Also measure a program that only writes the same bytes to the same number of sockets
     #[arg(long)]
     pub baseline: bool,
 
-    /// Seconds to wait for a phase
+    /// Seconds to wait for each phase
     #[arg(long, default_value_t = 900)]
     pub timeout: u64,
 
-    /// Seconds to look on afterwards
+    /// Seconds to keep watching after the last change
     #[arg(long, default_value_t = 2)]
     pub settle: u64,
 
-    /// Write the report as JSON too (`-`: to standard output, instead of the table)
+    /// Also write the report as JSON (`-`: to standard output, instead of the table)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Print the clients (address, AS, BGP Identifier) that --attach must know, and end
+    /// Print the clients (address, AS, BGP Identifier) that --attach must know, and exit
     #[arg(long)]
     pub print_clients: bool,
 }

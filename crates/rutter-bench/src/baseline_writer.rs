@@ -1,6 +1,7 @@
-//! The floor: a program that only writes the octets that the clients must get, to as many sockets.
+//! The baseline: a program that only writes the bytes that the clients must receive, to the same number of sockets.
 //!
-//! It runs as a process of its own (`rutter bench floor-writer`), so that its processor time can be told from the sink's.
+//! It runs as its own process (`rutter bench baseline-writer`), so that its processor time is separate from the
+//! reader's.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -14,27 +15,28 @@ use serde::Serialize;
 use crate::process;
 use crate::workload::Workload;
 
-/// What the floor cost.
+/// The cost of the baseline.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Baseline {
     /// Sockets written to.
     pub sockets: usize,
-    /// Octets written to all of them.
+    /// Bytes written to all of them.
     pub octets: u64,
     /// Processor seconds of the writer.
     pub cpu_s: f64,
-    /// Seconds from the first to the last octet.
+    /// Seconds from the first to the last byte.
     pub wall_s: f64,
 }
 
-/// Measures it for a workload: each client gets every peer's octets but its own, read by this process.
+/// Measures the baseline of a workload: each client receives the bytes of every peer but its own. This process reads
+/// them.
 pub fn measure(workload: &Workload) -> io::Result<Baseline> {
     process::want_files(workload.peers.len() + 200)?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let mut child = spawn_writer(listener.local_addr()?, workload)?;
     let result = sink(&listener, workload.peers.len(), &mut child);
     if result.is_err() {
-        // Already ended, or not to be helped.
+        // It has already ended, or cannot be killed.
         let _ = child.kill();
     }
     let _ = child.wait();
@@ -77,7 +79,7 @@ fn sink(listener: &TcpListener, count: usize, child: &mut Child) -> io::Result<B
     }
     let before = process::usage_of_tree(child.id()).cpu;
     let begun = Instant::now();
-    // The writer waits for this: all sockets are there and the clock runs.
+    // The writer waits for these bytes: all sockets are connected and the clock runs.
     sockets
         .first_mut()
         .ok_or_else(|| io::Error::other("no sockets"))?
@@ -87,7 +89,7 @@ fn sink(listener: &TcpListener, count: usize, child: &mut Child) -> io::Result<B
     let cpu = process::usage_of_tree(child.id())
         .cpu
         .saturating_sub(before);
-    // It may end now.
+    // The writer may end now.
     drop(sockets);
     Ok(Baseline {
         sockets: count,
@@ -129,7 +131,8 @@ fn drain(poll: &mut Poll, sockets: &mut [mio::net::TcpStream]) -> io::Result<u64
     Ok(octets)
 }
 
-/// The writer: reads the streams from standard input, connects, waits for the word, writes with `writev`, one thread.
+/// The writer, in one thread: reads the streams from standard input, connects, waits for the start signal and writes
+/// with `writev`.
 pub fn write(target: SocketAddr, count: usize) -> io::Result<()> {
     process::want_files(count + 100)?;
     let streams = read_streams(count)?;
@@ -165,7 +168,7 @@ pub fn write(target: SocketAddr, count: usize) -> io::Result<()> {
             }
         }
     }
-    // Stay until the reader has looked at our clock.
+    // Wait until the reader has read our processor time.
     let mut rest = [0; 1];
     first.set_nonblocking(false)?;
     let _ = first.as_fd();
@@ -186,7 +189,7 @@ fn read_streams(count: usize) -> io::Result<Vec<Vec<u8>>> {
         .collect()
 }
 
-/// One socket and where it stands in everybody else's streams.
+/// One socket, and its position in the streams of the other peers.
 struct Outgoing {
     socket: mio::net::TcpStream,
     own: usize,
@@ -210,7 +213,7 @@ impl Outgoing {
         Ok(outgoing)
     }
 
-    /// On to the next stream that has something and is not its own.
+    /// Moves to the next stream that is not finished and not the client's own.
     fn skip(&mut self, streams: &[Vec<u8>]) {
         while self.stream < streams.len()
             && (self.stream == self.own || self.offset >= streams[self.stream].len())
@@ -220,7 +223,7 @@ impl Outgoing {
         }
     }
 
-    /// Writes until the socket is full (false) or everything is written (true).
+    /// Writes until the socket is full (`false`) or everything is written (`true`).
     fn write(&mut self, streams: &[Vec<u8>]) -> io::Result<bool> {
         while self.stream < streams.len() {
             let parts: Vec<IoSlice<'_>> = std::iter::once(&streams[self.stream][self.offset..])

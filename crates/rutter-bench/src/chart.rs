@@ -1,12 +1,12 @@
-//! Bars as SVG, by hand: groups of bars, each group to its own scale.
+//! Draws bar charts as SVG: groups of bars, each group with its own scale.
 
 use std::fmt::Write;
 
 /// Bars that are compared with each other.
 pub(crate) struct Group {
-    /// What was measured.
+    /// The quantity.
     pub title: String,
-    /// Names and figures, the first one stands out.
+    /// Names and values; the first bar is highlighted.
     pub bars: Vec<(String, f64)>,
 }
 
@@ -18,7 +18,7 @@ const STEP: u32 = 20;
 const HEAD: u32 = 24;
 const GAP: u32 = 14;
 
-/// A page of groups, one below the other.
+/// Draws a page with the groups below each other.
 pub(crate) fn draw(title: &str, groups: &[Group]) -> String {
     let bars: usize = groups.iter().map(|group| group.bars.len()).sum();
     let height = 40 + bars as u32 * STEP + groups.len() as u32 * (HEAD + GAP);

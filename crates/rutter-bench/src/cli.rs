@@ -26,7 +26,7 @@ use crate::speaker::{Counters, Offer};
 use crate::under_load::{self, Scene};
 use crate::workload::{Named, Settings, Workload, read_prefix_file};
 
-/// Runs `rutter bench` with the arguments after that word. `Ok(false)`: a run failed or was not exact.
+/// Runs `rutter bench` with the arguments after `bench`. `Ok(false)`: a run failed or was not exact.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Result<bool, String> {
     let name = std::iter::once("rutter bench".into());
     let args = match BenchArgs::try_parse_from(name.chain(arguments)) {
@@ -57,7 +57,7 @@ fn with_signals(run: impl FnOnce() -> Result<bool, String>) -> Result<bool, Stri
     run()
 }
 
-/// One comparison, for those who show it in their own way.
+/// Runs one comparison; the caller shows the report.
 pub(crate) fn measure(arguments: Vec<OsString>) -> Result<Report, String> {
     let name = std::iter::once("rutter bench".into());
     let args = BenchArgs::try_parse_from(name.chain(arguments)).map_err(|e| e.to_string())?;
@@ -234,7 +234,7 @@ fn print(args: &Bench, report: &Report) -> Result<(), String> {
     }
 }
 
-/// On standard output. Whoever read it may have gone; the exit status tells how it went all the same.
+/// Writes to standard output. An error is ignored if the reader is gone: the exit status still shows the result.
 pub(crate) fn show(text: impl Display) {
     let _ = write!(io::stdout().lock(), "{text}");
 }
@@ -244,7 +244,7 @@ pub(crate) fn show_progress(text: impl Display) {
     let _ = write!(io::stderr().lock(), "{text}");
 }
 
-/// A progress bar on a terminal, nothing elsewhere.
+/// A progress bar; it does nothing if standard error is not a terminal.
 struct Bar(Option<ProgressBar>);
 
 impl Bar {

@@ -1,4 +1,4 @@
-//! The decision process of RFC 4271 §9.1.2.2 as far as clients of a route server can tell it apart.
+//! The decision process of RFC 4271 §9.1.2.2, as far as clients of a route server can observe it.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use rutter_net::Asn;
 
 use crate::workload::{Peer, Route};
 
-/// Compares two routes without MED: shorter path, lower ORIGIN, lower BGP Identifier, lower peer address.
+/// Compares two routes without MED, by path length, ORIGIN, BGP Identifier and peer address. Lower is better.
 pub fn compare(a: &Route, b: &Route, peers: &[Peer]) -> Ordering {
     before_med(a, b).then_with(|| after_med(a, b, peers))
 }
@@ -23,13 +23,14 @@ fn after_med(a: &Route, b: &Route, peers: &[Peer]) -> Ordering {
     key(a).cmp(&key(b))
 }
 
-/// The neighbouring AS of a route.
+/// The neighboring AS of a route.
 pub fn neighbor_as(route: &Route, peers: &[Peer]) -> Asn {
     peers[route.peer as usize].asn
 }
 
-/// The best of all routes to one destination. MED counts between routes of the same neighbouring AS only: a route is
-/// out if one of the same AS, path length and ORIGIN has a lower MED (§9.1.2.2 c); the result does not depend on order.
+/// The best of all routes to one destination. MED counts only between routes of the same neighboring AS: a route loses
+/// if another with the same AS, path length and ORIGIN has a lower MED (§9.1.2.2 c). The result does not depend on the
+/// order.
 pub fn best<'a>(
     routes: impl Iterator<Item = &'a Route> + Clone,
     peers: &[Peer],

@@ -1,4 +1,5 @@
-//! What `rutter demo` needs: speakers that announce a table to a route server, verify what comes back and stay up.
+//! The speakers of `rutter demo`: they announce a table to a route server, verify the routes that they receive, and
+//! stay up.
 //!
 //! ```no_run
 //! use rutter_bench::demo::{Demo, DemoSettings};
@@ -30,10 +31,10 @@ use crate::speaker::{ClientReport, Counters, Fleet, FleetError, FleetSettings, O
 use crate::tracker::Bench;
 use crate::workload::{FULL_TABLE, Settings, Shape, Workload};
 
-/// How large a demonstration is.
+/// The size of a demonstration.
 #[derive(Clone, Debug)]
 pub struct DemoSettings {
-    /// Speakers, each announcing its part of the table and listening to everything.
+    /// Speakers. Each announces a part of the table and receives everything.
     pub speakers: usize,
     /// Destinations of the generated table, where `table` is `None`.
     pub destinations: usize,
@@ -41,11 +42,11 @@ pub struct DemoSettings {
     pub routes_per_destination: f64,
     /// The destinations, from [`crate::workload::read_prefix_file`] or [`crate::workload::read_mrt_prefixes`].
     pub table: Option<Vec<Prefix>>,
-    /// Everything generated is drawn from this.
+    /// The seed of all random choices.
     pub seed: u64,
     /// Threads for all speakers.
     pub threads: usize,
-    /// How long to wait for sessions, and for everybody to be exact.
+    /// How long to wait for sessions, and for all speakers to be exact.
     pub timeout: Duration,
 }
 
@@ -63,12 +64,12 @@ impl Default for DemoSettings {
     }
 }
 
-/// How far a demonstration is.
+/// The progress of a demonstration.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct DemoProgress {
-    /// Speakers, the listening one included.
+    /// Speakers, including the one that only receives.
     pub speakers: usize,
-    /// Prefixes that all speakers will hold together.
+    /// The number of prefixes that all speakers must hold, added up.
     pub owed: u64,
     /// The counters.
     pub counters: Counters,
@@ -76,28 +77,28 @@ pub struct DemoProgress {
     pub elapsed: Duration,
 }
 
-/// How it went.
+/// The result of a demonstration.
 #[derive(Clone, Debug, Serialize)]
 pub struct DemoReport {
-    /// Every speaker holds exactly what it must: prefixes, attributes, best path.
+    /// Every speaker holds exactly its expected routes: prefixes, attributes, best path.
     pub exact: bool,
-    /// Seconds from the first UPDATE octet until the last speaker was exact.
+    /// Seconds from the first byte of an UPDATE until the last speaker was exact.
     pub wall_s: f64,
     /// Routes announced.
     pub routes: usize,
     /// Destinations.
     pub destinations: usize,
-    /// Prefixes held by all speakers together.
+    /// Prefixes held by all speakers, added up.
     pub held: u64,
-    /// Octets read by all speakers.
+    /// Bytes read by all speakers.
     pub received: u64,
     /// Every speaker.
     pub speakers: Vec<ClientReport>,
-    /// What went wrong, in words.
+    /// Descriptions of errors.
     pub trouble: Vec<String>,
 }
 
-/// A workload that is ready, with nobody connected.
+/// A workload that is ready; no speaker is connected yet.
 #[derive(Clone, Debug)]
 pub struct Demo {
     workload: Arc<Workload>,
@@ -105,7 +106,7 @@ pub struct Demo {
 }
 
 impl Demo {
-    /// Generates and encodes everything; about a second for a full table.
+    /// Generates and encodes everything. It takes about a second for a full table.
     pub fn prepare(mut settings: DemoSettings) -> Demo {
         let table = settings.table.take();
         let destinations = table.as_ref().map_or(settings.destinations, Vec::len);
@@ -124,7 +125,7 @@ impl Demo {
         }
     }
 
-    /// What will be announced.
+    /// The routes to be announced.
     pub fn workload(&self) -> &Workload {
         &self.workload
     }
@@ -139,8 +140,8 @@ impl Demo {
         daemons::rutter_config(&self.workload.peers, listen, control_socket, threads)
     }
 
-    /// Connects all speakers to a daemon that gives each client the best route that it may have. Attempts are
-    /// repeated until the time is up, so the daemon may still be starting.
+    /// Connects all speakers to a daemon that advertises to each client its own best route. It repeats attempts until
+    /// the timeout, so the daemon may still be starting.
     pub fn connect(
         &self,
         target: SocketAddr,
@@ -182,7 +183,7 @@ impl Demo {
     }
 }
 
-/// Speakers with their sessions up; they go down when this is dropped.
+/// Speakers with established sessions, which go down when this is dropped.
 pub struct Speakers {
     fleet: Fleet,
     owed: u64,
@@ -190,8 +191,8 @@ pub struct Speakers {
 }
 
 impl Speakers {
-    /// Announces everything and waits until every speaker holds exactly what it must, or the time is up; then the
-    /// report says what differs.
+    /// Announces everything and waits until every speaker is exact, or the timeout is over. The report then lists the
+    /// differences.
     pub fn load(&mut self, mut watch: impl FnMut(&DemoProgress)) -> Result<DemoReport, FleetError> {
         let workload = self.fleet.bench().workload.clone();
         let announcers: Vec<usize> = (0..workload.announcers()).collect();
@@ -214,7 +215,7 @@ impl Speakers {
         self.report(wall_s, trouble)
     }
 
-    /// What every speaker holds now.
+    /// The routes that every speaker holds now.
     fn report(&self, wall_s: f64, trouble: Vec<String>) -> Result<DemoReport, FleetError> {
         let workload = &self.fleet.bench().workload;
         let speakers = self.fleet.report()?;
@@ -230,12 +231,12 @@ impl Speakers {
         })
     }
 
-    /// Announce one prefix so many times and time it to the listening speaker.
+    /// Announces one prefix `rounds` times and measures the time to the speaker that only receives.
     pub fn latency(&self, rounds: u32) -> Result<Option<latency::Latency>, FleetError> {
         latency::measure(&self.fleet, rounds)
     }
 
-    /// Whether all sessions are still up and every speaker is still exact.
+    /// Returns whether all sessions are still up and every speaker is still exact.
     pub fn are_well(&self) -> bool {
         let counters = self.fleet.progress().counters();
         counters.exact == self.fleet.bench().workload.peers.len()

@@ -1,4 +1,4 @@
-//! What happens to a route server besides load: clients that crash, come back, come late or hardly read.
+//! Disturbances of a route server besides load: clients that crash, reconnect, connect late or read slowly.
 
 use std::time::{Duration, Instant};
 
@@ -12,39 +12,40 @@ use crate::scenario::Subject;
 use crate::speaker::{Counters, Fleet, FleetError};
 use crate::workload::Workload;
 
-/// Something done to the daemon besides the load.
+/// A disturbance of the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Disturbance {
-    /// The peer with the most routes is lost without a word, then comes back.
+    /// The peer with the most routes closes its connection without a NOTIFICATION, and reconnects later.
     LoseBiggest,
-    /// So many random peers are lost at once, then come back.
+    /// This many random peers are lost at once, and reconnect later.
     Kill(usize),
-    /// Half of the peers are lost and come back, until so many routes have come and gone.
+    /// Half of the peers are lost and reconnect, until this many routes have been withdrawn and announced.
     Churn(u64),
-    /// The import policy is changed so that it rejects paths of more than four AS numbers, and changed back; then the export
-    /// policy, so that some routes go to nobody, and changed back.
+    /// The import policy changes to reject paths of more than four AS numbers, and changes back. Then the export policy
+    /// changes to withhold some routes, and changes back.
     Reload,
     /// The monitor connects only after all others are exact.
     LateMonitor,
-    /// So many peers read 4 KiB every 10 ms until the others are served, then normally.
+    /// This many peers read 4 KiB every 10 ms until the others are exact, then at full speed.
     Slow(usize),
 }
 
-/// How the daemon took it.
+/// The daemon's recovery from one event.
 #[derive(Clone, Debug, Serialize)]
 pub struct Recovery {
-    /// What happened.
+    /// The event.
     pub event: String,
     /// Seconds until the last client was exact again.
     pub wall_s: f64,
     /// Processor seconds of the daemon in that time.
     pub cpu_s: f64,
-    /// Resident memory after it, octets.
+    /// Resident memory afterwards, in bytes.
     pub rss: u64,
 }
 
-/// The clients that do not connect at first. Only listeners may be late: the others must get what all announcers sent.
+/// The clients that do not connect at first. Only a client that announces nothing may be late: the others must receive
+/// the routes of all announcers.
 pub(crate) fn late_clients(disturbances: &[Disturbance], workload: &Workload) -> Vec<usize> {
     match disturbances.contains(&Disturbance::LateMonitor) {
         true => vec![workload.monitor()],
@@ -52,7 +53,7 @@ pub(crate) fn late_clients(disturbances: &[Disturbance], workload: &Workload) ->
     }
 }
 
-/// How many clients read slowly from the beginning.
+/// The number of clients that read slowly from the beginning.
 pub(crate) fn slow_clients(disturbances: &[Disturbance], workload: &Workload) -> usize {
     let slow = disturbances.iter().map(|disturbance| match disturbance {
         Disturbance::Slow(count) => *count,
@@ -61,13 +62,13 @@ pub(crate) fn slow_clients(disturbances: &[Disturbance], workload: &Workload) ->
     slow.max().unwrap_or(0).min(workload.announcers())
 }
 
-/// Slows them down.
+/// Slows these clients down.
 pub(crate) fn before_load(fleet: &Fleet, disturbances: &[Disturbance]) -> Result<(), FleetError> {
     let slow = slow_clients(disturbances, &fleet.bench().workload);
     (0..slow).try_for_each(|client| fleet.slow(client, Some(SLOW_OCTETS)))
 }
 
-/// Where disturbances are done and timed.
+/// Runs and times the disturbances.
 pub(crate) struct Stage<'a> {
     pub(crate) fleet: &'a mut Fleet,
     pub(crate) subject: &'a Subject,
@@ -76,8 +77,8 @@ pub(crate) struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// Does it all, one after the other, each time until every client is exact again; what came to its end, and what did
-    /// not.
+    /// Runs all disturbances in order, and waits after each until every client is exact again. Returns the completed
+    /// ones and the failure that ended them, if any.
     pub(crate) fn run(mut self) -> (Vec<Recovery>, Option<FleetError>) {
         let mut recoveries = Vec::new();
         let failure = self.disturb(&mut recoveries).err();
@@ -149,8 +150,8 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// A stricter import policy for everybody and, when all are exact, the old one again; then a stricter export policy.
-    /// No session ends meanwhile.
+    /// Sets a stricter import policy and, when all are exact, the old one again; then a stricter export policy. No
+    /// session is reset.
     fn reload(&mut self, late: usize, recoveries: &mut Vec<Recovery>) -> Result<(), FleetError> {
         let subject = self.subject;
         let Some((kind, folder)) = subject.started() else {
@@ -180,7 +181,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Lost and back, and again; what is kept of it is the first and the last time, and how long it all took.
+    /// Loses and reconnects peers repeatedly. The result contains the first and the last round, and the total time.
     fn churn(
         &mut self,
         changes: u64,
@@ -201,7 +202,7 @@ impl Stage<'_> {
         all.truncate(2);
         recoveries.append(&mut all);
         recoveries.push(Recovery {
-            event: format!("{done} routes have come and gone"),
+            event: format!("{done} routes were withdrawn and announced"),
             wall_s: begun.elapsed().as_secs_f64(),
             cpu_s: (self.subject.usage().cpu.saturating_sub(before.cpu)).as_secs_f64(),
             rss: last,
@@ -209,7 +210,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Acts and waits until all but the absent clients are exact.
+    /// Runs `act` and waits until all clients but the absent ones are exact.
     fn timed(
         &mut self,
         event: &str,
@@ -239,5 +240,5 @@ impl Stage<'_> {
 }
 
 const SLOW_OCTETS: usize = 4096;
-/// Paths have 2 to 6.
+/// Paths have 2 to 6 AS numbers.
 const SHORT_PATH: u8 = 4;

@@ -1,4 +1,4 @@
-//! One number for all attributes of a route, whatever their order, so that transparency is one comparison.
+//! One number for all attributes of a route, in any order, so that one comparison checks transparency.
 
 use rapidhash::v3::rapidhash_v3;
 
@@ -21,7 +21,7 @@ pub struct Dissected<'a> {
     pub attributes: &'a [u8],
 }
 
-/// Takes the body of an UPDATE apart. `None`: lengths do not fit.
+/// Splits the body of an UPDATE. `None`: lengths do not fit.
 pub fn dissect(body: &[u8]) -> Option<Dissected<'_>> {
     let (withdrawn_v4, rest) = sized(body)?;
     let (attributes, announced_v4) = sized(rest)?;
@@ -56,7 +56,7 @@ pub fn dissect(body: &[u8]) -> Option<Dissected<'_>> {
     Some(parts)
 }
 
-/// The fingerprint of a whole UPDATE message that we wrote: of the family it announces.
+/// The fingerprint of a whole UPDATE message that we wrote, for the family that it announces.
 pub fn of_message(message: &[u8]) -> u64 {
     match message.get(19..).and_then(dissect) {
         Some(parts) if parts.announced_v6.is_empty() => parts.fingerprint_v4,

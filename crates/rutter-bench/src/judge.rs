@@ -1,5 +1,5 @@
-//! What UPDATEs mean: which destinations they name, and for whom what they say is right. Those that many clients hear
-//! alike are judged once.
+//! Resolves UPDATEs: the destinations that they name, and the clients for which the announcement is right. A message
+//! that many clients receive is resolved once.
 
 use hashbrown::HashMap;
 use rapidhash::v3::rapidhash_v3;
@@ -11,30 +11,30 @@ use crate::oracle::Right;
 use crate::span::{self, Span};
 use crate::tracker::Bench;
 
-/// What the messages of one thread mean, judged once each.
+/// The resolved messages of one thread.
 #[derive(Debug, Default)]
 pub struct Judge {
     by_hash: HashMap<u64, u32, rapidhash::fast::RandomState>,
     known: Vec<Known>,
     spans: Vec<Span>,
-    /// The first differences in words.
+    /// Descriptions of the first differences.
     pub complaints: Vec<String>,
 }
 
-/// A message that was judged.
+/// A resolved message.
 #[derive(Debug)]
 struct Known {
     hash: u64,
-    /// What somebody heard after it: others probably will, too.
+    /// The message that a client received after it; other clients probably receive the same.
     next: u32,
     meaning: Meaning,
 }
 
-/// An UPDATE, resolved: from `start` in the judge's spans, the withdrawn destinations, then the announced ones.
+/// A resolved UPDATE. Its spans begin at `start`: first the withdrawn destinations, then the announced ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Meaning {
     start: u32,
-    /// Where the spans of announced destinations begin, and where they end.
+    /// The beginning and the end of the spans of announced destinations.
     middle: u32,
     end: u32,
     pub(crate) withdrawn: u32,
@@ -45,21 +45,21 @@ pub(crate) struct Meaning {
 }
 
 impl Judge {
-    /// Forgets all judgements: the oracle has changed.
+    /// Forgets all messages, because the oracle has changed.
     pub fn clear(&mut self) {
         self.by_hash.clear();
         self.known.clear();
         self.spans.clear();
     }
 
-    /// Withdrawn and announced destinations of a message judged just now.
+    /// Withdrawn and announced destinations of the message that was resolved last.
     pub(crate) fn spans(&self, meaning: &Meaning) -> (&[Span], &[Span]) {
         let [start, middle, end] =
             [meaning.start, meaning.middle, meaning.end].map(|at| at as usize);
         (&self.spans[start..middle], &self.spans[middle..end])
     }
 
-    /// `last` is what the client heard before, and becomes what it hears now.
+    /// Resolves a message. `last` is the client's previous message; it is set to this one.
     pub(crate) fn meaning(&mut self, body: &[u8], bench: &Bench, last: &mut u32) -> Meaning {
         if bench.workload.peers.len() < WORTH_REMEMBERING {
             self.spans.clear();
@@ -156,13 +156,13 @@ impl Judge {
                 meaning.probes += 1;
             } else {
                 meaning.unknown += 1;
-                self.complain(|| format!("{prefix} was announced by nobody"));
+                self.complain(|| format!("no peer announced {prefix}"));
             }
         }
         if let Some(prefix) = forged {
             let attributes = fingerprint::describe(parts.attributes);
             self.complain(|| {
-                format!("{prefix} came with attributes that no peer announced for it: {attributes}")
+                format!("{prefix} has attributes that no peer announced: {attributes}")
             });
         }
         meaning
@@ -177,11 +177,12 @@ impl Judge {
 
 type Each = fn(&[u8], &mut dyn FnMut(Prefix)) -> bool;
 
-/// Finds the destinations of one UPDATE: they stand together in the group that its attributes belong to, mostly in order.
+/// Finds the destinations of one UPDATE. They are close together in the group that its attributes belong to, mostly in
+/// order.
 struct Lookup<'a> {
     bench: &'a Bench,
     fingerprint: u64,
-    /// The first destination of the group, its prefixes, where to look next, and the judgement they share.
+    /// The first destination of the group, its prefixes, the next index to try, and the judgement that they share.
     group: Option<(u32, &'a [Prefix], usize, Right)>,
 }
 
@@ -227,8 +228,8 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// Judgements kept, in spans: beyond this the memory is emptied.
+/// The number of spans at which all remembered messages are dropped.
 const MOST_REMEMBERED: usize = 8_000_000;
-/// From so many clients on it pays to remember judgements.
+/// The number of clients from which remembering messages saves time.
 const WORTH_REMEMBERING: usize = 8;
 const MOST_COMPLAINTS: usize = 10;

@@ -1,4 +1,4 @@
-//! How long one announcement takes through the daemon, after the load.
+//! Measures the time of one announcement through the daemon, after the load.
 
 use std::time::Duration;
 
@@ -8,20 +8,20 @@ use serde::Serialize;
 use crate::speaker::{Fleet, FleetError};
 use crate::workload::Workload;
 
-/// Announce → monitor, in milliseconds.
+/// The time from announcement to monitor, in milliseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Latency {
     /// How many announcements.
     pub rounds: usize,
     /// The median.
     pub p50_ms: f64,
-    /// All but one in a hundred are faster.
+    /// The 99th percentile.
     pub p99_ms: f64,
     /// The slowest.
     pub max_ms: f64,
 }
 
-/// Measures; `None` where not a single announcement arrived.
+/// Measures the latency; `None` if no announcement arrived.
 pub fn measure(fleet: &Fleet, rounds: u32) -> Result<Option<Latency>, FleetError> {
     Ok(summary(fleet.probe(rounds)?))
 }

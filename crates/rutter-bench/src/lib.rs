@@ -5,7 +5,8 @@
 //! Oracle   (what each client must hold in the end)       ─► Tracker (what it holds) ─► exact, or what differs
 //! ```
 //!
-//! [`scenario::run`] is one measured run, [`cli::main`] is `rutter bench`, [`demo::Demo`] what `rutter demo` stands on.
+//! [`scenario::run`] is one measured run, [`cli::main`] is `rutter bench`, and [`demo::Demo`] has the speakers of
+//! `rutter demo`.
 
 mod arguments;
 pub mod baseline_writer;

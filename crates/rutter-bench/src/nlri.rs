@@ -1,8 +1,8 @@
-//! Fields of prefixes on the wire.
+//! Prefix fields on the wire.
 
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
-/// Calls `found` with each prefix of an IPv4 field. False: the field is malformed.
+/// Calls `found` with each prefix of an IPv4 field. `false`: the field is malformed.
 pub(crate) fn each_v4(field: &[u8], mut found: impl FnMut(Prefix)) -> bool {
     each::<4>(field, |octets, len| {
         let prefix = Ipv4Prefix::new(u32::from_be_bytes(octets), len);

@@ -1,4 +1,4 @@
-//! What each client must hold in the end, known before the first octet is sent.
+//! The routes that each client must hold in the end, computed before the first byte is sent.
 
 use hashbrown::HashMap;
 use rutter_net::Prefix;
@@ -7,63 +7,63 @@ use crate::decision;
 use crate::policy::Policy;
 use crate::workload::{Route, Workload};
 
-/// Whom the daemon under test gives the best route, where its owner is a client too.
+/// Which clients receive the best route, if its owner is a client too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Visibility {
-    /// Each client gets the best route that it may have: no path hiding (RFC 7947 §2.3).
+    /// Each client receives the best route that is not its own: no path hiding (RFC 7947 §2.3).
     PerClient,
-    /// The owner of the best route gets nothing for that destination.
+    /// The owner of the best route receives no route for that destination.
     BestOnly,
-    /// The owner hears its own route back.
+    /// The owner receives its own route.
     BestToAll,
 }
 
-/// For whom a received route is the right one.
+/// The clients for which a received route is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
-    /// Everybody but this client.
+    /// All clients but this one.
     AllBut(u32),
     /// This client alone.
     Only(u32),
-    /// Everybody.
+    /// All clients.
     All,
-    /// Nobody now; it may be on the way to the final state.
+    /// No client now; it may be an intermediate state.
     Nobody,
-    /// Nobody ever: no peer announced these attributes for this prefix.
+    /// No client ever: no peer announced these attributes for this prefix.
     Forged,
-    /// Depends on the client in a way that only [`Oracle::winner`] tells (MED).
+    /// It depends on the client, and only [`Oracle::winner`] knows (MED).
     Ask(u32),
 }
 
-/// In place of a client: one that announces nothing.
+/// Stands for a client that announces nothing.
 const NO_OWN_ROUTE: u32 = u32::MAX;
 
-/// What each client must hold, given which peers are up.
+/// The routes that each client must hold, given the peers that are up.
 #[derive(Clone, Debug)]
 pub struct Oracle {
     visibility: Visibility,
-    /// Routes grouped by group, best first.
+    /// The routes of all groups, best first within each group.
     routes: Vec<Route>,
-    /// Where each group begins in `routes`; one more at the end.
+    /// The start of each group in `routes`, and the end of the last.
     starts: Vec<u32>,
     /// The group of each destination.
     group_of: Vec<u32>,
     alive: Vec<bool>,
-    /// What the daemon accepts and announces.
+    /// The policy that the daemon applies.
     policy: Policy,
-    /// The group of the (or a) route with a fingerprint: where to look first.
+    /// The group of one route with each fingerprint; the search starts there.
     by_fingerprint: HashMap<u64, Known, rapidhash::fast::RandomState>,
-    /// Whether MED may matter in a group: two of its routes share the neighbouring AS.
+    /// `true` if MED may matter in a group, because two of its routes have the same neighboring AS.
     uses_med: Vec<bool>,
 }
 
-/// A group and all that is needed to judge a route of it, in one place: with a full table each look elsewhere misses the cache.
+/// A group with the data to judge its routes, in one place. With a full table, each access elsewhere misses the cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
     /// Its first destination.
     pub(crate) first: u32,
-    /// How many destinations follow each other.
+    /// The number of consecutive destinations.
     pub(crate) len: u32,
     /// Its routes in `Oracle::routes`.
     routes: (u32, u32),
@@ -124,30 +124,30 @@ impl Oracle {
         }
     }
 
-    /// All routes for a group, best first (where MED does not matter).
+    /// All routes of a group, best first if MED does not matter.
     pub fn of_group(&self, group: usize) -> &[Route] {
         &self.routes[self.starts[group] as usize..self.starts[group + 1] as usize]
     }
 
-    /// Marks a peer as gone or back.
+    /// Marks a peer as up or down.
     pub fn set_alive(&mut self, peer: usize, alive: bool) {
         self.alive[peer] = alive;
     }
 
-    /// From now on the daemon has another policy.
+    /// Sets the daemon's policy.
     pub fn set_policy(&mut self, policy: Policy) {
         self.policy = policy;
     }
 
-    /// Whether a route takes part: its peer is up, and the policy accepts it. Where clients get the best route that they
-    /// may have, one that goes to nobody takes no part.
+    /// Returns whether a route takes part in the decision: its peer is up, and the import policy accepts it. If clients
+    /// receive their own best routes, a withheld route takes no part.
     fn counts(&self, route: &Route) -> bool {
         let accepted =
             self.alive[route.peer as usize] && route.path_len <= self.policy.longest_path;
         accepted && (self.visibility != Visibility::PerClient || self.goes_out(route))
     }
 
-    /// Whether the policy lets a route go to anybody.
+    /// Returns whether the export policy lets a route go to any client.
     fn goes_out(&self, route: &Route) -> bool {
         !(self.policy.withholds && route.withheld)
     }
@@ -162,20 +162,20 @@ impl Oracle {
         } else {
             { alive }.next()
         };
-        let hears = |route: &&Route| {
+        let receives = |route: &&Route| {
             let is_own = route.peer == client && self.visibility != Visibility::BestToAll;
             !is_own && self.goes_out(route)
         };
-        best.filter(hears)
+        best.filter(receives)
     }
 
-    /// Judges a route received for a destination by its fingerprint. Also gives the peer that announced it.
+    /// Judges a route received for a destination by its fingerprint, and returns the peer that announced it.
     pub fn judge(&self, destination: u32, fingerprint: u64) -> Right {
         let group = self.group_of[destination as usize] as usize;
         self.judge_among(self.of_group(group), self.uses_med[group], fingerprint)
     }
 
-    /// As [`Oracle::judge`] for any destination of a group that [`Oracle::group_with`] found.
+    /// Like [`Oracle::judge`], for any destination of a group that [`Oracle::group_with`] found.
     pub(crate) fn judge_known(&self, known: &Known, fingerprint: u64) -> Right {
         let routes = &self.routes[known.routes.0 as usize..known.routes.1 as usize];
         self.judge_among(routes, known.uses_med, fingerprint)
@@ -193,8 +193,8 @@ impl Oracle {
             return Right::Ask(route.peer);
         }
         let mut better = routes[..at].iter().filter(|route| self.counts(route));
-        let may_be_heard = self.counts(route) && self.goes_out(route);
-        match (may_be_heard, better.next(), better.next()) {
+        let may_be_received = self.counts(route) && self.goes_out(route);
+        match (may_be_received, better.next(), better.next()) {
             (false, ..) => Right::Nobody,
             (_, None, _) if self.visibility == Visibility::BestToAll => Right::All,
             (_, None, _) => Right::AllBut(route.peer),
@@ -205,7 +205,7 @@ impl Oracle {
         }
     }
 
-    /// Judges only whether a destination may be held at all, whatever its attributes.
+    /// Judges only whether a client may hold the destination, whatever its attributes.
     pub fn judge_presence(&self, destination: u32) -> Right {
         let routes = self.of_group(self.group(destination));
         let mut alive = routes.iter().filter(|route| self.counts(route));
@@ -227,7 +227,7 @@ impl Oracle {
         self.group_of[destination as usize] as usize
     }
 
-    /// How many prefixes each client must hold.
+    /// The number of prefixes that each client must hold.
     pub fn expected(&self, workload: &Workload) -> Vec<u32> {
         let mut missing = vec![0_u32; self.alive.len()];
         let mut total = 0;
@@ -254,7 +254,7 @@ fn has_equal_neighbors(routes: &[Route], workload: &Workload) -> bool {
         .any(|(i, a)| routes[..i].iter().any(|b| asn(a) == asn(b)))
 }
 
-/// From a prefix on the wire to its destination.
+/// Maps a prefix to its destination.
 #[derive(Clone, Debug)]
 pub struct PrefixIndex {
     v4: HashMap<u64, u32, rapidhash::fast::RandomState>,
@@ -304,7 +304,8 @@ mod tests {
         Workload::generate(named.shape, None, settings)
     }
 
-    /// The quick judgement, the expected counts and the slow winner agree, with and without MED, all up or one down.
+    /// The fast judgement, the expected counts and the slow winner agree, with and without MED, with all peers up and
+    /// with one down.
     #[test]
     fn judgement_agrees_with_the_winner() {
         for (visibility, peers_per_asn, down, longest_path, withholds) in [

@@ -1,4 +1,4 @@
-//! What a run is to do.
+//! The plan of a run.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,44 +10,44 @@ use crate::process;
 use crate::speaker::Offer;
 use crate::under_load::Scene;
 
-/// Against what a run goes.
+/// The daemon of a run.
 #[derive(Clone, Debug)]
 pub enum Target {
-    /// Start it, stop it afterwards.
+    /// A daemon to start, and to stop afterwards.
     Start(Daemon),
-    /// It runs already and knows all clients.
+    /// A daemon that is already running and knows all clients.
     Attach {
-        /// Where it listens.
+        /// The address at which it listens.
         address: SocketAddr,
-        /// Its process, if its cost shall be measured.
+        /// Its process, if its cost is to be measured.
         pid: Option<u32>,
-        /// Whom it gives the best route.
+        /// Which clients receive the best route.
         visibility: Visibility,
     },
 }
 
-/// How a run goes.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Threads of the daemon, where it can have several.
+    /// Threads of the daemon, if it can have several.
     pub threads: usize,
     /// Threads of the load.
     pub load_threads: usize,
-    /// Verify attributes and choice too, not only the set of prefixes.
+    /// Verify attributes and best path too, not only the set of prefixes.
     pub deep: bool,
     /// Rounds of the latency test after the load; 0: none.
     pub latency_rounds: u32,
     /// Rounds of each measurement of the latency under other load; 0: none.
     pub under_load_rounds: u32,
-    /// Those other things.
+    /// The scenes of that load.
     pub scenes: Vec<Scene>,
-    /// What is done to it after the load.
+    /// Disturbances after the load.
     pub disturbances: Vec<Disturbance>,
     /// How long to wait for sessions, and for every client to be exact.
     pub timeout: Duration,
-    /// How long to look on after the last change: nothing may change any more, and memory settles.
+    /// How long to keep watching after the last change, in which nothing may change and memory settles.
     pub settle: Duration,
-    /// What the clients offer.
+    /// Capabilities of the clients.
     pub offer: Offer,
 }
 
@@ -68,7 +68,7 @@ impl Default for Plan {
     }
 }
 
-/// Where a run is; for progress bars.
+/// The phase of a run, for progress bars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Sessions come up.

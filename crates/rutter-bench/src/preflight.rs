@@ -1,4 +1,4 @@
-//! What a benchmark is refused for before it begins, and not after minutes of measuring.
+//! Checks the arguments of a benchmark before it begins, so that it does not fail after minutes.
 
 use std::fs::File;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::arguments::Bench;
 use crate::daemons::{Daemon, Kind, control};
 use crate::under_load::Scene;
 
-/// What would be found out too late, for a workload of so many clients.
+/// Checks the arguments for a workload with `clients` clients.
 pub(crate) fn check(args: &Bench, clients: usize) -> Result<(), String> {
     let gone = |pid: &u32| !Path::new("/proc").join(pid.to_string()).exists();
     if let Some(pid) = args.pid.filter(gone) {
@@ -36,7 +36,7 @@ pub(crate) fn check(args: &Bench, clients: usize) -> Result<(), String> {
     }
 }
 
-/// Scenes that are asked for by name, and that none of the daemons plays.
+/// Checks that a requested scene works with at least one daemon.
 fn scenes(scenes: &[Scene], clients: usize, kinds: &[Option<Kind>]) -> Result<(), String> {
     let is_known = |scene: &Scene| kinds.iter().any(|kind| scene.is_known_to(*kind, clients));
     let Some(scene) = scenes.iter().find(|scene| !is_known(scene)) else {
@@ -50,23 +50,24 @@ fn scenes(scenes: &[Scene], clients: usize, kinds: &[Option<Kind>]) -> Result<()
         Scene::Slow | Scene::Lost | Scene::Load => "more clients",
     };
     Err(format!(
-        "--scene {}: that is done with none of these daemons; it needs {needs}",
+        "--scene {}: none of these daemons supports it; it needs {needs}",
         value.as_ref().map_or("", |value| value.get_name()),
     ))
 }
 
-/// Daemons whose programs are not there.
+/// Checks that the daemons' programs exist.
 pub(crate) fn programs<'a>(daemons: impl IntoIterator<Item = &'a Daemon>) -> Result<(), String> {
     match daemons.into_iter().find(|daemon| !daemon.program_exists()) {
         Some(daemon) => Err(format!(
-            "{daemon}: there is no program {}; write {daemon}=PROGRAM with where it is",
+            "{daemon}: there is no program {}; write {daemon}=PROGRAM with its path",
             daemon.program.display()
         )),
         None => Ok(()),
     }
 }
 
-/// Makes the file, so that what is measured for long does not get lost in the end. What is in it stays until then.
+/// Creates the file, so that an error is found before the benchmark begins. An existing file keeps its content until
+/// then.
 pub(crate) fn can_write(option: &str, path: &Path) -> Result<(), String> {
     let opened = File::options().append(true).create(true).open(path);
     opened.map_or_else(
@@ -80,7 +81,7 @@ mod tests {
     use crate::cli;
 
     #[test]
-    fn what_cannot_be_measured_is_refused_before() {
+    fn impossible_measurements_are_rejected_at_once() {
         let bench = |arguments: &[&str]| cli::main(arguments.iter().map(Into::into)).unwrap_err();
         for (arguments, error) in [
             (
@@ -108,7 +109,7 @@ mod tests {
                     "--scene",
                     "aggregate",
                 ],
-                "--scene aggregate: that is done with none of these daemons; it needs --daemon rutter-collect",
+                "--scene aggregate: none of these daemons supports it; it needs --daemon rutter-collect",
             ),
             (
                 &[

@@ -1,4 +1,5 @@
-//! What a daemon costs: processor time and memory of a process with all its descendants, from /proc; and our own limits.
+//! The cost of a daemon: processor time and memory of a process with all its descendants, from /proc. Also our own
+//! limits.
 
 use std::fs;
 use std::io;
@@ -14,15 +15,16 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 pub struct Usage {
     /// User and system time.
     pub cpu: Duration,
-    /// Resident memory and files in memory, octets.
+    /// Resident memory and files in memory, in bytes.
     pub rss: u64,
-    /// The largest resident memory so far, octets (of each process, added up; files in memory count as they are now).
+    /// The largest resident memory so far, in bytes, added up over the processes. Files in memory count with their
+    /// present size.
     pub peak_rss: u64,
     /// How many processes.
     pub processes: usize,
 }
 
-/// Adds up a process and all its descendants; processes that end meanwhile are left out.
+/// Adds up a process and all its descendants; processes that end during the call are left out.
 pub fn usage_of_tree(pid: u32) -> Usage {
     let mut usage = Usage::default();
     for pid in tree(pid) {
@@ -41,10 +43,10 @@ pub fn usage_of_tree(pid: u32) -> Usage {
     usage
 }
 
-/// Sets the peak back to the present size, where the kernel lets us.
+/// Resets the peak to the present size, if the kernel permits it.
 pub fn reset_peak(pid: u32) {
     for pid in tree(pid) {
-        // Not permitted for processes of other users; then the peak includes the start.
+        // It is not permitted for processes of other users; then the peak includes the start.
         let _ = fs::write(format!("/proc/{pid}/clear_refs"), "5");
     }
 }
@@ -54,12 +56,12 @@ pub fn own_cpu() -> Duration {
     cpu_time(std::process::id()).unwrap_or_default()
 }
 
-/// Cores that this process may use.
+/// The number of cores that this process may use.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Raises the limit of open files to at least `files`, as far as it may be raised.
+/// Raises the limit of open files to at least `files`, if the hard limit permits it.
 pub fn want_files(files: usize) -> io::Result<()> {
     let files = files as u64;
     let mut limit = getrlimit(Resource::Nofile);
@@ -92,8 +94,8 @@ fn cpu_time(pid: u32) -> Option<Duration> {
     Some(by_ticks.max(Duration::from_nanos(by_threads)))
 }
 
-/// Resident memory now and at its peak, KiB. Kernels that count pages for each core apart may report nothing for a small
-/// process, or a peak below the size of now; then the pages are counted one by one.
+/// Resident memory now and at its peak, in KiB. Kernels that count pages per core may report nothing for a small
+/// process, or a peak below the present size. Then `smaps_rollup` gives the exact size.
 fn resident_kib(pid: u32) -> (u64, u64) {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let rss = match field_kib(&status, "VmRSS:") {
@@ -107,7 +109,7 @@ fn resident_kib(pid: u32) -> (u64, u64) {
     (rss, peak.max(rss))
 }
 
-/// Octets of files without a name that live in memory (`memfd_create`): they are nobody's resident memory.
+/// Bytes of unnamed files in memory (`memfd_create`), which no process counts as resident memory.
 fn files_in_memory(pid: u32) -> u64 {
     let mut seen = Vec::new();
     let mut octets = 0;

@@ -1,4 +1,4 @@
-//! `rutter bench readme`: the table of the README's performance section, its JSON and its chart, in one command.
+//! `rutter bench readme`: measures the table of the README's performance section, and writes its JSON and its chart.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ pub(crate) struct ReadmeArgs {
     #[arg(long, value_name = "DAEMON", default_value = "rutter")]
     daemon: Daemon,
 
-    /// A daemon to measure it beside; may be repeated
+    /// A daemon to compare with; may be repeated
     #[arg(long, value_name = "DAEMON", default_value = "bird")]
     vs: Vec<Daemon>,
 
@@ -30,11 +30,11 @@ pub(crate) struct ReadmeArgs {
     #[arg(long, default_value_t = THREE)]
     runs: NonZeroUsize,
 
-    /// Destinations of S4 and S6: one prefix a line, plain or .gz [default: generated ones]
+    /// Destinations of S4 and S6: one prefix per line, plain or .gz [default: generated ones]
     #[arg(long, value_name = "FILE")]
     prefixes: Option<PathBuf>,
 
-    /// Some of the rows only: S3, S3-1 (one thread), S4, S5, S6, S7
+    /// Only these rows: S3, S3-1 (one thread), S4, S5, S6, S7
     #[arg(long, value_name = "ROW", value_delimiter = ',', ignore_case = true, value_parser = ROWS.map(|row| row.name))]
     only: Vec<String>,
 
@@ -81,7 +81,7 @@ const fn row(name: &'static str, title: &'static str, arguments: &'static [&'sta
     }
 }
 
-/// Runs it. `Ok(false)`: a run failed or was not exact.
+/// Runs the command. `Ok(false)`: a run failed or was not exact.
 pub(crate) fn run(args: &ReadmeArgs) -> Result<bool, String> {
     let mut measured: Vec<(&Row, Report)> = Vec::new();
     let mut exact = true;
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &ReadmeArgs) -> Result<bool, String> {
                     .collect(),
             })
             .collect();
-        let drawn = chart::draw("Processor seconds, less is better", &groups);
+        let drawn = chart::draw("Processor seconds, lower is better", &groups);
         fs::write(path, drawn).map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Ok(exact)
@@ -161,7 +161,7 @@ const FIGURES: [Figure; 3] = [
     ("memory MB", |run| run.settled_rss as f64 / 1e6, 0),
 ];
 
-/// As Markdown: in each cell the daemons' medians in order, divided by colons.
+/// Writes the table as Markdown. Each cell contains the daemons' medians in order, separated by colons.
 fn table(args: &ReadmeArgs, measured: &[(&Row, Report)]) -> String {
     let names: Vec<String> = std::iter::once(&args.daemon)
         .chain(&args.vs)

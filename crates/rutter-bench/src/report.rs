@@ -1,4 +1,4 @@
-//! Repetitions side by side: medians, ranges and ratios as a table for people and JSON for programs.
+//! Reports repetitions side by side: medians, ranges and ratios, as a table and as JSON.
 
 use std::fmt::{self, Write};
 
@@ -12,11 +12,11 @@ use crate::under_load;
 /// All runs of one daemon.
 #[derive(Clone, Debug, Serialize)]
 pub struct Column {
-    /// What it is called.
+    /// The daemon's name.
     pub name: String,
-    /// Its runs that came to an end.
+    /// The completed runs.
     pub runs: Vec<Measured>,
-    /// Why the others did not.
+    /// Why the other runs failed.
     pub failures: Vec<String>,
 }
 
@@ -35,15 +35,15 @@ pub struct Report {
     pub dropped_prefixes: usize,
     /// Seed.
     pub seed: u64,
-    /// Cores that the machine has for us.
+    /// The number of cores.
     pub cores: usize,
-    /// The daemons; ratios are to the first one.
+    /// The daemons; ratios are relative to the first.
     pub columns: Vec<Column>,
-    /// What writing the same octets costs.
+    /// The cost of writing the same bytes.
     pub baseline: Option<Baseline>,
 }
 
-/// Middle, least and greatest of some figures.
+/// Median, minimum and maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
     /// The median.
@@ -54,7 +54,7 @@ pub struct Spread {
     pub max: f64,
 }
 
-/// The spread of some figures; `None` without any.
+/// The spread of some values; `None` if there are none.
 pub fn spread(figures: impl Iterator<Item = f64>) -> Option<Spread> {
     let mut figures: Vec<f64> = figures.collect();
     figures.sort_by(f64::total_cmp);
@@ -83,7 +83,7 @@ const FIGURES: [Figure; 9] = [
 ];
 
 impl Report {
-    /// Whether every run of every daemon came to its end with every client exact.
+    /// Returns whether every run of every daemon was completed with every client exact.
     pub fn is_exact(&self) -> bool {
         self.columns
             .iter()
@@ -207,7 +207,7 @@ fn describe(f: &mut fmt::Formatter<'_>, column: &Column) -> fmt::Result {
     Ok(())
 }
 
-/// Latency in the quiet, during a scene and after it, and the change of the 99th percentile.
+/// Writes the latency before, during and after each scene, and the change of the 99th percentile.
 fn scenes(f: &mut fmt::Formatter<'_>, measured: &[under_load::Measured]) -> fmt::Result {
     if !measured.is_empty() {
         let heads = ["quiet", "during", "after"].map(|head| format!("{head} p50 / p99 ms"));

@@ -10,7 +10,7 @@ impl Rng {
         Rng(seed)
     }
 
-    /// An independent generator for a numbered part, so that parts do not depend on each other's order.
+    /// An independent generator for a numbered part. The parts do not depend on their order.
     pub fn fork(&self, part: u64) -> Self {
         let mut rng = Rng(self.0 ^ part.wrapping_mul(0xd6e8_feb8_6659_fd93));
         rng.next_u64();
@@ -26,7 +26,7 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`; 0 where the bound is 0.
+    /// A number below `bound`; 0 if the bound is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }

@@ -1,4 +1,4 @@
-//! One run: start the daemon, connect everybody, announce, wait until every client is exact, measure what it cost.
+//! One run: start the daemon, connect all clients, announce, wait until every client is exact, measure the cost.
 
 use std::fmt;
 use std::io;
@@ -20,51 +20,51 @@ use crate::tracker::Bench;
 use crate::under_load;
 use crate::workload::Workload;
 
-/// What a run measured.
+/// The results of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measured {
-    /// Every client held exactly what it must, at the end of each phase.
+    /// Every client held exactly its expected routes at the end of each phase.
     pub exact: bool,
     /// Seconds until all sessions were established.
     pub connect_s: f64,
-    /// Seconds from the first UPDATE octet until the last client was exact.
+    /// Seconds from the first byte of an UPDATE until the last client was exact.
     pub wall_s: f64,
     /// Processor seconds of the daemon in that time.
     pub cpu_s: f64,
-    /// Processor seconds of the daemon until it had settled.
+    /// Processor seconds of the daemon until memory had settled.
     pub cpu_settled_s: f64,
-    /// Processor seconds of the load in that time.
+    /// Processor seconds of the speakers in that time.
     pub load_cpu_s: f64,
-    /// Largest resident memory of the daemon, octets.
+    /// Largest resident memory of the daemon, in bytes.
     pub peak_rss: u64,
-    /// Resident memory when it had settled, octets.
+    /// Resident memory after settling, in bytes.
     pub settled_rss: u64,
     /// Routes announced.
     pub routes: usize,
-    /// Prefixes that all clients had to hold together.
+    /// The number of prefixes that all clients had to hold, added up.
     pub owed: u64,
-    /// What was read and written.
+    /// The bytes and messages read and written.
     pub counters: Counters,
-    /// One prefix, announced and timed.
+    /// The latency of one prefix.
     pub latency: Option<Latency>,
-    /// The same while other things went on.
+    /// The same during other load.
     pub under_load: Vec<under_load::Measured>,
-    /// How it took what was done to it.
+    /// The recoveries from the disturbances.
     pub recoveries: Vec<Recovery>,
-    /// What ended them early.
+    /// The failure that ended them early.
     pub failed: Option<String>,
     /// Clients that are not exact.
     pub wrong: Vec<ClientReport>,
-    /// What went wrong, in words.
+    /// Descriptions of errors.
     pub trouble: Vec<String>,
 }
 
-/// A run did not come to its end.
+/// Why a run was not completed.
 #[derive(Debug)]
 pub enum RunError {
     /// The daemon did not start, or a file or socket failed.
     Io(io::Error),
-    /// The fleet did not get where it should; with the clients that are not exact.
+    /// The fleet did not reach its state; with the clients that are not exact.
     Fleet(FleetError, Vec<ClientReport>),
     /// The daemon ended early.
     Ended(String),
@@ -119,7 +119,7 @@ impl From<FleetError> for RunError {
     }
 }
 
-/// The daemon of a run, ours or not.
+/// The daemon of a run, started by us or not.
 pub(crate) struct Subject {
     running: Option<Running>,
     pub(crate) address: SocketAddr,
@@ -164,7 +164,7 @@ impl Subject {
         self.pid.map(process::usage_of_tree).unwrap_or_default()
     }
 
-    /// Its kind and its folder, where we started it.
+    /// Its kind and its folder, if we started it.
     pub(crate) fn started(&self) -> Option<(Kind, &Path)> {
         let running = self.running.as_ref()?;
         Some((running.kind, running.folder()))
@@ -175,7 +175,7 @@ impl Subject {
     }
 }
 
-/// Runs a workload once. `watch` is called often with the phase and the counters.
+/// Runs a workload once. `watch` is called frequently with the phase and the counters.
 pub fn run(
     workload: &Arc<Workload>,
     target: &Target,
@@ -207,17 +207,17 @@ pub fn run(
     }
 }
 
-/// What the load cost.
+/// The cost of the load.
 struct Loaded {
     connect: Duration,
     wall: Duration,
-    /// The daemon's before the first UPDATE, when the last client was exact, and when it had settled.
+    /// The daemon's usage before the first UPDATE, when the last client was exact, and after settling.
     usage: [Usage; 3],
     load_cpu: Duration,
     counters: Counters,
 }
 
-/// What was measured of the loaded daemon.
+/// The measurements of the loaded daemon.
 #[derive(Default)]
 struct Afterwards {
     latency: Option<Latency>,
@@ -264,7 +264,7 @@ fn phases(
     })
 }
 
-/// Connects all but the late clients, has them announce, and waits until all but the slow ones are exact.
+/// Connects all clients but the late ones, starts their announcements, and waits until all but the slow ones are exact.
 fn load(
     fleet: &mut Fleet,
     subject: &Subject,
@@ -302,8 +302,8 @@ fn load(
     })
 }
 
-/// Measures latency, alone and beside other things, and does to the daemon what is to be done. The first failure is kept;
-/// after one, nothing more is done to it.
+/// Measures the latency, alone and under other load, and runs the disturbances. The first failure is kept and ends the
+/// measurements.
 fn afterwards(
     fleet: &mut Fleet,
     subject: &mut Subject,
@@ -347,7 +347,7 @@ pub(crate) fn settle(fleet: &Fleet, pause: Duration, watch: &mut dyn FnMut(Phase
     }
 }
 
-/// A daemon that has ended explains everything else.
+/// A daemon that has ended explains every other error.
 fn why(subject: &mut Subject, otherwise: String) -> String {
     subject.ended().unwrap_or(otherwise)
 }

@@ -1,21 +1,22 @@
-//! Destinations next to each other, as a mask over one word of what a client holds.
+//! Destinations of one word of a tracker, as a mask.
 
 use crate::oracle::Right;
 
-/// Destinations of one word, two bits each (the lower one is set here), about which a message says the same.
+/// Destinations of one word, about which a message makes the same statement. Each has two bits; the mask has the lower
+/// one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
-    /// Thirty-two destinations make a word.
+    /// The index of the word, which covers 32 destinations.
     pub(crate) word: u32,
-    /// What the message says of them.
+    /// The statement of the message.
     pub(crate) right: Right,
-    /// Which of the word's destinations.
+    /// The destinations in the word.
     pub(crate) mask: u64,
     /// How many they are.
     pub(crate) count: u8,
 }
 
-/// Destinations in a word.
+/// Destinations per word.
 pub(crate) const PER_WORD: u32 = 32;
 
 impl Span {
@@ -29,8 +30,8 @@ impl Span {
         }
     }
 
-    /// How many of the destinations have their lower bit in a word. Mostly all or none: counting bits takes many instructions
-    /// on the processors for which we are compiled.
+    /// How many of the destinations have their lower bit set in a word. It is mostly all or none, which is tested
+    /// first: counting bits takes many instructions on the processors that we compile for.
     pub(crate) fn count_in(&self, bits: u64) -> u32 {
         match bits & self.mask {
             0 => 0,
@@ -47,7 +48,8 @@ impl Span {
     }
 }
 
-/// Appends a destination, to the last span since `start` where they go together. What depends on the client stands alone.
+/// Appends a destination. It joins the last span since `start` if word and statement are equal and the statement does
+/// not depend on the client.
 pub(crate) fn push(spans: &mut Vec<Span>, start: usize, id: u32, right: Right) {
     let one = Span::one(id, right);
     let alone = matches!(right, Right::Ask(_));

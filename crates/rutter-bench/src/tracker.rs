@@ -1,4 +1,4 @@
-//! What a client holds: two bits a destination.
+//! The routes that a client holds, as two bits per destination.
 
 use std::sync::Arc;
 
@@ -9,42 +9,42 @@ use crate::oracle::{Oracle, PrefixIndex, Right};
 use crate::span::{PER_WORD, Span};
 use crate::workload::Workload;
 
-/// Everything a judgement needs; shared by all threads, replaced when a peer is lost or back.
+/// The data for judging routes. All threads share it; it is replaced when a peer is lost or reconnects.
 #[derive(Clone, Debug)]
 pub struct Bench {
-    /// What is announced.
+    /// The announced routes.
     pub workload: Arc<Workload>,
     /// Prefix to destination.
     pub index: Arc<PrefixIndex>,
-    /// What each client must hold.
+    /// The routes that each client must hold.
     pub oracle: Arc<Oracle>,
-    /// Verify attributes and choice, not only the set of prefixes.
+    /// Verify attributes and best path, not only the set of prefixes.
     pub deep: bool,
-    /// The prefix that latency is measured with; never counted.
+    /// The prefix for measuring latency; it is never counted.
     pub probe: Option<Prefix>,
 }
 
-/// The bits of one client.
+/// The tracked routes of one client.
 #[derive(Clone, Debug, Default)]
 pub struct Tracker {
     client: u32,
-    /// Two bits a destination: held, and right.
+    /// Two bits per destination: held, and right.
     words: Vec<u64>,
-    /// The message taken in last, as the judge knows it.
+    /// The last message, as numbered by the judge.
     last: u32,
     /// Destinations held.
     pub held: u32,
     /// Destinations held with the right route.
     pub right: u32,
-    /// Destinations to be held in the end.
+    /// Destinations that must be held in the end.
     pub expected: u32,
-    /// Announced prefixes received, repeated ones included.
+    /// Announced prefixes received, including repeated ones.
     pub announced: u64,
     /// Withdrawn prefixes received.
     pub withdrawn: u64,
-    /// Prefixes that nobody announced.
+    /// Prefixes that no peer announced.
     pub unknown: u64,
-    /// Routes with attributes that nobody announced.
+    /// Routes with attributes that no peer announced.
     pub forged: u64,
     /// Malformed UPDATEs.
     pub malformed: u64,
@@ -52,9 +52,9 @@ pub struct Tracker {
     pub probes: u64,
 }
 
-/// Words of a cache line.
+/// Words per cache line.
 const WORDS_A_LINE: usize = 8;
-/// More words than this push each other out again.
+/// More words than this do not fit into the cache.
 const MOST_BROUGHT: usize = 64 * 1024;
 
 impl Tracker {
@@ -67,21 +67,22 @@ impl Tracker {
         }
     }
 
-    /// The session is gone, and with it all it brought.
+    /// Removes all routes: the session is down.
     pub fn reset(&mut self) {
         self.words.clear();
         self.held = 0;
         self.right = 0;
     }
 
-    /// Whether exactly the expected prefixes are held, each with the right route, and nothing forged ever came.
+    /// Returns whether exactly the expected prefixes are held, each with the right route, and no forged route was ever
+    /// received.
     pub fn is_exact(&self) -> bool {
         self.held == self.expected
             && self.right == self.expected
             && self.unknown + self.forged + self.malformed == 0
     }
 
-    /// Takes in the body of one UPDATE.
+    /// Processes the body of one UPDATE.
     pub fn update(&mut self, body: &[u8], judge: &mut Judge, bench: &Bench) {
         let meaning = judge.meaning(body, bench, &mut self.last);
         self.unknown += u64::from(meaning.unknown);
@@ -97,11 +98,11 @@ impl Tracker {
         }
         self.withdrawn += u64::from(meaning.withdrawn);
         self.announced += u64::from(meaning.announced);
-        let (gone, told) = judge.spans(&meaning);
+        let (gone, announced) = judge.spans(&meaning);
         for span in gone {
             self.set(span, false, false);
         }
-        for span in told {
+        for span in announced {
             let right = match span.right {
                 Right::AllBut(peer) => peer != self.client,
                 Right::Only(peer) => peer == self.client,
@@ -121,8 +122,8 @@ impl Tracker {
         }
     }
 
-    /// Has the processor bring what is held closer before much is taken in: in order it comes many times faster than in
-    /// that of the messages.
+    /// Loads the bits into the cache before a large read is processed. Reading them in order is many times faster than
+    /// in the order of the messages.
     pub fn prefetch(&self) {
         if self.words.len() <= MOST_BROUGHT {
             let lines = self.words.iter().step_by(WORDS_A_LINE);
@@ -130,7 +131,7 @@ impl Tracker {
         }
     }
 
-    /// The destinations of a span are held or not, rightly or not.
+    /// Sets whether the destinations of a span are held, and whether rightly.
     fn set(&mut self, span: &Span, held: bool, right: bool) {
         let bits = &mut self.words[span.word as usize];
         let (old, mask) = (*bits, span.mask);
@@ -141,7 +142,7 @@ impl Tracker {
         self.right = self.right + now(right) - span.count_in(old >> 1);
     }
 
-    /// Goes over to another oracle in a quiet moment: where the right route is another one now, what is held is wrong.
+    /// Replaces the oracle while no routes are in transit. A held route is wrong if the right route has changed.
     pub fn change_oracle(&mut self, old: &Bench, new: &Bench, touched: &[u32], expected: u32) {
         self.expected = expected;
         for &number in touched {
@@ -163,7 +164,7 @@ impl Tracker {
         }
     }
 
-    /// Some destinations that differ, in words.
+    /// Descriptions of some differences.
     pub fn differences(&self, bench: &Bench, most: usize) -> Vec<String> {
         let mut found = Vec::new();
         for (id, prefix) in bench.workload.destinations.iter().enumerate() {
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_monitor_that_hears_every_peer_directly_is_exact() {
+    fn a_monitor_that_receives_every_peer_directly_is_exact() {
         let bench = bench(Shape::unique(3, 500));
         let expected = bench.oracle.expected(&bench.workload)[3];
         let (mut tracker, mut judge) = (Tracker::new(3, expected), Judge::default());
@@ -253,7 +254,7 @@ mod tests {
         let peers = &old.workload.peers;
         let mut order: Vec<_> = old.workload.routes.clone();
         order.sort_by(|a, b| decision_order(b, a, peers));
-        // A daemon that sends only the best routes, as the monitor must hear them.
+        // A daemon that sends only the best routes, as the monitor must receive them.
         for peer in peers {
             for body in bodies(&peer.stream) {
                 let mut only_best = Judge::default();

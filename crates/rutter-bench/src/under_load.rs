@@ -1,7 +1,7 @@
-//! The latency of one prefix while other things go on: people who look, dumps, reloads, clients that are slow or lost.
+//! The latency of one prefix under other load: queries, dumps, reloads, clients that are slow or lost.
 //!
-//! Each scene is measured three times: in the quiet before it, during it, and after it. The quiet is measured anew for
-//! each scene, because shared machines change their mind.
+//! Each scene is measured three times: before, during and after it. The measurement before it is repeated for each
+//! scene, because the speed of shared machines varies.
 
 mod postgres;
 mod scene;
@@ -21,26 +21,26 @@ use crate::speaker::{Fleet, FleetError};
 /// One scene, measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measured {
-    /// What went on.
+    /// The scene.
     pub scene: Scene,
-    /// How often it was done meanwhile.
+    /// How often it was repeated.
     pub times: u64,
-    /// Before it.
+    /// The latency before the scene.
     pub quiet: Latency,
-    /// While it went on.
+    /// The latency during the scene.
     pub during: Latency,
-    /// When it was over.
+    /// The latency after the scene.
     pub after: Latency,
-    /// Why it could not be done, in words.
+    /// Why the scene failed.
     pub trouble: Option<String>,
 }
 
-/// Threads of the load that scenes need: one for the prefix that is timed, one for the clients that suffer.
+/// Threads of the fleet that scenes need: one for the timed prefix, one for the disturbed clients.
 pub const THREADS: usize = 2;
 const BETWEEN: Duration = Duration::from_millis(700);
 
-/// Plays those of the scenes that the daemon knows, each with so many rounds a measurement; what was measured, and what ended it
-/// early.
+/// Plays the scenes that work with the daemon, with this many rounds per measurement. Returns the measurements and the
+/// error that ended them early, if any.
 pub(crate) fn measure(
     fleet: &Fleet,
     subject: &Subject,

@@ -14,8 +14,8 @@ use crate::speaker::{Setup, Speaker, announced_by};
 
 /// A running BIRD.
 ///
-/// Its session runs in `multihop` mode because neighbours are in 127/8; next hops then resolve
-/// through tables with a default route of their own.
+/// Its session runs in `multihop` mode because neighbors are in 127/8. Next hops then resolve through tables with their
+/// own default route.
 pub struct Bird {
     setup: Setup,
     routes: Vec<Route>,
@@ -23,7 +23,7 @@ pub struct Bird {
 }
 
 impl Bird {
-    /// Starts it; it connects and keeps trying every second.
+    /// Starts the daemon. It connects and retries every second.
     pub fn start(setup: Setup) -> Bird {
         write_file(&setup.folder.join("c.conf"), &config(&setup, &[]));
         let process = spawn(&setup, false);
@@ -34,13 +34,13 @@ impl Bird {
         }
     }
 
-    /// Starts it again after [`Process::kill`], as a graceful restart (RFC 4724) with the same routes.
+    /// Starts it again after [`Process::kill`], with a graceful restart (RFC 4724) and the same routes.
     pub fn restart_gracefully(&mut self) {
         self.process.kill();
         self.process = spawn(&self.setup, true);
     }
 
-    /// Runs a command of its client.
+    /// Runs a command with `birdc`.
     pub fn birdc(&self, command: &[&str]) -> Result<String, String> {
         let text = output_of(
             Command::new(program("birdc"))
@@ -168,8 +168,8 @@ fn write_channel(text: &mut String, setup: &Setup, family: u8) {
     );
 }
 
-/// Static protocols that hold the prefixes, and the filter that gives them their attributes. The
-/// second path to a prefix sits in a second protocol, because BIRD keeps one per protocol.
+/// Writes static protocols with the prefixes, and the filter that sets their attributes. The second path to a prefix is
+/// in a second protocol, because BIRD keeps one path per protocol.
 fn write_routes(text: &mut String, family: u8, routes: &[Route]) {
     let mut layers: Vec<Vec<&Route>> = vec![Vec::new()];
     for route in routes.iter().filter(|route| is_family(route, family)) {
@@ -292,7 +292,7 @@ fn read_attribute(route: &mut Route, key: &str, value: &str) -> Result<(), Strin
     Ok(())
 }
 
-/// The insides of `(…) (…)`.
+/// The contents of each pair of parentheses in `(…) (…)`.
 fn tuples(text: &str) -> impl Iterator<Item = &str> {
     text.split('(')
         .skip(1)

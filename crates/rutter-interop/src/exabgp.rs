@@ -16,9 +16,9 @@ use crate::process::{Process, output_of, program};
 use crate::route::{Origin, Route, route_target};
 use crate::speaker::{Setup, Speaker, announced_by};
 
-/// A running ExaBGP. Commands go in through a pipe, what it hears is appended to a file as JSON.
+/// A running ExaBGP. It reads commands from a pipe, and appends received messages to a file as JSON.
 ///
-/// It says exactly what it is told: any AS path, any Path Identifier, IPv4 over IPv6 next hops.
+/// It announces exactly the routes it is given: any AS path, any Path Identifier, IPv4 over IPv6 next hops.
 pub struct ExaBgp {
     setup: Setup,
     routes: Vec<Route>,
@@ -26,7 +26,7 @@ pub struct ExaBgp {
 }
 
 impl ExaBgp {
-    /// Starts it; it connects and keeps trying.
+    /// Starts the daemon. It connects and retries.
     pub fn start(setup: Setup) -> ExaBgp {
         let folder = &setup.folder;
         output_of(Command::new("mkfifo").arg(folder.join("in")))
@@ -51,15 +51,15 @@ impl ExaBgp {
         }
     }
 
-    /// Gives it one line of its command language, e.g. `announce route …`, without the neighbor.
+    /// Sends one line of its command language, e.g. `announce route …`, without the neighbor.
     pub fn command(&mut self, line: &str) {
-        // Opening waits for the helper, which holds the pipe open from its start on.
+        // Opening blocks until the helper process has opened the pipe.
         let path = self.setup.folder.join("in");
         crate::eventually("ExaBGP's helper runs", || {
             self.process.check_alive()?;
             match self.setup.folder.join("ready").exists() {
                 true => Ok(()),
-                false => Err("no sign of it".to_owned()),
+                false => Err("it has not started".to_owned()),
             }
         });
         let mut pipe = File::options()
@@ -70,17 +70,17 @@ impl ExaBgp {
             .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
 
-    /// Everything it has heard, as it wrote it down.
+    /// Everything that it has received, as written to the file.
     pub fn events(&self) -> Result<Vec<Value>, String> {
         let path = self.setup.folder.join("events");
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let lines = text.lines().filter(|line| line.starts_with('{'));
-        // The last line may still be growing.
+        // The last line may be incomplete.
         let values = lines.map_while(|line| serde_json::from_str(line).ok());
         Ok(values.collect())
     }
 
-    /// The UPDATEs it has heard so far, End-of-RIB included.
+    /// The number of UPDATEs received so far, End-of-RIB included.
     pub fn updates(&self) -> Result<usize, String> {
         Ok(self
             .events()?
@@ -135,7 +135,7 @@ impl Speaker for ExaBgp {
     }
 }
 
-/// The helper process of ExaBGP's API: its output are our commands, its input goes to a file.
+/// Writes the helper process of ExaBGP's API: its output are our commands, its input goes to a file.
 fn write_helper(setup: &Setup) {
     let folder = setup.folder.display();
     let path = setup.folder.join("helper");
@@ -232,7 +232,7 @@ fn words(route: &Route) -> String {
     text
 }
 
-/// What is left after all that was announced and withdrawn since the session came up.
+/// The routes that result from all announcements and withdrawals since the session came up.
 fn routes(events: &[Value]) -> Result<BTreeSet<Route>, String> {
     let mut held = BTreeMap::new();
     for event in events {

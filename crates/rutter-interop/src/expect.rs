@@ -1,4 +1,4 @@
-//! What tests wait for.
+//! Conditions that tests wait for.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::rutter::Rutter;
 use crate::{Lab, Peer, Route, Setup, Speaker, eventually, routes_without_path_ids};
 
-/// The setup of a client of Rutter: host `host` of the lab, its session changed as wanted.
+/// The setup of a client of Rutter: host `host` of the lab, with `change` applied to its session.
 pub fn client(
     lab: &Lab,
     rutter: &Rutter,
@@ -17,7 +17,7 @@ pub fn client(
     Setup::new(lab, &format!("c{host}"), host, asn, rutter.peer()).with(change)
 }
 
-/// Waits until both ends say that the session is up.
+/// Waits until both ends report an established session.
 #[track_caller]
 pub fn up(lab: &Lab, rutter: &mut Rutter, host: u8, speaker: &mut dyn Speaker) {
     eventually("the session is up", || {
@@ -30,7 +30,7 @@ pub fn up(lab: &Lab, rutter: &mut Rutter, host: u8, speaker: &mut dyn Speaker) {
     });
 }
 
-/// Waits until the speaker holds exactly these routes, Path Identifiers aside.
+/// Waits until the speaker holds exactly these routes; Path Identifiers are ignored.
 #[track_caller]
 pub fn holds<'a>(speaker: &dyn Speaker, routes: impl IntoIterator<Item = &'a Route>) {
     let expected = routes_without_path_ids(routes);
@@ -40,7 +40,7 @@ pub fn holds<'a>(speaker: &dyn Speaker, routes: impl IntoIterator<Item = &'a Rou
     });
 }
 
-/// Holds exactly these routes now and for a while: nothing comes, nothing goes.
+/// Checks that the speaker holds exactly these routes, now and throughout `length`.
 #[track_caller]
 pub fn keeps_holding<'a>(
     time: Duration,

@@ -12,8 +12,8 @@ use crate::process::{Process, output_of, program};
 use crate::route::{Origin, Route, community, large_community, route_target};
 use crate::speaker::{Setup, Speaker, announced_by};
 
-/// A running bgpd of FRR. An outbound route map gives its networks their attributes and keeps what
-/// it has heard from others to itself.
+/// A running bgpd of FRR. An outbound route map sets the attributes of its networks and withholds the routes that it
+/// has received.
 pub struct Frr {
     setup: Setup,
     sequence: u16,
@@ -21,7 +21,7 @@ pub struct Frr {
 }
 
 impl Frr {
-    /// Starts it; it connects and keeps trying every second.
+    /// Starts the daemon. It connects and retries every second.
     pub fn start(setup: Setup) -> Frr {
         let folder = &setup.folder;
         write_file(&folder.join("c.conf"), &config(&setup));
@@ -43,7 +43,7 @@ impl Frr {
         frr
     }
 
-    /// Runs commands in its shell.
+    /// Runs commands with `vtysh`.
     pub fn vtysh<T: AsRef<str>>(
         &self,
         commands: impl IntoIterator<Item = T>,
@@ -66,7 +66,7 @@ impl Frr {
         self.vtysh(all).unwrap_or_else(|error| panic!("{error}"));
     }
 
-    /// JSON documents that `show` commands print, one after the other.
+    /// Reads the JSON documents that `show` commands print.
     fn show(&self, commands: &[String]) -> Result<Vec<Value>, String> {
         let text = self.vtysh(commands)?;
         let documents = serde_json::Deserializer::from_str(&text).into_iter();
@@ -84,7 +84,7 @@ impl Speaker for Frr {
             self.sequence += 1;
             lines.extend(route_lines(route, self.sequence));
         }
-        // The networks come last: a route map that changed later would send them twice.
+        // The networks come last: a route map that changes later would send them twice.
         lines.push(format!("router bgp {}", self.setup.asn));
         for route in routes {
             lines.push(format!("address-family {} unicast", family(route.prefix)));
@@ -231,7 +231,7 @@ fn route_lines(route: &Route, sequence: u16) -> Vec<String> {
     ];
     match route.med {
         Some(med) => lines.push(format!("set metric {med}")),
-        // A network of its own has metric 0; a route map cannot remove it.
+        // FRR's own network has metric 0; a route map cannot remove it.
         None => panic!("FRR always sends a MED with its own networks: {route:?}"),
     }
     let mut list = |what: &str, values: Vec<String>| {
@@ -260,7 +260,7 @@ fn route_lines(route: &Route, sequence: u16) -> Vec<String> {
     lines
 }
 
-/// The paths of one destination that came from this peer.
+/// The paths of one destination that this peer announced.
 fn paths_from(destination: &Value, peer: &str) -> Result<Vec<Route>, String> {
     let paths = destination["paths"].as_array().into_iter().flatten();
     paths
@@ -275,7 +275,7 @@ fn route(prefix: &Value, path: &Value) -> Result<Route, String> {
     let prefix = prefix.as_str().ok_or_else(|| missing("prefix"))?;
     route.prefix = prefix.parse().map_err(|e| format!("{e}"))?;
     let number = |value: &Value| value.as_u64().and_then(|n| u32::try_from(n).ok());
-    // 0 stands for a session without Add-Path.
+    // FRR shows 0 for a session without Add-Path.
     route.path_id = number(&path["addpathRxId"]).filter(|id| *id != 0);
     let segments = path["aspath"]["segments"].as_array().into_iter().flatten();
     let asns = segments.flat_map(|segment| segment["list"].as_array().into_iter().flatten());
@@ -307,7 +307,7 @@ fn route(prefix: &Value, path: &Value) -> Result<Route, String> {
     Ok(route)
 }
 
-/// The number of a community that FRR prints as a word.
+/// The number of a community that FRR prints by name.
 fn well_known(text: &str) -> &str {
     match text {
         "graceful-shutdown" | "gshut" => "65535:0",

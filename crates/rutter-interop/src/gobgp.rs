@@ -12,7 +12,7 @@ use crate::process::{Process, output_of, program};
 use crate::route::{Origin, Route, route_target};
 use crate::speaker::{Setup, Speaker, announced_by};
 
-/// A running GoBGP. What it announces sits in its global table, put there by its client.
+/// A running GoBGP. Its client adds the announced routes to the global table.
 pub struct GoBgp {
     setup: Setup,
     routes: Vec<Route>,
@@ -20,7 +20,7 @@ pub struct GoBgp {
 }
 
 impl GoBgp {
-    /// Starts it; it connects after a second or a few.
+    /// Starts the daemon. It connects after one or a few seconds.
     pub fn start(setup: Setup) -> GoBgp {
         write_file(&setup.folder.join("c.toml"), &config(&setup));
         let process = spawn(&setup, false);
@@ -33,7 +33,7 @@ impl GoBgp {
         gobgp
     }
 
-    /// Starts it again after [`Process::kill`], as a graceful restart (RFC 4724) with the same routes.
+    /// Starts it again after [`Process::kill`], with a graceful restart (RFC 4724) and the same routes.
     pub fn restart_gracefully(&mut self) {
         self.process.kill();
         self.process = spawn(&self.setup, true);
@@ -43,7 +43,7 @@ impl GoBgp {
         }
     }
 
-    /// Runs a command of its client.
+    /// Runs a command with its client.
     pub fn client(&self, command: &[&str]) -> Result<String, String> {
         let target = format!("unix://{}", self.setup.folder.join("s").display());
         output_of(

@@ -1,4 +1,4 @@
-//! A Kafka broker, which is its own controller, in a folder and on ports of its own.
+//! A Kafka broker, which is its own controller, with its own folder and ports.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::lab::{Lab, eventually, write_file};
 use crate::process::{Process, output_of, program};
 
-/// A broker whose data outlive its process.
+/// A broker whose data survive its process.
 pub struct Kafka {
     folder: PathBuf,
     port: u16,
@@ -60,19 +60,19 @@ impl Kafka {
         });
     }
 
-    /// Kills the broker at once.
+    /// Kills the broker.
     pub fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.kill();
         }
     }
 
-    /// It hangs: it takes connections, and answers nobody.
+    /// Suspends the broker: it accepts connections, but does not answer.
     pub fn freeze(&mut self) {
         self.process.iter_mut().for_each(Process::freeze);
     }
 
-    /// It goes on after [`Kafka::freeze`].
+    /// Resumes the broker after [`Kafka::freeze`].
     pub fn thaw(&mut self) {
         self.process.iter_mut().for_each(Process::thaw);
     }
@@ -87,17 +87,17 @@ impl Kafka {
         self.topic(name, &["--create", "--partitions", &partitions.to_string()]);
     }
 
-    /// Removes a topic with all that it holds.
+    /// Removes a topic with its data.
     pub fn delete_topic(&self, name: &str) {
         self.topic(name, &["--delete"]);
     }
 
-    /// Adds partitions to a topic, up to so many.
+    /// Adds partitions to a topic, up to this number.
     pub fn add_partitions(&self, name: &str, partitions: u32) {
         self.topic(name, &["--alter", "--partitions", &partitions.to_string()]);
     }
 
-    /// Lets a topic take requests of so many octets at most.
+    /// Sets the maximum size of requests to a topic, in bytes.
     pub fn take_at_most(&self, name: &str, octets: u32) {
         let mut command = java("kafka.admin.ConfigCommand");
         command
@@ -108,7 +108,7 @@ impl Kafka {
         output_of(&mut command).unwrap_or_else(|why| panic!("topic {name}: {why}"));
     }
 
-    /// Forbids everybody to write to a topic, or no longer.
+    /// Forbids or permits all writes to a topic.
     pub fn forbid_writing(&self, name: &str, forbid: bool) {
         let mut command = java("kafka.admin.AclCommand");
         command
@@ -130,15 +130,15 @@ impl Kafka {
         output_of(&mut command).unwrap_or_else(|why| panic!("topic {name}: {why}"));
     }
 
-    /// A member of a consumer group that reads from the beginning to the end: lines of partition, offset, key, length
-    /// of the value (-1: none) and value, separated by tabs.
+    /// A member of a consumer group that reads from the beginning to the end. It prints lines of partition, offset,
+    /// key, length of the value (-1: none) and value, separated by tabs.
     pub fn member(&self, topic: &str, group: &str) -> Command {
         let mut command = self.reader();
         command.args(["-X", "auto.offset.reset=earliest", "-G", group, topic]);
         command
     }
 
-    /// Reads all that a topic holds, as a [`Kafka::member`] does.
+    /// Reads a whole topic, like a [`Kafka::member`].
     pub fn dump(&self, topic: &str) -> Command {
         let mut command = self.reader();
         command.args(["-C", "-t", topic, "-o", "beginning"]);

@@ -1,4 +1,4 @@
-//! A place for one test: a folder, a network inside 127.0.0.0/8 and a port that nobody else uses.
+//! The resources of one test: a folder, a network inside 127.0.0.0/8 and a port that no other test uses.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -6,10 +6,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A folder, a /24 of loopback addresses and a port, exclusive while it lives.
+/// A folder, a /24 of loopback addresses and a port, exclusive during its lifetime.
 ///
-/// The number in the folder's name picks the network, and making the folder is what claims it: labs of
-/// other tests, threads and processes get other numbers.
+/// The number in the folder's name selects the network. Creating the folder claims the number, so labs of other tests,
+/// threads and processes get other numbers.
 pub struct Lab {
     folder: PathBuf,
     number: u16,
@@ -21,7 +21,7 @@ impl Lab {
         let start = (std::process::id() % u32::from(LABS)) as u16;
         for step in 0..LABS {
             let number = (start + step) % LABS;
-            // Short, because a unix socket's path may have 107 bytes at most.
+            // The name is short because the path of a Unix socket may have at most 107 bytes.
             let folder = std::env::temp_dir().join(format!("rt{number:04}"));
             match fs::create_dir(&folder) {
                 Ok(()) => return Lab { folder, number },
@@ -38,12 +38,12 @@ impl Lab {
         IpAddr::V4(Ipv4Addr::new(127, 64 + high, low, host))
     }
 
-    /// The port on which everything in this lab speaks BGP.
+    /// The BGP port of all daemons in this lab.
     pub fn port(&self) -> u16 {
         17_000 + self.number
     }
 
-    /// Makes and returns a folder for one daemon.
+    /// Creates and returns a folder for one daemon.
     pub fn folder(&self, name: &str) -> PathBuf {
         let folder = self.folder.join(name);
         fs::create_dir_all(&folder)
@@ -66,13 +66,13 @@ impl Drop for Lab {
     }
 }
 
-/// Waits until the condition holds, at most 40 seconds; panics with its last complaint.
+/// Waits until the condition holds, at most 40 seconds; panics with its last error.
 #[track_caller]
 pub fn eventually<T>(what: &str, condition: impl FnMut() -> Result<T, String>) -> T {
     eventually_within(Duration::from_secs(40), what, condition)
 }
 
-/// Waits until the condition holds; panics with its last complaint when the time is over.
+/// Waits until the condition holds; panics with its last error after the timeout.
 #[track_caller]
 pub fn eventually_within<T>(
     limit: Duration,

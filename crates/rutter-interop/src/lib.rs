@@ -1,15 +1,14 @@
-//! Real BGP daemons on loopback, driven and read by tests, route by route.
+//! Starts real BGP daemons on loopback, controls them, and compares their routes one by one.
 //!
 //! ```text
 //! Lab (folder, addresses, port) ─► bird | frr | gobgp | openbgpd | exabgp | rutter ::start
 //!                                        └─► impl Speaker: announce, withdraw, received, refresh
 //! ```
 //!
-//! A test opens a [`Lab`], starts daemons in it, announces [`Route`]s and waits with [`eventually`]
-//! until [`Speaker::received`] is exactly what it must be. Every daemon runs in the foreground, in a
-//! folder of its own, on an address and a port of its own, and is stopped by its process id when it
-//! goes out of scope. If the test panics, its log is printed. A daemon that is not installed fails the
-//! test: nothing is skipped.
+//! A test opens a [`Lab`], starts daemons in it, announces [`Route`]s and waits with [`eventually`] until
+//! [`Speaker::received`] has the expected value. Every daemon runs in the foreground, with its own folder, address and
+//! port, and is stopped by its process id when it goes out of scope. If the test panics, its log is printed. A daemon
+//! that is not installed fails the test: nothing is skipped.
 
 pub mod bird;
 pub mod exabgp;

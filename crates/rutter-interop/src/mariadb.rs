@@ -1,4 +1,4 @@
-//! MariaDB in a folder and on a port of its own.
+//! MariaDB with its own folder and port.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ use crate::lab::{Lab, eventually};
 use crate::postgres::{as_user, give_to};
 use crate::process::{Process, output_of, program};
 
-/// A server whose data outlive its process.
+/// A server whose data survive its process.
 pub struct MariaDb {
     folder: PathBuf,
     port: u16,
@@ -15,7 +15,7 @@ pub struct MariaDb {
 }
 
 impl MariaDb {
-    /// Makes an empty database `rutter`, a user `rutter` with a password, and starts the server.
+    /// Creates an empty database `rutter`, a user `rutter` with a password, and starts the server.
     pub fn start(lab: &Lab) -> MariaDb {
         let folder = lab.folder("my");
         give_to(&folder, "mysql");
@@ -54,12 +54,12 @@ impl MariaDb {
         command
             .arg("--no-defaults")
             .arg(format!("--datadir={}", self.folder.join("data").display()))
-            // A server that starts removes what it takes for its own leftovers, and in a common folder that is another's.
+            // A starting server removes temporary files, which in a shared folder may belong to another server.
             .arg(format!("--tmpdir={}", self.folder.join("data").display()))
             .arg(format!("--socket={}", self.socket().display()))
             .arg(format!("--port={}", self.port))
             .arg("--bind-address=127.0.0.1")
-            // A killed process loses nothing that it wrote, and a test never pulls a plug.
+            // Written data survive a killed process; the tests never cut the power.
             .args([
                 "--innodb-flush-log-at-trx-commit=2",
                 "--innodb-buffer-pool-size=128M",
@@ -70,19 +70,19 @@ impl MariaDb {
         });
     }
 
-    /// Kills the server at once.
+    /// Kills the server.
     pub fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.kill();
         }
     }
 
-    /// It hangs: it takes connections, and answers nobody.
+    /// Suspends the server: it accepts connections, but does not answer.
     pub fn freeze(&mut self) {
         self.process.iter_mut().for_each(Process::freeze);
     }
 
-    /// It goes on after [`MariaDb::freeze`].
+    /// Resumes the server after [`MariaDb::freeze`].
     pub fn thaw(&mut self) {
         self.process.iter_mut().for_each(Process::thaw);
     }
@@ -108,7 +108,7 @@ impl MariaDb {
             .unwrap_or_else(|why| panic!("{sql}: {why}"))
     }
 
-    /// As [`MariaDb::query`], or what is wrong.
+    /// Like [`MariaDb::query`], with errors returned.
     pub fn try_query(&self, sql: &str) -> Result<Vec<String>, String> {
         self.ask("rutter", sql)
     }

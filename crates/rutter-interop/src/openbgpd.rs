@@ -15,8 +15,8 @@ use crate::process::{Process, output_of, program};
 use crate::route::{Origin, Route, community, large_community, route_target};
 use crate::speaker::{Setup, Speaker, announced_by};
 
-/// A running OpenBGPD. Its own networks have AS paths of its own AS only, and a MED of 0 cannot be
-/// told from none.
+/// A running OpenBGPD. Its own networks have AS paths of only its own AS. Its output does not distinguish a MED of 0
+/// from no MED.
 pub struct OpenBgpd {
     setup: Setup,
     routes: Vec<Route>,
@@ -24,9 +24,9 @@ pub struct OpenBgpd {
 }
 
 impl OpenBgpd {
-    /// Starts it; it needs root, because it gives up its rights itself.
+    /// Starts the daemon. It needs root, and drops its privileges itself.
     pub fn start(setup: Setup) -> OpenBgpd {
-        // Its unprivileged processes live in this folder, which its package makes at boot.
+        // The unprivileged processes use this folder, which the package creates at boot.
         fs::create_dir_all("/run/openbgpd")
             .unwrap_or_else(|error| panic!("cannot make /run/openbgpd: {error}"));
         write_config(&setup, &[]);
@@ -43,7 +43,7 @@ impl OpenBgpd {
         daemon
     }
 
-    /// Runs a command of its client, in JSON where it shows something.
+    /// Runs a command with `bgpctl`; `show` commands print JSON.
     pub fn bgpctl(&self, command: &[&str]) -> Result<String, String> {
         output_of(
             Command::new(program("bgpctl"))
@@ -103,7 +103,7 @@ fn write_config(setup: &Setup, routes: &[Route]) {
     set_private(&path);
 }
 
-/// It refuses a configuration that others may read.
+/// Removes the permissions of others: OpenBGPD rejects a configuration that others may read.
 fn set_private(path: &Path) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o600))
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -182,7 +182,7 @@ fn set(route: &Route) -> String {
     text
 }
 
-/// Reads `show rib in detail`, keeping what came from this peer.
+/// Reads `show rib in detail`; keeps the routes of this peer.
 fn routes(text: &str, peer: &str) -> Result<BTreeSet<Route>, String> {
     let json: Value = serde_json::from_str(text).map_err(|e| format!("{e}: {text}"))?;
     let rows = json["rib"].as_array().into_iter().flatten();
@@ -230,7 +230,7 @@ fn route(row: &Value) -> Result<Route, String> {
     Ok(route)
 }
 
-/// The number of a community that it prints as a word.
+/// The number of a community that it prints by name.
 fn well_known(text: &str) -> &str {
     match text {
         "GRACEFUL_SHUTDOWN" => "65535:0",

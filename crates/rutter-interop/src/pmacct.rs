@@ -1,4 +1,4 @@
-//! pmacct's BMP station, `pmbmpd`: what it logs of routers is folded into the table that it was told.
+//! pmacct's BMP station, `pmbmpd`. Its log of announcements and withdrawals is reduced to the resulting table.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,13 +17,13 @@ pub struct Pmbmpd {
     process: Process,
 }
 
-/// The router's port, the address of its peer, before or after policy, prefix, path identifier.
+/// The router's port, the address of its peer, pre- or post-policy, prefix, path identifier.
 type Key = (u64, String, u64, String, u64);
 
 impl Pmbmpd {
     /// Starts a station at an address of the lab.
     pub fn start(lab: &Lab, listen: SocketAddr) -> Pmbmpd {
-        // What an earlier one wrote is not this one's.
+        // Remove the files of an earlier station.
         let _ = fs::remove_dir_all(lab.folder("pmbmpd"));
         let folder = lab.folder("pmbmpd");
         let (log, conf) = (folder.join("bmp.json"), folder.join("conf"));
@@ -47,15 +47,15 @@ impl Pmbmpd {
         Pmbmpd { log, process }
     }
 
-    /// The last word on each route, as it was logged; routers and peers that are gone have none.
+    /// The last event of each route in the log, without the routes of routers and peers that are down.
     pub fn routes(&self) -> Result<Vec<Value>, String> {
         let text = fs::read_to_string(&self.log).unwrap_or_default();
-        // The last line may not be whole yet.
+        // The last line may be incomplete.
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         let mut routes: BTreeMap<Key, Value> = BTreeMap::new();
         for line in whole.lines() {
-            let said: Value = serde_json::from_str(line).map_err(|e| format!("{e}: {line}"))?;
-            take(&mut routes, said);
+            let event: Value = serde_json::from_str(line).map_err(|e| format!("{e}: {line}"))?;
+            take(&mut routes, event);
         }
         Ok(routes.into_values().collect())
     }
@@ -63,14 +63,14 @@ impl Pmbmpd {
 
 impl Drop for Pmbmpd {
     fn drop(&mut self) {
-        // It thinks for long about anything milder.
+        // After a milder signal it takes long to end.
         self.process.kill();
     }
 }
 
-fn take(routes: &mut BTreeMap<Key, Value>, said: Value) {
-    let text = |name: &str| said[name].as_str().unwrap_or_default().to_owned();
-    let number = |name: &str| said[name].as_u64().unwrap_or_default();
+fn take(routes: &mut BTreeMap<Key, Value>, event: Value) {
+    let text = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
+    let number = |name: &str| event[name].as_u64().unwrap_or_default();
     let (router, peer) = (number("bmp_router_port"), text("peer_ip"));
     let (prefix, path_id) = (text("ip_prefix"), number("as_path_id"));
     let key = (router, peer.clone(), number("is_post"), prefix, path_id);
@@ -81,7 +81,7 @@ fn take(routes: &mut BTreeMap<Key, Value>, said: Value) {
     ) {
         ("log_close", ..) => routes.retain(|(of, ..), _| *of != router),
         (_, "peer_down", _) => routes.retain(|(of, at, ..), _| *of != router || *at != peer),
-        (_, "route_monitor", "update") => drop(routes.insert(key, said)),
+        (_, "route_monitor", "update") => drop(routes.insert(key, event)),
         (_, "route_monitor", "withdraw") => drop(routes.remove(&key)),
         _ => {}
     }

@@ -1,4 +1,4 @@
-//! PostgreSQL in a folder and on a port of its own.
+//! PostgreSQL with its own folder and port.
 
 use std::fs;
 use std::os::unix::fs::chown;
@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::lab::{Lab, eventually};
 use crate::process::{Process, output_of, program};
 
-/// A server whose data outlive its process.
+/// A server whose data survive its process.
 pub struct Postgres {
     folder: PathBuf,
     port: u16,
@@ -16,7 +16,7 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Makes an empty database `rutter` and starts the server.
+    /// Creates an empty database `rutter` and starts the server.
     pub fn start(lab: &Lab) -> Postgres {
         let folder = lab.folder("pg");
         give_to(&folder, "postgres");
@@ -40,7 +40,7 @@ impl Postgres {
     pub fn run(&mut self) {
         self.process = Some(self.start_process());
         eventually("postgres answers", || {
-            // The children of a killed server live a moment longer than it does, and it does not start beside them.
+            // The children of a killed server end a moment later, and a new server does not start beside them.
             let alive = self.process.as_mut().map(Process::check_alive);
             if !matches!(alive, Some(Ok(()))) {
                 self.process = Some(self.start_process());
@@ -56,25 +56,25 @@ impl Postgres {
             .arg(self.folder.join("data"))
             .arg("-k")
             .arg(&self.folder)
-            // A killed process loses nothing that it wrote, and a test never pulls a plug.
+            // Written data survive a killed process; the tests never cut the power.
             .args(["-c", "fsync=off"])
             .args(["-p", &self.port.to_string(), "-h", "127.0.0.1"]);
         Process::start("postgres", &self.folder, &mut command)
     }
 
-    /// Kills the server and all its children at once.
+    /// Kills the server and all its children.
     pub fn kill(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.kill();
         }
     }
 
-    /// It hangs: it takes connections, and answers nobody.
+    /// Suspends the server: it accepts connections, but does not answer.
     pub fn freeze(&mut self) {
         self.process.iter_mut().for_each(Process::freeze);
     }
 
-    /// It goes on after [`Postgres::freeze`].
+    /// Resumes the server after [`Postgres::freeze`].
     pub fn thaw(&mut self) {
         self.process.iter_mut().for_each(Process::thaw);
     }
@@ -94,7 +94,7 @@ impl Postgres {
         self.query_in("rutter", sql)
     }
 
-    /// As [`Postgres::query`], or what is wrong.
+    /// Like [`Postgres::query`], with errors returned.
     pub fn try_query(&self, sql: &str) -> Result<Vec<String>, String> {
         self.ask("rutter", sql)
     }
@@ -123,7 +123,7 @@ impl Postgres {
     }
 }
 
-/// The newest installed version's program.
+/// The path of a program of the newest installed version.
 fn bin(name: &str) -> PathBuf {
     let versions = fs::read_dir("/usr/lib/postgresql")
         .into_iter()
@@ -134,7 +134,7 @@ fn bin(name: &str) -> PathBuf {
     newest.unwrap_or_else(|| panic!("{name} is not installed: run tools/install-test-deps"))
 }
 
-/// Databases refuse to run as root: then they run as the user of their package.
+/// Databases refuse to run as root; as root, they run as the user of their package.
 pub(crate) fn as_user(user: &str, program: &Path) -> Command {
     if !is_root() {
         return Command::new(program);
@@ -147,7 +147,7 @@ pub(crate) fn as_user(user: &str, program: &Path) -> Command {
     command
 }
 
-/// Gives a folder to the user that a database runs as.
+/// Makes the database's user the owner of a folder.
 pub(crate) fn give_to(folder: &Path, user: &str) {
     if is_root() {
         let id = |what: &str| -> u32 {

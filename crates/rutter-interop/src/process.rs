@@ -40,12 +40,12 @@ impl Process {
         self.child.id()
     }
 
-    /// All it has printed.
+    /// Its whole output.
     pub fn log(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.log).unwrap_or_default()).into_owned()
     }
 
-    /// An error if it has ended.
+    /// Returns an error if it has ended.
     pub fn check_alive(&mut self) -> Result<(), String> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),
@@ -58,13 +58,13 @@ impl Process {
         }
     }
 
-    /// Ends it at once, as a crash would: no NOTIFICATION, no clean-up.
+    /// Kills it, like a crash: no NOTIFICATION, no clean-up.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// Asks it to end and waits; after three seconds it is killed.
+    /// Sends TERM and waits; after three seconds it sends KILL.
     pub fn stop(&mut self) {
         self.signal("TERM");
         let end = Instant::now() + Duration::from_secs(3);
@@ -77,13 +77,13 @@ impl Process {
         self.kill();
     }
 
-    /// Stops it and its children in their tracks: connections stand, and nothing comes back.
+    /// Suspends it and its children: connections stay open, but get no answer.
     pub fn freeze(&mut self) {
         self.signal("STOP");
         self.signal_children("STOP");
     }
 
-    /// Lets it go on.
+    /// Resumes it.
     pub fn thaw(&mut self) {
         self.signal_children("CONT");
         self.signal("CONT");
@@ -123,7 +123,7 @@ impl Drop for Process {
     }
 }
 
-/// Where a daemon's program is; panics with what to install when it is nowhere.
+/// The path of a daemon's program; panics with the name of its package if it is not installed.
 pub fn program(name: &str) -> PathBuf {
     let folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
     let path = if name.contains('/') {
@@ -137,7 +137,7 @@ pub fn program(name: &str) -> PathBuf {
     path.unwrap_or_else(|| panic!("{name} is not installed: run tools/install-test-deps"))
 }
 
-/// Runs a daemon's client; its output, or an error that holds both its outputs.
+/// Runs a daemon's client. Returns its output, or an error with both its outputs.
 pub fn output_of(command: &mut Command) -> Result<String, String> {
     let output = command
         .stdin(Stdio::null())
@@ -152,5 +152,5 @@ pub fn output_of(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// How much of a log a failing test prints, bytes.
+/// The number of bytes of a log that a failing test prints.
 const LOG_TAIL: usize = 6_000;

@@ -1,4 +1,4 @@
-//! What a test announces and what it compares: a route with its attributes, the same for all daemons.
+//! A route with its attributes, in the same form for all daemons, so that tests can announce and compare routes.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Reads a daemon's word (`IGP`, `i`, `Incomplete`, …) or number.
+    /// Reads a daemon's name for an origin (`IGP`, `i`, `Incomplete`, …), or its number.
     pub fn read(text: &str) -> Result<Origin, String> {
         match text.to_ascii_lowercase().as_str() {
             "igp" | "i" | "0" => Ok(Origin::Igp),
@@ -27,7 +27,7 @@ impl Origin {
         }
     }
 
-    /// The usual word in lower case.
+    /// The usual name in lower case.
     pub fn word(self) -> &'static str {
         match self {
             Origin::Igp => "igp",
@@ -42,9 +42,9 @@ impl Origin {
 pub struct Route {
     /// The destination.
     pub prefix: Prefix,
-    /// Path Identifier, where the session has Add-Path and the daemon shows it.
+    /// Path Identifier, if the session has Add-Path and the daemon shows it.
     pub path_id: Option<u32>,
-    /// The next hop (the global one of two).
+    /// The next hop (the global address, if there are two).
     pub next_hop: IpAddr,
     /// AS_PATH, the sender's own AS first.
     pub as_path: Vec<u32>,
@@ -61,7 +61,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// A plain route; panics where the texts are not a prefix and an address.
+    /// A plain route; panics if the strings are not a prefix and an address.
     pub fn new(prefix: &str, next_hop: &str, as_path: &[u32]) -> Route {
         Route {
             prefix: prefix.parse().unwrap_or_else(|error| panic!("{error}")),
@@ -90,19 +90,19 @@ impl Route {
         self
     }
 
-    /// With one more community.
+    /// Adds a community.
     pub fn community(mut self, high: u16, low: u16) -> Route {
         self.communities.insert((high, low));
         self
     }
 
-    /// With one more large community.
+    /// Adds a large community.
     pub fn large_community(mut self, global: u32, first: u32, second: u32) -> Route {
         self.large_communities.insert((global, first, second));
         self
     }
 
-    /// With one more route target.
+    /// Adds a route target.
     pub fn route_target(mut self, asn: u32, value: u32) -> Route {
         self.route_targets.insert((asn, value));
         self
@@ -114,13 +114,13 @@ impl Route {
         self
     }
 
-    /// The AS_PATH behind the sender's own AS.
+    /// The AS_PATH after the sender's own AS.
     pub fn as_path_tail(&self) -> &[u32] {
         self.as_path.get(1..).unwrap_or_default()
     }
 }
 
-/// The same routes, Path Identifiers forgotten: for comparing with daemons that do not show them.
+/// The same routes without Path Identifiers, for comparing with daemons that do not show them.
 pub fn routes_without_path_ids<'a>(routes: impl IntoIterator<Item = &'a Route>) -> BTreeSet<Route> {
     routes
         .into_iter()

@@ -1,4 +1,4 @@
-//! Rutter itself, run and asked as an operator would.
+//! Runs Rutter and its commands, as an operator does.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ pub struct Rutter {
     folder: PathBuf,
     header: String,
     address: IpAddr,
-    /// The command that runs it: `run` or `collect`.
+    /// The subcommand: `run` or `collect`.
     word: &'static str,
     process: Process,
 }
@@ -26,10 +26,10 @@ impl Rutter {
     /// Its AS.
     pub const ASN: u32 = 39_000;
 
-    /// Starts a route server; `sections` are its members and whatever else is to be configured.
+    /// Starts a route server; `sections` are its members and further configuration.
     ///
-    /// Sessions are passive, carry both families and may cross hops; next hops are not checked, because no
-    /// client's is in 127/8.
+    /// Sessions are passive, have both families and may be multihop. Next hops are not checked, because no client's
+    /// next hop is in 127/8.
     pub fn start(lab: &Lab, sections: &str) -> Rutter {
         let identity = format!(
             "[exchange]\nasn = {}\nrouter-id = \"10.255.0.1\"\nlan = [\"{}/24\", \"45.99.0.0/24\"]\n",
@@ -81,13 +81,13 @@ impl Rutter {
         rutter
     }
 
-    /// Ends it without a word, as a crash would, and starts it again.
+    /// Kills it, like a crash, and starts it again.
     pub fn crash_and_restart(&mut self) {
         self.kill();
         self.run_again();
     }
 
-    /// Ends it without a word, as a crash would.
+    /// Kills it, like a crash.
     pub fn kill(&mut self) {
         self.process.kill();
     }
@@ -98,7 +98,7 @@ impl Rutter {
         self.wait_until_it_answers();
     }
 
-    /// How a client sees it: a session with both families.
+    /// The session with Rutter from a client's view, with both families.
     pub fn peer(&self) -> Peer {
         Peer::new(self.address, Rutter::ASN)
     }
@@ -115,7 +115,7 @@ impl Rutter {
         self.ask(&["reload"])
     }
 
-    /// Runs a command with `--json`: its rows.
+    /// Runs a command with `--json` and returns its rows.
     pub fn ask(&self, arguments: &[&str]) -> Result<Vec<Value>, String> {
         let text = output_of(
             Command::new(program())
@@ -129,7 +129,7 @@ impl Rutter {
             .collect()
     }
 
-    /// What it says of the session with this client.
+    /// The row of `show peers` for this client.
     pub fn session(&self, client: IpAddr) -> Result<Value, String> {
         let rows = self.ask(&["show", "peer", &client.to_string()])?;
         let mut rows = rows.into_iter().filter(|row| !row["state"].is_null());
@@ -137,19 +137,19 @@ impl Rutter {
             .ok_or_else(|| format!("no session with {client}"))
     }
 
-    /// Whether the session with this client is up.
+    /// Returns whether the session with this client is up.
     pub fn established(&self, client: IpAddr) -> bool {
         self.session(client)
             .is_ok_and(|session| session["state"] == "Established")
     }
 
-    /// All routes it holds from this client, rejected ones too.
+    /// All routes of this client, including rejected ones.
     pub fn routes_from(&self, client: IpAddr) -> Result<BTreeSet<Route>, String> {
         let rows = self.ask(&["show", "routes", "--peer", &client.to_string()])?;
         routes_of(&rows).map(route).collect()
     }
 
-    /// Prefixes and the names of the reasons for which routes of this client are rejected.
+    /// The rejected routes of this client: prefixes and names of the reasons.
     pub fn rejected_from(&self, client: IpAddr) -> Result<BTreeSet<(String, String)>, String> {
         let client = client.to_string();
         let rows = self.ask(&["show", "routes", "--rejected", "--peer", &client])?;
@@ -167,7 +167,7 @@ impl Rutter {
     }
 }
 
-/// Path of the command: `RUTTER_BIN`, or beside this test.
+/// Path of the program: `RUTTER_BIN`, or the one in this test's build folder.
 pub fn program() -> PathBuf {
     if let Some(path) = std::env::var_os("RUTTER_BIN") {
         return path.into();

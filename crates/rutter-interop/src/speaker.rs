@@ -1,4 +1,4 @@
-//! What a test asks of a daemon, whatever its make.
+//! The interface of all daemons to the tests.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -36,7 +36,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// A session with both families and nothing special.
+    /// A session with both families and default options.
     pub fn new(address: IpAddr, asn: u32) -> Peer {
         Peer {
             address,
@@ -53,7 +53,7 @@ impl Peer {
         }
     }
 
-    /// The families offered: (AFI's digit, daemons' usual word).
+    /// The families of the session, as the digits in daemons' names for them.
     pub fn families(&self) -> impl Iterator<Item = u8> {
         [(self.ipv4, 4), (self.ipv6, 6)]
             .into_iter()
@@ -61,14 +61,14 @@ impl Peer {
     }
 }
 
-/// One daemon's place and session.
+/// The place and the session of one daemon.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Its folder.
     pub folder: PathBuf,
     /// Its own address.
     pub address: IpAddr,
-    /// The port that it and its peer listen on.
+    /// The port at which it and its peer listen.
     pub port: u16,
     /// Its AS.
     pub asn: u32,
@@ -103,23 +103,23 @@ pub trait Speaker {
     /// Announces more routes. An AS path must begin with the daemon's own AS.
     fn announce(&mut self, routes: &[Route]);
 
-    /// Withdraws all routes to these prefixes that it has announced.
+    /// Withdraws all announced routes to these prefixes.
     fn withdraw(&mut self, prefixes: &[Prefix]);
 
-    /// All routes it holds from its peer, before its own policy changes anything.
+    /// All routes that it holds from its peer, before its own policy.
     fn received(&self) -> Result<BTreeSet<Route>, String>;
 
-    /// Whether the session is up.
+    /// Returns whether the session is up.
     fn established(&self) -> bool;
 
-    /// Asks the peer to send everything again (RFC 2918), on the same session.
+    /// Requests all routes from the peer again (RFC 2918), on the same session.
     fn refresh(&mut self);
 
     /// Its process.
     fn process(&mut self) -> &mut Process;
 }
 
-/// The first AS of every route is the announcer's: a check for tests that mix up their actors.
+/// Checks that the first AS of every route is the announcer's, so that no test mixes up its daemons.
 pub fn announced_by(asn: u32, routes: &[Route]) {
     for route in routes {
         assert_eq!(

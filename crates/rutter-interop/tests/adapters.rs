@@ -1,4 +1,4 @@
-//! Each daemon's adapter proven without Rutter: against GoBGP, as a plain eBGP neighbor, both ways.
+//! Tests each daemon's adapter without Rutter: against GoBGP, as a plain eBGP neighbor, in both directions.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,8 @@ use rutter_interop::{
 const A: u32 = 64_601;
 const B: u32 = 64_602;
 
-/// What a daemon announces: every attribute, and a plain one, in both families. FRR sends a MED with
-/// every network, OpenBGPD only its own AS.
+/// The routes that a daemon announces: one with every attribute and a plain one, in both families. FRR sends a MED with
+/// every network; OpenBGPD sends only its own AS.
 fn routes(asn: u32, tail: &[u32], host: u8) -> Vec<Route> {
     let path: Vec<u32> = std::iter::once(asn).chain(tail.iter().copied()).collect();
     let low = u16::from(host);
@@ -54,7 +54,7 @@ struct Pair<S> {
     _lab: Lab,
 }
 
-/// Starts both with the session changed on both sides, and waits until it is up.
+/// Starts both daemons with `change` applied to both ends of the session, and waits until it is up.
 #[track_caller]
 fn pair<S: Speaker>(start: impl FnOnce(Setup) -> S, change: impl Fn(&mut Peer)) -> Pair<S> {
     let lab = Lab::new();
@@ -76,7 +76,7 @@ fn pair<S: Speaker>(start: impl FnOnce(Setup) -> S, change: impl Fn(&mut Peer)) 
     }
 }
 
-/// Checks announcing, withdrawing and a session lost.
+/// Checks announcements, withdrawals and a lost session.
 #[track_caller]
 fn both_ways<S: Speaker>(start: impl FnOnce(Setup) -> S, tail: &[u32]) {
     let pair = pair(start, |_| {});
@@ -131,7 +131,7 @@ fn gobgp() {
     both_ways(GoBgp::start, &[65_102, 4_200_000_002]);
 }
 
-/// With every option on that GoBGP and the daemon share, routes still arrive.
+/// Routes still arrive with every option that GoBGP and the daemon share.
 fn with_options<S: Speaker>(
     start: impl FnOnce(Setup) -> S,
     tail: &[u32],
@@ -182,7 +182,7 @@ fn openbgpd_with_options() {
     });
 }
 
-/// Two paths to one prefix go both ways.
+/// Two paths to one prefix are announced in both directions.
 fn with_add_path<S: Speaker>(start: impl FnOnce(Setup) -> S) -> Pair<S> {
     pair(start, |peer| {
         peer.add_path_receive = true;
@@ -230,14 +230,14 @@ fn exabgp_with_add_path() {
 }
 
 #[test]
-fn frr_hears_add_path() {
+fn frr_receives_add_path() {
     let mut pair = with_add_path(Frr::start);
     pair.gobgp.announce(&two_paths(A, 1));
     expect_paths(&pair.other, &two_paths(A, 1));
 }
 
 #[test]
-fn openbgpd_hears_add_path() {
+fn openbgpd_receives_add_path() {
     let mut pair = with_add_path(OpenBgpd::start);
     pair.gobgp.announce(&two_paths(A, 1));
     expect_paths(&pair.other, &two_paths(A, 1));

@@ -1,4 +1,5 @@
-//! Real routers report to Rutter's BMP station; a WebSocket client hears of it, and the station of pmacct holds the same.
+//! Real routers report to Rutter's BMP station. A WebSocket client receives the changes, and the station of pmacct
+//! holds the same routes.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -41,8 +42,8 @@ fn holds(collector: &Rutter, what: &str, expected: &[String]) {
     });
 }
 
-/// Peer, prefix, path, next hop, MED and communities of each route of the collector: all that pmacct logs.
-fn told(collector: &Rutter) -> Result<BTreeSet<String>, String> {
+/// Peer, prefix, path, next hop, MED and communities of each route of the collector: all values that pmacct logs.
+fn rows(collector: &Rutter) -> Result<BTreeSet<String>, String> {
     let rows = collector.ask(&["show", "routes"])?;
     let routes = rows.iter().filter(|row| row["prefix"].is_string());
     let list = |value: &Value| {
@@ -61,7 +62,7 @@ fn told(collector: &Rutter) -> Result<BTreeSet<String>, String> {
         .collect())
 }
 
-fn heard_by(station: &Pmbmpd) -> Result<BTreeSet<String>, String> {
+fn rows_of_station(station: &Pmbmpd) -> Result<BTreeSet<String>, String> {
     let line = |row: &Value| {
         let words = [
             "peer_ip",
@@ -87,15 +88,15 @@ fn plain(value: &Value) -> String {
 
 fn same(collector: &Rutter, station: &Pmbmpd, what: &str) {
     eventually(what, || {
-        let (told, heard) = (told(collector)?, heard_by(station)?);
-        match told == heard {
+        let (ours, theirs) = (rows(collector)?, rows_of_station(station)?);
+        match ours == theirs {
             true => Ok(()),
-            false => Err(format!("pmbmpd has {heard:#?} instead of {told:#?}")),
+            false => Err(format!("pmbmpd has {theirs:#?} instead of {ours:#?}")),
         }
     });
 }
 
-/// What the `websockets` of Python hears, once it has heard of a withdrawal.
+/// Returns the messages that Python's `websockets` receives, up to a withdrawal.
 fn listen(url: &str, ready: &Path) -> JoinHandle<Result<String, String>> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let python = root.join("../../target/python/bin/python3");
@@ -104,18 +105,18 @@ fn listen(url: &str, ready: &Path) -> JoinHandle<Result<String, String>> {
         .arg(root.join("tests/stream.py"))
         .arg(url)
         .arg(ready);
-    let heard = thread::spawn(move || output_of(&mut command));
+    let received = thread::spawn(move || output_of(&mut command));
     eventually("the client listens", || {
-        match ready.exists() || heard.is_finished() {
+        match ready.exists() || received.is_finished() {
             true => Ok(()),
             false => Err("not yet; is it there? tools/install-test-deps installs it".into()),
         }
     });
-    heard
+    received
 }
 
 #[test]
-fn frr_and_gobgp_report_what_they_hear_of_each_other() {
+fn frr_and_gobgp_report_the_routes_of_each_other() {
     let lab = Lab::new();
     let port = lab.port() + 4_000;
     let (address, a, b) = (lab.address(1), lab.address(2), lab.address(3));
@@ -161,13 +162,13 @@ fn frr_and_gobgp_report_what_they_hear_of_each_other() {
         "bmp monitor ipv6 unicast pre-policy".into(),
     ])
     .unwrap_or_else(|error| panic!("{error}"));
-    // FRR 8 writes paths as it would send them on.
+    // FRR 8 reports paths in the form in which it would advertise them.
     let of_gobgp = [
         format!("{b} 45.40.0.0/16 {FRR} {GOBGP}"),
         format!("{b} 2a0e:40::/32 {FRR} {GOBGP}"),
     ];
     holds(&collector, "FRR has reported", &of_gobgp);
-    let heard = listen(
+    let received = listen(
         &format!("ws://{address}:{stream}/v1/ws/?client=a-test"),
         &lab.folder("stream").join("ready"),
     );
@@ -180,17 +181,17 @@ fn frr_and_gobgp_report_what_they_hear_of_each_other() {
     ];
     let both = [of_gobgp.clone(), of_frr.clone()].concat();
     holds(&collector, "GoBGP has reported", &both);
-    same(&collector, &station, "pmbmpd has heard of all");
+    same(&collector, &station, "pmbmpd has all routes");
     drop(station);
     gobgp.withdraw(&["45.40.0.0/16".parse().unwrap()]);
     let fewer = [&of_gobgp[1..], &of_frr].concat();
     holds(&collector, "FRR has reported the withdrawal", &fewer);
-    // A station that was away hears everything anew.
+    // A station that was down receives everything again.
     let station = Pmbmpd::start(&lab, onward);
-    same(&collector, &station, "pmbmpd has heard of what is left");
-    let heard = heard.join().expect("the client's thread");
-    let heard = heard.unwrap_or_else(|why| panic!("{why}"));
-    let lines: Vec<&str> = heard.lines().collect();
+    same(&collector, &station, "pmbmpd has the remaining routes");
+    let received = received.join().expect("the client's thread");
+    let received = received.unwrap_or_else(|why| panic!("{why}"));
+    let lines: Vec<&str> = received.lines().collect();
     for line in [
         format!("announced {a} 45.30.0.0/16 {FRR}"),
         format!("withdrawn {b} 45.40.0.0/16"),
@@ -200,8 +201,8 @@ fn frr_and_gobgp_report_what_they_hear_of_each_other() {
             "{line} is not in {lines:#?}"
         );
     }
-    // With the router its routes are gone; and for GoBGP, its peer.
+    // The routes of a router are removed with it; GoBGP's peer goes down as well.
     frr.process().kill();
     holds(&collector, "everything is gone", &[]);
-    same(&collector, &station, "pmbmpd has heard of the end");
+    same(&collector, &station, "pmbmpd has no routes");
 }

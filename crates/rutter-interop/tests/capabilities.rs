@@ -1,4 +1,4 @@
-//! Capabilities and options of a session, each with the daemons that have them.
+//! Capabilities and options of a session, each with the daemons that support them.
 
 use rutter_interop::bird::Bird;
 use rutter_interop::exabgp::ExaBgp;
@@ -15,7 +15,7 @@ const A: u32 = 2_101;
 const B: u32 = 2_102;
 const C: u32 = 202_103;
 
-/// Rutter with three clients at hosts 2, 3 and 4: their members' keys and their ends of the sessions.
+/// Rutter with three clients at hosts 2, 3 and 4: the keys of their members and their ends of the sessions.
 struct Trio<X, Y, Z> {
     a: X,
     b: Y,
@@ -52,7 +52,7 @@ fn trio<X: Speaker, Y: Speaker, Z: Speaker>(
 
 fn plain(_: &mut Peer) {}
 
-/// A path to one of two prefixes (one a family), from host `host`.
+/// A path to one of two prefixes (one per family), from host `host`.
 fn path(family: u8, asn: u32, host: u8, second: u32) -> Route {
     match family {
         4 => Route::new("45.30.0.0/16", &format!("10.77.0.{host}"), &[asn, second]),
@@ -87,14 +87,15 @@ fn add_path_brings_all_paths_to_those_who_want_them() {
         trio.a.announce(&of_a);
         trio.b.announce(&of_b);
         trio.c.announce(&of_c);
-        // Everybody's paths but one's own.
+        // Each client receives the paths of all others.
         holds(&trio.a, of_b.iter().chain(&of_c));
         holds(&trio.b, of_a.iter().chain(&of_c));
-        // Without Add-Path: the best of the others'. Equal but for MED and the neighbor: the lower router id.
+        // Without Add-Path: the best path of the others. The paths differ in MED and neighbor only, so the lower router
+        // id decides.
         holds(&trio.c, [&of_a[0]]);
         rutter_holds(&trio.rutter, trio.lab.address(3), &of_b);
 
-        // One path of two goes, then the rest.
+        // One of two paths is withdrawn, then the rest.
         trio.b.withdraw(&[of_b[0].prefix]);
         holds(&trio.a, &of_c);
         trio.a.withdraw(&[of_a[0].prefix]);
@@ -143,7 +144,7 @@ fn add_path_reaches_frr_gobgp_and_openbgpd() {
         trio.b.withdraw(&[of_a[0].prefix]);
         holds(&trio.a, &of_c);
         holds(&trio.c, []);
-        // For the next family, whose sets are compared alone.
+        // The next family is compared separately.
         trio.c.withdraw(&[of_c[0].prefix]);
         holds(&trio.a, []);
         holds(&trio.b, []);
@@ -179,7 +180,7 @@ fn md5_with_exabgp_and_not_with_another_key_or_none() {
     let gobgp = GoBgp::start(client(&lab, &rutter, 4, C, plain));
     let mut exabgp = ExaBgp::start(client(&lab, &rutter, 3, B, right));
     up(&lab, &mut rutter, 3, &mut exabgp);
-    // They had as long as the right one and two seconds more, with a try each second.
+    // They had as long as the right one and two more seconds, with an attempt each second.
     keeps_holding(Duration::from_secs(2), &exabgp, []);
     assert!(!bird.established() && !rutter.established(lab.address(2)));
     assert!(!gobgp.established() && !rutter.established(lab.address(4)));
@@ -195,12 +196,12 @@ fn two_octet_speakers_see_four_octet_paths() {
         ("", OpenBgpd::start, old),
         ("", ExaBgp::start, plain),
     );
-    // BIRD sends AS_TRANS and AS4_PATH; the others must see the real numbers.
+    // BIRD sends AS_TRANS and AS4_PATH; the others must receive the real numbers.
     let of_a = path(4, A, 2, 200_101);
     trio.a.announce(std::slice::from_ref(&of_a));
     holds(&trio.c, [&of_a]);
     holds(&trio.b, [&of_a]);
-    // And the other way round, from an AS that does not fit into two octets.
+    // The reverse: a path from an AS that does not fit into two octets.
     let of_c = Route::new("45.31.0.0/16", "10.77.0.4", &[C, 3_333, 200_102])
         .origin(Origin::Egp)
         .community(3_333, 1);
@@ -225,7 +226,7 @@ fn ipv4_routes_with_ipv6_next_hops() {
     let over_ipv4 = Route::new("45.33.0.0/16", "10.77.0.2", &[A]);
     trio.a.announce(&[over_ipv6.clone(), over_ipv4.clone()]);
     holds(&trio.b, [&over_ipv6, &over_ipv4]);
-    // Who has not agreed to it cannot have it.
+    // A client that did not negotiate the option cannot receive the route.
     holds(&trio.c, [&over_ipv4]);
 }
 
@@ -238,7 +239,7 @@ fn gtsm_with_exabgp_and_frr_and_not_from_afar() {
     let near = |peer: &mut Peer| peer.ttl_security = true;
     let mut exabgp = ExaBgp::start(client(&lab, &rutter, 2, A, near));
     let mut frr = Frr::start(client(&lab, &rutter, 3, B, near));
-    // Its packets come with TTL 64, as if from 191 hops away.
+    // Its packets have TTL 64, as if from 191 hops away.
     let gobgp = GoBgp::start(client(&lab, &rutter, 4, C, plain));
     up(&lab, &mut rutter, 2, &mut exabgp);
     up(&lab, &mut rutter, 3, &mut frr);

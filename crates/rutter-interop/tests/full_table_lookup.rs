@@ -1,4 +1,5 @@
-//! Addresses looked up in a running daemon while a full table comes and goes, against a slow twin at every quiet point.
+//! Look-ups in a running daemon while a full table is announced and withdrawn, compared with a slow reference at every
+//! quiet point.
 
 use std::collections::HashMap;
 use std::fs;
@@ -23,13 +24,13 @@ use rutter_net::Prefix;
 use serde_json::Value;
 
 const PATIENCE: Duration = Duration::from_secs(300);
-/// Addresses asked for at a time.
+/// Addresses per request.
 const ADDRESSES: usize = 20_000;
 
-/// The slow twin: every announced prefix with the AS at the end of its paths.
+/// The slow reference: every announced prefix with the origin AS of its paths.
 type Twin = HashMap<Prefix, u32>;
 
-/// What these peers announce together.
+/// The routes of these peers together.
 fn twin(workload: &Workload, peers: &[u32]) -> Twin {
     let mut twin = Twin::new();
     for route in workload
@@ -45,7 +46,7 @@ fn twin(workload: &Workload, peers: &[u32]) -> Twin {
     twin
 }
 
-/// Asks for each length, the longest first.
+/// Tries each length, the longest first.
 fn longest(twin: &Twin, addr: IpAddr) -> Option<(Prefix, u32)> {
     let most = if addr.is_ipv4() { 32 } else { 128 };
     let lengths = (0..=most)
@@ -56,7 +57,7 @@ fn longest(twin: &Twin, addr: IpAddr) -> Option<(Prefix, u32)> {
         .next()
 }
 
-/// The first and last address of prefixes, those beside them, and addresses anywhere.
+/// The first and last address of prefixes, their neighbors, and random addresses.
 fn addresses(workload: &Workload) -> Vec<IpAddr> {
     let mut rng = Rng::new(5);
     let around =
@@ -79,7 +80,7 @@ fn addresses(workload: &Workload) -> Vec<IpAddr> {
     all
 }
 
-/// A daemon with a mirror for look-ups, or without.
+/// A daemon with or without a look-up mirror.
 struct Daemon {
     socket: PathBuf,
     _process: Process,
@@ -134,7 +135,7 @@ fn found(row: &Value) -> Option<(Prefix, u32)> {
     Some((prefix, row["origin-as"].as_u64().unwrap() as u32))
 }
 
-/// Every answer is the twin's.
+/// Every answer equals the reference.
 fn is_exact(daemon: &Daemon, addresses: &[IpAddr], twin: &Twin) {
     let rows = lookup(&daemon.socket, addresses).unwrap();
     assert_eq!(rows.len(), addresses.len());
@@ -143,7 +144,7 @@ fn is_exact(daemon: &Daemon, addresses: &[IpAddr], twin: &Twin) {
     }
 }
 
-/// Looks up until told to stop: what is found is always some prefix of the table that has the address, with its origin.
+/// Looks up until `stop` is set. Each answer must be a prefix of the table that contains the address, with its origin.
 fn keeps_looking(daemon: &Daemon, addresses: &[IpAddr], whole: &Twin, stop: &AtomicBool) -> usize {
     let mut rounds = 0;
     while !stop.load(Ordering::Acquire) {

@@ -1,4 +1,4 @@
-//! The archive of a running collector, asked by `rutter sql` and by DuckDB: both find what was announced.
+//! Queries the archive of a running collector with `rutter sql` and DuckDB: both return the announced routes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// `rutter sql` over the archive: lines of CSV without the names.
+/// Runs `rutter sql` over the archive; returns lines of CSV without the header.
 fn ask(archive: &Path, further: &[&str], query: &str) -> Result<Vec<String>, String> {
     let mut command = Command::new(rutter::program());
     command
@@ -38,7 +38,7 @@ fn ask(archive: &Path, further: &[&str], query: &str) -> Result<Vec<String>, Str
     Ok(text.lines().skip(1).map(str::to_owned).collect())
 }
 
-/// DuckDB's answers, as `tools/read-history` asks it.
+/// DuckDB's answers, queried like `tools/read-history` does.
 fn duckdb(archive: &Path) -> Vec<String> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let python = root.join("target/python/bin/python3");
@@ -125,7 +125,7 @@ fn the_archive_is_read_by_rutter_and_duckdb() {
     the_documented_queries_are_answered(&archive, last);
 }
 
-/// The first five of the table as of a time, the others of the whole archive.
+/// The first five queries use the table as of a time, the others the whole archive.
 fn the_documented_queries_are_answered(archive: &Path, at: &str) {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/history.md");
     let text = fs::read_to_string(page).unwrap();

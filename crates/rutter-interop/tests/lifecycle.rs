@@ -1,4 +1,4 @@
-//! Sessions that come and go: graceful restart, limits, shutdown, reload, dynamic neighbors.
+//! Sessions that go up and down: graceful restart, limits, shutdown, reload, dynamic neighbors.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ fn routes(asn: u32, host: u8, count: u8) -> Vec<Route> {
         .collect()
 }
 
-/// A route server with one client under test (host 2) and ExaBGP watching (host 3).
+/// A route server with one client under test (host 2) and ExaBGP as observer (host 3).
 fn watched<S: Speaker>(
     keys: &str,
     start: fn(Setup) -> S,
@@ -45,7 +45,8 @@ fn watched<S: Speaker>(
     (lab, rutter, speaker, watcher)
 }
 
-/// A client crashes and comes back: nobody notices, except what it no longer announces.
+/// A client crashes and reconnects: the observer receives nothing, except withdrawals of routes that are no longer
+/// announced.
 fn crash_and_return<S: Speaker>(start: fn(Setup) -> S, restart: fn(&mut S)) {
     let change = |peer: &mut Peer| peer.graceful_restart_s = Some(60);
     let (lab, mut rutter, mut speaker, watcher) = watched("", start, change);
@@ -68,7 +69,7 @@ fn crash_and_return<S: Speaker>(start: fn(Setup) -> S, restart: fn(&mut S)) {
     assert_eq!(
         watcher.updates().unwrap(),
         updates,
-        "the watcher heard something"
+        "the observer received something"
     );
     rutter_holds(&rutter, lab.address(2), &all);
     eventually("no route is stale", || {
@@ -238,16 +239,16 @@ fn dynamic_neighbors_connect_from_a_known_network() {
     up(&lab, &mut rutter, 3, &mut exabgp);
     let all = routes(A, 2, 1);
     bird.announce(&all[..1]);
-    // Plain eBGP: our AS in front, our address as next hop, no MED of others.
+    // Plain eBGP: our AS is prepended, the next hop is our address, and MEDs are removed.
     let mut path = vec![Rutter::ASN];
     path.extend(&all[0].as_path);
     let own = lab.address(1).to_string();
-    let heard = Route::new(&all[0].prefix.to_string(), &own, &path);
-    holds(&exabgp, [&heard]);
+    let received = Route::new(&all[0].prefix.to_string(), &own, &path);
+    holds(&exabgp, [&received]);
     assert!(!stranger.established());
 }
 
-/// Rutter opens the connection itself, to daemons that would connect too: one of two connections stays.
+/// Rutter opens connections to daemons that connect as well: one of two connections stays.
 #[test]
 fn both_sides_connect() {
     let lab = Lab::new();
@@ -265,7 +266,7 @@ fn both_sides_connect() {
     holds(&bird, &of_gobgp);
 }
 
-/// Plain eBGP and iBGP: who adds what.
+/// Plain eBGP and iBGP: the attributes that each adds.
 #[test]
 fn a_router_between_an_upstream_and_its_own_network() {
     let lab = Lab::new();
@@ -281,7 +282,7 @@ fn a_router_between_an_upstream_and_its_own_network() {
     up(&lab, &mut rutter, 4, &mut other);
     let from_upstream = Route::new("45.40.0.0/16", "10.77.0.2", &[A, 3_333]).med(5);
     upstream.announce(std::slice::from_ref(&from_upstream));
-    // Into the own network everything goes as it is.
+    // Routes to iBGP neighbors are unchanged.
     holds(&inside, [&from_upstream]);
     holds(&other, [&from_upstream]);
 }

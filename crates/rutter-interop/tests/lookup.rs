@@ -1,4 +1,4 @@
-//! Addresses looked up in a running daemon, and in the MaxMind DB file of its table by readers of other languages.
+//! Look-ups in a running daemon, and in the MaxMind DB file of its table with readers in other languages.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -13,7 +13,8 @@ use serde_json::Value;
 const A: u32 = 2_101;
 const B: u32 = 202_102;
 
-/// What a client announces: prefixes that nest in those of the other, with paths that name the prefix.
+/// The routes of a client: its prefixes contain those of the other client or are contained in them, and each path
+/// identifies its prefix.
 fn table(asn: u32, host: u8) -> Vec<Route> {
     let mut routes = Vec::new();
     for n in 0..60_u32 {
@@ -40,7 +41,7 @@ fn addresses() -> Vec<IpAddr> {
     inside.chain(outside).collect()
 }
 
-/// The slow twin: what is announced, by prefix.
+/// The slow reference: the announced routes by prefix.
 type Twin<'r> = BTreeMap<Prefix, Vec<&'r Route>>;
 
 fn twin<'r>(tables: &[&'r [Route]]) -> Twin<'r> {
@@ -56,13 +57,13 @@ fn longest<'t>(twin: &'t Twin<'_>, addr: IpAddr) -> Option<(&'t Prefix, &'t Vec<
     holding.max_by_key(|(prefix, _)| prefix.len())
 }
 
-/// Whether a row is the answer of the twin: the longest prefix and one of its routes.
+/// Returns whether a row agrees with the reference: the longest prefix and one of its routes.
 fn agrees(row: &Value, twin: &Twin<'_>) -> Result<(), String> {
     let addr: IpAddr = row["address"].as_str().unwrap().parse().unwrap();
     let Some((prefix, routes)) = longest(twin, addr) else {
         return match row["prefix"].is_null() {
             true => Ok(()),
-            false => Err(format!("no route leads to {addr}, but {row} says so")),
+            false => Err(format!("no route leads to {addr}, but the answer is {row}")),
         };
     };
     let same = |route: &&Route| {
@@ -74,7 +75,7 @@ fn agrees(row: &Value, twin: &Twin<'_>) -> Result<(), String> {
     match row["prefix"] == prefix.to_string() && routes.iter().copied().any(|route| same(&route)) {
         true => Ok(()),
         false => Err(format!(
-            "{addr} is in {prefix} with {routes:?}, but {row} was said"
+            "{addr} is in {prefix} with {routes:?}, but the answer is {row}"
         )),
     }
 }
@@ -90,7 +91,7 @@ fn ask(rutter: &Rutter) -> Result<Vec<Value>, String> {
     }
 }
 
-/// Asks until the daemon holds all of it; each answer on the way is that of some prefix that has the address.
+/// Looks up until the daemon holds all routes. Each answer on the way must be a prefix that contains the address.
 fn becomes(rutter: &Rutter, tables: &[&[Route]]) {
     let twin = twin(tables);
     eventually("all is looked up as it was announced", || {
@@ -126,7 +127,7 @@ fn follows_the_table(sections: &str) {
     becomes(&rutter, &[left]);
 }
 
-/// In the routes of one neighbor the longest match is another.
+/// Among the routes of one neighbor the longest match differs.
 fn of_one(rutter: &Rutter, peer: &str, routes: &[Route]) {
     let twin = twin(&[routes]);
     let rows = rutter.ask(&["lookup", "45.100.5.1", "45.100.17.1", "--peer", peer]);
@@ -145,7 +146,7 @@ fn so_they_do_where_nothing_is_kept_for_them() {
     follows_the_table("");
 }
 
-/// Prints a JSON object for each address: what the pure Python reader finds, without the library in C.
+/// Prints a JSON object for each address, found with the pure Python reader without the C library.
 const PYTHON: &str = "
 import json, sys, maxminddb
 reader = maxminddb.open_database(sys.argv[1], maxminddb.MODE_FILE)
@@ -180,13 +181,13 @@ fn readers_of_other_languages_find_the_table_in_its_maxmind_db() {
     for line in text.lines() {
         let row: Value = serde_json::from_str(line).unwrap();
         let found = &row["found"];
-        let told = serde_json::json!({
+        let row = serde_json::json!({
             "address": row["address"],
             "prefix": found["prefix"],
             "origin-as": found["autonomous_system_number"],
             "attributes": {"as-path": found["as_path"], "next-hop": found["next_hop"]},
         });
-        agrees(&told, &twin).unwrap();
+        agrees(&row, &twin).unwrap();
     }
     // libmaxminddb, in C.
     for (addr, asn) in [("45.100.5.1", 3_333), ("2a0e:2::1", 3_335)] {

@@ -1,4 +1,4 @@
-//! Who reads the table: MRT dumps read by bgpdump, Prometheus, `explain`.
+//! Readers of the table: bgpdump with MRT dumps, Prometheus, `explain`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ use rutter_interop::{
 const A: u32 = 2_101;
 const B: u32 = 202_102;
 
-/// A route server with BIRD (host 2) and ExaBGP (host 3), and what each of them announces.
+/// A route server with BIRD (host 2) and ExaBGP (host 3), and the routes that each announces.
 fn two(sections: &str) -> (Lab, Rutter, [Vec<Route>; 2], (Bird, ExaBgp)) {
     let lab = Lab::new();
     let members = member(lab.address(2), A, "") + &member(lab.address(3), B, "");
@@ -44,7 +44,7 @@ fn two(sections: &str) -> (Lab, Rutter, [Vec<Route>; 2], (Bird, ExaBgp)) {
     (lab, rutter, routes, (bird, exabgp))
 }
 
-/// Prefix, sender's AS, AS path and next hop of every line that bgpdump finds in the folder's files.
+/// Prefix, sender's AS, AS path and next hop of every line that bgpdump prints for the folder's files.
 fn dumped(folder: &Path, kind: &str) -> Result<BTreeSet<[String; 4]>, String> {
     let mut found = BTreeSet::new();
     for entry in fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))? {
@@ -99,7 +99,7 @@ fn bgpdump_reads_the_archives() {
 
 #[test]
 fn prometheus_reads_the_counters() {
-    // A port in the range of the labs', on an address that no lab uses.
+    // A port in the range of the labs, on an address that no lab uses.
     let address = format!("127.63.0.1:{}", 20_000 + std::process::id() % 10_000);
     let (lab, _rutter, _routes, _clients) = two(&format!("[metrics]\nlisten = \"{address}\"\n"));
     let text = eventually("it answers", || {
@@ -151,12 +151,12 @@ fn explain_names_winner_step_and_audience() {
         let client = clients
             .iter()
             .find(|c| c["client"]["address"] == address.as_str());
-        // Each hears the route of the other.
+        // Each receives the other's route.
         let own = candidates[0]["route"]["peer"]["address"] == address.as_str();
-        let hears = if own { 2 } else { 1 };
+        let receives = if own { 2 } else { 1 };
         assert_eq!(
             client.expect("both are clients")["advertised"],
-            serde_json::json!([hears]),
+            serde_json::json!([receives]),
             "{row}"
         );
     }

@@ -1,4 +1,4 @@
-//! What the README says is true of the files beside it.
+//! Checks the README's statements against the files of the project.
 
 use std::fs;
 use std::path::{Path, PathBuf};

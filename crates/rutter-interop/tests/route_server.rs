@@ -1,4 +1,4 @@
-//! What RFC 7947 owes the clients of a route server, with five makes of them.
+//! The guarantees of RFC 7947 for the clients of a route server, with five kinds of daemons.
 
 use rutter_interop::bird::Bird;
 use rutter_interop::exabgp::ExaBgp;
@@ -42,7 +42,7 @@ impl Exchange {
         }
     }
 
-    /// Each client holds exactly what the others have announced.
+    /// Each client holds exactly the routes of the others.
     #[track_caller]
     fn each_holds_the_others(&self, announced: &[Vec<Route>]) {
         for (n, speaker) in self.clients.iter().enumerate() {
@@ -61,11 +61,11 @@ fn host(n: usize) -> u8 {
 fn routes(n: usize) -> Vec<Route> {
     let (asn, host) = (ASNS[n], host(n));
     let path: Vec<u32> = match n {
-        // OpenBGPD announces paths of its own AS only.
+        // OpenBGPD announces only paths of its own AS.
         3 => vec![asn, asn],
         _ => vec![asn, 3_333, 200_101],
     };
-    // NO_EXPORT of others is theirs to obey; OpenBGPD obeys its own, too.
+    // NO_EXPORT does not concern the route server, only its clients; OpenBGPD also obeys its own.
     let no_export = if n == 3 { 0 } else { 65_281 };
     let hop = (format!("10.77.0.{host}"), format!("2a0e:ffff::{host}"));
     vec![
@@ -101,7 +101,7 @@ fn each_client_receives_the_routes_of_all_others_unchanged() {
     }
     exchange.each_holds_the_others(&announced);
 
-    // Two leave: what they announced leaves with them.
+    // Two sessions go down, and their routes are withdrawn.
     for n in [4, 2] {
         exchange.clients.remove(n).process().stop();
         announced.remove(n);
@@ -113,7 +113,7 @@ fn each_client_receives_the_routes_of_all_others_unchanged() {
 }
 
 #[test]
-fn who_joins_late_receives_the_whole_table() {
+fn a_client_that_joins_late_receives_the_whole_table() {
     let lab = Lab::new();
     let members = [0, 1].map(|n| member(lab.address(host(n)), ASNS[n], ""));
     let mut rutter = Rutter::start(&lab, &members.concat());
@@ -134,7 +134,7 @@ fn a_refresh_brings_everything_again() {
         speaker.announce(routes);
     }
     exchange.each_holds_the_others(&announced);
-    // GoBGP answers requests, but its own `softresetin` asks nobody.
+    // GoBGP answers route refresh requests, but its own `softresetin` sends none.
     let asking = exchange.clients.iter_mut().enumerate();
     for (n, speaker) in asking.filter(|(n, _)| *n != 2) {
         let client = exchange.lab.address(host(n));
@@ -150,7 +150,7 @@ fn a_refresh_brings_everything_again() {
         speaker.refresh();
         eventually("the refresh is answered", || {
             let now = counts()?;
-            // 16 routes, none with a set of its neighbor: 60 octets each at least, with the header.
+            // 16 routes, none of which shares attributes with another: at least 60 octets each, with the header.
             match now.0 > before.0 && now.1 - before.1 > 16 * 60 {
                 true => Ok(()),
                 false => Err(format!(
@@ -162,9 +162,9 @@ fn a_refresh_brings_everything_again() {
     exchange.each_holds_the_others(&announced);
 }
 
-/// One destination, announced by two clients of four; what each of them hears.
+/// One destination that two of four clients announce, and the route that each client receives.
 #[test]
-fn each_client_hears_the_best_route_that_it_may_have() {
+fn each_client_receives_the_best_route_that_it_may_have() {
     let lab = Lab::new();
     let members = (0..5).map(|n| member(lab.address(host(n)), ASNS[n], ""));
     let sections = format!(
@@ -186,13 +186,13 @@ fn each_client_hears_the_best_route_that_it_may_have() {
         let second = Route::new(prefix, &format!("{hop}{dot}4"), &[ASNS[2], 3_333]);
         a.announce(std::slice::from_ref(&best));
         b.announce(std::slice::from_ref(&second));
-        // The owner of the best hears the second best; everybody else hears the best.
+        // The owner of the best route receives the second best; all others receive the best.
         holds(&a, [&second]);
         holds(&b, [&best]);
         holds(&c, [&best]);
         holds(&d, [&best]);
 
-        // A bars its route from D: D hears the next best, the others notice nothing.
+        // A withholds its route from D: D receives the next best, and nothing changes for the others.
         a.withdraw(&[best.prefix]);
         a.announce(&[best.clone().community(0, ASNS[1] as u16)]);
         holds(&d, [&second]);
@@ -200,7 +200,7 @@ fn each_client_hears_the_best_route_that_it_may_have() {
         holds(&b, [&best]);
         holds(&a, [&second]);
 
-        // The best goes.
+        // The best route is withdrawn.
         a.withdraw(&[best.prefix]);
         holds(&a, [&second]);
         holds(&b, []);

@@ -1,5 +1,5 @@
-//! Rules of the tree that the compiler does not check: who may use whom, what each crate says it is
-//! for, and which licences come in.
+//! Rules of the tree that the compiler does not check: the order of the crates, the purpose of each, and the licenses
+//! of dependencies.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The crates of the river: no I/O, no clock of their own.
+/// The crates without I/O and clocks.
 const PURE: [&str; 6] = [
     "rutter-net",
     "rutter-wire",
@@ -18,7 +18,7 @@ const PURE: [&str; 6] = [
     "rutter-rib",
 ];
 
-/// What brings sockets, files or threads of execution with it.
+/// Dependencies that bring sockets, files or threads.
 const IMPURE: [&str; 6] = ["libc", "mio", "polling", "rustix", "socket2", "tokio"];
 
 fn root() -> PathBuf {
@@ -26,7 +26,7 @@ fn root() -> PathBuf {
     here.join("../..").canonicalize().expect("the workspace")
 }
 
-/// Names and purposes in the table of ARCHITECTURE.md, in floor order: each may use only those above it.
+/// Names and purposes from the table of ARCHITECTURE.md, in floor order. A crate may use only those above it.
 fn map() -> Vec<(String, String)> {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
     let rows = text.lines().filter(|line| line.starts_with("| `rutter"));
@@ -62,7 +62,7 @@ fn own(metadata: &Value) -> BTreeMap<&str, &Value> {
         .collect()
 }
 
-/// What a crate uses outside its tests.
+/// The dependencies of a crate, without those of its tests.
 fn dependencies(package: &Value) -> impl Iterator<Item = &str> {
     let all = package["dependencies"].as_array().into_iter().flatten();
     all.filter(|dependency| dependency["kind"].is_null())
@@ -95,7 +95,7 @@ fn pure_crates_bring_no_io() {
 }
 
 #[test]
-fn every_crate_says_in_one_line_what_it_is_for() {
+fn every_crate_has_its_purpose_in_one_line() {
     let (metadata, map) = (metadata(), map());
     for (name, package) in own(&metadata) {
         let description = package["description"].as_str().unwrap_or_default();
@@ -106,7 +106,7 @@ fn every_crate_says_in_one_line_what_it_is_for() {
         let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
         let lib = manifest.with_file_name("src").join("lib.rs");
         if let Ok(text) = fs::read_to_string(lib) {
-            // Documentation may mark up what the manifest says in plain words.
+            // The documentation may contain markup that the manifest lacks.
             let first = text.lines().next().unwrap_or_default().replace('`', "");
             assert_eq!(first, format!("//! {description}"), "lib.rs of {name}");
         }
@@ -130,7 +130,7 @@ fn licences_are_the_allowed_ones() {
     }
 }
 
-/// A file of tests that no target names would never run, and nobody would notice.
+/// A test file without a target would never run.
 #[test]
 fn every_file_of_interop_tests_is_a_target() {
     let folder = root().join("crates/rutter-interop");
@@ -174,7 +174,7 @@ fn is_allowed(expression: &str, allowed: &[&str]) -> bool {
     }
 }
 
-/// Splits at a word that stands outside all parentheses.
+/// Splits at a word outside all parentheses.
 fn split<'a>(expression: &'a str, word: &str) -> Vec<&'a str> {
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0);
     for (at, byte) in expression.bytes().enumerate() {

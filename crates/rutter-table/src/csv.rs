@@ -1,4 +1,4 @@
-//! CSV in, CSV with more columns out.
+//! Reads CSV and writes it with more columns.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::rows::row_end;
 use crate::stream::{Counts, RowError, Work, address};
 use crate::{Answers, Column, Route, Set, Table};
 
-/// How the rows of a file are cut, and which field has the address.
+/// The format of a CSV file, and the field with the address.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CsvHead {
     /// Between fields.
@@ -17,14 +17,14 @@ pub struct CsvHead {
 }
 
 impl CsvHead {
-    /// Finds a column by its name in the first row; `None` where it is not there.
+    /// Finds a column by its name in the first row; `None` if it is absent.
     pub fn find(row: &[u8], delimiter: u8, name: &str) -> Option<Self> {
         let mut names = Self::names(row, delimiter);
         let field = names.position(|known| known == name)?;
         Some(CsvHead { delimiter, field })
     }
 
-    /// The names of the columns that the first row has.
+    /// The names of the columns in the first row.
     pub fn names(row: &[u8], delimiter: u8) -> impl Iterator<Item = String> {
         let name = |field: Cow<'_, str>, is_quoted| match is_quoted {
             true => field.replace("\"\"", "\"").trim().to_owned(),
@@ -50,7 +50,7 @@ pub struct Csv<'t> {
 }
 
 impl<'t> Csv<'t> {
-    /// Adds these columns behind the others.
+    /// Appends these columns to each row.
     pub fn new(table: &'t Table, head: CsvHead, columns: Vec<Column>) -> Self {
         let nothing = vec![head.delimiter; columns.len()];
         let delimiter = head.delimiter;
@@ -132,7 +132,7 @@ impl Csv<'_> {
             after: &whole[row.len()..],
         };
         if row.is_empty() {
-            // Nothing is told of it.
+            // An empty row gets no columns.
             made.skip = usize::MAX;
             return Ok(made);
         }
@@ -142,7 +142,7 @@ impl Csv<'_> {
             return Err(RowError {
                 line,
                 what: format!(
-                    "the row has {fields} {}, the address is to be in number {}",
+                    "the row has {fields} {}, the address should be in field {}",
                     if fields == 1 { "field" } else { "fields" },
                     field + 1
                 ),
@@ -160,7 +160,7 @@ impl Csv<'_> {
     }
 }
 
-/// A row without what ends its line.
+/// A row without its line ending.
 fn trim(row: &[u8]) -> &[u8] {
     let row = row.strip_suffix(b"\n").unwrap_or(row);
     row.strip_suffix(b"\r").unwrap_or(row)
@@ -176,7 +176,7 @@ fn field_of(row: &[u8], delimiter: u8, index: usize) -> Option<&[u8]> {
     Some(quoted.unwrap_or(field))
 }
 
-/// A row from a field on.
+/// The rest of a row, from a field on.
 fn start_of(row: &[u8], delimiter: u8, index: usize) -> Option<&[u8]> {
     let mut rest = row;
     for _ in 0..index {
@@ -186,12 +186,12 @@ fn start_of(row: &[u8], delimiter: u8, index: usize) -> Option<&[u8]> {
     Some(rest)
 }
 
-/// Where a field ends. Only quotes at its very beginning keep delimiters in it.
+/// The end of a field. Quotes protect delimiters only if the field begins with a quote.
 fn field_end(field: &[u8], delimiter: u8) -> usize {
     let mut at = 0;
     if field.first() == Some(&b'"') {
         at = 1;
-        // Two quotes stand for one and close nothing.
+        // Two quotes represent one quote; they do not close the field.
         while let Some(quote) = memchr::memchr(b'"', field.get(at..).unwrap_or_default()) {
             at += quote + 1;
             if field.get(at) != Some(&b'"') {

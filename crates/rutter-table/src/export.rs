@@ -1,4 +1,4 @@
-//! The table as a file for other programs.
+//! Exports the table to a file for other programs.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use rutter_mmdb::{Data, Database, Shared, Value};
 
 use crate::{Set, Table};
 
-/// Keys of the maps that addresses lead to. Those that GeoLite2-ASN has are named as there.
+/// The keys of a record. Fields that GeoLite2-ASN has use the same names.
 struct Keys {
     asn: Shared,
     as_path: Shared,
@@ -17,8 +17,8 @@ struct Keys {
     rov: Shared,
 }
 
-/// Writes a MaxMind DB file: every address leads to the origin AS, AS path, next hop, communities and prefix of its
-/// longest match, and to the route's validity where the table knows it.
+/// Writes a MaxMind DB file. The record of an address has the origin AS, AS path, next hop, communities and prefix of
+/// its longest match. It has the route's validity if the table knows it.
 pub fn mmdb(table: &Table, metadata: &Metadata, out: &mut dyn Write) -> io::Result<()> {
     let mut data = Data::new();
     let keys = Keys {

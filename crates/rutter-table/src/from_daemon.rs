@@ -1,4 +1,4 @@
-//! The table of a running daemon, over its management socket.
+//! Loads the table of a running daemon, over its management socket.
 
 use std::io;
 
@@ -6,8 +6,8 @@ use rutter_api::{Client, Line, Request, RouteSelector};
 
 use crate::{ReadError, Set, Table};
 
-/// Fetches the table: of each prefix the best route of those wanted. Each of the daemon's shards is as it was at
-/// one moment, which is nearly the same for all.
+/// Loads the table: for each prefix the best of the selected routes. Each of the daemon's shards is read at one moment,
+/// which is nearly the same for all shards.
 pub fn from_daemon(client: Client, of: RouteSelector) -> Result<Table, ReadError> {
     let ended = |error: io::Error| ReadError(format!("the daemon's answer ended early: {error}"));
     let mut table = Table::default();
@@ -24,7 +24,7 @@ pub fn from_daemon(client: Client, of: RouteSelector) -> Result<Table, ReadError
                 for (set, prefix) in row.routes {
                     if set as usize >= table.sets().len() {
                         return Err(ReadError(format!(
-                            "the daemon names a set {set} that it has not sent"
+                            "the daemon refers to attribute set {set} that it has not sent"
                         )));
                     }
                     table.insert(prefix.0, set);

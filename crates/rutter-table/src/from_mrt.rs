@@ -1,4 +1,4 @@
-//! The table of an MRT table dump (TABLE_DUMP_V2).
+//! Loads the table from an MRT table dump (TABLE_DUMP_V2).
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -13,8 +13,8 @@ use rutter_wire::mrt::{Content, PeerEntry, Rib};
 use crate::best::{Candidate, best};
 use crate::{ReadError, Set, Table};
 
-/// Reads a table dump, plain or packed, from a file or (`-`) from standard input: of each prefix the best route of
-/// those wanted, by the decision process of RFC 4271.
+/// Reads a table dump, compressed or not, from a file or from standard input (`-`). For each prefix it takes the best
+/// of the selected routes, by the decision process of RFC 4271.
 pub fn from_mrt(path: &Path, of: &RouteSelector) -> Result<Table, ReadError> {
     let input = match path.as_os_str() == "-" {
         true => Input::Stdin,
@@ -39,19 +39,19 @@ pub fn from_mrt(path: &Path, of: &RouteSelector) -> Result<Table, ReadError> {
     reading.end(&input)
 }
 
-/// A dump while it is read.
+/// The state while a dump is read.
 struct Reading<'w> {
     of: &'w RouteSelector,
     wanted: Vec<Asked<'w>>,
-    /// The peers of the index table, and whether their routes are wanted.
+    /// The peers of the index table, and whether their routes are selected.
     peers: Vec<(PeerEntry, bool)>,
-    /// Whether any peer was meant.
+    /// `true` if any peer was selected.
     met: bool,
     table: Table,
     known: HashMap<(u16, Box<[u8]>), u32>,
 }
 
-/// A peer as people name it: a dump has addresses and AS numbers only.
+/// A peer as a person names it. A dump has only addresses and AS numbers.
 struct Asked<'w> {
     text: &'w str,
     address: Option<IpAddr>,
@@ -128,7 +128,7 @@ impl<'w> Reading<'w> {
     fn end(self, input: &Input) -> Result<Table, ReadError> {
         if self.peers.is_empty() {
             return Err(ReadError(format!(
-                "{input}: no table dump (TABLE_DUMP_V2) is in there"
+                "{input}: the file contains no table dump (TABLE_DUMP_V2)"
             )));
         }
         if let (Some(asked), false) = (self.wanted.first(), self.met) {

@@ -1,4 +1,4 @@
-//! JSON objects, one a line, in; the same with more members out.
+//! Reads JSON objects, one per line, and writes them with more members.
 
 use std::net::IpAddr;
 
@@ -18,7 +18,7 @@ pub struct Json<'t> {
 }
 
 impl<'t> Json<'t> {
-    /// Adds these columns, each under its name, behind the others. The address is the text of `member`.
+    /// Appends these columns, each under its name. The address is the string in `member`.
     pub fn new(table: &'t Table, member: &str, columns: Vec<(Column, String)>) -> Self {
         let nothing: String = columns
             .iter()
@@ -44,7 +44,7 @@ impl<'t> Json<'t> {
     }
 }
 
-/// A JSON text.
+/// Encodes a JSON string.
 fn text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -74,7 +74,7 @@ impl Work for Json<'_> {
             let row = Row {
                 before: [body, b""],
                 addr: addr_in(&field, line, &mut counts),
-                // An object without members gets no comma before the first.
+                // No comma precedes the first member of an empty object.
                 skip: usize::from(body == b"{"),
                 after: b"}\n",
             };
@@ -85,7 +85,7 @@ impl Work for Json<'_> {
     }
 }
 
-/// The address in a field; counted where there is none.
+/// The address in a field. A row without one is counted.
 fn addr_in(field: &Field<'_>, line: u64, counts: &mut Counts) -> Option<IpAddr> {
     let (text, addr) = match field {
         Field::Text(text) => (&**text, address(text.as_bytes())),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_or_has_the_member_is_an_error_of_its_line() {
+    fn an_invalid_object_or_a_duplicate_member_is_an_error_with_its_line() {
         let error = enriched("{\"src\":\"::1\"}\n{\"asn\":1}\n").unwrap_err();
         assert_eq!(error.line, 2);
         assert!(error.what.contains("--label"), "{}", error.what);

@@ -1,4 +1,4 @@
-//! An address a line in, a line with its route out.
+//! Reads one address per line and writes its route.
 
 use rutter_api::{Line, LookupRow};
 
@@ -6,18 +6,18 @@ use crate::answers::Row;
 use crate::stream::{Counts, RowError, Work, address, shown};
 use crate::{Answers, Route, Set, Table};
 
-/// Looks up an address a line. Empty lines and those that begin with `#` are passed over.
+/// Looks up one address per line. Empty lines and lines that begin with `#` are skipped.
 #[derive(Debug)]
 pub struct Lines<'t> {
     answers: Answers<'t>,
     before: &'static [u8],
-    /// The line for what is no address, by its line and text.
+    /// Makes the line for an invalid address from its line number and its string.
     without: fn(u64, &str) -> String,
 }
 
 impl<'t> Lines<'t> {
-    /// Address, prefix, origin AS, next hop, who sent the route, AS path and, where origins were validated, what came of
-    /// it, with tabs between. `no address` in the place of the prefix where the line has none.
+    /// Writes address, prefix, origin AS, next hop, peer, AS path and, if origins were validated, the result, separated
+    /// by tabs. `no address` replaces the prefix if the line has no valid address.
     pub fn text(table: &'t Table) -> Self {
         Lines {
             answers: Answers::new(table, "\tno route\t\t\t\t\n", text),
@@ -26,7 +26,7 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// The rows that the daemon answers with: [`LookupRow`]; of the kind `no-address` where the line has none.
+    /// Writes the daemon's rows ([`LookupRow`]). The kind is `no-address` if the line has no valid address.
     pub fn json(table: &'t Table) -> Self {
         Lines {
             answers: Answers::new(table, "\"}\n", json),
@@ -90,7 +90,7 @@ fn text(route: &Route, set: &Set) -> Vec<u8> {
     .into()
 }
 
-/// The daemon's row without its beginning, up to the address.
+/// The daemon's row without its beginning, which ends with the address.
 fn json(route: &Route, set: &Set) -> Vec<u8> {
     let address = route.prefix.addr();
     let row = Line::Lookup(Box::new(LookupRow {

@@ -1,4 +1,4 @@
-//! One member of a JSON object, from a text that is found to be one.
+//! Extracts one member of a JSON object, and validates the whole object.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,22 +7,22 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 
 use crate::stream::shown;
 
-/// What an object has in the member that is asked for.
+/// The value of the requested member.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Field<'r> {
-    /// A text, decoded.
+    /// A decoded string.
     Text(Cow<'r, str>),
-    /// Something else, as people are told of it.
+    /// Another value, as shown in messages.
     Other(String),
     /// No such member.
     Absent,
 }
 
-/// Reads the member of the object that is all of the row; of several of this name the last. The object may have none of
-/// `added` yet. The error is for a person.
+/// Reads a member of the object that fills the row; if the name occurs again, the last one. The object must not have a
+/// member of `added`. The error is a message for a person.
 pub(crate) fn read<'r>(row: &'r [u8], member: &str, added: &[String]) -> Result<Field<'r>, String> {
     let text = std::str::from_utf8(row)
-        .map_err(|error| format!("no UTF-8, from octet {} on", error.valid_up_to() + 1))?;
+        .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
     let mut reader = serde_json::Deserializer::from_str(text);
     let asked = Asked { member, added };
     let found = reader.deserialize_map(asked);
@@ -44,7 +44,7 @@ fn in_words(error: &serde_json::Error) -> String {
     let what = shown(text.strip_suffix(&place).unwrap_or(&text).as_bytes());
     match error.column() {
         0 => format!("a JSON object must fill the line: {what}"),
-        octet => format!("a JSON object must fill the line: {what}, at octet {octet}"),
+        octet => format!("a JSON object must fill the line: {what}, at byte {octet}"),
     }
 }
 
@@ -57,7 +57,7 @@ struct Asked<'a> {
 /// The name of a member.
 enum Name {
     Asked,
-    /// One of those that are added, by its index.
+    /// One of the members to be added, by its index.
     Added(usize),
     Other,
 }
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_an_error() {
+    fn a_row_without_an_object_is_an_error() {
         let rows: [&[u8]; 13] = [
             b"[1]",
             b"7",
@@ -213,18 +213,18 @@ mod tests {
             br#"{"ip":{"a":}}"#,
         ];
         for row in rows {
-            let told = String::from_utf8_lossy(row);
-            assert!(read(row, "ip", &[]).is_err(), "{told}");
+            let row_text = String::from_utf8_lossy(row);
+            assert!(read(row, "ip", &[]).is_err(), "{row_text}");
         }
-        let told = read(br#"{"ip":"::1",}"#, "ip", &[]).unwrap_err();
+        let error = read(br#"{"ip":"::1",}"#, "ip", &[]).unwrap_err();
         assert_eq!(
-            told,
-            "a JSON object must fill the line: trailing comma, at octet 13"
+            error,
+            "a JSON object must fill the line: trailing comma, at byte 13"
         );
-        let told = read(b"[1]", "ip", &[]).unwrap_err();
+        let error = read(b"[1]", "ip", &[]).unwrap_err();
         assert!(
-            told.ends_with("invalid type: sequence, expected an object"),
-            "{told}"
+            error.ends_with("invalid type: sequence, expected an object"),
+            "{error}"
         );
         let long = format!("\"{}\"", "x".repeat(1 << 20));
         assert!(read(long.as_bytes(), "ip", &[]).unwrap_err().len() < 300);

@@ -1,4 +1,4 @@
-//! Whole rows of an input, as many at a time as have arrived.
+//! Reads whole rows, as many at a time as have arrived.
 
 use std::io::{self, Read};
 
@@ -6,17 +6,17 @@ use crate::stream::{RowError, StreamError};
 
 /// Octets read at once.
 const READ: usize = 1 << 20;
-/// The mark that some programs begin UTF-8 text with.
+/// The byte order mark at the beginning of some UTF-8 files.
 pub const MARK: &[u8] = b"\xef\xbb\xbf";
-/// Most octets of one row.
+/// The maximum length of a row, in bytes.
 const LONGEST_ROW: usize = 64 << 20;
 
 /// Whole rows of an input.
 pub struct Rows<R> {
     input: R,
-    /// Octets of a row whose end is yet to come.
+    /// The bytes of an incomplete row.
     rest: Vec<u8>,
-    /// Where in it the next search for row ends begins.
+    /// The state of the search for row ends in `rest`.
     searched: Search,
     line: u64,
     ended: bool,
@@ -40,7 +40,7 @@ impl<R: Read> Rows<R> {
         }
     }
 
-    /// Takes the mark off that some programs begin UTF-8 text with, and says whether it was there. Waits for the beginning.
+    /// Removes the byte order mark, and returns whether it was present. Waits for the first bytes.
     pub fn take_mark(&mut self) -> Result<bool, StreamError> {
         while self.rest.len() < MARK.len() && !self.ended {
             self.fill()?;
@@ -58,7 +58,7 @@ impl<R: Read> Rows<R> {
             return Ok(Vec::new());
         };
         let end = row_end(&chunk.octets, delimiter).map_or(chunk.octets.len(), |at| at + 1);
-        // What follows is read again as the beginning of the next chunk.
+        // The rest is read again at the beginning of the next chunk.
         let mut rest = chunk.octets.split_off(end);
         rest.append(&mut self.rest);
         self.rest = rest;
@@ -67,7 +67,7 @@ impl<R: Read> Rows<R> {
         Ok(chunk.octets)
     }
 
-    /// As many whole rows as have arrived; waits for one.
+    /// Returns all whole rows that have arrived; waits until there is one.
     pub(crate) fn next(&mut self, delimiter: Option<u8>) -> Result<Option<Chunk>, StreamError> {
         loop {
             self.searched.go_on(&self.rest, delimiter);
@@ -76,12 +76,12 @@ impl<R: Read> Rows<R> {
                 return Ok(Some(self.chunk(rest)));
             }
             let Search { at, is_quoted, .. } = self.searched;
-            // A quote that is the very last octet closes.
+            // A quote as the last byte closes its field.
             let is_open = self.ended && is_quoted && at == self.rest.len();
             let is_too_long = self.rest.len() > LONGEST_ROW;
             if is_open || is_too_long {
                 let what = match is_quoted {
-                    true => "the row does not end: a field in it begins with a double quote and has no other".into(),
+                    true => "the row does not end: a field begins with a double quote and does not end with one".into(),
                     false => format!("the row has more than {} MiB", LONGEST_ROW >> 20),
                 };
                 let line = self.line;
@@ -121,7 +121,7 @@ fn lines(octets: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', octets).count() as u64
 }
 
-/// Where the first row ends: at its line feed.
+/// The end of the first row: its line feed.
 pub(crate) fn row_end(octets: &[u8], delimiter: Option<u8>) -> Option<usize> {
     match delimiter {
         None => memchr::memchr(b'\n', octets),
@@ -129,10 +129,10 @@ pub(crate) fn row_end(octets: &[u8], delimiter: Option<u8>) -> Option<usize> {
     }
 }
 
-/// How far the ends of rows were looked for.
+/// The state of the search for row ends.
 #[derive(Default)]
 struct Search {
-    /// Behind the last row that is whole; 0 where none is.
+    /// The end of the last whole row; 0 if there is none.
     end: usize,
     /// Octets looked at.
     at: usize,
@@ -140,7 +140,7 @@ struct Search {
 }
 
 impl Search {
-    /// Looks at what came since.
+    /// Searches the bytes that arrived since.
     fn go_on(&mut self, octets: &[u8], delimiter: Option<u8>) {
         let Some(delimiter) = delimiter else {
             let last = memchr::memrchr(b'\n', &octets[self.at..]);
@@ -163,7 +163,7 @@ impl Search {
 
 /// The line feeds that end rows.
 ///
-/// A double quote opens a field only where a field begins. Elsewhere in a field without quotes it is an octet like any other,
+/// A double quote opens a field only at the beginning of a field. Inside a field without quotes it is an ordinary byte,
 /// as in `24" rack`.
 struct RowEnds<'o> {
     octets: &'o [u8],
@@ -207,13 +207,13 @@ impl Iterator for RowEnds<'_> {
                 b'\n' => {}
                 _ if !self.is_quoted => self.is_quoted = self.opens(at),
                 _ => match self.octets.get(at + 1) {
-                    // Two are one in the text of the field.
+                    // Two quotes represent one quote in the field.
                     Some(b'"') => {
                         self.at = at + 2;
                         continue;
                     }
                     Some(_) => self.is_quoted = false,
-                    // Whether this closes the field the next octet tells.
+                    // The next byte decides whether this quote closes the field.
                     None => {
                         self.at = at;
                         return None;
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mark_of_utf_8_is_no_part_of_the_first_row() {
+    fn the_byte_order_mark_is_no_part_of_the_first_row() {
         let mut rows = Rows::new(&b"\xef\xbb\xbf\"ip\"\n1\n"[..]);
         assert!(rows.take_mark().unwrap());
         assert_eq!(rows.head(Some(b',')).unwrap(), b"\"ip\"\n");
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_is_too_long_is_called_so() {
+    fn a_row_that_is_too_long_is_an_error() {
         for delimiter in [None, Some(b',')] {
             let mut rows = Rows::new(io::repeat(b'x'));
             match rows.next(delimiter) {

@@ -1,4 +1,5 @@
-//! Rows through all cores, in order: one thread reads whole rows, some work, the caller's writes.
+//! Processes rows on all cores and keeps their order: one thread reads whole rows, several process them, the caller's
+//! thread writes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,34 +12,34 @@ use std::thread;
 use crate::rows::Chunk;
 pub use crate::rows::{MARK, Rows};
 
-/// What becomes of rows. Called from several threads at a time.
+/// Processes rows. It is called from several threads at a time.
 pub trait Work: Sync {
-    /// What stands between fields, where line feeds in quoted fields do not end a row.
+    /// The delimiter of fields, if quoted fields may contain line feeds.
     fn delimiter(&self) -> Option<u8>;
-    /// Appends to `out` what becomes of some whole rows; the first is of this line of the input. After an error `out` has
-    /// what became of the rows before it, and they are written.
+    /// Appends the result for some whole rows to `out`; `first_line` is the line of the first. After an error, `out`
+    /// has the results of the rows before it, and they are written.
     fn work(&self, rows: &[u8], first_line: u64, out: &mut Vec<u8>) -> Result<Counts, RowError>;
 }
 
-/// What was met.
+/// Counts of processed rows.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     /// Rows.
     pub rows: u64,
-    /// Rows without an address to look up: nothing is told of them.
+    /// Rows without an address to look up; they get no answer.
     pub without: u64,
-    /// Those of them that have not even a place for it.
+    /// The rows among them that also lack the field for it.
     pub lacking: u64,
-    /// The first without: its line, and what stands in the place of the address where there is one.
+    /// The line of the first row without an address, and the content of its field if it has one.
     pub first: Option<(u64, Option<String>)>,
 }
 
-/// A row that cannot be read.
+/// A row that is invalid.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RowError {
-    /// Its line in the input, counted from 1.
+    /// Its line in the input; the first line is 1.
     pub line: u64,
-    /// What is wrong with it.
+    /// A description of the fault.
     pub what: String,
 }
 
@@ -47,20 +48,20 @@ pub struct RowError {
 pub enum StreamError {
     /// Reading failed.
     Read(io::Error),
-    /// Writing failed; the reader of the output may just be gone.
+    /// Writing failed; the reader of the output may have ended.
     Write(io::Error),
-    /// A row cannot be read.
+    /// A row is invalid.
     Row(RowError),
 }
 
 impl Counts {
-    /// Counts a row without an address.
+    /// Counts a row with an invalid address.
     pub(crate) fn without(&mut self, line: u64, text: &[u8]) {
         self.without += 1;
         self.first.get_or_insert_with(|| (line, Some(shown(text))));
     }
 
-    /// Counts a row without a place for an address.
+    /// Counts a row without a field for an address.
     pub(crate) fn lacking(&mut self, line: u64) {
         self.without += 1;
         self.lacking += 1;
@@ -89,9 +90,9 @@ impl fmt::Display for StreamError {
 
 impl std::error::Error for StreamError {}
 
-/// Text of the input as people are told of it: not too much of it, and nothing that moves a terminal.
+/// A string of the input for a message: shortened, and without control characters.
 pub(crate) fn shown(text: &[u8]) -> String {
-    // No character has more octets.
+    // No character has more bytes.
     let head = &text[..text.len().min(4 * MOST_SHOWN)];
     let head = String::from_utf8_lossy(head);
     let mut shown = String::new();
@@ -107,22 +108,23 @@ pub(crate) fn shown(text: &[u8]) -> String {
     shown
 }
 
-/// Most characters of the input that are told.
+/// The maximum number of characters of the input in a message.
 const MOST_SHOWN: usize = 80;
 
-/// The address in a field, with space around it or not, and its text.
+/// The address in a field, and its string without white space.
 pub(crate) fn address(field: &[u8]) -> Option<(&str, IpAddr)> {
     let text = std::str::from_utf8(field).ok()?.trim();
     Some((text, text.parse().ok()?))
 }
 
-/// What became of a chunk, by its number: what is to be written, and then what was met.
+/// The result of a chunk: its number, the output, and the counts.
 type Done = (u64, Vec<u8>, Result<Counts, StreamError>);
 
-/// Work for one thread: a chunk and its number, or the word to stop.
+/// Work for one thread: a chunk and its number. `None` stops the thread.
 type Job = Option<(u64, Chunk)>;
 
-/// Sends all rows through `work`, and writes what becomes of them in their order, at the latest when more is waited for.
+/// Passes all rows through `work`, and writes the results in order. Results are written at the latest before it waits
+/// for more input.
 pub fn run<R: Read + Send + 'static>(
     rows: Rows<R>,
     work: &dyn Work,
@@ -139,16 +141,16 @@ pub fn run<R: Read + Send + 'static>(
             let (waiting, done) = (Arc::clone(&waiting), done.clone());
             scope.spawn(move || work_on(&waiting, work, &done));
         }
-        // Only workers may keep waiting work alive: when they are gone the reader must know.
+        // Only the workers may keep the channel open: when they have ended, the reader must notice.
         drop(waiting);
         let jobs = Arc::new(jobs);
         let stopping = Arc::downgrade(&jobs);
         let delimiter = work.delimiter();
-        // Nobody waits for this one: after an error it may wait for input that never comes.
+        // This thread is not joined: after an error it may wait for input that never arrives.
         thread::spawn(move || read_all(rows, delimiter, &jobs, &done));
         let written = write_all(results, out);
-        // The workers may wait for that input, too. As many jobs as there are workers have room, and whoever takes one now
-        // is done: either it is the word to stop, or nobody takes what becomes of it.
+        // The workers may wait for that input, too, so each gets a stop job. The channel has room for one job per
+        // worker. A worker that takes another job ends as well, since its result has no receiver.
         if let (Err(_), Some(jobs)) = (&written, stopping.upgrade()) {
             (0..workers).for_each(|_| drop(jobs.try_send(None)));
         }
@@ -214,7 +216,7 @@ fn write_all(results: Receiver<Done>, out: &mut impl Write) -> Result<Counts, St
     Ok(counts)
 }
 
-/// What was done next; `None` at the end. Whoever reads the output has all of it before this waits.
+/// The next result; `None` at the end. Flushes the output before it waits.
 fn next_done(results: &Receiver<Done>, out: &mut impl Write) -> Result<Option<Done>, StreamError> {
     match results.try_recv() {
         Ok(done) => Ok(Some(done)),
@@ -258,7 +260,7 @@ mod tests {
         }
     }
 
-    /// Gives a few octets at a time.
+    /// Returns a few bytes at a time.
     struct Trickle(Vec<u8>, usize);
 
     impl Read for Trickle {
@@ -324,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_does_not_end_is_told_by_its_line() {
+    fn a_row_that_does_not_end_is_reported_with_its_line() {
         let rows = Rows::new(&b"1\n2,\"open\n3\n"[..]);
         match run(rows, &Twice, &mut Vec::new()) {
             Err(StreamError::Row(error)) => assert_eq!(error.line, 2),
@@ -332,10 +334,10 @@ mod tests {
         }
     }
 
-    /// Gives a piece for each word that it gets.
-    struct Asked(std::sync::mpsc::Receiver<&'static [u8]>);
+    /// Returns one piece for each message on the channel.
+    struct Pieces(std::sync::mpsc::Receiver<&'static [u8]>);
 
-    impl Read for Asked {
+    impl Read for Pieces {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
             let piece = self.0.recv().unwrap_or_default();
             into[..piece.len()].copy_from_slice(piece);
@@ -343,10 +345,10 @@ mod tests {
         }
     }
 
-    /// Tells of all that was flushed.
-    struct Heard(Vec<u8>, std::sync::mpsc::Sender<Vec<u8>>);
+    /// Sends everything that was flushed to the channel.
+    struct Flushed(Vec<u8>, std::sync::mpsc::Sender<Vec<u8>>);
 
-    impl Write for Heard {
+    impl Write for Flushed {
         fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
             self.0.extend_from_slice(octets);
             Ok(octets.len())
@@ -361,15 +363,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_is_flushed_before_more_is_waited_for() {
-        let (input, asked) = std::sync::mpsc::channel();
-        let (heard, output) = std::sync::mpsc::channel();
+    fn output_is_flushed_before_waiting_for_input() {
+        let (input, pieces) = std::sync::mpsc::channel();
+        let (flushed, output) = std::sync::mpsc::channel();
         thread::scope(|scope| {
             scope.spawn(move || {
                 run(
-                    Rows::new(Asked(asked)),
+                    Rows::new(Pieces(pieces)),
                     &Twice,
-                    &mut Heard(Vec::new(), heard),
+                    &mut Flushed(Vec::new(), flushed),
                 )
             });
             input.send(&b"1\n2"[..]).unwrap();
@@ -382,15 +384,15 @@ mod tests {
 
     #[test]
     fn an_error_does_not_wait_for_input() {
-        let (input, asked) = std::sync::mpsc::channel();
+        let (input, pieces) = std::sync::mpsc::channel();
         input.send(&b"bad\n"[..]).unwrap();
-        let ended = run(Rows::new(Asked(asked)), &Twice, &mut Vec::new());
+        let ended = run(Rows::new(Pieces(pieces)), &Twice, &mut Vec::new());
         assert!(matches!(ended, Err(StreamError::Row(_))));
         drop(input);
     }
 
     #[test]
-    fn little_of_the_input_is_told() {
+    fn strings_of_the_input_are_shortened() {
         assert_eq!(shown(b"a\x0b\xff\n"), "a\\u{b}\u{fffd}\\n");
         assert_eq!(shown("ü".repeat(80).as_bytes()), "ü".repeat(80));
         assert_eq!(shown("ü".repeat(81).as_bytes()), "ü".repeat(80) + "…");

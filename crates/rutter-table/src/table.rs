@@ -8,12 +8,12 @@ use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
 use rutter_rpki::{Rov, Vrps};
 
-/// What routes have in common.
+/// Attributes that several routes share.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Set {
-    /// Who sent them.
+    /// The peer that announced them.
     pub peer: RouteSource,
-    /// The last AS of the path, `None` where the path is empty or ends in a set.
+    /// The last AS of the path; `None` if the path is empty or ends in a set.
     pub origin_as: Option<u32>,
     /// The attributes.
     pub attributes: AttributesRow,
@@ -26,7 +26,7 @@ pub struct Route {
     pub prefix: Prefix,
     /// Index of its [`Set`].
     pub set: u32,
-    /// Origin validation, where the table was told of VRPs.
+    /// Origin validation, if the table has VRPs.
     pub rov: Option<Rov>,
 }
 
@@ -57,7 +57,7 @@ impl Table {
         (self.sets.len() - 1) as u32
     }
 
-    /// Adds a route of a set. A prefix that comes again gets the later route.
+    /// Adds a route of a set. A later route replaces an earlier one of the same prefix.
     pub fn insert(&mut self, prefix: Prefix, set: u32) {
         let index = self.routes.len() as u32;
         let old = match prefix {
@@ -79,7 +79,7 @@ impl Table {
         });
     }
 
-    /// Says of every route what VRPs make of it (RFC 6811).
+    /// Validates the origin of every route (RFC 6811).
     pub fn validate(&mut self, vrps: &Vrps) {
         for route in &mut self.routes {
             let origin = self.sets[route.set as usize].origin_as;
@@ -87,8 +87,8 @@ impl Table {
         }
     }
 
-    /// Index of the route with the longest prefix that has the address. IPv4 addresses in IPv6 form
-    /// (`::ffff:192.0.2.1`) are IPv4 addresses.
+    /// The index of the route with the longest prefix that contains the address. IPv4-mapped addresses
+    /// (`::ffff:192.0.2.1`) are looked up as IPv4.
     #[inline]
     pub fn find(&self, addr: IpAddr) -> Option<u32> {
         match addr.to_canonical() {
@@ -97,7 +97,8 @@ impl Table {
         }
     }
 
-    /// [`Self::find`] for several addresses, in their order. Faster than one by one where the table is larger than the caches.
+    /// [`Self::find`] for several addresses, in their order. It is faster than single look-ups if the table is larger
+    /// than the caches.
     pub fn find_many(&self, addrs: &[IpAddr], found: &mut Vec<Option<u32>>) {
         let (mut ipv4, mut ipv6) = (Vec::with_capacity(addrs.len()), Vec::new());
         for addr in addrs {
@@ -118,13 +119,13 @@ impl Table {
         }));
     }
 
-    /// The route with the longest prefix that has the address.
+    /// The route with the longest prefix that contains the address.
     pub fn lookup(&self, addr: IpAddr) -> Option<(&Route, &Set)> {
         let route = &self.routes[self.find(addr)? as usize];
         Some((route, self.set(route)))
     }
 
-    /// All routes, in the order in which they came.
+    /// All routes, in the order in which they were added.
     pub fn routes(&self) -> &[Route] {
         &self.routes
     }

@@ -1,10 +1,10 @@
-//! Reading numbers and addresses off the body of a record or message.
+//! Reads numbers and addresses from the body of a record or message.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use rutter_net::Asn;
 
-/// What is left of a body. `None` from any method: it ends too early.
+/// The rest of a body. Every method returns `None` where the body ends too early.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
     rest: &'a [u8],

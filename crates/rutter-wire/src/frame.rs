@@ -2,11 +2,11 @@
 
 use crate::notification::{Notification, header};
 
-/// Octets of a message header.
+/// Length of a message header, in octets.
 pub const HEADER_LEN: usize = 19;
-/// Longest message, octets, header included.
+/// Longest message, in octets, including the header.
 pub const MAX_LEN: usize = 4_096;
-/// Longest message where RFC 8654 is agreed.
+/// Longest message where RFC 8654 is negotiated.
 pub const MAX_EXTENDED_LEN: usize = 65_535;
 /// A whole KEEPALIVE.
 pub const KEEPALIVE: [u8; HEADER_LEN] = {
@@ -34,7 +34,7 @@ pub enum MessageType {
 }
 
 impl MessageType {
-    /// Every type, in the order of the numbers.
+    /// Every type, in numerical order.
     pub const ALL: [MessageType; 5] = [
         MessageType::Open,
         MessageType::Update,
@@ -48,7 +48,7 @@ impl MessageType {
         Self::ALL.into_iter().find(|t| *t as u8 == code)
     }
 
-    /// Lengths that such a message may have, header included.
+    /// The permitted lengths of such a message, including the header.
     fn lengths(self, max_len: usize) -> std::ops::RangeInclusive<usize> {
         match self {
             MessageType::Open => 29..=MAX_LEN,
@@ -63,18 +63,18 @@ impl MessageType {
 /// One whole message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame<'a> {
-    /// What it is.
+    /// The message type.
     pub kind: MessageType,
-    /// What follows the header.
+    /// The bytes after the header.
     pub body: &'a [u8],
     /// The message with its header.
     pub wire: &'a [u8],
 }
 
-/// The first message of `buf`. `Ok(None)`: more bytes are needed. `Err`: the NOTIFICATION to send
-/// (1/1, 1/2 or 1/3 with the data of RFC 4271 §6.1). `max_len` is [`MAX_LEN`] or [`MAX_EXTENDED_LEN`].
+/// Returns the first message of `buf`. `Ok(None)`: more bytes are needed. `Err`: the NOTIFICATION to send (1/1, 1/2 or
+/// 1/3 with the data of RFC 4271 §6.1). `max_len` is [`MAX_LEN`] or [`MAX_EXTENDED_LEN`].
 ///
-/// A fault of the header is found as soon as the header is there, without waiting for the rest.
+/// A fault of the header is reported as soon as the header is complete, before the body arrives.
 pub fn next_frame(buf: &[u8], max_len: usize) -> Result<Option<Frame<'_>>, Notification> {
     let Some(head) = buf.get(..HEADER_LEN) else {
         return Ok(None);
@@ -98,7 +98,7 @@ pub fn next_frame(buf: &[u8], max_len: usize) -> Result<Option<Frame<'_>>, Notif
     }))
 }
 
-/// Appends a header whose length is filled in by [`finish`]; returns where the message starts.
+/// Appends a header whose length [`finish`] fills in. Returns the start of the message.
 pub fn begin(out: &mut Vec<u8>, kind: MessageType) -> usize {
     let start = out.len();
     out.extend_from_slice(&[0xff; 16]);
@@ -110,7 +110,7 @@ pub fn begin(out: &mut Vec<u8>, kind: MessageType) -> usize {
 ///
 /// # Panics
 ///
-/// If the message is longer than 65,535 octets, which is a fault of the caller.
+/// If the message is longer than 65,535 octets, which is an error of the caller.
 pub fn finish(out: &mut [u8], start: usize) {
     let len = u16::try_from(out.len() - start).expect("a message within MAX_EXTENDED_LEN");
     out[start + 16..start + 18].copy_from_slice(&len.to_be_bytes());

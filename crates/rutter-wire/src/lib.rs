@@ -1,7 +1,7 @@
 //! Codecs for BGP and BMP messages and MRT files as views over bytes.
 //!
-//! Parsing borrows: a view remembers where things are and decodes them when asked. A parse that finds nothing wrong
-//! allocates nothing. Malformed input is data ([`attr::Malformed`]), never a panic.
+//! Parsing borrows: a view records the place of each field and decodes it on request. Parsing well-formed input does
+//! not allocate. Malformed input is data ([`attr::Malformed`]); it never causes a panic.
 
 pub mod attr;
 pub mod bmp;

@@ -1,17 +1,17 @@
 //! NOTIFICATION messages (RFC 4271 §4.5, 6).
 
-mod words;
+mod names;
 
 use crate::frame::{self, MessageType};
 
-/// An error that ends the session, as it is told to the neighbor.
+/// An error that ends the session, as sent to the neighbor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notification {
     /// Error code, see [`code`].
     pub code: u8,
     /// Error subcode, 0 where unspecific.
     pub subcode: u8,
-    /// What the code says the data are.
+    /// Data whose meaning depends on the code.
     pub data: Vec<u8>,
 }
 
@@ -59,12 +59,12 @@ pub mod header {
 pub mod open {
     use super::{Notification, code};
 
-    /// Unspecific: the message cannot be taken apart.
+    /// Unspecific: the message cannot be decoded.
     pub fn malformed() -> Notification {
         Notification::new(code::OPEN, 0, Vec::new())
     }
 
-    /// Unsupported Version Number; 4 is the version we would take.
+    /// Unsupported Version Number; the data contain 4, the version that we support.
     pub fn unsupported_version() -> Notification {
         Notification::new(code::OPEN, 1, vec![0, 4])
     }
@@ -89,7 +89,7 @@ pub mod open {
         Notification::new(code::OPEN, 6, Vec::new())
     }
 
-    /// Unsupported Capability (RFC 5492): the data are the capabilities that we miss, encoded as in an OPEN.
+    /// Unsupported Capability (RFC 5492). The data are the missing capabilities, encoded as in an OPEN.
     pub fn unsupported_capability(missing: Vec<u8>) -> Notification {
         Notification::new(code::OPEN, 7, missing)
     }
@@ -161,8 +161,8 @@ pub mod cease {
         Notification::new(code::CEASE, MAX_PREFIXES, data)
     }
 
-    /// Administrative Shutdown or Reset with words for the neighbor (RFC 9003). Text beyond 255 octets is cut at a
-    /// character; an empty one is left out.
+    /// Administrative Shutdown or Reset with a message for the neighbor (RFC 9003). A message of more than 255 bytes is
+    /// cut at a character boundary; an empty one is left out.
     pub fn with_text(subcode: u8, text: &str) -> Notification {
         let mut end = text.len().min(255);
         while !text.is_char_boundary(end) {
@@ -176,7 +176,7 @@ pub mod cease {
         Notification::new(code::CEASE, subcode, data)
     }
 
-    /// Hard Reset (RFC 8538 §3): whatever `inner` says, and the neighbor's routes do not stay.
+    /// Hard Reset (RFC 8538 §3) with the NOTIFICATION that it wraps. The neighbor does not keep the routes.
     pub fn hard_reset(inner: &Notification) -> Notification {
         let mut data = vec![inner.code, inner.subcode];
         data.extend_from_slice(&inner.data);
@@ -185,7 +185,7 @@ pub mod cease {
 }
 
 impl Notification {
-    /// A NOTIFICATION of these parts.
+    /// A NOTIFICATION with these fields.
     pub fn new(code: u8, subcode: u8, data: Vec<u8>) -> Self {
         Notification {
             code,
@@ -209,14 +209,14 @@ impl Notification {
         Notification::new(code::ROUTE_REFRESH, 1, message.to_vec())
     }
 
-    /// Reads the body of a NOTIFICATION. Nothing in it is worth an error; framing has seen to its two octets, and a
-    /// shorter one reads as zeros.
+    /// Reads the body of a NOTIFICATION. It never fails: framing guarantees two octets, and missing octets read as
+    /// zero.
     pub fn parse(body: &[u8]) -> Self {
         let at = |i: usize| body.get(i).copied().unwrap_or(0);
         Notification::new(at(0), at(1), body.get(2..).unwrap_or_default().to_vec())
     }
 
-    /// Appends the whole message. Data that would exceed 4,096 octets in all are cut.
+    /// Appends the whole message. Data are cut where the message would exceed 4,096 octets.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let start = frame::begin(out, MessageType::Notification);
         out.extend_from_slice(&[self.code, self.subcode]);
@@ -225,12 +225,12 @@ impl Notification {
         frame::finish(out, start);
     }
 
-    /// Whether it is a Hard Reset (RFC 8538).
+    /// Returns whether it is a Hard Reset (RFC 8538).
     pub fn is_hard_reset(&self) -> bool {
         (self.code, self.subcode) == (code::CEASE, cease::HARD_RESET)
     }
 
-    /// What a Hard Reset wraps; nothing where that is a Hard Reset again, so that a neighbor cannot nest them.
+    /// The NOTIFICATION inside a Hard Reset. `None` if that is a Hard Reset again: a neighbor cannot nest them.
     pub fn inner(&self) -> Option<Notification> {
         let wraps = self.is_hard_reset() && self.data.len() >= 2;
         wraps
@@ -238,8 +238,8 @@ impl Notification {
             .filter(|inner| !inner.is_hard_reset())
     }
 
-    /// The words of an Administrative Shutdown or Reset (RFC 9003), also inside a Hard Reset; octets that are not
-    /// UTF-8 are replaced, control characters too, so that it is safe to log.
+    /// The message of an Administrative Shutdown or Reset (RFC 9003), also inside a Hard Reset. Invalid UTF-8 and
+    /// control characters are replaced, so that the string is safe to log.
     pub fn shutdown_text(&self) -> Option<String> {
         if let Some(inner) = self.inner() {
             return inner.shutdown_text();

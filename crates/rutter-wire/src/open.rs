@@ -9,19 +9,19 @@ use crate::notification::{Notification, open as error};
 /// An OPEN.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Open {
-    /// The AS number in full: of the capability where there is one, else of the field.
+    /// The AS number: from the capability if present, else from the field.
     pub asn: Asn,
-    /// The two-octet field as received, or AS_TRANS where `asn` does not fit.
+    /// The two-octet field as received; AS_TRANS if `asn` does not fit.
     pub my_as_field: u16,
     /// Hold Time offered, seconds.
     pub hold_time_s: u16,
     /// BGP Identifier.
     pub bgp_id: u32,
-    /// Capabilities in the order they stand.
+    /// Capabilities in their order in the message.
     pub capabilities: Vec<Capability>,
 }
 
-/// Octets before the optional parameters, without header.
+/// Octets before the optional parameters, without the header.
 const FIXED_LEN: usize = 10;
 /// Type of the parameter that holds capabilities (RFC 5492 §4).
 const CAPABILITIES: u8 = 2;
@@ -29,7 +29,7 @@ const CAPABILITIES: u8 = 2;
 const EXTENDED: u8 = 255;
 
 impl Open {
-    /// An OPEN of ours; `my_as_field` follows from the AS number.
+    /// An OPEN to be sent; `my_as_field` is derived from the AS number.
     pub fn new(asn: Asn, hold_time_s: u16, bgp_id: u32, capabilities: Vec<Capability>) -> Self {
         Open {
             asn,
@@ -44,7 +44,7 @@ impl Open {
         }
     }
 
-    /// Reads the body of an OPEN. What it *means* (AS, identifier, hold time, roles) is judged by the session.
+    /// Reads the body of an OPEN. The session checks the values (AS, identifier, hold time, roles).
     pub fn parse(body: &[u8]) -> Result<Self, Notification> {
         let (fixed, parameters) = body
             .split_at_checked(FIXED_LEN)
@@ -67,12 +67,12 @@ impl Open {
         })
     }
 
-    /// Appends the whole message: one parameter for all capabilities, in the form of RFC 9072 where they exceed the
-    /// usual one.
+    /// Appends the whole message. All capabilities are in one parameter, which has the extended form of RFC 9072 if it
+    /// needs it.
     ///
     /// # Panics
     ///
-    /// If the capabilities exceed what an OPEN can hold (4,096 octets in all), which is a fault of the caller.
+    /// If the capabilities exceed an OPEN (4,096 octets in all), which is an error of the caller.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut capabilities = Vec::new();
         for capability in &self.capabilities {
@@ -106,7 +106,7 @@ impl Open {
 
 /// Reads the optional parameters in either form.
 fn parse_parameters(len: u8, bytes: &[u8]) -> Result<Vec<Capability>, Notification> {
-    // RFC 9072 §2: the first octet after the length being 255 decides, whatever non-zero length stands there.
+    // RFC 9072 §2: the form is extended if the octet after a non-zero length is 255.
     let extended = len != 0 && bytes.first() == Some(&EXTENDED);
     let mut rest = if extended {
         let (&[_, high, low], rest) = bytes
@@ -136,7 +136,7 @@ fn exactly(bytes: &[u8], len: usize) -> Result<&[u8], Notification> {
     }
 }
 
-/// Type, value and what follows.
+/// Returns type, value and rest.
 fn parameter(bytes: &[u8], extended: bool) -> Option<(u8, &[u8], &[u8])> {
     let (&kind, rest) = bytes.split_first()?;
     let (len, rest) = if extended {

@@ -5,16 +5,16 @@ use rutter_net::AfiSafi;
 use crate::frame::{self, Frame, MessageType};
 use crate::notification::{Notification, header};
 
-/// What a ROUTE-REFRESH says.
+/// The subtype of a ROUTE-REFRESH.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Subtype {
-    /// 0: send me everything again.
+    /// 0: a request to advertise all routes again.
     Request,
-    /// 1, BoRR: what follows is everything.
+    /// 1, BoRR: the complete set of routes follows.
     Begin,
-    /// 2, EoRR: that was everything.
+    /// 2, EoRR: the set of routes is complete.
     End,
-    /// Any other, to be ignored (RFC 7313 §5).
+    /// Any other subtype, to be ignored (RFC 7313 §5).
     Unknown(u8),
 }
 
@@ -43,15 +43,14 @@ impl Subtype {
 /// A ROUTE-REFRESH.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RouteRefresh {
-    /// The family it is about.
+    /// The address family.
     pub afi_safi: AfiSafi,
-    /// What it says about it.
+    /// The subtype.
     pub subtype: Subtype,
 }
 
 impl RouteRefresh {
-    /// Reads a whole message. Entries of outbound filters (RFC 5291) behind a request, which we never agree to, are
-    /// not looked at.
+    /// Reads a whole message. Outbound filters (RFC 5291) after a request are ignored, since we never negotiate them.
     pub fn parse(frame: &Frame<'_>) -> Result<Self, Notification> {
         let &[afi_high, afi_low, subtype, safi, ref rest @ ..] = frame.body else {
             let len = (frame.wire.len() as u16).to_be_bytes();

@@ -1,4 +1,4 @@
-//! A parse that keeps nothing allocates nothing.
+//! Parsing without keeping the result does not allocate.
 
 use rutter_wire::attr::{self, AttrContext, OPTIONAL, TRANSITIVE, code, write_attr, write_numbers};
 use rutter_wire::{frame, nlri, update};
@@ -34,7 +34,7 @@ fn message() -> Vec<u8> {
 #[test]
 fn a_parse_allocates_nothing() {
     let message = message();
-    // A caller's buffers are used again; what they hold the first time is theirs to grow.
+    // The caller's buffers are reused; they may grow the first time.
     let (mut ipv4, mut ipv6) = (Vec::with_capacity(8), Vec::with_capacity(8));
     let counted = allocation_counter::measure(|| {
         let frame = frame::next_frame(&message, frame::MAX_LEN)

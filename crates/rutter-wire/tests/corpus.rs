@@ -20,7 +20,7 @@ fn seeds(target: &str) -> Vec<Vec<u8>> {
     files.iter().map(read).collect()
 }
 
-/// Each seed, each seed cut anywhere, and each octet changed in a few ways.
+/// Runs the check on each seed, on each seed cut anywhere, and with each octet changed in a few ways.
 fn run(target: &str, check: fn(&[u8])) {
     for seed in seeds(target) {
         check(&seed);

@@ -45,7 +45,7 @@ fn header_faults() {
             "{len} {kind}"
         );
     }
-    // RFC 8654 §4: OPEN and KEEPALIVE stay as they were.
+    // RFC 8654 §4: OPEN and KEEPALIVE keep their limits.
     assert_eq!(
         fault(&message(4_097, 1), MAX_EXTENDED_LEN),
         (1, 2, vec![0x10, 0x01])
@@ -68,7 +68,7 @@ fn extended_messages_where_agreed() {
 }
 
 #[test]
-fn a_stream_comes_apart_at_any_cut() {
+fn a_stream_is_framed_at_any_cut() {
     let mut stream = KEEPALIVE.to_vec();
     stream.extend(message(23, 2));
     cease::with_text(cease::ADMIN_SHUTDOWN, "see you at 04:00").encode(&mut stream);
@@ -162,7 +162,7 @@ fn notifications_on_the_wire_and_in_words() {
     }
 }
 
-/// A hostile text neither breaks a log line nor reaches beyond its data.
+/// A hostile message neither breaks a log line nor reads beyond its data.
 #[test]
 fn shutdown_text_is_safe() {
     let text = |data: &[u8]| Notification::new(6, 2, data.to_vec()).shutdown_text();
@@ -202,7 +202,7 @@ fn refreshes() {
     assert_eq!(refresh(&[0, 2, 1, 1]), expected(Subtype::Begin));
     assert_eq!(refresh(&[0, 2, 2, 1]), expected(Subtype::End));
     assert_eq!(refresh(&[0, 2, 9, 1]), expected(Subtype::Unknown(9)));
-    // Outbound filters behind a request are passed over; behind BoRR and EoRR nothing may stand.
+    // Outbound filters after a request are ignored; BoRR and EoRR must end there.
     assert_eq!(
         refresh(&[0, 2, 0, 1, 1, 64, 0, 0]),
         expected(Subtype::Request)

@@ -18,7 +18,7 @@ fn hex(text: &str) -> Vec<u8> {
 const IPV4: AfiSafi = AfiSafi::IPV4_UNICAST;
 const IPV6: AfiSafi = AfiSafi::IPV6_UNICAST;
 
-/// Each capability's octets beside its meaning.
+/// The octets of each capability beside its meaning.
 fn vectors() -> Vec<(&'static str, Capability)> {
     let gr = |afi_safi, forwarding| GracefulRestartFamily {
         afi_safi,
@@ -105,7 +105,7 @@ fn each_capability_both_ways() {
     }
 }
 
-/// What makes no sense stays as it came where it changes nothing, and is a fault where it would.
+/// An invalid capability is kept as received where it has no effect on the encoding; otherwise it is a fault.
 #[test]
 fn malformed_capabilities() {
     for (code, value) in [
@@ -163,7 +163,7 @@ fn a_whole_open_both_ways() {
 fn parameters_in_any_arrangement() {
     let expected = |wire: &str| Open::parse(&hex(wire)).map(|o| o.capabilities);
     let two = Ok(vec![Capability::RouteRefresh, Capability::ExtendedMessage]);
-    // One parameter for each; one for both; the extended form although it is not needed (RFC 9072 §2).
+    // One parameter for each; one for both; the extended form where it is not needed (RFC 9072 §2).
     assert_eq!(
         expected("04 fbf4 005a c0000201 08 02 02 0200 02 02 0600"),
         two
@@ -185,9 +185,9 @@ fn faults_and_their_notifications() {
     let rows = [
         ("03 fbf4 005a c0000201 00", 1, "0004"),
         ("05 fbf4 005a c0000201 00", 1, "0004"),
-        // A parameter of the time before capabilities.
+        // A parameter type from before capabilities.
         ("04 fbf4 005a c0000201 03 01 01 00", 4, ""),
-        // Lengths that disagree.
+        // Inconsistent lengths.
         ("04 fbf4 005a c0000201 00 00", 0, ""),
         ("04 fbf4 005a c0000201 04 02 02 0200 00", 0, ""),
         ("04 fbf4 005a c0000201 05 02 02 0200", 0, ""),
@@ -203,7 +203,7 @@ fn faults_and_their_notifications() {
     }
 }
 
-/// Around the length where the usual form ends.
+/// Lengths around the limit of the usual form.
 #[test]
 fn long_capabilities_take_the_extended_form() {
     for len in 240..=255 {
@@ -240,7 +240,7 @@ proptest! {
         let mut wire = Vec::new();
         open.encode(&mut wire);
         let frame = next_frame(&wire, MAX_LEN).unwrap().unwrap();
-        // Reserved octets are not kept, so a second trip must change nothing.
+        // Reserved octets are not kept, so only a second round trip must change nothing.
         let once = Open::parse(frame.body).unwrap();
         let mut again = Vec::new();
         once.encode(&mut again);

@@ -9,18 +9,18 @@ use std::process::Command;
 use crate::daemons::{ROUTER_ID, Site, in_folder, local_asn};
 use crate::policy::{Policy, TAG, WITHHELD};
 
-/// How the tables are laid out.
+/// The arrangement of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// One table: the owner of the best route hears nothing.
+    /// One table: the owner of the best route receives no route.
     OneTable,
     /// One table, BIRD 3's worker threads.
     Threads,
-    /// A table for each client and a pipe between every two: one to a master table would hide paths.
+    /// A table for each client and a pipe between every two tables. Pipes to a master table would hide paths.
     TablePerClient,
 }
 
-/// The configuration's name in the daemon's folder.
+/// The name of the configuration file in the daemon's folder.
 pub(super) const FILE: &str = "c";
 
 pub(super) fn command(program: &Path, site: &Site<'_>, style: Style) -> io::Result<Command> {
@@ -35,7 +35,7 @@ pub(super) fn command(program: &Path, site: &Site<'_>, style: Style) -> io::Resu
     Ok(command)
 }
 
-/// Neighbours in 127/8 need `multihop`, and that needs next hops that resolve: the tables `via4` and `via6` do it.
+/// Neighbors in 127/8 need `multihop`, which needs next hops that resolve: the tables `via4` and `via6` resolve them.
 fn config(site: &Site<'_>, style: Style) -> String {
     let mut text = format!("router id {ROUTER_ID};\nlog stderr {{ error, fatal, bug }};\n");
     if style == Style::Threads {
@@ -61,7 +61,7 @@ fn config(site: &Site<'_>, style: Style) -> String {
         }
         let import = match style {
             Style::TablePerClient => "filter { preference = 50; accept; }",
-            // With an import table BIRD applies a new filter without asking its neighbours for their routes again.
+            // With an import table, BIRD applies a new filter without a route refresh.
             _ if site.reloads => "filter checks; import table on",
             _ => "all",
         };
@@ -82,7 +82,7 @@ fn config(site: &Site<'_>, style: Style) -> String {
     text
 }
 
-/// The same with another policy.
+/// The same configuration with another policy.
 pub(super) fn with_policy(config: &str, policy: Policy) -> String {
     let lines = config.lines().filter(|line| !line.starts_with(FILTER));
     let others: String = lines.flat_map(|line| [line, "\n"]).collect();
@@ -90,7 +90,7 @@ pub(super) fn with_policy(config: &str, policy: Policy) -> String {
     format!("{first}\n{}{rest}", filters(policy))
 }
 
-/// The filters of all clients, a line each.
+/// The filters of all clients, one per line.
 fn filters(policy: Policy) -> String {
     let longest = policy.longest_path;
     let withheld = match policy.withholds {
@@ -102,14 +102,14 @@ fn filters(policy: Policy) -> String {
         false => String::new(),
     };
     format!(
-        "{FILTER}checks {{ if bgp_path.len > {longest} then reject; accept; }}\n{FILTER}told {{ {withheld}accept; }}\n"
+        "{FILTER}checks {{ if bgp_path.len > {longest} then reject; accept; }}\n{FILTER}exports {{ {withheld}accept; }}\n"
     )
 }
 
 const FILTER: &str = "filter ";
 
-/// Each of the two hears what the other's client announced, and nothing that it heard from others. A client's own routes
-/// have a lower preference in its own table, so that they never keep another route from being the best there.
+/// Each of the two tables receives the routes of the other's client, and no routes from third tables. A client's own
+/// routes have a lower preference in its own table, so that they are never the best there if another route exists.
 fn pipes(text: &mut String, number: usize) {
     for other in 0..number {
         for family in [4, 6] {

@@ -1,4 +1,4 @@
-//! What is asked of a daemon that runs, over its control socket.
+//! Requests to a running daemon over its control socket.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -19,12 +19,12 @@ pub fn socket(folder: &Path) -> PathBuf {
     folder.join("s")
 }
 
-/// Where the collector in this folder answers SQL.
+/// The address of the collector's SQL service.
 pub fn sql_address(folder: &Path) -> io::Result<SocketAddr> {
     rutter::sql_address(folder)
 }
 
-/// Asks Rutter and reads the whole answer; `request` is JSON.
+/// Sends a request to Rutter and reads the whole answer; `request` is JSON.
 pub fn ask(socket: &Path, request: &str) -> io::Result<()> {
     let mut stream = UnixStream::connect(socket)?;
     writeln!(stream, r#"{{"version":1,"request":{request}}}"#)?;
@@ -47,10 +47,10 @@ pub fn ask(socket: &Path, request: &str) -> io::Result<()> {
 }
 
 const LAST_LINE: usize = 4_096;
-/// Has Rutter read its configuration again.
+/// The request to reload the configuration.
 pub const RELOAD: &str = r#""reload""#;
 
-/// Asks BIRD for all routes; an answer ends with a line of code 0000.
+/// Requests all routes from BIRD; an answer ends with a line of code 0000.
 pub fn show_bird(socket: &Path) -> io::Result<()> {
     let mut stream = UnixStream::connect(socket)?;
     writeln!(stream, "show route all")?;
@@ -69,7 +69,8 @@ pub fn reloads(kind: Kind) -> bool {
     matches!(kind, Kind::Rutter | Kind::Bird | Kind::Bird3)
 }
 
-/// Gives the daemon a policy without touching its sessions. `ErrorKind::Unsupported` where we do not know how.
+/// Sets the daemon's policy without resetting sessions. Returns `ErrorKind::Unsupported` for kinds of daemons without a
+/// known way.
 pub fn set_policy(kind: Kind, folder: &Path, policy: Policy) -> io::Result<()> {
     match kind {
         Kind::Rutter | Kind::RutterCollect => {
@@ -92,7 +93,7 @@ pub fn set_policy(kind: Kind, folder: &Path, policy: Policy) -> io::Result<()> {
     }
 }
 
-/// `configure`; done as soon as BIRD has taken the configuration, while it still applies it.
+/// Sends `configure`. Returns when BIRD has accepted the configuration, which it may still be applying.
 fn configure_bird(socket: &Path) -> io::Result<()> {
     let mut stream = UnixStream::connect(socket)?;
     writeln!(stream, "configure")?;

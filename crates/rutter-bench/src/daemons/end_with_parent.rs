@@ -1,7 +1,8 @@
-//! A daemon ends with the benchmark, also where that is killed and can end nothing any more.
+//! Ends a daemon with the benchmark, even if the benchmark is killed and cannot stop it.
 //!
-//! The kernel does that for a process that asks for it. A daemon does not, so this program is started in its place, asks, and
-//! becomes the daemon. (The kernel looks at the thread that started the daemon: it must be one that stays.)
+//! The kernel kills a process with its parent only if that process requests it. A daemon does not, so this program is
+//! started instead: it makes the request and becomes the daemon with `exec`. The kernel watches the thread that started
+//! the process, so this thread must live as long as the benchmark.
 
 use std::ffi::OsString;
 use std::io;
@@ -12,15 +13,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
-/// Whether this program knows the word.
+/// `true` if this program has the hidden command.
 static ENABLED: AtomicBool = AtomicBool::new(false);
 
-/// This program calls [`become_daemon`] when it is started with `bench` and [`COMMAND`].
+/// Declares that this program calls [`become_daemon`] when it is started with `bench` and [`COMMAND`].
 pub(crate) fn enable() {
     ENABLED.store(true, Ordering::Relaxed);
 }
 
-/// The daemon by way of this program, where this program can.
+/// Wraps the daemon's command in this program's hidden command, if this program has it.
 pub(super) fn command(daemon: Command) -> io::Result<Command> {
     if !ENABLED.load(Ordering::Relaxed) {
         return Ok(daemon);
@@ -33,12 +34,12 @@ pub(super) fn command(daemon: Command) -> io::Result<Command> {
     Ok(wrapper)
 }
 
-/// Becomes the daemon that this process was started for, and ends when `benchmark` does. Returns only where that fails.
+/// Becomes the daemon, which ends when the process `benchmark` ends. Returns only on failure.
 pub(crate) fn become_daemon(benchmark: u32, program: &OsString, arguments: &[OsString]) -> String {
     if let Err(why) = set_parent_process_death_signal(Some(Signal::KILL)) {
         return format!("cannot end with the benchmark: {}", io::Error::from(why));
     }
-    // It may have ended before that.
+    // The benchmark may have ended before the request.
     if getppid().map(Pid::as_raw_pid) != i32::try_from(benchmark).ok() {
         return "the benchmark has ended".to_owned();
     }

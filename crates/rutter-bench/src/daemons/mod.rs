@@ -1,4 +1,4 @@
-//! The daemons that a workload can run against: their configuration, how they start, what they send to whom.
+//! The daemons that a workload can run against: their configuration, how they start, which routes they advertise.
 
 mod bird;
 pub mod control;
@@ -37,11 +37,11 @@ use crate::workload::{Peer, ROUTE_SERVER_ASN};
 pub enum Kind {
     /// Rutter.
     Rutter,
-    /// Rutter's collector, which answers SQL, too, configured as the route server that Rutter is.
+    /// Rutter's collector with SQL, configured as the same route server as `Rutter`.
     RutterCollect,
     /// BIRD 2, one table.
     Bird,
-    /// BIRD 2 with a table for each client and pipes between all of them, so that no path is hidden; for up to about
+    /// BIRD 2 with a table for each client and pipes between all of them, so that no path is hidden. For up to about
     /// 100 clients.
     BirdTables,
     /// BIRD 3, one table.
@@ -72,12 +72,12 @@ const NAMES: [(Kind, &str, &str); 10] = [
 ];
 
 impl Kind {
-    /// Whether it is Rutter, with a collector's services or without.
+    /// Returns whether it is Rutter, with or without a collector's services.
     pub fn is_rutter(self) -> bool {
         matches!(self, Kind::Rutter | Kind::RutterCollect)
     }
 
-    /// Whom it gives the best route.
+    /// Which clients receive the best route.
     pub fn visibility(self) -> Visibility {
         match self {
             Kind::Rutter | Kind::RutterCollect | Kind::BirdTables | Kind::GoBgp => {
@@ -89,10 +89,10 @@ impl Kind {
     }
 }
 
-/// A daemon to run: its kind and its program, written `bird`, `bird=/opt/bird/sbin/bird`.
+/// A daemon to run: its kind and its program. Written as `bird` or `bird=/opt/bird/sbin/bird`.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Daemon {
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
     /// The program.
     pub program: PathBuf,
@@ -115,7 +115,7 @@ impl FromStr for Daemon {
             )
         })?;
         let program = match (program, kind) {
-            // It is started in a folder of its own.
+            // It is started in its own folder.
             (Some(program), _) if program.contains('/') => {
                 std::path::absolute(program).map_err(|error| format!("{program}: {error}"))?
             }
@@ -127,16 +127,16 @@ impl FromStr for Daemon {
     }
 }
 
-/// What the program that runs is itself, where it is one of them.
+/// The kind of daemon that this program is, if any.
 static OWN_KIND: OnceLock<Kind> = OnceLock::new();
 
-/// This program is such a daemon, too, whatever the name of its file.
+/// Declares that this program is a daemon of this kind, whatever the name of its file.
 pub fn set_own_kind(kind: Kind) {
-    // It does not become another.
+    // The kind is set once and does not change.
     let _ = OWN_KIND.set(kind);
 }
 
-/// The program that we are, or that of this name beside us.
+/// Our own program, or the program of this name in the same folder.
 fn ours(kind: Kind, name: &str) -> Option<PathBuf> {
     let own = std::env::current_exe().ok()?;
     let program = match OWN_KIND.get() == Some(&kind) {
@@ -147,7 +147,7 @@ fn ours(kind: Kind, name: &str) -> Option<PathBuf> {
 }
 
 impl Daemon {
-    /// Whether its program is there, in the folders of PATH where it is only a name.
+    /// Returns whether its program exists. A plain name is searched in the folders of PATH.
     pub fn program_exists(&self) -> bool {
         let is_program = |path: &Path| {
             fs::metadata(path).is_ok_and(|file| file.is_file() && file.mode() & 0o111 != 0)
@@ -159,7 +159,7 @@ impl Daemon {
         std::env::split_paths(&folders).any(|folder| is_program(&folder.join(&self.program)))
     }
 
-    /// As it is written on the command line.
+    /// The daemon as a command-line argument.
     pub fn argument(&self) -> OsString {
         let mut argument = OsString::from(format!("{self}="));
         argument.push(&self.program);
@@ -174,7 +174,7 @@ impl fmt::Display for Daemon {
     }
 }
 
-/// What a configuration is written from.
+/// The values for a configuration file.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
     /// All clients.
@@ -183,9 +183,9 @@ pub struct Site<'a> {
     pub listen: SocketAddrV4,
     /// A folder for its files.
     pub folder: &'a Path,
-    /// I/O threads for those that can have several.
+    /// I/O threads, for daemons that can have several.
     pub threads: usize,
-    /// Whether its policy will be changed while it runs.
+    /// `true` if its policy will be changed while it runs.
     pub reloads: bool,
     /// Members may send and receive several paths per prefix.
     pub add_path: bool,
@@ -207,23 +207,23 @@ pub struct Setup {
 }
 
 impl Site<'_> {
-    /// A file in the folder.
+    /// The path of a file in the folder.
     pub fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 }
 
-/// A daemon that was started; stopped, and its folder removed, when dropped.
+/// A started daemon. Dropping it stops the daemon and removes its folder.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
     helpers: Vec<Child>,
     folder: PathBuf,
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
-    /// Where it listens.
+    /// The address at which it listens.
     pub target: SocketAddr,
-    /// Whom it gives the best route.
+    /// Which clients receive the best route.
     pub visibility: Visibility,
 }
 
@@ -264,12 +264,12 @@ impl Drop for Running {
         for child in std::iter::once(&mut self.child).chain(&mut self.helpers) {
             stop(child);
         }
-        // Nothing in it is needed any more; what cannot be removed stays in the temporary folder.
+        // The folder is no longer needed. Files that cannot be removed stay in the temporary folder.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-/// TERM, a few seconds, KILL.
+/// Sends TERM, waits a few seconds, then sends KILL.
 fn stop(child: &mut Child) {
     let asked = kill_process(Pid::from_child(child), Signal::TERM);
     let until = Instant::now() + Duration::from_secs(5);
@@ -328,7 +328,7 @@ fn spawn(
         .stderr(log)
         .current_dir(&folder);
     let child = command.spawn().map_err(|error| {
-        // It holds nothing that explains more than the error does.
+        // The folder explains nothing that the error does not.
         let _ = fs::remove_dir_all(&folder);
         io::Error::new(
             error.kind(),
@@ -346,7 +346,7 @@ fn spawn(
     })
 }
 
-/// Looks into the kernel's list of listening sockets: a connection of our own would disturb the daemon.
+/// Reads the kernel's list of listening sockets, because a connection would disturb the daemon.
 fn wait_listening(running: &mut Running) -> io::Result<()> {
     let until = Instant::now() + Duration::from_secs(60);
     let port = format!(":{:04X}", running.target.port());
@@ -371,7 +371,7 @@ fn wait_listening(running: &mut Running) -> io::Result<()> {
     Err(io::Error::other("the daemon does not listen after 60 s"))
 }
 
-/// A short name: unix sockets are limited to 107 octets.
+/// The name is short because paths of Unix sockets are limited to 107 bytes.
 fn own_folder() -> io::Result<PathBuf> {
     let base = std::env::temp_dir();
     for number in 0..1_000 {
@@ -405,9 +405,9 @@ fn local_asn() -> u32 {
 mod tests {
     use super::*;
 
-    /// This test is a program of some other name.
+    /// The program of this test has another name.
     #[test]
-    fn who_is_the_daemon_itself_needs_no_other_of_its_name() {
+    fn a_program_that_is_the_daemon_needs_no_other_of_its_name() {
         set_own_kind(Kind::Rutter);
         let daemon: Daemon = "rutter".parse().unwrap();
         assert_eq!(daemon.program, std::env::current_exe().unwrap());
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_where_it_is_from_here() {
+    fn a_program_path_is_relative_to_the_current_folder() {
         let here = std::env::current_dir().unwrap();
         let daemon: Daemon = "bird=sbin/bird".parse().unwrap();
         assert_eq!(daemon.program, here.join("sbin/bird"));

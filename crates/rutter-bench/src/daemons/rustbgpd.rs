@@ -1,4 +1,4 @@
-//! rustbgpd: inbound sessions come through dynamic neighbours only.
+//! rustbgpd: it accepts inbound sessions only from dynamic neighbors.
 
 use std::fs;
 use std::io;

@@ -11,7 +11,7 @@ use crate::daemons::{LISTEN, ROUTER_ID, Site, free_port, in_folder, local_asn};
 use crate::policy::{Policy, TAG, WITHHELD};
 use crate::workload::Peer;
 
-/// The configuration's name in the daemon's folder.
+/// The name of the configuration file in the daemon's folder.
 pub(super) const FILE: &str = "c.toml";
 
 pub(super) fn command(program: &Path, site: &Site<'_>) -> io::Result<Command> {
@@ -43,14 +43,14 @@ pub(super) fn collector(program: &Path, site: &Site<'_>) -> io::Result<Command> 
     Ok(command)
 }
 
-/// Where the collector in this folder answers SQL.
+/// The address of the collector's SQL service.
 pub(super) fn sql_address(folder: &Path) -> io::Result<SocketAddr> {
     let text = fs::read_to_string(folder.join(SQL))?;
     text.parse().map_err(io::Error::other)
 }
 
-/// Rutter's configuration for clients of a workload: members with the usual checks, except that next hops need not be
-/// the members' own addresses, which are in 127/8. `threads` of 0: one per core.
+/// Rutter's configuration for the clients of a workload. They are members with the usual checks, but a next hop need
+/// not be the member's own address, which is in 127/8. `threads` of 0: one per core.
 pub fn config(
     peers: &[Peer],
     listen: &SocketAddrV4,
@@ -86,7 +86,7 @@ const DEFAULTS: &str = "[defaults]\n";
 /// The file that says where SQL is answered.
 const SQL: &str = "sql";
 
-/// The same with another policy.
+/// The same configuration with another policy.
 pub(super) fn with_policy(config: &str, policy: Policy) -> String {
     let is_ours = |line: &&str| OURS.iter().any(|ours| line.starts_with(ours));
     let lines = config.lines().filter(|line| !is_ours(line));
@@ -101,5 +101,5 @@ pub(super) fn with_policy(config: &str, policy: Policy) -> String {
     text.replace("[checks]\n", &changed)
 }
 
-/// How the lines begin that a policy changes.
+/// The beginnings of the lines that a policy changes.
 const OURS: [&str; 3] = ["[communities]", "not-to-any = ", "max-as-path-length = "];

@@ -1,4 +1,4 @@
-//! One client: a socket, where it stands in its stream, and what it has been told.
+//! One client: a socket, its position in its stream, and the routes that it holds.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, SocketAddrV4};
@@ -11,12 +11,12 @@ use crate::judge::Judge;
 use crate::speaker::message::{self, KEEPALIVE, Offer, kind};
 use crate::tracker::{Bench, Tracker};
 
-/// Where a session stands; the states of RFC 4271 §8 that a client passes through, with Idle split by its reason.
+/// The state of a session: the states of RFC 4271 §8 that a client passes through. Idle is split by its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Not started, or stopped by us.
     Idle,
-    /// TCP is being set up.
+    /// The TCP connection is being opened.
     Connect,
     /// Our OPEN is out.
     OpenSent,
@@ -24,7 +24,7 @@ pub(crate) enum State {
     OpenConfirm,
     /// UPDATEs flow.
     Established,
-    /// The other side ended it, or the socket failed.
+    /// The daemon closed it, or the socket failed.
     Down(String),
 }
 
@@ -33,23 +33,23 @@ pub(crate) enum State {
 pub(crate) struct Client {
     /// Its index in the workload.
     pub index: usize,
-    /// Where the session stands.
+    /// The state of the session.
     pub state: State,
     /// The socket.
     pub socket: Option<TcpStream>,
-    /// What it holds.
+    /// The routes that it holds.
     pub tracker: Tracker,
     /// The socket may have something to read.
     pub readable: bool,
-    /// The other side will send no more: read until the end shows.
+    /// The daemon will send no more; read until the end.
     pub hung_up: bool,
-    /// The socket may take something.
+    /// The socket may accept more bytes.
     pub writable: bool,
     /// UPDATEs may be sent.
     pub feeding: bool,
-    /// Octets of the stream that were written.
+    /// Bytes of the stream that were written.
     pub fed: usize,
-    /// Most octets to read in one go: a slow reader gets few.
+    /// Most bytes to read at once; small for a slow reader.
     pub read_budget: Option<usize>,
     /// When something was written last.
     pub last_write: Instant,
@@ -57,11 +57,11 @@ pub(crate) struct Client {
     pub may_read: bool,
     /// It is in its worker's list of ready clients.
     pub queued: bool,
-    /// What was told of it last: exact.
+    /// `true` if it was last counted as exact.
     pub was_exact: bool,
-    /// What was told of it last: stream written.
+    /// `true` if its stream was last counted as written.
     pub was_fed: bool,
-    /// We closed its last session: until it is up again, the daemon may refuse it for that.
+    /// We closed its last session. The daemon may therefore refuse new ones for a while.
     pub crashed: bool,
     /// When to connect again.
     pub retry_at: Option<Instant>,
@@ -69,7 +69,7 @@ pub(crate) struct Client {
     partial: Vec<u8>,
 }
 
-/// What one turn of a client came to.
+/// The work of one turn of a client.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Turn {
     /// Octets read.
@@ -108,7 +108,7 @@ impl Client {
         }
     }
 
-    /// Begins to connect from the client's own address. The OPEN is queued.
+    /// Starts a connection from the client's own address. The OPEN is queued.
     pub fn connect(&mut self, target: SocketAddr, bench: &Bench, offer: &Offer) -> io::Result<()> {
         let peer = &bench.workload.peers[self.index];
         let socket = Socket::new(
@@ -134,7 +134,7 @@ impl Client {
         Ok(())
     }
 
-    /// Closes the socket and forgets what the session brought.
+    /// Closes the socket and removes the routes of the session.
     pub fn disconnect(&mut self, state: State) {
         self.socket = None;
         self.state = state;
@@ -144,14 +144,14 @@ impl Client {
         (self.readable, self.writable, self.fed) = (false, false, 0);
     }
 
-    /// Whether the whole stream is in the kernel's hands.
+    /// Returns whether the kernel has accepted the whole stream.
     pub fn is_fed(&self, bench: &Bench) -> bool {
         self.feeding
             && self.out.is_empty()
             && self.fed == bench.workload.peers[self.index].stream.len()
     }
 
-    /// Whether a message may be put in between now: nothing of the stream is half written.
+    /// Returns whether another message may be inserted: no message of the stream is partly written.
     pub fn is_between_messages(&self, bench: &Bench) -> bool {
         self.fed == 0 || self.fed == bench.workload.peers[self.index].stream.len()
     }
@@ -161,7 +161,7 @@ impl Client {
         self.out.extend_from_slice(message);
     }
 
-    /// Writes up to a chunk of what is due. `Err`: the socket failed.
+    /// Writes up to a chunk of the queued bytes. `Err`: the socket failed.
     fn write(&mut self, bench: &Bench, turn: &mut Turn) -> io::Result<()> {
         let Some(socket) = &mut self.socket else {
             return Ok(());
@@ -200,7 +200,7 @@ impl Client {
         Ok(())
     }
 
-    /// Reads and writes what can be at once. `Err`: the session is over.
+    /// Reads and writes as far as the socket allows. `Err`: the session is over.
     pub fn serve(
         &mut self,
         buffer: &mut [u8],
@@ -221,19 +221,19 @@ impl Client {
         Ok(())
     }
 
-    /// Whether octets of the stream may go out now.
+    /// Returns whether bytes of the stream may be sent now.
     pub fn may_feed(&self, bench: &Bench) -> bool {
         let stream = bench.workload.peers[self.index].stream.len();
         self.feeding && self.state == State::Established && self.fed < stream
     }
 
-    /// Whether there is something to do that the sockets allow.
+    /// Returns whether the sockets allow any work.
     pub fn is_ready(&self, bench: &Bench) -> bool {
         (self.readable && self.read_budget.is_none())
             || (self.writable && (!self.out.is_empty() || self.may_feed(bench)))
     }
 
-    /// Reads once into `buffer` (shared by all clients of a thread) and takes in all whole messages.
+    /// Reads once into `buffer`, which all clients of a thread share, and processes all whole messages.
     fn read(
         &mut self,
         buffer: &mut [u8],
@@ -268,7 +268,7 @@ impl Client {
         if read >= MUCH {
             self.tracker.prefetch();
         }
-        // A short read means that the socket is empty: the next edge will tell.
+        // A short read means that the socket is empty; the next event announces more.
         self.readable = kept + read == most || self.hung_up;
         self.take_in(&buffer[..kept + read], judge, bench, turn)
     }
@@ -331,9 +331,9 @@ impl Client {
     }
 }
 
-/// Room for what one read may bring besides the rest of a message.
+/// The size of one read, besides the rest of a message.
 pub(crate) const READ_BUFFER: usize = 64 * 1024;
-/// What a read brings that concerns most of what a client holds.
+/// A read of this size probably touches most of the client's destinations.
 const MUCH: usize = 16 * 1024;
 const WRITE_CHUNK: usize = 256 * 1024;
 /// EINPROGRESS on Linux.

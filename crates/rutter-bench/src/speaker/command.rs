@@ -1,4 +1,4 @@
-//! What the fleet tells its threads, and what they answer.
+//! Commands of the fleet to its threads, and their answers.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -6,42 +6,42 @@ use std::time::Duration;
 
 use crate::tracker::Bench;
 
-/// What the fleet tells a worker. Clients are indices in the workload; a worker ignores others' clients.
+/// A command to a worker. Clients are indices in the workload; a worker ignores clients of other workers.
 #[derive(Debug)]
 pub(crate) enum Command {
-    /// Connect these, a few at a time.
+    /// Connect these clients, a few at a time.
     Connect(Vec<usize>),
-    /// Let these send their streams.
+    /// Let these clients send their streams.
     Feed(Vec<usize>),
-    /// Close these connections without a word.
+    /// Close these connections without a NOTIFICATION.
     Kill(Vec<usize>),
-    /// Read slowly from now on, this many octets every 10 ms; or no longer.
+    /// Read slowly from now on, this many bytes every 10 ms; `None`: at full speed.
     Slow(usize, Option<usize>),
-    /// A quiet moment: from now on another oracle holds, which differs in these groups.
+    /// Replace the oracle, which differs in these groups. No routes are in transit.
     Oracle {
         bench: Arc<Bench>,
         touched: Arc<Vec<u32>>,
         done: Sender<()>,
     },
-    /// Announce the probe prefix this often from one client and time its arrival at another.
+    /// Announce the probe prefix this many times from one client, and time its arrival at another.
     Probe {
         from: usize,
         to: usize,
         rounds: u32,
         reply: Sender<Vec<Duration>>,
     },
-    /// Tell what every client holds.
+    /// Report the routes that every client holds.
     Report(Sender<Vec<ClientReport>>),
     /// Close everything and end.
     Stop,
 }
 
-/// What a client holds, for the report.
+/// The routes that a client holds, for the report.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct ClientReport {
     /// Its index in the workload.
     pub client: usize,
-    /// Whether it holds exactly what it must.
+    /// `true` if it holds exactly its expected routes.
     pub exact: bool,
     /// Prefixes held.
     pub held: u32,
@@ -49,16 +49,16 @@ pub struct ClientReport {
     pub right: u32,
     /// Prefixes to be held.
     pub expected: u32,
-    /// Announcements received, repeated ones included.
+    /// Announcements received, including repeated ones.
     pub announced: u64,
     /// Withdrawals received.
     pub withdrawn: u64,
-    /// Prefixes that nobody announced.
+    /// Prefixes that no peer announced.
     pub unknown: u64,
-    /// Routes with attributes that nobody announced.
+    /// Routes with attributes that no peer announced.
     pub forged: u64,
     /// The state of the session, if it is not Established.
     pub down: Option<String>,
-    /// Some differences in words.
+    /// Descriptions of some differences.
     pub differences: Vec<String>,
 }

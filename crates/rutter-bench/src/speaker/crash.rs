@@ -1,4 +1,4 @@
-//! What becomes trouble in a report: what the daemon does, and not what follows from our own crashes.
+//! Tests which events become errors in a report: the daemon's actions, but not the consequences of our own crashes.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -14,14 +14,14 @@ use crate::speaker::{Fleet, FleetSettings, Offer};
 use crate::tracker::Bench;
 use crate::workload::{Settings, Shape, Workload};
 
-/// What a daemon does with a connection.
+/// The daemon's reaction to a connection.
 #[derive(Clone, Copy)]
 enum Answer {
-    /// It closes it at once.
+    /// It closes the connection at once.
     Refuse,
-    /// A session is established and goes on.
+    /// A session is established and stays up.
     Establish,
-    /// A session is established and closed when the other side has confirmed it.
+    /// A session is established, and closed when the other side has confirmed it.
     EstablishAndClose,
 }
 
@@ -79,7 +79,7 @@ fn fleet(listener: &TcpListener) -> Fleet {
 }
 
 #[test]
-fn who_crashed_may_be_refused_for_a_while() {
+fn a_client_that_crashed_may_be_refused_for_a_while() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let fleet = fleet(&listener);
     let daemon = daemon(
@@ -104,7 +104,7 @@ fn who_crashed_may_be_refused_for_a_while() {
 }
 
 #[test]
-fn what_the_daemon_ends_is_told() {
+fn a_session_that_the_daemon_ends_is_reported() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let fleet = fleet(&listener);
     let daemon = daemon(
@@ -116,13 +116,13 @@ fn what_the_daemon_ends_is_told() {
     fleet.kill(&[0]).unwrap();
     fleet.connect(&[0]).unwrap();
     drop(daemon.join().unwrap());
-    let (begun, mut told) = (Instant::now(), Vec::new());
-    while told.len() < 2 {
-        assert!(begun.elapsed() < PATIENCE, "{told:?}");
-        told.extend(fleet.progress().take_trouble());
+    let (begun, mut errors) = (Instant::now(), Vec::new());
+    while errors.len() < 2 {
+        assert!(begun.elapsed() < PATIENCE, "{errors:?}");
+        errors.extend(fleet.progress().take_trouble());
         fleet.progress().wait(Duration::from_millis(20));
     }
-    for line in &told {
+    for line in &errors {
         assert!(line.starts_with("client 0: "), "{line}");
     }
 }

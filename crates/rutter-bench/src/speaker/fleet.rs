@@ -1,4 +1,4 @@
-//! The fleet as seen from outside: connect, announce, wait until everybody is exact, disturb, ask.
+//! A fleet and its operations: connect, announce, wait until all clients are exact, disturb, report.
 
 use std::fmt;
 use std::io;
@@ -18,38 +18,38 @@ use crate::speaker::progress::{Counters, Progress};
 use crate::speaker::worker::{WAKER, Worker};
 use crate::tracker::Bench;
 
-/// Where a fleet connects, and how.
+/// The target and settings of a fleet.
 #[derive(Clone, Copy, Debug)]
 pub struct FleetSettings {
     /// The daemon under test.
     pub target: SocketAddr,
     /// Threads for all clients.
     pub threads: usize,
-    /// What the OPENs say.
+    /// The contents of the OPENs.
     pub offer: Offer,
 }
 
-/// Why a fleet did not get where it should.
+/// Why a fleet did not reach its state.
 #[derive(Debug)]
 pub enum FleetError {
-    /// A socket or thread could not be made.
+    /// A socket or thread could not be created.
     Io(io::Error),
-    /// Time is up: what was waited for, the counters, what went wrong so far.
+    /// The timeout is over.
     Timeout {
-        /// What was waited for.
+        /// The state that was waited for.
         waiting_for: &'static str,
-        /// How far it got.
+        /// The counters so far.
         counters: Counters,
-        /// What went wrong so far.
+        /// Descriptions of errors so far.
         trouble: Vec<String>,
     },
-    /// No session has been up for a while, where some were: what went wrong so far.
+    /// Sessions were up, but none has been for a while; with descriptions of the errors so far.
     AllLost(Vec<String>),
-    /// The threads are gone.
+    /// The threads have ended.
     Gone,
 }
 
-/// So long no session may be up, once there were some.
+/// How long no session may be up, once there were some.
 const ALL_LOST: Duration = Duration::from_secs(10);
 
 impl fmt::Display for FleetError {
@@ -58,7 +58,7 @@ impl fmt::Display for FleetError {
             FleetError::Io(error) => fmt::Display::fmt(error, f),
             FleetError::Gone => f.write_str("a load thread ended early"),
             FleetError::AllLost(trouble) => {
-                f.write_str("all sessions are down and do not come back")?;
+                f.write_str("all sessions are down and stay down")?;
                 first_lines(f, trouble)
             }
             FleetError::Timeout {
@@ -104,7 +104,7 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// Starts the threads; nothing is connected yet. The first announcing client and the monitor share a thread.
+    /// Starts the threads; no client is connected yet. The first announcing client and the monitor share a thread.
     pub fn start(bench: Arc<Bench>, settings: FleetSettings) -> Result<Fleet, FleetError> {
         let progress = Arc::new(Progress::new());
         let count = settings.threads.max(1);
@@ -141,7 +141,7 @@ impl Fleet {
         })
     }
 
-    /// What is announced and expected.
+    /// The workload and the expected routes.
     pub fn bench(&self) -> &Arc<Bench> {
         &self.bench
     }
@@ -151,12 +151,12 @@ impl Fleet {
         &self.progress
     }
 
-    /// Begins to connect these clients.
+    /// Starts to connect these clients.
     pub fn connect(&self, clients: &[usize]) -> Result<(), FleetError> {
         self.show_progress(|| Command::Connect(clients.to_vec()))
     }
 
-    /// Waits until so many sessions are established. `watch` hears the counters now and then.
+    /// Waits until `count` sessions are established. `watch` receives the counters regularly.
     pub fn wait_established(
         &self,
         count: usize,
@@ -166,13 +166,13 @@ impl Fleet {
         self.wait_for("sessions", timeout, watch, |c| c.established >= count)
     }
 
-    /// Lets these clients announce; the clock starts with the first octet.
+    /// Lets these clients announce. The clock starts with the first byte.
     pub fn feed(&self, clients: &[usize]) -> Result<(), FleetError> {
         self.progress.restart_clock();
         self.show_progress(|| Command::Feed(clients.to_vec()))
     }
 
-    /// Waits until `exact` clients hold exactly what they must and `fed` streams are written.
+    /// Waits until `exact` clients hold exactly their expected routes and `fed` streams are written.
     pub fn wait_exact(
         &self,
         exact: usize,
@@ -186,17 +186,18 @@ impl Fleet {
         Ok(self.progress.elapsed())
     }
 
-    /// Closes connections without a word, as a crash does.
+    /// Closes connections without a NOTIFICATION, as a crash does.
     pub fn kill(&self, clients: &[usize]) -> Result<(), FleetError> {
         self.show_progress(|| Command::Kill(clients.to_vec()))
     }
 
-    /// Makes a client read so many octets every 10 ms, or as fast as it can again.
+    /// Makes a client read this many bytes every 10 ms, or at full speed again.
     pub fn slow(&self, client: usize, octets: Option<usize>) -> Result<(), FleetError> {
         self.show_progress(|| Command::Slow(client, octets))
     }
 
-    /// Says which announcing peers count from now on; to be called in a quiet moment, before they are killed or come back.
+    /// Sets which announcing peers count from now on. Call it before they are killed or reconnect, while no routes are
+    /// in transit.
     pub fn set_alive(&mut self, peers: &[usize], alive: bool) -> Result<(), FleetError> {
         let routes = self.bench.workload.routes.iter();
         let touched = routes
@@ -208,7 +209,8 @@ impl Fleet {
         })
     }
 
-    /// Says which policy the daemon has from now on; to be called in a quiet moment, before the daemon is told.
+    /// Sets the daemon's policy in the oracle. Call it before the daemon's policy changes, while no routes are in
+    /// transit.
     pub fn set_policy(&mut self, policy: Policy) -> Result<(), FleetError> {
         let all = (0..self.bench.workload.groups.len() as u32).collect();
         self.change_oracle(all, |oracle| oracle.set_policy(policy))
@@ -240,7 +242,8 @@ impl Fleet {
         Ok(())
     }
 
-    /// Announces the probe prefix `rounds` times from the first peer and times each until the monitor has it.
+    /// Announces the probe prefix `rounds` times from the first peer, and times each announcement until the monitor has
+    /// it.
     pub fn probe(&self, rounds: u32) -> Result<Vec<Duration>, FleetError> {
         let (reply, times) = mpsc::channel();
         let command = Command::Probe {
@@ -255,7 +258,7 @@ impl Fleet {
         times.recv().map_err(|_| FleetError::Gone)
     }
 
-    /// What every client holds, in their order.
+    /// The routes that every client holds, in the order of the clients.
     pub fn report(&self) -> Result<Vec<ClientReport>, FleetError> {
         let (reply, reports) = mpsc::channel();
         self.show_progress(|| Command::Report(reply.clone()))?;
@@ -313,7 +316,7 @@ impl Fleet {
 impl Drop for Fleet {
     fn drop(&mut self) {
         for thread in &mut self.threads {
-            // A thread that is gone needs no word.
+            // A thread that has ended needs no command.
             let _ = thread.commands.send(Command::Stop);
             let _ = thread.waker.wake();
             if let Some(handle) = thread.handle.take() {

@@ -32,7 +32,7 @@ pub mod kind {
 pub struct Offer {
     /// Hold Time in seconds.
     pub hold_time_s: u16,
-    /// Four-octet AS numbers (RFC 6793). Without it AS_PATHs come in another form, so attributes cannot be verified.
+    /// Four-octet AS numbers (RFC 6793). Without it AS_PATHs are encoded differently, so attributes cannot be verified.
     pub four_octet_as: bool,
     /// Messages of up to 65,535 octets (RFC 8654).
     pub extended_message: bool,
@@ -89,7 +89,7 @@ pub fn probe(asn: Asn, next_hops: &NextHops, prefix: rutter_net::Prefix, round: 
     out
 }
 
-/// A NOTIFICATION in words, from its body.
+/// A description of a NOTIFICATION from its body.
 pub fn notification_text(body: &[u8]) -> String {
     let (code, subcode) = (
         body.first().copied().unwrap_or(0),

@@ -1,4 +1,4 @@
-//! A fleet of minimal BGP speakers on one or two threads, built to cost the machine next to nothing.
+//! A fleet of minimal BGP speakers on one or two threads, which cost the machine very little.
 
 mod client;
 mod command;

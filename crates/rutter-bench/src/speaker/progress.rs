@@ -1,4 +1,4 @@
-//! What the threads of a fleet have in common: counters, two moments, and a bell.
+//! The state that the threads of a fleet share: counters, two times, and a condition variable.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ pub struct Progress {
 pub struct Counters {
     /// Established sessions.
     pub established: usize,
-    /// Clients that hold exactly what they must.
+    /// Clients that hold exactly their expected routes.
     pub exact: usize,
     /// Clients whose stream is written.
     pub fed: usize,
@@ -38,7 +38,7 @@ pub struct Counters {
     pub received: u64,
     /// UPDATEs read.
     pub updates: u64,
-    /// Prefixes announced to the clients, repeated ones included.
+    /// Prefixes announced to the clients, including repeated ones.
     pub prefixes: u64,
 }
 
@@ -74,34 +74,34 @@ impl Progress {
         }
     }
 
-    /// Starts the clock anew: the next octet of a stream is the first.
+    /// Restarts the clock: it starts with the next byte of a stream.
     pub fn restart_clock(&self) {
         self.first_sent_ns.store(u64::MAX, Ordering::Relaxed);
         self.last_exact_ns.store(0, Ordering::Relaxed);
     }
 
-    /// The clock starts here, whatever is sent.
+    /// Starts the clock now, whatever is sent.
     pub fn start_clock_now(&self) {
         self.last_exact_ns.store(0, Ordering::Relaxed);
         self.first_sent_ns.store(self.now_ns(), Ordering::Relaxed);
     }
 
-    /// From the first octet to the last client's becoming exact.
+    /// The time from the first byte until the last client became exact.
     pub fn elapsed(&self) -> Duration {
         let first = self.first_sent_ns.load(Ordering::Relaxed);
         let last = self.last_exact_ns.load(Ordering::Relaxed);
         Duration::from_nanos(last.saturating_sub(first))
     }
 
-    /// Everything that went wrong so far, in words; empties the list.
+    /// Takes the descriptions of all errors so far.
     pub fn take_trouble(&self) -> Vec<String> {
         std::mem::take(&mut self.lock())
     }
 
-    /// Waits until something notable happens, or for so long.
+    /// Waits for a notable event, at most this long.
     pub fn wait(&self, longest: Duration) {
         let guard = self.lock();
-        // Spurious and missed wake-ups are harmless: the caller looks at the counters again.
+        // Spurious and missed wake-ups are harmless: the caller reads the counters again.
         drop(self.bell.wait_timeout(guard, longest));
     }
 

@@ -1,4 +1,4 @@
-//! One thread with its clients: a poll loop that reads and writes what is ready.
+//! One thread with its clients: a poll loop that reads from and writes to the ready sockets.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ use crate::tracker::Bench;
 pub(crate) struct Worker {
     poll: Poll,
     clients: Vec<Client>,
-    /// Position in `clients` by index in the workload.
+    /// Position in `clients`, by index in the workload.
     position: Vec<Option<usize>>,
     bench: Arc<Bench>,
     judge: Judge,
@@ -36,7 +36,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// A worker for these clients (indices in the workload), none connected.
+    /// A worker for these clients (indices in the workload); none is connected.
     pub(crate) fn new(
         poll: Poll,
         own: &[usize],
@@ -72,7 +72,7 @@ impl Worker {
         }
     }
 
-    /// Runs until told to stop.
+    /// Runs until the stop command.
     pub(crate) fn run(mut self) {
         let mut events = Events::with_capacity(1024);
         loop {
@@ -84,7 +84,7 @@ impl Worker {
                 }
             }
             let received = self.turn(&mut events, Duration::from_millis(200));
-            // Little at a time: let more come together, so that reading costs few system calls.
+            // If little arrives, wait for more, so that reading takes few system calls.
             if received > 0 && received < QUIET {
                 std::thread::sleep(GATHER);
             }
@@ -128,7 +128,7 @@ impl Worker {
                 reply,
             } => {
                 let times = self.probe(from, to, rounds, events);
-                // Whoever asked may have given up.
+                // The caller may have given up.
                 let _ = reply.send(times);
             }
             Command::Report(reply) => {
@@ -138,7 +138,7 @@ impl Worker {
         }
     }
 
-    /// The positions of those clients that are ours.
+    /// The positions of those clients that belong to this worker.
     fn own(&self, clients: &[usize]) -> Vec<usize> {
         clients
             .iter()
@@ -154,7 +154,7 @@ impl Worker {
         }
     }
 
-    /// Waits (not at all while somebody is ready) and serves everybody who is ready. Gives the octets read.
+    /// Waits, unless a client is ready, and serves every ready client. Returns the bytes read.
     fn turn(&mut self, events: &mut Events, longest: Duration) -> usize {
         let wait = match (self.ready.is_empty(), self.needs_ticks()) {
             (false, _) => Duration::ZERO,
@@ -229,7 +229,7 @@ impl Worker {
         turn.received
     }
 
-    /// Tells the others where a client has got exact or fed, or is no longer.
+    /// Updates the shared counters when a client becomes exact or fed, or stops being so.
     fn account(&mut self, at: usize) {
         let client = &mut self.clients[at];
         let exact = client.state == State::Established && client.tracker.is_exact();
@@ -244,7 +244,8 @@ impl Worker {
 
     fn lost(&mut self, at: usize, was_established: bool, error: &io::Error, now: Instant) {
         let client = &self.clients[at];
-        // Daemons refuse for a while who has just crashed: who stays away for good is told of by what waits for it.
+        // A daemon may refuse a client for a while after a crash. If the client stays away, the wait for it reports
+        // that.
         if was_established || !client.crashed {
             self.progress
                 .note_trouble(format!("client {}: {error}", client.index));
@@ -349,7 +350,7 @@ impl Worker {
         let _ = done.send(());
     }
 
-    /// One prefix, announced again and again with other attributes, each time timed until it arrives.
+    /// Announces one prefix repeatedly with different attributes, and times each announcement until it arrives.
     fn probe(&mut self, from: usize, to: usize, rounds: u32, events: &mut Events) -> Vec<Duration> {
         let mut times = Vec::with_capacity(rounds as usize);
         let (Some(from), Some(to), Some(prefix)) =
@@ -414,14 +415,14 @@ impl Worker {
     }
 }
 
-/// The token of the waker that brings commands.
+/// The token of the waker for commands.
 pub(crate) const WAKER: Token = Token(usize::MAX - 1);
 const TICK: Duration = Duration::from_millis(10);
 const RETRY: Duration = Duration::from_millis(500);
-/// Connections being set up at a time, so that no listen queue overflows.
+/// The number of connections opened at the same time, so that no listen queue overflows.
 const MOST_CONNECTING: usize = 32;
 const PROBE_PATIENCE: Duration = Duration::from_secs(5);
 const PROBE_PAUSE: Duration = Duration::from_micros(500);
-/// Below so many octets in a turn the thread waits a little.
+/// Below this number of bytes in a turn, the thread waits briefly.
 const QUIET: usize = 128 * 1024;
 const GATHER: Duration = Duration::from_micros(300);

@@ -1,16 +1,16 @@
-//! As much of a PostgreSQL client as a benchmark needs: it asks, and reads the answer without looking at it.
+//! A minimal PostgreSQL client for benchmarks: it sends queries and reads the answers without decoding them.
 
 use std::io::{self, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 
-/// A connection that has logged in without a password.
+/// A connection that logged in without a password.
 pub(super) struct Asker {
     stream: BufReader<TcpStream>,
     message: Vec<u8>,
 }
 
 impl Asker {
-    /// Connects and waits until queries are taken.
+    /// Connects and waits until the server is ready for queries.
     pub fn connect(address: SocketAddr) -> io::Result<Self> {
         let mut stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
@@ -25,7 +25,7 @@ impl Asker {
         Ok(asker)
     }
 
-    /// Asks one query and reads all of its answer.
+    /// Sends one query and reads the whole answer.
     pub fn ask(&mut self, sql: &str) -> io::Result<()> {
         let mut query = vec![b'Q'];
         query.extend(with_length(&[sql.as_bytes(), b"\0"].concat()));
@@ -55,7 +55,7 @@ impl Asker {
     }
 }
 
-/// Behind its length, which counts itself.
+/// Prepends the length, which counts itself.
 fn with_length(body: &[u8]) -> Vec<u8> {
     let length = body.len() as u32 + 4;
     [&length.to_be_bytes(), body].concat()

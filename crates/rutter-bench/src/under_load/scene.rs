@@ -1,4 +1,4 @@
-//! What goes on while the latency is measured.
+//! The load during a measurement of the latency.
 
 use std::fs;
 use std::io;
@@ -18,32 +18,32 @@ use crate::speaker::{Fleet, FleetError};
 
 use super::postgres::Asker;
 
-/// Something that goes on beside routing.
+/// A kind of load besides routing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scene {
-    /// All routes are shown, again and again.
+    /// All routes are shown, repeatedly.
     Show,
-    /// Four readers ask for sessions, memory and status, as a metrics endpoint does.
+    /// Four readers query sessions, memory and status, as a metrics endpoint does.
     Readers,
-    /// SQL: all routes are counted by their origin, again and again.
+    /// SQL: all routes are counted by origin, repeatedly.
     Aggregate,
-    /// SQL: the longest match of an address, one after the other.
+    /// SQL: longest matches of addresses, one after the other.
     LongestMatch,
-    /// The table is dumped to MRT files, again and again.
+    /// The table is dumped to MRT files, repeatedly.
     Dump,
-    /// A changed policy for everybody is loaded twice a second.
+    /// A changed policy for all clients is loaded twice a second.
     Reload,
-    /// A peer crashes and comes back, again and again, and another client reads slowly.
+    /// A peer crashes and reconnects, repeatedly, and another client reads slowly.
     Slow,
-    /// A peer crashes and comes back, again and again.
+    /// A peer crashes and reconnects, repeatedly.
     Lost,
-    /// All peers but that of the prefix crash and come back with all they have, again and again.
+    /// All peers but the one of the timed prefix crash and reconnect with all their routes, repeatedly.
     Load,
 }
 
 impl Scene {
-    /// All, in the order in which they are played.
+    /// All scenes, in the order in which they are played.
     pub const ALL: [Scene; 9] = [
         Scene::Show,
         Scene::Readers,
@@ -56,7 +56,7 @@ impl Scene {
         Scene::Load,
     ];
 
-    /// In words.
+    /// A description.
     pub fn words(self) -> &'static str {
         match self {
             Scene::Show => "all routes are shown",
@@ -71,7 +71,7 @@ impl Scene {
         }
     }
 
-    /// Whether this can be done with a daemon, if it is one that we start, and so many clients.
+    /// Returns whether the scene works with a daemon of this kind (`None`: not started by us) and this many clients.
     pub(crate) fn is_known_to(self, kind: Option<Kind>, clients: usize) -> bool {
         match self {
             Scene::Lost | Scene::Load => true,
@@ -83,7 +83,7 @@ impl Scene {
         }
     }
 
-    /// Does it until told to stop; how often.
+    /// Repeats the scene until `stop` is set. Returns the number of repetitions.
     pub(crate) fn act(
         self,
         fleet: &Fleet,
@@ -127,14 +127,14 @@ impl Scene {
     }
 }
 
-/// The client that crashes, on the load's second thread; the prefix that is timed goes over the first.
+/// The client that crashes. It is on the fleet's second thread; the timed prefix uses the first.
 const VICTIM: usize = 1;
 /// The client that reads slowly.
 const SLOW: usize = 3;
 const ROUTES: &str = r#"{"routes":{}}"#;
 const BY_ORIGIN: &str = "SELECT origin_as, count(*) FROM routes GROUP BY origin_as";
 
-/// Asks for the routes to an address of some prefix of the table.
+/// A query for the routes to an address of a random prefix of the table.
 fn longest_match(fleet: &Fleet, rng: &mut Rng) -> String {
     let all = &fleet.bench().workload.destinations;
     let prefix = all.get(rng.below(all.len() as u64) as usize);
@@ -195,12 +195,12 @@ fn dump(folder: &Path, socket: &Path, stop: &AtomicBool) -> io::Result<u64> {
     Ok(times + remove_finished(&archive)?)
 }
 
-/// Dumps are large: those that are complete go at once.
+/// Removes complete dumps at once, because they are large.
 fn remove_finished(archive: &Path) -> io::Result<u64> {
     let mut removed = 0;
     for entry in fs::read_dir(archive)? {
         let path = entry?.path();
-        // A file that is being written is hidden: its name begins with a dot.
+        // The name of an incomplete file begins with a dot.
         let name = path.file_name().and_then(|name| name.to_str());
         if name.is_some_and(|name| name.starts_with("rib.")) {
             fs::remove_file(&path)?;
@@ -229,7 +229,7 @@ fn reload(folder: &Path, socket: &Path, stop: &AtomicBool) -> io::Result<u64> {
     Ok(times)
 }
 
-/// The victim goes without a word and comes back, each time until everybody has heard of it.
+/// The victim closes its connection without a NOTIFICATION and reconnects, each time until all clients are up to date.
 fn lose(fleet: &Fleet, stop: &AtomicBool) -> Result<u64, FleetError> {
     let clients = fleet.bench().workload.peers.len();
     let mut times = 0;
@@ -244,7 +244,7 @@ fn lose(fleet: &Fleet, stop: &AtomicBool) -> Result<u64, FleetError> {
     Ok(times)
 }
 
-/// All but the first announcer go and come back; the next time begins when everybody has heard everything.
+/// All announcers but the first are lost and reconnect. The next round begins when all clients are exact.
 fn load_again(fleet: &Fleet, stop: &AtomicBool) -> Result<u64, FleetError> {
     let workload = &fleet.bench().workload;
     let (clients, announcers) = (workload.peers.len(), workload.announcers());
@@ -261,7 +261,7 @@ fn load_again(fleet: &Fleet, stop: &AtomicBool) -> Result<u64, FleetError> {
     Ok(times)
 }
 
-/// A load takes the slowest daemon minutes.
+/// The slowest daemon takes minutes for a load.
 const PATIENCE: Duration = Duration::from_secs(900);
 
 fn pause(stop: &AtomicBool, length: Duration) {

@@ -1,4 +1,4 @@
-//! Attribute sets as a real table has them, and their octets on the wire.
+//! Attribute sets like those of a real table, and their encoding.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -42,8 +42,9 @@ pub struct NextHops {
     pub v6: Ipv6Addr,
 }
 
-/// Draws an attribute set: path of 2 to 6 from `peer_as` to `origin_as`, sometimes MED, 0 to 8 communities, sometimes
-/// large ones. No action community of an exchange (their first half is never 0, 65535 or the route server's AS).
+/// Draws an attribute set: a path of 2 to 6 from `peer_as` to `origin_as`, sometimes MED, 0 to 8 communities, sometimes
+/// large ones. It contains no action community of an exchange: the first half is never 0, 65535 or the route server's
+/// AS.
 pub fn draw(peer_as: Asn, origin_as: Asn, rng: &mut Rng) -> Attributes {
     let length = 2 + rng.weighted(&[12, 35, 30, 16, 7]);
     let mut as_path = Vec::with_capacity(length);
@@ -93,10 +94,10 @@ fn communities(rng: &mut Rng) -> Vec<u32> {
     communities
 }
 
-/// Of the 65,536 values of a community those that become a tag: one in a hundred.
+/// How many of the 65,536 values of a community become a tag: one in a hundred.
 const TAG_SHARE: u16 = 656;
 
-/// An AS in the middle of a path: 300 of them carry most paths.
+/// An AS in the middle of a path. Most paths contain some of these 300.
 fn transit_asn(rng: &mut Rng) -> Asn {
     if rng.chance(70) {
         Asn(20_000 + rng.below(300) as u32 * 7)
@@ -105,7 +106,7 @@ fn transit_asn(rng: &mut Rng) -> Asn {
     }
 }
 
-/// An AS at the end of a path: 80,000 of them.
+/// An AS at the end of a path, one of 80,000.
 pub fn origin_asn(rng: &mut Rng) -> Asn {
     if rng.chance(45) {
         Asn(24_000 + rng.below(38_000) as u32)
@@ -114,16 +115,16 @@ pub fn origin_asn(rng: &mut Rng) -> Asn {
     }
 }
 
-/// How attributes are written for a session.
+/// The encoding of next hop and prefixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// NEXT_HOP attribute; the prefixes stand in the UPDATE's own field.
+    /// A NEXT_HOP attribute; the prefixes are in the UPDATE's NLRI field.
     V4,
-    /// MP_REACH_NLRI with the prefixes inside (RFC 4760).
+    /// An MP_REACH_NLRI that contains the prefixes (RFC 4760).
     V6,
 }
 
-/// Appends one UPDATE message: `nlri` are the encoded prefixes. Attributes ascend by type code.
+/// Appends one UPDATE message; `nlri` are the encoded prefixes. Attributes are in ascending order of their type codes.
 pub fn write_update(
     out: &mut Vec<u8>,
     set: &Attributes,
@@ -145,7 +146,7 @@ pub fn write_update(
     out[start + 16..start + 18].copy_from_slice(&total.to_be_bytes());
 }
 
-/// Appends the attribute block alone.
+/// Appends only the attribute block.
 pub fn write_attributes(
     out: &mut Vec<u8>,
     set: &Attributes,

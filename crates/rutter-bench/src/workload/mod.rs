@@ -1,4 +1,4 @@
-//! What each peer announces: deterministic, encoded before the clock starts.
+//! The announcements of each peer: deterministic, and encoded before the clock starts.
 
 pub mod attributes;
 mod prefixes;
@@ -18,21 +18,22 @@ use crate::fingerprint;
 use crate::policy;
 use crate::rng::Rng;
 
-/// The AS of the route server under test: four-octet, so that no standard community can be one of its action communities.
+/// The AS of the route server under test. It has four octets, so that no standard community can be one of its action
+/// communities.
 pub const ROUTE_SERVER_ASN: Asn = Asn(199_000);
 
-/// Prefixes that are announced alike: one attribute set and one UPDATE per peer that has them.
+/// Consecutive prefixes that share, for each peer that announces them, an attribute set and an UPDATE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The first destination.
     pub first: u32,
-    /// How many follow each other.
+    /// The number of prefixes.
     pub len: u32,
     /// The AS at the end of every path to them.
     pub origin_as: Asn,
 }
 
-/// A route of one peer for all prefixes of a group, as the decision process sees it.
+/// A route of one peer for all prefixes of a group, with the attributes that the decision process compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
     /// The group.
@@ -54,7 +55,7 @@ pub struct Route {
 /// One client of the daemon under test.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// Where it connects from.
+    /// The address from which it connects.
     pub address: Ipv4Addr,
     /// Its AS.
     pub asn: Asn,
@@ -62,9 +63,9 @@ pub struct Peer {
     pub router_id: Ipv4Addr,
     /// The next hops that it announces.
     pub next_hops: NextHops,
-    /// All its UPDATEs as they go to the socket, with End-of-RIB for both families at the end.
+    /// All its UPDATEs as sent, with End-of-RIB for both families at the end.
     pub stream: Vec<u8>,
-    /// How many routes that are.
+    /// The number of its routes.
     pub routes: usize,
 }
 
@@ -82,7 +83,7 @@ impl Peer {
     }
 }
 
-/// A whole workload: the announcing peers, then one client that only listens (the monitor).
+/// A whole workload: the announcing peers, then one client that announces nothing (the monitor).
 #[derive(Clone, Debug)]
 pub struct Workload {
     /// All destinations; a destination is its index here.
@@ -95,12 +96,12 @@ pub struct Workload {
     pub routes: Vec<Route>,
 }
 
-/// What goes into a workload besides its shape.
+/// The settings of a workload besides its shape.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Everything random is drawn from this.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// So many neighbouring peers share an AS number (1: none), so that MED counts between them.
+    /// The number of peers that share an AS number (1: none), so that MED is compared between them.
     pub peers_per_asn: usize,
 }
 
@@ -114,7 +115,7 @@ impl Default for Settings {
 }
 
 impl Workload {
-    /// Builds a workload; `table` gives the destinations where the shape wants a real table or the caller has one.
+    /// Generates a workload. `table` contains the destinations, if the caller has a real table.
     pub fn generate(shape: Shape, table: Option<Vec<Prefix>>, settings: Settings) -> Self {
         let rng = Rng::new(settings.seed);
         let shape = match &table {
@@ -153,7 +154,7 @@ impl Workload {
         self.peers.len() - 1
     }
 
-    /// The index of the client that only listens.
+    /// The index of the client that announces nothing.
     pub fn monitor(&self) -> usize {
         self.peers.len() - 1
     }
@@ -163,13 +164,13 @@ impl Workload {
         self.peers.iter().map(|peer| peer.routes).sum()
     }
 
-    /// Octets of all UPDATEs together.
+    /// Bytes of all UPDATEs together.
     pub fn total_octets(&self) -> usize {
         self.peers.iter().map(|peer| peer.stream.len()).sum()
     }
 }
 
-/// Cuts the destinations into groups (IPv4 first inside each peer's share) and gives each group to its peers.
+/// Divides the destinations into groups (IPv4 first inside each peer's share) and assigns each group to its peers.
 fn distribute(
     shape: &Shape,
     destinations: &mut [Prefix],
@@ -208,7 +209,7 @@ fn distribute(
     (groups, announced)
 }
 
-/// About five prefixes of one family a group.
+/// Divides prefixes of one family into groups of about five.
 fn cut(share: &mut [Prefix], offset: usize, groups: &mut Vec<Group>, rng: &mut Rng) {
     share.sort_by_key(|prefix| matches!(prefix, Prefix::V6(_)));
     let v4 = share.partition_point(|prefix| matches!(prefix, Prefix::V4(_)));
@@ -228,7 +229,8 @@ fn cut(share: &mut [Prefix], offset: usize, groups: &mut Vec<Group>, rng: &mut R
     }
 }
 
-/// How many peers announce each group: from one to about twice the mean, `routes` in all (as exactly as groups allow).
+/// The number of peers that announce each group: from one to about twice the mean, `routes` in all as exactly as groups
+/// permit.
 fn copies(groups: &[Group], peers: usize, routes: usize, rng: &mut Rng) -> Vec<usize> {
     let destinations: usize = groups.iter().map(|group| group.len as usize).sum();
     let mean = routes as f64 / destinations.max(1) as f64;
@@ -284,7 +286,7 @@ fn make_peers(count: usize, peers_per_asn: usize, rng: &Rng) -> Vec<Peer> {
         .collect()
 }
 
-/// Where a peer connects from: 127.1.0.1 and on.
+/// The address from which a peer connects: 127.1.0.1 and following.
 pub fn peer_address(index: usize) -> Ipv4Addr {
     Ipv4Addr::from_bits(127 << 24 | 1 << 16 | (index as u32 / 250) << 8 | (index as u32 % 250 + 1))
 }

@@ -1,4 +1,4 @@
-//! Where destinations come from: a file of prefixes, or a generator of public, non-overlapping-with-bogons space.
+//! Sources of destinations: a file of prefixes, or a generator of public prefixes.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -11,7 +11,8 @@ use rutter_wire::mrt::{Content, MrtError, next_record};
 
 use crate::rng::Rng;
 
-/// What an exchange's filter lets through, so that a workload is not thinned by the checks of the daemon under test.
+/// Returns whether an exchange's filter accepts the prefix. A workload of such prefixes passes the checks of the daemon
+/// under test.
 pub fn is_acceptable(prefix: Prefix) -> bool {
     match prefix {
         Prefix::V4(p) => (8..=24).contains(&p.len()) && !overlaps_reserved_v4(p),
@@ -41,12 +42,12 @@ pub struct PrefixFile {
     pub prefixes: Vec<Prefix>,
     /// Lines that repeat an earlier prefix.
     pub duplicates: usize,
-    /// Prefixes that an exchange's filter would reject and that were left out for it.
+    /// Prefixes that were left out because an exchange's filter would reject them.
     pub dropped: usize,
 }
 
-/// Reads one prefix a line, plain or gzip (told apart by the first two bytes). Empty lines and `#` comments are
-/// skipped. With `keep_unacceptable` prefixes outside [`is_acceptable`] stay.
+/// Reads one prefix per line, plain or gzip; the first two bytes decide. Empty lines and `#` comments are skipped. With
+/// `keep_unacceptable`, prefixes that fail [`is_acceptable`] are kept.
 pub fn read_prefix_file(path: &Path, keep_unacceptable: bool) -> io::Result<PrefixFile> {
     let mut collector = Collector::new(keep_unacceptable);
     for (number, line) in BufReader::new(open(path)?).lines().enumerate() {
@@ -63,8 +64,8 @@ pub fn read_prefix_file(path: &Path, keep_unacceptable: bool) -> io::Result<Pref
     Ok(collector.found)
 }
 
-/// Reads the prefixes of an MRT table dump (TABLE_DUMP_V2), plain or gzip; other records are skipped. Record by record:
-/// an unpacked dump is much larger than what is kept of it.
+/// Reads the prefixes of an MRT table dump (TABLE_DUMP_V2), plain or gzip; other records are skipped. It reads record
+/// by record, since an unpacked dump is much larger than its prefixes.
 pub fn read_mrt_prefixes(path: &Path, keep_unacceptable: bool) -> io::Result<PrefixFile> {
     let mut input = open(path)?;
     let mut collector = Collector::new(keep_unacceptable);
@@ -110,7 +111,7 @@ fn named(path: &Path, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// Octets read of a dump at a time.
+/// Bytes of a dump read at a time.
 const CHUNK: u64 = 1 << 20;
 
 fn invalid(text: String) -> io::Error {
@@ -143,8 +144,8 @@ impl Collector {
     }
 }
 
-/// A realistic table of `count` distinct public prefixes: 85 % IPv4 with about 60 % of /24, a third of them more
-/// specifics of another one, and IPv6 mostly /32 and /48.
+/// A realistic table of `count` distinct public prefixes. 85 % are IPv4 with about 60 % of /24, a third of them more
+/// specifics of another prefix. IPv6 is mostly /32 and /48.
 pub fn synthetic_table(count: usize, rng: &Rng) -> Vec<Prefix> {
     let v6 = count * 15 / 100;
     let mut prefixes: Vec<Prefix> = synthetic_v4(count - v6, rng.fork(4));
@@ -204,7 +205,7 @@ const V4_LENGTHS: [u8; 9] = [24, 23, 22, 21, 20, 19, 18, 17, 16];
 const V4_WEIGHTS: [u32; 9] = [560, 110, 140, 55, 50, 40, 20, 10, 15];
 const V6_LENGTHS: [u8; 8] = [48, 32, 44, 40, 36, 29, 33, 46];
 const V6_WEIGHTS: [u32; 8] = [480, 200, 100, 90, 40, 40, 25, 25];
-/// The /12s that the regional registries hand out; the low four bits are drawn.
+/// The /12s that the regional registries assign; the low four bits are random.
 const V6_REGIONS: [u16; 5] = [0x2400, 0x2600, 0x2800, 0x2a00, 0x2c00];
 
 /// Special-purpose IPv4 space (RFC 6890 and its registry), multicast and class E.

@@ -1,4 +1,4 @@
-//! The workloads S1 to S10: how many peers announce how much, and how often a destination is announced.
+//! The workloads S1 to S10: how many peers announce how many routes, and how many routes a destination has.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,14 +6,14 @@ use std::str::FromStr;
 /// How peers share destinations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
-    /// Every peer announces this many destinations that nobody else has.
+    /// Every peer announces this many destinations that no other peer has.
     Unique {
         /// Prefixes of each peer.
         per_peer: usize,
     },
     /// Every peer announces the whole table.
     Full,
-    /// A destination is announced by one to several peers; this many routes in all.
+    /// A destination is announced by one or several peers; this many routes in all.
     Shared {
         /// Routes of all peers together.
         routes: usize,
@@ -29,11 +29,11 @@ pub struct Shape {
     pub destinations: usize,
     /// How they are shared.
     pub spread: Spread,
-    /// The destinations are meant to be a real table where a file is at hand.
+    /// The destinations are a real table if a file of prefixes is given.
     pub real_table: bool,
 }
 
-/// The prefixes of the real table of 2025 that the figures were measured with.
+/// The number of prefixes of the real table of 2025 with which the figures were measured.
 pub const FULL_TABLE: usize = 1_062_046;
 
 impl Shape {
@@ -57,7 +57,7 @@ impl Shape {
         }
     }
 
-    /// `routes` of `peers` for `destinations`.
+    /// `routes` routes of `peers` peers for `destinations`.
     pub const fn shared(peers: usize, routes: usize, destinations: usize) -> Self {
         Shape {
             peers,
@@ -67,7 +67,8 @@ impl Shape {
         }
     }
 
-    /// The same shape for another number of destinations (a prefix file), keeping the routes per destination.
+    /// The same shape for another number of destinations (from a prefix file), with the same number of routes per
+    /// destination.
     pub fn with_destinations(self, destinations: usize) -> Self {
         let spread = match self.spread {
             Spread::Unique { .. } => Spread::Unique {
@@ -96,7 +97,7 @@ impl Shape {
     }
 }
 
-/// A workload by its name in the tables: `S3`, or a size of one's own: `10x5000`.
+/// A workload by its name, such as `S3`, or by its size, such as `10x5000`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Named {
     name: Name,
@@ -157,7 +158,7 @@ impl FromStr for Named {
     }
 }
 
-/// What a workload of one's own may announce: generated prefixes are public IPv4 space mostly, and all is in memory.
+/// The limit of a workload given by size: generated prefixes are mostly public IPv4 space, and everything is in memory.
 const MOST_ROUTES: usize = 100_000_000;
 
 fn parse_own(text: &str) -> Option<Shape> {

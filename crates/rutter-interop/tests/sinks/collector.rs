@@ -1,5 +1,5 @@
-//! The collector itself is killed, again and again, while it fills a database: what the database holds in the end is
-//! what the neighbors announce, and of the events nothing is missing, there twice, or changed.
+//! The collector is killed repeatedly while it writes to a database. In the end the database holds exactly the routes
+//! that the neighbors announce, and no event is missing, repeated or changed.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -15,17 +15,17 @@ use crate::feed::{Feed, Way};
 use crate::stage::{rounds, seed};
 use crate::{mariadb, postgres};
 
-/// A database as this test sees it.
+/// The operations on a database that this test needs.
 trait Server {
     /// `address|prefix|path` of the routes of a relation with peers.
     const ROUTES: &'static str;
-    /// What an event is, as a number.
+    /// A hash of an event, as a number.
     const DIGEST: &'static str;
     fn ask(&self, sql: &str) -> Result<Vec<String>, String>;
     fn check_history(&self);
     fn kill(&mut self);
     fn run(&mut self);
-    /// The `[[sink]]` that leads to it.
+    /// The `[[sink]]` section for it.
     fn section(&self) -> String;
 }
 
@@ -82,19 +82,19 @@ impl Server for MariaDb {
     }
 }
 
-/// A collector, its database, and those who talk to it.
+/// A collector, its database and its feeds.
 struct Scene<S> {
     server: S,
     collector: Rutter,
     feeds: Vec<Feed>,
-    /// Committed before a kill: run, last number, and how many rows with which sum.
+    /// Committed before a kill: run, last number, row count and checksum.
     committed: Vec<[String; 4]>,
-    /// What the collector has said to have taken before it was killed: run, and how many rows of it.
+    /// The number of rows that the collector reported as accepted before each kill, by run.
     taken: Vec<(u64, u64)>,
 }
 
 const FEEDS: u8 = 3;
-/// More than the rows at which a peer is loaded by the bulk path.
+/// Exceeds the number of rows from which a peer is loaded by the bulk path.
 const PREFIXES: u32 = 24_000;
 
 impl<S: Server> Scene<S> {
@@ -116,13 +116,13 @@ impl<S: Server> Scene<S> {
         }
     }
 
-    /// What the database has said that it has.
+    /// Records the rows that the database has committed.
     fn note_what_is_committed(&mut self) {
         let sums = format!(
             "SELECT run, max(seq), count(*), sum({}) FROM rutter_events e GROUP BY run",
             S::DIGEST
         );
-        // The first kill may be sooner than the tables.
+        // The first kill may happen before the tables exist.
         for row in self.server.ask(&sums).unwrap_or_default() {
             let mut cells = row.split('|').map(str::to_owned);
             self.committed
@@ -130,7 +130,7 @@ impl<S: Server> Scene<S> {
         }
     }
 
-    /// What the collector has said that it has.
+    /// Records the rows that the collector has accepted.
     fn note_what_is_taken(&mut self) {
         let rows = self.collector.ask(&["show", "sinks"]);
         for row in rows.unwrap_or_else(|why| panic!("{why}")) {
@@ -143,13 +143,13 @@ impl<S: Server> Scene<S> {
         self.feeds.iter().flat_map(Feed::routes).collect()
     }
 
-    /// The database has exactly the routes that are announced, each once.
+    /// Waits until the database holds exactly the announced routes, each once.
     fn settles(&self) {
         let current = format!(
             "{} FROM rutter_routes e JOIN rutter_peers p USING (peer_id)",
             S::ROUTES
         );
-        // A busy machine may take long for what was spooled and all loads.
+        // A busy machine may take long for the spool and the loads.
         eventually_within(
             Duration::from_secs(120),
             "the current routes are exact",
@@ -157,7 +157,7 @@ impl<S: Server> Scene<S> {
         );
     }
 
-    /// The events of the last run lead to the same routes.
+    /// The events of the last run result in the same routes.
     fn check_events_of_last_run(&self) {
         let last = format!(
             "{} FROM (SELECT peer_id, prefix, as_path, kind, row_number()
@@ -220,7 +220,7 @@ fn compare(stored: &[String], owed: &BTreeSet<String>) -> Result<(), String> {
     }
 }
 
-/// Kills the collector at drawn moments: while it loads, while news come, and once while the database is away.
+/// Kills the collector at random moments: while it loads, while routes change, and once while the database is down.
 fn is_exact_whenever_it_is_killed<S: Server>(mut scene: Scene<S>, usual: u64) {
     let mut rng = Rng::new(seed(usual));
     for round in 0..rounds(ROUNDS) {

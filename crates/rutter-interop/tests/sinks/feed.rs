@@ -1,5 +1,5 @@
-//! A neighbor that never stops changing its mind: it announces its table, then news, and begins again when its session
-//! or the connection to the station breaks.
+//! A neighbor that changes its routes all the time. It announces its table, then changes, and starts again when its
+//! session or the connection to the station breaks.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -21,16 +21,16 @@ use rutter_wire::nlri::{write_ipv4, write_ipv6};
 use rutter_wire::open::Open;
 use rutter_wire::update::{Sections, write, write_end_of_rib};
 
-/// How what it says reaches the collector.
+/// The way in which its routes reach the collector.
 #[derive(Clone, Copy)]
 pub enum Way {
-    /// A session of its own.
+    /// A BGP session.
     Bgp(SocketAddr),
     /// By a monitored router.
     Bmp(SocketAddr),
 }
 
-/// What it announces now: the last AS of each path.
+/// The announced routes, with the last AS of each path.
 type Table = BTreeMap<Prefix, u32>;
 
 /// A feed on a thread of its own.
@@ -49,7 +49,7 @@ struct Shared {
 }
 
 impl Feed {
-    /// Announces so many prefixes, and news from then on.
+    /// Announces this many prefixes, and then changes.
     pub fn start(way: Way, address: IpAddr, asn: u32, prefixes: u32) -> Self {
         let first = u64::from(asn);
         let table = (0..prefixes).map(|n| (prefix(n), 1 + (first as u32 + n / 5) % 50_000));
@@ -75,7 +75,7 @@ impl Feed {
         }
     }
 
-    /// No news from now on, or again.
+    /// Stops the changes, or resumes them.
     pub fn be_quiet(&self, quiet: bool) {
         self.shared.quiet.store(quiet, Ordering::SeqCst);
     }
@@ -115,14 +115,14 @@ struct Talking {
     shared: Arc<Shared>,
 }
 
-/// News at a time, and between them.
-const NEWS: usize = 25;
+/// Changes per batch, and the time between batches.
+const CHANGES: usize = 25;
 const PAUSE: Duration = Duration::from_millis(5);
 
 impl Talking {
     fn run(mut self) {
         while !self.is_over() {
-            // Whoever listened is gone: the next to listen hears everything.
+            // The receiver is gone: the next one receives everything.
             let _ = self.talk();
             thread::sleep(PAUSE);
         }
@@ -149,7 +149,7 @@ impl Talking {
         link.flush()?;
         while !self.is_over() {
             if !self.shared.quiet.load(Ordering::SeqCst) {
-                (0..NEWS).for_each(|_| self.change_mind(&mut link));
+                (0..CHANGES).for_each(|_| self.change_mind(&mut link));
             }
             link.flush()?;
             thread::sleep(PAUSE);
@@ -224,7 +224,7 @@ impl Link {
         match self {
             Link::Bgp(speaker) => speaker.flush(),
             Link::Bmp { socket, out, .. } => {
-                // A station says nothing: what is read is the end of the connection.
+                // A station sends nothing, so a read returns only at the end of the connection.
                 if matches!(socket.read(&mut [0]), Ok(0)) {
                     return Err("the station is gone".into());
                 }

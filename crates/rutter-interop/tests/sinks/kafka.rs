@@ -1,5 +1,5 @@
-//! Kafka: two collectors share a topic, a group of two readers makes their tables out of it, and so does a collector
-//! that is killed again and again.
+//! Kafka: two collectors share a topic, and a group of two readers builds their tables from it. A collector that is
+//! killed repeatedly does the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -26,23 +26,23 @@ fn stage(lab: &Lab, broker: &Kafka, collector: &'static str, seed: u64) -> Stage
     Stage::new(collector, target, lab.folder(collector), seed)
 }
 
-/// A message without its place.
+/// A message without its offset.
 struct Message {
     key: String,
     value: Option<String>,
 }
 
-/// What a reader does with each message, as docs/sinks.md tells it.
+/// A reader of messages as docs/sinks.md describes it.
 #[derive(Default)]
 struct Reader {
     /// By partition and key.
     routes: BTreeMap<(String, String), Value>,
     /// Numbers of events, by collector and run.
     numbers: BTreeMap<(String, u64), BTreeSet<u64>>,
-    /// Messages of events, and those of them that came again.
+    /// Messages of events, to find repeated ones.
     events: BTreeSet<(String, String, String, u64)>,
     again: usize,
-    /// The octets of each message.
+    /// The size of each message in bytes.
     sizes: Vec<usize>,
 }
 
@@ -110,7 +110,7 @@ fn covers(clear: &Value, route: &Value) -> bool {
         || clear["peer_address"] == route["peer_address"] && clear["family"] == family
 }
 
-/// What a group of two reads.
+/// The messages that a group of two reads.
 fn read_by_group(broker: &Kafka, topic: &str) -> Reader {
     read((0..2).map(|_| broker.member(topic, "readers")).collect())
 }
@@ -120,7 +120,7 @@ fn read(members: Vec<Command>) -> Reader {
         .into_iter()
         .map(|mut member| thread::spawn(move || output_of(&mut member)))
         .collect();
-    // A partition may have gone from one member to the other.
+    // A partition may have moved from one member to the other.
     let mut messages: BTreeMap<(String, u64), Message> = BTreeMap::new();
     for member in members {
         let text = member.join().expect("the reader ends");
@@ -154,8 +154,7 @@ fn check_numbers(reader: &Reader) {
     }
 }
 
-/// The questions of docs/sinks.md are asked as they stand there; what they call the current routes is what both collectors
-/// have.
+/// Runs the queries of docs/sinks.md unchanged; their current routes must be those of both collectors.
 fn ask_questions(broker: &Kafka, owed: &[BTreeSet<String>; 2]) {
     let text = std::fs::read_to_string(docs().join("sinks.md")).expect("docs/sinks.md");
     let (_, section) = text
@@ -193,39 +192,39 @@ fn kafka_is_exact_whoever_is_killed() {
     let mut broker = Kafka::start(&lab);
     let mut rng = Rng::new(seed(7));
     a_group_reads_what_two_collectors_write(&lab, &mut broker, &mut rng);
-    a_topic_that_operators_touch_is_told_all(&lab, &mut broker);
-    a_topic_that_takes_little_is_told_all(&lab, &broker);
+    a_topic_that_operators_change_becomes_complete(&lab, &mut broker);
+    a_topic_with_a_small_limit_becomes_complete(&lab, &broker);
     the_collector_itself_is_killed(&lab, &mut broker, &mut rng);
 }
 
-/// Operators add partitions, take rights away, make the topic anew, and the broker hangs: what the topic holds is the current
-/// routes again.
-fn a_topic_that_operators_touch_is_told_all(lab: &Lab, broker: &mut Kafka) {
-    broker.create_topic("anew", 2);
+/// Operators add partitions, remove permissions and recreate the topic, and the broker hangs. In the end the topic
+/// holds the current routes.
+fn a_topic_that_operators_change_becomes_complete(lab: &Lab, broker: &mut Kafka) {
+    broker.create_topic("recreated", 2);
     let target = SinkTarget::Kafka(Broker {
         brokers: vec![broker.address()],
-        topic: "anew".into(),
+        topic: "recreated".into(),
         tombstones: false,
         answer_timeout_s: 5,
     });
-    let mut stage = Stage::new("anew", target, lab.folder("anew"), 9);
+    let mut stage = Stage::new("recreated", target, lab.folder("recreated"), 9);
     stage.act(300);
     stage.has_written();
-    broker.forbid_writing("anew", true);
+    broker.forbid_writing("recreated", true);
     stage.act(50);
-    stage.complains(&["we may not write to topic `anew`: grant"]);
-    broker.forbid_writing("anew", false);
+    stage.complains(&["we may not write to topic `recreated`: grant"]);
+    broker.forbid_writing("recreated", false);
     stage.act(50);
-    holds_all(broker, &stage, "anew");
+    holds_all(broker, &stage, "recreated");
     broker.freeze();
     stage.act(50);
     stage.complains(&["no answer within `answer-timeout`"]);
     broker.thaw();
-    holds_all(broker, &stage, "anew");
+    holds_all(broker, &stage, "recreated");
     assert_eq!(stage.sink().status().gaps, 0, "nothing was lost so far");
-    broker.add_partitions("anew", 3);
-    // Partitions are looked for now and then, and only by who writes.
-    let gaps = eventually("a gap tells of the new partition", || {
+    broker.add_partitions("recreated", 3);
+    // Only a writer looks for new partitions, from time to time.
+    let gaps = eventually("a gap reports the new partition", || {
         stage.act(10);
         let status = stage.sink().status();
         if status.gaps > 0 {
@@ -234,42 +233,42 @@ fn a_topic_that_operators_touch_is_told_all(lab: &Lab, broker: &mut Kafka) {
             Err(status.line())
         }
     });
-    holds_all(broker, &stage, "anew");
-    let told = || stage.sink().status().last_gap.unwrap_or_default();
-    assert!(told().starts_with("no rows are missing: "), "{}", told());
-    broker.delete_topic("anew");
-    broker.create_topic("anew", 2);
+    holds_all(broker, &stage, "recreated");
+    let gap = || stage.sink().status().last_gap.unwrap_or_default();
+    assert!(gap().starts_with("no rows are missing: "), "{}", gap());
+    broker.delete_topic("recreated");
+    broker.create_topic("recreated", 2);
     stage.act(50);
-    stage.has_told(gaps + 1);
-    holds_all(broker, &stage, "anew");
-    let told = stage.sink().status().last_gap.unwrap_or_default();
-    // From zero on, but for what was written into the new one before it was seen to be new.
-    let of_topic = "topic `anew` has lost messages ";
+    stage.has_reported(gaps + 1);
+    holds_all(broker, &stage, "recreated");
+    let gap = stage.sink().status().last_gap.unwrap_or_default();
+    // The messages start at zero again. Those written to the new topic before the change was noticed are lost.
+    let of_topic = "topic `recreated` has lost messages ";
     assert!(
-        told.starts_with("rows before row ") && told.contains(of_topic),
-        "{told}"
+        gap.starts_with("rows before row ") && gap.contains(of_topic),
+        "{gap}"
     );
-    assert_eq!(stage.sink().status().gaps, gaps + 1, "told twice");
+    assert_eq!(stage.sink().status().gaps, gaps + 1, "reported twice");
     stage.stop();
 }
 
-/// Requests are cut to what the topic takes. Where it does not take one message the sink says so, sends nothing twice
-/// meanwhile, and goes on when the topic is mended.
-fn a_topic_that_takes_little_is_told_all(lab: &Lab, broker: &Kafka) {
+/// Requests are limited to the topic's maximum size. If a message exceeds it, the sink reports that, sends nothing
+/// twice, and continues when the topic is fixed.
+fn a_topic_with_a_small_limit_becomes_complete(lab: &Lab, broker: &Kafka) {
     broker.create_topic("little", 2);
     broker.take_at_most("little", 1_500);
     let target = SinkTarget::Kafka(Broker {
         brokers: vec![broker.address()],
         topic: "little".into(),
         tombstones: false,
-        // Nothing is sent again because the machine is slow.
+        // A slow machine must not cause retransmissions.
         answer_timeout_s: 600,
     });
     let mut stage = Stage::new("little", target, lab.folder("little"), 10);
     stage.act(400);
     holds_all(broker, &stage, "little");
-    // The largest quarter of the messages does not pass, nor what is nearly as large: a request has 61 octets of its own, and
-    // a record 9 or 10. Those that say little do, and wait before others that do not.
+    // The largest quarter of the messages is rejected, and so are messages of nearly that size: a request adds 61
+    // bytes, and a record 9 or 10. Small messages pass, and wait before others that do not.
     let mut sizes = read(vec![broker.dump("little")]).sizes;
     sizes.sort_unstable();
     let most = sizes[sizes.len() * 3 / 4] as u32 + 66;
@@ -337,7 +336,7 @@ fn the_collector_itself_is_killed(lab: &Lab, broker: &mut Kafka, rng: &mut Rng) 
     let feeds: Vec<Feed> = (2..4)
         .map(|host| Feed::start(way, lab.address(host), asn(host), 2_000))
         .collect();
-    // What it has said to have taken before it was killed: run, and how many rows of it.
+    // The number of rows that it reported as accepted before the kill, by run.
     let mut taken = Vec::new();
     for round in 0..3 {
         thread::sleep(Duration::from_millis(rng.below(2_000)));
@@ -365,7 +364,7 @@ fn the_collector_itself_is_killed(lab: &Lab, broker: &mut Kafka, rng: &mut Rng) 
             false => Err(format!("{} routes, {} owed", held.len(), owed.len())),
         }
     });
-    // From the table to the spool it is not far.
+    // Routes reach the spool quickly.
     thread::sleep(Duration::from_secs(1));
     eventually("all is written", || {
         let row = sink(&collector)?;
@@ -402,7 +401,7 @@ fn asn(host: u8) -> u32 {
     65_000 + u32::from(host)
 }
 
-/// What the collector says of its sink.
+/// The row of the sink in the collector's output.
 fn sink(collector: &Rutter) -> Result<Value, String> {
     let rows = collector.ask(&["show", "sinks"])?;
     rows.into_iter().next().ok_or_else(|| "no sink".to_owned())

@@ -1,4 +1,4 @@
-//! Sinks into real databases and brokers that are killed: what they hold is compared row by row.
+//! Sinks with real databases and brokers that are killed: their rows are compared one by one.
 
 mod collector;
 mod feed;

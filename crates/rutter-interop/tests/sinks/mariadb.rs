@@ -27,7 +27,7 @@ fn stage(lab: &Lab, server: &MariaDb, user: &str, seed: u64) -> Stage {
     Stage::new("lab", target, lab.folder(user), seed)
 }
 
-/// Every number of a run is there once: by the key, and without holes that nobody tells of.
+/// Every number of a run occurs once: the key ensures it, and every hole is reported as a gap.
 pub fn check_history(server: &MariaDb) {
     let holes = "SELECT run, seq, before_it, kind FROM (SELECT run, seq, kind,
         lag(seq) OVER (PARTITION BY run ORDER BY seq) AS before_it FROM rutter_events) e
@@ -78,9 +78,9 @@ fn mariadb_is_exact_whoever_is_killed() {
     check_history(&server);
     assert!(
         !server.query(GAP).is_empty(),
-        "no gap tells what is missing"
+        "no gap reports the missing rows"
     );
-    // Rows of a clock that was ahead stand before all others.
+    // Rows with a time in the future sort before all others.
     server.query(
         "INSERT INTO rutter_events (collector_id, run, seq, time, kind, detail)
          SELECT c.collector_id, 0, row_number() OVER (), '2037-01-01', 'announce', ''
@@ -106,11 +106,11 @@ fn mariadb_is_exact_whoever_is_killed() {
     cuts_no_load_short(&mut other, || drop(server.query(FORGET)));
 }
 
-/// Ends the connection of the sink.
+/// Closes the connection of the sink.
 const CUT: &str = "SELECT concat('KILL ', id) INTO @kill FROM information_schema.processlist WHERE user = 'rutter';
     EXECUTE IMMEDIATE @kill";
 
-/// Somebody changes tables by hand, forbids writing, and drops tables: nothing is lost, or a gap is told.
+/// An operator changes tables by hand, forbids writing, and drops tables: nothing is lost, or a gap is reported.
 fn bears_meddling(stage: &mut Stage, server: &MariaDb) {
     stage.settles(|| server.try_query(ROUTES));
     server.query("ALTER TABLE rutter_routes ADD note varchar(9) NOT NULL DEFAULT 'ours' FIRST");

@@ -1,5 +1,5 @@
-//! Peers of one address that differ in their type alone (RFC 7854 §4.2): two in the tables, also where an earlier version made
-//! these.
+//! Peers of one address that differ only in their type (RFC 7854 §4.2) are two peers in the tables, even in tables that
+//! an earlier version created.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ fn peer(peer_type: PeerType, distinguisher: u64, name: &str) -> Arc<StoredPeer> 
     })
 }
 
-/// What the schema of the first version holds: peers that it told apart, a position, and events.
+/// The contents of a schema of the first version: its peers, a position, and events.
 const DATA: &str = "
 INSERT INTO rutter_collectors (collector, run, next_seq) VALUES ('lab', 7, 3);
 INSERT INTO rutter_peers (collector_id, router, peer_address, distinguisher, view, peer_name, peer_asn, source, state, detail) VALUES
@@ -43,7 +43,7 @@ INSERT INTO rutter_peers (collector_id, router, peer_address, distinguisher, vie
 INSERT INTO rutter_events (collector_id, run, seq, time, peer_id, kind, detail) VALUES
     (1, 7, 1, '2026-11-22 12:00:00', 2, 'peer-up', ''), (1, 7, 2, '2026-11-22 12:00:01', 3, 'peer-up', '')";
 
-/// The tables are brought up to date with what is in them, and what comes then finds its peers.
+/// The tables with their rows are migrated, and later events find their peers.
 fn is_migrated(store: &mut dyn Store, ask: impl Fn(&str) -> Vec<String>) {
     let first = "CREATE TABLE rutter_schema (version int NOT NULL PRIMARY KEY, applied timestamp NOT NULL DEFAULT now());
         INSERT INTO rutter_schema (version) VALUES (1)";
@@ -84,7 +84,7 @@ fn is_migrated(store: &mut dyn Store, ask: impl Fn(&str) -> Vec<String>) {
         GROUP BY 1, 2 ORDER BY 1, 2";
     let of_all = ["0|global|1", "0|rd|1", "7|local|1", "7|rd|1", "8|local|1"];
     assert_eq!(ask(routes), of_all);
-    // As it is done with what is up to date.
+    // Opening migrated tables works the same way.
     store.close();
     rutter_interop::eventually("the collector's lock is free", || {
         store.open().map_err(|why| why.to_string())
@@ -132,7 +132,7 @@ fn attrs() -> AttrColumns {
 }
 
 #[test]
-fn postgres_tells_types_of_peers_apart_in_older_tables() {
+fn postgres_distinguishes_types_of_peers_in_older_tables() {
     let lab = Lab::new();
     let server = Postgres::start(&lab);
     server.query(include_str!("../../../rutter-sinks/src/postgres/001.sql"));
@@ -142,7 +142,7 @@ fn postgres_tells_types_of_peers_apart_in_older_tables() {
 }
 
 #[test]
-fn mariadb_tells_types_of_peers_apart_in_older_tables() {
+fn mariadb_distinguishes_types_of_peers_in_older_tables() {
     let lab = Lab::new();
     let server = MariaDb::start(&lab);
     server.query(include_str!("../../../rutter-sinks/src/mariadb/001.sql"));

@@ -30,10 +30,10 @@ fn stage(lab: &Lab, server: &Postgres, user: &str, seed: u64) -> Stage {
     )
 }
 
-/// What a gap says of itself.
+/// The query for the description of a gap.
 pub const GAP: &str = "SELECT detail FROM rutter_events WHERE kind = 'gap' AND detail LIKE 'rows % to % are missing, from %'";
 
-/// Every number of a run is there once, and the current routes have their indexes.
+/// Every number of a run occurs once, and the current routes have their indexes.
 pub fn check_history(server: &Postgres) {
     let twice = "SELECT run, seq, count(*) FROM rutter_events GROUP BY 1, 2 HAVING count(*) > 1";
     assert_eq!(
@@ -47,7 +47,7 @@ pub fn check_history(server: &Postgres) {
     assert_eq!(
         server.query(holes),
         Vec::<String>::new(),
-        "holes that nobody tells of"
+        "holes without a gap"
     );
     let indexes = "SELECT indexname FROM pg_indexes WHERE tablename = 'rutter_routes' ORDER BY 1";
     assert_eq!(
@@ -57,7 +57,7 @@ pub fn check_history(server: &Postgres) {
     );
 }
 
-/// Somebody changes tables by hand, forbids writing, and drops tables: nothing is lost, or a gap is told.
+/// An operator changes tables by hand, forbids writing, and drops tables: nothing is lost, or a gap is reported.
 fn bears_meddling(stage: &mut Stage, server: &Postgres) {
     stage.settles(|| server.try_query(ROUTES));
     server.query("ALTER TABLE rutter_routes ADD note text NOT NULL DEFAULT 'ours'");
@@ -74,7 +74,7 @@ fn bears_meddling(stage: &mut Stage, server: &Postgres) {
         "BEGIN READ WRITE; ALTER DATABASE rutter RESET default_transaction_read_only; COMMIT",
     );
     stage.settles(|| server.try_query(ROUTES));
-    // A schema that comes before the one with the tables.
+    // A schema that precedes the one with the tables in the search path.
     stage.bears_removed_rows(
         ROUTES,
         "CREATE SCHEMA postgres;
@@ -137,7 +137,7 @@ fn postgres_is_exact_whoever_is_killed() {
     check_history(&server);
     assert!(
         !server.query(GAP).is_empty(),
-        "no gap tells what is missing"
+        "no gap reports the missing rows"
     );
     server.query("INSERT INTO rutter_schema (version) VALUES (99)");
     stage.restart();

@@ -1,9 +1,9 @@
-//! Tables that another collector makes anew while this one loads its routes.
+//! Tables that another collector recreates while this one loads its routes.
 
 use rutter_interop::eventually;
 use rutter_sinks::{Batch, Load, Position, Store, StoreProgress};
 
-/// A load that somebody began anew under is not taken for a whole one.
+/// A load during which another collector recreated the tables does not count as complete.
 pub fn cuts_no_load_short(store: &mut dyn Store, recreate: impl FnOnce()) {
     store.open().unwrap();
     let end = Position {
@@ -31,7 +31,7 @@ pub fn cuts_no_load_short(store: &mut dyn Store, recreate: impl FnOnce()) {
         why.unwrap_err(),
         "somebody else changed the position of this collector"
     );
-    // The server may not have seen yet that the connection before is gone.
+    // The server may not have noticed yet that the previous connection is closed.
     let held = eventually("the collector's lock is free", || {
         store.open().map_err(|why| why.to_string())
     });
@@ -39,5 +39,5 @@ pub fn cuts_no_load_short(store: &mut dyn Store, recreate: impl FnOnce()) {
     store.close();
 }
 
-/// What whoever makes tables anew does last.
+/// The last statement of a collector that recreates tables.
 pub const FORGET: &str = "UPDATE rutter_collectors SET run = NULL, next_seq = NULL";

@@ -1,4 +1,4 @@
-//! A table and a sink that can be killed.
+//! A table and a sink that tests can kill.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -44,14 +44,14 @@ impl Stage {
     }
 
     fn start(&mut self) {
-        // An abandoned sink holds its spool until its thread sees that it is.
+        // An abandoned sink locks its spool until its thread notices.
         self.sink = Some(eventually("the sink starts", || {
             let sink = rutter_sinks::start(&self.world.rib, self.collector, &self.settings);
             sink.map_err(|why| why.to_string())
         }));
     }
 
-    /// The peers do so many things.
+    /// Makes this many random changes to the routes.
     pub fn act(&mut self, times: usize) {
         self.world.now_us = now_us();
         for _ in 0..times {
@@ -59,22 +59,22 @@ impl Stage {
         }
     }
 
-    /// The collector is killed and starts again, with peers that are all down. What its threads were doing is
-    /// abandoned, as far as threads of one process can be.
+    /// The collector is killed and starts again, with all peers down. The work of its threads is abandoned as far as is
+    /// possible within one process.
     pub fn restart(&mut self) {
         drop(self.sink.take());
         self.world = World::new(6, now_us());
         self.start();
     }
 
-    /// As [`Stage::restart`], with events that are removed after a second.
+    /// Like [`Stage::restart`], with events that are removed after a second.
     pub fn restart_forgetful(&mut self) {
         self.settings.spool_limit = 1 << 30;
         self.settings.events_retention_s = Some(1);
         self.restart();
     }
 
-    /// As [`Stage::restart`], with events that stay and little patience for stores that do not answer.
+    /// Like [`Stage::restart`], with events that stay and a short timeout for stores that do not answer.
     pub fn restart_impatient(&mut self) {
         self.settings.events_retention_s = None;
         let patience = match &mut self.settings.target {
@@ -85,13 +85,13 @@ impl Stage {
         self.restart();
     }
 
-    /// As [`Stage::restart`], with a spool that is soon full.
+    /// Like [`Stage::restart`], with a spool that is soon full.
     pub fn restart_cramped(&mut self) {
         self.settings.spool_limit = 64 << 10;
         self.restart();
     }
 
-    /// The peers go on until the spool has been full for a while.
+    /// Changes routes until the spool has been full for a while.
     pub fn overflow(&mut self) {
         eventually("the spool is full", || {
             self.act(2_000);
@@ -104,7 +104,7 @@ impl Stage {
         self.act(500);
     }
 
-    /// Waits until the sink complains in these words.
+    /// Waits until the sink reports an error with these words.
     pub fn complains(&self, words: &[&str]) {
         eventually("the sink complains", || {
             let trouble = self.sink().status().complaint().unwrap_or_default();
@@ -115,21 +115,18 @@ impl Stage {
         });
     }
 
-    /// Waits until so many gaps were told.
-    pub fn has_told(&self, gaps: u64) {
-        eventually(
-            "rows of an earlier run are missing; a gap is recorded",
-            || {
-                let status = self.sink().status();
-                match status.gaps >= gaps {
-                    true => Ok(()),
-                    false => Err(format!("{status:?}")),
-                }
-            },
-        );
+    /// Waits until this many gaps were reported.
+    pub fn has_reported(&self, gaps: u64) {
+        eventually("a gap is reported", || {
+            let status = self.sink().status();
+            match status.gaps >= gaps {
+                true => Ok(()),
+                false => Err(format!("{status:?}")),
+            }
+        });
     }
 
-    /// Ends the sink in order.
+    /// Stops the sink cleanly.
     pub fn stop(&mut self) {
         if let Some(sink) = self.sink.take() {
             Box::new(sink).stop();
@@ -140,12 +137,12 @@ impl Stage {
         self.sink.as_ref().expect("the sink runs")
     }
 
-    /// Waits until everything that was said is written.
+    /// Waits until every event is written.
     pub fn has_written(&self) {
         eventually("all is written", || {
             let status = self.sink().status();
-            let said = self.world.log.len() as u64;
-            match status.connected && !status.loading && status.waiting == 0 && status.taken >= said
+            let sent = self.world.log.len() as u64;
+            match status.connected && !status.loading && status.waiting == 0 && status.taken >= sent
             {
                 true => Ok(()),
                 false => Err(format!("{status:?}")),
@@ -179,7 +176,7 @@ impl Stage {
         });
     }
 
-    /// The server hangs: the connection is given up, and nothing is lost.
+    /// The server hangs: the connection is dropped, and nothing is lost.
     pub fn bears_silence<S>(
         &mut self,
         server: &mut S,
@@ -199,7 +196,7 @@ impl Stage {
         self.stop();
     }
 
-    /// Somebody removes routes and then the connection: a gap tells of it, and all is as it was.
+    /// Rows of routes are deleted, and then the connection is closed. A gap is reported, and the rows are restored.
     pub fn bears_removed_rows(
         &mut self,
         routes: &str,
@@ -210,14 +207,15 @@ impl Stage {
         let gaps = self.sink().status().gaps;
         ask(remove).unwrap_or_else(|why| panic!("{remove}: {why}"));
         self.act(20);
-        self.has_told(gaps + 1);
+        self.has_reported(gaps + 1);
         self.settles(|| ask(routes));
-        let told = "SELECT detail FROM rutter_events WHERE kind = 'gap' AND detail LIKE 'somebody else added or removed%'";
-        assert_eq!(ask(told).map(|rows| rows.len()), Ok(1));
+        let found = "SELECT detail FROM rutter_events WHERE kind = 'gap' AND detail LIKE 'somebody else added or removed%'";
+        assert_eq!(ask(found).map(|rows| rows.len()), Ok(1));
     }
 
-    /// The server is restored from a backup: a gap tells from which row and time on it lost what it had committed, and the
-    /// current routes are as they were. `time` makes `YYYY-MM-DD hh:mm:ss.us` of a column, and `cut` ends the connection.
+    /// The server is restored from a backup. A gap reports the row and the time from which committed rows were lost,
+    /// and the current routes are restored. `time` converts a column to `YYYY-MM-DD hh:mm:ss.us`, and `cut` closes the
+    /// connection.
     pub fn bears_a_restored_backup(
         &mut self,
         routes: &str,
@@ -232,7 +230,7 @@ impl Stage {
         let [run, row, since] = *backup[0].split('|').collect::<Vec<_>>() else {
             panic!("{backup:?}");
         };
-        // As it is noted, so it is in the events.
+        // The recorded position and the events agree.
         let seq = row.parse::<u64>().expect("a number") - 1;
         let last = format!("SELECT {time} FROM rutter_events WHERE run = {run} AND seq = {seq}");
         assert_eq!(done(&last), [since]);
@@ -247,24 +245,24 @@ impl Stage {
              {cut}"
         ));
         self.act(20);
-        self.has_told(gaps + 1);
+        self.has_reported(gaps + 1);
         self.settles(|| ask(routes));
         let gap = format!(
             "rows {row} to % of run {run} are missing, from {since} UTC to %: the store is not at the committed position%"
         );
         let none = "no rows are missing: the store is not at the committed position%";
-        let told = |like: &str| {
+        let found = |like: &str| {
             format!(
                 "SELECT count(*) FROM rutter_events WHERE kind = 'gap' AND detail LIKE '{like}'"
             )
         };
-        let told = [&*gap, none].map(|like| done(&told(like)));
-        assert!(told == [["1"], ["0"]], "{gap}: {told:?}");
+        let found = [&*gap, none].map(|like| done(&found(like)));
+        assert!(found == [["1"], ["0"]], "{gap}: {found:?}");
         assert_eq!(self.sink().status().gaps, gaps + 1);
     }
 
-    /// Somebody drops one table after the other: a gap tells of each, and all is as it was. `routes` asks for the current
-    /// ones, and `DROP TABLE …` ends with `cascade`.
+    /// One table after the other is dropped. A gap is reported for each, and the table is restored. `routes` queries
+    /// the current routes, and `DROP TABLE …` ends with `cascade`.
     pub fn bears_dropped_tables(
         &mut self,
         routes: &str,
@@ -278,32 +276,33 @@ impl Stage {
             "rutter_collectors",
             "rutter_events",
         ] {
-            // The last event is none of those that are removed below.
+            // The last event is not among those that are removed below.
             self.act(20);
             self.has_written();
             done(&format!("DROP TABLE {table}{cascade}"));
             self.act(200);
             self.settles(|| ask(routes));
-            let told = done("SELECT detail FROM rutter_events WHERE kind = 'gap'");
+            let found = done("SELECT detail FROM rutter_events WHERE kind = 'gap'");
             let lost = match table {
                 "rutter_routes" | "rutter_peers" => "no rows are missing: ",
-                // Whose events those are that are there nobody knows any more.
+                // The run of the remaining events is no longer known.
                 _ => "rows before row ",
             };
             assert!(
-                told.iter()
+                found
+                    .iter()
                     .any(|gap| gap.starts_with(lost) && gap.contains(NOT_AS_LEFT)),
-                "no gap tells that {table} was gone: {told:?}"
+                "no gap reports that {table} was dropped: {found:?}"
             );
             done("DELETE FROM rutter_events WHERE kind = 'gap'");
         }
     }
 }
 
-/// What a gap says where a store was changed behind our back.
+/// The end of a gap's description if a store was changed by others.
 const NOT_AS_LEFT: &str = ": the store is not at the committed position: ";
 
-/// Where a test draws its moments from: `SEED` of the environment, or the usual one; a test that fails has said which.
+/// The seed of a test: `SEED` of the environment, or the default. A failing test has printed it.
 pub fn seed(usual: u64) -> u64 {
     let given = std::env::var("SEED")
         .ok()
@@ -313,7 +312,7 @@ pub fn seed(usual: u64) -> u64 {
     seed
 }
 
-/// How often something is killed: `ROUNDS` of the environment, or as often as usual.
+/// The number of kills: `ROUNDS` of the environment, or the default.
 pub fn rounds(usual: u32) -> u32 {
     let given = std::env::var("ROUNDS").ok();
     given
@@ -326,7 +325,7 @@ fn now_us() -> u64 {
     since.expect("after 1970").as_micros() as u64
 }
 
-/// Compares what a store looks like with a file in `docs/samples`; `UPDATE_GOLDEN=1` writes it anew.
+/// Compares the schema of a store with a file in `docs/samples`; `UPDATE_GOLDEN=1` rewrites the file.
 pub fn golden(name: &str, lines: &[String]) {
     let file = docs().join("samples").join(name);
     let text = lines.join("\n") + "\n";
@@ -337,7 +336,7 @@ pub fn golden(name: &str, lines: &[String]) {
     assert_eq!(text, expected, "{}", file.display());
 }
 
-/// The questions of docs/sinks.md below a heading are asked as they stand there.
+/// Runs the queries of docs/sinks.md below a heading, unchanged.
 pub fn ask_questions(heading: &str, ask: impl Fn(&str) -> Vec<String>) {
     let text = std::fs::read_to_string(docs().join("sinks.md")).expect("docs/sinks.md");
     let (_, section) = text.split_once(heading).expect("the heading");
@@ -350,7 +349,7 @@ pub fn ask_questions(heading: &str, ask: impl Fn(&str) -> Vec<String>) {
     }
 }
 
-/// The folder of the documents.
+/// The `docs` folder.
 pub fn docs() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs"))
 }

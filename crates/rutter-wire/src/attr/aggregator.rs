@@ -8,7 +8,7 @@ use super::malformed::Fault;
 use super::table::Checked;
 use super::{AttrContext, OPTIONAL, PARTIAL, TRANSITIVE, code, write_attr};
 
-/// Who aggregated the route.
+/// The speaker that aggregated the route.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Aggregator {
     /// The aggregating AS.
@@ -18,7 +18,7 @@ pub struct Aggregator {
 }
 
 impl Aggregator {
-    /// From a value with a two- or four-octet AS number: the length tells.
+    /// Decodes a value. Its length shows whether the AS number takes two or four octets.
     pub(super) fn decode(value: &[u8]) -> Option<Self> {
         let (asn, id) = match *value {
             [a, b, ref id @ ..] if id.len() == 4 => (u32::from(u16::from_be_bytes([a, b])), id),
@@ -41,7 +41,7 @@ impl Aggregator {
         write_attr(out, flags, code::AGGREGATOR, &self.four_octet());
     }
 
-    /// Writes AGGREGATOR with a two-octet AS number, AS_TRANS where it does not fit.
+    /// Writes AGGREGATOR with a two-octet AS number; AS_TRANS stands for a number that does not fit.
     pub(super) fn write_two_octet(self, out: &mut Vec<u8>, flags: u8) {
         let a = super::as_path::two_octet(self.asn).to_be_bytes();
         let i = self.router_id.octets();

@@ -4,7 +4,7 @@ use super::AttrContext;
 use super::malformed::Fault;
 use super::table::Checked;
 
-/// Sessions across AS borders are not AIGP sessions, so there it is as if unknown (RFC 7311 §3.3).
+/// A session across an AS border is not an AIGP session, so the attribute counts as unknown there (RFC 7311 §3.3).
 pub(super) fn check(value: &[u8], context: &AttrContext) -> Checked {
     if context.external {
         return Err((0, Fault::FromExternal));

@@ -1,4 +1,4 @@
-//! AS_PATH (RFC 4271 §5.1.2, RFC 5065, RFC 6793): the view and what makes it malformed.
+//! AS_PATH (RFC 4271 §5.1.2, RFC 5065, RFC 6793): the view and the checks.
 
 use std::fmt;
 
@@ -33,12 +33,12 @@ impl SegmentKind {
         }
     }
 
-    /// Whether the segment means something only inside a confederation.
+    /// Returns whether the segment has a meaning only inside a confederation.
     pub fn is_confederation(self) -> bool {
         matches!(self, SegmentKind::ConfedSequence | SegmentKind::ConfedSet)
     }
 
-    /// Whether the numbers are unordered.
+    /// Returns whether the numbers are unordered.
     pub fn is_set(self) -> bool {
         matches!(self, SegmentKind::Set | SegmentKind::ConfedSet)
     }
@@ -47,7 +47,7 @@ impl SegmentKind {
 /// A segment of a path, borrowed from the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment<'a> {
-    /// What the numbers are.
+    /// The kind of the segment.
     pub kind: SegmentKind,
     bytes: &'a [u8],
     as4: bool,
@@ -63,13 +63,13 @@ impl<'a> Segment<'a> {
             .map(move |octets| asn(octets, as4))
     }
 
-    /// How many AS numbers there are.
+    /// The number of AS numbers.
     #[inline]
     pub fn count(&self) -> usize {
         self.bytes.len() / width(self.as4)
     }
 
-    /// What the segment adds to the path length.
+    /// The length that the segment adds to the path.
     pub(super) fn path_len(&self) -> usize {
         match self.kind {
             SegmentKind::Sequence => self.count(),
@@ -79,7 +79,7 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// The segments of a path; ends early where the bytes are malformed.
+/// The segments of a path. The iterator ends early where the bytes are malformed.
 #[derive(Clone, Debug)]
 struct Segments<'a> {
     rest: &'a [u8],
@@ -102,7 +102,7 @@ impl<'a> Iterator for Segments<'a> {
     }
 }
 
-/// A view of an AS_PATH; knows whether AS numbers take two or four octets.
+/// A view of an AS_PATH. It knows whether AS numbers take two or four octets.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AsPath<'a> {
     bytes: &'a [u8],
@@ -121,12 +121,12 @@ impl<'a> AsPath<'a> {
         AsPath { bytes, as4 }
     }
 
-    /// The attribute value as it stands on the wire.
+    /// The attribute value as received.
     pub fn bytes(self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Whether the AS numbers take four octets.
+    /// Returns whether the AS numbers take four octets.
     pub fn is_four_octet(self) -> bool {
         self.as4
     }
@@ -140,20 +140,21 @@ impl<'a> AsPath<'a> {
         }
     }
 
-    /// All AS numbers in order, whatever their segments.
+    /// All AS numbers in order, of all segments.
     #[inline]
     pub fn asns(self) -> impl Iterator<Item = Asn> + Clone + use<'a> {
         self.segments().flat_map(|segment| segment.asns())
     }
 
-    /// The length that the decision process compares: a set counts one, confederation segments nothing
-    /// (RFC 4271 §9.1.2.2 a, RFC 5065 §5.3).
+    /// The length that the decision process compares. A set counts as one AS number; confederation segments do not
+    /// count (RFC 4271 §9.1.2.2 a, RFC 5065 §5.3).
     #[inline]
     pub fn path_len(self) -> usize {
         self.segments().map(|segment| segment.path_len()).sum()
     }
 
-    /// The left-most AS number where the first segment outside the confederation is a sequence: the neighbouring AS.
+    /// The left-most AS number, which is the neighboring AS. `None` unless the first segment outside the confederation
+    /// is a sequence.
     #[inline]
     pub fn first(self) -> Option<Asn> {
         let segment = self.segments().find(|s| !s.kind.is_confederation())?;
@@ -163,7 +164,7 @@ impl<'a> AsPath<'a> {
         }
     }
 
-    /// The right-most AS number where the last segment is a sequence: the origin AS.
+    /// The right-most AS number, which is the origin AS. `None` unless the last segment is a sequence.
     #[inline]
     pub fn origin(self) -> Option<Asn> {
         let segment = self.segments().last()?;
@@ -173,25 +174,26 @@ impl<'a> AsPath<'a> {
         }
     }
 
-    /// Whether an AS_SET or AS_CONFED_SET is present (RFC 9774).
+    /// Returns whether an AS_SET or AS_CONFED_SET is present (RFC 9774).
     pub fn has_set(self) -> bool {
         self.segments().any(|segment| segment.kind.is_set())
     }
 
-    /// Whether the AS number occurs anywhere.
+    /// Returns whether the AS number occurs anywhere.
     #[inline]
     pub fn contains(self, asn: Asn) -> bool {
         self.asns().any(|other| other == asn)
     }
 
-    /// Whether there is no segment.
+    /// Returns whether the path has no segment.
     pub fn is_empty(self) -> bool {
         self.bytes.is_empty()
     }
 }
 
 impl fmt::Display for AsPath<'_> {
-    /// `64500 64501 {64502,64503}`, as in bgpdump; confederation sequences in parentheses, confederation sets in brackets.
+    /// Writes `64500 64501 {64502,64503}`, as bgpdump does. Confederation sequences are in parentheses, confederation
+    /// sets in brackets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, segment) in self.segments().enumerate() {
             let (open, separator, close) = match segment.kind {
@@ -212,7 +214,7 @@ impl fmt::Display for AsPath<'_> {
     }
 }
 
-/// The number as it stands in a two-octet field.
+/// The number for a two-octet field.
 pub(super) fn two_octet(asn: Asn) -> u16 {
     u16::try_from(asn.0).unwrap_or(Asn::TRANS.0 as u16)
 }
@@ -240,7 +242,7 @@ pub(super) fn check(value: &[u8], context: &AttrContext) -> Checked {
     check_segments::<2>(value, context)
 }
 
-/// Walks the segments once. `WIDTH` is the octets of an AS number.
+/// Checks the segments in one pass. `WIDTH` is the number of octets of an AS number.
 #[inline]
 pub(super) fn check_segments<const WIDTH: usize>(value: &[u8], context: &AttrContext) -> Checked {
     let mut at = 0;
@@ -277,5 +279,5 @@ fn check_kind(octet: u8, context: &AttrContext) -> Result<(), Fault> {
     }
 }
 
-/// Longer two-octet paths could not be said in four octets within one attribute.
+/// A longer two-octet path would not fit into one attribute with four-octet numbers.
 const TWO_OCTET_MAX: usize = 0x7fff;

@@ -6,7 +6,8 @@ use super::as_path::{AsPath, Segment, SegmentKind, two_octet};
 use super::write::extend_numbers;
 use super::{OPTIONAL, TRANSITIVE, code, write_attr_with};
 
-/// Writes the attribute from AS_SEQUENCEs, in four octets; one of more than 255 AS numbers becomes several segments.
+/// Writes the attribute from AS_SEQUENCEs, with four-octet numbers. A sequence of more than 255 AS numbers becomes
+/// several segments.
 #[inline]
 pub fn write_as_path<'s>(out: &mut Vec<u8>, sequences: impl Iterator<Item = &'s [u32]>) {
     write_attr_with(out, TRANSITIVE, code::AS_PATH, |out| {
@@ -17,7 +18,7 @@ pub fn write_as_path<'s>(out: &mut Vec<u8>, sequences: impl Iterator<Item = &'s 
     });
 }
 
-/// Writes the attribute with `asn` put in front `times` times, in four octets.
+/// Writes the attribute with `asn` prepended `times` times, with four-octet numbers.
 pub fn write_as_path_prepended(
     out: &mut Vec<u8>,
     path: Option<AsPath<'_>>,
@@ -50,15 +51,15 @@ pub fn write_as_path_prepended(
     });
 }
 
-/// Writes the path for a neighbor with two-octet AS numbers: AS_PATH with AS_TRANS in the place of what does not fit,
-/// then AS4_PATH if any did not (RFC 6793 §4.2.2).
+/// Writes the path for a neighbor with two-octet AS numbers. AS_TRANS replaces each number that does not fit; AS4_PATH
+/// follows if there was one (RFC 6793 §4.2.2).
 pub fn write_as_path_two_octet(out: &mut Vec<u8>, path: AsPath<'_>) {
     if write_two_octet_only(out, path) {
         write_as4_path(out, path);
     }
 }
 
-/// Writes the two-octet AS_PATH alone; `true` if AS4_PATH is needed too.
+/// Writes only the two-octet AS_PATH. Returns `true` if AS4_PATH is needed too.
 pub(super) fn write_two_octet_only(out: &mut Vec<u8>, path: AsPath<'_>) -> bool {
     let mut needs_as4 = false;
     write_attr_with(out, TRANSITIVE, code::AS_PATH, |out| {
@@ -73,7 +74,7 @@ pub(super) fn write_two_octet_only(out: &mut Vec<u8>, path: AsPath<'_>) -> bool 
     needs_as4
 }
 
-/// Writes AS4_PATH; confederation segments do not belong there (RFC 6793 §3).
+/// Writes AS4_PATH, which contains no confederation segments (RFC 6793 §3).
 pub(super) fn write_as4_path(out: &mut Vec<u8>, path: AsPath<'_>) {
     let outside = path.segments().filter(|s| !s.kind.is_confederation());
     write_attr_with(out, OPTIONAL | TRANSITIVE, code::AS4_PATH, |out| {
@@ -81,7 +82,7 @@ pub(super) fn write_as4_path(out: &mut Vec<u8>, path: AsPath<'_>) {
     });
 }
 
-/// Writes the four-octet AS_PATH that AS_PATH and AS4_PATH of a two-octet speaker mean (RFC 6793 §4.2.3).
+/// Writes the four-octet AS_PATH that results from the AS_PATH and AS4_PATH of a two-octet speaker (RFC 6793 §4.2.3).
 pub(super) fn write_merged(
     out: &mut Vec<u8>,
     flags: u8,
@@ -97,7 +98,7 @@ pub(super) fn write_merged(
     });
 }
 
-/// The leading part of `path` that `as4_path` lacks, then `as4_path`.
+/// Writes the leading part of `path` that `as4_path` lacks, then `as4_path`.
 fn write_joined(out: &mut Vec<u8>, path: AsPath<'_>, as4_path: AsPath<'_>) {
     let mut lacking = path.path_len() - as4_path.path_len();
     let mut open = None;
@@ -106,7 +107,7 @@ fn write_joined(out: &mut Vec<u8>, path: AsPath<'_>, as4_path: AsPath<'_>) {
             SegmentKind::Sequence => segment.count().min(lacking),
             _ => segment.count(),
         };
-        // Confederation segments go along when they lead or adjoin what is taken.
+        // Confederation segments are included when they lead or adjoin the part that is taken.
         if segment.path_len() > 0 && lacking == 0 {
             break;
         }

@@ -1,4 +1,4 @@
-//! The view that a parse leaves behind.
+//! The view that a parse returns.
 
 use std::net::Ipv4Addr;
 
@@ -11,25 +11,25 @@ use super::table::{SLOTS, UNKNOWN, slot_of};
 use super::{AsPath, MpReach, MpUnreach, Origin, be_u32, code};
 use super::{aigp, communities, extended_communities, ipv6_extended_communities};
 
-/// Where the attributes of a block are; decodes each when asked. Discarded ones count as absent.
+/// The places of the attributes in a block. Each attribute is decoded on request. Discarded attributes count as absent.
 #[derive(Clone, Copy, Debug)]
 pub struct Attributes<'a> {
     block: &'a [u8],
     /// Value offset and length by row.
     spans: [(u16, u16); SLOTS],
-    /// A bit for each row whose attribute is there.
+    /// A bit for each row whose attribute is present.
     present: u32,
     /// AS numbers take four octets.
     pub(super) as4: bool,
-    /// Each kept attribute stands as the canonical block wants it, one right behind the other.
+    /// Each kept attribute already has its canonical form, and no gap separates it from the next one.
     pub(super) clean: bool,
     /// First octet of the kept attributes that are in the canonical block.
     core_start: usize,
-    /// First octet behind them.
+    /// The first octet after them.
     core_end: usize,
 }
 
-/// One attribute as it stands on the wire.
+/// One attribute as received.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RawAttribute<'a> {
     /// Flags as received.
@@ -43,8 +43,8 @@ pub struct RawAttribute<'a> {
 }
 
 impl<'a> Attributes<'a> {
-    /// A view of a block that [`Attributes::write_canonical`] wrote (or that [`Attributes::is_canonical`] held to be
-    /// one). Only indexes: nothing is checked again.
+    /// A view of a block that [`Attributes::write_canonical`] wrote, or for which [`Attributes::is_canonical`] was
+    /// true. Builds the index only; nothing is checked again.
     pub fn from_canonical(block: &'a [u8]) -> Self {
         let mut attributes = Self::empty(block, true);
         let mut at = 0;
@@ -72,14 +72,14 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// Remembers an attribute with a row.
+    /// Records an attribute that has a row.
     #[inline(always)]
     pub(super) fn keep(&mut self, slot: usize, head: &Head) {
         self.present |= 1 << slot;
         self.spans[slot] = (head.value as u16, (head.end - head.value) as u16);
         match head.code {
             code::MP_REACH_NLRI | code::MP_UNREACH_NLRI => {}
-            // Their AS numbers have to be widened.
+            // Their AS numbers must be widened.
             code::AS_PATH | code::AGGREGATOR | code::AS4_PATH | code::AS4_AGGREGATOR
                 if !self.as4 =>
             {
@@ -89,7 +89,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// Remembers an attribute without a row that the canonical block has.
+    /// Records an attribute that has no row but belongs in the canonical block.
     pub(super) fn keep_unknown(&mut self, head: &Head, as_it_is: bool) {
         self.keep_core(head, as_it_is && head.flags & RESERVED_FLAGS == 0);
     }
@@ -110,7 +110,7 @@ impl<'a> Attributes<'a> {
         self.block = &self.block[..at];
     }
 
-    /// Forgets NEXT_HOP: the routes are all in MP_REACH_NLRI (RFC 4760 §3).
+    /// Drops NEXT_HOP: all routes are in MP_REACH_NLRI (RFC 4760 §3).
     #[inline(always)]
     pub(super) fn ignore_next_hop(&mut self) {
         const BIT: u32 = 1 << slot_of(code::NEXT_HOP);
@@ -118,7 +118,7 @@ impl<'a> Attributes<'a> {
         self.present &= !BIT;
     }
 
-    /// The block that was parsed, up to where its lengths could be trusted.
+    /// The block that was parsed, up to the first length that is wrong.
     pub fn block(&self) -> &'a [u8] {
         self.block
     }
@@ -154,7 +154,8 @@ impl<'a> Attributes<'a> {
             .and_then(|&octet| Origin::from_octet(octet))
     }
 
-    /// AS_PATH as received; on a two-octet session without what AS4_PATH adds: see [`Attributes::write_canonical`].
+    /// AS_PATH as received. On a two-octet session the numbers from AS4_PATH are missing: see
+    /// [`Attributes::write_canonical`].
     #[inline]
     pub fn as_path(&self) -> Option<AsPath<'a>> {
         let value = self.known(code::AS_PATH)?;
@@ -190,7 +191,7 @@ impl<'a> Attributes<'a> {
         self.has(code::ATOMIC_AGGREGATE)
     }
 
-    /// AGGREGATOR; on a two-octet session without what AS4_AGGREGATOR adds.
+    /// AGGREGATOR. On a two-octet session the number from AS4_AGGREGATOR is missing.
     pub fn aggregator(&self) -> Option<Aggregator> {
         Aggregator::decode(self.known(code::AGGREGATOR)?)
     }
@@ -281,14 +282,14 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// Whether the block is its own canonical form: it can be interned as it is.
+    /// Returns whether the block is its own canonical form, so that it can be interned unchanged.
     #[inline]
     pub fn is_canonical(&self) -> bool {
         self.clean && self.core_end - self.core_start == self.block.len()
     }
 
-    /// The canonical form where it is a part of the received block: all of it, or all but attributes at its beginning or
-    /// end, such as MP_REACH_NLRI. Cheaper than [`Attributes::write_canonical`].
+    /// The canonical form, if it is a slice of the received block. It may lack attributes at the beginning or end of
+    /// the block, such as MP_REACH_NLRI. Cheaper than [`Attributes::write_canonical`].
     #[inline]
     pub fn canonical_slice(&self) -> Option<&'a [u8]> {
         if !self.clean {

@@ -8,10 +8,10 @@ use super::table::{UNKNOWN, slot_of};
 use super::{Aggregator, AsPath, Attributes, PARTIAL, RawAttribute, TRANSITIVE, code};
 
 impl Attributes<'_> {
-    /// Appends the canonical block: what is interned, compared and sent on transparently. Attributes in received order,
-    /// without MP_REACH_NLRI and MP_UNREACH_NLRI, AS numbers in four octets with AS4_PATH and AS4_AGGREGATOR merged
-    /// (RFC 6793 §4.2.3), discarded and repeated ones left out, unknown optional transitive ones kept with Partial set,
-    /// unknown optional non-transitive ones dropped.
+    /// Appends the canonical block: the form that is interned, compared and advertised transparently. It has the
+    /// attributes in received order. MP_REACH_NLRI, MP_UNREACH_NLRI, discarded and repeated attributes are left out. AS
+    /// numbers take four octets; AS4_PATH and AS4_AGGREGATOR are merged in (RFC 6793 §4.2.3). Unknown optional
+    /// attributes are kept with the Partial flag if they are transitive, else dropped.
     pub fn write_canonical(&self, out: &mut Vec<u8>) {
         if let Some(slice) = self.canonical_slice() {
             return out.extend_from_slice(slice);
@@ -37,8 +37,8 @@ impl Attributes<'_> {
         }
     }
 
-    /// Which AS4_PATH and which aggregator hold (RFC 6793 §4.2.3): an AGGREGATOR that is not AS_TRANS was put there by a
-    /// two-octet speaker after the AS4 attributes, which are stale then.
+    /// Selects the AS4_PATH and the aggregator that are valid (RFC 6793 §4.2.3). If AGGREGATOR is not AS_TRANS, a
+    /// two-octet speaker added it later, and the AS4 attributes are stale.
     fn four_octet_forms(&self) -> (Option<AsPath<'_>>, Option<Aggregator>) {
         match (self.aggregator(), self.as4_aggregator()) {
             (Some(own), Some(as4)) if own.asn == Asn::TRANS => (self.as4_path(), Some(as4)),
@@ -47,7 +47,7 @@ impl Attributes<'_> {
         }
     }
 
-    /// Appends a canonical block as a neighbor with two-octet AS numbers takes it (RFC 6793 §4.2.2).
+    /// Appends a canonical block in the form for a neighbor with two-octet AS numbers (RFC 6793 §4.2.2).
     pub fn write_two_octet(&self, out: &mut Vec<u8>) {
         let mut pending = Pending::default();
         for raw in self.iter() {
@@ -71,7 +71,7 @@ impl Attributes<'_> {
     }
 }
 
-/// What still has to be said in AS4 attributes, which stand behind those of lower codes.
+/// The AS4 attributes still to be written. They follow the attributes with lower codes.
 #[derive(Default)]
 struct Pending<'a> {
     path: Option<AsPath<'a>>,

@@ -1,4 +1,4 @@
-//! What can be wrong with an UPDATE, and what each fault costs (RFC 7606).
+//! The faults of an UPDATE, and the consequence of each (RFC 7606).
 
 use std::fmt;
 
@@ -9,14 +9,14 @@ use super::table;
 use crate::notification::Notification;
 use crate::notification::code::UPDATE;
 
-/// What a fault costs, ordered by strength (RFC 7606 §2).
+/// The consequence of a fault, ordered by strength (RFC 7606 §2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Disposition {
-    /// The attribute is left out, the UPDATE goes on.
+    /// The attribute is discarded; the rest of the UPDATE is processed.
     AttributeDiscard,
     /// The routes of the UPDATE are withdrawn.
     TreatAsWithdraw,
-    /// All routes of the family go and further ones are ignored for as long as the session lasts.
+    /// All routes of the family are removed, and later routes of the family are ignored until the session ends.
     AfiSafiDisable(AfiSafi),
     /// The session ends with an UPDATE Message Error of this subcode.
     SessionReset(u8),
@@ -36,21 +36,21 @@ impl fmt::Display for Disposition {
 /// A named fault.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Fault {
-    /// Fewer octets are left than an attribute's flags, type and length take.
+    /// The attribute is cut off before the end of its flags, type and length.
     HeaderTruncated,
-    /// The attribute's length exceeds what is left of the attributes.
+    /// The attribute's length exceeds the rest of the attributes.
     LengthOverrun,
-    /// The Optional or Transitive flag is not what the type demands.
+    /// The Optional or Transitive flag is wrong for the type.
     Flags,
-    /// The length is not one that the type allows.
+    /// The length is wrong for the type.
     Length,
     /// The attribute occurs again.
     Duplicate,
-    /// The Optional flag is clear on a type nobody knows.
+    /// The Optional flag is clear on an unknown type.
     UnrecognizedWellKnown,
     /// A mandatory attribute is missing.
     Missing,
-    /// An attribute of internal sessions came over an external one.
+    /// An attribute that only internal sessions may use was received on an external session.
     FromExternal,
     /// AS4_PATH or AS4_AGGREGATOR from a neighbor with four-octet AS numbers.
     FromFourOctetSpeaker,
@@ -60,7 +60,7 @@ pub enum Fault {
     SegmentType,
     /// The segment holds no AS number.
     SegmentEmpty,
-    /// The segment's count exceeds the attribute, or a lone octet is left.
+    /// The segment's count exceeds the attribute, or one octet is left over.
     SegmentOverrun,
     /// AS_SET or AS_CONFED_SET.
     AsSet,
@@ -76,27 +76,27 @@ pub enum Fault {
     PrefixSidTlv,
     /// The multiprotocol attribute is too short for its fixed fields.
     MultiprotocolTooShort,
-    /// The next hop's length is none of the family's.
+    /// The next hop's length is wrong for the family.
     NextHopLength(AfiSafi),
     /// A prefix is longer than its family allows.
     PrefixLength(AfiSafi),
     /// A prefix (or its path identifier) is cut off.
     PrefixTruncated(AfiSafi),
-    /// Another fault asks for treat-as-withdraw but the UPDATE shows no route that could be withdrawn.
+    /// Another fault requires treat-as-withdraw, but the UPDATE contains no reachable NLRI.
     NothingToWithdraw,
 }
 
 impl Fault {
-    /// What is wrong, in words.
-    fn words(self) -> &'static str {
+    /// A description of the fault.
+    fn description(self) -> &'static str {
         match self {
             Fault::HeaderTruncated => "too few octets for an attribute's flags, type and length",
             Fault::LengthOverrun => "the length exceeds the attributes",
             Fault::Flags => "wrong Optional or Transitive flag",
             Fault::Length => "wrong length",
             Fault::Duplicate => "occurs more than once",
-            Fault::UnrecognizedWellKnown => "not optional but unknown",
-            Fault::Missing => "missing though mandatory",
+            Fault::UnrecognizedWellKnown => "unknown, but not optional",
+            Fault::Missing => "mandatory, but missing",
             Fault::FromExternal => "not allowed on external sessions",
             Fault::FromFourOctetSpeaker => "not allowed between four-octet AS speakers",
             Fault::OriginValue => "undefined value",
@@ -146,17 +146,17 @@ impl Fault {
 /// A fault, where it is and in which attribute.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Malformed {
-    /// Type code of the attribute; `None` for the withdrawn routes and NLRI fields, and where no code could be read.
+    /// Type code of the attribute. `None` for the withdrawn routes and NLRI fields, and where no code could be read.
     pub code: Option<u8>,
-    /// Octet in the attribute block (or in the NLRI where `code` is `None`) at which the fault is: the attribute's first
-    /// octet, or the octet inside the value that is wrong.
+    /// Offset of the fault in the attribute block, or in the NLRI where `code` is `None`. It is the first octet of the
+    /// attribute, or the wrong octet inside the value.
     pub offset: usize,
-    /// What is wrong.
+    /// The kind of fault.
     pub fault: Fault,
 }
 
 impl Malformed {
-    /// What the fault costs.
+    /// The consequence of the fault.
     pub fn disposition(&self) -> Disposition {
         use Disposition::{AfiSafiDisable, AttributeDiscard, SessionReset, TreatAsWithdraw};
         let reset = SessionReset(self.fault.subcode());
@@ -182,7 +182,7 @@ impl Malformed {
         }
     }
 
-    /// The paragraph that decides, such as `RFC 7606 §7.1`.
+    /// The section that decides, such as `RFC 7606 §7.1`.
     pub fn rfc(&self) -> &'static str {
         match self.fault {
             Fault::HeaderTruncated | Fault::LengthOverrun if self.is_multiprotocol() => {
@@ -210,7 +210,7 @@ impl Malformed {
         Notification::new(UPDATE, self.fault.subcode(), Vec::new())
     }
 
-    /// The same fault found in NLRI that stand at `base` of the block, inside this attribute.
+    /// The same fault, in NLRI at offset `base` of the block, inside this attribute.
     pub fn within(self, code: u8, base: usize) -> Self {
         Malformed {
             code: Some(code),
@@ -242,7 +242,7 @@ impl fmt::Display for Malformed {
             f,
             " at octet {}: {} ({}): {}",
             self.offset,
-            self.fault.words(),
+            self.fault.description(),
             self.rfc(),
             self.disposition()
         )

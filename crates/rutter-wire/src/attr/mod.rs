@@ -1,7 +1,7 @@
-//! Path attributes: one pass over the block, views afterwards.
+//! Path attributes: one pass over the block, then views.
 //!
-//! [`parse`] remembers where each attribute is and reports every fault with what it costs under RFC 7606. One file per
-//! attribute; `table` has a row per type code.
+//! [`parse`] records the place of each attribute, and reports every fault with its consequence under RFC 7606. Each
+//! attribute has its own file; `table` has a row for each type code.
 
 mod aggregator;
 mod aigp;
@@ -47,27 +47,27 @@ use write::{patch_extended_length, write_attr_with};
 
 /// Flag: the attribute is optional, not well-known.
 pub const OPTIONAL: u8 = 0x80;
-/// Flag: the attribute is passed on also by those who do not know it.
+/// Flag: a speaker that does not know the attribute passes it on.
 pub const TRANSITIVE: u8 = 0x40;
-/// Flag: somebody on the way did not know the attribute.
+/// Flag: a speaker on the path did not know the attribute.
 pub const PARTIAL: u8 = 0x20;
 /// Flag: the length takes two octets.
 pub const EXTENDED_LENGTH: u8 = 0x10;
 
-/// What the meaning of a block depends on beside its bytes.
+/// The properties of the session and the UPDATE that decide how a block is read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AttrContext {
     /// AS numbers take four octets on this session (RFC 6793).
     pub as4: bool,
     /// The session crosses an AS border, route server clients included.
     pub external: bool,
-    /// AS_SET is tolerated (against RFC 9774).
+    /// AS_SET is accepted, although RFC 9774 forbids it.
     pub accept_as_set: bool,
     /// The UPDATE's own NLRI field is not empty: NEXT_HOP is mandatory.
     pub has_ipv4_nlri: bool,
 }
 
-/// The first four octets as a number; zero where there are fewer.
+/// The first four octets as a number. Missing octets make it zero.
 #[inline(always)]
 fn be_u32(octets: &[u8]) -> u32 {
     octets.first_chunk().map_or(0, |&o| u32::from_be_bytes(o))

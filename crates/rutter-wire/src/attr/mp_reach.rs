@@ -18,7 +18,7 @@ pub struct MpReach<'a> {
 }
 
 impl<'a> MpReach<'a> {
-    /// From the value of the attribute; `None` where its fixed fields are cut off.
+    /// Decodes the value of the attribute. `None` if its fixed fields are cut off.
     #[inline]
     pub fn decode(value: &'a [u8]) -> Option<Self> {
         let (&[afi_high, afi_low, safi, next_hop_len], rest) = value.split_first_chunk()?;
@@ -57,8 +57,8 @@ pub(super) fn check(value: &[u8], _: &AttrContext) -> Checked {
     }
 }
 
-/// Appends the attribute, whose next hop has at most 255 octets, with a two-octet length. The NLRI come from
-/// `write_nlri`, which returns whatever it likes.
+/// Appends the attribute with a two-octet length. The next hop has at most 255 octets. `write_nlri` appends the NLRI;
+/// its result is returned.
 pub fn write_mp_reach<R>(
     out: &mut Vec<u8>,
     afi_safi: AfiSafi,

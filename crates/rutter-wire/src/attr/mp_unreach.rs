@@ -16,7 +16,7 @@ pub struct MpUnreach<'a> {
 }
 
 impl<'a> MpUnreach<'a> {
-    /// From the value of the attribute; `None` where its fixed fields are cut off.
+    /// Decodes the value of the attribute. `None` if its fixed fields are cut off.
     #[inline]
     pub fn decode(value: &'a [u8]) -> Option<Self> {
         let (&[afi_high, afi_low, safi], withdrawn) = value.split_first_chunk()?;
@@ -37,7 +37,7 @@ pub(super) fn check(value: &[u8], _: &AttrContext) -> Checked {
     }
 }
 
-/// Appends the attribute with a two-octet length; the NLRI come from `write_nlri`.
+/// Appends the attribute with a two-octet length; `write_nlri` appends the NLRI.
 pub fn write_mp_unreach<R>(
     out: &mut Vec<u8>,
     afi_safi: AfiSafi,

@@ -4,8 +4,8 @@ use super::AttrContext;
 use super::malformed::Fault;
 use super::table::Checked;
 
-/// Multicast, "this network" and broadcast addresses are no hosts (RFC 4271 §6.3). Where the UPDATE has no IPv4 NLRI of
-/// its own, the value is ignored anyway (RFC 4760 §3).
+/// Multicast, "this network" and broadcast addresses are not hosts (RFC 4271 §6.3). If the UPDATE has no IPv4 NLRI
+/// field, the value is ignored (RFC 4760 §3).
 pub(super) fn check(value: &[u8], context: &AttrContext) -> Checked {
     match value {
         [0 | 224..=239, ..] | [255, 255, 255, 255] if value.len() == 4 && context.has_ipv4_nlri => {

@@ -6,7 +6,7 @@ use super::AttrContext;
 use super::malformed::Fault;
 use super::table::Checked;
 
-/// How the originating AS learned the route; the lower is preferred.
+/// How the originating AS learned the route; lower values are preferred.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Origin {
@@ -19,7 +19,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// From the octet on the wire.
+    /// Decodes the octet.
     pub fn from_octet(octet: u8) -> Option<Self> {
         match octet {
             0 => Some(Origin::Igp),

@@ -1,11 +1,11 @@
-//! The one pass over a block of path attributes.
+//! One pass over a block of path attributes.
 
 use super::attributes::Attributes;
 use super::malformed::{Disposition, Fault, Malformed};
 use super::table::{ROWS, UNKNOWN, check, slot_of};
 use super::{AttrContext, EXTENDED_LENGTH, OPTIONAL, PARTIAL, TRANSITIVE, code};
 
-/// Where one attribute is.
+/// The place of one attribute.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head {
     pub(super) flags: u8,
@@ -14,11 +14,11 @@ pub(super) struct Head {
     pub(super) at: usize,
     /// First octet of the value.
     pub(super) value: usize,
-    /// First octet behind the value.
+    /// The first octet after the value.
     pub(super) end: usize,
 }
 
-/// Reads the attribute at `at`, or says why there is none.
+/// Reads the header of the attribute at `at`.
 #[inline(always)]
 pub(super) fn head(block: &[u8], at: usize) -> Result<Head, Malformed> {
     let (flags, code, value, len) = match block.get(at..) {
@@ -53,11 +53,11 @@ pub(super) fn head(block: &[u8], at: usize) -> Result<Head, Malformed> {
     })
 }
 
-/// Reads a block of path attributes in one pass. Nothing is allocated unless something is malformed.
+/// Reads a block of path attributes in one pass. It allocates only when it finds a fault.
 ///
-/// The result is usable whatever the faults: what was discarded is absent, and what a treat-as-withdraw needs
-/// ([`Attributes::mp_reach`]) is there. The strongest [`Malformed::disposition`] decides on the UPDATE.
-/// A block has at most 65,535 octets; what lies beyond is not read.
+/// The result is usable in spite of faults. Discarded attributes are absent; the attributes that treat-as-withdraw
+/// needs ([`Attributes::mp_reach`], [`Attributes::mp_unreach`]) are present. The strongest [`Malformed::disposition`]
+/// decides the fate of the UPDATE. A block has at most 65,535 octets; the rest is not read.
 pub fn parse<'a>(
     block: &'a [u8],
     context: &AttrContext,
@@ -80,7 +80,7 @@ struct Pass<'a, 'c> {
     attributes: Attributes<'a>,
     context: &'c AttrContext,
     faults: &'c mut Vec<Malformed>,
-    /// A bit for each row whose code occurred, well formed or not.
+    /// A bit for each row whose code occurred, even if malformed.
     seen: u32,
     /// A bit for each code without a row that occurred.
     seen_unknown: [u64; 4],
@@ -133,7 +133,7 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// RFC 4271 §5: passed on with Partial set where transitive, else quietly dropped.
+    /// RFC 4271 §5: a transitive attribute is passed on with the Partial flag; others are dropped silently.
     #[inline(never)]
     fn unknown(&mut self, head: &Head) {
         let (word, bit) = (usize::from(head.code >> 6), 1 << (head.code & 63));
@@ -159,12 +159,12 @@ impl Pass<'_, '_> {
         });
     }
 
-    /// RFC 7606 §4: nothing behind this octet can be trusted.
+    /// RFC 7606 §4: no octet after this one can be trusted.
     #[cold]
     fn cut(&mut self, malformed: Malformed) {
         self.faults.push(malformed);
         self.attributes.cut(malformed.offset);
-        // What else is missing may be behind the cut: do not report it.
+        // Missing attributes may be after the cut, so they are not reported.
         self.seen |= MANDATORY | NEXT_HOP;
     }
 
@@ -203,7 +203,7 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Whether the UPDATE announces a route. An MP_REACH_NLRI without prefixes announces none.
+    /// Returns whether the UPDATE announces a route. An MP_REACH_NLRI without prefixes announces none.
     #[cold]
     fn encodes_reachable_nlri(&self) -> bool {
         let reach = self.attributes.mp_reach();

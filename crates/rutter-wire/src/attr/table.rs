@@ -9,28 +9,28 @@ use super::{
     prefix_sid,
 };
 
-/// What is known of a type code.
+/// The properties of a type code.
 pub(crate) struct Row {
     /// The type code.
     pub(crate) code: u8,
     /// The name in the RFC.
     pub(crate) name: &'static str,
-    /// The Optional and Transitive flags it must have.
+    /// The required Optional and Transitive flags.
     pub(crate) flags: u8,
-    /// What a malformed value costs.
+    /// The consequence of a malformed value.
     pub(crate) malformed: Disposition,
-    /// The paragraph that says so.
+    /// The section that defines it.
     pub(crate) rfc: &'static str,
 }
 
-/// Where in a value which fault is.
+/// The result of a check: the offset in the value, and the fault.
 pub(crate) type Checked = Result<(), (usize, Fault)>;
 
 use Disposition::{AttributeDiscard, TreatAsWithdraw};
 
 const WELL_KNOWN: u8 = TRANSITIVE;
 const OPTIONAL_TRANSITIVE: u8 = OPTIONAL | TRANSITIVE;
-/// Multiprotocol faults say themselves what they cost; this is for a wrong length.
+/// The consequence of a wrong length. Other multiprotocol faults define their own.
 const RESET: Disposition = Disposition::SessionReset(9);
 
 macro_rules! rows {
@@ -46,7 +46,7 @@ macro_rules! rows {
 
         const CODES: [u8; SLOTS] = [$(code::$slot),*];
 
-        /// Whether a value is well formed. Not a pointer in the row: the checks are a few instructions each.
+        /// Checks a value. A pointer to the check in each row would be slower: the checks take a few instructions each.
         #[inline(always)]
         pub(crate) fn check(code: u8, value: &[u8], context: &AttrContext) -> Checked {
             match code {
@@ -80,10 +80,10 @@ rows! {
     PREFIX_SID: "PREFIX_SID", OPTIONAL_TRANSITIVE, prefix_sid, AttributeDiscard, "RFC 8669 §6";
 }
 
-/// How many type codes are understood.
+/// The number of known type codes.
 pub(crate) const SLOTS: usize = 20;
 
-/// [`slot_of`] for a code without a row.
+/// The result of [`slot_of`] for a code without a row.
 pub(crate) const UNKNOWN: usize = 0xff;
 
 const SLOT_OF: [u8; 256] = {

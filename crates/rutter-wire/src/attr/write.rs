@@ -2,9 +2,9 @@
 
 use super::EXTENDED_LENGTH;
 
-/// Appends an attribute; the Extended Length flag is set where the value needs it, and only there.
+/// Appends an attribute. The Extended Length flag is set only if the value needs it.
 ///
-/// A value of more than 65,535 octets fits no message and is cut.
+/// A value of more than 65,535 octets is cut: no message could carry it.
 #[inline]
 pub fn write_attr(out: &mut Vec<u8>, flags: u8, code: u8, value: &[u8]) {
     let value = value.get(..MAX_VALUE).unwrap_or(value);
@@ -18,7 +18,7 @@ pub fn write_attr(out: &mut Vec<u8>, flags: u8, code: u8, value: &[u8]) {
     out.extend_from_slice(value);
 }
 
-/// As [`write_attr`], with a value of four-octet numbers: communities, AS numbers or identifiers.
+/// Like [`write_attr`], with a value of four-octet numbers: communities, AS numbers or identifiers.
 #[inline]
 pub fn write_numbers(out: &mut Vec<u8>, flags: u8, code: u8, numbers: &[u32]) {
     write_attr_with(out, flags, code, |out| extend_numbers(out, numbers));
@@ -34,7 +34,7 @@ pub(super) fn extend_numbers(out: &mut Vec<u8>, numbers: &[u32]) {
     }
 }
 
-/// As [`write_attr`], with the value that `write_value` appends.
+/// Like [`write_attr`]; `write_value` appends the value.
 #[inline]
 pub(super) fn write_attr_with(
     out: &mut Vec<u8>,
@@ -62,7 +62,7 @@ fn widen(out: &mut Vec<u8>, at: usize, len: usize) {
     out.truncate(at + 4 + len);
 }
 
-/// Fills in the two-octet length right before `value`, for what was appended since.
+/// Fills in the two-octet length right before `value` with the number of octets appended since.
 pub(super) fn patch_extended_length(out: &mut Vec<u8>, value: usize) {
     out.truncate(value + MAX_VALUE);
     let len = (out.len() - value) as u16;

@@ -7,29 +7,29 @@ use rutter_net::Asn;
 
 use crate::cursor::Cursor;
 
-/// What kind of peer a message is about.
+/// The kind of peer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum PeerType {
     /// In the default instance.
     Global,
     /// In a VPN; the distinguisher is its Route Distinguisher.
     RouteDistinguisher,
-    /// In an instance that only the router knows the number of.
+    /// In an instance whose number only the router knows.
     Local,
     /// The router itself: its Loc-RIB (RFC 9069).
     LocRib,
-    /// A number without a meaning yet.
+    /// A number that no RFC defines.
     Other(u8),
 }
 
-/// Where in the router's flow of routes an UPDATE was seen.
+/// The point in the router's flow of routes at which an UPDATE was observed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum RibView {
     /// As received (L = 0, O = 0).
     AdjRibInPre,
     /// After import policy (L = 1, O = 0).
     AdjRibInPost,
-    /// What the router chose (peer type 3).
+    /// The routes that the router selected (peer type 3).
     LocRib,
     /// Towards the peer, before export policy (L = 0, O = 1).
     AdjRibOutPre,
@@ -37,14 +37,14 @@ pub enum RibView {
     AdjRibOutPost,
 }
 
-/// Whom a message is about.
+/// The peer that a message is about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PeerHeader {
-    /// What kind of peer.
+    /// The kind of peer.
     pub kind: PeerType,
     /// Flags as received; their meaning depends on the kind.
     pub flags: u8,
-    /// Which of the router's instances.
+    /// Identifies the routing instance.
     pub distinguisher: u64,
     /// The peer's address; unspecified for the Loc-RIB.
     pub address: IpAddr,
@@ -52,7 +52,7 @@ pub struct PeerHeader {
     pub asn: Asn,
     /// The peer's BGP Identifier.
     pub bgp_id: u32,
-    /// When, in microseconds since 1970; `None` where the router does not say.
+    /// Time, in microseconds since 1970; `None` if the router does not report it.
     pub unix_us: Option<u64>,
 }
 
@@ -64,7 +64,7 @@ const POST_POLICY: u8 = 0x40;
 const TWO_OCTET_AS: u8 = 0x20;
 /// Adj-RIB-Out (RFC 8671).
 const ADJ_RIB_OUT: u8 = 0x10;
-/// Loc-RIB: only a part of it is reported (RFC 9069).
+/// Loc-RIB: only part of the table is reported (RFC 9069).
 const FILTERED: u8 = 0x80;
 
 impl PeerHeader {
@@ -89,7 +89,7 @@ impl PeerHeader {
         }
     }
 
-    /// Where the UPDATE was seen.
+    /// The point at which the UPDATE was observed.
     pub fn view(&self) -> RibView {
         let post = self.flags & POST_POLICY != 0;
         match (self.kind, self.flags & ADJ_RIB_OUT != 0) {
@@ -101,7 +101,7 @@ impl PeerHeader {
         }
     }
 
-    /// Whether AS_PATH and AGGREGATOR have four-octet AS numbers.
+    /// Returns whether AS_PATH and AGGREGATOR have four-octet AS numbers.
     pub fn as4(&self) -> bool {
         self.kind == PeerType::LocRib || self.flags & TWO_OCTET_AS == 0
     }
@@ -115,12 +115,12 @@ impl PeerHeader {
         self
     }
 
-    /// Whether only a part of the Loc-RIB is reported.
+    /// Returns whether only part of the Loc-RIB is reported.
     pub fn is_filtered(&self) -> bool {
         self.kind == PeerType::LocRib && self.flags & FILTERED != 0
     }
 
-    /// Whether the addresses of this header and of a Peer Up are IPv6.
+    /// Returns whether this header and a Peer Up contain IPv6 addresses.
     pub(super) fn is_ipv6(&self) -> bool {
         self.kind != PeerType::LocRib && self.flags & IPV6 != 0
     }
@@ -157,7 +157,7 @@ impl PeerHeader {
     }
 }
 
-/// An address in sixteen octets: IPv4 in the last four.
+/// Reads an address from sixteen octets; IPv4 is in the last four.
 pub(super) fn address(body: &mut Cursor<'_>, ipv6: bool) -> Option<IpAddr> {
     let octets: [u8; 16] = body.array()?;
     Some(match ipv6 {
@@ -177,7 +177,7 @@ pub(super) fn write_address(out: &mut Vec<u8>, address: IpAddr) {
 }
 
 impl PeerType {
-    /// The number on the wire means this.
+    /// The kind with this number.
     pub fn from_code(code: u8) -> Self {
         match code {
             0 => Self::Global,
@@ -200,7 +200,7 @@ impl PeerType {
     }
 }
 
-/// As tables and messages name it: `global`, `rd`, `local`, `loc-rib`, or the number of another.
+/// The name in tables and messages: `global`, `rd`, `local`, `loc-rib`, or the number of another type.
 impl fmt::Display for PeerType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,7 +1,7 @@
-//! BMP, the BGP Monitoring Protocol: RFC 7854, Adj-RIB-Out of RFC 8671, Loc-RIB of RFC 9069, read and written.
+//! Reads and writes BMP, the BGP Monitoring Protocol: RFC 7854, Adj-RIB-Out of RFC 8671, Loc-RIB of RFC 9069.
 //!
-//! [`next_packet`] cuts a stream, [`Packet::decode`] says what is inside. Version 4, of which only drafts exist, is
-//! read as far as it is version 3 with more TLVs.
+//! [`next_packet`] cuts a stream into packets, and [`Packet::decode`] decodes one. Version 4 exists only in drafts; it
+//! is read like version 3 with more TLVs.
 
 mod header;
 mod packet;

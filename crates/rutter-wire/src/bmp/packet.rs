@@ -11,17 +11,17 @@ pub const HEADER_LEN: usize = 6;
 /// One message, borrowed from the stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet<'a> {
-    /// The version that the header says: 3 or 4.
+    /// The version in the header: 3 or 4.
     pub version: u8,
     /// The message type.
     pub kind: u8,
-    /// What follows the common header.
+    /// The bytes after the common header.
     pub body: &'a [u8],
-    /// Octets of the whole message.
+    /// The length of the whole message, in octets.
     pub len: usize,
 }
 
-/// What a message says.
+/// A decoded message.
 #[derive(Clone, Copy, Debug)]
 pub enum Message<'a> {
     /// An UPDATE of a monitored peer, or of the router's own tables.
@@ -30,33 +30,33 @@ pub enum Message<'a> {
     StatisticsReport(StatisticsReport<'a>),
     /// A peer's session ended.
     PeerDown(PeerDown<'a>),
-    /// A peer's session was established, or was when monitoring began.
+    /// A peer's session was established, now or before monitoring began.
     PeerUp(PeerUp<'a>),
-    /// Who the router is.
+    /// The name and version of the router.
     Initiation(Tlvs<'a>),
     /// The router ends the monitoring session.
     Termination(Tlvs<'a>),
-    /// Messages of a peer, word for word.
+    /// Messages of a peer, unchanged.
     RouteMirroring(RouteMirroring<'a>),
-    /// A type that is passed over.
+    /// A type that is ignored.
     Other(u8),
 }
 
-/// What is wrong with a message. The first two leave no way to find the next one.
+/// A fault of a message. After `Version` or `Length` the next message cannot be found.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BmpFault {
-    /// Neither version 3 nor 4: this is not BMP, or a version that nobody knows yet.
+    /// The version is neither 3 nor 4: this is not BMP, or a later version.
     Version(u8),
-    /// The message claims to be shorter than its header or longer than any may be.
+    /// The length is below that of the header, or above the limit.
     Length(u32),
-    /// The body ends before what it must hold.
+    /// The body ends too early.
     BodyTruncated,
-    /// The BGP message inside is not whole, or of a type that has no business there.
+    /// The BGP message inside is incomplete, or has the wrong type.
     BgpMessage,
 }
 
 impl BmpFault {
-    /// Whether the stream can be read no further.
+    /// Returns whether the rest of the stream cannot be read.
     pub fn is_fatal(self) -> bool {
         matches!(self, Self::Version(_) | Self::Length(_))
     }
@@ -68,17 +68,17 @@ impl fmt::Display for BmpFault {
             Self::Version(version) => {
                 write!(f, "version {version} is not known: this is BMP version 3")
             }
-            Self::Length(len) => write!(f, "a message of {len} octets cannot be"),
+            Self::Length(len) => write!(f, "the message length {len} is out of range"),
             Self::BodyTruncated => f.write_str("the message ends too early"),
-            Self::BgpMessage => f.write_str("the BGP message inside is broken"),
+            Self::BgpMessage => f.write_str("the BGP message inside is malformed"),
         }
     }
 }
 
 impl std::error::Error for BmpFault {}
 
-/// The first message of `bytes`, which may have at most `max_len` octets. `Ok(None)`: more bytes are needed. Every
-/// fault that is reported here is fatal.
+/// Returns the first message of `bytes`, which may have at most `max_len` octets. `Ok(None)`: more bytes are needed.
+/// Every fault that it reports is fatal.
 pub fn next_packet(bytes: &[u8], max_len: usize) -> Result<Option<Packet<'_>>, BmpFault> {
     let Some(&version) = bytes.first() else {
         return Ok(None);
@@ -103,7 +103,7 @@ pub fn next_packet(bytes: &[u8], max_len: usize) -> Result<Option<Packet<'_>>, B
 }
 
 impl<'a> Packet<'a> {
-    /// What the message says. No fault that is reported here is fatal.
+    /// Decodes the message. No fault that it reports is fatal.
     pub fn decode(&self) -> Result<Message<'a>, BmpFault> {
         let body = Cursor::new(self.body);
         let cut = BmpFault::BodyTruncated;

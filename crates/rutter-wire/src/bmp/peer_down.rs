@@ -7,29 +7,29 @@ use crate::cursor::Cursor;
 use crate::frame::{HEADER_LEN, MAX_EXTENDED_LEN, MessageType, next_frame};
 use crate::notification::Notification;
 
-/// A session ended. [`fmt::Display`] says why.
+/// A session ended. [`fmt::Display`] writes the reason.
 #[derive(Clone, Copy, Debug)]
 pub struct PeerDown<'a> {
-    /// Whose.
+    /// The peer of the session.
     pub peer: PeerHeader,
-    /// The reason, see [`PeerDown::LOCAL_NOTIFICATION`] and so on.
+    /// The reason: [`PeerDown::LOCAL_NOTIFICATION`] or one of the following constants.
     pub reason: u8,
-    /// What the reason says it is: a NOTIFICATION with its header, an event number, TLVs or nothing.
+    /// Data that depend on the reason: a NOTIFICATION with its header, an event number, TLVs or nothing.
     pub data: &'a [u8],
 }
 
 impl<'a> PeerDown<'a> {
     /// The router sent a NOTIFICATION.
     pub const LOCAL_NOTIFICATION: u8 = 1;
-    /// The router ended it without one; the data are the number of the event (RFC 4271 §8.1).
+    /// The router closed the session without a NOTIFICATION; the data are the number of the event (RFC 4271 §8.1).
     pub const LOCAL_EVENT: u8 = 2;
     /// The peer sent a NOTIFICATION.
     pub const REMOTE_NOTIFICATION: u8 = 3;
-    /// The peer ended it without one.
+    /// The peer closed the session without a NOTIFICATION.
     pub const REMOTE_NO_DATA: u8 = 4;
     /// The router no longer reports the peer.
     pub const DECONFIGURED: u8 = 5;
-    /// The router's own table is gone (RFC 9069).
+    /// The router's own table is no longer monitored (RFC 9069).
     pub const LOCAL_SYSTEM_CLOSED: u8 = 6;
 
     pub(super) fn decode(mut body: Cursor<'a>) -> Option<Self> {
@@ -50,13 +50,13 @@ impl<'a> PeerDown<'a> {
 
 impl fmt::Display for PeerDown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let said = |f: &mut fmt::Formatter<'_>, who: &str| match self.notification() {
+        let sent = |f: &mut fmt::Formatter<'_>, who: &str| match self.notification() {
             Some(notification) => write!(f, "{who} a NOTIFICATION: {notification}"),
             None => write!(f, "{who} a NOTIFICATION"),
         };
         match self.reason {
-            Self::LOCAL_NOTIFICATION => said(f, "the router sent"),
-            Self::REMOTE_NOTIFICATION => said(f, "the peer sent"),
+            Self::LOCAL_NOTIFICATION => sent(f, "the router sent"),
+            Self::REMOTE_NOTIFICATION => sent(f, "the peer sent"),
             Self::LOCAL_EVENT => match self.data {
                 [high, low, ..] => {
                     let event = u16::from_be_bytes([*high, *low]);

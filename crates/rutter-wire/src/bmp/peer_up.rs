@@ -10,7 +10,7 @@ use crate::frame::{Frame, MAX_EXTENDED_LEN, MessageType, next_frame};
 /// A session was established.
 #[derive(Clone, Copy, Debug)]
 pub struct PeerUp<'a> {
-    /// Whose.
+    /// The peer of the session.
     pub peer: PeerHeader,
     /// The router's address on the session.
     pub local_address: IpAddr,
@@ -22,7 +22,7 @@ pub struct PeerUp<'a> {
     pub sent_open: &'a [u8],
     /// The body of the OPEN that the peer sent.
     pub received_open: &'a [u8],
-    /// More about the peer: table name, free text.
+    /// More about the peer: table name, description.
     pub information: Tlvs<'a>,
 }
 

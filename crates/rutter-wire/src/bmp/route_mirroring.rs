@@ -3,20 +3,20 @@
 use super::{PeerHeader, Tlvs};
 use crate::cursor::Cursor;
 
-/// Messages of a peer, word for word.
+/// Messages of a peer, unchanged.
 #[derive(Clone, Copy, Debug)]
 pub struct RouteMirroring<'a> {
-    /// Whose.
+    /// The peer that sent them.
     pub peer: PeerHeader,
     tlvs: Tlvs<'a>,
 }
 
-/// What is mirrored.
+/// One mirrored item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mirrored<'a> {
     /// A BGP message with its header.
     Message(&'a [u8]),
-    /// The message that follows was malformed and treated as a withdrawal.
+    /// The next message was malformed and treated as a withdrawal.
     Errored,
     /// Messages were lost: the router could not keep up.
     Lost,
@@ -30,7 +30,7 @@ impl<'a> RouteMirroring<'a> {
         })
     }
 
-    /// What is mirrored, in order; unknown TLVs are left out.
+    /// The mirrored items, in order; unknown TLVs are left out.
     pub fn iter(&self) -> impl Iterator<Item = Mirrored<'a>> + use<'a> {
         self.tlvs
             .into_iter()

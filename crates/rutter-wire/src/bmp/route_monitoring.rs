@@ -7,11 +7,11 @@ use crate::frame::{HEADER_LEN, MAX_EXTENDED_LEN, MessageType, next_frame};
 /// An UPDATE.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RouteMonitoring<'a> {
-    /// Whose.
+    /// The peer that sent the UPDATE.
     pub peer: PeerHeader,
     /// The UPDATE with its header.
     pub message: &'a [u8],
-    /// What follows it.
+    /// The bytes after it.
     behind: &'a [u8],
 }
 
@@ -23,7 +23,7 @@ impl<'a> RouteMonitoring<'a> {
 
     pub(super) fn decode(version: u8, mut body: Cursor<'a>) -> Result<Self, BmpFault> {
         let peer = PeerHeader::decode(&mut body).ok_or(BmpFault::BodyTruncated)?;
-        // Octets behind the UPDATE are TLVs of later documents.
+        // Later documents put TLVs after the UPDATE.
         let rest = body.rest();
         let message = match version {
             3 => update(rest),
@@ -41,7 +41,7 @@ impl<'a> RouteMonitoring<'a> {
         })
     }
 
-    /// The next UPDATE of the same message: the RFC has one, but who sends several means them.
+    /// The next UPDATE of the same message. The RFC allows only one, but some routers send several.
     pub fn another(&self) -> Option<Self> {
         let message = update(self.behind)?;
         let behind = self.behind.get(message.len()..).unwrap_or_default();
@@ -58,8 +58,8 @@ fn update(bytes: &[u8]) -> Option<&[u8]> {
     (frame.kind == MessageType::Update).then_some(frame.wire)
 }
 
-/// The values of version 4's TLVs: type, length, index, value. The type of the one that holds the UPDATE differs
-/// between drafts, so it is known by its marker.
+/// The values of version 4's TLVs: type, length, index, value. The type of the TLV with the UPDATE differs between
+/// drafts, so the BGP marker identifies it.
 fn indexed(mut body: Cursor<'_>) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let _kind = body.u16()?;

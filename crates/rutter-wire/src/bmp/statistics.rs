@@ -8,7 +8,7 @@ use crate::cursor::Cursor;
 /// Counters of a peer.
 #[derive(Clone, Copy, Debug)]
 pub struct StatisticsReport<'a> {
-    /// Whose.
+    /// The peer that the counters are about.
     pub peer: PeerHeader,
     count: u32,
     tlvs: Tlvs<'a>,
@@ -19,7 +19,7 @@ pub struct StatisticsReport<'a> {
 pub struct Statistic {
     /// Its type.
     pub kind: u16,
-    /// The family that it counts, where it counts one.
+    /// The family that it counts, if any.
     pub afi_safi: Option<AfiSafi>,
     /// Its value.
     pub value: u64,
@@ -34,7 +34,7 @@ impl<'a> StatisticsReport<'a> {
         })
     }
 
-    /// The counters; those of an unknown form are left out.
+    /// The counters. Counters in an unknown format are left out.
     pub fn iter(&self) -> impl Iterator<Item = Statistic> + use<'a> {
         self.tlvs
             .into_iter()
@@ -62,7 +62,7 @@ impl<'a> StatisticsReport<'a> {
 }
 
 impl Statistic {
-    /// What is counted, as the RFCs name it; `None` for a number without a meaning yet.
+    /// The name in the RFCs; `None` for a number that no RFC defines.
     pub fn name(&self) -> Option<&'static str> {
         NAMES.get(usize::from(self.kind)).copied()
     }

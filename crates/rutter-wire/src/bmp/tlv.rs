@@ -6,7 +6,7 @@ use crate::cursor::Cursor;
 
 /// Types in Initiation and Peer Up messages.
 pub mod information {
-    /// Free text.
+    /// A description.
     pub const STRING: u16 = 0;
     /// sysDescr: hardware and software.
     pub const SYS_DESCR: u16 = 1;
@@ -20,12 +20,12 @@ pub mod information {
 
 /// Types and reasons in Termination messages.
 pub mod termination {
-    /// Free text.
+    /// A description.
     pub const STRING: u16 = 0;
-    /// Two octets that say why.
+    /// Two octets with the reason.
     pub const REASON: u16 = 1;
 
-    /// The reason in words.
+    /// A description of the reason.
     pub fn words(reason: u16) -> &'static str {
         match reason {
             0 => "administratively closed",
@@ -48,13 +48,13 @@ pub struct Tlv<'a> {
 }
 
 impl<'a> Tlv<'a> {
-    /// The value as text.
+    /// The value as a string.
     pub fn text(&self) -> Cow<'a, str> {
         String::from_utf8_lossy(self.value)
     }
 }
 
-/// A row of TLVs; ends where the next one is cut off.
+/// A sequence of TLVs. The iterator ends at a TLV that is cut off.
 #[derive(Clone, Copy, Debug)]
 pub struct Tlvs<'a>(Cursor<'a>);
 
@@ -63,7 +63,7 @@ impl<'a> Tlvs<'a> {
         Tlvs(Cursor::new(bytes))
     }
 
-    /// The first of a type.
+    /// The first TLV of a type.
     pub fn find(self, kind: u16) -> Option<Tlv<'a>> {
         self.into_iter().find(|tlv| tlv.kind == kind)
     }

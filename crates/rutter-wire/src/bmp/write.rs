@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::header::write_address;
 use super::{PeerHeader, information, kind, termination};
 
-/// Appends who we are.
+/// Appends an Initiation message.
 pub fn write_initiation(out: &mut Vec<u8>, sys_name: &str, sys_descr: &str) {
     write(out, kind::INITIATION, |out| {
         write_tlv(out, information::SYS_DESCR, sys_descr.as_bytes());
@@ -13,7 +13,7 @@ pub fn write_initiation(out: &mut Vec<u8>, sys_name: &str, sys_descr: &str) {
     });
 }
 
-/// Appends that the monitoring session ends, and why ([`termination`]).
+/// Appends a Termination message with its reason ([`termination`]).
 pub fn write_termination(out: &mut Vec<u8>, reason: u16, text: &str) {
     write(out, kind::TERMINATION, |out| {
         if !text.is_empty() {
@@ -23,8 +23,8 @@ pub fn write_termination(out: &mut Vec<u8>, reason: u16, text: &str) {
     });
 }
 
-/// Appends that a peer's session was established. Both OPENs are whole, with their headers. `ports` are the local and
-/// the remote one, 0 where unknown.
+/// Appends a Peer Up message. Both OPENs are whole, with their headers. `ports` are the local and the remote port, 0 if
+/// unknown.
 pub fn write_peer_up(
     out: &mut Vec<u8>,
     peer: &PeerHeader,
@@ -43,7 +43,7 @@ pub fn write_peer_up(
     });
 }
 
-/// Appends that a peer's session ended; `data` is what the reason demands ([`super::PeerDown`]).
+/// Appends a Peer Down message; `data` depend on the reason ([`super::PeerDown`]).
 pub fn write_peer_down(out: &mut Vec<u8>, peer: &PeerHeader, reason: u8, data: &[u8]) {
     write(out, kind::PEER_DOWN, |out| {
         peer.write(out);
@@ -52,7 +52,7 @@ pub fn write_peer_down(out: &mut Vec<u8>, peer: &PeerHeader, reason: u8, data: &
     });
 }
 
-/// Appends an UPDATE, whole, with its header.
+/// Appends a Route Monitoring message around an UPDATE that is whole, with its header.
 pub fn write_route_monitoring(out: &mut Vec<u8>, peer: &PeerHeader, message: &[u8]) {
     write(out, kind::ROUTE_MONITORING, |out| {
         peer.write(out);
@@ -68,7 +68,7 @@ fn write(out: &mut Vec<u8>, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
     out[start + 1..start + 5].copy_from_slice(&len.to_be_bytes());
 }
 
-/// Text beyond what a TLV holds is cut.
+/// A string that exceeds a TLV is cut.
 fn write_tlv(out: &mut Vec<u8>, kind: u16, value: &[u8]) {
     let value = value.get(..usize::from(u16::MAX)).unwrap_or(value);
     out.extend_from_slice(&kind.to_be_bytes());

@@ -2,30 +2,30 @@
 
 use rutter_net::AfiSafi;
 
-/// What a speaker does with path identifiers.
+/// The directions in which a speaker uses path identifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum AddPathMode {
-    /// It can receive several paths.
+    /// It can receive several paths for a prefix.
     Receive = 1,
-    /// It can send several paths.
+    /// It can send several paths for a prefix.
     Send = 2,
     /// Both.
     Both = 3,
 }
 
 impl AddPathMode {
-    /// The mode for these abilities, `None` for neither.
+    /// The mode for these abilities; `None` if both are false.
     pub fn new(receive: bool, send: bool) -> Option<Self> {
         Self::from_code(u8::from(receive) | u8::from(send) << 1)
     }
 
-    /// Whether it includes receiving.
+    /// Returns whether it includes receiving.
     pub fn receives(self) -> bool {
         self as u8 & 1 != 0
     }
 
-    /// Whether it includes sending.
+    /// Returns whether it includes sending.
     pub fn sends(self) -> bool {
         self as u8 & 2 != 0
     }
@@ -45,7 +45,7 @@ impl AddPathMode {
 pub struct AddPathFamily {
     /// The family.
     pub afi_safi: AfiSafi,
-    /// What the speaker does there.
+    /// The speaker's mode for this family.
     pub mode: AddPathMode,
 }
 

@@ -2,7 +2,7 @@
 
 use rutter_net::AfiSafi;
 
-/// NLRI of a family may come with a next hop of another.
+/// NLRI of one family may have a next hop of another.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ExtendedNextHop {
     /// The family of the NLRI.
@@ -15,7 +15,7 @@ pub(super) fn parse(value: &[u8]) -> Option<Vec<ExtendedNextHop>> {
     let entry = |e: [u8; 6]| ExtendedNextHop {
         nlri: AfiSafi {
             afi: u16::from_be_bytes([e[0], e[1]]),
-            // Two octets here; no SAFI exceeds one, and one that does matches nothing.
+            // The field has two octets, but a SAFI never exceeds one; a larger number matches nothing.
             safi: if e[2] == 0 { e[3] } else { 0 },
         },
         next_hop_afi: u16::from_be_bytes([e[4], e[5]]),

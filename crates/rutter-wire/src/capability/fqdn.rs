@@ -3,9 +3,9 @@
 /// The name of a speaker.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Fqdn {
-    /// Host name, at most 64 octets are sent.
+    /// Host name; at most 64 octets are sent.
     pub host: String,
-    /// Domain name, at most 64 octets are sent; may be empty.
+    /// Domain name; at most 64 octets are sent. It may be empty.
     pub domain: String,
 }
 

@@ -2,19 +2,19 @@
 
 use rutter_net::AfiSafi;
 
-/// Largest restart time that fits its twelve bits.
+/// The largest restart time that fits into twelve bits.
 pub const MAX_RESTART_TIME_S: u16 = 0x0fff;
 
 /// Body of the capability.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct GracefulRestart {
-    /// R: the speaker has restarted; do not wait for its End-of-RIB.
+    /// R: the speaker has restarted. The neighbor must not wait for its End-of-RIB.
     pub restart_state: bool,
-    /// N: routes stay after a NOTIFICATION too (RFC 8538).
+    /// N: routes also stay after a NOTIFICATION (RFC 8538).
     pub notification: bool,
     /// Seconds that the neighbor should wait for the session to come back.
     pub restart_time_s: u16,
-    /// Families that the speaker can keep; none: it only helps others.
+    /// Families whose forwarding state the speaker can keep. If empty, the speaker only helps its neighbors.
     pub families: Vec<GracefulRestartFamily>,
 }
 
@@ -23,7 +23,7 @@ pub struct GracefulRestart {
 pub struct GracefulRestartFamily {
     /// The family.
     pub afi_safi: AfiSafi,
-    /// F: forwarding went on while the speaker restarted.
+    /// F: forwarding continued while the speaker restarted.
     pub forwarding: bool,
 }
 

@@ -4,7 +4,7 @@ use rutter_net::AfiSafi;
 
 use super::graceful_restart::FORWARDING;
 
-/// Largest stale time that fits its 24 bits.
+/// The largest stale time that fits into 24 bits.
 pub const MAX_STALE_TIME_S: u32 = 0x00ff_ffff;
 
 /// One family of the capability.
@@ -12,7 +12,7 @@ pub const MAX_STALE_TIME_S: u32 = 0x00ff_ffff;
 pub struct LongLivedFamily {
     /// The family.
     pub afi_safi: AfiSafi,
-    /// F: forwarding went on while the speaker restarted.
+    /// F: forwarding continued while the speaker restarted.
     pub forwarding: bool,
     /// Seconds that stale routes may stay.
     pub stale_time_s: u32,

@@ -1,4 +1,4 @@
-//! Capabilities (RFC 5492): a row per code here, a file per capability that has a body.
+//! Capabilities (RFC 5492): a row for each code here, a file for each capability that has a value.
 
 mod add_path;
 mod extended_next_hop;
@@ -47,16 +47,16 @@ pub mod code {
     pub const SOFTWARE_VERSION: u8 = 75;
 }
 
-/// What a speaker says it can do.
+/// An ability that a speaker announces.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Capability {
     /// A family is understood.
     MultiProtocol(AfiSafi),
     /// ROUTE-REFRESH messages are understood.
     RouteRefresh,
-    /// Next hops of another address family are understood.
+    /// Next hops of another address family are supported.
     ExtendedNextHop(Vec<ExtendedNextHop>),
-    /// Messages of 65,535 octets are understood.
+    /// Messages of up to 65,535 octets are supported.
     ExtendedMessage,
     /// The speaker's role on this session.
     Role(Role),
@@ -66,7 +66,7 @@ pub enum Capability {
     FourOctetAs(Asn),
     /// Path identifiers.
     AddPath(Vec<AddPathFamily>),
-    /// BoRR and EoRR are understood.
+    /// BoRR and EoRR are supported.
     EnhancedRouteRefresh,
     /// Long-lived graceful restart.
     LongLivedGracefulRestart(Vec<LongLivedFamily>),
@@ -74,7 +74,7 @@ pub enum Capability {
     Fqdn(Fqdn),
     /// The speaker's software.
     SoftwareVersion(String),
-    /// Any other, and a known one that makes no sense but changes nothing on the wire.
+    /// Any other capability, and a known one whose value is invalid but has no effect on the encoding.
     Unknown {
         /// Its code.
         code: u8,
@@ -83,7 +83,7 @@ pub enum Capability {
     },
 }
 
-/// The value does not fit the code, and what it would agree on changes how later messages read.
+/// The value is invalid, and the capability would change the encoding of later messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MalformedCapability {
     /// The capability's code.
@@ -144,7 +144,7 @@ impl Capability {
     ///
     /// # Panics
     ///
-    /// If the value exceeds 255 octets, which is a fault of the caller.
+    /// If the value exceeds 255 octets, which is an error of the caller.
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&[self.code(), 0]);
         let start = out.len();
@@ -166,7 +166,7 @@ impl Capability {
     }
 }
 
-/// The longest start of `text` within `max` octets that ends at a character.
+/// The longest prefix of `text` with at most `max` bytes that ends at a character boundary.
 fn cut(text: &str, max: usize) -> &str {
     let mut end = text.len().min(max);
     while !text.is_char_boundary(end) {
@@ -175,7 +175,7 @@ fn cut(text: &str, max: usize) -> &str {
     &text[..end]
 }
 
-/// `value` in pieces of `N` octets, `None` where it does not come out even.
+/// `value` in chunks of `N` octets; `None` if a remainder is left.
 fn chunks<const N: usize>(value: &[u8]) -> Option<impl Iterator<Item = [u8; N]> + '_> {
     let pieces = value.chunks_exact(N);
     let even = pieces.remainder().is_empty();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A BGP Role, as its speaker says it of itself.
+/// A BGP Role: the role that a speaker announces for itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Role {
@@ -19,7 +19,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// Every role, in the order of the numbers.
+    /// Every role, in numerical order.
     pub const ALL: [Role; 5] = [
         Role::Provider,
         Role::RouteServer,
@@ -33,7 +33,7 @@ impl Role {
         Self::ALL.into_iter().find(|r| *r as u8 == code)
     }
 
-    /// The only role that the other side may have (RFC 9234 §4.2, table 2).
+    /// The only role that the other side may announce (RFC 9234 §4.2, table 2).
     pub fn counterpart(self) -> Role {
         match self {
             Role::Provider => Role::Customer,

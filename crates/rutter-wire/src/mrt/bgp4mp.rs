@@ -6,7 +6,7 @@ use rutter_net::Asn;
 
 use super::{kind, message_subtype, write_address, write_record};
 
-/// A session, as each record names it.
+/// The two ends of a session, which each record contains.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Link {
     /// The peer's AS.
@@ -15,15 +15,15 @@ pub struct Link {
     pub local_asn: Asn,
     /// Index of the interface, 0 if unknown.
     pub interface: u16,
-    /// The peer's address; its family is the record's.
+    /// The peer's address; it decides the address family of the record.
     pub peer: IpAddr,
-    /// The local address; unspecified where it is of the other family.
+    /// The local address; unspecified if it is of the other family.
     pub local: IpAddr,
-    /// AS numbers take four octets in the session's messages.
+    /// AS numbers take four octets in the messages of the session.
     pub as4: bool,
 }
 
-/// When something happened, and how exactly the record says so.
+/// The time of an event, and the resolution that the record stores.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Timestamp {
     /// Seconds since 1970: type BGP4MP.
@@ -32,7 +32,7 @@ pub enum Timestamp {
     Microseconds(u64),
 }
 
-/// Appends a record of a message that was received. `message` is whole, with its header; `add_path`: its NLRI have path
+/// Appends a record of a received message. `message` is whole, with its header; `add_path`: its NLRI have path
 /// identifiers.
 pub fn write_message(
     out: &mut Vec<u8>,
@@ -50,8 +50,8 @@ pub fn write_message(
     write_bgp4mp(out, time, subtype, link, link.as4, message);
 }
 
-/// Appends a record of a session's change from one state to another, numbered as in RFC 6396 §4.4.1: 1 Idle, 2 Connect,
-/// 3 Active, 4 OpenSent, 5 OpenConfirm, 6 Established.
+/// Appends a record of a state change. The states have the numbers of RFC 6396 §4.4.1: 1 Idle, 2 Connect, 3 Active, 4
+/// OpenSent, 5 OpenConfirm, 6 Established.
 pub fn write_state_change(out: &mut Vec<u8>, time: Timestamp, link: &Link, old: u16, new: u16) {
     let ([a, b], [c, d]) = (old.to_be_bytes(), new.to_be_bytes());
     let subtype = message_subtype::STATE_CHANGE_AS4;

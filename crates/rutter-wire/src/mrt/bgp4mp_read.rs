@@ -7,7 +7,7 @@ use crate::cursor::Cursor;
 /// A BGP message of a log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message<'a> {
-    /// Between whom.
+    /// The two ends of the session.
     pub link: Link,
     /// NLRI have path identifiers.
     pub add_path: bool,
@@ -20,7 +20,7 @@ pub struct Message<'a> {
 /// A session's change of state (numbers of RFC 6396 §4.4.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StateChange {
-    /// Between whom.
+    /// The two ends of the session.
     pub link: Link,
     /// The state before.
     pub old: u16,

@@ -1,7 +1,8 @@
 //! MRT files (RFC 6396, RFC 8050): table dumps and message logs, written and read.
 //!
-//! A file is a row of records. [`Records`] walks one that is in memory, [`next_record`] one that arrives in pieces;
-//! [`Record::decode`] says what is inside. The writers append whole records to a buffer. Compression is the caller's.
+//! A file is a sequence of records. [`Records`] iterates over a file in memory, [`next_record`] reads from a stream;
+//! [`Record::decode`] decodes a record. The writers append whole records to a buffer. Compression is left to the
+//! caller.
 
 mod bgp4mp;
 mod bgp4mp_read;
@@ -48,7 +49,7 @@ mod message_subtype {
     pub(super) const MESSAGE_AS4_LOCAL_ADDPATH: u16 = 11;
 }
 
-/// Appends a record whose body comes from `write_body`.
+/// Appends a record; `write_body` appends the body.
 fn write_record(
     out: &mut Vec<u8>,
     unix_s: u32,

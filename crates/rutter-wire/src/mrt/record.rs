@@ -11,43 +11,43 @@ use crate::cursor::Cursor;
 /// One record, borrowed from the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record<'a> {
-    /// When, in microseconds since 1970; whole seconds unless the record is of an extended type.
+    /// Time, in microseconds since 1970. Whole seconds unless the record has an extended type.
     pub unix_us: u64,
     /// The type.
     pub kind: u16,
     /// The subtype.
     pub subtype: u16,
-    /// What follows the header (and the microseconds of extended types).
+    /// The bytes after the header and the microseconds of extended types.
     pub body: &'a [u8],
-    /// Octets of the whole record.
+    /// The length of the whole record, in octets.
     pub len: usize,
 }
 
-/// What a record says.
+/// A decoded record.
 #[derive(Clone, Copy, Debug)]
 pub enum Content<'a> {
-    /// Who the peers of the RIB records that follow are.
+    /// The peers of the RIB records that follow.
     PeerIndexTable(PeerIndexTable<'a>),
     /// The routes of one prefix.
     Rib(Rib<'a>),
-    /// One route, in the older form.
+    /// One route, in the older format.
     TableDump(TableDump<'a>),
     /// A BGP message.
     Message(Message<'a>),
     /// A session changed state.
     StateChange(StateChange),
-    /// A type or subtype that is passed over.
+    /// A type or subtype that is ignored.
     Other,
 }
 
-/// What is wrong with a file.
+/// A fault of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum MrtFault {
     /// The file ends inside a record.
     RecordTruncated,
-    /// The record claims more octets than any has.
+    /// The length exceeds the limit.
     RecordTooLong,
-    /// The body ends before what it must hold.
+    /// The body ends too early.
     BodyTruncated,
     /// The address family is neither IPv4 nor IPv6.
     AddressFamily,
@@ -55,12 +55,12 @@ pub enum MrtFault {
     PrefixLength,
 }
 
-/// A fault and where it is.
+/// A fault and its place.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MrtError {
-    /// First octet of the record in the bytes that were given.
+    /// Offset of the record in the input.
     pub offset: usize,
-    /// What is wrong.
+    /// The kind of fault.
     pub fault: MrtFault,
 }
 
@@ -68,7 +68,7 @@ impl fmt::Display for MrtFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             MrtFault::RecordTruncated => "the file ends inside the record",
-            MrtFault::RecordTooLong => "the record claims to be longer than any is",
+            MrtFault::RecordTooLong => "the record length exceeds the limit",
             MrtFault::BodyTruncated => "the record ends too early",
             MrtFault::AddressFamily => "unknown address family",
             MrtFault::PrefixLength => "prefix length out of range",
@@ -120,7 +120,7 @@ fn header(bytes: &[u8]) -> Option<(u32, u16, u16, usize)> {
 }
 
 impl<'a> Record<'a> {
-    /// What the record says; the error's offset is that of the record itself, 0.
+    /// Decodes the record. The error's offset is 0, the start of the record.
     pub fn decode(&self) -> Result<Content<'a>, MrtError> {
         let content = match self.kind {
             kind::TABLE_DUMP => table_dump_v1::decode(self.subtype, self.body),
@@ -132,7 +132,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The records of a file in memory. After an error nothing more comes.
+/// The records of a file in memory. The iterator ends after an error.
 #[derive(Clone, Debug)]
 pub struct Records<'a> {
     bytes: &'a [u8],
@@ -140,12 +140,12 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Of a whole, uncompressed file.
+    /// Iterates over a whole, uncompressed file.
     pub fn new(bytes: &'a [u8]) -> Self {
         Records { bytes, at: 0 }
     }
 
-    /// The octet at which the next record starts.
+    /// The offset of the next record.
     pub fn offset(&self) -> usize {
         self.at
     }
@@ -174,5 +174,5 @@ impl<'a> Iterator for Records<'a> {
 
 const HEADER_LEN: usize = 12;
 
-/// A record of 65,535 routes with long attributes stays far below.
+/// A record of 65,535 routes with long attributes is far smaller.
 const LONGEST: usize = 1 << 28;

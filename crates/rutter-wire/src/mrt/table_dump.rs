@@ -19,14 +19,14 @@ pub struct PeerEntry {
     pub asn: Asn,
 }
 
-/// A route of the table, to be written.
+/// A route to be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Route<'a> {
     /// Index of the peer in the PEER_INDEX_TABLE.
     pub peer_index: u16,
-    /// When the route came, in seconds since 1970.
+    /// The time at which the route was received, in seconds since 1970.
     pub originated_s: u32,
-    /// Path identifier; used where the table has them.
+    /// Path identifier; written if the table has them.
     pub path_id: u32,
     /// The canonical attribute block.
     pub attributes: &'a [u8],
@@ -34,7 +34,7 @@ pub struct Route<'a> {
     pub next_hop: &'a [u8],
 }
 
-/// Appends the record that says who the peers are; it comes first in a file. At most 65,535 peers and 65,535 octets of
+/// Appends the record that lists the peers; it must be the first in a file. At most 65,535 peers and 65,535 octets of
 /// view name are written.
 pub fn write_peer_index_table(
     out: &mut Vec<u8>,
@@ -62,8 +62,8 @@ pub fn write_peer_index_table(
     });
 }
 
-/// Appends the routes of one prefix; more than 65,535 take several records. Returns how many were left out because their
-/// attributes exceed what an entry can say.
+/// Appends the routes of one prefix. More than 65,535 routes take several records. Returns the number of routes whose
+/// attributes exceed the size of an entry; they are left out.
 pub fn write_rib<'a>(
     out: &mut Vec<u8>,
     unix_s: u32,
@@ -116,7 +116,7 @@ fn write_rib_record<'a>(
     left_out
 }
 
-/// Writes a RIB entry; `false` and nothing written if the attributes are too long.
+/// Writes a RIB entry. Returns `false` and writes nothing if the attributes are too long.
 fn write_entry(out: &mut Vec<u8>, prefix: Prefix, add_path: bool, route: &Route<'_>) -> bool {
     let start = out.len();
     out.extend_from_slice(&route.peer_index.to_be_bytes());
@@ -139,7 +139,7 @@ fn write_entry(out: &mut Vec<u8>, prefix: Prefix, add_path: bool, route: &Route<
     }
 }
 
-/// The block with the next hop where its family puts it: in NEXT_HOP, or in an MP_REACH_NLRI that is cut down to the next
+/// Writes the block with the next hop: for IPv4 in NEXT_HOP, otherwise in an MP_REACH_NLRI that contains only the next
 /// hop (RFC 6396 §4.3.4).
 fn write_attributes(out: &mut Vec<u8>, prefix: Prefix, route: &Route<'_>) {
     let view = Attributes::from_canonical(route.attributes);

@@ -9,7 +9,7 @@ use super::{Content, MrtError, MrtFault, PeerEntry, table_subtype};
 use crate::attr::{Attributes, EXTENDED_LENGTH, MpReach, code};
 use crate::cursor::Cursor;
 
-/// Who the peers of the RIB records are.
+/// The peers of the RIB records.
 #[derive(Clone, Copy, Debug)]
 pub struct PeerIndexTable<'a> {
     /// The collector's BGP Identifier.
@@ -25,14 +25,14 @@ impl<'a> PeerIndexTable<'a> {
         String::from_utf8_lossy(self.view)
     }
 
-    /// The peers in index order; ends behind an error.
+    /// The peers in index order. The iterator ends after an error.
     pub fn peers(&self) -> impl Iterator<Item = Result<PeerEntry, MrtError>> + use<'a> {
         let mut rest = self.peers;
         fused(self.count, move || peer(&mut rest))
     }
 }
 
-/// `count` items, the last of which may be an error.
+/// Iterates over `count` items, and ends after the first error.
 fn fused<T>(
     count: u16,
     mut read: impl FnMut() -> Option<T>,
@@ -67,7 +67,7 @@ pub struct Rib<'a> {
     pub sequence: u32,
     /// The prefix.
     pub prefix: Prefix,
-    /// Whether the entries have path identifiers.
+    /// `true` if the entries have path identifiers.
     pub add_path: bool,
     count: u16,
     entries: Cursor<'a>,
@@ -78,16 +78,16 @@ pub struct Rib<'a> {
 pub struct RibEntry<'a> {
     /// Index of the peer in the PEER_INDEX_TABLE.
     pub peer_index: u16,
-    /// When the route came, in seconds since 1970.
+    /// The time at which the route was received, in seconds since 1970.
     pub originated_s: u32,
-    /// Path identifier, 0 where the record has none.
+    /// Path identifier; 0 if the record has none.
     pub path_id: u32,
-    /// The attributes, with four-octet AS numbers and an MP_REACH_NLRI that is cut down to the next hop.
+    /// The attributes, with four-octet AS numbers and an MP_REACH_NLRI that contains only the next hop.
     pub attributes: &'a [u8],
 }
 
 impl<'a> Rib<'a> {
-    /// The routes; ends behind an error.
+    /// The routes. The iterator ends after an error.
     pub fn entries(&self) -> impl Iterator<Item = Result<RibEntry<'a>, MrtError>> + use<'a> {
         let (mut rest, add_path) = (self.entries, self.add_path);
         fused(self.count, move || entry(&mut rest, add_path))
@@ -107,13 +107,13 @@ fn entry<'a>(body: &mut Cursor<'a>, add_path: bool) -> Option<RibEntry<'a>> {
 }
 
 impl<'a> RibEntry<'a> {
-    /// A view of the attributes, unchecked. Its [`Attributes::write_canonical`] leaves the next hop's MP_REACH_NLRI out;
-    /// its [`Attributes::mp_reach`] is of no use: ask [`RibEntry::next_hop`].
+    /// An unchecked view of the attributes. [`Attributes::write_canonical`] leaves out the MP_REACH_NLRI with the next
+    /// hop. [`Attributes::mp_reach`] cannot read its short form: use [`RibEntry::next_hop`].
     pub fn view(&self) -> Attributes<'a> {
         Attributes::from_canonical(self.attributes)
     }
 
-    /// Whether the lengths of the attributes add up to what is there.
+    /// Returns whether the lengths of the attributes add up to the length of the block.
     pub fn is_whole(&self) -> bool {
         let mut rest = self.attributes;
         while let [flags, _, after @ ..] = rest {
@@ -132,7 +132,8 @@ impl<'a> RibEntry<'a> {
         rest.is_empty()
     }
 
-    /// The next hop's octets, from MP_REACH_NLRI (cut down, or whole as some collectors write it) or NEXT_HOP.
+    /// The next hop's octets, from NEXT_HOP or MP_REACH_NLRI. Some collectors write the whole MP_REACH_NLRI, others
+    /// only the next hop.
     pub fn next_hop(&self) -> Option<&'a [u8]> {
         let view = self.view();
         match view.value(code::MP_REACH_NLRI) {

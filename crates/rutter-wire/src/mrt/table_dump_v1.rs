@@ -1,4 +1,4 @@
-//! Reading TABLE_DUMP, the older form (RFC 6396 §4.2): a record a route.
+//! Reads TABLE_DUMP, the older format (RFC 6396 §4.2): one record for each route.
 
 use std::net::IpAddr;
 
@@ -8,14 +8,14 @@ use super::table_dump_read::prefix;
 use super::{Content, MrtFault, RibEntry};
 use crate::cursor::Cursor;
 
-/// A route of an older table dump.
+/// A route of a dump in the older format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TableDump<'a> {
     /// Number of the view.
     pub view: u16,
     /// The prefix.
     pub prefix: Prefix,
-    /// When the route came, in seconds since 1970.
+    /// The time at which the route was received, in seconds since 1970.
     pub originated_s: u32,
     /// The peer's address.
     pub peer: IpAddr,
@@ -26,7 +26,7 @@ pub struct TableDump<'a> {
 }
 
 impl<'a> TableDump<'a> {
-    /// The route as an entry of the newer form, but for its two-octet AS numbers.
+    /// Converts the route to an entry of the newer format, except for its two-octet AS numbers.
     pub fn entry(&self) -> RibEntry<'a> {
         RibEntry {
             peer_index: 0,
@@ -67,7 +67,7 @@ pub(super) fn decode(subtype: u16, body: &[u8]) -> Result<Content<'_>, MrtFault>
     }))
 }
 
-/// The address is written whole; what lies behind the length means nothing.
+/// The record contains the whole address; the bits beyond the prefix length have no meaning.
 fn masked(address: &[u8], len: u8, ipv6: bool) -> Option<Prefix> {
     prefix(address.get(..usize::from(len).div_ceil(8))?, len, ipv6)
 }

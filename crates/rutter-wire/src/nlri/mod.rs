@@ -7,10 +7,10 @@ use crate::attr::{Fault, Malformed};
 macro_rules! nlri_of {
     ($parse:ident, $parse_plain:ident, $parse_add_path:ident, $cut:ident, $runs:ident,
      $prefix:ident, $bits:ty, $octets:literal, $family:expr) => {
-        /// Appends all prefixes to `out`, with path identifier 0 where `add_path` is off. Bits below a length are
-        /// cleared. On a fault, what stands before it has been appended.
+        /// Appends all prefixes to `out`; the path identifier is 0 if `add_path` is false. Bits beyond the prefix
+        /// length are cleared. On a fault, the prefixes before it have been appended.
         ///
-        /// The fault has no attribute; give it one with [`Malformed::within`] where the NLRI stand in one.
+        /// The fault names no attribute; add one with [`Malformed::within`] if the NLRI are inside an attribute.
         #[inline]
         pub fn $parse(
             bytes: &[u8],
@@ -95,8 +95,8 @@ nlri_of!(
     AfiSafi::IPV6_UNICAST
 );
 
-/// Takes prefixes as long as they have 17 to 24 bits, as most do, four at a time where it can. Where the next one begins
-/// is then known before its predecessor's length is, which is what the plain way waits for.
+/// Takes prefixes of 17 to 24 bits, which are the most frequent, four at a time. All four have the same size, so the
+/// processor need not wait for one length to find the next prefix.
 #[inline(always)]
 fn ipv4_runs<'b>(bytes: &'b [u8], out: &mut Vec<(u32, Ipv4Prefix)>) -> &'b [u8] {
     let mut rest = bytes;
@@ -121,7 +121,7 @@ fn ipv4_runs<'b>(bytes: &'b [u8], out: &mut Vec<(u32, Ipv4Prefix)>) -> &'b [u8] 
     }
 }
 
-/// A prefix that takes these four octets.
+/// Decodes a prefix that takes these four octets.
 #[inline(always)]
 fn three_octets([len, a, b, c]: [u8; 4]) -> Option<Ipv4Prefix> {
     match len {
@@ -130,25 +130,25 @@ fn three_octets([len, a, b, c]: [u8; 4]) -> Option<Ipv4Prefix> {
     }
 }
 
-/// IPv6 prefixes differ too much in length.
+/// IPv6 prefixes differ too much in length for such runs.
 #[inline(always)]
 fn ipv6_runs<'b>(bytes: &'b [u8], _: &mut Vec<(u32, Ipv6Prefix)>) -> &'b [u8] {
     bytes
 }
 
-/// Appends a prefix, behind its path identifier where one is given.
+/// Appends a prefix, after its path identifier if there is one.
 #[inline]
 pub fn write_ipv4(out: &mut Vec<u8>, path_id: Option<u32>, prefix: Ipv4Prefix) {
     if let Some(path_id) = path_id {
         out.extend_from_slice(&path_id.to_be_bytes());
     }
-    // One word goes out; what the length does not cover is taken back.
+    // One word is written; then the octets beyond the prefix length are removed.
     let end = out.len() + 1 + usize::from(prefix.len()).div_ceil(8);
     out.extend_from_slice(&word(prefix));
     out.truncate(end);
 }
 
-/// Appends many prefixes without path identifiers. Room is made once, for all of them.
+/// Appends many prefixes without path identifiers. The room for all of them is reserved once.
 pub fn write_ipv4_all(out: &mut Vec<u8>, prefixes: &[Ipv4Prefix]) {
     if let [prefix] = prefixes {
         return write_ipv4(out, None, *prefix);
@@ -158,7 +158,7 @@ pub fn write_ipv4_all(out: &mut Vec<u8>, prefixes: &[Ipv4Prefix]) {
     let room = &mut out[start..];
     let mut at = 0;
     for &prefix in prefixes {
-        // A whole word each; the next prefix overwrites what the length does not cover.
+        // Writes a whole word for each prefix; the next prefix overwrites the octets beyond the prefix length.
         if let Some(octets) = room.get_mut(at..at + 8) {
             octets.copy_from_slice(&word(prefix));
         }
@@ -167,7 +167,7 @@ pub fn write_ipv4_all(out: &mut Vec<u8>, prefixes: &[Ipv4Prefix]) {
     out.truncate(start + at);
 }
 
-/// Length and address, then zeros.
+/// Length and address, padded with zeros.
 #[inline(always)]
 fn word(prefix: Ipv4Prefix) -> [u8; 8] {
     (u64::from(prefix.len()) << 56 | u64::from(prefix.bits()) << 24).to_be_bytes()
@@ -189,13 +189,13 @@ pub fn write_ipv6(out: &mut Vec<u8>, path_id: Option<u32>, prefix: Ipv6Prefix) {
     out.truncate(end);
 }
 
-/// The next `N` octets; near the end, what is left with zeros behind it.
+/// The next `N` octets. Near the end the rest is padded with zeros.
 #[inline(always)]
 fn chunk<'b, const N: usize>(rest: &'b [u8], padded: &'b mut [u8; N]) -> &'b [u8; N] {
     match rest.first_chunk() {
         Some(chunk) => chunk,
         None => {
-            // A loop: a call of memcpy would take longer.
+            // A loop is faster than a call of memcpy.
             for (padded, octet) in padded.iter_mut().zip(rest) {
                 *padded = *octet;
             }

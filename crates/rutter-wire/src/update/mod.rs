@@ -1,4 +1,4 @@
-//! UPDATE messages (RFC 4271 §4.3): taken apart by their lengths, put together from parts.
+//! UPDATE messages (RFC 4271 §4.3): splitting and writing.
 
 mod write;
 
@@ -21,9 +21,9 @@ pub struct Sections<'a> {
     pub nlri: &'a [u8],
 }
 
-/// Takes the body of an UPDATE (what follows the header) apart; looks at the two length fields only.
+/// Splits the body of an UPDATE, which follows the header. Reads only the two length fields.
 ///
-/// Lengths that exceed the body are a Malformed Attribute List (RFC 4271 §6.3, unchanged by RFC 7606 §3 (b)).
+/// Lengths that exceed the body are a Malformed Attribute List (RFC 4271 §6.3; RFC 7606 §3 (b) does not change this).
 #[inline]
 pub fn split(body: &[u8]) -> Result<Sections<'_>, Notification> {
     sections(body).ok_or_else(|| Notification::new(UPDATE, MALFORMED_ATTRIBUTE_LIST, Vec::new()))
@@ -40,14 +40,14 @@ fn sections(body: &[u8]) -> Option<Sections<'_>> {
     })
 }
 
-/// What a two-octet length says, and the rest.
+/// Splits off as many bytes as the two-octet length says.
 #[inline]
 fn counted(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (&len, rest) = bytes.split_first_chunk()?;
     rest.split_at_checked(usize::from(u16::from_be_bytes(len)))
 }
 
-/// The family that an End-of-RIB marker ends (RFC 4724 §2), `None` for any other UPDATE.
+/// The family of an End-of-RIB marker (RFC 4724 §2); `None` for any other UPDATE.
 #[inline]
 pub fn is_end_of_rib(body: &[u8]) -> Option<AfiSafi> {
     if body.len() > LONGEST_END_OF_RIB {

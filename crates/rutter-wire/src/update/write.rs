@@ -5,19 +5,19 @@ use rutter_net::AfiSafi;
 use super::Sections;
 use crate::attr::write_mp_unreach;
 
-/// An UPDATE being appended to a buffer, part after part; its lengths are filled in as the parts end.
+/// Appends an UPDATE to a buffer, part after part. Each length is filled in when its part ends.
 ///
 /// The caller keeps the message within the length that was negotiated.
 #[derive(Debug)]
 pub struct Writer<'o> {
     out: &'o mut Vec<u8>,
     start: usize,
-    /// Where the length of the part in progress stands.
+    /// Offset of the length of the current part.
     length_at: usize,
 }
 
 impl<'o> Writer<'o> {
-    /// Appends the header; withdrawn IPv4 routes come next.
+    /// Appends the header. The withdrawn IPv4 routes come next.
     #[inline]
     pub fn new(out: &'o mut Vec<u8>) -> Self {
         let start = out.len();
@@ -29,13 +29,13 @@ impl<'o> Writer<'o> {
         }
     }
 
-    /// The buffer, to append withdrawn routes, attributes or NLRI to, whichever is the part in progress.
+    /// The buffer, for appending to the current part: withdrawn routes, attributes or NLRI.
     #[inline]
     pub fn out(&mut self) -> &mut Vec<u8> {
         self.out
     }
 
-    /// Ends the withdrawn routes; path attributes come next.
+    /// Ends the withdrawn routes. The path attributes come next.
     #[inline]
     pub fn attributes(&mut self) -> &mut Vec<u8> {
         self.end_part();
@@ -44,14 +44,14 @@ impl<'o> Writer<'o> {
         self.out
     }
 
-    /// Ends the attributes; IPv4 NLRI come next.
+    /// Ends the attributes. The IPv4 NLRI come next.
     #[inline]
     pub fn nlri(&mut self) -> &mut Vec<u8> {
         self.end_part();
         self.out
     }
 
-    /// Ends the message; how many octets it takes.
+    /// Ends the message and returns its length in octets.
     #[inline]
     pub fn finish(self) -> usize {
         let len = self.out.len() - self.start;
@@ -72,7 +72,7 @@ fn put_length(out: &mut [u8], at: usize, len: usize) {
     out[at..at + 2].copy_from_slice(&(len as u16).to_be_bytes());
 }
 
-/// Appends a whole UPDATE message, header included. The caller keeps it within the negotiated message length.
+/// Appends a whole UPDATE message with its header. The caller keeps it within the negotiated message length.
 #[inline]
 pub fn write(out: &mut Vec<u8>, sections: &Sections<'_>) {
     let mut writer = Writer::new(out);

@@ -1,4 +1,4 @@
-//! BMP: golden bytes, what the writers write the reader reads, faults are said. Hostile streams: `tests/corpus.rs`.
+//! BMP: golden bytes, round trips and faults. For hostile streams see `tests/corpus.rs`.
 
 use std::net::IpAddr;
 
@@ -90,7 +90,7 @@ fn flags_say_which_table_and_which_form() {
 #[test]
 fn more_tlvs_are_passed_over() {
     let trailing = message(3, 0, &format!("{PEER} {UPDATE} 0005 0002 abcd"));
-    // Version 4: an unknown TLV, then the one with the UPDATE, each with an index.
+    // Version 4: an unknown TLV, then the TLV with the UPDATE, each with an index.
     let later = message(
         4,
         0,
@@ -105,7 +105,7 @@ fn more_tlvs_are_passed_over() {
 }
 
 #[test]
-fn a_session_comes_and_goes() {
+fn a_session_goes_up_and_down() {
     let peer = PeerHeader::global(
         address("2001:db8::11"),
         Asn(200_000),
@@ -137,7 +137,7 @@ fn a_session_comes_and_goes() {
     );
 }
 
-/// What a Peer Down with these data says.
+/// The description of a Peer Down with these data.
 fn words(reason: u8, data: &str) -> String {
     let peer = PeerHeader::global(address("192.0.2.11"), Asn(64500), 7, RibView::AdjRibInPre);
     let mut bytes = Vec::new();
@@ -149,11 +149,11 @@ fn words(reason: u8, data: &str) -> String {
 }
 
 #[test]
-fn why_a_session_ended_is_said_in_words() {
-    let said = words(PeerDown::REMOTE_NOTIFICATION, NOTIFICATION);
+fn a_peer_down_displays_its_reason() {
+    let text = words(PeerDown::REMOTE_NOTIFICATION, NOTIFICATION);
     assert!(
-        said.starts_with("the peer sent a NOTIFICATION: ") && said.contains("Shutdown"),
-        "{said}"
+        text.starts_with("the peer sent a NOTIFICATION: ") && text.contains("Shutdown"),
+        "{text}"
     );
     assert_eq!(
         words(PeerDown::LOCAL_NOTIFICATION, "00"),
@@ -171,22 +171,22 @@ fn why_a_session_ended_is_said_in_words() {
 }
 
 #[test]
-fn the_router_says_who_it_is_and_why_it_goes() {
+fn initiation_and_termination_are_decoded() {
     let mut bytes = Vec::new();
     write_initiation(&mut bytes, "edge1.example", "Rutter 0.1");
-    let Message::Initiation(said) = decode(&bytes) else {
+    let Message::Initiation(tlvs) = decode(&bytes) else {
         panic!("initiation");
     };
-    let text = |kind| said.find(kind).unwrap().text();
+    let text = |kind| tlvs.find(kind).unwrap().text();
     assert_eq!(text(information::SYS_NAME), "edge1.example");
     assert_eq!(text(information::SYS_DESCR), "Rutter 0.1");
     bytes.clear();
     write_termination(&mut bytes, 2, "no memory");
-    let Message::Termination(said) = decode(&bytes) else {
+    let Message::Termination(tlvs) = decode(&bytes) else {
         panic!("termination");
     };
-    assert_eq!(said.find(termination::STRING).unwrap().text(), "no memory");
-    assert_eq!(said.find(termination::REASON).unwrap().value, [0, 2]);
+    assert_eq!(tlvs.find(termination::STRING).unwrap().text(), "no memory");
+    assert_eq!(tlvs.find(termination::REASON).unwrap().value, [0, 2]);
     assert_eq!(termination::words(2), "out of resources");
 }
 
@@ -237,7 +237,7 @@ fn mirrored_messages() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn faults_are_reported() {
     assert_eq!(
         next_packet(b"GET / HTTP", MOST),
         Err(BmpFault::Version(b'G'))

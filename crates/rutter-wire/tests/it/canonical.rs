@@ -7,7 +7,7 @@ use rutter_wire::attr::{
 
 use crate::{EXTERNAL, INTERNAL, NO_NLRI, TWO_OCTET, hex, parse};
 
-/// What a block becomes; checks that it then stays what it is.
+/// Returns the canonical form of a block, and checks that canonicalizing it again changes nothing.
 fn canonical(block: &str, context: &AttrContext) -> Vec<u8> {
     let block = hex(block);
     let (attributes, _) = parse(&block, context);
@@ -100,7 +100,7 @@ fn two_octet_numbers_are_widened() {
         &TWO_OCTET,
         &base("400206 0201 00005ba0", ""),
     );
-    // AGGREGATOR of AS_TRANS stands for AS4_AGGREGATOR.
+    // AGGREGATOR of AS_TRANS makes AS4_AGGREGATOR valid.
     becomes(
         &base(
             "400204 0201 5ba0",
@@ -131,7 +131,7 @@ fn two_octet_numbers_are_widened() {
         &inside,
         &base("400210 0301 0000fde8 0202 0000fbf4 00030d40", ""),
     );
-    // Sets count one.
+    // A set counts as one.
     let lenient = AttrContext {
         accept_as_set: true,
         ..TWO_OCTET
@@ -147,7 +147,7 @@ fn two_octet_numbers_are_widened() {
 }
 
 #[test]
-fn the_two_octet_form_says_the_same() {
+fn the_two_octet_form_keeps_the_path() {
     let wide = "40010100 40020e 0203 0000fbf4 00030d40 00030d41 400304c0000201
                 c00708 00030d40 c0000207 c00804fbf40001 c0200c 0000fbf4 00000001 00000002";
     let narrow = "40010100 400208 0203 fbf4 5ba0 5ba0 400304c0000201
@@ -192,7 +192,7 @@ fn prepending() {
     write_as_path_prepended(&mut out, Some(AsPath::new(&two_octet, false)), Asn(9), 1);
     assert_eq!(out, hex("40020a 0202 00000009 00000001"));
 
-    // A full segment is left alone, and the attribute's length takes two octets.
+    // A full segment stays unchanged, and the attribute's length takes two octets.
     let full = [&[2, 255][..], &[0, 0, 0, 1].repeat(255)].concat();
     let long = prepended(&full, 2);
     let header = 4 + 10;
@@ -208,7 +208,7 @@ fn prepending() {
 }
 
 #[test]
-fn what_a_path_tells() {
+fn properties_of_a_path() {
     let bytes = hex("0301 0000fde8 0202 00000001 00000002 0102 00000003 00000004");
     let path = AsPath::new(&bytes, true);
     assert_eq!(path.to_string(), "(65000) 1 2 {3,4}");

@@ -1,4 +1,4 @@
-//! RFC 7606 fault by fault: what each costs, where it is, and which paragraph says so.
+//! RFC 7606 fault by fault: the consequence, the offset and the section of each.
 
 use rutter_net::AfiSafi;
 use rutter_wire::attr::{AttrContext, Disposition, Fault, code};
@@ -6,7 +6,7 @@ use rutter_wire::attr::{AttrContext, Disposition, Fault, code};
 use crate::{EXTERNAL, INTERNAL, NO_NLRI, TWO_OCTET, hex, parse};
 use Disposition::{AfiSafiDisable, AttributeDiscard, SessionReset, TreatAsWithdraw};
 
-/// ORIGIN, AS_PATH 64500, NEXT_HOP: 20 octets that are fine in each case below.
+/// ORIGIN, AS_PATH 64500, NEXT_HOP: 20 octets that are correct in each case below.
 const MANDATORY: &str = "40010100 40020602010000fbf4 400304c0000201";
 /// The same with two-octet AS numbers: 18 octets.
 const MANDATORY_TWO_OCTET: &str = "40010100 40020402 01fbf4 400304c0000201";
@@ -19,7 +19,7 @@ struct Case {
     name: &'static str,
     context: AttrContext,
     block: String,
-    /// Code, offset, fault, disposition, paragraph; in the order found.
+    /// Code, offset, fault, disposition and section, in the order found.
     faults: Vec<(u8, usize, Fault, Disposition, &'static str)>,
 }
 
@@ -50,7 +50,7 @@ fn check(cases: Vec<Case>) {
     }
 }
 
-/// A fault in one attribute behind the mandatory ones, at `inside` of the attribute.
+/// A fault in one attribute after the mandatory ones, at `inside` of the attribute.
 fn after(
     name: &'static str,
     context: AttrContext,
@@ -97,7 +97,7 @@ fn instead(
 }
 
 #[test]
-fn the_good_ones_are_good() {
+fn well_formed_attributes_have_no_faults() {
     for (name, context, block) in [
         ("mandatory", EXTERNAL, MANDATORY.to_owned()),
         ("two octets", TWO_OCTET, MANDATORY_TWO_OCTET.to_owned()),
@@ -278,7 +278,7 @@ fn flags() {
             ),
         ),
     ]);
-    // Partial and the reserved flags decide nothing.
+    // The Partial flag and the reserved flags have no effect.
     let block = hex("6f010100 4f020602010000fbf4 400304c0000201 ");
     let block = [&[0x6f & !0x10], &block[1..4], &[0x4f], &block[5..]].concat();
     assert_eq!(parse(&block, &EXTERNAL).1, []);
@@ -759,7 +759,7 @@ fn dispositions_are_ordered_by_strength() {
 }
 
 #[test]
-fn a_fault_is_told_in_words() {
+fn a_fault_is_displayed() {
     let block = hex(&MANDATORY.replace("0000fbf4", "00000000"));
     let (_, faults) = parse(&block, &EXTERNAL);
     assert_eq!(

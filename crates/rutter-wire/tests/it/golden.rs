@@ -1,4 +1,4 @@
-//! Golden UPDATEs: the hex beside what it says, read and written.
+//! Golden UPDATEs: hex beside the decoded text, read and written.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use rutter_wire::update::{self, Writer, is_end_of_rib, split, write_end_of_rib};
 
 use crate::{EXTERNAL, hex, parse};
 
-/// One line for each thing an UPDATE says.
+/// Writes one line for each part of an UPDATE.
 fn text(message: &[u8], context: &AttrContext, add_path: bool) -> String {
     let sections = split(&message[19..]).expect("lengths that fit");
     let (attributes, faults) = parse(sections.attributes, context);
@@ -86,15 +86,15 @@ fn ipv6(out: &mut String, what: &str, bytes: &[u8], add_path: bool) {
     }
 }
 
-fn golden(wire: &str, says: &str, context: &AttrContext, add_path: bool, written: &[u8]) {
+fn golden(wire: &str, expected: &str, context: &AttrContext, add_path: bool, written: &[u8]) {
     let wire = hex(wire);
-    let says: String = says
+    let expected: String = expected
         .lines()
         .map(str::trim_start)
         .filter(|line| !line.is_empty())
         .map(|line| format!("{line}\n"))
         .collect();
-    assert_eq!(text(&wire, context, add_path), says);
+    assert_eq!(text(&wire, context, add_path), expected);
     assert_eq!(
         written, wire,
         "\nwritten {written:02x?}\ngolden  {wire:02x?}"

@@ -1,4 +1,4 @@
-//! The codec from outside: golden bytes, the faults of RFC 7606 one by one, round trips, and hostile input.
+//! The codec from outside: golden bytes, the faults of RFC 7606 one by one, round trips and hostile input.
 
 mod bmp;
 mod canonical;
@@ -18,7 +18,7 @@ const EXTERNAL: AttrContext = AttrContext {
     has_ipv4_nlri: true,
 };
 
-/// The same without NLRI of its own.
+/// The same, but the UPDATE has no NLRI field.
 const NO_NLRI: AttrContext = AttrContext {
     has_ipv4_nlri: false,
     ..EXTERNAL
@@ -34,7 +34,7 @@ const TWO_OCTET: AttrContext = AttrContext {
     ..EXTERNAL
 };
 
-/// Bytes from hex; blanks and line ends are free.
+/// Decodes hex; white space is ignored.
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u32> = text
         .chars()

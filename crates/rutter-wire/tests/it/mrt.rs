@@ -1,4 +1,4 @@
-//! MRT: what the writers write, bgpdump and the reader read; hostile files harm nobody.
+//! MRT: bgpdump and our reader read the files that we write; hostile files cause no panic.
 
 use std::net::IpAddr;
 use std::process::{Command, Stdio};
@@ -18,7 +18,7 @@ use crate::hex;
 const TIME: u32 = 1_700_000_000;
 /// ORIGIN IGP, AS_PATH 64500 200000, MED 7, COMMUNITIES 64500:1.
 const V6_BLOCK: &str = "40010100 40020a02020000fbf400030d40 80040400000007 c00804fbf40001";
-/// The same with NEXT_HOP 192.0.2.1 in its place.
+/// The same with NEXT_HOP 192.0.2.1.
 const V4_BLOCK: &str =
     "40010100 40020a02020000fbf400030d40 400304c0000201 80040400000007 c00804fbf40001";
 const GLOBAL: &str = "20010db8000000000000000000000001";
@@ -50,7 +50,7 @@ fn link(ipv6: bool, as4: bool) -> Link {
     }
 }
 
-/// A dump of three prefixes; the second hop is IPv6 for one of them, which is IPv4 (RFC 8950).
+/// A dump of three prefixes. For one IPv4 prefix the second next hop is IPv6 (RFC 8950).
 fn dump(add_path: bool) -> Vec<u8> {
     let mut out = Vec::new();
     write_peer_index_table(&mut out, TIME, 0xc000_0201, "main", &peers());
@@ -332,7 +332,7 @@ fn golden_records() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file() {
+fn faults_of_a_file() {
     let cut = hex("6553f100 000d 0001 00000015 c0000201");
     assert_eq!(next_record(&cut), Ok(None));
     let error = |offset, fault| MrtError { offset, fault };

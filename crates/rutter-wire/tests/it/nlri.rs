@@ -1,4 +1,4 @@
-//! NLRI: bits below the length, cut prefixes, lengths out of range.
+//! NLRI: bits beyond the prefix length, prefixes that are cut off, lengths out of range.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -92,14 +92,14 @@ fn bad_ones() {
 }
 
 #[test]
-fn what_stands_before_a_fault_is_kept() {
+fn prefixes_before_a_fault_are_kept() {
     let mut out = Vec::new();
     assert!(parse_ipv4(&hex("08ff 21"), false, &mut out).is_err());
     assert_eq!(out.len(), 1);
 }
 
 proptest! {
-    /// Long lists, in which prefixes of one size stand together and apart, against a reading octet by octet.
+    /// Compares long lists, with runs of prefixes of the same size, to a reader that reads one octet at a time.
     #[test]
     fn lists_of_prefixes(prefixes in vec((any::<u32>(), prop_oneof![4 => 17u8..=24, 1 => 0u8..=32]), 0..40)) {
         let prefixes: Vec<Ipv4Prefix> = prefixes

@@ -1,4 +1,4 @@
-//! Hostile input: nothing panics, every offset is in range, and what is written reads back as itself.
+//! Hostile input: nothing panics, every offset is in range, and written data read back unchanged.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -142,7 +142,7 @@ fn check_block(block: &[u8], context: &AttrContext) -> Result<(), TestCaseError>
     check_two_octet(&canonical)
 }
 
-/// A canonical block survives the way over a two-octet neighbor.
+/// A canonical block survives a two-octet neighbor.
 fn check_two_octet(canonical: &[u8]) -> Result<(), TestCaseError> {
     let wide = Attributes::from_canonical(canonical);
     let mut narrow = Vec::new();
@@ -159,7 +159,7 @@ fn check_two_octet(canonical: &[u8]) -> Result<(), TestCaseError> {
     let back = Attributes::from_canonical(&back);
     prop_assert_eq!(back.aggregator(), wide.aggregator());
     let path = |attributes: &Attributes<'_>| attributes.as_path().map(|path| path.to_string());
-    // A path that AS4_PATH cannot say (confederations behind others) or AS_TRANS itself stays ambiguous.
+    // A path that AS4_PATH cannot carry (confederation segments after others, or AS_TRANS itself) stays ambiguous.
     if path(&wide).is_none_or(|text| !text.contains(['(', '[', '{'])) {
         prop_assert_eq!(path(&back), path(&wide));
     }

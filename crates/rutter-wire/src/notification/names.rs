@@ -1,4 +1,4 @@
-//! NOTIFICATION codes in the words of the registry.
+//! Names of NOTIFICATION codes, as in the IANA registry.
 
 use std::fmt;
 
