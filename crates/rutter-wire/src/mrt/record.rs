@@ -99,7 +99,11 @@ pub fn next_record(bytes: &[u8]) -> Result<Option<Record<'_>>, MrtError> {
     };
     let mut body = Cursor::new(body);
     let unix_us = match kind {
-        kind::BGP4MP_ET => body.u32().ok_or(error(MrtFault::BodyTruncated))?,
+        // Without microseconds the body is empty, and `decode` reports that it ends too early.
+        kind::BGP4MP_ET => body.u32().unwrap_or_else(|| {
+            body = Cursor::new(&[]);
+            0
+        }),
         _ => 0,
     };
     Ok(Some(Record {

@@ -6,7 +6,7 @@ use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
 use super::table_dump::{PEER_AS4, PEER_IPV6};
 use super::{Content, MrtError, MrtFault, PeerEntry, table_subtype};
-use crate::attr::{Attributes, EXTENDED_LENGTH, MpReach, code};
+use crate::attr::{Attributes, EXTENDED_LENGTH, code};
 use crate::cursor::Cursor;
 
 /// The peers of the RIB records.
@@ -132,13 +132,14 @@ impl<'a> RibEntry<'a> {
         rest.is_empty()
     }
 
-    /// The next hop's octets, from NEXT_HOP or MP_REACH_NLRI. Some collectors write the whole MP_REACH_NLRI, others
-    /// only the next hop.
+    /// The next hop's octets, from NEXT_HOP or MP_REACH_NLRI. RFC 6396 §4.3.4 shortens MP_REACH_NLRI to the next hop;
+    /// some collectors write all of it, or all but the NLRI.
     pub fn next_hop(&self) -> Option<&'a [u8]> {
         let view = self.view();
         match view.value(code::MP_REACH_NLRI) {
             Some([len, next_hop @ ..]) if usize::from(*len) == next_hop.len() => Some(next_hop),
-            Some(value) => MpReach::decode(value).map(|reach| reach.next_hop),
+            Some([_, _, _, len, rest @ ..]) => rest.get(..usize::from(*len)),
+            Some(_) => None,
             None => view.value(code::NEXT_HOP),
         }
     }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use rutter_net::{AfiSafi, Asn, Prefix};
 use rutter_wire::attr::write_mp_reach;
 use rutter_wire::mrt::{
-    Content, Link, MrtError, MrtFault, PeerEntry, Record, Records, Rib, Route, Timestamp,
+    Content, Link, MrtError, MrtFault, PeerEntry, Record, Records, Rib, RibEntry, Route, Timestamp,
     next_record, write_message, write_peer_index_table, write_rib, write_state_change,
 };
 use rutter_wire::update::Writer;
@@ -263,6 +263,38 @@ fn check_ribs(ribs: &[Rib<'_>], add_path: bool) {
 }
 
 #[test]
+fn next_hops_of_entries_that_are_not_shortened() {
+    let whole = format!("800e1a 0002 01 10 {GLOBAL} 00 20 20010db8");
+    let without_nlri = format!("800e15 0002 01 10 {GLOBAL} 00");
+    let without_reserved = format!("800e14 0002 01 10 {GLOBAL}");
+    let short = format!("800e11 10 {GLOBAL}");
+    for (attribute, expected) in [
+        (&*whole, GLOBAL),
+        (&*without_nlri, GLOBAL),
+        (&*without_reserved, GLOBAL),
+        (&*short, GLOBAL),
+        ("400304 c0000201", "c0000201"),
+    ] {
+        let attributes = hex(attribute);
+        let entry = RibEntry {
+            peer_index: 0,
+            originated_s: TIME,
+            path_id: 0,
+            attributes: &attributes,
+        };
+        assert_eq!(entry.next_hop(), Some(&hex(expected)[..]), "{attribute}");
+    }
+    let attributes = hex("40010100 800e05 0002 01 10 20");
+    let entry = RibEntry {
+        peer_index: 0,
+        originated_s: TIME,
+        path_id: 0,
+        attributes: &attributes,
+    };
+    assert_eq!(entry.next_hop(), None, "cut off");
+}
+
+#[test]
 fn the_reader_reads_logs() {
     let bytes = log();
     let seconds = u64::from(TIME) * 1_000_000;
@@ -343,6 +375,13 @@ fn faults_of_a_file() {
         results,
         [Ok(0x63), Err(error(12, MrtFault::RecordTruncated))]
     );
+    // BGP4MP_ET without room for its microseconds: the next record can be read.
+    let short = hex("5f5e105b 0011 0001 00000002 0000");
+    let file = [&short[..], &whole].concat();
+    let records: Vec<_> = Records::new(&file).flatten().collect();
+    assert_eq!(records.len(), 2);
+    let fault = records[0].decode().err();
+    assert_eq!(fault, Some(error(0, MrtFault::BodyTruncated)));
     let long = hex("6553f100 000d 0001 ffffffff");
     assert_eq!(next_record(&long), Err(error(0, MrtFault::RecordTooLong)));
     for (body, fault) in [
