@@ -65,7 +65,11 @@ fn config(site: &Site<'_>, style: Style) -> String {
             _ if site.reloads => "filter checks; import table on",
             _ => "all",
         };
-        let export = if site.reloads { "filter exports" } else { "all" };
+        let export = if site.reloads {
+            "filter exports"
+        } else {
+            "all"
+        };
         let paths = if site.add_path { " add paths on;" } else { "" };
         let _ = write!(
             text,

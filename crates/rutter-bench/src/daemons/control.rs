@@ -64,7 +64,7 @@ pub fn show_bird(socket: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether [`set_policy`] knows how.
+/// Returns whether [`set_policy`] supports the daemon.
 pub fn reloads(kind: Kind) -> bool {
     matches!(kind, Kind::Rutter | Kind::Bird | Kind::Bird3)
 }

@@ -2,7 +2,7 @@
 //!
 //! The kernel kills a process with its parent only if that process requests it. A daemon does not, so this program is
 //! started instead: it makes the request and becomes the daemon with `exec`. The kernel watches the thread that started
-//! the process, so this thread must live as long as the benchmark.
+//! the process, so this thread must not end before the benchmark.
 
 use std::ffi::OsString;
 use std::io;

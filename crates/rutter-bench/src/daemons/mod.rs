@@ -189,20 +189,20 @@ pub struct Site<'a> {
     pub reloads: bool,
     /// Members may send and receive several paths per prefix.
     pub add_path: bool,
-    /// Whether it logs as much as an operator's daemon does, instead of warnings only.
+    /// `true` if it logs as much as an operator's daemon does, instead of warnings only.
     pub logs_all: bool,
 }
 
 /// How a daemon is set up, beside its clients.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Setup {
-    /// I/O threads for those that can have several.
+    /// I/O threads, for daemons that can have several.
     pub threads: usize,
-    /// Whether its policy will be changed while it runs.
+    /// `true` if its policy will be changed while it runs.
     pub reloads: bool,
     /// Members may send and receive several paths per prefix (RFC 7911).
     pub add_path: bool,
-    /// Whether it logs as much as an operator's daemon does, instead of warnings only.
+    /// `true` if it logs as much as an operator's daemon does, instead of warnings only.
     pub logs_all: bool,
 }
 

@@ -63,7 +63,7 @@ struct Member {
     error: Mutex<Option<String>>,
 }
 
-/// The changes of a measurement that runs, and the delays of those that arrived.
+/// The changes of the current measurement, and the delays of the changes that arrived.
 #[derive(Debug, Default)]
 struct Measurement {
     is_running: bool,

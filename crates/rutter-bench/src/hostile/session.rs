@@ -61,7 +61,7 @@ impl Session {
         })
     }
 
-    /// Writes bytes, and waits for the socket as long as it takes.
+    /// Writes bytes, and waits for the socket without a timeout.
     pub(super) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.socket.write_all(bytes)
     }

@@ -27,7 +27,7 @@ pub mod kind {
     pub const KEEPALIVE: u8 = 4;
 }
 
-/// What a speaker offers in its OPEN.
+/// The capabilities that a speaker offers in its OPEN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// Hold Time in seconds.

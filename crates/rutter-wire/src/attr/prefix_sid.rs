@@ -24,7 +24,7 @@ fn tlv_len(bytes: &[u8]) -> Option<usize> {
     let fits = match kind {
         LABEL_INDEX => len == 7,
         // Two octets of flags, then one or more ranges of six octets.
-        ORIGINATOR_SRGB => len >= 8 && (len - 2).is_multiple_of(6),
+        ORIGINATOR_SRGB => len >= 8 && (len - 2) % 6 == 0,
         _ => true,
     };
     (fits && len <= rest.len()).then_some(3 + len)
