@@ -77,6 +77,7 @@ impl Rib {
         let group = Arc::new(Group::new(
             style,
             self.shards.len(),
+            self.seed,
             self.new_file.get().copied(),
         ));
         groups.push(Arc::clone(&group));

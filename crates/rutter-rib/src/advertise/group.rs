@@ -56,7 +56,6 @@ pub(crate) struct Group {
 }
 
 /// The encoder of a group and the writing end of its log.
-#[derive(Default)]
 pub(crate) struct Stage {
     pub log: Log,
     segment_file: SegmentFile,
@@ -66,12 +65,22 @@ pub(crate) struct Stage {
     runs: Vec<Run>,
 }
 
+impl Stage {
+    fn new(seed: u64) -> Self {
+        Stage {
+            log: Log::default(),
+            segment_file: SegmentFile::default(),
+            ipv4: Encoder::new(seed),
+            ipv6: Encoder::new(seed),
+            writer: MessageWriter::default(),
+            runs: Vec::new(),
+        }
+    }
+}
+
 /// Message subtypes of RFC 7313.
 pub(crate) const BEGIN_OF_REFRESH: u8 = 1;
 pub(crate) const END_OF_REFRESH: u8 = 2;
-
-/// The seed of a table that lives for one turn.
-const SEED: u64 = 0x5eed;
 
 /// A segment is closed at this size in bytes, so that readers can free the segments that they passed.
 const SEGMENT_LEN: usize = 128 * 1024;
@@ -80,8 +89,8 @@ const SEGMENT_LEN: usize = 128 * 1024;
 const MANY_CLIENTS: usize = 8;
 
 impl Group {
-    pub fn new(style: Style, shards: usize, new_file: Option<NewFile>) -> Self {
-        let stage = Stage::default();
+    pub fn new(style: Style, shards: usize, seed: u64, new_file: Option<NewFile>) -> Self {
+        let stage = Stage::new(seed);
         Group {
             style,
             inboxes: (0..shards).map(|_| Mutex::default()).collect(),
@@ -150,8 +159,8 @@ impl Group {
         if self.pending_records.load(Ordering::Acquire) > 0 {
             return;
         }
-        stage.ipv4 = Encoder::default();
-        stage.ipv6 = Encoder::default();
+        stage.ipv4 = Encoder::new(stage.ipv4.seed);
+        stage.ipv6 = Encoder::new(stage.ipv6.seed);
         stage.writer = MessageWriter::default();
         stage.runs = Vec::new();
         stage.segment_file = SegmentFile::default();
@@ -235,6 +244,8 @@ struct Bucket {
 
 /// Sorts records into buckets and writes the buckets.
 struct Encoder<K> {
+    /// The table's seed: peers choose the prefixes that are hashed here.
+    seed: u64,
     records: Vec<Record<K>>,
     buckets: Vec<Bucket>,
     /// The bucket of each record since the last write.
@@ -245,9 +256,10 @@ struct Encoder<K> {
     order: Vec<u32>,
 }
 
-impl<K> Default for Encoder<K> {
-    fn default() -> Self {
+impl<K> Encoder<K> {
+    fn new(seed: u64) -> Self {
         Encoder {
+            seed,
             records: Vec::new(),
             buckets: Vec::new(),
             bucket_of: Vec::new(),
@@ -270,8 +282,9 @@ impl<K: Nlri> Encoder<K> {
     fn encode(&mut self, sink: &mut Sink<'_>) {
         let records = std::mem::take(&mut self.records);
         // If the table grew on its own, it would look every prefix up again.
+        let seed = self.seed;
         self.seen.reserve(records.len(), |(record, _)| {
-            records[*record as usize].prefix.seeded_hash(SEED)
+            records[*record as usize].prefix.seeded_hash(seed)
         });
         let mut round = 0;
         for (index, record) in records.iter().enumerate() {
@@ -290,16 +303,16 @@ impl<K: Nlri> Encoder<K> {
         if records.capacity() <= 16 * 1024 {
             self.records = records;
         } else {
-            *self = Encoder::default();
+            *self = Encoder::new(self.seed);
         }
     }
 
     fn round_of(&mut self, records: &[Record<K>], index: usize) -> u32 {
-        let prefix = records[index].prefix;
+        let (prefix, seed) = (records[index].prefix, self.seed);
         let entry = self.seen.entry(
-            prefix.seeded_hash(SEED),
+            prefix.seeded_hash(seed),
             |(record, _)| records[*record as usize].prefix == prefix,
-            |(record, _)| records[*record as usize].prefix.seeded_hash(SEED),
+            |(record, _)| records[*record as usize].prefix.seeded_hash(seed),
         );
         match entry {
             Entry::Occupied(mut seen) => {
@@ -500,4 +513,26 @@ pub(crate) fn private_segment(bytes: &[u8], peer: PeerId) -> Arc<Segment> {
     };
     let runs = Box::from([run]);
     Arc::new(Segment::new(bytes.into(), runs, 0, &Arc::default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::adj_rib_in::table::Key;
+    use crate::advertise::test_support::plain_style;
+
+    /// With a seed that everybody can read a peer could choose such prefixes.
+    #[test]
+    fn prefixes_that_collide_under_another_seed_do_not_collide_in_the_encoder() {
+        let group = Group::new(plain_style(), 1, 7, None);
+        let seed = group.stage.lock().ipv6.seed;
+        let low_bits = |prefix: &Ipv6Prefix, seed| prefix.seeded_hash(seed) & 0xfff;
+        let all = (0..1_000_000).filter_map(|number: u128| Ipv6Prefix::new(number << 80, 48));
+        let colliding: Vec<Ipv6Prefix> = all.filter(|p| low_bits(p, 0x5eed) == 0).collect();
+        let places: BTreeSet<u64> = colliding.iter().map(|p| low_bits(p, seed)).collect();
+        assert!(colliding.len() > 100);
+        assert!(places.len() > colliding.len() * 3 / 4, "{}", places.len());
+    }
 }

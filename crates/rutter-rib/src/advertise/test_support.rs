@@ -67,7 +67,7 @@ impl Exchange {
 
     /// A group of clients that follow its log.
     pub fn live_group(&self, style: &Style, clients: &PeerSet) -> Live {
-        let group = Arc::new(Group::new(style.clone(), 1, None));
+        let group = Arc::new(Group::new(style.clone(), 1, 7, None));
         let mut all = Clients::default();
         clients.iter().for_each(|client| all.join(client, &group));
         all.live.remove(0)
