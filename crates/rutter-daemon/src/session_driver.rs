@@ -200,8 +200,15 @@ impl SessionDriver {
             } => self.established(slot, connection, &negotiated),
             Output::Down { reason, keep, .. } => self.down(slot, &reason, keep),
             Output::RefreshRequested(family) => self.refresh_client(slot, family),
-            Output::MarkStale(family) => self.with_id(slot, |r, id| r.rib.mark_stale(id, family)),
-            Output::SweepStale(family) => self.with_id(slot, |r, id| r.rib.sweep_stale(id, family)),
+            Output::MarkStale(family) => {
+                self.with_id(slot, |r, id| r.rib.begin_refresh(id, family));
+            }
+            Output::SweepStale(family) => {
+                if let Some(id) = self.peer_mut(slot).and_then(|peer| peer.id) {
+                    let rib = &self.shared.rib;
+                    rib.sweep_stale_in_steps(id, family, &mut self.sweeper);
+                }
+            }
             Output::StartLongLivedStale(family) => {
                 self.with_id(slot, |r, id| r.rib.start_long_lived_stale(id, family));
             }

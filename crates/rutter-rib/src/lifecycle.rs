@@ -6,7 +6,7 @@ use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
 
 use crate::adj_rib_in::edit::Edited;
 use crate::adj_rib_in::route::{Route, State};
-use crate::adj_rib_in::sweeper::Sweeper;
+use crate::adj_rib_in::sweeper::{Removal, Sweeper};
 use crate::advertise::client_stream::ClientStream;
 use crate::advertise::encode::Style;
 use crate::advertise::group::Group;
@@ -140,7 +140,12 @@ impl Rib {
         let mut topology = self.topology.write();
         if let Some(held) = topology.peer_mut(peer) {
             held.removing[family] = true;
-            sweeper.add(peer, family, held.epoch[family]);
+            sweeper.add(Removal {
+                peer,
+                family,
+                epoch: held.epoch[family],
+                is_published: false,
+            });
         }
     }
 
@@ -174,6 +179,35 @@ impl Rib {
             held.epoch[family] = !held.epoch[family];
             held.has_stale[family] = true;
         }
+        drop(topology);
+        self.changed();
+    }
+
+    /// Begins a refresh that the neighbor frames (RFC 7313 BoRR): its routes become stale. While a sweeper still removes
+    /// the stale routes of the refresh before, this does nothing: one sweep at a time, however often a peer asks.
+    pub fn begin_refresh(&self, peer: PeerId, family: Family) {
+        if !self.families_being_removed(peer)[family] {
+            self.mark_stale(peer, family);
+        }
+    }
+
+    /// As [`Rib::sweep_stale`], but leaves the walk over the table to a sweeper. Its owner runs it in steps, so that no
+    /// message of a peer takes a walk over the table. Snapshots do not show the routes any more.
+    pub fn sweep_stale_in_steps(&self, peer: PeerId, family: Family, sweeper: &mut Sweeper) {
+        let mut topology = self.topology.write();
+        let Some(held) = topology.peer_mut(peer) else {
+            return;
+        };
+        if !held.has_stale[family] || held.removing[family] {
+            return;
+        }
+        held.removing[family] = true;
+        sweeper.add(Removal {
+            peer,
+            family,
+            epoch: held.epoch[family],
+            is_published: true,
+        });
         drop(topology);
         self.changed();
     }

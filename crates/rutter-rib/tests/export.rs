@@ -667,6 +667,48 @@ fn announce_many(rib: &Rib, peer: PeerId, block: &[u8]) {
     rib.flush();
 }
 
+/// A peer that frames refreshes as fast as it can: no message may take a walk over the table, nor queue another sweep.
+#[test]
+fn stale_routes_are_swept_in_steps() {
+    let client = PeerKind::RouteServerClient;
+    let (peer, family) = (PeerId(0), Family::Ipv4Unicast);
+    let mut lab = Lab::new(&[(client, 1), (client, 2)]);
+    announce_many(&lab.rib, peer, &Block::new(&[1, 8, 9]).0);
+    let (reader, _) = lab.rib.subscribe(100_000);
+    let mut sweeper = Sweeper::default();
+    lab.rib.begin_refresh(peer, family);
+    lab.announce(0, &Block::new(&[1, 7]).0, "11.0.0.0/24");
+    for _ in 0..1_000 {
+        lab.rib.sweep_stale_in_steps(peer, family, &mut sweeper);
+        lab.rib.begin_refresh(peer, family);
+    }
+    let held = |lab: &Lab| lab.rib.counts(peer)[family].received;
+    assert_eq!(held(&lab), 60_000);
+    assert_eq!(lab.rib.snapshot().len(family), 1);
+    let mut steps = 0;
+    while !sweeper.is_idle() {
+        let before = held(&lab);
+        sweeper.step(&lab.rib);
+        lab.rib.flush();
+        assert!(before - held(&lab) <= 256, "{before} to {}", held(&lab));
+        steps += 1;
+    }
+    assert!(steps < 1_000, "{steps} steps");
+    assert_eq!(held(&lab), 1);
+    let events = std::iter::from_fn(|| reader.next(std::time::Duration::ZERO));
+    let swept = events.map(|event| match event {
+        FeedEvent::Swept { routes, .. } => routes.len(),
+        _ => 0,
+    });
+    assert_eq!(swept.sum::<usize>(), 59_999);
+    lab.rib.begin_refresh(peer, family);
+    lab.rib.sweep_stale_in_steps(peer, family, &mut sweeper);
+    while !sweeper.is_idle() {
+        sweeper.step(&lab.rib);
+    }
+    assert_eq!(held(&lab), 0, "the next refresh marks again");
+}
+
 /// The last policy applies to all routes, even where the walk of the one before has not ended.
 #[test]
 fn a_policy_that_changes_during_a_walk_applies_to_all_routes() {

@@ -1,30 +1,32 @@
-//! The sweeper: removes the routes of ended sessions in slices, for all such sessions in one walk.
+//! The sweeper: removes stale routes and those of ended sessions in slices, for all peers in one walk.
 
-use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix};
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
 
 use crate::adj_rib_in::edit::Edited;
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::shard::{Slice, Stored};
 use crate::adj_rib_in::table::Id;
-use crate::{PeerId, Rib};
+use crate::{FeedEvent, PeerId, Rib};
 
-/// The sessions that ended on a thread and whose routes are not removed yet. Each step takes some hundred
+/// The routes that a thread has yet to remove: stale ones, and those of its ended sessions. Each step takes some hundred
 /// microseconds, so that the thread can serve others in between.
 #[derive(Default)]
 pub struct Sweeper {
-    /// The sessions of the present walk.
-    current: Vec<EndedSession>,
-    /// The sessions that ended since the walk began.
-    next: Vec<EndedSession>,
+    /// The removals of the present walk.
+    current: Vec<Removal>,
+    /// The removals that were added since the walk began.
+    next: Vec<Removal>,
     position: WalkPosition,
 }
 
-/// A session whose routes are removed: those of the peer and family that are not of this epoch.
+/// Removes the routes of a peer and family that are not of this epoch.
 #[derive(Clone, Copy, Debug)]
-struct EndedSession {
-    peer: PeerId,
-    family: Family,
-    epoch: bool,
+pub(crate) struct Removal {
+    pub peer: PeerId,
+    pub family: Family,
+    pub epoch: bool,
+    /// True if readers of the feed learn of each route: the end of a session they know already.
+    pub is_published: bool,
 }
 
 /// The position of the walk.
@@ -41,12 +43,8 @@ impl Sweeper {
         self.current.is_empty() && self.next.is_empty()
     }
 
-    pub(crate) fn add(&mut self, peer: PeerId, family: Family, epoch: bool) {
-        self.next.push(EndedSession {
-            peer,
-            family,
-            epoch,
-        });
+    pub(crate) fn add(&mut self, removal: Removal) {
+        self.next.push(removal);
     }
 
     /// Removes some routes. Call [`Rib::flush`] afterwards, and call this again until [`Sweeper::is_idle`].
@@ -67,11 +65,11 @@ impl Sweeper {
     fn slice<K: Stored>(&mut self, rib: &Rib) {
         let topology = rib.topology.read();
         // The routes of a session that came back, or of a neighbor that was removed, are gone already.
-        self.current.retain(|ended| {
-            let family = ended.family;
+        self.current.retain(|removal| {
+            let family = removal.family;
             topology
-                .peer(ended.peer)
-                .is_some_and(|peer| peer.removing[family] && peer.epoch[family] == ended.epoch)
+                .peer(removal.peer)
+                .is_some_and(|peer| peer.removing[family] && peer.epoch[family] == removal.epoch)
         });
         let removed = Removed::of(&self.current, K::FAMILY);
         let shard = rib
@@ -90,11 +88,20 @@ impl Sweeper {
             store: &rib.store,
             from: self.position.id,
         };
-        let edit = |_, route: &Route| match removed.has(route) {
-            true => Edited::Remove,
-            false => Edited::Keep,
+        let mut swept = Vec::new();
+        let is_active = rib.feed.is_active();
+        let edit = |prefix: K, route: &Route| match removed.find(route) {
+            None => Edited::Keep,
+            Some(removal) => {
+                if removal.is_published && is_active {
+                    swept.push((route.peer, (prefix.into(), route.path_id)));
+                }
+                Edited::Remove
+            }
         };
-        match shard.lock().edit_routes::<K>(&slice, edit) {
+        let next = shard.lock().edit_routes::<K>(&slice, edit);
+        publish(rib, swept);
+        match next {
             Some(next) => self.position.id = next,
             None => {
                 self.position.shard += 1;
@@ -105,10 +112,10 @@ impl Sweeper {
 
     fn finish(&mut self, rib: &Rib) {
         let mut topology = rib.topology.write();
-        for ended in self.current.drain(..) {
-            let family = ended.family;
-            if let Some(peer) = topology.peer_mut(ended.peer)
-                && peer.epoch[family] == ended.epoch
+        for removal in self.current.drain(..) {
+            let family = removal.family;
+            if let Some(peer) = topology.peer_mut(removal.peer)
+                && peer.epoch[family] == removal.epoch
             {
                 peer.removing[family] = false;
                 peer.has_stale[family] = false;
@@ -117,16 +124,27 @@ impl Sweeper {
     }
 }
 
-/// For each peer: nothing, or the epoch that stays.
-struct Removed(Vec<Option<bool>>);
+/// Publishes routes that were removed without a withdrawal.
+fn publish(rib: &Rib, mut swept: Vec<(PeerId, (Prefix, u32))>) {
+    swept.sort_by_key(|(peer, _)| *peer);
+    for routes in swept.chunk_by(|a, b| a.0 == b.0) {
+        rib.feed.publish(FeedEvent::Swept {
+            peer: routes[0].0,
+            routes: routes.iter().map(|(_, route)| *route).collect(),
+        });
+    }
+}
+
+/// The removals of a family by peer.
+struct Removed(Vec<Option<Removal>>);
 
 impl Removed {
-    fn of(all: &[EndedSession], family: Family) -> Self {
-        let of_family = || all.iter().filter(|ended| ended.family == family);
-        let end = of_family().map(|ended| ended.peer.index() + 1).max();
+    fn of(all: &[Removal], family: Family) -> Self {
+        let of_family = || all.iter().filter(|removal| removal.family == family);
+        let end = of_family().map(|removal| removal.peer.index() + 1).max();
         let mut removed = vec![None; end.unwrap_or(0)];
-        for ended in of_family() {
-            removed[ended.peer.index()] = Some(ended.epoch);
+        for removal in of_family() {
+            removed[removal.peer.index()] = Some(*removal);
         }
         Removed(removed)
     }
@@ -135,10 +153,9 @@ impl Removed {
         self.0.is_empty()
     }
 
-    fn has(&self, route: &Route) -> bool {
-        match self.0.get(route.peer.index()) {
-            Some(Some(epoch)) => route.state.has(State::EPOCH) != *epoch,
-            _ => false,
-        }
+    /// The removal of a route, if it is to be removed.
+    fn find(&self, route: &Route) -> Option<Removal> {
+        let removal = self.0.get(route.peer.index()).copied().flatten();
+        removal.filter(|removal| route.state.has(State::EPOCH) != removal.epoch)
     }
 }
