@@ -259,7 +259,7 @@ mod tests {
 
     /// Others write to the folder, too.
     #[test]
-    fn a_collector_removes_what_is_old_and_its_own() {
+    fn a_collector_removes_only_its_own_old_files() {
         let folder = std::env::temp_dir().join(format!("rutter-expire-{}", std::process::id()));
         let files = [
             ("events/day=2026-11-01/hour=02/one-1-0.parquet", false),

@@ -327,7 +327,7 @@ mod explored {
     }
 
     #[test]
-    fn a_way_that_is_the_same_when_it_was_gone_was_so_at_once() {
+    fn a_way_that_is_the_same_twice_was_so_at_one_instant() {
         explore(|model| {
             loop {
                 let found = way(model);
@@ -340,7 +340,7 @@ mod explored {
 
     #[test]
     #[should_panic]
-    fn a_way_gone_once_may_never_have_been_so() {
+    fn a_way_read_once_may_never_have_been_so() {
         explore(|model| answer(way(model)));
     }
 }

@@ -145,7 +145,7 @@ mod explored {
     }
 
     #[test]
-    fn what_a_reader_holds_is_not_freed() {
+    fn blocks_in_use_are_not_freed() {
         loom::model(|| {
             let model = model();
             let mark = model.epochs.join();
@@ -184,7 +184,7 @@ mod explored {
 
     #[test]
     #[should_panic]
-    fn freeing_without_asking_is_found_out() {
+    fn freeing_without_a_scan_is_detected() {
         loom::model(|| {
             let model = model();
             let mark = model.epochs.join();

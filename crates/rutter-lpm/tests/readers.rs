@@ -225,7 +225,7 @@ fn churn_leaves_the_size_where_it_was() {
 }
 
 #[test]
-fn a_reader_at_rest_holds_nothing_back_and_one_at_work_does() {
+fn an_active_reader_delays_reclamation_and_a_resting_one_does_not() {
     let mut table = Table::new(Profile::Balanced);
     let mut reader = table.reader();
     let idle = reader.clone();
@@ -253,7 +253,7 @@ fn a_reader_at_rest_holds_nothing_back_and_one_at_work_does() {
 }
 
 #[test]
-fn what_the_last_reader_held_back_goes_after_it() {
+fn nodes_held_by_the_last_reader_are_freed_after_it() {
     let mut table = Table::new(Profile::Fast);
     let mut reader = table.reader();
     let view = reader.enter();

@@ -221,7 +221,7 @@ fn readers_find_whole_routes_while_several_write() {
 /// Writers of one shard, with a source each, find it locked again and again, and leave changes to each other.
 /// They continue from routes that they found before. In the end each source has its last value.
 #[test]
-fn what_each_of_many_writers_said_last_is_so_whoever_made_it() {
+fn the_last_change_of_each_of_many_writers_wins() {
     let routes = Routes::<Ipv4Prefix>::new(Profile::Fast, 1);
     // No prefix is inside another, so that each can be looked up.
     let prefix = |n: u32| {
@@ -277,7 +277,7 @@ fn what_each_of_many_writers_said_last_is_so_whoever_made_it() {
 /// A removed prefix leaves a gap in its node, and shorter prefixes come and go. A look-up that finds
 /// the gap must not return a prefix that existed only before or after.
 #[test]
-fn what_is_found_around_a_gap_was_there_with_the_gap() {
+fn the_prefix_found_around_a_gap_existed_with_the_gap() {
     let net = |n: u32, len| Ipv4Prefix::new(n, len).expect("a length in range");
     // A prefix of the root, which leaves the node with the gap unchanged; and one of the same node.
     for sometimes in [net(0x0a00_0000, 12), net(0x0a01_0400, 22)] {
@@ -327,7 +327,7 @@ fn find_around_a_gap(flaps: Ipv4Prefix, sometimes: Ipv4Prefix) {
 
 /// Gaps and unused values do not make the memory grow without bound.
 #[test]
-fn prefixes_that_come_and_go_take_no_more_and_more_memory() {
+fn changing_prefixes_do_not_leak_memory() {
     let routes = Routes::<Ipv4Prefix>::new(Profile::Fast, 1);
     let turn = |rounds: std::ops::Range<u32>| {
         for n in rounds {
@@ -410,7 +410,7 @@ fn a_value_too_long_ends_a_batch_after_the_changes_before_it() {
 
 /// Only values change, those of a list of two.
 #[test]
-fn values_that_only_change_take_no_more_and_more_memory() {
+fn changing_values_do_not_leak_memory() {
     let routes = Routes::<Ipv4Prefix>::new(Profile::Fast, 1);
     let prefix = Ipv4Prefix::new(0xc000_0200, 24).expect("a length in range");
     let change = |n: u32| {
@@ -427,7 +427,7 @@ fn values_that_only_change_take_no_more_and_more_memory() {
 
 /// A default route is in every shard: the last writer must win in all of them.
 #[test]
-fn short_prefixes_are_the_same_in_all_shards_whoever_changes_them() {
+fn short_prefixes_are_the_same_in_all_shards_after_concurrent_changes() {
     let routes = Routes::<Ipv4Prefix>::new(Profile::Fast, 16);
     let all = Ipv4Prefix::new(0, 0).expect("a length in range");
     for round in 0..200 {
@@ -444,12 +444,12 @@ fn short_prefixes_are_the_same_in_all_shards_whoever_changes_them() {
         routes.size();
         let mut reader = routes.reader();
         let mut view = reader.enter();
-        let mut said = (0..=255).map(|high| {
+        let mut sent = (0..=255).map(|high| {
             let found = view.lookup(Ipv4Addr::new(high, 0, 0, 1))?;
             found.routes().map(|(_, value)| value.word(0)).next()
         });
-        let first = said.next();
-        assert!(said.all(|other| Some(other) == first), "round {round}");
+        let first = sent.next();
+        assert!(sent.all(|other| Some(other) == first), "round {round}");
     }
 }
 

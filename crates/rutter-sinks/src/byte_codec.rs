@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_come_back() {
+    fn numbers_survive_a_round_trip() {
         let mut out = Vec::new();
         let numbers = [0, 1, -1, 63, -64, 1 << 40, i64::MAX, i64::MIN];
         numbers.iter().for_each(|n| put_signed(&mut out, *n));

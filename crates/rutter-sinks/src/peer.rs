@@ -100,7 +100,7 @@ impl StoredPeer {
         let router = reader.string()?.into();
         let distinguisher = reader.number()?;
         let view = reader.byte()?;
-        let said = match view & WITH_TYPE {
+        let stored_type = match view & WITH_TYPE {
             0 => None,
             _ => Some(PeerType::from_code(reader.byte()?)),
         };
@@ -117,7 +117,7 @@ impl StoredPeer {
                 address,
                 distinguisher,
                 view: view.name(),
-                peer_type: said.unwrap_or_else(|| match of_bmp {
+                peer_type: stored_type.unwrap_or_else(|| match of_bmp {
                     true => implied(*view, distinguisher, &name),
                     false => PeerType::Global,
                 }),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn peers_that_differ_in_their_type_alone_are_two() {
+    fn peers_that_differ_only_in_their_type_are_different() {
         let all = (0..5).map(PeerType::from_code);
         let all = all.map(|kind| peer(View::AdjRibInPre, kind, 7, "one"));
         let all: Vec<StoredPeer> = all.collect();

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_that_others_remove_are_missed() {
+    fn rows_that_others_remove_are_detected() {
         let mut count = RouteCount::default();
         count.expect_change(5);
         count.committed();
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_is_counted_where_it_is_known_what_was_there() {
+    fn a_load_is_counted_if_the_number_before_is_known() {
         let load = |mut count: RouteCount, all, gone| {
             count.begin_load(all, gone);
             count.add_loaded(3);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_that_was_not_answered_may_have_happened() {
+    fn an_unconfirmed_commit_may_have_happened() {
         for found in [7, 10] {
             let mut count = RouteCount::of(7);
             count.expect_change(3);

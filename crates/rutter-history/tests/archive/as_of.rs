@@ -215,7 +215,7 @@ fn at(seconds: u64) -> Now {
 }
 
 #[test]
-fn a_time_outside_of_the_archive_is_said_to_be() {
+fn a_time_outside_the_archive_is_noted() {
     let folder = folder("time_note");
     let mut world = World::new(&folder, at(0));
     let mut drawn = Drawn(1);
@@ -243,7 +243,7 @@ fn a_time_outside_of_the_archive_is_said_to_be() {
 }
 
 #[test]
-fn a_time_inside_of_a_gap_is_said_to_be() {
+fn a_time_inside_a_gap_is_noted() {
     let folder = folder("gap");
     let mut world = World::new(&folder, at(0));
     world.step(&mut Drawn(1), at(10));
@@ -260,7 +260,7 @@ fn a_time_inside_of_a_gap_is_said_to_be() {
 
 /// Somebody has removed a file, or a copy is incomplete.
 #[test]
-fn missing_files_are_said() {
+fn missing_files_are_noted() {
     let folder = folder("holes");
     let mut world = World::new(&folder, at(0));
     let mut drawn = Drawn(1);

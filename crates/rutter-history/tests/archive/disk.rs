@@ -78,7 +78,7 @@ fn a_killed_collector_leaves_a_gap_and_no_rubbish() {
 
 /// A run that is killed before its first file is complete has recorded the gap of its predecessor.
 #[test]
-fn no_run_is_forgotten_however_often_it_is_killed() {
+fn every_killed_run_is_recorded() {
     let folder = folder("again");
     let archive = Archive::new(&folder);
     let mut runs = Vec::new();
@@ -101,7 +101,7 @@ fn no_run_is_forgotten_however_often_it_is_killed() {
 
 /// A run that begins while the disk fails records the missing rows later, also those of the previous run.
 #[test]
-fn a_run_begins_on_a_disk_that_takes_nothing() {
+fn a_run_begins_on_a_full_disk() {
     let folder = folder("full-at-start");
     let archive = Archive::new(&folder);
     let killed = FileRotation::start(archive.clone(), "c", OPTIONS, &[], at(0)).unwrap();
@@ -123,8 +123,8 @@ fn a_run_begins_on_a_disk_that_takes_nothing() {
     };
     assert!(next.turn(later(20)), "{:?}", next.failure());
     next.stop(later(21));
-    let told = event_rows(&archive);
-    let gaps: Vec<&str> = told
+    let rows = event_rows(&archive);
+    let gaps: Vec<&str> = rows
         .iter()
         .filter_map(|(kind, detail)| (kind == "gap").then_some(detail.as_str()))
         .collect();
@@ -138,7 +138,7 @@ fn a_run_begins_on_a_disk_that_takes_nothing() {
 
 /// The disk fails for a while: the folder of events is replaced by a file.
 #[test]
-fn what_a_failing_disk_did_not_take_is_told_when_it_takes_rows_again() {
+fn rows_lost_on_a_failing_disk_are_recorded_when_it_works_again() {
     let folder = folder("failing");
     let archive = Archive::new(&folder);
     let mut rotation = FileRotation::start(archive.clone(), "c", OPTIONS, &[], at(0)).unwrap();
@@ -161,18 +161,18 @@ fn what_a_failing_disk_did_not_take_is_told_when_it_takes_rows_again() {
     assert!(rotation.turn(at(722)), "a snapshot must follow");
     rotation.take(&event(3), at(723));
     rotation.stop(at(724));
-    let told = event_rows(&archive);
-    let kinds: Vec<&str> = told.iter().map(|(kind, _)| &**kind).collect();
+    let rows = event_rows(&archive);
+    let kinds: Vec<&str> = rows.iter().map(|(kind, _)| &**kind).collect();
     assert_eq!(kinds, ["gap", "gap", "stop"]);
     let bounds =
         "rows 0 to 3 are missing, from 2026-11-18 11:06:40.000000 UTC to 2026-11-18 11:18:";
-    assert!(told[0].1.starts_with(bounds), "{}", told[0].1);
+    assert!(rows[0].1.starts_with(bounds), "{}", rows[0].1);
     fs::remove_dir_all(&folder).unwrap();
 }
 
 /// Nothing could be written at the end, not even the gap.
 #[test]
-fn what_was_lost_at_the_end_of_a_run_is_told_by_the_next() {
+fn rows_lost_at_the_end_of_a_run_are_recorded_by_the_next() {
     let folder = folder("unsaid");
     let archive = Archive::new(&folder);
     let start =
@@ -189,16 +189,16 @@ fn what_was_lost_at_the_end_of_a_run_is_told_by_the_next() {
     fs::rename(folder.join("away"), &events).unwrap();
     start(800).stop(at(801));
     start(900).stop(at(901));
-    let told = event_rows(&archive);
-    let kinds: Vec<&str> = told.iter().map(|(kind, _)| &**kind).collect();
+    let rows = event_rows(&archive);
+    let kinds: Vec<&str> = rows.iter().map(|(kind, _)| &**kind).collect();
     assert_eq!(kinds, ["start", "start", "gap", "stop", "start", "stop"]);
     let why = format!("rows of run {run} from row 1 on are missing, if there were any: ");
-    assert!(told[2].1.starts_with(&why), "{}", told[2].1);
+    assert!(rows[2].1.starts_with(&why), "{}", rows[2].1);
     fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_to_is_said_at_the_start() {
+fn a_folder_without_write_permission_fails_the_start() {
     let folder = folder("refused");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("events"), "in the way").unwrap();
@@ -233,7 +233,7 @@ fn clock_steps_and_hours_begin_files() {
 }
 
 #[test]
-fn whoever_removes_the_folder_lets_no_second_collector_in() {
+fn a_removed_folder_does_not_admit_a_second_collector() {
     let folder = folder("removed");
     let archive = Archive::new(&folder);
     let context = Context {

@@ -49,13 +49,13 @@ pub fn routes(answer: &AsOf) -> Routes {
 
 /// Kind and detail of all events, in order.
 pub fn event_rows(archive: &Archive) -> Vec<(String, String)> {
-    let mut told = Vec::new();
+    let mut rows = Vec::new();
     for file in archive.files(Part::Events).unwrap() {
         for batch in batches(&file.path) {
             for row in 0..batch.num_rows() {
-                told.push((text(&batch, "kind", row), text(&batch, "detail", row)));
+                rows.push((text(&batch, "kind", row), text(&batch, "detail", row)));
             }
         }
     }
-    told
+    rows
 }

@@ -120,7 +120,7 @@ fn full<S: Node>() -> Contents {
     contents
 }
 
-fn nodes_say_what_their_contents_say<S: Node>() {
+fn nodes_match_their_contents<S: Node>() {
     let memory = Memory::new(std::sync::Arc::new(
         crate::chunk_allocator::ChunkAllocator::new(1),
     ));
@@ -135,12 +135,12 @@ fn nodes_say_what_their_contents_say<S: Node>() {
 
 #[test]
 fn nodes_of_four_bits() {
-    nodes_say_what_their_contents_say::<Stride4>();
+    nodes_match_their_contents::<Stride4>();
 }
 
 #[test]
 fn nodes_of_eight_bits() {
-    nodes_say_what_their_contents_say::<Stride8>();
+    nodes_match_their_contents::<Stride8>();
 }
 
 /// The words of the node after [`Node::edit`], if it applies, and after unpacking and changing it.
@@ -164,7 +164,7 @@ fn edited(memory: &Memory, key: Key, value: Option<u32>) -> Option<[Vec<u32>; 2]
 }
 
 #[test]
-fn nodes_that_change_as_they_lie_do_so_as_if_taken_apart() {
+fn quick_edits_equal_edits_of_unpacked_nodes() {
     let memory = Memory::new(std::sync::Arc::new(
         crate::chunk_allocator::ChunkAllocator::new(1),
     ));

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_found_and_nothing_else_whatever_came_between() {
+    fn exactly_the_blocks_in_the_index_are_found() {
         let epochs = crate::sync::Arc::new(Epochs::new());
         let chunk_allocator = ChunkAllocator::new(1).into();
         let mut table =

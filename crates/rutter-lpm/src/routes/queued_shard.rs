@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_holds_up_only_questions_for_the_same_prefix() {
+    fn a_queued_change_delays_only_look_ups_of_its_prefix() {
         let queued_shard = queued_shard();
         let (one, two) = (change(1, &[7]), change(2, &[7]));
         queued_shard.with(|_| {
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_cannot_be_made_does_not_hold_up_those_after_it() {
+    fn a_change_that_panics_does_not_block_later_ones() {
         let queued_shard = queued_shard();
         let too_long = vec![0; value_pool::LONGEST + 3];
         let result = catch_unwind(AssertUnwindSafe(|| {
@@ -382,13 +382,13 @@ mod explored {
     }
 
     #[test]
-    fn no_change_is_left_that_nobody_makes() {
+    fn no_change_is_left_in_the_queue() {
         explore(false);
     }
 
     #[test]
     #[should_panic]
-    fn who_only_reads_the_count_may_leave_one() {
+    fn a_thread_that_only_reads_the_count_may_leave_a_change() {
         explore(true);
     }
 }

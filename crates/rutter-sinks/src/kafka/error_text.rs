@@ -67,7 +67,7 @@ mod tests {
     use rskafka::client::error::RequestContext;
 
     #[test]
-    fn what_is_refused_is_told_with_a_way_out() {
+    fn errors_are_explained_with_a_remedy() {
         let refused = |protocol_error| Error::ServerError {
             protocol_error,
             error_message: None,

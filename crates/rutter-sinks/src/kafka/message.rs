@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_peers_that_differ_in_their_type_alone_are_different() {
+    fn keys_of_peers_that_differ_only_in_their_type_are_different() {
         let of = |peer_type, distinguisher| {
             let key = PeerKey {
                 peer_type,
@@ -369,7 +369,7 @@ mod tests {
 
     /// `UPDATE_GOLDEN=1` rewrites the sample.
     #[test]
-    fn messages_are_those_of_the_schema() {
+    fn messages_match_the_golden_file() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/kafka.txt");
         let text = messages();
         if std::env::var_os("UPDATE_GOLDEN").is_some() {

@@ -175,16 +175,16 @@ impl Kafka {
             let key = format!("{}|{}", part(&collector), entry.kind.name());
             return self.put_everywhere(session, &key, &value, entry.time_us);
         };
-        let own = peer_key(&collector, &peer.key);
+        let peer_part = peer_key(&collector, &peer.key);
         let Some(prefix) = entry.prefix else {
-            let key = format!("{own}|{}", entry.kind.name());
-            self.put(session, &own, key, Some(value), entry.time_us)?;
+            let key = format!("{peer_part}|{}", entry.kind.name());
+            self.put(session, &peer_part, key, Some(value), entry.time_us)?;
             return self.clear_families(session, behind, entry);
         };
-        let key = route_key(&own, prefix, entry.path_id);
-        self.put(session, &own, key.clone(), Some(value), entry.time_us)?;
+        let key = route_key(&peer_part, prefix, entry.path_id);
+        self.put(session, &peer_part, key.clone(), Some(value), entry.time_us)?;
         if entry.kind == Kind::Withdraw && self.settings.tombstones {
-            self.put(session, &own, key, None, entry.time_us)?;
+            self.put(session, &peer_part, key, None, entry.time_us)?;
         }
         Ok(())
     }
@@ -207,9 +207,9 @@ impl Kafka {
                 ..behind
             };
             let value = Message::clear(&collector, at, entry.time_us, of).json();
-            let own = peer_key(&collector, &peer.key);
-            let key = format!("{own}|clear|{}", family_name(family));
-            self.put(session, &own, key, Some(value), entry.time_us)?;
+            let peer_part = peer_key(&collector, &peer.key);
+            let key = format!("{peer_part}|clear|{}", family_name(family));
+            self.put(session, &peer_part, key, Some(value), entry.time_us)?;
         }
         Ok(())
     }
@@ -288,12 +288,12 @@ impl Store for Kafka {
                 );
             }
             for (_, peer) in &load.peers {
-                let own = peer_key(&collector, &peer.key);
+                let peer_part = peer_key(&collector, &peer.key);
                 for family in Family::ALL {
                     let of = Some((&**peer, family));
                     let value = Message::clear(&collector, load.position, load.time_us, of).json();
-                    let key = format!("{own}|clear|{}", family_name(family));
-                    kafka.put(session, &own, key, Some(value), load.time_us)?;
+                    let key = format!("{peer_part}|clear|{}", family_name(family));
+                    kafka.put(session, &peer_part, key, Some(value), load.time_us)?;
                 }
             }
             Ok(())
@@ -305,12 +305,12 @@ impl Store for Kafka {
             let collector = kafka.collector.clone();
             while let Some(rows) = chunks() {
                 for row in &rows {
-                    let own = peer_key(&collector, &row.peer.key);
+                    let peer_part = peer_key(&collector, &row.peer.key);
                     let route = (row.prefix, row.path_id, &*row.attrs);
                     let message =
                         Message::state(&collector, load.position, load.time_us, &row.peer, route);
-                    let key = route_key(&own, row.prefix, row.path_id);
-                    kafka.put(session, &own, key, Some(message.json()), load.time_us)?;
+                    let key = route_key(&peer_part, row.prefix, row.path_id);
+                    kafka.put(session, &peer_part, key, Some(message.json()), load.time_us)?;
                 }
             }
             Ok(())
@@ -464,14 +464,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_acknowledged_is_known_without_a_disk() {
+    fn the_acknowledged_position_is_known_without_a_disk() {
         let mut kafka = kafka(Path::new("/dev/full"));
         kafka.save_position(POSITION);
         assert_eq!(kafka.position(), Ok(Some(POSITION)));
     }
 
     #[test]
-    fn what_was_acknowledged_is_known_where_somebody_removes_the_note() {
+    fn the_acknowledged_position_is_known_after_its_file_was_removed() {
         let folder = folder("noted");
         let mut kafka = kafka(&folder);
         kafka.progress = ends(&[7]);
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_topic_has_lost_is_told_once() {
+    fn the_loss_of_a_topic_is_reported_once() {
         let folder = folder("gone");
         let mut before = kafka(&folder);
         before.progress = ends(&[7, 3]);
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn the_messages_that_are_gone_are_named() {
+    fn lost_messages_are_named() {
         let lost = |left: &[i64], now: &[i64]| lost_messages("t", &ends(left), &ends(now));
         assert_eq!(lost(&[7, 0], &[8, 0, 0]), None);
         assert_eq!(
@@ -517,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_that_was_made_anew_or_has_other_partitions_is_not_as_it_was_left() {
+    fn a_new_topic_or_other_partitions_do_not_match() {
         fn is(left: &[i64], now: &[i64]) -> bool {
             topic_matches(&ends(left), &ends(now))
         }

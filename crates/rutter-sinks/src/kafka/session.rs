@@ -131,11 +131,11 @@ impl Session {
         }
         let request = partitions_of(&self.client, topic);
         let what = "cannot look for partitions";
-        let there = within(&self.runtime, self.timeout, what, request)?.len();
+        let found = within(&self.runtime, self.timeout, what, request)?.len();
         let had = self.partitions.len();
-        if there != had {
+        if found != had {
             return Err(StoreError(format!(
-                "topic `{topic}` has {there} partitions instead of {had}"
+                "topic `{topic}` has {found} partitions instead of {had}"
             )));
         }
         self.partitions_checked = Instant::now();
@@ -336,7 +336,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_record_is_of_the_future() {
+    fn no_record_has_a_future_time() {
         let now_us = 1_795_000_000_000_000;
         assert_eq!(
             timestamp(now_us - 5, now_us),
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_no_larger_than_they_may_be_but_for_one_large_record() {
+    fn requests_keep_to_the_limit_except_for_one_large_record() {
         let of = |octets: usize| Waiting {
             row: None,
             record: record(String::new(), Some(vec![0; octets - OVERHEAD]), 0),
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_there_when_its_last_record_is() {
+    fn a_row_is_complete_with_its_last_record() {
         let row = |next_seq| Position { run: 7, next_seq };
         let waiting: Vec<Waiting> = [1, 2, 2, 3]
             .map(|number| Waiting {

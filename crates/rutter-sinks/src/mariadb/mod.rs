@@ -484,14 +484,14 @@ fn store_error(what: &str) -> impl FnOnce(mysql::Error) -> StoreError {
     let what = what.to_owned();
     move |why| match &why {
         why if is_silence(why) => hangs(&what),
-        MySqlError(said) => {
-            let hint = match said.code {
+        MySqlError(error) => {
+            let hint = match error.code {
                 code if DENIED.contains(&code) => "; GRANT ALL ON the sink's database to its user",
                 NO_LOGIN => "; see `user` and `password` of the sink",
                 NO_DATABASE => "; create the database first",
                 _ => "",
             };
-            StoreError(format!("{what}: {}{hint}", said.message))
+            StoreError(format!("{what}: {}{hint}", error.message))
         }
         DriverError(why) => StoreError(format!("{what}: {why}")),
         IoError(why) => StoreError(format!("{what}: {why}")),

@@ -385,12 +385,12 @@ fn finish(mut copy: CopyIn<'_>, mut out: Rows) -> Result<(), StoreError> {
 fn store_error(what: &str) -> impl FnOnce(tokio_postgres::Error) -> StoreError {
     let what = what.to_owned();
     move |why| match why.as_db_error() {
-        Some(said) if *said.code() == SqlState::INSUFFICIENT_PRIVILEGE => StoreError(format!(
+        Some(error) if *error.code() == SqlState::INSUFFICIENT_PRIVILEGE => StoreError(format!(
             "{what}: {}; let the sink's user own the database, or GRANT TEMPORARY ON DATABASE and GRANT CREATE, USAGE ON \
              SCHEMA public to it, and let it own the tables rutter_*",
-            said.message()
+            error.message()
         )),
-        Some(said) => StoreError(format!("{what}: {}: {}", said.severity(), said.message())),
+        Some(error) => StoreError(format!("{what}: {}: {}", error.severity(), error.message())),
         None => StoreError(format!("{what}: {}", chain(&why))),
     }
 }

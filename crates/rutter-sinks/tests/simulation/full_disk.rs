@@ -51,7 +51,7 @@ impl Full {
         now.monotonic_us += later_ms * 1_000;
         self.clock.0.set(now);
         self.world
-            .say(0, &["10.1.0.0/16".parse().unwrap()], None, Some(7));
+            .send_update(0, &["10.1.0.0/16".parse().unwrap()], None, Some(7));
         self.spooler.read_feed(Duration::ZERO, &self.clock);
         self.spooler.store(&mut self.spool, &self.clock);
     }
@@ -72,7 +72,7 @@ pub fn fresh(name: &str) -> PathBuf {
 }
 
 #[test]
-fn a_folder_that_somebody_removes_is_made_again() {
+fn a_removed_folder_is_created_again() {
     let folder = fresh("removed");
     let mut full = full(&folder);
     full.turn(1);
@@ -87,7 +87,7 @@ fn a_folder_that_somebody_removes_is_made_again() {
 
 /// The folder cannot be created when the collector starts.
 #[test]
-fn a_spool_that_cannot_be_made_yet_begins_with_a_gap() {
+fn a_spool_that_cannot_be_created_yet_begins_with_a_gap() {
     let disk = fresh("later");
     fs::write(&disk, "").expect("a file where a folder is to be");
     let folder = disk.join("spool");

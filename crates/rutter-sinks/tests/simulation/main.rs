@@ -114,7 +114,7 @@ impl Simulation {
         self.clock.0.set(now);
     }
 
-    fn trouble(&mut self) {
+    fn draw_faults(&mut self) {
         let drawn = self.rng.below(100);
         let mut server = self.database.server.borrow_mut();
         match drawn {
@@ -150,24 +150,24 @@ impl Simulation {
             collector.world.act(&mut self.rng);
         }
         if self.rng.chance(70) {
-            self.take_in(collector);
+            self.spool_events(collector);
         }
         if self.rng.chance(5) {
             collector.spool.lock().sync().expect("the disk syncs");
         }
         if self.rng.chance(60) {
-            self.write_out(collector);
+            self.write_rows(collector);
         }
     }
 
-    fn take_in(&self, collector: &mut Collector) {
+    fn spool_events(&self, collector: &mut Collector) {
         collector.spooler.read_feed(Duration::ZERO, &self.clock);
         collector
             .spooler
             .store(&mut collector.spool.lock(), &self.clock);
     }
 
-    fn write_out(&self, collector: &mut Collector) -> Step {
+    fn write_rows(&self, collector: &mut Collector) -> Step {
         let source = TableSource(collector.world.rib.clone());
         let now_us = self.clock.now().unix_us;
         let step = collector.writer.step(now_us, &collector.spool, &source);
@@ -187,8 +187,8 @@ impl Simulation {
         let mut idle = 0;
         for _ in 0..10_000 {
             self.pass();
-            self.take_in(collector);
-            idle = match self.write_out(collector) {
+            self.spool_events(collector);
+            idle = match self.write_rows(collector) {
                 Step::Idle => idle + 1,
                 _ => 0,
             };
@@ -221,7 +221,7 @@ impl Simulation {
     }
 }
 
-fn same(stored: &BTreeMap<world::Key, String>, owed: &BTreeMap<world::Key, String>) {
+fn same(stored: &BTreeMap<world::Key, String>, expected: &BTreeMap<world::Key, String>) {
     let only = |a: &BTreeMap<_, String>, b: &BTreeMap<_, String>| -> Vec<_> {
         let differs = |(key, path): &(&world::Key, &String)| b.get(*key) != Some(*path);
         a.iter()
@@ -229,10 +229,10 @@ fn same(stored: &BTreeMap<world::Key, String>, owed: &BTreeMap<world::Key, Strin
             .map(|(key, path)| (*key, path.clone()))
             .collect()
     };
-    let (stored, owed) = (only(stored, owed), only(owed, stored));
+    let (stored, expected) = (only(stored, expected), only(expected, stored));
     assert!(
-        stored.is_empty() && owed.is_empty(),
-        "stored: {stored:?}\nowed: {owed:?}"
+        stored.is_empty() && expected.is_empty(),
+        "stored: {stored:?}\nexpected: {expected:?}"
     );
 }
 
@@ -258,9 +258,11 @@ fn check_run(tables: &database::Tables, run: u64, log: &[String]) {
         if own.contains(&text.as_str()) {
             continue;
         }
-        let same = |said: &&String| **said == *text || said.ends_with('?') && same_peer(said, text);
+        let same = |logged: &&String| {
+            **logged == *text || logged.ends_with('?') && same_peer(logged, text)
+        };
         assert!(
-            log.by_ref().any(|said| same(&said)),
+            log.by_ref().any(|logged| same(&logged)),
             "{text} did not happen then"
         );
     }
@@ -270,20 +272,20 @@ fn check_run(tables: &database::Tables, run: u64, log: &[String]) {
 fn check_bounds(detail: &str, hole: Option<std::ops::Range<u64>>) {
     let words: Vec<&str> = detail.split(' ').collect();
     if let (["rows", first, "to", last, ..], Some(hole)) = (&words[..], hole) {
-        let said = [*first, last.trim_end_matches(',')].map(|number| number.parse());
-        assert_eq!(said, [Ok(hole.start), Ok(hole.end - 1)], "{detail}");
+        let logged = [*first, last.trim_end_matches(',')].map(|number| number.parse());
+        assert_eq!(logged, [Ok(hole.start), Ok(hole.end - 1)], "{detail}");
     }
 }
 
 /// The order of swept routes is not specified.
-fn same_peer(said: &str, text: &str) -> bool {
+fn same_peer(logged: &str, text: &str) -> bool {
     let words = |text: &str| {
         text.split(' ')
             .take(2)
             .map(str::to_owned)
             .collect::<Vec<_>>()
     };
-    words(said) == words(text)
+    words(logged) == words(text)
 }
 
 /// Some hours of one sink.
@@ -292,7 +294,7 @@ fn run(seed: u64) -> (u32, usize) {
     let mut collector = simulation.start();
     let turns = simulation.rng.between(50, 600);
     for _ in 0..turns {
-        simulation.trouble();
+        simulation.draw_faults();
         simulation.turn(&mut collector);
         if simulation.rng.chance(2) {
             simulation.kill(collector);
@@ -313,7 +315,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn nothing_promised_is_lost_and_nothing_is_there_twice() {
+fn no_promised_row_is_lost_and_none_is_stored_twice() {
     let seeds = match number("SEED") {
         Some(seed) => seed..seed + 1,
         None => 0..number("SEEDS").unwrap_or(60),
@@ -342,7 +344,7 @@ fn the_same_seed_does_the_same() {
 /// The database is away, the spool is full, and the collector is stopped. The missing rows are recorded, and
 /// the stop was clean.
 #[test]
-fn a_run_that_ends_while_its_spool_is_full_says_so() {
+fn a_run_that_ends_with_a_full_spool_records_a_gap() {
     let mut simulation = Simulation::new(7);
     simulation.database.server.borrow_mut().away = true;
     let mut collector = simulation.start();
@@ -351,7 +353,7 @@ fn a_run_that_ends_while_its_spool_is_full_says_so() {
         simulation.pass();
         collector.world.now_us = simulation.clock.now().unix_us;
         (0..20).for_each(|_| collector.world.act(&mut simulation.rng));
-        simulation.take_in(&mut collector);
+        simulation.spool_events(&mut collector);
         after += u32::from(collector.spooler.drop_reason().is_some());
     }
     let run = collector.spooler.run();
@@ -361,8 +363,8 @@ fn a_run_that_ends_while_its_spool_is_full_says_so() {
     simulation.check(&next);
     let server = simulation.database.server.borrow();
     let own = server.tables.events.iter().filter(|event| event.0 == run);
-    let said: Vec<&str> = own.map(|event| event.2.as_str()).collect();
-    assert_eq!(said[said.len() - 2..], ["gap", "stop"]);
+    let logged: Vec<&str> = own.map(|event| event.2.as_str()).collect();
+    assert_eq!(logged[logged.len() - 2..], ["gap", "stop"]);
 }
 
 /// The status of a collector that has just started does not claim that the database has everything.
@@ -376,7 +378,7 @@ fn rows_of_earlier_runs_wait_until_they_are_committed() {
     for _ in 0..20 {
         simulation.pass();
         (0..20).for_each(|_| collector.world.act(&mut simulation.rng));
-        simulation.take_in(&mut collector);
+        simulation.spool_events(&mut collector);
     }
     let left = collector.spool.lock().end().expect("rows").next_seq;
     simulation.stop(collector);
@@ -415,14 +417,14 @@ fn a_drained_spool_makes_room_for_the_next_run() {
         simulation.pass();
         collector.world.now_us = simulation.clock.now().unix_us;
         (0..20).for_each(|_| collector.world.act(&mut simulation.rng));
-        simulation.take_in(&mut collector);
+        simulation.spool_events(&mut collector);
     }
     collector.spool.lock().sync().expect("the disk syncs");
     simulation.kill(collector);
     simulation.disk.fill();
     simulation.pass();
     let mut next = simulation.start();
-    simulation.take_in(&mut next);
+    simulation.spool_events(&mut next);
     assert!(next.spooler.drop_reason().is_some(), "the disk is full");
     simulation.quiet(&mut next);
     simulation.check(&next);
@@ -434,14 +436,14 @@ fn a_drained_spool_makes_room_for_the_next_run() {
 
 /// All events that wait in the feed at the stop belong to the run, however many they are.
 #[test]
-fn a_run_that_ends_takes_in_what_waits() {
+fn a_run_that_ends_spools_all_waiting_events() {
     let mut simulation = Simulation::new(9);
     simulation.limit = 1 << 30;
     let mut collector = simulation.start();
     collector.world.now_us = simulation.clock.now().unix_us;
     // Many full blocks.
     (0..40_000).for_each(|_| collector.world.act(&mut simulation.rng));
-    let (run, said) = (collector.spooler.run(), collector.world.log.len());
+    let (run, logged) = (collector.spooler.run(), collector.world.log.len());
     simulation.stop(collector);
     let mut next = simulation.start();
     simulation.quiet(&mut next);
@@ -449,5 +451,5 @@ fn a_run_that_ends_takes_in_what_waits() {
     let server = simulation.database.server.borrow();
     let own = server.tables.events.iter().filter(|event| event.0 == run);
     // Between `start` and `stop`.
-    assert_eq!(own.count(), said + 2);
+    assert_eq!(own.count(), logged + 2);
 }

@@ -40,7 +40,7 @@ fn segment(folder: &Path, number: u64) -> PathBuf {
 }
 
 /// Checks that a gap reports exactly the missing rows after damage to a segment in the middle.
-fn is_told(name: &str, damage: impl Fn(&Path)) {
+fn records_gap_after(name: &str, damage: impl Fn(&Path)) {
     let folder = fresh(name);
     let (run, stored) = a_run(&folder);
     assert!(fs::metadata(segment(&folder, 2)).is_ok(), "three segments");
@@ -69,37 +69,37 @@ fn second_frame(octets: &[u8]) -> usize {
 }
 
 #[test]
-fn octets_that_are_not_what_was_written_are_told() {
+fn changed_bytes_are_recorded() {
     let middle = |octets: &mut Vec<u8>| {
         let middle = octets.len() / 2;
         octets[middle] ^= 1;
     };
-    is_told("damaged", |file| change(file, middle));
+    records_gap_after("damaged", |file| change(file, middle));
 }
 
 #[test]
-fn a_length_that_points_beyond_the_end_is_no_torn_frame() {
+fn a_length_beyond_the_end_is_not_an_incomplete_frame() {
     let longer = |octets: &mut Vec<u8>| {
         let at = second_frame(octets);
         octets[at + 2] ^= 0x10;
     };
-    is_told("length", |file| change(file, longer));
+    records_gap_after("length", |file| change(file, longer));
 }
 
 #[test]
-fn a_segment_that_is_shorter_than_it_was_is_told() {
-    is_told("shorter", |file| {
+fn a_shortened_segment_is_recorded() {
+    records_gap_after("shorter", |file| {
         change(file, |octets| octets.truncate(octets.len() / 2))
     });
 }
 
 #[test]
-fn a_segment_that_is_gone_is_told() {
-    is_told("gone", |file| fs::remove_file(file).expect("it goes"));
+fn a_removed_segment_is_recorded() {
+    records_gap_after("gone", |file| fs::remove_file(file).expect("it goes"));
 }
 
 #[test]
-fn damage_of_the_end_is_told() {
+fn damage_at_the_end_is_recorded() {
     let folder = fresh("end");
     let (run, _) = a_run(&folder);
     let number = (0..).find(|n| !segment(&folder, n + 1).exists());
@@ -117,7 +117,7 @@ fn damage_of_the_end_is_told() {
 }
 
 #[test]
-fn a_run_that_was_not_ended_in_order_is_told() {
+fn a_run_without_a_stop_is_recorded() {
     let folder = fresh("killed");
     let mut full = full_of(&folder, LIMIT);
     full.world.up(0);
@@ -158,7 +158,7 @@ fn turn_until_stored(full: &mut Full) {
 
 /// The damage happens while the collector runs and its database is away.
 #[test]
-fn damage_that_is_met_on_the_way_is_told_with_its_bounds() {
+fn damage_met_while_running_is_recorded_with_its_bounds() {
     let mut simulation = Simulation::new(11);
     simulation.database.server.borrow_mut().away = true;
     simulation.limit = LIMIT;
@@ -167,7 +167,7 @@ fn damage_that_is_met_on_the_way_is_told_with_its_bounds() {
         simulation.pass();
         collector.world.now_us = simulation.clock.0.get().unix_us;
         (0..20).for_each(|_| collector.world.act(&mut simulation.rng));
-        simulation.take_in(&mut collector);
+        simulation.spool_events(&mut collector);
     }
     let run = collector.spooler.run();
     simulation.disk.spoil(1);
@@ -181,17 +181,17 @@ fn damage_that_is_met_on_the_way_is_told_with_its_bounds() {
         hole[0] + 1,
         hole[1] - 1
     );
-    let told: Vec<&String> = server.tables.gaps.values().collect();
+    let recorded: Vec<&String> = server.tables.gaps.values().collect();
     assert!(
-        told.iter().any(|detail| detail.starts_with(&gap)),
-        "{gap}: {told:?}"
+        recorded.iter().any(|detail| detail.starts_with(&gap)),
+        "{gap}: {recorded:?}"
     );
     crate::same(&server.tables.routes, &collector.world.routes);
 }
 
 /// Somebody removes the folder while the collector runs. Rows then go into files that nobody can open any more.
 #[test]
-fn a_folder_that_goes_while_rows_wait_is_told_once() {
+fn a_folder_removed_while_rows_wait_is_recorded_once() {
     let folder = fresh("away");
     let mut full = full_of(&folder, LIMIT);
     full.world.up(0);
@@ -233,17 +233,20 @@ fn a_folder_that_goes_while_rows_wait_is_told_once() {
     let numbers: Vec<u64> = own.collect();
     let holes = numbers.windows(2).filter(|two| two[1] != two[0] + 1);
     let holes: Vec<(u64, u64)> = holes.map(|two| (two[0] + 1, two[1] - 1)).collect();
-    let told: Vec<&String> = server.tables.gaps.values().collect();
-    assert!(holes.len() == 1 && told.len() == 1, "{holes:?}: {told:?}");
+    let recorded: Vec<&String> = server.tables.gaps.values().collect();
+    assert!(
+        holes.len() == 1 && recorded.len() == 1,
+        "{holes:?}: {recorded:?}"
+    );
     let (first, last) = holes[0];
     let gap = format!("rows {first} to {last} of run {run} are missing: ");
-    assert!(told[0].starts_with(&gap), "{gap}: {told:?}");
+    assert!(recorded[0].starts_with(&gap), "{gap}: {recorded:?}");
     fs::remove_dir_all(&folder).expect("the folder goes");
 }
 
 /// The database has a position, and the whole spool is gone.
 #[test]
-fn a_spool_that_is_gone_is_told() {
+fn a_removed_spool_is_recorded() {
     let mut simulation = Simulation::new(12);
     let mut collector = simulation.start();
     (0..20).for_each(|_| simulation.turn(&mut collector));
@@ -256,9 +259,9 @@ fn a_spool_that_is_gone_is_told() {
     simulation.quiet(&mut next);
     let server = simulation.database.server.borrow();
     let gap = format!("rows of run {run} from row ");
-    let told = |detail: &String| {
+    let recorded = |detail: &String| {
         detail.starts_with(&gap) && detail.contains("the spool that held them is gone")
     };
-    assert!(server.tables.gaps.values().any(told));
+    assert!(server.tables.gaps.values().any(recorded));
     crate::same(&server.tables.routes, &next.world.routes);
 }

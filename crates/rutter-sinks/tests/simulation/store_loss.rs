@@ -22,7 +22,7 @@ fn some_rows(simulation: &mut Simulation, collector: &mut Collector) {
         simulation.pass();
         collector.world.now_us = simulation.clock.0.get().unix_us;
         (0..20).for_each(|_| collector.world.act(&mut simulation.rng));
-        simulation.take_in(collector);
+        simulation.spool_events(collector);
     }
     simulation.quiet(collector);
 }
@@ -41,13 +41,13 @@ fn becomes(simulation: &Simulation, collector: &mut Collector, tables: Tables) {
     // A batch notices it.
     collector.world.up(0);
     while collector.status.view().connected {
-        simulation.take_in(collector);
-        simulation.write_out(collector);
+        simulation.spool_events(collector);
+        simulation.write_rows(collector);
     }
 }
 
 /// Waits until all rows are committed, and returns the gaps recorded since `before`.
-fn told_since(
+fn gaps_since(
     simulation: &mut Simulation,
     collector: &mut Collector,
     before: &Tables,
@@ -66,7 +66,7 @@ fn rows_of(tables: &Tables, run: u64) -> Vec<u64> {
 }
 
 #[test]
-fn a_database_that_was_restored_is_told_what_it_lost() {
+fn the_gap_of_a_restored_database_names_the_lost_rows() {
     let (mut simulation, mut collector) = begun(21);
     let backup = tables(&simulation);
     for _ in 0..3 {
@@ -76,7 +76,7 @@ fn a_database_that_was_restored_is_told_what_it_lost() {
     let (kept, had) = (backup.position.unwrap(), whole.position.unwrap());
     assert!(kept < had);
     becomes(&simulation, &mut collector, backup.clone());
-    let gaps = told_since(&mut simulation, &mut collector, &backup);
+    let gaps = gaps_since(&mut simulation, &mut collector, &backup);
     assert_eq!(gaps.len(), 1, "{gaps:?}");
     let (run, first, last) = (kept.run, kept.next_seq, had.next_seq - 1);
     let [since, until] = [&backup, &whole].map(|tables| rutter_events::utc(tables.time_us));
@@ -96,7 +96,7 @@ fn a_database_that_was_restored_is_told_what_it_lost() {
 
 /// The spool still has the rows that were committed last: they are written again.
 #[test]
-fn a_database_that_was_restored_has_the_rest_from_the_spool() {
+fn a_restored_database_gets_later_rows_from_the_spool() {
     let mut simulation = Simulation::new(22);
     simulation.limit = 1 << 30;
     let (mut simulation, mut collector) = begun_of(simulation);
@@ -105,14 +105,14 @@ fn a_database_that_was_restored_has_the_rest_from_the_spool() {
         simulation.pass();
         collector.world.now_us = simulation.clock.0.get().unix_us;
         (0..20).for_each(|_| collector.world.act(&mut simulation.rng));
-        simulation.take_in(&mut collector);
+        simulation.spool_events(&mut collector);
     }
-    simulation.write_out(&mut collector);
+    simulation.write_rows(&mut collector);
     let backup = tables(&simulation);
-    simulation.write_out(&mut collector);
+    simulation.write_rows(&mut collector);
     assert!(backup.position < tables(&simulation).position);
     becomes(&simulation, &mut collector, backup.clone());
-    let gaps = told_since(&mut simulation, &mut collector, &backup);
+    let gaps = gaps_since(&mut simulation, &mut collector, &backup);
     let expected = "no rows are missing: the store is not at the committed position: all routes are loaded again";
     assert_eq!(gaps, [expected]);
     let after = tables(&simulation);
@@ -122,7 +122,7 @@ fn a_database_that_was_restored_has_the_rest_from_the_spool() {
 
 /// Only the position is gone, as when an operator clears it to load all routes.
 #[test]
-fn a_database_that_has_its_events_misses_none() {
+fn no_rows_are_missing_from_a_database_with_its_events() {
     let (mut simulation, mut collector) = begun(23);
     let whole = tables(&simulation);
     let forgetful = Tables {
@@ -130,18 +130,18 @@ fn a_database_that_has_its_events_misses_none() {
         ..whole.clone()
     };
     becomes(&simulation, &mut collector, forgetful);
-    let gaps = told_since(&mut simulation, &mut collector, &whole);
+    let gaps = gaps_since(&mut simulation, &mut collector, &whole);
     let expected = "no rows are missing: the store is not at the committed position: all routes are loaded again";
     assert_eq!(gaps, [expected]);
 }
 
 /// Only the database knew where its events began.
 #[test]
-fn a_database_that_was_made_anew_is_told_up_to_where_it_lost_rows() {
+fn the_gap_of_a_new_database_names_the_last_lost_row() {
     let (mut simulation, mut collector) = begun(24);
     let whole = tables(&simulation);
     becomes(&simulation, &mut collector, Tables::default());
-    let gaps = told_since(&mut simulation, &mut collector, &Tables::default());
+    let gaps = gaps_since(&mut simulation, &mut collector, &Tables::default());
     let had = whole.position.unwrap();
     let expected = format!(
         "rows before row {} of run {} are missing, up to {}: \
@@ -155,7 +155,7 @@ fn a_database_that_was_made_anew_is_told_up_to_where_it_lost_rows() {
 
 /// No collector ran at the time.
 #[test]
-fn a_database_that_lost_rows_between_two_runs_is_told_of_them() {
+fn rows_lost_between_two_runs_are_recorded() {
     let (mut simulation, mut collector) = begun(25);
     let backup = tables(&simulation);
     (0..3).for_each(|_| some_rows(&mut simulation, &mut collector));
@@ -166,7 +166,7 @@ fn a_database_that_lost_rows_between_two_runs_is_told_of_them() {
         simulation.database.server.borrow_mut().tables = kept.clone();
         simulation.pass();
         collector = simulation.start();
-        let gaps = told_since(&mut simulation, &mut collector, &kept);
+        let gaps = gaps_since(&mut simulation, &mut collector, &kept);
         let after = tables(&simulation);
         let first = after.events.iter().find(|event| {
             let at = Position {
@@ -185,10 +185,14 @@ fn a_database_that_lost_rows_between_two_runs_is_told_of_them() {
             ),
             None => format!("rows before row {first} of run {run_of_first} are missing, up to "),
         };
-        let told = |gap: &&String| {
+        let recorded = |gap: &&String| {
             gap.starts_with(&expected)
                 && gap.contains(": neither the store nor the spool has them: ")
         };
-        assert_eq!(gaps.iter().filter(told).count(), 1, "{expected}: {gaps:?}");
+        assert_eq!(
+            gaps.iter().filter(recorded).count(),
+            1,
+            "{expected}: {gaps:?}"
+        );
     }
 }

@@ -192,18 +192,18 @@ impl World {
             .iter()
             .map(|n| format!("10.{n}.0.0/16").parse().unwrap())
             .collect();
-        self.say(peer, &prefixes, path_id, announce.then_some(asn));
+        self.send_update(peer, &prefixes, path_id, announce.then_some(asn));
     }
 
     fn update_ipv6(&mut self, peer: usize, rng: &mut Rng, path_id: Option<u32>, asn: Option<u32>) {
         let prefix = format!("2001:db8:{:x}::/48", rng.below(20))
             .parse()
             .unwrap();
-        self.say(peer, &[prefix], path_id, asn);
+        self.send_update(peer, &[prefix], path_id, asn);
     }
 
     /// Announces prefixes of one family with a path of two AS numbers, or withdraws them.
-    pub fn say(
+    pub fn send_update(
         &mut self,
         peer: usize,
         prefixes: &[Prefix],
