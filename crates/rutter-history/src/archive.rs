@@ -195,7 +195,7 @@ impl ArchiveFile {
             Part::Events => (name, None),
             Part::Snapshots => {
                 let (name, time) = name.rsplit_once('-')?;
-                (name, Some(time.parse().ok()?))
+                (name, Some(number(time)?))
             }
         };
         let (name, seq) = name.rsplit_once('-')?;
@@ -203,8 +203,8 @@ impl ArchiveFile {
         Some(Self {
             path: path.to_owned(),
             collector: collector.to_owned(),
-            run: run.parse().ok()?,
-            seq: seq.parse().ok()?,
+            run: number(run)?,
+            seq: number(seq)?,
             time_us,
             hour,
         })
@@ -215,6 +215,12 @@ impl fmt::Display for ArchiveFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.path.display().fmt(f)
     }
+}
+
+/// A run, event number or time in a file name. The next one must fit the signed columns of the files, too.
+fn number(text: &str) -> Option<u64> {
+    let number: u64 = text.parse().ok()?;
+    (number < i64::MAX as u64).then_some(number)
 }
 
 fn name(path: &Path) -> String {
@@ -294,5 +300,16 @@ mod tests {
             [] as [PathBuf; 0]
         );
         fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn runs_that_do_not_fit_the_columns_are_foreign() {
+        let file = |run: u64| {
+            let name = format!("one-{run}-0");
+            ArchiveFile::named(Path::new(&name), &name, 0, Part::Events)
+        };
+        let largest = i64::MAX as u64 - 1;
+        assert_eq!(file(largest).map(|file| file.run), Some(largest));
+        assert_eq!(file(largest + 1), None);
     }
 }

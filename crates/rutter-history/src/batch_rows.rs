@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use arrow_array::cast::AsArray as _;
-use arrow_array::types::{Int32Type, TimestampMicrosecondType, UInt32Type, UInt64Type};
+use arrow_array::types::{Int32Type, Int64Type, TimestampMicrosecondType, UInt32Type};
 use arrow_array::{Array as _, DictionaryArray, Int32Array, RecordBatch, StringArray};
 use rutter_net::Prefix;
 
@@ -92,8 +92,8 @@ impl<'b> Rows<'b> {
     /// The run and the number of a row.
     pub fn position(&self, row: usize) -> (u64, u64) {
         let number = |column| {
-            let numbers = self.batch.column(column).as_primitive_opt::<UInt64Type>();
-            numbers.map_or(0, |numbers| numbers.value(row))
+            let numbers = self.batch.column(column).as_primitive_opt::<Int64Type>();
+            numbers.map_or(0, |numbers| numbers.value(row).max(0) as u64)
         };
         (number(RUN), number(SEQ))
     }

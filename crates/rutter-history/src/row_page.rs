@@ -80,9 +80,9 @@ impl RowPage {
     }
 
     fn push_with(&mut self, row: &Row<'_>, set: u32) {
-        self.run.push(row.run as i64);
-        self.seq.push(row.seq as i64);
-        self.time.push(row.time_us as i64);
+        self.run.push(signed(row.run));
+        self.seq.push(signed(row.seq));
+        self.time.push(signed(row.time_us));
         self.all[0].1 += 1;
         push(&mut self.kinds, code(row.kind), 1);
         let peer = row.peer.map_or(MISSING, |peer| {
@@ -224,6 +224,16 @@ impl RowPage {
     pub fn detail_runs(&self) -> &[Run] {
         &self.detail_runs
     }
+}
+
+/// The value of a column of type `u64` or `time`. Runs and times are microseconds since 1970, and event numbers begin at 0
+/// with each run, so all values fit.
+fn signed(number: u64) -> i64 {
+    debug_assert!(
+        i64::try_from(number).is_ok(),
+        "{number} fits a signed column"
+    );
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// The beginning of the `detail` of a `peer-down` that leaves routes in the table: `retained ipv4-unicast: …`.

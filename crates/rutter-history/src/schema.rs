@@ -27,7 +27,8 @@ pub fn schema() -> SchemaRef {
 
 fn data_type(kind: &str) -> DataType {
     match kind {
-        "u64" => DataType::UInt64,
+        // Signed: Spark reads an unsigned 64-bit column as decimal(20,0), and all engines have a signed one.
+        "u64" => DataType::Int64,
         "u32" => DataType::UInt32,
         "time" => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
         _ => text(),

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray as _;
-use arrow_array::types::{Int32Type, TimestampMicrosecondType, UInt32Type, UInt64Type};
+use arrow_array::types::{Int32Type, Int64Type, TimestampMicrosecondType, UInt32Type};
 use arrow_array::{Array as _, RecordBatch};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use rutter_bench::rng::Rng;
@@ -164,13 +164,13 @@ fn compare(batch: &RecordBatch, row: usize, drawn: &Drawn) {
     let long = |name| {
         batch
             .column(place(name))
-            .as_primitive::<UInt64Type>()
+            .as_primitive::<Int64Type>()
             .value(row)
     };
     let time = batch
         .column(place("time"))
         .as_primitive::<TimestampMicrosecondType>();
-    assert_eq!((long("run"), long("seq")), (7, drawn.seq));
+    assert_eq!((long("run"), long("seq")), (7, drawn.seq as i64));
     assert_eq!(time.value(row) as u64, drawn.time_us);
     assert_eq!(text(batch, "collector", row).unwrap(), "here");
     assert_eq!(text(batch, "kind", row).unwrap(), drawn.kind.name());
