@@ -51,8 +51,13 @@
 
 /// The examples of the guide are compiled and run with the tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/lpm.md")]
+#[doc = include_str!("../GUIDE.md")]
 pub struct Guide;
+
+/// So is the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
 
 mod batch_lookup;
 mod block_allocator;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// The number of address bits that each level of a table resolves.
 ///
-/// The root is an array; the levels below are compressed nodes of 4 or 8 bits. `docs/lpm.md` has bytes per
+/// The root is an array; the levels below are compressed nodes of 4 or 8 bits. `GUIDE.md` has bytes per
 /// prefix and nanoseconds per look-up of each on a real table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Profile {
