@@ -1,7 +1,8 @@
 //! The dictionary of a column: each string or number once.
 
+use std::hash::{BuildHasher as _, RandomState};
+
 use hashbrown::HashTable;
-use rapidhash::v3::rapidhash_v3;
 
 /// The values of a column in the order of their arrival, in Parquet's PLAIN encoding.
 #[derive(Default)]
@@ -9,6 +10,8 @@ pub(super) struct Dictionary {
     octets: Vec<u8>,
     ends: Vec<u32>,
     keys: HashTable<u32>,
+    /// Hashes with a secret key, since peers choose the strings.
+    hasher: RandomState,
 }
 
 impl Dictionary {
@@ -23,13 +26,18 @@ impl Dictionary {
     }
 
     fn key(&mut self, value: &[u8], head: usize) -> u32 {
-        let Self { octets, ends, keys } = self;
+        let Self {
+            octets,
+            ends,
+            keys,
+            hasher,
+        } = self;
         let begin = |key: u32| {
             key.checked_sub(1)
                 .map_or(0, |one| ends[one as usize] as usize)
         };
         let of = |key: u32| &octets[begin(key) + head..ends[key as usize] as usize];
-        let hash = rapidhash_v3(value);
+        let hash = hasher.hash_one(value);
         if let Some(key) = keys.find(hash, |key| of(*key) == value) {
             return *key;
         }
@@ -44,7 +52,7 @@ impl Dictionary {
                 .map_or(0, |one| ends[one as usize] as usize)
         };
         let hash_of =
-            |key: &u32| rapidhash_v3(&octets[begin(*key) + head..ends[*key as usize] as usize]);
+            |key: &u32| hasher.hash_one(&octets[begin(*key) + head..ends[*key as usize] as usize]);
         keys.insert_unique(hash, key, hash_of);
         key
     }

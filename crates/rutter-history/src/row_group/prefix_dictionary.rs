@@ -1,8 +1,8 @@
 //! The prefixes of a row group, each once and sorted. Neighbours in the dictionary share most of their text,
 //! which compresses well.
 
-use hashbrown::HashMap;
-use rapidhash::fast::RandomState;
+use std::collections::HashMap;
+
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
 use super::MISSING;
@@ -12,8 +12,8 @@ use crate::fast_format::push_prefix;
 /// The prefixes added so far, and the number of each row's prefix.
 #[derive(Default)]
 pub(super) struct PrefixDictionary {
-    v4: HashMap<Ipv4Prefix, u32, RandomState>,
-    v6: HashMap<Ipv6Prefix, u32, RandomState>,
+    v4: HashMap<Ipv4Prefix, u32>,
+    v6: HashMap<Ipv6Prefix, u32>,
     rows: Vec<u32>,
     /// The prefix of the row before. In a snapshot, the routes of a prefix are consecutive.
     last: Option<Prefix>,
@@ -71,7 +71,7 @@ impl PrefixDictionary {
 
 /// Appends the prefixes as sorted strings. Returns the rank of each prefix by its number.
 fn order<P: Copy + Ord>(
-    met: &mut HashMap<P, u32, RandomState>,
+    met: &mut HashMap<P, u32>,
     prefix: impl Fn(P) -> Prefix,
     octets: &mut Vec<u8>,
 ) -> Vec<u32> {

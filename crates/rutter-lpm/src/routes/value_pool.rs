@@ -32,25 +32,33 @@ const SOURCE: u32 = 1;
 /// The offset of the words of a block.
 pub(super) const HEAD: u32 = 2;
 
-/// A secret key of the hash. Values come from the network, so nobody outside may know which of them collide.
+/// The secret key of the hash. Values come from the network, so nobody outside may know which of them collide.
 #[derive(Clone, Copy)]
-pub(super) struct Seed(u64);
+pub(super) struct Seed {
+    start: u64,
+    /// With a public factor, some changes of a value would leave the hash the same for many a start.
+    factor: u64,
+}
 
 impl Seed {
     pub fn new() -> Self {
-        Seed(RandomState::new().build_hasher().finish() | 1)
+        let random = || RandomState::new().build_hasher().finish();
+        Seed {
+            start: random(),
+            factor: random() | 1,
+        }
     }
 
     /// The hash of a source's value.
     #[inline(always)]
     pub fn hash(self, source: u32, value: &[u32]) -> u64 {
-        hash(self.0, source, value.len(), |at| value[at])
+        hash(self, source, value.len(), |at| value[at])
     }
 
     fn hash_of(self, memory: &Memory, block: u32) -> u64 {
         let block = memory.block(block);
         let word = |at| block.word(HEAD + at as u32);
-        hash(self.0, source(block), len(block) as usize, word)
+        hash(self, source(block), len(block) as usize, word)
     }
 }
 
@@ -180,13 +188,13 @@ impl ValuePool {
 
 /// Multiplies and folds, two words at a time.
 #[inline(always)]
-fn hash(seed: u64, source: u32, len: usize, word: impl Fn(usize) -> u32) -> u64 {
+fn hash(seed: Seed, source: u32, len: usize, word: impl Fn(usize) -> u32) -> u64 {
     let two = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
     let fold = |hash: u64, words: u64| {
-        let wide = u128::from(hash ^ words) * 0x9e37_79b9_7f4a_7c15;
+        let wide = u128::from(hash ^ words) * u128::from(seed.factor);
         (wide >> 64) as u64 ^ wide as u64
     };
-    let mut hash = fold(seed, two(source, len as u32));
+    let mut hash = fold(seed.start, two(source, len as u32));
     for pair in 0..len / 2 {
         hash = fold(hash, two(word(2 * pair), word(2 * pair + 1)));
     }
