@@ -206,7 +206,7 @@ func v6(high, low uint64) netip.Addr {
 
 var sink uint32
 
-// lookups measures a second pass, when the caches have what the table needs of them.
+// lookups measures a second pass, when the caches contain the data of the table.
 func lookups(lookup func(netip.Addr) (uint32, bool), addrs []netip.Addr) float64 {
 	pass := func() {
 		var sum uint32
@@ -222,7 +222,7 @@ func lookups(lookup func(netip.Addr) (uint32, bool), addrs []netip.Addr) float64
 	return float64(time.Since(start).Nanoseconds()) / float64(len(addrs))
 }
 
-// updates takes prefixes out and puts them back, two operations each.
+// updates removes prefixes and adds them again, two operations each.
 func updates(prefixes []netip.Prefix, insert func(netip.Prefix, uint32), remove func(netip.Prefix)) float64 {
 	const rounds = 20_000
 	n := numbers(3)

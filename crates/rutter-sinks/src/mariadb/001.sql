@@ -1,4 +1,4 @@
--- Who writes here, and how far each is: committed together with the rows.
+-- The collectors that write here, with their positions, which are committed together with the rows.
 CREATE TABLE IF NOT EXISTS rutter_collectors (
     collector_id int NOT NULL AUTO_INCREMENT PRIMARY KEY,
     collector    varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL UNIQUE,
@@ -8,7 +8,7 @@ CREATE TABLE IF NOT EXISTS rutter_collectors (
     updated      datetime(6) NOT NULL DEFAULT (utc_timestamp(6))
 ) ENGINE = InnoDB;
 
--- Every peer that was ever seen, and how it is now.
+-- Every peer ever seen, with its present state.
 CREATE TABLE IF NOT EXISTS rutter_peers (
     peer_id       int NOT NULL AUTO_INCREMENT PRIMARY KEY,
     collector_id  int NOT NULL,
@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS rutter_peers (
     UNIQUE (collector_id, router, peer_address, distinguisher, view)
 ) ENGINE = InnoDB;
 
--- The routes that every peer has now. Addresses are 4 or 16 octets, so that they sort and compare as numbers do.
+-- The current routes of every peer. Addresses are 4 or 16 bytes, so that they sort and compare as numbers do.
 CREATE TABLE IF NOT EXISTS rutter_routes (
     peer_id              int NOT NULL,
     network              varbinary(16) NOT NULL,
@@ -47,7 +47,7 @@ CREATE TABLE IF NOT EXISTS rutter_routes (
     KEY rutter_routes_network (network, length)
 ) ENGINE = InnoDB;
 
--- All that happened, in order of (run, seq).
+-- All events, in the order of (run, seq).
 CREATE TABLE IF NOT EXISTS rutter_events (
     collector_id         int NOT NULL,
     run                  bigint NOT NULL,
@@ -72,7 +72,7 @@ CREATE TABLE IF NOT EXISTS rutter_events (
     PRIMARY KEY (collector_id, run, seq)
 ) ENGINE = InnoDB;
 
--- The same with the columns that every schema of Rutter has.
+-- The same rows with the columns that every schema of Rutter has.
 CREATE OR REPLACE VIEW rutter_current AS
 SELECT r.time, c.collector, p.router, p.peer_name, p.peer_address, p.peer_asn, p.view,
        r.prefix, r.network, r.length, r.path_id, r.origin, r.as_path, r.origin_as, r.next_hop, r.med, r.local_pref,

@@ -1,4 +1,4 @@
--- Peers of a router may differ in their type alone (RFC 7854 section 4.2). What the type was is seen by the rest.
+-- Peers of a router may differ only in their type (RFC 7854 section 4.2). The type of an existing peer follows from its other columns.
 SET @todo = IF(EXISTS (SELECT * FROM information_schema.columns
         WHERE table_schema = DATABASE() AND table_name = 'rutter_peers' AND column_name = 'peer_type'),
     'DO 0', 'ALTER TABLE rutter_peers ADD COLUMN peer_type varchar(8) CHARACTER SET ascii COLLATE ascii_bin NOT NULL');

@@ -1,4 +1,4 @@
--- Who writes here, and how far each is: committed together with the rows.
+-- The collectors that write here, with their positions, which are committed together with the rows.
 CREATE TABLE rutter_collectors (
     collector_id serial PRIMARY KEY,
     collector    text NOT NULL UNIQUE,
@@ -8,7 +8,7 @@ CREATE TABLE rutter_collectors (
     updated      timestamptz NOT NULL DEFAULT now()
 );
 
--- Every peer that was ever seen, and how it is now.
+-- Every peer ever seen, with its present state.
 CREATE TABLE rutter_peers (
     peer_id       serial PRIMARY KEY,
     collector_id  integer NOT NULL REFERENCES rutter_collectors,
@@ -26,7 +26,7 @@ CREATE TABLE rutter_peers (
     UNIQUE (collector_id, router, peer_address, distinguisher, view)
 );
 
--- The routes that every peer has now.
+-- The current routes of every peer.
 CREATE TABLE rutter_routes (
     peer_id              integer NOT NULL,
     prefix               cidr NOT NULL,
@@ -45,7 +45,7 @@ CREATE TABLE rutter_routes (
 ) WITH (fillfactor = 90);
 CREATE INDEX rutter_routes_prefix ON rutter_routes (prefix);
 
--- All that happened, in order of (run, seq).
+-- All events, in the order of (run, seq).
 CREATE TABLE rutter_events (
     collector_id         integer NOT NULL,
     run                  bigint NOT NULL,
@@ -68,7 +68,7 @@ CREATE TABLE rutter_events (
 );
 CREATE INDEX rutter_events_time ON rutter_events USING brin (time);
 
--- The same with the columns that every schema of Rutter has.
+-- The same rows with the columns that every schema of Rutter has.
 CREATE VIEW rutter_current AS
 SELECT r.time, c.collector, p.router, p.peer_name, p.peer_address, p.peer_asn, p.view,
        r.prefix, r.path_id, r.origin, r.as_path, r.origin_as, r.next_hop, r.med, r.local_pref,

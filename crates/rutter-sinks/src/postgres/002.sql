@@ -1,2 +1,2 @@
--- The time of the row before the position: a gap says from when on rows are missing where the position goes back.
+-- The time of the row before the position. If the position goes back, the gap names the time from which rows are missing.
 ALTER TABLE rutter_collectors ADD COLUMN time timestamptz;

@@ -1,4 +1,4 @@
--- Peers of a router may differ in their type alone (RFC 7854 section 4.2). What the type was is seen by the rest.
+-- Peers of a router may differ only in their type (RFC 7854 section 4.2). The type of an existing peer follows from its other columns.
 ALTER TABLE rutter_peers ADD COLUMN peer_type text;
 UPDATE rutter_peers SET peer_type = CASE
     WHEN source <> 'bmp' THEN 'global'
