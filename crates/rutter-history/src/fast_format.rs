@@ -8,11 +8,11 @@ use rutter_net::Prefix;
 pub(crate) fn push_prefix(out: &mut Vec<u8>, prefix: Prefix) {
     match prefix {
         Prefix::V4(prefix) => {
-            for (at, octet) in prefix.bits().to_be_bytes().into_iter().enumerate() {
+            for (at, byte) in prefix.bits().to_be_bytes().into_iter().enumerate() {
                 if at > 0 {
                     out.push(b'.');
                 }
-                push_octet(out, octet);
+                push_octet(out, byte);
             }
         }
         Prefix::V6(prefix) => push_ipv6(out, prefix.addr()),
@@ -21,14 +21,14 @@ pub(crate) fn push_prefix(out: &mut Vec<u8>, prefix: Prefix) {
     push_octet(out, prefix.len());
 }
 
-fn push_octet(out: &mut Vec<u8>, octet: u8) {
-    if octet >= 100 {
-        out.push(b'0' + octet / 100);
+fn push_octet(out: &mut Vec<u8>, byte: u8) {
+    if byte >= 100 {
+        out.push(b'0' + byte / 100);
     }
-    if octet >= 10 {
-        out.push(b'0' + octet / 10 % 10);
+    if byte >= 10 {
+        out.push(b'0' + byte / 10 % 10);
     }
-    out.push(b'0' + octet % 10);
+    out.push(b'0' + byte % 10);
 }
 
 /// Appends the same text as `Display`.

@@ -76,7 +76,7 @@ struct EventStore {
     last_us: u64,
     monotonic_us: u64,
     rows: u64,
-    octets: u64,
+    bytes: u64,
     files: u64,
 }
 
@@ -124,7 +124,7 @@ impl FileRotation {
                 last_us: now.unix_us,
                 monotonic_us: now.monotonic_us,
                 rows: 0,
-                octets: 0,
+                bytes: 0,
                 files: 0,
             },
             pending: PendingGaps::default(),
@@ -155,7 +155,7 @@ impl FileRotation {
 
     /// The number of rows written, of the bytes of their files, and of the files.
     pub fn written(&self) -> (u64, u64, u64) {
-        (self.store.rows, self.store.octets, self.store.files)
+        (self.store.rows, self.store.bytes, self.store.files)
     }
 
     /// The reason why rows are being dropped, if they are.
@@ -332,9 +332,9 @@ impl EventStore {
             return;
         };
         match open.writing.finish() {
-            Ok(octets) => {
+            Ok(bytes) => {
                 self.rows += open.rows;
-                self.octets += octets;
+                self.bytes += bytes;
                 self.files += 1;
             }
             Err(why) => self.fail(&why, open.rows, open.first_seq, open.since_us),

@@ -106,8 +106,8 @@ impl FileWriter {
             return Ok(());
         };
         let mut columns = writer.next_row_group()?;
-        for (octets, close) in group.finish()? {
-            columns.append_column(&octets, close)?;
+        for (bytes, close) in group.finish()? {
+            columns.append_column(&bytes, close)?;
         }
         columns.close()?;
         Ok(())
@@ -125,9 +125,9 @@ impl FileWriter {
         let done = file.and_then(|file| {
             let place = || -> io::Result<u64> {
                 file.sync_all()?;
-                let octets = file.metadata()?.len();
+                let bytes = file.metadata()?.len();
                 fs::rename(&self.temporary, &self.path)?;
-                Ok(octets)
+                Ok(bytes)
             };
             place().map_err(|why| WriteError::new(&self.path, why))
         });

@@ -66,10 +66,10 @@ impl Hasher for AddressHasher {
         self.0
     }
 
-    fn write(&mut self, octets: &[u8]) {
-        octets
+    fn write(&mut self, bytes: &[u8]) {
+        bytes
             .iter()
-            .for_each(|octet| self.write_usize(usize::from(*octet)));
+            .for_each(|byte| self.write_usize(usize::from(*byte)));
     }
 
     fn write_usize(&mut self, address: usize) {

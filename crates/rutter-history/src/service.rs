@@ -212,7 +212,7 @@ impl HistoryThread {
                 position,
                 time_us,
             ) {
-                Ok((routes, octets)) => tracing::info!(routes, octets, "snapshot written"),
+                Ok((routes, bytes)) => tracing::info!(routes, bytes, "snapshot written"),
                 Err(why) => {
                     tracing::error!("history: snapshot: {why}; it is tried again");
                     return false;

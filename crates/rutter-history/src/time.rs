@@ -11,7 +11,7 @@ const DAY_US: u64 = 24 * HOUR_US;
 /// microseconds since 1970, distinguished by the number of digits.
 pub fn parse(text: &str) -> Option<u64> {
     let text = text.trim();
-    if text.len() >= 9 && text.bytes().all(|octet| octet.is_ascii_digit()) {
+    if text.len() >= 9 && text.bytes().all(|byte| byte.is_ascii_digit()) {
         let since: u64 = text.parse().ok()?;
         return match text.len() {
             9..=11 => Some(since * 1_000_000),
@@ -79,7 +79,7 @@ pub(crate) fn of_partition(day: &str, hour: &str) -> Option<u64> {
 }
 
 fn number(text: &str) -> Option<u64> {
-    let digits = !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit());
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()
 }
 

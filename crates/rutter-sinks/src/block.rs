@@ -62,13 +62,13 @@ impl Block {
     }
 
     /// Decodes a block of [`BlockWriter::finish`]; `None` if it is corrupt.
-    pub fn decode(octets: &[u8]) -> Option<Self> {
-        read(&mut ByteReader(octets)).ok()
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        read(&mut ByteReader(bytes)).ok()
     }
 
     /// The positions before the first and after the last row, without decoding the rows.
-    pub(crate) fn span(octets: &[u8]) -> Option<(Position, Position)> {
-        let head = Head::decode(&mut ByteReader(octets)).ok()?;
+    pub(crate) fn span(bytes: &[u8]) -> Option<(Position, Position)> {
+        let head = Head::decode(&mut ByteReader(bytes)).ok()?;
         let at = |next_seq| Position {
             run: head.run,
             next_seq,
@@ -86,7 +86,7 @@ pub struct BlockWriter {
     run: u64,
     first_seq: u64,
     rows: u32,
-    octets: Vec<u8>,
+    bytes: Vec<u8>,
     /// The index of each peer, by its address in memory; `attrs` likewise.
     peers: HashMap<usize, u32>,
     attrs: HashMap<usize, u32>,
@@ -110,7 +110,7 @@ impl BlockWriter {
 
     /// The bytes so far.
     pub fn len(&self) -> usize {
-        self.octets.len()
+        self.bytes.len()
     }
 
     /// The rows so far.
@@ -138,7 +138,7 @@ impl BlockWriter {
         debug_assert!(row.seq == self.first_seq + u64::from(self.rows));
         let peer = row.peer.map(|peer| self.peer(peer));
         let attrs = row.attrs.map(|attrs| self.attrs(attrs));
-        let out = &mut self.octets;
+        let out = &mut self.bytes;
         out.push(tag_of(row.kind));
         put_signed(out, row.time_us.wrapping_sub(self.times_us.1) as i64);
         self.times_us.1 = row.time_us;
@@ -158,31 +158,31 @@ impl BlockWriter {
         }
         self.marked = true;
         let peers: Vec<_> = peers.collect();
-        self.octets.push(tag::MARKER);
-        put_number(&mut self.octets, peers.len() as u64);
+        self.bytes.push(tag::MARKER);
+        put_number(&mut self.bytes, peers.len() as u64);
         for (up, peer) in peers {
-            self.octets.push(up.into());
-            StoredPeer::from(peer).encode(&mut self.octets);
+            self.bytes.push(up.into());
+            StoredPeer::from(peer).encode(&mut self.bytes);
         }
     }
 
     /// Returns the encoded block and empties the writer.
     pub fn finish(&mut self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.octets.len() + 32);
+        let mut out = Vec::with_capacity(self.bytes.len() + 32);
         let head = Head {
             run: self.run,
             first_seq: self.first_seq,
             rows: self.rows,
         };
         head.encode(&mut out);
-        out.append(&mut self.octets);
+        out.append(&mut self.bytes);
         self.clear();
         out
     }
 
     /// Discards the rows.
     pub fn clear(&mut self) {
-        self.octets.clear();
+        self.bytes.clear();
         self.peers.clear();
         self.attrs.clear();
         self.referenced.0.clear();
@@ -201,8 +201,8 @@ impl BlockWriter {
             .peers
             .entry(Arc::as_ptr(peer).addr())
             .or_insert_with(|| {
-                self.octets.push(tag::PEER);
-                StoredPeer::from(&**peer).encode(&mut self.octets);
+                self.bytes.push(tag::PEER);
+                StoredPeer::from(&**peer).encode(&mut self.bytes);
                 self.referenced.0.push(Arc::clone(peer));
                 known
             })
@@ -214,8 +214,8 @@ impl BlockWriter {
             .attrs
             .entry(Arc::as_ptr(attrs).addr())
             .or_insert_with(|| {
-                self.octets.push(tag::ATTRS);
-                put_attrs(&mut self.octets, attrs);
+                self.bytes.push(tag::ATTRS);
+                put_attrs(&mut self.bytes, attrs);
                 self.referenced.1.push(Arc::clone(attrs));
                 known
             })
@@ -453,8 +453,8 @@ fn read_attrs(reader: &mut ByteReader<'_>) -> Result<AttrColumns, CorruptRecord>
     let origin = match reader.optional()? {
         None => None,
         Some(origin) => {
-            let octet = u8::try_from(origin).map_err(|_| CorruptRecord)?;
-            Some(Origin::from_octet(octet).ok_or(CorruptRecord)?)
+            let byte = u8::try_from(origin).map_err(|_| CorruptRecord)?;
+            Some(Origin::from_octet(byte).ok_or(CorruptRecord)?)
         }
     };
     let text = |reader: &mut ByteReader<'_>| -> Result<Option<String>, CorruptRecord> {

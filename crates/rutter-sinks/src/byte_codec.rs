@@ -56,9 +56,9 @@ impl<'a> ByteReader<'a> {
     pub(crate) fn number(&mut self) -> Result<u64, CorruptRecord> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
-            let octet = self.byte()?;
-            number |= u64::from(octet & 0x7f) << shift;
-            if octet < 0x80 {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
                 return Ok(number);
             }
         }
@@ -76,8 +76,8 @@ impl<'a> ByteReader<'a> {
 
     pub(crate) fn string(&mut self) -> Result<&'a str, CorruptRecord> {
         let len = self.number()?;
-        let octets = self.take(usize::try_from(len).map_err(|_| CorruptRecord)?)?;
-        std::str::from_utf8(octets).map_err(|_| CorruptRecord)
+        let bytes = self.take(usize::try_from(len).map_err(|_| CorruptRecord)?)?;
+        std::str::from_utf8(bytes).map_err(|_| CorruptRecord)
     }
 
     pub(crate) fn optional(&mut self) -> Result<Option<u32>, CorruptRecord> {
@@ -102,13 +102,13 @@ mod tests {
         put_optional(&mut out, None);
         put_optional(&mut out, Some(u32::MAX));
         put_string(&mut out, "naïve");
-        let mut octets = ByteReader(&out);
+        let mut reader = ByteReader(&out);
         for number in numbers {
-            assert_eq!(octets.signed(), Ok(number));
+            assert_eq!(reader.signed(), Ok(number));
         }
-        assert_eq!(octets.optional(), Ok(None));
-        assert_eq!(octets.optional(), Ok(Some(u32::MAX)));
-        assert_eq!(octets.string(), Ok("naïve"));
-        assert_eq!(octets.byte(), Err(CorruptRecord));
+        assert_eq!(reader.optional(), Ok(None));
+        assert_eq!(reader.optional(), Ok(Some(u32::MAX)));
+        assert_eq!(reader.string(), Ok("naïve"));
+        assert_eq!(reader.byte(), Err(CorruptRecord));
     }
 }

@@ -59,7 +59,7 @@ pub(crate) fn after_rollback(
             let damage = Damage {
                 behind: held.position,
                 before: Some(committed.0),
-                octets: 0,
+                bytes: 0,
             };
             (damage, None)
         }

@@ -184,8 +184,8 @@ mod tests {
         }
     }
 
-    fn again(octets: &[u8]) -> StoredPeer {
-        let mut rest = ByteReader(octets);
+    fn again(bytes: &[u8]) -> StoredPeer {
+        let mut rest = ByteReader(bytes);
         let peer = StoredPeer::decode(&mut rest).expect("a peer");
         assert!(rest.0.is_empty());
         peer
@@ -198,9 +198,9 @@ mod tests {
         let all: Vec<StoredPeer> = all.collect();
         for (at, peer) in all.iter().enumerate() {
             assert!(all[..at].iter().all(|other| other.key != peer.key));
-            let mut octets = Vec::new();
-            peer.encode(&mut octets);
-            assert_eq!(again(&octets), *peer);
+            let mut bytes = Vec::new();
+            peer.encode(&mut bytes);
+            assert_eq!(again(&bytes), *peer);
         }
     }
 
@@ -215,13 +215,13 @@ mod tests {
             (View::LocRib, LocRib, 7, "loc-rib 0:7"),
         ] {
             let peer = peer(view, peer_type, distinguisher, name);
-            let mut octets = Vec::new();
-            peer.encode(&mut octets);
+            let mut bytes = Vec::new();
+            peer.encode(&mut bytes);
             // The old form: the view without its flag, no type, and the source.
-            let end = octets.len() - 3;
-            let view = octets[end] & !WITH_TYPE;
-            octets.splice(end..end + 2, [view]);
-            assert_eq!(again(&octets), peer);
+            let end = bytes.len() - 3;
+            let view = bytes[end] & !WITH_TYPE;
+            bytes.splice(end..end + 2, [view]);
+            assert_eq!(again(&bytes), peer);
         }
     }
 }

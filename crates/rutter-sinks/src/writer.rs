@@ -513,10 +513,10 @@ fn block<M: Storage>(
     spool: &Mutex<Spool<M>>,
     cursor: Cursor,
 ) -> io::Result<Option<(Block, Cursor)>> {
-    let Some((octets, next)) = spool.lock().next(cursor)? else {
+    let Some((bytes, next)) = spool.lock().next(cursor)? else {
         return Ok(None);
     };
-    let block = Block::decode(&octets).ok_or(io::ErrorKind::InvalidData)?;
+    let block = Block::decode(&bytes).ok_or(io::ErrorKind::InvalidData)?;
     Ok(Some((block, next)))
 }
 

@@ -47,13 +47,13 @@ impl PageCompressor {
         })
     }
 
-    fn pack(&mut self, octets: &[u8]) -> Result<Bytes> {
+    fn pack(&mut self, bytes: &[u8]) -> Result<Bytes> {
         let Some(zstd) = &mut self.zstd else {
-            return Ok(Bytes::copy_from_slice(octets));
+            return Ok(Bytes::copy_from_slice(bytes));
         };
         self.packed.clear();
-        self.packed.reserve(compress_bound(octets.len()));
-        zstd.compress_to_buffer(octets, &mut self.packed)
+        self.packed.reserve(compress_bound(bytes.len()));
+        zstd.compress_to_buffer(bytes, &mut self.packed)
             .map_err(failed)?;
         Ok(Bytes::copy_from_slice(&self.packed))
     }
@@ -127,17 +127,17 @@ impl ColumnChunk {
         rows: u32,
         encoding: Encoding,
     ) -> Result<()> {
-        let octets = std::mem::take(&mut compressor.page);
+        let bytes = std::mem::take(&mut compressor.page);
         let page = Page::DataPage {
-            buf: compressor.pack(&octets)?,
+            buf: compressor.pack(&bytes)?,
             num_values: rows,
             encoding,
             def_level_encoding: Encoding::RLE,
             rep_level_encoding: Encoding::RLE,
             statistics: None,
         };
-        let page = CompressedPage::new(page, octets.len());
-        compressor.page = octets;
+        let page = CompressedPage::new(page, bytes.len());
+        compressor.page = bytes;
         self.unpacked += append(&mut self.pages, page)?;
         self.rows += u64::from(rows);
         Ok(())
@@ -150,7 +150,7 @@ impl ColumnChunk {
         dictionary: Option<(usize, &[u8])>,
         bounds: Option<Statistics>,
     ) -> Result<(Bytes, ColumnCloseResult)> {
-        let (mut octets, mut unpacked) = (Vec::new(), self.unpacked);
+        let (mut bytes, mut unpacked) = (Vec::new(), self.unpacked);
         let mut encodings = vec![Encoding::RLE, Encoding::DELTA_BINARY_PACKED];
         let has_dictionary = dictionary.is_some();
         if let Some((len, values)) = dictionary {
@@ -160,16 +160,16 @@ impl ColumnChunk {
                 encoding: Encoding::PLAIN,
                 is_sorted: false,
             };
-            unpacked += append(&mut octets, CompressedPage::new(page, values.len()))?;
+            unpacked += append(&mut bytes, CompressedPage::new(page, values.len()))?;
             encodings = vec![Encoding::PLAIN, Encoding::RLE, Encoding::RLE_DICTIONARY];
         }
-        let data_at = octets.len();
-        octets.extend_from_slice(&self.pages);
+        let data_at = bytes.len();
+        bytes.extend_from_slice(&self.pages);
         let mut metadata = ColumnChunkMetaData::builder(self.column)
             .set_compression(compressor.codec)
             .set_encodings(encodings)
             .set_num_values(self.rows as i64)
-            .set_total_compressed_size(octets.len() as i64)
+            .set_total_compressed_size(bytes.len() as i64)
             .set_total_uncompressed_size(unpacked as i64)
             .set_dictionary_page_offset(has_dictionary.then_some(0))
             .set_data_page_offset(data_at as i64);
@@ -177,14 +177,14 @@ impl ColumnChunk {
             metadata = metadata.set_statistics(bounds);
         }
         let close = ColumnCloseResult {
-            bytes_written: octets.len() as u64,
+            bytes_written: bytes.len() as u64,
             rows_written: self.rows,
             metadata: metadata.build()?,
             bloom_filter: None,
             column_index: None,
             offset_index: None,
         };
-        Ok((octets.into(), close))
+        Ok((bytes.into(), close))
     }
 
     /// Finishes a column with this dictionary.
@@ -196,15 +196,15 @@ impl ColumnChunk {
     ) -> Result<(Bytes, ColumnCloseResult)> {
         self.finish(
             compressor,
-            Some((dictionary.len(), dictionary.octets())),
+            Some((dictionary.len(), dictionary.bytes())),
             bounds,
         )
     }
 }
 
 /// Appends a page with its header. Returns its uncompressed size.
-fn append(octets: &mut Vec<u8>, page: CompressedPage) -> Result<usize> {
-    let mut sink = TrackedWrite::new(octets);
+fn append(bytes: &mut Vec<u8>, page: CompressedPage) -> Result<usize> {
+    let mut sink = TrackedWrite::new(bytes);
     let written = SerializedPageWriter::new(&mut sink).write_page(page)?;
     // Flush the remaining bytes.
     sink.into_inner()?;

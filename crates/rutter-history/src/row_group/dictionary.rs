@@ -7,7 +7,7 @@ use hashbrown::HashTable;
 /// The values of a column in the order of their arrival, in Parquet's PLAIN encoding.
 #[derive(Default)]
 pub(super) struct Dictionary {
-    octets: Vec<u8>,
+    bytes: Vec<u8>,
     ends: Vec<u32>,
     keys: HashTable<u32>,
     /// Hashes with a secret key, since peers choose the strings.
@@ -27,7 +27,7 @@ impl Dictionary {
 
     fn key(&mut self, value: &[u8], head: usize) -> u32 {
         let Self {
-            octets,
+            bytes,
             ends,
             keys,
             hasher,
@@ -36,23 +36,23 @@ impl Dictionary {
             key.checked_sub(1)
                 .map_or(0, |one| ends[one as usize] as usize)
         };
-        let of = |key: u32| &octets[begin(key) + head..ends[key as usize] as usize];
+        let of = |key: u32| &bytes[begin(key) + head..ends[key as usize] as usize];
         let hash = hasher.hash_one(value);
         if let Some(key) = keys.find(hash, |key| of(*key) == value) {
             return *key;
         }
         let key = ends.len() as u32;
         if head == LENGTH {
-            octets.extend_from_slice(&(value.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(&(value.len() as u32).to_le_bytes());
         }
-        octets.extend_from_slice(value);
-        ends.push(octets.len() as u32);
+        bytes.extend_from_slice(value);
+        ends.push(bytes.len() as u32);
         let begin = |key: u32| {
             key.checked_sub(1)
                 .map_or(0, |one| ends[one as usize] as usize)
         };
         let hash_of =
-            |key: &u32| hasher.hash_one(&octets[begin(*key) + head..ends[*key as usize] as usize]);
+            |key: &u32| hasher.hash_one(&bytes[begin(*key) + head..ends[*key as usize] as usize]);
         keys.insert_unique(hash, key, hash_of);
         key
     }
@@ -64,12 +64,12 @@ impl Dictionary {
 
     /// The first string.
     pub fn first(&self) -> Option<&[u8]> {
-        self.octets.get(LENGTH..*self.ends.first()? as usize)
+        self.bytes.get(LENGTH..*self.ends.first()? as usize)
     }
 
     /// The bytes of the dictionary page.
-    pub fn octets(&self) -> &[u8] {
-        &self.octets
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 }
 

@@ -112,7 +112,7 @@ impl RowGroup {
         let dictionary = self
             .columns
             .iter()
-            .map(|column| column.dictionary.octets().len());
+            .map(|column| column.dictionary.bytes().len());
         dictionary.sum()
     }
 
@@ -221,7 +221,7 @@ impl RowGroup {
                             .chunk
                             .keys(&mut self.compressor, &self.runs, ordered.len)?;
                     }
-                    let dictionary = Some((ordered.len, &ordered.octets[..]));
+                    let dictionary = Some((ordered.len, &ordered.bytes[..]));
                     column
                         .chunk
                         .finish(&mut self.compressor, dictionary, None)?

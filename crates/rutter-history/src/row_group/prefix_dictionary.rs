@@ -22,7 +22,7 @@ pub(super) struct PrefixDictionary {
 /// The dictionary, and the keys of the rows.
 pub(super) struct SortedPrefixes {
     /// The strings, each with its length in front.
-    pub octets: Vec<u8>,
+    pub bytes: Vec<u8>,
     /// The number of prefixes.
     pub len: usize,
     /// The key of each row.
@@ -53,9 +53,9 @@ impl PrefixDictionary {
 
     /// Sorts the prefixes.
     pub fn finish(&mut self) -> SortedPrefixes {
-        let mut octets = Vec::with_capacity(20 * (self.v4.len() + self.v6.len()));
-        let v4 = order(&mut self.v4, Prefix::V4, &mut octets);
-        let v6 = order(&mut self.v6, Prefix::V6, &mut octets);
+        let mut bytes = Vec::with_capacity(20 * (self.v4.len() + self.v6.len()));
+        let v4 = order(&mut self.v4, Prefix::V4, &mut bytes);
+        let v6 = order(&mut self.v6, Prefix::V6, &mut bytes);
         let mut rows = std::mem::take(&mut self.rows);
         for row in &mut rows {
             *row = match *row {
@@ -65,7 +65,7 @@ impl PrefixDictionary {
             };
         }
         let len = v4.len() + v6.len();
-        SortedPrefixes { octets, len, rows }
+        SortedPrefixes { bytes, len, rows }
     }
 }
 
@@ -73,18 +73,18 @@ impl PrefixDictionary {
 fn order<P: Copy + Ord>(
     met: &mut HashMap<P, u32>,
     prefix: impl Fn(P) -> Prefix,
-    octets: &mut Vec<u8>,
+    bytes: &mut Vec<u8>,
 ) -> Vec<u32> {
     let mut all: Vec<(P, u32)> = met.drain().collect();
     all.sort_unstable_by_key(|(prefix, _)| *prefix);
     let mut places = vec![0; all.len()];
     for (place, (of, number)) in all.into_iter().enumerate() {
         places[number as usize] = place as u32;
-        let at = octets.len();
-        octets.extend([0; 4]);
-        push_prefix(octets, prefix(of));
-        let length = (octets.len() - at - 4) as u32;
-        octets[at..at + 4].copy_from_slice(&length.to_le_bytes());
+        let at = bytes.len();
+        bytes.extend([0; 4]);
+        push_prefix(bytes, prefix(of));
+        let length = (bytes.len() - at - 4) as u32;
+        bytes[at..at + 4].copy_from_slice(&length.to_le_bytes());
     }
     places
 }

@@ -30,8 +30,8 @@ pub(super) fn encode(out: &mut Vec<u8>, width: u8, runs: &[Run]) {
 
 fn push_run(out: &mut Vec<u8>, width: u8, (number, count): Run) {
     push_varint(out, u64::from(count) << 1);
-    let octets = usize::from(width.div_ceil(8));
-    out.extend_from_slice(&number.to_le_bytes()[..octets]);
+    let bytes = usize::from(width.div_ceil(8));
+    out.extend_from_slice(&number.to_le_bytes()[..bytes]);
 }
 
 /// Appends a number with seven bits per byte, the lowest first.

@@ -45,19 +45,19 @@ pub(super) fn size_setting(why: &Error) -> Option<&'static str> {
 }
 
 /// The warning that requests are limited to this size, with the setting to raise.
-pub(super) fn smaller_requests(setting: &str, octets: usize, usual: usize) -> String {
+pub(super) fn smaller_requests(setting: &str, bytes: usize, usual: usize) -> String {
     format!(
-        "the topic accepts requests of at most about {octets} bytes: messages are sent in more requests, which is slower; raise \
+        "the topic accepts requests of at most about {bytes} bytes: messages are sent in more requests, which is slower; raise \
          its `{setting}` to {usual} or more"
     )
 }
 
 /// The error for a single message that the topic rejects, with the setting to raise.
-pub(super) fn too_large(topic: &str, setting: &str, key: &[u8], octets: usize) -> String {
+pub(super) fn too_large(topic: &str, setting: &str, key: &[u8], bytes: usize) -> String {
     let key = String::from_utf8_lossy(key);
     format!(
-        "topic `{topic}` does not accept a message of {octets} bytes (key `{key}`): raise its `{setting}` to at least \
-         {octets}; until then all later rows wait"
+        "topic `{topic}` does not accept a message of {bytes} bytes (key `{key}`): raise its `{setting}` to at least \
+         {bytes}; until then all later rows wait"
     )
 }
 

@@ -216,17 +216,17 @@ impl Kafka {
 
     /// Logs that requests are limited, if the setting is new or the limit is smaller than before.
     fn log_request_limit(&mut self, cut: Option<(&'static str, usize)>) {
-        let Some((setting, octets)) = cut else {
+        let Some((setting, bytes)) = cut else {
             return;
         };
-        let known = |logged: (&str, usize)| logged.0 == setting && logged.1 <= octets;
+        let known = |logged: (&str, usize)| logged.0 == setting && logged.1 <= bytes;
         if self.logged_limit.is_some_and(known) {
             return;
         }
         self.logged_limit = cut;
         let (topic, words) = (
             &self.settings.topic,
-            error_text::smaller_requests(setting, octets, REQUEST),
+            error_text::smaller_requests(setting, bytes, REQUEST),
         );
         tracing::warn!(sink = %self.sink, %topic, "{words}");
     }
@@ -431,8 +431,8 @@ mod tests {
         let mut kafka = kafka(Path::new("/dev/full"));
         let log = Log::default();
         with_default(log.clone(), || {
-            for octets in [5_600, 5_700, 1_400, 1_400] {
-                kafka.log_request_limit(Some(("max.message.bytes", octets)));
+            for bytes in [5_600, 5_700, 1_400, 1_400] {
+                kafka.log_request_limit(Some(("max.message.bytes", bytes)));
             }
             kafka.log_request_limit(None);
         });

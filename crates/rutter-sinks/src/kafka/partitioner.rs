@@ -19,8 +19,8 @@ fn murmur2(key: &[u8]) -> u32 {
     }
     let rest = chunks.remainder();
     if !rest.is_empty() {
-        for (index, octet) in rest.iter().enumerate() {
-            hash ^= u32::from(*octet) << (8 * index);
+        for (index, byte) in rest.iter().enumerate() {
+            hash ^= u32::from(*byte) << (8 * index);
         }
         hash = hash.wrapping_mul(M);
     }

@@ -350,9 +350,9 @@ mod tests {
 
     #[test]
     fn requests_keep_to_the_limit_except_for_one_large_record() {
-        let of = |octets: usize| Waiting {
+        let of = |bytes: usize| Waiting {
             row: None,
-            record: record(String::new(), Some(vec![0; octets - OVERHEAD]), 0),
+            record: record(String::new(), Some(vec![0; bytes - OVERHEAD]), 0),
         };
         let records = [of(100), of(200), of(300)];
         assert_eq!(request_size(&records), BATCH + 600);

@@ -325,7 +325,7 @@ impl Session {
         let (send, receive) = sync_channel(1);
         *self.file.lock() = Some(receive);
         // The channel has room for it.
-        let _ = send.send(rows.octets);
+        let _ = send.send(rows.bytes);
         drop(send);
         load_file(&mut self.conn, into)
     }
@@ -425,11 +425,11 @@ fn write_routes(
             out.attrs(Some(&row.attrs));
             out.end_row();
             // If the server has closed the connection, its error says why.
-            if out.octets.len() >= SENT && send.send(std::mem::take(&mut out.octets)).is_err() {
+            if out.bytes.len() >= SENT && send.send(std::mem::take(&mut out.bytes)).is_err() {
                 return Ok(count);
             }
         }
-        if send.send(out.octets).is_err() {
+        if send.send(out.bytes).is_err() {
             return Ok(count);
         }
         count += rows.len();
@@ -465,7 +465,7 @@ fn answer_with(file: &Arc<Mutex<Option<Receiver<Vec<u8>>>>>) -> LocalInfileHandl
         };
         arriving
             .iter()
-            .try_for_each(|octets| stream.write_all(&octets))
+            .try_for_each(|bytes| stream.write_all(&bytes))
     })
 }
 

@@ -12,7 +12,7 @@ use rutter_net::Prefix;
 /// The bytes of rows. Each attribute set is formatted once, however many rows share it.
 #[derive(Default)]
 pub(super) struct Rows {
-    pub(super) octets: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     sets: Vec<u8>,
     known: HashMap<*const AttrColumns, Range<usize>>,
     time: (u64, String),
@@ -21,26 +21,26 @@ pub(super) struct Rows {
 impl Rows {
     /// Returns whether there are no rows.
     pub(super) fn is_empty(&self) -> bool {
-        self.octets.is_empty()
+        self.bytes.is_empty()
     }
 
     pub(super) fn end_row(&mut self) {
         // The tab after the last field becomes the end of the line.
-        if let Some(last) = self.octets.last_mut() {
+        if let Some(last) = self.bytes.last_mut() {
             *last = b'\n';
         }
     }
 
     pub(super) fn null(&mut self) {
-        self.octets.extend_from_slice(b"\\N\t");
+        self.bytes.extend_from_slice(b"\\N\t");
     }
 
     pub(super) fn number(&mut self, value: impl Into<i64>) {
-        number(&mut self.octets, value.into() as u64);
+        number(&mut self.bytes, value.into() as u64);
     }
 
     pub(super) fn text(&mut self, value: &str) {
-        octets(&mut self.octets, value.as_bytes());
+        escaped(&mut self.bytes, value.as_bytes());
     }
 
     pub(super) fn time(&mut self, unix_us: u64) {
@@ -48,22 +48,22 @@ impl Rows {
             let text = utc(unix_us);
             self.time = (unix_us, text.trim_end_matches(" UTC").to_owned());
         }
-        self.octets.extend_from_slice(self.time.1.as_bytes());
-        self.octets.push(b'\t');
+        self.bytes.extend_from_slice(self.time.1.as_bytes());
+        self.bytes.push(b'\t');
     }
 
     /// Writes network and length.
     pub(super) fn network(&mut self, prefix: Prefix) {
         match prefix.addr() {
-            IpAddr::V4(address) => octets(&mut self.octets, &address.octets()),
-            IpAddr::V6(address) => octets(&mut self.octets, &address.octets()),
+            IpAddr::V4(address) => escaped(&mut self.bytes, &address.octets()),
+            IpAddr::V6(address) => escaped(&mut self.bytes, &address.octets()),
         }
         self.number(prefix.len());
     }
 
     /// Writes a value that needs no escaping.
     pub(super) fn plain(&mut self, value: impl Display) {
-        plain(&mut self.octets, value);
+        plain(&mut self.bytes, value);
     }
 
     /// Writes the columns of a set, or NULL for each.
@@ -77,7 +77,7 @@ impl Rows {
             put_attrs(&mut self.sets, attrs);
             start..self.sets.len()
         });
-        self.octets.extend_from_slice(&self.sets[range.clone()]);
+        self.bytes.extend_from_slice(&self.sets[range.clone()]);
     }
 }
 
@@ -130,9 +130,9 @@ fn number(out: &mut Vec<u8>, mut value: u64) {
 }
 
 /// Escapes the characters that LOAD DATA interprets.
-fn octets(out: &mut Vec<u8>, value: &[u8]) {
-    for octet in value {
-        match octet {
+fn escaped(out: &mut Vec<u8>, value: &[u8]) {
+    for byte in value {
+        match byte {
             b'\t' => out.extend_from_slice(b"\\t"),
             b'\n' => out.extend_from_slice(b"\\n"),
             b'\\' => out.extend_from_slice(b"\\\\"),

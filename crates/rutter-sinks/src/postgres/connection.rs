@@ -129,9 +129,9 @@ pub(super) struct CopyIn<'c> {
 
 impl CopyIn<'_> {
     /// Sends bytes, and waits if the server does not accept more yet.
-    pub(super) fn send(&mut self, octets: Vec<u8>) -> Result<(), StoreError> {
+    pub(super) fn send(&mut self, bytes: Vec<u8>) -> Result<(), StoreError> {
         self.connection
-            .ask(COPY, self.sink.feed(Cursor::new(octets)))
+            .ask(COPY, self.sink.feed(Cursor::new(bytes)))
     }
 
     /// Waits until the server has all rows.

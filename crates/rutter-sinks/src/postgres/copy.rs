@@ -10,7 +10,7 @@ use rutter_net::Prefix;
 
 /// The bytes of rows. Each attribute set is encoded once, however many rows share it.
 pub(super) struct Rows {
-    octets: Vec<u8>,
+    bytes: Vec<u8>,
     sets: Vec<u8>,
     known: HashMap<*const AttrColumns, Range<usize>>,
 }
@@ -21,11 +21,11 @@ pub(super) const ATTR_COLUMNS: i16 = 9;
 impl Rows {
     /// Begins with the header of the format.
     pub(super) fn new() -> Self {
-        let mut octets = Vec::with_capacity(PIECE + (16 << 10));
-        octets.extend(b"PGCOPY\n\xff\r\n\0");
-        octets.extend([0; 8]);
+        let mut bytes = Vec::with_capacity(PIECE + (16 << 10));
+        bytes.extend(b"PGCOPY\n\xff\r\n\0");
+        bytes.extend([0; 8]);
         Self {
-            octets,
+            bytes,
             sets: Vec::new(),
             known: HashMap::new(),
         }
@@ -33,12 +33,12 @@ impl Rows {
 
     /// Returns whether there are enough bytes to send.
     pub(super) fn is_piece(&self) -> bool {
-        self.octets.len() >= PIECE
+        self.bytes.len() >= PIECE
     }
 
     /// Takes the bytes so far, to send them.
     pub(super) fn take(&mut self) -> Vec<u8> {
-        std::mem::replace(&mut self.octets, Vec::with_capacity(PIECE + (16 << 10)))
+        std::mem::replace(&mut self.bytes, Vec::with_capacity(PIECE + (16 << 10)))
     }
 
     /// Discards the encoded sets, since their addresses may be reused.
@@ -49,32 +49,32 @@ impl Rows {
 
     /// Begins a row with this number of columns.
     pub(super) fn begin(&mut self, columns: i16) {
-        self.octets.extend(columns.to_be_bytes());
+        self.bytes.extend(columns.to_be_bytes());
     }
 
     /// Writes the trailer of the format.
     pub(super) fn end(&mut self) {
-        self.octets.extend((-1_i16).to_be_bytes());
+        self.bytes.extend((-1_i16).to_be_bytes());
     }
 
     pub(super) fn null(&mut self) {
-        null(&mut self.octets);
+        null(&mut self.bytes);
     }
 
     pub(super) fn int(&mut self, value: i32) {
-        put(&mut self.octets, &value.to_be_bytes());
+        put(&mut self.bytes, &value.to_be_bytes());
     }
 
     pub(super) fn bigint(&mut self, value: i64) {
-        put(&mut self.octets, &value.to_be_bytes());
+        put(&mut self.bytes, &value.to_be_bytes());
     }
 
     pub(super) fn boolean(&mut self, value: bool) {
-        put(&mut self.octets, &[value.into()]);
+        put(&mut self.bytes, &[value.into()]);
     }
 
     pub(super) fn text(&mut self, value: &str) {
-        text(&mut self.octets, value);
+        text(&mut self.bytes, value);
     }
 
     /// Writes microseconds since 1970 as `timestamptz`, which counts from 2000.
@@ -83,11 +83,11 @@ impl Rows {
     }
 
     pub(super) fn cidr(&mut self, prefix: Prefix) {
-        network(&mut self.octets, prefix.addr(), prefix.len(), true);
+        network(&mut self.bytes, prefix.addr(), prefix.len(), true);
     }
 
     pub(super) fn inet(&mut self, address: IpAddr) {
-        host(&mut self.octets, address);
+        host(&mut self.bytes, address);
     }
 
     /// Writes the columns of a set, or NULL for each.
@@ -101,7 +101,7 @@ impl Rows {
             put_attrs(&mut self.sets, attrs);
             start..self.sets.len()
         });
-        self.octets.extend_from_slice(&self.sets[range.clone()]);
+        self.bytes.extend_from_slice(&self.sets[range.clone()]);
     }
 }
 
@@ -128,9 +128,9 @@ fn null(out: &mut Vec<u8>) {
     out.extend((-1_i32).to_be_bytes());
 }
 
-fn put(out: &mut Vec<u8>, octets: &[u8]) {
-    out.extend((octets.len() as i32).to_be_bytes());
-    out.extend_from_slice(octets);
+fn put(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend((bytes.len() as i32).to_be_bytes());
+    out.extend_from_slice(bytes);
 }
 
 fn number(out: &mut Vec<u8>, value: u32) {

@@ -15,15 +15,15 @@ pub struct Damage {
     /// The position before the first row after them; `None` if there is no such row.
     pub before: Option<Position>,
     /// The number of bytes that were cut off.
-    pub octets: u64,
+    pub bytes: u64,
 }
 
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let missing = self.missing();
-        match self.octets {
+        match self.bytes {
             0 => write!(f, "{missing}: the spool has lost them"),
-            octets => write!(f, "{missing}: {octets} bytes of the spool were damaged"),
+            bytes => write!(f, "{missing}: {bytes} bytes of the spool were damaged"),
         }
     }
 }
@@ -80,20 +80,20 @@ pub(super) struct SpoolScan {
 
 impl SpoolScan {
     /// Adds the next block. Returns `false` if the bytes are not a block.
-    pub(super) fn take(&mut self, octets: Vec<u8>) -> bool {
-        let Some((before, end)) = Block::span(&octets) else {
+    pub(super) fn take(&mut self, bytes: Vec<u8>) -> bool {
+        let Some((before, end)) = Block::span(&bytes) else {
             return false;
         };
         if let Some(behind) = self.end
-            && !(follows(behind, &octets) && self.explains_end(behind, &octets))
+            && !(follows(behind, &bytes) && self.explains_end(behind, &bytes))
         {
             self.damage.push(Damage {
                 behind: Some(behind),
                 before: Some(before),
-                octets: self.skipped,
+                bytes: self.skipped,
             });
         }
-        (self.end, self.last, self.skipped) = (Some(end), octets, 0);
+        (self.end, self.last, self.skipped) = (Some(end), bytes, 0);
         match self.ranges.last_mut() {
             Some((_, behind)) if *behind == before => *behind = end,
             _ => self.ranges.push((before, end)),
@@ -102,8 +102,8 @@ impl SpoolScan {
     }
 
     /// Skips unreadable bytes. The following block shows whether rows were among them.
-    pub(super) fn skip(&mut self, octets: u64) {
-        self.skipped += octets;
+    pub(super) fn skip(&mut self, bytes: u64) {
+        self.skipped += bytes;
     }
 
     /// Ends the scan. Returns the last run if it has no `stop`.
@@ -112,7 +112,7 @@ impl SpoolScan {
             self.damage.push(Damage {
                 behind: self.end,
                 before: None,
-                octets: self.skipped,
+                bytes: self.skipped,
             });
             return None;
         }
@@ -125,11 +125,11 @@ impl SpoolScan {
     }
 
     /// Returns whether the end of a run before a new run is explained: by a `stop`, or by a gap in the next block.
-    fn explains_end(&self, behind: Position, octets: &[u8]) -> bool {
-        let begins = Block::span(octets).is_some_and(|(first, _)| first.run != behind.run);
+    fn explains_end(&self, behind: Position, bytes: &[u8]) -> bool {
+        let begins = Block::span(bytes).is_some_and(|(first, _)| first.run != behind.run);
         !begins
             || Block::decode(&self.last).is_some_and(|block| is_end(&block))
-            || Block::decode(octets).is_some_and(|block| {
+            || Block::decode(bytes).is_some_and(|block| {
                 block
                     .entries
                     .iter()
@@ -139,8 +139,8 @@ impl SpoolScan {
 }
 
 /// Returns whether a block continues at a position, or itself reports the rows that are missing before it.
-pub(super) fn follows(behind: Position, octets: &[u8]) -> bool {
-    let Some((first, _)) = Block::span(octets) else {
+pub(super) fn follows(behind: Position, bytes: &[u8]) -> bool {
+    let Some((first, _)) = Block::span(bytes) else {
         return false;
     };
     let expected = match first.run == behind.run {
@@ -154,7 +154,7 @@ pub(super) fn follows(behind: Position, octets: &[u8]) -> bool {
     else {
         return false;
     };
-    gap == 0 || Block::decode(octets).is_some_and(|block| rows_reported_missing(&block) >= gap)
+    gap == 0 || Block::decode(bytes).is_some_and(|block| rows_reported_missing(&block) >= gap)
 }
 
 /// The number of rows before the block that the block reports as missing.

@@ -152,7 +152,7 @@ impl<M: Storage> Spool<M> {
     /// The time of the first row.
     fn first_us(&mut self) -> io::Result<u64> {
         let first = self.next(self.begin())?;
-        let block = first.and_then(|(octets, _)| Block::decode(&octets));
+        let block = first.and_then(|(bytes, _)| Block::decode(&bytes));
         Ok(block.map_or(0, |block| {
             block.entries.first().map_or(0, |entry| entry.time_us)
         }))
@@ -261,25 +261,25 @@ impl<M: Storage> Spool<M> {
         behind: Option<Position>,
         cursor: Cursor,
     ) -> io::Result<Gap> {
-        let Some((octets, _)) = self.next(cursor)? else {
+        let Some((bytes, _)) = self.next(cursor)? else {
             return Ok(Gap::AtEnd);
         };
-        let before = Block::span(&octets).map(|(first, _)| first);
+        let before = Block::span(&bytes).map(|(first, _)| first);
         // Without a position, earlier runs are unknown: assume the start of the run.
         let begin = before.map(|first| Position {
             next_seq: 0,
             ..first
         });
-        if behind.or(begin).is_some_and(|at| follows(at, &octets)) {
+        if behind.or(begin).is_some_and(|at| follows(at, &bytes)) {
             return Ok(Gap::None);
         }
-        let block = Block::decode(&octets);
+        let block = Block::decode(&bytes);
         let first = block.as_ref().and_then(|block| block.entries.first());
         Ok(Gap::Rows {
             damage: Damage {
                 behind,
                 before,
-                octets: 0,
+                bytes: 0,
             },
             until_us: first.map(|entry| entry.time_us),
         })
@@ -288,12 +288,12 @@ impl<M: Storage> Spool<M> {
     /// Returns the unreadable rows from a place on, and the start of the next readable segment. Consecutive
     /// unreadable segments are one loss. `behind` is the position of the rows before the place.
     pub fn damage_at(&mut self, behind: Option<Position>, cursor: Cursor) -> (Damage, Cursor) {
-        let (mut cursor, mut octets) = (cursor, 0);
+        let (mut cursor, mut bytes) = (cursor, 0);
         let following = loop {
             let segment = self.segments.iter().find(|s| s.number >= cursor.segment);
             if let Some(segment) = segment {
                 cursor.segment = segment.number;
-                octets += segment.len.saturating_sub(cursor.offset);
+                bytes += segment.len.saturating_sub(cursor.offset);
             }
             cursor = self.behind_segment(cursor);
             match self.next(cursor) {
@@ -305,7 +305,7 @@ impl<M: Storage> Spool<M> {
         let damage = Damage {
             behind,
             before: span.map(|(first, _)| first).or(self.end),
-            octets,
+            bytes,
         };
         (damage, cursor)
     }
@@ -542,9 +542,9 @@ pub(crate) fn is_gone(why: &io::Error) -> bool {
     )
 }
 
-fn word(octets: &[u8], at: usize) -> Option<u32> {
-    let octets = octets.get(at..at + 4)?;
-    octets.try_into().ok().map(u32::from_le_bytes)
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    let bytes = bytes.get(at..at + 4)?;
+    bytes.try_into().ok().map(u32::from_le_bytes)
 }
 
 /// The bytes at an offset of a segment.

@@ -9,7 +9,7 @@ pub trait Storage {
     /// The numbers of all segments, ascending.
     fn list(&self) -> io::Result<Vec<u64>>;
     /// Appends to a segment, and creates it if necessary.
-    fn append(&mut self, segment: u64, octets: &[u8]) -> io::Result<()>;
+    fn append(&mut self, segment: u64, bytes: &[u8]) -> io::Result<()>;
     /// Returns when all appended bytes of the segment survive a loss of power.
     fn sync(&mut self, segment: u64) -> io::Result<()>;
     /// Reads at most `most` bytes of a segment from an offset.
@@ -17,7 +17,7 @@ pub trait Storage {
     /// Truncates a segment.
     fn truncate(&mut self, segment: u64, len: u64) -> io::Result<()>;
     /// Replaces the contents of a segment by a part of it. This needs no additional space.
-    fn replace(&mut self, segment: u64, octets: &[u8]) -> io::Result<()>;
+    fn replace(&mut self, segment: u64, bytes: &[u8]) -> io::Result<()>;
     /// Removes a segment.
     fn remove(&mut self, segment: u64) -> io::Result<()>;
 }
@@ -86,7 +86,7 @@ impl Storage for Disk {
         Ok(found)
     }
 
-    fn append(&mut self, segment: u64, octets: &[u8]) -> io::Result<()> {
+    fn append(&mut self, segment: u64, bytes: &[u8]) -> io::Result<()> {
         if self.lock.is_none() {
             self.lock = Some(lock(&self.folder)?);
         }
@@ -102,7 +102,7 @@ impl Storage for Disk {
             self.writing = Some((segment, file));
         }
         match &mut self.writing {
-            Some((_, file)) => file.write_all(octets),
+            Some((_, file)) => file.write_all(bytes),
             None => Ok(()),
         }
     }
@@ -122,12 +122,12 @@ impl Storage for Disk {
         {
             self.reading = Some((segment, File::open(self.path(segment))?));
         }
-        let mut octets = Vec::new();
+        let mut bytes = Vec::new();
         if let Some((_, file)) = &mut self.reading {
             file.seek(SeekFrom::Start(offset))?;
-            file.take(most as u64).read_to_end(&mut octets)?;
+            file.take(most as u64).read_to_end(&mut bytes)?;
         }
-        Ok(octets)
+        Ok(bytes)
     }
 
     fn truncate(&mut self, segment: u64, len: u64) -> io::Result<()> {
@@ -135,11 +135,11 @@ impl Storage for Disk {
         file.set_len(len)
     }
 
-    fn replace(&mut self, segment: u64, octets: &[u8]) -> io::Result<()> {
+    fn replace(&mut self, segment: u64, bytes: &[u8]) -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).open(self.path(segment))?;
         // Overwrite the old bytes: a file that is truncated first may not get its space back.
-        file.write_all(octets)?;
-        file.set_len(octets.len() as u64)?;
+        file.write_all(bytes)?;
+        file.set_len(bytes.len() as u64)?;
         file.sync_data()
     }
 

@@ -32,7 +32,7 @@ pub struct Promise {
 
 impl Files {
     fn used(&self) -> usize {
-        self.segments.values().map(|(octets, _)| octets.len()).sum()
+        self.segments.values().map(|(bytes, _)| bytes.len()).sum()
     }
 }
 
@@ -49,12 +49,12 @@ impl Disk {
     /// Loses the power: unsynced bytes remain in part, or damaged.
     pub fn lose_power(&self, rng: &mut Rng) {
         let mut files = self.0.borrow_mut();
-        for (octets, safe) in files.segments.values_mut() {
-            let kept = rng.between(*safe as u64, octets.len() as u64) as usize;
-            octets.truncate(kept);
+        for (bytes, safe) in files.segments.values_mut() {
+            let kept = rng.between(*safe as u64, bytes.len() as u64) as usize;
+            bytes.truncate(kept);
             if kept > *safe && rng.chance(50) {
                 let at = rng.between(*safe as u64, kept as u64 - 1) as usize;
-                octets[at] ^= 0x40;
+                bytes[at] ^= 0x40;
             }
         }
         let Files {
@@ -70,9 +70,9 @@ impl Disk {
     /// Changes a byte in the middle of a segment.
     pub fn spoil(&self, segment: u64) {
         let mut files = self.0.borrow_mut();
-        let (octets, _) = files.segments.get_mut(&segment).expect("a segment");
-        let middle = octets.len() / 2;
-        octets[middle] ^= 1;
+        let (bytes, _) = files.segments.get_mut(&segment).expect("a segment");
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
     }
 
     /// Lets others fill the rest of the disk.
@@ -92,21 +92,21 @@ impl Storage for Disk {
         Ok(self.0.borrow().segments.keys().copied().collect())
     }
 
-    fn append(&mut self, segment: u64, octets: &[u8]) -> io::Result<()> {
+    fn append(&mut self, segment: u64, bytes: &[u8]) -> io::Result<()> {
         let mut files = self.0.borrow_mut();
         let full = files
             .room
-            .is_some_and(|room| files.used() + octets.len() > room);
+            .is_some_and(|room| files.used() + bytes.len() > room);
         let fail = full || files.fail_appends > 0;
         files.fail_appends = files.fail_appends.saturating_sub(1);
         let (held, _) = files.segments.entry(segment).or_default();
         if fail {
-            held.extend_from_slice(&octets[..octets.len() / 2]);
+            held.extend_from_slice(&bytes[..bytes.len() / 2]);
             return Err(io::Error::other("no space"));
         }
-        held.extend_from_slice(octets);
+        held.extend_from_slice(bytes);
         let end = held.len();
-        let block = Block::decode(&octets[12..]).expect("a frame holds a block");
+        let block = Block::decode(&bytes[12..]).expect("a frame holds a block");
         files.promised.push(Promise {
             run: block.run,
             seqs: block.first_seq..block.end().next_seq,
@@ -118,35 +118,35 @@ impl Storage for Disk {
     }
 
     fn sync(&mut self, segment: u64) -> io::Result<()> {
-        if let Some((octets, safe)) = self.0.borrow_mut().segments.get_mut(&segment) {
-            *safe = octets.len();
+        if let Some((bytes, safe)) = self.0.borrow_mut().segments.get_mut(&segment) {
+            *safe = bytes.len();
         }
         Ok(())
     }
 
     fn read(&mut self, segment: u64, offset: u64, most: usize) -> io::Result<Vec<u8>> {
         let files = self.0.borrow();
-        let (octets, _) = files
+        let (bytes, _) = files
             .segments
             .get(&segment)
             .ok_or(io::ErrorKind::NotFound)?;
-        let from = octets.len().min(offset as usize);
-        Ok(octets[from..octets.len().min(from + most)].to_vec())
+        let from = bytes.len().min(offset as usize);
+        Ok(bytes[from..bytes.len().min(from + most)].to_vec())
     }
 
     fn truncate(&mut self, segment: u64, len: u64) -> io::Result<()> {
-        if let Some((octets, safe)) = self.0.borrow_mut().segments.get_mut(&segment) {
-            octets.truncate(len as usize);
+        if let Some((bytes, safe)) = self.0.borrow_mut().segments.get_mut(&segment) {
+            bytes.truncate(len as usize);
             *safe = (*safe).min(len as usize);
         }
         Ok(())
     }
 
-    fn replace(&mut self, segment: u64, octets: &[u8]) -> io::Result<()> {
+    fn replace(&mut self, segment: u64, bytes: &[u8]) -> io::Result<()> {
         let mut files = self.0.borrow_mut();
         files
             .segments
-            .insert(segment, (octets.to_vec(), octets.len()));
+            .insert(segment, (bytes.to_vec(), bytes.len()));
         Ok(())
     }
 

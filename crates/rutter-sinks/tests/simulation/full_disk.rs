@@ -26,8 +26,8 @@ fn files(folder: &Path) -> usize {
 pub fn rows(spool: &mut Spool<Disk>) -> Vec<String> {
     let mut cursor = spool.seek(None, u64::MAX).expect("the spool is read");
     let mut rows = Vec::new();
-    while let Some((octets, next)) = spool.next(cursor).expect("the spool is read") {
-        let block = Block::decode(&octets).expect("a block");
+    while let Some((bytes, next)) = spool.next(cursor).expect("the spool is read") {
+        let block = Block::decode(&bytes).expect("a block");
         for (seq, entry) in (block.first_seq..).zip(&block.entries) {
             rows.push(format!("{seq} {} {}", entry.kind.name(), entry.detail));
         }

@@ -200,7 +200,7 @@ impl Simulation {
             collector.spooler.drop_reason(),
             collector.spool.lock().bytes(),
         );
-        panic!("it does not come to rest: idle {idle}, {trouble:?}, {bytes} octets wait");
+        panic!("it does not come to rest: idle {idle}, {trouble:?}, {bytes} bytes wait");
     }
 
     fn check(&self, collector: &Collector) {

@@ -57,31 +57,31 @@ fn records_gap_after(name: &str, damage: impl Fn(&Path)) {
 }
 
 fn change(file: &Path, how: impl Fn(&mut Vec<u8>)) {
-    let mut octets = fs::read(file).expect("the segment is read");
-    how(&mut octets);
-    fs::write(file, &octets).expect("the segment is written");
+    let mut bytes = fs::read(file).expect("the segment is read");
+    how(&mut bytes);
+    fs::write(file, &bytes).expect("the segment is written");
 }
 
 /// The offset of the second frame of a segment.
-fn second_frame(octets: &[u8]) -> usize {
-    let len: [u8; 4] = octets[..4].try_into().expect("a length");
+fn second_frame(bytes: &[u8]) -> usize {
+    let len: [u8; 4] = bytes[..4].try_into().expect("a length");
     12 + u32::from_le_bytes(len) as usize
 }
 
 #[test]
 fn changed_bytes_are_recorded() {
-    let middle = |octets: &mut Vec<u8>| {
-        let middle = octets.len() / 2;
-        octets[middle] ^= 1;
+    let middle = |bytes: &mut Vec<u8>| {
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
     };
     records_gap_after("damaged", |file| change(file, middle));
 }
 
 #[test]
 fn a_length_beyond_the_end_is_not_an_incomplete_frame() {
-    let longer = |octets: &mut Vec<u8>| {
-        let at = second_frame(octets);
-        octets[at + 2] ^= 0x10;
+    let longer = |bytes: &mut Vec<u8>| {
+        let at = second_frame(bytes);
+        bytes[at + 2] ^= 0x10;
     };
     records_gap_after("length", |file| change(file, longer));
 }
@@ -89,7 +89,7 @@ fn a_length_beyond_the_end_is_not_an_incomplete_frame() {
 #[test]
 fn a_shortened_segment_is_recorded() {
     records_gap_after("shorter", |file| {
-        change(file, |octets| octets.truncate(octets.len() / 2))
+        change(file, |bytes| bytes.truncate(bytes.len() / 2))
     });
 }
 
@@ -103,9 +103,9 @@ fn damage_at_the_end_is_recorded() {
     let folder = fresh("end");
     let (run, _) = a_run(&folder);
     let number = (0..).find(|n| !segment(&folder, n + 1).exists());
-    change(&segment(&folder, number.expect("the last")), |octets| {
-        let at = second_frame(octets);
-        octets[at + 2] ^= 0x10;
+    change(&segment(&folder, number.expect("the last")), |bytes| {
+        let at = second_frame(bytes);
+        bytes[at + 2] ^= 0x10;
     });
     let (kept, own) = next_run(&folder);
     let gap = format!(
