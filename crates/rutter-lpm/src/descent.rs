@@ -93,7 +93,7 @@ impl<N: Net> Goal<N> for Prefix {
 
     #[inline(always)]
     fn from_record(shared: &SharedTable<N>, bits: N::Bits, record: u32) -> Option<(N, u32)> {
-        let (number, len) = shared.from_record(record)?;
+        let (number, len) = shared.number_and_len(record)?;
         Some((N::from_bits(bits, len), number))
     }
 
@@ -113,7 +113,7 @@ impl<N: Net> Goal<N> for NumberAndLen {
 
     #[inline(always)]
     fn from_record(shared: &SharedTable<N>, _: N::Bits, record: u32) -> Option<(u32, u8)> {
-        shared.from_record(record)
+        shared.number_and_len(record)
     }
 
     #[inline(always)]

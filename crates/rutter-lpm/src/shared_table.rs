@@ -108,7 +108,7 @@ impl<N: Net> SharedTable<N> {
 
     /// Number and length of the prefix of a record; none for 0.
     #[inline(always)]
-    pub fn from_record(&self, record: u32) -> Option<(u32, u8)> {
+    pub fn number_and_len(&self, record: u32) -> Option<(u32, u8)> {
         let record = (record != 0).then(|| self.memory.block(record))?;
         Some((record.first(), record.word(1) as u8))
     }
@@ -128,7 +128,7 @@ impl<N: Net> SharedTable<N> {
             // was seen.
             let now = self.root.slot(at);
             if now == slot {
-                return found.or_else(|| self.from_record(slot.best));
+                return found.or_else(|| self.number_and_len(slot.best));
             }
             slot = now;
         }
