@@ -1,4 +1,4 @@
-//! TCP finds out that the other side is gone, where the protocol has no keepalive of its own.
+//! TCP keepalive, for protocols without keepalive messages of their own.
 
 use std::io;
 use std::net::TcpStream;
@@ -6,14 +6,13 @@ use std::time::Duration;
 
 use socket2::{SockRef, TcpKeepalive};
 
-/// After so much silence the other side is asked whether it is there: one that restarted says at once that it knows
-/// nothing of us.
+/// The silence after which the first probe is sent. A host that restarted answers it with a reset.
 pub(crate) const IDLE: Duration = Duration::from_secs(10);
-/// So often one that says nothing is asked again, and how often.
+/// The interval of further probes, and their number.
 const INTERVAL: Duration = Duration::from_secs(10);
 const TRIES: u32 = 5;
 
-/// Within a minute.
+/// Enables keepalive. A dead connection fails within about a minute.
 pub(crate) fn keep_alive(socket: &TcpStream) -> io::Result<()> {
     let often = TcpKeepalive::new()
         .with_time(IDLE)

@@ -1,11 +1,11 @@
-//! Sockets that wait for connections.
+//! Listening sockets.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// Listens at an address, without waiting when asked for a connection. `::` leaves IPv4 to `0.0.0.0`.
+/// Opens a non-blocking listening socket. An IPv6 socket does not accept IPv4 connections.
 pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let domain = Domain::for_address(address);
     let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
@@ -27,7 +27,7 @@ mod tests {
 
     #[test]
     fn both_families_share_a_port() {
-        // Another process may have the port of one family.
+        // Another process may use the port in one family.
         let both = (0..20).find_map(|_| {
             let first = listen("0.0.0.0:0".parse().unwrap()).unwrap();
             let port = first.local_addr().unwrap().port();

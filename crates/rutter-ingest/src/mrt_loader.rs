@@ -1,4 +1,4 @@
-//! Records into the table: each peer of a file becomes a peer of the table.
+//! Loads MRT records into a table. Each peer of a file becomes a peer of the table.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -26,14 +26,14 @@ pub struct MrtLoader {
     router: Arc<str>,
     known: HashMap<(IpAddr, Asn), usize>,
     slots: Vec<Slot>,
-    /// By index of the latest PEER_INDEX_TABLE.
+    /// The slot of each peer of the latest PEER_INDEX_TABLE.
     index: Vec<usize>,
     body: Vec<u8>,
     merged: Vec<u8>,
     loaded: LoadCounts,
 }
 
-/// What was loaded.
+/// The numbers of loaded items.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct LoadCounts {
     /// Peers.
@@ -42,9 +42,9 @@ pub struct LoadCounts {
     pub announced: u64,
     /// Routes withdrawn.
     pub withdrawn: u64,
-    /// UPDATEs and routes that could be read but have faults (RFC 7606).
+    /// UPDATEs and routes with faults (RFC 7606) that could still be read.
     pub malformed: u64,
-    /// Records of types that hold no routes of IPv4 or IPv6 unicast.
+    /// Records of types that hold no IPv4 or IPv6 unicast routes.
     pub skipped: u64,
 }
 
@@ -58,20 +58,20 @@ struct Slot {
     form: Option<Form>,
 }
 
-/// How its updates are written.
+/// The form of a peer's updates.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Form {
     as4: bool,
     add_path: PerFamily<bool>,
 }
 
-/// Routes of a peer that are applied at once.
+/// The number of a peer's routes that are applied at once.
 const BATCH: usize = 1_024;
-/// The state of RFC 6396 §4.4.1 in which routes may come.
+/// The FSM state of RFC 6396 §4.4.1 in which routes are exchanged.
 const ESTABLISHED: u16 = 6;
 
 impl MrtLoader {
-    /// A loader whose peers are said to be of `router`: the name of the file or the collector.
+    /// Creates a loader. Its peers belong to `router`, which is the name of the file or the collector.
     pub fn new(rib: &Arc<rutter_rib::Rib>, router: &str) -> Self {
         MrtLoader {
             rib: Arc::clone(rib),
@@ -86,8 +86,8 @@ impl MrtLoader {
         }
     }
 
-    /// Takes a record. Its routes are in the table at the latest after [`MrtLoader::finish`]. An error: there is no room
-    /// for its peer.
+    /// Loads a record. Its routes are in the table after [`MrtLoader::finish`] at the latest. Fails if there is no
+    /// room for its peer.
     pub fn take(&mut self, record: &Record<'_>) -> Result<RecordOutcome, TooManyNeighbors> {
         let unix_us = record.unix_us;
         let content = match record.decode() {
@@ -132,7 +132,7 @@ impl MrtLoader {
         taken
     }
 
-    /// Applies what waits, and says what was loaded. The routes stay in the table.
+    /// Applies pending routes and returns the counts. The routes stay in the table.
     pub fn finish(mut self) -> LoadCounts {
         for slot in &mut self.slots {
             self.rib.commit(&mut slot.batch);
@@ -140,7 +140,7 @@ impl MrtLoader {
         self.loaded
     }
 
-    /// What was loaded so far.
+    /// The counts so far.
     pub fn loaded(&self) -> LoadCounts {
         self.loaded
     }
@@ -149,7 +149,8 @@ impl MrtLoader {
         if let Some(slot) = self.known.get(&(address, asn)) {
             return Ok(*slot);
         }
-        // Whoever names peers without their AS tells those of one address apart as instances of a router: in order.
+        // Peers with the same address get different distinguishers, in order of appearance, because some keys omit the
+        // AS.
         let before = self
             .known
             .keys()
@@ -254,7 +255,7 @@ impl MrtLoader {
             Ok(frame) => frame,
             Err(fault) => return Ok(RecordOutcome::Unreadable(fault)),
         };
-        // What the collector itself sent says nothing of the peer.
+        // The collector's own messages are not routes of the peer.
         if message.local || frame.kind != MessageType::Update {
             return Ok(RecordOutcome::Read);
         }
@@ -288,7 +289,7 @@ impl MrtLoader {
         Ok(RecordOutcome::Read)
     }
 
-    /// Gives a peer's UPDATE to its batch, opening its session in the right form first.
+    /// Adds a peer's UPDATE to its batch. First opens a session of the right form, if needed.
     fn push(
         &mut self,
         slot: usize,
@@ -329,8 +330,8 @@ impl MrtLoader {
     }
 }
 
-/// The body of an UPDATE that announces one route. The next hop comes with where it stood: in MP_REACH_NLRI, or in a
-/// NEXT_HOP among the others.
+/// Writes the body of an UPDATE that announces one route. The next hop goes where the record has it: into
+/// MP_REACH_NLRI or NEXT_HOP.
 fn write_update(
     out: &mut Vec<u8>,
     prefix: Prefix,
@@ -351,7 +352,7 @@ fn write_update(
             Prefix::V6(prefix) => write_ipv6(out, path_id, prefix),
         });
     }
-    // More attributes than an UPDATE holds are cut, and the table finds them malformed.
+    // If the attributes exceed an UPDATE, their length is capped, and the table finds them malformed.
     let len = u16::try_from(out.len() - 4).unwrap_or(u16::MAX);
     out[2..4].copy_from_slice(&len.to_be_bytes());
     if let Some(prefix) = plain {
@@ -359,7 +360,7 @@ fn write_update(
     }
 }
 
-/// The families that an UPDATE speaks of.
+/// The families of an UPDATE's routes.
 fn families(body: &[u8]) -> Vec<Family> {
     let Ok(sections) = update::split(body) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Routes of other people's sessions on their way into the table.
+//! Writes the routes of monitored sessions into the table.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -13,24 +13,24 @@ use rutter_rib::{
 
 use rutter_service::ShutdownSignal;
 
-/// Writes UPDATEs of many peers into the table, those of one peer together.
+/// Writes UPDATEs of many peers into the table. Consecutive UPDATEs of one peer are applied together.
 pub(crate) struct Writer {
     rib: Arc<Rib>,
     shutdown: ShutdownSignal,
     import: Arc<ImportPolicy>,
     batch: Batch,
     current: Option<PeerId>,
-    /// Whose sessions ended, why and when; nobody has been told yet.
+    /// The peers whose sessions went down, with reason and time; not yet published.
     leaving: Vec<(PeerId, Arc<str>, u64)>,
 }
 
-/// Routes that are applied at once: more wait for nothing but cache misses.
+/// The number of routes that are applied at once. Larger batches would only cause more cache misses.
 const BATCH: usize = 4_096;
-/// Removing the routes of lost sessions pauses after a step that took so long.
+/// After a removal step of this length, the writer pauses.
 const LONG_STEP: Duration = Duration::from_millis(2);
 
 impl Writer {
-    /// Routes of lost sessions are not taken out to the last once `stop` is set.
+    /// After `shutdown` is triggered, the routes of closed sessions are not removed to the last one.
     pub fn new(rib: Arc<Rib>, shutdown: ShutdownSignal) -> Self {
         Writer {
             rib,
@@ -42,7 +42,7 @@ impl Writer {
         }
     }
 
-    /// Makes a peer known that has no session yet.
+    /// Adds a peer without a session.
     pub fn add_peer(
         &self,
         name: &str,
@@ -69,21 +69,21 @@ impl Writer {
         })
     }
 
-    /// A peer's session is established: its routes may come.
+    /// Marks a peer's session as established.
     pub fn up(&mut self, peer: PeerId, session: SessionInfo, unix_us: u64) {
         self.commit();
         self.rib.session_up(peer, session);
         self.rib.publish_peer_up(peer, unix_us);
     }
 
-    /// Sessions of peers ended, and the peers are no longer of interest. They are gone after [`Writer::settle`].
+    /// Marks peers as gone. [`Writer::settle`] removes them.
     pub fn end(&mut self, peers: &[PeerId], reason: &str, unix_us: u64) {
         let reason: Arc<str> = reason.into();
         let leaving = |peer: &PeerId| (*peer, Arc::clone(&reason), unix_us);
         self.leaving.extend(peers.iter().map(leaving));
     }
 
-    /// Applies what waits: one walk over the table for all peers whose sessions ended.
+    /// Applies pending routes. Removes the peers that are gone in one walk over the table.
     pub fn settle(&mut self) {
         self.commit();
         let leaving = std::mem::take(&mut self.leaving);
@@ -97,8 +97,8 @@ impl Writer {
             let begun = Instant::now();
             sweeper.step(&self.rib);
             let took = begun.elapsed();
-            // Where many report the same prefixes, a step holds a part of the table for long. What others have to
-            // write gets as much time.
+            // If many sessions report the same prefixes, a step locks a part of the table for long. Other writers then
+            // get as much time.
             let stopping = match took >= LONG_STEP {
                 true => self.shutdown.wait(took),
                 false => self.shutdown.is_triggered(),
@@ -112,7 +112,7 @@ impl Writer {
         }
     }
 
-    /// Takes the body of an UPDATE. What it says is in the table at the latest after [`Writer::settle`].
+    /// Adds the body of an UPDATE. Its routes are in the table after [`Writer::settle`] at the latest.
     pub fn update(&mut self, peer: PeerId, body: &[u8], unix_us: u64) -> Pushed {
         if self.current != Some(peer) || self.batch.len() >= BATCH {
             self.commit();
@@ -145,7 +145,7 @@ pub(crate) fn session(asn: Asn, bgp_id: u32, as4: bool, add_path: PerFamily<bool
     }
 }
 
-/// What another router took is kept as it is, AS_SETs included.
+/// Accepts every route of another router unchanged, including AS_SETs.
 fn collect_everything() -> ImportPolicy {
     ImportPolicy::new(ImportSettings {
         rule: ImportRule::Collect,

@@ -1,33 +1,33 @@
-//! Sessions that come and go, told in few lines: a router may have thousands.
+//! A summary of sessions that went up and down. A router may have thousands, so the log gets few lines.
 
 use std::fmt::{self, Display};
 
-/// What happened to a router's sessions since it was last told.
+/// The changes of a router's sessions since the last log line.
 #[derive(Default)]
 pub(super) struct Changes {
     up: u64,
     down: u64,
-    /// The first few, in words.
+    /// The first few changes, as text.
     named: Vec<String>,
-    /// How often it was asked whether it is time to tell.
+    /// The number of calls of `settled` since the last log line.
     asked: u32,
-    /// How many there were when it was last asked.
+    /// The number of changes at the previous call.
     before: u64,
 }
 
-/// Sessions that are named in a line.
+/// The number of sessions that a log line names.
 const NAMED: usize = 3;
-/// While more and more happens, it is told each so many times that it is asked.
+/// While changes continue, a line is due after this many calls of `settled`.
 const AT_LATEST: u32 = 10;
 
 impl Changes {
-    /// A session is up.
+    /// Records that a session was established.
     pub fn up(&mut self, peer: &str) {
         self.up += 1;
         self.name(format_args!("{peer} up"));
     }
 
-    /// A session is down.
+    /// Records that a session went down.
     pub fn down(&mut self, peer: &str, reason: &str) {
         self.down += 1;
         self.name(format_args!("{peer} down: {reason}"));
@@ -39,7 +39,7 @@ impl Changes {
         }
     }
 
-    /// What is to be told now: when nothing more has happened since it was last asked, or for a while.
+    /// Returns the changes to log: when none were added since the previous call, or after [`AT_LATEST`] calls.
     pub fn settled(&mut self) -> Option<Changes> {
         let all = self.up + self.down;
         if all == 0 {

@@ -1,4 +1,4 @@
-//! The connection of one router: bytes in, messages out.
+//! The connection of one router: receives bytes, decodes messages.
 
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpStream};
@@ -18,7 +18,7 @@ use crate::io_timeout::is_timeout;
 use crate::writer::Writer;
 use rutter_service::{Context, LogRateLimit, ShutdownSignal};
 
-/// A connection that is being read.
+/// A connection from a router.
 pub(super) struct Connection {
     number: u64,
     socket: TcpStream,
@@ -27,47 +27,47 @@ pub(super) struct Connection {
     filled: usize,
     published: Instant,
     begun: Instant,
-    /// Since when there was nothing to read.
+    /// The time since which nothing was received.
     quiet: Option<Instant>,
-    /// Octets that were read may hold more messages.
+    /// The buffer may hold further complete messages.
     behind: bool,
     silence: Duration,
     shared: Shared,
     name: Name,
 }
 
-/// What all connections share.
+/// State that all connections share.
 #[derive(Clone)]
 pub(super) struct Shared {
-    /// For people.
+    /// The status for operators.
     pub routers: Routers,
     pub names: Names,
     pub strangers: Strangers,
 }
 
-/// Whether its name is its own: no peer is taken before.
+/// Whether the connection owns its router's name. No peer is added before.
 enum Name {
     Unasked,
-    /// Another connection has it since at least then.
+    /// Another connection has owned the name at least since then.
     Awaited(Instant),
     Own,
 }
 
-/// What is logged of connections that said nothing.
+/// Limits log lines about connections that sent no BMP.
 pub(super) type Strangers = Arc<Mutex<LogRateLimit>>;
 
-/// Longest message taken. An UPDATE has at most 65,535 octets; mirroring may hold several.
+/// The longest accepted message in bytes. An UPDATE has at most 65,535 octets; Route Mirroring may hold several.
 const LONGEST: usize = 1 << 20;
-/// Octets asked of the socket at once.
+/// The bytes requested from the socket at once.
 const CHUNK: usize = 256 * 1024;
-/// The thread looks this often whether it is to end.
+/// The interval at which the thread checks for shutdown.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// A turn takes no further message after so long: where thousands of sessions report the same prefixes, what was read
-/// at once keeps us busy for many seconds.
+/// The longest time for which one turn handles messages. With thousands of sessions for the same prefixes, one read
+/// can take many seconds to handle.
 const TURN: Duration = Duration::from_millis(100);
-/// It looks after so many messages whether it is to end.
+/// The number of messages after which the thread checks for shutdown.
 const LOOK_EVERY: u32 = 16;
-/// How often the router's figures are shown to others.
+/// The interval at which the router's status is published.
 const PUBLISH: Duration = Duration::from_secs(1);
 
 impl Connection {
@@ -98,7 +98,7 @@ impl Connection {
         })
     }
 
-    /// Reads until the connection or the collector ends.
+    /// Reads until the connection is closed or the collector stops.
     pub fn run(mut self, shutdown: &ShutdownSignal) {
         let Shared { routers, names, .. } = self.shared.clone();
         routers.publish(self.number, self.router.status());
@@ -126,10 +126,10 @@ impl Connection {
         names.release(self.number);
     }
 
-    /// Reads what has come and takes its messages. `Err`: why there will be no more.
+    /// Reads available bytes and handles their messages. An error is the reason to close the connection.
     fn turn(&mut self, shutdown: &ShutdownSignal) -> Result<Next, String> {
         match self.name {
-            // TCP holds what comes meanwhile.
+            // TCP buffers the messages that arrive in this time.
             Name::Awaited(_) => thread::sleep(PATIENCE),
             _ if self.behind => {}
             _ => self.read()?,
@@ -150,7 +150,7 @@ impl Connection {
 
     fn read(&mut self) -> Result<(), String> {
         if self.filled == self.buffer.len() {
-            // A message longer than what was needed so far; its length has been looked at.
+            // The message is longer than the buffer. Its length was checked.
             let len = (self.buffer.len() * 2).min(LONGEST + CHUNK);
             self.buffer.resize(len, 0);
         }
@@ -161,7 +161,7 @@ impl Connection {
                 self.filled += count;
                 self.quiet = None;
             }
-            // Time that we took for what came before is no silence of the router's.
+            // The time spent on earlier messages does not count as silence.
             Err(error) if is_timeout(&error) => {
                 self.quiet.get_or_insert(asked);
             }
@@ -170,7 +170,7 @@ impl Connection {
         Ok(())
     }
 
-    /// A router may be silent for days, but not before its first message, and not inside one.
+    /// A router may be silent for days, but not before its first message or inside a message.
     fn check_silence(&self) -> Result<(), String> {
         let (what, since) = match (self.router.has_spoken(), self.quiet) {
             _ if matches!(self.name, Name::Awaited(_)) => return Ok(()),
@@ -224,7 +224,7 @@ impl Connection {
 }
 
 impl Name {
-    /// Takes the router's name; after a while of waiting another that is much like it.
+    /// Takes the router's name. After a long wait it takes a similar one.
     fn is_own(&mut self, connection: u64, router: &mut Router, names: &Names) -> bool {
         let since = match self {
             Name::Own => return true,

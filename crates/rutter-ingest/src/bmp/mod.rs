@@ -1,9 +1,9 @@
-//! The BMP station (RFC 7854): routers connect, and the sessions that they monitor become peers of the table.
+//! The BMP station (RFC 7854). Routers connect, and their monitored sessions become peers of the table.
 //!
 //! ```text
 //! TCP ─► Connection (a thread a router) ─► Router (no I/O) ─► Writer ─► Rib
 //! ```
-//! A router that sends faster than the table takes is slowed by TCP; nothing is queued.
+//! TCP slows down a router that sends faster than the table can accept. Nothing is queued.
 
 mod changes;
 mod connection;

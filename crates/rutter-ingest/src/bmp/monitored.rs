@@ -1,4 +1,4 @@
-//! A session that a router monitors, and the peers of the table that stand for its views.
+//! A monitored session, and the peers of the table for its views.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use rutter_wire::bmp::{PeerHeader, PeerType, RibView};
 
 use super::reading::Reading;
 
-/// What tells a router's sessions apart (RFC 7854 §4.2): type, distinguisher and address. Flags do not.
+/// The identity of a router's session (RFC 7854 §4.2): type, distinguisher and address. The flags are no part of it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Key {
     kind: PeerType,
@@ -26,7 +26,7 @@ impl Key {
     }
 }
 
-/// A session that is established.
+/// An established session.
 #[derive(Clone, Debug)]
 pub(super) struct Session {
     pub name: String,
@@ -35,31 +35,31 @@ pub(super) struct Session {
     pub bgp_id: u32,
     pub distinguisher: u64,
     pub reading: Reading,
-    /// By view; made when the first UPDATE of the view comes.
+    /// The views, each added with its first UPDATE.
     pub views: [Option<ViewPeer>; VIEWS],
 }
 
-/// How many views there are.
+/// The number of views.
 pub(super) const VIEWS: usize = 5;
 
-/// A view of a session: a peer of the table.
+/// A view of a session, which is a peer of the table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ViewPeer {
     pub peer: PeerId,
-    /// The form of AS numbers that its session was opened with.
+    /// Whether the peer's session uses four-octet AS numbers.
     pub as4: bool,
-    /// Whether NLRI are read with path identifiers, per family.
+    /// For each family, whether NLRI are read with path identifiers.
     pub add_path: PerFamily<bool>,
-    /// Families of which an UPDATE has shown that this is so.
+    /// The families for which an UPDATE has confirmed `add_path`.
     pub shown: PerFamily<bool>,
 }
 
-/// The view's place in [`Session::views`].
+/// The index of a view in [`Session::views`].
 pub(super) fn index(view: RibView) -> usize {
     view as usize
 }
 
-/// The table's word for a view.
+/// The table's type for a view.
 pub(super) fn table_view(view: RibView) -> View {
     match view {
         RibView::AdjRibInPre => View::AdjRibInPre,

@@ -1,5 +1,5 @@
-//! The names of connected routers: no two are the same, because tables, files and databases tell the peers of different
-//! routers apart by them.
+//! The names of connected routers. They are unique, because tables, files and databases identify a peer's router by
+//! its name.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-/// The names that are taken, and by which connections.
+/// The names in use, with the connections that own them.
 #[derive(Clone)]
 pub(super) struct Names {
     taken: Arc<Mutex<HashMap<String, Taker>>>,
-    /// For so long a router waits for a name that a living connection has.
+    /// The time for which a router waits for a name that an open connection owns.
     wait: Duration,
 }
 
-/// The connection that has a name.
+/// The connection that owns a name.
 #[derive(Clone, Copy)]
 struct Taker {
     connection: u64,
-    /// It is over, and its peers are being removed.
+    /// The connection is closed, and its peers are being removed.
     leaves: bool,
 }
 
@@ -29,9 +29,9 @@ impl Names {
         Names { taken, wait }
     }
 
-    /// Takes a name for a connection that has waited so long for it, or the first free of `name #2`, `name #3`, …
-    /// `None`: it is to wait on. For a connection that is over it waits however long it takes: then its router has the
-    /// name that it always had.
+    /// Takes a name for a connection that has waited for `waited`, or the first free one of `name #2`, `name #3`, and
+    /// so on. Returns `None` if it must continue to wait. It waits for a closed connection without limit, so that its
+    /// router gets the same name again.
     pub fn take(&self, name: &str, connection: u64, waited: Duration) -> Option<String> {
         let mut taken = self.taken.lock();
         let mut asked = name.to_owned();
@@ -51,7 +51,7 @@ impl Names {
         None
     }
 
-    /// The connection is over: its name is free as soon as its peers are gone.
+    /// Marks the connection as closed. Its name is free as soon as its peers are removed.
     pub fn leave(&self, connection: u64) {
         let mut taken = self.taken.lock();
         let own = taken
@@ -60,7 +60,7 @@ impl Names {
         own.for_each(|taker| taker.leaves = true);
     }
 
-    /// The connection is over, and its peers are gone.
+    /// Frees the connection's name, because its peers are removed.
     pub fn release(&self, connection: u64) {
         self.taken
             .lock()
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(names.take("edge1", 2, LONG), None);
         names.release(1);
         assert_eq!(names.take("edge1", 2, LONG).as_deref(), Some("edge1"));
-        // One that may be alive is not waited for that long.
+        // A connection that may be open delays others only for a limited time.
         assert_eq!(names.take("edge1", 3, LONG).as_deref(), Some("edge1 #2"));
     }
 }

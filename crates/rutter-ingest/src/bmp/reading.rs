@@ -1,4 +1,4 @@
-//! How the UPDATEs of a monitored session are to be read: what its OPENs agreed on.
+//! The form of a monitored session's UPDATEs, as its OPENs negotiated it.
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
 use rutter_wire::attr::Attributes;
@@ -7,7 +7,7 @@ use rutter_wire::capability::{AddPathMode, Capability};
 use rutter_wire::open::Open;
 use rutter_wire::{nlri, update};
 
-/// Per family: path identifiers in what the router received, in what it sent, and in its own table.
+/// For each family, whether NLRI carry path identifiers: in received routes, in sent routes, and in the Loc-RIB.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub(super) struct Reading {
     received: PerFamily<bool>,
@@ -16,7 +16,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Of both OPENs. One that cannot be read agreed on nothing.
+    /// Compares both OPENs. An OPEN that cannot be parsed negotiates nothing.
     pub fn of(up: &PeerUp<'_>) -> Self {
         let modes = |body| Open::parse(body).map_or(PerFamily::both(None), |open| modes(&open));
         let (ours, theirs) = (modes(up.sent_open), modes(up.received_open));
@@ -27,13 +27,13 @@ impl Reading {
             };
             reading.received[family] = ours.receives() && theirs.sends();
             reading.sent[family] = ours.sends() && theirs.receives();
-            // RFC 9069 §5.2: both are made up, to tell how the Loc-RIB is written.
+            // RFC 9069 §5.2: both OPENs are made up to describe the form of the Loc-RIB.
             reading.local[family] = true;
         }
         reading
     }
 
-    /// Whether NLRI have path identifiers, per family.
+    /// For each family, whether NLRI carry path identifiers.
     pub fn add_path(&self, view: RibView) -> PerFamily<bool> {
         match view {
             RibView::AdjRibInPre | RibView::AdjRibInPost => self.received,
@@ -57,10 +57,10 @@ fn modes(open: &Open) -> PerFamily<Option<AddPathMode>> {
     modes
 }
 
-/// Whether the routes of a family in an UPDATE can be read only with path identifiers (`Some(true)`), only without
-/// (`Some(false)`), or both ways or neither.
+/// Returns `Some(true)` if the NLRI of a family are only valid with path identifiers, `Some(false)` if only without,
+/// and `None` otherwise.
 ///
-/// FRR agrees on path identifiers by itself, but before version 10 its reports leave them out.
+/// FRR before version 10 negotiates path identifiers by default, but omits them in its reports.
 pub(super) fn only_with_path_ids(body: &[u8], family: Family) -> Option<bool> {
     let sections = update::split(body).ok()?;
     let view = Attributes::from_canonical(sections.attributes);

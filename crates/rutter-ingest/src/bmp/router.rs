@@ -1,4 +1,4 @@
-//! One monitored router: what its messages do to the table. No I/O, and time comes in as an argument.
+//! One monitored router, and the effect of its messages on the table. No I/O; the caller passes the time.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -24,33 +24,32 @@ pub(super) struct Router {
     name: Arc<str>,
     writer: Writer,
     sessions: BTreeMap<Key, (Session, Vec<Counter>)>,
-    /// Views that stand in the table.
+    /// The views that are peers of the table.
     views: usize,
     most_views: usize,
     changes: Changes,
-    /// It has said who it is.
+    /// An Initiation message was received.
     introduced: bool,
-    /// Its name stands in the table.
+    /// Peers of the table carry the router's name.
     named: bool,
-    /// It has been said that there is no room for more.
+    /// The warning about too many peers was logged.
     was_full: bool,
-    /// Lines about what is wrong that may still be written.
+    /// The number of warnings that may still be logged.
     lines: u32,
     status: RouterStatus,
 }
 
-/// What the connection is to do after a message.
+/// The connection's next step after a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Read on.
+    /// Continue to read.
     Continue,
-    /// The router says goodbye, and why.
+    /// The router terminated the connection, with this reason.
     Close(String),
 }
 
 impl Router {
-    /// A router that has said nothing yet. `most_views`: sessions it may have, and peers of the table that it may take
-    /// up.
+    /// A router before its first message. `most_views` limits its sessions, and its peers in the table.
     pub fn new(writer: Writer, address: SocketAddr, most_views: usize, unix_us: u64) -> Self {
         let name = address.ip().to_canonical().to_string();
         Router {
@@ -80,7 +79,7 @@ impl Router {
         }
     }
 
-    /// Takes a message. What it says of routes is in the table at the latest after [`Router::commit`].
+    /// Handles a message. Its routes are in the table after the next [`Router::commit`] at the latest.
     pub fn handle(&mut self, message: &Message<'_>, unix_us: u64) -> Next {
         self.status.messages += 1;
         match message {
@@ -99,12 +98,12 @@ impl Router {
         Next::Continue
     }
 
-    /// Applies what waits.
+    /// Applies pending routes to the table.
     pub fn commit(&mut self) {
         self.writer.settle();
     }
 
-    /// The connection is gone: so are all its peers.
+    /// Removes all peers, because the connection is closed.
     pub fn end(&mut self, reason: &str, unix_us: u64) {
         let sessions = std::mem::take(&mut self.sessions);
         let views = sessions.values().flat_map(|(session, _)| session.views);
@@ -114,7 +113,7 @@ impl Router {
         self.writer.settle();
     }
 
-    /// A message could not be read.
+    /// Counts a message that could not be decoded.
     pub fn count_fault(&mut self, fault: BmpFault) {
         self.status.faults += 1;
         if self.may_log() {
@@ -122,12 +121,12 @@ impl Router {
         }
     }
 
-    /// Whether it has said anything that is BMP.
+    /// Whether the router has sent a valid BMP message.
     pub fn has_spoken(&self) -> bool {
         self.status.messages > 0
     }
 
-    /// Writes a line about the sessions that came and went, once that has settled.
+    /// Logs the sessions that changed, once the changes have settled.
     pub fn tell_changes(&mut self) {
         if let Some(changes) = self.changes.settled() {
             tracing::info!(
@@ -136,25 +135,25 @@ impl Router {
         }
     }
 
-    /// What a router does wrong, it may do a million times.
+    /// Limits warnings: a faulty router may repeat its fault a million times.
     fn may_log(&mut self) -> bool {
         self.lines = self.lines.saturating_sub(1);
         self.lines > 0
     }
 
-    /// What the router calls itself, or its address.
+    /// The router's sysName, or its address.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// From here on its peers have this name, whatever it will say.
+    /// Fixes the name. Later Initiation messages do not change it.
     pub fn set_name(&mut self, name: &str) {
         self.name = name.into();
         self.status.name = name.to_owned();
         self.named = true;
     }
 
-    /// For people.
+    /// The status for operators.
     pub fn status(&self) -> RouterStatus {
         let peer = |(session, counters): &(Session, Vec<Counter>)| PeerStatus {
             address: session.address,
@@ -189,9 +188,9 @@ impl Router {
     fn peer_up(&mut self, up: &PeerUp<'_>, unix_us: u64) {
         let header = &up.peer;
         let key = Key::of(header);
-        // Heard twice, the second one begins anew.
+        // A second Peer Up for the same session replaces the first.
         self.close(key, "the router reports the session anew", unix_us);
-        // Those of the table that stood for it are gone before others do.
+        // Removes the old peers from the table before new ones are added.
         self.writer.settle();
         if self.sessions.len() >= self.most_views {
             self.full();
@@ -203,11 +202,11 @@ impl Router {
                 instance(&printable(&table.text()), header.distinguisher)
             }
             (PeerType::LocRib, _) => instance("loc-rib", header.distinguisher),
-            // Its number may be that of a VPN (RFC 7854 §4.2).
+            // The distinguisher may be that of a VPN (RFC 7854 §4.2).
             (PeerType::Local, _) => {
                 instance(&header.address.to_string(), header.distinguisher) + " local"
             }
-            // One that is zero, too: the default instance has none.
+            // A distinguisher of 0 is shown, too: only the default instance has none.
             (PeerType::RouteDistinguisher, _) => {
                 format!(
                     "{} {}",
@@ -222,7 +221,7 @@ impl Router {
             _ => instance(&header.address.to_string(), header.distinguisher),
         };
         let address = match header.kind {
-            // RFC 9069 leaves it zero: the table is the router's own.
+            // RFC 9069 leaves the address 0: the table is the router's own.
             PeerType::LocRib => self.address.ip().to_canonical(),
             _ => header.address,
         };
@@ -252,7 +251,7 @@ impl Router {
         self.close(key, &reason, unix_us);
     }
 
-    /// Takes a session with all its views out of the table.
+    /// Removes a session and all its views from the table.
     fn close(&mut self, key: Key, reason: &str, unix_us: u64) {
         let Some((session, _)) = self.sessions.remove(&key) else {
             return;
@@ -279,7 +278,7 @@ impl Router {
         }
     }
 
-    /// The peer of the table that stands for a view, with a session of the form that the header says.
+    /// Returns the table's peer for a view. Its session matches the AS number size in the header.
     fn view_peer(&mut self, header: &PeerHeader, unix_us: u64) -> Option<PeerId> {
         let (session, _) = self.sessions.get_mut(&Key::of(header))?;
         let at = index(header.view());
@@ -328,7 +327,7 @@ impl Router {
         Some(peer)
     }
 
-    /// There is no room for a session or view.
+    /// Logs once that the limit of sessions and views is reached.
     fn full(&mut self) {
         if !std::mem::replace(&mut self.was_full, true) {
             tracing::warn!(
@@ -338,8 +337,8 @@ impl Router {
         }
     }
 
-    /// Where path identifiers were agreed on, makes sure that they are there: an UPDATE that can be read only without
-    /// them shows that the router leaves them out.
+    /// Checks that negotiated path identifiers are really present. An UPDATE that is only valid without them shows
+    /// that the router omits them.
     fn check_path_ids(&mut self, monitored: &RouteMonitoring<'_>, unix_us: u64) {
         let header = &monitored.peer;
         let Some((session, _)) = self.sessions.get_mut(&Key::of(header)) else {
@@ -410,11 +409,11 @@ impl Router {
     }
 }
 
-/// What routers say that were given no name: nothing, or in BIRD's words.
+/// The sysName values that mean "no name": empty, or BIRD's words.
 const NO_NAMES: [&str; 2] = ["", "Not defined"];
-/// Lines about what is wrong that a connection may log.
+/// The number of warnings that a connection may log.
 const MOST_LINES: u32 = 20;
-/// Counters that are kept of a session.
+/// The number of counters kept for a session.
 const MOST_COUNTERS: usize = 64;
 
 fn farewell(said: Tlvs<'_>) -> String {
@@ -431,17 +430,17 @@ fn farewell(said: Tlvs<'_>) -> String {
     }
 }
 
-/// What a router calls itself. Databases have room for 255 characters, with ` #2` and the like behind it, and some do not tell
-/// names apart that differ in spaces at their end.
+/// Shortens and trims a sysName. Databases hold 255 characters, including a suffix such as ` #2`. Some ignore trailing
+/// spaces when they compare names.
 fn sys_name(text: &str) -> String {
     let shown: String = printable(text).chars().take(LONGEST_NAME).collect();
     shown.trim().to_owned()
 }
 
-/// Longest name of a router before a number is put behind it.
+/// The longest router name without its suffix, in characters.
 const LONGEST_NAME: usize = 230;
 
-/// A peer of one of the router's instances: several may have the same address.
+/// The name of a peer in one of the router's instances. Several instances may have a peer with the same address.
 pub(super) fn instance(name: &str, distinguisher: u64) -> String {
     match distinguisher {
         0 => name.to_owned(),
@@ -449,7 +448,7 @@ pub(super) fn instance(name: &str, distinguisher: u64) -> String {
     }
 }
 
-/// What a router says goes into logs and rows: control characters do not, and it has an end.
+/// Removes control characters from a router's text and limits its length, for logs and rows.
 fn printable(text: &str) -> String {
     let shown = text.chars().filter(|c| !c.is_control());
     shown.take(255).collect()

@@ -1,4 +1,4 @@
-//! Listening for routers.
+//! The listening sockets of the station.
 
 use std::fmt;
 use std::io;
@@ -26,7 +26,7 @@ pub struct Station {
     routers: Routers,
 }
 
-/// Why the station does not start.
+/// The error at which the station does not start.
 #[derive(Debug)]
 pub struct StationError {
     address: SocketAddr,
@@ -49,22 +49,22 @@ impl std::error::Error for StationError {
     }
 }
 
-/// The thread looks this often for connections and whether it is to end.
+/// The interval at which the thread accepts connections and checks for shutdown.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// At most one line about connections that are no router's in this time.
+/// At most one line about refused or useless connections in this time.
 const LOG_PERIOD: Duration = Duration::from_secs(10);
 
-/// For so long a router waits for its name: a connection from before it restarted is found dead by then.
+/// The time for which a router waits for its name. TCP detects a dead older connection within it.
 const NAME_WAIT: Duration = Duration::from_secs(2 + keepalive::IDLE.as_secs());
 
 impl Station {
-    /// Listens, and reads each router that connects on a thread of its own.
+    /// Listens, and reads each router on its own thread.
     pub fn start(context: &Context, settings: &Bmp) -> Result<Self, StationError> {
         Self::with_name_wait(context, settings, NAME_WAIT)
     }
 
-    /// As [`Station::start`]: so long a router waits for its name while another connection has it.
+    /// Like [`Station::start`], with the time for which a router waits for a name that another connection owns.
     pub fn with_name_wait(
         context: &Context,
         settings: &Bmp,
@@ -110,12 +110,12 @@ impl Station {
         })
     }
 
-    /// Where routers may connect; ports that the kernel chose are filled in.
+    /// The listening addresses, with the ports that the kernel chose.
     pub fn listen_addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// The routers that are connected.
+    /// The connected routers.
     pub fn routers(&self) -> Vec<RouterStatus> {
         self.routers.all()
     }
@@ -131,12 +131,12 @@ impl Service for Station {
     }
 
     fn stop(self: Box<Self>) {
-        // A thread that panicked has said so.
+        // A panic was already reported.
         let _ = self.thread.join();
     }
 }
 
-/// The thread that accepts.
+/// The accepting thread.
 struct Accepting {
     context: Context,
     settings: Bmp,

@@ -1,4 +1,4 @@
-//! What the station knows of its routers, for people and metrics.
+//! The status of routers, for operators and metrics.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -10,28 +10,28 @@ use rutter_net::{AfiSafi, Asn};
 
 use crate::clock::unix_us;
 
-/// A router that is connected.
+/// A connected router.
 #[derive(Clone, Debug)]
 pub struct RouterStatus {
-    /// What it calls itself, or its address.
+    /// The sysName, or the address.
     pub name: String,
-    /// Where it connects from.
+    /// The remote address of its connection.
     pub address: SocketAddr,
-    /// Hardware and software as it says.
+    /// The sysDescr.
     pub description: String,
-    /// When it connected, in microseconds since 1970.
+    /// The time of the connection, in microseconds since 1970.
     pub since_us: u64,
-    /// Messages taken.
+    /// The number of received messages.
     pub messages: u64,
-    /// Messages that could not be read and were passed over.
+    /// The number of messages that could not be decoded.
     pub faults: u64,
-    /// UPDATEs of peers of which no Peer Up was heard, or beyond the limit of peers; passed over.
+    /// The number of ignored UPDATEs: without a Peer Up, or beyond the limit of peers.
     pub unknown: u64,
-    /// UPDATEs that were malformed.
+    /// The number of malformed UPDATEs.
     pub malformed: u64,
-    /// Messages that were mirrored.
+    /// The number of mirrored messages.
     pub mirrored: u64,
-    /// Sessions that are up.
+    /// The established sessions.
     pub peers: Vec<PeerStatus>,
 }
 
@@ -42,20 +42,20 @@ pub struct PeerStatus {
     pub address: IpAddr,
     /// Its AS.
     pub asn: Asn,
-    /// Which of the router's instances.
+    /// The Peer Distinguisher: the router's instance.
     pub distinguisher: u64,
-    /// The router's latest counters, by number.
+    /// The latest value of each counter.
     pub counters: Vec<Counter>,
 }
 
 /// A counter of a Statistics Report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Counter {
-    /// Its number.
+    /// The type code.
     pub kind: u16,
-    /// The family it counts, where it counts one.
+    /// The family, for a counter of one family.
     pub afi_safi: Option<AfiSafi>,
-    /// What it counts, where the number is known.
+    /// The name, if the type code is known.
     pub name: Option<&'static str>,
     /// Its value.
     pub value: u64,
@@ -78,7 +78,7 @@ impl From<&RouterStatus> for RouterRow {
     }
 }
 
-/// All connected routers, by a number of their connection.
+/// All connected routers, by the number of their connection.
 #[derive(Clone, Default)]
 pub(super) struct Routers(Arc<Mutex<BTreeMap<u64, RouterStatus>>>);
 
@@ -95,7 +95,7 @@ impl Routers {
         self.0.lock().values().cloned().collect()
     }
 
-    /// For whoever is shown them.
+    /// The rows for `rutter show`, metrics and SQL.
     pub fn rows(&self) -> Vec<RouterRow> {
         self.0.lock().values().map(RouterRow::from).collect()
     }

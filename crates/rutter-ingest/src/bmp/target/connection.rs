@@ -10,7 +10,7 @@ use crate::io_timeout::is_timeout;
 use crate::keepalive::keep_alive;
 use rutter_service::ShutdownSignal;
 
-/// A connection of one router's name, and what waits to be written.
+/// A connection for one router, and its unsent bytes.
 pub(super) struct Connection {
     socket: TcpStream,
     shutdown: ShutdownSignal,
@@ -18,21 +18,21 @@ pub(super) struct Connection {
     pub out: Vec<u8>,
 }
 
-/// What we call ourselves.
+/// Our software name, for the Initiation message.
 const SOFTWARE: &str = concat!("Rutter ", env!("CARGO_PKG_VERSION"));
-/// How long connecting may take, and how long a station may take for [`LEAST`].
+/// The timeout for connecting, and for sending [`LEAST`] bytes.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Octets that a station must take in that time while so many wait: one that takes them one by one is as good as away.
+/// The bytes that a station must accept within that time. A slower station counts as gone.
 const LEAST: usize = 16 * 1024;
-/// Who waits for the station looks this often whether to end.
+/// The interval at which a waiting thread checks for shutdown.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long stations may take for the rest once everything ends.
+/// The time that stations have for the unsent bytes after a shutdown.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// Octets that are written at once.
+/// The number of unsent bytes that causes a write.
 const FLUSH_AT: usize = 256 * 1024;
 
 impl Connection {
-    /// Connects and says who we are.
+    /// Connects and queues the Initiation message.
     pub fn open(address: SocketAddr, name: &str, shutdown: &ShutdownSignal) -> io::Result<Self> {
         let socket = TcpStream::connect_timeout(&address, PATIENCE)?;
         socket.set_nodelay(true)?;
@@ -48,7 +48,7 @@ impl Connection {
         })
     }
 
-    /// Writes once much waits.
+    /// Writes the unsent bytes if there are many.
     pub fn flush_some(&mut self) -> io::Result<()> {
         match self.out.len() {
             0..FLUSH_AT => Ok(()),
@@ -56,10 +56,10 @@ impl Connection {
         }
     }
 
-    /// Writes all that waits.
+    /// Writes all unsent bytes.
     pub fn flush(&mut self) -> io::Result<()> {
         let mut at = 0;
-        // Up to where the station had got, and when.
+        // The position and time of the last sufficient progress.
         let mut mark = (0, Instant::now());
         while at < self.out.len() {
             self.check_patience(at - mark.0, mark.1)?;
@@ -77,9 +77,9 @@ impl Connection {
         Ok(())
     }
 
-    /// Fails when the station, which took so many octets since then, has had its time.
+    /// Fails if the station accepted too few bytes since that time.
     fn check_patience(&self, taken: usize, since: Instant) -> io::Result<()> {
-        // However little it takes at a time.
+        // A slow station must not delay the shutdown.
         if self
             .shutdown
             .triggered_at()
@@ -97,7 +97,7 @@ impl Connection {
         }))
     }
 
-    /// Fails when the station is gone: what is written to it next would be lost before anybody noticed.
+    /// Fails if the station closed the connection. The next write would be lost without an error.
     pub fn check(&mut self) -> io::Result<()> {
         self.socket.set_nonblocking(true)?;
         let heard = self.socket.read(&mut [0; 256]);
@@ -105,12 +105,12 @@ impl Connection {
         match heard {
             Ok(0) => Err(io::Error::other("the station closed the connection")),
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
-            // A station has nothing to say.
+            // Stations send nothing that matters.
             _ => Ok(()),
         }
     }
 
-    /// Says goodbye.
+    /// Sends a Termination message and closes the connection.
     pub fn close(mut self) {
         write_termination(&mut self.out, 0, "the collector is stopping");
         // The station may be gone already.
@@ -125,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    /// Writes more than sockets hold to a station that takes so many octets at a time, with pauses.
+    /// Writes more than the socket buffers hold to a station that reads a few bytes at a time, with pauses.
     fn written_to(takes: usize, patience: Duration) -> io::Result<()> {
         let station = TcpListener::bind("127.0.0.1:0")?;
         let address = station.local_addr()?;
@@ -150,7 +150,7 @@ mod tests {
         let why = written_to(1, Duration::from_secs(1)).unwrap_err();
         let why = why.to_string();
         assert!(why.starts_with("the station has taken "), "{why}");
-        // Its thread may have to wait for a processor.
+        // The station's thread may have to wait for a processor.
         written_to(256 * 1024, Duration::from_secs(120)).unwrap();
     }
 }

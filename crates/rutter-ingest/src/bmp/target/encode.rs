@@ -20,10 +20,10 @@ use crate::bmp::router::instance;
 /// A peer whose session is established.
 #[derive(Clone)]
 pub(super) struct Peer {
-    /// Name of the monitored router, empty for sessions of our own.
+    /// The name of the monitored router; empty for our own sessions.
     pub router: String,
     header: PeerHeader,
-    /// What a Loc-RIB is called (RFC 9069 §4.4), where it was given a name.
+    /// The name of a Loc-RIB (RFC 9069 §4.4), if it has one.
     table: Option<String>,
     as4: bool,
     add_path: PerFamily<bool>,
@@ -48,7 +48,7 @@ impl Peer {
         );
         header.distinguisher = distinguisher;
         header.kind = match monitored.map_or(PeerType::Global, |one| one.peer_type) {
-            // Peers of a file, of which several have one address.
+            // Several peers of an MRT file may share one address.
             PeerType::Global if distinguisher != 0 => PeerType::RouteDistinguisher,
             reported => reported,
         };
@@ -59,7 +59,7 @@ impl Peer {
             router: monitored.map_or_else(String::new, |one| one.router.to_string()),
             header,
             table: named.then(|| {
-                // The next station puts the distinguisher behind it, too.
+                // The next station appends the distinguisher again.
                 let (name, behind) = (&*summary.neighbor.name, instance("", distinguisher));
                 name.strip_suffix(&*behind).unwrap_or(name).to_owned()
             }),
@@ -80,18 +80,18 @@ impl Peer {
         self.router == other.router && key(self) == key(other)
     }
 
-    /// Whether updates of both are read alike. The form of AS numbers is said with each.
+    /// Whether the UPDATEs of both have the same form. Each message states the size of its AS numbers.
     pub fn is_read_like(&self, other: &Peer) -> bool {
         self.is_of_same_session(other) && self.add_path == other.add_path
     }
 
-    /// Appends that its session is established.
+    /// Appends a Peer Up.
     pub fn write_up(&self, out: &mut Vec<u8>, unix_us: u64) {
         let out_view = matches!(
             self.header.view(),
             RibView::AdjRibOutPre | RibView::AdjRibOutPost
         );
-        // The side that receives the routes receives several paths.
+        // The receiver of the routes is the side that receives several paths.
         let (router, peer) = match out_view {
             false => (AddPathMode::Receive, AddPathMode::Send),
             true => (AddPathMode::Send, AddPathMode::Receive),
@@ -103,7 +103,7 @@ impl Peer {
         let sent = self.open(self.header.asn, router);
         let mut received = self.open(self.header.asn, peer);
         if let Some(table) = &self.table {
-            // Information follows the OPENs.
+            // The Information TLVs follow the OPENs.
             let table = &table.as_bytes()[..table.len().min(usize::from(u16::MAX))];
             received.extend_from_slice(&information::TABLE_NAME.to_be_bytes());
             received.extend_from_slice(&(table.len() as u16).to_be_bytes());
@@ -116,7 +116,7 @@ impl Peer {
         write_peer_up(out, &self.at(unix_us), local, (0, 0), &sent, &received);
     }
 
-    /// An OPEN as it must have been for the routes to look as they do. We know no more of it.
+    /// An OPEN that describes the form of the routes. The real OPEN is not known.
     fn open(&self, asn: Asn, mode: AddPathMode) -> Vec<u8> {
         let families = [AfiSafi::IPV4_UNICAST, AfiSafi::IPV6_UNICAST];
         let mut capabilities = families.map(Capability::MultiProtocol).to_vec();
@@ -138,12 +138,12 @@ impl Peer {
         out
     }
 
-    /// Appends that its session ended.
+    /// Appends a Peer Down.
     pub fn write_down(&self, out: &mut Vec<u8>, unix_us: u64) {
         write_peer_down(out, &self.at(unix_us), PeerDown::REMOTE_NO_DATA, &[]);
     }
 
-    /// Appends an UPDATE of its, as it came.
+    /// Appends an UPDATE of this peer unchanged.
     pub fn write_update(&self, out: &mut Vec<u8>, body: &[u8], unix_us: u64) {
         let mut message = Vec::with_capacity(body.len() + 19);
         let start = begin(&mut message, MessageType::Update);
@@ -177,11 +177,11 @@ impl Peer {
             write_ipv4(nlri, path_id, prefix);
         }
         writer.finish();
-        // The table's form has four-octet AS numbers, whatever the session's is.
+        // The table stores four-octet AS numbers for every session.
         write_route_monitoring(out, &self.header.with_as4(true), &message);
     }
 
-    /// Appends that all its routes of a family have been told.
+    /// Appends the End-of-RIB of a family.
     pub fn write_end_of_rib(&self, out: &mut Vec<u8>, family: Family) {
         let mut message = Vec::new();
         write_end_of_rib(&mut message, family.afi_safi());

@@ -1,4 +1,4 @@
-//! The table, then the feed, to a station: from the beginning again after every trouble.
+//! Sends the table, then the feed, to a station. After an error it starts again from the beginning.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,17 +14,17 @@ use super::encode::Peer;
 use crate::clock::unix_us;
 use rutter_service::Context;
 
-/// Events that may wait for the station; more and everything is told anew.
+/// The number of events that may wait for the station. If there are more, the whole table is sent again.
 const QUEUE: usize = 1 << 17;
-/// The thread looks this often whether it is to end.
+/// The interval at which the thread checks for shutdown.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// How often it is seen whether the station is still there.
+/// The interval at which the thread checks whether the station closed the connection.
 const CHECK: Duration = Duration::from_secs(1);
-/// Time before the first further try; doubled until [`LONGEST_PAUSE`].
+/// The delay before the first retry. It doubles up to [`LONGEST_PAUSE`].
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// Feeds the station until the collector ends.
+/// Feeds the station until the collector stops.
 pub(super) fn run(context: &Context, address: SocketAddr) {
     let mut pause = PAUSE;
     while !context.shutdown.is_triggered() {
@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context, address: SocketAddr) {
             Ok(()) => return feeder.connections.into_values().for_each(Connection::close),
             Err(_) if context.shutdown.is_triggered() => return,
             Err(trouble) => {
-                // It was well in between, and for a while.
+                // The station had the table for a while: start with the shortest delay again.
                 if feeder
                     .told
                     .is_some_and(|since| since.elapsed() >= LONGEST_PAUSE)
@@ -60,11 +60,11 @@ pub(super) fn run(context: &Context, address: SocketAddr) {
     }
 }
 
-/// Why a station must be told everything anew.
+/// The reason why a station must receive the whole table again.
 enum Trouble {
-    /// It cannot be reached, or takes nothing.
+    /// The station cannot be reached, or reads nothing.
     Io(io::Error),
-    /// It is so slow that events were lost.
+    /// The station was so slow that events were lost.
     Lost(u64),
 }
 
@@ -91,17 +91,17 @@ impl From<io::Error> for Trouble {
 struct Feeder<'a> {
     context: &'a Context,
     address: SocketAddr,
-    /// Those that the station has heard of.
+    /// The peers that the station knows.
     peers: HashMap<PeerId, Peer>,
-    /// By name of the router.
+    /// The connections, by name of the router.
     connections: HashMap<String, Connection>,
-    /// Since when the station has the table.
+    /// The time at which the station had received the table.
     told: Option<Instant>,
 }
 
 impl Feeder<'_> {
     fn feed(&mut self, reader: &FeedReader, peers: &[PeerSummary]) -> Result<(), Trouble> {
-        // So that a station that is away is noticed before there is anything to say.
+        // Connects before there is data to send, so that an unreachable station is noticed.
         self.connection("")?;
         for summary in peers {
             self.up(summary, unix_us())?;
@@ -132,7 +132,7 @@ impl Feeder<'_> {
         for family in Family::ALL {
             for destination in snapshot.destinations(family) {
                 for route in &destination.routes {
-                    // Of peers that came since, the feed tells everything.
+                    // The feed carries all routes of peers that were added since.
                     let Some(peer) = self.peers.get(&route.peer) else {
                         continue;
                     };
@@ -169,7 +169,7 @@ impl Feeder<'_> {
             }
             FeedEvent::PeerUp { peer, unix_us } => self.up(peer, *unix_us)?,
             FeedEvent::PeerDown { peer, unix_us, .. } => self.down(*peer, *unix_us)?,
-            // Stale routes went with the session: BMP knows no graceful restart.
+            // BMP has no graceful restart: the Peer Down removed stale routes already.
             FeedEvent::Swept { .. } => {}
             FeedEvent::Gap { lost } => return Err(Trouble::Lost(*lost)),
         }
@@ -187,7 +187,7 @@ impl Feeder<'_> {
             }
             self.down(summary.id, unix_us)?;
         }
-        // Views of one session share its address: one Peer Up stands for all of them.
+        // The views of one session share its address, so one Peer Up covers them all.
         let first = !self.is_up(&peer);
         let connection = self.connection(&peer.router)?;
         if first {
@@ -197,7 +197,7 @@ impl Feeder<'_> {
         Ok(())
     }
 
-    /// Whether the station has heard of the session that a peer is a view of.
+    /// Whether the station knows the session of this view.
     fn is_up(&self, peer: &Peer) -> bool {
         self.peers
             .values()
@@ -215,7 +215,7 @@ impl Feeder<'_> {
         }
         let alone = self.peers.values().all(|other| other.router != peer.router);
         if alone && !peer.router.is_empty() {
-            // The router's last peer: it may be gone, and others come under other names.
+            // This was the router's last peer. The router may be gone, or return under another name.
             if let Some(connection) = self.connections.remove(&peer.router) {
                 connection.close();
             }
@@ -223,7 +223,7 @@ impl Feeder<'_> {
         Ok(())
     }
 
-    /// The connection for a router's name; the collector's own where it is empty.
+    /// Returns the connection for a router; an empty name means the collector itself.
     fn connection(&mut self, router: &str) -> io::Result<&mut Connection> {
         if !self.connections.contains_key(router) {
             let name = match router {

@@ -1,7 +1,8 @@
-//! BMP out: what is collected, to another station.
+//! The BMP target: sends the collected routes to another BMP station.
 //!
-//! A station tells a router's sessions apart by their addresses, and several routers may have the same ones: so each
-//! monitored router gets a connection of its own with its own name, and our own sessions one with the collector's.
+//! A station identifies a router's sessions by their addresses, and several routers may have the same ones. So each
+//! monitored router gets its own connection under its own name. Our own sessions use one connection under the
+//! collector's name.
 
 mod connection;
 mod encode;
@@ -22,7 +23,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Connects, and keeps trying; the station hears the whole table, then every change.
+    /// Connects and reconnects. The station receives the whole table, then every change.
     pub fn start(context: &Context, settings: &BmpTarget) -> io::Result<Self> {
         let address = settings.address;
         let context = context.clone();
@@ -39,7 +40,7 @@ impl Service for Target {
     }
 
     fn stop(self: Box<Self>) {
-        // A thread that panicked has said so.
+        // A panic was already reported.
         let _ = self.thread.join();
     }
 }
