@@ -1,4 +1,4 @@
-//! The columns that come of an attribute set.
+//! The columns of an attribute set.
 
 use std::fmt::{Display, Write as _};
 use std::net::IpAddr;
@@ -7,7 +7,7 @@ use rutter_net::{Asn, Community, ExtendedCommunity, LargeCommunity};
 use rutter_rib::AttrSet;
 use rutter_wire::attr::{Attributes, Origin};
 
-/// An attribute set as columns, made once for all routes that share it.
+/// An attribute set as columns, created once for all routes that share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttrColumns {
     /// ORIGIN.
@@ -16,7 +16,7 @@ pub struct AttrColumns {
     pub as_path: Option<String>,
     /// The last AS of the path; `None` where the path is empty or ends in a set.
     pub origin_as: Option<Asn>,
-    /// AS numbers of the path as the decision process counts them (RFC 4271 §9.1.2.2).
+    /// The path length as the decision process counts it (RFC 4271 §9.1.2.2).
     pub path_len: u32,
     /// The global next hop.
     pub next_hop: Option<IpAddr>,
@@ -37,7 +37,7 @@ pub struct AttrColumns {
 }
 
 impl AttrColumns {
-    /// Of a block of four-octet attributes and the next hop that applies.
+    /// Creates the columns of a block of four-octet attributes and its next hop.
     pub fn new(attributes: &Attributes<'_>, next_hop: Option<IpAddr>) -> Self {
         let path = attributes.as_path();
         Self {
@@ -62,12 +62,12 @@ impl AttrColumns {
         }
     }
 
-    /// Of a set in the table.
+    /// Creates the columns of an attribute set of the table.
     pub fn of(set: &AttrSet) -> Self {
         Self::new(&set.attributes(), Some(set.next_hop()))
     }
 
-    /// Octets that they take in memory, about.
+    /// The approximate size in memory, in bytes.
     pub fn octets(&self) -> usize {
         let texts = [&self.as_path, &self.aggregator];
         let texts = texts.into_iter().flatten().map(String::capacity);
@@ -103,7 +103,7 @@ impl AttrColumns {
     }
 }
 
-/// Of most AS numbers, and the space before them.
+/// The length of most AS numbers with a space.
 const DIGITS: usize = 7;
 
 fn spaced(values: &[impl Display]) -> String {

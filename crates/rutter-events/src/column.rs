@@ -1,4 +1,4 @@
-//! The names that every public schema uses.
+//! The column names of every public schema.
 
 /// A column: its name, type and meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub struct Column {
     pub name: &'static str,
     /// Type in words: `u64`, `text`, `list of text`, `time`.
     pub kind: &'static str,
-    /// What it says.
+    /// The meaning.
     pub meaning: &'static str,
 }
 

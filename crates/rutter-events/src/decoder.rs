@@ -1,4 +1,4 @@
-//! Feed events to rows.
+//! Decodes feed events into rows.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -13,23 +13,23 @@ use rutter_wire::update;
 use crate::message::{self, Said, Scratch};
 use crate::{AttrColumns, Kind, Peer, Row};
 
-/// Two clocks: they part when somebody sets the wall clock.
+/// The times of two clocks. They diverge if the wall clock is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Now {
     /// Wall time in microseconds since 1970.
     pub unix_us: u64,
-    /// A clock that only runs forward, in microseconds since whenever.
+    /// A monotonic clock in microseconds, with any start.
     pub monotonic_us: u64,
 }
 
-/// Differences below are drift, not steps.
+/// A smaller difference is drift, not a step.
 const STEP_US: i64 = 1_000_000;
-/// Attribute sets that are remembered; then all are forgotten at once.
+/// The number of cached attribute sets. Beyond it the cache is cleared.
 const REMEMBERED: usize = 1 << 16;
-/// Octets of these: whoever sends them decides how long they are.
+/// The size of the cache in bytes. Peers decide how long their attributes are.
 const OCTETS: usize = 64 << 20;
 
-/// Turns feed events into rows: numbered, with the peer as it was when they were sent.
+/// Decodes feed events into numbered rows. Each row has the peer as it was at the time of the event.
 pub struct Decoder {
     collector: Arc<str>,
     run: u64,
@@ -40,7 +40,7 @@ pub struct Decoder {
     scratch: Scratch,
 }
 
-/// A row's own part.
+/// The fields that differ between the rows of an event.
 struct Told<'a> {
     kind: Kind,
     prefix: Option<(Prefix, u32)>,
@@ -72,12 +72,12 @@ impl Decoder {
         self.seq
     }
 
-    /// A peer of the table as the feed last told of it.
+    /// A peer of the table, as of the last event.
     pub fn peer(&self, id: PeerId) -> Option<&Arc<Peer>> {
         self.peers.get(&id)
     }
 
-    /// Forgets the peers and learns them anew: after a gap in the feed, with those of a new subscription.
+    /// Replaces all peers with those of a new subscription, after a gap in the feed.
     pub fn relearn(&mut self, peers: &[PeerSummary]) {
         self.peers = known(peers);
     }
@@ -87,12 +87,12 @@ impl Decoder {
         self.of_collector(Kind::Start, "", now.unix_us, visit);
     }
 
-    /// The row that ends a run in order.
+    /// The row that ends a run after an orderly stop.
     pub fn stop(&mut self, now: Now, visit: &mut dyn FnMut(&Row<'_>)) {
         self.of_collector(Kind::Stop, "", now.unix_us, visit);
     }
 
-    /// Calls `visit` with each row of an event, in order. Events of peers that the decoder never met say nothing.
+    /// Calls `visit` with each row of an event, in order. Events of unknown peers have no rows.
     pub fn decode(&mut self, event: &FeedEvent, now: Now, visit: &mut dyn FnMut(&Row<'_>)) {
         self.watch_clock(now, visit);
         match event {
@@ -252,7 +252,7 @@ fn known(peers: &[PeerSummary]) -> HashMap<PeerId, Arc<Peer>> {
     peers.iter().map(known).collect()
 }
 
-/// Numbers rows and hands them on.
+/// Numbers rows and passes them to the visitor.
 struct Rows<'r> {
     collector: &'r str,
     run: u64,
@@ -280,14 +280,14 @@ impl Rows<'_> {
     }
 }
 
-/// A block with its next hop, and its columns.
+/// An attribute block with its next hop, and its columns.
 type Known = (Box<[u8]>, Option<IpAddr>, Arc<AttrColumns>);
 
-/// Attribute sets seen lately, so that equal ones are turned into columns once.
+/// A cache that converts equal attribute sets to columns only once.
 #[derive(Default)]
 struct Interned {
     by_hash: HashMap<u64, Known>,
-    /// Of all of them, about.
+    /// The approximate size of all entries in bytes.
     octets: usize,
     hasher: RandomState,
 }

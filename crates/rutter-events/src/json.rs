@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::Row;
 
-/// A row with the names of [`crate::COLUMNS`]; absent values are left out. `time` is microseconds since 1970.
+/// A row with the names of [`crate::COLUMNS`], without absent values. `time` is in microseconds since 1970.
 #[derive(Serialize)]
 pub struct JsonRow<'a> {
     run: u64,

@@ -4,7 +4,8 @@
 //! FeedEvent ─► Decoder::decode ─► Row, Row, …     what happened, in order
 //! Snapshot  ─► state_rows      ─► Row, Row, …     what is so now
 //! ```
-//! SQL, Parquet, Kafka and JSON all use the names of [`COLUMNS`]. Pure: no I/O, and the time comes in as an argument.
+//! SQL, Parquet, Kafka and JSON all use the names of [`COLUMNS`]. The crate does no I/O, and the caller passes the
+//! time.
 
 mod attrs;
 mod column;

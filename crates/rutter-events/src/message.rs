@@ -1,4 +1,4 @@
-//! The routes of one UPDATE, read with what its session negotiated.
+//! The routes of one UPDATE, parsed as its session negotiated.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -8,7 +8,7 @@ use rutter_wire::{nlri, update};
 
 use crate::peer::Reading;
 
-/// Scratch that is used again for every message.
+/// Buffers that are reused for every message.
 #[derive(Default)]
 pub(crate) struct Scratch {
     ipv4: Vec<(u32, Ipv4Prefix)>,
@@ -17,22 +17,22 @@ pub(crate) struct Scratch {
     faults: Vec<attr::Malformed>,
 }
 
-/// What a message says of its routes.
+/// The action on a route.
 pub(crate) enum Said<'a> {
     Withdrawn,
     /// The canonical block of attributes and the next hop.
     Announced(&'a [u8], Option<IpAddr>),
 }
 
-/// Where the next hop of the routes stands.
+/// The attribute that holds the next hop of the routes.
 #[derive(Clone, Copy)]
 enum Part<'a> {
     Own,
     Reach(&'a [u8]),
 }
 
-/// Calls `tell` with each route of an UPDATE body, withdrawn ones first. Malformed attributes mean withdrawal, as in
-/// the table (RFC 7606); a body that would have reset the session tells of nothing.
+/// Calls `tell` with each route of an UPDATE body, withdrawn ones first. Malformed attributes withdraw routes, as in
+/// the table (RFC 7606). A body that would have reset the session has no routes.
 pub(crate) fn read(
     body: &[u8],
     reading: &Reading,
@@ -118,7 +118,7 @@ impl Routes<'_> {
         let Some(add_path) = self.reading.add_path[family] else {
             return;
         };
-        // A fault here would have reset the session, and the update with it.
+        // A fault here would have reset the session, and the UPDATE would not be in the feed.
         match family {
             Family::Ipv4Unicast => {
                 self.ipv4.clear();

@@ -1,22 +1,22 @@
-//! What is missing: the one place that words it, for every `gap`, and that reads it again.
+//! The text of gaps: the one place that formats it for every `gap` and parses it.
 
 use std::fmt;
 
 use crate::utc;
 
-/// What nobody has any more. Its text begins the detail of a `gap`.
+/// The lost messages or rows. Its text is the start of a gap's detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// So many messages that were never rows.
+    /// A number of messages that never became rows.
     Messages(u64),
-    /// Rows of the run that tells of them.
+    /// Rows of the run that reports them.
     Rows {
         /// The first of them.
         first: u64,
         /// The last.
         last: u64,
     },
-    /// Rows inside of a run.
+    /// Rows inside a run.
     OfRun {
         /// The run.
         run: u64,
@@ -31,10 +31,10 @@ pub enum Missing {
         run: u64,
         /// The first of them.
         from: u64,
-        /// Nobody knows whether there were any.
+        /// It is unknown whether there were any.
         doubtful: bool,
     },
-    /// The last rows of a run, and all up to one of a later run.
+    /// The last rows of a run, and all rows up to one of a later run.
     UpToRun {
         /// The run.
         run: u64,
@@ -42,28 +42,28 @@ pub enum Missing {
         from: u64,
         /// The later run.
         later: u64,
-        /// The first row that is there again.
+        /// The first row that is present again.
         before: u64,
     },
-    /// Rows before one of a run, those of earlier runs among them: from where on, nobody knows.
+    /// Rows before one of a run, including those of earlier runs. Their start is unknown.
     Before {
         /// The run.
         run: u64,
-        /// The first row that is there again, or would come next.
+        /// The first row that is present again, or would be next.
         row: u64,
     },
-    /// Rows of a run that nothing else is known of.
+    /// Rows of a run of which nothing else is known.
     OfEarlierRun,
 }
 
 impl Missing {
-    /// The detail of a gap: what is missing, of which time where that is known, and why.
+    /// Formats the detail of a gap: the lost rows, their time if it is known, and the reason.
     pub fn because(self, times_us: Option<(u64, u64)>, why: impl fmt::Display) -> String {
         let (since, until) = times_us.unzip();
         self.between(since, until, why)
     }
 
-    /// As [`Missing::because`], where only one of both times may be known.
+    /// Like [`Missing::because`], if only one of both times is known.
     pub fn between(
         self,
         since_us: Option<u64>,
@@ -78,12 +78,13 @@ impl Missing {
         }
     }
 
-    /// So many messages came faster than they could be read.
+    /// Formats the detail for messages that arrived faster than they could be read.
     pub fn overrun(messages: u64, times_us: (u64, u64)) -> String {
         Self::Messages(messages).because(Some(times_us), "they came faster than they could be read")
     }
 
-    /// The run that the detail of a gap names. Where it is another than the gap's own, that run ended before this one began.
+    /// Returns the run that the detail of a gap names. If it is not the gap's own run, it ended before the latter
+    /// began.
     pub fn run_named(detail: &str) -> Option<u64> {
         let words: Vec<&str> = detail.split(' ').take(7).collect();
         match *words {

@@ -1,4 +1,4 @@
-//! Who a route came from, as every stored row names it.
+//! The peer of a route, as every stored row names it.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use rutter_net::{Asn, PerFamily};
 use rutter_rib::{PeerId, PeerSummary, Source, View};
 use rutter_wire::bmp::PeerType;
 
-/// A peer: the other end of a session of our own, or one that a monitored router or a file tells of.
+/// A peer: of one of our own sessions, of a monitored router, or of a file.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// Its id in the table, reused after the peer is gone: never store it.
+    /// The id in the table. Never store it: it is reused after the peer is removed.
     pub id: PeerId,
-    /// Name for people.
+    /// The display name.
     pub name: Arc<str>,
     /// Address.
     pub address: IpAddr,
@@ -20,27 +20,27 @@ pub struct Peer {
     pub asn: Asn,
     /// BGP Identifier; 0 where unknown.
     pub bgp_id: u32,
-    /// The monitored router or file that tells of this peer; empty for sessions of our own.
+    /// The monitored router or file that reports this peer; empty for our own sessions.
     pub router: Arc<str>,
-    /// How its routes come to us.
+    /// The source of its routes.
     pub source: Source,
-    /// At which point of the router's tables they were seen.
+    /// The monitored RIB of the router.
     pub view: View,
-    /// Its type (RFC 7854 §4.2); global for sessions of our own and files.
+    /// The peer type (RFC 7854 §4.2); global for our own sessions and files.
     pub peer_type: PeerType,
-    /// Which of the router's instances (RFC 7854 §4.2); 0 is the global one.
+    /// The Peer Distinguisher (RFC 7854 §4.2); 0 is the global instance.
     pub distinguisher: u64,
-    /// How its updates are to be read.
+    /// The form of its updates.
     pub(crate) reading: Reading,
 }
 
-/// What the session negotiated, as far as the form of its updates depends on it.
+/// The negotiated parameters that decide the form of updates.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
     pub as4: bool,
     pub external: bool,
     pub accept_as_set: bool,
-    /// Per family: `None` where it was not negotiated, else whether NLRI have path identifiers.
+    /// For each family, whether NLRI carry path identifiers; `None` if the family was not negotiated.
     pub add_path: PerFamily<Option<bool>>,
 }
 
@@ -71,7 +71,7 @@ impl From<&PeerSummary> for Peer {
     }
 }
 
-/// A Route Distinguisher as people write it (RFC 4364 §4.2); of a type that is not known, its number.
+/// Formats a Route Distinguisher (RFC 4364 §4.2). An unknown type is written as a number.
 pub fn distinguisher_text(value: u64) -> String {
     let octets = value.to_be_bytes();
     let [_, _, a, b, c, d, e, f] = octets;

@@ -6,34 +6,34 @@ use rutter_net::{Family, PerFamily, Prefix};
 
 use crate::{AttrColumns, Peer};
 
-/// What a row says.
+/// The kind of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The peer announced the prefix with these attributes.
     Announce,
-    /// The route is gone: withdrawn by the peer, or swept after a restart of it.
+    /// The route was withdrawn by the peer, or swept after its restart.
     Withdraw,
     /// The peer's session was established.
     PeerUp,
-    /// The peer's session ended. Its routes of the families that are not retained are gone.
+    /// The peer's session went down. Its routes are removed, except in retained families.
     PeerDown {
-        /// Per family (index order): its routes stay until withdrawn one by one.
+        /// For each family, whether its routes stay until they are withdrawn one by one.
         retained: PerFamily<bool>,
     },
-    /// The peer has said all it has of a family (RFC 4724 §2).
+    /// The peer has advertised all its routes of a family (RFC 4724 §2).
     EndOfRib(Family),
-    /// Events are missing here; what follows is complete again only after a state is read anew.
+    /// Events were lost here. The rows are complete again only after the next state.
     Gap {
-        /// How many.
+        /// The number of lost events.
         lost: u64,
     },
     /// The collector started.
     Start,
-    /// The collector stopped in order.
+    /// The collector stopped in an orderly way.
     Stop,
     /// The wall clock was set.
     ClockStep {
-        /// By how much, in microseconds; negative: back.
+        /// The step in microseconds; negative if the clock was set back.
         by_us: i64,
     },
     /// The route is in the table: a row of a snapshot.
@@ -63,24 +63,24 @@ impl Kind {
 pub struct Row<'a> {
     /// The run of the collector: wall time of its start in microseconds since 1970. With `seq` it names an event.
     pub run: u64,
-    /// Number of the event in this run, from 0 without holes. Rows of a snapshot all have the number of the last
+    /// The number of the event in this run, from 0 without gaps. All rows of a snapshot have the number of the last
     /// event that was decoded before it.
     pub seq: u64,
     /// Wall time in microseconds since 1970.
     pub time_us: u64,
     /// Name of the collector.
     pub collector: &'a str,
-    /// Whose; `None` for events of the collector itself.
+    /// The peer; `None` for events of the collector itself.
     pub peer: Option<&'a Arc<Peer>>,
-    /// What happened.
+    /// The kind of event.
     pub kind: Kind,
-    /// To which prefix.
+    /// The prefix of a route.
     pub prefix: Option<Prefix>,
     /// RFC 7911 path identifier, 0 without Add-Path.
     pub path_id: u32,
-    /// With which attributes. The same allocation for all rows of one update, and mostly for all rows with equal
-    /// attributes, so what is made of it is worth keeping.
+    /// The attributes. All rows of one update, and most rows with equal attributes, share one allocation. So it pays
+    /// to cache what is derived from it.
     pub attrs: Option<&'a Arc<AttrColumns>>,
-    /// In words: why a session ended, the reason of a rejection in a snapshot, how much is missing. Mostly empty.
+    /// A text: why a session ended, why a route is rejected, how many rows are lost. Mostly empty.
     pub detail: &'a str,
 }

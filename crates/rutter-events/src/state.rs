@@ -10,7 +10,7 @@ use crate::{AttrColumns, Kind, Peer, Row};
 
 /// Calls `visit` with a row for every route of the table, rejected ones with their reason as `detail`.
 ///
-/// `run`, `seq` and `time_us` go into each row: they say up to which event the state holds at least
+/// Each row carries `run`, `seq` and `time_us`. They name the last event that the state surely includes
 /// ([`crate::Decoder::next_seq`]).
 pub fn state_rows(
     snapshot: &Snapshot,
@@ -45,7 +45,7 @@ pub fn state_rows(
     }
 }
 
-/// Columns by the address of their set, which stands as long as the snapshot.
+/// The columns by the address of their attribute set, which is stable while the snapshot exists.
 #[derive(Default)]
 struct Columns(HashMap<*const u8, Arc<AttrColumns>>);
 

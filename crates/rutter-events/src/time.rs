@@ -1,4 +1,4 @@
-//! Times for people.
+//! Times as text.
 
 use rutter_net::Date;
 

@@ -1,4 +1,4 @@
-//! Records as UPDATEs that a session of four-octet AS numbers takes.
+//! Converts MRT records to UPDATEs for a session with four-octet AS numbers.
 
 use std::net::IpAddr;
 
@@ -12,20 +12,20 @@ use rutter_wire::update::Writer;
 
 use rutter_mrt::{RecordOutcome, Unreadable};
 
-/// Turns records into UPDATEs.
+/// Converts records to UPDATEs.
 #[derive(Default)]
 pub(super) struct Converter {
     index: Vec<PeerEntry>,
     block: Vec<u8>,
 }
 
-/// What one UPDATE will say; the session decides how.
+/// The content of one UPDATE, before the session's form is applied.
 pub(super) struct Said<'a> {
-    /// Whose it was.
+    /// The peer that sent it.
     pub peer: (IpAddr, Asn),
-    /// The attributes in canonical form; empty where nothing is announced.
+    /// The attributes in canonical form; empty for a withdrawal.
     pub attributes: Attributes<'a>,
-    /// Announced routes have these next hops: of the prefixes in NLRI, and of those in MP_REACH_NLRI.
+    /// The next hop in MP_REACH_NLRI, for `mp_announced`.
     pub mp_next_hop: &'a [u8],
     pub withdrawn: Vec<(Prefix, u32)>,
     pub announced: Vec<(Prefix, u32)>,
@@ -33,7 +33,7 @@ pub(super) struct Said<'a> {
 }
 
 impl Converter {
-    /// Calls `say` with everything that a record says. What cannot be read says nothing.
+    /// Calls `say` with each UPDATE of a record. Parts that cannot be read are left out.
     pub fn convert(
         &mut self,
         record: &Record<'_>,
@@ -101,7 +101,7 @@ impl Converter {
         Ok(())
     }
 
-    /// An UPDATE with a fault in its routes says what stands before the fault.
+    /// An UPDATE with a fault in its routes yields the routes before the fault.
     fn message(
         &mut self,
         message: &Message<'_>,
@@ -169,13 +169,13 @@ fn table_route(
 }
 
 impl Said<'_> {
-    /// Routes that are announced or withdrawn.
+    /// The number of announced and withdrawn routes.
     pub fn routes(&self) -> usize {
         self.withdrawn.len() + self.announced.len() + self.mp_announced.len()
     }
 
-    /// Appends the UPDATEs, with path identifiers for the families that have them: one that withdraws and announces of
-    /// one family, and one more for each other part.
+    /// Appends the UPDATEs. `add_path` names the families with path identifiers. IPv4 routes in NLRI share one UPDATE
+    /// with IPv4 withdrawals; each other part is an UPDATE of its own.
     pub fn write(&self, out: &mut Vec<u8>, add_path: PerFamily<bool>) {
         let of = |routes: &[(Prefix, u32)], family: Family| -> Vec<(Prefix, u32)> {
             let mine = routes.iter().filter(|(p, _)| p.family() == family);

@@ -1,4 +1,4 @@
-//! MRT files out again, as BGP speakers: at the recorded, a scaled, or full speed.
+//! Replays MRT files as BGP speakers, at the recorded, a scaled, or full speed.
 //!
 //! ```text
 //! Stream ─► Record ─► Converter ─► UPDATE ─► Speaker (a session for all peers of the files, or one for each)

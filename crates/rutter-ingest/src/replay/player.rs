@@ -1,4 +1,4 @@
-//! Playing records to sessions at a speed.
+//! Replays records to sessions at a given speed.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,44 +14,45 @@ use super::converter::{Converter, Said};
 use super::speaker::Speaker;
 use rutter_mrt::RecordOutcome;
 
-/// How fast records are played.
+/// The speed of a replay.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Speed {
-    /// As fast as the other side takes them.
+    /// As fast as the receiver accepts the records.
     Full,
-    /// So many times as fast as they were recorded; 1 is the recorded speed.
+    /// A multiple of the recorded speed.
     Times(f64),
 }
 
-/// Where and how to play.
+/// The target of a replay, and its options.
 #[derive(Clone, Debug)]
 pub struct ReplaySettings {
     /// The BGP daemon.
     pub to: SocketAddr,
-    /// The AS that sessions say; `None`: that of the peer in the file.
+    /// The local AS of the sessions; `None`: the AS of the peer in the file.
     pub asn: Option<Asn>,
-    /// Only the routes of this peer of the files.
+    /// Replay only the routes of this peer.
     pub peer: Option<IpAddr>,
-    /// A session for each peer of the files, from addresses of this prefix in order. `None`: one session for all.
+    /// Opens a session for each peer of the files, from consecutive addresses of this prefix. `None`: one session for
+    /// all.
     pub each_from: Option<Prefix>,
-    /// The address of the one session.
+    /// The local address of a single session.
     pub from: Option<IpAddr>,
     /// The speed.
     pub speed: Speed,
 }
 
-/// What was played.
+/// The numbers of replayed items.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Played {
     /// Sessions.
     pub sessions: usize,
     /// Routes announced and withdrawn.
     pub routes: u64,
-    /// UPDATEs longer than the other side takes, left out.
+    /// The UPDATEs that were left out because they are too long for the receiver.
     pub too_long: u64,
 }
 
-/// Why playing ends.
+/// The error at which a replay ends.
 #[derive(Debug)]
 pub struct ReplayError {
     to: SocketAddr,
@@ -66,7 +67,7 @@ impl fmt::Display for ReplayError {
 
 impl std::error::Error for ReplayError {}
 
-/// Plays records. Its sessions end when it is dropped.
+/// Replays records. Dropping it closes its sessions.
 pub struct Player<'a> {
     settings: ReplaySettings,
     converter: Converter,
@@ -76,14 +77,14 @@ pub struct Player<'a> {
     to_end: &'a dyn Fn() -> bool,
 }
 
-/// Longest time without a look at the sessions, and whether to end.
+/// The longest sleep between checks of the sessions and of `to_end`.
 const PIECE: Duration = Duration::from_millis(100);
-/// Octets that are written at once.
+/// The number of unsent bytes that causes a write.
 const FLUSH_AT: usize = 64 * 1024;
 
 impl<'a> Player<'a> {
-    /// Sessions are opened when their first route comes. `to_end` is asked again and again: once it is so,
-    /// nothing more is played.
+    /// Creates a player. A session is opened with its first route. As soon as `to_end` returns `true`, the replay
+    /// stops.
     pub fn new(settings: ReplaySettings, to_end: &'a dyn Fn() -> bool) -> Self {
         Player {
             settings,
@@ -95,7 +96,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Plays a record when its time has come.
+    /// Replays a record when it is due.
     pub fn play(&mut self, record: &Record<'_>) -> Result<RecordOutcome, ReplayError> {
         self.wait_for(record.unix_us)?;
         if (self.to_end)() {
@@ -115,18 +116,18 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// What was played so far.
+    /// The numbers so far.
     pub fn played(&self) -> Played {
         self.played
     }
 
-    /// Writes what waits; says what was played.
+    /// Writes all unsent bytes and returns the numbers.
     pub fn finish(&mut self) -> Result<Played, ReplayError> {
         self.flush()?;
         Ok(self.played)
     }
 
-    /// Why a session has ended, if one has.
+    /// The reason why a session ended, if one did.
     pub fn ended(&self) -> Option<String> {
         self.sessions.values().find_map(Speaker::ended)
     }
@@ -141,7 +142,7 @@ impl<'a> Player<'a> {
         if due > begun.elapsed() {
             self.flush()?;
         }
-        // In pieces: a session that ends meanwhile is noticed.
+        // Sleeps in steps, to notice a session that ends.
         while due > begun.elapsed() {
             if let Some(why) = self.ended() {
                 return Err(self.error(why));
@@ -204,10 +205,10 @@ impl<'a> Player<'a> {
     }
 }
 
-/// BGP Identifiers of sessions without an IPv4 address of their own: of 198.18.0.0/15, for tests of networks.
+/// The BGP Identifiers of sessions without an IPv4 address: from 198.18.0.0/15, the range for benchmarks.
 const FIRST_ID: u32 = 0xc612_0001;
 
-/// The address of a session: the first is the one behind the network's own.
+/// The local address of a session. The first one follows the network's own address.
 fn address_of(prefix: Prefix, number: u32) -> Result<IpAddr, String> {
     let address: IpAddr = match prefix.addr() {
         IpAddr::V4(first) => {
@@ -226,7 +227,7 @@ fn address_of(prefix: Prefix, number: u32) -> Result<IpAddr, String> {
     }
 }
 
-/// Removes messages behind `start` that are longer than the other side takes; `false` if one was.
+/// Removes messages after `start` that are too long for the receiver. Returns `false` if there was one.
 fn keep_short(out: &mut Vec<u8>, start: usize) -> bool {
     let written = out.split_off(start);
     let (mut rest, mut all) = (&written[..], true);

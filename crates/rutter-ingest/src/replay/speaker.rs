@@ -1,4 +1,4 @@
-//! A BGP session that only says what it is given.
+//! A BGP session that sends given messages only.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -15,7 +15,7 @@ use rutter_wire::notification::Notification;
 use rutter_wire::open::Open;
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// An established session; it ends when it is dropped.
+/// An established session. Dropping it closes the session.
 pub struct Speaker {
     socket: Arc<Mutex<TcpStream>>,
     closer: TcpStream,
@@ -29,24 +29,24 @@ pub struct Speaker {
 
 /// Hold Time that is offered, seconds.
 const HOLD_TIME_S: u16 = 180;
-/// Who waits for the other side looks this often whether to go on.
+/// The interval at which a waiting thread checks whether to continue.
 const LOOK: Duration = Duration::from_millis(100);
-/// How often a KEEPALIVE is sent.
+/// The interval of KEEPALIVE messages.
 const KEEPALIVE_EVERY: Duration = Duration::from_secs(30);
-/// How long the other side may take to answer.
+/// The time that the peer has for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// What is said when it takes longer.
+/// The error after that time.
 const NO_ANSWER: &str = "the session does not come up: no answer";
 
-/// Daemons close connections without a word for some seconds after a session with the same neighbor: then it is tried
-/// again after so long.
+/// The delays of retries in seconds. After a session ends, some daemons close new connections of the same neighbor for
+/// a while.
 const PAUSES_S: [u64; 4] = [1, 2, 4, 8];
 
-/// Why there is no session.
+/// The reason why there is no session.
 enum Refusal {
-    /// The connection was closed without a word.
+    /// The peer closed the connection without a NOTIFICATION.
     Closed(String),
-    /// Everything else.
+    /// Any other reason.
     Other(String),
 }
 
@@ -70,8 +70,8 @@ impl Speaker {
         })
     }
 
-    /// As [`Speaker::connect`], again and again while a session that has just ended is held against this one, at the
-    /// most until `to_end` says so.
+    /// Like [`Speaker::connect`], but retries while the peer refuses a session too soon after the last one. Stops as
+    /// soon as `to_end` returns `true`.
     pub fn connect_patiently(
         to: SocketAddr,
         from: Option<IpAddr>,
@@ -167,12 +167,12 @@ impl Speaker {
         })
     }
 
-    /// Writes what waits.
+    /// Writes all unsent bytes.
     pub fn flush(&mut self) -> Result<(), String> {
         self.flush_until(&|| false)
     }
 
-    /// As [`Speaker::flush`], but not to the end where the other side takes nothing and `to_end` says so.
+    /// Like [`Speaker::flush`], but stops if the peer accepts no data and `to_end` returns `true`.
     pub fn flush_until(&mut self, to_end: &dyn Fn() -> bool) -> Result<(), String> {
         let written = write_whole(&self.socket, &self.out, to_end);
         self.out.clear();
@@ -183,7 +183,7 @@ impl Speaker {
         }
     }
 
-    /// Why the session has ended, if it has.
+    /// The reason why the session ended, if it did.
     pub fn ended(&self) -> Option<String> {
         self.ended.lock().clone()
     }
@@ -193,7 +193,7 @@ impl Drop for Speaker {
     fn drop(&mut self) {
         let mut goodbye = Vec::new();
         Notification::new(6, 2, Vec::new()).encode(&mut goodbye);
-        // The other side may be gone.
+        // The peer may have disconnected already.
         let _ = self.socket.lock().write_all(&goodbye);
         let _ = self.closer.shutdown(std::net::Shutdown::Both);
         if let Some(thread) = self.listening.take() {
@@ -226,7 +226,7 @@ fn capabilities(asn: Asn) -> Vec<Capability> {
     ]
 }
 
-/// Families for which the other side receives several paths.
+/// The families for which the peer receives several paths.
 fn agreed(theirs: &Open) -> PerFamily<bool> {
     let mut agreed = PerFamily::both(false);
     for capability in &theirs.capabilities {
@@ -241,7 +241,7 @@ fn agreed(theirs: &Open) -> PerFamily<bool> {
     agreed
 }
 
-/// Writes all octets, or those that the other side takes before `to_end` says so.
+/// Writes all bytes, or as many as the peer accepts before `to_end` returns `true`.
 fn write_whole(
     socket: &Mutex<TcpStream>,
     octets: &[u8],
@@ -271,7 +271,7 @@ fn refused(body: &[u8]) -> String {
     format!("it refuses the session: {}", Notification::parse(body))
 }
 
-/// Keeps the session alive until it ends; returns why it did.
+/// Sends KEEPALIVE messages until the session ends. Returns the reason of its end.
 fn listen(mut incoming: TcpStream, mut reader: Reader, outgoing: &Mutex<TcpStream>) -> String {
     let mut sent = Instant::now();
     loop {
@@ -291,14 +291,14 @@ fn listen(mut incoming: TcpStream, mut reader: Reader, outgoing: &Mutex<TcpStrea
     }
 }
 
-/// Messages of a socket.
+/// The messages received from a socket.
 #[derive(Default)]
 struct Reader {
     buffer: Vec<u8>,
 }
 
 impl Reader {
-    /// The next message; the socket's time-out is the patience.
+    /// Returns the next message, or an error after the socket's timeout.
     fn next(&mut self, socket: &mut TcpStream) -> Result<(MessageType, Vec<u8>), String> {
         match self.poll(socket)? {
             Some(message) => Ok(message),
@@ -306,7 +306,7 @@ impl Reader {
         }
     }
 
-    /// The next message, `None` if none came within the socket's time-out.
+    /// Returns the next message, or `None` after the socket's timeout.
     fn poll(&mut self, socket: &mut TcpStream) -> Result<Option<(MessageType, Vec<u8>)>, String> {
         loop {
             let broken = |e: Notification| e.to_string();

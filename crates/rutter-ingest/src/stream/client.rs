@@ -1,4 +1,4 @@
-//! One client: its filters, its queue, and the thread that talks to it.
+//! One client: its filters, its queue, and the thread that serves it.
 
 use std::collections::VecDeque;
 use std::io;
@@ -23,12 +23,12 @@ use crate::io_timeout::is_timeout;
 use crate::keepalive::keep_alive;
 use rutter_service::ShutdownSignal;
 
-/// What the publisher sees of a client.
+/// The part of a client that the publisher uses.
 pub(super) struct Client {
     filters: Mutex<Vec<Filter>>,
     queue: Mutex<Queue>,
     capacity: usize,
-    /// Web sites whose pages may connect.
+    /// The web sites whose pages may connect.
     origins: Vec<String>,
     gone: AtomicBool,
 }
@@ -36,21 +36,21 @@ pub(super) struct Client {
 #[derive(Default)]
 struct Queue {
     messages: VecDeque<Arc<str>>,
-    /// In all of them.
+    /// The bytes of all messages.
     octets: usize,
-    /// Messages that found no room behind those in the queue.
+    /// The messages that were dropped because the queue was full.
     lost: u64,
 }
 
-/// A client has so long to say that it speaks WebSocket.
+/// The time that a client has for its WebSocket handshake.
 const GREETING: Duration = Duration::from_secs(10);
-/// Octets of the longest message that a client may send.
+/// The longest message of a client, in bytes.
 const LONGEST: usize = 64 * 1024;
-/// Octets of the messages that may wait for a client, however few they are.
+/// The bytes of queued messages of a client, whatever their number.
 const MOST_OCTETS: usize = 16 << 20;
-/// Subscriptions of one client.
+/// The number of subscriptions of one client.
 const MOST_FILTERS: usize = 100;
-/// Prefixes in all of them: each UPDATE is compared with each.
+/// The number of prefixes in all its subscriptions. Each UPDATE is compared with each of them.
 const MOST_PREFIXES: usize = 1_000;
 
 fn forbidden() -> ErrorResponse {
@@ -84,7 +84,7 @@ impl Client {
         self.gone.load(Ordering::Acquire)
     }
 
-    /// Whether any of its subscriptions wants a message.
+    /// Whether any of its subscriptions matches a message.
     pub fn wants(&self, update: &Update) -> bool {
         self.filters
             .lock()
@@ -92,7 +92,7 @@ impl Client {
             .any(|filter| filter.matches(update))
     }
 
-    /// Queues a message; a full queue counts it as lost, and those behind it until the queue has been emptied.
+    /// Queues a message. If the queue is full, this message and all further ones are lost until the queue is empty.
     pub fn push(&self, message: &Arc<str>) {
         let mut queue = self.queue.lock();
         let full = queue.messages.len() >= self.capacity
@@ -105,7 +105,7 @@ impl Client {
         }
     }
 
-    /// The server itself missed so many events.
+    /// Counts events that the server itself missed.
     pub fn lose(&self, lost: u64) {
         if !self.filters.lock().is_empty() {
             self.queue.lock().lost += lost;
@@ -122,7 +122,7 @@ impl Client {
         next
     }
 
-    /// Talks to the client until it or the collector goes. Once it is one, it is `let_in`.
+    /// Serves the client until it disconnects or the collector stops. Calls `let_in` after the handshake.
     pub fn run(
         &self,
         socket: TcpStream,
@@ -136,7 +136,7 @@ impl Client {
         self.gone.store(true, Ordering::Release);
     }
 
-    /// Programs say no origin.
+    /// Only browsers send an Origin header.
     fn may_connect(&self, request: &Request) -> bool {
         let header = |name: &str| request.headers().get(name).map(HeaderValue::as_bytes);
         header("origin").is_none_or(|origin| may_connect(origin, header("host"), &self.origins))
@@ -179,7 +179,7 @@ impl Client {
                 Err(error) => return Err(error),
             }
         }
-        // The client may be gone already.
+        // The client may have disconnected already.
         let _ = socket.close(None);
         let _ = socket.flush();
         Ok(())
@@ -192,7 +192,7 @@ impl Client {
         Ok(())
     }
 
-    /// The answer comes after all that was queued before, so that a ping tells a client that it has heard everything.
+    /// Sends the answer after all queued messages. A pong then confirms that the client has received all of them.
     fn command(
         &self,
         text: &str,
@@ -205,7 +205,7 @@ impl Client {
         Ok(())
     }
 
-    /// Does what a message asks for; what is answered.
+    /// Executes a message of the client and returns the answer.
     fn obey(&self, text: &str) -> Option<String> {
         let command: Value = match serde_json::from_str(text) {
             Ok(command) => command,
@@ -244,7 +244,7 @@ impl Client {
     }
 }
 
-/// How many prefixes subscriptions name.
+/// The number of prefixes in all subscriptions.
 fn prefixes(filters: &[Filter]) -> usize {
     filters.iter().map(|filter| filter.prefixes.len()).sum()
 }

@@ -1,4 +1,4 @@
-//! A client's connection, on which nobody waits for longer than is right, nor once everything ends.
+//! A client's connection with time limits, which ends when the collector stops.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -7,21 +7,21 @@ use std::time::{Duration, Instant};
 use crate::io_timeout::is_timeout;
 use rutter_service::ShutdownSignal;
 
-/// The octets of a client, in and out.
+/// The socket of a client.
 pub(super) struct Connection {
     socket: TcpStream,
     shutdown: ShutdownSignal,
-    /// Until then the client must have said that it speaks WebSocket; `None` once it has.
+    /// The time at which the handshake must be complete; `None` after the handshake.
     greeting: Option<Instant>,
 }
 
-/// How long a reader waits before it has other things to do, and how often a writer looks whether it is to end.
+/// The socket timeout. A reader then returns to its other work, and a writer checks for shutdown.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// A client that takes nothing for so long is gone.
+/// The time after which a client that accepts no data is disconnected.
 const WRITE_PATIENCE: Duration = Duration::from_secs(30);
 
 impl Connection {
-    /// The client has until then to say that it speaks WebSocket.
+    /// The client must complete the handshake before `greeting`.
     pub fn new(
         socket: TcpStream,
         shutdown: &ShutdownSignal,
@@ -38,12 +38,12 @@ impl Connection {
         })
     }
 
-    /// The client speaks WebSocket: from now on it may say nothing for as long as it likes.
+    /// Ends the time limit of the handshake.
     pub fn greeted(&mut self) {
         self.greeting = None;
     }
 
-    /// Why not to wait any longer, if so.
+    /// Fails if the collector stops or the time limit has passed.
     fn given_up(&self, until: Instant, what: &str) -> io::Result<()> {
         if self.shutdown.is_triggered() {
             return Err(io::Error::other("the collector is stopping"));
@@ -61,7 +61,7 @@ impl Read for Connection {
             return self.socket.read(buffer);
         };
         loop {
-            // One octet now and then is no greeting either.
+            // A client that sends single bytes must keep the time limit, too.
             self.given_up(until, "it does not say that it speaks WebSocket")?;
             match self.socket.read(buffer) {
                 Err(error) if is_timeout(&error) => {}

@@ -1,4 +1,4 @@
-//! What a client wants to hear: the filters of RIS Live.
+//! The filters of a client, as in RIS Live.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,30 +8,30 @@ use serde_json::Value;
 
 use super::message::Update;
 
-/// A subscription. Everything that is given must match; nothing given matches all.
+/// A subscription. All given fields must match; an empty subscription matches everything.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Filter {
-    /// Name of the collector.
+    /// The name of the collector.
     pub host: Option<String>,
-    /// Name of the monitored router.
+    /// The name of the monitored router.
     pub router: Option<String>,
     /// `UPDATE` or `RIS_PEER_STATE`.
     pub kind: Option<String>,
-    /// Address of the peer.
+    /// The address of the peer.
     pub peer: Option<IpAddr>,
-    /// UPDATEs with announcements, or with withdrawals.
+    /// Requires announcements, or withdrawals.
     pub require: Option<Require>,
-    /// Part of the AS path.
+    /// A part of the AS path.
     pub path: Option<PathPart>,
-    /// Prefixes, of which one must match.
+    /// The prefixes, of which one must match.
     pub prefixes: Vec<Prefix>,
-    /// Parts of the prefixes match too; they do unless the client says otherwise.
+    /// Whether more specific prefixes match, too; the default is yes.
     pub more_specific: bool,
-    /// Prefixes around them match too.
+    /// Whether less specific prefixes match, too.
     pub less_specific: bool,
 }
 
-/// What an UPDATE must hold.
+/// The routes that an UPDATE must hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Require {
     /// Announcements.
@@ -40,7 +40,7 @@ pub enum Require {
     Withdrawals,
 }
 
-/// AS numbers that stand in the path in this order, without others between.
+/// Consecutive AS numbers of the path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PathPart {
     asns: Vec<u32>,
@@ -48,7 +48,7 @@ pub struct PathPart {
     last: bool,
 }
 
-/// Why a subscription is not taken.
+/// The error of a subscription.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FilterError(String);
 
@@ -61,8 +61,8 @@ impl fmt::Display for FilterError {
 impl std::error::Error for FilterError {}
 
 impl Filter {
-    /// Reads the `data` of a `ris_subscribe`. What is not understood is an error: a filter that is passed over would
-    /// say yes to everything.
+    /// Reads the `data` of a `ris_subscribe`. An unknown key is an error: if it were ignored, the filter would match
+    /// too much.
     pub fn read(data: &Value) -> Result<Self, FilterError> {
         let mut filter = Filter {
             more_specific: true,
@@ -74,7 +74,7 @@ impl Filter {
             _ => return Err(FilterError("`data` is not an object".into())),
         };
         for (key, value) in keys {
-            // Clients write null where they mean nothing.
+            // Some clients write null for fields that they do not set.
             if !value.is_null() {
                 filter.set(key, value)?;
             }
@@ -102,7 +102,7 @@ impl Filter {
             "prefix" => self.prefixes = prefixes(value)?,
             "moreSpecific" => self.more_specific = flag(key, value)?,
             "lessSpecific" => self.less_specific = flag(key, value)?,
-            // They say how to answer, not what is wanted.
+            // These options concern the answer, not the filter.
             "socketOptions" => {}
             _ => {
                 return Err(FilterError(format!(
@@ -114,7 +114,7 @@ impl Filter {
         Ok(())
     }
 
-    /// Whether a message is wanted.
+    /// Whether a message matches.
     pub fn matches(&self, update: &Update) -> bool {
         let is =
             |wanted: &Option<String>, value: &str| wanted.as_deref().is_none_or(|w| w == value);
@@ -199,7 +199,7 @@ fn wrong(key: &str, value: &str, wanted: &str) -> FilterError {
 }
 
 impl PathPart {
-    /// Reads `64500,64501`, with `^` before and `$` behind where the path must begin or end so.
+    /// Parses `64500,64501`. A leading `^` anchors it at the start of the path, a trailing `$` at the end.
     fn read(text: &str) -> Result<Self, FilterError> {
         let (first, rest) = match text.strip_prefix('^') {
             Some(rest) => (true, rest),
@@ -218,7 +218,7 @@ impl PathPart {
     }
 
     fn matches(&self, path: &str) -> bool {
-        // Members of sets stand in no order, but they do stand in the path.
+        // Members of an AS_SET count as part of the path, in their textual order.
         let separators = [' ', '{', '}', ',', '(', ')', '[', ']'];
         let asns: Vec<u32> = path
             .split(separators)

@@ -6,25 +6,25 @@ use rutter_events::{AttrColumns, Kind, Peer, Row};
 use rutter_net::Prefix;
 use serde_json::{Value, json};
 
-/// Everything that one event of a peer says.
+/// The content of one event of a peer.
 #[derive(Debug)]
 pub struct Update {
-    /// Name of the collector.
+    /// The name of the collector.
     pub host: String,
-    /// Whose.
+    /// The peer.
     pub peer: Arc<Peer>,
-    /// Routes that are gone.
+    /// The withdrawn prefixes.
     pub withdrawn: Vec<Prefix>,
-    /// Routes that came, by attributes.
+    /// The announced prefixes, by attribute set.
     pub announced: Vec<(Arc<AttrColumns>, Vec<Prefix>)>,
     time_us: u64,
     id: (u64, u64),
-    /// The state of the peer's session, and why, where it changed.
+    /// The new state of the peer's session with its reason, if the state changed.
     state: Option<(&'static str, String)>,
 }
 
 impl Update {
-    /// Begins with the first row of an event; `None` for rows that are not streamed.
+    /// Creates an update from the first row of an event. Returns `None` for rows that are not streamed.
     pub fn begin(row: &Row<'_>) -> Option<Self> {
         let peer = row.peer?;
         let state = match row.kind {
@@ -79,7 +79,7 @@ impl Update {
         announced.chain(&self.withdrawn).copied()
     }
 
-    /// The messages: one for each attribute set, the withdrawals with the first.
+    /// The JSON messages: one for each attribute set. The first one carries the withdrawals.
     pub fn to_json(&self) -> Vec<String> {
         let mut messages = Vec::new();
         let first = self.announced.first();
@@ -146,7 +146,7 @@ fn attributes(data: &mut Value, attrs: &AttrColumns) {
     }
 }
 
-/// AS numbers in order; a set is an array of its own.
+/// AS numbers in order; an AS_SET becomes a nested array.
 fn path(text: &str) -> Value {
     let part = |word: &str| match word.parse::<u32>() {
         Ok(asn) => json!(asn),
@@ -166,13 +166,13 @@ fn texts(values: &[impl ToString]) -> Value {
         .collect()
 }
 
-/// What tells a client that messages are missing here.
+/// The message that reports lost messages to a client.
 pub(super) fn gap(lost: u64) -> String {
     json!({"type": "gap", "data": {"lost": lost, "message": "you, or this server, were too slow"}})
         .to_string()
 }
 
-/// What tells a client that it was not understood.
+/// The message that reports an invalid request to a client.
 pub(super) fn error(message: &str) -> String {
     json!({"type": "ris_error", "data": {"message": message}}).to_string()
 }

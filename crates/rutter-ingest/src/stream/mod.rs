@@ -1,9 +1,10 @@
-//! A stream of what happens, as RIPE's RIS Live has it: JSON messages over WebSocket, filtered for each client.
+//! A live stream like RIPE's RIS Live: JSON messages over WebSocket, filtered for each client.
 //!
 //! ```text
 //! Rib::subscribe ─► Publisher (a thread) ─► queue of each client whose filters match ─► its thread ─► WebSocket
 //! ```
-//! A client that does not keep up loses messages, not others: its queue is bounded, and it is told how many it lost.
+//! A slow client loses messages without an effect on others. Its queue is bounded, and it receives the number of lost
+//! messages.
 
 mod admission;
 mod client;

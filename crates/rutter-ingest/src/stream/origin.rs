@@ -1,15 +1,15 @@
-//! Which web pages may connect: a browser lets every page connect to everything, and says of which site it is.
+//! Checks the Origin header. A browser lets every page connect to every server, and sends the page's site.
 
 use std::net::{IpAddr, SocketAddr};
 
-/// Whether a page of this site may: the sites that are allowed may, and what says to be of this server itself. Some
-/// programs do that, and no page is, because this server has none.
+/// Whether a page of this site may connect. Allowed are the configured sites and this server's own address. Some
+/// programs send the latter; no page can, because this server serves none.
 pub(super) fn may_connect(origin: &[u8], host: Option<&[u8]>, allowed: &[String]) -> bool {
     let named = |allowed: &String| allowed == "*" || allowed.as_bytes() == origin;
     allowed.iter().any(named) || host.is_some_and(|host| is_own(origin, host))
 }
 
-/// By an address, or as `localhost`: other names may be pointed here by whoever has them, with their pages.
+/// Accepts an address or `localhost` only. The owner of another name could point it to this server.
 fn is_own(origin: &[u8], host: &[u8]) -> bool {
     let (Ok(origin), Ok(host)) = (std::str::from_utf8(origin), std::str::from_utf8(host)) else {
         return false;

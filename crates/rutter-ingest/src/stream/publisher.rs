@@ -1,4 +1,4 @@
-//! From the feed to the clients' queues.
+//! Distributes the feed to the clients' queues.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,25 +12,25 @@ use super::message::Update;
 use crate::clock::unix_us;
 use rutter_service::Context;
 
-/// All clients, and the subscription that began with the first of them.
+/// All clients, and the subscription that started with the first of them.
 #[derive(Default)]
 pub(super) struct Audience(Mutex<State>);
 
 #[derive(Default)]
 struct State {
     clients: Vec<Arc<Client>>,
-    /// The feed is read.
+    /// Whether the feed is being read.
     active: bool,
     begun: Option<(FeedReader, Vec<PeerSummary>)>,
 }
 
-/// Events that may wait; more are counted as lost.
+/// The number of events that may wait. Further events are counted as lost.
 const QUEUE: usize = 1 << 17;
-/// The thread looks this often for clients and whether it is to end.
+/// The interval at which the thread checks for clients and for shutdown.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 impl Audience {
-    /// Adds a client: what happens from now on is for it too.
+    /// Adds a client. It receives all events from now on.
     pub fn add(&self, client: Arc<Client>, context: &Context) {
         let mut state = self.0.lock();
         if !state.active {
@@ -44,7 +44,7 @@ impl Audience {
         self.0.lock().clients.clone()
     }
 
-    /// The subscription to read: the one held, or one that began since; none without clients.
+    /// Returns the subscription to read: the current one, or a newer one; `None` without clients.
     fn tend(&self, held: Option<Reading>, context: &Context, begun: Instant) -> Option<Reading> {
         let mut state = self.0.lock();
         state.clients.retain(|client| !client.is_gone());
@@ -68,7 +68,7 @@ struct Reading {
     decoder: Decoder,
 }
 
-/// Publishes while there are clients; without any the feed is not read.
+/// Publishes events while there are clients. Without clients the feed is not read.
 pub(super) fn run(context: &Context, audience: &Audience) {
     let begun = Instant::now();
     let mut reading: Option<Reading> = None;
@@ -79,13 +79,13 @@ pub(super) fn run(context: &Context, audience: &Audience) {
             continue;
         };
         let until = Instant::now() + PATIENCE;
-        // Not longer than that, even if there is always more.
+        // A busy feed must not keep the thread from its checks.
         while Instant::now() < until
             && let Some(event) = reader.next(until.saturating_duration_since(Instant::now()))
         {
             publish(&event, decoder, now(begun), &audience.clients());
             if let FeedEvent::Gap { .. } = event {
-                // Sessions may have changed unseen: begin anew.
+                // Session changes may have been lost: subscribe again.
                 reading = None;
                 break;
             }

@@ -1,4 +1,4 @@
-//! Listening for clients of the stream.
+//! The listening socket of the stream.
 
 use std::fmt;
 use std::io;
@@ -21,7 +21,7 @@ pub struct StreamServer {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// Why the server does not start.
+/// The error at which the server does not start.
 #[derive(Debug)]
 pub struct StreamError {
     address: SocketAddr,
@@ -44,11 +44,11 @@ impl std::error::Error for StreamError {
     }
 }
 
-/// The thread looks this often for clients and whether it is to end.
+/// The interval at which the thread accepts connections and checks for shutdown.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 impl StreamServer {
-    /// Listens; each client gets a thread of its own.
+    /// Listens, and serves each client on its own thread.
     pub fn start(context: &Context, settings: &Stream) -> Result<Self, StreamError> {
         let address = settings.listen;
         let failed = |error| StreamError { address, error };
@@ -75,7 +75,7 @@ impl StreamServer {
         })
     }
 
-    /// Where clients connect; a port that the kernel chose is filled in.
+    /// The listening address, with the port that the kernel chose.
     pub fn listen_address(&self) -> SocketAddr {
         self.address
     }
@@ -88,7 +88,7 @@ impl Service for StreamServer {
 
     fn stop(self: Box<Self>) {
         for thread in self.threads {
-            // A thread that panicked has said so.
+            // A panic was already reported.
             let _ = thread.join();
         }
     }
@@ -98,7 +98,7 @@ fn named(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<JoinHan
     thread::Builder::new().name(name.into()).spawn(body)
 }
 
-/// What each connection needs.
+/// State that each connection needs.
 struct Acceptor {
     context: Context,
     settings: Stream,
