@@ -140,11 +140,13 @@ impl Session {
     }
 
     fn accepted(&mut self, connection: ConnectionId) {
-        if self.accepts().is_none() {
-            let subcode = match self.established() {
-                Some(_) => cease::COLLISION,
-                None => cease::REJECTED,
-            };
+        let rejection = match (self.accepts(), self.established()) {
+            (None, Some(_)) => Some(cease::COLLISION),
+            (None, None) => Some(cease::REJECTED),
+            (Some(_), Some(_)) if self.holds_replacement() => Some(cease::REJECTED),
+            (Some(_), _) => None,
+        };
+        if let Some(subcode) = rejection {
             self.send_notification(connection, &cease::plain(subcode));
             self.emit(Output::Close { connection });
             return;
@@ -152,7 +154,16 @@ impl Session {
         self.open_sent(connection, false);
         if let Some(old) = self.established() {
             self.close(old, DownReason::Replaced, NextStep::KeepConnecting);
+            self.stats.faults_in_a_row = self.stats.faults_in_a_row.saturating_add(1);
         }
+    }
+
+    /// Returns whether the established session is too young to be replaced. The first replacement is free; after
+    /// others, or after faults, a session stays for as long as an idle hold would last.
+    fn holds_replacement(&self) -> bool {
+        let faults = self.stats.faults_in_a_row;
+        let age_ms = self.now_ms.saturating_sub(self.established_at_ms);
+        faults > 0 && age_ms < self.idle_hold_ms(faults)
     }
 
     /// Enters OpenSent.
@@ -185,7 +196,7 @@ impl Session {
         let early = self.connection_state(connection) < Some(State::Established);
         let next = match (notification.code, notification.subcode) {
             // The neighbor keeps another connection, whose messages may be on their way.
-            (code::CEASE, cease::COLLISION) if early => NextStep::KeepConnecting,
+            (code::CEASE, cease::COLLISION) if early => NextStep::Reconnect,
             (code::CEASE, subcode) if !early && subcode != cease::MAX_PREFIXES => {
                 NextStep::Reconnect
             }
@@ -280,11 +291,16 @@ impl Session {
     }
 
     fn back_off_ms(&mut self) -> u64 {
-        let hold = self.config.idle_hold;
-        let doublings = self.stats.faults_in_a_row.min(30);
+        let hold_ms = self.idle_hold_ms(self.stats.faults_in_a_row);
         self.stats.faults_in_a_row = self.stats.faults_in_a_row.saturating_add(1);
-        let hold_ms = hold.initial_ms.saturating_mul(1 << doublings);
-        self.jitter.spread(hold_ms.min(hold.max_ms))
+        self.jitter.spread(hold_ms)
+    }
+
+    /// The length of an idle hold after this number of earlier faults.
+    fn idle_hold_ms(&self, faults: u32) -> u64 {
+        let hold = self.config.idle_hold;
+        let hold_ms = hold.initial_ms.saturating_mul(1 << faults.min(30));
+        hold_ms.min(hold.max_ms)
     }
 
     fn hold_idle(&mut self, ms: u64) {

@@ -152,6 +152,15 @@ impl Session {
             .map_or(MAX_LEN, |n| n.max_receive_len)
     }
 
+    /// The time until which a caller that drops the session would lose its faults, and with them the idle hold that
+    /// limits a flapping neighbor, milliseconds. `None` if there are no faults.
+    pub fn remembers_faults_until(&self) -> Option<u64> {
+        let (ended_ms, _) = self.stats.last_end.as_ref()?;
+        let forgotten_ms = ended_ms.saturating_add(self.config.idle_hold.forget_after_ms);
+        let held_ms = self.timers.deadline(Timer::IdleHold).unwrap_or(0);
+        (self.stats.faults_in_a_row > 0).then_some(forgotten_ms.max(held_ms))
+    }
+
     /// Returns whether the session stays in Idle until [`Input::Start`].
     pub fn is_stopped(&self) -> bool {
         self.target == TargetState::Stopped

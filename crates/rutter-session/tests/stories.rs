@@ -8,6 +8,7 @@ use rutter_session::{
     Session, State, StopReason,
 };
 use rutter_wire::capability::{GracefulRestart, Role};
+use rutter_wire::frame::{MAX_LEN, next_frame};
 use rutter_wire::notification::{Notification, cease};
 use rutter_wire::refresh::Subtype;
 use speakers::{Pair, left, passive, right};
@@ -621,4 +622,47 @@ fn updates_hold_the_session() {
     }
     assert_eq!(pair.session(0).state(), State::Established);
     assert_eq!(pair.session(0).stats().received[1], 30);
+}
+
+/// A neighbor that opens new connections in a fast cycle is held back: the established session stays for a while.
+#[test]
+fn replacements_in_a_fast_cycle_are_held_back() {
+    let mut pair = Pair::connected(1, [passive(left()), right()]);
+    pair.take_outputs(0);
+    let mut replaced = 0;
+    for seed in 0..20 {
+        pair.crash(1, Session::new(right(), 99 + seed));
+        pair.handle(1, Input::Start);
+        pair.run_for(500);
+        replaced += downs(&pair.take_outputs(0)).len();
+    }
+    assert!((1..=4).contains(&replaced), "{replaced} in 10 s");
+    pair.run_for(300_000);
+    assert!(pair.is_up());
+}
+
+/// A neighbor whose connections end with Cease/Connection Collision, without another one, is held back.
+#[test]
+fn collisions_without_another_connection_back_off() {
+    let mut session = Session::new(passive(left()), 1);
+    session.handle(0, Input::Start);
+    let mut notification = Vec::new();
+    cease::plain(cease::COLLISION).encode(&mut notification);
+    let frame = next_frame(&notification, MAX_LEN).unwrap().unwrap();
+    let mut accepted = 0;
+    for now_ms in 0..10_000 {
+        session.handle(now_ms, Input::Tick);
+        if let Some(connection) = session.accepts() {
+            accepted += 1;
+            let outgoing = false;
+            let input = Input::Connected {
+                connection,
+                outgoing,
+            };
+            session.handle(now_ms, input);
+            session.handle(now_ms, Input::Message { connection, frame });
+        }
+        while session.poll_output().is_some() {}
+    }
+    assert!((2..=5).contains(&accepted), "{accepted} in 10 s");
 }
