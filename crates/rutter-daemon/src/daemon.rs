@@ -232,7 +232,7 @@ impl Handle {
         Arc::clone(&self.shared.rib)
     }
 
-    /// Directs the process's signals to this daemon, including those that have already arrived.
+    /// Directs the process's signals to this daemon, also signals that have already arrived.
     pub fn handle_signals(&self, signals: &Signals) {
         signals.direct_to(&self.shared);
     }

@@ -30,6 +30,7 @@ mod memory;
 mod mrt;
 mod neighbor_settings;
 mod peer;
+mod peer_log_limits;
 mod peers;
 mod privileges;
 mod reactor;

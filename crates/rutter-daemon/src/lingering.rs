@@ -40,8 +40,7 @@ impl LingeringSockets {
         self.sockets.push_back((socket, now_ms + LINGER_MS));
     }
 
-    /// Closes the sockets whose time is over. While the daemon stops, it also closes those that the neighbor has
-    /// closed.
+    /// Closes the sockets whose time is over and, while the daemon stops, the sockets that the neighbor has closed.
     pub(crate) fn close_finished(&mut self, now_ms: u64, stopping: bool) {
         let buffer = &mut self.buffer;
         self.sockets.retain_mut(|(socket, until)| {

@@ -87,6 +87,7 @@ pub(crate) struct Acceptor {
     sockets: Vec<mio::net::TcpListener>,
     shared: Arc<Shared>,
     refusal_lines: LogRateLimit,
+    error_lines: LogRateLimit,
 }
 
 const WAKE: Token = Token(usize::MAX);
@@ -109,6 +110,7 @@ impl Acceptor {
             sockets,
             shared,
             refusal_lines: LogRateLimit::new(10, Duration::from_secs(60)),
+            error_lines: LogRateLimit::new(10, Duration::from_secs(60)),
         };
         Ok((acceptor, waker))
     }
@@ -143,7 +145,9 @@ impl Acceptor {
                 Err(e) if e.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    tracing::error!(%error, "cannot accept connections");
+                    if let Some(not_logged) = self.error_lines.allow(Instant::now()) {
+                        tracing::error!(%error, not_logged, "cannot accept connections");
+                    }
                     return false;
                 }
             }
@@ -160,8 +164,10 @@ impl Acceptor {
             return;
         }
         let command = Command::Accepted { remote, stream };
-        if let Err(reason) = self.shared.post_to_peer(remote, command) {
-            tracing::warn!(peer = %remote, %reason, "connection dropped");
+        if let Err(reason) = self.shared.post_to_peer(remote, command)
+            && let Some(not_logged) = self.error_lines.allow(Instant::now())
+        {
+            tracing::warn!(peer = %remote, %reason, not_logged, "connection dropped");
         }
     }
 

@@ -110,7 +110,7 @@ fn rank(level: Level) -> u8 {
     }
 }
 
-/// Returns whether an event is logged. Libraries log each attempt at `info`, while we log its result: their events
+/// Returns whether an event is logged. Libraries log each attempt at `info`, while we log its result. Their events
 /// appear two levels later. rskafka also returns each error that it logs, and we log it with sink and topic.
 fn is_logged(target: &str, level: Level, most: u8) -> bool {
     let later = match target {

@@ -1,6 +1,7 @@
 //! The control socket and the metrics endpoint. Each connection has its own thread with a low priority.
 
 use std::collections::VecDeque;
+use std::fmt::Display;
 use std::fs;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{io, process};
 
 use rutter_api::{
@@ -19,6 +20,7 @@ use rutter_config::Diff;
 use rutter_net::{Family, Prefix};
 use rutter_rib::{Explanation, MemoryRow, Rib, Snapshot};
 use rutter_rpki::Vrps;
+use rutter_service::LogRateLimit;
 
 use crate::logging::{self, LogRing, Record};
 use crate::mailbox::{Clear, Command};
@@ -267,6 +269,12 @@ fn accept_loop<L, S: Send + 'static>(
     serve: impl Fn(S) + Clone + Send + 'static,
 ) {
     let busy = Arc::new(AtomicUsize::new(0));
+    let mut error_lines = LogRateLimit::new(10, Duration::from_secs(60));
+    let mut log_error = move |text: &dyn Display| {
+        if let Some(not_logged) = error_lines.allow(Instant::now()) {
+            tracing::warn!(not_logged, "{name} connections: {text}");
+        }
+    };
     loop {
         let accepted = accept(listener);
         if stopping.load(Ordering::Acquire) {
@@ -282,13 +290,13 @@ fn accept_loop<L, S: Send + 'static>(
                     serve(stream);
                 });
                 if let Err(error) = spawned {
-                    tracing::warn!(%error, "cannot answer a {name} connection");
+                    log_error(&format_args!("cannot serve one: {error}"));
                 }
             }
-            Ok(_) => tracing::warn!("too many {name} connections at a time, one was closed"),
+            Ok(_) => log_error(&"too many at a time, one was closed"),
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
-                tracing::warn!(%error, "cannot accept a {name} connection");
+                log_error(&format_args!("cannot accept one: {error}"));
                 thread::sleep(Duration::from_millis(200));
             }
         }

@@ -3,12 +3,10 @@
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use rutter_config::MaxPrefix;
 use rutter_net::{Family, PerFamily};
 use rutter_rib::{ClientStream, FamilyInfo, PeerId, Retain, Rib, SessionInfo, Sweeper};
-use rutter_service::LogRateLimit;
 use rutter_session::{
     ConnectionId, DownReason, Negotiated, Session, SessionEvent, Severity, State,
 };
@@ -16,6 +14,7 @@ use rutter_wire::attr::Malformed;
 
 use crate::connection::Connection;
 use crate::neighbor_settings::NeighborSettings;
+use crate::peer_log_limits::{LineKind, PeerLogLimits};
 use crate::shared::Shared;
 use crate::status::{self, PeerStatus};
 use crate::transport;
@@ -33,7 +32,6 @@ pub(crate) struct Peer {
     published_state: State,
     /// The neighbor exceeds the prefix limit of the family, and the log has a line about it.
     over_limit: PerFamily<bool>,
-    fault_lines: LogRateLimit,
     /// A connection was accepted: a dynamic neighbor without connections may be removed.
     pub(crate) had_connection: bool,
 }
@@ -44,6 +42,15 @@ pub(crate) struct Established {
     pub(crate) peer: PeerId,
     /// `None` if nothing is sent to the neighbor.
     pub(crate) stream: Option<ClientStream>,
+    /// The families whose routes the neighbor has requested again, in index order.
+    pub(crate) pending_refreshes: PerFamily<bool>,
+}
+
+/// A prefix limit that a neighbor exceeds.
+pub(crate) struct ExceededLimit {
+    pub(crate) family: Family,
+    pub(crate) limit: MaxPrefix,
+    pub(crate) received: u32,
 }
 
 /// The cause of the end of a connection.
@@ -66,7 +73,6 @@ impl Peer {
             status,
             published_state: State::Idle,
             over_limit: PerFamily::both(false),
-            fault_lines: LogRateLimit::new(10, Duration::from_secs(60)),
             had_connection: false,
         }
     }
@@ -90,12 +96,15 @@ impl Peer {
         stream.map_or(0, ClientStream::queued)
     }
 
-    /// Returns whether this is a dynamic neighbor that left and has no stale routes.
-    pub(crate) fn is_gone(&self) -> bool {
-        self.settings.dynamic.is_some()
+    /// The time at which a dynamic neighbor that left is removed. `None` while it has a connection or stale routes.
+    ///
+    /// After faults it stays for a while, so that idle hold limits a neighbor that flaps.
+    pub(crate) fn gone_at_ms(&self) -> Option<u64> {
+        let is_gone = self.settings.dynamic.is_some()
             && self.had_connection
             && !self.has_connection()
-            && self.session.stale() == PerFamily::both(false)
+            && self.session.stale() == PerFamily::both(false);
+        is_gone.then(|| self.session.remembers_faults_until().unwrap_or(0))
     }
 
     /// Adds the neighbor to the table unless it is there. Returns its id.
@@ -151,6 +160,7 @@ impl Peer {
             connection,
             peer,
             stream,
+            pending_refreshes: PerFamily::both(false),
         });
         shared.rib.publish_peer_up(peer, unix_us);
         true
@@ -180,7 +190,7 @@ impl Peer {
     }
 
     /// Returns a limit that the neighbor exceeds for the first time since its routes were last within the limit.
-    pub(crate) fn exceeded_limit(&mut self, rib: &Rib) -> Option<(Family, MaxPrefix)> {
+    pub(crate) fn exceeded_limit(&mut self, rib: &Rib) -> Option<ExceededLimit> {
         let established = self.established.as_ref()?;
         let config = &self.settings.config;
         let limits = PerFamily::from_fn(|family| config.family(family).max_prefix);
@@ -195,11 +205,11 @@ impl Peer {
                 continue;
             };
             if !std::mem::replace(&mut self.over_limit[family], true) {
-                tracing::warn!(
-                    peer = self.name(), %family, received, limit = limit.limit,
-                    action = ?limit.action, "prefix limit exceeded"
-                );
-                return Some((family, limit));
+                return Some(ExceededLimit {
+                    family,
+                    limit,
+                    received,
+                });
             }
         }
         None
@@ -216,11 +226,6 @@ impl Peer {
         let local = connection.and_then(|c| c.socket.local_addr().ok());
         let remote = connection.and_then(|c| c.socket.peer_addr().ok());
         let row = status::negotiated_row(negotiated, local, remote);
-        tracing::info!(
-            peer = self.name(), asn = %negotiated.remote_asn, hold_time_s = negotiated.hold_time_s,
-            negotiated = %status::summary(negotiated), not_negotiated = %status::one_sided(negotiated),
-            "session established"
-        );
         self.status.with(|details| {
             details.negotiated = Some(row);
             details.established_count += 1;
@@ -255,8 +260,58 @@ impl Peer {
         }
     }
 
+    /// Logs that the session was established.
+    pub(crate) fn log_established(
+        &self,
+        negotiated: &Negotiated,
+        limits: &mut PeerLogLimits,
+        now_ms: u64,
+    ) {
+        if let Some(not_logged) = limits.pass(self.address(), LineKind::Established, now_ms) {
+            tracing::info!(
+                peer = self.name(), asn = %negotiated.remote_asn, hold_time_s = negotiated.hold_time_s,
+                negotiated = %status::summary(negotiated),
+                not_negotiated = %status::one_sided(negotiated),
+                not_logged = some(not_logged), "session established"
+            );
+        }
+    }
+
+    /// Logs that the session went down.
+    pub(crate) fn log_down(&self, reason: &str, limits: &mut PeerLogLimits, now_ms: u64) {
+        if let Some(not_logged) = limits.pass(self.address(), LineKind::Down, now_ms) {
+            let not_logged = some(not_logged);
+            tracing::warn!(peer = self.name(), %reason, not_logged, "session down");
+        }
+    }
+
+    /// Logs that the neighbor exceeded a prefix limit.
+    pub(crate) fn log_limit(
+        &self,
+        exceeded: &ExceededLimit,
+        limits: &mut PeerLogLimits,
+        now_ms: u64,
+    ) {
+        if let Some(not_logged) = limits.pass(self.address(), LineKind::PrefixLimit, now_ms) {
+            let ExceededLimit {
+                family,
+                limit,
+                received,
+            } = exceeded;
+            tracing::warn!(
+                peer = self.name(), %family, received, limit = limit.limit,
+                action = ?limit.action, not_logged = some(not_logged), "prefix limit exceeded"
+            );
+        }
+    }
+
     /// Logs an event of the session.
-    pub(crate) fn log_event(&mut self, event: &SessionEvent, now_ms: u64) {
+    pub(crate) fn log_event(
+        &mut self,
+        event: &SessionEvent,
+        limits: &mut PeerLogLimits,
+        now_ms: u64,
+    ) {
         if let SessionEvent::Ended(_, reason) = event {
             if *reason != DownReason::ConnectFailed {
                 let text = reason.to_string();
@@ -268,18 +323,31 @@ impl Peer {
             return;
         }
         let peer = self.name();
+        if event.severity() == Severity::Debug {
+            tracing::debug!(peer, "{event}");
+            return;
+        }
+        let kind = LineKind::Event(std::mem::discriminant(event));
+        let Some(not_logged) = limits.pass(self.address(), kind, now_ms) else {
+            return;
+        };
+        let not_logged = some(not_logged);
         match event.severity() {
-            Severity::Debug => tracing::debug!(peer, "{event}"),
-            Severity::Info => tracing::info!(peer, "{event}"),
-            Severity::Warn => tracing::warn!(peer, "{event}"),
+            Severity::Warn => tracing::warn!(peer, not_logged, "{event}"),
+            _ => tracing::info!(peer, not_logged, "{event}"),
         }
     }
 
     /// Counts a malformed UPDATE and logs its faults.
-    pub(crate) fn log_faults(&mut self, faults: &[Malformed]) {
+    pub(crate) fn log_faults(
+        &mut self,
+        faults: &[Malformed],
+        limits: &mut PeerLogLimits,
+        now_ms: u64,
+    ) {
         self.status.count_malformed();
         for fault in faults {
-            let Some(not_logged) = self.fault_lines.allow(Instant::now()) else {
+            let Some(not_logged) = limits.pass(self.address(), LineKind::Malformed, now_ms) else {
                 continue;
             };
             tracing::warn!(
@@ -289,6 +357,11 @@ impl Peer {
             );
         }
     }
+}
+
+/// The number of lines that were left out, for a field that is absent where it is 0.
+fn some(not_logged: u64) -> Option<u64> {
+    Some(not_logged).filter(|count| *count > 0)
 }
 
 fn session_info(negotiated: &Negotiated) -> SessionInfo {

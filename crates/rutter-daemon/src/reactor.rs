@@ -20,8 +20,8 @@ use crate::session_driver::SessionDriver;
 use crate::shared::Shared;
 use crate::transmitter::Transmitter;
 
-/// An I/O thread. It is behind a lock that the thread holds during a turn, but not while it sleeps: another thread
-/// that has few bytes for its clients writes them itself (see [`Reactor::write_for`]).
+/// An I/O thread, behind a lock that the thread holds during a turn but not while it sleeps. Another thread that has
+/// few bytes for its clients writes them itself (see [`Reactor::write_for`]).
 pub(crate) struct Reactor {
     shared: Arc<Shared>,
     index: usize,
@@ -172,13 +172,14 @@ impl Reactor {
         }
     }
 
+    /// Fires the timers that are due. After a pause of the process, or while the table is congested, a message that
+    /// waits in the socket restarts the hold timer, and a socket that accepts bytes the send hold timer.
     fn run_timers(&mut self) {
         while let Some(slot) = self.driver.next_due() {
-            if self.congestion.is_congested() {
-                // A message that waits in the socket may restart the hold timer.
-                self.receiver.read_neighbor(&mut self.driver, slot);
-            }
-            self.driver.tick(slot);
+            let driver = &mut self.driver;
+            self.receiver.read_before_hold_timer(driver, slot);
+            self.transmitter.write_before_send_hold_timer(driver, slot);
+            driver.tick(slot);
         }
     }
 
@@ -214,11 +215,12 @@ impl Reactor {
         other.driver.write_queue.is_empty() && is_same_deadline
     }
 
-    /// The time that the poll may sleep.
+    /// The time that the poll may sleep. It must not sleep after a wake-up that arrived while the thread read: the
+    /// mailbox sends no second one before the commands have run.
     fn timeout(&mut self) -> Option<Duration> {
         let congested = self.congestion.is_congested();
         let sweeping = self.driver.is_sweeping();
-        if !self.driver.write_queue.is_empty() || sweeping && !congested {
+        if self.woken || !self.driver.write_queue.is_empty() || sweeping && !congested {
             return Some(Duration::ZERO);
         }
         if !self.driver.read_queue.is_empty() || sweeping {

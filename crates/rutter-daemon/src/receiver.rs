@@ -1,12 +1,15 @@
 //! The read half of a turn: bytes to messages, UPDATEs to the table, all other messages to the session.
 
 use rutter_rib::{Batch, PeerId, Pushed};
-use rutter_session::{ConnectionId, Input};
+use rutter_session::{ConnectionId, Input, Timer};
 use rutter_wire::frame::{self, Frame, MessageType};
 
 use crate::connection::{ConnectionKey, INPUT_LEN, ReadOutcome};
 use crate::peer::EndCause;
 use crate::session_driver::SessionDriver;
+
+/// The number of reads before a hold timer expires. A neighbor that needs more sends neither KEEPALIVEs nor UPDATEs.
+const READS_BEFORE_TIMER: usize = 8;
 
 /// The buffers of a thread for received bytes and UPDATEs.
 ///
@@ -52,7 +55,8 @@ impl Receiver {
         }
         let mut keys = std::mem::take(&mut driver.read_queue);
         for key in keys.drain(..) {
-            if self.read_connection(driver, key) {
+            // A shutdown must not wait until all sockets are read.
+            if driver.must_stop() || self.read_connection(driver, key) {
                 driver.read_queue.push(key);
             }
         }
@@ -60,10 +64,17 @@ impl Receiver {
         driver.read_queue = keys;
     }
 
-    /// Reads the sockets of one neighbor once. The read queue does not change.
-    pub(crate) fn read_neighbor(&mut self, driver: &mut SessionDriver, slot: usize) {
+    /// Reads the sockets of a neighbor whose hold timer is due, until a message restarts the timer.
+    pub(crate) fn read_before_hold_timer(&mut self, driver: &mut SessionDriver, slot: usize) {
         for id in ConnectionId::ALL {
-            self.read_connection(driver, ConnectionKey { slot, id });
+            let key = ConnectionKey { slot, id };
+            for _ in 0..READS_BEFORE_TIMER {
+                if !driver.is_due(slot, Timer::Hold(id)) {
+                    break;
+                }
+                driver.queue_read(key);
+                self.read_connection(driver, key);
+            }
         }
     }
 

@@ -2,19 +2,23 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use mio::net::TcpStream;
 use mio::{Interest, Registry};
 use rutter_config::{LimitAction, MaxPrefix};
 use rutter_net::{Family, PerFamily};
 use rutter_rib::{PeerId, Sweeper};
-use rutter_session::{ConnectionId, DownReason, Input, Negotiated, Output, SessionEvent, State};
+use rutter_session::{
+    ConnectionId, DownReason, Input, Negotiated, Output, SessionEvent, State, Timer,
+};
 use rutter_wire::attr::Malformed;
 
 use crate::connection::{Connection, ConnectionKey};
 use crate::deadlines::Deadlines;
 use crate::lingering::LingeringSockets;
 use crate::peer::{EndCause, Peer};
+use crate::peer_log_limits::PeerLogLimits;
 use crate::peers::Peers;
 use crate::shared::{Shared, unix_us};
 use crate::transport;
@@ -34,6 +38,7 @@ pub(crate) struct SessionDriver {
     /// The neighbors whose sockets may take bytes.
     pub(crate) write_queue: WriteQueue,
     lingering: LingeringSockets,
+    log_limits: PeerLogLimits,
     /// Removes the routes of sessions that ended.
     sweeper: Sweeper,
     /// The time at the start of the turn.
@@ -58,6 +63,7 @@ impl SessionDriver {
             read_queue: Vec::new(),
             write_queue: WriteQueue::default(),
             lingering: LingeringSockets::default(),
+            log_limits: PeerLogLimits::default(),
             sweeper: Sweeper::default(),
             now_ms: 0,
             unix_us: 0,
@@ -81,8 +87,9 @@ impl SessionDriver {
         self.unix_us
     }
 
-    /// Closes the lingering sockets whose time is over.
+    /// Closes the lingering sockets whose time is over, and reports log lines that were left out.
     pub(crate) fn end_turn(&mut self) {
+        self.log_limits.report(self.now_ms);
         self.lingering
             .close_finished(self.now_ms, self.is_stopping());
     }
@@ -108,7 +115,8 @@ impl SessionDriver {
     pub(crate) fn next_deadline(&mut self) -> Option<u64> {
         let timer = self.deadlines.next_deadline();
         let linger = self.lingering.next_deadline();
-        [timer, linger].into_iter().flatten().min()
+        let report = self.log_limits.next_deadline();
+        [timer, linger, report].into_iter().flatten().min()
     }
 
     /// Starts the end of all sessions. The thread ends when their connections are closed.
@@ -134,6 +142,26 @@ impl SessionDriver {
     /// Makes the next poll of this thread return at once.
     pub(crate) fn wake_self(&self) {
         self.shared.threads[self.thread].mailbox.wake();
+    }
+
+    /// Returns whether a timer of a session is due.
+    pub(crate) fn is_due(&self, slot: usize, timer: Timer) -> bool {
+        let deadline = self.peers.get(slot).and_then(|p| p.session.deadline(timer));
+        deadline.is_some_and(|at| at <= self.now_ms)
+    }
+
+    /// Returns whether the daemon stops and this thread has not begun to.
+    pub(crate) fn must_stop(&self) -> bool {
+        self.shared.stopping.load(Ordering::Relaxed) && !self.is_stopping()
+    }
+
+    /// Queues a connection to be read without an event.
+    pub(crate) fn queue_read(&mut self, key: ConnectionKey) {
+        if let Some(connection) = self.peers.connection_mut(key)
+            && !std::mem::replace(&mut connection.readable, true)
+        {
+            self.read_queue.push(key);
+        }
     }
 
     /// Queues a connection whose socket became ready.
@@ -282,6 +310,7 @@ impl SessionDriver {
         peer.complete_settings(&self.shared, id, negotiated);
         if peer.join_table(&self.shared, id, negotiated, self.unix_us) {
             peer.publish_established(id, negotiated, self.now_ms);
+            peer.log_established(negotiated, &mut self.log_limits, self.now_ms);
             self.write_queue.push(slot);
         }
     }
@@ -291,7 +320,7 @@ impl SessionDriver {
             return;
         };
         let text = reason.to_string();
-        tracing::warn!(peer = peer.name(), reason = %text, "session down");
+        peer.log_down(&text, &mut self.log_limits, self.now_ms);
         peer.publish_down(&text, self.now_ms);
         // While the daemon stops, the neighbors wait for their NOTIFICATION: the routes are left to the end of the
         // process.
@@ -299,28 +328,52 @@ impl SessionDriver {
         peer.leave_table(&self.shared, keep, &text, self.unix_us, sweeper);
     }
 
-    /// Re-advertises all routes of a family to a neighbor.
+    /// Re-advertises all routes of a family to a neighbor, once the bytes before are written. Further requests until
+    /// then need no refresh of their own, so a neighbor that does not read causes no more work and no more bytes.
     pub(crate) fn refresh_client(&mut self, slot: usize, family: Family) {
         let established = self
             .peers
             .get_mut(slot)
             .and_then(|p| p.established.as_mut());
-        if let Some(stream) = established.and_then(|e| e.stream.as_mut()) {
-            self.shared.rib.refresh_client(stream, family);
-            self.write_queue.push(slot);
+        if let Some(established) = established {
+            established.pending_refreshes[family] = true;
+            self.start_pending_refreshes(slot);
         }
+    }
+
+    /// Starts the refreshes of a neighbor if its stream has no unsent bytes.
+    pub(crate) fn start_pending_refreshes(&mut self, slot: usize) {
+        let established = self
+            .peers
+            .get_mut(slot)
+            .and_then(|p| p.established.as_mut());
+        let Some(established) = established else {
+            return;
+        };
+        let pending = established.pending_refreshes;
+        let Some(stream) = established.stream.as_mut() else {
+            return;
+        };
+        if pending == PerFamily::both(false) || !stream.is_drained() || stream.has_more() {
+            return;
+        }
+        established.pending_refreshes = PerFamily::both(false);
+        for family in Family::ALL.into_iter().filter(|f| pending[*f]) {
+            self.shared.rib.refresh_client(stream, family);
+        }
+        self.write_queue.push(slot);
     }
 
     fn log_event(&mut self, slot: usize, event: &SessionEvent) {
         if let Some(peer) = self.peers.get_mut(slot) {
-            peer.log_event(event, self.now_ms);
+            peer.log_event(event, &mut self.log_limits, self.now_ms);
         }
     }
 
     /// Logs the faults of a malformed UPDATE.
     pub(crate) fn log_faults(&mut self, slot: usize, faults: &[Malformed]) {
         if let Some(peer) = self.peers.get_mut(slot) {
-            peer.log_faults(faults);
+            peer.log_faults(faults, &mut self.log_limits, self.now_ms);
         }
     }
 
@@ -331,8 +384,9 @@ impl SessionDriver {
         };
         self.deadlines.arm(slot, peer.session.next_deadline());
         peer.publish_session(self.now_ms);
-        if peer.is_gone() {
-            self.remove_peer(slot);
+        match peer.gone_at_ms() {
+            Some(at) if at <= self.now_ms => self.remove_peer(slot),
+            at => self.deadlines.arm(slot, at),
         }
     }
 
@@ -371,13 +425,14 @@ impl SessionDriver {
         }
     }
 
-    /// Ends the session of a neighbor that exceeded a prefix limit, where its configuration says so.
+    /// Ends the session of a neighbor that exceeded a prefix limit, if the limit is more than a warning.
     pub(crate) fn check_limits(&mut self, slot: usize) {
         let Some(peer) = self.peers.get_mut(slot) else {
             return;
         };
-        if let Some((family, limit)) = peer.exceeded_limit(&self.shared.rib) {
-            self.limit_exceeded(slot, family, limit);
+        if let Some(exceeded) = peer.exceeded_limit(&self.shared.rib) {
+            peer.log_limit(&exceeded, &mut self.log_limits, self.now_ms);
+            self.limit_exceeded(slot, exceeded.family, exceeded.limit);
         }
     }
 

@@ -93,7 +93,7 @@ impl Signals {
         }
     }
 
-    /// Directs all signals to this daemon, including those that have already arrived.
+    /// Directs all signals to this daemon, also signals that have already arrived.
     pub(crate) fn direct_to(&self, daemon: &Arc<Shared>) {
         let (stop, reload) = {
             let mut pending = self.0.lock();

@@ -1,7 +1,7 @@
 //! Socket options that the standard library and `socket2` lack: TCP MD5 and GTSM.
 //!
 //! Invariant of the `unsafe` here: every call passes a pointer to a live, fully initialised value of the
-//! stated size, and the kernel reads no further; nothing is kept after the call.
+//! stated size, and the kernel reads no further. The kernel keeps no pointer after the call.
 #![allow(
     unsafe_code,
     reason = "setsockopt of options that no safe wrapper covers"

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use rutter_session::{ConnectionId, Input};
+use rutter_session::{ConnectionId, Input, Timer};
 
 use crate::connection::{ConnectionKey, GatherBuffer, WriteOutcome};
 use crate::peer::EndCause;
@@ -25,6 +25,20 @@ impl Transmitter {
             }
         }
         driver.write_queue.recycle(slots);
+    }
+
+    /// Writes to a neighbor whose send hold timer is due: the socket may accept bytes again.
+    pub(crate) fn write_before_send_hold_timer(&mut self, driver: &mut SessionDriver, slot: usize) {
+        for id in ConnectionId::ALL {
+            let key = ConnectionKey { slot, id };
+            if !driver.is_due(slot, Timer::SendHold(id)) {
+                continue;
+            }
+            if let Some(connection) = driver.peers.connection_mut(key) {
+                connection.writable = true;
+            }
+            self.write_connection(driver, key);
+        }
     }
 
     fn write_connection(&mut self, driver: &mut SessionDriver, key: ConnectionKey) {
@@ -67,7 +81,10 @@ fn after_write(
     outcome: WriteOutcome,
 ) {
     let blocked = match outcome {
-        WriteOutcome::All => false,
+        WriteOutcome::All => {
+            driver.start_pending_refreshes(key.slot);
+            false
+        }
         WriteOutcome::ShareUsed => {
             driver.write_queue.push(key.slot);
             false

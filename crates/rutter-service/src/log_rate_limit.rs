@@ -26,8 +26,7 @@ impl LogRateLimit {
 
     /// Returns the number of lines suppressed since the last allowed one, or `None` if this line is suppressed too.
     pub fn allow(&mut self, now: Instant) -> Option<u64> {
-        let started = self.period_start;
-        if started.is_none_or(|start| now.saturating_duration_since(start) >= self.period) {
+        if self.period_is_over(now) {
             self.period_start = Some(now);
             self.allowed = 0;
         }
@@ -37,6 +36,17 @@ impl LogRateLimit {
         }
         self.allowed += 1;
         Some(std::mem::take(&mut self.suppressed))
+    }
+
+    /// Returns whether the period of the last line is over.
+    pub fn period_is_over(&self, now: Instant) -> bool {
+        let started = self.period_start;
+        started.is_none_or(|start| now.saturating_duration_since(start) >= self.period)
+    }
+
+    /// The number of lines suppressed since the last allowed one.
+    pub fn suppressed(&self) -> u64 {
+        self.suppressed
     }
 }
 

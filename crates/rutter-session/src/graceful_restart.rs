@@ -85,8 +85,8 @@ impl Session {
         self.stale_routes.long_lived_s = negotiated.long_lived_s;
     }
 
-    /// Runs after `Down`: starts the neighbor's restart time. Routes of the session that just ended join those that
-    /// are already long-lived stale.
+    /// Runs after `Down`: starts the neighbor's restart time. Routes of the session that just ended join the routes
+    /// that are already long-lived stale.
     pub(crate) fn wait_for_restart(&mut self, negotiated: &Negotiated) {
         if self.stale_routes.stale() == PerFamily::both(false) {
             return;

@@ -1,13 +1,18 @@
 //! End-to-end tests of the daemon: real sockets on loopback and simple BGP speakers, all in this process.
 
 mod archive;
+mod process;
 mod support;
 
 use std::net::TcpListener;
+use std::time::{Duration, Instant};
 
 use rutter_api::{Client, Line, LookupQuery, Request};
-use rutter_net::Asn;
+use rutter_net::{AfiSafi, Asn};
 use rutter_wire::attr;
+use rutter_wire::capability::Capability;
+use rutter_wire::frame::KEEPALIVE;
+use rutter_wire::refresh::{RouteRefresh, Subtype};
 use support::{Folder, Received, Speaker, member, start, start_with, text};
 
 fn two_members() -> String {
@@ -420,7 +425,83 @@ fn show_peer_lists_the_running_timers() {
         (10_000..=30_000).contains(&running["keepalive"]),
         "{running:?}"
     );
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    std::thread::sleep(Duration::from_millis(50));
     assert!(timers()["keepalive"] < running["keepalive"]);
     drop(one);
+}
+
+/// A wake-up that arrives while the thread reads must not wait for the next timer.
+#[test]
+fn no_wake_up_is_lost() {
+    let folder = Folder::new("wake-up");
+    let members: Vec<String> = (1..=41)
+        .map(|n| member(n, 64_500 + u32::from(n), ""))
+        .collect();
+    let (_daemon, address) = start(&folder, 1, &members.concat());
+    let establish = |n: u8| Speaker::establish(n, 64_500 + u32::from(n), address);
+    let mut speakers: Vec<Speaker> = (1..=40).map(establish).collect();
+    for _ in 0..3_000 {
+        // The thread reads these messages while the accepted connection is posted to it.
+        for speaker in &mut speakers[..4] {
+            speaker.send(&KEEPALIVE);
+        }
+        let mut late = Speaker::connect(41, 64_541, address);
+        assert!(matches!(late.receive(), Received::Open(_)));
+    }
+}
+
+/// Requests that arrive while a refresh is under way are answered together, by one more refresh.
+#[test]
+fn refresh_requests_of_a_client_that_does_not_read_are_bounded() {
+    const REQUESTS: usize = 20_000;
+    let folder = Folder::new("refresh");
+    let (_daemon, address) = start(&folder, 1, &two_members());
+    let mut one = Speaker::establish(1, 64501, address);
+    one.announce(&["8.8.8.0/24", "9.9.9.0/24"], &[]);
+    let mut two = Speaker::connect(2, 64502, address);
+    two.open_with(2, 90, &[Capability::EnhancedRouteRefresh]);
+    two.expect_table(&["8.8.8.0/24", "9.9.9.0/24"]);
+    let mut request = Vec::new();
+    let (afi_safi, subtype) = (AfiSafi::IPV4_UNICAST, Subtype::Request);
+    RouteRefresh { afi_safi, subtype }.encode(&mut request);
+    two.send(&request.repeat(REQUESTS));
+    let received = || {
+        let peer = "AS64502".into();
+        match ask(&folder, Request::Peer { peer }).into_iter().next() {
+            Some(Line::Peer(row)) => row.session.received.messages.route_refresh,
+            other => panic!("{other:?}"),
+        }
+    };
+    while received() < REQUESTS as u64 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    one.announce(&["7.7.7.0/24"], &[]);
+    let mut markers = 0;
+    while two.table.len() < 3 {
+        match two.receive() {
+            Received::Refresh => markers += 1,
+            Received::Update | Received::Keepalive => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!((2..REQUESTS / 10).contains(&markers), "{markers} markers");
+}
+
+#[test]
+fn a_dynamic_neighbor_that_flaps_is_held_in_idle() {
+    let folder = Folder::new("flapping");
+    let section = "[[dynamic-neighbor]]\nprefix = \"127.0.1.128/25\"\nasn = [64503]\n\
+                   import = \"all\"\nexport = \"all\"\n";
+    let (_daemon, address) = start(&folder, 1, &format!("{}{section}", two_members()));
+    let (begin, mut opens) = (Instant::now(), 0);
+    while begin.elapsed() < Duration::from_secs(2) {
+        let mut other = Speaker::connect(131, 64505, address);
+        if matches!(other.receive(), Received::Open(_)) {
+            opens += 1;
+            other.send_open(131);
+            assert_eq!(other.expect_notification().code, 2);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!((1..=3).contains(&opens), "{opens} in 2 s");
 }

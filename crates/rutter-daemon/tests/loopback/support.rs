@@ -142,7 +142,12 @@ impl Speaker {
 
     /// Establishes the session.
     pub fn open(&mut self, bgp_id: u8) {
-        self.send_open(bgp_id);
+        self.open_with(bgp_id, 90, &[]);
+    }
+
+    /// Establishes the session with this Hold Time and more capabilities.
+    pub fn open_with(&mut self, bgp_id: u8, hold_time_s: u16, more: &[Capability]) {
+        self.send_open_with(bgp_id, hold_time_s, more);
         loop {
             match self.receive() {
                 Received::Open(open) => {
@@ -156,14 +161,19 @@ impl Speaker {
     }
 
     pub fn send_open(&mut self, bgp_id: u8) {
-        let capabilities = vec![
+        self.send_open_with(bgp_id, 90, &[]);
+    }
+
+    fn send_open_with(&mut self, bgp_id: u8, hold_time_s: u16, more: &[Capability]) {
+        let mut capabilities = vec![
             Capability::MultiProtocol(AfiSafi::IPV4_UNICAST),
             Capability::RouteRefresh,
             Capability::FourOctetAs(self.asn),
         ];
+        capabilities.extend_from_slice(more);
         let id = u32::from(Ipv4Addr::new(10, 0, 0, bgp_id));
         let mut message = Vec::new();
-        Open::new(self.asn, 90, id, capabilities).encode(&mut message);
+        Open::new(self.asn, hold_time_s, id, capabilities).encode(&mut message);
         self.send(&message);
     }
 
