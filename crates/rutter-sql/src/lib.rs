@@ -1,37 +1,22 @@
-//! Live SQL: the table as SQL tables while it changes, over the PostgreSQL protocol.
+//! Live SQL: the routes as SQL tables while they change, over the PostgreSQL protocol.
 //!
 //! ```text
-//! Rib ─► Snapshot (shared pages) ─► tables (peers, routes, best, rejected, events) ─► DataFusion ─► rows
+//! Rib ─► Snapshot (shared pages) ─► tables (peers, routes, best, rejected, events) ─► rutter-pgfront ─► rows
 //! ```
-//! No copy of the table is kept: a query reads the pages that the writers share, and only the columns that it names
-//! are made. A filter on one prefix, and the longest match, are answered by look-ups and not by a scan.
+//! No copy of the routes is kept. A query reads the pages that the writers share, and only the columns that it names are
+//! made. A filter on one prefix, and the longest match, are answered by look-ups and not by a scan.
 
-mod catalog;
-mod complexity;
-mod engine;
-mod error;
+mod archive;
 mod events;
-mod forms;
 mod functions;
-mod guarded;
-mod interruptible;
-mod literals;
-mod memory;
-mod paced;
-mod past;
-mod pieces;
-mod print;
-mod server;
-mod short;
-mod subqueries;
+mod live;
 mod tables;
-mod unordered;
-mod windows;
-mod zones;
 
-pub use engine::{Engine, Limits};
-pub use error::QueryError;
+pub use archive::add_archive;
 pub use events::EventLog;
-pub use print::{Format, Printer};
-pub use server::{Access, Bounds, Server, ServerError, Settings, Tls, TlsError};
+pub use live::{database, live_database, with_routers};
+pub use rutter_pgfront::{
+    Access, Bounds, Database, Format, Limits, Printer, QueryError, Server, ServerError, Settings,
+    Tls, TlsError,
+};
 pub use tables::Router;

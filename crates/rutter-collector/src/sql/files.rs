@@ -9,7 +9,7 @@ use rutter_ingest::MrtLoader;
 use rutter_mrt::{Progress, Reader, find_files};
 use rutter_policy::{ExportPolicy, ExportSettings};
 use rutter_rib::{Rib, RibConfig};
-use rutter_sql::{Engine, Format, Limits, Printer};
+use rutter_sql::{Database, Format, Limits, Printer, live_database};
 
 use crate::bar::{Bar, Lines};
 use crate::cli::SqlArgs;
@@ -19,11 +19,11 @@ use crate::failure::Failure;
 pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
     let (rib, verdict) = load(args)?;
     let say = |error: rutter_sql::QueryError| Failure::text(error.to_string());
-    let mut engine = Engine::new(rib, None, &limits()).map_err(say)?;
+    let mut database = live_database(rib, None, &limits()).map_err(say)?;
     if args.files {
-        engine = engine.with_files();
+        database = database.with_files();
     }
-    block_on(answer(&engine, query, args.format()))?;
+    block_on(answer(&database, query, args.format()))?;
     verdict.map_err(|why| Failure::text(format!("{why}: the answer may lack routes")))
 }
 
@@ -81,9 +81,13 @@ fn load(args: &SqlArgs) -> Result<(Arc<Rib>, Result<(), String>), Failure> {
 }
 
 /// Asks, and prints what comes.
-pub(super) async fn answer(engine: &Engine, query: &str, format: Format) -> Result<(), Failure> {
+pub(super) async fn answer(
+    database: &Database,
+    query: &str,
+    format: Format,
+) -> Result<(), Failure> {
     let say = |error: rutter_sql::QueryError| Failure::text(error.to_string());
-    let mut batches = engine.query(query).await.map_err(say)?;
+    let mut batches = database.query(query).await.map_err(say)?;
     let out = io::BufWriter::new(io::stdout());
     let mut printer = Printer::of(out, format, &batches.schema());
     while let Some(batch) = batches.next().await {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use rutter_history::{Archive, Part};
-use rutter_sql::{Engine, QueryError};
+use rutter_sql::{Database, QueryError};
 
 use super::files::{answer, block_on, limits};
 use crate::cli::SqlArgs;
@@ -12,18 +12,18 @@ use crate::failure::Failure;
 
 /// Reads what is needed, then answers.
 pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
-    let mut engine = Engine::without_tables(&limits()).map_err(say)?;
+    let mut database = rutter_sql::database(&limits()).map_err(say)?;
     if args.files {
-        engine = engine.with_files();
+        database = database.with_files();
     }
     let answered = block_on(async {
         for path in &args.parquet {
-            add(&engine, path).await?;
+            add(&database, path).await?;
         }
         if let Some(folder) = &args.history {
-            add_history(&engine, folder, args.at).await?;
+            add_history(&database, folder, args.at).await?;
         }
-        answer(&engine, query, args.format()).await
+        answer(&database, query, args.format()).await
     });
     answered.map_err(|failure| match &failure {
         Failure::Text(said) => broken(args, said).map_or(failure, Failure::Text),
@@ -52,10 +52,10 @@ fn say(error: QueryError) -> Failure {
 }
 
 /// A file or folder as a table of its name; the folder of an archive as its two tables.
-async fn add(engine: &Engine, path: &Path) -> Result<(), Failure> {
+async fn add(database: &Database, path: &Path) -> Result<(), Failure> {
     let archive = Archive::new(path);
     if archive.exists() {
-        return add_parts(engine, &archive).await;
+        return add_parts(database, &archive).await;
     }
     let shown = path.display();
     if let Err(why) = std::fs::metadata(path) {
@@ -64,7 +64,7 @@ async fn add(engine: &Engine, path: &Path) -> Result<(), Failure> {
     not_empty(&[path.to_owned()])?;
     let name = path.file_stem().map(|stem| stem.to_string_lossy());
     let name = name.unwrap_or("files".into());
-    let added = engine.add_parquet(&name, path).await;
+    let added = database.add_parquet(&name, path).await;
     added.map_err(|why| Failure::text(format!("cannot read {shown} as Parquet: {why}")))
 }
 
@@ -97,7 +97,7 @@ fn not_empty(paths: &[PathBuf]) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn add_parts(engine: &Engine, archive: &Archive) -> Result<(), Failure> {
+async fn add_parts(database: &Database, archive: &Archive) -> Result<(), Failure> {
     let schema = rutter_history::schema();
     for part in [Part::Events, Part::Snapshots] {
         let files = archive.files(part);
@@ -113,13 +113,13 @@ async fn add_parts(engine: &Engine, archive: &Archive) -> Result<(), Failure> {
             )));
         }
         let folder = archive.folder().join(part.folder());
-        let added = engine.add_archive(part.folder(), &folder, &schema).await;
+        let added = rutter_sql::add_archive(database, part.folder(), &folder, &schema).await;
         added.map_err(say)?;
     }
     Ok(())
 }
 
-async fn add_history(engine: &Engine, folder: &Path, at: Option<u64>) -> Result<(), Failure> {
+async fn add_history(database: &Database, folder: &Path, at: Option<u64>) -> Result<(), Failure> {
     let archive = Archive::new(folder);
     if !archive.exists() {
         let folder = folder.display();
@@ -127,7 +127,7 @@ async fn add_history(engine: &Engine, folder: &Path, at: Option<u64>) -> Result<
             "{folder} is no archive: it has no folder `events` or `snapshots`\n  name the folder of history.path"
         )));
     }
-    add_parts(engine, &archive).await?;
+    add_parts(database, &archive).await?;
     let Some(time_us) = at else {
         return Ok(());
     };
@@ -136,11 +136,11 @@ async fn add_history(engine: &Engine, folder: &Path, at: Option<u64>) -> Result<
     for note in &found.notes {
         rutter_daemon::eprint_line(format_args!("note: {note}"));
     }
-    let rows = engine.add_rows("routes", rutter_history::schema(), found.routes);
+    let rows = database.add_rows("routes", rutter_history::schema(), found.routes);
     rows.map_err(say)?;
-    engine.replace("routes", &as_live()).await.map_err(say)?;
+    database.replace("routes", &as_live()).await.map_err(say)?;
     let events = format!("SELECT * FROM events WHERE time <= to_timestamp_micros({time_us})");
-    engine.replace("events", &events).await.map_err(say)
+    database.replace("events", &events).await.map_err(say)
 }
 
 /// The columns that the live table has and files need not, and lists where it has lists.

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use rutter_sql::{Access, Bounds, Engine, Limits, Server, Settings, Tls};
+use rutter_sql::{Access, Bounds, Limits, Server, Settings, Tls};
 
 /// One that everybody may ask, with or without a certificate, and where it listens. It ends when it is dropped.
 pub(super) fn start(tls: Option<Tls>) -> (Server, SocketAddr) {
@@ -15,8 +15,8 @@ pub(super) fn start(tls: Option<Tls>) -> (Server, SocketAddr) {
         step_back: || {},
         give_back: || {},
     };
-    let engine = Engine::without_tables(&Limits::default()).unwrap();
-    let server = Server::start(engine, settings).unwrap();
+    let database = rutter_sql::database(&Limits::default()).unwrap();
+    let server = Server::start(database, settings).unwrap();
     let address = server.addresses()[0];
     (server, address)
 }

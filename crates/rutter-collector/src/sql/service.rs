@@ -7,7 +7,9 @@ use rutter_api::{CollectorServices as _, RouterRow};
 use rutter_config::Sql;
 use rutter_events::{Decoder, Now};
 use rutter_service::{Context, Service};
-use rutter_sql::{Access, Bounds, Engine, EventLog, Limits, Router, Server, Tls};
+use rutter_sql::{
+    Access, Bounds, EventLog, Limits, Router, Server, Tls, live_database, with_routers,
+};
 
 use crate::failure::Failure;
 
@@ -32,14 +34,13 @@ impl SqlService {
         // Beside what queries hold.
         let events = limits.memory / 4;
         let log = (settings.events > 0).then(|| EventLog::new(settings.events, events));
-        let engine = Engine::new(context.rib.clone(), log.clone(), &limits);
-        let engine = engine.map_err(|error| Failure::text(error.to_string()))?;
+        let database = live_database(context.rib.clone(), log.clone(), &limits);
+        let database = database.map_err(|error| Failure::text(error.to_string()))?;
         let board = context.status.clone();
         let routers = move || board.routers().into_iter().map(router).collect();
-        let engine = engine
-            .with_routers(routers)
-            .map_err(|error| Failure::text(error.to_string()))?;
-        let server = Server::start(engine, served(settings));
+        let database =
+            with_routers(database, routers).map_err(|error| Failure::text(error.to_string()))?;
+        let server = Server::start(database, served(settings));
         let server = server.map_err(|error| Failure::text(error.to_string()))?;
         for address in server.addresses() {
             tracing::info!(%address, "SQL is answered");

@@ -1,8 +1,7 @@
 //! AS paths as texts: `64500 64501 {64502,64503}`.
 
 use datafusion::logical_expr::ScalarUDF;
-
-use super::scalar::{Body, function};
+use rutter_pgfront::{Body, text_function as function};
 
 /// The functions of this file.
 pub fn functions() -> Vec<ScalarUDF> {

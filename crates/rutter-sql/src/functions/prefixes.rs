@@ -1,11 +1,11 @@
 //! Prefixes against prefixes and addresses.
 
-use std::net::IpAddr;
-
+use datafusion::common::exec_err;
+use datafusion::error::Result;
 use datafusion::logical_expr::ScalarUDF;
-use rutter_net::Family;
+use rutter_net::{Family, Prefix};
+use rutter_pgfront::{Body, text_function as function};
 
-use super::scalar::{Body, function};
 use crate::tables::prefix_of;
 
 /// `a >>= b`: `a` covers `b` or is it.
@@ -19,17 +19,29 @@ pub const WITHIN: &str = "prefix_within";
 /// `a && b`: one covers the other.
 pub const OVERLAPS: &str = "prefix_overlaps";
 
-/// Orders prefixes by their numbers.
-pub const KEY: &str = "prefix_key";
-
 /// The functions of this file.
 pub fn functions() -> Vec<ScalarUDF> {
     vec![
-        function(CONTAINS_OR_EQUAL, Body::Prefixes(|a, b| a.covers(b))),
-        function(WITHIN_OR_EQUAL, Body::Prefixes(|a, b| b.covers(a))),
-        function(CONTAINS, Body::Prefixes(|a, b| a != b && a.covers(b))),
-        function(WITHIN, Body::Prefixes(|a, b| a != b && b.covers(a))),
-        function(OVERLAPS, Body::Prefixes(|a, b| a.covers(b) || b.covers(a))),
+        function(
+            CONTAINS_OR_EQUAL,
+            Body::CheckedTest(|a, b| prefixes(a, b, |a, b| a.covers(b))),
+        ),
+        function(
+            WITHIN_OR_EQUAL,
+            Body::CheckedTest(|a, b| prefixes(a, b, |a, b| b.covers(a))),
+        ),
+        function(
+            CONTAINS,
+            Body::CheckedTest(|a, b| prefixes(a, b, |a, b| a != b && a.covers(b))),
+        ),
+        function(
+            WITHIN,
+            Body::CheckedTest(|a, b| prefixes(a, b, |a, b| a != b && b.covers(a))),
+        ),
+        function(
+            OVERLAPS,
+            Body::CheckedTest(|a, b| prefixes(a, b, |a, b| a.covers(b) || b.covers(a))),
+        ),
         function("family", Body::Number(family)),
         function("host", Body::Text(host)),
         function(
@@ -40,26 +52,7 @@ pub fn functions() -> Vec<ScalarUDF> {
             "network",
             Body::Text(|text| prefix_of(text).map(|p| p.addr().to_string())),
         ),
-        function(KEY, Body::Octets(key)),
     ]
-}
-
-/// Octets in the order that `inet` has: IPv4 first, then by address, then the shorter before the longer.
-fn key(text: &str) -> Option<Vec<u8>> {
-    let prefix = prefix_of(text)?;
-    let mut key = Vec::with_capacity(18);
-    match prefix.addr() {
-        IpAddr::V4(address) => {
-            key.push(4);
-            key.extend(address.octets());
-        }
-        IpAddr::V6(address) => {
-            key.push(6);
-            key.extend(address.octets());
-        }
-    }
-    key.push(prefix.len());
-    Some(key)
 }
 
 /// The address without the length, as it is written.
@@ -73,4 +66,18 @@ fn family(text: &str) -> Option<i64> {
         Family::Ipv4Unicast => 4,
         Family::Ipv6Unicast => 6,
     })
+}
+
+/// Compares two prefixes. A string that is no prefix is an error.
+fn prefixes(a: &str, b: &str, of: fn(Prefix, Prefix) -> bool) -> Result<bool> {
+    Ok(of(prefix(a)?, prefix(b)?))
+}
+
+fn prefix(text: &str) -> Result<Prefix> {
+    match prefix_of(text) {
+        Some(prefix) => Ok(prefix),
+        None => exec_err!(
+            "`{text}` is not a prefix and not an address: write 192.0.2.0/24 or 2001:db8::1"
+        ),
+    }
 }

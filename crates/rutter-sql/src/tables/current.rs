@@ -15,8 +15,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use futures::stream;
-
-use crate::memory::octets;
+use rutter_pgfront::batch_bytes;
 
 /// What tells the rows of a small table.
 pub trait Rows: Send + Sync + 'static {
@@ -68,7 +67,7 @@ impl<R: Rows> TableProvider for Current<R> {
         let columns = projection.unwrap_or(&all);
         held.try_grow(self.0.expected(columns))?;
         let rows = self.0.some(columns)?;
-        held.try_resize(octets(&rows))?;
+        held.try_resize(batch_bytes(&rows))?;
         let schema = rows.schema();
         let reading = Arc::new(Reading(Arc::new((rows, held))));
         let plan = StreamingTableExec::try_new(schema, vec![reading], None, [], false, limit)?;

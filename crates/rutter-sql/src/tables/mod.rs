@@ -6,6 +6,8 @@ mod columns;
 mod current;
 mod events;
 mod filter;
+#[cfg(test)]
+mod inline_tests;
 mod lookup;
 mod peers;
 mod routers;

@@ -6,11 +6,11 @@ use crate::table;
 #[tokio::test]
 async fn the_queries_of_the_documentation_work() {
     let text = include_str!("../../../../docs/sql.md");
-    let engine = table::engine();
+    let database = table::database();
     let mut count = 0;
     for block in text.split("```sql\n").skip(1) {
         let sql = block.split("```").next().unwrap();
-        let rows = ask(&engine, sql)
+        let rows = ask(&database, sql)
             .await
             .unwrap_or_else(|error| panic!("{sql}\n{error}"));
         assert!(!rows.is_empty(), "no rows: {sql}");
@@ -26,7 +26,7 @@ async fn the_schema_is_the_golden_one() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/sql.csv");
     let sql = "SELECT table_name, ordinal_position, column_name, data_type, is_nullable \
         FROM information_schema.columns WHERE table_schema = 'public'";
-    let now = ask(&table::engine(), sql).await.unwrap().join("\n") + "\n";
+    let now = ask(&table::database(), sql).await.unwrap().join("\n") + "\n";
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(path, &now).unwrap();
     }

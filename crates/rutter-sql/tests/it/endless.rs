@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use rutter_sql::Engine;
+use rutter_sql::Database;
 
 use crate::table;
 
@@ -32,16 +32,19 @@ const ENDLESS: [&str; 9] = [
 
 #[tokio::test]
 async fn queries_that_never_give_a_row_give_others_a_turn() {
-    let engine = table::engine();
+    let database = table::database();
     for sql in ENDLESS {
         // A timer of the same thread: it is looked at only when the query lets go.
-        let answer = tokio::time::timeout(Duration::from_millis(300), all(&engine, sql)).await;
+        let answer = tokio::time::timeout(Duration::from_millis(300), all(&database, sql)).await;
         assert!(answer.is_err(), "{sql}: {answer:?}");
     }
 }
 
-async fn all(engine: &Engine, sql: &str) -> Result<(), String> {
-    let mut batches = engine.query(sql).await.map_err(|error| error.to_string())?;
+async fn all(database: &Database, sql: &str) -> Result<(), String> {
+    let mut batches = database
+        .query(sql)
+        .await
+        .map_err(|error| error.to_string())?;
     while let Some(batch) = batches.next().await {
         batch.map_err(|error| error.to_string())?;
     }

@@ -96,7 +96,7 @@ fn what_a_function_makes_counts_as_memory() {
          FROM generate_series(1, 7000000) AS s (value)) t",
     ] {
         let refused = refusal(&server, sql);
-        assert!(refused.contains("sql.memory"), "{sql}: {refused}");
+        assert!(refused.contains("`memory`"), "{sql}: {refused}");
     }
     assert_eq!(
         answer(
@@ -155,7 +155,7 @@ fn a_call_that_would_take_long_is_not_begun() {
             "Invalid function",
             "takes a column",
             "as it is written",
-            "sql.memory",
+            "`memory`",
         ];
         assert!(
             said.iter().any(|said| refused.contains(said)),

@@ -1,13 +1,13 @@
 //! What the engine answers.
 
 use futures::TryStreamExt as _;
-use rutter_sql::{Engine, Format, Printer};
+use rutter_sql::{Database, Format, Printer};
 
 use crate::table;
 
 /// The answer as CSV without its line of names, lines sorted; or the error.
-pub async fn ask(engine: &Engine, sql: &str) -> Result<Vec<String>, String> {
-    let stream = engine.query(sql).await.map_err(|e| e.to_string())?;
+pub async fn ask(database: &Database, sql: &str) -> Result<Vec<String>, String> {
+    let stream = database.query(sql).await.map_err(|e| e.to_string())?;
     let schema = stream.schema();
     let batches: Vec<_> = stream.try_collect().await.map_err(|e| e.to_string())?;
     let mut out = Vec::new();
@@ -24,7 +24,11 @@ pub async fn ask(engine: &Engine, sql: &str) -> Result<Vec<String>, String> {
 }
 
 async fn answers(sql: &str, expected: &[&str]) {
-    assert_eq!(ask(&table::engine(), sql).await.unwrap(), expected, "{sql}");
+    assert_eq!(
+        ask(&table::database(), sql).await.unwrap(),
+        expected,
+        "{sql}"
+    );
 }
 
 #[tokio::test]
@@ -159,7 +163,7 @@ async fn peers_and_events_are_tables() {
 
 #[tokio::test]
 async fn nothing_can_be_changed_and_no_file_read() {
-    let engine = table::engine();
+    let database = table::database();
     for sql in [
         "CREATE TABLE t (a int)",
         "DROP TABLE routes",
@@ -171,7 +175,7 @@ async fn nothing_can_be_changed_and_no_file_read() {
         "SELECT * FROM lookup('nonsense')",
         "SELECT * FROM routes WHERE prefix <<= 'nonsense'",
     ] {
-        let refused = ask(&engine, sql).await;
+        let refused = ask(&database, sql).await;
         assert!(refused.is_err(), "{sql}: {refused:?}");
     }
 }
@@ -180,13 +184,14 @@ async fn nothing_can_be_changed_and_no_file_read() {
 async fn a_query_sees_the_table_as_it_is_now() {
     let (rib, log) = table::rib();
     let limits = rutter_sql::Limits::default();
-    let engine = Engine::new(std::sync::Arc::clone(&rib), Some(log), &limits).unwrap();
+    let database =
+        rutter_sql::live_database(std::sync::Arc::clone(&rib), Some(log), &limits).unwrap();
     let count = "SELECT count(*) FROM best";
-    assert_eq!(ask(&engine, count).await.unwrap(), ["4"]);
+    assert_eq!(ask(&database, count).await.unwrap(), ["4"]);
     table::announce(&rib, 1, &[64_502], None, &["192.88.98.0/24"]);
-    assert_eq!(ask(&engine, count).await.unwrap(), ["5"]);
+    assert_eq!(ask(&database, count).await.unwrap(), ["5"]);
     let exact = "SELECT as_path FROM routes WHERE prefix = '192.88.98.0/24'";
-    assert_eq!(ask(&engine, exact).await.unwrap(), ["64502"]);
+    assert_eq!(ask(&database, exact).await.unwrap(), ["64502"]);
 }
 
 /// What is prepared once is asked again and again.
@@ -194,8 +199,9 @@ async fn a_query_sees_the_table_as_it_is_now() {
 async fn a_prepared_look_up_sees_the_table_as_it_is_now() {
     let (rib, log) = table::rib();
     let limits = rutter_sql::Limits::default();
-    let engine = Engine::new(std::sync::Arc::clone(&rib), Some(log), &limits).unwrap();
-    let prepared = engine.plan("SELECT prefix FROM lookup('10.1.2.3')").await;
+    let database =
+        rutter_sql::live_database(std::sync::Arc::clone(&rib), Some(log), &limits).unwrap();
+    let prepared = database.plan("SELECT prefix FROM lookup('10.1.2.3')").await;
     let prepared = prepared.unwrap();
     let ask = async || {
         let rows = prepared.clone().execute_stream().await.unwrap();
@@ -223,7 +229,7 @@ async fn routers_are_a_table() {
 async fn columns_of_one_name_are_keys_of_their_own() {
     let sql = "SELECT peer_asn, peer_name, peer_asn, count(*), count(*) FROM peers \
         WHERE peer_asn = 64501 GROUP BY peer_asn, peer_name";
-    let stream = table::engine().query(sql).await.unwrap();
+    let stream = table::database().query(sql).await.unwrap();
     let schema = stream.schema();
     let batches: Vec<_> = stream.try_collect().await.unwrap();
     let printed = |format| {

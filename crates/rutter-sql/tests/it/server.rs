@@ -29,7 +29,7 @@ pub fn start(access: Access, tls: Option<Tls>, bounds: Bounds) -> Server {
         step_back: || {},
         give_back: || {},
     };
-    Server::start(table::engine(), settings).unwrap()
+    Server::start(table::database(), settings).unwrap()
 }
 
 /// Runs `psql`. It comes with PostgreSQL's client package; without it the test fails.
@@ -306,7 +306,7 @@ fn a_query_has_its_time_and_others_are_answered_meanwhile() {
     assert_eq!(answer(&server, "SELECT count(*) FROM routes"), "6\n");
     let error = asker.join().unwrap().unwrap_err();
     let said = error.as_db_error().map(|error| error.message().to_owned());
-    assert!(said.unwrap().contains("sql.query-timeout"), "{error}");
+    assert!(said.unwrap().contains("query-timeout"), "{error}");
     assert_eq!(answer(&server, "SELECT count(*) FROM routes"), "6\n");
 }
 

@@ -7,7 +7,7 @@ use rutter_events::{Decoder, Now};
 use rutter_net::{Asn, PerFamily, Prefix};
 use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
 use rutter_rib::{Batch, FamilyInfo, Neighbor, PeerId, PeerKind, Rib, RibConfig, SessionInfo};
-use rutter_sql::{Engine, EventLog, Limits, Router};
+use rutter_sql::{Database, EventLog, Limits, Router, live_database, with_routers};
 use rutter_wire::attr::{self, code};
 use rutter_wire::nlri;
 
@@ -15,10 +15,10 @@ use rutter_wire::nlri;
 pub const PEERS: [u32; 2] = [64_501, 64_502];
 
 /// An engine over [`rib`] with its events.
-pub fn engine() -> Engine {
+pub fn database() -> Database {
     let (rib, log) = rib();
-    let engine = Engine::new(rib, Some(log), &Limits::default()).unwrap();
-    engine.with_routers(|| vec![router()]).unwrap()
+    let database = live_database(rib, Some(log), &Limits::default()).unwrap();
+    with_routers(database, || vec![router()]).unwrap()
 }
 
 fn router() -> Router {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use postgres::fallible_iterator::FallibleIterator as _;
 use postgres::{Client, NoTls};
 use rutter_rib::Rib;
-use rutter_sql::{Access, Bounds, Engine, Limits, Server, Settings};
+use rutter_sql::{Access, Bounds, Limits, Server, Settings, live_database};
 
 use crate::failure::Failure;
 
@@ -69,7 +69,7 @@ pub(super) fn measure(rib: &Arc<Rib>, threads: usize) -> Result<(), Failure> {
 
 fn serve(rib: &Arc<Rib>, memory: usize, threads: usize) -> Result<Server, Failure> {
     let failed = |why: &dyn std::fmt::Display| Failure::text(why.to_string());
-    let engine = Engine::new(Arc::clone(rib), None, &Limits { memory, threads });
+    let database = live_database(Arc::clone(rib), None, &Limits { memory, threads });
     let settings = Settings {
         listen: vec![([127, 0, 0, 1], 0).into()],
         access: Access::Open,
@@ -79,7 +79,7 @@ fn serve(rib: &Arc<Rib>, memory: usize, threads: usize) -> Result<Server, Failur
         step_back: || {},
         give_back: rutter_daemon::release_free_memory,
     };
-    Server::start(engine.map_err(|why| failed(&why))?, settings).map_err(|why| failed(&why))
+    Server::start(database.map_err(|why| failed(&why))?, settings).map_err(|why| failed(&why))
 }
 
 /// Reads an answer to its end, row by row: how many rows, or what the server says.

@@ -1,0 +1,232 @@
+//! Casts to types that only PostgreSQL has.
+
+use datafusion::logical_expr::sqlparser::ast::{
+    ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, Expr, Interval, Value,
+};
+use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::logical_expr::sqlparser::parser::Parser;
+
+use super::rewrite::{last, parsed};
+use super::{inet, rounding};
+use crate::values::Span;
+
+/// A cast in the engine's words, where they are others.
+pub fn said(cast: &mut Expr) -> Option<Expr> {
+    let Expr::Cast {
+        expr, data_type, ..
+    } = cast
+    else {
+        return None;
+    };
+    if let (Some(text), DataType::Interval { .. }) = (literal(expr), &*data_type)
+        && let Some(words) = words(text)
+    {
+        **expr = words;
+    }
+    if let Some(signs) = cut(data_type) {
+        return parsed(&format!("left(CAST({expr} AS TEXT), {signs})"));
+    }
+    if let Some(rounded) = rounded(expr, data_type) {
+        return Some(rounded);
+    }
+    if let Some(of) = inet::cast(expr, data_type) {
+        return Some(of);
+    }
+    if let Some(known) = plain(data_type) {
+        *data_type = known;
+    }
+    if let Some(rounded) = rounding::said(expr, data_type) {
+        return Some(rounded);
+    }
+    let name = name(data_type)?;
+    let said = is_said(expr);
+    match (name.as_str(), said) {
+        ("regclass", true) => parsed(&format!("relation_number({expr})")),
+        ("regclass", false) => parsed(&format!("relation_name({expr})")),
+        ("regtype", true) => parsed(&format!("type_number({expr})")),
+        ("regtype", false) => parsed(&format!("format_type({expr}, NULL)")),
+        ("regnamespace", true) => parsed(&format!("schema_number({expr})")),
+        ("regnamespace", false) => parsed(&format!("schema_name({expr})")),
+        ("regrole", _) => parsed("CAST(10 AS BIGINT)"),
+        ("regproc" | "regprocedure" | "regoper" | "regoperator", _) => {
+            let name = literal(expr).map(|name| name.trim_start_matches("pg_catalog."));
+            let value = name.map_or_else(|| expr.to_string(), |name| format!("'{name}'"));
+            parsed(&format!("CAST({value} AS TEXT)"))
+        }
+        _ => None,
+    }
+}
+
+/// `INTERVAL '1 day 02:03:04'` in the engine's words.
+pub fn interval(interval: &mut Interval) {
+    if interval.leading_field.is_none()
+        && let Some(words) = literal(&interval.value).and_then(words)
+    {
+        *interval.value = words;
+    }
+}
+
+/// `- INTERVAL '1 month 2 days'`: the engine would turn only the months.
+pub fn negated(interval: &Interval) -> Option<Expr> {
+    let text = literal(&interval.value).filter(|_| interval.leading_field.is_none())?;
+    let span = Span::of_text(text)?.negated()?;
+    parsed(&format!("INTERVAL '{}'", span.words()))
+}
+
+fn words(interval: &str) -> Option<Expr> {
+    let span = Span::of_text(interval)?;
+    parsed(&format!("'{}'", span.words()))
+}
+
+/// The engine's type for one of PostgreSQL's that holds the same.
+fn plain(kind: &DataType) -> Option<DataType> {
+    if let DataType::Array(ArrayElemTypeDef::SquareBracket(item, size)) = kind {
+        let item = Box::new(plain(item)?);
+        return Some(DataType::Array(ArrayElemTypeDef::SquareBracket(
+            item, *size,
+        )));
+    }
+    let known = match name(kind)?.as_str() {
+        "oid" | "xid" | "xid8" | "cid" => "BIGINT",
+        "name" | "char" | "bpchar" | "cstring" | "text" | "varchar" | "unknown" | "citext" => {
+            "TEXT"
+        }
+        "inet" | "cidr" | "uuid" | "json" | "jsonb" | "pg_node_tree" | "aclitem" => "TEXT",
+        "bool" => "BOOLEAN",
+        "int2" => "SMALLINT",
+        "int4" => "INT",
+        "int8" => "BIGINT",
+        "float4" => "REAL",
+        "float8" => "DOUBLE PRECISION",
+        "numeric" => "NUMERIC",
+        "date" => "DATE",
+        "timestamp" => "TIMESTAMP",
+        "timestamptz" => "TIMESTAMPTZ",
+        "interval" => "INTERVAL",
+        "bytea" => "BYTEA",
+        _ => return None,
+    };
+    let parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(known);
+    parser.ok()?.parse_data_type().ok()
+}
+
+/// `time::timestamp(0)`, which the engine cuts.
+fn rounded(expr: &Expr, kind: &DataType) -> Option<Expr> {
+    let DataType::Timestamp(Some(digits @ (0 | 3)), zone) = kind else {
+        return None;
+    };
+    let half = if *digits == 0 { 500_000 } else { 500 };
+    let whole = DataType::Timestamp(None, *zone);
+    parsed(&format!(
+        "CAST(CAST({expr} AS {whole}) + INTERVAL '{half} microseconds' AS {kind})"
+    ))
+}
+
+/// How many signs a text may have: `varchar(3)`.
+fn cut(kind: &DataType) -> Option<u64> {
+    use DataType::{Char, CharVarying, Character, CharacterVarying, Varchar};
+    match kind {
+        Varchar(length) | CharacterVarying(length) | CharVarying(length) => match length {
+            Some(CharacterLength::IntegerLength { length, .. }) => Some(*length),
+            _ => None,
+        },
+        Char(None) | Character(None) => Some(1),
+        Char(Some(CharacterLength::IntegerLength { length, .. }))
+        | Character(Some(CharacterLength::IntegerLength { length, .. })) => Some(*length),
+        _ => None,
+    }
+}
+
+/// Whether a type is one of whole numbers.
+pub fn is_whole(kind: &DataType) -> bool {
+    use DataType::{BigInt, Int, Int2, Int4, Int8, Integer, SmallInt};
+    matches!(
+        kind,
+        SmallInt(_) | Int(_) | Integer(_) | BigInt(_) | Int2(_) | Int4(_) | Int8(_)
+    )
+}
+
+/// Whether a type is one of floating-point numbers.
+pub fn is_double(kind: &DataType) -> bool {
+    use DataType::{Double, DoublePrecision, Float, Float4, Float8, Real};
+    matches!(
+        kind,
+        Double(_) | DoublePrecision | Float(_) | Real | Float4 | Float8
+    )
+}
+
+/// The name of a type that the engine does not know.
+pub fn name(kind: &DataType) -> Option<String> {
+    let known = match kind {
+        DataType::Custom(name, _) => return Some(last(name)?.to_lowercase()),
+        DataType::Regclass => "regclass",
+        DataType::CharacterVarying(_) | DataType::CharVarying(_) => "varchar",
+        DataType::Character(_) => "bpchar",
+        DataType::Uuid => "uuid",
+        DataType::JSON | DataType::JSONB => "json",
+        // The engine's is of 32 bits, PostgreSQL's of 64.
+        DataType::Float(ExactNumberInfo::Precision(25..) | ExactNumberInfo::None) => "float8",
+        _ => return None,
+    };
+    Some(known.to_owned())
+}
+
+/// A text that is written as it is.
+pub fn literal(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => Some(text),
+            _ => None,
+        },
+        Expr::Nested(inner) => literal(inner),
+        _ => None,
+    }
+}
+
+/// Whether something is named by who asks: then its number is wanted. Of what stands in a table, the name is.
+fn is_said(expr: &Expr) -> bool {
+    match expr {
+        Expr::Value(value) => !matches!(value.value, Value::Number(..)),
+        Expr::Cast { expr, .. } | Expr::Nested(expr) => is_said(expr),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_of_catalogues_are_numbers_and_names() {
+        for (sql, expected) in [
+            (
+                "'public.routes'::regclass",
+                "relation_number('public.routes')",
+            ),
+            ("c.oid::pg_catalog.regclass", "relation_name(c.oid)"),
+            ("$1::text::regclass", "relation_number($1::TEXT)"),
+            ("a.atttypid::regtype", "format_type(a.atttypid, NULL)"),
+            ("x::pg_catalog.text", "x::TEXT"),
+            ("x::pg_catalog.int2[]", "x::SMALLINT[]"),
+            ("x::oid", "x::BIGINT"),
+            (
+                "'10.0.0.0/8'::cidr",
+                "network_cidr(CAST('10.0.0.0/8' AS TEXT))",
+            ),
+            ("x::float", "x::DOUBLE PRECISION"),
+            ("x::float(53)", "x::DOUBLE PRECISION"),
+            ("x::float(24)", "x::FLOAT(24)"),
+            ("'{a,b}'::text[]", "'{a,b}'::TEXT[]"),
+            ("x::varchar(3)", "left(CAST(x AS TEXT), 3)"),
+            ("x::character", "left(CAST(x AS TEXT), 1)"),
+            ("x::varchar", "x::VARCHAR"),
+            ("x::float8::int4", "CAST(round_to_even(x::FLOAT8) AS INT4)"),
+            ("x::numeric::int4", "x::NUMERIC::INT4"),
+            ("'pg_catalog.array_in'::regproc", "CAST('array_in' AS TEXT)"),
+        ] {
+            let mut cast = parsed(sql).unwrap();
+            let other = said(&mut cast).unwrap_or(cast);
+            assert_eq!(other.to_string(), expected, "{sql}");
+        }
+    }
+}

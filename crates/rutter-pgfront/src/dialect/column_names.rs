@@ -1,0 +1,199 @@
+//! The names of an answer's columns, as PostgreSQL gives them: `count`, not `count(*)`.
+
+use std::collections::HashSet;
+
+use datafusion::logical_expr::sqlparser::ast::{
+    ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, Ident, Query, Select, SelectItem, SetExpr,
+    TimezoneInfo, TrimWhereField,
+};
+
+use super::rewrite::last;
+
+/// Stands before what tells a name from the same name: the engine wants all names of a query to differ.
+pub const MARK: char = '\u{e000}';
+
+/// A name as a client sees it.
+pub fn shown(name: &str) -> &str {
+    name.split(MARK).next().unwrap_or(name)
+}
+
+/// Names all values of a query that have none, so that no two are the same.
+pub fn give(select: &mut Select) {
+    let is_wild = |item: &SelectItem| {
+        matches!(
+            item,
+            SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..)
+        )
+    };
+    let mut names = Names {
+        beside_all: select.projection.iter().any(is_wild),
+        ..Names::default()
+    };
+    for (at, item) in select.projection.iter_mut().enumerate() {
+        if let Some(named) = names.named(item, at) {
+            *item = named;
+        }
+    }
+}
+
+/// The names that a query has given by now.
+#[derive(Default)]
+struct Names {
+    /// There is a `*`: any column may be there a second time.
+    beside_all: bool,
+    /// Columns as they are written: those of two tables may have one name.
+    columns: HashSet<String>,
+    /// The same without their tables.
+    plain: HashSet<String>,
+    given: HashSet<String>,
+}
+
+impl Names {
+    /// An item with a name, where it needs another than it has.
+    fn named(&mut self, item: &SelectItem, at: usize) -> Option<SelectItem> {
+        let (expr, mut name, differs) = match item {
+            SelectItem::UnnamedExpr(expr) if is_column(expr) => {
+                let name = of(expr);
+                let is_bare = matches!(expr, Expr::Identifier(_));
+                let is_known = !self.plain.insert(name.clone()) && is_bare;
+                let was_bare = self.columns.contains(&name);
+                let is_new = self.columns.insert(expr.to_string()) && !is_known && !was_bare;
+                if is_new && !self.beside_all && !self.given.contains(&name) {
+                    return None;
+                }
+                (expr, Ident::new(name), false)
+            }
+            SelectItem::UnnamedExpr(expr) => {
+                let name = of(expr);
+                let differs = self.is_new(&name) && !self.beside_all;
+                (expr, Ident::new(name), differs)
+            }
+            SelectItem::ExprWithAlias { expr, alias } => {
+                if self.is_new(&alias.value) {
+                    return None;
+                }
+                (expr, alias.clone(), false)
+            }
+            _ => return None,
+        };
+        if !differs {
+            name.value = format!("{}{MARK}{at}", name.value);
+        }
+        name.quote_style = Some('"');
+        Some(SelectItem::ExprWithAlias {
+            expr: expr.clone(),
+            alias: name,
+        })
+    }
+
+    fn is_new(&mut self, name: &str) -> bool {
+        !self.plain.contains(name) && self.given.insert(name.to_owned())
+    }
+}
+
+fn is_column(expr: &Expr) -> bool {
+    matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_))
+}
+
+/// The name of a value that has none.
+pub fn of(expr: &Expr) -> String {
+    let name = match expr {
+        Expr::Identifier(name) => return folded(name),
+        Expr::CompoundIdentifier(names) => return names.last().map(folded).unwrap_or_default(),
+        Expr::Function(function) => {
+            return last(&function.name).unwrap_or("?column?").to_lowercase();
+        }
+        Expr::Cast {
+            expr, data_type, ..
+        } => match is_named(expr) {
+            true => return of(expr),
+            false => return of_type(data_type),
+        },
+        Expr::Nested(expr) | Expr::Collate { expr, .. } => return of(expr),
+        Expr::CompoundFieldAccess { root, .. } => return of(root),
+        Expr::Subquery(query) => return of_query(query),
+        Expr::TypedString(typed) => return of_type(&typed.data_type),
+        Expr::Case {
+            else_result: Some(other),
+            ..
+        } if is_named(other) => return of(other),
+        Expr::Case { .. } => "case",
+        Expr::Extract { .. } => "extract",
+        Expr::Substring { .. } => "substring",
+        Expr::Position { .. } => "position",
+        Expr::Overlay { .. } => "overlay",
+        Expr::Trim { trim_where, .. } => match trim_where {
+            Some(TrimWhereField::Leading) => "ltrim",
+            Some(TrimWhereField::Trailing) => "rtrim",
+            Some(TrimWhereField::Both) | None => "btrim",
+        },
+        Expr::Ceil { .. } => "ceil",
+        Expr::Floor { .. } => "floor",
+        Expr::Exists { .. } => "exists",
+        Expr::Array(_) => "array",
+        Expr::AtTimeZone { .. } => "timezone",
+        Expr::Interval(_) => "interval",
+        _ => NAMELESS,
+    };
+    name.to_owned()
+}
+
+/// Whether something has a name of its own, which `CASE` and casts keep: that of a type is none.
+fn is_named(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(expr) | Expr::Collate { expr, .. } | Expr::Cast { expr, .. } => is_named(expr),
+        Expr::Case { else_result, .. } => else_result.as_deref().is_some_and(is_named),
+        Expr::TypedString(_) | Expr::Interval(_) => false,
+        expr => of(expr) != NAMELESS,
+    }
+}
+
+/// The name of a value that has only a type: the one that PostgreSQL has for it.
+fn of_type(kind: &DataType) -> String {
+    let name = match kind {
+        DataType::Array(ArrayElemTypeDef::SquareBracket(item, _)) => return of_type(item),
+        DataType::SmallInt(_) => "int2",
+        DataType::Int(_) | DataType::Integer(_) => "int4",
+        DataType::BigInt(_) => "int8",
+        DataType::Real | DataType::Float(ExactNumberInfo::Precision(..=24)) => "float4",
+        DataType::Double(_) | DataType::DoublePrecision | DataType::Float(_) => "float8",
+        DataType::Boolean => "bool",
+        DataType::Decimal(_) | DataType::Dec(_) => "numeric",
+        DataType::Varchar(_) | DataType::CharacterVarying(_) | DataType::CharVarying(_) => {
+            "varchar"
+        }
+        DataType::Char(_) | DataType::Character(_) => "bpchar",
+        DataType::Timestamp(_, TimezoneInfo::WithTimeZone) => "timestamptz",
+        DataType::Timestamp(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => "timestamp",
+        DataType::Custom(name, _) => last(name).unwrap_or_default(),
+        kind => {
+            let name = kind.to_string().to_lowercase();
+            return name.split(['(', ' ']).next().unwrap_or_default().to_owned();
+        }
+    };
+    name.to_lowercase()
+}
+
+/// A value without any name, as PostgreSQL writes it.
+const NAMELESS: &str = "?column?";
+
+/// The name of a query's only value.
+fn of_query(query: &Query) -> String {
+    let item = match query.body.as_ref() {
+        SetExpr::Select(select) => select.projection.first(),
+        _ => None,
+    };
+    match item {
+        Some(SelectItem::UnnamedExpr(value)) => of(value),
+        Some(SelectItem::ExprWithAlias { alias, .. }) => alias.value.clone(),
+        _ => NAMELESS.to_owned(),
+    }
+}
+
+/// A name in small letters, where it has no quotes.
+pub fn folded(name: &Ident) -> String {
+    match name.quote_style {
+        Some(_) => name.value.clone(),
+        None => name.value.to_lowercase(),
+    }
+}

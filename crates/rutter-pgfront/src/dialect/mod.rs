@@ -1,0 +1,28 @@
+//! PostgreSQL's SQL, rewritten to the SQL that DataFusion understands.
+//!
+//! Statements are rewritten after they are parsed, so that quoted strings stay as they are. `rewrite.rs` visits a statement
+//! once; the other files hold one rewrite each.
+
+mod any_all;
+mod array_subquery;
+mod casts;
+mod column_names;
+mod empty_catalogs;
+mod extract;
+mod function_names;
+mod inet;
+mod lag_lead;
+pub mod lexer;
+mod lists;
+pub mod literals;
+mod named_windows;
+mod order_by;
+pub mod rewrite;
+mod rounding;
+mod row_comparison;
+mod system_functions;
+pub mod table_statement;
+pub mod time_zone;
+mod unsupported;
+
+pub use column_names::shown;

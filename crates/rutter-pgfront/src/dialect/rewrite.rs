@@ -1,0 +1,401 @@
+//! Statements in PostgreSQL's words become statements in the engine's.
+
+use std::ops::ControlFlow;
+
+use datafusion::error::{DataFusionError, Result};
+use datafusion::logical_expr::sqlparser::ast::{
+    BinaryOperator, Expr, Function, FunctionArguments, Ident, LimitClause, ObjectName,
+    ObjectNamePart, Query, Select, SetExpr, Statement as Parsed, TableAlias, TableAliasColumnDef,
+    TableFactor, UnaryOperator, VisitMut as _, VisitorMut, visit_expressions,
+};
+use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::logical_expr::sqlparser::parser::Parser;
+use datafusion::sql::parser::Statement;
+
+use super::{
+    any_all, array_subquery, casts, column_names, empty_catalogs, extract, function_names, inet,
+    lag_lead, lists, named_windows, order_by, rounding, row_comparison, system_functions,
+    unsupported,
+};
+use crate::application::Application;
+use crate::catalog::SCHEMA;
+use crate::functions::TIMEZONE;
+
+/// Says a statement in the engine's words.
+///
+/// # Errors
+/// Where the engine would answer something else than what is asked.
+pub fn adapt(statement: &mut Statement, application: &Application) -> Result<()> {
+    let Statement::Statement(parsed) = statement else {
+        return Ok(());
+    };
+    let parsed: &mut Parsed = parsed;
+    match parsed.visit(&mut Adapting { application }) {
+        ControlFlow::Break(why) => Err(why),
+        ControlFlow::Continue(()) => Ok(()),
+    }
+}
+
+/// An expression from its text.
+pub fn parsed(sql: &str) -> Option<Expr> {
+    let parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(sql);
+    parser.ok()?.parse_expr().ok()
+}
+
+struct Adapting<'a> {
+    application: &'a Application,
+}
+
+impl VisitorMut for Adapting<'_> {
+    type Break = DataFusionError;
+
+    fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<DataFusionError> {
+        refused_if(unsupported::table(table))?;
+        match table {
+            // In catalogues no list has anything in it; other lists are not asked for by this name.
+            TableFactor::Table { name, args, .. } if args.is_some() && is_unnest(name) => {}
+            TableFactor::Table {
+                name, args, alias, ..
+            } if args.is_some() => {
+                without_schema(name);
+                if last(name) == Some("generate_series") {
+                    series(alias);
+                }
+                if let Some(known) = last(name).and_then(system_functions::rows) {
+                    *table = known;
+                }
+            }
+            TableFactor::Table { name, .. } => with_schema(name),
+            TableFactor::Function { name, .. } => without_schema(name),
+            TableFactor::NestedJoin {
+                table_with_joins, ..
+            } => return refused_if(unsupported::join(table_with_joins)),
+            TableFactor::UNNEST { array_exprs, .. } if array_exprs.iter().any(is_of_rows) => {
+                return refused_if(Some(
+                    "unnest(…) of each row's own list is not offered in FROM: write (SELECT unnest(communities) AS c, … \
+                     FROM routes) in its place"
+                        .to_owned(),
+                ));
+            }
+            // The only column of a list has the name that the table is given.
+            TableFactor::UNNEST {
+                alias: Some(alias),
+                array_exprs,
+                ..
+            } if array_exprs.len() == 1 => named_alike(alias),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<DataFusionError> {
+        order_by::once(query);
+        inet::order_rows(query);
+        refused_if(unsupported::query(&query.body))
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DataFusionError> {
+        inet::order_within(expr, &self.application.network_columns);
+        refused_if(unsupported::expression(expr))
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<DataFusionError> {
+        order_by::distinct(select);
+        inet::order_distinct(select);
+        refused_if(select.from.iter().find_map(unsupported::join))?;
+        column_names::give(select);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<DataFusionError> {
+        empty_catalogs::reduce(select);
+        refused_if(named_windows::complete(select).err())?;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<DataFusionError> {
+        if empty_catalogs::is_reduced(query) {
+            (query.order_by, query.limit_clause) = (None, None);
+        }
+        limit(query);
+        refused_if(named_windows::complete_order(query).err())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DataFusionError> {
+        if let Some(other) = said(expr, self.application) {
+            *expr = other;
+        }
+        refused_if(any_all::refused(expr))
+    }
+}
+
+/// The only column of a table has the table's name, where it has no other.
+fn named_alike(alias: &mut TableAlias) {
+    if alias.columns.is_empty() {
+        alias.columns.push(TableAliasColumnDef {
+            name: alias.name.clone(),
+            data_type: None,
+        });
+    }
+}
+
+/// The table that `generate_series(…)` makes.
+fn series(alias: &mut Option<TableAlias>) {
+    named_alike(alias.get_or_insert_with(|| TableAlias {
+        explicit: true,
+        name: Ident::new("generate_series"),
+        columns: Vec::new(),
+        at: None,
+    }));
+}
+
+fn refused_if(why: Option<String>) -> ControlFlow<DataFusionError> {
+    match why {
+        Some(why) => ControlFlow::Break(DataFusionError::NotImplemented(why)),
+        None => ControlFlow::Continue(()),
+    }
+}
+
+/// `FETCH FIRST 5 ROWS ONLY` is `LIMIT 5`.
+fn limit(query: &mut Query) {
+    let rows = match &query.fetch {
+        Some(fetch) if !fetch.with_ties && !fetch.percent => {
+            fetch.quantity.clone().or_else(|| parsed("1"))
+        }
+        _ => return,
+    };
+    match &mut query.limit_clause {
+        Some(LimitClause::LimitOffset { limit, .. }) => *limit = rows,
+        None => {
+            query.limit_clause = Some(LimitClause::LimitOffset {
+                limit: rows,
+                offset: None,
+                limit_by: Vec::new(),
+            });
+        }
+        Some(_) => return,
+    }
+    query.fetch = None;
+}
+
+/// An expression in the engine's words, where they are others.
+fn said(expr: &mut Expr, application: &Application) -> Option<Expr> {
+    match expr {
+        Expr::BinaryOp { op, .. } => {
+            if let Some(known) = operator(op) {
+                *op = known;
+            }
+            row_comparison::said(expr)
+        }
+        Expr::InList { .. } | Expr::IsNull(_) | Expr::IsNotNull(_) => row_comparison::said(expr),
+        // Texts are compared octet by octet, whatever is asked.
+        Expr::Collate { expr, .. } => Some((**expr).clone()),
+        Expr::Cast { .. } => casts::said(expr),
+        Expr::AnyOp { .. } | Expr::AllOp { .. } => any_all::said(expr),
+        Expr::AtTimeZone {
+            timestamp,
+            time_zone,
+        } => parsed(&format!("{TIMEZONE}({time_zone}, {timestamp})")),
+        Expr::Extract { field, expr, .. } => extract::of(&field.to_string(), expr),
+        Expr::Interval(interval) => {
+            casts::interval(interval);
+            None
+        }
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => match expr.as_ref() {
+            Expr::Interval(interval) => casts::negated(interval),
+            power => negated(power),
+        },
+        Expr::Function(function) => called(function, application),
+        Expr::Case {
+            operand: None,
+            conditions,
+            else_result,
+            ..
+        } if conditions
+            .iter()
+            .all(|case| empty_catalogs::is_never(&case.condition)) =>
+        {
+            let other = else_result.as_ref().map(|other| other.as_ref().clone());
+            other.or_else(|| parsed("NULL"))
+        }
+        Expr::Subquery(query) if empty_catalogs::is_reduced(query) => parsed("NULL"),
+        Expr::Subquery(query) => {
+            single(query);
+            None
+        }
+        Expr::Exists { subquery, negated } if empty_catalogs::is_reduced(subquery) => {
+            parsed(if *negated { "true" } else { "false" })
+        }
+        Expr::InSubquery {
+            expr,
+            subquery,
+            negated,
+        } => among(expr, subquery, *negated),
+        _ => None,
+    }
+}
+
+/// `-2 ^ 2` is 4: a sign belongs to the number that it stands before.
+fn negated(power: &Expr) -> Option<Expr> {
+    let Expr::BinaryOp { left, op, right } = power else {
+        return None;
+    };
+    let left = match op {
+        BinaryOperator::PGExp => negated(left).unwrap_or_else(|| Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr: left.clone(),
+        }),
+        _ => return None,
+    };
+    Some(Expr::BinaryOp {
+        left: Box::new(left),
+        op: op.clone(),
+        right: right.clone(),
+    })
+}
+
+/// `OPERATOR(pg_catalog.~)` is `~`.
+fn operator(op: &BinaryOperator) -> Option<BinaryOperator> {
+    let BinaryOperator::PGCustomBinaryOperator(parts) = op else {
+        return None;
+    };
+    let sql = format!("a {} b", parts.last()?);
+    match parsed(&sql)? {
+        Expr::BinaryOp { op, .. } => Some(op),
+        _ => None,
+    }
+}
+
+fn called(function: &mut Function, application: &Application) -> Option<Expr> {
+    without_schema(&mut function.name);
+    let name = last(&function.name)?.to_lowercase();
+    lists::order(&name, function);
+    match &mut function.args {
+        FunctionArguments::Subquery(query) if name == "array" => array_subquery::said(query),
+        // Of the engine it is a list.
+        _ if name == "generate_series" => parsed(&format!("unnest({function})")),
+        _ => lists::said(&name, function)
+            .or_else(|| extract::called(&name, function))
+            .or_else(|| function_names::said(&name, function))
+            .or_else(|| lag_lead::said(&name, function))
+            .or_else(|| rounding::called(&name, function))
+            .or_else(|| system_functions::said(&name, function, application)),
+    }
+}
+
+/// A query for one value in catalogues, which are as PostgreSQL's: there is only one. The engine wants to see that.
+fn single(query: &mut Query) {
+    let SetExpr::Select(select) = query.body.as_ref() else {
+        return;
+    };
+    if !empty_catalogs::reads_only_catalogues(select) || empty_catalogs::is_aggregated(select) {
+        return;
+    }
+    if let Some(value) = array_subquery::value(query)
+        && let Some(only) = parsed(&format!("max({value})"))
+    {
+        *value = only;
+        (query.order_by, query.limit_clause) = (None, None);
+    }
+}
+
+/// `IN (SELECT …)` of what is known without looking.
+fn among(expr: &Expr, query: &Query, negated: bool) -> Option<Expr> {
+    if empty_catalogs::is_reduced(query) {
+        return parsed(if negated { "true" } else { "false" });
+    }
+    // Grafana takes the search path apart.
+    let list = query.to_string();
+    let is_path =
+        list.contains("current_setting('search_path')") && list.contains("generate_series");
+    let not = if negated { "NOT " } else { "" };
+    is_path.then(|| parsed(&format!("{expr} {not}IN ('{SCHEMA}')")))?
+}
+
+/// Functions without the schema of the system.
+fn without_schema(name: &mut ObjectName) {
+    if name.0.len() == 2 && is(&name.0[0], "pg_catalog") {
+        name.0.remove(0);
+    }
+}
+
+/// Catalogues with their schema.
+fn with_schema(name: &mut ObjectName) {
+    if let [ObjectNamePart::Identifier(table)] = name.0.as_slice()
+        && table.value.starts_with("pg_")
+    {
+        name.0
+            .insert(0, ObjectNamePart::Identifier("pg_catalog".into()));
+    }
+}
+
+/// `pg_catalog.unnest`.
+fn is_unnest(name: &ObjectName) -> bool {
+    matches!(name.0.as_slice(), [schema, name] if is(schema, "pg_catalog") && is(name, "unnest"))
+}
+
+fn is(part: &ObjectNamePart, name: &str) -> bool {
+    part.as_ident()
+        .is_some_and(|part| part.value.eq_ignore_ascii_case(name))
+}
+
+/// Whether a value is another one in each row.
+fn is_of_rows(value: &Expr) -> bool {
+    let is_name = |part: &Expr| match part {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    visit_expressions(value, is_name).is_break()
+}
+
+/// The last part of a name.
+pub fn last(name: &ObjectName) -> Option<&str> {
+    let part = name.0.last()?.as_ident()?;
+    Some(part.value.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn adapted(sql: &str) -> String {
+        let parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(sql);
+        let parsed = parser.unwrap().parse_statement().unwrap();
+        let mut statement = Statement::Statement(Box::new(parsed));
+        adapt(&mut statement, &Application::default()).unwrap();
+        statement.to_string().replace('"', "")
+    }
+
+    #[test]
+    fn the_words_of_tools_are_said_in_the_engines() {
+        for (sql, expected) in [
+            (
+                "SELECT c.oid FROM pg_class c WHERE c.relname OPERATOR(pg_catalog.~) '^(a)$' COLLATE pg_catalog.default \
+                 AND pg_catalog.pg_table_is_visible(c.oid)",
+                "SELECT c.oid FROM pg_catalog.pg_class c WHERE c.relname ~ '^(a)$' AND true",
+            ),
+            (
+                "SELECT upper('pg_catalog.x OPERATOR(pg_catalog.~)')",
+                "SELECT upper('pg_catalog.x OPERATOR(pg_catalog.~)') AS upper",
+            ),
+            (
+                "SELECT ARRAY(SELECT rolname FROM pg_roles ORDER BY 1)",
+                "SELECT gathered((SELECT array_agg(rolname ORDER BY rolname) FROM pg_catalog.pg_roles)) AS array",
+            ),
+            (
+                "SELECT (SELECT relname FROM pg_class c WHERE c.oid = d.oid) FROM pg_database d",
+                "SELECT (SELECT max(relname) FROM pg_catalog.pg_class c WHERE c.oid = d.oid) AS relname \
+                 FROM pg_catalog.pg_database d",
+            ),
+            (
+                "SELECT (SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef d), ARRAY(SELECT 1 FROM pg_trigger) AS b",
+                "SELECT NULL AS pg_get_expr, CAST(ARRAY[] AS TEXT[]) AS b",
+            ),
+        ] {
+            assert_eq!(adapted(sql), expected, "{sql}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Functions of the engine whose results are not PostgreSQL's: what is given and what comes of it is changed on the way.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::error::Result;
+use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+};
+
+use super::{case_mapping, chr, dictionaries, extremes, lengths, list_membership, padding};
+
+/// What is done otherwise.
+type Call = fn(&ScalarUDF, ScalarFunctionArgs) -> Result<ColumnarValue>;
+
+/// The functions, and what they do.
+const AMENDED: [(&str, Call); 11] = [
+    ("ascii", dictionaries::call),
+    ("chr", chr::call),
+    ("lower", case_mapping::lower),
+    ("upper", case_mapping::upper),
+    ("lpad", padding::call),
+    ("rpad", padding::call),
+    ("array_max", extremes::call),
+    ("array_min", extremes::call),
+    ("array_has", list_membership::has),
+    ("array_has_all", list_membership::has_all),
+    ("array_has_any", list_membership::has_any),
+];
+
+/// A function with PostgreSQL's results.
+pub fn amended(inner: &Arc<ScalarUDF>) -> Arc<ScalarUDF> {
+    if let Some(length) = lengths::of(inner) {
+        return length;
+    }
+    match AMENDED.iter().find(|(name, _)| *name == inner.name()) {
+        Some((_, call)) => Arc::new(ScalarUDF::from(Amended {
+            inner: Arc::clone(inner),
+            call: *call,
+        })),
+        None => Arc::clone(inner),
+    }
+}
+
+/// Whether there is something to do otherwise.
+pub fn is_amended(name: &str) -> bool {
+    lengths::are_taken(name) || AMENDED.iter().any(|(known, _)| *known == name)
+}
+
+#[derive(Debug)]
+struct Amended {
+    inner: Arc<ScalarUDF>,
+    call: Call,
+}
+
+impl PartialEq for Amended {
+    fn eq(&self, other: &Self) -> bool {
+        self.inner == other.inner
+    }
+}
+
+impl Eq for Amended {}
+
+impl Hash for Amended {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.inner.hash(state);
+    }
+}
+
+impl ScalarUDFImpl for Amended {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.inner.aliases()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.inner.signature()
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        Ok(dictionaries::kind(self.inner.return_type(arguments)?))
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        let field = self.inner.return_field_from_args(args)?;
+        let kind = dictionaries::kind(field.data_type().clone());
+        Ok(match kind == *field.data_type() {
+            true => field,
+            false => Arc::new(field.as_ref().clone().with_data_type(kind)),
+        })
+    }
+
+    fn coerce_types(&self, arguments: &[DataType]) -> Result<Vec<DataType>> {
+        self.inner.coerce_types(arguments)
+    }
+
+    fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
+        self.inner.simplify(args, info)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        (self.call)(&self.inner, args)
+    }
+}

@@ -1,0 +1,128 @@
+//! Functions whose results may be far larger than what they are given: what a call makes counts against the memory
+//! of queries before it is made.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
+use datafusion::logical_expr::{
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+};
+
+pub use super::bounds::BOUNDED;
+use super::bounds::{Bound, joined};
+use super::{regex_cost, regex_syntax, time_patterns};
+
+/// Rows that one value may be copied for.
+const BATCH: usize = 8192;
+
+/// A function that asks for its memory first.
+pub struct Bounded {
+    inner: Arc<ScalarUDF>,
+    bound: Bound,
+    pool: Arc<dyn MemoryPool>,
+}
+
+impl Bounded {
+    /// `||` of texts.
+    pub fn join(inner: ScalarUDF, pool: &Arc<dyn MemoryPool>) -> ScalarUDF {
+        Self::wrap(&Arc::new(inner), joined, pool)
+    }
+
+    /// One of the engine's.
+    pub fn wrap(inner: &Arc<ScalarUDF>, bound: Bound, pool: &Arc<dyn MemoryPool>) -> ScalarUDF {
+        ScalarUDF::from(Self {
+            inner: Arc::clone(inner),
+            bound,
+            pool: Arc::clone(pool),
+        })
+    }
+}
+
+/// Asks for memory; offsets into it have 31 bits.
+fn reserve(reservation: &MemoryReservation, octets: usize) -> Result<()> {
+    if octets >= 1 << 30 {
+        let why = format!("{octets} octets for one call");
+        return Err(DataFusionError::ResourcesExhausted(why));
+    }
+    reservation.try_grow(octets)
+}
+
+impl fmt::Debug for Bounded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+impl PartialEq for Bounded {
+    fn eq(&self, other: &Self) -> bool {
+        self.inner == other.inner
+    }
+}
+
+impl Eq for Bounded {}
+
+impl Hash for Bounded {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.inner.hash(state);
+    }
+}
+
+impl ScalarUDFImpl for Bounded {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.inner.aliases()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.inner.signature()
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        self.inner.return_type(arguments)
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        self.inner.return_field_from_args(args)
+    }
+
+    fn coerce_types(&self, arguments: &[DataType]) -> Result<Vec<DataType>> {
+        self.inner.coerce_types(arguments)
+    }
+
+    fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        if time_patterns::are_taken(self.name()) {
+            time_patterns::translate(self.name(), &mut args.args)?;
+        }
+        if regex_syntax::are_taken(self.name()) {
+            regex_syntax::translate(self.name(), &mut args.args)?;
+        }
+        let is_scalar = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
+        // One value for all rows is copied for each of them sooner or later.
+        let copies = match args.args.iter().all(is_scalar) {
+            true => BATCH / args.number_rows.clamp(1, BATCH),
+            false => 1,
+        };
+        let reservation = MemoryConsumer::new(self.name().to_owned()).register(&self.pool);
+        if copies == 1 {
+            // A value for all rows is written beside each of them.
+            let spread = args.args.iter().map(|value| match value {
+                ColumnarValue::Scalar(value) => value.size().saturating_mul(args.number_rows),
+                ColumnarValue::Array(_) => 0,
+            });
+            reserve(&reservation, spread.fold(0, usize::saturating_add))?;
+        }
+        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
+        if regex_syntax::are_taken(self.name()) {
+            reserve(&reservation, regex_cost::compiled(&arrays)?)?;
+        }
+        reserve(&reservation, (self.bound)(&arrays)?.saturating_mul(copies))?;
+        self.inner.invoke_with_args(args)
+    }
+}

@@ -1,0 +1,196 @@
+//! What is cast: what PostgreSQL reads in texts and the engine does not, and fractions, which are rounded.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, StringArray};
+use datafusion::arrow::compute::{CastOptions, cast_with_options};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::utils::SingleRowListArrayBuilder;
+use datafusion::common::{DFSchema, ScalarValue, plan_err};
+use datafusion::config::ConfigOptions;
+use datafusion::error::Result;
+use datafusion::functions::math;
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
+use datafusion::logical_expr::sqlparser::ast::BinaryOperator;
+use datafusion::logical_expr::{Cast, Expr, ExprSchemable as _, LogicalPlan, cast as cast_expr};
+use datafusion::optimizer::AnalyzerRule;
+
+use super::rewritten::rewritten;
+use super::rounding::{self, ROUND_ITEMS};
+use super::{inet, intervals, text_output, timestamp_text};
+use crate::dialect::literals::{items, octets};
+use crate::values::is_text;
+
+/// Reads texts that are cast when the types are known: times without seconds, lists (`{a,b}`) and octets (`\x00ff`);
+/// rounds fractions that become whole numbers; writes texts as PostgreSQL does; compares intervals by their lengths. All of it in one walk.
+#[derive(Debug)]
+pub struct Texts;
+
+impl AnalyzerRule for Texts {
+    fn name(&self) -> &str {
+        "casts_of_texts"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
+        rewritten(plan, |part, schema| match part {
+            Expr::Cast(to) => match text_output::said(&to, schema)? {
+                Some(text) => Ok(Transformed::yes(text)),
+                None => read(to, schema),
+            },
+            Expr::ScalarFunction(of) => {
+                match inet::keyed(of).or_else(|of| intervals::part(of, schema)) {
+                    Ok(part) => Ok(Transformed::yes(part)),
+                    Err(of) => text_output::joined(of, schema),
+                }
+            }
+            part => intervals::compared(part, schema),
+        })
+    }
+}
+
+fn read(to: Cast, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let kind = to.field.data_type();
+    if let Some(value) =
+        rounded(&to.expr, kind, schema).or_else(|| timestamp_text::read(&to.expr, kind, schema))
+    {
+        let value = Box::new(value);
+        return Ok(Transformed::yes(Expr::Cast(Cast::new_from_field(
+            value, to.field,
+        ))));
+    }
+    let text = match to.expr.as_ref() {
+        Expr::Literal(value, _) => value.try_as_str().flatten(),
+        _ => None,
+    };
+    let value = match (kind, text) {
+        (DataType::Binary | DataType::LargeBinary | DataType::BinaryView, Some(text)) => {
+            let octets = octets(text);
+            if octets.is_none() && text.starts_with("\\x") {
+                return plan_err!(
+                    "invalid hexadecimal digits: '{text}'; octets are written \\x00ff"
+                );
+            }
+            octets.map(|octets| ScalarValue::Binary(Some(octets)))
+        }
+        (DataType::List(_), Some(text)) => match list(text, kind) {
+            Some(list) => return Ok(Transformed::yes(list?)),
+            None => {
+                return plan_err!("malformed array literal: '{text}'; lists are written {{a,b}}");
+            }
+        },
+        (DataType::List(_), None) if is_text(&to.expr.get_type(schema)?) => {
+            return plan_err!(
+                "a text that is not written here is not cast to a list: use string_to_array(…)"
+            );
+        }
+        _ => None,
+    };
+    Ok(match value {
+        Some(value) => {
+            let value = Box::new(Expr::Literal(value, None));
+            Transformed::yes(Expr::Cast(Cast::new_from_field(value, to.field)))
+        }
+        None => match dictionary(&to, schema) {
+            Some(value) => {
+                let plain = Box::new(cast_expr(*to.expr, value));
+                Transformed::yes(Expr::Cast(Cast::new_from_field(plain, to.field)))
+            }
+            None => Transformed::no(Expr::Cast(to)),
+        },
+    })
+}
+
+/// The type of texts in a dictionary that is cast to something else. It may have texts of rows that are not asked for, and
+/// all of them would be cast.
+fn dictionary(to: &Cast, schema: &DFSchema) -> Option<DataType> {
+    // What these make is no dictionary; to ask long chains of them takes time.
+    if is_text(to.field.data_type()) || matches!(*to.expr, Expr::BinaryExpr(_)) {
+        return None;
+    }
+    match to.expr.get_type(schema) {
+        Ok(DataType::Dictionary(_, value)) if value.is_string() => Some(*value),
+        _ => None,
+    }
+}
+
+/// Numbers with a point, or lists of them, that become whole numbers, and are not rounded yet.
+fn rounded(value: &Expr, to: &DataType, schema: &DFSchema) -> Option<Expr> {
+    let is_fraction = |kind: &DataType| kind.is_floating() || kind.is_decimal();
+    let name = match value {
+        Expr::ScalarFunction(call) => call.func.name(),
+        _ => "",
+    };
+    let function = match to {
+        to if to.is_integer() && name != "round" => {
+            is_fraction(&value.get_type(schema).ok()?).then(math::round)
+        }
+        DataType::List(item) if item.data_type().is_integer() && name != ROUND_ITEMS => {
+            match value.get_type(schema).ok()? {
+                DataType::List(from) if is_fraction(from.data_type()) => Some(rounding::items()),
+                _ => None,
+            }
+        }
+        _ => None,
+    }?;
+    let call = ScalarFunction::new_udf(function, vec![value.clone()]);
+    Some(Expr::ScalarFunction(call))
+}
+
+/// The list of this type that a text says.
+fn list(text: &str, kind: &DataType) -> Option<Result<Expr>> {
+    let DataType::List(item) = kind else {
+        return None;
+    };
+    let items: ArrayRef = Arc::new(StringArray::from(items(text)?));
+    let options = CastOptions {
+        safe: false,
+        ..CastOptions::default()
+    };
+    let list = cast_with_options(&items, item.data_type(), &options).map(|items| {
+        let list = SingleRowListArrayBuilder::new(items).with_field(item);
+        Expr::Literal(ScalarValue::List(Arc::new(list.build_list_array())), None)
+    });
+    Some(list.map_err(Into::into))
+}
+
+fn is_list(kind: &DataType) -> bool {
+    matches!(kind, DataType::List(_))
+}
+
+/// Takes a text beside a list for a list: `communities = '{}'`.
+#[derive(Debug)]
+pub struct Lists;
+
+impl ExprPlanner for Lists {
+    fn plan_binary_op(
+        &self,
+        mut expr: RawBinaryExpr,
+        schema: &DFSchema,
+    ) -> Result<PlannerResult<RawBinaryExpr>> {
+        let kind = |side: &Expr| side.get_type(schema).unwrap_or(DataType::Null);
+        let (left, right) = (kind(&expr.left), kind(&expr.right));
+        if matches!(expr.op, BinaryOperator::StringConcat) {
+            // NULL without a type is a list beside one, and adds nothing.
+            match (&expr.left, &expr.right) {
+                (_, Expr::Literal(ScalarValue::Null, _)) if is_list(&left) => {
+                    return Ok(PlannerResult::Planned(expr.left));
+                }
+                (Expr::Literal(ScalarValue::Null, _), _) if is_list(&right) => {
+                    return Ok(PlannerResult::Planned(expr.right));
+                }
+                _ => {}
+            }
+        }
+        for (side, other) in [(&mut expr.right, left), (&mut expr.left, right)] {
+            if let Expr::Literal(text, _) = side
+                && let Some(Some(text)) = text.try_as_str()
+                && let Some(list) = list(text, &other)
+            {
+                *side = list?;
+            }
+        }
+        Ok(PlannerResult::Original(expr))
+    }
+}

@@ -1,0 +1,367 @@
+//! Intervals beside dates, and beside each other: as in PostgreSQL, a date and an interval are a time, and of intervals a
+//! month counts as 30 days and a day as 24 hours. The engine keeps the hours from a date, and compares part by part.
+
+use std::sync::{Arc, LazyLock};
+
+use datafusion::arrow::array::{ArrayRef, AsArray as _, Decimal128Array, Float64Array, Int32Array};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{
+    DECIMAL128_MAX_PRECISION, DataType, IntervalMonthDayNano, IntervalMonthDayNanoType,
+    IntervalUnit, TimeUnit,
+};
+use datafusion::common::tree_node::{Transformed, TreeNode as _};
+use datafusion::common::{DFSchema, ScalarValue, plan_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::expr::{AggregateFunction, Between, InList, ScalarFunction};
+use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
+use datafusion::logical_expr::sqlparser::ast::BinaryOperator;
+use datafusion::logical_expr::{
+    BinaryExpr, ColumnarValue, Distinct, Expr, ExprSchemable as _, LogicalPlan, Operator,
+    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, cast as cast_to,
+};
+
+use crate::values::{Span, spans};
+
+/// Takes dates for times where an interval is added or taken away, and a text beside an interval for one; the days between
+/// two dates are a number of 32 bits.
+#[derive(Debug)]
+pub struct Dates;
+
+impl ExprPlanner for Dates {
+    fn plan_binary_op(
+        &self,
+        mut expr: RawBinaryExpr,
+        schema: &DFSchema,
+    ) -> Result<PlannerResult<RawBinaryExpr>> {
+        use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, Minus, NotEq, Plus};
+        let kind = |side: &Expr| side.get_type(schema).unwrap_or(DataType::Null);
+        if matches!(expr.op, Eq | NotEq | Lt | LtEq | Gt | GtEq) {
+            if let Some(span) = span_of(&expr.left)
+                && is_span(&kind(&expr.right))
+            {
+                expr.left = span;
+            } else if let Some(span) = span_of(&expr.right)
+                && is_span(&kind(&expr.left))
+            {
+                expr.right = span;
+            }
+            return Ok(PlannerResult::Original(expr));
+        }
+        if matches!(expr.op, Minus) && is_date(&kind(&expr.left)) {
+            if let Some(day) = day_of(&expr.right) {
+                expr.right = day;
+            }
+            if is_date(&kind(&expr.right)) {
+                let days =
+                    BinaryExpr::new(Box::new(expr.left), Operator::Minus, Box::new(expr.right));
+                let days = cast_to(Expr::BinaryExpr(days), DataType::Int32);
+                return Ok(PlannerResult::Planned(days));
+            }
+        }
+        let side = match (&expr.op, kind(&expr.right)) {
+            (Plus | Minus, span) if is_span(&span) => &mut expr.left,
+            (Plus, date) if is_date(&date) && is_span(&kind(&expr.left)) => &mut expr.right,
+            _ => return Ok(PlannerResult::Original(expr)),
+        };
+        if is_date(&kind(side)) {
+            let time = DataType::Timestamp(TimeUnit::Microsecond, None);
+            *side = cast_to(std::mem::take(side), time);
+        }
+        Ok(PlannerResult::Original(expr))
+    }
+}
+
+/// The interval that a text says: `now() - time > '1 day'`.
+fn span_of(text: &Expr) -> Option<Expr> {
+    let Expr::Literal(text, _) = text else {
+        return None;
+    };
+    let span = Span::of_text(text.try_as_str()??)?.parts()?;
+    let span = ScalarValue::IntervalMonthDayNano(Some(span));
+    Some(Expr::Literal(span, None))
+}
+
+/// A text beside a day is a day: `current_date - '2026-01-01'`.
+fn day_of(text: &Expr) -> Option<Expr> {
+    match text {
+        Expr::Literal(value, _) => value.try_as_str()??,
+        _ => return None,
+    };
+    Some(cast_to(text.clone(), DataType::Date32))
+}
+
+fn is_date(kind: &DataType) -> bool {
+    matches!(kind, DataType::Date32 | DataType::Date64)
+}
+
+fn is_span(kind: &DataType) -> bool {
+    matches!(kind, DataType::Interval(_) | DataType::Duration(_))
+}
+
+/// Compares intervals by their lengths, when their types are known: both sides are intervals then.
+///
+/// # Errors
+/// Where the engine would compare them part by part.
+pub fn compared(part: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    Ok(match part {
+        Expr::BinaryExpr(BinaryExpr { left, op, right })
+            if is_comparison(op) && (is_interval(&left, schema) || is_interval(&right, schema)) =>
+        {
+            let (left, right) = (boxed(*left), boxed(*right));
+            Transformed::yes(Expr::BinaryExpr(BinaryExpr { left, op, right }))
+        }
+        Expr::Between(of) if is_interval(&of.expr, schema) => {
+            let of = Between::new(boxed(*of.expr), of.negated, boxed(*of.low), boxed(*of.high));
+            Transformed::yes(Expr::Between(of))
+        }
+        Expr::InList(of) if is_interval(&of.expr, schema) => {
+            let list = of.list.into_iter().map(key);
+            let of = InList::new(boxed(*of.expr), list.collect(), of.negated);
+            Transformed::yes(Expr::InList(of))
+        }
+        Expr::AggregateFunction(AggregateFunction { func, params })
+            if ["min", "max"].contains(&func.name())
+                && params.args.iter().any(|value| is_interval(value, schema)) =>
+        {
+            return plan_err!(
+                "{} of intervals is not offered: take it of extract(epoch from …), in seconds",
+                func.name()
+            );
+        }
+        part => Transformed::no(part),
+    })
+}
+
+fn is_comparison(op: Operator) -> bool {
+    use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
+    matches!(
+        op,
+        Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom
+    )
+}
+
+/// Whether something is an interval. What long chains are made of tells by itself that it is none.
+fn is_interval(value: &Expr, schema: &DFSchema) -> bool {
+    match value {
+        Expr::BinaryExpr(of) if is_comparison(of.op) || of.op.is_logic_operator() => false,
+        Expr::Literal(value, _) => matches!(value.data_type(), DataType::Interval(_)),
+        Expr::Cast(to) => matches!(to.field.data_type(), DataType::Interval(_)),
+        value => matches!(value.get_type(schema), Ok(DataType::Interval(_))),
+    }
+}
+
+/// `date_part` of an interval, or of a difference of times, of which the engine knows neither days nor fractions.
+///
+/// # Errors
+/// The call, where it is another.
+pub fn part(of: ScalarFunction, schema: &DFSchema) -> std::result::Result<Expr, ScalarFunction> {
+    let [Expr::Literal(part, _), value] = of.args.as_slice() else {
+        return Err(of);
+    };
+    let part = part
+        .try_as_str()
+        .flatten()
+        .filter(|_| of.func.name() == "date_part");
+    let part = part.and_then(|part| PARTS.iter().find(|known| part.eq_ignore_ascii_case(known)));
+    match (part, value.get_type(schema)) {
+        // Of nanoseconds the engine makes a number that has not room for them.
+        (Some(&EPOCH), Ok(DataType::Timestamp(TimeUnit::Nanosecond, zone))) => {
+            let micros = DataType::Timestamp(TimeUnit::Microsecond, zone);
+            let args = vec![of.args[0].clone(), cast_to(value.clone(), micros)];
+            Ok(Expr::ScalarFunction(ScalarFunction::new_udf(of.func, args)))
+        }
+        (Some(part), Ok(kind)) if is_span(&kind) => {
+            let signature = Signature::any(1, Volatility::Immutable);
+            let function = Arc::new(ScalarUDF::from(Part { part, signature }));
+            let call = ScalarFunction::new_udf(function, vec![value.clone()]);
+            Ok(Expr::ScalarFunction(call))
+        }
+        _ => Err(of),
+    }
+}
+
+/// The parts of intervals, seconds in millionths, and all of one in seconds.
+const PARTS: [&str; 7] = [
+    "year",
+    "month",
+    "day",
+    "hour",
+    "minute",
+    "microsecond",
+    EPOCH,
+];
+const EPOCH: &str = "epoch";
+
+/// A part of an interval.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Part {
+    part: &'static str,
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for Part {
+    fn name(&self) -> &str {
+        "interval_part"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// As of times.
+    fn return_type(&self, _arguments: &[DataType]) -> Result<DataType> {
+        Ok(match self.part {
+            EPOCH => DataType::Float64,
+            _ => DataType::Int32,
+        })
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let spans = spans(&args.args[0].to_array(args.number_rows)?)?.into_iter();
+        let parts: ArrayRef = match self.part {
+            EPOCH => Arc::new(
+                spans
+                    .map(|span| Some(span?.seconds()))
+                    .collect::<Float64Array>(),
+            ),
+            part => Arc::new(spans.map(|span| span?.part(part)).collect::<Int32Array>()),
+        };
+        Ok(ColumnarValue::Array(parts))
+    }
+}
+
+/// Orders rows by how long intervals are; where they are made one of equal ones, that is refused.
+///
+/// # Errors
+/// Where the engine would take equal intervals for different ones.
+pub fn ordered(node: LogicalPlan) -> Result<LogicalPlan> {
+    let has_any =
+        |exprs: &[Expr], schema: &DFSchema| exprs.iter().any(|of| is_interval(of, schema));
+    let is_one = match node {
+        LogicalPlan::Sort(mut sort) => {
+            for by in &mut sort.expr {
+                if is_interval(&by.expr, sort.input.schema()) {
+                    by.expr = key(std::mem::take(&mut by.expr));
+                }
+            }
+            return Ok(LogicalPlan::Sort(sort));
+        }
+        LogicalPlan::Aggregate(ref of) => {
+            let schema = of.input.schema();
+            has_any(&of.group_expr, schema) || takes_one(&of.aggr_expr, schema)?
+        }
+        LogicalPlan::Window(ref of) => takes_one(&of.window_expr, of.input.schema())?,
+        LogicalPlan::Filter(ref of) => takes_one([&of.predicate], of.input.schema())?,
+        LogicalPlan::Projection(ref of) => takes_one(&of.expr, of.input.schema())?,
+        LogicalPlan::Distinct(Distinct::On(ref of)) => has_any(&of.on_expr, of.input.schema()),
+        LogicalPlan::Distinct(Distinct::All(ref of)) => {
+            let mut fields = of.schema().fields().iter();
+            fields.any(|field| matches!(field.data_type(), DataType::Interval(_)))
+        }
+        _ => false,
+    };
+    match is_one {
+        true => plan_err!(
+            "intervals are not grouped or divided by, and DISTINCT and IN (SELECT …) do not take them: take extract(epoch from …), in seconds"
+        ),
+        false => Ok(node),
+    }
+}
+
+/// Whether intervals are made one of equal ones within an expression.
+fn takes_one<'a>(exprs: impl IntoIterator<Item = &'a Expr>, schema: &DFSchema) -> Result<bool> {
+    let is_any = |values: &[Expr]| values.iter().any(|value| is_interval(value, schema));
+    for expr in exprs {
+        let found = expr.exists(|part| {
+            Ok(match part {
+                Expr::AggregateFunction(of) => of.params.distinct && is_any(&of.params.args),
+                Expr::WindowFunction(of) => {
+                    let params = &of.params;
+                    is_any(&params.partition_by) || params.distinct && is_any(&params.args)
+                }
+                Expr::InSubquery(of) => is_interval(&of.expr, schema),
+                _ => false,
+            })
+        })?;
+        if found {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// What an interval is compared by.
+pub const LENGTH: &str = "interval_length";
+
+/// An interval as what it is compared by.
+fn key(value: Expr) -> Expr {
+    static KEY: LazyLock<Arc<ScalarUDF>> =
+        LazyLock::new(|| Arc::new(ScalarUDF::from(Length::default())));
+    Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&KEY), vec![value]))
+}
+
+fn boxed(value: Expr) -> Box<Expr> {
+    Box::new(key(value))
+}
+
+/// The length of an interval in nanoseconds: of 64 bits it might have too many.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Length {
+    signature: Signature,
+}
+
+impl Default for Length {
+    fn default() -> Self {
+        Self {
+            signature: Signature::any(1, Volatility::Immutable),
+        }
+    }
+}
+
+impl ScalarUDFImpl for Length {
+    fn name(&self) -> &str {
+        LENGTH
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _arguments: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Decimal128(DECIMAL128_MAX_PRECISION, 0))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let spans = args.args[0].to_array(args.number_rows)?;
+        let spans = cast(&spans, &DataType::Interval(IntervalUnit::MonthDayNano))?;
+        let spans = spans.as_primitive::<IntervalMonthDayNanoType>().iter();
+        let lengths: Decimal128Array = spans.map(|span| span.map(nanoseconds)).collect();
+        let lengths = lengths.with_precision_and_scale(DECIMAL128_MAX_PRECISION, 0)?;
+        Ok(ColumnarValue::Array(Arc::new(lengths) as ArrayRef))
+    }
+}
+
+fn nanoseconds(span: IntervalMonthDayNano) -> i128 {
+    let days = i128::from(span.months) * 30 + i128::from(span.days);
+    days * DAY + i128::from(span.nanoseconds)
+}
+
+/// Nanoseconds of a day.
+const DAY: i128 = 86_400 * 1_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn months_have_thirty_days_and_days_their_hours() {
+        let length = |months, days, hours: i64| {
+            let nanos = hours * 3_600_000_000_000;
+            nanoseconds(IntervalMonthDayNano::new(months, days, nanos))
+        };
+        assert_eq!(length(0, 1, 0), length(0, 0, 24));
+        assert_eq!(length(1, 0, 0), length(0, 29, 24));
+        assert!(length(1, 0, -1) < length(0, 30, 0));
+        assert!(length(i32::MAX, i32::MAX, 0) > length(i32::MAX, 0, 1));
+    }
+}

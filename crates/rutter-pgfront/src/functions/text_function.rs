@@ -1,0 +1,185 @@
+//! A function on texts, made from a plain closure.
+
+use std::fmt::Write as _;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, BinaryArray, BooleanArray, Int64Array, ListBuilder, StringArray, StringBuilder,
+};
+use datafusion::arrow::datatypes::{DataType, Field};
+use datafusion::error::Result;
+use datafusion::logical_expr::{
+    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+
+use super::text_output::cast_texts;
+
+/// What a function does with the texts of one row; `None` is NULL.
+#[derive(Clone)]
+pub enum Body {
+    /// One text to a number.
+    Number(fn(&str) -> Option<i64>),
+    /// One text to a text.
+    Text(fn(&str) -> Option<String>),
+    /// One text to a text; an error where it is none of those that it may be.
+    Checked(fn(&str) -> Result<String>),
+    /// One text to octets.
+    Octets(fn(&str) -> Option<Vec<u8>>),
+    /// One text to a list.
+    Texts(fn(&str) -> Vec<String>),
+    /// Texts, one after the other.
+    Joined,
+    /// Two texts to a text.
+    TextOfTwo(fn(&str, &str) -> Option<String>),
+    /// Two texts to yes or no.
+    Test(fn(&str, &str) -> Option<bool>),
+    /// Two strings to a boolean, or an error.
+    CheckedTest(fn(&str, &str) -> Result<bool>),
+    /// One string to a number, by a closure.
+    NumberOf(Arc<dyn Fn(&str) -> Option<i64> + Send + Sync>),
+    /// One string to a string, by a closure.
+    TextOf(Arc<dyn Fn(&str) -> Option<String> + Send + Sync>),
+}
+
+/// A named [`Body`].
+pub struct TextFunction {
+    name: &'static str,
+    body: Body,
+    signature: Signature,
+}
+
+/// Makes a function known under a name. Arguments of any type are taken as their texts.
+pub fn function(name: &'static str, body: Body) -> ScalarUDF {
+    let any = |arguments| Signature::any(arguments, Volatility::Immutable);
+    let signature = match body {
+        Body::Number(_) | Body::Text(_) | Body::Checked(_) => any(1),
+        Body::NumberOf(_) | Body::TextOf(_) => any(1),
+        Body::Octets(_) | Body::Texts(_) => any(1),
+        Body::TextOfTwo(_) | Body::Test(_) | Body::CheckedTest(_) => any(2),
+        Body::Joined => Signature::variadic_any(Volatility::Immutable),
+    };
+    ScalarUDF::from(TextFunction {
+        name,
+        body,
+        signature,
+    })
+}
+
+impl std::fmt::Debug for TextFunction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl PartialEq for TextFunction {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for TextFunction {}
+
+impl Hash for TextFunction {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl ScalarUDFImpl for TextFunction {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _arguments: &[DataType]) -> Result<DataType> {
+        Ok(match &self.body {
+            Body::Number(_) | Body::NumberOf(_) => DataType::Int64,
+            Body::Text(_) | Body::Checked(_) => DataType::Utf8,
+            Body::TextOfTwo(_) | Body::TextOf(_) | Body::Joined => DataType::Utf8,
+            Body::Octets(_) => DataType::Binary,
+            Body::Texts(_) => DataType::List(Arc::new(Field::new_list_field(DataType::Utf8, true))),
+            Body::Test(_) | Body::CheckedTest(_) => DataType::Boolean,
+        })
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let rows = args.number_rows;
+        let texts = |value: &ColumnarValue| -> Result<StringArray> {
+            let array = value.clone().into_array(rows)?;
+            cast_texts(&array)
+        };
+        let first = texts(&args.args[0])?;
+        let result: ArrayRef = match &self.body {
+            Body::Number(of) => Arc::new(each(&first, of).collect::<Int64Array>()),
+            Body::Text(of) => Arc::new(each(&first, of).collect::<StringArray>()),
+            Body::NumberOf(of) => Arc::new(each(&first, |text| of(text)).collect::<Int64Array>()),
+            Body::TextOf(of) => Arc::new(each(&first, |text| of(text)).collect::<StringArray>()),
+            Body::Checked(of) => {
+                let results = first.iter().map(|text| text.map(of).transpose());
+                Arc::new(results.collect::<Result<StringArray>>()?)
+            }
+            Body::Octets(of) => Arc::new(each(&first, of).collect::<BinaryArray>()),
+            Body::Texts(of) => lists(&first, *of),
+            Body::Joined => {
+                let all = args.args.iter().map(texts).collect::<Result<Vec<_>>>()?;
+                Arc::new(joined(&all))
+            }
+            Body::TextOfTwo(of) => {
+                let second = texts(&args.args[1])?;
+                let pairs = first.iter().zip(second.iter());
+                let results = pairs.map(|(a, b)| of(a?, b?));
+                Arc::new(results.collect::<StringArray>())
+            }
+            Body::Test(of) => {
+                let second = texts(&args.args[1])?;
+                let pairs = first.iter().zip(second.iter());
+                let results = pairs.map(|(a, b)| of(a?, b?));
+                Arc::new(results.collect::<BooleanArray>())
+            }
+            Body::CheckedTest(of) => {
+                let second = texts(&args.args[1])?;
+                let pairs = first.iter().zip(second.iter());
+                let test = |(a, b): (Option<&str>, Option<&str>)| a.zip(b).map(|(a, b)| of(a, b));
+                let results = pairs.map(|pair| test(pair).transpose());
+                Arc::new(results.collect::<Result<BooleanArray>>()?)
+            }
+        };
+        debug_assert_eq!(result.len(), rows);
+        Ok(ColumnarValue::Array(result))
+    }
+}
+
+/// Makes no more room than is needed.
+fn joined(parts: &[StringArray]) -> StringArray {
+    let rows = parts.first().map_or(0, |part| part.len());
+    let octets = parts.iter().map(|part| part.value_data().len()).sum();
+    let mut out = StringBuilder::with_capacity(rows, octets);
+    for row in 0..rows {
+        if parts.iter().any(|part| part.is_null(row)) {
+            out.append_null();
+            continue;
+        }
+        for part in parts {
+            // Writing to memory cannot fail.
+            let _ = out.write_str(part.value(row));
+        }
+        out.append_value("");
+    }
+    out.finish()
+}
+
+fn lists(texts: &StringArray, of: fn(&str) -> Vec<String>) -> ArrayRef {
+    let mut out = ListBuilder::new(StringBuilder::new());
+    for text in texts {
+        out.append_option(text.map(|text| of(text).into_iter().map(Some)));
+    }
+    Arc::new(out.finish())
+}
+
+fn each<T>(texts: &StringArray, of: impl Fn(&str) -> Option<T>) -> impl Iterator<Item = Option<T>> {
+    texts.iter().map(move |text| text.and_then(&of))
+}

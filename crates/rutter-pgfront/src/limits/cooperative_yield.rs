@@ -1,0 +1,269 @@
+//! Rows in pieces, with turns for others between them.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::error::Result;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::execution_plan::SchedulingType;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, PhysicalExpr, PlanProperties,
+};
+use futures::Stream;
+
+use crate::limits::memory::{largest, octets};
+
+/// How rows are handed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// As an operator makes them; others have their turn, and what is handed on counts as memory until more is wanted.
+    Turns,
+    /// To an operator, in pieces that take it a moment and of which it makes little at once.
+    Pieces,
+    /// The same to one that gives each row the values of all others.
+    Gathered,
+}
+
+/// What an operator makes of a row, in octets, as far as it is known.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Made(Arc<AtomicUsize>);
+
+/// An operator that changes nothing but the pace.
+#[derive(Debug)]
+pub(crate) struct Paced {
+    input: Arc<dyn ExecutionPlan>,
+    properties: Arc<PlanProperties>,
+    pace: Pace,
+    made: Made,
+}
+
+impl Paced {
+    /// What an operator gives, at a pace. Before and after an operator, what it makes is known to both.
+    pub fn around(
+        input: Arc<dyn ExecutionPlan>,
+        pace: Pace,
+        made: &Made,
+    ) -> Arc<dyn ExecutionPlan> {
+        let properties = PlanProperties::clone(input.properties());
+        Arc::new(Self {
+            properties: Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative)),
+            input,
+            pace,
+            made: made.clone(),
+        })
+    }
+}
+
+impl DisplayAs for Paced {
+    fn fmt_as(&self, _kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Paced: {:?}", self.pace)
+    }
+}
+
+impl ExecutionPlan for Paced {
+    fn name(&self) -> &str {
+        "Paced"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(match children.pop() {
+            Some(input) => Self::around(input, self.pace, &self.made),
+            None => self,
+        })
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let name = match self.pace {
+            Pace::Turns => "batch",
+            _ => "Window",
+        };
+        let input = self.input.execute(partition, context.clone())?;
+        Ok(Box::pin(Pieces {
+            input,
+            pace: self.pace,
+            made: self.made.clone(),
+            charged: MemoryConsumer::new(name).register(context.memory_pool()),
+            seen: Seen::default(),
+            rest: None,
+            rows: 1,
+            given: None,
+            turn: None,
+        }))
+    }
+}
+
+/// The rows of one partition.
+struct Pieces {
+    input: SendableRecordBatchStream,
+    pace: Pace,
+    made: Made,
+    /// For the piece that was handed on last, or for all that are kept.
+    charged: MemoryReservation,
+    seen: Seen,
+    /// What has not been handed on yet.
+    rest: Option<RecordBatch>,
+    /// Rows of the next piece.
+    rows: usize,
+    /// When the last piece was handed on.
+    given: Option<Instant>,
+    /// Since when no other had a turn, as far as is known here.
+    turn: Option<Instant>,
+}
+
+/// All rows by now.
+#[derive(Default)]
+struct Seen {
+    rows: usize,
+    octets: usize,
+    /// Octets of the largest value.
+    largest: usize,
+}
+
+impl Pieces {
+    /// The next piece is as large as can be taken in a moment, by how long the last one took and by what came of it.
+    fn adapt(&mut self, took: Duration) {
+        if took > MOMENT {
+            let shorter = MOMENT.as_secs_f64() / took.as_secs_f64();
+            self.rows = ((self.rows as f64 * shorter) as usize).max(1);
+        } else if took < MOMENT / 2 {
+            self.rows = (self.rows * 2).min(MOST);
+        }
+        let a_row = self.made.0.load(Relaxed).max(self.seen.largest);
+        self.rows = self.rows.min(PIECE / a_row.max(1)).max(1);
+    }
+
+    fn next_batch(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch>>> {
+        if self.pace == Pace::Turns {
+            self.charged.free();
+        }
+        let polled = Stream::poll_next(self.input.as_mut(), context);
+        if polled.is_pending() {
+            self.turn = None;
+        }
+        let batch = match ready!(polled) {
+            Some(Ok(batch)) => batch,
+            other => return Poll::Ready(other),
+        };
+        self.count(&batch)?;
+        Poll::Ready(Some(Ok(batch)))
+    }
+
+    /// Asks for the memory that a batch takes, here or where it goes.
+    fn count(&mut self, batch: &RecordBatch) -> Result<()> {
+        let octets = octets(batch);
+        let seen = &mut self.seen;
+        seen.rows += batch.num_rows();
+        seen.octets = seen.octets.saturating_add(octets);
+        match self.pace {
+            Pace::Turns => {
+                self.made.0.store(octets / batch.num_rows().max(1), Relaxed);
+                self.charged.try_resize(octets)
+            }
+            // The largest cannot be larger than all.
+            _ if octets > seen.largest => {
+                seen.largest = seen.largest.max(largest(batch));
+                self.keep()
+            }
+            _ => self.keep(),
+        }
+    }
+
+    fn keep(&self) -> Result<()> {
+        let Seen { rows, octets, .. } = self.seen;
+        match self.pace {
+            Pace::Turns | Pace::Pieces => Ok(()),
+            Pace::Gathered => {
+                let given = rows.saturating_mul(octets);
+                self.charged.try_resize(octets.saturating_add(given))
+            }
+        }
+    }
+
+    fn cut(&mut self, batch: RecordBatch) -> RecordBatch {
+        if self.pace == Pace::Turns || batch.num_rows() <= self.rows {
+            return batch;
+        }
+        let piece = batch.slice(0, self.rows);
+        self.rest = Some(batch.slice(self.rows, batch.num_rows() - self.rows));
+        piece
+    }
+}
+
+impl Stream for Pieces {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<RecordBatch>>> {
+        let this = self.get_mut();
+        let now = Instant::now();
+        if let Some(given) = this.given.take() {
+            this.adapt(now - given);
+        }
+        let since = *this.turn.get_or_insert(now);
+        if now - since > TURN {
+            this.turn = None;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let batch = match this.rest.take() {
+            Some(rest) => rest,
+            None => match ready!(this.next_batch(context)) {
+                Some(Ok(batch)) => batch,
+                other => return Poll::Ready(other),
+            },
+        };
+        this.given = Some(Instant::now());
+        Poll::Ready(Some(Ok(this.cut(batch))))
+    }
+}
+
+impl RecordBatchStream for Pieces {
+    fn schema(&self) -> SchemaRef {
+        self.input.schema()
+    }
+}
+
+/// A piece should take no longer.
+const MOMENT: Duration = Duration::from_millis(20);
+/// Others have a turn at least so often.
+pub(crate) const TURN: Duration = Duration::from_millis(10);
+/// Rows of a piece.
+const MOST: usize = 1 << 20;
+/// Octets that an operator should make of a piece.
+pub(crate) const PIECE: usize = 4 << 20;

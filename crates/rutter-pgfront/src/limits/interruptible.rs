@@ -1,0 +1,112 @@
+//! Queries that stop when they are told to: whatever an operator does between two rows, it comes back to the scheduler soon.
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::config::ConfigOptions;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::physical_expr::ScalarFunctionExpr;
+use datafusion::physical_expr::expressions::Literal;
+use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowExpr};
+use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
+
+use crate::limits::cooperative_yield::{Made, Pace, Paced};
+use crate::limits::windows::Windows;
+
+/// Puts a pace before and after the operators that may compute for long.
+///
+/// A join of a table with itself has scanned it all long before it has compared its rows, and where none match it gives
+/// nothing meanwhile: it would never let go of the thread. So it gets the rows that it compares in pieces, as large as it
+/// can take in a moment, and between them others have their turn: that is when a query ends that was cancelled.
+#[derive(Debug)]
+pub(crate) struct Interruptible;
+
+impl PhysicalOptimizerRule for Interruptible {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
+        let wrapped = plan.transform_up(|plan| wrap(plan).map(Transformed::yes));
+        wrapped.map(|wrapped| wrapped.data)
+    }
+
+    fn name(&self) -> &str {
+        "interruptible"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+fn wrap(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    let made = Made::default();
+    let plan = match pace(&plan)? {
+        Some(pace) => before(plan, pace, &made)?,
+        None => plan,
+    };
+    let plan = Windows::instead_of(plan);
+    Ok(Paced::around(plan, Pace::Turns, &made))
+}
+
+/// How an operator is given its rows, where not as they come.
+fn pace(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Pace>> {
+    let name = plan.name();
+    if plan.children().is_empty() {
+        return Ok(None);
+    }
+    if let Some(window) = plan.downcast_ref::<BoundedWindowAggExec>() {
+        return Ok(Some(match gathers(window) {
+            true => Pace::Gathered,
+            false => Pace::Pieces,
+        }));
+    }
+    let joins = ["Join", "Unnest", "RecursiveQuery"];
+    let joins = joins.iter().any(|part| name.contains(part));
+    Ok((joins || calls(plan)?).then_some(Pace::Pieces))
+}
+
+/// Whether a window gives each row a list of other rows' values, or a text of them.
+fn gathers(window: &BoundedWindowAggExec) -> bool {
+    let gathers = |expression: &Arc<dyn WindowExpr>| {
+        let name = expression.name();
+        name.contains("array_agg") || name.contains("string_agg")
+    };
+    window.window_expr().iter().any(gathers)
+}
+
+/// Sets a pace before an operator: to its last input, which of a join is the one that is compared with what was read before.
+fn before(plan: Arc<dyn ExecutionPlan>, pace: Pace, made: &Made) -> Result<Arc<dyn ExecutionPlan>> {
+    let mut children: Vec<_> = plan.children().into_iter().cloned().collect();
+    if let Some(last) = children.pop() {
+        children.push(Paced::around(last, pace, made));
+    }
+    let same = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
+    plan.replace_children(children, same)
+}
+
+/// Whether an operator calls functions, or copies a large value for every row: one batch may take long, and much memory.
+fn calls(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
+    let mut found = false;
+    plan.apply_expressions(&mut |expression: &Arc<dyn PhysicalExpr>| {
+        expression.apply(|part| {
+            let value = part.downcast_ref::<Literal>().map(Literal::value);
+            let is_large = value.is_some_and(|value| value.size() > LARGE);
+            // What a query within this one comes to is not known yet.
+            let is_found = part.is::<ScalarSubqueryExpr>();
+            found |= is_large || is_found || part.is::<ScalarFunctionExpr>();
+            Ok(match found {
+                true => TreeNodeRecursion::Stop,
+                false => TreeNodeRecursion::Continue,
+            })
+        })
+    })?;
+    Ok(found)
+}
+
+/// Octets of a value from which on it matters how often it is copied.
+const LARGE: usize = 1024;

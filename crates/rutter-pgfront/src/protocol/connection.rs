@@ -1,0 +1,184 @@
+//! A connection: with TLS or without, then message by message until it ends.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pgwire::api::{DefaultClient, NoopHandler, PgWireConnectionState};
+use pgwire::error::PgWireError;
+use pgwire::messages::PgWireFrontendMessage;
+use pgwire::tokio::server::{PgWireMessageServerCodec, process_error, process_message};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio_util::codec::Framed;
+
+use super::connection_limits::{OF_ADDRESS, OF_ALL};
+use super::framing::Frames;
+use super::handler::Asker;
+use super::prepared::Prepared;
+use super::session::fatal;
+use super::tls::Certificate;
+
+/// Serves a connection until its client ends it. Where there is a certificate, clients on other machines must use it.
+pub async fn serve(
+    mut stream: TcpStream,
+    peer: SocketAddr,
+    certificate: Option<&Certificate>,
+    asker: Arc<Asker>,
+) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    loop {
+        // Every first message has that much. No octet more is read before encryption begins: what came unencrypted
+        // cannot be taken for something that was said inside.
+        let mut head = [0; 8];
+        stream.read_exact(&mut head).await?;
+        match (head, certificate) {
+            (TLS_REQUEST, Some(certificate)) => {
+                stream.write_all(b"S").await?;
+                let stream = certificate.acceptor().accept(stream).await?;
+                let socket = framed(stream, peer, true);
+                let frames = Frames::new(&[], &asker.memory());
+                return match asker.session().is_refused() {
+                    true => refuse(socket, frames, too_many()).await,
+                    false => converse(socket, frames, asker).await,
+                };
+            }
+            (TLS_REQUEST, None) | (GSS_REQUEST, _) => stream.write_all(b"N").await?,
+            (head, certificate) => {
+                let socket = framed(stream, peer, false);
+                let frames = Frames::new(&head, &asker.memory());
+                let from_outside = !peer.ip().to_canonical().is_loopback();
+                return match certificate {
+                    _ if head == CANCEL => converse(socket, frames, asker).await,
+                    Some(_) if from_outside => refuse(socket, frames, unencrypted()).await,
+                    _ if asker.session().is_refused() => refuse(socket, frames, too_many()).await,
+                    _ => converse(socket, frames, asker).await,
+                };
+            }
+        }
+    }
+}
+
+/// Waits until the client has gone, whatever is computed for it meanwhile. Never, where the system does not tell.
+pub fn left(stream: &TcpStream) -> impl Future<Output = ()> + use<> {
+    let copy = stream.as_fd().try_clone_to_owned();
+    let copy = copy.and_then(|copy| TcpStream::from_std(copy.into()));
+    async move {
+        let Ok(stream) = copy else {
+            return std::future::pending().await;
+        };
+        loop {
+            match stream.peek(&mut [0]).await {
+                Ok(0) | Err(_) => return,
+                // It asks the next query already; that is read when the one before is answered.
+                Ok(_) => tokio::time::sleep(PATIENCE).await,
+            }
+        }
+    }
+}
+
+/// Where messages are taken from and answered.
+pub type Socket<S> = Framed<S, PgWireMessageServerCodec<Prepared>>;
+
+fn framed<S: AsyncRead + AsyncWrite>(stream: S, peer: SocketAddr, secure: bool) -> Socket<S> {
+    let mut codec = PgWireMessageServerCodec::new(DefaultClient::new(peer, secure));
+    codec.client_info.state = PgWireConnectionState::AwaitingStartup;
+    Framed::new(stream, codec)
+}
+
+/// Says why a client is not let in, when it has said who it is: before, clients take an answer for an attack.
+async fn refuse<S>(mut socket: Socket<S>, mut frames: Frames, why: PgWireError) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
+{
+    if let Ok(Some(_)) = frames.next(&mut socket).await {
+        process_error(&mut socket, why, LAST).await?;
+    }
+    Ok(())
+}
+
+/// Says what is wrong with a message, and hears the client out for a moment: of one that still speaks when the connection
+/// ends, the answer would be lost.
+async fn dismiss<S>(mut socket: Socket<S>, why: PgWireError) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
+{
+    process_error(&mut socket, why, LAST).await?;
+    let stream = socket.get_mut();
+    let heard = async {
+        let mut octets = [0; 4096];
+        while stream.read(&mut octets).await.is_ok_and(|read| read > 0) {}
+    };
+    let _ = tokio::time::timeout(PARTING, heard).await;
+    Ok(())
+}
+
+fn unencrypted() -> PgWireError {
+    let why = "this server wants TLS from other machines: set sslmode=require";
+    fatal("28000", why.into())
+}
+
+fn too_many() -> PgWireError {
+    fatal(
+        "53300",
+        format!(
+            "too many connections wait for their login: at most {OF_ADDRESS} of an address and {OF_ALL} of all; \
+             try again in a moment"
+        ),
+    )
+}
+
+/// Takes messages and answers them.
+async fn converse<S>(mut socket: Socket<S>, mut frames: Frames, asker: Arc<Asker>) -> io::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
+{
+    let login = Arc::new(asker.login());
+    loop {
+        let message = match frames.next(&mut socket).await {
+            Ok(Some(message)) => message,
+            Ok(None) | Err(PgWireError::IoError(_)) => break,
+            Err(wrong) => return dismiss(socket, wrong).await,
+        };
+        if matches!(message, PgWireFrontendMessage::Terminate(_)) {
+            break;
+        }
+        let cancels = matches!(message, PgWireFrontendMessage::CancelRequest(_));
+        let extended = message.is_extended_query();
+        let answered = process_message(
+            message,
+            &mut socket,
+            Arc::clone(&login),
+            Arc::clone(&asker),
+            Arc::clone(&asker),
+            Arc::new(NoopHandler),
+            Arc::clone(asker.running()),
+        );
+        if let Err(error) = answered.await {
+            let ends = error.is_fatal();
+            process_error(&mut socket, error, extended || ends).await?;
+            if ends {
+                break;
+            }
+        }
+        if cancels {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// After the last word to a client, nothing says that it may ask more.
+const LAST: bool = true;
+/// How long a client that has said something wrong is heard out.
+const PARTING: Duration = Duration::from_secs(2);
+/// How often to look whether a client that has said more than was read has gone.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// `SSLRequest`.
+const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
+/// `GSSENCRequest`.
+const GSS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 48];
+/// `CancelRequest`: has a secret of its own, and most clients send it without TLS.
+const CANCEL: [u8; 8] = [0, 0, 0, 16, 4, 210, 22, 46];

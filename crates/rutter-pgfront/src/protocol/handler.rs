@@ -1,0 +1,491 @@
+//! Who answers a connection, and the simple protocol: texts of statements, answered one after the other.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::execution::memory_pool::MemoryPool;
+use datafusion::logical_expr::LogicalPlan;
+use futures::Sink;
+use pgwire::api::portal::{Format, Portal};
+use pgwire::api::query::{SimpleQueryHandler, send_ready_for_query};
+use pgwire::api::results::{DataRowEncoder, FieldInfo, QueryResponse, Response, Tag};
+use pgwire::api::stmt::StoredStatement;
+use pgwire::api::store::{Entry, MemPortalStore, PortalStore};
+use pgwire::api::{ClientInfo, ClientPortalStore, DEFAULT_NAME, PgWireConnectionState, Type};
+use pgwire::error::{PgWireError, PgWireResult};
+use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::response::TransactionStatus;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use super::Bounds;
+use super::access::Access;
+use super::cancel::{Query, Running};
+use super::connection_limits::Door;
+use super::copy::{self, Copy};
+use super::cursor::Cursors;
+use super::declare_cursor::Declared;
+use super::encode::fields;
+use super::kept_statements::Held;
+use super::login::{Login, Logins};
+use super::prepared::{Parser, Prepared};
+use super::query_threads;
+use super::responses::{nothing as nothing_asked, send};
+use super::row_stream::{error, failure, respond, too_long};
+use super::session::Session;
+use super::settings::{self, STATEMENT_TIMEOUT, time};
+use super::sql_prepare::Preparation;
+use super::statement::{ROLLBACK_TO, Statement, nothing, split};
+use crate::{Application, Database};
+
+/// Everything that connections share.
+#[derive(Clone)]
+pub struct Shared {
+    database: Database,
+    /// Where queries run.
+    threads: Handle,
+    running: Arc<Running>,
+    parser: Arc<Parser>,
+    logins: Logins,
+    places: Arc<Semaphore>,
+    bounds: Bounds,
+}
+
+impl Shared {
+    /// For a server.
+    pub fn new(database: Database, access: &Access, threads: Handle, bounds: Bounds) -> Self {
+        Self {
+            parser: Arc::new(Parser::new(database.clone())),
+            database,
+            threads,
+            running: Arc::default(),
+            logins: Logins::new(access),
+            places: Arc::new(Semaphore::new(bounds.connections)),
+            bounds,
+        }
+    }
+
+    /// For a connection that begins; without a door it is one too many.
+    pub fn asker(&self, door: Option<Door>) -> Asker {
+        let session = Session::new(door, Arc::clone(&self.places), self.bounds);
+        Asker {
+            shared: self.clone(),
+            session,
+        }
+    }
+}
+
+/// Answers the queries of a connection.
+pub struct Asker {
+    shared: Shared,
+    session: Session,
+}
+
+#[async_trait]
+impl SimpleQueryHandler for Asker {
+    /// Each statement is answered before the next is begun.
+    async fn on_query<C>(
+        &self,
+        client: &mut C,
+        query: pgwire::messages::simplequery::Query,
+    ) -> PgWireResult<()>
+    where
+        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::PortalStore: PortalStore,
+        C::Error: std::fmt::Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        if !matches!(client.state(), PgWireConnectionState::ReadyForQuery) {
+            return Err(PgWireError::NotReadyForQuery);
+        }
+        client.set_state(PgWireConnectionState::QueryInProgress);
+        self.session.touch();
+        let statements = split(&query.query);
+        if statements.is_empty() {
+            nothing_asked(client).await?;
+        }
+        for statement in statements {
+            for response in SimpleQueryHandler::do_query(self, client, statement).await? {
+                send(client, response).await?;
+            }
+        }
+        client.set_state(PgWireConnectionState::ReadyForQuery);
+        send_ready_for_query(client, client.transaction_status()).await
+    }
+
+    /// One statement.
+    async fn do_query<C>(&self, client: &mut C, query: &str) -> PgWireResult<Vec<Response>>
+    where
+        C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
+        C::PortalStore: PortalStore,
+        C::Error: std::fmt::Debug,
+        PgWireError: From<<C as Sink<PgWireBackendMessage>>::Error>,
+    {
+        let statement = Statement::of(query);
+        if has_failed(client) && !statement.ends_transaction() {
+            return Err(aborted());
+        }
+        Ok(vec![self.answer(client, statement).await?])
+    }
+}
+
+impl Asker {
+    async fn answer<C>(&self, client: &C, statement: Statement) -> PgWireResult<Response>
+    where
+        C: ClientInfo + ClientPortalStore,
+        C::PortalStore: PortalStore,
+    {
+        Ok(match statement {
+            Statement::Nothing(tag) => self.done(client, tag)?,
+            Statement::Deallocate(name) => forget(client, name.as_deref())?,
+            Statement::Zone(zone) => return Err(unknown_zone(&zone)),
+            Statement::Timeout(time) => self.hurry(&time)?,
+            Statement::Copy(text) => {
+                let copy = Copy::of(&text)?;
+                let plan = self
+                    .shared
+                    .database
+                    .plan(&copy.sql)
+                    .await
+                    .map_err(|e| error(&e))?;
+                self.copy(client, &copy, plan.into_parts().1).await?
+            }
+            Statement::Prepare(prepared) => {
+                let prepared = prepared.check(&self.shared.database).await?;
+                self.prepare(client, prepared)?
+            }
+            Statement::Show(name) => Response::Query(self.show(&name, &Format::UnifiedText)?),
+            Statement::Refused(why) => return Err(failure("0A000", why.to_owned())),
+            Statement::Declare(declared) => {
+                let plan = self.shared.database.plan(&declared.sql).await;
+                let plan = plan.map_err(|e| error(&e))?;
+                self.declare(client, &declared, plan.into_parts().1).await?
+            }
+            Statement::Move(name, count) => self.skip(client, &name, count).await?,
+            Statement::Fetch(name, count) => {
+                let format = Format::UnifiedText;
+                self.fetch(client, &name, count, &format).await?
+            }
+            Statement::Close(name) => close(client, name.as_deref())?,
+            Statement::Execute(call) => {
+                let sql = Held::of(client).prepared(&call.name)?.called(&call)?;
+                self.ask(client, &sql).await?
+            }
+            Statement::Query(sql) => self.ask(client, &sql).await?,
+        })
+    }
+
+    async fn ask(&self, client: &impl ClientInfo, sql: &str) -> PgWireResult<Response> {
+        let plan = self
+            .shared
+            .database
+            .plan(sql)
+            .await
+            .map_err(|e| error(&e))?;
+        let fields = fields(plan.schema().as_arrow(), &Format::UnifiedText);
+        let (_, plan) = plan.into_parts();
+        Ok(Response::Query(self.run(client, plan, fields).await?))
+    }
+
+    /// The connection.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// What prepares statements.
+    pub fn parser(&self) -> Arc<Parser> {
+        Arc::clone(&self.shared.parser)
+    }
+
+    /// The memory of all queries.
+    pub fn memory(&self) -> Arc<dyn MemoryPool> {
+        self.shared.database.memory()
+    }
+
+    /// Its login.
+    pub fn login(&self) -> Login {
+        let application = &self.shared.database.application;
+        Login::new(
+            self.shared.logins.clone(),
+            self.session.clone(),
+            application,
+        )
+    }
+
+    /// All queries that run, for those who cancel one.
+    pub fn running(&self) -> &Arc<Running> {
+        &self.shared.running
+    }
+
+    /// Answers a statement without effect on what is read.
+    pub fn done<C>(&self, client: &C, tag: &'static str) -> PgWireResult<Response>
+    where
+        C: ClientInfo + ClientPortalStore,
+        C::PortalStore: PortalStore,
+    {
+        if tag == ROLLBACK_TO && matches!(client.transaction_status(), TransactionStatus::Idle) {
+            let why = "ROLLBACK TO SAVEPOINT without a transaction: BEGIN comes first";
+            return Err(failure("25P01", why.to_owned()));
+        }
+        if matches!(tag, "RESET" | "DISCARD ALL") {
+            self.session.set_patience(None);
+        }
+        Ok(ended(client, tag))
+    }
+
+    /// Sets how long the client waits for an answer.
+    pub fn hurry(&self, text: &str) -> PgWireResult<Response> {
+        let Some(time) = time(text) else {
+            let why = format!("statement_timeout: `{text}` is no time: write milliseconds, or 5s");
+            return Err(failure("22023", why));
+        };
+        self.session.set_patience(time);
+        Ok(nothing("SET"))
+    }
+
+    /// The value of a setting.
+    pub fn show(&self, name: &str, format: &Format) -> PgWireResult<QueryResponse> {
+        let application = &self.shared.database.application;
+        let fields = Arc::new(vec![show_field(application, name, format)?]);
+        let value = match name {
+            STATEMENT_TIMEOUT => settings::shown(self.session.patience()),
+            name => application.setting(name).unwrap_or_default(),
+        };
+        let mut row = DataRowEncoder::new(Arc::clone(&fields));
+        row.encode_field(&value)?;
+        let row = row.take_row();
+        Ok(QueryResponse::new(fields, futures::stream::iter([Ok(row)])))
+    }
+
+    /// Opens a cursor.
+    pub async fn declare<C>(
+        &self,
+        client: &C,
+        declared: &Declared,
+        plan: LogicalPlan,
+    ) -> PgWireResult<Response>
+    where
+        C: ClientInfo + ClientPortalStore,
+        C::PortalStore: PortalStore,
+    {
+        let name = &declared.name;
+        let shape = Prepared::Query(Box::new(plan.clone().into()));
+        let mut query = self.begin(client);
+        let batches = self.compute(plan, &mut query).await?;
+        let memory = self.shared.database.memory();
+        let is_committed = matches!(client.transaction_status(), TransactionStatus::Idle);
+        Cursors::of(client).open(declared, batches, memory, is_committed)?;
+        // Clients ask for the columns of a cursor as for those of a portal.
+        let store = client.portal_store().as_any();
+        if let Some(store) = store.downcast_ref::<MemPortalStore<Prepared>>() {
+            let statement = StoredStatement::new(name.to_owned(), shape, Vec::new());
+            let portal = Portal::new_cursor(name.to_owned(), Arc::new(statement));
+            store.put_portal(Arc::new(portal));
+        }
+        Ok(Response::Execution(Tag::new("DECLARE CURSOR")))
+    }
+
+    /// Reads a cursor.
+    pub async fn fetch(
+        &self,
+        client: &impl ClientInfo,
+        name: &str,
+        count: Option<usize>,
+        format: &Format,
+    ) -> PgWireResult<Response> {
+        let query = self.begin(client);
+        let cursors = Cursors::of(client);
+        let limit = self.session.patience();
+        Ok(Response::Query(
+            cursors.fetch(name, count, format, query, limit).await?,
+        ))
+    }
+
+    /// Passes rows of a cursor over.
+    pub async fn skip(
+        &self,
+        client: &impl ClientInfo,
+        name: &str,
+        count: Option<usize>,
+    ) -> PgWireResult<Response> {
+        let query = self.begin(client);
+        let cursors = Cursors::of(client);
+        let skipped = cursors.skip(name, count, query, self.session.patience());
+        let tag = Tag::new("MOVE").with_rows(skipped.await?);
+        Ok(Response::Execution(tag))
+    }
+
+    /// Answers a query.
+    pub async fn run(
+        &self,
+        client: &impl ClientInfo,
+        plan: LogicalPlan,
+        fields: Vec<FieldInfo>,
+    ) -> PgWireResult<QueryResponse> {
+        let mut query = self.begin(client);
+        let until = Instant::now() + self.session.patience();
+        let batches = self.compute(plan, &mut query).await?;
+        Ok(respond(batches, Arc::new(fields), query, until))
+    }
+
+    /// Copies what a query answers.
+    pub async fn copy(
+        &self,
+        client: &impl ClientInfo,
+        copy: &Copy,
+        plan: LogicalPlan,
+    ) -> PgWireResult<Response> {
+        let fields = fields(plan.schema().as_arrow(), &copy.values());
+        let rows = self.run(client, plan, fields).await?;
+        Ok(Response::CopyOut(copy::respond(client, copy, rows)?))
+    }
+
+    /// Keeps a statement that was prepared in SQL.
+    pub fn prepare(
+        &self,
+        client: &impl ClientInfo,
+        prepared: Preparation,
+    ) -> PgWireResult<Response> {
+        Held::of(client).prepare(prepared, &self.memory())?;
+        Ok(Response::Execution(Tag::new("PREPARE")))
+    }
+
+    fn begin(&self, client: &impl ClientInfo) -> Query {
+        self.shared.running.begin(client, self.session.busy())
+    }
+
+    /// Begins to compute an answer, unless the query is cancelled or takes too long before there is any of it.
+    async fn compute(
+        &self,
+        plan: LogicalPlan,
+        query: &mut Query,
+    ) -> PgWireResult<SendableRecordBatchStream> {
+        let Shared {
+            threads, database, ..
+        } = &self.shared;
+        let limit = self.session.patience();
+        tokio::select! {
+            batches = query_threads::run(threads, database, plan, self.shared.bounds.query) => batches.map_err(|e| error(&e)),
+            () = query.cancelled() => Err(PgWireError::QueryCanceled),
+            () = tokio::time::sleep(limit) => Err(too_long(limit)),
+        }
+    }
+}
+
+/// Closes a cursor, or all.
+pub fn close(client: &impl ClientInfo, name: Option<&str>) -> PgWireResult<Response> {
+    Cursors::of(client).close(name)?;
+    Ok(Response::Execution(Tag::new("CLOSE CURSOR")))
+}
+
+/// The answer to a statement without effect, but that cursors and portals end with their transaction.
+fn ended<C>(client: &C, tag: &'static str) -> Response
+where
+    C: ClientInfo + ClientPortalStore,
+    C::PortalStore: PortalStore,
+{
+    if tag == "DISCARD ALL" {
+        // Ending all cannot fail.
+        let _ = forget(client, None);
+    }
+    let tag = match tag {
+        "COMMIT" if has_failed(client) => "ROLLBACK",
+        tag => tag,
+    };
+    if matches!(tag, "COMMIT" | "ROLLBACK" | "DISCARD ALL") {
+        let (store, cursors) = (client.portal_store(), Cursors::of(client));
+        if tag == "DISCARD ALL" {
+            // Closing all cannot fail.
+            let _ = cursors.close(None);
+        }
+        let held = cursors.end(tag == "COMMIT");
+        let held: Vec<_> = held
+            .iter()
+            .filter_map(|name| store.get_portal(name))
+            .collect();
+        store.clear_portals();
+        Held::of(client).close_portals();
+        for portal in held {
+            if let Entry::Value(portal) = portal {
+                store.put_portal(portal);
+            }
+        }
+    }
+    nothing(tag)
+}
+
+/// Whether something has failed in a transaction that has not ended.
+pub fn has_failed(client: &impl ClientInfo) -> bool {
+    matches!(client.transaction_status(), TransactionStatus::Error)
+}
+
+/// Until it ends, nothing is answered in such a one.
+pub fn aborted() -> PgWireError {
+    let why = "the transaction has failed: nothing is answered until ROLLBACK";
+    failure("25P02", why.to_owned())
+}
+
+/// Why a zone cannot be set.
+pub fn unknown_zone(zone: &str) -> PgWireError {
+    let why = format!("time zone {zone}: all times are UTC here, and no other zone is known");
+    failure("22023", why)
+}
+
+/// Ends a prepared statement, or all that have names.
+pub fn forget<C>(client: &C, name: Option<&str>) -> PgWireResult<Response>
+where
+    C: ClientInfo + ClientPortalStore,
+    C::PortalStore: PortalStore,
+{
+    let held = Held::of(client);
+    let mut names = held.statements();
+    names.retain(|known| match name {
+        Some(name) => known == name,
+        None => known != DEFAULT_NAME,
+    });
+    if let (Some(name), true) = (name, names.is_empty()) {
+        let why = format!("prepared statement \"{name}\" does not exist");
+        return Err(failure("26000", why));
+    }
+    for known in names {
+        client.portal_store().rm_statement(&known);
+        held.close_statement(&known);
+    }
+    let tag = if name.is_some() {
+        "DEALLOCATE"
+    } else {
+        "DEALLOCATE ALL"
+    };
+    Ok(Response::Execution(Tag::new(tag)))
+}
+
+/// No rows, and no columns.
+pub fn empty() -> QueryResponse {
+    QueryResponse::new(Arc::new(Vec::new()), futures::stream::empty())
+}
+
+/// The column in which a setting is shown.
+pub fn show_field(
+    application: &Application,
+    name: &str,
+    format: &Format,
+) -> PgWireResult<FieldInfo> {
+    if name != STATEMENT_TIMEOUT && application.setting(name).is_none() {
+        return Err(unknown_setting(name));
+    }
+    let format = format.format_for(0);
+    Ok(FieldInfo::new(
+        name.to_owned(),
+        None,
+        None,
+        Type::TEXT,
+        format,
+    ))
+}
+
+fn unknown_setting(name: &str) -> PgWireError {
+    let why = format!("unrecognized configuration parameter \"{name}\"");
+    failure("42704", why)
+}

@@ -1,0 +1,168 @@
+//! What a connection keeps between queries: prepared statements and portals. They are counted, and have an end.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
+use pgwire::api::ClientInfo;
+use pgwire::error::PgWireResult;
+
+use super::row_stream::failure;
+use super::sql_prepare::Preparation;
+
+/// Of one kind, by name.
+#[derive(Default)]
+struct Kept(HashMap<String, (usize, MemoryReservation)>);
+
+/// All of a connection.
+#[derive(Default)]
+pub struct Held(Mutex<All>);
+
+#[derive(Default)]
+struct All {
+    statements: Kept,
+    /// Those of the statements that were prepared in SQL.
+    said: HashMap<String, Arc<Preparation>>,
+    portals: Kept,
+}
+
+impl Held {
+    /// That of a client.
+    pub fn of(client: &impl ClientInfo) -> Arc<Self> {
+        client
+            .session_extensions()
+            .get_or_insert_with(Self::default)
+    }
+
+    fn all(&self) -> MutexGuard<'_, All> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A statement is prepared, in place of one of the same name.
+    pub fn statement(
+        &self,
+        name: &str,
+        octets: usize,
+        memory: &Arc<dyn MemoryPool>,
+    ) -> PgWireResult<()> {
+        let charge = PLAN + PLANNED * octets;
+        let mut all = self.all();
+        all.said.remove(name);
+        all.statements
+            .keep(name, octets, charge, memory, STATEMENTS)
+    }
+
+    /// A statement is prepared in SQL, under a name that is free.
+    pub fn prepare(&self, prepared: Preparation, memory: &Arc<dyn MemoryPool>) -> PgWireResult<()> {
+        let name = prepared.name.clone();
+        if self.all().statements.0.contains_key(&name) {
+            let why = format!("prepared statement \"{name}\" already exists");
+            return Err(failure("42P05", why));
+        }
+        self.statement(&name, prepared.octets(), memory)?;
+        self.all().said.insert(name, Arc::new(prepared));
+        Ok(())
+    }
+
+    /// One that was prepared in SQL.
+    pub fn prepared(&self, name: &str) -> PgWireResult<Arc<Preparation>> {
+        let found = self.all().said.get(name).cloned();
+        found.ok_or_else(|| {
+            let why = format!("prepared statement \"{name}\" does not exist");
+            failure("26000", why)
+        })
+    }
+
+    /// A portal is bound, in place of one of the same name.
+    pub fn portal(
+        &self,
+        name: &str,
+        octets: usize,
+        memory: &Arc<dyn MemoryPool>,
+    ) -> PgWireResult<()> {
+        self.all()
+            .portals
+            .keep(name, octets, 2 * octets, memory, PORTALS)
+    }
+
+    /// A statement is closed.
+    pub fn close_statement(&self, name: &str) {
+        let mut all = self.all();
+        all.statements.0.remove(name);
+        all.said.remove(name);
+    }
+
+    /// A portal is closed.
+    pub fn close_portal(&self, name: &str) {
+        self.all().portals.0.remove(name);
+    }
+
+    /// All portals are closed.
+    pub fn close_portals(&self) {
+        self.all().portals.0.clear();
+    }
+
+    /// The names of all statements.
+    pub fn statements(&self) -> Vec<String> {
+        self.all().statements.0.keys().cloned().collect()
+    }
+}
+
+/// How many there may be of a kind, of how many octets together, and what they are called.
+struct Most {
+    number: usize,
+    octets: usize,
+    what: &'static str,
+}
+
+impl Kept {
+    fn keep(
+        &mut self,
+        name: &str,
+        octets: usize,
+        charge: usize,
+        memory: &Arc<dyn MemoryPool>,
+        most: Most,
+    ) -> PgWireResult<()> {
+        self.0.remove(name);
+        let Most {
+            number,
+            octets: all,
+            what,
+        } = most;
+        let held: usize = self.0.values().map(|(octets, _)| octets).sum();
+        if self.0.len() >= number || held + octets > all {
+            return Err(failure(
+                "54000",
+                format!(
+                    "a connection keeps at most {number} {what} of {all} octets together: close some"
+                ),
+            ));
+        }
+        let reserved = MemoryConsumer::new(what).register(memory);
+        if reserved.try_grow(charge).is_err() {
+            return Err(failure(
+                "53200",
+                format!(
+                    "queries need all memory that they may have (the setting `memory`): close {what}, or try again later"
+                ),
+            ));
+        }
+        self.0.insert(name.to_owned(), (octets, reserved));
+        Ok(())
+    }
+}
+
+const STATEMENTS: Most = Most {
+    number: 256,
+    octets: 1 << 20,
+    what: "prepared statements",
+};
+const PORTALS: Most = Most {
+    number: 64,
+    octets: 4 << 20,
+    what: "portals",
+};
+/// Octets of the plan of a short statement, and for each octet of a long one; measured with lists of numbers.
+const PLAN: usize = 16 * 1024;
+const PLANNED: usize = 24;

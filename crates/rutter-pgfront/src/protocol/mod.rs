@@ -1,0 +1,294 @@
+//! The PostgreSQL protocol, version 3, for reading.
+
+mod access;
+mod cancel;
+mod connection;
+mod connection_limits;
+mod copy;
+mod cursor;
+mod declare_cursor;
+mod encode;
+mod extended;
+mod framing;
+mod handler;
+mod kept_statements;
+mod login;
+mod login_throttle;
+mod parameter_types;
+mod parameters;
+mod planned_query;
+mod prepared;
+mod query_threads;
+mod rejected_connections;
+mod responses;
+mod row_stream;
+mod scram;
+mod session;
+mod settings;
+mod sql_prepare;
+mod statement;
+mod tls;
+mod values;
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+pub use access::Access;
+pub(crate) use settings::SETTINGS;
+pub use tls::{Tls, TlsError};
+
+use crate::Database;
+use connection_limits::Doors;
+use handler::{Asker, Shared};
+use rejected_connections::Refused;
+use tls::Certificate;
+
+/// Threads beyond those that the settings ask for: while one query computes for long, others are answered.
+const SPARE: usize = 2;
+/// Stack of a thread that plans or computes: long expressions nest as deep as they are long ([`crate::Database::plan`] limits
+/// them). Only what is used takes memory.
+const STACK: usize = 512 * 1024 * 1024;
+
+/// What connections may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Connections that are logged in.
+    pub connections: usize,
+    /// Time to log in.
+    pub login: Duration,
+    /// Time between queries.
+    pub idle: Duration,
+    /// Time of a query.
+    pub query: Duration,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            connections: 100,
+            login: Duration::from_secs(10),
+            idle: Duration::from_secs(3600),
+            query: Duration::from_secs(300),
+        }
+    }
+}
+
+/// Who is served, and how.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where clients connect.
+    pub listen: Vec<SocketAddr>,
+    /// Who may ask.
+    pub access: Access,
+    /// What encrypts; without, nothing is encrypted.
+    pub tls: Option<Tls>,
+    /// Threads that answer.
+    pub threads: usize,
+    /// What connections may take.
+    pub bounds: Bounds,
+    /// Called by each thread when it starts: whoever routes comes first.
+    pub step_back: fn(),
+    /// Called when queries have let go of much memory: gives free pages back to the kernel.
+    pub give_back: fn(),
+}
+
+/// Why the server does not run.
+#[derive(Debug)]
+pub enum ServerError {
+    /// An address cannot be listened on, or a thread cannot be started.
+    Listen(SocketAddr, io::Error),
+    /// The certificate cannot be used.
+    Tls(TlsError),
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listen(at, error) => write!(f, "SQL: cannot listen on {at}: {error}"),
+            Self::Tls(error) => fmt::Display::fmt(error, f),
+        }
+    }
+}
+
+impl std::error::Error for ServerError {}
+
+/// A server that answers queries until it is dropped.
+pub struct Server {
+    addresses: Vec<SocketAddr>,
+    stop: watch::Sender<bool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Listens, and answers on threads of its own with a lower priority than those that route.
+    ///
+    /// # Errors
+    /// When an address cannot be listened on, or the certificate cannot be used.
+    pub fn start(database: Database, settings: Settings) -> Result<Self, ServerError> {
+        let Settings {
+            listen,
+            access,
+            tls,
+            threads,
+            bounds,
+            step_back,
+            give_back,
+        } = settings;
+        let certificate = tls.map(Certificate::read).transpose();
+        let certificate = certificate.map_err(ServerError::Tls)?;
+        let (stop, stopped) = watch::channel(false);
+        let mut sockets = Vec::new();
+        for address in &listen {
+            let socket = std::net::TcpListener::bind(address).and_then(|socket| {
+                socket.set_nonblocking(true)?;
+                Ok(socket)
+            });
+            sockets.push(socket.map_err(|error| ServerError::Listen(*address, error))?);
+        }
+        let addresses = sockets.iter().filter_map(|s| s.local_addr().ok()).collect();
+        let fail = |error| {
+            let first = listen.first().copied();
+            ServerError::Listen(first.unwrap_or_else(|| ([127, 0, 0, 1], 0).into()), error)
+        };
+        let queries = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(threads.max(1) + SPARE)
+            .thread_name("sql")
+            .thread_stack_size(STACK)
+            .on_thread_start(step_back)
+            .enable_all()
+            .build()
+            .map_err(fail)?;
+        let protocol = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(fail)?;
+        let kept_small = keep_small(database.clone(), give_back);
+        let shared = Shared::new(database, &access, queries.handle().clone(), bounds);
+        let thread = std::thread::Builder::new()
+            .name("sql-main".into())
+            .stack_size(STACK)
+            .spawn(move || {
+                step_back();
+                protocol.spawn(kept_small);
+                protocol.block_on(serve(sockets, shared, certificate, stopped));
+                protocol.shutdown_timeout(Duration::from_secs(1));
+                queries.shutdown_timeout(Duration::from_secs(1));
+            });
+        Ok(Self {
+            addresses,
+            stop,
+            thread: Some(thread.map_err(fail)?),
+        })
+    }
+
+    /// Where it listens.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.stop.send(true);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Gives free memory back to the kernel each time queries have held much: between used pages the allocator does not look
+/// by itself.
+async fn keep_small(database: Database, give_back: fn()) {
+    let mut looks = tokio::time::interval(Duration::from_millis(500));
+    loop {
+        looks.tick().await;
+        if database.has_emptied() {
+            give_back();
+        }
+    }
+}
+
+async fn serve(
+    sockets: Vec<std::net::TcpListener>,
+    shared: Shared,
+    certificate: Option<Certificate>,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let doors = Doors::default();
+    let refused = Refused::default();
+    for socket in sockets {
+        match TcpListener::from_std(socket) {
+            Ok(socket) => {
+                let accepting = Accepting {
+                    shared: shared.clone(),
+                    certificate: certificate.clone(),
+                    doors: doors.clone(),
+                    refused: refused.clone(),
+                };
+                tokio::spawn(accepting.accept(socket));
+            }
+            Err(error) => tracing::error!(%error, "SQL is not served"),
+        }
+    }
+    let _ = stopped.wait_for(|stopped| *stopped).await;
+}
+
+/// What takes connections.
+struct Accepting {
+    shared: Shared,
+    certificate: Option<Certificate>,
+    doors: Doors,
+    refused: Refused,
+}
+
+impl Accepting {
+    async fn accept(self, socket: TcpListener) {
+        loop {
+            match socket.accept().await {
+                Ok((connection, peer)) => self.take(connection, peer),
+                Err(error) => {
+                    tracing::warn!(%error, "a SQL connection could not be accepted");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+        }
+    }
+
+    fn take(&self, connection: TcpStream, peer: SocketAddr) {
+        let door = self.doors.enter(peer.ip());
+        let is_refused = door.is_none();
+        let asker = Arc::new(self.shared.asker(door));
+        let certificate = self.certificate.clone();
+        let answering = tokio::spawn(answer(connection, peer, certificate, asker));
+        if is_refused {
+            self.refused.add(answering.abort_handle());
+        }
+    }
+}
+
+/// Serves a connection until it ends, or has had its time.
+async fn answer(
+    connection: TcpStream,
+    peer: SocketAddr,
+    certificate: Option<Certificate>,
+    asker: Arc<Asker>,
+) {
+    let session = asker.session().clone();
+    let left = connection::left(&connection);
+    tokio::select! {
+        ended = connection::serve(connection, peer, certificate.as_ref(), asker) => {
+            if let Err(error) = ended {
+                tracing::debug!(%peer, %error, "a SQL connection ended");
+            }
+        }
+        () = left => tracing::debug!(%peer, "a SQL client has gone before its answer"),
+        why = session.over() => tracing::info!(%peer, why, "a SQL connection is closed"),
+    }
+}

@@ -1,0 +1,273 @@
+//! Queries with parameters: planned when they are prepared, and given their values when they are asked.
+
+use std::fmt::Write as _;
+
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::LogicalPlan;
+use pgwire::api::Type;
+use pgwire::api::portal::Portal;
+use pgwire::error::PgWireResult;
+
+use super::parameters::{self, replaced};
+use super::row_stream::{error, failure};
+use crate::{Application, Database};
+
+/// A query with parameters.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    plan: LogicalPlan,
+    /// The types of the plan's parameters.
+    types: Vec<Type>,
+    /// Parameters that are cast to types for which the plan has others.
+    renamed: Vec<(usize, Type)>,
+    again: Option<Again>,
+}
+
+impl From<LogicalPlan> for Planned {
+    /// A query without parameters.
+    fn from(plan: LogicalPlan) -> Self {
+        Self {
+            plan,
+            types: Vec::new(),
+            renamed: Vec::new(),
+            again: None,
+        }
+    }
+}
+
+/// What is planned anew with its values: the engine looks at the arguments of functions in `FROM` when it plans.
+#[derive(Clone, Debug)]
+struct Again {
+    sql: String,
+    declared: Vec<Option<Type>>,
+    arguments: Vec<(usize, Type)>,
+}
+
+impl Planned {
+    /// Plans a query; the client declares some types, or none.
+    pub async fn new(
+        database: &Database,
+        sql: &str,
+        declared: &[Option<Type>],
+    ) -> PgWireResult<Self> {
+        let application = &database.application;
+        let arguments = arguments(application, sql, declared);
+        if arguments.is_empty() {
+            let (plan, types) = plan(database, sql, declared).await?;
+            return Ok(Self {
+                plan,
+                types,
+                renamed: parameters::renamed(sql),
+                again: None,
+            });
+        }
+        let mut samples = application.table_functions.iter();
+        let text = samples.next().map_or("", |(_, sample)| *sample);
+        let sample = with_values(sql, &arguments, |number| match *kind(&arguments, number)? {
+            Type::INT2 | Type::INT4 | Type::INT8 => Some("1".to_owned()),
+            _ => Some(format!("'{text}'")),
+        });
+        let again = Again {
+            sql: sql.to_owned(),
+            declared: declared.to_vec(),
+            arguments,
+        };
+        let (plan, types) = plan(database, &sample, declared).await?;
+        Ok(Self {
+            plan,
+            types,
+            renamed: parameters::renamed(sql),
+            again: Some(again),
+        })
+    }
+
+    /// Its columns are those of every plan with its values.
+    pub fn plan(&self) -> &LogicalPlan {
+        &self.plan
+    }
+
+    /// The types of its parameters.
+    pub fn types(&self) -> PgWireResult<Vec<Type>> {
+        let mut types = self.types.clone();
+        for (number, kind) in &self.renamed {
+            if let Some(known) = types.get_mut(number - 1) {
+                *known = kind.clone();
+            }
+        }
+        for (number, kind) in self.again.iter().flat_map(|again| &again.arguments) {
+            types.resize(types.len().max(*number), Type::TEXT);
+            types[number - 1] = kind.clone();
+        }
+        Ok(types)
+    }
+
+    /// The query with the values that a client bound.
+    pub async fn bound<S: Clone>(
+        &self,
+        database: &Database,
+        portal: &Portal<S>,
+    ) -> PgWireResult<LogicalPlan> {
+        let values = parameters::values(portal, &self.types()?)?;
+        let plan = match &self.again {
+            None => self.plan.clone(),
+            Some(again) => {
+                for (number, _) in &again.arguments {
+                    written(*number, values.get(number - 1))?;
+                }
+                let value = |number: usize| written(number, values.get(number - 1)).ok();
+                let sql = with_values(&again.sql, &again.arguments, value);
+                plan(database, &sql, &again.declared).await?.0
+            }
+        };
+        let plan = plan.with_param_values(values);
+        plan.map_err(|failed| error(&failed.into()))
+    }
+}
+
+async fn plan(
+    database: &Database,
+    sql: &str,
+    declared: &[Option<Type>],
+) -> PgWireResult<(LogicalPlan, Vec<Type>)> {
+    let application = &database.application;
+    let planned = async |sql: &str| {
+        let frame = database.plan(sql).await.map_err(|e| error(&e))?;
+        PgWireResult::Ok(frame.into_parts().1)
+    };
+    let mut types = declared.to_vec();
+    let mut cast = parameters::typed(sql, &types);
+    let mut plan = planned(&cast).await?;
+    // What lists are compared with tells what they are of.
+    if parameters::compared(&plan, &mut types)? {
+        cast = parameters::typed(sql, &types);
+        plan = planned(&cast).await?;
+    }
+    let untold = parameters::untold(&plan, &types, application)?;
+    if untold.iter().any(Option::is_some) {
+        plan = planned(&parameters::told(&cast, &untold)).await?;
+    }
+    // Parameters that nobody could bind are refused before anything is made for them.
+    let types = parameters::types(&plan, application)?;
+    Ok((plan, types))
+}
+
+/// The parameters among the arguments of functions that make tables, with their types.
+fn arguments(
+    application: &Application,
+    sql: &str,
+    declared: &[Option<Type>],
+) -> Vec<(usize, Type)> {
+    let own = application.table_functions.iter();
+    let own = own.map(|(name, _)| (*name, Type::TEXT));
+    let functions: Vec<(&str, Type)> = own.chain(SERIES).collect();
+    let found = std::cell::RefCell::new(Vec::new());
+    let is_any = |name: &str| sql.to_ascii_lowercase().contains(name);
+    if !functions.iter().any(|(name, _)| is_any(name)) {
+        return Vec::new();
+    }
+    replaced(sql, |number, before, _| {
+        let number: usize = number.parse().ok().filter(|number| *number > 0)?;
+        let name = called(before)?;
+        let (_, kind) = functions
+            .iter()
+            .find(|(known, _)| name.eq_ignore_ascii_case(known))?;
+        let declared = declared.get(number - 1).cloned().flatten();
+        let kind = declared
+            .filter(|kind| *kind != Type::UNKNOWN)
+            .unwrap_or_else(|| kind.clone());
+        found.borrow_mut().push((number, kind));
+        None
+    });
+    found.into_inner()
+}
+
+/// The table functions of DataFusion, and the type of their arguments.
+const SERIES: [(&str, Type); 2] = [("generate_series", Type::INT8), ("range", Type::INT8)];
+
+/// The function whose arguments a text ends in.
+fn called(before: &str) -> Option<&str> {
+    let mut depth = 0_usize;
+    let open = before.char_indices().rev().find(|(_, sign)| match sign {
+        ')' => {
+            depth += 1;
+            false
+        }
+        '(' if depth > 0 => {
+            depth -= 1;
+            false
+        }
+        sign => *sign == '(',
+    });
+    let name = before[..open?.0].trim_end();
+    let begin = name.rfind(|c: char| !c.is_alphanumeric() && c != '_');
+    Some(&name[begin.map_or(0, |at| at + 1)..])
+}
+
+fn kind(arguments: &[(usize, Type)], number: usize) -> Option<&Type> {
+    let found = arguments.iter().find(|(known, _)| *known == number);
+    found.map(|(_, kind)| kind)
+}
+
+/// A query with values in the places of arguments. A parameter that is one anywhere is written wherever it is.
+fn with_values(
+    sql: &str,
+    arguments: &[(usize, Type)],
+    value: impl Fn(usize) -> Option<String>,
+) -> String {
+    replaced(sql, |number, _, _| {
+        let number = number
+            .parse()
+            .ok()
+            .filter(|number| kind(arguments, *number).is_some())?;
+        value(number)
+    })
+}
+
+/// A value as it is written in a query.
+fn written(number: usize, value: Option<&ScalarValue>) -> PgWireResult<String> {
+    let mut out = String::new();
+    match value {
+        Some(ScalarValue::Utf8(Some(text))) => out = format!("'{}'", text.replace('\'', "''")),
+        // Writing to memory cannot fail.
+        Some(ScalarValue::Int64(Some(value))) => _ = write!(out, "{value}"),
+        Some(value) if value.is_null() => out.push_str("NULL"),
+        _ => {
+            let why =
+                format!("parameter ${number}: a function in FROM takes texts and whole numbers");
+            return Err(failure("22023", why));
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_of_tables_are_found() {
+        let sql = "SELECT f($1) FROM lookup($2) JOIN public.Generate_Series(abs(1), $3) ON $4 = upper('lookup(') WHERE $5";
+        let application = Application {
+            table_functions: vec![("lookup", "x")],
+            ..Application::default()
+        };
+        let found = arguments(&application, sql, &[]);
+        assert_eq!(found, [(2, Type::TEXT), (3, Type::INT8)]);
+        let value = |number: usize| Some(format!("<{number}>"));
+        assert_eq!(
+            with_values("lookup($1), '$1', $1, $2", &[(1, Type::TEXT)], value),
+            "lookup(<1>), '$1', <1>, $2"
+        );
+        assert_eq!(called("f(a, (b), "), Some("f"));
+        assert_eq!(called("f(a)"), None);
+    }
+
+    #[test]
+    fn values_are_written_as_they_are() {
+        let text = ScalarValue::Utf8(Some("it's $1".to_owned()));
+        assert_eq!(written(1, Some(&text)).unwrap(), "'it''s $1'");
+        let none = ScalarValue::Utf8(None);
+        assert_eq!(written(1, Some(&none)).unwrap(), "NULL");
+        assert!(written(1, Some(&ScalarValue::Boolean(Some(true)))).is_err());
+    }
+}
