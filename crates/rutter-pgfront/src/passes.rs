@@ -28,9 +28,7 @@ use datafusion::sql::parser::Statement;
 
 use crate::application::Application;
 use crate::dialect::{self, time_zone};
-use crate::functions::{
-    self, Checked, Dates, Forms, Guards, Indexes, Lists, Operators, Signed, Small, Texts,
-};
+use crate::functions::{self, Checked, Dates, Forms, Lists, Operators, Signed, Small, Texts};
 use crate::limits::complexity;
 use crate::limits::interruptible::Interruptible;
 use crate::plan::filter_order::Guarded;
@@ -70,10 +68,13 @@ pub fn expression_planners(
     planners.extend([
         // `substring(x FROM 2)` and others of SQL's grammar.
         Arc::new(Forms::default()) as Arc<dyn ExprPlanner>,
-        Arc::new(Indexes::default()),
+        // Integer arithmetic that reports overflow.
         Arc::new(Signed::default()),
+        // Integers in `sum(…)` have 32 bits, so that the sum is a bigint.
         Arc::new(Small),
+        // Dates beside intervals, and strings beside both.
         Arc::new(Dates),
+        // Strings beside lists.
         Arc::new(Lists),
     ]);
     // DataFusion's own take the rest.
@@ -100,10 +101,8 @@ pub fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     vec![
         // Casts from strings, before arithmetic is checked: a cast may be an operand.
         Arc::new(Texts),
-        // Arithmetic that reports overflow.
+        // Last: arithmetic that reports overflow.
         Arc::new(Checked::default()),
-        // Last: it looks for the expressions that may fail, which include those of the rule above.
-        Arc::new(Guards),
     ]
 }
 

@@ -6,8 +6,8 @@ use datafusion::logical_expr::sqlparser::ast::{
 use datafusion::logical_expr::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::logical_expr::sqlparser::parser::Parser;
 
+use super::inet;
 use super::rewrite::{last, parsed};
-use super::{inet, rounding};
 use crate::values::Span;
 
 /// A cast in the engine's words, where they are others.
@@ -34,9 +34,6 @@ pub fn said(cast: &mut Expr) -> Option<Expr> {
     }
     if let Some(known) = plain(data_type) {
         *data_type = known;
-    }
-    if let Some(rounded) = rounding::said(expr, data_type) {
-        return Some(rounded);
     }
     let name = name(data_type)?;
     let said = is_said(expr);
@@ -137,24 +134,6 @@ fn cut(kind: &DataType) -> Option<u64> {
     }
 }
 
-/// Whether a type is one of whole numbers.
-pub fn is_whole(kind: &DataType) -> bool {
-    use DataType::{BigInt, Int, Int2, Int4, Int8, Integer, SmallInt};
-    matches!(
-        kind,
-        SmallInt(_) | Int(_) | Integer(_) | BigInt(_) | Int2(_) | Int4(_) | Int8(_)
-    )
-}
-
-/// Whether a type is one of floating-point numbers.
-pub fn is_double(kind: &DataType) -> bool {
-    use DataType::{Double, DoublePrecision, Float, Float4, Float8, Real};
-    matches!(
-        kind,
-        Double(_) | DoublePrecision | Float(_) | Real | Float4 | Float8
-    )
-}
-
 /// The name of a type that the engine does not know.
 pub fn name(kind: &DataType) -> Option<String> {
     let known = match kind {
@@ -220,7 +199,6 @@ mod tests {
             ("x::varchar(3)", "left(CAST(x AS TEXT), 3)"),
             ("x::character", "left(CAST(x AS TEXT), 1)"),
             ("x::varchar", "x::VARCHAR"),
-            ("x::float8::int4", "CAST(round_to_even(x::FLOAT8) AS INT4)"),
             ("x::numeric::int4", "x::NUMERIC::INT4"),
             ("'pg_catalog.array_in'::regproc", "CAST('array_in' AS TEXT)"),
         ] {

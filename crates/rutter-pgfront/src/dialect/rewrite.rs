@@ -14,8 +14,7 @@ use datafusion::sql::parser::Statement;
 
 use super::{
     any_all, array_subquery, casts, column_names, empty_catalogs, extract, function_names, inet,
-    lag_lead, lists, named_windows, order_by, rounding, row_comparison, system_functions,
-    unsupported,
+    lists, order_by, row_comparison, system_functions, unsupported,
 };
 use crate::application::Application;
 use crate::catalog::SCHEMA;
@@ -109,7 +108,7 @@ impl VisitorMut for Adapting<'_> {
 
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<DataFusionError> {
         empty_catalogs::reduce(select);
-        refused_if(named_windows::complete(select).err())?;
+        refused_if(unsupported::window(select))?;
         ControlFlow::Continue(())
     }
 
@@ -118,7 +117,7 @@ impl VisitorMut for Adapting<'_> {
             (query.order_by, query.limit_clause) = (None, None);
         }
         limit(query);
-        refused_if(named_windows::complete_order(query).err())
+        ControlFlow::Continue(())
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DataFusionError> {
@@ -280,8 +279,6 @@ fn called(function: &mut Function, application: &Application) -> Option<Expr> {
         _ => lists::said(&name, function)
             .or_else(|| extract::called(&name, function))
             .or_else(|| function_names::said(&name, function))
-            .or_else(|| lag_lead::said(&name, function))
-            .or_else(|| rounding::called(&name, function))
             .or_else(|| system_functions::said(&name, function, application)),
     }
 }

@@ -2,7 +2,8 @@
 
 use datafusion::logical_expr::sqlparser::ast::{
     BinaryOperator, DataType, ExactNumberInfo, Expr, Function, JoinConstraint, JoinOperator,
-    SetExpr, SetOperator, SetQuantifier, TableFactor, TableWithJoins,
+    NamedWindowDefinition, NamedWindowExpr, Select, SetExpr, SetOperator, SetQuantifier,
+    TableFactor, TableWithJoins, WindowType,
 };
 
 use super::inet::is_to_network;
@@ -21,6 +22,10 @@ pub fn expression(expr: &Expr) -> Option<String> {
         Expr::Function(function) if is_extreme(function) => {
             "min and max of inet are not offered: write (array_agg(prefix ORDER BY prefix_key(prefix)))[1]"
         }
+        Expr::Function(Function {
+            over: Some(WindowType::WindowSpec(window)),
+            ..
+        }) if window.window_name.is_some() => NAMED_WINDOW,
         Expr::Function(function) if is_of_no_row(function) => {
             "argument of nth_value must be greater than zero"
         }
@@ -33,6 +38,19 @@ pub fn expression(expr: &Expr) -> Option<String> {
         _ => return row_comparison::refused(expr),
     };
     Some(why.to_owned())
+}
+
+/// DataFusion passes over the clauses that follow a window's name.
+const NAMED_WINDOW: &str = "OVER (w …) is not offered: write OVER w, or write the whole window out";
+
+/// Returns the reason why a named window that extends another one is refused.
+pub fn window(select: &Select) -> Option<String> {
+    let extends = |NamedWindowDefinition(_, of): &NamedWindowDefinition| match of {
+        NamedWindowExpr::NamedWindow(_) => true,
+        NamedWindowExpr::WindowSpec(window) => window.window_name.is_some(),
+    };
+    let mut windows = select.named_window.iter();
+    windows.any(extends).then(|| NAMED_WINDOW.to_owned())
 }
 
 /// `nth_value(x, 0)`.

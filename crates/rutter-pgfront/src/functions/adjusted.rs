@@ -10,7 +10,7 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
 };
 
-use super::{case_mapping, chr, dictionaries, extremes, lengths, list_membership, padding};
+use super::{dictionaries, extremes, list_membership, padding};
 
 /// What is done otherwise.
 type Call = fn(&ScalarUDF, ScalarFunctionArgs) -> Result<ColumnarValue>;
@@ -18,9 +18,9 @@ type Call = fn(&ScalarUDF, ScalarFunctionArgs) -> Result<ColumnarValue>;
 /// The functions, and what they do.
 const AMENDED: [(&str, Call); 11] = [
     ("ascii", dictionaries::call),
-    ("chr", chr::call),
-    ("lower", case_mapping::lower),
-    ("upper", case_mapping::upper),
+    ("character_length", dictionaries::call),
+    ("octet_length", dictionaries::call),
+    ("bit_length", dictionaries::call),
     ("lpad", padding::call),
     ("rpad", padding::call),
     ("array_max", extremes::call),
@@ -32,9 +32,6 @@ const AMENDED: [(&str, Call); 11] = [
 
 /// A function with PostgreSQL's results.
 pub fn amended(inner: &Arc<ScalarUDF>) -> Arc<ScalarUDF> {
-    if let Some(length) = lengths::of(inner) {
-        return length;
-    }
     match AMENDED.iter().find(|(name, _)| *name == inner.name()) {
         Some((_, call)) => Arc::new(ScalarUDF::from(Amended {
             inner: Arc::clone(inner),
@@ -46,7 +43,7 @@ pub fn amended(inner: &Arc<ScalarUDF>) -> Arc<ScalarUDF> {
 
 /// Whether there is something to do otherwise.
 pub fn is_amended(name: &str) -> bool {
-    lengths::are_taken(name) || AMENDED.iter().any(|(known, _)| *known == name)
+    AMENDED.iter().any(|(known, _)| *known == name)
 }
 
 #[derive(Debug)]

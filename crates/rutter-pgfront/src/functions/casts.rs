@@ -18,7 +18,6 @@ use datafusion::logical_expr::{Cast, Expr, ExprSchemable as _, LogicalPlan, cast
 use datafusion::optimizer::AnalyzerRule;
 
 use super::rewritten::rewritten;
-use super::rounding::{self, ROUND_ITEMS};
 use super::{inet, intervals, text_output, timestamp_text};
 use crate::dialect::literals::{items, octets};
 use crate::values::is_text;
@@ -115,7 +114,7 @@ fn dictionary(to: &Cast, schema: &DFSchema) -> Option<DataType> {
     }
 }
 
-/// Numbers with a point, or lists of them, that become whole numbers, and are not rounded yet.
+/// A number with a fraction that is cast to an integer and is not rounded yet.
 fn rounded(value: &Expr, to: &DataType, schema: &DFSchema) -> Option<Expr> {
     let is_fraction = |kind: &DataType| kind.is_floating() || kind.is_decimal();
     let name = match value {
@@ -125,12 +124,6 @@ fn rounded(value: &Expr, to: &DataType, schema: &DFSchema) -> Option<Expr> {
     let function = match to {
         to if to.is_integer() && name != "round" => {
             is_fraction(&value.get_type(schema).ok()?).then(math::round)
-        }
-        DataType::List(item) if item.data_type().is_integer() && name != ROUND_ITEMS => {
-            match value.get_type(schema).ok()? {
-                DataType::List(from) if is_fraction(from.data_type()) => Some(rounding::items()),
-                _ => None,
-            }
         }
         _ => None,
     }?;

@@ -9,15 +9,15 @@ use datafusion::arrow::datatypes::{
     DECIMAL128_MAX_PRECISION, DataType, IntervalMonthDayNano, IntervalMonthDayNanoType,
     IntervalUnit, TimeUnit,
 };
-use datafusion::common::tree_node::{Transformed, TreeNode as _};
-use datafusion::common::{DFSchema, ScalarValue, plan_err};
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::Result;
-use datafusion::logical_expr::expr::{AggregateFunction, Between, InList, ScalarFunction};
+use datafusion::logical_expr::expr::{Between, InList, ScalarFunction};
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::sqlparser::ast::BinaryOperator;
 use datafusion::logical_expr::{
-    BinaryExpr, ColumnarValue, Distinct, Expr, ExprSchemable as _, LogicalPlan, Operator,
-    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, cast as cast_to,
+    BinaryExpr, ColumnarValue, Expr, ExprSchemable as _, LogicalPlan, Operator, ScalarFunctionArgs,
+    ScalarUDF, ScalarUDFImpl, Signature, Volatility, cast as cast_to,
 };
 
 use crate::values::{Span, spans};
@@ -118,15 +118,6 @@ pub fn compared(part: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             let list = of.list.into_iter().map(key);
             let of = InList::new(boxed(*of.expr), list.collect(), of.negated);
             Transformed::yes(Expr::InList(of))
-        }
-        Expr::AggregateFunction(AggregateFunction { func, params })
-            if ["min", "max"].contains(&func.name())
-                && params.args.iter().any(|value| is_interval(value, schema)) =>
-        {
-            return plan_err!(
-                "{} of intervals is not offered: take it of extract(epoch from …), in seconds",
-                func.name()
-            );
         }
         part => Transformed::no(part),
     })
@@ -230,64 +221,17 @@ impl ScalarUDFImpl for Part {
     }
 }
 
-/// Orders rows by how long intervals are; where they are made one of equal ones, that is refused.
-///
-/// # Errors
-/// Where the engine would take equal intervals for different ones.
-pub fn ordered(node: LogicalPlan) -> Result<LogicalPlan> {
-    let has_any =
-        |exprs: &[Expr], schema: &DFSchema| exprs.iter().any(|of| is_interval(of, schema));
-    let is_one = match node {
-        LogicalPlan::Sort(mut sort) => {
-            for by in &mut sort.expr {
-                if is_interval(&by.expr, sort.input.schema()) {
-                    by.expr = key(std::mem::take(&mut by.expr));
-                }
-            }
-            return Ok(LogicalPlan::Sort(sort));
-        }
-        LogicalPlan::Aggregate(ref of) => {
-            let schema = of.input.schema();
-            has_any(&of.group_expr, schema) || takes_one(&of.aggr_expr, schema)?
-        }
-        LogicalPlan::Window(ref of) => takes_one(&of.window_expr, of.input.schema())?,
-        LogicalPlan::Filter(ref of) => takes_one([&of.predicate], of.input.schema())?,
-        LogicalPlan::Projection(ref of) => takes_one(&of.expr, of.input.schema())?,
-        LogicalPlan::Distinct(Distinct::On(ref of)) => has_any(&of.on_expr, of.input.schema()),
-        LogicalPlan::Distinct(Distinct::All(ref of)) => {
-            let mut fields = of.schema().fields().iter();
-            fields.any(|field| matches!(field.data_type(), DataType::Interval(_)))
-        }
-        _ => false,
+/// Orders rows by the lengths of intervals.
+pub fn ordered(node: LogicalPlan) -> LogicalPlan {
+    let LogicalPlan::Sort(mut sort) = node else {
+        return node;
     };
-    match is_one {
-        true => plan_err!(
-            "intervals are not grouped or divided by, and DISTINCT and IN (SELECT …) do not take them: take extract(epoch from …), in seconds"
-        ),
-        false => Ok(node),
-    }
-}
-
-/// Whether intervals are made one of equal ones within an expression.
-fn takes_one<'a>(exprs: impl IntoIterator<Item = &'a Expr>, schema: &DFSchema) -> Result<bool> {
-    let is_any = |values: &[Expr]| values.iter().any(|value| is_interval(value, schema));
-    for expr in exprs {
-        let found = expr.exists(|part| {
-            Ok(match part {
-                Expr::AggregateFunction(of) => of.params.distinct && is_any(&of.params.args),
-                Expr::WindowFunction(of) => {
-                    let params = &of.params;
-                    is_any(&params.partition_by) || params.distinct && is_any(&params.args)
-                }
-                Expr::InSubquery(of) => is_interval(&of.expr, schema),
-                _ => false,
-            })
-        })?;
-        if found {
-            return Ok(true);
+    for by in &mut sort.expr {
+        if is_interval(&by.expr, sort.input.schema()) {
+            by.expr = key(std::mem::take(&mut by.expr));
         }
     }
-    Ok(false)
+    LogicalPlan::Sort(sort)
 }
 
 /// What an interval is compared by.

@@ -196,7 +196,6 @@ impl ExtendedQueryHandler for Asker {
                 let plan = plan.bound(self.parser().database(), portal).await?;
                 self.copy(client, copy, plan).await
             }
-            Prepared::Prepare(prepared) => self.prepare(client, prepared.clone()),
         }
     }
 }

@@ -36,7 +36,6 @@ use super::responses::{nothing as nothing_asked, send};
 use super::row_stream::{error, failure, respond, too_long};
 use super::session::Session;
 use super::settings::{self, STATEMENT_TIMEOUT, time};
-use super::sql_prepare::Preparation;
 use super::statement::{ROLLBACK_TO, Statement, nothing, split};
 use crate::{Application, Database};
 
@@ -152,10 +151,6 @@ impl Asker {
                     .map_err(|e| error(&e))?;
                 self.copy(client, &copy, plan.into_parts().1).await?
             }
-            Statement::Prepare(prepared) => {
-                let prepared = prepared.check(&self.shared.database).await?;
-                self.prepare(client, prepared)?
-            }
             Statement::Show(name) => Response::Query(self.show(&name, &Format::UnifiedText)?),
             Statement::Refused(why) => return Err(failure("0A000", why.to_owned())),
             Statement::Declare(declared) => {
@@ -169,10 +164,6 @@ impl Asker {
                 self.fetch(client, &name, count, &format).await?
             }
             Statement::Close(name) => close(client, name.as_deref())?,
-            Statement::Execute(call) => {
-                let sql = Held::of(client).prepared(&call.name)?.called(&call)?;
-                self.ask(client, &sql).await?
-            }
             Statement::Query(sql) => self.ask(client, &sql).await?,
         })
     }
@@ -340,16 +331,6 @@ impl Asker {
         let fields = fields(plan.schema().as_arrow(), &copy.values());
         let rows = self.run(client, plan, fields).await?;
         Ok(Response::CopyOut(copy::respond(client, copy, rows)?))
-    }
-
-    /// Keeps a statement that was prepared in SQL.
-    pub fn prepare(
-        &self,
-        client: &impl ClientInfo,
-        prepared: Preparation,
-    ) -> PgWireResult<Response> {
-        Held::of(client).prepare(prepared, &self.memory())?;
-        Ok(Response::Execution(Tag::new("PREPARE")))
     }
 
     fn begin(&self, client: &impl ClientInfo) -> Query {

@@ -8,7 +8,6 @@ use pgwire::api::ClientInfo;
 use pgwire::error::PgWireResult;
 
 use super::row_stream::failure;
-use super::sql_prepare::Preparation;
 
 /// Of one kind, by name.
 #[derive(Default)]
@@ -21,8 +20,6 @@ pub struct Held(Mutex<All>);
 #[derive(Default)]
 struct All {
     statements: Kept,
-    /// Those of the statements that were prepared in SQL.
-    said: HashMap<String, Arc<Preparation>>,
     portals: Kept,
 }
 
@@ -47,30 +44,8 @@ impl Held {
     ) -> PgWireResult<()> {
         let charge = PLAN + PLANNED * octets;
         let mut all = self.all();
-        all.said.remove(name);
         all.statements
             .keep(name, octets, charge, memory, STATEMENTS)
-    }
-
-    /// A statement is prepared in SQL, under a name that is free.
-    pub fn prepare(&self, prepared: Preparation, memory: &Arc<dyn MemoryPool>) -> PgWireResult<()> {
-        let name = prepared.name.clone();
-        if self.all().statements.0.contains_key(&name) {
-            let why = format!("prepared statement \"{name}\" already exists");
-            return Err(failure("42P05", why));
-        }
-        self.statement(&name, prepared.octets(), memory)?;
-        self.all().said.insert(name, Arc::new(prepared));
-        Ok(())
-    }
-
-    /// One that was prepared in SQL.
-    pub fn prepared(&self, name: &str) -> PgWireResult<Arc<Preparation>> {
-        let found = self.all().said.get(name).cloned();
-        found.ok_or_else(|| {
-            let why = format!("prepared statement \"{name}\" does not exist");
-            failure("26000", why)
-        })
     }
 
     /// A portal is bound, in place of one of the same name.
@@ -89,7 +64,6 @@ impl Held {
     pub fn close_statement(&self, name: &str) {
         let mut all = self.all();
         all.statements.0.remove(name);
-        all.said.remove(name);
     }
 
     /// A portal is closed.

@@ -25,7 +25,6 @@ mod row_stream;
 mod scram;
 mod session;
 mod settings;
-mod sql_prepare;
 mod statement;
 mod tls;
 mod values;

@@ -14,10 +14,8 @@ use super::cursor::Cursors;
 use super::declare_cursor::Declared;
 use super::encode::fields;
 use super::handler::{show_field, unknown_zone};
-use super::kept_statements::Held;
 use super::planned_query::Planned;
 use super::row_stream::failure;
-use super::sql_prepare::Preparation;
 use super::statement::{Statement, ends_transaction, is_silent};
 use crate::Database;
 
@@ -34,7 +32,6 @@ pub enum Prepared {
     Close(Option<String>),
     Query(Box<Planned>),
     Copy(Box<(Copy, Planned)>),
-    Prepare(Preparation),
 }
 
 impl Prepared {
@@ -94,11 +91,6 @@ impl QueryParser for Parser {
                 let plan = self.plan(&copy.sql, types).await?;
                 Prepared::Copy(Box::new((copy, *plan)))
             }
-            Statement::Prepare(prepared) => Prepared::Prepare(prepared.check(&self.0).await?),
-            Statement::Execute(call) => {
-                let sql = Held::of(client).prepared(&call.name)?.called(&call)?;
-                Prepared::Query(self.plan(&sql, &[]).await?)
-            }
             Statement::Show(name) => Prepared::Show(name),
             Statement::Close(name) => Prepared::Close(name),
             Statement::Fetch(name, count) => {
@@ -136,7 +128,7 @@ impl QueryParser for Parser {
             Prepared::Fetch(_, _, schema) => fields(schema, format),
             Prepared::Nothing(_) | Prepared::Deallocate(_) | Prepared::Timeout(_) => Vec::new(),
             Prepared::Declare(..) | Prepared::Move(..) | Prepared::Close(_) => Vec::new(),
-            Prepared::Copy(_) | Prepared::Prepare(_) => Vec::new(),
+            Prepared::Copy(_) => Vec::new(),
         })
     }
 }

@@ -4,7 +4,6 @@ use pgwire::api::results::{Response, Tag};
 
 use super::declare_cursor::{Declared, fetched};
 use super::settings::{timeout, zone};
-use super::sql_prepare::{Execution, Preparation};
 use crate::dialect::lexer::{Kind, pieces};
 use crate::dialect::time_zone::is_utc;
 
@@ -19,10 +18,6 @@ pub enum Statement {
     Deallocate(Option<String>),
     /// `COPY …`, all of it.
     Copy(String),
-    /// `PREPARE name (types) AS query`.
-    Prepare(Preparation),
-    /// `EXECUTE name (values)`.
-    Execute(Execution),
     /// `SET statement_timeout` to something.
     Timeout(String),
     /// `SET TIME ZONE` to one that is not known.
@@ -130,11 +125,10 @@ impl<'a> Said<'a> {
     }
 
     fn prepared(&self) -> Option<Statement> {
-        if let Some(text) = self.behind("PREPARE") {
-            return Preparation::of(text).map(Statement::Prepare);
-        }
-        if let Some(text) = self.behind("EXECUTE") {
-            return Execution::of(text).map(Statement::Execute);
+        if self.begins("PREPARE") || self.begins("EXECUTE") {
+            return Some(Statement::Refused(
+                "PREPARE and EXECUTE are not offered: drivers prepare statements by the protocol",
+            ));
         }
         let text = self.behind("DEALLOCATE")?;
         Some(Statement::Deallocate(deallocated(text)))

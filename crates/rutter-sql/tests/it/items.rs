@@ -37,27 +37,6 @@ fn series_are_rows() {
 }
 
 #[test]
-fn before_the_first_item_is_nothing() {
-    let server = server(Access::Open);
-    assert_eq!(
-        answer(
-            &server,
-            "SELECT communities[-1], communities[0], communities[1], communities[family - 5], communities[family - 3], \
-             (array_agg(prefix))[-1] FROM routes WHERE prefix = '10.0.0.0/8' GROUP BY communities, family"
-        ),
-        "||64500:1||64500:1|\n"
-    );
-    assert_eq!(
-        answer(
-            &server,
-            "SELECT (ARRAY[1,2,3])[-1], (ARRAY[1,2,3])[-1:2], (ARRAY[1,2,3])[0:1], (ARRAY[1,2,3])[2:-1], (ARRAY[1,2,3])[2:9], \
-             (ARRAY[1,2,3])[3], (ARRAY[1,2,3])[NULL], (ARRAY[1,2,3])[4]"
-        ),
-        "|{1,2}|{1}|{}|{2,3}|3||\n"
-    );
-}
-
-#[test]
 fn nothing_adds_nothing_to_a_list() {
     let server = server(Access::Open);
     assert_eq!(
@@ -67,19 +46,6 @@ fn nothing_adds_nothing_to_a_list() {
              communities || NULL FROM routes WHERE prefix = '10.0.0.0/8'"
         ),
         "{1}|{1}|{1,NULL}||{64500:1}\n"
-    );
-}
-
-#[test]
-fn items_are_rounded_as_values_are() {
-    let server = server(Access::Open);
-    assert_eq!(
-        answer(
-            &server,
-            "SELECT ARRAY[1.5, -1.5, NULL, 1.4]::int[], array_agg(x)::bigint[], NULL::float8[]::int[], '{}'::float8[]::int[] \
-             FROM (VALUES (0.5), (2.6)) v(x)"
-        ),
-        "{2,-2,NULL,1}|{1,3}||{}\n"
     );
 }
 

@@ -96,61 +96,6 @@ fn copies_in_binary_are_read_by_drivers() {
 }
 
 #[test]
-fn queries_are_prepared_in_sql() {
-    let server = server(Access::Open);
-    let sql = "PREPARE covering (text, int) AS SELECT prefix FROM routes WHERE prefix >>= $1 AND peer_asn = $2 ORDER BY masklen(prefix); \
-        EXECUTE covering('10.1.2.3', 64500 + 1); PREPARE \"N\" AS VALUES ($1 || 'x'); EXECUTE \"N\"('y'); \
-        DEALLOCATE covering; DEALLOCATE \"N\"; PREPARE covering AS TABLE peers; DEALLOCATE ALL";
-    assert_eq!(
-        answer(&server, sql),
-        "PREPARE\n10.0.0.0/8\n10.1.0.0/16\nPREPARE\nyx\nDEALLOCATE\nDEALLOCATE\nPREPARE\nDEALLOCATE ALL\n"
-    );
-    for (sql, expected) in [
-        ("EXECUTE nobody", "does not exist"),
-        (
-            "PREPARE p AS SELECT 1; PREPARE p AS SELECT 2",
-            "already exists",
-        ),
-        ("PREPARE p AS SELECT $1::int; EXECUTE p", "it takes 1"),
-        ("PREPARE p AS SELECT nonsense FROM routes", "nonsense"),
-        ("PREPARE p AS BEGIN", "takes a query"),
-        ("PREPARE p AS DELETE FROM routes", "read-only"),
-        (
-            "PREPARE p AS SELECT 1; DEALLOCATE p; EXECUTE p",
-            "does not exist",
-        ),
-    ] {
-        let refused = refusal(&server, sql);
-        assert!(refused.contains(expected), "{sql}: {refused}");
-    }
-    let port = server.addresses()[0].port();
-    let parameters = format!("host=127.0.0.1 port={port} user=reader dbname=rutter");
-    let mut client = postgres::Client::connect(&parameters, postgres::NoTls).unwrap();
-    client
-        .execute("PREPARE p (bigint) AS SELECT $1 + 1", &[])
-        .unwrap();
-    let row = client.query_one("EXECUTE p(41)", &[]).unwrap();
-    assert_eq!(row.get::<_, i64>(0), 42);
-}
-
-/// A short text would become a very long one.
-#[test]
-fn values_of_prepared_queries_do_not_multiply() {
-    let server = server(Access::Open);
-    let places = vec!["$1"; 3_000].join(",");
-    let long = "x".repeat(20_000);
-    let mut raw = Raw::login(&server);
-    raw.send(
-        b'Q',
-        format!("PREPARE p AS SELECT 'a' IN ({places})\0").as_bytes(),
-    );
-    raw.until(b'Z');
-    raw.send(b'Q', format!("EXECUTE p('{long}')\0").as_bytes());
-    let refused = raw.error();
-    assert!(refused.contains("54000"), "{refused}");
-}
-
-#[test]
 fn tables_are_read_by_their_names() {
     let server = server(Access::Open);
     let peers = answer(&server, "SELECT * FROM peers ORDER BY 1, 2");

@@ -270,20 +270,3 @@ fn times_with_and_without_a_zone_are_two_types() {
     let refused = refusal(&server, "SELECT timezone('Europe/Berlin', now())");
     assert!(refused.contains("all times are UTC"), "{refused}");
 }
-
-/// Equal intervals may differ part by part.
-#[test]
-fn intervals_are_not_made_one_of_equal_ones() {
-    let server = server(Access::Open);
-    let rows = "(VALUES (interval '1 day', 1), (interval '24 hours', 2)) AS t (i, x)";
-    for sql in [
-        format!("SELECT count(DISTINCT i) FROM {rows}"),
-        format!("SELECT count(*) OVER (PARTITION BY i) FROM {rows}"),
-        format!("SELECT DISTINCT ON (i) i, x FROM {rows} ORDER BY i, x"),
-        format!("SELECT x FROM {rows} WHERE i IN (SELECT interval '24 hours')"),
-        format!("SELECT x, i IN (SELECT interval '24 hours') FROM {rows}"),
-    ] {
-        let refused = refusal(&server, &sql);
-        assert!(refused.contains("extract(epoch"), "{sql}: {refused}");
-    }
-}

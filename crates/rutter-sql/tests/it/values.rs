@@ -386,34 +386,7 @@ fn what_cannot_be_cast_or_computed_has_its_number() {
 }
 
 #[test]
-fn octets_are_measured_by_themselves() {
-    let server = server(Access::Open);
-    assert_eq!(
-        answer(
-            &server,
-            "SELECT length('abc'::bytea), octet_length('\\x00ff'::bytea), bit_length('abc'::bytea), length('\\x00ff'::bytea::text), \
-             char_length('äö'), octet_length('äö'), length(NULL::bytea), length(NULL), max(length(peer_name)) FROM routes"
-        ),
-        "3|2|24|6|2|4|||6\n"
-    );
-}
-
-#[test]
-fn letters_are_changed_one_by_one() {
-    let server = server(Access::Open);
-    assert_eq!(
-        answer(
-            &server,
-            "SELECT upper('straße'), lower('ÀÉİ'), lower('ΑΣ'), upper(x), lower(upper(x)), upper(NULL) FROM (VALUES ('größer ab')) v(x)"
-        ),
-        "STRAßE|àéi|ασ|GRÖßER AB|größer ab|\n"
-    );
-    let sql = "SELECT DISTINCT upper(peer_name), lower(upper(peer_name)) = peer_name FROM routes ORDER BY 1";
-    assert_eq!(answer(&server, sql), "PEER 1|t\nPEER 2|t\n");
-}
-
-#[test]
-fn numbers_have_signs_rests_and_digests() {
+fn numbers_have_signs_and_rests() {
     let server = server(Access::Open);
     assert_eq!(
         answer(
@@ -422,18 +395,9 @@ fn numbers_have_signs_rests_and_digests() {
         ),
         "-1|1|0|3|-3|1.5|3|-3|9\n"
     );
-    assert_eq!(
-        answer(
-            &server,
-            "SELECT md5('abc'), md5('abc'::bytea), md5(NULL), count(DISTINCT md5(peer_name)), 1::real / 3 FROM routes"
-        ),
-        "900150983cd24fb0d6963f7d28e17f72|900150983cd24fb0d6963f7d28e17f72||2|0.3333333333333333\n"
-    );
     for (sql, state) in [
         ("SELECT div(1, 0)", "22012"),
         ("SELECT mod(1, 0)", "22012"),
-        ("SELECT chr(0)", "54000"),
-        ("SELECT chr(x) FROM (VALUES (65), (0)) v(x)", "54000"),
         (
             "SELECT nth_value(x, 0) OVER () FROM (VALUES (1)) v(x)",
             "22016",
@@ -444,16 +408,4 @@ fn numbers_have_signs_rests_and_digests() {
         assert!(refused.contains(state), "{sql}: {refused}");
     }
     assert_eq!(answer(&server, "SELECT chr(65), chr(8364)"), "A|€\n");
-}
-
-#[test]
-fn rows_by_nothing_away_are_nothing() {
-    let server = server(Access::Open);
-    assert_eq!(
-        answer(
-            &server,
-            "SELECT x, lag(x, NULL) OVER (ORDER BY x), lead(x, NULL::int, 5) OVER w, lag(x, 1) OVER w FROM (VALUES (1), (2)) v(x) WINDOW w AS (ORDER BY x) ORDER BY x"
-        ),
-        "1|||\n2|||1\n"
-    );
 }

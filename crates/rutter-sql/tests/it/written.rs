@@ -105,20 +105,6 @@ fn texts_of_so_many_signs_are_cut() {
 }
 
 #[test]
-fn halves_are_rounded_as_their_type_is() {
-    let server = server(Access::Open);
-    assert_eq!(
-        answer(
-            &server,
-            "SELECT 2.5::float8::int, 0.5::float8::bigint, round(2.5::float8), round((-0.5)::double precision), \
-             2.5::int, round(2.5), (1.5::float8 + 1)::int, percentile_cont(0.5) WITHIN GROUP (ORDER BY value)::int \
-             FROM generate_series(2, 3) AS s (value)"
-        ),
-        "2|0|2|-0|3|3|2|2\n"
-    );
-}
-
-#[test]
 fn addresses_have_one_text() {
     let server = server(Access::Open);
     assert_eq!(
