@@ -12,7 +12,7 @@ use crate::protocol::SETTINGS;
 /// A function as `\df` lists it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FunctionDescription {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
     /// Its arguments, each with name and type: `prefix text, length bigint`.
     pub arguments: &'static str,

@@ -1,4 +1,4 @@
-//! Why a query has no answer: words for its author, and PostgreSQL's numbers, by which programs decide what to do.
+//! Errors of queries: a message for the author, and PostgreSQL's SQLSTATE for programs.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use datafusion::error::DataFusionError;
 
 use crate::plan::subqueries::NO_JOIN;
 
-/// Why a query has no answer, in words for its author.
+/// An error of a query.
 #[derive(Debug)]
 pub struct QueryError(DataFusionError);
 
@@ -44,12 +44,12 @@ impl fmt::Display for QueryError {
     }
 }
 
-/// What the engine says of statements that would change something.
+/// DataFusion's message for statements that would change something.
 const CHANGES: &str = "not supported: ";
-/// What it says of a query that should have given one value.
+/// DataFusion's message for a scalar subquery with several rows.
 const MORE_ROWS: &str = "subquery returned more than one row";
 
-/// Whether the engine could not make a join of a query within an expression.
+/// Returns whether DataFusion could not turn a subquery into a join.
 fn is_unjoined(text: &str) -> bool {
     const WORDS: [&str; 5] = [
         "Physical plan does not support logical expression",
@@ -62,7 +62,7 @@ fn is_unjoined(text: &str) -> bool {
 }
 
 impl QueryError {
-    /// Its number in the SQL standard, or in PostgreSQL: programs look at it.
+    /// The SQLSTATE: programs decide by it.
     pub fn state(&self) -> &'static str {
         match self.0.find_root() {
             DataFusionError::ResourcesExhausted(_) => "53200",
@@ -81,12 +81,12 @@ impl QueryError {
     }
 }
 
-/// What has no number of its own.
+/// The SQLSTATE of errors without one of their own.
 const OTHER: &str = "42000";
-/// What PostgreSQL has and this has not.
+/// The SQLSTATE of features that are not offered.
 const NOT_OFFERED: &str = "0A000";
 
-/// What the engine says, and the number for it.
+/// Finds the SQLSTATE for a message of DataFusion.
 fn said(text: &str) -> Option<&'static str> {
     const SAID: [(&str, &str); 19] = [
         (CHANGES, "25006"),
@@ -127,17 +127,17 @@ fn computed(why: &ArrowError) -> &'static str {
     }
 }
 
-/// A number that does not fit its type.
+/// SQLSTATE: a number does not fit its type.
 pub const TOO_LARGE: &str = "22003";
-/// A text that is none of its type.
+/// A string that is not valid for its type.
 pub const UNREADABLE: &str = "22P02";
 
-/// A text that is none of its type.
+/// A string that is not valid for its type.
 pub fn unreadable(why: String) -> DataFusionError {
     DataFusionError::ArrowError(Box::new(ArrowError::ParseError(why)), None)
 }
 
-/// The number of a failed cast, by the engine's words for it.
+/// Finds the SQLSTATE of a failed cast from DataFusion's message.
 fn cast(text: &str) -> &'static str {
     let is = |words: &[&str]| words.iter().any(|words| text.contains(words));
     let value = text.split('\'').nth(1).unwrap_or_default();
@@ -167,13 +167,13 @@ fn cast(text: &str) -> &'static str {
     }
 }
 
-/// How words begin that are not the engine's.
+/// How this crate's own messages of failed casts begin.
 pub const INVALID: &str = "invalid input syntax for type";
 
-/// A day or time that no calendar and no clock has.
+/// SQLSTATE: a date or time that does not exist.
 const OUTSIDE_TIME: &str = "22008";
 
-/// Why a text is no time: it has the form of one, or not.
+/// Finds the SQLSTATE for a string that is no time: it has the form of one, or not.
 pub fn of_time(text: &str) -> &'static str {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit());
     let has_form = |word: &str| {
@@ -194,7 +194,7 @@ pub fn of_time(text: &str) -> &'static str {
     }
 }
 
-/// Why a text is no whole number: it is too large, or something else.
+/// Finds the SQLSTATE for a string that is no integer: it is too large, or no number.
 pub fn of_whole(text: &str) -> &'static str {
     let text = text.trim();
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);

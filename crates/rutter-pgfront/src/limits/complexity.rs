@@ -1,4 +1,4 @@
-//! How involved a query may be: planning is recursive, and some of its steps look at everything below them.
+//! Limits on the complexity of a query. Planning is recursive, and some of its steps walk everything below them.
 
 use std::ops::ControlFlow;
 
@@ -11,16 +11,16 @@ use datafusion::logical_expr::sqlparser::keywords::Keyword;
 use datafusion::logical_expr::sqlparser::tokenizer::{Token, Tokenizer};
 use datafusion::sql::parser::Statement;
 
-/// Octets of a query.
+/// The largest length of a query in bytes.
 const OCTETS: usize = 32 * 1024;
-/// Operators, parentheses and words of the language. Values, names and commas do not count, nor do rows of values and the
-/// casts of values in lists: they may be as many as fit.
+/// The most operators, parentheses and keywords. Values, names and commas do not count. Neither do rows of values and the
+/// casts of values in lists.
 const OPERATIONS: usize = 1_000;
-/// Calls, and queries behind IN and EXISTS, within each other: the parser takes twice as long for each.
+/// The deepest nesting of calls and of subqueries of IN and EXISTS: each level doubles the parser's time.
 const CALLS: usize = 12;
-/// Tables that are named, with repetitions.
+/// The most tables that a query names, counting repetitions.
 const TABLES: usize = 50;
-/// Values that rows are ordered by.
+/// The most values in `ORDER BY`.
 const ORDERS: usize = 32;
 
 /// Refuses a query that would take too long to plan, before it is parsed.
@@ -31,7 +31,7 @@ pub fn check_text(sql: &str) -> Result<()> {
             sql.len()
         ));
     }
-    // What is no text of the language is the parser's to complain about.
+    // The parser reports text that is not SQL.
     let tokens = Tokenizer::new(&PostgreSqlDialect {}, sql).tokenize();
     let tokens = tokens.unwrap_or_default();
     let calls = calls(&tokens);
@@ -49,7 +49,7 @@ pub fn check_text(sql: &str) -> Result<()> {
     Ok(())
 }
 
-/// How many calls are within each other, at most.
+/// Returns the deepest nesting of calls.
 fn calls(tokens: &[Token]) -> usize {
     let (mut open, mut depth, mut deepest) = (Vec::new(), 0usize, 0);
     let mut named = false;
@@ -72,7 +72,7 @@ fn calls(tokens: &[Token]) -> usize {
     deepest
 }
 
-/// Words before a parenthesis that is no call.
+/// Keywords before a parenthesis that is not a call.
 const PLAIN: [Keyword; 22] = [
     Keyword::ALL,
     Keyword::AND,
@@ -114,7 +114,7 @@ pub fn check_tables(statement: &Statement) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a query that is ordered by so many values that it would take long to see which of them are of use.
+/// Refuses a query with so many values in `ORDER BY` that the optimizer would take long over them.
 pub fn check_orders(statement: &Statement) -> Result<()> {
     let Statement::Statement(statement) = statement else {
         return Ok(());
@@ -130,7 +130,7 @@ pub fn check_orders(statement: &Statement) -> Result<()> {
     Ok(())
 }
 
-/// By how many values a query is ordered, or one within it.
+/// Returns the most values in `ORDER BY` of a query and its subqueries.
 struct Orders {
     most: usize,
 }
@@ -147,7 +147,7 @@ impl Visitor for Orders {
     }
 }
 
-/// How many operations there are outside of lists of values.
+/// Counts the operations outside lists of values.
 fn operations(tokens: &[Token]) -> usize {
     let (mut rest, mut count, mut is_called) = (tokens, 0, false);
     while let [token, behind @ ..] = rest {
@@ -155,7 +155,7 @@ fn operations(tokens: &[Token]) -> usize {
             Token::LParen if !is_called => behind_list(behind).unwrap_or(behind),
             _ => behind,
         };
-        // A list that is passed over counts nothing.
+        // A skipped list counts nothing.
         let is_passed = rest.len() < behind.len();
         count += usize::from(is_operation(token) && !is_passed);
         is_called = match token {
@@ -167,10 +167,10 @@ fn operations(tokens: &[Token]) -> usize {
     count
 }
 
-/// Words before a list of values.
+/// Keywords before a list of values.
 const LISTS: [Keyword; 3] = [Keyword::IN, Keyword::VALUES, Keyword::ROW];
 
-/// What follows a list of values, `1, 'x', NULL, '10.0.0.0/8'::inet)`, and its end.
+/// Skips a list of values, `1, 'x', NULL, '10.0.0.0/8'::inet)`, with its closing parenthesis.
 fn behind_list(tokens: &[Token]) -> Option<&[Token]> {
     let mut rest = tokens;
     loop {
@@ -184,7 +184,7 @@ fn behind_list(tokens: &[Token]) -> Option<&[Token]> {
     }
 }
 
-/// What follows a value. A number may have a sign, a text its type before it, and each one cast.
+/// Skips a value. A number may have a sign, a string a type before it, and each one cast.
 fn behind_value(tokens: &[Token]) -> Option<&[Token]> {
     let (mut token, mut rest) = next(tokens)?;
     let is_sign = matches!(token, Token::Minus | Token::Plus);
@@ -210,7 +210,7 @@ fn behind_value(tokens: &[Token]) -> Option<&[Token]> {
     }
 }
 
-/// The next token that is not only space.
+/// Returns the next token that is not white space.
 fn next(tokens: &[Token]) -> Option<(&Token, &[Token])> {
     let at = tokens
         .iter()
@@ -218,17 +218,17 @@ fn next(tokens: &[Token]) -> Option<(&Token, &[Token])> {
     Some((&tokens[at], &tokens[at + 1..]))
 }
 
-/// Words of the language before a text that is of a type; others, such as `inet`, are names.
+/// Keywords of types before a string; other types, such as `inet`, are names.
 const TYPES: [Keyword; 4] = [
     Keyword::DATE,
     Keyword::INTERVAL,
     Keyword::TIME,
     Keyword::TIMESTAMP,
 ];
-/// Words that are values.
+/// Keywords that are values.
 const ALONE: [Keyword; 3] = [Keyword::FALSE, Keyword::NULL, Keyword::TRUE];
 
-/// Whether something is a text, or the place of a value.
+/// Returns whether a token is a string or a placeholder.
 fn is_written(token: &Token) -> bool {
     matches!(
         token,

@@ -1,4 +1,4 @@
-//! Rows in pieces, with turns for others between them.
+//! Operators hand on rows in pieces and yield to other tasks between them.
 
 use std::fmt;
 use std::pin::Pin;
@@ -21,22 +21,22 @@ use futures::Stream;
 
 use crate::limits::memory::{largest, octets};
 
-/// How rows are handed on.
+/// How an operator's rows are handed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// As an operator makes them; others have their turn, and what is handed on counts as memory until more is wanted.
+    /// As the operator makes them. Other tasks run between batches. A batch is charged until the next one is requested.
     Turns,
-    /// To an operator, in pieces that take it a moment and of which it makes little at once.
+    /// To an operator, in pieces that it processes in a moment and with little output.
     Pieces,
-    /// The same to one that gives each row the values of all others.
+    /// The same, to an operator that gives each row the values of all others.
     Gathered,
 }
 
-/// What an operator makes of a row, in octets, as far as it is known.
+/// The bytes that an operator makes of a row, as far as known.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Made(Arc<AtomicUsize>);
 
-/// An operator that changes nothing but the pace.
+/// An operator that passes its rows on unchanged, in pieces.
 #[derive(Debug)]
 pub(crate) struct Paced {
     input: Arc<dyn ExecutionPlan>,
@@ -46,7 +46,7 @@ pub(crate) struct Paced {
 }
 
 impl Paced {
-    /// What an operator gives, at a pace. Before and after an operator, what it makes is known to both.
+    /// Wraps an operator. The wrappers before and after an operator share the size of its output.
     pub fn around(
         input: Arc<dyn ExecutionPlan>,
         pace: Pace,
@@ -126,35 +126,35 @@ impl ExecutionPlan for Paced {
     }
 }
 
-/// The rows of one partition.
+/// The stream of one partition.
 struct Pieces {
     input: SendableRecordBatchStream,
     pace: Pace,
     made: Made,
-    /// For the piece that was handed on last, or for all that are kept.
+    /// The memory of the last piece, or of all kept rows.
     charged: MemoryReservation,
     seen: Seen,
-    /// What has not been handed on yet.
+    /// The rows that are not handed on yet.
     rest: Option<RecordBatch>,
-    /// Rows of the next piece.
+    /// The number of rows of the next piece.
     rows: usize,
-    /// When the last piece was handed on.
+    /// The time when the last piece was handed on.
     given: Option<Instant>,
-    /// Since when no other had a turn, as far as is known here.
+    /// The time of the last known yield.
     turn: Option<Instant>,
 }
 
-/// All rows by now.
+/// The rows so far.
 #[derive(Default)]
 struct Seen {
     rows: usize,
     octets: usize,
-    /// Octets of the largest value.
+    /// The bytes of the largest value.
     largest: usize,
 }
 
 impl Pieces {
-    /// The next piece is as large as can be taken in a moment, by how long the last one took and by what came of it.
+    /// Sets the size of the next piece by the time and the output of the last one.
     fn adapt(&mut self, took: Duration) {
         if took > MOMENT {
             let shorter = MOMENT.as_secs_f64() / took.as_secs_f64();
@@ -182,7 +182,7 @@ impl Pieces {
         Poll::Ready(Some(Ok(batch)))
     }
 
-    /// Asks for the memory that a batch takes, here or where it goes.
+    /// Reserves the memory of a batch, here or in its receiver.
     fn count(&mut self, batch: &RecordBatch) -> Result<()> {
         let octets = octets(batch);
         let seen = &mut self.seen;
@@ -193,7 +193,7 @@ impl Pieces {
                 self.made.0.store(octets / batch.num_rows().max(1), Relaxed);
                 self.charged.try_resize(octets)
             }
-            // The largest cannot be larger than all.
+            // The largest value is not larger than the batch.
             _ if octets > seen.largest => {
                 seen.largest = seen.largest.max(largest(batch));
                 self.keep()
@@ -259,11 +259,11 @@ impl RecordBatchStream for Pieces {
     }
 }
 
-/// A piece should take no longer.
+/// The longest time that a piece should take.
 const MOMENT: Duration = Duration::from_millis(20);
-/// Others have a turn at least so often.
+/// The longest time between two yields.
 pub(crate) const TURN: Duration = Duration::from_millis(10);
-/// Rows of a piece.
+/// The rows of a piece.
 const MOST: usize = 1 << 20;
-/// Octets that an operator should make of a piece.
+/// The bytes that an operator should make of a piece.
 pub(crate) const PIECE: usize = 4 << 20;

@@ -1,4 +1,4 @@
-//! Queries that stop when they are told to: whatever an operator does between two rows, it comes back to the scheduler soon.
+//! Queries that can be cancelled: every operator returns to the scheduler soon.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use crate::limits::cooperative_yield::{Made, Pace, Paced};
 use crate::limits::windows::Windows;
 
-/// Puts a pace before and after the operators that may compute for long.
+/// Wraps operators that may compute for long, so that they yield.
 ///
-/// A join of a table with itself has scanned it all long before it has compared its rows, and where none match it gives
-/// nothing meanwhile: it would never let go of the thread. So it gets the rows that it compares in pieces, as large as it
-/// can take in a moment, and between them others have their turn: that is when a query ends that was cancelled.
+/// A join of a table with itself reads all rows long before it has compared them. If none match, it produces nothing and
+/// would never leave the thread. So it receives its rows in small pieces. Between two pieces other tasks run, and a
+/// cancelled query ends.
 #[derive(Debug)]
 pub(crate) struct Interruptible;
 
@@ -53,7 +53,7 @@ fn wrap(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     Ok(Paced::around(plan, Pace::Turns, &made))
 }
 
-/// How an operator is given its rows, where not as they come.
+/// How an operator receives its rows, if not as they come.
 fn pace(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Pace>> {
     let name = plan.name();
     if plan.children().is_empty() {
@@ -70,7 +70,7 @@ fn pace(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<Pace>> {
     Ok((joins || calls(plan)?).then_some(Pace::Pieces))
 }
 
-/// Whether a window gives each row a list of other rows' values, or a text of them.
+/// Returns whether a window gives each row a list or a string of other rows' values.
 fn gathers(window: &BoundedWindowAggExec) -> bool {
     let gathers = |expression: &Arc<dyn WindowExpr>| {
         let name = expression.name();
@@ -79,7 +79,7 @@ fn gathers(window: &BoundedWindowAggExec) -> bool {
     window.window_expr().iter().any(gathers)
 }
 
-/// Sets a pace before an operator: to its last input, which of a join is the one that is compared with what was read before.
+/// Wraps the last input of an operator. In a join, this input is compared with the rows of the other, which are held.
 fn before(plan: Arc<dyn ExecutionPlan>, pace: Pace, made: &Made) -> Result<Arc<dyn ExecutionPlan>> {
     let mut children: Vec<_> = plan.children().into_iter().cloned().collect();
     if let Some(last) = children.pop() {
@@ -89,14 +89,14 @@ fn before(plan: Arc<dyn ExecutionPlan>, pace: Pace, made: &Made) -> Result<Arc<d
     plan.replace_children(children, same)
 }
 
-/// Whether an operator calls functions, or copies a large value for every row: one batch may take long, and much memory.
+/// Returns whether an operator calls functions or copies a large value for every row: a batch may take long and much memory.
 fn calls(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
     let mut found = false;
     plan.apply_expressions(&mut |expression: &Arc<dyn PhysicalExpr>| {
         expression.apply(|part| {
             let value = part.downcast_ref::<Literal>().map(Literal::value);
             let is_large = value.is_some_and(|value| value.size() > LARGE);
-            // What a query within this one comes to is not known yet.
+            // The value of a subquery is not known yet.
             let is_found = part.is::<ScalarSubqueryExpr>();
             found |= is_large || is_found || part.is::<ScalarFunctionExpr>();
             Ok(match found {
@@ -108,5 +108,5 @@ fn calls(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
     Ok(found)
 }
 
-/// Octets of a value from which on it matters how often it is copied.
+/// From this many bytes on, copies of a value matter.
 const LARGE: usize = 1024;

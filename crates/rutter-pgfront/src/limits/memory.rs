@@ -1,4 +1,4 @@
-//! What queries hold in memory: all of it is asked for here, so that the limit is one.
+//! The memory of all queries, under one limit.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -10,19 +10,19 @@ use datafusion::execution::memory_pool::{MemoryLimit, MemoryPool, MemoryReservat
 
 /// The memory of all queries together.
 ///
-/// Operators tell what they hold after it has grown. What grows by doubling holds more in between: the old and the new.
-/// So such operators are charged for what they will need to grow once more.
+/// Operators report their memory after it has grown. A buffer that doubles holds its old and its new half meanwhile.
+/// So these operators are charged for their next growth in advance.
 #[derive(Debug)]
 pub(crate) struct QueryMemory {
     limit: usize,
-    /// In quarters of octets.
+    /// In quarters of bytes.
     charged: AtomicUsize,
-    /// It was much, since this was asked last.
+    /// The memory was large since the last call of `has_emptied`.
     was_much: AtomicBool,
 }
 
 impl QueryMemory {
-    /// With a limit in octets.
+    /// A pool with a limit in bytes.
     pub fn new(limit: usize) -> Self {
         Self {
             limit: limit.min(usize::MAX / 8),
@@ -31,7 +31,7 @@ impl QueryMemory {
         }
     }
 
-    /// Whether queries have held much and now hold little: then the allocator has free pages that others could use.
+    /// Returns whether queries have held much memory and now hold little: the allocator can then return free pages.
     pub fn has_emptied(&self) -> bool {
         let little = self.charged.load(Relaxed) / 4 < MUCH / 4;
         little && self.was_much.swap(false, Relaxed)
@@ -42,14 +42,14 @@ impl QueryMemory {
     }
 }
 
-/// What an octet of an operator is charged, in quarters; measured with queries over millions of routes.
+/// The charge for a byte of an operator, in quarters of a byte. Measured with queries over millions of rows.
 fn quarters(operator: &str) -> usize {
     match operator {
-        // Lists and texts of all rows are copied when they are complete.
+        // Lists and strings of all rows are copied once they are complete.
         name if name.starts_with("AggregateStream") => 8,
         name if name.contains("Aggregate") => 6,
         name if name.contains("Join") => 5,
-        // Batches may be of one row, of which most is what holds it.
+        // Batches may have one row, and are then mostly overhead.
         "RecursiveQuery" => 12,
         _ => 4,
     }
@@ -106,15 +106,15 @@ impl MemoryPool for QueryMemory {
     }
 }
 
-/// Octets of a batch: of its own rows, where it is a part of a larger one.
+/// The bytes of a batch. A slice counts its own rows only.
 pub fn octets(batch: &RecordBatch) -> usize {
     batch.columns().iter().map(octets_of).sum()
 }
 
-/// Octets of a column.
+/// The bytes of a column.
 pub(crate) fn octets_of(column: &ArrayRef) -> usize {
     match column.data_type() {
-        // Of these, only the views are counted in a part.
+        // A slice of a view array counts its views only.
         DataType::Utf8View | DataType::BinaryView => column.get_array_memory_size(),
         _ => {
             let size = column.to_data().get_slice_memory_size();
@@ -123,7 +123,7 @@ pub(crate) fn octets_of(column: &ArrayRef) -> usize {
     }
 }
 
-/// Octets of the largest value of a batch.
+/// The bytes of the largest value of a batch.
 pub(crate) fn largest(batch: &RecordBatch) -> usize {
     batch.columns().iter().map(largest_of).max().unwrap_or(0)
 }
@@ -157,5 +157,5 @@ fn largest_of(column: &ArrayRef) -> usize {
     }
 }
 
-/// Octets from which on it is worth to look for free pages.
+/// From this many bytes on, looking for free pages pays.
 const MUCH: usize = 32 << 20;

@@ -1,17 +1,17 @@
-//! Who may ask.
+//! Which clients may connect.
 
 use std::fmt;
 
-/// Who may ask.
+/// Which clients may connect.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Access {
-    /// Everybody who can connect; for addresses of this machine only.
+    /// Every client. Only for addresses of this machine.
     Open,
     /// One user with a password.
     Password {
-        /// Name.
+        /// The name of the user.
         user: String,
-        /// Password; never in a log.
+        /// The password. It is never logged.
         password: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Queries that can be cancelled from another connection, as the protocol wants it.
+//! Cancelling a query from another connection, as the protocol requires.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use super::session::Busy;
 
-/// Names a connection: process id and secret.
+/// Identifies a connection: process id and secret.
 type Key = (i32, Vec<u8>);
 
 /// The query that runs on each connection.
@@ -27,7 +27,7 @@ pub struct Query {
 }
 
 impl Running {
-    /// Notes that a query of this client begins.
+    /// Registers a query of this client.
     pub fn begin(&self, client: &impl ClientInfo, busy: Busy) -> Query {
         let (pid, secret) = client.pid_and_secret_key();
         let key = (pid, secret.to_bytes().to_vec());
@@ -44,7 +44,7 @@ impl Running {
 }
 
 impl Query {
-    /// A part of the answer has been taken.
+    /// Records that the client has read a part of the answer.
     pub fn touch(&self) {
         self.busy.touch();
     }
@@ -57,7 +57,7 @@ impl Query {
             .await
             .is_err()
         {
-            // Replaced by another query of the same connection: nobody can cancel this one.
+            // Another query of the same connection replaced this one: it can no longer be cancelled.
             std::future::pending::<()>().await;
         }
     }

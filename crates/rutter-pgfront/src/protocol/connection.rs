@@ -1,4 +1,4 @@
-//! A connection: with TLS or without, then message by message until it ends.
+//! A connection, with or without TLS, from its first message to its end.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,7 +21,7 @@ use super::prepared::Prepared;
 use super::session::fatal;
 use super::tls::Certificate;
 
-/// Serves a connection until its client ends it. Where there is a certificate, clients on other machines must use it.
+/// Serves a connection until its client ends it. With a certificate, clients on other machines must use TLS.
 pub async fn serve(
     mut stream: TcpStream,
     peer: SocketAddr,
@@ -30,8 +30,8 @@ pub async fn serve(
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;
     loop {
-        // Every first message has that much. No octet more is read before encryption begins: what came unencrypted
-        // cannot be taken for something that was said inside.
+        // Every first message has this length. No further byte is read before encryption begins, so that plain bytes are
+        // never taken for encrypted ones.
         let mut head = [0; 8];
         stream.read_exact(&mut head).await?;
         match (head, certificate) {
@@ -61,7 +61,7 @@ pub async fn serve(
     }
 }
 
-/// Waits until the client has gone, whatever is computed for it meanwhile. Never, where the system does not tell.
+/// Waits until the client has closed the connection. Never returns on systems that do not report this.
 pub fn left(stream: &TcpStream) -> impl Future<Output = ()> + use<> {
     let copy = stream.as_fd().try_clone_to_owned();
     let copy = copy.and_then(|copy| TcpStream::from_std(copy.into()));
@@ -72,14 +72,14 @@ pub fn left(stream: &TcpStream) -> impl Future<Output = ()> + use<> {
         loop {
             match stream.peek(&mut [0]).await {
                 Ok(0) | Err(_) => return,
-                // It asks the next query already; that is read when the one before is answered.
+                // The client has sent its next query already. It is read after the current answer.
                 Ok(_) => tokio::time::sleep(PATIENCE).await,
             }
         }
     }
 }
 
-/// Where messages are taken from and answered.
+/// The socket of a connection.
 pub type Socket<S> = Framed<S, PgWireMessageServerCodec<Prepared>>;
 
 fn framed<S: AsyncRead + AsyncWrite>(stream: S, peer: SocketAddr, secure: bool) -> Socket<S> {
@@ -88,7 +88,7 @@ fn framed<S: AsyncRead + AsyncWrite>(stream: S, peer: SocketAddr, secure: bool) 
     Framed::new(stream, codec)
 }
 
-/// Says why a client is not let in, when it has said who it is: before, clients take an answer for an attack.
+/// Tells a client why it is rejected, after its startup message. Clients take an earlier answer for an attack.
 async fn refuse<S>(mut socket: Socket<S>, mut frames: Frames, why: PgWireError) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
@@ -99,8 +99,8 @@ where
     Ok(())
 }
 
-/// Says what is wrong with a message, and hears the client out for a moment: of one that still speaks when the connection
-/// ends, the answer would be lost.
+/// Reports a malformed message and reads on for a moment. If the connection closed while the client still sends, the
+/// report would be lost.
 async fn dismiss<S>(mut socket: Socket<S>, why: PgWireError) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
@@ -130,7 +130,7 @@ fn too_many() -> PgWireError {
     )
 }
 
-/// Takes messages and answers them.
+/// Reads messages and answers them.
 async fn converse<S>(mut socket: Socket<S>, mut frames: Frames, asker: Arc<Asker>) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
@@ -170,15 +170,15 @@ where
     Ok(())
 }
 
-/// After the last word to a client, nothing says that it may ask more.
+/// After a fatal error, no ReadyForQuery follows.
 const LAST: bool = true;
-/// How long a client that has said something wrong is heard out.
+/// How long to read on after a malformed message.
 const PARTING: Duration = Duration::from_secs(2);
-/// How often to look whether a client that has said more than was read has gone.
+/// How often to check whether a client with unread input has gone.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// `SSLRequest`.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 /// `GSSENCRequest`.
 const GSS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 48];
-/// `CancelRequest`: has a secret of its own, and most clients send it without TLS.
+/// `CancelRequest`: it carries a secret, and most clients send it without TLS.
 const CANCEL: [u8; 8] = [0, 0, 0, 16, 4, 210, 22, 46];

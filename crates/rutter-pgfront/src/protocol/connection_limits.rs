@@ -1,4 +1,4 @@
-//! Connections that have not logged in: how many there may be at once, of all addresses and of one.
+//! Limits on connections that have not logged in, in all and for each address.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::login_throttle::network;
 
-/// Connections of one address, or of one IPv6 network of 64 bits, that have not logged in.
+/// The most connections of one address, or of one IPv6 /64, that have not logged in.
 pub const OF_ADDRESS: usize = 32;
-/// Connections of all addresses that have not logged in.
+/// The most connections of all addresses that have not logged in.
 pub const OF_ALL: usize = 128;
 
-/// The doors of a server.
+/// The connections of a server that have not logged in.
 #[derive(Clone, Default)]
 pub struct Doors(Arc<Mutex<Waiting>>);
 
@@ -21,14 +21,14 @@ struct Waiting {
     of: HashMap<IpAddr, usize>,
 }
 
-/// A connection that has not logged in, as long as it has not.
+/// A place among the connections that have not logged in.
 pub struct Door {
     doors: Doors,
     address: IpAddr,
 }
 
 impl Doors {
-    /// A connection begins, if there may be one more.
+    /// Takes a place for a new connection, if one is free.
     pub fn enter(&self, address: IpAddr) -> Option<Door> {
         let address = network(address);
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);

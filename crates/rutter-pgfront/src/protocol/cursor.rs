@@ -1,6 +1,6 @@
-//! Cursors: the rest of an answer, kept for a client that reads it a piece at a time.
+//! Cursors: the rest of an answer, kept for a client that reads it in pieces.
 //!
-//! They last as long as their connection, until they are closed, or until their transaction ends, but for those `WITH HOLD`.
+//! A cursor ends with its connection, when it is closed, or with its transaction unless it is `WITH HOLD`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,9 +20,9 @@ use super::declare_cursor::Declared;
 use super::encode;
 use super::row_stream::{Rest, error, failure, too_long};
 
-/// Cursors of one client at once; each may hold a batch and shares pages of the table.
+/// The most cursors of one client. Each may hold a batch, and keeps old pages of tables in memory.
 const MOST: usize = 64;
-/// Octets of one `FETCH`: they are gathered before the first is sent.
+/// The most bytes of one `FETCH`, which is collected before its first row is sent.
 const MOST_FETCHED: usize = 64 * 1024 * 1024;
 
 /// A cursor between two reads.
@@ -35,9 +35,9 @@ struct Cursor {
 struct Open {
     schema: SchemaRef,
     cursor: Arc<tokio::sync::Mutex<Cursor>>,
-    /// It does not end with its transaction, if that does not fail.
+    /// The cursor outlasts its transaction, unless the transaction fails.
     holds: bool,
-    /// Its transaction has ended.
+    /// The transaction has ended.
     is_committed: bool,
 }
 
@@ -46,14 +46,14 @@ struct Open {
 pub struct Cursors(Mutex<HashMap<String, Open>>);
 
 impl Cursors {
-    /// Those of a client.
+    /// The cursors of a client.
     pub fn of(client: &impl ClientInfo) -> Arc<Self> {
         client
             .session_extensions()
             .get_or_insert_with(Self::default)
     }
 
-    /// Opens one.
+    /// Opens a cursor.
     pub fn open(
         &self,
         declared: &Declared,
@@ -90,7 +90,7 @@ impl Cursors {
         Ok(())
     }
 
-    /// Closes those that end with their transaction. The names of the others.
+    /// Closes the cursors that end with their transaction. Returns the names of the others.
     pub fn end(&self, is_committed: bool) -> Vec<String> {
         let mut cursors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         cursors.retain(|_, open| {
@@ -100,7 +100,7 @@ impl Cursors {
         cursors.keys().cloned().collect()
     }
 
-    /// Closes one, or all.
+    /// Closes a cursor, or all.
     pub fn close(&self, name: Option<&str>) -> PgWireResult<()> {
         let mut cursors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match name {
@@ -111,7 +111,7 @@ impl Cursors {
         Ok(())
     }
 
-    /// The columns of one.
+    /// The columns of a cursor.
     pub fn schema(&self, name: &str) -> PgWireResult<SchemaRef> {
         let cursors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = cursors.get(name).map(|open| Arc::clone(&open.schema));
@@ -124,7 +124,7 @@ impl Cursors {
         found.ok_or_else(|| unknown(name))
     }
 
-    /// The next rows of one; `None`: all that are left.
+    /// Reads the next rows of a cursor; `None`: all remaining rows.
     pub async fn fetch(
         &self,
         name: &str,
@@ -139,7 +139,7 @@ impl Cursors {
         let rows = cursor.rows(count.unwrap_or(usize::MAX), &fields);
         let (rows, held) = self.in_time(name, rows, query, limit).await?;
         let rows = rows.into_iter().map(move |row| {
-            // Charged until the last of them is gone.
+            // Charged until the last row is sent.
             let _ = &held;
             Ok(row)
         });
@@ -148,7 +148,7 @@ impl Cursors {
         Ok(response)
     }
 
-    /// Passes the next rows of one over; `None`: all that are left. How many there were.
+    /// Skips the next rows of a cursor; `None`: all remaining rows. Returns their number.
     pub async fn skip(
         &self,
         name: &str,
@@ -162,7 +162,7 @@ impl Cursors {
         self.in_time(name, skipped, query, limit).await
     }
 
-    /// What comes of reading one. Where it fails rows may be missing from there on: it is closed.
+    /// Handles the result of a read. A failed cursor is closed: rows may be missing.
     async fn in_time<T>(
         &self,
         name: &str,
@@ -182,7 +182,7 @@ impl Cursors {
 }
 
 impl Cursor {
-    /// Passes rows over. How many there were.
+    /// Skips rows and returns their number.
     async fn skip(&mut self, most: usize) -> PgWireResult<usize> {
         let mut skipped = 0;
         while skipped < most {
@@ -194,7 +194,7 @@ impl Cursor {
         Ok(skipped)
     }
 
-    /// Rows, and the memory that they are charged.
+    /// Rows with their memory reservation.
     async fn rows(
         &mut self,
         most: usize,

@@ -1,20 +1,20 @@
-//! Cursors in SQL: `DECLARE`, and how `FETCH` and `MOVE` say which rows.
+//! Parses `DECLARE`, `FETCH` and `MOVE`.
 
 use super::statement::cursor_name;
 
 /// `DECLARE name … CURSOR … FOR query`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// `WITH HOLD`: it does not end with its transaction.
+    /// `WITH HOLD`: the cursor outlasts its transaction.
     pub holds: bool,
-    /// Its query.
+    /// The query.
     pub sql: String,
 }
 
 impl Declared {
-    /// From what follows the word `DECLARE`; or why it is not offered.
+    /// Parses the text after `DECLARE`. An error says why it is not offered.
     pub fn of(text: &str) -> Option<Result<Self, &'static str>> {
         let word = |from: usize| {
             let begin = from + text[from..].find(|c: char| !c.is_whitespace())?;
@@ -47,7 +47,7 @@ impl Declared {
     }
 }
 
-/// Name and count of `FETCH [NEXT | [FORWARD] [count | ALL]] [FROM | IN] name`, without its first word; or why it is not
+/// Parses `FETCH [NEXT | [FORWARD] [count | ALL]] [FROM | IN] name` without its first word. An error says why it is not
 /// offered.
 pub fn fetched(words: &[&str]) -> Option<Result<(String, Option<usize>), &'static str>> {
     let (name, words) = words.split_last()?;

@@ -1,4 +1,4 @@
-//! Arrow arrays to the values of the protocol.
+//! Encodes Arrow arrays as values of the protocol.
 
 use std::sync::{Arc, LazyLock};
 
@@ -37,7 +37,7 @@ pub fn fields(schema: &Schema, format: &Format) -> Vec<FieldInfo> {
     schema.fields().iter().enumerate().map(field).collect()
 }
 
-/// A column in one of the forms that can be sent.
+/// A column in a form that can be sent.
 enum Values {
     Flag(BooleanArray),
     Small(Int16Array),
@@ -46,7 +46,7 @@ enum Values {
     Float(Float64Array),
     Time(Int64Array),
     Octets(BinaryArray),
-    /// As they are.
+    /// Values that are sent unchanged.
     Text(StringArray),
 }
 
@@ -97,7 +97,7 @@ impl Values {
                 out.encode_field(&time)
             }
             Self::Text(values) => {
-                // A list has been written already, and is not to be quoted as an item of one.
+                // The list is text already and must not be quoted as an item.
                 let text = given(values, row).then(|| values.value(row));
                 out.encode_field_with_type_and_format(
                     &text,
@@ -110,19 +110,19 @@ impl Values {
     }
 }
 
-/// Texts have none, and making some takes longer than writing a text.
+/// Strings need no options, and creating options takes longer than writing a string.
 static OPTIONS: LazyLock<FormatOptions> = LazyLock::new(FormatOptions::default);
 
 fn given(values: &dyn Array, row: usize) -> bool {
     !values.is_null(row)
 }
 
-/// Microseconds since 1970 as a time of the protocol.
+/// Converts microseconds since 1970 to a timestamp of the protocol.
 fn time(micros: i64) -> chrono::DateTime<chrono::Utc> {
     chrono::DateTime::from_timestamp_micros(micros).unwrap_or_default()
 }
 
-/// The rows of a batch, in the formats that the client asked for.
+/// Encodes the rows of a batch in the formats that the client requested.
 pub fn rows(batch: &RecordBatch, fields: &Arc<Vec<FieldInfo>>) -> PgWireResult<Vec<DataRow>> {
     let columns = batch.columns().iter().zip(fields.iter());
     let columns: Result<Vec<Values>> = columns

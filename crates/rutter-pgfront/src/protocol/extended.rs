@@ -1,4 +1,4 @@
-//! The extended protocol: statements that are prepared, bound and then executed.
+//! The extended protocol: Parse, Bind and Execute.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl ExtendedQueryHandler for Asker {
         self.parser()
     }
 
-    /// What is prepared is kept until it is closed: it counts.
+    /// Counts the statement until it is closed.
     async fn on_parse<C>(&self, client: &mut C, message: Parse) -> PgWireResult<()>
     where
         C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
@@ -53,7 +53,7 @@ impl ExtendedQueryHandler for Asker {
         Ok(client.send(done).await?)
     }
 
-    /// What is bound is kept until it is closed, or its transaction ends: it counts.
+    /// Counts the portal until it is closed or its transaction ends.
     async fn on_bind<C>(&self, client: &mut C, message: Bind) -> PgWireResult<()>
     where
         C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
@@ -104,8 +104,8 @@ impl ExtendedQueryHandler for Asker {
         Ok(client.send(done).await?)
     }
 
-    /// Rows go to the client as they come. The protocol's library would gather all of them first, and make room for as many
-    /// as a client says that it wants.
+    /// Sends rows as they arrive. The protocol's library would collect all rows first, and reserve room for as many rows as
+    /// the client names.
     async fn on_execute<C>(&self, client: &mut C, message: Execute) -> PgWireResult<()>
     where
         C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
@@ -128,7 +128,7 @@ impl ExtendedQueryHandler for Asker {
             client.set_state(PgWireConnectionState::ReadyForQuery);
             return Ok(());
         }
-        // Zero, and what is less, is all.
+        // Zero and negative counts mean all rows.
         let most = usize::try_from(message.max_rows).unwrap_or(0);
         let state = portal.state();
         let mut state = state.lock().await;

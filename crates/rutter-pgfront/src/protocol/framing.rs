@@ -1,5 +1,5 @@
-//! Messages of a client, cut from its octets and looked through before they are taken apart: what does not hold what it
-//! says that it holds ends the connection.
+//! Cuts a client's bytes into messages and validates them before they are decoded. A malformed message ends the
+//! connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,15 +16,15 @@ use tokio_util::codec::Decoder as _;
 use super::connection::Socket;
 use super::session::fatal;
 
-/// What a client has said and nobody has heard yet.
+/// The unread bytes of a client.
 pub struct Frames {
     read: BytesMut,
-    /// Charged for it, where it is much.
+    /// The memory reservation, if they are many.
     held: MemoryReservation,
 }
 
 impl Frames {
-    /// Of a connection, of which `head` has been read.
+    /// The bytes of a connection, of which `head` is read already.
     pub fn new(head: &[u8], memory: &Arc<dyn MemoryPool>) -> Self {
         Self {
             read: head.into(),
@@ -32,7 +32,7 @@ impl Frames {
         }
     }
 
-    /// The next message; none when the client has said its last.
+    /// Reads the next message; `None` at the end of the connection.
     pub async fn next<S>(
         &mut self,
         socket: &mut Socket<S>,
@@ -61,7 +61,7 @@ impl Frames {
                     continue;
                 }
             }
-            // What has come is charged, not what is said to come.
+            // Charge the bytes that have arrived, not the announced length.
             self.read.reserve(PIECE);
             if self.read.capacity() > SMALL {
                 let held = self.held.try_resize(self.read.capacity());
@@ -87,7 +87,7 @@ impl Frames {
         begins: bool,
         socket: &mut Socket<S>,
     ) -> PgWireResult<Option<PgWireFrontendMessage>> {
-        // Parts of a message are kept for long: they must not hold all that was read with them.
+        // Parts of a message may be kept for long. They must not keep the whole buffer alive.
         let mut message = BytesMut::from(&self.read[..length]);
         self.read.advance(length);
         if self.read.is_empty() && length > SMALL {
@@ -103,7 +103,7 @@ impl Frames {
     }
 }
 
-/// Octets of the first message, as far as they are known.
+/// The length of the first message, if known.
 fn startup_length(read: &[u8]) -> PgWireResult<Option<usize>> {
     let Some((length, rest)) = read.split_first_chunk() else {
         return Ok(None);
@@ -119,7 +119,7 @@ fn startup_length(read: &[u8]) -> PgWireResult<Option<usize>> {
     }
 }
 
-/// Octets of the next message, as far as they are known.
+/// The length of the next message, if known.
 fn length(read: &[u8], logged_in: bool) -> PgWireResult<Option<usize>> {
     let Some((kind, rest)) = read.split_first() else {
         return Ok(None);
@@ -151,7 +151,7 @@ fn length(read: &[u8], logged_in: bool) -> PgWireResult<Option<usize>> {
     Ok(Some(1 + length))
 }
 
-/// Whether a message has all its parts, and nothing else.
+/// Returns whether a message has all its parts and nothing else.
 fn is_whole(kind: u8, body: &[u8]) -> bool {
     let mut rest = Parts(body);
     let read = match kind {
@@ -164,13 +164,13 @@ fn is_whole(kind: u8, body: &[u8]) -> bool {
         b'C' | b'D' => rest.skip(1).and_then(|()| rest.text()),
         b'E' => rest.text().and_then(|()| rest.skip(4)),
         b'H' | b'S' | b'X' | b'c' => Some(()),
-        // Looked through where it is used.
+        // Its reader validates it.
         _ => return true,
     };
     read.is_some() && rest.0.is_empty()
 }
 
-/// What is left of a message.
+/// The unread rest of a message.
 struct Parts<'a>(&'a [u8]);
 
 impl Parts<'_> {
@@ -179,7 +179,7 @@ impl Parts<'_> {
         Some(())
     }
 
-    /// A text and the NUL behind it.
+    /// Reads a string and its terminating NUL.
     fn text(&mut self) -> Option<()> {
         let end = self.0.iter().position(|octet| *octet == 0)?;
         std::str::from_utf8(&self.0[..end]).ok()?;
@@ -192,7 +192,7 @@ impl Parts<'_> {
         Some(u16::from_be_bytes(*count).into())
     }
 
-    /// Two names, formats, values, formats.
+    /// Reads a Bind: two names, formats, values, formats.
     fn bound(&mut self) -> Option<()> {
         self.text()?;
         self.text()?;
@@ -225,23 +225,23 @@ fn full() -> PgWireError {
     fatal("53200", why.to_owned())
 }
 
-/// A message that has begun has come whole after this time.
+/// The longest time from the first to the last byte of a message.
 const WHOLE: Duration = Duration::from_secs(60);
-/// Kind and length.
+/// The bytes of kind and length.
 const HEAD: usize = 5;
-/// Octets that are read at once.
+/// The bytes of one read.
 const PIECE: usize = 8 * 1024;
-/// Octets that are not charged.
+/// The bytes of a connection that are not charged.
 const SMALL: usize = 64 * 1024;
-/// Octets of a message before the login, and of one that logs in.
+/// The longest message before and during the login.
 const MOST_OF_STARTUP: usize = 10_000;
-/// Octets of `Query` and `Parse`: far more than are planned, so that the answer says what is planned.
+/// The longest `Query` and `Parse`: far more than the planner accepts, so that its error names the limit.
 const MOST_OF_QUERY: usize = 4 << 20;
-/// Octets of `Bind`.
+/// The longest `Bind`.
 const MOST_OF_VALUES: usize = 4 << 20;
-/// Octets of messages that only name something.
+/// The longest message that only has a name.
 const MOST_OF_OTHERS: usize = 10_000;
-/// Behind the length of a `CancelRequest`.
+/// The code after the length of a `CancelRequest`.
 const CANCEL_CODE: [u8; 4] = [4, 210, 22, 46];
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Who answers a connection, and the simple protocol: texts of statements, answered one after the other.
+//! The handler of a connection, and the simple protocol: statements as text, answered one by one.
 
 use std::sync::Arc;
 
@@ -39,11 +39,11 @@ use super::settings::{self, STATEMENT_TIMEOUT, time};
 use super::statement::{ROLLBACK_TO, Statement, nothing, split};
 use crate::{Application, Database};
 
-/// Everything that connections share.
+/// The state that all connections share.
 #[derive(Clone)]
 pub struct Shared {
     database: Database,
-    /// Where queries run.
+    /// The threads of queries.
     threads: Handle,
     running: Arc<Running>,
     parser: Arc<Parser>,
@@ -53,7 +53,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// For a server.
+    /// The state of a new server.
     pub fn new(database: Database, access: &Access, threads: Handle, bounds: Bounds) -> Self {
         Self {
             parser: Arc::new(Parser::new(database.clone())),
@@ -66,7 +66,7 @@ impl Shared {
         }
     }
 
-    /// For a connection that begins; without a door it is one too many.
+    /// Returns the handler of a new connection. Without a place, the connection is rejected.
     pub fn asker(&self, door: Option<Door>) -> Asker {
         let session = Session::new(door, Arc::clone(&self.places), self.bounds);
         Asker {
@@ -84,7 +84,7 @@ pub struct Asker {
 
 #[async_trait]
 impl SimpleQueryHandler for Asker {
-    /// Each statement is answered before the next is begun.
+    /// Answers each statement before it begins the next.
     async fn on_query<C>(
         &self,
         client: &mut C,
@@ -114,7 +114,7 @@ impl SimpleQueryHandler for Asker {
         send_ready_for_query(client, client.transaction_status()).await
     }
 
-    /// One statement.
+    /// Answers one statement.
     async fn do_query<C>(&self, client: &mut C, query: &str) -> PgWireResult<Vec<Response>>
     where
         C: ClientInfo + ClientPortalStore + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
@@ -185,7 +185,7 @@ impl Asker {
         &self.session
     }
 
-    /// What prepares statements.
+    /// The parser of prepared statements.
     pub fn parser(&self) -> Arc<Parser> {
         Arc::clone(&self.shared.parser)
     }
@@ -195,7 +195,7 @@ impl Asker {
         self.shared.database.memory()
     }
 
-    /// Its login.
+    /// The login of the connection.
     pub fn login(&self) -> Login {
         let application = &self.shared.database.application;
         Login::new(
@@ -205,12 +205,12 @@ impl Asker {
         )
     }
 
-    /// All queries that run, for those who cancel one.
+    /// All running queries, for cancel requests.
     pub fn running(&self) -> &Arc<Running> {
         &self.shared.running
     }
 
-    /// Answers a statement without effect on what is read.
+    /// Answers a statement that has no effect on queries.
     pub fn done<C>(&self, client: &C, tag: &'static str) -> PgWireResult<Response>
     where
         C: ClientInfo + ClientPortalStore,
@@ -226,7 +226,7 @@ impl Asker {
         Ok(ended(client, tag))
     }
 
-    /// Sets how long the client waits for an answer.
+    /// Sets the client's own timeout.
     pub fn hurry(&self, text: &str) -> PgWireResult<Response> {
         let Some(time) = time(text) else {
             let why = format!("statement_timeout: `{text}` is no time: write milliseconds, or 5s");
@@ -236,7 +236,7 @@ impl Asker {
         Ok(nothing("SET"))
     }
 
-    /// The value of a setting.
+    /// Answers `SHOW`.
     pub fn show(&self, name: &str, format: &Format) -> PgWireResult<QueryResponse> {
         let application = &self.shared.database.application;
         let fields = Arc::new(vec![show_field(application, name, format)?]);
@@ -268,7 +268,7 @@ impl Asker {
         let memory = self.shared.database.memory();
         let is_committed = matches!(client.transaction_status(), TransactionStatus::Idle);
         Cursors::of(client).open(declared, batches, memory, is_committed)?;
-        // Clients ask for the columns of a cursor as for those of a portal.
+        // Clients describe a cursor as a portal.
         let store = client.portal_store().as_any();
         if let Some(store) = store.downcast_ref::<MemPortalStore<Prepared>>() {
             let statement = StoredStatement::new(name.to_owned(), shape, Vec::new());
@@ -294,7 +294,7 @@ impl Asker {
         ))
     }
 
-    /// Passes rows of a cursor over.
+    /// Skips rows of a cursor.
     pub async fn skip(
         &self,
         client: &impl ClientInfo,
@@ -321,7 +321,7 @@ impl Asker {
         Ok(respond(batches, Arc::new(fields), query, until))
     }
 
-    /// Copies what a query answers.
+    /// Copies the rows of a query.
     pub async fn copy(
         &self,
         client: &impl ClientInfo,
@@ -337,7 +337,7 @@ impl Asker {
         self.shared.running.begin(client, self.session.busy())
     }
 
-    /// Begins to compute an answer, unless the query is cancelled or takes too long before there is any of it.
+    /// Begins to compute an answer. Fails if the query is cancelled or times out before its first row.
     async fn compute(
         &self,
         plan: LogicalPlan,
@@ -361,7 +361,7 @@ pub fn close(client: &impl ClientInfo, name: Option<&str>) -> PgWireResult<Respo
     Ok(Response::Execution(Tag::new("CLOSE CURSOR")))
 }
 
-/// The answer to a statement without effect, but that cursors and portals end with their transaction.
+/// Answers a statement without effect. Cursors and portals end with their transaction.
 fn ended<C>(client: &C, tag: &'static str) -> Response
 where
     C: ClientInfo + ClientPortalStore,
@@ -397,24 +397,24 @@ where
     nothing(tag)
 }
 
-/// Whether something has failed in a transaction that has not ended.
+/// Returns whether the current transaction has failed.
 pub fn has_failed(client: &impl ClientInfo) -> bool {
     matches!(client.transaction_status(), TransactionStatus::Error)
 }
 
-/// Until it ends, nothing is answered in such a one.
+/// The error of every query in a failed transaction.
 pub fn aborted() -> PgWireError {
     let why = "the transaction has failed: nothing is answered until ROLLBACK";
     failure("25P02", why.to_owned())
 }
 
-/// Why a zone cannot be set.
+/// The error of `SET TIME ZONE`.
 pub fn unknown_zone(zone: &str) -> PgWireError {
     let why = format!("time zone {zone}: all times are UTC here, and no other zone is known");
     failure("22023", why)
 }
 
-/// Ends a prepared statement, or all that have names.
+/// Closes a prepared statement, or all named ones.
 pub fn forget<C>(client: &C, name: Option<&str>) -> PgWireResult<Response>
 where
     C: ClientInfo + ClientPortalStore,
@@ -442,12 +442,12 @@ where
     Ok(Response::Execution(Tag::new(tag)))
 }
 
-/// No rows, and no columns.
+/// An answer without columns and rows.
 pub fn empty() -> QueryResponse {
     QueryResponse::new(Arc::new(Vec::new()), futures::stream::empty())
 }
 
-/// The column in which a setting is shown.
+/// The column of `SHOW`.
 pub fn show_field(
     application: &Application,
     name: &str,

@@ -1,4 +1,4 @@
-//! What a connection keeps between queries: prepared statements and portals. They are counted, and have an end.
+//! Counts the prepared statements and portals of a connection, and limits them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,11 +9,11 @@ use pgwire::error::PgWireResult;
 
 use super::row_stream::failure;
 
-/// Of one kind, by name.
+/// The objects of one kind, by name.
 #[derive(Default)]
 struct Kept(HashMap<String, (usize, MemoryReservation)>);
 
-/// All of a connection.
+/// All objects of a connection.
 #[derive(Default)]
 pub struct Held(Mutex<All>);
 
@@ -24,7 +24,7 @@ struct All {
 }
 
 impl Held {
-    /// That of a client.
+    /// The objects of a client.
     pub fn of(client: &impl ClientInfo) -> Arc<Self> {
         client
             .session_extensions()
@@ -35,7 +35,7 @@ impl Held {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A statement is prepared, in place of one of the same name.
+    /// Adds a statement; it replaces one of the same name.
     pub fn statement(
         &self,
         name: &str,
@@ -48,7 +48,7 @@ impl Held {
             .keep(name, octets, charge, memory, STATEMENTS)
     }
 
-    /// A portal is bound, in place of one of the same name.
+    /// Adds a portal; it replaces one of the same name.
     pub fn portal(
         &self,
         name: &str,
@@ -60,18 +60,18 @@ impl Held {
             .keep(name, octets, 2 * octets, memory, PORTALS)
     }
 
-    /// A statement is closed.
+    /// Removes a statement.
     pub fn close_statement(&self, name: &str) {
         let mut all = self.all();
         all.statements.0.remove(name);
     }
 
-    /// A portal is closed.
+    /// Removes a portal.
     pub fn close_portal(&self, name: &str) {
         self.all().portals.0.remove(name);
     }
 
-    /// All portals are closed.
+    /// Removes all portals.
     pub fn close_portals(&self) {
         self.all().portals.0.clear();
     }
@@ -82,7 +82,7 @@ impl Held {
     }
 }
 
-/// How many there may be of a kind, of how many octets together, and what they are called.
+/// The limits of a kind: number and bytes. `what` names the kind in errors.
 struct Most {
     number: usize,
     octets: usize,
@@ -137,6 +137,6 @@ const PORTALS: Most = Most {
     octets: 4 << 20,
     what: "portals",
 };
-/// Octets of the plan of a short statement, and for each octet of a long one; measured with lists of numbers.
+/// The bytes of a short statement's plan, and of a plan for each byte of a long statement. Measured with lists of numbers.
 const PLAN: usize = 16 * 1024;
 const PLANNED: usize = 24;

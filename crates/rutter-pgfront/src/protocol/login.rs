@@ -1,4 +1,4 @@
-//! How connections begin: who is let in, and who waits.
+//! The login of a connection.
 
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -21,7 +21,7 @@ use super::scram::{Scram, Verifier};
 use super::session::{Session, fatal};
 use crate::application::Application;
 
-/// What the logins of all connections share.
+/// The state that all logins share.
 #[derive(Clone)]
 pub struct Logins {
     verifier: Option<Verifier>,
@@ -29,7 +29,7 @@ pub struct Logins {
 }
 
 impl Logins {
-    /// For those who may ask.
+    /// The state for these clients.
     pub fn new(access: &Access) -> Self {
         let verifier = match access {
             Access::Open => None,
@@ -48,7 +48,7 @@ pub struct Login {
     session: Session,
     parameters: DefaultServerParameterProvider,
     driver: AuthDriver<DefaultServerParameterProvider>,
-    /// The client has said who it is.
+    /// The client has sent its startup message.
     begun: AtomicBool,
 }
 
@@ -62,7 +62,7 @@ fn must_wait(opened: Result<(), Duration>) -> PgWireResult<()> {
     })
 }
 
-/// What a server says of itself to who has logged in: the same as `SHOW`.
+/// The parameters that a client receives after its login: the same as in `SHOW`.
 fn parameters(application: &Application) -> DefaultServerParameterProvider {
     let known = |name| application.setting(name).unwrap_or_default();
     let mut parameters = DefaultServerParameterProvider::default();
@@ -76,7 +76,7 @@ fn parameters(application: &Application) -> DefaultServerParameterProvider {
 }
 
 impl Login {
-    /// Of a connection that begins.
+    /// The login of a new connection.
     pub fn new(logins: Logins, session: Session, application: &Application) -> Self {
         Self {
             logins,
@@ -87,13 +87,13 @@ impl Login {
         }
     }
 
-    /// Whether this address may log in now.
+    /// Returns an error while this address must wait.
     fn may_ask(&self, client: &impl ClientInfo) -> PgWireResult<()> {
         let address = client.socket_addr().ip();
         must_wait(self.logins.gate.open(address, Instant::now()))
     }
 
-    /// A part of a login comes. The first says who logs in; a password is only proven by what follows.
+    /// Handles a message of the login. The first names the user; the following ones prove the password.
     fn may_go_on(&self, client: &impl ClientInfo) -> PgWireResult<()> {
         if !self.begun.swap(true, Relaxed) {
             return Ok(());
@@ -102,7 +102,7 @@ impl Login {
         must_wait(self.logins.gate.attempt(address, Instant::now()))
     }
 
-    /// Notes what a password came to.
+    /// Records the outcome of a password.
     fn note<T>(&self, client: &impl ClientInfo, result: &PgWireResult<T>) {
         let peer = client.socket_addr();
         match result {

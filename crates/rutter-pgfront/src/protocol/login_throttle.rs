@@ -1,17 +1,17 @@
-//! Wrong passwords, by address: who has sent several waits longer and longer before the next try.
+//! Slows down guessing: after several wrong passwords, an address waits longer and longer before its next try.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Wrong passwords that cost nothing: people mistype.
+/// Wrong passwords without a wait: people mistype.
 const FREE: u32 = 3;
 /// The longest wait.
 const LONGEST: Duration = Duration::from_secs(60);
-/// Without further tries an address is forgotten after this time.
+/// An address without further tries is forgotten after this time.
 const FORGOTTEN: Duration = Duration::from_secs(600);
-/// Addresses that are remembered; beyond them the oldest is forgotten.
+/// The most addresses that are remembered. Beyond it the oldest is forgotten.
 const MOST: usize = 4096;
 
 #[derive(Clone, Copy)]
@@ -26,8 +26,8 @@ struct Tries {
 pub struct Gate(Arc<Mutex<HashMap<IpAddr, Tries>>>);
 
 impl Gate {
-    /// Whether an address may log in now; else how long it must wait. That it asks is no try: clients connect without a
-    /// password first, to learn whether there must be one.
+    /// Returns an error with the wait if an address must wait. This is no try: clients first connect without a password
+    /// to learn whether one is needed.
     pub fn open(&self, address: IpAddr, now: Instant) -> Result<(), Duration> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match remembered(&mut all, network(address), now) {
@@ -36,7 +36,7 @@ impl Gate {
         }
     }
 
-    /// A password comes. One at a time: an address that must wait between tries waits after this one, whatever it is.
+    /// Records a try. An address that must wait between tries waits after this one, whatever its outcome.
     pub fn attempt(&self, address: IpAddr, now: Instant) -> Result<(), Duration> {
         self.open(address, now)?;
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -75,7 +75,7 @@ impl Gate {
     }
 }
 
-/// What is known of an address, unless it was long ago.
+/// The record of an address, unless it is old.
 fn remembered(
     all: &mut HashMap<IpAddr, Tries>,
     address: IpAddr,
@@ -95,7 +95,7 @@ fn wait(failed: u32) -> Duration {
     }
 }
 
-/// Who has one IPv6 address has all of its /64.
+/// The owner of an IPv6 address has the whole /64.
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),

@@ -1,4 +1,4 @@
-//! The PostgreSQL protocol, version 3, for reading.
+//! The PostgreSQL protocol, version 3, for queries that read.
 
 mod access;
 mod cancel;
@@ -49,22 +49,22 @@ use handler::{Asker, Shared};
 use rejected_connections::Refused;
 use tls::Certificate;
 
-/// Threads beyond those that the settings ask for: while one query computes for long, others are answered.
+/// Threads beyond the configured number: others are answered while one query computes for long.
 const SPARE: usize = 2;
-/// Stack of a thread that plans or computes: long expressions nest as deep as they are long ([`crate::Database::plan`] limits
-/// them). Only what is used takes memory.
+/// The stack of a thread that plans or computes. Long expressions nest deeply ([`crate::Database::plan`] limits them).
+/// Only the used part takes memory.
 const STACK: usize = 512 * 1024 * 1024;
 
-/// What connections may take.
+/// The limits of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Connections that are logged in.
+    /// The most connections that are logged in.
     pub connections: usize,
-    /// Time to log in.
+    /// The time to log in.
     pub login: Duration,
-    /// Time between queries.
+    /// The longest time between queries.
     pub idle: Duration,
-    /// Time of a query.
+    /// The longest time of a query.
     pub query: Duration,
 }
 
@@ -79,26 +79,26 @@ impl Default for Bounds {
     }
 }
 
-/// Who is served, and how.
+/// The settings of a server.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where clients connect.
+    /// The addresses where clients connect.
     pub listen: Vec<SocketAddr>,
-    /// Who may ask.
+    /// Which clients may connect.
     pub access: Access,
-    /// What encrypts; without, nothing is encrypted.
+    /// The certificate. Without one, nothing is encrypted.
     pub tls: Option<Tls>,
-    /// Threads that answer.
+    /// The threads that compute queries.
     pub threads: usize,
-    /// What connections may take.
+    /// The limits of connections.
     pub bounds: Bounds,
-    /// Called by each thread when it starts: whoever routes comes first.
+    /// Called by each thread when it starts, to lower its priority.
     pub step_back: fn(),
-    /// Called when queries have let go of much memory: gives free pages back to the kernel.
+    /// Called when queries have released much memory, to return free pages to the kernel.
     pub give_back: fn(),
 }
 
-/// Why the server does not run.
+/// The reason why a server does not start.
 #[derive(Debug)]
 pub enum ServerError {
     /// An address cannot be listened on, or a thread cannot be started.
@@ -126,10 +126,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens, and answers on threads of its own with a lower priority than those that route.
+    /// Listens, and answers queries on its own threads.
     ///
     /// # Errors
-    /// When an address cannot be listened on, or the certificate cannot be used.
+    /// If an address cannot be listened on, or the certificate cannot be used.
     pub fn start(database: Database, settings: Settings) -> Result<Self, ServerError> {
         let Settings {
             listen,
@@ -187,7 +187,7 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// The addresses of its sockets.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
@@ -202,8 +202,8 @@ impl Drop for Server {
     }
 }
 
-/// Gives free memory back to the kernel each time queries have held much: between used pages the allocator does not look
-/// by itself.
+/// Returns free memory to the kernel each time after queries held much. The allocator does not return pages between used
+/// ones by itself.
 async fn keep_small(database: Database, give_back: fn()) {
     let mut looks = tokio::time::interval(Duration::from_millis(500));
     loop {
@@ -239,7 +239,7 @@ async fn serve(
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
-/// What takes connections.
+/// Accepts connections on a socket.
 struct Accepting {
     shared: Shared,
     certificate: Option<Certificate>,
@@ -272,7 +272,7 @@ impl Accepting {
     }
 }
 
-/// Serves a connection until it ends, or has had its time.
+/// Serves a connection until it ends or times out.
 async fn answer(
     connection: TcpStream,
     peer: SocketAddr,

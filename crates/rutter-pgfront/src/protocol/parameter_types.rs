@@ -1,4 +1,4 @@
-//! What a query tells of its parameters: the types that they must have where they stand.
+//! The types of parameters, inferred from the expressions around them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use pgwire::api::Type;
 use crate::application::Application;
 use crate::values::kind;
 
-/// Parameters by their names, as `$1`, with the first type that a query tells of each.
+/// The parameters by name (`$1`), with the first inferred type of each.
 #[derive(Default)]
 pub struct Known(BTreeMap<String, Option<DataType>>);
 
 impl Known {
-    /// What a plan tells.
+    /// Infers the types from a plan.
     pub fn of(plan: &LogicalPlan, application: &Application) -> Result<Self> {
         let mut known = Self::default();
         plan.apply_with_subqueries(|node| {
@@ -40,12 +40,12 @@ impl Known {
         Ok(known)
     }
 
-    /// All that there are.
+    /// The names of all parameters.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// The type of one, if there is such a parameter, and if its type is told.
+    /// Returns the type of a parameter. The outer `None`: no such parameter; the inner: no type inferred.
     pub fn get(&self, number: usize) -> Option<Option<&DataType>> {
         self.0.get(&format!("${number}")).map(Option::as_ref)
     }
@@ -53,7 +53,7 @@ impl Known {
     fn note(&mut self, parameter: &Expr, told: Option<DataType>) {
         if let Expr::Placeholder(Placeholder { id, .. }) = parameter {
             let known = self.0.entry(id.clone()).or_default();
-            // What is NULL tells nothing.
+            // NULL has no type.
             let told = told.filter(|told| !told.is_null());
             *known = known.take().or(told);
         }
@@ -92,7 +92,7 @@ impl Known {
     }
 }
 
-/// The lists of texts among a query's parameters that are compared with something, and the lists that they would have to be.
+/// Finds parameters of type text[] that are compared with items of another type, and the list type that fits.
 pub fn lists(plan: &LogicalPlan) -> Result<BTreeMap<String, Type>> {
     let mut found = BTreeMap::new();
     plan.apply_with_subqueries(|node| {
@@ -116,7 +116,7 @@ pub fn lists(plan: &LogicalPlan) -> Result<BTreeMap<String, Type>> {
     Ok(found)
 }
 
-/// The list and the item in `item = ANY (list)`, `item < ALL (list)` and the like, as the planner writes them.
+/// Returns the list and the item of `item = ANY (list)`, `item < ALL (list)` and the like, as the planner writes them.
 fn compared(part: &Expr) -> Vec<(&Expr, &Expr)> {
     match part {
         Expr::ScalarFunction(ScalarFunction { func, args }) => match args.as_slice() {
@@ -150,7 +150,7 @@ fn item_of(list: &DataType) -> Option<DataType> {
     }
 }
 
-/// What a function takes in a place. Where nothing is said it is a text.
+/// The type of a function's argument.
 fn taken(application: &Application, function: &str, at: usize) -> Option<DataType> {
     match (function, at) {
         ("date_bin", 0) => Some(DataType::Interval(IntervalUnit::MonthDayNano)),

@@ -15,7 +15,7 @@ use crate::application::Application;
 use crate::dialect::lexer::{Kind, pieces};
 use crate::values::kind;
 
-/// The types of `$1`, `$2`, … as far as the query tells them; text where it does not.
+/// The types of `$1`, `$2`, … as inferred from the query; otherwise text.
 pub fn types(plan: &LogicalPlan, application: &Application) -> PgWireResult<Vec<Type>> {
     let known = known(plan, application)?;
     let mut count = 0;
@@ -36,7 +36,7 @@ fn fail(error: DataFusionError) -> PgWireError {
     PgWireError::ApiError(Box::new(error))
 }
 
-/// The number of a parameter; none has the number 0. A client cannot bind more than the protocol can count.
+/// The number of a parameter, from 1 to the most that the protocol can count.
 fn place(name: &str) -> PgWireResult<usize> {
     let number = name.strip_prefix('$').unwrap_or_default();
     if number.is_empty() || !number.bytes().all(|digit| digit.is_ascii_digit()) {
@@ -49,18 +49,18 @@ fn place(name: &str) -> PgWireResult<usize> {
     })
 }
 
-/// Parameters of a statement: they are counted in 16 bits.
+/// The most parameters of a statement: the protocol counts them in 16 bits.
 const MOST: usize = 65_535;
 
-/// A query in which the parameters that are lists are cast to lists: what they are compared with does not tell. Those
-/// that a client declares are known; of the others, those in `ANY($1)` and `ALL($1)` are lists of texts.
+/// Casts the parameters that are lists: comparisons do not determine their type. Declared types are known. Of the
+/// others, those in `ANY($1)` and `ALL($1)` become text[].
 pub fn typed(sql: &str, types: &[Option<Type>]) -> String {
     replaced(sql, |number, before, behind| {
         list_type(number, (before, behind), types).map(|kind| cast(number, &kind))
     })
 }
 
-/// Finds the types of lists that no client declared, but that are compared with something else than a text.
+/// Finds the types of undeclared lists that are compared with another type than text.
 pub fn compared(plan: &LogicalPlan, types: &mut Vec<Option<Type>>) -> PgWireResult<bool> {
     let mut any = false;
     for (name, list) in parameter_types::lists(plan).map_err(fail)? {
@@ -76,7 +76,7 @@ pub fn compared(plan: &LogicalPlan, types: &mut Vec<Option<Type>>) -> PgWireResu
     Ok(any)
 }
 
-/// A query in which the parameters of these types are cast to them.
+/// Casts the parameters of a query to these types.
 pub fn told(sql: &str, types: &[Option<Type>]) -> String {
     replaced(sql, |number, _, _| {
         let at: usize = number.parse().ok()?;
@@ -89,8 +89,8 @@ fn cast(number: &str, kind: &str) -> String {
     format!("CAST(${number} AS {kind})")
 }
 
-/// A query with something else in the places of its parameters, each by its number and what is written before and behind
-/// it, up to the next.
+/// Replaces the parameters of a query. The closure receives the number, and the text before and after it, up to the
+/// next parameter.
 pub fn replaced(sql: &str, other: impl Fn(&str, &str, &str) -> Option<String>) -> String {
     let mut out = String::with_capacity(sql.len());
     for (kind, text) in pieces(sql) {
@@ -112,8 +112,8 @@ pub fn replaced(sql: &str, other: impl Fn(&str, &str, &str) -> Option<String>) -
     out
 }
 
-/// The parameters that a query casts to a type for which the engine has another: addresses and prefixes, `$1::inet`, are
-/// texts there.
+/// The parameters that a query casts to a type that DataFusion lacks: addresses and prefixes, `$1::inet`, are strings
+/// there.
 pub fn renamed(sql: &str) -> Vec<(usize, Type)> {
     let mut found = Vec::new();
     for (kind, text) in pieces(sql) {
@@ -149,8 +149,8 @@ pub fn renamed(sql: &str) -> Vec<(usize, Type)> {
     found
 }
 
-/// Of the types that a client declares, those that a query does not tell itself: its answer may be one of them. What is
-/// added to a time is taken for another time, though it may be an interval.
+/// The declared types that the query itself does not determine: its result may have one of them. A value added to a
+/// timestamp is otherwise inferred as a timestamp, although it may be an interval.
 pub fn untold(
     plan: &LogicalPlan,
     types: &[Option<Type>],
@@ -165,7 +165,7 @@ pub fn untold(
     Ok(untold.collect())
 }
 
-/// The name, in SQL, of a type that is no list. What is not named here is a text.
+/// The SQL name of a type that is not a list. Types without a name here are text.
 fn scalar(kind: &Type) -> Option<&'static str> {
     Some(match *kind {
         Type::BOOL => "BOOLEAN",
@@ -182,7 +182,7 @@ fn scalar(kind: &Type) -> Option<&'static str> {
     })
 }
 
-/// The list that a parameter is, by its declared type or else by what is written around it.
+/// The list type of a parameter, by its declared type or else by the text around it.
 fn list_type(
     number: &str,
     (before, behind): (&str, &str),

@@ -1,4 +1,4 @@
-//! Queries with parameters: planned when they are prepared, and given their values when they are asked.
+//! Queries with parameters: planned when they are prepared; values are filled in when they run.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ pub struct Planned {
     plan: LogicalPlan,
     /// The types of the plan's parameters.
     types: Vec<Type>,
-    /// Parameters that are cast to types for which the plan has others.
+    /// The parameters that are cast to types for which the plan has others.
     renamed: Vec<(usize, Type)>,
     again: Option<Again>,
 }
@@ -35,7 +35,7 @@ impl From<LogicalPlan> for Planned {
     }
 }
 
-/// What is planned anew with its values: the engine looks at the arguments of functions in `FROM` when it plans.
+/// A query that is planned again with its values: DataFusion evaluates arguments of functions in `FROM` when it plans.
 #[derive(Clone, Debug)]
 struct Again {
     sql: String,
@@ -44,7 +44,7 @@ struct Again {
 }
 
 impl Planned {
-    /// Plans a query; the client declares some types, or none.
+    /// Plans a query. The client may declare types.
     pub async fn new(
         database: &Database,
         sql: &str,
@@ -81,7 +81,7 @@ impl Planned {
         })
     }
 
-    /// Its columns are those of every plan with its values.
+    /// The plan. Its columns do not depend on the values.
     pub fn plan(&self) -> &LogicalPlan {
         &self.plan
     }
@@ -101,7 +101,7 @@ impl Planned {
         Ok(types)
     }
 
-    /// The query with the values that a client bound.
+    /// Returns the plan with the values that a client bound.
     pub async fn bound<S: Clone>(
         &self,
         database: &Database,
@@ -137,7 +137,7 @@ async fn plan(
     let mut types = declared.to_vec();
     let mut cast = parameters::typed(sql, &types);
     let mut plan = planned(&cast).await?;
-    // What lists are compared with tells what they are of.
+    // The item that a list is compared with determines the type of its items.
     if parameters::compared(&plan, &mut types)? {
         cast = parameters::typed(sql, &types);
         plan = planned(&cast).await?;
@@ -146,12 +146,12 @@ async fn plan(
     if untold.iter().any(Option::is_some) {
         plan = planned(&parameters::told(&cast, &untold)).await?;
     }
-    // Parameters that nobody could bind are refused before anything is made for them.
+    // Refuse parameters that no client could bind before any work for them.
     let types = parameters::types(&plan, application)?;
     Ok((plan, types))
 }
 
-/// The parameters among the arguments of functions that make tables, with their types.
+/// The parameters in arguments of table functions, with their types.
 fn arguments(
     application: &Application,
     sql: &str,
@@ -184,7 +184,7 @@ fn arguments(
 /// The table functions of DataFusion, and the type of their arguments.
 const SERIES: [(&str, Type); 2] = [("generate_series", Type::INT8), ("range", Type::INT8)];
 
-/// The function whose arguments a text ends in.
+/// The function whose arguments are open at the end of a text.
 fn called(before: &str) -> Option<&str> {
     let mut depth = 0_usize;
     let open = before.char_indices().rev().find(|(_, sign)| match sign {
@@ -208,7 +208,7 @@ fn kind(arguments: &[(usize, Type)], number: usize) -> Option<&Type> {
     found.map(|(_, kind)| kind)
 }
 
-/// A query with values in the places of arguments. A parameter that is one anywhere is written wherever it is.
+/// Writes values in place of these parameters, wherever they occur.
 fn with_values(
     sql: &str,
     arguments: &[(usize, Type)],
@@ -223,7 +223,7 @@ fn with_values(
     })
 }
 
-/// A value as it is written in a query.
+/// Writes a value as an SQL literal.
 fn written(number: usize, value: Option<&ScalarValue>) -> PgWireResult<String> {
     let mut out = String::new();
     match value {

@@ -1,4 +1,4 @@
-//! Prepared statements: what a client says once and asks again and again.
+//! Prepared statements.
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -35,12 +35,12 @@ pub enum Prepared {
 }
 
 impl Prepared {
-    /// Whether it ends a transaction, or goes back to where it had not failed.
+    /// Returns whether the statement ends a transaction or rolls it back to a savepoint.
     pub fn ends_transaction(&self) -> bool {
         matches!(self, Self::Nothing(tag) if ends_transaction(tag))
     }
 
-    /// Whether its answer is rows.
+    /// Returns whether the statement answers with rows.
     pub fn has_rows(&self) -> bool {
         matches!(self, Self::Query(_) | Self::Show(_) | Self::Fetch(..))
     }
@@ -50,12 +50,12 @@ impl Prepared {
 pub struct Parser(Database);
 
 impl Parser {
-    /// With what plans them.
+    /// A parser for the statements of a database.
     pub fn new(database: Database) -> Self {
         Self(database)
     }
 
-    /// What plans them.
+    /// The database.
     pub fn database(&self) -> &Database {
         &self.0
     }
@@ -120,7 +120,7 @@ impl QueryParser for Parser {
         statement: &Prepared,
         format: Option<&Format>,
     ) -> PgWireResult<Vec<FieldInfo>> {
-        // Nobody has asked for a format before values are bound: drivers take what is said here for what they will get.
+        // The format is not requested before Bind. Drivers expect what is announced here.
         let format = format.unwrap_or(&Format::UnifiedText);
         Ok(match statement {
             Prepared::Query(plan) => fields(plan.plan().schema().as_arrow(), format),
@@ -134,7 +134,7 @@ impl QueryParser for Parser {
 }
 
 impl Prepared {
-    /// Refuses values or formats of another number than the statement has parameters or columns.
+    /// Refuses a Bind whose number of values or formats differs from the parameters or columns.
     pub fn check(&self, bind: &Bind) -> PgWireResult<()> {
         let (parameters, columns) = match self {
             Self::Query(plan) => (plan.types()?.len(), plan.plan().schema().fields().len()),
@@ -152,7 +152,7 @@ impl Prepared {
             (&bind.parameter_format_codes, given, "values"),
             (&bind.result_column_format_codes, columns, "columns"),
         ] {
-            // Where there is no column, none is asked for.
+            // A statement without columns accepts any number.
             if formats.len() > 1 && of > 0 && formats.len() != of {
                 let count = formats.len();
                 return Err(wrong(format!("{count} formats for {of} {what}")));

@@ -1,5 +1,5 @@
-//! Queries run on threads of their own: one that computes for long keeps nobody from connecting or cancelling. Those that are
-//! known to be short run where they are read: to wake two threads for them takes longer, and processors from who routes.
+//! Queries run on their own threads, so that a long query blocks neither connecting nor cancelling. Short queries run on
+//! the thread that reads them: waking two threads takes longer and competes with other work of the process.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,16 +20,16 @@ use tokio::time::timeout;
 use crate::limits::memory::octets;
 use crate::{Database, QueryError};
 
-/// Batches that wait for a slow client.
+/// The most batches that wait for a slow client.
 const AHEAD: usize = 2;
 
-/// Octets that a query keeps and does not count itself: a batch between two operators, and what waits to be sent.
+/// The bytes charged for batches between operators and batches that wait to be sent: a query does not count them itself.
 const KEPT: usize = 2 << 20;
 
-/// Rows on their way to a client, and the memory that they are charged until it has asked for the next ones.
+/// Rows on their way to a client, with their memory reservation. It ends when the client requests the next rows.
 type Sent = (Result<RecordBatch>, MemoryReservation);
 
-/// Ends a query when nobody wants its answer any more.
+/// Aborts a query when its answer is dropped.
 struct Ends(JoinHandle<()>);
 
 impl Drop for Ends {
@@ -38,7 +38,7 @@ impl Drop for Ends {
     }
 }
 
-/// Answers a plan, here where that is short.
+/// Runs a plan, on this thread if it is short.
 pub async fn run(
     threads: &Handle,
     database: &Database,
@@ -51,7 +51,7 @@ pub async fn run(
     }
 }
 
-/// Answers a plan on this thread, whenever rows are asked for. What a short query reads of the table is copied at once: it
+/// Runs a plan on this thread, as its rows are requested. A short query copies the rows that it reads at once, so that it
 /// may wait.
 async fn here(
     database: &Database,
@@ -76,8 +76,8 @@ async fn here(
     Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
 }
 
-/// Answers a plan on other threads. Where nobody takes rows for so long, it ends: what it reads of the table stays as it was
-/// until then, and takes memory beside the table.
+/// Runs a plan on other threads. It ends if its rows are not read for `patience`: until then it keeps old pages of the
+/// tables in memory.
 async fn elsewhere(
     threads: &Handle,
     database: &Database,
@@ -113,7 +113,7 @@ async fn elsewhere(
         drop::<Option<MemoryReservation>>(last);
         match receiver.recv().await {
             Some((batch, held)) => Some((batch, Some((receiver, ends, Some(held))))),
-            // An answer that breaks off must not look like one that is complete.
+            // A broken answer must not look complete.
             None => match (&mut ends.0).await {
                 Ok(()) => None,
                 Err(broken) => Some((Err(DataFusionError::External(broken.into())), None)),
@@ -152,7 +152,7 @@ async fn forward(
     }
 }
 
-/// A batch with the memory that it takes until the next one is wanted.
+/// Reserves the memory of a batch until the next one is requested.
 fn charged(batch: Result<RecordBatch>, memory: &Arc<dyn MemoryPool>) -> Sent {
     let held = MemoryConsumer::new("answer").register(memory);
     let batch = batch.and_then(|batch| {
@@ -162,7 +162,7 @@ fn charged(batch: Result<RecordBatch>, memory: &Arc<dyn MemoryPool>) -> Sent {
     (batch, held)
 }
 
-/// What a batch takes until it is sent: itself, and a few of its rows in the form of the protocol, twice.
+/// The bytes of a batch until it is sent: the batch, and a few of its rows in the protocol's form, twice.
 fn sent(batch: &RecordBatch) -> usize {
     let octets = octets(batch);
     octets.saturating_add(2 * octets / batch.num_rows().max(1))

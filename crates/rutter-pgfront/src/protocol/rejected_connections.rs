@@ -1,16 +1,16 @@
-//! Connections that are one too many, as long as they have not been told.
+//! Connections beyond the limit, until they have received their error.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::task::AbortHandle;
 
-/// Those of a server. A client that speaks is told at once; of those that say nothing only the last few are waited for.
+/// The rejected connections of a server. A client that sends a message receives the error. Of silent ones only a few stay.
 #[derive(Clone, Default)]
 pub struct Refused(Arc<Mutex<VecDeque<AbortHandle>>>);
 
 impl Refused {
-    /// One more. The one that has been silent for longest goes, where there are too many.
+    /// Adds a connection. Beyond the limit, the oldest one is closed.
     pub fn add(&self, connection: AbortHandle) {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.retain(|connection| !connection.is_finished());
@@ -23,5 +23,5 @@ impl Refused {
     }
 }
 
-/// Connections that are waited for at once.
+/// The most silent connections that are kept.
 const MOST: usize = 64;

@@ -1,4 +1,4 @@
-//! What a statement is answered with, on its way to the client; and whether a transaction goes on.
+//! Sends responses, and keeps the state of the transaction.
 
 use futures::{Sink, SinkExt as _, StreamExt as _};
 use pgwire::api::ClientInfo;
@@ -11,7 +11,7 @@ use pgwire::messages::response::{EmptyQueryResponse, TransactionStatus};
 
 use super::copy::copied;
 
-/// Sends an answer. Rows go with their description before them.
+/// Sends a response. A description precedes rows.
 pub async fn send<C>(client: &mut C, response: Response) -> PgWireResult<()>
 where
     C: ClientInfo + Sink<PgWireBackendMessage> + Unpin + Send + Sync,
@@ -32,12 +32,12 @@ where
         }
         Response::EmptyQuery => nothing(client).await,
         Response::Error(why) => Err(PgWireError::UserError(why)),
-        // Nothing is taken from a client.
+        // Clients cannot copy data in.
         Response::CopyIn(_) | Response::CopyBoth(_) => Err(PgWireError::NotReadyForQuery),
     }
 }
 
-/// Says that nothing was asked.
+/// Sends EmptyQueryResponse.
 pub async fn nothing<C>(client: &mut C) -> PgWireResult<()>
 where
     C: Sink<PgWireBackendMessage> + Unpin,
@@ -47,7 +47,7 @@ where
     Ok(client.feed(empty).await?)
 }
 
-/// A copy. Where it breaks off, the error says so: the library would send a message that only clients send.
+/// Sends a copy. If it fails, the error ends it: the library would send a message that only clients may send.
 async fn copy_out<C>(client: &mut C, copy: CopyResponse) -> PgWireResult<()>
 where
     C: ClientInfo + Sink<PgWireBackendMessage> + Unpin + Send + Sync,

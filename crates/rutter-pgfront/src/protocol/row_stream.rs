@@ -1,4 +1,4 @@
-//! The rows of an answer, until there are no more, the client cancels, or it takes too long.
+//! The rows of an answer, until they end, the client cancels or the query times out.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,14 +17,14 @@ use super::encode;
 use crate::QueryError;
 use crate::limits::memory::octets;
 
-/// An error in the protocol's words.
+/// Converts an error to one of the protocol.
 pub fn error(error: &QueryError) -> PgWireError {
     failure(error.state(), error.to_string())
 }
 
 /// An error with its SQLSTATE.
 pub fn failure(state: &str, message: String) -> PgWireError {
-    // It would end the text before its end.
+    // NUL would end the string early.
     let message = message.replace('\0', "");
     PgWireError::UserError(Box::new(ErrorInfo::new(
         "ERROR".into(),
@@ -33,7 +33,7 @@ pub fn failure(state: &str, message: String) -> PgWireError {
     )))
 }
 
-/// The query has had its time.
+/// The error of a query that timed out.
 pub fn too_long(limit: Duration) -> PgWireError {
     failure(
         "57014",
@@ -43,7 +43,7 @@ pub fn too_long(limit: Duration) -> PgWireError {
     )
 }
 
-/// Answers with the rows of a stream until a time.
+/// Answers with the rows of a stream, until a deadline.
 pub fn respond(
     batches: SendableRecordBatchStream,
     fields: Arc<Vec<FieldInfo>>,
@@ -53,14 +53,14 @@ pub fn respond(
     QueryResponse::new(Arc::clone(&fields), rows(batches, fields, query, until))
 }
 
-/// What is left of an answer.
+/// The remaining rows of an answer.
 pub struct Rest {
     batches: SendableRecordBatchStream,
     batch: Option<RecordBatch>,
 }
 
 impl Rest {
-    /// All of it.
+    /// All rows of a stream.
     pub fn new(batches: SendableRecordBatchStream) -> Self {
         Self {
             batches,
@@ -68,12 +68,12 @@ impl Rest {
         }
     }
 
-    /// The next rows, so few that little memory is needed to send them.
+    /// Returns the next rows, few enough to send them with little memory.
     pub async fn next(&mut self) -> Option<Result<RecordBatch, DataFusionError>> {
         self.next_of(usize::MAX).await
     }
 
-    /// The same, not more than a number of them.
+    /// The same, with at most this many rows.
     pub async fn next_of(&mut self, most: usize) -> Option<Result<RecordBatch, DataFusionError>> {
         let batch = match self.batch.take() {
             Some(batch) => batch,
@@ -92,7 +92,7 @@ impl Rest {
     }
 }
 
-/// Octets, and rows, that are made ready for the client at once.
+/// The most bytes and rows that are encoded at once.
 const PIECE: usize = 256 * 1024;
 const MOST_ROWS: usize = 8192;
 

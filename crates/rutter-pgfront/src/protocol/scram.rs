@@ -1,5 +1,5 @@
-//! SCRAM-SHA-256 (RFC 5802, RFC 7677), the server's side: the password never crosses the wire, and what does cannot be
-//! used again.
+//! The server's side of SCRAM-SHA-256 (RFC 5802, RFC 7677). The password never crosses the wire, and the messages cannot
+//! be replayed.
 
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -14,27 +14,27 @@ use sha2::{Digest as _, Sha256};
 
 /// The name of the method.
 const METHOD: &str = "SCRAM-SHA-256";
-/// Rounds of hashing, as PostgreSQL's default.
+/// Rounds of hashing: PostgreSQL's default.
 const ROUNDS: u32 = 4096;
 
 type Key = [u8; 32];
 
-/// What is kept of a password: enough to verify it, too little to log in with it.
+/// The stored form of a password: enough to verify it, too little to log in with.
 #[derive(Clone)]
 pub struct Verifier {
     user: String,
     salt: [u8; 16],
     stored_key: Key,
     server_key: Key,
-    /// Gives the salts of users that do not exist.
+    /// The key of the salts for users that do not exist.
     secret: Key,
 }
 
 impl Verifier {
-    /// Of a user's password.
+    /// Derives the verifier of a user's password.
     pub fn new(user: &str, password: &str) -> Self {
         let salt: [u8; 16] = rand::random();
-        // As clients do: what SASLprep refuses is taken as it is.
+        // As clients do, use a string that SASLprep refuses unchanged.
         let prepared = stringprep::saslprep(password);
         let salted = salted(prepared.as_deref().unwrap_or(password).as_bytes(), &salt);
         let client_key = hmac(&salted, &[b"Client Key"]);
@@ -47,7 +47,7 @@ impl Verifier {
         }
     }
 
-    /// The salt that a user is told: always the same, so that it does not tell who exists.
+    /// The salt of a user. It is always the same, so that it does not reveal which users exist.
     fn salt(&self, user: &str) -> [u8; 16] {
         if user == self.user {
             return self.salt;
@@ -66,7 +66,7 @@ pub struct Scram {
 
 enum Step {
     First,
-    /// What was said, as far as it is signed, and the nonce.
+    /// The signed part of the messages so far, and the nonce.
     Final {
         header: String,
         said: String,
@@ -76,7 +76,7 @@ enum Step {
 }
 
 impl Scram {
-    /// A login that has not begun.
+    /// A new login.
     pub fn new(verifier: Verifier) -> Self {
         Self {
             verifier,
@@ -85,7 +85,7 @@ impl Scram {
         }
     }
 
-    /// The client's first message to the server's.
+    /// Answers the client's first message.
     fn first(&mut self, message: &str, fresh: &str) -> PgWireResult<String> {
         // Channel binding needs TLS.
         let bare = message
@@ -109,7 +109,7 @@ impl Scram {
         Ok(answer)
     }
 
-    /// The client's last message to the server's proof that it knows the password, too.
+    /// Verifies the client's last message. Returns the server's proof that it knows the password, too.
     fn last(&mut self, message: &str) -> PgWireResult<String> {
         let step = std::mem::replace(&mut self.waits_for, Step::Nothing);
         let Step::Final {
@@ -177,7 +177,7 @@ impl AuthMechanism for Scram {
     }
 }
 
-/// Whether a first message is a name, a length and so many octets.
+/// Returns whether a first message is a name, a length and that many bytes.
 fn is_initial(message: &PasswordMessageFamily) -> bool {
     let PasswordMessageFamily::Raw(body) = message else {
         return true;
@@ -201,7 +201,7 @@ fn malformed() -> PgWireError {
     PgWireError::InvalidScramMessage("malformed".to_owned())
 }
 
-/// The value of a letter of a message.
+/// The value of an attribute of a message.
 fn value(message: &str, letter: char) -> Option<&str> {
     let parts = message.split(',').filter_map(|part| part.split_once('='));
     let mut values = parts.filter(|(name, _)| name.chars().eq([letter]));
@@ -222,7 +222,7 @@ fn salted(password: &[u8], salt: &[u8]) -> Key {
 }
 
 fn hmac(key: &[u8], parts: &[&[u8]]) -> Key {
-    // Keys of any length are taken.
+    // Keys of any length are valid.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else {
         return Key::default();
     };
@@ -230,7 +230,7 @@ fn hmac(key: &[u8], parts: &[&[u8]]) -> Key {
     mac.finalize().into_bytes().into()
 }
 
-/// Compares in a time that does not tell where they differ.
+/// Compares in constant time.
 fn same(a: &Key, b: &Key) -> bool {
     a.iter().zip(b).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
 }

@@ -1,4 +1,4 @@
-//! One connection: how long it may take to log in, to be idle, and to read an answer.
+//! The timeouts of a connection: for its login, between queries, and for an answer.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::Bounds;
 use super::connection_limits::Door;
 
-/// A connection, as far as its time is counted.
+/// The timers of a connection.
 #[derive(Clone)]
 pub struct Session {
     state: Arc<Mutex<State>>,
@@ -21,29 +21,29 @@ pub struct Session {
 struct State {
     place: Place,
     logged_in: bool,
-    /// Queries that are answered.
+    /// The number of running queries.
     busy: usize,
-    /// When something happened last.
+    /// The time of the last activity.
     last: Instant,
-    /// The time of a query, as far as the client wants it shorter.
+    /// The client's own timeout of a query.
     patience: Option<Duration>,
 }
 
-/// What a connection takes from others.
+/// The place that a connection occupies.
 enum Place {
-    /// None: it was one too many, and is told so.
+    /// None: the connection is rejected.
     Nothing,
-    /// Before the login.
+    /// A place before the login.
     Door { _door: Door },
-    /// After it.
+    /// A place after the login.
     Seat { _seat: OwnedSemaphorePermit },
 }
 
-/// Marks a query of a connection as long as it is answered.
+/// Marks a query as running.
 pub struct Busy(Session);
 
 impl Session {
-    /// A connection that has not logged in; `places` are for those that have.
+    /// A connection that has not logged in. `places` are the places of connections that have.
     pub fn new(door: Option<Door>, places: Arc<Semaphore>, bounds: Bounds) -> Self {
         let state = State {
             place: door.map_or(Place::Nothing, |door| Place::Door { _door: door }),
@@ -63,12 +63,12 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it was one too many.
+    /// Returns whether the connection is rejected.
     pub fn is_refused(&self) -> bool {
         matches!(self.state().place, Place::Nothing)
     }
 
-    /// The client has shown who it is.
+    /// Takes a place after the login.
     pub fn admit(&self) -> PgWireResult<()> {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             return Err(fatal(
@@ -86,23 +86,23 @@ impl Session {
         Ok(())
     }
 
-    /// Something happens.
+    /// Records activity.
     pub fn touch(&self) {
         self.state().last = Instant::now();
     }
 
-    /// Queries may take so long from now on, or as long as any.
+    /// Sets the client's own timeout of queries; `None`: the server's.
     pub fn set_patience(&self, time: Option<Duration>) {
         self.state().patience = time;
     }
 
-    /// How long a query may take.
+    /// The timeout of a query.
     pub fn patience(&self) -> Duration {
         let all = self.bounds.query;
         self.state().patience.map_or(all, |own| own.min(all))
     }
 
-    /// A query begins.
+    /// Marks the begin of a query.
     pub fn busy(&self) -> Busy {
         let mut state = self.state();
         state.busy += 1;
@@ -110,7 +110,7 @@ impl Session {
         Busy(self.clone())
     }
 
-    /// Waits until the connection has had its time. Why it ends.
+    /// Waits until the connection times out. Returns the reason.
     pub async fn over(&self) -> &'static str {
         loop {
             let (until, why) = {
@@ -119,7 +119,7 @@ impl Session {
                     _ if matches!(state.place, Place::Nothing) => (REFUSAL, "it was one too many"),
                     (false, _) => (self.bounds.login, "it did not log in"),
                     (true, 0) => (self.bounds.idle, "it was idle"),
-                    // The query itself ends after this time; its answer may be read for as long again.
+                    // The query itself ends after this time. Its answer may be read for as long again.
                     (true, _) => (self.bounds.query + SLACK, "it did not read its answer"),
                 };
                 (state.last + time, why)
@@ -133,7 +133,7 @@ impl Session {
 }
 
 impl Busy {
-    /// A part of the answer has been taken.
+    /// Records that the client has read a part of the answer.
     pub fn touch(&self) {
         self.0.touch();
     }
@@ -152,7 +152,7 @@ pub fn fatal(state: &str, text: String) -> PgWireError {
     PgWireError::UserError(Box::new(ErrorInfo::new("FATAL".into(), state.into(), text)))
 }
 
-/// To tell a client that it is one too many, and why.
+/// How long a rejected client may take to receive its error.
 const REFUSAL: Duration = Duration::from_secs(2);
-/// A query that has taken all its time says so itself.
+/// The extra time for a query that reports its own timeout.
 const SLACK: Duration = Duration::from_secs(30);

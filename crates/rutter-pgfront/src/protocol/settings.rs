@@ -1,8 +1,8 @@
-//! Settings: what a client can set, and what it is told of those that it cannot.
+//! The settings that clients read, and the few that they can set.
 
 use std::time::Duration;
 
-/// The zone of `SET [SESSION | LOCAL] {TIME ZONE | TimeZone {TO | =}} zone`, without its first word.
+/// Parses `SET [SESSION | LOCAL] {TIME ZONE | TimeZone {TO | =}} zone` without its first word. Returns the zone.
 pub fn zone(words: &[&str]) -> Option<String> {
     let text = words.join(" ").replace('=', " = ");
     let mut words = text.split_whitespace().peekable();
@@ -19,7 +19,7 @@ pub fn zone(words: &[&str]) -> Option<String> {
     Some(zone.trim_matches(['\'', '"']).to_owned())
 }
 
-/// The time of `SET [SESSION] statement_timeout {TO | =} time`, without its first word.
+/// Parses `SET [SESSION] statement_timeout {TO | =} time` without its first word. Returns the time.
 pub fn timeout(words: &[&str]) -> Option<String> {
     let text = words.join(" ").replace('=', " = ");
     let mut words = text.split_whitespace().peekable();
@@ -31,7 +31,7 @@ pub fn timeout(words: &[&str]) -> Option<String> {
     is_set.then(|| time.trim_matches('\'').to_owned())
 }
 
-/// A time as PostgreSQL's settings have it: milliseconds, or with a unit. None at all: `0` and `DEFAULT`.
+/// Parses a duration of PostgreSQL's settings: milliseconds, or with a unit. `0` and `DEFAULT` are no limit.
 pub fn time(text: &str) -> Option<Option<Duration>> {
     if text.eq_ignore_ascii_case("DEFAULT") {
         return Some(None);
@@ -51,10 +51,10 @@ pub fn time(text: &str) -> Option<Option<Duration>> {
     Some((!time.is_zero()).then_some(time))
 }
 
-/// The one setting that connections have their own of.
+/// The only setting that each connection has for itself.
 pub const STATEMENT_TIMEOUT: &str = "statement_timeout";
 
-/// A time as PostgreSQL shows it, in the largest unit of which there are so many.
+/// Writes a duration as PostgreSQL does, in the largest unit without a rest.
 pub fn shown(time: Duration) -> String {
     let milliseconds = time.as_millis();
     let units = [
@@ -72,7 +72,7 @@ pub fn shown(time: Duration) -> String {
     }
 }
 
-/// Settings and their values: none can be changed.
+/// The settings and their values. The application completes `server_version` and `session_authorization`.
 pub const SETTINGS: [(&str, &str); 40] = [
     ("application_name", ""),
     ("array_nulls", "on"),

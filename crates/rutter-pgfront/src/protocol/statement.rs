@@ -1,4 +1,4 @@
-//! What a client says that is not a query, but that drivers and psql say all the same.
+//! Statements that are not queries, but that drivers and psql send.
 
 use pgwire::api::results::{Response, Tag};
 
@@ -10,21 +10,21 @@ use crate::dialect::time_zone::is_utc;
 /// A statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Statement {
-    /// To be answered from the tables.
+    /// A query.
     Query(String),
-    /// Answered with its name and nothing done: settings and transactions change nothing for a reader.
+    /// A statement without effect, with its tag: settings and transactions change nothing for reads.
     Nothing(&'static str),
     /// `DEALLOCATE name`; without a name: all.
     Deallocate(Option<String>),
-    /// `COPY …`, all of it.
+    /// The whole text of `COPY …`.
     Copy(String),
-    /// `SET statement_timeout` to something.
+    /// `SET statement_timeout`, with its value.
     Timeout(String),
-    /// `SET TIME ZONE` to one that is not known.
+    /// `SET TIME ZONE` with an unknown zone.
     Zone(String),
     /// `SHOW name`.
     Show(String),
-    /// What is not offered, and why.
+    /// A statement that is not offered, with the reason.
     Refused(&'static str),
     /// `DECLARE name CURSOR FOR query`.
     Declare(Declared),
@@ -36,7 +36,7 @@ pub enum Statement {
     Close(Option<String>),
 }
 
-/// Commands that are accepted without effect, with the tag that answers them.
+/// The commands that are accepted without effect, with their tags.
 const WITHOUT_EFFECT: [(&str, &str); 16] = [
     ("SET", "SET"),
     ("RESET", "RESET"),
@@ -57,7 +57,7 @@ const WITHOUT_EFFECT: [(&str, &str); 16] = [
 ];
 
 impl Statement {
-    /// What one statement is, by its first words.
+    /// Recognises a statement by its first words.
     pub fn of(sql: &str) -> Self {
         let sql = spoken(sql).trim().trim_end_matches(';').trim();
         let words = sql.split_whitespace().collect();
@@ -72,20 +72,20 @@ impl Statement {
         known.unwrap_or_else(|| Self::Query(sql.to_owned()))
     }
 
-    /// Whether it ends a transaction, or goes back to where it had not failed.
+    /// Returns whether the statement ends a transaction or rolls it back to a savepoint.
     pub fn ends_transaction(&self) -> bool {
         matches!(self, Self::Nothing(tag) if ends_transaction(tag))
     }
 }
 
-/// A statement's text, without comments before it and without its end.
+/// The text of a statement, without leading comments and without its semicolon.
 struct Said<'a> {
     sql: &'a str,
     words: Vec<&'a str>,
 }
 
 impl<'a> Said<'a> {
-    /// Whether it begins with these words.
+    /// Returns whether it begins with these words.
     fn begins(&self, command: &str) -> bool {
         let mut words = self.words.iter();
         command.split(' ').all(|part| {
@@ -94,12 +94,12 @@ impl<'a> Said<'a> {
         })
     }
 
-    /// What stands behind its first word, if that is this one.
+    /// Returns the text after its first word, if it is this one.
     fn behind(&self, command: &str) -> Option<&'a str> {
         self.begins(command).then(|| &self.sql[command.len()..])
     }
 
-    /// `SET` of what is not accepted without effect.
+    /// `SET` of a setting that has an effect.
     fn setting(&self) -> Option<Statement> {
         if !self.begins("SET") {
             return None;
@@ -116,7 +116,7 @@ impl<'a> Said<'a> {
         Some(Statement::Nothing(tag))
     }
 
-    /// A parenthesis may stand right behind the word.
+    /// A parenthesis may directly follow the word.
     fn copy(&self) -> Option<Statement> {
         let (word, rest) = self.sql.split_at_checked(COPY.len())?;
         let goes_on = rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
@@ -166,7 +166,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// Whether the statement with a tag ends a transaction, or goes back to where it had not failed.
+/// Returns whether the statement with this tag ends a transaction or rolls it back to a savepoint.
 pub fn ends_transaction(tag: &str) -> bool {
     matches!(tag, "COMMIT" | "ROLLBACK") || tag == ROLLBACK_TO
 }
@@ -175,10 +175,10 @@ const COPY: &str = "COPY";
 /// `SHOW ALL`.
 const ALL_SETTINGS: &str =
     "SELECT name, setting, short_desc AS description FROM pg_settings ORDER BY name";
-/// Goes back to a savepoint: the transaction goes on.
+/// The tag of a rollback to a savepoint. The transaction continues.
 pub const ROLLBACK_TO: &str = "ROLLBACK TO";
 
-/// Whether a text says nothing: nothing but comments.
+/// Returns whether a text holds nothing but comments.
 pub fn is_silent(sql: &str) -> bool {
     spoken(sql)
         .trim_matches([' ', '\t', '\r', '\n', ';'])
@@ -196,7 +196,7 @@ fn spoken(sql: &str) -> &str {
     &sql[length..]
 }
 
-/// The name of `DEALLOCATE [PREPARE] {name | ALL}`, without its first word; none where it is all.
+/// Parses `DEALLOCATE [PREPARE] {name | ALL}` without its first word. `None`: all.
 fn deallocated(text: &str) -> Option<String> {
     let text = text.trim();
     let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
@@ -207,7 +207,7 @@ fn deallocated(text: &str) -> Option<String> {
     (!name.eq_ignore_ascii_case("ALL")).then(|| cursor_name(name))
 }
 
-/// A name without its quotes; without quotes, case does not count.
+/// Removes the quotes of a name. A name without quotes is in lower case.
 pub fn cursor_name(name: &str) -> String {
     match name
         .strip_prefix('"')
@@ -218,18 +218,18 @@ pub fn cursor_name(name: &str) -> String {
     }
 }
 
-/// The answer to a statement without effect.
+/// Answers a statement without effect.
 pub fn nothing(tag: &'static str) -> Response {
     match tag {
         "BEGIN" => Response::TransactionStart(Tag::new(tag)),
         "COMMIT" | "ROLLBACK" => Response::TransactionEnd(Tag::new(tag)),
-        // The transaction goes on, as if it had just begun.
+        // The transaction continues as if it had just begun.
         ROLLBACK_TO => Response::TransactionStart(Tag::new("ROLLBACK")),
         _ => Response::Execution(Tag::new(tag)),
     }
 }
 
-/// The statements of a text, split at semicolons outside of quotes and comments.
+/// Splits a text at semicolons outside quotes and comments.
 pub fn split(sql: &str) -> Vec<&str> {
     let (mut parts, mut start, mut at) = (Vec::new(), 0, 0);
     for (kind, text) in pieces(sql) {

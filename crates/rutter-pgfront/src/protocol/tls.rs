@@ -1,4 +1,4 @@
-//! The certificate of the server: read from files, and read again when they change.
+//! The certificate of the server, reloaded when its files change.
 
 use std::fmt;
 use std::io;
@@ -11,12 +11,12 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
-/// Where the certificate lies.
+/// The files of the certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tls {
-    /// The certificate and those that it hangs on, PEM.
+    /// The certificate and its chain, PEM.
     pub certificate: PathBuf,
-    /// Its private key, PEM.
+    /// The private key, PEM.
     pub key: PathBuf,
 }
 
@@ -46,7 +46,7 @@ struct Used {
 }
 
 impl Certificate {
-    /// Reads it for the first time.
+    /// Reads the certificate for the first time.
     pub fn read(files: Tls) -> Result<Self, TlsError> {
         let used = Used {
             changed: files.changed(),
@@ -55,8 +55,8 @@ impl Certificate {
         Ok(Self(Arc::new((files, Mutex::new(used)))))
     }
 
-    /// What takes the next connection. Certificates are renewed every few weeks: a new one is used from then on. One that
-    /// cannot be read leaves the one before in use, and is said once.
+    /// The acceptor of the next connection. A renewed certificate is used from then on. If it cannot be read, the old one
+    /// stays in use and one log line reports it.
     pub fn acceptor(&self) -> TlsAcceptor {
         let (files, used) = &*self.0;
         let mut used = used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -76,7 +76,7 @@ impl Certificate {
 }
 
 impl Tls {
-    /// Whether the files can be used, and belong together.
+    /// Returns an error if the files cannot be used or do not belong together.
     pub fn check(&self) -> Result<(), TlsError> {
         self.acceptor().map(drop)
     }

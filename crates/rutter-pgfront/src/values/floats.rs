@@ -27,7 +27,7 @@ fn special(number: f64) -> Option<&'static str> {
     }
 }
 
-/// With an exponent where it is a large one.
+/// Writes a number with an exponent if the exponent is large.
 fn digits(scientific: &str, plain: String, most: i32) -> String {
     let (digits, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);

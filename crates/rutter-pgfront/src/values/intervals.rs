@@ -1,4 +1,4 @@
-//! Intervals: months, days and microseconds, as texts in PostgreSQL's own style, in the binary form, and from both.
+//! Intervals of months, days and microseconds, in PostgreSQL's text and binary formats.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use datafusion::arrow::datatypes::{
 };
 use datafusion::error::Result;
 
-/// An interval. Its parts are kept apart: a month is not always as many days, and a day not always as many hours.
+/// An interval. Its parts stay apart: months differ in days, and days in hours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     months: i32,
@@ -23,7 +23,7 @@ const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// The intervals, or differences of times, of a column. A difference has whole days, as in PostgreSQL.
+/// Reads a column of intervals or durations. A duration has whole days, as in PostgreSQL.
 pub fn spans(array: &ArrayRef) -> Result<Vec<Option<Span>>> {
     if matches!(array.data_type(), DataType::Duration(_)) {
         let micros = cast(array, &DataType::Duration(TimeUnit::Microsecond))?;
@@ -46,7 +46,7 @@ pub fn spans(array: &ArrayRef) -> Result<Vec<Option<Span>>> {
 }
 
 impl Span {
-    /// The binary form.
+    /// Encodes the interval in the binary format.
     pub fn octets(self) -> [u8; 16] {
         let mut octets = [0; 16];
         octets[..8].copy_from_slice(&self.micros.to_be_bytes());
@@ -55,7 +55,7 @@ impl Span {
         octets
     }
 
-    /// From the binary form.
+    /// Decodes the binary format.
     pub fn of_octets(octets: &[u8]) -> Option<Self> {
         let octets: &[u8; 16] = octets.try_into().ok()?;
         let (micros, rest) = octets.split_first_chunk()?;
@@ -67,7 +67,7 @@ impl Span {
         })
     }
 
-    /// From a text as drivers write them: `1 day, 2:03:04.5`, `2 hours 30 mins`, `-1 days +23:59:55`, `P1DT2H`.
+    /// Parses the forms that drivers write: `1 day, 2:03:04.5`, `2 hours 30 mins`, `-1 days +23:59:55`, `P1DT2H`.
     pub fn of_text(text: &str) -> Option<Self> {
         let text = text.trim().trim_start_matches('@').to_ascii_lowercase();
         if let Some(iso) = text.strip_prefix('p') {
@@ -86,14 +86,14 @@ impl Span {
                 parts.add(clock(word)?, Unit::Micros(1));
                 continue;
             }
-            // A number alone is seconds.
+            // A number without a unit means seconds.
             let unit = words.next().unwrap_or("s");
             parts.add(word.parse().ok()?, unit_of(unit)?);
         }
         parts.span(ago)
     }
 
-    /// As long in the other direction.
+    /// Returns the negated interval.
     pub fn negated(self) -> Option<Self> {
         Some(Self {
             months: self.months.checked_neg()?,
@@ -102,7 +102,7 @@ impl Span {
         })
     }
 
-    /// In words that the engine reads: it knows no hours and minutes with colons.
+    /// Writes the interval for DataFusion, which does not read `hours:minutes`.
     pub fn words(self) -> String {
         let Self {
             months,
@@ -112,7 +112,7 @@ impl Span {
         format!("{months} months {days} days {micros} microseconds")
     }
 
-    /// A part by its name; of seconds, their millionths.
+    /// Returns a part by its name; seconds are in microseconds.
     pub fn part(self, name: &str) -> Option<i32> {
         let micros = |of: i64| i32::try_from(of).ok();
         match name {
@@ -126,7 +126,7 @@ impl Span {
         }
     }
 
-    /// All of it in seconds: a year has 365.25 days, and a month that is left 30.
+    /// Returns the whole interval in seconds. A year has 365.25 days, a remaining month 30.
     pub fn seconds(self) -> f64 {
         let (years, months) = (f64::from(self.months / 12), f64::from(self.months % 12));
         let days = years * 365.25 + months * 30.0 + f64::from(self.days);
@@ -134,7 +134,7 @@ impl Span {
         days * (DAY / SECOND) as f64 + micros
     }
 
-    /// As the engine has them, if it can.
+    /// Returns the interval as DataFusion's type, if it fits.
     pub fn parts(self) -> Option<IntervalMonthDayNano> {
         let nanoseconds = self.micros.checked_mul(1_000)?;
         Some(IntervalMonthDayNano::new(
@@ -180,7 +180,7 @@ impl fmt::Display for Span {
     }
 }
 
-/// What is counted in an interval, and how much a unit is of it.
+/// A unit of an interval, and its size in the part that counts it.
 #[derive(Clone, Copy)]
 enum Unit {
     Months(i32),
@@ -205,7 +205,7 @@ impl Parts {
         }
     }
 
-    /// Parts of a month are days, and parts of a day hours.
+    /// Adds a number of units. Fractions of a month become days, fractions of a day become hours.
     fn span(self, ago: bool) -> Option<Span> {
         let sign = if ago { -1.0 } else { 1.0 };
         let months = sign * self.months;
@@ -223,7 +223,7 @@ impl Parts {
     }
 }
 
-/// The next whole number, of two the one nearer to zero: so PostgreSQL cuts what stands before a unit.
+/// Rounds to the nearest integer, halves towards zero, as PostgreSQL does before a unit.
 fn nearest(value: f64) -> f64 {
     match value.fract().abs() > 0.5 {
         true => value.round(),
@@ -231,7 +231,7 @@ fn nearest(value: f64) -> f64 {
     }
 }
 
-/// What the engine can hold, in its nanoseconds.
+/// The largest interval of DataFusion in microseconds: it counts nanoseconds.
 const MOST_MICROS: f64 = 9.2e15;
 
 fn unit_of(name: &str) -> Option<Unit> {
@@ -252,7 +252,7 @@ fn unit_of(name: &str) -> Option<Unit> {
     })
 }
 
-/// `[-]H:MM[:SS[.f]]` as microseconds, of two that are as near the even one.
+/// Parses `[-]H:MM[:SS[.f]]` to microseconds, halves to even.
 fn clock(text: &str) -> Option<f64> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1.0, digits),
@@ -271,7 +271,7 @@ fn clock(text: &str) -> Option<f64> {
     parts.next().is_none().then_some(sign * micros)
 }
 
-/// What follows the `P` of `P1Y2M3DT4H5M6.7S`, in small letters.
+/// Parses the part of `P1Y2M3DT4H5M6.7S` after the `P`, in lower case.
 fn iso_8601(text: &str) -> Option<Span> {
     let (days, time) = text.split_once('t').unwrap_or((text, ""));
     let mut parts = Parts::default();

@@ -1,5 +1,5 @@
-//! Values in the two forms of the protocol, texts and octets, where its library has none for what the engine computes:
-//! intervals, days, times of day, decimal numbers, and lists of anything.
+//! Values in the protocol's text and binary formats, for types that its library lacks:
+//! intervals, dates, times of day, decimals, and lists of any type.
 
 mod floats;
 mod intervals;
@@ -24,7 +24,7 @@ use pgwire::api::Type;
 pub use intervals::{Span, spans};
 pub use types::{is_text, kind};
 
-/// Values as texts.
+/// Returns values in the text format.
 pub fn texts(array: &ArrayRef) -> Result<StringArray> {
     Ok(match kind(array.data_type()) {
         Type::BOOL => {
@@ -45,7 +45,7 @@ pub fn texts(array: &ArrayRef) -> Result<StringArray> {
         Type::TIMESTAMP => times(array, "")?,
         Type::TIMESTAMPTZ => times(array, "+00")?,
         Type::DATE => days(array)?,
-        // Programs read microseconds, and no more.
+        // Clients read microseconds and no finer unit.
         Type::TIME => clocks(array)?,
         Type::INTERVAL => {
             let spans = spans(array)?.into_iter();
@@ -66,7 +66,7 @@ pub fn texts(array: &ArrayRef) -> Result<StringArray> {
     })
 }
 
-/// Values in the binary form.
+/// Returns values in the binary format.
 pub fn octets(array: &ArrayRef) -> Result<BinaryArray> {
     let exact = |to: &DataType| exact(array, to);
     Ok(match kind(array.data_type()) {
@@ -111,7 +111,7 @@ pub fn octets(array: &ArrayRef) -> Result<BinaryArray> {
     })
 }
 
-/// From 1970, where the engine's times begin, to 2000, where PostgreSQL's do.
+/// Days from 1970, the epoch of DataFusion, to 2000, the epoch of PostgreSQL.
 pub const EPOCH_DAYS: i32 = 10_957;
 /// The same in microseconds.
 pub const EPOCH_US: i64 = EPOCH_DAYS as i64 * 86_400_000_000;
@@ -127,12 +127,12 @@ fn all<V, O: AsRef<[u8]>>(
     out.finish()
 }
 
-/// Whether a column is sent as a list, and not as a text.
+/// Returns whether a column is sent as a list and not as a string.
 fn is_list(array: &ArrayRef) -> bool {
     matches!(array.data_type(), DataType::List(_)) && kind(array.data_type()) != Type::TEXT
 }
 
-/// Values of another type; those that it does not have are an error, never another value.
+/// Casts values to another type. A value that does not fit is an error.
 pub fn exact(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     let options = CastOptions {
         safe: false,
@@ -141,13 +141,13 @@ pub fn exact(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     Ok(cast_with_options(array, to, &options)?)
 }
 
-/// Times as microseconds since 1970.
+/// Returns timestamps in microseconds since 1970.
 fn micros(array: &ArrayRef) -> Result<ArrayRef> {
     let zoneless = cast(array, &DataType::Timestamp(TimeUnit::Microsecond, None))?;
     Ok(cast(&zoneless, &DataType::Int64)?)
 }
 
-/// Times, with what stands behind them for their zone.
+/// Returns timestamps as strings, followed by the suffix of their zone.
 fn times(array: &ArrayRef, zone: &str) -> Result<StringArray> {
     let text = |micros: i64| {
         let time = chrono::DateTime::from_timestamp_micros(micros).unwrap_or_default();
@@ -160,7 +160,7 @@ fn times(array: &ArrayRef, zone: &str) -> Result<StringArray> {
     Ok(micros.map(|micros| micros.map(text)).collect())
 }
 
-/// Times of a day.
+/// Returns times of day as strings.
 fn clocks(array: &ArrayRef) -> Result<StringArray> {
     let text = |micros: i64| {
         let seconds = micros / 1_000_000;
@@ -174,7 +174,7 @@ fn clocks(array: &ArrayRef) -> Result<StringArray> {
     Ok(times.map(|time| time.map(text)).collect())
 }
 
-/// Microseconds behind seconds, if there are any.
+/// Writes the microseconds, if they are not zero.
 fn fraction(micros: i64, clock: &mut String) {
     if micros > 0 {
         // Writing to memory cannot fail.
@@ -193,7 +193,7 @@ fn days(array: &ArrayRef) -> Result<StringArray> {
     Ok(days.map(|day| day.map(text)).collect())
 }
 
-/// A day, with a time of it. There is no year 0.
+/// Writes a date and its time of day. There is no year 0.
 fn dated(date: NaiveDate, clock: &str) -> String {
     let (is_common, year) = date.year_ce();
     let era = if is_common { "" } else { " BC" };
@@ -211,7 +211,7 @@ fn hexadecimal(octets: &[u8]) -> String {
     text
 }
 
-/// Any array as texts.
+/// Returns any array as strings.
 fn plain(array: &ArrayRef) -> Result<StringArray> {
     if let Ok(texts) = cast(array, &DataType::Utf8) {
         return Ok(texts.as_string::<i32>().clone());
@@ -222,7 +222,7 @@ fn plain(array: &ArrayRef) -> Result<StringArray> {
     Ok((0..array.len()).map(text).collect())
 }
 
-/// The items of all rows' lists, and where each row's begin and end. Only those: a list may be a piece of a longer one.
+/// The items of all rows' lists, with the range of each row. A sliced array holds more items than its rows have.
 fn items(lists: &ListArray) -> (ArrayRef, Vec<Option<std::ops::Range<usize>>>) {
     let offsets = lists.value_offsets();
     let (first, last) = (offsets[0] as usize, offsets[lists.len()] as usize);
@@ -237,7 +237,7 @@ fn items(lists: &ListArray) -> (ArrayRef, Vec<Option<std::ops::Range<usize>>>) {
 /// `{a,"b c",NULL}`
 fn list_texts(lists: &ListArray) -> Result<StringArray> {
     let (items, rows) = items(lists);
-    // Lists within a list have their own signs around them.
+    // Nested lists bring their own braces.
     let write = match items.data_type() {
         DataType::List(_) => |item: &str, out: &mut String| out.push_str(item),
         _ => quote,
@@ -267,7 +267,7 @@ fn list_texts(lists: &ListArray) -> Result<StringArray> {
     Ok(out.finish())
 }
 
-/// An item in quotes, where it would be taken for something else without.
+/// Writes an item, in quotes if it would be read differently without.
 fn quote(item: &str, out: &mut String) {
     let is_special = |c: char| matches!(c, '{' | '}' | ',' | '"' | '\\') || c.is_whitespace();
     if !item.is_empty() && !item.eq_ignore_ascii_case("NULL") && !item.contains(is_special) {
@@ -284,7 +284,7 @@ fn quote(item: &str, out: &mut String) {
     out.push('"');
 }
 
-/// `(a,"b c",)`: NULL is nothing.
+/// Writes a record: `(a,"b c",)`. NULL is empty.
 fn record_texts(records: &StructArray) -> Result<StringArray> {
     let columns: Result<Vec<StringArray>> = records.columns().iter().map(texts).collect();
     let columns = columns?;
@@ -303,7 +303,7 @@ fn record_texts(records: &StructArray) -> Result<StringArray> {
     Ok(rows.collect())
 }
 
-/// An item of a record; its quotes are doubled.
+/// Writes a field of a record; quotes in it are doubled.
 fn record_item(item: &str, out: &mut String) {
     let is_special = |c: char| matches!(c, '(' | ')' | ',' | '"' | '\\') || c.is_whitespace();
     if !item.is_empty() && !item.contains(is_special) {
@@ -320,7 +320,7 @@ fn record_item(item: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Dimensions, whether an item is missing, the type of the items; the length and the first index; the items.
+/// Writes a list: the dimensions, whether an item is NULL, the type; the length and first index; the items.
 fn list_octets(lists: &ListArray) -> Result<BinaryArray> {
     let (items, rows) = items(lists);
     let item = kind(items.data_type()).oid();
@@ -360,7 +360,7 @@ fn list_octets(lists: &ListArray) -> Result<BinaryArray> {
     Ok(out.finish())
 }
 
-/// A decimal number, from its text: groups of four digits, the place of the first, the sign, digits behind the point.
+/// Encodes a decimal from its string: groups of four digits, the weight of the first, the sign, the scale.
 fn numeric(text: &str) -> Vec<u8> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (0x4000_u16, digits),

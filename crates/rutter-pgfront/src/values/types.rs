@@ -1,9 +1,9 @@
-//! PostgreSQL's types of what the engine computes.
+//! The PostgreSQL types of DataFusion's columns.
 
 use datafusion::arrow::datatypes::DataType;
 use pgwire::api::Type;
 
-/// The type that a client is told. Numbers that PostgreSQL does not have are the next larger one; everything else
+/// The type that clients receive. Numbers that PostgreSQL lacks become the next larger type; everything else
 /// is text.
 pub fn kind(data: &DataType) -> Type {
     match data {
@@ -26,7 +26,7 @@ pub fn kind(data: &DataType) -> Type {
     }
 }
 
-/// The type of lists of something.
+/// The type of lists of a type.
 fn list(item: &DataType) -> Type {
     match kind(item) {
         Type::BOOL => Type::BOOL_ARRAY,
@@ -46,7 +46,7 @@ fn list(item: &DataType) -> Type {
     }
 }
 
-/// Whether a column has texts, also those of a dictionary.
+/// Returns whether a column holds strings, also in a dictionary.
 pub fn is_text(data: &DataType) -> bool {
     match data {
         DataType::Dictionary(_, values) => is_text(values),

@@ -1,4 +1,4 @@
-//! The forms in which rows are copied.
+//! The formats of copied rows.
 
 use pgwire::api::portal;
 use pgwire::api::results::FieldInfo;
@@ -10,24 +10,24 @@ use crate::protocol::row_stream::failure;
 /// How rows are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// PostgreSQL's own, in binary.
+    /// PostgreSQL's binary format.
     Binary,
-    /// A line for each row.
+    /// Text or CSV: a line for each row.
     Lines(Lines),
 }
 
-/// What lines have between, around and in place of values.
+/// The delimiter, the quotes and the string for NULL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lines {
     pub delimiter: u8,
     pub null: String,
-    /// Whether the first line has the names of the columns.
+    /// The first line has the names of the columns.
     pub header: bool,
-    /// Without, signs that would not be read as themselves have a backslash before them.
+    /// Quotes of CSV. The text format escapes special characters with a backslash.
     pub quotes: Option<Quotes>,
 }
 
-/// How values of CSV are quoted.
+/// The quotes of CSV.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quotes {
     pub quote: u8,
@@ -35,7 +35,7 @@ pub struct Quotes {
     pub forced: Forced,
 }
 
-/// The columns whose values have quotes in any case.
+/// The columns whose values always have quotes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Forced {
     #[default]
@@ -51,7 +51,7 @@ pub struct Writer {
 }
 
 impl Form {
-    /// In which format values are made.
+    /// The format of the values.
     pub fn values(&self) -> portal::Format {
         match self {
             Self::Binary => portal::Format::UnifiedBinary,
@@ -59,12 +59,12 @@ impl Form {
         }
     }
 
-    /// Its number in the protocol.
+    /// The number of the format in the protocol.
     pub fn code(&self) -> i8 {
         i8::from(*self == Self::Binary)
     }
 
-    /// Writes rows with these columns.
+    /// A writer for these columns.
     pub fn writer(self, fields: &[FieldInfo]) -> PgWireResult<Writer> {
         let mut forced = vec![false; fields.len()];
         if let Self::Lines(Lines {
@@ -92,7 +92,7 @@ impl Form {
 }
 
 impl Writer {
-    /// What stands before all rows, in a message of its own.
+    /// The header line, in its own message.
     pub fn header(&self, fields: &[FieldInfo]) -> Option<Bytes> {
         let Form::Lines(lines) = &self.form else {
             return None;
@@ -101,7 +101,7 @@ impl Writer {
         lines.header.then(|| lines.line(names, &[]))
     }
 
-    /// What stands before the first row, in the same message.
+    /// The bytes before the first row, in the same message.
     pub fn begin(&self) -> &'static [u8] {
         match self.form {
             Form::Binary => SIGNATURE,
@@ -109,7 +109,7 @@ impl Writer {
         }
     }
 
-    /// A row, from the form that answers have: for each value its length, then itself.
+    /// Writes a row from a DataRow, which has each value after its length.
     pub fn row(&self, values: &[u8]) -> Bytes {
         match &self.form {
             Form::Binary => {
@@ -122,7 +122,7 @@ impl Writer {
         }
     }
 
-    /// What stands behind all rows.
+    /// The bytes after the last row.
     pub fn end(&self) -> Option<Bytes> {
         (self.form == Form::Binary).then(|| Bytes::from_static(&[0xff, 0xff]))
     }
@@ -136,7 +136,7 @@ impl<'a> Iterator for Values<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let (length, rest) = self.0.split_first_chunk()?;
-        // NULL has the length -1.
+        // The length of NULL is -1.
         let length = usize::try_from(i32::from_be_bytes(*length)).ok();
         let (value, rest) = rest.split_at_checked(length.unwrap_or(0))?;
         self.0 = rest;
@@ -203,7 +203,7 @@ impl Lines {
     }
 }
 
-/// What a copy in binary begins with: its mark, no flags, no extension.
+/// The start of a binary copy: signature, no flags, no extension.
 const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
 #[cfg(test)]

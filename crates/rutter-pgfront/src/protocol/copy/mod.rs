@@ -1,4 +1,4 @@
-//! `COPY … TO STDOUT`: rows as files have them, for tools that load and save whole tables.
+//! `COPY … TO STDOUT`: rows in the formats of files, for tools that export whole tables.
 
 mod format;
 mod options;
@@ -19,7 +19,7 @@ use crate::limits::complexity;
 use format::Form;
 use options::Options;
 
-/// What is asked for.
+/// A `COPY` statement.
 #[derive(Clone, Debug)]
 pub struct Copy {
     /// The query whose rows are copied.
@@ -28,7 +28,7 @@ pub struct Copy {
 }
 
 impl Copy {
-    /// Takes a statement apart that begins with `COPY`.
+    /// Parses a statement that begins with `COPY`.
     pub fn of(statement: &str) -> PgWireResult<Self> {
         complexity::check_text(statement).map_err(|why| error(&why.into()))?;
         let rest = statement.get("COPY".len()..).unwrap_or_default();
@@ -59,7 +59,7 @@ impl Copy {
         }
     }
 
-    /// In which format values are made.
+    /// The format of the values.
     pub fn values(&self) -> Format {
         self.form.values()
     }

@@ -1,4 +1,4 @@
-//! What stands behind `TO STDOUT`: both ways to say it that PostgreSQL knows.
+//! The options after `TO STDOUT`, in both syntaxes of PostgreSQL.
 
 use datafusion::logical_expr::sqlparser::keywords::Keyword;
 use datafusion::logical_expr::sqlparser::parser::Parser;
@@ -9,7 +9,7 @@ use super::format::{Forced, Form, Lines, Quotes};
 use super::wrong;
 use crate::protocol::row_stream::failure;
 
-/// What is said; the rest is as it is without being said.
+/// The given options. The others have their defaults.
 #[derive(Debug, Default)]
 pub struct Options {
     format: Option<String>,
@@ -22,7 +22,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads them to the end of a statement.
+    /// Parses the options to the end of a statement.
     pub fn read(parser: &mut Parser<'_>) -> PgWireResult<Self> {
         let mut options = Self::default();
         let _ = parser.parse_keyword(Keyword::WITH);
@@ -59,7 +59,7 @@ impl Options {
         Ok(())
     }
 
-    /// As it was said before PostgreSQL 9.0, and is still: `CSV HEADER DELIMITER AS ';'`.
+    /// The syntax from before PostgreSQL 9.0: `CSV HEADER DELIMITER AS ';'`.
     fn old(&mut self, name: &str, parser: &mut Parser<'_>) -> PgWireResult<()> {
         match name.to_lowercase().as_str() {
             name @ ("csv" | "binary") => self.format = Some(name.to_owned()),
@@ -92,7 +92,7 @@ impl Options {
         Ok(())
     }
 
-    /// The form that they come to.
+    /// The resulting format.
     pub fn form(self) -> PgWireResult<Form> {
         match self.format.as_deref() {
             None | Some("text") => self.text(),
@@ -143,7 +143,7 @@ impl Options {
         }
     }
 
-    /// Lines without quotes, with the delimiter and the text for NULL that are there without being said.
+    /// The options of lines, with default delimiter and string for NULL.
     fn lines(&self, delimiter: u8, null: &str) -> PgWireResult<Lines> {
         let delimiter = sign("delimiter", self.delimiter.as_deref(), delimiter)?;
         let null = self.null.as_deref().unwrap_or(null);
@@ -162,7 +162,7 @@ impl Options {
     }
 }
 
-/// A word, in lower case where it has no quotes.
+/// A word, in lower case if it has no quotes.
 fn word(parser: &mut Parser<'_>) -> Option<String> {
     let Token::Word(word) = parser.peek_token().token else {
         return None;
@@ -188,7 +188,7 @@ fn value(name: &str, parser: &mut Parser<'_>) -> PgWireResult<String> {
     Ok(value)
 }
 
-/// A flag; without a value it is set.
+/// A flag. Without a value it is true.
 fn flag(parser: &mut Parser<'_>) -> PgWireResult<bool> {
     if matches!(parser.peek_token().token, Token::Comma | Token::RParen) {
         return Ok(true);
@@ -202,7 +202,7 @@ fn flag(parser: &mut Parser<'_>) -> PgWireResult<bool> {
     }
 }
 
-/// `*`, or columns, with parentheses or without.
+/// `*`, or columns with or without parentheses.
 fn columns(parser: &mut Parser<'_>) -> PgWireResult<Forced> {
     if parser.consume_token(&Token::Mul) {
         return Ok(Forced::All);
@@ -224,7 +224,7 @@ fn columns(parser: &mut Parser<'_>) -> PgWireResult<Forced> {
     Ok(Forced::Columns(names))
 }
 
-/// One octet that is no end of a line.
+/// One byte that does not end a line.
 fn sign(name: &str, said: Option<&str>, otherwise: u8) -> PgWireResult<u8> {
     match said.map(str::as_bytes) {
         None => Ok(otherwise),
