@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rutter_events::{AttrColumns, Kind, Peer, Row};
 use rutter_net::Prefix;
 
-/// One event, sharing what it has in common with others.
+/// An event. Events share their peer and attributes.
 #[derive(Clone, Debug)]
 pub(crate) struct Event {
     pub run: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Event {
     pub detail: Box<str>,
 }
 
-/// The latest events; clones are the same log. The oldest go when it is full: the whole history is in archives.
+/// The latest events. Clones share the log. A full log drops its oldest events; archives keep the whole history.
 #[derive(Clone, Debug)]
 pub struct EventLog {
     log: Arc<Mutex<Log>>,
@@ -31,7 +31,7 @@ pub struct EventLog {
 #[derive(Debug, Default)]
 struct Log {
     events: VecDeque<Event>,
-    /// Of all of them, as if none shared its attributes but with the one before it.
+    /// The bytes of all events, as if each shared its attributes with the event before it only.
     octets: usize,
 }
 
@@ -41,7 +41,7 @@ impl Log {
         self.events.push_back(event);
     }
 
-    /// Whoever comes after the first has its attributes alone from now on.
+    /// Drops the first event. The event after it is now charged for the attributes that both shared.
     fn drop_first(&mut self) {
         let Some(first) = self.events.pop_front() else {
             return;
@@ -53,7 +53,7 @@ impl Log {
 }
 
 impl Event {
-    /// Octets, without the attributes that the event before has, too.
+    /// The bytes of the event, without the attributes that it shares with the event before.
     fn octets(&self, before: Option<&Event>) -> usize {
         let attrs = self.attrs.as_ref();
         let is_same = |before: &Event| {
@@ -66,7 +66,7 @@ impl Event {
 }
 
 impl EventLog {
-    /// An empty log that holds this many events, as far as they take no more than so many octets.
+    /// An empty log with at most this many events and bytes.
     pub fn new(capacity: usize, memory: usize) -> Self {
         Self {
             log: Arc::default(),
@@ -110,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// Attributes may be long, and nobody says how long but who sends them.
+    /// A peer decides how long its attributes are.
     #[test]
     fn long_events_are_fewer() {
         let log = EventLog::new(1_000, 1 << 20);
@@ -139,7 +139,7 @@ mod tests {
         let kept = log.events();
         assert!((20..27).contains(&kept.len()), "{}", kept.len());
         assert_eq!(kept.last().map(|event| event.seq), Some(99));
-        // Those that share them are as short as others.
+        // Events that share their attributes are short.
         let shared = long(0);
         for seq in 100..1_200 {
             push(seq, &shared);

@@ -1,4 +1,4 @@
-//! The columns of the system catalogues: all that PostgreSQL has, so that whoever asks for one finds it.
+//! The columns of the system catalogues: all that PostgreSQL has, so that every query of a tool finds them.
 
 use std::sync::{Arc, LazyLock};
 
@@ -10,7 +10,7 @@ use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::datasource::MemTable;
 use datafusion::error::Result;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Text,
@@ -25,7 +25,7 @@ enum Kind {
 /// One catalogue.
 #[derive(Debug)]
 pub struct Relation {
-    /// PostgreSQL's number, or one that it gives to none.
+    /// PostgreSQL's OID, or one that PostgreSQL does not use.
     pub number: i64,
     pub schema: &'static str,
     pub name: &'static str,
@@ -91,11 +91,11 @@ impl From<bool> for Cell {
     }
 }
 
-/// The values of a row that are not those of any other.
+/// The values of a row that are not defaults.
 pub type Row = Vec<(&'static str, Cell)>;
 
 impl Relation {
-    /// With rows. What a row does not say is zero, false or NULL.
+    /// The catalogue as a table. Values that a row lacks are zero, false or NULL.
     pub fn table(&self, rows: &[Row]) -> Result<MemTable> {
         let columns = self.columns.iter().map(|(name, kind)| {
             debug_assert!(!name.is_empty(), "{}", self.name);
@@ -105,7 +105,7 @@ impl Relation {
         MemTable::try_new(batch.schema(), vec![vec![batch]])
     }
 
-    /// The names of its columns, with their types as arrays have them.
+    /// The names of its columns with their Arrow types.
     pub fn fields(&self) -> impl Iterator<Item = (&'static str, DataType)> {
         let of = |kind| array("", kind, &[]).data_type().clone();
         self.columns
@@ -152,7 +152,7 @@ fn array(name: &str, kind: Kind, rows: &[Row]) -> ArrayRef {
     }
 }
 
-/// The first number of those whose own is not the same everywhere.
+/// The first OID of catalogues whose own OID differs between versions.
 const UNNUMBERED: i64 = 12_000;
 
 #[cfg(test)]

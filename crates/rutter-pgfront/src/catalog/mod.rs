@@ -33,13 +33,13 @@ pub fn register(context: &SessionContext, application: &Application) -> Result<(
     let mut names = public.table_names();
     names.sort();
     for name in names {
-        // The tables are in memory: nothing is waited for.
+        // The tables are in memory: this does not block.
         let found = futures::executor::block_on(public.table(&name))?;
         tables.extend(found.map(|table| (name, table.schema())));
     }
     let state = context.state_ref();
     let mut state = state.write();
-    // The engine's own has other columns than PostgreSQL's.
+    // DataFusion's information_schema has other columns than PostgreSQL's.
     state.config_mut().options_mut().catalog.information_schema = false;
     drop(state);
     for schema in ["pg_catalog", "information_schema"] {

@@ -1,4 +1,4 @@
-//! The numbers by which the catalogues name things, and back. `'routes'::regclass` is one.
+//! OIDs of the catalogues by name, and back. `'routes'::regclass` is one.
 
 use pgwire::api::Type;
 
@@ -6,7 +6,7 @@ use super::SCHEMA;
 use super::columns::RELATIONS;
 use crate::application::Application;
 
-/// The number of `pg_catalog`, as PostgreSQL gives it.
+/// PostgreSQL's OID of `pg_catalog`.
 pub const SYSTEM: i64 = 11;
 
 /// All schemas.
@@ -16,10 +16,10 @@ pub const SCHEMAS: [(i64, &str); 3] = [
     (11_999, "information_schema"),
 ];
 
-/// PostgreSQL's number of the first table that is not its own.
+/// PostgreSQL's first OID of user tables.
 const FIRST: i64 = 16_384;
 
-/// The number of a schema.
+/// The OID of a schema.
 pub fn of_schema(name: &str) -> Option<i64> {
     if let Ok(number) = name.parse() {
         return Some(number);
@@ -35,7 +35,7 @@ pub fn schema_of(number: &str) -> Option<String> {
     found.map(|(_, name)| (*name).to_owned())
 }
 
-/// The number of a table, whose name may have its schema before it.
+/// The OID of a table. Its name may include the schema.
 pub fn of_relation(application: &Application, name: &str) -> Option<i64> {
     if let Ok(number) = name.parse() {
         return Some(number);
@@ -48,7 +48,7 @@ pub fn of_relation(application: &Application, name: &str) -> Option<i64> {
     found.map(|relation| relation.number)
 }
 
-/// The name of a table; of what is none, its number.
+/// The name of a table; for an unknown OID, the OID.
 pub fn relation_of(application: &Application, number: &str) -> Option<String> {
     let known: i64 = match number.parse() {
         Ok(known) => known,
@@ -64,7 +64,7 @@ pub fn relation_of(application: &Application, number: &str) -> Option<String> {
     Some(name.unwrap_or(number).to_owned())
 }
 
-/// The number of a type.
+/// The OID of a type.
 pub fn of_type(name: &str) -> Option<i64> {
     if let Ok(number) = name.parse() {
         return Some(number);
@@ -91,7 +91,7 @@ pub fn of_type(name: &str) -> Option<i64> {
     found.map(|kind| i64::from(kind.oid()))
 }
 
-/// A name without its schema and its quotes.
+/// A name without schema and quotes.
 fn last(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name).trim_matches('"')
 }

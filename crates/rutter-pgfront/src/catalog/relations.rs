@@ -1,4 +1,4 @@
-//! The rows of the system catalogues: what there is in the one database.
+//! The rows of the system catalogues, for the one database.
 
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use pgwire::api::Type;
@@ -10,7 +10,7 @@ use crate::application::{Application, FIRST_FUNCTION, FunctionDescription};
 use crate::functions::type_name;
 use crate::values::kind;
 
-/// The owner of everything.
+/// The OID of the only role.
 const OWNER: i64 = 10;
 
 /// The content of the database.
@@ -65,7 +65,7 @@ pub fn rows(name: &str, tables: &[(String, SchemaRef)], application: &Applicatio
     filled.map_or_else(Vec::new, |(_, rows)| rows(&database))
 }
 
-/// Whether nothing can ever be in a catalogue.
+/// Returns whether a catalogue never has rows.
 pub fn is_empty(name: &str) -> bool {
     let is = |known: &str| known == name;
     RELATIONS.iter().any(|relation| is(relation.name)) && !FILLED.iter().any(|(known, _)| is(known))
@@ -146,7 +146,7 @@ fn types() -> Vec<Row> {
     plain.map(|kind| type_row(kind, &all)).collect()
 }
 
-/// Types of arguments and ranges, which no column here has.
+/// Pseudo types and ranges, which no column has.
 fn is_pseudo(name: &str) -> bool {
     let of_functions = [
         "void",
@@ -205,7 +205,7 @@ fn category(kind: &Type) -> &'static str {
     }
 }
 
-/// Octets of a value; -1 where they differ.
+/// The bytes of a value; -1 if they vary.
 fn length(kind: &Type) -> i64 {
     match kind.name() {
         "bool" | "char" => 1,
@@ -326,7 +326,7 @@ fn watched(db: &Database<'_>) -> Vec<Row> {
     db.tables.iter().map(row).collect()
 }
 
-/// The number of PostgreSQL's first space for tables.
+/// PostgreSQL's OID of the default tablespace.
 const SPACE: i64 = 1_663;
 
 fn space() -> Row {

@@ -1,4 +1,4 @@
-//! Queries that take no longer than to wake another thread for them: a prefix is looked up, and its routes are told.
+//! Recognises queries that take no longer than waking another thread: small look-ups.
 
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::source_as_provider;
@@ -7,7 +7,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, TableSca
 
 use crate::application::IsSmallLookup;
 
-/// Whether a query reads the few routes of one prefix and does little with them: whatever is not known to be cheap is not.
+/// Returns whether a query is a small look-up with cheap expressions. Everything not known to be cheap is not inline.
 pub fn is_inline(plan: &LogicalPlan, is_small_lookup: IsSmallLookup) -> bool {
     Inline(is_small_lookup).is_inline_below(plan, false)
 }
@@ -15,8 +15,8 @@ pub fn is_inline(plan: &LogicalPlan, is_small_lookup: IsSmallLookup) -> bool {
 struct Inline(IsSmallLookup);
 
 impl Inline {
-    /// The same for a part of a query, which may lie below what computes something. There are no two such layers: a condition
-    /// is written out in what its columns are made of, and would double with each.
+    /// The same for a part of a query, which may lie below a computing projection. Two such layers are not inline: DataFusion
+    /// inlines expressions, which could double their size with each layer.
     fn is_inline_below(&self, plan: &LogicalPlan, is_computed: bool) -> bool {
         match plan {
             LogicalPlan::Projection(projection) => {
@@ -46,7 +46,7 @@ impl Inline {
         }
     }
 
-    /// Whether a plan is a table of which the conditions leave few routes of one prefix.
+    /// Returns whether a plan is a table of which these conditions select a few rows.
     fn looks_up(&self, plan: &LogicalPlan, conditions: &[&Expr]) -> bool {
         let LogicalPlan::TableScan(TableScan { source, .. }) = plan else {
             return false;
@@ -65,7 +65,7 @@ fn is_column(value: &Expr) -> bool {
     }
 }
 
-/// Whether a value is one that is there, or a comparison: nothing that grows with what it is made of.
+/// Returns whether an expression is a column, a small literal or a comparison.
 fn is_cheap(value: &Expr) -> bool {
     let mut cheap = true;
     let walked = value.apply(|part| {
@@ -101,5 +101,5 @@ const COMPARISONS: [Operator; 8] = [
     Operator::And,
     Operator::Or,
 ];
-/// Octets of a value that may be compared with each route, or told beside it.
+/// The most bytes of a literal.
 const SMALL: usize = 1024;

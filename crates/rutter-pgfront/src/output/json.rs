@@ -1,4 +1,4 @@
-//! Values as JSON, from the texts that PostgreSQL has for them.
+//! Values as JSON, converted from PostgreSQL's text format.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use pgwire::api::Type;
 use postgres_types::Kind;
 
-/// The names of columns as keys of an object, in which each may be once: a second `peer` is `peer_2`.
+/// The names of columns as keys of an object. A second `peer` becomes `peer_2`.
 pub fn keys<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let names: Vec<&str> = names.into_iter().collect();
     let written: HashSet<&str> = names.iter().copied().collect();
@@ -15,14 +15,14 @@ pub fn keys<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
         let numbered = (2..).map(|number| format!("{name}_{number}"));
         let others = numbered.filter(|key| !written.contains(key.as_str()));
         let mut keys = std::iter::once((*name).to_owned()).chain(others);
-        // There is always another number.
+        // A free number always exists.
         keys.find(|key| given.insert(key.clone()))
             .unwrap_or_default()
     };
     names.iter().map(&mut key).collect()
 }
 
-/// Writes a text.
+/// Writes a string.
 pub fn text(out: &mut impl Write, text: &str) -> io::Result<()> {
     Ok(serde_json::to_writer(out, text)?)
 }
@@ -44,12 +44,12 @@ pub fn value(out: &mut impl Write, value: Option<&str>, kind: &Type) -> io::Resu
     }
 }
 
-/// `NaN` and `Infinity` are none here.
+/// JSON has no `NaN` and no `Infinity`.
 fn is_number(text: &str) -> bool {
     serde_json::from_str::<serde_json::Number>(text).is_ok()
 }
 
-/// A list as PostgreSQL writes it: `{a,"b c",NULL,{d}}`.
+/// Converts a list of PostgreSQL: `{a,"b c",NULL,{d}}`.
 fn list(out: &mut impl Write, text: &str, kind: &Type) -> io::Result<()> {
     items(out, &mut text.chars().peekable(), kind)
 }
@@ -79,7 +79,7 @@ fn items(
     out.write_all(b"]")
 }
 
-/// An item, and whether it stands in quotes.
+/// An item, and whether it is quoted.
 fn item(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> (String, bool) {
     let mut item = String::new();
     let is_quoted = chars.next_if_eq(&'"').is_some();

@@ -1,5 +1,5 @@
-//! Answers as text, in the same words whether they come from a server or from files: values are written as PostgreSQL writes
-//! them.
+//! Answers as tables, CSV or JSON. Values are in PostgreSQL's text format, whether they come from a server or from
+//! files.
 
 mod json;
 
@@ -13,10 +13,10 @@ use pgwire::api::Type;
 use crate::dialect::shown;
 use crate::values::{kind, texts};
 
-/// How an answer is written.
+/// The format of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// A table for people. Columns are as wide as the first rows need.
+    /// A table. Columns are as wide as the first rows need.
     Table,
     /// One JSON object a row.
     Json,
@@ -24,7 +24,7 @@ pub enum Format {
     Csv,
 }
 
-/// Writes an answer, rows as they come.
+/// Writes an answer as its rows arrive.
 #[derive(Debug)]
 pub struct Printer<W> {
     out: W,
@@ -36,14 +36,14 @@ pub struct Printer<W> {
 #[derive(Debug)]
 struct Column {
     name: String,
-    /// Its name in an object, in which each may be once.
+    /// The key of the column in JSON.
     key: String,
     kind: Type,
     width: usize,
 }
 
 impl<W: Write> Printer<W> {
-    /// For an answer with columns of these names and types.
+    /// A printer for columns with these names and types.
     pub fn new(out: W, format: Format, columns: Vec<(String, Type)>) -> Self {
         let keys = json::keys(columns.iter().map(|(name, _)| name.as_str()));
         let column = |((name, kind), key)| Column {
@@ -60,17 +60,17 @@ impl<W: Write> Printer<W> {
         }
     }
 
-    /// For an answer of the engine.
+    /// A printer for an answer of DataFusion.
     pub fn of(out: W, format: Format, schema: &Schema) -> Self {
         let fields = schema.fields().iter();
         let column = fields.map(|field| (shown(field.name()).to_owned(), kind(field.data_type())));
         Self::new(out, format, column.collect())
     }
 
-    /// Writes rows: a text for each column, or none for NULL.
+    /// Writes rows of strings; `None` is NULL.
     ///
     /// # Errors
-    /// What the output says.
+    /// An error of the output.
     pub fn rows(&mut self, rows: &[Vec<Option<&str>>]) -> io::Result<()> {
         self.begin(rows)?;
         rows.iter().try_for_each(|row| match self.format {
@@ -80,10 +80,10 @@ impl<W: Write> Printer<W> {
         })
     }
 
-    /// Writes rows of the engine.
+    /// Writes rows of DataFusion.
     ///
     /// # Errors
-    /// What the output says, or why a value has no text.
+    /// An error of the output, or of a value without a text format.
     pub fn batch(&mut self, batch: &RecordBatch) -> Result<()> {
         let columns: Vec<StringArray> = batch.columns().iter().map(texts).collect::<Result<_>>()?;
         let row = |row| columns.iter().map(|column| cell(column, row)).collect();
@@ -91,10 +91,10 @@ impl<W: Write> Printer<W> {
         Ok(self.rows(&rows)?)
     }
 
-    /// Ends the answer: one without rows has names of its columns, too.
+    /// Ends the answer. An answer without rows has its column names, too.
     ///
     /// # Errors
-    /// What the output says.
+    /// An error of the output.
     pub fn end(mut self) -> io::Result<()> {
         self.begin(&[])?;
         self.out.flush()

@@ -1,4 +1,4 @@
-//! Conditions that may fail are asked last, and only for rows that have passed the others: `med <> 0 AND 100 / med > 1`.
+//! Conditions that may fail are evaluated last, for the rows that passed the others: `med <> 0 AND 100 / med > 1`.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use crate::functions::may_fail;
 use crate::values::is_text;
 
-/// Makes a filter of several conditions of which some may fail into one before the other: the engine computes all
+/// Splits a filter, so that conditions that may fail are evaluated behind the others. DataFusion computes all
 /// conditions of a filter for all rows.
 #[derive(Debug)]
 pub(crate) struct Guarded;
@@ -79,7 +79,7 @@ fn split(filter: &FilterExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     Ok(Some(Arc::new(after.build()?)))
 }
 
-/// Whether a condition may fail for some values.
+/// Returns whether a condition may fail for some values.
 fn dares(condition: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Result<bool> {
     let mut found = false;
     condition.apply(|part| {
@@ -99,7 +99,7 @@ fn dares(condition: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Result<bool> {
     Ok(found)
 }
 
-/// Whether a number is written here, that is not zero: to divide by it is no danger.
+/// Returns whether a divisor is a literal other than zero.
 fn is_written(divisor: &Arc<dyn PhysicalExpr>) -> bool {
     let literal = divisor.downcast_ref::<Literal>().map(Literal::value);
     literal.is_some_and(|value| {
@@ -107,7 +107,7 @@ fn is_written(divisor: &Arc<dyn PhysicalExpr>) -> bool {
     })
 }
 
-/// Whether there are values of one type that another has not.
+/// Returns whether a type has values that another type lacks.
 fn may_not_fit(from: &DataType, to: &DataType) -> bool {
     match is_text(from) {
         true => !is_text(to),

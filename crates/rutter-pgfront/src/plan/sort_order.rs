@@ -1,8 +1,8 @@
-//! Rows in less of an order than the engine believes.
+//! Corrects the order of rows that DataFusion assumes.
 //!
-//! It takes what a function gives for each row of a window that moves (`count(*) OVER (PARTITION BY x ROWS 1 PRECEDING)`) for
-//! an order of all rows, and a constant of one part of a union for a constant of the whole, and leaves out sorts that are needed
-//! then. What stands here around the two has only the order that it surely has.
+//! DataFusion assumes that a function over a moving window (`count(*) OVER (PARTITION BY x ROWS 1 PRECEDING)`) orders
+//! all rows, and that a constant of one part of a union is constant in the whole. It then removes sorts that are needed.
+//! This operator around windows and unions declares only the order that they guarantee.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use datafusion::physical_plan::{
     PlanProperties,
 };
 
-/// Takes back what the engine believes of unions and windows, before it looks for sorts that may be left out.
+/// Wraps unions and windows before DataFusion removes sorts.
 #[derive(Debug)]
 pub(crate) struct Unordered;
 
@@ -52,7 +52,7 @@ fn is_window(plan: &Arc<dyn ExecutionPlan>) -> bool {
     plan.is::<WindowAggExec>() || plan.is::<BoundedWindowAggExec>()
 }
 
-/// The rows of an operator as they are.
+/// Passes the rows of an operator on unchanged.
 #[derive(Debug)]
 struct Rows {
     input: Arc<dyn ExecutionPlan>,
@@ -75,10 +75,10 @@ impl Rows {
     }
 }
 
-/// What rows are surely ordered by; nothing is known where others have put something around an operator.
+/// The guaranteed order of an operator's rows; none if its operator is wrapped.
 fn orders(input: &Arc<dyn ExecutionPlan>) -> Option<Vec<LexOrdering>> {
     match input.children().as_slice() {
-        // Windows put their columns behind those of the rows that they are given, and leave these in their order.
+        // Windows append their columns and keep the order of their input.
         [rows] if is_window(input) => Some(rows.equivalence_properties().oeq_class().to_vec()),
         _ => input.is::<UnionExec>().then(Vec::new),
     }

@@ -1,4 +1,4 @@
-//! Communities: lists of texts.
+//! Communities: lists of strings.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ impl ScalarUDFImpl for HasCommunity {
     }
 }
 
-/// Whether a text can be what a community is compared with. One that cannot would match nothing, without a word.
+/// Returns whether a pattern can match any community. An invalid pattern would silently match nothing.
 fn is_pattern(wanted: &str) -> bool {
     let is_number = |part: &&str| *part == "*" || part.parse::<u32>().is_ok();
     let parts: Vec<&str> = wanted.split(':').collect();

@@ -14,7 +14,7 @@ const fn function(
     }
 }
 
-/// All functions; `docs/sql.md` says what they do.
+/// All functions; `docs/sql-reference.md` describes them.
 pub const DESCRIPTIONS: [FunctionDescription; 16] = [
     function("family", "prefix text", "bigint"),
     function(

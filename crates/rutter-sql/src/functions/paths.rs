@@ -1,4 +1,4 @@
-//! AS paths as texts: `64500 64501 {64502,64503}`.
+//! AS paths as strings: `64500 64501 {64502,64503}`.
 
 use datafusion::logical_expr::ScalarUDF;
 use rutter_pgfront::{Body, text_function as function};
@@ -17,12 +17,12 @@ pub fn functions() -> Vec<ScalarUDF> {
     ]
 }
 
-/// The last AS; none where the path is empty or ends in a set.
+/// The last AS; `None` if the path is empty or ends in a set.
 fn origin_as(path: &str) -> Option<i64> {
     path.rsplit(' ').next()?.parse().ok()
 }
 
-/// AS numbers as the decision process counts them: a set is one, confederation segments are none (RFC 5065).
+/// The length as the decision process counts it: a set counts one, a confederation segment nothing (RFC 5065).
 fn path_len(path: &str) -> Option<i64> {
     let mut in_confederation = false;
     let mut len = 0;
@@ -40,7 +40,7 @@ fn contains(path: &str, asn: &str) -> Option<bool> {
     Some(words.any(|word| word.parse() == Ok(asn)))
 }
 
-/// How often an AS stands more than once in a row.
+/// The number of AS numbers that repeat the one before.
 fn prepends(path: &str) -> Option<i64> {
     let words: Vec<&str> = path.split(' ').collect();
     Some(words.windows(2).filter(|pair| pair[0] == pair[1]).count() as i64)

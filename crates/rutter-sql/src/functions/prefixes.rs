@@ -1,4 +1,4 @@
-//! Prefixes against prefixes and addresses.
+//! Functions of prefixes and addresses.
 
 use datafusion::common::exec_err;
 use datafusion::error::Result;
@@ -8,9 +8,9 @@ use rutter_pgfront::{Body, text_function as function};
 
 use crate::tables::prefix_of;
 
-/// `a >>= b`: `a` covers `b` or is it.
+/// `a >>= b`: `a` covers `b` or equals it.
 pub const CONTAINS_OR_EQUAL: &str = "prefix_contains_or_equal";
-/// `a <<= b`: `a` is inside `b` or is it.
+/// `a <<= b`: `a` is inside `b` or equals it.
 pub const WITHIN_OR_EQUAL: &str = "prefix_within_or_equal";
 /// `a >> b`.
 pub const CONTAINS: &str = "prefix_contains";
@@ -55,7 +55,7 @@ pub fn functions() -> Vec<ScalarUDF> {
     ]
 }
 
-/// The address without the length, as it is written.
+/// The address as written, without the length.
 fn host(text: &str) -> Option<String> {
     prefix_of(text)?;
     Some(text.split('/').next()?.trim().to_owned())

@@ -1,4 +1,4 @@
-//! Columns of attribute sets: each set is looked at once a batch, whatever the number of its routes.
+//! Columns of attribute sets. Each set is read once per batch, however many routes share it.
 
 use std::collections::HashMap;
 use std::fmt::{Display, Write as _};
@@ -15,13 +15,13 @@ use rutter_wire::attr::Origin;
 
 use super::columns::Column;
 
-/// The sets of the routes of a batch.
+/// The attribute sets of a batch.
 pub struct Sets {
-    /// By address, which stands as long as the set is alive: in a snapshot, or held.
+    /// The row of each set by its address. The address is valid while a snapshot or `held` keeps the set.
     known: HashMap<usize, i32>,
     keys: Vec<i32>,
     columns: Vec<(Column, Values)>,
-    /// The sets themselves, where nothing else keeps them alive.
+    /// The sets, if nothing else keeps them alive.
     held: Option<Vec<AttrSet>>,
 }
 
@@ -31,7 +31,7 @@ enum Values {
 }
 
 impl Sets {
-    /// For the columns that are asked for.
+    /// Builds these columns.
     pub fn new(columns: &[Column]) -> Self {
         let of_set = |column: &&Column| column.is_text_of_set() || column.is_list();
         Self {
@@ -46,12 +46,12 @@ impl Sets {
         }
     }
 
-    /// Keeps the sets alive: an address could become another set's otherwise.
+    /// Keeps the sets alive, so that their addresses are not reused.
     pub fn hold(&mut self) {
         self.held = Some(Vec::new());
     }
 
-    /// Whether any column needs the sets.
+    /// Returns whether any column reads the sets.
     pub fn is_wanted(&self) -> bool {
         !self.columns.is_empty()
     }
@@ -74,7 +74,7 @@ impl Sets {
         }
     }
 
-    /// The finished columns, and empty for the next batch.
+    /// Returns the columns and starts the next batch.
     pub fn finish(&mut self) -> Result<Vec<(Column, ArrayRef)>> {
         self.known.clear();
         let keys = Int32Array::from(std::mem::take(&mut self.keys));

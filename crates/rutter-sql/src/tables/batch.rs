@@ -1,4 +1,4 @@
-//! Routes to record batches, with the columns that are asked for and no others.
+//! Builds record batches of routes, with the requested columns only.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::columns::Column;
 /// The peers of a snapshot as the values of dictionaries.
 #[derive(Debug)]
 pub struct Peers {
-    /// Row of each peer id.
+    /// The row of each peer id.
     rows: Vec<i32>,
     asns: Vec<i64>,
     texts: [Arc<StringArray>; 4],
@@ -35,7 +35,7 @@ const TEXTS: [Column; 4] = [
 ];
 
 impl Peers {
-    /// Of a snapshot.
+    /// The peers of a snapshot.
     pub fn new(summaries: &[PeerSummary]) -> Self {
         let peers: Vec<Peer> = summaries.iter().map(Peer::from).collect();
         let end = peers.last().map_or(0, |peer| peer.id.index() + 1);
@@ -60,20 +60,20 @@ impl Peers {
     }
 }
 
-/// A column that is being built, but for those of attribute sets.
+/// A column of the current batch, except columns of attribute sets.
 enum Builder {
-    /// Rows of [`Peers`]: which text.
+    /// Rows of [`Peers`], with the number of the string.
     Peer(usize),
     Text(StringBuilder),
-    /// Codes of the texts of verdicts or reasons.
+    /// Codes of verdicts or reasons.
     Code(Int32Builder),
     Flag(BooleanBuilder),
     Small(Int16Builder),
     Medium(Int32Builder),
     Large(Int64Builder),
-    /// The routes that are rejected. They are judged when the batch is finished: no lock is held then.
+    /// The rejected routes. They are evaluated when the batch is complete, without a lock.
     Judged(Vec<Option<Rejected>>),
-    /// Comes from [`Sets`].
+    /// A column of [`Sets`].
     OfSet,
 }
 
@@ -91,7 +91,7 @@ pub struct Batches {
 }
 
 impl Batches {
-    /// For columns of a schema in its order.
+    /// A builder of these columns of a schema, in order.
     pub fn new(rib: Arc<Rib>, schema: SchemaRef, columns: &[Column], peers: Arc<Peers>) -> Self {
         Self {
             rib,
@@ -107,18 +107,18 @@ impl Batches {
         }
     }
 
-    /// For routes that nothing else keeps alive until the batch is finished.
+    /// The same, for routes that only the batch keeps alive.
     pub fn holding(mut self) -> Self {
         self.sets.hold();
         self
     }
 
-    /// Routes since the last batch.
+    /// The number of routes in the current batch.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Adds a route; `place` is its place among those of its prefix.
+    /// Adds a route; `place` is its rank among the routes of its prefix.
     pub fn push(&mut self, prefix: Prefix, place: usize, route: &RouteView<'_>) {
         self.len += 1;
         let row = self
@@ -162,7 +162,7 @@ impl Batches {
         }
     }
 
-    /// The batch of the routes since the last.
+    /// Returns the batch and starts the next.
     pub fn finish(&mut self) -> Result<RecordBatch> {
         let len = std::mem::take(&mut self.len);
         let peer_rows = Int32Array::from(std::mem::take(&mut self.peer_rows));
@@ -201,7 +201,7 @@ impl Builder {
     }
 }
 
-/// Every reason against each route, with the evidence; none for those that are accepted.
+/// All reasons against each route, with the evidence; empty for accepted routes.
 fn judge(rib: &Rib, routes: Vec<Option<Rejected>>) -> ArrayRef {
     let item = Arc::new(Field::new_list_field(DataType::Utf8, false));
     let mut out = ListBuilder::new(StringBuilder::new()).with_field(item);

@@ -33,7 +33,7 @@ pub enum Column {
     LargeCommunities,
 }
 
-/// All, with their names.
+/// All columns with their names.
 pub const COLUMNS: [(Column, &str); 24] = [
     (Column::Router, "router"),
     (Column::PeerName, "peer_name"),
@@ -62,12 +62,12 @@ pub const COLUMNS: [(Column, &str); 24] = [
 ];
 
 impl Column {
-    /// Whether the value is a text of the attribute set, made once for all routes that share it.
+    /// Returns whether the value is a string of the attribute set.
     pub fn is_text_of_set(self) -> bool {
         matches!(self, Self::Origin | Self::AsPath | Self::NextHop)
     }
 
-    /// Whether the value is a list of communities, made once for all routes that share the set.
+    /// Returns whether the value is a list of communities of the attribute set.
     pub fn is_list(self) -> bool {
         matches!(
             self,
@@ -75,7 +75,7 @@ impl Column {
         )
     }
 
-    /// Whether the value is a text of the peer.
+    /// Returns whether the value is a string of the peer.
     pub fn is_text_of_peer(self) -> bool {
         matches!(
             self,
@@ -104,12 +104,12 @@ impl Column {
     }
 }
 
-/// Texts of which there are few.
+/// The type of columns with few different strings.
 pub fn dictionary() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }
 
-/// A list of texts.
+/// The type of lists of strings.
 pub fn list() -> DataType {
     DataType::List(Arc::new(Field::new_list_field(DataType::Utf8, false)))
 }

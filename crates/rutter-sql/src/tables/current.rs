@@ -1,4 +1,4 @@
-//! Small tables whose rows are made for each query, of what there is at its beginning.
+//! Small tables whose rows are made at the begin of each query.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,26 +17,26 @@ use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use futures::stream;
 use rutter_pgfront::batch_bytes;
 
-/// What tells the rows of a small table.
+/// The source of a small table's rows.
 pub trait Rows: Send + Sync + 'static {
-    /// Its columns.
+    /// The schema.
     fn schema(&self) -> &SchemaRef;
 
-    /// The rows of this moment.
+    /// The current rows.
     fn rows(&self) -> Result<RecordBatch>;
 
-    /// Some of their columns.
+    /// The current rows, with these columns only.
     fn some(&self, columns: &[usize]) -> Result<RecordBatch> {
         Ok(self.rows()?.project(columns)?)
     }
 
-    /// Octets of these columns, as far as they are known before they are made.
+    /// The expected bytes of these columns, if known before they are made.
     fn expected(&self, _columns: &[usize]) -> usize {
         0
     }
 }
 
-/// A table of such rows.
+/// A table over such a source.
 pub struct Current<R>(pub R);
 
 impl<R> fmt::Debug for Current<R> {
@@ -75,7 +75,7 @@ impl<R: Rows> TableProvider for Current<R> {
     }
 }
 
-/// The rows, and what they are charged as long as a query may read them.
+/// The rows, with their memory reservation while a query may read them.
 struct Reading(Arc<(RecordBatch, MemoryReservation)>);
 
 impl fmt::Debug for Reading {
@@ -101,5 +101,5 @@ impl PartitionStream for Reading {
     }
 }
 
-/// Rows of a batch.
+/// The rows of a batch.
 const BATCH: usize = 8192;

@@ -1,4 +1,4 @@
-//! The table `events`: the latest of what happened.
+//! The table `events`: the latest events.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::EventLog;
 use crate::events::Event;
 use crate::tables::current::Rows;
 
-/// Events that are still in memory.
+/// The events that are still in memory.
 pub struct EventsTable {
     log: EventLog,
     schema: SchemaRef,
@@ -35,7 +35,7 @@ const TEXTS: [&str; 11] = [
 const NUMBERS: [&str; 5] = ["peer_asn", "path_id", "origin_as", "med", "local_pref"];
 
 impl EventsTable {
-    /// Over a log.
+    /// A table over a log.
     pub fn new(log: EventLog) -> Self {
         let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
         let mut fields = vec![
@@ -103,7 +103,7 @@ fn column(name: &str, events: &[Event]) -> ArrayRef {
     }
 }
 
-/// Octets of a text, about.
+/// The approximate bytes of a string.
 fn length(name: &str, event: &Event) -> usize {
     let attrs = event.attrs.as_ref();
     match name {
@@ -116,7 +116,7 @@ fn length(name: &str, event: &Event) -> usize {
     }
 }
 
-/// Octets of a community as a text, and of a short text, with what tells where it ends.
+/// The bytes of a community's string and of a short string, with their offset.
 const COMMUNITY: usize = 12;
 const SHORT: usize = 24;
 

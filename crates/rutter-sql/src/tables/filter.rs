@@ -1,4 +1,4 @@
-//! Conditions of a query that the table answers itself, without reading every route.
+//! Conditions that the table answers itself, without reading every route.
 
 use std::net::IpAddr;
 
@@ -9,14 +9,14 @@ use rutter_rib::{PeerId, PeerSummary};
 
 use crate::functions::{CONTAINS_OR_EQUAL, WITHIN_OR_EQUAL};
 
-/// A condition of a query.
+/// A condition of a query that the table answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// `prefix = '192.0.2.0/24'`.
     Is(Prefix),
-    /// `prefix >>= '192.0.2.1'`: the prefixes that cover it, itself too.
+    /// `prefix >>= '192.0.2.1'`: the prefix and all that cover it.
     Covers(Prefix),
-    /// `prefix <<= '192.0.0.0/8'`: the prefixes inside it, itself too.
+    /// `prefix <<= '192.0.0.0/8'`: the prefix and all inside it.
     Inside(Prefix),
     /// `peer_asn = 64500`.
     PeerAsn(i64),
@@ -27,7 +27,7 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// The condition that an expression is, if it is one of these.
+    /// Recognises one of these conditions.
     pub fn of(expr: &Expr) -> Option<Self> {
         match expr {
             Expr::BinaryExpr(BinaryExpr {
@@ -58,7 +58,7 @@ impl Condition {
 
     fn equals(column: &str, value: &ScalarValue) -> Option<Self> {
         match column {
-            // Only a text that is written as the column writes it can be equal to it.
+            // The column equals a string only in the column's own notation.
             "prefix" => prefix_of(text(value)?)
                 .filter(|prefix| text(value) == Some(&prefix.to_string()))
                 .map(Self::Is),
@@ -73,19 +73,19 @@ impl Condition {
     }
 }
 
-/// What a query asks of routes, as far as the table answers it.
+/// The routes that a query requests, as far as its conditions say.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// These prefixes and no others, to be looked up.
+    /// Only these prefixes, which are looked up.
     pub only: Option<Vec<Prefix>>,
-    /// Inside all of these.
+    /// Only prefixes inside all of these.
     inside: Vec<Prefix>,
-    /// Per peer id: whether its routes are wanted; `None`: all are.
+    /// Per peer id, whether its routes are requested; `None`: all peers.
     peers: Option<Vec<bool>>,
 }
 
 impl Wanted {
-    /// All conditions at once.
+    /// Combines conditions.
     pub fn new(conditions: &[Condition], peers: &[PeerSummary]) -> Self {
         let mut wanted = Self::default();
         for condition in conditions {
@@ -118,7 +118,7 @@ impl Wanted {
         *held = now;
     }
 
-    /// Whether a route may be part of the answer.
+    /// Returns whether a route fulfils the conditions.
     pub fn takes(&self, prefix: Prefix, peer: PeerId) -> bool {
         let peers = self.peers.as_ref();
         peers.is_none_or(|peers| peers.get(peer.index()).copied().unwrap_or(false))
@@ -133,7 +133,7 @@ fn asn_of(peer: &PeerSummary) -> u32 {
         .0
 }
 
-/// All prefixes that cover one, longest first.
+/// All prefixes that cover a prefix, longest first.
 pub fn covering(net: Prefix) -> Vec<Prefix> {
     (0..=net.len())
         .rev()
@@ -141,7 +141,7 @@ pub fn covering(net: Prefix) -> Vec<Prefix> {
         .collect()
 }
 
-/// A prefix; bits below its length are passed over, as `inet` does. An address is the prefix of its full length.
+/// Parses a prefix. Bits behind its length are ignored, as in `inet`. An address is the prefix of its full length.
 pub fn prefix_of(text: &str) -> Option<Prefix> {
     let (address, len) = match text.split_once('/') {
         Some((address, len)) => (address, Some(len.parse().ok()?)),

@@ -26,7 +26,7 @@ fn database() -> Database {
     live_database(Arc::new(rib()), None, &Limits::default()).unwrap()
 }
 
-/// A table in which one peer has so many routes of 192.0.2.0/24.
+/// A table in which one peer has this many routes of 192.0.2.0/24.
 fn with_routes(count: usize) -> Database {
     let rib = rib();
     let asn = Asn(64_501);

@@ -35,7 +35,7 @@ const NUMBERS: [&str; 6] = [
 ];
 
 impl PeersTable {
-    /// Over a [`Rib`].
+    /// A table over a [`Rib`].
     pub fn new(rib: Arc<Rib>) -> Self {
         let text = |name| Field::new(name, DataType::Utf8, false);
         let number = |name| Field::new(name, DataType::Int64, false);

@@ -1,4 +1,4 @@
-//! The table `routers`: those that report by BMP.
+//! The table `routers`: the routers that report by BMP.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,21 +14,21 @@ use crate::tables::current::Rows;
 /// A router that is connected to the station.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Router {
-    /// What it calls itself.
+    /// Its own name.
     pub name: String,
-    /// Where it connects from.
+    /// The address of its connection.
     pub address: SocketAddr,
-    /// Hardware and software as it says.
+    /// Hardware and software, as it reports them.
     pub description: String,
-    /// When it connected, in microseconds since 1970.
+    /// The time of its connection, in microseconds since 1970.
     pub since_us: u64,
     /// Monitored sessions that are up.
     pub peers: u64,
-    /// Messages taken.
+    /// Messages received.
     pub messages: u64,
     /// Messages that could not be read.
     pub faults: u64,
-    /// UPDATEs passed over because their peer is not known.
+    /// UPDATEs ignored because their peer is not known.
     pub unknown: u64,
     /// UPDATEs that were malformed.
     pub malformed: u64,
@@ -36,10 +36,10 @@ pub struct Router {
     pub mirrored: u64,
 }
 
-/// What tells the routers of the moment.
+/// Returns the connected routers.
 pub type Routers = Arc<dyn Fn() -> Vec<Router> + Send + Sync>;
 
-/// All routers that are connected; one that has gone is in no row.
+/// All connected routers.
 pub struct RoutersTable {
     routers: Routers,
     schema: SchemaRef,
@@ -56,7 +56,7 @@ const NUMBERS: [&str; 6] = [
 ];
 
 impl RoutersTable {
-    /// Over what tells them.
+    /// A table over a source of routers.
     pub fn new(routers: Routers) -> Self {
         let time = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
         let text = |name| Field::new(name, DataType::Utf8, false);

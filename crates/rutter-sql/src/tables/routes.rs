@@ -21,10 +21,10 @@ use super::batch::{Batches, Peers};
 use super::columns::{COLUMNS, Column, schema};
 use super::filter::{Condition, Wanted};
 
-/// Rows of a batch.
+/// The rows of a batch.
 const BATCH: usize = 8192;
 
-/// Which routes a table has.
+/// The routes of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
     /// Every route of every peer.
@@ -45,13 +45,13 @@ impl Which {
     }
 }
 
-/// Routes as they are when the query begins.
+/// A table of routes, as they are when the query begins.
 pub struct RoutesTable {
     rib: Arc<Rib>,
     which: Which,
     schema: SchemaRef,
-    /// Only those of the longest match of this: it is searched by each query, for a prepared one may be asked again long
-    /// afterwards.
+    /// Only the routes of the longest match of this prefix. Each query searches it again: a prepared query may run long
+    /// after it was planned.
     longest_of: Option<Prefix>,
 }
 
@@ -66,7 +66,7 @@ impl RoutesTable {
         }
     }
 
-    /// The routes of the longest prefix that covers another.
+    /// A table of the routes of the longest match.
     pub fn longest(rib: Arc<Rib>, net: Prefix) -> Self {
         Self {
             longest_of: Some(net),
@@ -74,10 +74,10 @@ impl RoutesTable {
         }
     }
 
-    /// Routes that are told in less time than others would notice: some three milliseconds.
+    /// So many routes are sent in about three milliseconds, which delays no other client.
     pub const FEW: usize = 256;
 
-    /// Whether these conditions, all of them, leave one prefix, which is looked up, with few routes.
+    /// Returns whether the conditions together select one prefix with few routes.
     pub fn looks_up_few(&self, conditions: &[&Expr]) -> bool {
         let named = conditions
             .iter()
@@ -98,7 +98,7 @@ impl RoutesTable {
         filters.iter().filter_map(Condition::of).collect()
     }
 
-    /// The prefixes that alone can be part of the answer, where the conditions name them.
+    /// The prefixes to look up, if the conditions name them.
     fn only(&self, conditions: &[Condition]) -> Option<Vec<Prefix>> {
         let named = Wanted::new(conditions, &[]).only;
         let Some(net) = self.longest_of else {
@@ -159,7 +159,7 @@ impl TableProvider for RoutesTable {
             wanted: Arc::new(Wanted::new(&conditions, peers)),
         };
         let partitions: Vec<Arc<dyn PartitionStream>> = match self.only(&conditions) {
-            // Look-ups read the table itself: no page is shared for their sake.
+            // Look-ups read the table itself. They share no page, so that no writer must copy one.
             Some(only) => {
                 let from = From::LookUps(only.into());
                 vec![Arc::new(reading(&self.rib.peers(), from))]
@@ -179,23 +179,23 @@ impl TableProvider for RoutesTable {
     }
 }
 
-/// Where a partition's routes come from.
+/// The source of a partition's routes.
 #[derive(Clone)]
 enum From {
-    /// Every so many pages of a snapshot.
+    /// Every `step`-th page of a snapshot.
     Pages(Arc<Snapshot>, Pages),
-    /// These prefixes, looked up.
+    /// Look-ups of these prefixes.
     LookUps(Arc<[Prefix]>),
 }
 
-/// Pages of the snapshot that one partition reads.
+/// The pages of the snapshot that one partition reads.
 #[derive(Clone, Copy, Debug)]
 struct Pages {
     next: usize,
     step: usize,
 }
 
-/// What one partition needs.
+/// The state of one partition.
 #[derive(Clone)]
 struct Reading {
     rib: Arc<Rib>,
@@ -236,7 +236,7 @@ impl PartitionStream for Reading {
             let (reading, snapshot) = (reading.clone(), Arc::clone(&snapshot));
             async move {
                 let (mut batches, mut pages) = state?;
-                // Between batches others have their turn, so that a long query can be cancelled.
+                // Yield between batches, so that a long query can be cancelled.
                 tokio::task::yield_now().await;
                 let more = reading.fill(&snapshot, &mut pages, &mut batches);
                 let batch = batches.finish();
@@ -248,7 +248,7 @@ impl PartitionStream for Reading {
 }
 
 impl Reading {
-    /// Fills a batch; whether there may be more after it.
+    /// Fills a batch. Returns whether more rows may follow.
     fn fill(&self, snapshot: &Snapshot, pages: &mut Pages, batches: &mut Batches) -> bool {
         while batches.len() < BATCH {
             if pages.next >= snapshot.pages() {

@@ -1,4 +1,4 @@
-//! Functions over partitions, one after the other.
+//! Window functions, one partition after the other.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,10 +16,10 @@ use super::partitions::{Complete, joined};
 use crate::limits::cooperative_yield::{PIECE, TURN};
 use crate::limits::memory::{largest, octets, octets_of};
 
-/// Computes functions, and asks for the memory that they take.
+/// Computes window functions within the memory of queries.
 pub(super) struct Compute {
     functions: Vec<Function>,
-    /// Of the rows, with what the functions give.
+    /// The schema of the rows with the functions' columns.
     schema: SchemaRef,
     memory: MemoryReservation,
 }
@@ -37,7 +37,7 @@ impl Compute {
         }
     }
 
-    /// The rows of partitions with what the functions give.
+    /// Returns the rows of partitions with the functions' columns.
     pub async fn rows(&mut self, complete: Complete) -> Result<RecordBatch> {
         let ends = complete.ends.clone();
         self.memory.try_resize(complete.copied())?;
@@ -52,7 +52,7 @@ impl Compute {
         )?)
     }
 
-    /// A column for each function.
+    /// Computes a column for each function.
     async fn values(&mut self, rows: &RecordBatch, ends: &[usize]) -> Result<Vec<ArrayRef>> {
         let mut columns = vec![Vec::new(); self.functions.len()];
         let (largest, mut made, mut begin) = (largest(rows), 0, 0);
@@ -72,31 +72,31 @@ impl Compute {
             }
             begin = *end;
         }
-        // There are two copies while the values of all partitions become one array.
+        // The values exist twice while all partitions become one array.
         self.memory
             .try_resize(made.saturating_mul(ends.len().min(2)))?;
         columns.into_iter().map(joined).collect()
     }
 }
 
-/// A function over a window, and what it takes.
+/// A window function and its memory.
 struct Function {
     expression: Arc<dyn WindowExpr>,
-    /// Octets for each row, beside values that have no size of their own.
+    /// The bytes for each row, besides values of variable size.
     a_row: usize,
-    /// Values of other rows that it holds or gives for each row.
+    /// The values of other rows that it holds or returns for each row.
     values: Values,
-    /// It holds every value that it has seen.
+    /// All values so far.
     is_distinct: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Values {
-    /// Numbers and the like.
+    /// A value of fixed size.
     Small,
-    /// One that is as large as it happens to be.
+    /// One value of variable size.
     One,
-    /// All of the partition.
+    /// All values of the partition.
     All,
 }
 
@@ -115,7 +115,7 @@ impl Function {
         }
     }
 
-    /// Octets that are held while it is computed, of rows of which the largest value has no more than so many octets.
+    /// The bytes that it holds while it computes rows whose largest value has this many bytes.
     fn takes(&self, rows: &RecordBatch, at_most: usize) -> usize {
         let count = rows.num_rows();
         let given = match self.values {
@@ -129,7 +129,7 @@ impl Function {
         count.saturating_mul(a_row).saturating_add(seen)
     }
 
-    /// Octets of a set of all that it is given.
+    /// The bytes of a set of all its arguments.
     fn seen(&self, rows: &RecordBatch) -> usize {
         let values = self.expression.evaluate_args(rows).unwrap_or_default();
         let are_lists = values.iter().any(|values| values.data_type().is_nested());
@@ -138,7 +138,7 @@ impl Function {
         held.saturating_add(rows.num_rows().saturating_mul(each))
     }
 
-    /// Octets of what it is given.
+    /// The bytes of its arguments.
     fn arguments(&self, rows: &RecordBatch) -> usize {
         match self.expression.evaluate_args(rows) {
             Ok(values) => values.iter().map(octets_of).sum(),
@@ -163,7 +163,7 @@ impl Values {
     }
 }
 
-/// Whether each row has a value of its own, that is held until all are found.
+/// Returns whether each row holds a value until all rows are computed.
 fn goes_by_row(expression: &Arc<dyn WindowExpr>) -> bool {
     if let Some(function) = expression.as_any().downcast_ref::<StandardWindowExpr>() {
         let evaluator = function.get_standard_func_expr().create_evaluator();
@@ -182,9 +182,9 @@ fn is_distinct(expression: &Arc<dyn WindowExpr>) -> bool {
     plain.or(sliding).is_some_and(|it| it.is_distinct())
 }
 
-/// Octets of a value that is a number, in an array that grows.
+/// The bytes of a number in a growing array.
 const NUMBER: usize = 16;
-/// Octets of a number, or of what holds a text, in a set that grows.
+/// The bytes of a number, or of a string's header, in a growing set.
 const SEEN: usize = 40;
-/// Octets of what holds a list in such a set.
+/// The bytes of a list's header in such a set.
 const SEEN_LIST: usize = 768;

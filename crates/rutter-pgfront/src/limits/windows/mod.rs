@@ -1,8 +1,8 @@
 //! Windows, a few partitions at a time.
 //!
-//! The engine's operator gathers all rows and computes all partitions in one go: nothing can stop it, and what it makes of
-//! millions of partitions is counted by nobody. This one computes the same, of as many partitions as make a batch, and lets
-//! others have their turn between two of them. What cannot be divided is one function over one partition.
+//! DataFusion's operator collects all rows and computes all partitions at once. It cannot be cancelled, and its memory
+//! for millions of partitions is not counted. This operator computes the same for a batch of partitions at a time, and
+//! yields between batches. One function over one partition cannot be divided.
 
 mod compute;
 mod partitions;
@@ -28,14 +28,14 @@ use futures::{StreamExt as _, stream};
 use compute::Compute;
 use partitions::Partitions;
 
-/// An operator of the engine, computed by partitions.
+/// A window operator of DataFusion, computed by partitions.
 #[derive(Debug)]
 pub(crate) struct Windows {
     whole: Arc<dyn ExecutionPlan>,
 }
 
 impl Windows {
-    /// In the place of the engine's operator; others stay as they are.
+    /// Replaces DataFusion's operator. Other operators stay as they are.
     pub fn instead_of(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
         match divisible(&plan) {
             true => Arc::new(Self { whole: plan }),
@@ -49,7 +49,7 @@ impl Windows {
     }
 }
 
-/// Whether rows of a partition come one after the other.
+/// Returns whether the rows of a partition are consecutive.
 fn divisible(plan: &Arc<dyn ExecutionPlan>) -> bool {
     plan.downcast_ref::<WindowAggExec>().is_some_and(|window| {
         let keys = window.window_expr()[0].partition_by().len();
@@ -134,23 +134,23 @@ impl ExecutionPlan for Windows {
 
 /// The rows of one stream.
 struct Rows {
-    /// Until it has ended.
+    /// The input, until it has ended.
     input: Option<SendableRecordBatchStream>,
     partitions: Partitions,
-    /// For what is in the partitions.
+    /// The memory of the partitions.
     held: MemoryReservation,
     compute: Compute,
 }
 
 impl Rows {
-    /// The rows of the next partitions that are complete.
+    /// Returns the rows of the next complete partitions.
     async fn next(&mut self) -> Result<Option<RecordBatch>> {
         while let Some(input) = &mut self.input {
             match input.next().await.transpose()? {
                 Some(batch) => self.partitions.push(batch)?,
                 None => self.end(),
             }
-            // What is computed now stays charged until it is handed on.
+            // The result stays charged until it is handed on.
             self.held.try_resize(self.partitions.octets())?;
             if let Some(complete) = self.partitions.take() {
                 let rows = self.compute.rows(complete).await?;

@@ -1,4 +1,4 @@
-//! Rows that come partition after partition, and where one ends.
+//! Finds where partitions end in sorted rows.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,31 +12,31 @@ use datafusion::physical_plan::PhysicalExpr;
 
 use crate::limits::memory::{octets, octets_of};
 
-/// Rows that were not given away yet. Those of the last partition may go on.
+/// The rows that are not handed on yet. The last partition may continue.
 pub(super) struct Partitions {
     keys: Vec<Arc<dyn PhysicalExpr>>,
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
     rows: usize,
     octets: usize,
-    /// Rows before the end of each partition that is complete.
+    /// The end of each complete partition.
     ends: Vec<usize>,
     /// The keys of the last row.
     last: Vec<ArrayRef>,
-    /// No more rows come.
+    /// The input has ended.
     ended: bool,
 }
 
-/// Partitions that have ended.
+/// Complete partitions.
 pub(super) struct Complete {
     pub batches: Vec<RecordBatch>,
     pub schema: SchemaRef,
-    /// Rows before the end of each.
+    /// The end of each partition.
     pub ends: Vec<usize>,
 }
 
 impl Partitions {
-    /// None yet. Without keys all rows are of one.
+    /// No rows yet. Without keys, all rows form one partition.
     pub fn new(keys: Vec<Arc<dyn PhysicalExpr>>, schema: SchemaRef) -> Self {
         Self {
             keys,
@@ -50,12 +50,12 @@ impl Partitions {
         }
     }
 
-    /// What is held.
+    /// The held rows.
     pub fn octets(&self) -> usize {
         self.octets
     }
 
-    /// More rows, after those that came before.
+    /// Adds rows.
     pub fn push(&mut self, batch: RecordBatch) -> Result<()> {
         let rows = batch.num_rows();
         if rows == 0 {
@@ -78,7 +78,7 @@ impl Partitions {
         Ok(())
     }
 
-    /// Whether rows with these keys belong to the last partition.
+    /// Returns whether these keys belong to the last partition.
     fn goes_on(&self, keys: &[ArrayRef]) -> Result<bool> {
         let both = self.last.iter().zip(keys);
         let both = both.map(|(last, key)| concat(&[last, &key.slice(0, 1)]));
@@ -86,7 +86,7 @@ impl Partitions {
         Ok(ranges(2, both)?.len() == 1)
     }
 
-    /// The last partition is complete, too.
+    /// Marks the last partition as complete.
     pub fn end(&mut self) {
         self.ended = true;
         if self.rows > 0 {
@@ -94,7 +94,7 @@ impl Partitions {
         }
     }
 
-    /// What is complete, once it is worth to be computed.
+    /// Returns the complete partitions, once there are enough rows.
     pub fn take(&mut self) -> Option<Complete> {
         let end = *self.ends.last()?;
         if self.rows < BATCH && !self.ended {
@@ -112,7 +112,7 @@ impl Partitions {
     }
 }
 
-/// Where values are the same, as the engine has it: nothing is the same as nothing.
+/// Compares neighbouring values as DataFusion does: NULL equals NULL.
 fn ranges(rows: usize, keys: impl IntoIterator<Item = ArrayRef>) -> Result<Vec<Range<usize>>> {
     let columns = keys.into_iter().map(|values| SortColumn {
         values,
@@ -121,7 +121,7 @@ fn ranges(rows: usize, keys: impl IntoIterator<Item = ArrayRef>) -> Result<Vec<R
     evaluate_partition_ranges(rows, &columns.collect::<Vec<_>>())
 }
 
-/// The first rows, and the others.
+/// Splits rows.
 fn split(batches: Vec<RecordBatch>, rows: usize) -> (Vec<RecordBatch>, Vec<RecordBatch>) {
     let (mut first, mut others) = (Vec::new(), Vec::new());
     let mut left = rows;
@@ -141,7 +141,7 @@ fn split(batches: Vec<RecordBatch>, rows: usize) -> (Vec<RecordBatch>, Vec<Recor
 }
 
 impl Complete {
-    /// All rows together. Of one column at a time there are two copies.
+    /// Joins the rows column by column, so that only one column exists twice.
     pub fn joined(self) -> Result<RecordBatch> {
         let rows = self.batches.iter().map(RecordBatch::num_rows).sum();
         let columns: Vec<_> = self.columns().collect();
@@ -152,7 +152,7 @@ impl Complete {
         Ok(joined?)
     }
 
-    /// Octets of the largest column, where there are pieces of it that have to be joined.
+    /// The bytes of the largest column that has several pieces.
     pub fn copied(&self) -> usize {
         if self.batches.len() == 1 {
             return 0;
@@ -171,7 +171,7 @@ impl Complete {
     }
 }
 
-/// One array of many.
+/// Joins arrays.
 pub(super) fn joined(mut pieces: Vec<ArrayRef>) -> Result<ArrayRef> {
     if pieces.len() == 1 {
         return Ok(pieces.remove(0));
@@ -180,5 +180,5 @@ pub(super) fn joined(mut pieces: Vec<ArrayRef>) -> Result<ArrayRef> {
     Ok(concat(&pieces)?)
 }
 
-/// Rows that are computed at once, as far as partitions end.
+/// The rows of a computation, rounded up to whole partitions.
 pub(super) const BATCH: usize = 8192;

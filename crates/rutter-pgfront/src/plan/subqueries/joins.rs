@@ -1,4 +1,4 @@
-//! What the engine can make a join of, and the join that tells of each row whether a query has rows for it.
+//! Checks which subqueries can become joins, and builds the join that flags rows for which a subquery has rows.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,14 +14,14 @@ use datafusion::optimizer::decorrelate::PullUpCorrelatedExpr;
 
 use super::{COUNTED, FILTERED, NO_JOIN, PICKED};
 
-/// A query that names columns of the query around it, and the flag that tells whether it has rows for one there.
+/// A correlated subquery, and the flag of outer rows for which it has rows.
 pub struct Mark {
     name: String,
     subquery: Subquery,
 }
 
 impl Mark {
-    /// With a name that no other has.
+    /// Gives the flag a unique name.
     pub fn new(name: String, subquery: Subquery) -> Self {
         Self { name, subquery }
     }
@@ -38,7 +38,7 @@ impl Mark {
     }
 }
 
-/// Refuses a query that the engine cannot make a join of, and one that it would make another one of than is asked.
+/// Refuses a subquery that DataFusion cannot turn into a join, or would turn into a wrong one.
 pub fn check(subquery: &Subquery, is_sought: bool) -> Result<()> {
     if subquery.outer_ref_columns.is_empty() {
         return Ok(());
@@ -48,7 +48,7 @@ pub fn check(subquery: &Subquery, is_sought: bool) -> Result<()> {
     Ok(())
 }
 
-/// Refuses what does something else with all rows than with those that are found for one row around.
+/// Refuses operators whose result over all rows differs from the result per outer row.
 fn check_rows(plan: &LogicalPlan, is_sought: bool) -> Result<()> {
     plan.apply(|node| {
         let picks = match node {
@@ -70,7 +70,7 @@ fn check_rows(plan: &LogicalPlan, is_sought: bool) -> Result<()> {
     Ok(())
 }
 
-/// A query for all rows around at once, and which of its rows are for which of those.
+/// The subquery over all outer rows, and the conditions that join it to them.
 fn pulled(subquery: &Subquery, name: &str, is_sought: bool) -> Result<(LogicalPlan, Expr)> {
     let mut pull_up = PullUpCorrelatedExpr::new()
         .with_exists_sub_query(is_sought)

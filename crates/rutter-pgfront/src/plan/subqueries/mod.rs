@@ -1,7 +1,7 @@
-//! Queries within expressions: `EXISTS (…)`, `IN (SELECT …)`, and those that give one value.
+//! Subqueries in expressions: `EXISTS (…)`, `IN (SELECT …)` and scalar subqueries.
 //!
-//! The engine makes joins of them, of some only in `WHERE`, and knows no NULL but in one of these joins. So they are said
-//! in the words for which its answer is PostgreSQL's; for what has none there are words for its author.
+//! DataFusion turns them into joins, some only in `WHERE`, and only one of these joins handles NULL. This pass rewrites
+//! them to forms with PostgreSQL's answer. Other subqueries are refused with an explanation.
 
 mod joins;
 
@@ -22,10 +22,10 @@ use datafusion::logical_expr::{
 
 use joins::Mark;
 
-/// Says all queries within expressions so that the engine's answer is PostgreSQL's.
+/// Rewrites all subqueries in expressions to forms for which DataFusion's answer is PostgreSQL's.
 ///
 /// # Errors
-/// Where it would be another, or none.
+/// If no such form exists.
 pub fn said(plan: LogicalPlan) -> Result<LogicalPlan> {
     if !plan.exists(|node| Ok(has_queries(node)))? {
         return Ok(plan);
@@ -35,27 +35,27 @@ pub fn said(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(said.data)
 }
 
-/// Why there is no answer to what the engine could not make a join of.
+/// The error of subqueries that DataFusion could not turn into a join.
 pub const NO_JOIN: &str = "a query within an expression is answered where it can become a join: compare its columns \
     with those of the query around it by = in its WHERE, or write a join";
 
-/// Why one is not offered where it stands.
+/// The error of a subquery in a place where it is not offered.
 const ELSEWHERE: &str = "a query that names columns of the query around it stands in SELECT and WHERE: write \
     SELECT … FROM (SELECT …, EXISTS (…) AS x FROM …) AS t and use x";
 
-/// Why one is not offered over two queries around it.
+/// The error of a subquery that refers to the query two levels up.
 const FAR: &str = "a query within an expression names columns of the query around it, and not of those around that: \
     write a join";
 
-/// Why one is not offered that picks some of the rows that it finds.
+/// The error of a correlated subquery with LIMIT, OFFSET or windows.
 const PICKED: &str = "LIMIT, OFFSET, DISTINCT ON and windows are not offered in a query that names columns of the query \
     around it: write (SELECT (array_agg(x ORDER BY y))[1] …) for the first one, or a join";
 
-/// Why one is not offered whose row comes of no rows.
+/// The error of EXISTS over an aggregate.
 const COUNTED: &str = "EXISTS (…) and IN (…) take no aggregate without GROUP BY that names columns of the query around \
     it: compare with (SELECT count(…) …)";
 
-/// Why one is not offered whose row may be none, though it comes of no rows.
+/// The error of an aggregate with HAVING, which may drop the row of an empty group.
 const FILTERED: &str = "HAVING without GROUP BY is not offered in a query that names columns of the query around it: \
     write (SELECT CASE WHEN count(*) > 1 THEN max(…) END …)";
 
@@ -66,7 +66,7 @@ fn is_query(expr: &Expr) -> bool {
     )
 }
 
-/// Whether a query has another answer for each row.
+/// Returns whether a subquery is correlated.
 fn is_of_rows(expr: &Expr) -> bool {
     match expr {
         Expr::InSubquery(_) => true,
@@ -77,10 +77,10 @@ fn is_of_rows(expr: &Expr) -> bool {
     }
 }
 
-/// Whether an expression of a node has a query in it.
+/// Returns whether an expression of a node has a subquery.
 fn has_queries(node: &LogicalPlan) -> bool {
     let mut found = false;
-    // Looking cannot fail.
+    // The closure does not fail.
     let _ = node.apply_expressions(|expr| {
         found |= expr.exists(|part| Ok(is_query(part)))?;
         Ok(TreeNodeRecursion::Continue)
@@ -122,7 +122,7 @@ fn node(node: LogicalPlan, marks: &Cell<usize>) -> Result<Transformed<LogicalPla
         .map_data(LogicalPlan::recompute_schema)
 }
 
-/// Groups and windows whose queries are columns of what they read.
+/// Moves subqueries of groups and windows to columns of their input.
 fn lifted(node: LogicalPlan, marks: &Cell<usize>) -> Result<LogicalPlan> {
     let [input] = node.inputs()[..] else {
         return Ok(node);
@@ -158,24 +158,24 @@ fn lifted(node: LogicalPlan, marks: &Cell<usize>) -> Result<LogicalPlan> {
     node.with_new_exprs(exprs, vec![input.build()?])
 }
 
-/// Where a query stands.
+/// The place of a subquery.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// In what must be true of a row.
+    /// In a condition.
     Condition,
-    /// In what makes a row.
+    /// In a column.
     Row,
     Elsewhere,
 }
 
 /// The expressions of a node.
 struct Within<'a> {
-    /// The columns of the query around.
+    /// The columns of the outer query.
     schema: DFSchema,
     place: Place,
-    /// What tells which rows queries have something for.
+    /// The flags of rows for which a subquery has rows.
     marks: RefCell<Vec<Mark>>,
-    /// How many there are in all of the plan.
+    /// The number of flags in the whole plan.
     count: &'a Cell<usize>,
 }
 
@@ -189,7 +189,7 @@ impl<'a> Within<'a> {
         }
     }
 
-    /// The rows that the expressions read.
+    /// The input of the expressions.
     fn joined(&self, rows: LogicalPlan) -> Result<LogicalPlanBuilder> {
         let marks = self.marks.borrow();
         let mut rows = LogicalPlanBuilder::from(rows);
@@ -199,15 +199,15 @@ impl<'a> Within<'a> {
         Ok(rows)
     }
 
-    /// A condition of which only matters whether it is true.
+    /// Rewrites a condition of a filter, where false and NULL are the same.
     fn condition(&self, expr: Expr) -> Result<Expr> {
         let parts = split_conjunction_owned(expr).into_iter();
         let parts: Result<Vec<Expr>> = parts.map(|part| self.part(part)).collect();
         Ok(conjunction(parts?).unwrap_or_else(|| lit(true)))
     }
 
-    /// What the engine makes a join of that keeps or drops rows stays; of its joins one knows NULL: that for `NOT IN` where
-    /// two columns are compared and nothing else.
+    /// Subqueries stay if DataFusion turns them into joins that keep or drop rows. Only its join for `NOT IN` of two columns
+    /// handles NULL.
     fn part(&self, part: Expr) -> Result<Expr> {
         match part {
             Expr::Not(inner) if is_query(&inner) => match *inner {
@@ -234,7 +234,7 @@ impl<'a> Within<'a> {
         }
     }
 
-    /// Everything else, of which it also matters whether it is NULL.
+    /// Rewrites any other expression, where NULL differs from false.
     fn values(&self, expr: Expr) -> Result<Expr> {
         let said = expr.transform_up(|part| {
             Ok(match part {
@@ -279,7 +279,7 @@ impl<'a> Within<'a> {
         }
     }
 
-    /// `x IN (SELECT y …)`: NULL where x is not found, but it or one of those found is NULL.
+    /// Rewrites `x IN (SELECT y …)`. It is NULL if x is not found and x or a y is NULL.
     fn among(&self, of: &InSubquery) -> Result<Expr> {
         let same = self.same(of)?;
         let found = |negated| self.exists(&filtered(&of.subquery, same.clone())?, negated);
@@ -302,13 +302,13 @@ impl<'a> Within<'a> {
             .otherwise(lit(of.negated))
     }
 
-    /// Whether x, and whether y, may be NULL.
+    /// Returns whether x, and whether y, may be NULL.
     fn nullable(&self, of: &InSubquery) -> Result<(bool, bool)> {
         let given = of.subquery.subquery.schema().field(0).is_nullable();
         Ok((of.expr.nullable(&self.schema)?, given))
     }
 
-    /// `x = y`, within the query that gives y.
+    /// Builds `x = y` inside the subquery.
     fn same(&self, of: &InSubquery) -> Result<Expr> {
         if of.expr.contains_outer() {
             return not_impl_err!("{FAR}");
@@ -326,7 +326,7 @@ impl<'a> Within<'a> {
         Ok(outer.data.eq(column(&of.subquery)))
     }
 
-    /// Refuses what the engine makes no join of, or another one than is asked.
+    /// Refuses subqueries that DataFusion cannot join, or joins wrongly.
     fn check(&self, subquery: &Subquery, is_sought: bool) -> Result<()> {
         for outer in &subquery.outer_ref_columns {
             if let Expr::OuterReferenceColumn(_, column) = outer
@@ -339,12 +339,12 @@ impl<'a> Within<'a> {
     }
 }
 
-/// The only column of a query.
+/// The only column of a subquery.
 fn column(subquery: &Subquery) -> Expr {
     Expr::Column(Column::from(subquery.subquery.schema().qualified_field(0)))
 }
 
-/// A query that says what its only column is: `VALUES` alone does not.
+/// Wraps a subquery in a projection that names its only column: `VALUES` has none.
 fn projected(subquery: Subquery) -> Result<Subquery> {
     if subquery.subquery.head_output_expr()?.is_some() {
         return Ok(subquery);
@@ -353,20 +353,20 @@ fn projected(subquery: Subquery) -> Result<Subquery> {
     made(plan.project([column(&subquery)])?.build()?, &subquery)
 }
 
-/// A query whose rows must fulfil something more.
+/// Adds a condition to a subquery.
 fn filtered(subquery: &Subquery, condition: Expr) -> Result<Subquery> {
     let plan = LogicalPlanBuilder::from(Arc::clone(&subquery.subquery));
     made(plan.filter(condition)?.build()?, subquery)
 }
 
-/// How many rows a query gives that gives the same for all, one at most.
+/// Counts the rows of an uncorrelated subquery, up to one.
 fn counted(subquery: &Subquery) -> Result<Expr> {
     let plan = LogicalPlanBuilder::from(Arc::clone(&subquery.subquery)).limit(0, Some(1))?;
     let plan = plan.aggregate(Vec::<Expr>::new(), [count_all()])?.build()?;
     Ok(Expr::ScalarSubquery(made(plan, subquery)?))
 }
 
-/// A query of which only matters whether it gives a row, without what does not matter for that.
+/// Removes parts of an EXISTS subquery that do not decide whether it has a row.
 fn unordered(subquery: &Subquery) -> Result<Subquery> {
     let mut plan = &subquery.subquery;
     loop {
@@ -379,7 +379,7 @@ fn unordered(subquery: &Subquery) -> Result<Subquery> {
     }
 }
 
-/// Whether the first row is among those that are left.
+/// Returns whether LIMIT and OFFSET keep the first row.
 fn has_first(limit: &Limit) -> Result<bool> {
     let skips = !matches!(limit.get_skip_type()?, SkipType::Literal(0));
     let takes = match limit.get_fetch_type()? {
