@@ -1,4 +1,4 @@
-//! `= ANY (SELECT …)` and its kin, and lists that are written as texts.
+//! `= ANY (SELECT …)` and its relatives, and lists written as strings.
 
 use datafusion::logical_expr::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
 
@@ -6,7 +6,7 @@ use super::casts::literal;
 use super::lists::listed;
 use super::rewrite::parsed;
 
-/// What is the same in the engine's words: `= ANY (SELECT …)` is `IN (SELECT …)`, `<> ALL (SELECT …)` is `NOT IN`.
+/// Rewrites `= ANY (SELECT …)` to `IN (SELECT …)`, and `<> ALL (SELECT …)` to `NOT IN`.
 pub fn said(expr: &mut Expr) -> Option<Expr> {
     let (left, op, right, wanted, negated) = match expr {
         Expr::AnyOp {
@@ -38,8 +38,8 @@ pub fn said(expr: &mut Expr) -> Option<Expr> {
     }
 }
 
-/// `x < ANY (list)` as `NOT x >= ALL (list)`: of the two the engine knows only in the second that what is compared with
-/// NULL may be so or not.
+/// Rewrites `x < ANY (list)` to `NOT x >= ALL (list)`: DataFusion follows the NULL rules only in the
+/// second.
 fn turned(expr: &Expr) -> Option<Expr> {
     use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
     let Expr::AnyOp {
@@ -70,8 +70,8 @@ fn turned(expr: &Expr) -> Option<Expr> {
     })
 }
 
-/// Why a comparison with the rows of a query is not offered: the engine takes NULL for an answer in others than
-/// those above.
+/// Returns why a comparison with a subquery's rows is refused: DataFusion breaks the NULL rules in all but
+/// the forms above.
 pub fn refused(expr: &Expr) -> Option<String> {
     let (op, right, which) = match expr {
         Expr::AnyOp {

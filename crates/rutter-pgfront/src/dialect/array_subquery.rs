@@ -1,4 +1,4 @@
-//! `ARRAY(SELECT …)`: an aggregate of the query's rows, in their order.
+//! `ARRAY(SELECT …)` becomes an aggregate of the query's rows, in their order.
 
 use datafusion::logical_expr::sqlparser::ast::{
     Expr, OrderByExpr, OrderByKind, Query, SelectItem, SetExpr,
@@ -9,7 +9,7 @@ use super::order_by::{columns, first, place};
 use super::rewrite::{last, parsed};
 use crate::functions::GATHERED;
 
-/// The rows of a query as a list, which has nothing in it where there are none.
+/// Rewrites a query to a list of its rows, empty if there are none.
 pub fn said(query: &mut Query) -> Option<Expr> {
     if empty_catalogs::is_reduced(query) {
         return parsed("CAST(ARRAY[] AS TEXT[])");
@@ -30,7 +30,7 @@ pub fn said(query: &mut Query) -> Option<Expr> {
         let value = format!("gathered.{}", name(query)?);
         let terms = order(query).into_iter().map(|term| match term {
             Term::Value(options) => Some(format!("{value}{options}")),
-            // From outside it is not seen.
+            // The outer query does not see it.
             Term::Other(_) => None,
         });
         let terms: Option<Vec<String>> = terms.collect();
@@ -40,9 +40,9 @@ pub fn said(query: &mut Query) -> Option<Expr> {
     parsed(&format!("{GATHERED}(({list}))"))
 }
 
-/// What rows are ordered by.
+/// The order of the rows.
 enum Term {
-    /// Their only value, and in which direction.
+    /// The only value, and its direction.
     Value(String),
     Other(String),
 }
@@ -69,7 +69,7 @@ fn ordered(terms: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// Whether a value is one for each of several rows.
+/// Returns whether a value has a row for each item.
 fn makes_rows(item: &SelectItem) -> bool {
     let (SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. }) = item
     else {
@@ -78,7 +78,7 @@ fn makes_rows(item: &SelectItem) -> bool {
     matches!(value, Expr::Function(call) if last(&call.name) == Some("unnest"))
 }
 
-/// The name of the only value of a query's rows.
+/// The name of a query's only column.
 fn name(query: &mut Query) -> Option<String> {
     match first(&mut query.body)?.projection.as_slice() {
         [SelectItem::ExprWithAlias { alias, .. }] => Some(alias.to_string()),
@@ -90,7 +90,7 @@ fn name(query: &mut Query) -> Option<String> {
     }
 }
 
-/// The only value of a query's rows.
+/// The only column of a query.
 pub fn value(query: &mut Query) -> Option<&mut Expr> {
     let SetExpr::Select(select) = query.body.as_mut() else {
         return None;

@@ -1,4 +1,4 @@
-//! Casts to types that only PostgreSQL has.
+//! Casts to types that DataFusion lacks.
 
 use datafusion::logical_expr::sqlparser::ast::{
     ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, Expr, Interval, Value,
@@ -10,7 +10,7 @@ use super::inet;
 use super::rewrite::{last, parsed};
 use crate::values::Span;
 
-/// A cast in the engine's words, where they are others.
+/// Rewrites a cast for DataFusion, if needed.
 pub fn said(cast: &mut Expr) -> Option<Expr> {
     let Expr::Cast {
         expr, data_type, ..
@@ -54,7 +54,7 @@ pub fn said(cast: &mut Expr) -> Option<Expr> {
     }
 }
 
-/// `INTERVAL '1 day 02:03:04'` in the engine's words.
+/// Rewrites `INTERVAL '1 day 02:03:04'` for DataFusion.
 pub fn interval(interval: &mut Interval) {
     if interval.leading_field.is_none()
         && let Some(words) = literal(&interval.value).and_then(words)
@@ -63,7 +63,7 @@ pub fn interval(interval: &mut Interval) {
     }
 }
 
-/// `- INTERVAL '1 month 2 days'`: the engine would turn only the months.
+/// Negates `INTERVAL '1 month 2 days'`: DataFusion negates the months only.
 pub fn negated(interval: &Interval) -> Option<Expr> {
     let text = literal(&interval.value).filter(|_| interval.leading_field.is_none())?;
     let span = Span::of_text(text)?.negated()?;
@@ -75,7 +75,7 @@ fn words(interval: &str) -> Option<Expr> {
     parsed(&format!("'{}'", span.words()))
 }
 
-/// The engine's type for one of PostgreSQL's that holds the same.
+/// DataFusion's equivalent of a PostgreSQL type.
 fn plain(kind: &DataType) -> Option<DataType> {
     if let DataType::Array(ArrayElemTypeDef::SquareBracket(item, size)) = kind {
         let item = Box::new(plain(item)?);
@@ -107,7 +107,7 @@ fn plain(kind: &DataType) -> Option<DataType> {
     parser.ok()?.parse_data_type().ok()
 }
 
-/// `time::timestamp(0)`, which the engine cuts.
+/// Rounds `time::timestamp(0)`, which DataFusion truncates.
 fn rounded(expr: &Expr, kind: &DataType) -> Option<Expr> {
     let DataType::Timestamp(Some(digits @ (0 | 3)), zone) = kind else {
         return None;
@@ -119,7 +119,7 @@ fn rounded(expr: &Expr, kind: &DataType) -> Option<Expr> {
     ))
 }
 
-/// How many signs a text may have: `varchar(3)`.
+/// The length of `varchar(3)`.
 fn cut(kind: &DataType) -> Option<u64> {
     use DataType::{Char, CharVarying, Character, CharacterVarying, Varchar};
     match kind {
@@ -134,7 +134,7 @@ fn cut(kind: &DataType) -> Option<u64> {
     }
 }
 
-/// The name of a type that the engine does not know.
+/// The name of a type that DataFusion does not know.
 pub fn name(kind: &DataType) -> Option<String> {
     let known = match kind {
         DataType::Custom(name, _) => return Some(last(name)?.to_lowercase()),
@@ -143,14 +143,14 @@ pub fn name(kind: &DataType) -> Option<String> {
         DataType::Character(_) => "bpchar",
         DataType::Uuid => "uuid",
         DataType::JSON | DataType::JSONB => "json",
-        // The engine's is of 32 bits, PostgreSQL's of 64.
+        // DataFusion's `float` has 32 bits, PostgreSQL's 64.
         DataType::Float(ExactNumberInfo::Precision(25..) | ExactNumberInfo::None) => "float8",
         _ => return None,
     };
     Some(known.to_owned())
 }
 
-/// A text that is written as it is.
+/// The string of a literal.
 pub fn literal(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Value(value) => match &value.value {
@@ -162,7 +162,7 @@ pub fn literal(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// Whether something is named by who asks: then its number is wanted. Of what stands in a table, the name is.
+/// Returns whether a value is a literal or a parameter: it is cast to an OID. Values of tables are cast to names.
 fn is_said(expr: &Expr) -> bool {
     match expr {
         Expr::Value(value) => !matches!(value.value, Value::Number(..)),

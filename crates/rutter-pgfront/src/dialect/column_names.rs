@@ -1,4 +1,4 @@
-//! The names of an answer's columns, as PostgreSQL gives them: `count`, not `count(*)`.
+//! PostgreSQL's names of columns: `count`, not `count(*)`.
 
 use std::collections::HashSet;
 
@@ -9,15 +9,15 @@ use datafusion::logical_expr::sqlparser::ast::{
 
 use super::rewrite::last;
 
-/// Stands before what tells a name from the same name: the engine wants all names of a query to differ.
+/// Separates a name from a suffix that makes it unique: DataFusion requires unique names.
 pub const MARK: char = '\u{e000}';
 
-/// A name as a client sees it.
+/// The name that a client sees.
 pub fn shown(name: &str) -> &str {
     name.split(MARK).next().unwrap_or(name)
 }
 
-/// Names all values of a query that have none, so that no two are the same.
+/// Gives every unnamed value of a query a unique name.
 pub fn give(select: &mut Select) {
     let is_wild = |item: &SelectItem| {
         matches!(
@@ -36,12 +36,12 @@ pub fn give(select: &mut Select) {
     }
 }
 
-/// The names that a query has given by now.
+/// The names given so far.
 #[derive(Default)]
 struct Names {
-    /// There is a `*`: any column may be there a second time.
+    /// The query has a `*`, so that any column may occur twice.
     beside_all: bool,
-    /// Columns as they are written: those of two tables may have one name.
+    /// Columns as written: columns of two tables may have one name.
     columns: HashSet<String>,
     /// The same without their tables.
     plain: HashSet<String>,
@@ -49,7 +49,7 @@ struct Names {
 }
 
 impl Names {
-    /// An item with a name, where it needs another than it has.
+    /// Renames an item, if needed.
     fn named(&mut self, item: &SelectItem, at: usize) -> Option<SelectItem> {
         let (expr, mut name, differs) = match item {
             SelectItem::UnnamedExpr(expr) if is_column(expr) => {
@@ -95,7 +95,7 @@ fn is_column(expr: &Expr) -> bool {
     matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_))
 }
 
-/// The name of a value that has none.
+/// PostgreSQL's name of an unnamed value.
 pub fn of(expr: &Expr) -> String {
     let name = match expr {
         Expr::Identifier(name) => return folded(name),
@@ -138,7 +138,7 @@ pub fn of(expr: &Expr) -> String {
     name.to_owned()
 }
 
-/// Whether something has a name of its own, which `CASE` and casts keep: that of a type is none.
+/// Returns whether `CASE` and casts keep the name of a value. They drop names of types.
 fn is_named(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(expr) | Expr::Collate { expr, .. } | Expr::Cast { expr, .. } => is_named(expr),
@@ -148,7 +148,7 @@ fn is_named(expr: &Expr) -> bool {
     }
 }
 
-/// The name of a value that has only a type: the one that PostgreSQL has for it.
+/// PostgreSQL's name of a type, used for values without any other name.
 fn of_type(kind: &DataType) -> String {
     let name = match kind {
         DataType::Array(ArrayElemTypeDef::SquareBracket(item, _)) => return of_type(item),
@@ -174,10 +174,10 @@ fn of_type(kind: &DataType) -> String {
     name.to_lowercase()
 }
 
-/// A value without any name, as PostgreSQL writes it.
+/// PostgreSQL's name of a value without one.
 const NAMELESS: &str = "?column?";
 
-/// The name of a query's only value.
+/// The name of a scalar subquery.
 fn of_query(query: &Query) -> String {
     let item = match query.body.as_ref() {
         SetExpr::Select(select) => select.projection.first(),
@@ -190,7 +190,7 @@ fn of_query(query: &Query) -> String {
     }
 }
 
-/// A name in small letters, where it has no quotes.
+/// A name, in lower case if it has no quotes.
 pub fn folded(name: &Ident) -> String {
     match name.quote_style {
         Some(_) => name.value.clone(),

@@ -1,4 +1,4 @@
-//! Queries over catalogues of things that do not exist here: their answer is known, in whatever words they are.
+//! Queries over catalogues that are always empty: their answer has no rows, whatever functions they call.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,7 @@ use datafusion::logical_expr::sqlparser::ast::{
 use super::rewrite::{last, parsed};
 use crate::catalog::is_empty;
 
-/// Makes a query over nothing one without tables, that gives no row. Where a row comes of no rows it stays as it is.
+/// Replaces a query over empty catalogues by one without tables and rows. Aggregates stay: they give a row.
 pub fn reduce(select: &mut Select) {
     let wild = |item: &SelectItem| {
         matches!(
@@ -45,7 +45,7 @@ pub fn reduce(select: &mut Select) {
     }
 }
 
-/// Whether a query has become one that gives no row.
+/// Returns whether a query was replaced.
 pub fn is_reduced(query: &Query) -> bool {
     let SetExpr::Select(select) = query.body.as_ref() else {
         return false;
@@ -54,7 +54,7 @@ pub fn is_reduced(query: &Query) -> bool {
     select.from.is_empty() && never.is_some_and(|never| never.starts_with("false"))
 }
 
-/// Whether a query reads catalogues, and nothing else.
+/// Returns whether a query reads catalogues only.
 pub fn reads_only_catalogues(select: &Select) -> bool {
     let is_one = |table: &TableFactor| match table {
         TableFactor::Table { name, .. } => {
@@ -69,7 +69,7 @@ pub fn reads_only_catalogues(select: &Select) -> bool {
     !select.from.is_empty() && select.from.iter().all(all)
 }
 
-/// Whether something is asked of domains, of types with columns, or of others than there are here: all are base types.
+/// Returns whether a condition selects domains, composite or other types: all types here are base types.
 pub fn is_never(condition: &Expr) -> bool {
     let Expr::BinaryOp {
         left,
@@ -94,7 +94,7 @@ pub fn is_never(condition: &Expr) -> bool {
     is_kind && other
 }
 
-/// Whether a query makes rows of all rows.
+/// Returns whether a query aggregates.
 pub fn is_aggregated(select: &Select) -> bool {
     let by = match &select.group_by {
         GroupByExpr::Expressions(by, _) => !by.is_empty(),
@@ -104,7 +104,7 @@ pub fn is_aggregated(select: &Select) -> bool {
     by || found.is_break()
 }
 
-/// Looks for them, and not into queries within a query.
+/// Finds aggregates outside subqueries.
 #[derive(Default)]
 struct Aggregates {
     within: usize,
@@ -137,7 +137,7 @@ impl datafusion::logical_expr::sqlparser::ast::Visitor for Aggregates {
     }
 }
 
-/// Those that tools ask of catalogues.
+/// The aggregates in the catalogue queries of tools.
 const AGGREGATES: [&str; 9] = [
     "count",
     "max",
@@ -150,7 +150,7 @@ const AGGREGATES: [&str; 9] = [
     "avg",
 ];
 
-/// Whether a table, or one that it is joined with so that both must have rows, can never have one.
+/// Returns whether a table, or a table of its inner joins, is always empty.
 fn is_nothing(tables: &TableWithJoins) -> bool {
     let joined = tables.joins.iter().any(|join| {
         use JoinOperator::{CrossJoin, Inner, Join};
@@ -180,7 +180,7 @@ fn is_empty_table(table: &TableFactor) -> bool {
     }
 }
 
-/// The parameters of a query: a client binds them, whether or not they matter.
+/// The parameters of a query: a client binds them even if they have no effect.
 fn parameters(select: &Select) -> Vec<String> {
     let mut found = Vec::new();
     let _ = visit_expressions(select, |expr| {

@@ -1,6 +1,6 @@
-//! Parts of times: numbers with a point, of which seconds have what stands behind it. The engine's are whole numbers.
+//! Parts of times as fractions: seconds have decimals. DataFusion's are integers.
 //!
-//! What `date_part` gives is a `float8` and is written as one; what `extract` gives is a `numeric`: they are rounded otherwise.
+//! `date_part` gives a `float8`, `extract` a `numeric`: they are rounded differently.
 
 use datafusion::logical_expr::sqlparser::ast::{Expr, Function};
 
@@ -8,7 +8,7 @@ use super::casts::literal;
 use super::rewrite::parsed;
 use super::system_functions::arguments;
 
-/// `date_part('second', time)` in the engine's words.
+/// Rewrites `date_part('second', time)`.
 pub fn called(name: &str, function: &Function) -> Option<Expr> {
     let arguments = arguments(function);
     let ("date_part", [part, value]) = (name, arguments.as_slice()) else {
@@ -22,7 +22,7 @@ pub fn called(name: &str, function: &Function) -> Option<Expr> {
     })
 }
 
-/// `extract(second FROM time)`.
+/// Rewrites `extract(second FROM time)`.
 pub fn of(part: &str, value: &Expr) -> Option<Expr> {
     let part = part.trim_matches('\'');
     parsed(&match of_second(part) {
@@ -31,7 +31,7 @@ pub fn of(part: &str, value: &Expr) -> Option<Expr> {
     })
 }
 
-/// How many millionths of a second a part of a minute is counted in, where they count.
+/// The microseconds in a unit of a part, for parts with decimals.
 fn of_second(part: &str) -> Option<u32> {
     match part.to_lowercase().as_str() {
         "second" | "seconds" | "sec" | "secs" | "s" => Some(1_000_000),

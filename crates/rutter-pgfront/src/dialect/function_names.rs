@@ -1,11 +1,11 @@
-//! Functions of numbers that the engine has under other names, or as operators.
+//! Numeric functions that DataFusion has under other names, or as operators.
 
 use datafusion::logical_expr::sqlparser::ast::{Expr, Function};
 
 use super::rewrite::parsed;
 use super::system_functions::arguments;
 
-/// `sign`, `mod` and `div` in the engine's words.
+/// Rewrites `sign`, `mod` and `div`.
 pub fn said(name: &str, function: &Function) -> Option<Expr> {
     parsed(&match (name, arguments(function).as_slice()) {
         ("sign", [value]) => format!("signum({value})"),

@@ -1,4 +1,4 @@
-//! Casts to `inet` and `cidr`, which are texts of one form. Where their order matters they are ordered by their numbers.
+//! Casts to `inet` and `cidr` are normalised strings. Where order matters they are ordered by their numbers.
 
 use datafusion::logical_expr::sqlparser::ast::{
     BinaryOperator, DataType, Distinct, Expr, Function, FunctionArgumentClause, FunctionArguments,
@@ -11,7 +11,7 @@ use super::rewrite::{last, parsed};
 use crate::application::NetworkColumn;
 use crate::functions::{CIDR, INET, KEY, TEXT, network_text};
 
-/// A cast to an address or a prefix, or of one to a text.
+/// Rewrites a cast to `inet` or `cidr`, or from them to a string.
 pub fn cast(expr: &Expr, to: &DataType) -> Option<Expr> {
     let is_network = matches!(expr, Expr::Function(function)
         if last(&function.name).is_some_and(|name| [INET, CIDR].contains(&name)));
@@ -25,7 +25,7 @@ pub fn cast(expr: &Expr, to: &DataType) -> Option<Expr> {
     parsed(&format!("{function}(CAST({expr} AS TEXT))"))
 }
 
-/// Whether something is cast to an address or a prefix.
+/// Returns whether an expression is a cast to `inet` or `cidr`.
 pub fn is_to_network(expr: &Expr) -> bool {
     match expr {
         Expr::Cast { data_type, .. } => matches!(name(data_type).as_deref(), Some("inet" | "cidr")),
@@ -34,8 +34,8 @@ pub fn is_to_network(expr: &Expr) -> bool {
     }
 }
 
-/// The order of a query. Rows that are made one of equal ones, or come of several queries, are ordered in a query around
-/// it: they have nothing else than what they show.
+/// Orders the rows of a query. DISTINCT rows and unions are ordered in an outer query, because they
+/// have no columns besides their output.
 pub fn order_rows(query: &mut Query) {
     let Some(by) = &mut query.order_by else {
         return;
@@ -63,14 +63,14 @@ pub fn order_rows(query: &mut Query) {
     order_by::around(query, is_network, |column| format!("{KEY}({column})"));
 }
 
-/// `DISTINCT ON (prefix::inet)`, as the query is ordered.
+/// Rewrites `DISTINCT ON (prefix::inet)` like the order of the query.
 pub fn order_distinct(select: &mut Select) {
     if let Some(Distinct::On(of)) = &mut select.distinct {
         of.iter_mut().for_each(order_by);
     }
 }
 
-/// What is compared, and the order of rows for windows and aggregates.
+/// Rewrites comparisons, and the order of windows and aggregates.
 pub fn order_within(expr: &mut Expr, known: &[NetworkColumn]) {
     match expr {
         Expr::BinaryOp { left, op, right } => {
@@ -107,11 +107,11 @@ pub fn order_within(expr: &mut Expr, known: &[NetworkColumn]) {
     }
 }
 
-/// The form in which texts are compared.
+/// The notation in which strings are compared.
 #[derive(Clone, Copy)]
 enum Written {
     Inet,
-    /// As the column has it: it stays as it is, for it may be looked up.
+    /// The notation of an address column, which stays unchanged so that the table can look it up.
     Address,
     Prefix,
 }
@@ -132,7 +132,7 @@ impl Written {
 
     fn give<'a>(self, sides: impl IntoIterator<Item = &'a mut Expr>, known: &[NetworkColumn]) {
         for side in sides {
-            // What is said to be a text is compared as one.
+            // An explicit cast to a string is compared as a string.
             let is_other = matches!(side, Expr::Cast { .. }) && !is_to_network(side);
             let stays =
                 is_other || !matches!(self, Self::Inet) && Self::beside(side, known).is_some();
@@ -141,7 +141,7 @@ impl Written {
             } else {
                 INET
             };
-            // A list may be long: what is written is read here.
+            // A list may be long: normalise literals now.
             let given = match literal(side).and_then(|text| network_text(function, text)) {
                 Some(text) => format!("'{text}'"),
                 None => format!("{function}(CAST({side} AS TEXT))"),
@@ -156,7 +156,7 @@ impl Written {
 fn order_function(function: &mut Function) {
     let all = |by: &mut Vec<OrderByExpr>| by.iter_mut().for_each(|by| order_by(&mut by.expr));
     if let Some(WindowType::WindowSpec(window)) = &mut function.over {
-        // Of the engine's frames octets are no bounds, but texts are.
+        // DataFusion's window frames accept strings, but not bytes.
         for by in &mut window.order_by {
             if is_to_network(&by.expr)
                 && let Some(key) = parsed(&format!("encode({KEY}({}), 'hex')", by.expr))

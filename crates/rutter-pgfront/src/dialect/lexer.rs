@@ -1,9 +1,9 @@
-//! The pieces of a text of SQL: what is the language's, and what must stay as it is written.
+//! A lexer that separates code from quoted strings and comments.
 
-/// What a piece is.
+/// The kind of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Words, numbers and signs.
+    /// Words, numbers and operators.
     Code,
     /// A literal or a quoted name, with its quotes.
     Quoted,
@@ -11,7 +11,7 @@ pub enum Kind {
     Comment,
 }
 
-/// All pieces, in order; together they are the text. What is not closed goes on to the end.
+/// Splits a text into pieces. An unclosed quote or comment extends to the end.
 pub fn pieces(sql: &str) -> Vec<(Kind, &str)> {
     let mut pieces = Vec::new();
     let (mut begin, mut at) = (0, 0);
@@ -33,7 +33,7 @@ pub fn pieces(sql: &str) -> Vec<(Kind, &str)> {
     pieces
 }
 
-/// What stands in the parentheses that a text begins with, and what follows them.
+/// Splits a text that begins with a parenthesis into its content and the rest.
 pub fn parenthesised(text: &str) -> Option<(&str, &str)> {
     let (mut depth, mut begin, mut at) = (0_usize, 0, 0);
     for (kind, piece) in pieces(text) {
@@ -63,7 +63,7 @@ pub fn parenthesised(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// What is no code at the beginning of a text, and how long it is.
+/// The quote or comment at the start of a text, with its length.
 fn quoted(before: &str, text: &str) -> Option<(Kind, usize)> {
     let to_end = |found: Option<usize>| found.unwrap_or(text.len());
     match text.as_bytes() {
@@ -87,14 +87,14 @@ fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The length of a literal; one behind an `E` has backslashes.
+/// The length of a literal. After an `E` it has backslash escapes.
 fn literal(before: &str, text: &str) -> usize {
     let mut before = before.chars().rev();
     let escapes = matches!(before.next(), Some('e' | 'E')) && !before.next().is_some_and(is_name);
     until_quote(text, '\'', escapes)
 }
 
-/// The length up to the quote that is not doubled.
+/// The length up to the closing quote. Quotes inside are doubled.
 fn until_quote(text: &str, quote: char, escapes: bool) -> usize {
     let mut chars = text.char_indices().skip(1).peekable();
     while let Some((at, c)) = chars.next() {
@@ -107,7 +107,7 @@ fn until_quote(text: &str, quote: char, escapes: bool) -> usize {
     text.len()
 }
 
-/// The length of a comment, in which others may be.
+/// The length of a comment, which may nest.
 fn comment(text: &str) -> usize {
     let (mut depth, mut at) = (0, 0);
     while at < text.len() {

@@ -1,4 +1,4 @@
-//! Lists as PostgreSQL writes and measures them.
+//! Functions of lists as PostgreSQL defines them.
 
 use datafusion::logical_expr::sqlparser::ast::{
     DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
@@ -9,11 +9,11 @@ use super::rewrite::parsed;
 use super::system_functions::arguments;
 use crate::dialect::literals::items;
 
-/// What measures and changes lists, in the engine's words: its numbers have no sign, its empty lists a length, and of
-/// equal items it changes one.
+/// Rewrites functions of lists. DataFusion's lengths are unsigned, its empty lists have one, and of
+/// equal items it changes only one.
 pub fn said(name: &str, function: &Function) -> Option<Expr> {
     let value = match (name, arguments(function).as_slice()) {
-        // What a table is made of must be a number that is written.
+        // A table function takes literals only.
         ("array_upper", [Expr::Array(list), _]) if !list.elem.is_empty() => {
             list.elem.len().to_string()
         }
@@ -37,7 +37,7 @@ pub fn said(name: &str, function: &Function) -> Option<Expr> {
     parsed(&value)
 }
 
-/// Orders the different items that are gathered into a list: PostgreSQL sorts them to see which are the same.
+/// Orders the items of `array_agg(DISTINCT …)`: PostgreSQL sorts them to find duplicates.
 pub fn order(name: &str, call: &mut Function) {
     let FunctionArguments::List(given) = &mut call.args else {
         return;
@@ -62,7 +62,7 @@ pub fn order(name: &str, call: &mut Function) {
     }
 }
 
-/// `string_agg(DISTINCT x, ',' ORDER BY x)`: the engine wants both to be the same, when it has made a text of the first.
+/// `string_agg(DISTINCT x, ',' ORDER BY x)`: DataFusion requires both expressions to be equal after its cast.
 fn same_texts(given: &mut FunctionArgumentList) {
     let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(item))) = given.args.first_mut() else {
         return;
@@ -82,7 +82,7 @@ fn same_texts(given: &mut FunctionArgumentList) {
     *item = text;
 }
 
-/// `{a,"b c"}` as an expression.
+/// Rewrites `{a,"b c"}` to an array expression.
 pub fn listed(text: &str) -> Option<String> {
     let items = items(text)?;
     let written = items.iter().map(|item| match item {

@@ -1,6 +1,6 @@
-//! Values that PostgreSQL writes as texts: lists and octets.
+//! Literals of lists and bytes in PostgreSQL's text format.
 
-/// The items of `{a,"b c",NULL}`; `None` where a text is no list of one dimension.
+/// Parses `{a,"b c",NULL}`; `None`: not a one-dimensional list.
 pub fn items(text: &str) -> Option<Vec<Option<String>>> {
     let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?;
     let (mut items, mut item, mut chars) = (Vec::new(), Item::default(), inner.chars());
@@ -13,7 +13,7 @@ pub fn items(text: &str) -> Option<Vec<Option<String>>> {
             }
             '{' | '}' if !item.is_open => return None,
             ',' if !item.is_open => items.push(std::mem::take(&mut item).end()),
-            // Space around an item is not of it.
+            // Space around an item is ignored.
             c if c.is_whitespace() && item.is_beside() => {}
             c => item.text.push(c),
         }
@@ -27,7 +27,7 @@ pub fn items(text: &str) -> Option<Vec<Option<String>>> {
     Some(items)
 }
 
-/// An item of a list while it is read.
+/// An item of a list during parsing.
 #[derive(Default)]
 struct Item {
     text: String,
@@ -36,7 +36,7 @@ struct Item {
 }
 
 impl Item {
-    /// Whether what is read stands before it, or behind its quotes.
+    /// Returns whether the position is before the item or behind its quotes.
     fn is_beside(&self) -> bool {
         !self.is_open && (self.was_quoted || self.text.is_empty())
     }
@@ -50,7 +50,7 @@ impl Item {
     }
 }
 
-/// The octets of `\x00ff`.
+/// Parses the bytes of `\x00ff`.
 pub fn octets(text: &str) -> Option<Vec<u8>> {
     let digits = text.strip_prefix("\\x")?.as_bytes();
     let pairs = digits.chunks(2).map(|pair| {

@@ -1,4 +1,4 @@
-//! By which of its columns a query is ordered.
+//! The columns by which a query is ordered.
 
 use datafusion::logical_expr::sqlparser::ast::{
     Distinct, Expr, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, Value,
@@ -12,11 +12,11 @@ use super::rewrite::parsed;
 /// A column of a query.
 pub struct Column {
     name: String,
-    /// What it is made of.
+    /// Its expression.
     pub value: Expr,
 }
 
-/// The columns of a query, where they are all written.
+/// The columns of a query; `None` if it has a `*`.
 pub fn columns(select: &Select) -> Option<Vec<Column>> {
     let column = |item: &SelectItem| match item {
         SelectItem::UnnamedExpr(value) => Some(Column {
@@ -32,7 +32,7 @@ pub fn columns(select: &Select) -> Option<Vec<Column>> {
     select.projection.iter().map(column).collect()
 }
 
-/// The column that an expression of `ORDER BY` is: by its number, its name, or as it is written.
+/// Finds the column of an `ORDER BY` expression: by number, by name or by expression.
 pub fn place(columns: &[Column], by: &Expr) -> Option<usize> {
     match by {
         Expr::Value(value) => {
@@ -52,7 +52,7 @@ pub fn place(columns: &[Column], by: &Expr) -> Option<usize> {
     }
 }
 
-/// `DISTINCT ON` takes numbers and names of columns, as `ORDER BY` does; the engine takes what they are made of.
+/// Resolves numbers and names of columns in `DISTINCT ON`, as in `ORDER BY`. DataFusion requires the expressions.
 pub fn distinct(select: &mut Select) {
     let Some(columns) = columns(select) else {
         return;
@@ -66,7 +66,7 @@ pub fn distinct(select: &mut Select) {
     }
 }
 
-/// What rows are ordered by already says nothing when it is said again; where `DISTINCT ON` is ordered, the engine counts it.
+/// Removes repeated expressions of `ORDER BY`. They have no effect, but DataFusion counts them for `DISTINCT ON`.
 pub fn once(query: &mut Query) {
     let columns = match query.body.as_ref() {
         SetExpr::Select(select) => columns(select).unwrap_or_default(),
@@ -88,8 +88,8 @@ pub fn once(query: &mut Query) {
     }
 }
 
-/// Orders the rows of a query in a query around it, where one of the columns that they are ordered by needs it: by
-/// something that is made of such a column.
+/// Orders the rows in an outer query if a column of the order needs it, by an expression
+/// of the column.
 pub fn around(query: &mut Query, is_made: impl Fn(&Column) -> bool, made: impl Fn(&str) -> String) {
     let Some(order) = &mut query.order_by else {
         return;
@@ -104,7 +104,7 @@ pub fn around(query: &mut Query, is_made: impl Fn(&Column) -> bool, made: impl F
         if !places.iter().any(|place| is_made(&written[*place])) {
             return None;
         }
-        // From outside each has another name.
+        // The outer query needs unique names.
         column_names::give(select);
         Some((columns(select)?, places))
     }) else {
@@ -127,7 +127,7 @@ pub fn around(query: &mut Query, is_made: impl Fn(&Column) -> bool, made: impl F
     }
 }
 
-/// The query that gives rows their names.
+/// The query that names the columns.
 pub fn first(body: &mut SetExpr) -> Option<&mut Select> {
     match body {
         SetExpr::Select(select) => Some(select),
@@ -139,7 +139,7 @@ pub fn first(body: &mut SetExpr) -> Option<&mut Select> {
 
 const ROWS: &str = "ordered_rows";
 
-/// A query around another, that is still to be put in.
+/// An outer query with a placeholder.
 fn outside() -> Option<Query> {
     let sql = format!("SELECT * FROM (SELECT 1) AS {ROWS}");
     let parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(&sql);

@@ -1,4 +1,4 @@
-//! Statements in PostgreSQL's words become statements in the engine's.
+//! Rewrites PostgreSQL's statements to those of DataFusion.
 
 use std::ops::ControlFlow;
 
@@ -20,10 +20,10 @@ use crate::application::Application;
 use crate::catalog::SCHEMA;
 use crate::functions::TIMEZONE;
 
-/// Says a statement in the engine's words.
+/// Rewrites a statement.
 ///
 /// # Errors
-/// Where the engine would answer something else than what is asked.
+/// If DataFusion would answer differently from PostgreSQL.
 pub fn adapt(statement: &mut Statement, application: &Application) -> Result<()> {
     let Statement::Statement(parsed) = statement else {
         return Ok(());
@@ -35,7 +35,7 @@ pub fn adapt(statement: &mut Statement, application: &Application) -> Result<()>
     }
 }
 
-/// An expression from its text.
+/// Parses an expression.
 pub fn parsed(sql: &str) -> Option<Expr> {
     let parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(sql);
     parser.ok()?.parse_expr().ok()
@@ -51,7 +51,7 @@ impl VisitorMut for Adapting<'_> {
     fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<DataFusionError> {
         refused_if(unsupported::table(table))?;
         match table {
-            // In catalogues no list has anything in it; other lists are not asked for by this name.
+            // Lists in catalogues are empty. Other lists do not use this name.
             TableFactor::Table { name, args, .. } if args.is_some() && is_unnest(name) => {}
             TableFactor::Table {
                 name, args, alias, ..
@@ -76,7 +76,7 @@ impl VisitorMut for Adapting<'_> {
                         .to_owned(),
                 ));
             }
-            // The only column of a list has the name that the table is given.
+            // The only column of a list is named after the table's alias.
             TableFactor::UNNEST {
                 alias: Some(alias),
                 array_exprs,
@@ -128,7 +128,7 @@ impl VisitorMut for Adapting<'_> {
     }
 }
 
-/// The only column of a table has the table's name, where it has no other.
+/// Names the only column of a table after the table, unless it has a name.
 fn named_alike(alias: &mut TableAlias) {
     if alias.columns.is_empty() {
         alias.columns.push(TableAliasColumnDef {
@@ -138,7 +138,7 @@ fn named_alike(alias: &mut TableAlias) {
     }
 }
 
-/// The table that `generate_series(…)` makes.
+/// Names the table and the column of `generate_series(…)`.
 fn series(alias: &mut Option<TableAlias>) {
     named_alike(alias.get_or_insert_with(|| TableAlias {
         explicit: true,
@@ -177,7 +177,7 @@ fn limit(query: &mut Query) {
     query.fetch = None;
 }
 
-/// An expression in the engine's words, where they are others.
+/// Rewrites an expression, if needed.
 fn said(expr: &mut Expr, application: &Application) -> Option<Expr> {
     match expr {
         Expr::BinaryOp { op, .. } => {
@@ -187,7 +187,7 @@ fn said(expr: &mut Expr, application: &Application) -> Option<Expr> {
             row_comparison::said(expr)
         }
         Expr::InList { .. } | Expr::IsNull(_) | Expr::IsNotNull(_) => row_comparison::said(expr),
-        // Texts are compared octet by octet, whatever is asked.
+        // Strings always compare byte by byte.
         Expr::Collate { expr, .. } => Some((**expr).clone()),
         Expr::Cast { .. } => casts::said(expr),
         Expr::AnyOp { .. } | Expr::AllOp { .. } => any_all::said(expr),
@@ -237,7 +237,7 @@ fn said(expr: &mut Expr, application: &Application) -> Option<Expr> {
     }
 }
 
-/// `-2 ^ 2` is 4: a sign belongs to the number that it stands before.
+/// `-2 ^ 2` is 4: the sign binds tighter.
 fn negated(power: &Expr) -> Option<Expr> {
     let Expr::BinaryOp { left, op, right } = power else {
         return None;
@@ -274,7 +274,7 @@ fn called(function: &mut Function, application: &Application) -> Option<Expr> {
     lists::order(&name, function);
     match &mut function.args {
         FunctionArguments::Subquery(query) if name == "array" => array_subquery::said(query),
-        // Of the engine it is a list.
+        // DataFusion's returns a list.
         _ if name == "generate_series" => parsed(&format!("unnest({function})")),
         _ => lists::said(&name, function)
             .or_else(|| extract::called(&name, function))
@@ -283,7 +283,7 @@ fn called(function: &mut Function, application: &Application) -> Option<Expr> {
     }
 }
 
-/// A query for one value in catalogues, which are as PostgreSQL's: there is only one. The engine wants to see that.
+/// Adds `max` to a scalar subquery over catalogues. It has one row, but DataFusion requires proof.
 fn single(query: &mut Query) {
     let SetExpr::Select(select) = query.body.as_ref() else {
         return;
@@ -299,12 +299,12 @@ fn single(query: &mut Query) {
     }
 }
 
-/// `IN (SELECT …)` of what is known without looking.
+/// Replaces `IN (SELECT …)` with a known answer.
 fn among(expr: &Expr, query: &Query, negated: bool) -> Option<Expr> {
     if empty_catalogs::is_reduced(query) {
         return parsed(if negated { "true" } else { "false" });
     }
-    // Grafana takes the search path apart.
+    // Grafana splits the search path.
     let list = query.to_string();
     let is_path =
         list.contains("current_setting('search_path')") && list.contains("generate_series");
@@ -312,14 +312,14 @@ fn among(expr: &Expr, query: &Query, negated: bool) -> Option<Expr> {
     is_path.then(|| parsed(&format!("{expr} {not}IN ('{SCHEMA}')")))?
 }
 
-/// Functions without the schema of the system.
+/// Removes `pg_catalog.` from a function.
 fn without_schema(name: &mut ObjectName) {
     if name.0.len() == 2 && is(&name.0[0], "pg_catalog") {
         name.0.remove(0);
     }
 }
 
-/// Catalogues with their schema.
+/// Adds the schema to a catalogue.
 fn with_schema(name: &mut ObjectName) {
     if let [ObjectNamePart::Identifier(table)] = name.0.as_slice()
         && table.value.starts_with("pg_")
@@ -339,7 +339,7 @@ fn is(part: &ObjectNamePart, name: &str) -> bool {
         .is_some_and(|part| part.value.eq_ignore_ascii_case(name))
 }
 
-/// Whether a value is another one in each row.
+/// Returns whether a value depends on the row.
 fn is_of_rows(value: &Expr) -> bool {
     let is_name = |part: &Expr| match part {
         Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),

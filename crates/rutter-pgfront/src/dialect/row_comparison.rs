@@ -1,14 +1,14 @@
-//! Rows that are compared: value by value, so that NULL among them may be equal or not, as in PostgreSQL.
+//! Compares rows value by value, with PostgreSQL's NULL rules.
 
 use datafusion::logical_expr::sqlparser::ast::{BinaryOperator, Expr, Function, UnaryOperator};
 
 use super::rewrite::last;
 use super::system_functions::arguments;
 
-/// Rows that `IN` is followed by, at most: each becomes a comparison of its own.
+/// The most rows in `IN`: each becomes a comparison.
 const MOST: usize = 256;
 
-/// A comparison of rows as comparisons of their values: `a = x AND b = y` for `(a, b) = (x, y)`.
+/// Rewrites `(a, b) = (x, y)` to `a = x AND b = y`.
 pub fn said(expr: &Expr) -> Option<Expr> {
     match expr {
         Expr::BinaryOp { left, op, right } => {
@@ -28,14 +28,14 @@ pub fn said(expr: &Expr) -> Option<Expr> {
             let among = any(among.collect::<Option<Vec<Expr>>>()?)?;
             Some(if *negated { not(among) } else { among })
         }
-        // Of a row with NULL and something else neither is so.
+        // A row of NULL and other values fulfils neither.
         Expr::IsNull(of) => all(row(of)?, |value| Expr::IsNull(Box::new(value))),
         Expr::IsNotNull(of) => all(row(of)?, |value| Expr::IsNotNull(Box::new(value))),
         _ => None,
     }
 }
 
-/// Why rows are not compared.
+/// Returns why a comparison of rows is refused.
 pub fn refused(expr: &Expr) -> Option<String> {
     match expr {
         Expr::BinaryOp { left, op, right } => {
@@ -68,7 +68,7 @@ fn compared(left: &[Expr], op: &BinaryOperator, right: &[Expr]) -> Option<Expr> 
     }
     let mut pairs = left.iter().zip(right).rev();
     let of = |(a, b): (&Expr, &Expr), op: BinaryOperator| binary(a.clone(), op, b.clone());
-    // What comes first decides, where it is not equal.
+    // The first unequal value decides.
     let strict = match op {
         Eq | NotEq => None,
         Lt | LtEq => Some(Lt),
@@ -86,14 +86,14 @@ fn compared(left: &[Expr], op: &BinaryOperator, right: &[Expr]) -> Option<Expr> 
     })))
 }
 
-/// Whether it is so of all values.
+/// Applies a condition to all values.
 fn all(row: Vec<Expr>, is_so: impl Fn(Expr) -> Expr) -> Option<Expr> {
     let values = row.into_iter().map(is_so);
     let all = values.reduce(|all, next| binary(all, BinaryOperator::And, next));
     all.map(nested)
 }
 
-/// One or the other, in as many steps as a number of so many has digits: what is nested deeply takes long.
+/// Joins conditions by OR as a balanced tree: deep nesting takes long.
 fn any(mut of: Vec<Expr>) -> Option<Expr> {
     while of.len() > 1 {
         let mut pairs = of.into_iter();
@@ -139,7 +139,7 @@ fn row(expr: &Expr) -> Option<Vec<Expr>> {
     Some(values.into_iter().map(closed).collect())
 }
 
-/// A value that is read as one beside any operator.
+/// Adds parentheses, unless a value needs none beside an operator.
 fn closed(value: &Expr) -> Expr {
     match value {
         Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) | Expr::Function(_) => {

@@ -1,4 +1,4 @@
-//! Functions about the server and its catalogues whose answer is the same whatever they are asked.
+//! Functions about the server and its catalogues with a constant answer.
 
 use datafusion::logical_expr::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, TableFactor,
@@ -10,10 +10,10 @@ use super::rewrite::parsed;
 use crate::application::Application;
 use crate::catalog::SCHEMA;
 
-/// No text.
+/// A NULL string.
 const NONE: &str = "CAST(NULL AS TEXT)";
 
-/// Functions, and what they come to: nothing here has a default, a comment, a constraint or a size.
+/// The functions and their results: no object has a default, a comment, a constraint or a size.
 const ALWAYS: [(&[&str], &str); 8] = [
     (
         &[
@@ -77,7 +77,7 @@ const ALWAYS: [(&[&str], &str); 8] = [
     (&["pg_relation_filepath"], NONE),
 ];
 
-/// What a call comes to, where that is always the same.
+/// Replaces a call by its constant result.
 pub fn said(name: &str, function: &Function, application: &Application) -> Option<Expr> {
     let database = application.database;
     let arguments = arguments(function);
@@ -104,7 +104,7 @@ pub fn said(name: &str, function: &Function, application: &Application) -> Optio
         ("to_regclass", [name]) => format!("relation_number({name})"),
         ("to_regtype", [name]) => format!("type_number({name})"),
         ("to_regnamespace", [name]) => format!("schema_number({name})"),
-        // Nothing can be set: it is said what it is.
+        // Nothing can be set: return the given value.
         ("set_config", [_, value, _]) => value.to_string(),
         _ if is_right(name) => "true".to_owned(),
         _ => {
@@ -115,9 +115,9 @@ pub fn said(name: &str, function: &Function, application: &Application) -> Optio
     parsed(&with_parameters(value, &arguments))
 }
 
-/// The rows of a function of the system that makes some.
+/// The rows of a table function of the system.
 pub fn rows(name: &str) -> Option<TableFactor> {
-    // Of the words that are PostgreSQL's own, some that mean something here.
+    // Some of PostgreSQL's keywords that have a meaning here.
     let words = "(SELECT word, 'U' AS catcode, 'unreserved' AS catdesc \
         FROM (VALUES ('copy'), ('ilike'), ('limit'), ('offset'), ('show')) AS words (word)) AS pg_get_keywords";
     if !name.eq_ignore_ascii_case("pg_get_keywords") {
@@ -127,7 +127,7 @@ pub fn rows(name: &str) -> Option<TableFactor> {
     parser.ok()?.parse_table_factor().ok()
 }
 
-/// A value beside the parameters of a call that do not matter: a client binds them all the same.
+/// Keeps the parameters of a replaced call: a client binds them even if they have no effect.
 fn with_parameters(value: String, arguments: &[&Expr]) -> String {
     let texts = arguments.iter().map(ToString::to_string);
     texts.fold(value, |value, text| {
@@ -138,7 +138,7 @@ fn with_parameters(value: String, arguments: &[&Expr]) -> String {
     })
 }
 
-/// Whether somebody may see or read something.
+/// Returns whether a function checks a privilege or visibility.
 fn is_right(name: &str) -> bool {
     let visible = name.starts_with("pg_") && name.ends_with("_is_visible");
     visible || name.starts_with("has_") && name.ends_with("_privilege")

@@ -1,11 +1,11 @@
-//! What the parser does not know: `TABLE routes`, which is `SELECT * FROM routes`, and `inet '10.0.0.1'`, which is a cast.
+//! Syntax that the parser lacks: `TABLE routes` becomes `SELECT * FROM routes`, and `inet '10.0.0.1'` a cast.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::dialect::lexer::{Kind, pieces};
 
-/// A statement in words that the parser knows.
+/// Rewrites a statement for the parser.
 pub fn spelled(sql: &str) -> Cow<'_, str> {
     let mut at = 0;
     let mut before = Before::Begin;
@@ -46,10 +46,10 @@ pub fn spelled(sql: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What stands before a word.
+/// The context before a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
-    /// Something that a query may follow.
+    /// A query may follow.
     Begin,
     Other,
 }
@@ -67,10 +67,10 @@ impl Before {
     }
 }
 
-/// Types that the parser takes for names of columns.
+/// Types that the parser reads as column names.
 const TYPES: [&str; 2] = ["inet", "cidr"];
 
-/// The name of one of the types at the end of a text.
+/// Finds one of the types at the end of a text.
 fn typed(before: &str) -> Option<Range<usize>> {
     let code = before.trim_end();
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
@@ -82,13 +82,13 @@ fn typed(before: &str) -> Option<Range<usize>> {
     (is_type && !is_part).then_some(begin..code.len())
 }
 
-/// Whether the name of a table follows.
+/// Returns whether a table name follows.
 fn is_named(rest: &str) -> bool {
     let rest = rest.trim_start();
     rest.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '"')
 }
 
-/// Words and signs, each with its place.
+/// The words and characters, each with its position.
 fn words(text: &str) -> Vec<(usize, &str)> {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     let (mut words, mut at) = (Vec::new(), 0);

@@ -1,4 +1,4 @@
-//! Times are UTC, and no other zone is known: to say so is better than to answer with another time.
+//! All times are UTC. Other zones are refused.
 
 use std::ops::ControlFlow;
 
@@ -6,7 +6,7 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::sqlparser::ast::{Expr, Value, visit_expressions};
 use datafusion::sql::parser::Statement;
 
-/// The only zone, as columns have it.
+/// The name of the only zone in column types.
 pub const UTC: &str = "UTC";
 
 /// Refuses `AT TIME ZONE` with any zone but UTC.
@@ -50,7 +50,7 @@ fn is_named_utc(zone: &Expr) -> bool {
     }
 }
 
-/// Whether a zone is the one that is known.
+/// Returns whether a zone is UTC.
 pub fn is_utc(zone: &str) -> bool {
     let names = ["UTC", "GMT", "Etc/UTC", "Zulu", "Z", "DEFAULT", "LOCAL"];
     names.iter().any(|name| name.eq_ignore_ascii_case(zone))

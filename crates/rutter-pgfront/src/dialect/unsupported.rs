@@ -1,4 +1,4 @@
-//! What the engine answers otherwise than PostgreSQL: to say so is better than a wrong answer.
+//! Refuses SQL that DataFusion would answer differently from PostgreSQL.
 
 use datafusion::logical_expr::sqlparser::ast::{
     BinaryOperator, DataType, ExactNumberInfo, Expr, Function, JoinConstraint, JoinOperator,
@@ -11,7 +11,7 @@ use super::rewrite::last;
 use super::row_comparison;
 use super::system_functions::arguments;
 
-/// Why an expression is not offered.
+/// Returns why an expression is refused.
 pub fn expression(expr: &Expr) -> Option<String> {
     let why = match expr {
         Expr::IsDistinctFrom(_, right) | Expr::IsNotDistinctFrom(_, right) => {
@@ -40,7 +40,7 @@ pub fn expression(expr: &Expr) -> Option<String> {
     Some(why.to_owned())
 }
 
-/// DataFusion passes over the clauses that follow a window's name.
+/// DataFusion ignores clauses after a window's name.
 const NAMED_WINDOW: &str = "OVER (w …) is not offered: write OVER w, or write the whole window out";
 
 /// Returns the reason why a named window that extends another one is refused.
@@ -61,7 +61,7 @@ fn is_of_no_row(function: &Function) -> bool {
     name.eq_ignore_ascii_case("nth_value") && row.is_some_and(is_none)
 }
 
-/// Whether `AND` or `OR` stands in something without parentheses.
+/// Returns whether an expression is an `AND` or `OR` without parentheses.
 fn is_open(expr: &Expr) -> bool {
     use BinaryOperator::{And, Or};
     matches!(expr, Expr::BinaryOp { op: And | Or, .. })
@@ -76,7 +76,7 @@ fn is_extreme(function: &Function) -> bool {
     is_extreme && arguments(function).iter().any(|value| is_to_network(value))
 }
 
-/// Why a query is not offered.
+/// Returns why a query is refused.
 pub fn query(body: &SetExpr) -> Option<String> {
     let SetExpr::SetOperation {
         op,
@@ -100,7 +100,7 @@ pub fn query(body: &SetExpr) -> Option<String> {
     }
 }
 
-/// Why a table's rows are not numbered.
+/// Returns why a table is refused.
 pub fn table(table: &TableFactor) -> Option<String> {
     let (TableFactor::Table {
         with_ordinality, ..
@@ -119,7 +119,7 @@ pub fn table(table: &TableFactor) -> Option<String> {
     })
 }
 
-/// Why a join is not offered: a column that both sides have is only the left one's.
+/// Returns why a join is refused: DataFusion takes the left side's value for a common column.
 pub fn join(table: &TableWithJoins) -> Option<String> {
     let wrong = table.joins.iter().any(|join| {
         use JoinOperator::{FullOuter, Right, RightOuter};

@@ -1,4 +1,4 @@
-//! Functions of the engine whose results are not PostgreSQL's: what is given and what comes of it is changed on the way.
+//! Functions of DataFusion whose results differ from PostgreSQL's: their arguments or results are corrected.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use datafusion::logical_expr::{
 
 use super::{dictionaries, extremes, list_membership, padding};
 
-/// What is done otherwise.
+/// The corrected call.
 type Call = fn(&ScalarUDF, ScalarFunctionArgs) -> Result<ColumnarValue>;
 
-/// The functions, and what they do.
+/// The corrected functions.
 const AMENDED: [(&str, Call); 11] = [
     ("ascii", dictionaries::call),
     ("character_length", dictionaries::call),
@@ -41,7 +41,7 @@ pub fn amended(inner: &Arc<ScalarUDF>) -> Arc<ScalarUDF> {
     }
 }
 
-/// Whether there is something to do otherwise.
+/// Returns whether a function is corrected.
 pub fn is_amended(name: &str) -> bool {
     AMENDED.iter().any(|(known, _)| *known == name)
 }

@@ -1,5 +1,5 @@
-//! The functions that queries may call. What is not named here is refused: an upgrade of the engine brings new functions,
-//! and one whose result, or whose time, has no bound would stop everybody.
+//! The functions that queries may call. All others are refused: an upgrade of DataFusion brings new functions, and one
+//! without a bound on its result or its time would block every client.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use super::operators::JOIN;
 use super::regex_syntax;
 use super::sum;
 
-/// Scalar functions whose results are about as large as what they are given, or have one size, in a time that grows with it.
+/// Scalar functions whose result has a fixed size, or about the size of the arguments, in linear time.
 const PLAIN: &str = "arrow_typeof coalesce get_field greatest least nullif nvl nvl2 version \
     current_date current_time date_bin date_part date_trunc from_unixtime make_date make_time now to_local_time \
     to_time to_timestamp_micros to_timestamp_millis to_timestamp_nanos to_timestamp_seconds to_unixtime \
@@ -43,24 +43,24 @@ const PLAIN: &str = "arrow_typeof coalesce get_field greatest least nullif nvl n
     current_setting format_type relation_number relation_name type_number schema_number schema_name \
     quotient gathered pg_get_function_result pg_get_function_arguments pg_get_function_identity_arguments";
 
-/// What counts its memory as it grows.
+/// Aggregates, which count their memory as it grows.
 const AGGREGATES: &str = "approx_distinct approx_median array_agg avg bit_and bit_or bit_xor bool_and bool_or corr count \
     covar_pop covar_samp first_value grouping last_value max median min nth_value percentile_cont regr_avgx regr_avgy \
     regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy stddev stddev_pop string_agg sum var var_pop";
 
 const WINDOWS: &str = "row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value";
 
-/// Aggregates that hold and read much for each partition of a window, of which a batch may have as many as rows.
+/// Aggregates that need much memory for each partition of a window. A batch may have a partition for each row.
 const DEAR: &str = "approx_distinct approx_median percentile_cont";
 
-/// Rows come as they are taken.
+/// Table functions, which make rows as they are read.
 const TABLES: &str = "generate_series range";
 
-/// Octets between two texts of `string_agg`: they are not counted before they are written.
+/// The longest separator of `string_agg`: it is not counted in advance.
 const BETWEEN: usize = 64;
-/// Octets of a value that is written in a call, with what holds it.
+/// The most bytes of a literal argument of a window function.
 const LITERAL: usize = 256;
-/// Sets that are grouped by at once.
+/// The most grouping sets of a query.
 const SETS: usize = 64;
 
 fn is_in(list: &str, name: &str) -> bool {
@@ -71,7 +71,7 @@ fn is_scalar(name: &str) -> bool {
     is_in(PLAIN, name) || BOUNDED.iter().any(|(known, _)| *known == name)
 }
 
-/// Puts bounded functions in the place of the engine's own, and takes away what is not allowed.
+/// Replaces DataFusion's functions by bounded ones, and removes those that are not allowed.
 pub fn register(context: &SessionContext, pool: &Arc<dyn MemoryPool>) {
     let state = context.state();
     for function in state.scalar_functions().values() {
@@ -109,7 +109,7 @@ pub fn register(context: &SessionContext, pool: &Arc<dyn MemoryPool>) {
     }
 }
 
-/// A plan that calls nothing but what is allowed: the planner knows some functions without their names, for `[…]`, `||` and
+/// Refuses plans that call other functions. The planner knows some functions without their names, for `[…]`, `||` and
 /// the like.
 pub fn admit(plan: LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
     let admitted = plan.transform_down_with_subqueries(|node| {
@@ -121,7 +121,7 @@ pub fn admit(plan: LogicalPlan, state: &SessionState) -> Result<LogicalPlan> {
             check_window(window)?;
         }
         let node = ordered(node);
-        // Whoever reads a value by its name finds it under the same.
+        // Other nodes refer to the value by its name.
         let names = NamePreserver::new(&node);
         node.map_expressions(|expr| {
             let name = names.save(&expr);
@@ -174,8 +174,8 @@ fn call(part: Expr, state: &SessionState) -> Result<Transformed<Expr>> {
     }
 }
 
-/// Whether rows leave a window and none comes. All rows of a partition are computed in one go then, and the median of each
-/// looks at all that are left.
+/// Returns whether rows only leave a window. All rows of a partition are then computed at once, and each median reads all
+/// remaining values.
 fn shrinks(frame: &WindowFrame) -> bool {
     frame.end_bound.is_unbounded() && !frame.start_bound.is_unbounded()
 }
@@ -213,7 +213,7 @@ fn aggregate(name: &str, args: &[Expr]) -> Result<()> {
     }
 }
 
-/// `~` and `~~` with a pattern that is not written here become functions that look at the pattern first.
+/// Turns `~` and `~~` with a computed pattern into functions that check the pattern first.
 fn matched(compared: BinaryExpr, state: &SessionState) -> Result<Transformed<Expr>> {
     use Operator::{
         ILikeMatch, LikeMatch, NotILikeMatch, NotLikeMatch, RegexIMatch, RegexMatch,
@@ -240,7 +240,7 @@ fn matched(compared: BinaryExpr, state: &SessionState) -> Result<Transformed<Exp
     test(name, args, negated, state)
 }
 
-/// A short expression in the engine's words.
+/// Translates a short regular expression.
 fn said(mut compared: BinaryExpr) -> Transformed<Expr> {
     use Operator::{RegexIMatch, RegexMatch, RegexNotIMatch, RegexNotMatch};
     let is_regular = matches!(
@@ -257,7 +257,7 @@ fn said(mut compared: BinaryExpr) -> Transformed<Expr> {
     Transformed::yes(Expr::BinaryExpr(compared))
 }
 
-/// `LIKE`, the same.
+/// The same for `LIKE`.
 fn liked(like: Like, state: &SessionState) -> Result<Transformed<Expr>> {
     let escape = like.escape_char.filter(|sign| *sign != '\\');
     if is_short(&like.pattern) && escape.is_none() {
@@ -271,7 +271,7 @@ fn liked(like: Like, state: &SessionState) -> Result<Transformed<Expr>> {
     test(name, vec![*like.expr, pattern], like.negated, state)
 }
 
-/// `SIMILAR TO` looks for more than `LIKE`, in all of a text: the engine looks for a regular expression in any part of it.
+/// `SIMILAR TO` must match the whole string. DataFusion matches any part of it.
 fn similar(like: Like, state: &SessionState) -> Result<Transformed<Expr>> {
     let pattern = match like.pattern.as_ref() {
         Expr::Literal(value, _) if like.escape_char.is_none_or(|sign| sign == '\\') => {
@@ -299,7 +299,7 @@ fn similar(like: Like, state: &SessionState) -> Result<Transformed<Expr>> {
     test("regexp_like", args, like.negated, state)
 }
 
-/// Whether a pattern is written here, and so short that nothing can come of it.
+/// Returns whether a pattern is a literal too short to be expensive.
 fn is_short(pattern: &Expr) -> bool {
     let is_short = |value: &str| value.len() <= BETWEEN && !value.contains('{');
     let Expr::Literal(value, _) = pattern else {
@@ -326,8 +326,8 @@ fn call_of(name: &str, args: Vec<Expr>, state: &SessionState) -> Result<Expr> {
     Ok(Expr::ScalarFunction(call))
 }
 
-/// A window may give every row a value of one. What it makes of columns is counted before; what it computed within itself
-/// would be seen by nobody.
+/// A window may copy the value of one row to every row. Values of columns are counted in advance, computed arguments are
+/// not.
 fn check_window(window: &Window) -> Result<()> {
     let schema = window.input.schema();
     let is_large = |value: &Expr| {
@@ -356,7 +356,7 @@ fn check_window(window: &Window) -> Result<()> {
     Ok(())
 }
 
-/// A value without casts and names.
+/// Removes casts and aliases.
 fn unaliased(value: &Expr) -> &Expr {
     match value {
         Expr::Alias(named) => unaliased(&named.expr),
@@ -390,7 +390,7 @@ mod tests {
     use super::*;
     use crate::{Application, Database, Limits};
 
-    /// Seen, and not offered: without a bound, or of no use to those who ask for routes.
+    /// Known functions that are not offered: they have no bound, or no use for queries over routes.
     const REFUSED: &str = "arrow_cast arrow_try_cast arrow_field arrow_metadata with_metadata cast_to_type \
         try_cast_to_type union_extract union_tag input_file_name file_row_index \
         map map_entries map_extract map_keys map_values array_add array_subtract array_scale array_normalize array_avg \

@@ -1,4 +1,4 @@
-//! Whole numbers that do not fit are an error, as in PostgreSQL: the engine's own operators begin anew.
+//! Integer overflow is an error, as in PostgreSQL. DataFusion's own operators wrap around.
 
 use std::sync::Arc;
 
@@ -26,11 +26,11 @@ use datafusion::physical_expr_common::datum::apply;
 
 use super::rewritten::rewritten;
 
-/// Numbers without a sign, which PostgreSQL does not have, are taken for `bigint` where something is computed: their
+/// Casts unsigned integers, which PostgreSQL lacks, to `bigint` in arithmetic: their
 /// difference may be negative.
 ///
-/// What a sum is divided into has a fraction: numbers with a point are of 64 bits here. So are those that come of a `real` beside
-/// a whole number.
+/// Divides sums as 64-bit floats, so that quotients have a fraction. So are the results of a `real` beside
+/// an integer.
 #[derive(Debug)]
 pub struct Signed {
     quotient: Arc<ScalarUDF>,
@@ -85,15 +85,15 @@ impl ExprPlanner for Signed {
     }
 }
 
-/// Whether a sum, or a `numeric` without digits behind its point, is divided by a number or divides one. What is NULL may be a
-/// parameter, which is a number then.
+/// Returns whether a sum, or a `numeric` without decimals, is divided by a number or divides one. NULL may be a
+/// parameter, which is then a number.
 fn is_of_sums(kinds: &[DataType; 2]) -> bool {
     let is_sum = |kind: &DataType| matches!(kind, DataType::Decimal128(_, 0));
     let is_number = |kind: &DataType| kind.is_decimal() || kind.is_integer() || kind.is_null();
     kinds.iter().any(is_sum) && kinds.iter().all(is_number)
 }
 
-/// One number of 64 bits divided by another, which is not zero.
+/// Divides 64-bit floats. Division by zero is an error.
 pub fn quotient() -> ScalarUDF {
     Arithmetic::function(QUOTIENT, |left, right| {
         let (dividends, is_one) = left.get();
@@ -107,7 +107,7 @@ pub fn quotient() -> ScalarUDF {
     })
 }
 
-/// Puts checked functions in the place of operators between whole numbers, when their types are known.
+/// Replaces operators between integers by checked functions, once the types are known.
 #[derive(Debug)]
 pub struct Checked {
     functions: [(Operator, Arc<ScalarUDF>); 4],
@@ -121,7 +121,7 @@ impl Default for Checked {
                 function(Operator::Plus, "checked_add", add as Kernel),
                 function(Operator::Minus, "checked_subtract", sub),
                 function(Operator::Multiply, "checked_multiply", mul),
-                // Of the engine `x # x` is 0 where x is NULL.
+                // DataFusion's `x # x` is 0 if x is NULL.
                 function(Operator::BitwiseXor, "checked_xor", xor),
             ],
         }
@@ -162,7 +162,7 @@ impl Checked {
     }
 }
 
-/// `a # b` of numbers of one type.
+/// `a # b` of integers of one type.
 fn xor(left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef, ArrowError> {
     let wide = |side: &dyn Datum| -> Result<(Int64Array, bool), ArrowError> {
         let (array, is_one) = side.get();
@@ -181,8 +181,8 @@ fn xor(left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef, ArrowError> {
     arrow_cast(&bits.collect::<Int64Array>(), &kind)
 }
 
-/// Whether something is a whole number. What long chains are made of tells that by itself: to ask each part for all its
-/// parts would take time with the square of their number, or more.
+/// Returns whether an expression is an integer. Operators of long chains decide by themselves: asking each part for its
+/// type would take quadratic time.
 fn is_whole(value: &Expr, schema: &DFSchema) -> bool {
     use Operator::{Divide, Minus, Modulo, Multiply, Plus};
     match value {
@@ -196,12 +196,12 @@ fn is_whole(value: &Expr, schema: &DFSchema) -> bool {
     }
 }
 
-/// Whether a function fails for some values.
+/// Returns whether a function fails for some values.
 pub fn may_fail(name: &str) -> bool {
     name.starts_with(CHECKED) || fails_alone(name)
 }
 
-/// The same, but for those that fail only where numbers are as large as hardly ever.
+/// The same, without functions that fail only for very large numbers.
 pub fn fails_alone(name: &str) -> bool {
     let daring = [
         QUOTIENT,
@@ -217,13 +217,13 @@ pub fn fails_alone(name: &str) -> bool {
     daring.contains(&name)
 }
 
-/// How the names of the functions begin.
+/// The prefix of the functions' names.
 const CHECKED: &str = "checked_";
 const QUOTIENT: &str = "quotient";
 
 type Kernel = fn(&dyn Datum, &dyn Datum) -> Result<ArrayRef, ArrowError>;
 
-/// An operator that tells when its result does not fit.
+/// An operator that reports overflow.
 #[derive(Debug)]
 struct Arithmetic {
     name: &'static str,
@@ -264,7 +264,7 @@ impl ScalarUDFImpl for Arithmetic {
         &self.signature
     }
 
-    /// Both sides are of one type by then.
+    /// Both sides have one type by then.
     fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
         match arguments {
             [kind, ..] => Ok(kind.clone()),
@@ -272,7 +272,7 @@ impl ScalarUDFImpl for Arithmetic {
         }
     }
 
-    /// It may be NULL where an argument may: elsewhere the operator in whose place it stands says the same.
+    /// The result is nullable if an argument is, as of the replaced operator.
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
         let kinds = args
             .arg_fields

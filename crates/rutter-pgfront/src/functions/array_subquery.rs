@@ -1,4 +1,4 @@
-//! What is gathered into lists: `ARRAY(SELECT …)` comes to one without items where the query has no rows.
+//! `ARRAY(SELECT …)` is an empty list if the query has no rows.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
-/// Refuses different values in two orders, of which the engine takes the first for both.
+/// Refuses `array_agg(DISTINCT …)` in two orders: DataFusion uses the first order for both.
 ///
 /// # Errors
 /// Where aggregates have these.
@@ -76,7 +76,7 @@ impl ScalarUDFImpl for Gathered {
     }
 }
 
-/// Lists, without items where there is none.
+/// Replaces NULL by empty lists.
 fn filled(lists: &ListArray) -> Result<ArrayRef> {
     let DataType::List(item) = lists.data_type() else {
         return exec_err!("{GATHERED}: not a list");

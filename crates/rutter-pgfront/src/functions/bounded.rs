@@ -1,5 +1,5 @@
-//! Functions whose results may be far larger than what they are given: what a call makes counts against the memory
-//! of queries before it is made.
+//! Functions whose results may be far larger than their arguments. The memory of a call is reserved before it is
+//! computed.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -16,10 +16,10 @@ pub use super::bounds::BOUNDED;
 use super::bounds::{Bound, joined};
 use super::{regex_cost, regex_syntax, time_patterns};
 
-/// Rows that one value may be copied for.
+/// The rows for which one value may be copied.
 const BATCH: usize = 8192;
 
-/// A function that asks for its memory first.
+/// A function that reserves its memory first.
 pub struct Bounded {
     inner: Arc<ScalarUDF>,
     bound: Bound,
@@ -27,12 +27,12 @@ pub struct Bounded {
 }
 
 impl Bounded {
-    /// `||` of texts.
+    /// `||` of strings.
     pub fn join(inner: ScalarUDF, pool: &Arc<dyn MemoryPool>) -> ScalarUDF {
         Self::wrap(&Arc::new(inner), joined, pool)
     }
 
-    /// One of the engine's.
+    /// Wraps a function of DataFusion.
     pub fn wrap(inner: &Arc<ScalarUDF>, bound: Bound, pool: &Arc<dyn MemoryPool>) -> ScalarUDF {
         ScalarUDF::from(Self {
             inner: Arc::clone(inner),
@@ -42,7 +42,7 @@ impl Bounded {
     }
 }
 
-/// Asks for memory; offsets into it have 31 bits.
+/// Reserves memory. Offsets have 31 bits.
 fn reserve(reservation: &MemoryReservation, octets: usize) -> Result<()> {
     if octets >= 1 << 30 {
         let why = format!("{octets} octets for one call");
@@ -104,14 +104,14 @@ impl ScalarUDFImpl for Bounded {
             regex_syntax::translate(self.name(), &mut args.args)?;
         }
         let is_scalar = |value: &ColumnarValue| matches!(value, ColumnarValue::Scalar(_));
-        // One value for all rows is copied for each of them sooner or later.
+        // A value for all rows is copied for each row later.
         let copies = match args.args.iter().all(is_scalar) {
             true => BATCH / args.number_rows.clamp(1, BATCH),
             false => 1,
         };
         let reservation = MemoryConsumer::new(self.name().to_owned()).register(&self.pool);
         if copies == 1 {
-            // A value for all rows is written beside each of them.
+            // A value for all rows is written for each row.
             let spread = args.args.iter().map(|value| match value {
                 ColumnarValue::Scalar(value) => value.size().saturating_mul(args.number_rows),
                 ColumnarValue::Array(_) => 0,

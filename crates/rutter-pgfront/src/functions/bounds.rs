@@ -1,4 +1,4 @@
-//! How much a call of a function makes, and how long it may compute.
+//! Bounds on the output and the time of calls.
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray as _, Int64Array, StringArray};
 use datafusion::arrow::compute::cast;
@@ -12,7 +12,7 @@ use super::like::{ESCAPED, ILIKE, LIKE};
 use super::regex_cost;
 use crate::limits::memory::octets_of;
 
-/// How much a call makes, in octets; an error where it would compute for too long.
+/// Estimates the bytes of a call's result. An error if it would compute for too long.
 pub type Bound = fn(&[ArrayRef]) -> Result<usize>;
 
 /// The functions that are bounded.
@@ -65,10 +65,10 @@ pub const BOUNDED: [(&str, Bound); 46] = [
     ("regexp_replace", regex_cost::replaced),
 ];
 
-/// Steps of one call, each of about a nanosecond.
+/// The most steps of one call, of about a nanosecond each.
 const STEPS: usize = 1 << 28;
 
-/// Refuses what would take too long.
+/// Refuses a call with too many steps.
 pub fn check_steps(steps: usize, what: &str) -> Result<()> {
     match steps <= STEPS {
         true => Ok(()),
@@ -78,7 +78,7 @@ pub fn check_steps(steps: usize, what: &str) -> Result<()> {
     }
 }
 
-/// Each value so many times.
+/// Repeated values.
 fn repeated(args: &[ArrayRef]) -> Result<usize> {
     let [values, counts, ..] = args else {
         return Ok(0);
@@ -89,7 +89,7 @@ fn repeated(args: &[ArrayRef]) -> Result<usize> {
     )))
 }
 
-/// Lists of so many items.
+/// Lists of a given length.
 fn resized(args: &[ArrayRef]) -> Result<usize> {
     let [_, counts, rest @ ..] = args else {
         return Ok(0);
@@ -102,7 +102,7 @@ fn resized(args: &[ArrayRef]) -> Result<usize> {
     Ok(sum(items.map(|count| count.saturating_mul(item.max(ITEM)))))
 }
 
-/// Texts with each occurrence of one text replaced by another.
+/// Strings with each occurrence of a string replaced.
 fn replaced(args: &[ArrayRef]) -> Result<usize> {
     let [texts, from, to, ..] = args else {
         return Ok(0);
@@ -116,18 +116,18 @@ fn replaced(args: &[ArrayRef]) -> Result<usize> {
     )))
 }
 
-/// All arguments, one after the other.
+/// All arguments joined.
 pub fn joined(args: &[ArrayRef]) -> Result<usize> {
     Ok(sum(args.iter().map(octets_of)))
 }
 
-/// All arguments, with the first between them.
+/// All arguments joined, with the first between them.
 fn separated(args: &[ArrayRef]) -> Result<usize> {
     let between = args.first().map_or(Ok(0), |arg| sizes(arg).map(sum))?;
     Ok(joined(args)?.saturating_add(between.saturating_mul(args.len())))
 }
 
-/// The items of lists, with a text between them.
+/// The items of lists joined, with a separator.
 fn separated_items(args: &[ArrayRef]) -> Result<usize> {
     let [lists, between, ..] = args else {
         return Ok(0);
@@ -135,11 +135,11 @@ fn separated_items(args: &[ArrayRef]) -> Result<usize> {
     let between = sizes(between)?;
     let items = lengths(lists).into_iter().zip(between);
     let between = sum(items.map(|(items, between)| items.saturating_mul(between)));
-    // Numbers become texts.
+    // Numbers become strings.
     Ok(between.saturating_add(lists.get_array_memory_size().saturating_mul(3)))
 }
 
-/// Lists with items replaced by another.
+/// Lists with replaced items.
 fn replaced_items(args: &[ArrayRef]) -> Result<usize> {
     let [lists, _, to, ..] = args else {
         return Ok(0);
@@ -149,7 +149,7 @@ fn replaced_items(args: &[ArrayRef]) -> Result<usize> {
     Ok(new.saturating_add(lists.get_array_memory_size()))
 }
 
-/// The numbers between two.
+/// The integers of a range.
 fn counted(args: &[ArrayRef]) -> Result<usize> {
     let (start, stop) = match args {
         [stop] => (None, stop),
@@ -174,7 +174,7 @@ fn counted(args: &[ArrayRef]) -> Result<usize> {
     Ok(sum(counts))
 }
 
-/// Octets of an item that is a number.
+/// The bytes of a number in a list.
 const ITEM: usize = 8;
 
 pub fn sum(sizes: impl IntoIterator<Item = usize>) -> usize {
@@ -191,7 +191,7 @@ fn numbers(array: &ArrayRef) -> Result<Int64Array> {
         .clone())
 }
 
-/// Octets of each value.
+/// The bytes of each value.
 pub fn sizes(array: &ArrayRef) -> Result<Vec<usize>> {
     let texts = |texts: &StringArray| texts.iter().map(|text| text.map_or(0, str::len)).collect();
     if let Some(held) = array.as_string_opt::<i32>() {
@@ -217,7 +217,7 @@ fn lengths(array: &ArrayRef) -> Vec<usize> {
     }
 }
 
-/// Texts of so many signs.
+/// Strings of a given number of characters.
 fn padded(args: &[ArrayRef]) -> Result<usize> {
     let [texts, signs, rest @ ..] = args else {
         return Ok(0);
@@ -226,14 +226,14 @@ fn padded(args: &[ArrayRef]) -> Result<usize> {
     let with = rest.first().map(sizes).transpose()?;
     let rows = texts.iter().zip(signs.iter()).enumerate();
     Ok(sum(rows.map(|(row, (text, signs))| {
-        // A sign may be of many octets; the parts of a text are listed.
+        // A character may have several bytes.
         let sign = with.as_ref().map_or(1, |with| with[row].max(1));
         let added = natural(signs).saturating_mul(sign);
         text.saturating_mul(17).saturating_add(added)
     })))
 }
 
-/// Texts with each sign replaced by another, which may be of many octets.
+/// Strings with each character replaced by one of up to four bytes.
 fn translated(args: &[ArrayRef]) -> Result<usize> {
     let [texts, _, to, ..] = args else {
         return Ok(0);
@@ -242,7 +242,7 @@ fn translated(args: &[ArrayRef]) -> Result<usize> {
     Ok(sum(rows.map(|(text, to)| text.saturating_mul(to.max(1)))))
 }
 
-/// Each sign of one text with each of another.
+/// Each character of one string with each of another.
 fn compared(args: &[ArrayRef]) -> Result<usize> {
     let [left, right, ..] = args else {
         return Ok(0);
@@ -253,7 +253,7 @@ fn compared(args: &[ArrayRef]) -> Result<usize> {
     Ok(joined(args)?.saturating_mul(8))
 }
 
-/// Each sign of a text with each of a pattern, and both in small letters.
+/// Each character of a string with each of a pattern, both in lower case.
 fn liked(args: &[ArrayRef]) -> Result<usize> {
     let [texts, patterns, ..] = args else {
         return Ok(0);
@@ -275,23 +275,23 @@ fn crossed(args: &[ArrayRef]) -> Result<usize> {
     joined(args)
 }
 
-/// At most two octets, or a number, for each.
+/// At most two bytes, or a number, for each byte.
 fn doubled(args: &[ArrayRef]) -> Result<usize> {
     Ok(joined(args)?.saturating_mul(ITEM))
 }
 
-/// Texts cut into pieces as short as they may be.
+/// Strings split into the shortest pieces.
 fn cut(args: &[ArrayRef]) -> Result<usize> {
     Ok(joined(args)?.saturating_mul(32))
 }
 
-/// Letters of a format each become a few.
+/// Formatted times: each letter of the pattern becomes a few.
 fn formatted(args: &[ArrayRef]) -> Result<usize> {
     let formats = args.get(1).map_or(0, octets_of);
     Ok(formats.saturating_mul(16))
 }
 
-/// The times between two.
+/// The times of a range.
 fn moments(args: &[ArrayRef]) -> Result<usize> {
     let [start, stop, step] = args else {
         return exec_err!("a range of times needs a start, an end and a step");
@@ -316,5 +316,5 @@ fn moments(args: &[ArrayRef]) -> Result<usize> {
     Ok(sum(counts))
 }
 
-/// Microseconds of a day, or an hour less.
+/// The microseconds of a day, less an hour.
 const DAY: u64 = 23 * 3_600 * 1_000_000;

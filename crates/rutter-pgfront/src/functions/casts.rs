@@ -1,4 +1,4 @@
-//! What is cast: what PostgreSQL reads in texts and the engine does not, and fractions, which are rounded.
+//! Casts that PostgreSQL computes differently: strings that DataFusion does not read, and rounding.
 
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ use super::{inet, intervals, text_output, timestamp_text};
 use crate::dialect::literals::{items, octets};
 use crate::values::is_text;
 
-/// Reads texts that are cast when the types are known: times without seconds, lists (`{a,b}`) and octets (`\x00ff`);
-/// rounds fractions that become whole numbers; writes texts as PostgreSQL does; compares intervals by their lengths. All of it in one walk.
+/// Corrects casts once the types are known: from strings to times without seconds, lists (`{a,b}`) and bytes (`\x00ff`);
+/// from fractions to integers; to strings. It also compares intervals by length. All in one walk of the plan.
 #[derive(Debug)]
 pub struct Texts;
 
@@ -101,10 +101,10 @@ fn read(to: Cast, schema: &DFSchema) -> Result<Transformed<Expr>> {
     })
 }
 
-/// The type of texts in a dictionary that is cast to something else. It may have texts of rows that are not asked for, and
-/// all of them would be cast.
+/// The string type of a dictionary that is cast to another type. A dictionary may hold strings of other rows, which the
+/// cast would read, too.
 fn dictionary(to: &Cast, schema: &DFSchema) -> Option<DataType> {
-    // What these make is no dictionary; to ask long chains of them takes time.
+    // These are never dictionaries, and asking long chains for their type takes time.
     if is_text(to.field.data_type()) || matches!(*to.expr, Expr::BinaryExpr(_)) {
         return None;
     }
@@ -131,7 +131,7 @@ fn rounded(value: &Expr, to: &DataType, schema: &DFSchema) -> Option<Expr> {
     Some(Expr::ScalarFunction(call))
 }
 
-/// The list of this type that a text says.
+/// Parses a list of this type.
 fn list(text: &str, kind: &DataType) -> Option<Result<Expr>> {
     let DataType::List(item) = kind else {
         return None;
@@ -152,7 +152,7 @@ fn is_list(kind: &DataType) -> bool {
     matches!(kind, DataType::List(_))
 }
 
-/// Takes a text beside a list for a list: `communities = '{}'`.
+/// Reads a string beside a list as a list: `communities = '{}'`.
 #[derive(Debug)]
 pub struct Lists;
 
@@ -165,7 +165,7 @@ impl ExprPlanner for Lists {
         let kind = |side: &Expr| side.get_type(schema).unwrap_or(DataType::Null);
         let (left, right) = (kind(&expr.left), kind(&expr.right));
         if matches!(expr.op, BinaryOperator::StringConcat) {
-            // NULL without a type is a list beside one, and adds nothing.
+            // Untyped NULL beside a list is an empty list.
             match (&expr.left, &expr.right) {
                 (_, Expr::Literal(ScalarValue::Null, _)) if is_list(&left) => {
                     return Ok(PlannerResult::Planned(expr.left));

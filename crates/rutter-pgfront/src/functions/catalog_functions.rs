@@ -1,4 +1,4 @@
-//! What clients ask about the server and its catalogues.
+//! Functions about the server and its catalogues.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub fn functions(application: &Arc<Application>) -> Vec<ScalarUDF> {
     ]
 }
 
-/// A name as it is written in queries.
+/// Quotes a name for SQL.
 fn quoted(name: &str) -> String {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let first = name.chars().next();
@@ -51,21 +51,21 @@ fn quoted(name: &str) -> String {
     }
 }
 
-/// A text as it is written in queries.
+/// Quotes a string for SQL.
 fn literal(text: &str) -> String {
     let escapes = if text.contains('\\') { "E" } else { "" };
     let text = text.replace('\\', "\\\\").replace('\'', "''");
     format!("{escapes}'{text}'")
 }
 
-/// The parts of a name with its schema.
+/// Splits a name with its schema.
 fn parts(name: &str) -> Vec<String> {
     name.split('.')
         .map(|part| part.trim_matches('"').to_owned())
         .collect()
 }
 
-/// The name of a type by its number, as it is written in queries.
+/// The SQL name of a type by its OID.
 pub fn type_name(number: &str) -> Option<String> {
     let kind = pgwire::api::Type::from_oid(number.parse().ok()?)?;
     let name = match kind.name() {

@@ -1,4 +1,4 @@
-//! Dictionaries of other things than texts: what a function makes of a dictionary's texts are plain values, as clients are told.
+//! Results of functions over dictionaries: plain values unless they are strings, as the announced types say.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use datafusion::common::ScalarValue;
 use datafusion::error::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF};
 
-/// The type of what is in a dictionary, but of texts.
+/// The value type of a dictionary, unless it holds strings.
 pub fn kind(kind: DataType) -> DataType {
     match kind {
         DataType::Dictionary(_, value) if !value.is_string() => *value,
@@ -16,7 +16,7 @@ pub fn kind(kind: DataType) -> DataType {
     }
 }
 
-/// The values that a function makes.
+/// Calls a function and unpacks its dictionary.
 pub fn call(function: &ScalarUDF, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
     let given: Vec<DataType> = args.args.iter().map(ColumnarValue::data_type).collect();
     let made = function.return_type(&given)?;

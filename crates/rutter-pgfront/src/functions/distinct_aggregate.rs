@@ -1,4 +1,4 @@
-//! `count(DISTINCT x)` alone as `count(x)` of groups, but not beside `sum`: of sums of groups it would be of another type.
+//! `count(DISTINCT x)` becomes `count(x)` of groups, but not beside `sum`: sums of sums would have another type.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::optimizer::single_distinct_to_groupby::SingleDistinctToGroupBy;
 use datafusion::optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule};
 
-/// The rules of the engine, with this one in the place of its own.
+/// The optimizer rules of DataFusion, with this one in place of its own.
 pub fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
     for rule in &mut rules {

@@ -1,4 +1,4 @@
-//! Casts to `inet` and `cidr`: texts in the form that PostgreSQL gives them, so that what is equal there is equal here.
+//! Casts to `inet` and `cidr`: strings in PostgreSQL's notation, so that equal addresses are equal strings.
 
 use std::net::IpAddr;
 
@@ -9,9 +9,9 @@ use datafusion::logical_expr::{Expr, ScalarUDF};
 use super::text_function::{Body, function};
 use crate::error::{INVALID, unreadable};
 
-/// `x::inet`: without its length where that is the full one.
+/// `x::inet`: without a full length.
 pub const INET: &str = "network_inet";
-/// `x::cidr`: with its length, and no bit set behind it.
+/// `x::cidr`: with its length, without bits behind it.
 pub const CIDR: &str = "network_cidr";
 /// `x::inet::text`: with its length.
 pub const TEXT: &str = "network_text";
@@ -29,7 +29,7 @@ pub fn functions() -> Vec<ScalarUDF> {
     ]
 }
 
-/// What one of these functions gives for a text, if it is of the type.
+/// Computes one of these functions; `None`: the string is invalid.
 pub fn network_text(function: &str, of: &str) -> Option<String> {
     match function {
         INET => inet(of).ok(),
@@ -38,10 +38,10 @@ pub fn network_text(function: &str, of: &str) -> Option<String> {
     }
 }
 
-/// The key of an address or a prefix is that of its text: nothing is written only to be read again.
+/// Simplifies the key of a cast: the key of the string is the same.
 ///
 /// # Errors
-/// The call, where it is another.
+/// Any other call, unchanged.
 pub fn keyed(mut of: ScalarFunction) -> std::result::Result<Expr, ScalarFunction> {
     match of.args.as_mut_slice() {
         [Expr::ScalarFunction(inner)]
@@ -84,7 +84,7 @@ fn read(text: &str, kind: &str) -> Result<(IpAddr, u8)> {
     }
 }
 
-/// An address and its length, which is the full one where none is written.
+/// Parses an address and its length. Without one, the length is full.
 fn parse(text: &str) -> Option<(IpAddr, u8)> {
     let (address, len) = match text.split_once('/') {
         Some((address, len)) => (address, Some(len)),

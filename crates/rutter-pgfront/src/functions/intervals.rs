@@ -1,5 +1,5 @@
-//! Intervals beside dates, and beside each other: as in PostgreSQL, a date and an interval are a time, and of intervals a
-//! month counts as 30 days and a day as 24 hours. The engine keeps the hours from a date, and compares part by part.
+//! Arithmetic and comparison of intervals. As in PostgreSQL, a date plus an interval is a timestamp, and comparisons count a
+//! month as 30 days and a day as 24 hours. DataFusion drops the hours beside a date, and compares part by part.
 
 use std::sync::{Arc, LazyLock};
 
@@ -22,8 +22,8 @@ use datafusion::logical_expr::{
 
 use crate::values::{Span, spans};
 
-/// Takes dates for times where an interval is added or taken away, and a text beside an interval for one; the days between
-/// two dates are a number of 32 bits.
+/// Casts dates beside intervals to timestamps, and strings beside intervals to intervals. The difference of
+/// two dates is an int4.
 #[derive(Debug)]
 pub struct Dates;
 
@@ -71,7 +71,7 @@ impl ExprPlanner for Dates {
     }
 }
 
-/// The interval that a text says: `now() - time > '1 day'`.
+/// Parses a string as an interval: `now() - time > '1 day'`.
 fn span_of(text: &Expr) -> Option<Expr> {
     let Expr::Literal(text, _) = text else {
         return None;
@@ -81,7 +81,7 @@ fn span_of(text: &Expr) -> Option<Expr> {
     Some(Expr::Literal(span, None))
 }
 
-/// A text beside a day is a day: `current_date - '2026-01-01'`.
+/// Casts a string beside a date to a date: `current_date - '2026-01-01'`.
 fn day_of(text: &Expr) -> Option<Expr> {
     match text {
         Expr::Literal(value, _) => value.try_as_str()??,
@@ -98,10 +98,7 @@ fn is_span(kind: &DataType) -> bool {
     matches!(kind, DataType::Interval(_) | DataType::Duration(_))
 }
 
-/// Compares intervals by their lengths, when their types are known: both sides are intervals then.
-///
-/// # Errors
-/// Where the engine would compare them part by part.
+/// Compares intervals by their lengths, once the types are known: both sides are intervals then.
 pub fn compared(part: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(match part {
         Expr::BinaryExpr(BinaryExpr { left, op, right })
@@ -131,7 +128,7 @@ fn is_comparison(op: Operator) -> bool {
     )
 }
 
-/// Whether something is an interval. What long chains are made of tells by itself that it is none.
+/// Returns whether an expression is an interval. Operators of long chains decide by themselves.
 fn is_interval(value: &Expr, schema: &DFSchema) -> bool {
     match value {
         Expr::BinaryExpr(of) if is_comparison(of.op) || of.op.is_logic_operator() => false,
@@ -141,10 +138,10 @@ fn is_interval(value: &Expr, schema: &DFSchema) -> bool {
     }
 }
 
-/// `date_part` of an interval, or of a difference of times, of which the engine knows neither days nor fractions.
+/// `date_part` of an interval or a duration: DataFusion knows neither its days nor its fractions.
 ///
 /// # Errors
-/// The call, where it is another.
+/// Any other call, unchanged.
 pub fn part(of: ScalarFunction, schema: &DFSchema) -> std::result::Result<Expr, ScalarFunction> {
     let [Expr::Literal(part, _), value] = of.args.as_slice() else {
         return Err(of);
@@ -155,7 +152,7 @@ pub fn part(of: ScalarFunction, schema: &DFSchema) -> std::result::Result<Expr, 
         .filter(|_| of.func.name() == "date_part");
     let part = part.and_then(|part| PARTS.iter().find(|known| part.eq_ignore_ascii_case(known)));
     match (part, value.get_type(schema)) {
-        // Of nanoseconds the engine makes a number that has not room for them.
+        // DataFusion's result for nanoseconds is too small a type.
         (Some(&EPOCH), Ok(DataType::Timestamp(TimeUnit::Nanosecond, zone))) => {
             let micros = DataType::Timestamp(TimeUnit::Microsecond, zone);
             let args = vec![of.args[0].clone(), cast_to(value.clone(), micros)];
@@ -171,7 +168,7 @@ pub fn part(of: ScalarFunction, schema: &DFSchema) -> std::result::Result<Expr, 
     }
 }
 
-/// The parts of intervals, seconds in millionths, and all of one in seconds.
+/// The parts of intervals, with seconds in microseconds; `epoch` is the whole in seconds.
 const PARTS: [&str; 7] = [
     "year",
     "month",
@@ -199,7 +196,7 @@ impl ScalarUDFImpl for Part {
         &self.signature
     }
 
-    /// As of times.
+    /// The types are those of timestamps.
     fn return_type(&self, _arguments: &[DataType]) -> Result<DataType> {
         Ok(match self.part {
             EPOCH => DataType::Float64,
@@ -234,10 +231,10 @@ pub fn ordered(node: LogicalPlan) -> LogicalPlan {
     LogicalPlan::Sort(sort)
 }
 
-/// What an interval is compared by.
+/// The function by whose result intervals are compared.
 pub const LENGTH: &str = "interval_length";
 
-/// An interval as what it is compared by.
+/// Replaces an interval by its length.
 fn key(value: Expr) -> Expr {
     static KEY: LazyLock<Arc<ScalarUDF>> =
         LazyLock::new(|| Arc::new(ScalarUDF::from(Length::default())));
@@ -248,7 +245,7 @@ fn boxed(value: Expr) -> Box<Expr> {
     Box::new(key(value))
 }
 
-/// The length of an interval in nanoseconds: of 64 bits it might have too many.
+/// The length of an interval in nanoseconds, which may exceed 64 bits.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Length {
     signature: Signature,
@@ -290,7 +287,7 @@ fn nanoseconds(span: IntervalMonthDayNano) -> i128 {
     days * DAY + i128::from(span.nanoseconds)
 }
 
-/// Nanoseconds of a day.
+/// The nanoseconds of a day.
 const DAY: i128 = 86_400 * 1_000_000_000;
 
 #[cfg(test)]

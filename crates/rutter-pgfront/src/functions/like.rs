@@ -1,4 +1,4 @@
-//! `LIKE` with a pattern that is computed, or long. The engine compiles such ones, and what becomes of them has no bound.
+//! `LIKE` with a computed or long pattern. DataFusion compiles such patterns to regular expressions without a bound.
 
 use datafusion::logical_expr::ScalarUDF;
 
@@ -9,7 +9,7 @@ pub const LIKE: &str = "text_like";
 /// `a ILIKE b`.
 pub const ILIKE: &str = "text_ilike";
 
-/// A pattern with another sign than `\` before what is itself, as one with `\`.
+/// Rewrites a pattern with another escape character to `\`.
 pub const ESCAPED: &str = "text_escaped";
 
 /// The functions of this file.
@@ -29,9 +29,9 @@ pub fn functions() -> Vec<ScalarUDF> {
     ]
 }
 
-/// Whether all of a text is like a pattern: `%` is any text, `_` any sign, and a sign behind `\` is itself.
+/// Returns whether a whole string matches: `%` is any string, `_` any character, and `\` escapes.
 fn is_like(mut text: &str, mut pattern: &str) -> bool {
-    // What the last `%` may take next, and the pattern behind it.
+    // Where to retry after the last `%`, and the pattern behind it.
     let mut again: Option<(&str, &str)> = None;
     loop {
         if let Some(rest) = pattern.strip_prefix('%') {

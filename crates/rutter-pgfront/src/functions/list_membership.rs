@@ -1,4 +1,4 @@
-//! What is among the items of lists, with PostgreSQL's three answers: what is compared with NULL may be there or not.
+//! Membership in lists with PostgreSQL's NULL rules: a comparison with NULL is NULL.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use datafusion::common::ScalarValue;
 use datafusion::error::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF};
 
-/// `item = ANY (list)`: unknown where the item is NULL, or is not seen among items of which some are NULL; nothing is in
+/// `item = ANY (list)`: NULL if the item is NULL, or if it is not found and some items are NULL; false for
 /// an empty list.
 pub fn has(function: &ScalarUDF, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
     let rows = args.number_rows;
@@ -38,7 +38,7 @@ pub fn has(function: &ScalarUDF, args: ScalarFunctionArgs) -> Result<ColumnarVal
     Ok(of_rows((0..rows).map(answer).collect()))
 }
 
-/// `list @> items`: NULL among the items is in no list.
+/// `list @> items`: a NULL item is in no list.
 pub fn has_all(function: &ScalarUDF, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
     let rows = args.number_rows;
     let [list, wanted] = args.args.as_slice() else {
@@ -63,7 +63,7 @@ pub fn has_all(function: &ScalarUDF, args: ScalarFunctionArgs) -> Result<Columna
     Ok(of_rows((0..rows).map(answer).collect()))
 }
 
-/// `list && list`: NULL is in common with nothing.
+/// `list && list`: NULL items are never common.
 pub fn has_any(function: &ScalarUDF, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
     let rows = args.number_rows;
     let [left, right] = args.args.as_slice() else {
@@ -118,7 +118,7 @@ impl Values {
     }
 }
 
-/// What a list that is not NULL itself has.
+/// The items of a list that is not NULL.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Items {
     None,
@@ -133,19 +133,19 @@ struct Lists {
 }
 
 impl Lists {
-    /// `None`: of another kind, such as NULL without a type.
+    /// `None`: another type, such as untyped NULL.
     fn of(value: &ColumnarValue) -> Result<Option<Self>> {
         let Values { array, is_one } = Values::of(value)?;
         let lists = array.as_list_opt::<i32>().cloned();
         Ok(lists.map(|lists| Self { lists, is_one }))
     }
 
-    /// Whether no list, and no item of one, is NULL.
+    /// Returns whether no list and no item is NULL.
     fn are_known(&self) -> bool {
         self.lists.null_count() == 0 && self.lists.values().logical_null_count() == 0
     }
 
-    /// What a row's list has; `None`: it is NULL.
+    /// The items of a row's list; `None`: the list is NULL.
     fn state(&self, row: usize) -> Option<Items> {
         let at = if self.is_one { 0 } else { row };
         if self.lists.is_null(at) {
@@ -159,7 +159,7 @@ impl Lists {
         })
     }
 
-    /// The lists without the items that are NULL.
+    /// Removes NULL items from the lists.
     fn known(&self) -> Result<ColumnarValue> {
         let values = self.lists.values();
         let nulls = values.logical_nulls();

@@ -21,7 +21,7 @@ pub struct Operators {
     functions: Vec<Arc<ScalarUDF>>,
 }
 
-/// `a || b` of texts.
+/// `a || b` of strings.
 pub const JOIN: &str = "text_join";
 
 impl Operators {
@@ -35,12 +35,12 @@ impl Operators {
     }
 }
 
-/// Whether lists have an item in common, and whether one has all of another.
+/// The functions of `&&`, and of `@>` and `<@`.
 const HAS_ANY: &str = "array_has_any";
 const HAS_ALL: &str = "array_has_all";
 
 impl Operators {
-    /// A list of another type than the other, such as a parameter that nobody told of, becomes one of the same.
+    /// Casts one list to the type of the other, for example an untyped parameter.
     fn between_lists(
         &self,
         expr: RawBinaryExpr,
@@ -99,7 +99,7 @@ impl ExprPlanner for Operators {
         let Some(function) = function.filter(|_| fits) else {
             return Ok(PlannerResult::Original(expr));
         };
-        // `a || b || c` is one call: to plan calls within each other takes long.
+        // `a || b || c` is one call: planning nested calls takes long.
         let mut args = match expr.left {
             Expr::ScalarFunction(join) if join.func.name() == JOIN => join.args,
             left => vec![left],
@@ -122,7 +122,7 @@ pub fn is_text(side: &Expr, schema: &DFSchema) -> bool {
     ) || matches!(kind, DataType::Null | DataType::Dictionary(_, _))
 }
 
-/// Whether something is texts that are joined, as is known without looking at them.
+/// Returns whether an expression is a join of strings, without computing its type.
 fn is_join(side: &Expr) -> bool {
     matches!(side, Expr::ScalarFunction(call) if call.func.name() == JOIN)
 }

@@ -1,4 +1,4 @@
-//! `lpad` and `rpad`: a length below zero is zero. The engine takes it for the size of what it is about to make.
+//! `lpad` and `rpad`: a negative length is zero. DataFusion would reserve it as an unsigned size.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use datafusion::common::ScalarValue;
 use datafusion::error::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF};
 
-/// The texts that a function makes.
+/// Calls a function with lengths of at least zero.
 pub fn call(function: &ScalarUDF, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
     if let Some(length) = args.args.get_mut(1) {
         match length {

@@ -1,4 +1,4 @@
-//! How much regular expressions make of texts, and how long they may look at them.
+//! Bounds on the memory and the time of regular expressions.
 
 use std::collections::HashSet;
 
@@ -11,12 +11,12 @@ use regex::RegexBuilder;
 
 use super::bounds::{check_steps, joined, sizes, sum};
 
-/// Whether texts match.
+/// Bounds a match.
 pub fn matched(args: &[ArrayRef]) -> Result<usize> {
     Ok(joined(args)?.saturating_mul(2))
 }
 
-/// All matches in texts. Where one ends late, the search for the next begins early: the time grows with the square.
+/// Bounds a search for all matches. Its time is quadratic: a search may read far behind its match.
 pub fn found(args: &[ArrayRef]) -> Result<usize> {
     let texts = args.first().map(sizes).transpose()?.unwrap_or_default();
     let steps = sum(texts.into_iter().map(|text| text.saturating_mul(text) / 4));
@@ -24,7 +24,7 @@ pub fn found(args: &[ArrayRef]) -> Result<usize> {
     matched(args)
 }
 
-/// Texts with the first match, or all, replaced.
+/// Bounds the replacement of the first match, or of all.
 pub fn replaced(args: &[ArrayRef]) -> Result<usize> {
     let [texts, _, by, flags @ ..] = args else {
         return Ok(0);
@@ -43,7 +43,7 @@ pub fn replaced(args: &[ArrayRef]) -> Result<usize> {
     let made = rows.map(|(text, by)| {
         let by = by.unwrap_or_default();
         let matches = if all { text + 1 } else { 1 };
-        // Each of these puts a part of the match in.
+        // Each of these inserts a part of the match.
         let parts = by.matches(['$', '\\']).count();
         let made = matches.saturating_mul(by.len());
         text.saturating_mul(parts + 1).saturating_add(made)
@@ -51,7 +51,7 @@ pub fn replaced(args: &[ArrayRef]) -> Result<usize> {
     Ok(looked_at.saturating_add(sum(made)))
 }
 
-/// Octets of all patterns when they are compiled. Refuses those that are large, or that look for long at much.
+/// The bytes of all compiled patterns. Refuses large patterns, and slow ones over much text.
 pub fn compiled(args: &[ArrayRef]) -> Result<usize> {
     let [texts, patterns, ..] = args else {
         return Ok(0);
@@ -63,7 +63,7 @@ pub fn compiled(args: &[ArrayRef]) -> Result<usize> {
     if patterns.len() > PATTERNS {
         return exec_err!("more than {PATTERNS} different regular expressions at once");
     }
-    // While it looks at a text it remembers where it was, a few states for each octet.
+    // A search keeps a few states for each byte of the string.
     let remembered = texts.saturating_mul(STATE).min(REMEMBERED);
     let mut octets = 0;
     for pattern in &patterns {
@@ -72,7 +72,7 @@ pub fn compiled(args: &[ArrayRef]) -> Result<usize> {
     Ok(octets)
 }
 
-/// Octets of a pattern when it is compiled, at most.
+/// The most bytes of a compiled pattern.
 fn size(pattern: &str, texts: usize, most: usize) -> Result<usize> {
     for limit in [SMALL, most] {
         let built = RegexBuilder::new(pattern).size_limit(limit).build();
@@ -86,13 +86,13 @@ fn size(pattern: &str, texts: usize, most: usize) -> Result<usize> {
     )
 }
 
-/// Octets of a compiled pattern, for much text and for little.
+/// The most bytes of a compiled pattern, for much text and for little.
 const SMALL: usize = 64 << 10;
 const LARGE: usize = 512 << 10;
-/// Octets of text from which on it is much.
+/// From this many bytes on, text is much.
 const MUCH: usize = 1 << 20;
-/// Patterns of one call: they are all compiled.
+/// The most patterns of one call: all are compiled.
 const PATTERNS: usize = 64;
-/// Octets of a state, and of all that a pattern remembers.
+/// The bytes of a state, and of all states of a pattern.
 const STATE: usize = 1024;
 const REMEMBERED: usize = 2 << 20;

@@ -1,4 +1,4 @@
-//! Regular expressions, and what is put in the place of a match, as PostgreSQL writes them: they become the engine's.
+//! Translates PostgreSQL's regular expressions and replacements to those of DataFusion.
 
 use std::borrow::Cow;
 
@@ -9,15 +9,15 @@ use datafusion::common::{ScalarValue, exec_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::ColumnarValue;
 
-/// Whether a function takes a regular expression as its second argument.
+/// Returns whether a function takes a regular expression as its second argument.
 pub fn are_taken(function: &str) -> bool {
     function.starts_with("regexp_")
 }
 
-/// Puts the engine's expressions in the place of PostgreSQL's.
+/// Translates the arguments of a function.
 ///
 /// # Errors
-/// Where a text for matches says something that the engine cannot write.
+/// If a replacement has no equivalent.
 pub fn translate(function: &str, arguments: &mut [ColumnarValue]) -> Result<()> {
     if let Some(pattern) = arguments.get_mut(1) {
         each(pattern, |pattern| Ok(translated(pattern)))?;
@@ -28,7 +28,7 @@ pub fn translate(function: &str, arguments: &mut [ColumnarValue]) -> Result<()> 
     }
 }
 
-/// Changes texts, which stay of their type: the engine wants that of what is looked through.
+/// Maps strings and keeps their type: DataFusion requires the type of the searched string.
 fn each(value: &mut ColumnarValue, of: impl Fn(&str) -> Result<Cow<'_, str>>) -> Result<()> {
     let kind = value.data_type();
     match value {
@@ -49,7 +49,7 @@ fn each(value: &mut ColumnarValue, of: impl Fn(&str) -> Result<Cow<'_, str>>) ->
     Ok(())
 }
 
-/// An expression in the engine's words: there a point is no line feed, words begin and end otherwise, and sets have operators.
+/// Translates an expression. DataFusion's `.` does not match line feeds, its word boundaries differ, and its sets have operators.
 pub fn translated(pattern: &str) -> Cow<'_, str> {
     if !pattern.contains(['.', '[', '\\']) || pattern == ".*" {
         return Cow::Borrowed(pattern);
@@ -74,7 +74,7 @@ pub fn translated(pattern: &str) -> Cow<'_, str> {
     }
 }
 
-/// What a sign behind `\` says, and the octets of both.
+/// Translates an escape. Returns it with the bytes that it takes.
 fn escaped(text: &str) -> (Cow<'_, str>, usize) {
     let said = match text.as_bytes().get(1) {
         Some(b'm') => r"\b{start}",
@@ -97,7 +97,7 @@ fn escaped(text: &str) -> (Cow<'_, str>, usize) {
     (said.into(), 2)
 }
 
-/// `[…]`, and how many octets it has.
+/// Translates `[…]`. Returns it with the bytes that it takes.
 fn set(text: &str) -> (Cow<'_, str>, usize) {
     for (word, said) in [("[[:<:]]", r"\b{start}"), ("[[:>:]]", r"\b{end}")] {
         if text.starts_with(word) {
@@ -113,7 +113,7 @@ fn set(text: &str) -> (Cow<'_, str>, usize) {
                 out.push_str(&class);
                 octets
             }
-            // No sign has such a name: the engine says that something is wrong.
+            // An unknown name: DataFusion reports the error.
             ('[', Some((None, _))) => return ("[".into(), text.len()),
             ('\\', _) => {
                 let octets = rest.chars().take(2).map(char::len_utf8).sum();
@@ -148,12 +148,12 @@ fn set(text: &str) -> (Cow<'_, str>, usize) {
         is_begin = false;
         at += octets;
     }
-    // It does not end: the engine says so.
+    // Not closed: DataFusion reports the error.
     (text.into(), text.len())
 }
 
-/// `[:alpha:]`, `[.a.]` and `[=a=]` within a set, and how many octets they have. Letters stay those of ASCII: the tables of all
-/// others are so large that nothing could be counted (`[[:alpha:]]{2,10}`).
+/// Translates `[:alpha:]`, `[.a.]` and `[=a=]` in a set. Letters are ASCII letters: Unicode tables are
+/// so large that `[[:alpha:]]{2,10}` would exceed every bound.
 fn named(text: &str) -> Option<(Option<Cow<'_, str>>, usize)> {
     let kind = *text
         .as_bytes()
@@ -168,14 +168,14 @@ fn named(text: &str) -> Option<(Option<Cow<'_, str>>, usize)> {
     Some((class, end + 2))
 }
 
-/// A name that is one sign.
+/// A name of one character.
 fn one(name: &str) -> Option<&str> {
     let mut signs = name.chars();
     signs.next().filter(|_| signs.next().is_none())?;
     Some(name)
 }
 
-/// What is put in the place of a match: `\1` is a group, `\&` all of it, and `$` nothing but itself.
+/// Translates a replacement: `\1` is a group, `\&` the whole match, and `$` a plain character.
 fn replacement(text: &str) -> Result<Cow<'_, str>> {
     if !text.contains(['$', '\\']) {
         return Ok(Cow::Borrowed(text));

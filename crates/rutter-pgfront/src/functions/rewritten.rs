@@ -1,4 +1,4 @@
-//! Expressions of a plan that are changed when their types are known, each under the name that it had.
+//! Rewrites the expressions of a plan whose types are known. Each keeps its name.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, LogicalPlan, Union};
 
-/// The plan with each part of each expression changed, the inner ones first; what is changed sees the columns that its
+/// Changes each part of each expression, the inner ones first. The closure receives the columns that the
 /// node reads.
 ///
 /// # Errors
-/// What the change says.
+/// An error of the change.
 pub fn rewritten(
     plan: LogicalPlan,
     change: impl Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>,
@@ -35,7 +35,7 @@ pub fn rewritten(
     Ok(changed.data)
 }
 
-/// A union whose columns may be NULL where those of its parts may be by now: the engine leaves them as they were.
+/// Makes the columns of a union nullable if a part's column has become nullable. DataFusion does not.
 fn with_nulls(union: Union) -> Result<Union> {
     let may_be_null = |at| {
         let parts = union.inputs.iter();

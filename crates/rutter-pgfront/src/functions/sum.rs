@@ -1,5 +1,5 @@
-//! `sum` with PostgreSQL's types: of whole numbers of up to 32 bits it is a `bigint`, of larger ones a `numeric`, in which
-//! every sum has room.
+//! `sum` with PostgreSQL's types: a `bigint` for integers of up to 32 bits, a `numeric` for larger ones, in which
+//! every sum fits.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
     SetMonotonicity, Signature, StatisticsArgs, Volatility,
 };
 
-/// `sum` in the place of the engine's own.
+/// Replaces DataFusion's `sum`.
 pub fn typed(sum: &Arc<AggregateUDF>) -> AggregateUDF {
     AggregateUDF::new_from_impl(Sum {
         inner: Arc::clone(sum),
@@ -24,7 +24,7 @@ pub fn typed(sum: &Arc<AggregateUDF>) -> AggregateUDF {
     })
 }
 
-/// Enough for as many numbers as there can be rows.
+/// Digits enough for the sum of any number of rows.
 const WIDE: DataType = DataType::Decimal128(38, 0);
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -34,7 +34,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// Whether the engine, which adds up numbers of 64 bits, is given smaller ones.
+    /// Returns whether smaller integers were cast to 64 bits for DataFusion's `sum`.
     fn widens(args: &AccumulatorArgs) -> bool {
         let kind = args.expr_fields.first().map(|field| field.data_type());
         kind == Some(&DataType::Int32)
@@ -124,7 +124,7 @@ impl AggregateUDFImpl for Sum {
     }
 
     fn value_from_stats(&self, _args: &StatisticsArgs) -> Option<ScalarValue> {
-        // Those of whole numbers may have begun anew.
+        // Sums of integers may have wrapped around.
         None
     }
 }

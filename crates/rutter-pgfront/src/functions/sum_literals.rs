@@ -1,4 +1,4 @@
-//! Whole numbers that are written in a sum: there they have 32 bits, as in PostgreSQL, and the sum is a `bigint`.
+//! Integer literals in a sum have 32 bits, as in PostgreSQL, so that the sum is a `bigint`.
 
 use datafusion::common::ScalarValue;
 use datafusion::error::Result;
@@ -8,7 +8,7 @@ use datafusion::logical_expr::planner::{
 };
 use datafusion::logical_expr::{BinaryExpr, Case, Expr, Operator};
 
-/// Gives them to `sum(CASE WHEN best THEN 1 ELSE 0 END)`, `sum(1)`, `sum(2 * family)`.
+/// Narrows the literals of `sum(CASE WHEN best THEN 1 ELSE 0 END)`, `sum(1)`, `sum(2 * family)`.
 #[derive(Debug)]
 pub struct Small;
 

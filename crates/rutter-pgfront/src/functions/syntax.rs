@@ -1,4 +1,4 @@
-//! Forms of SQL's grammar that are calls of functions: `substring(x FROM 2 FOR 3)`, `position(a IN x)`.
+//! The grammar's special calls: `substring(x FROM 2 FOR 3)`, `position(a IN x)`.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult};
 use datafusion::logical_expr::{Expr, ScalarUDF, lit};
 
-/// Plans them as calls of the engine's functions.
+/// Plans them as calls of DataFusion's functions.
 #[derive(Debug)]
 pub struct Forms {
     functions: Vec<Arc<ScalarUDF>>,
@@ -43,7 +43,7 @@ impl ExprPlanner for Forms {
 
     fn plan_substring(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
         let planned = match args.as_slice() {
-            // The part that a regular expression finds.
+            // The match of a regular expression.
             [_, Expr::Literal(pattern, _)] if pattern.try_as_str().is_some() => {
                 let found = self.call("regexp_match", args)?;
                 self.call("array_element", vec![found, lit(1_i64)])?

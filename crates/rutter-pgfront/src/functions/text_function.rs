@@ -1,4 +1,4 @@
-//! A function on texts, made from a plain closure.
+//! A function on strings, made from a closure.
 
 use std::fmt::Write as _;
 use std::hash::{Hash, Hasher};
@@ -15,24 +15,24 @@ use datafusion::logical_expr::{
 
 use super::text_output::cast_texts;
 
-/// What a function does with the texts of one row; `None` is NULL.
+/// The function of one row's strings; `None` is NULL.
 #[derive(Clone)]
 pub enum Body {
-    /// One text to a number.
+    /// One string to a number.
     Number(fn(&str) -> Option<i64>),
-    /// One text to a text.
+    /// One string to a string.
     Text(fn(&str) -> Option<String>),
-    /// One text to a text; an error where it is none of those that it may be.
+    /// One string to a string, or an error.
     Checked(fn(&str) -> Result<String>),
-    /// One text to octets.
+    /// One string to bytes.
     Octets(fn(&str) -> Option<Vec<u8>>),
-    /// One text to a list.
+    /// One string to a list.
     Texts(fn(&str) -> Vec<String>),
-    /// Texts, one after the other.
+    /// All strings joined.
     Joined,
-    /// Two texts to a text.
+    /// Two strings to a string.
     TextOfTwo(fn(&str, &str) -> Option<String>),
-    /// Two texts to yes or no.
+    /// Two strings to a boolean.
     Test(fn(&str, &str) -> Option<bool>),
     /// Two strings to a boolean, or an error.
     CheckedTest(fn(&str, &str) -> Result<bool>),
@@ -49,7 +49,7 @@ pub struct TextFunction {
     signature: Signature,
 }
 
-/// Makes a function known under a name. Arguments of any type are taken as their texts.
+/// Makes a function with this name. It converts arguments of any type to strings.
 pub fn function(name: &'static str, body: Body) -> ScalarUDF {
     let any = |arguments| Signature::any(arguments, Volatility::Immutable);
     let signature = match body {
@@ -153,7 +153,7 @@ impl ScalarUDFImpl for TextFunction {
     }
 }
 
-/// Makes no more room than is needed.
+/// Joins strings, and allocates exactly the needed memory.
 fn joined(parts: &[StringArray]) -> StringArray {
     let rows = parts.first().map_or(0, |part| part.len());
     let octets = parts.iter().map(|part| part.value_data().len()).sum();

@@ -1,5 +1,5 @@
-//! Values as texts, as PostgreSQL writes them and as clients are sent them: the engine writes times, lists and some others
-//! otherwise, and what is compared with their texts would find nothing.
+//! Casts of values to strings, as PostgreSQL writes them. DataFusion writes times, lists and some others
+//! differently, so that comparisons with PostgreSQL's strings would fail.
 
 use std::sync::{Arc, LazyLock};
 
@@ -17,10 +17,10 @@ use datafusion::logical_expr::{
 
 use crate::values::texts;
 
-/// A cast to a text, or to a list of texts, of what the engine would write otherwise.
+/// Rewrites a cast to strings, or lists of strings, of a type that DataFusion writes differently.
 ///
 /// # Errors
-/// Where something has no type.
+/// If an expression has no type.
 pub fn said(to: &Cast, schema: &DFSchema) -> Result<Option<Expr>> {
     let target = to.field.data_type();
     let item = match target {
@@ -36,17 +36,17 @@ pub fn said(to: &Cast, schema: &DFSchema) -> Result<Option<Expr>> {
         _ => return Ok(None),
     };
     let text = call(function, to.expr.as_ref().clone());
-    // There are several types of texts.
+    // There are several string types.
     Ok(Some(match item.unwrap_or(target) {
         DataType::Utf8 => text,
         _ => Expr::Cast(Cast::new_from_field(Box::new(text), Arc::clone(&to.field))),
     }))
 }
 
-/// A call of what joins texts: of values of other types, PostgreSQL takes what a client is sent.
+/// Rewrites a call that joins strings: values of other types are written as for a client.
 ///
 /// # Errors
-/// Where something has no type.
+/// If an expression has no type.
 pub fn joined(mut of: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let joins = ["concat", "concat_ws"].contains(&of.func.name());
     if of.func.name() == "array_to_string"
@@ -67,7 +67,7 @@ pub fn joined(mut of: ScalarFunction, schema: &DFSchema) -> Result<Transformed<E
     Ok(Transformed::yes(Expr::ScalarFunction(of)))
 }
 
-/// Whether something is yes or no as a text.
+/// Returns whether an expression is a boolean cast to a string.
 fn is_flag(value: &Expr, schema: &DFSchema) -> bool {
     match value {
         Expr::Cast(to) => matches!(to.expr.get_type(schema), Ok(DataType::Boolean)),
@@ -75,10 +75,10 @@ fn is_flag(value: &Expr, schema: &DFSchema) -> bool {
     }
 }
 
-/// The texts that casts make. Of yes and no PostgreSQL has two: clients are sent `t`, casts make `true`.
+/// Casts values to strings. PostgreSQL sends booleans as `t`, but casts them to `true`.
 ///
 /// # Errors
-/// Not with what the engine has.
+/// Not with DataFusion's types.
 pub fn cast_texts(values: &ArrayRef) -> Result<StringArray> {
     match values.data_type() {
         DataType::Boolean => Ok(cast(values, &DataType::Utf8)?.as_string::<i32>().clone()),
@@ -86,7 +86,7 @@ pub fn cast_texts(values: &ArrayRef) -> Result<StringArray> {
     }
 }
 
-/// Whether the engine has another text of such values.
+/// Returns whether DataFusion writes this type differently.
 fn is_other(kind: &DataType) -> bool {
     let is_plain = kind.is_integer() || kind.is_decimal() || kind.is_string() || kind.is_null();
     !is_plain && !matches!(kind, DataType::Boolean | DataType::Dictionary(_, _))
@@ -100,7 +100,7 @@ fn call(function: &LazyLock<Arc<ScalarUDF>>, value: Expr) -> Expr {
     Expr::ScalarFunction(ScalarFunction::new_udf(function, vec![value]))
 }
 
-/// The text of a value, or the texts of a list's items.
+/// The string of a value, or the strings of a list's items.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Written {
     name: &'static str,

@@ -1,4 +1,4 @@
-//! Patterns of `to_char`, `to_date` and `to_timestamp`: PostgreSQL's (`YYYY-MM-DD HH24:MI:SS`) become the engine's.
+//! Translates the patterns of `to_char`, `to_date` and `to_timestamp` (`YYYY-MM-DD HH24:MI:SS`) to DataFusion's.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use datafusion::common::{ScalarValue, exec_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::ColumnarValue;
 
-/// Whether a function takes such a pattern as its second argument.
+/// Returns whether a function takes such a pattern as its second argument.
 pub fn are_taken(function: &str) -> bool {
     ["to_char", "to_date", "to_timestamp"].contains(&function)
 }
 
-/// Puts the engine's patterns in the place of PostgreSQL's.
+/// Translates the arguments of a function.
 ///
 /// # Errors
-/// Where a pattern says something that the engine cannot write.
+/// If a pattern has no equivalent.
 pub fn translate(function: &str, arguments: &mut [ColumnarValue]) -> Result<()> {
     let reads = function != "to_char";
     for argument in arguments.iter_mut().skip(1) {
@@ -40,7 +40,7 @@ pub fn translate(function: &str, arguments: &mut [ColumnarValue]) -> Result<()> 
     Ok(())
 }
 
-/// What a pattern says, longer words before those that they begin with; what has no word of the engine's is empty.
+/// The template patterns, longer ones before their prefixes. An empty translation: not offered.
 const WORDS: [(&str, &str); 35] = [
     ("YYYY", "%Y"),
     ("YYY", ""),
@@ -79,7 +79,7 @@ const WORDS: [(&str, &str); 35] = [
     ("TZ", "UTC"),
 ];
 
-/// A pattern in the engine's words (those of `strftime`); `reads` where it takes a text apart.
+/// Translates a pattern to `strftime`'s; `reads`: it parses a string.
 fn translated(pattern: &str, reads: bool) -> Result<String> {
     let mut rest = pattern;
     let mut out = String::with_capacity(pattern.len() * 2);
@@ -88,7 +88,7 @@ fn translated(pattern: &str, reads: bool) -> Result<String> {
         match known {
             Some((word, said)) if !said.is_empty() => {
                 let is_fraction = reads && matches!(*said, "%3f" | "%6f");
-                // Whatever stands behind the point is read, however long it is.
+                // Any number of digits behind the point is read.
                 let behind_point = out.strip_suffix('.').filter(|_| is_fraction);
                 match behind_point.map(str::len) {
                     Some(point) => out.replace_range(point.., "%.f"),
@@ -121,7 +121,7 @@ fn translated(pattern: &str, reads: bool) -> Result<String> {
     Ok(out)
 }
 
-/// Whether a text begins with a word. Case matters only where it changes what is written.
+/// Returns whether a pattern begins with a word. Case matters only if it changes the output.
 fn begins_with(text: &str, word: &str) -> bool {
     let Some(found) = text.get(..word.len()) else {
         return false;

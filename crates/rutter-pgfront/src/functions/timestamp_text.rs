@@ -1,5 +1,5 @@
-//! Texts of times as PostgreSQL reads them: with or without seconds, of which it keeps millionths, rounded, and with a zone
-//! that does not matter where a time has none.
+//! Strings of times as PostgreSQL reads them: with or without seconds, rounded to microseconds, and with a zone that is
+//! ignored for types without one.
 
 use std::sync::{Arc, LazyLock};
 
@@ -12,7 +12,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable as _, ScalarUDF, cast};
 use super::text_function::{Body, function};
 use crate::values::is_text;
 
-/// What a cast of a text to a time reads, in the engine's words; `None`: it is in them.
+/// Rewrites the string that is cast to a time for DataFusion; `None`: it needs no change.
 pub fn read(value: &Expr, to: &DataType, schema: &DFSchema) -> Option<Expr> {
     let keeps_zone = match to {
         DataType::Timestamp(_, zone) => zone.is_some(),
@@ -48,7 +48,7 @@ static PLAIN: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
     Arc::new(function("time_without_zone", body))
 });
 
-/// `2026-11-20 12:00+02` with seconds, and no more than their millionths; without its zone where that is not kept. `None`: it
+/// Completes `2026-11-20 12:00+02` with seconds, rounds it to microseconds, and drops a zone that is not kept. `None`: it
 /// is no time of a day, or needs nothing.
 pub fn spelled_out(text: &str, keeps_zone: bool) -> Option<String> {
     let text = text.trim();
@@ -85,7 +85,7 @@ pub fn spelled_out(text: &str, keeps_zone: bool) -> Option<String> {
     })
 }
 
-/// A text of which the first octets are digits and signs as in a shape, apart.
+/// Splits a string whose first bytes match a shape of digits and other characters.
 fn shaped<'a>(text: &'a str, shape: &[u8]) -> Option<(&'a str, &'a str)> {
     let (head, rest) = text.split_at_checked(shape.len())?;
     let fits = head.bytes().zip(shape).all(|(octet, shape)| match shape {
@@ -109,7 +109,7 @@ fn is_utc(text: &str) -> bool {
     names.iter().any(|name| text.eq_ignore_ascii_case(name))
 }
 
-/// A time with a fraction of its second of six digits, to the nearest.
+/// Rounds a time to six digits of a second.
 fn rounded(time: &str, digits: &str) -> Option<String> {
     let micros = (format!("0.{digits}").parse::<f64>().ok()? * 1e6).round_ties_even();
     if micros < 1e6 {

@@ -1,4 +1,4 @@
-//! `AT TIME ZONE`: as in PostgreSQL a time with a zone becomes one without, and one without becomes one with it.
+//! `AT TIME ZONE`: as in PostgreSQL, a timestamp with a zone becomes one without, and the reverse.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ impl ScalarUDFImpl for Timezone {
     }
 }
 
-/// Of a text or a day, which are taken for times with a zone.
+/// The result for a string or a date, which count as timestamps with a zone.
 fn micros() -> DataType {
     DataType::Timestamp(TimeUnit::Microsecond, None)
 }
