@@ -1,4 +1,4 @@
-//! Every query of the documentation is answered.
+//! Every query of the documentation has an answer.
 
 use crate::queries::ask;
 use crate::table;

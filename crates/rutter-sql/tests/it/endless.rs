@@ -1,4 +1,4 @@
-//! Queries that nobody waits for: they let others have their turn, whatever they compute.
+//! Endless queries yield to others, whatever they compute.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use rutter_sql::Database;
 
 use crate::table;
 
-/// Each takes far longer than anybody would wait, on any machine, and most never give a row.
+/// Each query takes far too long on any machine, and most never return a row.
 const ENDLESS: [&str; 9] = [
     // Nested loops of which no row matches.
     "SELECT count(*) FROM generate_series(1, 600000) AS a (value) JOIN generate_series(1, 600000) AS b (value) ON a.value + b.value < 0",

@@ -1,4 +1,4 @@
-//! What cannot be computed is no error in rows that a condition takes out.
+//! Expressions that can fail do not fail for rows that another condition removes.
 
 use rutter_sql::Access;
 
@@ -38,7 +38,7 @@ fn divisors_are_looked_at_first() {
     assert!(refused.contains("Divide by zero"), "{refused}");
 }
 
-/// Texts of a column are kept in a dictionary, which has those of other rows, too.
+/// A dictionary also holds the strings of other rows.
 #[test]
 fn only_texts_that_are_asked_for_are_cast() {
     let server = server(Access::Open);

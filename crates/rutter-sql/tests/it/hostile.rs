@@ -1,4 +1,4 @@
-//! Clients that mean harm: nobody else notices them.
+//! Hostile clients do not affect other clients.
 
 use rutter_sql::Access;
 
@@ -25,7 +25,7 @@ fn a_parameter_has_a_number_that_can_be_bound() {
     assert_eq!(answer(&server, "SELECT 1"), "1\n");
 }
 
-/// A message of another length than it says, or with other parts.
+/// Messages whose length or parts are wrong.
 #[test]
 fn what_is_no_message_ends_the_connection_with_a_word() {
     let server = server(Access::Open);
@@ -103,7 +103,7 @@ fn a_query_of_any_length_has_an_answer() {
     raw.until(b'Z');
 }
 
-/// What a connection keeps between its queries has an end, and can be let go of.
+/// The statements and portals of a connection are limited, and can be closed.
 #[test]
 fn statements_and_portals_are_counted() {
     let server = server(Access::Open);
@@ -152,7 +152,7 @@ fn statements_and_portals_are_counted() {
     raw.until(b'1');
 }
 
-/// One format for all, or one for each: others are for columns that nobody knows.
+/// One format for all values, or one for each.
 #[test]
 fn formats_are_of_values_and_columns() {
     let server = server(Access::Open);
@@ -208,7 +208,7 @@ fn statements_are_let_go_of_by_the_extended_protocol_too() {
     raw.until(b'Z');
 }
 
-/// What a server says of itself to who logs in is what it says to who asks.
+/// A login and SHOW report the same parameters.
 #[test]
 fn a_server_says_the_same_of_itself() {
     let server = server(Access::Open);
@@ -235,7 +235,7 @@ fn a_server_says_the_same_of_itself() {
     assert!(said.contains(&("is_superuser".to_owned(), "off".to_owned())));
 }
 
-/// After its last word a server does not say that it is ready for more.
+/// No ReadyForQuery follows a fatal error.
 #[test]
 fn the_last_word_is_the_last() {
     let server = server(Access::Open);
@@ -245,7 +245,7 @@ fn the_last_word_is_the_last() {
     assert_eq!(raw.next(), None);
 }
 
-/// What has come of a message is charged, and not what is said to come.
+/// The received bytes of a message are charged, not its announced length.
 #[test]
 fn half_messages_leave_room_for_others() {
     let server = server(Access::Open);

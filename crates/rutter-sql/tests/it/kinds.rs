@@ -1,4 +1,4 @@
-//! The types that clients are told, as PostgreSQL tells them.
+//! The types that clients receive are PostgreSQL's.
 
 use postgres::types::Type;
 use rutter_sql::Access;

@@ -1,10 +1,10 @@
-//! What a query may cost: what would cost more is refused before it is begun, or ends.
+//! Limits on the cost of queries.
 
 use rutter_sql::Access;
 
 use crate::server::{answer, refusal, server};
 
-/// What does not fit in memory is refused: it does not go to a disk that others need.
+/// A query that does not fit in memory fails. It never writes to disk.
 #[test]
 fn what_needs_more_memory_than_there_is_does_not_spill() {
     let server = server(Access::Open);

@@ -1,4 +1,4 @@
-//! Queries over a small table: by the engine, by the protocol, and as the documentation has them.
+//! Queries over a small table: in the process, over the protocol, and from the documentation.
 
 mod clients;
 mod documented;

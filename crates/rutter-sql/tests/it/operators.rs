@@ -1,4 +1,4 @@
-//! Operators and regular expressions that the engine reads otherwise than PostgreSQL.
+//! Operators and regular expressions that DataFusion reads differently from PostgreSQL.
 
 use rutter_sql::Access;
 

@@ -1,4 +1,4 @@
-//! What the engine answers.
+//! Queries in the process.
 
 use futures::TryStreamExt as _;
 use rutter_sql::{Database, Format, Printer};

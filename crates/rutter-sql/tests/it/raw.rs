@@ -1,4 +1,4 @@
-//! A client that says what no driver would say.
+//! A client that sends messages which no driver would send.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! Statements that are no queries: COPY, PREPARE and EXECUTE, TABLE, savepoints, cursors, settings.
+//! Statements that are not queries: COPY, TABLE, savepoints, cursors, settings.
 
 use std::io::Read as _;
 

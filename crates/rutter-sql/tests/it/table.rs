@@ -14,7 +14,7 @@ use rutter_wire::nlri;
 /// The AS numbers of the peers; their addresses end in 1 and 2.
 pub const PEERS: [u32; 2] = [64_501, 64_502];
 
-/// An engine over [`rib`] with its events.
+/// A database over [`rib`] with its events.
 pub fn database() -> Database {
     let (rib, log) = rib();
     let database = live_database(rib, Some(log), &Limits::default()).unwrap();

@@ -1,4 +1,4 @@
-//! What is compared with NULL may be so or not: `NOT` of it gives no rows either.
+//! Comparisons with NULL are NULL: their negation selects no rows either.
 
 use rutter_sql::Access;
 

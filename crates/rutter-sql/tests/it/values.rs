@@ -1,4 +1,4 @@
-//! What functions and forms of the grammar come to.
+//! The results of functions and of special forms of the grammar.
 
 use rutter_sql::Access;
 

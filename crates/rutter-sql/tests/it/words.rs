@@ -1,4 +1,4 @@
-//! What people write who know PostgreSQL: it means the same here, or is refused.
+//! SQL as users of PostgreSQL write it means the same here, or is refused.
 
 use rutter_sql::Access;
 

@@ -1,4 +1,4 @@
-//! Values as texts: what a client is sent is what is compared, joined and cast.
+//! Values as strings: clients receive the same strings that queries compare, join and cast to.
 
 use rutter_sql::Access;
 

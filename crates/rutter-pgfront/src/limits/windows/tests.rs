@@ -21,7 +21,7 @@ use rand::{Rng as _, SeedableRng as _};
 use super::partitions::BATCH;
 use crate::{Application, Database, Limits};
 
-/// Functions over windows that the engine computes in one go.
+/// Window functions that DataFusion computes at once.
 const FUNCTIONS: [&str; 11] = [
     "count(v) OVER w, sum(v) OVER w, min(s) OVER w, max(v) OVER w",
     "avg(v) OVER w, median(v) OVER w, count(DISTINCT v) OVER w, sum(v) FILTER (WHERE v > 3) OVER w",
@@ -81,7 +81,7 @@ fn database(threads: usize, memory: usize) -> Database {
     Database::new(Application::default(), &Limits { memory, threads }).unwrap()
 }
 
-/// The same tables without operators of our own.
+/// The same tables without this crate's operators.
 fn plain(database: &Database) -> SessionContext {
     let state = database.context.state();
     let rules = state.physical_optimizers().iter();
@@ -99,7 +99,7 @@ async fn all(stream: SendableRecordBatchStream) -> RecordBatch {
     concat_batches(&schema, &batches).unwrap()
 }
 
-/// A table `t` of any number of rows, in batches of any size, with few or many keys, some of them absent.
+/// A table `t` of random size, with random batches and few or many keys, some of them NULL.
 fn register(database: &Database, random: &mut StdRng) {
     let rows = [0, 1, 7, 500, 9_000, 20_000][random.random_range(0..6)];
     let keys = [1, 3, 700, 1 << 40][random.random_range(0..4)];
@@ -146,7 +146,7 @@ fn batch(ids: &[i64], keys: i64, random: &mut StdRng) -> RecordBatch {
     RecordBatch::try_new(schema(), columns.to_vec()).unwrap()
 }
 
-/// An aggregate that counts how often it was asked, and takes its time.
+/// A slow aggregate that counts its calls.
 #[derive(Debug)]
 struct Slow(Arc<AtomicUsize>, Duration);
 
@@ -174,7 +174,7 @@ impl Accumulator for Slow {
     }
 }
 
-/// Rows with `slow` over a partition for each, and how often it was asked.
+/// Rows with `slow` over a partition each, and the number of calls.
 async fn slow(partitions: usize, takes: Duration) -> (SendableRecordBatchStream, Arc<AtomicUsize>) {
     let database = database(1, 64 << 20);
     let asked = Arc::new(AtomicUsize::new(0));
@@ -226,7 +226,7 @@ async fn partitions_are_computed_a_batch_at_a_time() {
     assert_eq!(given, 60_000);
 }
 
-/// What is held is that of a batch, or of the largest partition.
+/// A window holds one batch, or the largest partition.
 #[tokio::test]
 async fn memory_is_asked_for_by_partition() {
     let database = database(1, 8 << 20);

@@ -1,4 +1,4 @@
-//! Values that are sent in the binary form.
+//! Values in the binary format.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use pgwire::api::Type;
 use super::{text, time};
 use crate::values::{EPOCH_DAYS, EPOCH_US, Span};
 
-/// Whether the binary form of a type is its text.
+/// Returns whether the binary format of a type is its text.
 pub fn is_text(kind: &Type) -> bool {
     matches!(
         *kind,
@@ -16,7 +16,7 @@ pub fn is_text(kind: &Type) -> bool {
     ) || matches!(*kind, Type::JSON | Type::XML | Type::UNKNOWN)
 }
 
-/// The value of a type, if octets are one; nothing at all, where the binary form of the type is not known here.
+/// Decodes a value. The outer `None`: the type's binary format is not supported; the inner: invalid bytes.
 pub fn read(octets: &[u8], kind: &Type) -> Option<Option<ScalarValue>> {
     use ScalarValue as Value;
     Some(match *kind {
@@ -52,7 +52,7 @@ fn exactly<const N: usize>(octets: &[u8]) -> Option<[u8; N]> {
     octets.try_into().ok()
 }
 
-/// A whole number of any length that has one.
+/// Decodes an integer of any supported length.
 fn whole(octets: &[u8]) -> Option<i64> {
     match octets.len() {
         2 => exactly(octets).map(|octets| i16::from_be_bytes(octets).into()),
@@ -61,7 +61,7 @@ fn whole(octets: &[u8]) -> Option<i64> {
     }
 }
 
-/// An address or a prefix, as a text: family, bits, whether it is a prefix, octets.
+/// Decodes an address or a prefix to a string: family, bits, the flag of a prefix, length, bytes.
 fn network(octets: &[u8]) -> Option<String> {
     let [_, bits, _, _, address @ ..] = octets else {
         return None;
@@ -78,7 +78,7 @@ fn network(octets: &[u8]) -> Option<String> {
     }
 }
 
-/// The text of a decimal number in its binary form.
+/// Decodes a decimal to a string.
 fn decimal(octets: &[u8]) -> Option<String> {
     let mut words = octets
         .chunks_exact(2)
@@ -116,7 +116,7 @@ fn decimal(octets: &[u8]) -> Option<String> {
     Some(format!("{sign}{whole}{point}{part}"))
 }
 
-/// The items of a list in its binary form.
+/// Decodes the items of a list.
 pub fn items(octets: &[u8]) -> Option<Vec<Option<&[u8]>>> {
     let word = |octets: &[u8]| Some(i32::from_be_bytes(*octets.first_chunk()?));
     let (dimensions, count) = (word(octets)?, octets.get(12..).and_then(word));

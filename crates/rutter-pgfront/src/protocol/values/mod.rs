@@ -1,4 +1,4 @@
-//! The values of parameters, from the two forms in which clients send them.
+//! Decodes the values of parameters from both formats.
 
 mod binary;
 mod text;
@@ -12,17 +12,17 @@ use super::row_stream::failure;
 use crate::dialect::literals::items;
 use crate::error::UNREADABLE;
 
-/// A value as a client sent it.
+/// A value from a client.
 #[derive(Clone, Copy)]
 pub struct Sent<'a> {
-    /// Its number among the parameters.
+    /// The number of the parameter.
     pub number: usize,
-    /// None where there is no value.
+    /// `None` is NULL.
     pub octets: Option<&'a [u8]>,
     pub is_binary: bool,
 }
 
-/// The engine's type for values that are sent as one of PostgreSQL's; text for those that are not known here.
+/// DataFusion's type for a type of PostgreSQL; text for unknown types.
 pub fn data(kind: &Type) -> DataType {
     if let Some(item) = item(kind) {
         return DataType::new_list(data(&item), true);
@@ -42,7 +42,7 @@ pub fn data(kind: &Type) -> DataType {
     }
 }
 
-/// What a list is of.
+/// The type of a list's items.
 pub fn item(kind: &Type) -> Option<Type> {
     Some(match *kind {
         Type::BOOL_ARRAY => Type::BOOL,
@@ -69,7 +69,7 @@ pub fn item(kind: &Type) -> Option<Type> {
 }
 
 impl Sent<'_> {
-    /// The value, of a type.
+    /// Decodes the value.
     pub fn value(self, kind: &Type) -> PgWireResult<ScalarValue> {
         let Some(octets) = self.octets else {
             let none = ScalarValue::try_from(&data(kind));
@@ -144,7 +144,7 @@ impl Sent<'_> {
     }
 }
 
-/// Octets that are no value of their type.
+/// The error of bytes that are not valid for their type.
 const NO_OCTETS: &str = "22P03";
 
 fn unknown(kind: &Type) -> PgWireError {

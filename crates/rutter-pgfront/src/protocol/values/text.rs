@@ -1,4 +1,4 @@
-//! Values that are sent as texts.
+//! Values in the text format.
 
 use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, Timelike as _, Utc};
 use datafusion::arrow::compute::kernels::cast_utils::string_to_datetime;
@@ -13,7 +13,7 @@ use crate::error::{UNREADABLE, of_time, of_whole};
 use crate::functions::{CIDR, INET, network_text, spelled_out};
 use crate::values::Span;
 
-/// The value of a type that a text says; of one that says none, PostgreSQL's number for it.
+/// Parses a value. An invalid string gives its SQLSTATE.
 pub fn read(text: &str, kind: &Type) -> Result<ScalarValue, &'static str> {
     let trimmed = text.trim();
     let value = match *kind {
@@ -66,7 +66,7 @@ fn parsed<'a, T: FromSqlText<'a>>(text: &'a str, kind: &Type) -> Option<T> {
     T::from_sql_text(kind, text.as_bytes(), &FormatOptions::default()).ok()
 }
 
-/// A time, in microseconds, read as those are that are written in a query.
+/// Parses a time to microseconds, as in queries.
 fn moment(text: &str, keeps_zone: bool) -> Option<i64> {
     let spelled = spelled_out(text, keeps_zone);
     let at = string_to_datetime(&Utc, spelled.as_deref().unwrap_or(text)).ok()?;
@@ -86,7 +86,7 @@ fn float(text: &str) -> Option<ScalarValue> {
     Some(ScalarValue::Float64(Some(number)))
 }
 
-/// A decimal number with the digits that it has behind its point; a float, where the engine has not so many.
+/// Parses a decimal with its scale. It becomes a float if it has too many digits.
 pub fn number(text: &str) -> Option<ScalarValue> {
     let digits = text.trim_start_matches(['-', '+']);
     let part = digits.split_once('.').map_or(0, |(_, part)| part.len());
