@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rutter_net::Asn;
+use rutter_net::{Asn, PerFamily};
 use rutter_policy::{ExportPolicy, ExportSettings, ImportPolicy, ImportRule, ImportSettings};
 use rutter_rib::{Batch, FamilyInfo, Neighbor, PeerKind, Rib, RibConfig, SessionInfo};
 use rutter_wire::attr::{self, code};
@@ -47,7 +47,7 @@ fn with_routes(count: usize) -> Database {
         })),
         export_allowed: false,
         default_local_pref: 100,
-        block_above: [None; 2],
+        block_above: PerFamily::both(None),
         add_path_limit: 0,
         role: None,
         monitored: None,
@@ -62,7 +62,7 @@ fn with_routes(count: usize) -> Database {
         remote_asn: asn,
         as4: true,
         max_message_len: 4096,
-        families: [Some(family); 2],
+        families: PerFamily::both(Some(family)),
         enhanced_refresh: false,
     };
     rib.session_up(peer, session);
