@@ -232,7 +232,7 @@ impl SessionDriver {
                 self.with_id(slot, |r, id| r.rib.begin_refresh(id, family));
             }
             Output::SweepStale(family) => {
-                if let Some(id) = self.peer_mut(slot).and_then(|peer| peer.id) {
+                if let Some(id) = self.peers.get(slot).and_then(|peer| peer.id) {
                     let rib = &self.shared.rib;
                     rib.sweep_stale_in_steps(id, family, &mut self.sweeper);
                 }
