@@ -56,7 +56,7 @@ impl Bar {
             let (bar, done, progress) = (bar.clone(), Arc::clone(&done), progress.clone());
             thread::spawn(move || {
                 while !done.load(Ordering::Relaxed) {
-                    bar.set_position(progress.octets());
+                    bar.set_position(progress.bytes());
                     bar.set_message(format!("{} routes", progress.routes()));
                     thread::sleep(Duration::from_millis(100));
                 }

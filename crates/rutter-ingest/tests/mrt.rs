@@ -336,12 +336,12 @@ fn every_packing_is_known_by_its_octets() {
         while stream.next_record().unwrap().is_some() {
             records += 1;
             // What is read ahead is no progress.
-            let octets = progress.octets();
+            let octets = progress.bytes();
             assert!(before < octets && (records < 6) == (octets < 2 * packed.len() as u64));
             before = octets;
         }
         assert_eq!(records, 6);
-        assert_eq!(progress.octets(), 2 * packed.len() as u64);
+        assert_eq!(progress.bytes(), 2 * packed.len() as u64);
     }
 }
 

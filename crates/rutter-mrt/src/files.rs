@@ -1,11 +1,11 @@
-//! What is to be read: files, folders and standard input.
+//! The inputs of a reader: files, folders and standard input.
 
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// One thing to read.
+/// One file, or standard input.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Input {
     /// A file.
@@ -15,7 +15,7 @@ pub enum Input {
 }
 
 impl Input {
-    /// Its octets on disk, 0 where that cannot be known.
+    /// The size on disk in bytes; 0 if it is unknown.
     pub fn len(&self) -> u64 {
         match self {
             Input::File(path) => fs::metadata(path).map_or(0, |meta| meta.len()),
@@ -23,7 +23,7 @@ impl Input {
         }
     }
 
-    /// Whether it is known to hold nothing.
+    /// Whether the input is known to be empty.
     pub fn is_empty(&self) -> bool {
         matches!(self, Input::File(path) if fs::metadata(path).is_ok_and(|meta| meta.len() == 0))
     }
@@ -45,16 +45,18 @@ impl fmt::Display for Input {
     }
 }
 
-/// The files that paths name: `-` is standard input, and of a folder all files in the order of their names, also of
-/// folders inside, but none whose name begins with a dot, and nothing that is no file, which might never end. Names of
-/// collectors hold the time, so that is the order of time.
+/// Returns the files at `paths`. `-` means standard input.
+///
+/// A folder yields all regular files below it, sorted by name. Files and folders whose name starts with a dot are
+/// skipped, and so are pipes and sockets, which may never end. Collectors put the time into file names, so the order
+/// is that of time.
 pub fn find_files(paths: &[PathBuf]) -> io::Result<Vec<Input>> {
     let mut inputs = Vec::new();
     for path in paths {
         if path.as_os_str() == "-" {
             inputs.push(Input::Stdin);
         } else {
-            let meta = fs::metadata(path).map_err(|error| naming(path, &error))?;
+            let meta = fs::metadata(path).map_err(|error| with_path(path, &error))?;
             match meta.is_dir() {
                 true => walk(path, &mut Vec::new(), &mut inputs)?,
                 false => inputs.push(Input::File(path.clone())),
@@ -64,14 +66,14 @@ pub fn find_files(paths: &[PathBuf]) -> io::Result<Vec<Input>> {
     Ok(inputs)
 }
 
-/// `above`: the folders that this one is in, so that a link to one of them is not followed for ever.
-fn walk(folder: &Path, above: &mut Vec<PathBuf>, inputs: &mut Vec<Input>) -> io::Result<()> {
-    let failed = |error: io::Error| naming(folder, &error);
+/// `parents` holds the folders that contain this one. A link to one of them is not followed, to avoid a loop.
+fn walk(folder: &Path, parents: &mut Vec<PathBuf>, inputs: &mut Vec<Input>) -> io::Result<()> {
+    let failed = |error: io::Error| with_path(folder, &error);
     let place = fs::canonicalize(folder).map_err(failed)?;
-    if above.contains(&place) {
+    if parents.contains(&place) {
         return Ok(());
     }
-    above.push(place);
+    parents.push(place);
     let entries = fs::read_dir(folder).map_err(failed)?;
     let mut paths = entries
         .map(|entry| entry.map(|entry| entry.path()))
@@ -86,17 +88,17 @@ fn walk(folder: &Path, above: &mut Vec<PathBuf>, inputs: &mut Vec<Input>) -> io:
             continue;
         }
         match fs::metadata(&path) {
-            Ok(meta) if meta.is_dir() => walk(&path, above, inputs)?,
+            Ok(meta) if meta.is_dir() => walk(&path, parents, inputs)?,
             Ok(meta) if !meta.is_file() => {}
-            // What is wrong with it is said when it is read.
+            // An error is reported when the file is read.
             _ => inputs.push(Input::File(path)),
         }
     }
-    above.pop();
+    parents.pop();
     Ok(())
 }
 
-fn naming(path: &Path, error: &io::Error) -> io::Error {
+fn with_path(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
@@ -108,13 +110,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_within_themselves_and_what_is_no_file_are_passed_over() {
+    fn loops_of_folders_and_special_files_are_skipped() {
         let folder = std::env::temp_dir().join(format!("rutter-mrt-{}", std::process::id()));
         fs::create_dir_all(folder.join("a")).unwrap();
         fs::write(folder.join("a/1.mrt"), "").unwrap();
         symlink("..", folder.join("a/loop")).unwrap();
         symlink("a", folder.join("b")).unwrap();
-        // As a pipe, it would be waited for.
+        // Opening a socket fails; opening a pipe would block.
         let _socket = UnixListener::bind(folder.join("socket")).unwrap();
         let found = find_files(std::slice::from_ref(&folder)).unwrap();
         let names = ["a/1.mrt", "b/1.mrt"];

@@ -1,4 +1,4 @@
-//! The UPDATEs of a log, and the routes in them.
+//! The BGP messages of an update log, and the routes in their UPDATEs.
 
 use rutter_net::{AfiSafi, Family, Ipv4Prefix, Ipv6Prefix, Prefix};
 use rutter_wire::frame::{Frame, MAX_EXTENDED_LEN, MessageType, next_frame};
@@ -8,7 +8,7 @@ use rutter_wire::update::{Sections, split};
 
 use crate::Unreadable;
 
-/// The UPDATE of a message; `None` if it is another one.
+/// Returns the sections of an UPDATE, or `None` for another type of message.
 pub fn update<'a>(message: &Message<'a>) -> Result<Option<Sections<'a>>, Unreadable> {
     let frame = frame(message)?;
     match frame.kind {
@@ -17,7 +17,7 @@ pub fn update<'a>(message: &Message<'a>) -> Result<Option<Sections<'a>>, Unreada
     }
 }
 
-/// The message itself, with its header.
+/// Returns the BGP message of a record, with its header.
 pub fn frame<'a>(message: &Message<'a>) -> Result<Frame<'a>, Unreadable> {
     match next_frame(message.message, MAX_EXTENDED_LEN) {
         Ok(Some(frame)) => Ok(frame),
@@ -25,8 +25,9 @@ pub fn frame<'a>(message: &Message<'a>) -> Result<Frame<'a>, Unreadable> {
     }
 }
 
-/// Appends the routes of NLRI with their path identifiers; before an error, those that stand before it. Of other
-/// families there are none.
+/// Appends the prefixes of an NLRI field with their path identifiers.
+///
+/// After an error, `into` holds the prefixes before it. A family that is not supported has no routes.
 pub fn routes(
     family: AfiSafi,
     bytes: &[u8],

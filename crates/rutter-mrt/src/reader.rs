@@ -1,129 +1,134 @@
-//! Reading files to their end, and telling what of them could not be read.
+//! Reads files to their end and reports the records that could not be read.
 
-use crate::{Input, Progress, ReadError, RecordOutcome, Stream, Unreadable};
 use rutter_wire::mrt::Record;
 
-/// Reads files one after the other. What cannot be read is said, and passed over.
+use crate::{Input, Progress, ReadError, RecordOutcome, Stream, Unreadable};
+
+/// Reads files one after the other. It reports records that cannot be read, and skips them.
 pub struct Reader<'a> {
     progress: Progress,
-    say: &'a dyn Fn(&str),
-    to_end: &'a dyn Fn() -> bool,
+    report: &'a dyn Fn(&str),
+    should_stop: &'a dyn Fn() -> bool,
     files: u64,
-    broken: u64,
+    incomplete: u64,
 }
 
-/// What is counted of one file.
+/// The counts of one file.
 #[derive(Default)]
 struct Counts {
     records: u64,
-    passed_over: u64,
+    skipped: u64,
     unreadable: u64,
 }
 
-/// Unreadable records of a file that are named one by one.
-const LINES: u64 = 5;
+/// The number of unreadable records of a file that are reported one by one.
+const REPORTED_RECORDS: u64 = 5;
 
 impl<'a> Reader<'a> {
-    /// `say` is given what a person should know, a line at a time.
-    pub fn new(progress: &Progress, say: &'a dyn Fn(&str)) -> Self {
+    /// `report` is called with each line for the user.
+    pub fn new(progress: &Progress, report: &'a dyn Fn(&str)) -> Self {
         Reader {
             progress: progress.clone(),
-            say,
-            to_end: &|| false,
+            report,
+            should_stop: &|| false,
             files: 0,
-            broken: 0,
+            incomplete: 0,
         }
     }
 
-    /// Asked again and again: once it is so, nothing more is read, and what was not read is not called broken.
-    pub fn until(self, to_end: &'a dyn Fn() -> bool) -> Self {
-        Reader { to_end, ..self }
+    /// Stops reading as soon as `should_stop` returns `true`. Files that were not read then do not count as
+    /// incomplete.
+    pub fn until(self, should_stop: &'a dyn Fn() -> bool) -> Self {
+        Reader {
+            should_stop,
+            ..self
+        }
     }
 
-    /// Gives all records of a file to `take`, whose own error ends everything.
+    /// Calls `process` with each record of a file. Returns the first error of `process`.
     pub fn read<E>(
         &mut self,
         input: &Input,
-        mut take: impl FnMut(&Record<'_>) -> Result<RecordOutcome, E>,
+        mut process: impl FnMut(&Record<'_>) -> Result<RecordOutcome, E>,
     ) -> Result<(), E> {
-        if (self.to_end)() {
+        if (self.should_stop)() {
             return Ok(());
         }
         self.files += 1;
         let mut counts = Counts::default();
-        let ended = match Stream::open(input, &self.progress) {
-            Ok(mut stream) => self.all(input, &mut stream, &mut counts, &mut take)?,
+        let error = match Stream::open(input, &self.progress) {
+            Ok(mut stream) => self.read_all(input, &mut stream, &mut counts, &mut process)?,
             Err(error) => Some(error),
         };
-        self.sum_up(input, &counts, ended);
+        self.report_counts(input, &counts, error);
         Ok(())
     }
 
-    /// Records until the end; `Some`: it came too early.
-    fn all<E>(
+    /// Processes the records up to the end. Returns the error at which the file could not be read further.
+    fn read_all<E>(
         &self,
         input: &Input,
         stream: &mut Stream,
         counts: &mut Counts,
-        take: &mut impl FnMut(&Record<'_>) -> Result<RecordOutcome, E>,
+        process: &mut impl FnMut(&Record<'_>) -> Result<RecordOutcome, E>,
     ) -> Result<Option<ReadError>, E> {
         loop {
-            let taken = match stream.next_record_until(self.to_end) {
-                Ok(Some(record)) => take(&record)?,
+            let outcome = match stream.next_record_until(self.should_stop) {
+                Ok(Some(record)) => process(&record)?,
                 Ok(None) => return Ok(None),
                 Err(error) => return Ok(Some(error)),
             };
             counts.records += 1;
-            match taken {
+            match outcome {
                 RecordOutcome::Read => {}
-                RecordOutcome::Skipped => counts.passed_over += 1,
+                RecordOutcome::Skipped => counts.skipped += 1,
                 RecordOutcome::Unreadable(why) => {
                     counts.unreadable += 1;
-                    self.name(input, stream.offset(), why, counts.unreadable);
+                    self.report_unreadable(input, stream.offset(), why, counts.unreadable);
                 }
             }
         }
     }
 
-    fn name(&self, input: &Input, offset: u64, why: Unreadable, number: u64) {
-        if number <= LINES {
-            (self.say)(&format!(
+    fn report_unreadable(&self, input: &Input, offset: u64, why: Unreadable, number: u64) {
+        if number <= REPORTED_RECORDS {
+            (self.report)(&format!(
                 "error: {input}: MRT record at octet {offset}: {why}"
             ));
         }
     }
 
-    fn sum_up(&mut self, input: &Input, counts: &Counts, ended: Option<ReadError>) {
+    fn report_counts(&mut self, input: &Input, counts: &Counts, error: Option<ReadError>) {
         let Counts {
             records,
-            passed_over,
+            skipped,
             unreadable,
         } = counts;
         if *unreadable > 0 {
-            (self.say)(&format!(
+            (self.report)(&format!(
                 "error: {input}: {unreadable} of {records} records could not be read"
             ));
         }
-        if *passed_over > 0 {
-            (self.say)(&format!(
-                "note: {input}: {passed_over} of {records} records are of types without IPv4 or IPv6 unicast routes"
+        if *skipped > 0 {
+            (self.report)(&format!(
+                "note: {input}: {skipped} of {records} records are of types without IPv4 or IPv6 unicast routes"
             ));
         }
-        if let Some(error) = &ended {
-            (self.say)(&format!("error: {error}; {records} records were before"));
+        if let Some(error) = &error {
+            (self.report)(&format!("error: {error}; {records} records were before"));
         }
-        if *unreadable > 0 || ended.is_some() {
-            self.broken += 1;
+        if *unreadable > 0 || error.is_some() {
+            self.incomplete += 1;
         }
     }
 
-    /// Whether all files could be read completely; else, how many could not.
+    /// Returns an error with the number of incomplete files, unless all were read completely.
     pub fn verdict(&self) -> Result<(), String> {
-        match (self.broken, self.files) {
+        match (self.incomplete, self.files) {
             (0, _) => Ok(()),
             (1, 1) => Err("the file could not be read completely".into()),
-            (broken, files) => Err(format!(
-                "{broken} of {files} files could not be read completely"
+            (incomplete, files) => Err(format!(
+                "{incomplete} of {files} files could not be read completely"
             )),
         }
     }

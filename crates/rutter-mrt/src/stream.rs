@@ -1,4 +1,4 @@
-//! The records of one file as they are unpacked.
+//! The records of one file, while it is unpacked.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -11,44 +11,45 @@ use rutter_wire::mrt::{MrtError, MrtFault, Record, next_record};
 use crate::unpack::{BytesRead, unpack};
 use crate::{Input, Progress};
 
-/// Reads one file, unpacking ahead on a thread of its own.
+/// Reads the records of one file. A thread of its own unpacks the file ahead of the reader.
 pub struct Stream {
     input: Input,
     blocks: Receiver<io::Result<Block>>,
     buffer: Vec<u8>,
-    /// What of the blocks that were taken has not been shown as progress yet: unpacked octets, and octets on disk.
-    unshown: (u64, u64),
+    /// The bytes of received blocks that are not yet counted as progress: unpacked, and on disk.
+    uncounted: (u64, u64),
+    /// The position in the buffer of the next record.
     at: usize,
-    /// Octets of the unpacked file before the buffer.
+    /// The bytes of the unpacked file before the buffer.
     before: u64,
-    /// Where the latest record begins.
+    /// The offset of the latest record in the unpacked file.
     record: u64,
     progress: Progress,
 }
 
-/// Unpacked octets, and how many on disk they were.
+/// Unpacked bytes, and their size on disk.
 struct Block {
-    octets: Vec<u8>,
+    bytes: Vec<u8>,
     packed: u64,
 }
 
-/// Why a file cannot be read further.
+/// The error at which a file cannot be read further.
 #[derive(Debug)]
 pub struct ReadError {
-    /// Which file.
+    /// The file.
     pub input: Input,
-    /// Where in it, once unpacked.
+    /// The offset in the unpacked file.
     pub offset: u64,
-    /// What is wrong.
+    /// The cause.
     pub fault: ReadFault,
 }
 
-/// What is wrong with a file.
+/// The cause of a [`ReadError`].
 #[derive(Debug)]
 pub enum ReadFault {
-    /// It cannot be read or unpacked.
+    /// The file cannot be read or unpacked.
     Io(io::Error),
-    /// It is not MRT, or cut off.
+    /// The file is not in MRT format, or is truncated.
     Mrt(MrtError),
 }
 
@@ -77,15 +78,15 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// Octets handed over at once.
+/// The unpacked size of a block in bytes.
 const BLOCK: usize = 1 << 20;
-/// Blocks that wait.
+/// The number of blocks that are unpacked ahead.
 const AHEAD: usize = 4;
-/// Who waits for a block looks this often whether it is still wanted.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// The interval at which a thread that waits for a block checks whether to stop.
+const STOP_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Stream {
-    /// Begins to read.
+    /// Opens the input and starts to unpack it.
     pub fn open(input: &Input, progress: &Progress) -> Result<Self, ReadError> {
         let failed = |error| ReadError {
             input: input.clone(),
@@ -102,7 +103,7 @@ impl Stream {
             input: input.clone(),
             blocks,
             buffer: Vec::new(),
-            unshown: (0, 0),
+            uncounted: (0, 0),
             at: 0,
             before: 0,
             record: 0,
@@ -110,25 +111,25 @@ impl Stream {
         })
     }
 
-    /// The next record; `None` at the end.
+    /// Returns the next record, or `None` at the end.
     pub fn next_record(&mut self) -> Result<Option<Record<'_>>, ReadError> {
         self.next_record_until(&|| false)
     }
 
-    /// As [`Stream::next_record`]; `None`, too, where more octets would be needed and `to_end` says that none are wanted.
+    /// Like [`Stream::next_record`], but also returns `None` if it must wait for data and `should_stop` returns `true`.
     pub(crate) fn next_record_until(
         &mut self,
-        to_end: &dyn Fn() -> bool,
+        should_stop: &dyn Fn() -> bool,
     ) -> Result<Option<Record<'_>>, ReadError> {
         loop {
             match next_record(&self.buffer[self.at..]) {
                 Ok(Some(_)) => break,
                 Ok(None) => {
-                    if !self.fill(to_end)? {
-                        if to_end() {
+                    if !self.fill(should_stop)? {
+                        if should_stop() {
                             return Ok(None);
                         }
-                        self.show(self.unshown.0);
+                        self.count_progress(self.uncounted.0);
                         return match self.at == self.buffer.len() {
                             true => Ok(None),
                             false => Err(self.fault(MrtFault::RecordTruncated)),
@@ -141,37 +142,37 @@ impl Stream {
         let start = self.at;
         let len = next_record(&self.buffer[start..]).ok().flatten();
         let len = len.map_or(0, |record| record.len);
-        self.show(len as u64);
+        self.count_progress(len as u64);
         self.record = self.before + start as u64;
         self.at += len;
-        self.progress.took_record();
+        self.progress.add_record();
         Ok(next_record(&self.buffer[start..]).ok().flatten())
     }
 
-    /// So many unpacked octets are done with.
-    fn show(&mut self, octets: u64) {
-        let (unpacked, packed) = self.unshown;
-        let share = match octets >= unpacked {
+    /// Counts unpacked bytes as read, and the same share of the bytes on disk.
+    fn count_progress(&mut self, bytes: u64) {
+        let (unpacked, packed) = self.uncounted;
+        let share = match bytes >= unpacked {
             true => packed,
-            false => packed.saturating_mul(octets) / unpacked,
+            false => packed.saturating_mul(bytes) / unpacked,
         };
-        self.unshown = (unpacked.saturating_sub(octets), packed - share);
-        self.progress.read(share);
+        self.uncounted = (unpacked.saturating_sub(bytes), packed - share);
+        self.progress.add_bytes(share);
     }
 
-    /// Where the latest record begins in the unpacked file.
+    /// The offset of the latest record in the unpacked file.
     pub fn offset(&self) -> u64 {
         self.record
     }
 
-    /// Takes the next block; `false` at the end, or where no more is wanted: who writes to standard input may take its
-    /// time.
-    fn fill(&mut self, to_end: &dyn Fn() -> bool) -> Result<bool, ReadError> {
+    /// Receives the next block. Returns `false` at the end or if `should_stop` returns `true`: standard input may block
+    /// for long.
+    fn fill(&mut self, should_stop: &dyn Fn() -> bool) -> Result<bool, ReadError> {
         let block = loop {
-            if to_end() {
+            if should_stop() {
                 return Ok(false);
             }
-            match self.blocks.recv_timeout(PATIENCE) {
+            match self.blocks.recv_timeout(STOP_INTERVAL) {
                 Ok(block) => break block,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(false),
@@ -182,15 +183,15 @@ impl Stream {
             offset: self.before + self.at as u64,
             fault: ReadFault::Io(error),
         })?;
-        let (unpacked, packed) = self.unshown;
-        self.unshown = (unpacked + block.octets.len() as u64, packed + block.packed);
+        let (unpacked, packed) = self.uncounted;
+        self.uncounted = (unpacked + block.bytes.len() as u64, packed + block.packed);
         self.before += self.at as u64;
         self.buffer.drain(..self.at);
         self.at = 0;
         if self.buffer.is_empty() {
-            self.buffer = block.octets;
+            self.buffer = block.bytes;
         } else {
-            self.buffer.extend_from_slice(&block.octets);
+            self.buffer.extend_from_slice(&block.bytes);
         }
         Ok(true)
     }
@@ -204,7 +205,7 @@ impl Stream {
     }
 }
 
-/// Unpacks until the end, an error, or until nobody wants more.
+/// Unpacks until the end, an error, or until the receiver is gone.
 fn read_ahead(packed: Box<dyn Read + Send>, sender: &SyncSender<io::Result<Block>>) {
     let bytes_read = BytesRead::default();
     let mut reader = match unpack(packed, bytes_read.clone()) {
@@ -213,12 +214,12 @@ fn read_ahead(packed: Box<dyn Read + Send>, sender: &SyncSender<io::Result<Block
     };
     let mut before = 0;
     loop {
-        let mut octets = Vec::with_capacity(BLOCK);
-        let read = reader.by_ref().take(BLOCK as u64).read_to_end(&mut octets);
+        let mut bytes = Vec::with_capacity(BLOCK);
+        let read = reader.by_ref().take(BLOCK as u64).read_to_end(&mut bytes);
         let end = !matches!(read, Ok(count) if count == BLOCK);
         let packed = bytes_read.get() - std::mem::replace(&mut before, bytes_read.get());
-        let block = Block { octets, packed };
-        if (!block.octets.is_empty() || end) && sender.send(Ok(block)).is_err() {
+        let block = Block { bytes, packed };
+        if (!block.bytes.is_empty() || end) && sender.send(Ok(block)).is_err() {
             return;
         }
         if let Err(error) = read {

@@ -1,4 +1,4 @@
-//! Unpacking, by what the first octets say.
+//! Decompression, chosen by the first bytes of a file.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use bzip2::read::MultiBzDecoder;
 use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
-/// How many octets were bytes_read from the disk. Clones are the same counter.
+/// Counts the bytes that were read from disk. Clones share the same counter.
 #[derive(Clone, Default)]
 pub(crate) struct BytesRead(Arc<AtomicU64>);
 
 impl BytesRead {
-    /// Up to now.
+    /// The number of bytes read so far.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// A reader of what is packed in `packed`.
+/// Returns a reader of the unpacked data of `packed`.
 pub(crate) fn unpack(
     packed: Box<dyn Read + Send>,
     bytes_read: BytesRead,
@@ -42,7 +42,7 @@ pub(crate) fn unpack(
     })
 }
 
-/// Counts what is read.
+/// Counts the bytes that are read.
 struct Counted {
     packed: Box<dyn Read + Send>,
     bytes_read: BytesRead,
@@ -56,7 +56,7 @@ impl Read for Counted {
     }
 }
 
-/// All frames of a file.
+/// Reads all frames of a zstd file.
 enum Zstd<R: Read> {
     Frame(Box<StreamingDecoder<io::BufReader<R>, ruzstd::decoding::FrameDecoder>>),
     Ended,
