@@ -113,19 +113,56 @@ fn every_crate_has_its_purpose_in_one_line() {
     }
 }
 
+/// The rules for dependencies.
+fn deny() -> toml::Table {
+    let text = fs::read_to_string(root().join("deny.toml")).expect("deny.toml");
+    text.parse().expect("deny.toml is TOML")
+}
+
 #[test]
 fn licences_are_the_allowed_ones() {
-    let deny = fs::read_to_string(root().join("deny.toml")).expect("deny.toml");
-    let allow = deny
-        .lines()
-        .find_map(|line| line.strip_prefix("allow = "))
-        .expect("deny.toml allows licences");
-    let allowed: Vec<&str> = allow.split('"').skip(1).step_by(2).collect();
+    let deny = deny();
+    let allowed = deny["licenses"]["allow"].as_array().expect("a list");
+    let allowed: Vec<&str> = allowed.iter().filter_map(toml::Value::as_str).collect();
     for (name, package) in packages(&metadata()) {
         let licence = package["license"].as_str().unwrap_or_default();
         assert!(
             is_allowed(licence, &allowed),
             "{name} is under `{licence}`, which deny.toml does not allow"
+        );
+    }
+}
+
+#[test]
+fn no_banned_crate_is_used() {
+    let deny = deny();
+    let banned = deny["bans"]["deny"].as_array().expect("a list");
+    let banned: Vec<&str> = banned.iter().filter_map(|row| row["crate"].as_str()).collect();
+    assert!(!banned.is_empty(), "deny.toml bans crates");
+    for (name, _) in packages(&metadata()) {
+        assert!(!banned.contains(&name), "deny.toml bans {name}");
+    }
+}
+
+#[test]
+fn every_dependency_comes_from_the_public_registry() {
+    let public = "registry+https://github.com/rust-lang/crates.io-index";
+    for (name, package) in packages(&metadata()) {
+        let source = package["source"].as_str();
+        assert!(source.is_none_or(|source| source == public), "{name} comes from {source:?}");
+    }
+}
+
+#[test]
+fn crates_declare_the_compiler_that_the_tests_use() {
+    let text = fs::read_to_string(root().join("rust-toolchain.toml")).expect("rust-toolchain.toml");
+    let file: toml::Table = text.parse().expect("rust-toolchain.toml is TOML");
+    let toolchain = file["toolchain"]["channel"].as_str().expect("a version");
+    for (name, package) in own(&metadata()) {
+        let declared = package["rust_version"].as_str().unwrap_or_default();
+        assert!(
+            toolchain.starts_with(declared) && !declared.is_empty(),
+            "{name} declares rust-version `{declared}`, but the tests use {toolchain}"
         );
     }
 }
