@@ -137,7 +137,10 @@ fn licences_are_the_allowed_ones() {
 fn no_banned_crate_is_used() {
     let deny = deny();
     let banned = deny["bans"]["deny"].as_array().expect("a list");
-    let banned: Vec<&str> = banned.iter().filter_map(|row| row["crate"].as_str()).collect();
+    let banned: Vec<&str> = banned
+        .iter()
+        .filter_map(|row| row["crate"].as_str())
+        .collect();
     assert!(!banned.is_empty(), "deny.toml bans crates");
     for (name, _) in packages(&metadata()) {
         assert!(!banned.contains(&name), "deny.toml bans {name}");
@@ -149,7 +152,10 @@ fn every_dependency_comes_from_the_public_registry() {
     let public = "registry+https://github.com/rust-lang/crates.io-index";
     for (name, package) in packages(&metadata()) {
         let source = package["source"].as_str();
-        assert!(source.is_none_or(|source| source == public), "{name} comes from {source:?}");
+        assert!(
+            source.is_none_or(|source| source == public),
+            "{name} comes from {source:?}"
+        );
     }
 }
 
