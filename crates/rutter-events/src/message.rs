@@ -31,8 +31,8 @@ enum Part<'a> {
     Reach(&'a [u8]),
 }
 
-/// Calls `tell` with each route of an UPDATE body, withdrawn ones first. Malformed attributes withdraw routes, as in
-/// the table (RFC 7606). A body that would have reset the session has no routes.
+/// Calls a callback with each route of an UPDATE body, withdrawn ones first. Malformed attributes withdraw routes, as
+/// in the table (RFC 7606). A body that would have reset the session has no routes.
 pub(crate) fn read(
     body: &[u8],
     reading: &Reading,

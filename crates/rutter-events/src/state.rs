@@ -10,7 +10,7 @@ use crate::{AttrColumns, Kind, Peer, Row};
 
 /// Calls `visit` with a row for every route of the table, rejected ones with their reason as `detail`.
 ///
-/// Each row carries `run`, `seq` and `time_us`. They name the last event that the state surely includes
+/// Each row carries `run`, `seq` and `time_us`. They name the last event that the state is certain to include
 /// ([`crate::Decoder::next_seq`]).
 pub fn state_rows(
     snapshot: &Snapshot,

@@ -1,4 +1,4 @@
-//! The feed as rows: what is told, how it is numbered, and the golden file of its JSON form.
+//! The feed as rows: their contents, their numbers, and the golden file of their JSON form.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -95,7 +95,7 @@ fn block() -> Vec<u8> {
     block
 }
 
-/// An UPDATE body: routes withdrawn and announced, with path identifiers where the session has them.
+/// An UPDATE body with withdrawn and announced routes, and with path identifiers if the session negotiated them.
 fn body(withdrawn: &[&str], announced: &[&str], path_id: Option<u32>) -> Vec<u8> {
     let encode = |prefixes: &[&str]| {
         let mut out = Vec::new();
@@ -135,7 +135,7 @@ fn json(row: &Row<'_>) -> String {
     serde_json::to_string(&JsonRow::from(row)).unwrap()
 }
 
-/// A short life of one peer with everything that can happen in it, as JSON lines.
+/// The life of one peer with an event of every kind, as JSON lines.
 fn history() -> Vec<String> {
     let rib = table();
     let (reader, peers) = rib.subscribe(64);
@@ -157,7 +157,7 @@ fn history() -> Vec<String> {
     let retain = PerFamily::new(Retain::Stale, Retain::Nothing);
     rib.publish_peer_down(peer, retain, "the connection was lost", at(50).unix_us);
     rib.session_down(peer, retain);
-    // The next session has path identifiers: its updates read otherwise, though the reader is late.
+    // The next session negotiates path identifiers. Its updates are decoded with them, although the reader is late.
     rib.session_up(peer, session(true));
     rib.publish_peer_up(peer, at(60).unix_us);
     push(&rib, peer, &body(&[], &["192.0.2.0/24"], Some(7)), 70);

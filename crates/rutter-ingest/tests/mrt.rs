@@ -1,4 +1,4 @@
-//! MRT files of all kinds stand in the table as they say.
+//! The routes of MRT files of all kinds enter the table as recorded.
 
 use std::fs;
 use std::io::Write as _;
@@ -31,7 +31,7 @@ fn rib() -> Arc<Rib> {
     }))
 }
 
-/// `peer prefix#path path-of-AS-numbers via next-hop` of every route.
+/// Each route as `peer prefix#path path-of-AS-numbers via next-hop`.
 fn routes(rib: &Rib) -> Vec<String> {
     let snapshot = rib.snapshot();
     let mut routes = Vec::new();
@@ -94,7 +94,7 @@ fn prefix(text: &str) -> Prefix {
     text.parse().unwrap()
 }
 
-/// ORIGIN, AS_PATH, and where it is wanted NEXT_HOP 192.0.2.1.
+/// ORIGIN, AS_PATH and, if requested, NEXT_HOP 192.0.2.1.
 fn block(asns: &[u32], as4: bool, next_hop: bool) -> Vec<u8> {
     let mut path = vec![2, asns.len() as u8];
     for asn in asns {
@@ -188,7 +188,7 @@ fn a_table_dump_with_path_identifiers() {
     );
 }
 
-/// A record of the older form: one route, two-octet AS numbers.
+/// A record of the older form with one route and two-octet AS numbers.
 fn old(subtype: u16, prefix: &[u8], len: u8, peer: &[u8], attributes: &[u8]) -> Vec<u8> {
     let mut body = vec![0, 0, 0, 7];
     body.extend_from_slice(prefix);
@@ -328,14 +328,14 @@ fn every_packing_is_known_by_its_octets() {
     let level = ruzstd::encoding::CompressionLevel::Fastest;
     let zstd = ruzstd::encoding::compress_to_vec(&bytes[..], level);
     for packed in [&bytes, &gzip, &bzip2, &zstd] {
-        // Two members one after the other are one file.
+        // Two compressed members in sequence are one file.
         let file = folder.file("file", &[&packed[..], packed].concat());
         let progress = Progress::new();
         let mut stream = Stream::open(&Input::File(file), &progress).unwrap();
         let (mut records, mut before) = (0, 0);
         while stream.next_record().unwrap().is_some() {
             records += 1;
-            // What is read ahead is no progress.
+            // Bytes that are read ahead do not count as progress.
             let octets = progress.bytes();
             assert!(before < octets && (records < 6) == (octets < 2 * packed.len() as u64));
             before = octets;
@@ -389,7 +389,7 @@ fn what_is_wrong_with_a_file_is_said_with_its_place() {
     assert!(packed.contains("file: "), "{packed}");
 }
 
-/// A record of any type around any body.
+/// A record of any type with any body.
 fn record(kind: u16, subtype: u16, body: &[u8]) -> Vec<u8> {
     let mut out = TIME.to_be_bytes().to_vec();
     out.extend_from_slice(&kind.to_be_bytes());
@@ -399,7 +399,7 @@ fn record(kind: u16, subtype: u16, body: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Records of which each has another fault, with the words that tell of it.
+/// Records with one fault each, and the words of its report.
 fn broken() -> Vec<(Vec<u8>, &'static str)> {
     // A prefix of 33 bits; a route of peer 9; attributes that are longer than their block.
     let long = [0, 0, 0, 0, 33, 1, 2, 3, 4, 0, 0, 0];

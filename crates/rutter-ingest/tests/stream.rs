@@ -1,4 +1,4 @@
-//! The stream over WebSocket: clients hear what they asked for, as RIS Live says it.
+//! The stream over WebSocket: clients receive the messages that they subscribed to, in the form of RIS Live.
 
 use std::io::Write as _;
 use std::net::TcpStream;
@@ -19,7 +19,7 @@ use rutter_wire::update::{Sections, write};
 use serde_json::{Value, json};
 use tungstenite::{Message, WebSocket};
 
-/// Longer than anything here takes on a busy machine.
+/// Exceeds the time that any step takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 const TIME: u64 = 1_700_000_000_250_000;
 
@@ -41,7 +41,7 @@ fn web_pages_are_let_in_only_from_sites_that_were_named() {
     let refused = connect("http://evil.example").unwrap_err();
     assert!(refused.contains("403"), "{refused}");
     connect("https://lg.example").unwrap();
-    // Programs that say where they connect to.
+    // Some programs send the address of the server as their origin.
     connect(format!("http://{address}").leak()).unwrap();
     world.end();
 }
@@ -56,7 +56,7 @@ impl World {
         Self::of(30, 1_000)
     }
 
-    /// With at most so many clients, for each of whom so many messages wait.
+    /// A world with at most this many clients, each with a queue of this many messages.
     fn of(max_clients: usize, queue: usize) -> Self {
         let rib = Rib::new(RibConfig {
             shards: 2,
@@ -82,7 +82,7 @@ impl World {
         World { context, server }
     }
 
-    /// Something happens: the records of a log are loaded.
+    /// Loads the records that `write` appends.
     fn happen(&self, write: impl FnOnce(&mut Vec<u8>)) {
         let mut bytes = Vec::new();
         write(&mut bytes);
@@ -128,7 +128,7 @@ impl Client {
         }
     }
 
-    /// Everything that has been queued before now, but for the sessions' states.
+    /// Returns all UPDATEs queued so far, without the changes of session states.
     fn updates(&mut self) -> Vec<Value> {
         let mut updates = Vec::new();
         self.send(&json!({"type": "ping"}));
@@ -202,7 +202,7 @@ fn update(out: &mut Vec<u8>, withdrawn: &[&str], announced: &[&str]) {
     write_message(out, Timestamp::Microseconds(TIME), &link(), false, &message);
 }
 
-/// Compares with the messages of the documents, or writes them.
+/// Compares the messages with the documents, or updates the documents.
 fn golden(messages: &[Value]) {
     let file = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -220,7 +220,7 @@ fn golden(messages: &[Value]) {
     );
 }
 
-/// More than sockets hold: who reads nothing has it wait.
+/// Loads more updates than sockets can hold, so the thread of a client that does not read blocks.
 fn much(world: &World) {
     let nlri: Vec<String> = (0..900)
         .map(|n| format!("10.{}.{}.0/24", n / 250, n % 250))
@@ -240,7 +240,7 @@ fn messages_are_those_of_the_documents() {
     let mut messages: Vec<Value> = (0..3).map(|_| client.next()).collect();
     for (number, message) in messages.iter_mut().enumerate() {
         assert!(message["data"]["id"].is_string(), "{message}");
-        // The run is the time of the test.
+        // The run id contains the time of the test, so a fixed one replaces it.
         message["data"]["id"] = format!("61a8-{number}-0").into();
     }
     world.end();
@@ -291,7 +291,7 @@ fn an_update_as_ris_live_says_it() {
     world.end();
 }
 
-/// The questions of docs/collector.md to the stream are understood, and answered by the message of the documents.
+/// The example subscriptions of docs/collector.md are accepted, and the documented messages answer them.
 #[test]
 fn the_questions_of_the_documentation_are_answered() {
     let world = World::start();
@@ -335,7 +335,7 @@ fn sessions_come_and_go() {
 #[test]
 fn every_filter_of_ris_live() {
     let world = World::start();
-    // Whether these hear the first of three updates, the second, the third.
+    // For each filter: whether its client receives the first, the second and the third update.
     let expected = [
         (json!({}), [true, true, true]),
         (json!({"peer": "192.0.2.11"}), [true, true, true]),
@@ -377,7 +377,7 @@ fn every_filter_of_ris_live() {
         update(out, &[], &["198.51.100.128/25"]);
         update(out, &["203.0.113.0/24"], &[]);
     });
-    // The last to be told has heard it, so all have.
+    // The client that subscribed last has received all updates, so every client has.
     (0..3).for_each(|_| drop(all.next()));
     for ((filter, wanted), client) in expected.iter().zip(&mut clients) {
         let heard = client.updates();
@@ -409,13 +409,13 @@ fn who_speaks_no_websocket_harms_nobody() {
 #[test]
 fn who_says_nothing_takes_nobodys_place() {
     use std::io::Read as _;
-    // More than there may be clients.
+    // The connections exceed the limit of clients.
     let world = World::of(1, 1_000);
     let address = world.server.listen_address();
     let silent: Vec<TcpStream> = (0..40)
         .map(|_| TcpStream::connect(address).unwrap())
         .collect();
-    // Those of an address have their share: the last are closed at once.
+    // Each address has a limit: the server closes the last connections at once.
     let mut last = &silent[39];
     last.set_read_timeout(Some(PATIENCE)).unwrap();
     let closed = last.read(&mut [0]).unwrap();
@@ -429,7 +429,7 @@ fn who_says_nothing_takes_nobodys_place() {
     world.end();
 }
 
-/// A connection from one of the machine's own addresses.
+/// Connects from one of the machine's own addresses.
 fn connect_from(from: &str, to: std::net::SocketAddr) -> TcpStream {
     use socket2::{Domain, Socket, Type};
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
@@ -442,7 +442,7 @@ fn connect_from(from: &str, to: std::net::SocketAddr) -> TcpStream {
     stream
 }
 
-/// Clients that say nothing, greet for ever, or never read.
+/// Clients that send nothing, that never complete the handshake, or that never read.
 #[test]
 fn nobody_holds_up_the_end() {
     let world = World::start();
@@ -452,9 +452,9 @@ fn nobody_holds_up_the_end() {
     greeting.write_all(b"GET / HTTP/1.1\r\n").unwrap();
     let deaf = world.client(&json!({}));
     let mut hearing = world.client(&json!({"type": "RIS_PEER_STATE"}));
-    // Its thread waits to write.
+    // The thread of this client blocks in a write.
     much(&world);
-    // Everything has been queued.
+    // All messages are queued now.
     hearing.updates();
     let begun = Instant::now();
     world.end();

@@ -135,7 +135,7 @@ impl Speaker for ExaBgp {
     }
 }
 
-/// Writes the helper process of ExaBGP's API: its output are our commands, its input goes to a file.
+/// Writes the helper process of ExaBGP's API: its output contains our commands, and its input is written to a file.
 fn write_helper(setup: &Setup) {
     let folder = setup.folder.display();
     let path = setup.folder.join("helper");

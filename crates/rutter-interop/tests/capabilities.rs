@@ -180,7 +180,7 @@ fn md5_with_exabgp_and_not_with_another_key_or_none() {
     let gobgp = GoBgp::start(client(&lab, &rutter, 4, C, plain));
     let mut exabgp = ExaBgp::start(client(&lab, &rutter, 3, B, right));
     up(&lab, &mut rutter, 3, &mut exabgp);
-    // They had as long as the right one and two more seconds, with an attempt each second.
+    // The two daemons had the time of the working session and two more seconds. They retry each second.
     keeps_holding(Duration::from_secs(2), &exabgp, []);
     assert!(!bird.established() && !rutter.established(lab.address(2)));
     assert!(!gobgp.established() && !rutter.established(lab.address(4)));

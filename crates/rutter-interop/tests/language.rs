@@ -15,7 +15,7 @@ const PRIVATE_WORDS: &str = r"(?i)\b(anew|hears?|heard|told|tells?|said|says so|
 /// Sentences that begin with a clause in the place of a noun. A question may begin so.
 const CLAUSE_OPENERS: &str = r"^(?i:What|Who|Whoever|Those|That which|Whether|Of)\b";
 
-/// Names of modules that said nothing to a newcomer, and have better ones now.
+/// Former names of modules that a newcomer did not understand.
 const PRIVATE_FILES: [&str; 30] = [
     "among", "anew", "board", "contest", "doors", "extent", "floor", "gate", "heard", "keeper",
     "lane", "letters", "limbo", "moments", "news", "paced", "pause", "pieces", "refused",

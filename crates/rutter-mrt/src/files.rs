@@ -23,7 +23,7 @@ impl Input {
         }
     }
 
-    /// Whether the input is known to be empty.
+    /// Returns whether the input is known to be empty.
     pub fn is_empty(&self) -> bool {
         matches!(self, Input::File(path) if fs::metadata(path).is_ok_and(|meta| meta.len() == 0))
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! find_files ─► Input ─► Stream (unpacks on its own thread) ─► Record
 //! ```
-//! The formats are those of RFC 6396 and RFC 8050. The first bytes of a file, not its name, decide whether it is
+//! RFC 6396 and RFC 8050 define the formats. The first bytes of a file, not its name, decide whether it is
 //! compressed with gzip, bzip2, zstd or not at all.
 
 mod files;

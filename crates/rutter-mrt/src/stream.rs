@@ -11,7 +11,7 @@ use rutter_wire::mrt::{MrtError, MrtFault, Record, next_record};
 use crate::unpack::{BytesRead, unpack};
 use crate::{Input, Progress};
 
-/// Reads the records of one file. A thread of its own unpacks the file ahead of the reader.
+/// Reads the records of one file. A separate thread unpacks the file ahead of the reader.
 pub struct Stream {
     input: Input,
     blocks: Receiver<io::Result<Block>>,

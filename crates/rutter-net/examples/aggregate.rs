@@ -1,4 +1,4 @@
-//! Reads prefixes from standard input, one a line, and prints those that no other one covers.
+//! Reads prefixes from standard input, one a line, and prints the prefixes that no other one covers.
 
 use std::io::{self, BufRead as _};
 

@@ -16,7 +16,7 @@ impl Asn {
         self.0 <= 0xffff
     }
 
-    /// Returns whether the number must not appear in a public AS_PATH: 0 (RFC 7607), AS_TRANS, documentation
+    /// Returns whether the number must not appear in a public AS_PATH. These are 0 (RFC 7607), AS_TRANS, documentation
     /// (RFC 5398), private use (RFC 6996) and the last numbers of both ranges (RFC 7300).
     pub fn is_bogon(self) -> bool {
         matches!(

@@ -1,4 +1,4 @@
-//! The application that is served: its name, and what it adds to DataFusion.
+//! The served application: its name, and its additions to DataFusion.
 
 use std::fmt;
 use std::sync::Arc;

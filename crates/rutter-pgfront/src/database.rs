@@ -148,7 +148,7 @@ impl Database {
         Ok(self.context.execute_logical_plan(plan).await?)
     }
 
-    /// Begins to answer a query. Its rows arrive as they are found.
+    /// Begins to answer a query. Its rows arrive while they are computed.
     ///
     /// # Errors
     /// An error of the query.

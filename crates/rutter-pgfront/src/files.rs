@@ -12,7 +12,7 @@ use crate::database::Database;
 use crate::error::QueryError;
 
 impl Database {
-    /// A Parquet file as a table, or all those of a folder.
+    /// A Parquet file, or all Parquet files of a folder, as a table.
     ///
     /// # Errors
     /// Where it cannot be read, or is none.
@@ -61,10 +61,10 @@ impl Database {
         Ok(())
     }
 
-    /// Puts what a query says of a table in its place.
+    /// Replaces a table by a view of a query over it.
     ///
     /// # Errors
-    /// Whatever is wrong with the query.
+    /// An error of the query.
     pub async fn replace(&self, name: &str, query: &str) -> Result<(), QueryError> {
         let view = self.context.sql(query).await?.into_view();
         self.context.deregister_table(name)?;

@@ -86,7 +86,7 @@ type PlanPass = fn(LogicalPlan, &SessionState) -> Result<LogicalPlan>;
 
 /// Passes over a logical plan before DataFusion's analyzer sees it.
 pub const PLAN_PASSES: [PlanPass; 4] = [
-    // First: nothing that writes goes further.
+    // This check comes first: it rejects all statements that write.
     |plan, _| read_only(plan),
     // The planner knows some functions without their names; all calls are checked here.
     functions::admit,

@@ -25,7 +25,7 @@ pub trait Service: Send {
     /// The name in the log: `bmp`, `sql`, `history`, `sink NAME`.
     fn name(&self) -> String;
 
-    /// Whether the service adds routes to the table. Such services stop before those that publish the table.
+    /// Returns whether the service adds routes to the table. They stop before the services that publish the table.
     fn is_route_source(&self) -> bool {
         false
     }

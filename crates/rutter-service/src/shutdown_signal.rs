@@ -1,4 +1,4 @@
-//! The signal that tells all threads to stop.
+//! The signal at which all threads stop.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ impl ShutdownSignal {
         self.0.wake.notify_all();
     }
 
-    /// Whether the signal was triggered.
+    /// Returns whether the signal was triggered.
     pub fn is_triggered(&self) -> bool {
         self.triggered_at().is_some()
     }

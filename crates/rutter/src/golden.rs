@@ -1,4 +1,4 @@
-//! Compares the help texts with `docs/`. `UPDATE_GOLDEN=1 cargo test -p rutter golden` updates the files.
+//! Compares the help pages with `docs/`. `UPDATE_GOLDEN=1 cargo test -p rutter golden` updates the files.
 
 use std::fs;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ fn golden(path: &str, text: &str) -> Result<(), String> {
     }
 }
 
-/// Collects all commands with their help texts.
+/// Collects all commands with their help pages.
 fn helps(command: &mut Command, name: &str, out: &mut Vec<(String, String)>) {
     out.push((
         name.replace(' ', "-"),

@@ -45,7 +45,7 @@ pub(super) struct Shared {
     pub strangers: Strangers,
 }
 
-/// Whether the connection owns its router's name. No peer is added before.
+/// The connection owns its router's name. No peer is added before.
 enum Name {
     Unasked,
     /// Another connection has owned the name at least since then.

@@ -46,7 +46,7 @@ pub(super) const VIEWS: usize = 5;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ViewPeer {
     pub peer: PeerId,
-    /// Whether the peer's session uses four-octet AS numbers.
+    /// The peer's session uses four-octet AS numbers.
     pub as4: bool,
     /// For each family, whether NLRI are read with path identifiers.
     pub add_path: PerFamily<bool>,

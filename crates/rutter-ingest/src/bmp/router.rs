@@ -121,7 +121,7 @@ impl Router {
         }
     }
 
-    /// Whether the router has sent a valid BMP message.
+    /// Returns whether the router has sent a valid BMP message.
     pub fn has_spoken(&self) -> bool {
         self.status.messages > 0
     }

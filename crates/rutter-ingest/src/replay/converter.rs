@@ -33,7 +33,7 @@ pub(super) struct Said<'a> {
 }
 
 impl Converter {
-    /// Calls `say` with each UPDATE of a record. Parts that cannot be read are left out.
+    /// Calls a callback with each UPDATE of a record. Parts that cannot be read are left out.
     pub fn convert(
         &mut self,
         record: &Record<'_>,
@@ -175,7 +175,7 @@ impl Said<'_> {
     }
 
     /// Appends the UPDATEs. `add_path` names the families with path identifiers. IPv4 routes in NLRI share one UPDATE
-    /// with IPv4 withdrawals; each other part is an UPDATE of its own.
+    /// with IPv4 withdrawals; each other part is a separate UPDATE.
     pub fn write(&self, out: &mut Vec<u8>, add_path: PerFamily<bool>) {
         let of = |routes: &[(Prefix, u32)], family: Family| -> Vec<(Prefix, u32)> {
             let mine = routes.iter().filter(|(p, _)| p.family() == family);

@@ -23,7 +23,7 @@ pub struct Speaker {
     listening: Option<JoinHandle<()>>,
     /// Path identifiers are agreed on, per family.
     pub add_path: PerFamily<bool>,
-    /// What waits to be written.
+    /// The bytes that are not yet written.
     pub out: Vec<u8>,
 }
 

@@ -46,7 +46,7 @@ struct Queue {
 const GREETING: Duration = Duration::from_secs(10);
 /// The longest message of a client, in bytes.
 const LONGEST: usize = 64 * 1024;
-/// The bytes of queued messages of a client, whatever their number.
+/// The most bytes of a client's queued messages, independent of their number.
 const MOST_OCTETS: usize = 16 << 20;
 /// The number of subscriptions of one client.
 const MOST_FILTERS: usize = 100;
@@ -84,7 +84,7 @@ impl Client {
         self.gone.load(Ordering::Acquire)
     }
 
-    /// Whether any of its subscriptions matches a message.
+    /// Returns whether any of its subscriptions matches a message.
     pub fn wants(&self, update: &Update) -> bool {
         self.filters
             .lock()

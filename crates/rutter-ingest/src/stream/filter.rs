@@ -25,9 +25,9 @@ pub struct Filter {
     pub path: Option<PathPart>,
     /// The prefixes, of which one must match.
     pub prefixes: Vec<Prefix>,
-    /// Whether more specific prefixes match, too; the default is yes.
+    /// More specific prefixes match, too. This is the default.
     pub more_specific: bool,
-    /// Whether less specific prefixes match, too.
+    /// Less specific prefixes match, too.
     pub less_specific: bool,
 }
 
@@ -114,7 +114,7 @@ impl Filter {
         Ok(())
     }
 
-    /// Whether a message matches.
+    /// Returns whether a message matches.
     pub fn matches(&self, update: &Update) -> bool {
         let is =
             |wanted: &Option<String>, value: &str| wanted.as_deref().is_none_or(|w| w == value);

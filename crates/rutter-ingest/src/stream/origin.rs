@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-/// Whether a page of this site may connect. Allowed are the configured sites and this server's own address. Some
+/// Returns whether a page of this site may connect.
 /// programs send the latter; no page can, because this server serves none.
 pub(super) fn may_connect(origin: &[u8], host: Option<&[u8]>, allowed: &[String]) -> bool {
     let named = |allowed: &String| allowed == "*" || allowed.as_bytes() == origin;

@@ -19,7 +19,7 @@ pub(super) struct Audience(Mutex<State>);
 #[derive(Default)]
 struct State {
     clients: Vec<Arc<Client>>,
-    /// Whether the feed is being read.
+    /// The feed is being read.
     active: bool,
     begun: Option<(FeedReader, Vec<PeerSummary>)>,
 }

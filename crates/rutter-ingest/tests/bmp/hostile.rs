@@ -1,4 +1,4 @@
-//! What strangers may try: it costs them their connection, and nobody else anything.
+//! Attacks by unknown clients: each attacker loses its connection, and nobody else is affected.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ fn settings() -> Bmp {
     Bmp::new(vec!["127.0.0.1:0".parse().unwrap()])
 }
 
-/// A router beside the strangers, whose route stands throughout.
+/// A well-behaved router. Its route stays in the table during the whole test.
 fn honest(world: &World) -> Router {
     let mut router = world.connect();
     router.initiate("honest");
@@ -33,7 +33,7 @@ fn bytes_that_are_not_bmp_end_the_connection() {
     let inputs: [&[u8]; 6] = [
         b"GET / HTTP/1.1\r\n\r\n",
         &[0xff; 64],
-        // A version that nobody knows; lengths below the header's and beyond all bounds.
+        // An unknown version; lengths below the header's length and above the limit.
         &[9, 0, 0, 0, 6, 4],
         &[3, 0, 0, 0, 5, 4],
         &[3, 0, 0, 0, 0, 0],
@@ -44,7 +44,7 @@ fn bytes_that_are_not_bmp_end_the_connection() {
         stranger.send(input);
         assert!(stranger.is_closed_within(PATIENCE), "{input:?}");
     }
-    // Each message cut off at each octet: what is whole is taken, the rest is not.
+    // Each message is cut off at each byte: whole messages are processed, and the rest is dropped.
     let mut whole = Vec::new();
     write_initiation(&mut whole, "cut", "");
     let header = peer("192.0.2.9", RibView::AdjRibInPre);
@@ -74,7 +74,7 @@ fn broken_messages_within_good_frames_are_passed_over() {
             router.send(&frame(kind, &vec![0xa5; len]));
         }
         if kind == 5 {
-            // That was a Termination: the connection is over.
+            // The message was a Termination, so the connection is closed.
             assert!(router.is_closed_within(PATIENCE));
             router = world.connect();
         }
@@ -126,7 +126,7 @@ fn silence_ends_a_connection_and_an_address_has_a_limit() {
     });
     let mut honest = honest(&world);
     let mut silent: Vec<Router> = (0..300).map(|_| world.connect()).collect();
-    // One stops in the middle of a message.
+    // One client stops in the middle of a message.
     let mut halfway = silent.remove(0);
     halfway.send(&[3, 0, 0, 1, 0, 0, 7]);
     for one in &mut silent {
@@ -135,7 +135,7 @@ fn silence_ends_a_connection_and_an_address_has_a_limit() {
     assert!(halfway.is_closed_within(PATIENCE));
     assert!(!honest.is_closed_within(Duration::from_millis(1_500)));
     world.expect_routers(1);
-    // There is room again.
+    // A connection slot is free again.
     let mut next = world.connect();
     next.initiate("next");
     let header = peer("192.0.2.2", RibView::AdjRibInPre);

@@ -1,4 +1,4 @@
-//! The station over TCP: what monitored routers say stands in the table.
+//! The station over TCP: the routes of monitored routers enter the table.
 
 mod hostile;
 mod router;
@@ -20,7 +20,7 @@ use rutter_wire::capability::AddPathMode;
 
 use crate::router::{Router, prefix, update, update_with_path_id};
 
-/// Longer than anything here takes on a busy machine.
+/// Exceeds the time that any step takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 struct World {
@@ -44,7 +44,7 @@ impl World {
         World::start_with(|context| Station::start(context, settings))
     }
 
-    /// Routers wait so long for names that others have.
+    /// A station whose routers wait this long for a name in use.
     fn waiting(name_wait: Duration) -> Self {
         let settings = Bmp::new(vec!["127.0.0.1:0".parse().unwrap()]);
         World::start_with(|context| Station::with_name_wait(context, &settings, name_wait))
@@ -76,7 +76,7 @@ impl World {
         Router::connect(self.station.listen_addresses()[0])
     }
 
-    /// `router/peer/view/prefix#path` of every route.
+    /// Each route as `router/peer/view/prefix#path`.
     fn routes(&self) -> Vec<String> {
         let snapshot = self.context.rib.snapshot();
         let mut routes = Vec::new();
@@ -84,7 +84,7 @@ impl World {
             for destination in snapshot.destinations(family) {
                 for route in &destination.routes {
                     assert_eq!(route.reject, None);
-                    // A peer that came while the snapshot was taken.
+                    // A peer that was added while the snapshot was taken.
                     let Some(peer) = snapshot.peer(route.peer) else {
                         continue;
                     };
@@ -108,7 +108,7 @@ impl World {
         routes
     }
 
-    /// Waits until the table holds exactly these.
+    /// Waits until the table holds exactly these routes.
     fn expect(&self, expected: &[&str]) {
         let begun = Instant::now();
         while self.routes() != expected {
@@ -121,7 +121,7 @@ impl World {
         }
     }
 
-    /// Waits until so many routers are connected.
+    /// Waits until this many routers are connected.
     fn expect_routers(&self, expected: usize) {
         let begun = Instant::now();
         while self.station.routers().len() != expected {
@@ -130,7 +130,7 @@ impl World {
         }
     }
 
-    /// Waits until the table holds so many.
+    /// Waits until the table holds this many routes.
     fn expect_routes(&self, expected: u32) {
         let held = || -> u32 {
             let peers = self.context.rib.peers();
@@ -217,7 +217,7 @@ fn instances_and_routers_are_kept_apart() {
     world.end();
 }
 
-/// A VPN and a local instance with one number, and two tables with one name.
+/// A VPN and a local instance with the same number, and two tables with the same name.
 #[test]
 fn instances_that_are_called_alike_are_kept_apart() {
     let world = World::start();
@@ -232,7 +232,7 @@ fn instances_that_are_called_alike_are_kept_apart() {
         kind: PeerType::Local,
         ..vpn
     };
-    // A VPN whose number is that of the default instance.
+    // A VPN with the number of the default instance.
     let zero = PeerHeader {
         distinguisher: 0,
         ..vpn
@@ -274,7 +274,7 @@ fn capabilities_of_both_opens_decide_on_path_identifiers() {
     let world = World::start();
     let mut router = world.connect();
     let header = peer("192.0.2.11", RibView::AdjRibInPre);
-    // The router receives several paths, and sends one each.
+    // The router receives several paths for a prefix, and sends one.
     router.peer_up(&header, Some((AddPathMode::Receive, AddPathMode::Both)));
     router.monitor(&header, &update_with_path_id("198.51.100.0/24", 1));
     router.monitor(&header, &update_with_path_id("198.51.100.0/24", 2));
@@ -296,7 +296,7 @@ fn path_identifiers_that_a_router_leaves_out_are_not_looked_for() {
     let header = peer("192.0.2.11", RibView::AdjRibInPre);
     router.peer_up(&header, Some((AddPathMode::Receive, AddPathMode::Both)));
     router.monitor(&header, &update(&["198.51.100.0/24"]));
-    // These two could be one route with an identifier.
+    // These bytes could also be one route with a path identifier.
     router.monitor(&header, &update(&["192.0.2.0/24", "203.0.113.0/24"]));
     let route = "127.0.0.1/192.0.2.11/adj-in-pre";
     world.expect(&[
@@ -346,7 +346,7 @@ fn what_cannot_be_taken_is_counted_and_harms_nobody() {
     router.send(&[3, 0, 0, 0, 8, 0, 1, 2]);
     router.peer_up(&header, None);
     router.monitor(&header, &update(&["198.51.100.0/24"]));
-    // A second view is one peer too many.
+    // A second view would exceed the limit of peers.
     router.monitor(
         &peer("192.0.2.11", RibView::AdjRibInPost),
         &update(&["198.51.100.0/24"]),
@@ -422,7 +422,7 @@ fn a_router_waits_for_its_name_until_its_old_connection_is_gone() {
     let old = announcing(&world, "edge1", "198.51.100.0/24");
     world.expect(&[EDGE]);
     let _again = announcing(&world, "edge1", "203.0.113.0/24");
-    // What BIRD says that was given no name.
+    // The sysName that BIRD sends if none is configured.
     let _nameless = announcing(&world, "Not defined", "198.51.100.0/24");
     let others = "127.0.0.1/192.0.2.11/adj-in-pre/198.51.100.0/24";
     world.expect(&[others, EDGE]);
@@ -442,7 +442,7 @@ fn announcing(world: &World, name: &str, prefix: &str) -> Router {
     router
 }
 
-/// The route of the first `edge1`.
+/// The route of the first router `edge1`.
 const EDGE: &str = "edge1/192.0.2.11/adj-in-pre/198.51.100.0/24";
 
 #[test]
@@ -453,7 +453,7 @@ fn a_router_whose_name_stays_taken_is_called_alike() {
     let new = announcing(&world, "edge1", "203.0.113.0/24");
     let other = "edge1 #2/192.0.2.11/adj-in-pre/203.0.113.0/24";
     world.expect(&[other, EDGE]);
-    // A name is free again once its connection is over.
+    // A name is free again once its connection is closed.
     drop(old);
     world.expect(&[other]);
     let old = announcing(&world, "edge1", "198.51.100.0/24");

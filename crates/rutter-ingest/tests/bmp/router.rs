@@ -1,4 +1,4 @@
-//! A monitored router, as far as the station sees it.
+//! A monitored router, from the station's point of view.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -40,7 +40,7 @@ impl Router {
         self.write(|out| write_termination(out, 0, why));
     }
 
-    /// `modes`: of Add-Path in the OPEN that was sent, and in the one that was received.
+    /// `modes`: the Add-Path modes in the sent and in the received OPEN.
     pub fn peer_up(&mut self, peer: &PeerHeader, modes: Option<(AddPathMode, AddPathMode)>) {
         let (sent, received) = (open(modes.map(|m| m.0)), open(modes.map(|m| m.1)));
         let local = match peer.address.is_ipv6() {
@@ -69,7 +69,7 @@ impl Router {
 
     pub fn statistics(&mut self, peer: &PeerHeader, kind: u16, value: u64) {
         let mut out = Vec::new();
-        // The header is that of a Peer Down, whose reason is where the count begins.
+        // The header is that of a Peer Down. The counter's number replaces its reason.
         write_peer_down(&mut out, peer, 0, &[0, 0, 1]);
         out.extend_from_slice(&kind.to_be_bytes());
         out.extend_from_slice(&8u16.to_be_bytes());
@@ -80,7 +80,7 @@ impl Router {
         self.send(&out);
     }
 
-    /// Whether the station closes the connection within this time.
+    /// Returns whether the station closes the connection within this time.
     pub fn is_closed_within(&mut self, time: Duration) -> bool {
         self.0.set_read_timeout(Some(time)).unwrap();
         match self.0.read(&mut [0]) {
@@ -89,7 +89,7 @@ impl Router {
         }
     }
 
-    /// Whether the station has closed the connection.
+    /// Returns whether the station has closed the connection.
     pub fn is_closed(&mut self) -> bool {
         matches!(self.0.read(&mut [0]), Ok(0) | Err(_))
     }

@@ -1,4 +1,4 @@
-//! How many routers and peers the station bears:
+//! The number of routers and peers that the station can serve:
 //! `ROUTERS=1 PEERS=5000 ROUTES=100 cargo test --release -p rutter-ingest --test bmp scale -- --ignored --nocapture`.
 //! With `SHARED=1` all peers report the same prefixes instead of prefixes of their own.
 
@@ -18,7 +18,7 @@ fn number(name: &str, usual: u32) -> u32 {
     given.unwrap_or(usual)
 }
 
-/// Resident memory of the process, MiB.
+/// The resident memory of the process in MiB.
 fn resident() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = text.split(' ').nth(1).and_then(|pages| pages.parse().ok());
@@ -48,7 +48,7 @@ fn header(peer: u32) -> PeerHeader {
     PeerHeader::global(address.into(), Asn(64_501), 9, RibView::AdjRibInPre)
 }
 
-/// Ten prefixes an UPDATE.
+/// UPDATEs with ten prefixes each.
 fn updates(peer: u32, routes: u32) -> Vec<Vec<u8>> {
     let first = match number("SHARED", 0) {
         0 => peer * routes,

@@ -21,7 +21,7 @@ fn world() -> World {
     World::of(&settings)
 }
 
-/// So many sessions with the same routes, sent by a thread of its own: the station may be slow to read.
+/// Sends this many sessions with the same routes from another thread, because the station may be slow to read.
 fn burst(world: &World, sessions: u32) -> thread::JoinHandle<Router> {
     let prefixes: Vec<String> = (0..PREFIXES).map(|n| format!("10.0.{n}.0/24")).collect();
     let prefixes: Vec<&str> = prefixes.iter().map(String::as_str).collect();
@@ -38,7 +38,7 @@ fn burst(world: &World, sessions: u32) -> thread::JoinHandle<Router> {
     }
     let mut router = world.connect();
     thread::spawn(move || {
-        // At once: much is there when the station reads first.
+        // One write: much data is ready at the station's first read.
         router.send(&all);
         router
     })
@@ -74,7 +74,7 @@ fn the_end_does_not_wait_for_what_was_read_at_once() {
     let peers = rib.peers();
     let counts = peers.iter().flat_map(|peer| &peer.counts);
     let after: u32 = counts.map(|counts| counts.received).sum();
-    // What the station reads at once is some 400 sessions.
+    // The station reads about 400 sessions at once.
     assert!(after <= before + 3_000, "{after} routes after {before}");
     drop(router);
 }

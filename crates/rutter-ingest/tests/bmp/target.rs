@@ -1,4 +1,4 @@
-//! What is collected goes on to another station, which then holds the same.
+//! A station forwards its routes to another station, which then holds the same routes.
 
 use std::io::Read as _;
 use std::net::TcpListener;
@@ -28,7 +28,7 @@ fn another_station_holds_the_same() {
     let narrow = peer("2001:db8::11", RibView::AdjRibInPre).with_as4(false);
     edge.peer_up(&narrow, None);
     edge.monitor(&narrow, &two_octet_update("192.0.2.0/24", &[64501]));
-    // The same address, but another router.
+    // The same peer address, but another router.
     let mut core = from.connect();
     core.initiate("core1");
     core.peer_up(&pre, None);
@@ -44,7 +44,7 @@ fn another_station_holds_the_same() {
     let address = to.station.listen_addresses()[0];
     let target = Target::start(&from.context, &BmpTarget { address }).unwrap();
     to.expect(&ALL);
-    // From here on the feed tells.
+    // From now on the changes come from the feed.
     edge.monitor(&narrow, &withdraw("192.0.2.0/24"));
     core.monitor(&pre, &update(&["192.0.2.0/24"]));
     let mut expected = ALL.to_vec();
@@ -71,7 +71,7 @@ const ALL: [&str; 7] = [
     "edge1/2001:db8::11/adj-in-pre/192.0.2.0/24",
 ];
 
-/// It takes one octet now and then: the end does not wait for it.
+/// The station reads a byte now and then. The shutdown does not wait for it.
 #[test]
 fn a_station_that_hardly_reads_does_not_hold_up_the_end() {
     let world = World::start();
@@ -79,7 +79,7 @@ fn a_station_that_hardly_reads_does_not_hold_up_the_end() {
     edge.initiate("edge1");
     let pre = peer("192.0.2.11", RibView::AdjRibInPre);
     edge.peer_up(&pre, None);
-    // More than sockets hold.
+    // These routes exceed the socket buffers.
     for high in 0..120 {
         let some: Vec<String> = (0..800)
             .map(|n| format!("10.{high}.{}.{}/32", n / 250, n % 250))
@@ -91,7 +91,7 @@ fn a_station_that_hardly_reads_does_not_hold_up_the_end() {
     let station = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = station.local_addr().unwrap();
     let target = Target::start(&world.context, &BmpTarget { address }).unwrap();
-    // One connection says the collector's name, the other the router's.
+    // One connection is named after the collector, the other after the router.
     let mut connections = [station.accept().unwrap().0, station.accept().unwrap().0];
     let reading = thread::spawn(move || {
         let mut octet = [0];

@@ -33,7 +33,7 @@ pub enum Way {
 /// The announced routes, with the last AS of each path.
 type Table = BTreeMap<Prefix, u32>;
 
-/// A feed on a thread of its own.
+/// A feed that runs on a separate thread.
 pub struct Feed {
     pub address: IpAddr,
     pub asn: u32,

@@ -242,7 +242,7 @@ fn a_topic_that_operators_change_becomes_complete(lab: &Lab, broker: &mut Kafka)
     stage.has_reported(gaps + 1);
     holds_all(broker, &stage, "recreated");
     let gap = stage.sink().status().last_gap.unwrap_or_default();
-    // The messages start at zero again. Those written to the new topic before the change was noticed are lost.
+    // The messages start at zero again. Messages sent to the new topic before the change was noticed are lost.
     let of_topic = "topic `recreated` has lost messages ";
     assert!(
         gap.starts_with("rows before row ") && gap.contains(of_topic),

@@ -276,7 +276,7 @@ impl Stage {
             "rutter_collectors",
             "rutter_events",
         ] {
-            // The last event is not among those that are removed below.
+            // The last event is kept when events are removed below.
             self.act(20);
             self.has_written();
             done(&format!("DROP TABLE {table}{cascade}"));

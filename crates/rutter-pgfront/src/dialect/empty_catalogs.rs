@@ -1,4 +1,4 @@
-//! Queries over catalogues that are always empty: their answer has no rows, whatever functions they call.
+//! Queries over catalogues that are always empty. Their answer has no rows, independent of the functions that they call.
 
 use std::ops::ControlFlow;
 

@@ -139,7 +139,7 @@ fn row(expr: &Expr) -> Option<Vec<Expr>> {
     Some(values.into_iter().map(closed).collect())
 }
 
-/// Adds parentheses, unless a value needs none beside an operator.
+/// Adds parentheses, unless a value needs none as an operand.
 fn closed(value: &Expr) -> Expr {
     match value {
         Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) | Expr::Function(_) => {

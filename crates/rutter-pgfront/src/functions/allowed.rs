@@ -71,7 +71,7 @@ fn is_scalar(name: &str) -> bool {
     is_in(PLAIN, name) || BOUNDED.iter().any(|(known, _)| *known == name)
 }
 
-/// Replaces DataFusion's functions by bounded ones, and removes those that are not allowed.
+/// Replaces DataFusion's functions by bounded ones, and removes functions that are not allowed.
 pub fn register(context: &SessionContext, pool: &Arc<dyn MemoryPool>) {
     let state = context.state();
     for function in state.scalar_functions().values() {

@@ -29,7 +29,7 @@ use super::rewritten::rewritten;
 /// Casts unsigned integers, which PostgreSQL lacks, to `bigint` in arithmetic: their
 /// difference may be negative.
 ///
-/// Divides sums as 64-bit floats, so that quotients have a fraction. So are the results of a `real` beside
+/// Divides sums as 64-bit floats, so that quotients have a fraction. The same holds for operations on a `real` and
 /// an integer.
 #[derive(Debug)]
 pub struct Signed {
@@ -181,8 +181,8 @@ fn xor(left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef, ArrowError> {
     arrow_cast(&bits.collect::<Int64Array>(), &kind)
 }
 
-/// Returns whether an expression is an integer. Operators of long chains decide by themselves: asking each part for its
-/// type would take quadratic time.
+/// Returns whether an expression is an integer. In long chains only the operator decides: computing the
+/// type of each part would take quadratic time.
 fn is_whole(value: &Expr, schema: &DFSchema) -> bool {
     use Operator::{Divide, Minus, Modulo, Multiply, Plus};
     match value {

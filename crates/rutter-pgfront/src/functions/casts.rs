@@ -152,7 +152,7 @@ fn is_list(kind: &DataType) -> bool {
     matches!(kind, DataType::List(_))
 }
 
-/// Reads a string beside a list as a list: `communities = '{}'`.
+/// Casts a string to a list if the other operand is a list: `communities = '{}'`.
 #[derive(Debug)]
 pub struct Lists;
 

@@ -8,7 +8,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::optimizer::single_distinct_to_groupby::SingleDistinctToGroupBy;
 use datafusion::optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule};
 
-/// The optimizer rules of DataFusion, with this one in place of its own.
+/// The optimizer rules of DataFusion, with this one in place of DataFusion's.
 pub fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
     for rule in &mut rules {

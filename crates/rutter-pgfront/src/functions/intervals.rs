@@ -1,5 +1,6 @@
-//! Arithmetic and comparison of intervals. As in PostgreSQL, a date plus an interval is a timestamp, and comparisons count a
-//! month as 30 days and a day as 24 hours. DataFusion drops the hours beside a date, and compares part by part.
+//! Arithmetic and comparison of intervals. As in PostgreSQL, a date plus an interval is a timestamp, and comparisons
+//! count a month as 30 days and a day as 24 hours. DataFusion drops the hours in sums with dates, and compares part by
+//! part.
 
 use std::sync::{Arc, LazyLock};
 
@@ -81,7 +82,7 @@ fn span_of(text: &Expr) -> Option<Expr> {
     Some(Expr::Literal(span, None))
 }
 
-/// Casts a string beside a date to a date: `current_date - '2026-01-01'`.
+/// Casts a string to a date if the other operand is a date: `current_date - '2026-01-01'`.
 fn day_of(text: &Expr) -> Option<Expr> {
     match text {
         Expr::Literal(value, _) => value.try_as_str()??,
@@ -128,7 +129,7 @@ fn is_comparison(op: Operator) -> bool {
     )
 }
 
-/// Returns whether an expression is an interval. Operators of long chains decide by themselves.
+/// Returns whether an expression is an interval. In long chains only the operator decides.
 fn is_interval(value: &Expr, schema: &DFSchema) -> bool {
     match value {
         Expr::BinaryExpr(of) if is_comparison(of.op) || of.op.is_logic_operator() => false,
@@ -196,7 +197,7 @@ impl ScalarUDFImpl for Part {
         &self.signature
     }
 
-    /// The types are those of timestamps.
+    /// The result has the same type as for a part of a timestamp.
     fn return_type(&self, _arguments: &[DataType]) -> Result<DataType> {
         Ok(match self.part {
             EPOCH => DataType::Float64,

@@ -1,4 +1,4 @@
-//! PostgreSQL's functions: DataFusion's own within the limits of queries, and those that it lacks.
+//! PostgreSQL's functions: DataFusion's own within the limits of queries, and the functions that it lacks.
 
 mod adjusted;
 mod allowed;

@@ -114,7 +114,7 @@ pub fn check_tables(statement: &Statement) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a query with so many values in `ORDER BY` that the optimizer would take long over them.
+/// Refuses a query with too many values in `ORDER BY`, for which the optimizer would take long.
 pub fn check_orders(statement: &Statement) -> Result<()> {
     let Statement::Statement(statement) = statement else {
         return Ok(());

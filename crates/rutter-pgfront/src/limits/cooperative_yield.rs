@@ -32,7 +32,7 @@ pub(crate) enum Pace {
     Gathered,
 }
 
-/// The bytes that an operator makes of a row, as far as known.
+/// The bytes that an operator produces per row, if known.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Made(Arc<AtomicUsize>);
 

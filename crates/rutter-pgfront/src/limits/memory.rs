@@ -10,7 +10,7 @@ use datafusion::execution::memory_pool::{MemoryLimit, MemoryPool, MemoryReservat
 
 /// The memory of all queries together.
 ///
-/// Operators report their memory after it has grown. A buffer that doubles holds its old and its new half meanwhile.
+/// Operators report their memory after it has grown. While a buffer doubles, it holds its old and its new half.
 /// So these operators are charged for their next growth in advance.
 #[derive(Debug)]
 pub(crate) struct QueryMemory {

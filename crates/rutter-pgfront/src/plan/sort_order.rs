@@ -1,7 +1,8 @@
 //! Corrects the order of rows that DataFusion assumes.
 //!
 //! DataFusion assumes that a function over a moving window (`count(*) OVER (PARTITION BY x ROWS 1 PRECEDING)`) orders
-//! all rows, and that a constant of one part of a union is constant in the whole. It then removes sorts that are needed.
+//! all rows. It also assumes that a constant of one part of a union is constant in the whole. Then it removes sorts
+//! that are needed.
 //! This operator around windows and unions declares only the order that they guarantee.
 
 use std::fmt;

@@ -88,7 +88,7 @@ fn framed<S: AsyncRead + AsyncWrite>(stream: S, peer: SocketAddr, secure: bool) 
     Framed::new(stream, codec)
 }
 
-/// Tells a client why it is rejected, after its startup message. Clients take an earlier answer for an attack.
+/// Sends a client the reason of its rejection, after its startup message. Clients take an earlier answer for an attack.
 async fn refuse<S>(mut socket: Socket<S>, mut frames: Frames, why: PgWireError) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
@@ -172,9 +172,9 @@ where
 
 /// After a fatal error, no ReadyForQuery follows.
 const LAST: bool = true;
-/// How long to read on after a malformed message.
+/// The time for which input is still read after a malformed message.
 const PARTING: Duration = Duration::from_secs(2);
-/// How often to check whether a client with unread input has gone.
+/// The interval of checks whether a client with unread input has closed its connection.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// `SSLRequest`.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];

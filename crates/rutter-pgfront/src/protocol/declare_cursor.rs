@@ -14,7 +14,7 @@ pub struct Declared {
 }
 
 impl Declared {
-    /// Parses the text after `DECLARE`. An error says why it is not offered.
+    /// Parses the text after `DECLARE`. An error gives the reason if the form is not supported.
     pub fn of(text: &str) -> Option<Result<Self, &'static str>> {
         let word = |from: usize| {
             let begin = from + text[from..].find(|c: char| !c.is_whitespace())?;
@@ -47,8 +47,8 @@ impl Declared {
     }
 }
 
-/// Parses `FETCH [NEXT | [FORWARD] [count | ALL]] [FROM | IN] name` without its first word. An error says why it is not
-/// offered.
+/// Parses `FETCH [NEXT | [FORWARD] [count | ALL]] [FROM | IN] name` without its first word. An error gives the
+/// reason if the form is not supported.
 pub fn fetched(words: &[&str]) -> Option<Result<(String, Option<usize>), &'static str>> {
     let (name, words) = words.split_last()?;
     let mut count = Some(1);

@@ -52,8 +52,8 @@ fn place(name: &str) -> PgWireResult<usize> {
 /// The most parameters of a statement: the protocol counts them in 16 bits.
 const MOST: usize = 65_535;
 
-/// Casts the parameters that are lists: comparisons do not determine their type. Declared types are known. Of the
-/// others, those in `ANY($1)` and `ALL($1)` become text[].
+/// Casts the parameters that are lists: comparisons do not determine their type. Declared types are known. Parameters
+/// without a declared type become text[] in `ANY($1)` and `ALL($1)`.
 pub fn typed(sql: &str, types: &[Option<Type>]) -> String {
     replaced(sql, |number, before, behind| {
         list_type(number, (before, behind), types).map(|kind| cast(number, &kind))

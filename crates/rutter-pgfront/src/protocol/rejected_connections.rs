@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::task::AbortHandle;
 
-/// The rejected connections of a server. A client that sends a message receives the error. Of silent ones only a few stay.
+/// The rejected connections of a server. A client that sends a message receives the error. Only a few silent ones stay.
 #[derive(Clone, Default)]
 pub struct Refused(Arc<Mutex<VecDeque<AbortHandle>>>);
 

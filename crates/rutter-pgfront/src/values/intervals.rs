@@ -188,7 +188,7 @@ enum Unit {
     Micros(i64),
 }
 
-/// An interval as it is read.
+/// An interval while it is parsed.
 #[derive(Default)]
 struct Parts {
     months: f64,

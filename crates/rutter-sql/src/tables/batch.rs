@@ -26,7 +26,7 @@ pub struct Peers {
     texts: [Arc<StringArray>; 4],
 }
 
-/// The order of [`Peers::texts`].
+/// The columns of the strings in `Peers`, in order.
 const TEXTS: [Column; 4] = [
     Column::Router,
     Column::PeerName,

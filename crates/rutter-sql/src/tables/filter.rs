@@ -73,7 +73,7 @@ impl Condition {
     }
 }
 
-/// The routes that a query requests, as far as its conditions say.
+/// The routes that a query requests, as far as its conditions limit them.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// Only these prefixes, which are looked up.

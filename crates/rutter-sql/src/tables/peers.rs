@@ -11,7 +11,7 @@ use rutter_rib::{PeerSummary, Rib};
 
 use crate::tables::current::Rows;
 
-/// All peers, with what their sessions negotiated and how many routes they have.
+/// All peers, with the results of their negotiation and their numbers of routes.
 pub struct PeersTable {
     rib: Arc<Rib>,
     schema: SchemaRef,

@@ -74,7 +74,7 @@ impl RoutesTable {
         }
     }
 
-    /// So many routes are sent in about three milliseconds, which delays no other client.
+    /// The server sends this many routes in about three milliseconds, which delays no other client.
     pub const FEW: usize = 256;
 
     /// Returns whether the conditions together select one prefix with few routes.

@@ -1,4 +1,4 @@
-//! What real clients send: Python's drivers, Grafana's data source, `psql`'s descriptions of tables.
+//! Requests of real clients: Python's drivers, Grafana's data source, `psql`'s descriptions of tables.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use rutter_sql::{Access, Server};
 
 use crate::server::{answer, server};
 
-/// Runs a program of `tests/it/python`. Debian's packages have the drivers.
+/// Runs a program of `tests/it/python`. The drivers come from Debian's packages.
 fn python(server: &Server, program: &str) {
     let path = format!("{}/tests/it/python/{program}", env!("CARGO_MANIFEST_DIR"));
     let output = Command::new("/usr/bin/python3")
@@ -59,7 +59,7 @@ fn tools_read_the_catalogues() {
     }
 }
 
-/// All commands of `psql` that describe something: there is an answer, if only that there is none of it.
+/// Every command of `psql` that describes objects gets an answer, even if there are no such objects.
 #[test]
 fn psql_describes_what_there_is() {
     let server = server(Access::Open);

@@ -1,4 +1,4 @@
-//! Every query of the documentation has an answer.
+//! Every query of the documentation returns an answer.
 
 use crate::queries::ask;
 use crate::table;
@@ -16,7 +16,7 @@ async fn the_queries_of_the_documentation_work() {
         assert!(!rows.is_empty(), "no rows: {sql}");
         count += 1;
     }
-    // As many as the heading says.
+    // The heading states the number of queries.
     assert!(text.contains("\n## Twelve questions\n"));
     assert_eq!(count, 12);
 }

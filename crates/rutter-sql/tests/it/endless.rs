@@ -1,4 +1,4 @@
-//! Endless queries yield to others, whatever they compute.
+//! Endless queries yield to other queries, whatever they compute.
 
 use std::time::Duration;
 
@@ -7,26 +7,26 @@ use rutter_sql::Database;
 
 use crate::table;
 
-/// Each query takes far too long on any machine, and most never return a row.
+/// Each query takes far too long on any machine. Most of them never return a row.
 const ENDLESS: [&str; 9] = [
-    // Nested loops of which no row matches.
+    // Nested loops in which no row matches.
     "SELECT count(*) FROM generate_series(1, 600000) AS a (value) JOIN generate_series(1, 600000) AS b (value) ON a.value + b.value < 0",
     "SELECT a.value FROM generate_series(1, 600000) AS a (value) LEFT JOIN generate_series(1, 600000) AS b (value) ON a.value + b.value < 0",
-    // All rows have the same key, and the condition takes none.
+    // All rows have the same key, and no row fulfils the condition.
     "SELECT count(*) FROM (SELECT 1 AS k, value AS v FROM generate_series(1, 600000) AS s (value)) a \
      JOIN (SELECT 1 AS k, value AS v FROM generate_series(1, 600000) AS s (value)) b ON a.k = b.k AND a.v + b.v < 0",
-    // Nothing is given before all is compared.
+    // No row is returned before all rows are compared.
     "SELECT count(*) FROM (SELECT value % 2 AS k, value AS v FROM generate_series(1, 600000) AS s (value)) a \
      WHERE EXISTS (SELECT 1 FROM (SELECT value % 2 AS k, value AS v FROM generate_series(1, 600000) AS s (value)) b \
      WHERE a.k = b.k AND a.v + b.v < 0)",
     "SELECT count(*) FROM generate_series(1, 600000) AS a (value) WHERE NOT EXISTS \
      (SELECT 1 FROM generate_series(1, 600000) AS b (value) WHERE a.value + b.value < 0)",
-    // All rows, of which none passes.
+    // A scan of all rows, none of which passes the filter.
     "SELECT count(*) FROM generate_series(1, 600000) AS a (value), generate_series(1, 600000) AS b (value) WHERE a.value * b.value < 0",
-    // Counted, and never shown.
+    // The rows are counted but not returned.
     "SELECT count(*) FROM generate_series(1, 600000) AS a (value), generate_series(1, 600000) AS b (value)",
     "WITH RECURSIVE t AS (SELECT 1 AS n UNION ALL SELECT n + 0 FROM t) SELECT count(*) FROM t",
-    // A value for each row takes long.
+    // The value of each row takes long to compute.
     "SELECT max(v) FROM (SELECT median(value) OVER (ORDER BY value) AS v FROM generate_series(1, 600000) AS s (value)) t",
 ];
 
@@ -34,7 +34,7 @@ const ENDLESS: [&str; 9] = [
 async fn queries_that_never_give_a_row_give_others_a_turn() {
     let database = table::database();
     for sql in ENDLESS {
-        // A timer of the same thread: it is looked at only when the query lets go.
+        // The timer runs on the same thread, so it fires only when the query yields.
         let answer = tokio::time::timeout(Duration::from_millis(300), all(&database, sql)).await;
         assert!(answer.is_err(), "{sql}: {answer:?}");
     }

@@ -25,7 +25,7 @@ fn a_parameter_has_a_number_that_can_be_bound() {
     assert_eq!(answer(&server, "SELECT 1"), "1\n");
 }
 
-/// Messages whose length or parts are wrong.
+/// Messages with a wrong length or wrong parts.
 #[test]
 fn what_is_no_message_ends_the_connection_with_a_word() {
     let server = server(Access::Open);
@@ -152,7 +152,7 @@ fn statements_and_portals_are_counted() {
     raw.until(b'1');
 }
 
-/// One format for all values, or one for each.
+/// A message gives one format for all values, or one for each value.
 #[test]
 fn formats_are_of_values_and_columns() {
     let server = server(Access::Open);
@@ -245,7 +245,7 @@ fn the_last_word_is_the_last() {
     assert_eq!(raw.next(), None);
 }
 
-/// The received bytes of a message are charged, not its announced length.
+/// The server charges the received bytes of a message, not its announced length.
 #[test]
 fn half_messages_leave_room_for_others() {
     let server = server(Access::Open);
@@ -254,7 +254,7 @@ fn half_messages_leave_room_for_others() {
         raw.write(b"Q\0\x3f\xff\xf0");
         raw.write(&[b'x'; 70_000]);
     }
-    // With 4 MiB for each there would be none left for the rows.
+    // If each message were charged 4 MiB, no memory would be left for the rows.
     let sql = "SELECT count(*) FROM (SELECT repeat('x', 1000) AS x FROM generate_series(1, 150000) AS s (value) ORDER BY x DESC) t";
     assert_eq!(answer(&server, sql), "150000\n");
 }

@@ -1,4 +1,4 @@
-//! Items of lists, and lists that are rows.
+//! Items of lists, and lists that are expanded to rows.
 
 use rutter_sql::Access;
 

@@ -31,7 +31,7 @@ fn lengths_of_texts_are_numbers() {
     assert_eq!(rows[0].get::<_, i64>(0), 0);
 }
 
-/// Numbers of 64 bits add up to a `numeric`, whose quotients have fractions; smaller ones to a `bigint`.
+/// The sum of 64-bit numbers is a `numeric`, whose quotients have fractions. The sum of smaller numbers is a `bigint`.
 #[test]
 fn sums_are_as_wide_as_they_must_be() {
     let server = server(Access::Open);
@@ -89,7 +89,7 @@ fn sums_are_as_wide_as_they_must_be() {
     assert!(row.get::<_, f64>(1) > 16.6);
 }
 
-/// Whether they may be NULL is nobody's trouble.
+/// The two sides may differ in whether they allow NULL.
 #[test]
 fn computed_values_are_made_one_of_equal_ones() {
     let server = server(Access::Open);

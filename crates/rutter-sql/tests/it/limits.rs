@@ -32,7 +32,7 @@ fn as_involved_as_a_query_may_be_it_is_planned() {
     assert_eq!(answer(&server, "SELECT 1"), "1\n");
 }
 
-/// Rows of values may be as many as fit, as items of lists.
+/// Rows of values are limited by memory only, like the items of lists.
 #[test]
 fn rows_of_values_are_many() {
     let server = server(Access::Open);
@@ -57,7 +57,7 @@ fn rows_of_values_are_many() {
     assert!(refused.contains("at most 1000 are planned"), "{refused}");
 }
 
-/// A text, doubled so often.
+/// A query that doubles a string this many times.
 fn doubled(text: &str, times: usize) -> String {
     (1..=times).fold(format!("SELECT {text} AS a0"), |sql, time| {
         let before = time - 1;
@@ -108,13 +108,13 @@ fn what_a_function_makes_counts_as_memory() {
     assert_eq!(answer(&server, "SELECT range(1, 3)"), "{1,2}\n");
 }
 
-/// A call of a call, so often.
+/// A query that nests a call this many times.
 fn nested(call: &str, inner: &str, times: usize) -> String {
     let sql = (0..times).fold(inner.to_owned(), |inner, _| call.replace("{}", &inner));
     format!("SELECT length({sql})")
 }
 
-/// Nothing can stop a call before it has ended.
+/// No running call can be stopped, so the server refuses long ones in advance.
 #[test]
 fn a_call_that_would_take_long_is_not_begun() {
     let server = server(Access::Open);

@@ -49,7 +49,7 @@ fn words_and_lines_are_postgresqls() {
     );
 }
 
-/// A backslash before a letter, and what stands in sets.
+/// Backslashes before letters, and the contents of bracket expressions.
 #[test]
 fn escapes_and_classes_are_postgresqls() {
     let server = server(Access::Open);
@@ -70,7 +70,7 @@ fn escapes_and_classes_are_postgresqls() {
     refusal(&server, "SELECT '-' ~ '[[.hyphen.]]'");
 }
 
-/// What is computed of NULL is NULL.
+/// An operation on NULL returns NULL.
 #[test]
 fn bits_of_nothing_are_nothing() {
     let server = server(Access::Open);

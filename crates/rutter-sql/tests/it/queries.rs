@@ -5,7 +5,7 @@ use rutter_sql::{Database, Format, Printer};
 
 use crate::table;
 
-/// The answer as CSV without its line of names, lines sorted; or the error.
+/// Returns the answer as sorted lines of CSV without the header, or the error.
 pub async fn ask(database: &Database, sql: &str) -> Result<Vec<String>, String> {
     let stream = database.query(sql).await.map_err(|e| e.to_string())?;
     let schema = stream.schema();
@@ -62,7 +62,7 @@ async fn best_and_rejected_are_parts_of_routes() {
         &["198.51.100.0/24,as-loop,as-loop: AS_PATH 64501 64500 contains 64500"],
     )
     .await;
-    // Also where the route was looked up instead of found in a page.
+    // The same holds if the route was looked up and not read from a page.
     answers(
         "SELECT cardinality(reasons) FROM routes WHERE prefix = '198.51.100.0/24'",
         &["1"],
@@ -123,7 +123,7 @@ async fn the_longest_match_is_a_table() {
         &["10.0.0.0/8,peer 1,t"],
     )
     .await;
-    // A destination whose only route is rejected is none.
+    // A destination whose only route is rejected is not found.
     answers(&format!("{columns} lookup('198.51.100.1')"), &[]).await;
 }
 
@@ -194,7 +194,7 @@ async fn a_query_sees_the_table_as_it_is_now() {
     assert_eq!(ask(&database, exact).await.unwrap(), ["64502"]);
 }
 
-/// What is prepared once is asked again and again.
+/// A prepared query runs many times.
 #[tokio::test]
 async fn a_prepared_look_up_sees_the_table_as_it_is_now() {
     let (rib, log) = table::rib();
@@ -224,7 +224,7 @@ async fn routers_are_a_table() {
     answers(sql, &expected).await;
 }
 
-/// No value is lost where an object has each name once.
+/// No value is lost, although an object has each key once.
 #[tokio::test]
 async fn columns_of_one_name_are_keys_of_their_own() {
     let sql = "SELECT peer_asn, peer_name, peer_asn, count(*), count(*) FROM peers \

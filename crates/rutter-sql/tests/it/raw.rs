@@ -1,4 +1,4 @@
-//! A client that sends messages which no driver would send.
+//! A client that sends messages that no driver would send.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use rutter_sql::Server;
 
-/// A connection, message by message.
+/// A connection that sends and receives single messages.
 pub struct Raw(TcpStream);
 
 impl Raw {
-    /// Says who it is.
+    /// Connects and sends the startup message.
     pub fn connect(server: &Server) -> Self {
         let stream = TcpStream::connect(server.addresses()[0]).unwrap();
         let patience = Some(Duration::from_secs(60));
@@ -30,24 +30,24 @@ impl Raw {
         raw
     }
 
-    /// Octets as they are.
+    /// Sends bytes unchanged.
     pub fn write(&mut self, octets: &[u8]) {
-        // The server may have closed already.
+        // The server may have closed the connection already.
         let _ = self.0.write_all(octets);
     }
 
-    /// A message.
+    /// Sends a message.
     pub fn send(&mut self, kind: u8, body: &[u8]) {
         let length = body.len() as u32 + 4;
         self.write(&[&[kind], length.to_be_bytes().as_slice(), body].concat());
     }
 
-    /// `Parse`, without types.
+    /// Sends `Parse` without parameter types.
     pub fn parse(&mut self, name: &str, sql: &str) {
         self.send(b'P', format!("{name}\0{sql}\0\0\0").as_bytes());
     }
 
-    /// `Bind` with one parameter as text, or none.
+    /// Sends `Bind` with one parameter in the text format, or without parameters.
     pub fn bind(&mut self, portal: &str, statement: &str, parameter: Option<&str>) {
         let mut body = format!("{portal}\0{statement}\0\0\0").into_bytes();
         body.extend(u16::from(parameter.is_some()).to_be_bytes());
@@ -59,7 +59,7 @@ impl Raw {
         self.send(b'B', &body);
     }
 
-    /// `Bind` of the nameless portal with so many formats of values, values, and formats of columns, all as text.
+    /// Sends `Bind` of the unnamed portal with these numbers of formats, values and result formats, all of them text.
     pub fn bind_formats(&mut self, statement: &str, formats: u16, values: u16, results: u16) {
         let mut body = format!("\0{statement}\0").into_bytes();
         body.extend(formats.to_be_bytes());
@@ -71,7 +71,7 @@ impl Raw {
         self.send(b'B', &body);
     }
 
-    /// The next message; none when the connection has been closed.
+    /// Returns the next message, or `None` if the server closed the connection.
     pub fn next(&mut self) -> Option<(u8, Vec<u8>)> {
         let mut head = [0; 5];
         self.0.read_exact(&mut head).ok()?;
@@ -81,7 +81,7 @@ impl Raw {
         Some((head[0], body))
     }
 
-    /// The next message of a kind; those before are thrown away.
+    /// Returns the next message of a kind, and drops the messages before it.
     pub fn until(&mut self, kind: u8) -> Vec<u8> {
         loop {
             let (found, body) = self.next().expect("the server answers");
@@ -91,14 +91,14 @@ impl Raw {
         }
     }
 
-    /// The next error, with its SQLSTATE.
+    /// Returns the SQLSTATE of the next error.
     pub fn error(&mut self) -> String {
         String::from_utf8(self.until(b'E'))
             .unwrap()
             .replace('\0', " ")
     }
 
-    /// Whether the server closes, after whatever it says before.
+    /// Returns whether the server closes the connection. Earlier messages are dropped.
     pub fn ends(&mut self) -> bool {
         while self.next().is_some() {}
         true

@@ -32,7 +32,7 @@ pub fn start(access: Access, tls: Option<Tls>, bounds: Bounds) -> Server {
     Server::start(table::database(), settings).unwrap()
 }
 
-/// Runs `psql`. It comes with PostgreSQL's client package; without it the test fails.
+/// Runs `psql` from PostgreSQL's client package. The test fails without it.
 pub fn psql(server: &Server, password: &str, arguments: &[&str]) -> Output {
     let mut psql = psql_of(server, password);
     let output = psql.args(arguments).output();
@@ -67,14 +67,14 @@ pub fn answer(server: &Server, sql: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What `psql` says when a query fails.
+/// Returns the error message that `psql` prints.
 pub fn refusal(server: &Server, sql: &str) -> String {
     let output = psql(server, "", &["-c", sql]);
     assert!(!output.status.success(), "not refused: {sql}");
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// The same, with the error's number.
+/// Returns the error message that `psql` prints, with its SQLSTATE.
 pub fn failure(server: &Server, sql: &str) -> String {
     let output = psql(server, "", &["-v", "VERBOSITY=verbose", "-c", sql]);
     assert!(!output.status.success(), "not refused: {sql}");
@@ -160,7 +160,7 @@ fn wrong_passwords_have_to_wait() {
     let good = psql(&server, "sécret, 'long'", &["-c", "SELECT 1"]);
     assert_eq!(String::from_utf8_lossy(&good.stdout), "1\n");
     let mut said = Vec::new();
-    // Each guess has to wait for longer: one of them comes too early, however long `psql` takes.
+    // Each guess extends the delay. So one guess comes too early, however slow `psql` is.
     while said
         .iter()
         .all(|said: &String| !said.contains("try again in"))
@@ -174,14 +174,14 @@ fn wrong_passwords_have_to_wait() {
     assert!(said.len() > 3, "{said:?}");
 }
 
-/// `psql` connects without a password first, and asks for one when it learns that there must be one.
+/// `psql` first connects without a password, and asks for one if the server requires it.
 #[test]
 fn to_learn_that_a_password_is_wanted_is_no_try() {
     let server = server(secret());
     for _ in 0..3 {
         psql(&server, "guess", &["-c", "SELECT 1"]);
     }
-    // From now on tries have to wait for each other: a second now.
+    // From now on, each attempt must wait for the one before: currently a second.
     std::thread::sleep(Duration::from_millis(1_100));
     for _ in 0..3 {
         let mut asking = psql_of(&server, "");
@@ -201,7 +201,7 @@ fn connections_that_say_nothing_do_not_fill_the_memory() {
         ..Bounds::default()
     };
     let server = bounded(Access::Open, bounds);
-    // More than have a door, and more than are waited for to be told.
+    // More connections than the server serves, and more than may wait for their rejection.
     let silent: Vec<TcpStream> = (0..120)
         .map(|_| TcpStream::connect(server.addresses()[0]).unwrap())
         .collect();
@@ -248,7 +248,7 @@ fn more_than_there_are_places_are_refused() {
     );
 }
 
-/// A cursor keeps the table as it was, so it does not wait for ever.
+/// A cursor holds a snapshot of the table, so the server ends it after a while.
 #[test]
 fn a_cursor_that_nobody_reads_ends() {
     let bounds = Bounds {
@@ -260,7 +260,7 @@ fn a_cursor_that_nobody_reads_ends() {
     let declared = "BEGIN; DECLARE c CURSOR FOR SELECT value FROM generate_series(1, 10000000) AS s (value); FETCH 10 FROM c";
     client.batch_execute(declared).unwrap();
     std::thread::sleep(Duration::from_secs(9));
-    // What has been made before is given.
+    // The server still returns the rows that it computed earlier.
     let ended = (0..10).find_map(|_| client.batch_execute("FETCH 8192 FROM c").err());
     let ended = ended.expect("the cursor ends");
     let why = ended.as_db_error().map_or("", |error| error.message());
@@ -297,7 +297,7 @@ fn a_query_has_its_time_and_others_are_answered_meanwhile() {
     let server = bounded(Access::Open, bounds);
     let mut client = connect(&server).unwrap();
     let asker = std::thread::spawn(move || {
-        // Steps of computing that together take far longer than the time, on any machine.
+        // Each step is short, but all steps together exceed the time limit on any machine.
         client.simple_query(
             "SELECT count(*) FROM generate_series(1, 800000) AS s (value) \
              WHERE path_contains(repeat('1 ', 10000) || CAST(value AS TEXT), '7')",
@@ -319,18 +319,18 @@ fn a_client_that_is_gone_is_not_computed_for() {
     };
     let server = bounded(Access::Open, bounds);
     let mut asker = Raw::login(&server);
-    // No row for a long time, on any machine.
+    // This query returns no row for a long time, on any machine.
     let sql = "SELECT count(*) FROM generate_series(1, 10000000) AS a (value), generate_series(1, 1000000) AS b (value) \
         WHERE a.value + b.value < 0";
     asker.send(b'Q', format!("{sql}\0").as_bytes());
     drop(asker);
-    // The only place is free again.
+    // The only connection slot is free again.
     while connect(&server).is_err() {
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// An answer is sent while it is computed, and no room is made for rows that a client may never see.
+/// The server sends an answer while it computes it. It reserves no memory for rows that a client may never read.
 #[test]
 fn prepared_answers_are_not_gathered() {
     let server = server(Access::Open);
@@ -341,7 +341,7 @@ fn prepared_answers_are_not_gathered() {
     assert_eq!(asking.query_portal(&portal, i32::MAX).unwrap().len(), 2);
     assert_eq!(asking.query_portal(&portal, 0).unwrap().len(), 0);
     drop(asking);
-    // More than any memory holds.
+    // These rows exceed the memory of any machine.
     let sql = "SELECT a.value FROM generate_series(1, 10000000) AS a (value), generate_series(1, 10000000) AS b (value)";
     let none: [&str; 0] = [];
     let cancel = client.cancel_token();
@@ -380,13 +380,13 @@ fn a_long_query_can_be_cancelled() {
     let (begun, wait) = std::sync::mpsc::channel();
     let asker = std::thread::spawn(move || {
         begun.send(()).unwrap();
-        // Far more rows than anybody would wait for.
+        // Far more rows than any client would wait for.
         client.simple_query(
             "SELECT a.value FROM generate_series(1, 10000000) AS a (value), generate_series(1, 10000) AS b (value)",
         )
     });
     wait.recv().unwrap();
-    // The request may come before the query: it is repeated until the query has ended.
+    // The request may arrive before the query does. So it is repeated until the query has ended.
     while !asker.is_finished() {
         cancel.cancel_query(postgres::NoTls).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(50));
@@ -399,7 +399,7 @@ fn a_long_query_can_be_cancelled() {
     );
 }
 
-/// Joins make rows for long after all tables are read. As many as there are threads that compute must not hold them all.
+/// Joins produce rows long after all tables are read. One join per worker thread must not block all these threads.
 #[test]
 fn cancelled_joins_let_go_of_the_threads() {
     let server = server(Access::Open);
@@ -441,7 +441,7 @@ fn a_client_may_want_its_answer_sooner() {
     );
 }
 
-/// A transaction that has failed has to be ended; one that goes back to a savepoint goes on.
+/// A failed transaction must be ended. After a rollback to a savepoint it continues.
 #[test]
 fn what_fails_in_a_transaction_ends_it() {
     let server = server(Access::Open);

@@ -65,7 +65,7 @@ fn copies_that_cannot_be_made_say_why() {
     assert_eq!(answer(&server, "SELECT 1"), "1\n");
 }
 
-/// What DuckDB, ADBC and ConnectorX read.
+/// Queries of DuckDB, ADBC and ConnectorX.
 #[test]
 fn copies_in_binary_are_read_by_drivers() {
     let server = server(Access::Open);
@@ -90,7 +90,7 @@ fn copies_in_binary_are_read_by_drivers() {
         .read_to_end(&mut copied)
         .unwrap();
     assert_eq!(copied.len(), 21);
-    // The connection is of use afterwards.
+    // The connection still works afterwards.
     let rows = client.query("SELECT count(*) FROM routes", &[]).unwrap();
     assert_eq!(rows[0].get::<_, i64>(0), 6);
 }
@@ -132,7 +132,7 @@ fn transactions_go_on_after_a_savepoint() {
     assert!(raw.error().contains("25P01"));
     raw.until(b'Z');
     assert_eq!(status(&mut raw, "-- nothing"), 'I');
-    // The same by the extended protocol.
+    // The extended protocol reports the same status.
     assert_eq!(status(&mut raw, "BEGIN; SELECT 1; SELECT nonsense"), 'E');
     raw.parse("", "ROLLBACK TO a");
     raw.bind("", "", None);
@@ -143,7 +143,7 @@ fn transactions_go_on_after_a_savepoint() {
     assert_eq!(status(&mut raw, "ROLLBACK"), 'I');
 }
 
-/// Each statement has been answered before the next one begins.
+/// Each statement is answered before the next one begins.
 #[test]
 fn statements_are_answered_one_after_the_other() {
     let server = server(Access::Open);
@@ -203,7 +203,7 @@ fn cursors_with_hold_outlast_their_transaction() {
         answer(&server, &sql),
         "BEGIN\nDECLARE CURSOR\n1\nCOMMIT\n2\nBEGIN\n3\nROLLBACK\n4\nCLOSE CURSOR\n"
     );
-    // Where there is no transaction, it has ended.
+    // Outside a transaction, the cursor no longer exists.
     let sql = format!("{declare}; BEGIN; ROLLBACK; FETCH 2 FROM c");
     assert_eq!(
         answer(&server, &sql),

@@ -80,7 +80,7 @@ pub fn rib() -> (Arc<Rib>, EventLog) {
     (rib, log)
 }
 
-/// Announces prefixes with a path, a community `64500:1` and a large one.
+/// Announces prefixes with a path, the community `64500:1` and a large community.
 pub fn announce(rib: &Rib, peer: u16, path: &[u32], med: Option<u32>, prefixes: &[&str]) {
     let prefixes: Vec<Prefix> = prefixes.iter().map(|p| p.parse().unwrap()).collect();
     let mut segment = vec![2, path.len() as u8];

@@ -16,7 +16,7 @@ fn a_date_and_an_interval_are_a_time() {
         ),
         "2024-01-30 23:00:00|2024-02-01 12:00:00|2024-02-29 00:00:00|2024-01-31 12:00:00|2024-01-30|t\n"
     );
-    // The events are of the 18th.
+    // The events happened on the 18th.
     assert_eq!(
         answer(
             &server,
@@ -138,7 +138,7 @@ fn seconds_are_rounded_to_millionths() {
     );
 }
 
-/// They are divided as numbers with a point are.
+/// Parts of times are divided like decimal numbers.
 #[test]
 fn parts_of_times_are_numbers_with_a_point() {
     let server = server(Access::Open);
@@ -226,7 +226,7 @@ fn days_between_dates_are_small_numbers() {
     assert_eq!(answer(&server, sql), "t\n");
 }
 
-/// Programs make something else of each.
+/// Client programs treat the two types differently.
 #[test]
 fn times_with_and_without_a_zone_are_two_types() {
     let server = server(Access::Open);

@@ -8,7 +8,7 @@ use rutter_sql::{Access, Bounds, Server, Tls};
 
 use crate::server::{psql_of, start};
 
-/// A folder with a certificate for 127.0.0.1 that is its own root; removed when dropped.
+/// A folder with a self-signed certificate for 127.0.0.1. It is removed when dropped.
 struct Certificate(PathBuf);
 
 impl Certificate {
@@ -21,7 +21,7 @@ impl Certificate {
         certificate
     }
 
-    /// Another one in the same files.
+    /// Replaces the certificate by a new one in the same files.
     fn renew(&self) {
         let made = Command::new("openssl")
             .args("req -x509 -nodes -days 2 -subj /CN=collector -newkey ec".split(' '))
@@ -85,7 +85,7 @@ fn passwords_and_answers_are_encrypted() {
     let wrong = ask(&server, "open", "require", &root);
     let error = String::from_utf8_lossy(&wrong.stderr);
     assert!(error.contains("authentication failed"), "{error}");
-    // From this machine nobody has to.
+    // Connections from the same machine do not need TLS.
     let plain = ask(&server, "sesame", "disable", &root);
     let text = String::from_utf8_lossy(&plain.stdout);
     assert!(text.ends_with("\n2\n") && !text.contains("TLS"), "{text}");
@@ -101,7 +101,7 @@ fn a_certificate_that_is_renewed_is_used() {
             .status
             .success()
     );
-    // One that cannot be read leaves the one before in use.
+    // If a new certificate cannot be read, the previous one stays in use.
     let before = fs::read(&root).unwrap();
     fs::write(&root, "").unwrap();
     let kept = certificate.0.join("kept");

@@ -18,7 +18,7 @@ fn client(server: &Server) -> postgres::Client {
 
 type Fault = Box<dyn std::error::Error + Sync + Send>;
 
-/// A value of any type, as it is on the wire.
+/// A value of any type, in its wire format.
 #[derive(Debug, PartialEq, Eq)]
 struct Octets(Vec<u8>);
 
@@ -45,7 +45,7 @@ impl FromSql<'_> for Octets {
     }
 }
 
-/// A driver that takes types at their word: it has asked for them before.
+/// A driver that relies on the types that the server described.
 #[test]
 fn parameters_have_the_types_of_what_they_stand_beside() {
     let server = server(Access::Open);
@@ -205,7 +205,7 @@ fn octets_of(hex: &str) -> Vec<u8> {
     (0..digits.len()).step_by(2).map(octet).collect()
 }
 
-/// What a program sends that subtracts an hour: `now() - interval` could as well be the difference of two times.
+/// A program subtracts an hour. Without a declared type, `now() - $1` could also be the difference of two times.
 #[test]
 fn declared_intervals_are_intervals() {
     let server = server(Access::Open);
@@ -262,7 +262,7 @@ fn values_that_are_not_of_their_type_are_refused() {
     assert_eq!(client.query("SELECT 1", &[]).unwrap().len(), 1);
 }
 
-/// JDBC reads the values of a statement that it has described once as it was described.
+/// JDBC describes a statement once, and then decodes all its values by that description.
 #[test]
 fn statements_are_described_before_a_format_is_asked_for() {
     let server = server(Access::Open);
@@ -276,7 +276,7 @@ fn statements_are_described_before_a_format_is_asked_for() {
     raw.until(b'Z');
 }
 
-/// What drivers send that know no types: node-postgres, lib/pq and others that write lists themselves.
+/// Requests of drivers that do not know the types: node-postgres, lib/pq and others that encode lists themselves.
 #[test]
 fn texts_are_taken_for_what_they_stand_beside() {
     let server = server(Access::Open);
@@ -440,7 +440,7 @@ fn sums_have_room() {
     assert!(refused.contains("92233"), "{refused}");
 }
 
-/// The first thing that a program asks.
+/// The first query that a program sends.
 #[test]
 fn arguments_of_functions_in_from_are_parameters() {
     let server = server(Access::Open);

@@ -19,7 +19,7 @@ fn a_series_has_the_name_of_its_table() {
     }
 }
 
-/// What a function gives for a window that moves, and a constant of one part of a union, is no order of all rows.
+/// DataFusion must not assume an order from a moving window, or from a constant in one branch of a union.
 #[test]
 fn rows_are_ordered_when_they_are_not_yet() {
     let server = server(Access::Open);
@@ -87,7 +87,7 @@ fn texts_of_routes_are_taken_apart() {
     );
 }
 
-/// To plan so many calls within each other took a minute, in which nobody else was let in.
+/// Such deeply nested calls once took a minute to plan. No other client was served in that time.
 #[test]
 fn many_texts_are_joined_at_once() {
     let server = server(Access::Open);
@@ -161,7 +161,7 @@ fn what_is_no_community_is_not_looked_for() {
     assert!(refused.contains("'64500' is no community"), "{refused}");
 }
 
-/// Forms of the grammar that other databases plan as calls, too.
+/// Forms of the grammar that other databases also plan as calls.
 #[test]
 fn texts_are_cut_and_searched_as_the_standard_says() {
     let server = server(Access::Open);
@@ -223,7 +223,7 @@ fn windows_give_what_others_have() {
     assert_eq!(answer(&server, lists), "4\n");
 }
 
-/// Each of these would take much for each of many rows at once, and nobody could stop it.
+/// Each call would be costly for each of many rows, and could not be stopped.
 #[test]
 fn dear_aggregates_are_not_offered_over_windows() {
     let server = server(Access::Open);
@@ -236,7 +236,7 @@ fn dear_aggregates_are_not_offered_over_windows() {
     assert_eq!(answer(&server, grouped), "10\n");
 }
 
-/// The value would be written beside each of 8,192 rows at once.
+/// The value would be repeated for each of 8,192 rows at once.
 #[test]
 fn values_of_inner_queries_are_copied_for_few_rows_at_once() {
     let server = server(Access::Open);
@@ -245,7 +245,7 @@ fn values_of_inner_queries_are_copied_for_few_rows_at_once() {
     assert!(plan.contains("Paced: Pieces"), "{plan}");
 }
 
-/// No other zone is known, and an answer in UTC would look like one in that zone.
+/// Other time zones are not known. An answer in UTC would look like one in the requested zone.
 #[test]
 fn times_are_utc_and_nothing_else_is_said() {
     let server = server(Access::Open);
@@ -338,7 +338,7 @@ fn floats_are_written_as_postgresql_does_and_sent_as_they_are() {
     assert_eq!(row.get::<_, Vec<f64>>(1).len(), 2);
 }
 
-/// Programs look at the numbers. These are PostgreSQL's.
+/// Programs compare the SQLSTATE, so it must be PostgreSQL's.
 #[test]
 fn what_cannot_be_cast_or_computed_has_its_number() {
     let server = server(Access::Open);

@@ -1,4 +1,4 @@
-//! Queries within expressions: the answers are PostgreSQL's, which version 15 gave to the same queries.
+//! Subqueries within expressions. The expected answers are those of PostgreSQL 15.
 
 use rutter_sql::Access;
 
@@ -90,7 +90,7 @@ fn queries_are_values() {
         let sql = asked(&format!(
             "SELECT string_agg(coalesce(CAST(v AS text), 'null'), ' ' ORDER BY k) FROM (SELECT k, {value} AS v FROM a) t"
         ));
-        // Texts of flags are words here, and letters in what is shown.
+        // A cast to text gives `true` and `false`; rows show `t` and `f`.
         let found = answer(&server, &sql)
             .replace("true", "t")
             .replace("false", "f");

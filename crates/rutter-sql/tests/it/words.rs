@@ -1,4 +1,4 @@
-//! SQL as users of PostgreSQL write it means the same here, or is refused.
+//! SQL in PostgreSQL's dialect has the same meaning here, or is refused.
 
 use rutter_sql::Access;
 
@@ -144,7 +144,7 @@ fn floats_are_wide() {
     );
 }
 
-/// The description of an answer has the types of its rows.
+/// The description of an answer has the same types as its rows.
 #[test]
 fn columns_are_what_their_values_are() {
     let server = server(Access::Open);
@@ -181,7 +181,7 @@ fn fractions_are_rounded_and_equal_items_changed_alike() {
     );
 }
 
-/// By the numbers of addresses, not by their texts.
+/// Addresses compare by their numbers, not by their strings.
 #[test]
 fn networks_have_their_order_everywhere() {
     let server = server(Access::Open);

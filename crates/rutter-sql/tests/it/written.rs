@@ -52,7 +52,7 @@ fn lists_have_postgresqls_texts() {
     );
 }
 
-/// Lists of lists, and rows, are texts.
+/// Lists of lists, and rows, are sent as strings.
 #[test]
 fn lists_of_lists_are_written() {
     let server = server(Access::Open);

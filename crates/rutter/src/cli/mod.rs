@@ -1,4 +1,4 @@
-//! The command line and its help texts. The modules named after the commands carry them out.
+//! The command line and its help. The modules named after the commands carry them out.
 
 mod demo;
 mod filter;

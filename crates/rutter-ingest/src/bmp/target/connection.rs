@@ -105,7 +105,7 @@ impl Connection {
         match heard {
             Ok(0) => Err(io::Error::other("the station closed the connection")),
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
-            // Stations send nothing that matters.
+            // Data from the station is ignored.
             _ => Ok(()),
         }
     }

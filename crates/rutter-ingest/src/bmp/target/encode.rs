@@ -68,7 +68,7 @@ impl Peer {
         })
     }
 
-    /// Whether both are views of one session.
+    /// Returns whether both are views of one session.
     pub fn is_of_same_session(&self, other: &Peer) -> bool {
         let key = |peer: &Peer| {
             (
@@ -80,7 +80,7 @@ impl Peer {
         self.router == other.router && key(self) == key(other)
     }
 
-    /// Whether the UPDATEs of both have the same form. Each message states the size of its AS numbers.
+    /// Returns whether the UPDATEs of both have the same form. Each message states the size of its AS numbers.
     pub fn is_read_like(&self, other: &Peer) -> bool {
         self.is_of_same_session(other) && self.add_path == other.add_path
     }

@@ -197,7 +197,7 @@ impl Feeder<'_> {
         Ok(())
     }
 
-    /// Whether the station knows the session of this view.
+    /// Returns whether the station knows the session of this view.
     fn is_up(&self, peer: &Peer) -> bool {
         self.peers
             .values()

@@ -35,7 +35,7 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
-    /// Replaces DataFusion's operator. Other operators stay as they are.
+    /// Replaces DataFusion's operator. Other operators stay unchanged.
     pub fn instead_of(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
         match divisible(&plan) {
             true => Arc::new(Self { whole: plan }),
@@ -161,7 +161,7 @@ impl Rows {
         Ok(None)
     }
 
-    /// What is held is all that comes; the operators before this one hold nothing any more.
+    /// Ends the input: no rows follow the held ones. The operators before this one are dropped.
     fn end(&mut self) {
         self.input = None;
         self.partitions.end();

@@ -12,7 +12,7 @@ use tokio_util::bytes::{Bytes, BytesMut};
 
 use super::Copy;
 
-/// How many rows the copy of a connection has brought: what is sent also has a header and an end.
+/// The number of rows that a connection's COPY has sent, without the header and the trailer.
 #[derive(Default)]
 struct Rows(AtomicUsize);
 
@@ -71,5 +71,5 @@ fn behind(begin: &[u8], row: Bytes) -> Bytes {
     }
 }
 
-/// The library adds an end of its own to others.
+/// The text format. In other formats the library appends the trailer itself.
 const TEXT: i8 = 0;
