@@ -1,4 +1,4 @@
-//! A progress bar for those who wait at a terminal.
+//! A progress bar on the terminal.
 
 use std::io::IsTerminal as _;
 use std::sync::Arc;
@@ -9,24 +9,24 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use rutter_mrt::{Input, Progress};
 
-/// A bar on standard error; without a terminal, nothing.
+/// A progress bar on standard error. It is hidden if standard error is no terminal.
 pub(crate) struct Bar {
     bar: ProgressBar,
     done: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What else is written while files are read.
+/// The other output while files are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lines {
-    /// Nothing.
+    /// No other output.
     None,
-    /// What is in the files; on a terminal that tells enough.
+    /// The contents of the files. On a terminal they replace the bar.
     OnStdout,
 }
 
 impl Bar {
-    /// How far files are read.
+    /// Starts a bar that shows how far the files are read.
     pub(crate) fn of_files(inputs: &[Input], progress: &Progress, lines: Lines) -> Self {
         let done = Arc::new(AtomicBool::new(false));
         let in_the_way = lines == Lines::OnStdout && std::io::stdout().is_terminal();
@@ -39,7 +39,7 @@ impl Bar {
             };
         }
         let octets: u64 = inputs.iter().map(Input::len).sum();
-        // How much comes from standard input nobody knows.
+        // The length of standard input is unknown.
         let (bar, style) = match inputs.contains(&Input::Stdin) {
             true => (
                 ProgressBar::no_length(),
@@ -69,7 +69,7 @@ impl Bar {
         }
     }
 
-    /// A line that does not disturb the bar.
+    /// Prints a line without disturbing the bar.
     pub(crate) fn say(&self, line: &str) {
         self.bar.suspend(|| rutter_daemon::eprint_line(line));
     }
@@ -78,7 +78,7 @@ impl Bar {
     pub(crate) fn end(self) {
         self.done.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread {
-            // It does nothing that could panic.
+            // The thread cannot panic.
             let _ = thread.join();
         }
         self.bar.finish_and_clear();

@@ -1,4 +1,4 @@
-//! The command line: what can be typed. What it means is in the modules named after the commands.
+//! The command line. The modules named after the commands implement it.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 #[command(name = "rutter", version, max_term_width = 100)]
 #[command(disable_help_subcommand = true, propagate_version = true)]
 pub(crate) struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -56,7 +56,7 @@ pub(crate) enum Command {
     BenchSinks(BenchSinksArgs),
 }
 
-/// What is asked of which table.
+/// The arguments of `bench-sql`.
 #[derive(Args, Debug)]
 pub(crate) struct BenchSqlArgs {
     /// One prefix a line, plain or gzip
@@ -65,7 +65,7 @@ pub(crate) struct BenchSqlArgs {
     /// Feeds: half of them with all IPv4 prefixes, half with all IPv6 prefixes
     #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u16).range(2..=200))]
     pub(crate) feeds: u16,
-    /// Rounds; medians are told
+    /// Rounds; the medians are reported
     #[arg(long, default_value_t = 3)]
     pub(crate) rounds: usize,
     /// Longest matches that are asked for
@@ -79,7 +79,7 @@ pub(crate) struct BenchSqlArgs {
     pub(crate) memory: bool,
 }
 
-/// What is archived, and how.
+/// The arguments of `bench-history`.
 #[derive(Args, Debug)]
 pub(crate) struct BenchHistoryArgs {
     /// One prefix a line, plain or gzip
@@ -102,7 +102,7 @@ pub(crate) struct BenchHistoryArgs {
     pub(crate) folder: PathBuf,
 }
 
-/// Which databases, and with what.
+/// The arguments of `bench-sinks`.
 #[derive(Args, Debug)]
 pub(crate) struct BenchSinksArgs {
     /// One prefix a line, plain or gzip
@@ -120,7 +120,7 @@ pub(crate) struct BenchSinksArgs {
     /// At most so many prefixes of each family
     #[arg(long, value_name = "PREFIXES")]
     pub(crate) most: Option<usize>,
-    /// Rounds; medians are told
+    /// Rounds; the medians are reported
     #[arg(long, default_value_t = 3)]
     pub(crate) rounds: usize,
     /// Routes that are inserted one by one
@@ -131,7 +131,7 @@ pub(crate) struct BenchSinksArgs {
     pub(crate) folder: PathBuf,
 }
 
-/// What to ask whom.
+/// The arguments of `sql`.
 #[derive(Args, Debug)]
 pub(crate) struct SqlArgs {
     /// The query, or - for standard input
@@ -140,14 +140,14 @@ pub(crate) struct SqlArgs {
     /// The running collector that is asked
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:5439")]
     pub(crate) server: SocketAddr,
-    /// Who asks
+    /// User name
     #[arg(long, value_name = "NAME", default_value = "rutter")]
     pub(crate) user: String,
     /// The password, where the collector wants one
     #[arg(long, value_name = "TEXT", env = "PGPASSWORD", hide_env_values = true)]
     pub(crate) password: Option<String>,
-    /// Encrypt, and believe the collector whose certificate is in this file (PEM), or hangs on one in it and is for its
-    /// address
+    /// Encrypt, and accept the collector if its certificate is in this PEM file, or is for its address and signed by
+    /// one in the file
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_root: Option<PathBuf>,
     /// Ask these MRT files instead: they become the tables `routes`, `best` and `peers`
@@ -175,7 +175,7 @@ pub(crate) struct SqlArgs {
 }
 
 impl SqlArgs {
-    /// The query. Of `--mrt FILE 'SELECT …'` it is taken for a file by who does not know files.
+    /// Takes the query. In `--mrt FILE 'SELECT …'` clap takes the query for a file, so the last file may be the query.
     pub(crate) fn take_query(&mut self) -> Result<String, Failure> {
         let is_query = |last: &mut PathBuf| !last.exists() && last.to_string_lossy().contains(' ');
         let behind = |files: &mut Vec<PathBuf>| {
@@ -193,7 +193,7 @@ impl SqlArgs {
         }
     }
 
-    /// How the answer is written.
+    /// The format of the answer.
     pub(crate) fn format(&self) -> Format {
         match (self.json, self.csv) {
             (true, _) => Format::Json,
@@ -203,7 +203,7 @@ impl SqlArgs {
     }
 }
 
-/// What to play to whom.
+/// The arguments of `replay`.
 #[derive(Args, Debug)]
 pub(crate) struct ReplayArgs {
     /// Files, folders with all files inside, or - for standard input
@@ -258,7 +258,7 @@ fn speed(text: &str) -> Result<Speed, String> {
     }
 }
 
-/// What to print.
+/// The arguments of `mrt`.
 #[derive(Args, Debug)]
 pub(crate) struct MrtArgs {
     /// Files, folders with all files inside, or - for standard input
@@ -272,7 +272,7 @@ pub(crate) struct MrtArgs {
     pub(crate) count: bool,
 }
 
-/// What to collect.
+/// The arguments of `collect`.
 #[derive(Args, Debug)]
 pub(crate) struct CollectArgs {
     /// The configuration
@@ -289,7 +289,7 @@ pub(crate) struct CollectArgs {
     /// Load these MRT files into the table first: files, folders, or - for standard input
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) mrt: Vec<PathBuf>,
-    /// What the collector or router of the MRT files is called
+    /// Name of the collector or router of the MRT files
     #[arg(long, value_name = "NAME", default_value = "mrt", requires = "mrt")]
     pub(crate) mrt_router: String,
     /// Show it: collect from built-in speakers, with a configuration of its own
@@ -314,7 +314,7 @@ pub(crate) struct CollectArgs {
     pub(crate) once: bool,
 }
 
-/// Where the configuration of a packaged installation is.
+/// The path of the configuration in a packaged installation.
 pub(crate) const DEFAULT_CONFIG: &str = "/etc/rutter/rutter.toml";
 
 const BENCH_HISTORY: &str = "\

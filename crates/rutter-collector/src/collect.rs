@@ -16,7 +16,7 @@ use crate::cli::CollectArgs;
 use crate::failure::Failure;
 use crate::services::Services;
 
-/// Runs the collector until it is told to end.
+/// Runs the collector until a signal or the control socket stops it.
 pub(crate) fn collect(args: &CollectArgs) -> Result<(), Failure> {
     let signals = Signals::install(Hangup::Reloads)?;
     let mut config = load(&args.file)?;
@@ -43,7 +43,7 @@ pub(crate) fn collect(args: &CollectArgs) -> Result<(), Failure> {
     };
     let text = collector.daemon.wait_for_stop();
     collector.stop(&text);
-    // As all commands that read MRT files: who looks at the exit status learns of it.
+    // An incomplete load sets the exit status, as in all commands that read MRT files.
     complete.map_err(|why| Failure::text(format!("--mrt: {why}")))
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts the services, then the daemon around the same table. `source` is what a reload reads again.
+    /// Starts the services, then the daemon around the same table. A reload reads `source` again.
     pub(crate) fn start(config: Config, source: Option<PathBuf>) -> Result<Self, Failure> {
         let cannot = |e| Failure::text(format!("cannot start: {e}"));
         let daemon = Daemon::prepare(config.clone(), source).map_err(cannot)?;
@@ -66,7 +66,7 @@ impl Running {
             status: StatusRegistry::default(),
         };
         daemon.attach(Arc::new(context.status.clone()));
-        // Before anything is heard: their history begins with an empty table.
+        // The services start before the first route arrives: their history begins with an empty table.
         let services = Services::start(&context, &config)?;
         let daemon = match daemon.start() {
             Ok(daemon) => daemon,
@@ -82,21 +82,21 @@ impl Running {
         })
     }
 
-    /// Whether somebody wants it to end, by a signal or on the control socket.
+    /// Returns whether a signal or the control socket requested the stop.
     pub(crate) fn is_to_end(&self) -> bool {
         self.daemon.stop_requested(Duration::ZERO)
     }
 
-    /// Ends everything, with a text for the neighbors.
+    /// Stops the services and the daemon. The neighbors receive `text`.
     pub(crate) fn stop(self, text: &str) {
-        // Services first, so that the end of our own sessions is not recorded as the peers' doing.
+        // The services stop first. Otherwise they would record the end of our own sessions as an action of the peers.
         self.services.stop(&self.context);
         self.daemon.stop(text);
     }
 }
 
-/// Loads files into the table. What cannot be read of them is said, passed over and, inside, what is wrong; nothing at
-/// all is a failure.
+/// Loads files into the table. The function logs and skips unreadable parts, and returns the reason in the inner
+/// result. It fails if no route can be read.
 fn load_mrt(
     collector: &Running,
     inputs: &[Input],
@@ -150,7 +150,7 @@ fn name(config: &Config) -> String {
     named.unwrap_or_else(|| config.router_id.to_string())
 }
 
-/// Reads a configuration; prints warnings, or errors and fails.
+/// Reads a configuration. Prints its warnings, or prints its errors and fails.
 fn load(file: &Path) -> Result<Config, Failure> {
     match Config::load(file) {
         Ok(loaded) => {

@@ -1,18 +1,18 @@
-//! Why a command failed.
+//! The error of a command.
 
 use std::io;
 
-/// Why a command failed, for a person.
+/// The error of a command, for users.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// In words; a hint may follow on further lines.
+    /// A message. Hints may follow on further lines.
     Text(String),
-    /// Whoever read our output has gone: nothing to complain about.
+    /// The reader of our output has closed the pipe. This is not an error.
     NobodyReads,
 }
 
 impl Failure {
-    /// In words.
+    /// Returns a failure with this message.
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Failure::Text(text.into())
     }

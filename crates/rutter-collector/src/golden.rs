@@ -1,4 +1,5 @@
-//! What stands in `docs/` is what the program says. `UPDATE_GOLDEN=1 cargo test -p rutter-collector golden` writes it anew.
+//! Tests that the files in `docs/` match the output of the program. `UPDATE_GOLDEN=1 cargo test -p rutter-collector
+//! golden` updates the files.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +8,7 @@ use clap::{Command, CommandFactory as _};
 
 use crate::cli::Cli;
 
-/// The commands that people are told of.
+/// The commands that the help lists.
 fn commands() -> Vec<Command> {
     let mut command = Cli::command().term_width(100);
     command.build();
@@ -43,7 +44,7 @@ fn help_texts_are_those_of_the_documents() {
     }));
 }
 
-/// One for each command, as `man rutter-collect` finds it. Benchmarks have none.
+/// Each command has a man page, as `man rutter-collect` finds it. Benchmarks have none.
 #[test]
 fn man_pages_are_those_of_the_program() {
     let commands = commands().into_iter();

@@ -1,4 +1,4 @@
-//! `rutter replay`: MRT files to a BGP daemon.
+//! `rutter replay`: sends the routes of MRT files to a BGP daemon.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::bar::{Bar, Lines};
 use crate::cli::ReplayArgs;
 use crate::failure::Failure;
 
-/// Plays all files; then keeps the sessions up unless told otherwise.
+/// Plays all files. Then keeps the sessions up, unless `--end` is given.
 pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     let signals = Signals::install(Hangup::Ends)?;
     let to_end = || signals.stop_requested();
@@ -56,7 +56,7 @@ pub(crate) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     stay(&player, &to_end)
 }
 
-/// What was played; nothing at all is an error.
+/// Reports the number of routes and sessions. Fails if nothing was played.
 fn tell(args: &ReplayArgs, played: &Played, broken: bool) -> Result<(), Failure> {
     if played.sessions == 0 {
         return Err(Failure::text(match (args.peer, broken) {
@@ -78,7 +78,7 @@ fn tell(args: &ReplayArgs, played: &Played, broken: bool) -> Result<(), Failure>
     Ok(())
 }
 
-/// Keeps the sessions up until one of them ends, or everything is to.
+/// Keeps the sessions up until one of them ends or a signal requests the stop.
 fn stay(player: &Player<'_>, to_end: &dyn Fn() -> bool) -> Result<(), Failure> {
     rutter_daemon::eprint_line("the sessions stay up; Ctrl-C ends them");
     while !to_end() {

@@ -1,4 +1,4 @@
-//! What runs beside the daemon, as configured: the one list of a collector's services.
+//! The services that run beside the daemon, as configured. This is the only list of a collector's services.
 
 use std::thread;
 
@@ -16,7 +16,7 @@ use crate::sql::SqlService;
 pub(crate) struct Services(Vec<Box<dyn Service>>);
 
 impl Services {
-    /// Starts everything that the configuration asks for, or nothing.
+    /// Starts all configured services. If one fails, stops the others.
     pub(crate) fn start(context: &Context, config: &Config) -> Result<Self, Failure> {
         let mut services = Services::default();
         let started = services.start_all(context, config);
@@ -29,7 +29,7 @@ impl Services {
         }
     }
 
-    /// One line a service, each of its own section.
+    /// Starts the services. Each has its own section in the configuration.
     fn start_all(&mut self, context: &Context, config: &Config) -> Result<(), Failure> {
         if let Some(sql) = &config.sql {
             self.add(SqlService::start(context, sql)?);
@@ -52,7 +52,8 @@ impl Services {
             context.status.add_sinks(move || vec![status.view().row()]);
             self.add(sink);
         }
-        // The last: routers wait at the door, and the others hear everything from the beginning.
+        // The BMP station starts last. Routers can connect only now, so the other services receive every event from the
+        // beginning.
         if let Some(bmp) = &config.bmp {
             let station = Station::start(context, bmp);
             self.add(station.map_err(|e| Failure::text(e.to_string()))?);
@@ -64,8 +65,8 @@ impl Services {
         self.0.push(Box::new(service));
     }
 
-    /// Ends all services: first those that bring routes in, then at once all that tell of them, so that a database that does
-    /// not answer is not waited for once for each that there is.
+    /// Stops all services: first the route sources, then all others at the same time. The waits for databases that do
+    /// not answer thus overlap.
     pub(crate) fn stop(self, context: &Context) {
         context.shutdown.trigger();
         let (feeding, telling): (Vec<_>, Vec<_>) = self
@@ -97,7 +98,7 @@ mod tests {
 
     use super::*;
 
-    /// One of two that end only together, or the one that must have ended before.
+    /// A service for the test. The two others end only together, and only the station can end alone.
     struct Slow(&'static str, Arc<Barrier>, Arc<Mutex<Vec<&'static str>>>);
 
     impl Service for Slow {

@@ -23,7 +23,7 @@ fn a_bad_file_is_1_with_every_error() {
     assert!(message.contains("`name`"), "{message}");
 }
 
-/// Demonstrations take the same ports where they are free: one at a time.
+/// Only one demonstration runs at a time: they use the same ports if these are free.
 static ALONE: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -53,7 +53,7 @@ fn a_demonstration_collects_every_route() {
     assert_eq!(errors, "");
 }
 
-/// Ended when dropped.
+/// A demonstration that ends when dropped.
 struct Demonstration(Child);
 
 impl Drop for Demonstration {
@@ -79,7 +79,7 @@ fn a_demonstration_answers_while_feeds_come_in() {
         let mut lines = lines.by_ref().map(Result::unwrap);
         lines.find(|line| line.contains(with)).unwrap_or_default()
     };
-    // The first thing that it says is how it is asked.
+    // The first output is how to query the collector.
     let port = line("psql -h").split_whitespace().nth(4).map(str::to_owned);
     let parameters = format!(
         "host=127.0.0.1 port={} user=anybody dbname=rutter",
@@ -111,7 +111,7 @@ fn a_demonstration_that_is_interrupted_at_once_ends_in_order() {
     let mut demonstration = Demonstration(demonstration.spawn().unwrap());
     let mut out = BufReader::new(demonstration.0.stdout.take().unwrap());
     let mut said = String::new();
-    // The table is not even drawn then.
+    // At this time the table is not generated yet.
     while !said.contains("psql -h") {
         assert!(out.read_line(&mut said).unwrap() > 0, "{said}");
     }

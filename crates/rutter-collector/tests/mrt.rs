@@ -1,4 +1,4 @@
-//! `rutter mrt` prints what bgpdump prints.
+//! `rutter mrt` prints the same lines as bgpdump.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -19,7 +19,7 @@ use rutter_wire::update::{Sections, write};
 const TIME: u32 = 1_700_000_000;
 const V6: [u8; 16] = [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11];
 
-/// What a collector would write: paths with sets, communities with names, an aggregator.
+/// Returns a file as a collector writes it: paths with sets, communities with names, an aggregator.
 fn file() -> Vec<u8> {
     let mut out = Vec::new();
     let peer = |address: &str, asn| PeerEntry {
@@ -167,7 +167,7 @@ fn the_lines_are_those_of_bgpdump() {
     assert_eq!(ours, theirs);
 }
 
-/// As with `2>&1 | head -1`.
+/// The reader closes the pipe early, as with `2>&1 | head -1`.
 #[test]
 fn whoever_reads_the_errors_may_go() {
     let folder = folder("unheard");
@@ -242,7 +242,7 @@ fn standard_input_is_read_and_counted() {
 #[test]
 fn what_cannot_be_read_is_said_and_the_rest_is_printed() {
     let folder = folder("broken");
-    // An entry of a peer that nobody names, between two good ones.
+    // The entry of an unknown peer, between two valid entries.
     let mut bytes = file();
     let at = bytes.len();
     let stranger = Route {
@@ -269,7 +269,7 @@ fn what_cannot_be_read_is_said_and_the_rest_is_printed() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// A collector goes on with what could be read, and says at its end that this was not all.
+/// A collector continues with the readable routes, and reports at its end that some are missing.
 #[test]
 fn a_collector_whose_files_were_broken_ends_with_1() {
     let folder = folder("collect");
@@ -290,7 +290,7 @@ fn a_collector_whose_files_were_broken_ends_with_1() {
     let mut said = BufReader::new(collector.stderr.take().unwrap()).lines();
     let mut said = || said.next().unwrap().unwrap();
     while !said().contains("MRT files loaded") {}
-    // It listens to signals only now: until then TERM ends it without a word.
+    // The collector handles signals only now. Before, TERM ends it without output.
     let status = format!("/proc/{}/status", collector.id());
     let caught = || {
         let text = fs::read_to_string(&status).unwrap();
@@ -307,7 +307,7 @@ fn a_collector_whose_files_were_broken_ends_with_1() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// The questions of docs/collector.md to MRT files are asked as they stand there.
+/// Runs the queries of docs/collector.md on MRT files, exactly as they are written there.
 #[test]
 fn the_questions_of_the_documentation_are_answered() {
     let folder = std::env::temp_dir().join(format!("rutter-mrt-questions-{}", std::process::id()));

@@ -1,4 +1,4 @@
-//! `rutter replay`: what is in the files stands in the table of the daemon that they are played to.
+//! `rutter replay`: the routes of the files are in the table of the daemon that receives them.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -60,7 +60,7 @@ impl World {
             .unwrap()
     }
 
-    /// `AS prefix#path path` of every route.
+    /// Returns `AS prefix#path path` of every route.
     fn routes(&self) -> Vec<String> {
         let snapshot = self.daemon.rib().snapshot();
         let mut routes = Vec::new();
@@ -123,7 +123,7 @@ fn block(asns: &[u32], as4: bool) -> Vec<u8> {
     out
 }
 
-/// Two peers with the same two prefixes; the second has several paths where they are told apart.
+/// Returns a dump of two peers with the same two prefixes. With Add-Path, the second peer has several paths.
 fn table(add_path: bool) -> Vec<u8> {
     let peer = |address: &str, asn| PeerEntry {
         bgp_id: 9,
@@ -189,7 +189,7 @@ fn a_session_for_each_peer_with_path_identifiers() {
     world.end(replay);
 }
 
-/// Two routes, and 100 seconds later one is gone; with two-octet AS numbers.
+/// Returns a log of two routes with two-octet AS numbers. One route is withdrawn 100 seconds later.
 fn log() -> Vec<u8> {
     let link = Link {
         peer_asn: Asn(64501),
@@ -296,7 +296,7 @@ fn nothing_to_play_is_said() {
     assert!(text.contains("no route that can be read"), "{text}");
     let other = said(&table(false), &["--peer", "192.0.2.99"]);
     assert!(other.contains("no route of 192.0.2.99"), "{other}");
-    // A file that is cut off is played up to there.
+    // A truncated file is played up to its end.
     let whole = table(false);
     let arguments = ["--peer", "192.0.2.11", "--end"];
     let text = said(&whole[..whole.len() - 1], &arguments);

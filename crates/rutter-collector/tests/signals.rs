@@ -1,4 +1,4 @@
-//! A signal that comes before everything runs: within the load of MRT files, or before the configuration is read.
+//! A signal that arrives before the collector runs: during the load of MRT files, or before it reads the configuration.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -14,10 +14,10 @@ use rutter_sinks::{Block, Disk, Spool};
 use rutter_wire::attr::{TRANSITIVE, code, write_attr};
 use rutter_wire::mrt::{PeerEntry, Route, write_peer_index_table, write_rib};
 
-/// Longer than anything here takes.
+/// A timeout longer than every step of these tests.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A folder of its own, gone afterwards.
+/// A folder that is removed when dropped.
 struct Folder {
     path: PathBuf,
 }
@@ -30,7 +30,8 @@ impl Folder {
         Folder { path: folder }
     }
 
-    /// A collector whose database is away, with an archive. It takes sessions at a port that is free when it starts.
+    /// Returns the configuration of a collector with an archive and a database that does not answer. It accepts
+    /// sessions at a port that is free at its start.
     fn configuration(&self) -> String {
         let folder = self.path.display();
         format!(
@@ -49,7 +50,7 @@ impl Drop for Folder {
     }
 }
 
-/// A process that does not outlive the test.
+/// A process that ends when dropped.
 struct Rutter(Child);
 
 impl Rutter {
@@ -67,7 +68,7 @@ impl Rutter {
         assert!(sent.unwrap().success());
     }
 
-    /// How it ends, and what it said.
+    /// Waits for the end of the process. Returns its exit status and output.
     fn end(mut self) -> (ExitStatus, String) {
         let begun = Instant::now();
         let status = loop {
@@ -91,7 +92,7 @@ impl Drop for Rutter {
     }
 }
 
-/// More than is read at once, and more than is committed at once.
+/// The number of routes. It exceeds one read and one commit.
 const ROUTES: u32 = 40_000;
 
 fn table() -> Vec<u8> {
@@ -131,7 +132,7 @@ fn table() -> Vec<u8> {
     out
 }
 
-/// Octets of all files in a folder.
+/// Returns the bytes of all files in a folder.
 fn octets(folder: &Path) -> u64 {
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
     files
@@ -139,7 +140,7 @@ fn octets(folder: &Path) -> u64 {
         .sum()
 }
 
-/// The kinds of the rows of a spool, in order.
+/// Returns the kinds of the rows of a spool, in order.
 fn spooled(folder: &Path) -> Vec<String> {
     let whole = octets(folder);
     let mut spool = Spool::open(Disk::open(folder).unwrap(), 1 << 30).unwrap();
@@ -155,7 +156,7 @@ fn spooled(folder: &Path) -> Vec<String> {
     kinds
 }
 
-/// `kind,rows` of an archive.
+/// Returns the lines `kind,rows` of an archive.
 fn archived(folder: &Path) -> Vec<String> {
     let query = "SELECT kind, count(*) FROM events GROUP BY 1 ORDER BY 1";
     let output = Command::new(env!("CARGO_BIN_EXE_rutter-collect"))
@@ -172,7 +173,7 @@ fn ends_in_order(signal: &str) {
     let file = folder.path.join("c.toml");
     fs::write(&file, folder.configuration()).unwrap();
     let mut rutter = Rutter::start(&["collect"], &file, &["--mrt", "-"]);
-    // Its standard input stays open: the load goes on until somebody ends it.
+    // The standard input stays open: the load continues until a signal ends it.
     let mut stdin = rutter.0.stdin.take().unwrap();
     stdin.write_all(&table()).unwrap();
     let (begun, spool) = (Instant::now(), folder.path.join("spool"));
@@ -208,14 +209,14 @@ fn a_load_that_is_interrupted_is_flushed() {
     ends_in_order("INT");
 }
 
-/// The process reads its configuration from a pipe, and gets the signal before.
+/// Starts a process that reads its configuration from a pipe. The signal arrives before the configuration.
 fn before_the_configuration(name: &str, signal: &str) -> (Folder, Rutter) {
     let folder = Folder::new(name);
     let file = folder.path.join("c.toml");
     let made = Command::new("mkfifo").arg(&file).status().unwrap();
     assert!(made.success());
     let rutter = Rutter::start(&["collect"], &file, &[]);
-    // Opened once the other side reads.
+    // The open returns once the other side reads.
     let mut pipe = File::options().write(true).open(&file).unwrap();
     rutter.signal(signal);
     let text = folder.configuration();
@@ -233,7 +234,7 @@ fn a_signal_before_the_configuration_is_read_ends_it() {
     assert!(status.success(), "{status}: {said}");
 }
 
-/// Where a collector takes sessions, by what it says when it has started.
+/// Returns the address at which a collector accepts sessions, from its output at the start.
 fn listens_at(said: &str) -> SocketAddr {
     let (_, address) = said.split_once("listen=[").expect("it has started");
     let (address, _) = address.split_once(']').expect("one address");

@@ -1,7 +1,8 @@
-//! How fast history is written, and how small it is: full tables as they come at the start of sessions, then updates.
+//! Measures how fast history is written, and how small it is. The input is full tables as at the start of sessions,
+//! then updates.
 //!
-//! The feed is that of a table that takes the messages in. Only the archive's own work counts: reading the events,
-//! making rows, packing and writing them, on one thread.
+//! The feed is that of a table that receives the messages. Only the archive's own work counts: reading the events,
+//! making rows, compressing and writing them, on one thread.
 
 use std::collections::HashMap;
 use std::fs;
@@ -22,32 +23,32 @@ use rutter_rib::{
 
 use rutter_history::{Archive, Compression, FileRotation, Options, Part, write_snapshot};
 
-/// What is measured.
+/// The settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// One prefix a line, plain or gzip.
+    /// The file of prefixes, one a line, plain or gzip.
     pub prefixes: PathBuf,
-    /// At most so many of each family; 0: all.
+    /// The maximum number of prefixes of each family; 0 for all.
     pub most: usize,
-    /// Feeds of each family.
+    /// The number of feeds of each family.
     pub feeds: usize,
-    /// Messages of updates after the tables.
+    /// The number of update messages after the tables.
     pub updates: usize,
-    /// Level of ZSTD.
+    /// The ZSTD level.
     pub compression: i32,
-    /// Where the archive lies meanwhile; it is removed.
+    /// The folder for the archive. The archive is removed at the end.
     pub folder: PathBuf,
 }
 
-/// Measures, telling each figure through `say`.
+/// Runs the benchmark and passes each figure to `say`.
 ///
 /// # Errors
-/// Where the prefixes cannot be read, or the archive cannot be written.
+/// Fails if the prefixes cannot be read or the archive cannot be written.
 pub fn run(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<(), String> {
     let folder = settings
         .folder
         .join(format!("rutter-bench-history-{}", std::process::id()));
-    // One of our own: what is removed afterwards is nobody else's.
+    // The folder is new, so removing it deletes no other files.
     fs::create_dir(&folder).map_err(|why| format!("{}: {why}", folder.display()))?;
     let measured = measure(settings, &folder, say);
     let removed = fs::remove_dir_all(&folder).map_err(|why| format!("{}: {why}", folder.display()));
@@ -94,7 +95,7 @@ fn files(archive: &Archive, part: Part) -> Result<Vec<PathBuf>, String> {
     Ok(files.into_iter().map(|file| file.path).collect())
 }
 
-/// Octets a row of each column, the largest first; what is less than a twentieth is left out.
+/// Returns the bytes a row of each column, the largest first. Columns below 0.05 bytes are left out.
 fn sizes(files: &[PathBuf]) -> Result<String, String> {
     let mut columns: HashMap<String, i64> = HashMap::new();
     let mut rows = 0;
@@ -126,7 +127,7 @@ fn sizes(files: &[PathBuf]) -> Result<String, String> {
 
 struct Feed {
     id: PeerId,
-    /// UPDATE bodies.
+    /// The bodies of the UPDATE messages.
     bodies: Vec<Vec<u8>>,
 }
 
@@ -181,7 +182,7 @@ impl Bench {
         })
     }
 
-    /// All feeds at once, in bursts as sockets are read; a full table within a minute.
+    /// Sends all feeds at the same time, in bursts as sockets are read. A full table takes less than a minute.
     fn tables(&mut self) -> Result<(), String> {
         let most = self
             .feeds
@@ -206,8 +207,8 @@ impl Bench {
         self.end()
     }
 
-    /// Prefixes that flap again and again make most of what is heard: nine of ten messages are about one in fifty of
-    /// the prefixes, told by several peers within a second; one of ten withdraws.
+    /// Sends updates. Flapping prefixes cause most of them: nine of ten messages are about 2 % of the prefixes. Several
+    /// peers send each change within a second. One of ten changes withdraws.
     fn updates(&mut self, count: usize) -> Result<(), String> {
         let mut given = 0;
         while given < count {
@@ -252,7 +253,7 @@ impl Bench {
         self.rib.commit(&mut batch);
     }
 
-    /// The part that counts.
+    /// Drains the feed into the archive. Only this time is measured.
     fn drain(&mut self) -> Result<(), String> {
         self.now.monotonic_us = self.now.unix_us;
         let begun = cpu();
@@ -265,7 +266,7 @@ impl Bench {
             .map_or(Ok(()), |why| Err(why.to_owned()))
     }
 
-    /// Ends the file, so that its octets count.
+    /// Ends the file, so that its bytes count.
     fn end(&mut self) -> Result<(), String> {
         let begun = cpu();
         self.now.unix_us += 600_000_000;
@@ -306,13 +307,13 @@ fn line(what: &str, rows: u64, octets: u64, spent: Duration) -> String {
     )
 }
 
-/// CPU time of this thread.
+/// Returns the CPU time of this thread.
 fn cpu() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// The body that withdraws what this one announces of IPv4; of IPv6 it is announced again.
+/// Returns a body that withdraws the IPv4 routes of this one. A body with only IPv6 routes is returned as it is.
 fn withdrawn(body: &[u8]) -> Vec<u8> {
     let Some((_, rest)) = body.split_first_chunk::<2>() else {
         return body.to_vec();

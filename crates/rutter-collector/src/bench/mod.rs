@@ -8,9 +8,9 @@ use crate::cli::{BenchHistoryArgs, BenchSinksArgs};
 use crate::failure::Failure;
 use sinks::Place;
 
-/// Measures the sinks and prints each figure as soon as it is known.
+/// Measures the sinks. Prints each figure as soon as it is known.
 pub(crate) fn sinks(args: &BenchSinksArgs) -> Result<(), Failure> {
-    // Nothing named: everything that can be started here.
+    // Without a named database, both are started here.
     let (postgres, mariadb) = match (&args.postgres, &args.mariadb) {
         (None, None) => (Some(Place::Own), Some(Place::Own)),
         (postgres, mariadb) => (postgres.clone(), mariadb.clone()),
@@ -28,7 +28,7 @@ pub(crate) fn sinks(args: &BenchSinksArgs) -> Result<(), Failure> {
     sinks::run(&settings, &mut |line| println!("{line}")).map_err(Failure::text)
 }
 
-/// Measures the archive and prints each figure as soon as it is known.
+/// Measures the archive. Prints each figure as soon as it is known.
 pub(crate) fn history(args: &BenchHistoryArgs) -> Result<(), Failure> {
     let settings = history::Settings {
         prefixes: args.prefixes.clone(),

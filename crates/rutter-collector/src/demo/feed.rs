@@ -1,4 +1,4 @@
-//! One speaker of the demonstration: a full feed, written as it is drawn.
+//! One speaker of the demonstration. It sends a full feed while generating it.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::mpsc::Sender;
@@ -14,12 +14,13 @@ use rutter_wire::update::write_end_of_rib;
 
 use super::table::Table;
 
-/// Prefixes that share an attribute set.
+/// The number of prefixes that share an attribute set.
 const SHARED: usize = 5;
-/// Octets that are written at once.
+/// The buffer size in bytes at which the speaker writes to the socket.
 const FLUSH_AT: usize = 64 * 1024;
 
-/// Announces its part of the table, tells when it has, then keeps the session up until told to end.
+/// Announces its part of the table and reports the time when it has sent everything. Then keeps the session up until
+/// the shutdown.
 pub(super) fn run(
     number: u16,
     from: IpAddr,
@@ -35,7 +36,7 @@ pub(super) fn run(
         v6: Ipv6Addr::new(0x2a0e, 0x99, 0, 0, 0, 0, 0, number + 1),
     };
     let mut rng = Rng::new(7).fork(u64::from(number));
-    // The same origins for all feeds.
+    // All feeds have the same origins.
     let mut origins = Rng::new(11);
     let mut nlri = Vec::new();
     for group in table.of_feed(number).chunks(SHARED) {
@@ -56,7 +57,7 @@ pub(super) fn run(
     write_end_of_rib(&mut speaker.out, AfiSafi::IPV4_UNICAST);
     write_end_of_rib(&mut speaker.out, AfiSafi::IPV6_UNICAST);
     speaker.flush()?;
-    // Nobody may want to know.
+    // The receiver may be dropped already.
     let _ = sent.send(Instant::now());
     while !shutdown.wait(Duration::from_millis(200)) {
         if let Some(why) = speaker.ended() {

@@ -1,4 +1,4 @@
-//! `rutter collect --demo`: a collector and built-in speakers, one process, nothing to set up.
+//! `rutter collect --demo`: a collector and built-in speakers in one process, without any setup.
 
 mod feed;
 mod table;
@@ -59,8 +59,8 @@ pub(crate) fn demo(args: &CollectArgs) -> Result<(), Failure> {
     result
 }
 
-/// Collects from built-in speakers until the table has everything, and says how long that took; or until the end is
-/// asked for.
+/// Collects from built-in speakers until the table has all routes, then reports the duration. A stop request ends it
+/// early.
 fn collect(
     args: &CollectArgs,
     collector: &Running,
@@ -68,7 +68,7 @@ fn collect(
     shutdown: &ShutdownSignal,
     feeds: &mut Vec<Speaking>,
 ) -> Result<(), Failure> {
-    // The collector answers already while this is drawn or read.
+    // The collector already answers while the table is generated or read.
     let table = Arc::new(Table::of(args)?);
     let begun = Instant::now();
     let (sent, _) = mpsc::channel();
@@ -81,10 +81,10 @@ fn collect(
     }
 }
 
-/// A speaker.
+/// The thread of a speaker.
 pub(crate) type Speaking = JoinHandle<Result<(), String>>;
 
-/// A folder of this user's, where the other commands look for the socket of a demonstration.
+/// Returns a folder of this user. The other commands look there for the socket of a demonstration.
 pub(crate) fn folder() -> Result<PathBuf, Failure> {
     let user = fs::metadata("/proc/self").map_or(0, |meta| meta.uid());
     let folder = std::env::temp_dir().join(format!("rutter-demo-{user}"));
@@ -128,7 +128,7 @@ const STREAM: u16 = 8_180;
 /// The port of its SQL, if it is free.
 const SQL: u16 = 5_439;
 
-/// Where the demonstration can be reached.
+/// The addresses of the demonstration.
 struct Doors {
     bmp: SocketAddr,
     stream: SocketAddr,
@@ -145,13 +145,13 @@ impl Doors {
     }
 }
 
-/// This port of 127.0.0.1, or else one that was free a moment ago.
+/// Returns this port of 127.0.0.1. If it is in use, returns one that was free a moment ago.
 pub(crate) fn address_near(port: u16) -> io::Result<SocketAddr> {
     let bind = |port| TcpListener::bind(("127.0.0.1", port));
     bind(port).or_else(|_| bind(0))?.local_addr()
 }
 
-/// Starts speakers; each tells when it has sent everything.
+/// Starts the speakers. Each sends the time at which it has sent everything.
 pub(crate) fn start_feeds(
     count: u16,
     to: SocketAddr,
@@ -172,7 +172,7 @@ pub(crate) fn start_feeds(
     Ok(feeds)
 }
 
-/// Waits until the table holds so many routes; `false` where the end came first.
+/// Waits until the table holds `routes` routes. Returns `false` if a stop was requested first.
 pub(crate) fn wait_for(
     rib: &Rib,
     routes: u64,
@@ -191,7 +191,7 @@ pub(crate) fn wait_for(
     Ok(true)
 }
 
-/// Routes in the table.
+/// Returns the number of routes in the table.
 pub(crate) fn held(rib: &Rib) -> u64 {
     let of_peer = |peer: rutter_rib::PeerSummary| {
         let counts = peer.counts.iter().map(|count| u64::from(count.received));
@@ -214,7 +214,7 @@ fn report(collector: &Running, routes: u64, took: Duration) -> io::Result<()> {
     )
 }
 
-/// What can be asked from the first moment on.
+/// Prints the commands that work from the first moment on.
 fn invite(doors: &Doors) -> io::Result<()> {
     let Doors { bmp, stream, sql } = doors;
     let (program, mut out) = (rutter()?, io::stdout().lock());
@@ -246,7 +246,7 @@ fn stay(socket: &Path, doors: &Doors) -> io::Result<()> {
     out.flush()
 }
 
-/// The program whose commands these are.
+/// Returns the path of the program that has these commands.
 fn rutter() -> io::Result<PathBuf> {
     Ok(std::env::current_exe()?.with_file_name("rutter"))
 }

@@ -1,4 +1,4 @@
-//! What the speakers of the demonstration announce.
+//! The prefixes that the speakers of the demonstration announce.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 pub(crate) struct Table(PerFamily<Vec<Prefix>>);
 
 impl Table {
-    /// As asked for.
+    /// Returns the table that the arguments ask for.
     pub(crate) fn of(args: &CollectArgs) -> Result<Self, Failure> {
         match &args.prefixes {
             Some(path) => Self::read(path),
@@ -24,7 +24,7 @@ impl Table {
         }
     }
 
-    /// The prefixes of a list.
+    /// Reads the prefixes of a list.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         // The error names the file.
         Ok(Self::new(&read_prefix_file(path, true)?.prefixes))
@@ -38,12 +38,12 @@ impl Table {
         Table(PerFamily::from_fn(of))
     }
 
-    /// What one speaker announces: even ones IPv4, odd ones IPv6.
+    /// Returns the prefixes that one speaker announces: IPv4 for even numbers, IPv6 for odd numbers.
     pub(crate) fn of_feed(&self, number: u16) -> &[Prefix] {
         &self.0[Family::ALL[usize::from(number % 2)]]
     }
 
-    /// Routes of so many speakers.
+    /// Returns the number of routes that `feeds` speakers announce.
     pub(crate) fn routes(&self, feeds: u16) -> u64 {
         (0..feeds)
             .map(|number| self.of_feed(number).len() as u64)

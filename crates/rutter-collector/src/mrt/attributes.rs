@@ -1,4 +1,4 @@
-//! The part of a line that the attributes decide.
+//! The part of a line that depends on the attributes.
 
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -7,7 +7,7 @@ use rutter_wire::attr::{Attributes, Origin};
 
 use super::number::{address, ipv4, number};
 
-/// From `|AS_PATH` to the end of the line, in the fields of `bgpdump -m`.
+/// Writes the fields from `|AS_PATH` to the end of the line, as `bgpdump -m` does.
 pub(super) fn text(out: &mut Vec<u8>, attributes: &Attributes<'_>, next_hop: Option<IpAddr>) {
     out.push(b'|');
     path(out, attributes);
@@ -60,7 +60,7 @@ fn path(out: &mut Vec<u8>, attributes: &Attributes<'_>) {
     }
 }
 
-/// Standard, then large communities, as bgpdump puts them.
+/// Writes standard, then large communities, in the order of bgpdump.
 fn communities(out: &mut Vec<u8>, attributes: &Attributes<'_>) {
     let start = out.len();
     for community in attributes.communities() {
@@ -86,7 +86,7 @@ fn communities(out: &mut Vec<u8>, attributes: &Attributes<'_>) {
     }
 }
 
-/// From `,"origin"` to the end of the object, with the names of every other schema.
+/// Writes the fields from `,"origin"` to the end of the object. The names are the same as in every other schema.
 pub(super) fn json(out: &mut Vec<u8>, attributes: &Attributes<'_>, next_hop: Option<IpAddr>) {
     if let Some(origin) = attributes.origin() {
         out.extend_from_slice(match origin {
@@ -125,7 +125,7 @@ pub(super) fn json(out: &mut Vec<u8>, attributes: &Attributes<'_>, next_hop: Opt
     out.extend_from_slice(b"}\n");
 }
 
-/// No value of these holds a character that JSON escapes.
+/// Writes a list. Its values contain no character that JSON escapes.
 fn list(out: &mut Vec<u8>, name: &str, values: impl Iterator<Item: std::fmt::Display>) {
     let _ = write!(out, ",\"{name}\":[");
     for (at, value) in values.enumerate() {
@@ -135,7 +135,7 @@ fn list(out: &mut Vec<u8>, name: &str, values: impl Iterator<Item: std::fmt::Dis
     out.push(b']');
 }
 
-/// An address of 4, 16 or 32 octets: of two, the global one.
+/// Parses a next hop of 4, 16 or 32 octets. With two addresses, returns the global one.
 pub(super) fn next_hop(octets: &[u8]) -> Option<IpAddr> {
     if let Ok(v4) = <[u8; 4]>::try_from(octets) {
         return Some(Ipv4Addr::from(v4).into());

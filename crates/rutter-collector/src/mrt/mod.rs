@@ -1,4 +1,4 @@
-//! `rutter mrt`: prints what MRT files hold, a route a line.
+//! `rutter mrt`: prints the routes of MRT files, one a line.
 
 mod attributes;
 mod number;
@@ -50,10 +50,10 @@ pub(crate) fn mrt(args: &MrtArgs) -> Result<(), Failure> {
     verdict.map_err(Failure::text)
 }
 
-/// Octets that are written at once.
+/// The buffer size in bytes at which the output is written.
 const FLUSH_AT: usize = 256 * 1024;
 
-/// Where lines go.
+/// The output of the lines.
 struct Output<'a> {
     out: io::StdoutLock<'a>,
     progress: Progress,
@@ -61,7 +61,7 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// Writes what was printed.
+    /// Writes the printed lines.
     fn write(&mut self, printer: &mut Printer) -> io::Result<()> {
         self.progress.add_routes(printer.take_routes());
         if !self.quiet {

@@ -1,4 +1,4 @@
-//! Numbers and addresses as text, fast: the printer does little else.
+//! Fast formatting of numbers and addresses: the printer does little else.
 
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr};

@@ -1,4 +1,4 @@
-//! Records as lines: those of `bgpdump -m`, or a JSON object each.
+//! Formats records as lines of `bgpdump -m`, or as one JSON object a line.
 
 use std::io::Write as _;
 use std::net::IpAddr;
@@ -16,24 +16,24 @@ pub(super) struct Printer {
     json: bool,
     text: Vec<u8>,
     routes: u64,
-    /// What lines say of each peer of the table, by index.
+    /// The formatted peers of the table, by index.
     peers: Vec<Vec<u8>>,
     cache: Vec<Cached>,
     head: Vec<u8>,
 }
 
-/// What an attribute block was printed as.
+/// The formatted text of an attribute block.
 #[derive(Clone, Default)]
 struct Cached {
     block: Vec<u8>,
     printed: Vec<u8>,
 }
 
-/// Blocks that are remembered; most routes of a table share theirs with others.
+/// The number of cached blocks. Most routes of a table share their block with others.
 const CACHE: usize = 1 << 15;
 
 impl Printer {
-    /// Prints JSON, or else text.
+    /// Creates a printer of JSON, or else of text.
     pub fn new(json: bool) -> Self {
         Printer {
             json,
@@ -45,22 +45,22 @@ impl Printer {
         }
     }
 
-    /// What was printed since it was last cleared.
+    /// Returns the text since the last `clear`.
     pub fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// Forgets what was printed.
+    /// Clears the text.
     pub fn clear(&mut self) {
         self.text.clear();
     }
 
-    /// Routes printed since this was last asked.
+    /// Returns the number of routes since the last call.
     pub fn take_routes(&mut self) -> u64 {
         std::mem::take(&mut self.routes)
     }
 
-    /// Prints a record. Of a broken one, what can be read.
+    /// Prints a record, or the readable part of a malformed record.
     pub fn record(&mut self, record: &Record<'_>) -> RecordOutcome {
         match record.decode() {
             Ok(Content::PeerIndexTable(table)) => self.peers(&table).into(),
@@ -125,7 +125,7 @@ impl Printer {
         Ok(())
     }
 
-    /// Prints the attributes of an entry, from memory where they are known.
+    /// Prints the attributes of an entry, from the cache if they are in it.
     fn attributes_of(&mut self, entry: &RibEntry<'_>) -> Result<(), Unreadable> {
         let cached = &mut self.cache[hash(entry.attributes) as usize % CACHE];
         if cached.block != entry.attributes || cached.printed.is_empty() {
@@ -168,7 +168,7 @@ impl Printer {
         Ok(())
     }
 
-    /// What stands before a fault in the routes is printed.
+    /// Prints the routes of a message. The routes before a malformed one are printed too.
     fn message(&mut self, message: &Message<'_>, record: &Record<'_>) -> Result<(), Unreadable> {
         let Some(sections) = rutter_mrt::update(message)? else {
             return Ok(());
@@ -244,7 +244,7 @@ impl Printer {
         };
     }
 
-    /// What all lines of a record begin with.
+    /// Formats the common start of all lines of a record.
     fn begin(&mut self, kind: &str, letter: &str, record: &Record<'_>) {
         let head = &mut self.head;
         head.clear();
@@ -256,7 +256,7 @@ impl Printer {
         };
     }
 
-    /// A line; without attributes the route is withdrawn.
+    /// Prints a line. Without attributes the route is withdrawn.
     fn route(
         &mut self,
         peer: IpAddr,
@@ -284,7 +284,7 @@ impl Printer {
     }
 }
 
-/// BGP4MP_ET.
+/// The MRT type BGP4MP_ET.
 const EXTENDED: u16 = 17;
 
 fn write_peer(out: &mut Vec<u8>, json: bool, peer: IpAddr, asn: Asn) {
@@ -297,7 +297,7 @@ fn write_peer(out: &mut Vec<u8>, json: bool, peer: IpAddr, asn: Asn) {
     out.push(if json { b',' } else { b'|' });
 }
 
-/// Whatever the path is, it is shown.
+/// Returns a context that accepts every AS path.
 fn lenient(as4: bool) -> AttrContext {
     AttrContext {
         as4,
@@ -307,7 +307,7 @@ fn lenient(as4: bool) -> AttrContext {
     }
 }
 
-/// A quick hash: it only chooses a place to remember something.
+/// Returns a fast hash. It only selects a slot of the cache.
 fn hash(bytes: &[u8]) -> u64 {
     let mut hash = bytes.len() as u64;
     let mut chunks = bytes.chunks_exact(8);

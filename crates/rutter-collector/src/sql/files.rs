@@ -1,4 +1,4 @@
-//! A query over files: MRT is read into a table of this process, Parquet, CSV and JSON are read by the engine.
+//! A query over files. MRT files are loaded into a table of this process. DataFusion reads Parquet, CSV and JSON.
 
 use std::io;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::bar::{Bar, Lines};
 use crate::cli::SqlArgs;
 use crate::failure::Failure;
 
-/// Loads the files, then answers.
+/// Loads the files, then answers the query.
 pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
     let (rib, verdict) = load(args)?;
     let say = |error: rutter_sql::QueryError| Failure::text(error.to_string());
@@ -27,7 +27,7 @@ pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
     verdict.map_err(|why| Failure::text(format!("{why}: the answer may lack routes")))
 }
 
-/// A process of its own may take what the machine has.
+/// Returns the limits. The process has no other work, so it may use all the memory.
 pub(super) fn limits() -> Limits {
     Limits {
         memory: usize::MAX / 2,
@@ -35,7 +35,7 @@ pub(super) fn limits() -> Limits {
     }
 }
 
-/// Runs what queries need on threads with room for what is nested deeply.
+/// Runs a query on threads with a stack for deeply nested queries.
 pub(super) fn block_on<T: Send>(
     answer: impl Future<Output = Result<T, Failure>> + Send,
 ) -> Result<T, Failure> {
@@ -51,10 +51,10 @@ pub(super) fn block_on<T: Send>(
     })
 }
 
-/// Stack of a thread that plans or computes. Only what is used takes memory.
+/// The stack of a thread that plans or computes. Only the used part takes memory.
 const STACK: usize = 256 << 20;
 
-/// The table of the files, and whether all of them could be read.
+/// Returns the table of the files, and whether all of them could be read.
 fn load(args: &SqlArgs) -> Result<(Arc<Rib>, Result<(), String>), Failure> {
     let rib = Arc::new(Rib::new(RibConfig {
         shards: 16,
@@ -80,7 +80,7 @@ fn load(args: &SqlArgs) -> Result<(Arc<Rib>, Result<(), String>), Failure> {
     Ok((rib, verdict))
 }
 
-/// Asks, and prints what comes.
+/// Runs the query and prints its rows.
 pub(super) async fn answer(
     database: &Database,
     query: &str,

@@ -1,4 +1,4 @@
-//! `rutter sql`: one query, asked of a running collector, of MRT files, or of the past.
+//! `rutter sql`: one query of a running collector, of MRT files, or of an archive.
 
 mod files;
 mod past;
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 
 pub(crate) use service::SqlService;
 
-/// Whether a certificate and its key can be used, for who checks a configuration.
+/// Checks that a certificate and its key are usable, for `rutter check`.
 pub(crate) fn check_tls(certificate: PathBuf, key: PathBuf) -> Result<(), Failure> {
     let files = rutter_sql::Tls { certificate, key };
     files.check().map_err(|why| Failure::text(why.to_string()))

@@ -1,4 +1,4 @@
-//! A query of the past: an archive, the table as of a time, or any Parquet files.
+//! A query of an archive, of the table as of a time, or of any Parquet files.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -10,7 +10,7 @@ use super::files::{answer, block_on, limits};
 use crate::cli::SqlArgs;
 use crate::failure::Failure;
 
-/// Reads what is needed, then answers.
+/// Reads the needed files, then answers the query.
 pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
     let mut database = rutter_sql::database(&limits()).map_err(say)?;
     if args.files {
@@ -31,7 +31,7 @@ pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
     })
 }
 
-/// The file that an error is about: the engine says what is wrong with one, and not with which.
+/// Finds the file that an error is about. DataFusion gives the fault without the file.
 fn broken(args: &SqlArgs, said: &str) -> Option<String> {
     let is_of_a_file = ["arquet", "rrow error", "non-nullable"];
     if !is_of_a_file.iter().any(|words| said.contains(words)) {
@@ -51,7 +51,7 @@ fn say(error: QueryError) -> Failure {
     Failure::text(error.to_string())
 }
 
-/// A file or folder as a table of its name; the folder of an archive as its two tables.
+/// Adds a file or folder as a table of its name. The folder of an archive becomes its two tables.
 async fn add(database: &Database, path: &Path) -> Result<(), Failure> {
     let archive = Archive::new(path);
     if archive.exists() {
@@ -68,7 +68,7 @@ async fn add(database: &Database, path: &Path) -> Result<(), Failure> {
     added.map_err(|why| Failure::text(format!("cannot read {shown} as Parquet: {why}")))
 }
 
-/// The engine passes over files of no octets: an answer without their rows would look complete.
+/// Fails if a file is empty. DataFusion skips empty files, and an answer without their rows would look complete.
 fn not_empty(paths: &[PathBuf]) -> Result<(), Failure> {
     for path in paths {
         let failed = |why: io::Error| Failure::text(format!("{}: {why}", path.display()));
@@ -143,7 +143,8 @@ async fn add_history(database: &Database, folder: &Path, at: Option<u64>) -> Res
     database.replace("events", &events).await.map_err(say)
 }
 
-/// The columns that the live table has and files need not, and lists where it has lists.
+/// Returns a query for the table as of a time. It adds the columns that only the live table has, and converts text to
+/// lists.
 fn as_live() -> String {
     let columns = rutter_events::COLUMNS
         .iter()

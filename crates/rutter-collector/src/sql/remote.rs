@@ -12,7 +12,7 @@ use crate::failure::Failure;
 
 use super::tls::Verifying;
 
-/// Asks, and prints what comes.
+/// Runs the query and prints its rows.
 pub(super) fn ask(args: &SqlArgs, query: &str) -> Result<(), Failure> {
     let mut config = postgres::Config::new();
     config
@@ -52,10 +52,10 @@ fn cells(row: &SimpleQueryRow) -> Vec<Option<&str>> {
     (0..row.len()).map(|at| row.get(at)).collect()
 }
 
-/// Rows that are asked for at once.
+/// The number of rows that one FETCH requests.
 const PIECE: usize = 1000;
 
-/// Takes the rows a piece at a time: all of them may be more than fits in memory. There is one piece at least.
+/// Passes the rows to `take` in pieces, because all of them may exceed the memory. There is at least one piece.
 fn each_piece(
     client: &mut Client,
     query: &str,
@@ -79,7 +79,7 @@ fn each_piece(
     }
 }
 
-/// Whether a statement is one whose rows can be fetched.
+/// Returns whether a cursor can fetch the rows of a statement.
 fn has_cursor(query: &str) -> bool {
     let word = query.split(|c: char| !c.is_ascii_alphabetic()).next();
     let word = word.unwrap_or_default().to_ascii_uppercase();
@@ -95,7 +95,7 @@ fn ask_for(client: &mut Client, query: &str) -> Result<Vec<SimpleQueryRow>, Fail
     Ok(rows.collect())
 }
 
-/// Name and type of each column.
+/// Returns the name and type of each column.
 fn kinds(client: &mut Client, query: &str) -> Result<Vec<(String, Type)>, Failure> {
     let statement = client.prepare(query).map_err(|error| said(&error))?;
     let columns = statement.columns().iter();

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 
 use rutter_sql::{Access, Bounds, Limits, Server, Settings, Tls};
 
-/// One that everybody may ask, with or without a certificate, and where it listens. It ends when it is dropped.
+/// Starts a server with open access, with or without a certificate. Returns it with its address. The server stops when
+/// it is dropped.
 pub(super) fn start(tls: Option<Tls>) -> (Server, SocketAddr) {
     let settings = Settings {
         listen: vec!["127.0.0.1:0".parse().unwrap()],

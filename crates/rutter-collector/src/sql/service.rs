@@ -13,9 +13,9 @@ use rutter_sql::{
 
 use crate::failure::Failure;
 
-/// Events that wait for the log; it takes them as fast as they are decoded.
+/// The queue of events for the log. The log takes them as fast as they are decoded.
 const QUEUE: usize = 1 << 18;
-/// How often to look whether everything ends.
+/// The interval between checks for the shutdown.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The server, and the thread that keeps the latest events.
@@ -25,13 +25,13 @@ pub(crate) struct SqlService {
 }
 
 impl SqlService {
-    /// Listens and answers.
+    /// Starts the server and the thread for events.
     pub(crate) fn start(context: &Context, settings: &Sql) -> Result<Self, Failure> {
         let limits = Limits {
             memory: usize::try_from(settings.memory).unwrap_or(usize::MAX),
             threads: settings.threads,
         };
-        // Beside what queries hold.
+        // The events may use this memory in addition to the queries.
         let events = limits.memory / 4;
         let log = (settings.events > 0).then(|| EventLog::new(settings.events, events));
         let database = live_database(context.rib.clone(), log.clone(), &limits);
@@ -53,7 +53,7 @@ impl SqlService {
     }
 }
 
-/// Who is served, and how.
+/// Returns the settings of the server.
 fn served(settings: &Sql) -> rutter_sql::Settings {
     let access = match &settings.login {
         None => Access::Open,
@@ -101,7 +101,7 @@ fn bounds(settings: &Sql) -> Bounds {
     }
 }
 
-/// Keeps the latest events.
+/// Starts the thread that keeps the latest events.
 fn keep(context: Context, log: EventLog) -> Result<JoinHandle<()>, Failure> {
     let (reader, peers) = context.rib.subscribe(QUEUE);
     let begun = Instant::now();

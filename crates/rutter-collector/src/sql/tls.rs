@@ -21,12 +21,12 @@ use tokio_rustls::TlsConnector;
 
 use crate::failure::Failure;
 
-/// Encrypts, and believes those certificates that hang on the given ones, or are one of them.
+/// A TLS connector that accepts the given certificates, and the certificates that they signed.
 #[derive(Clone)]
 pub(super) struct Verifying(TlsConnector);
 
 impl Verifying {
-    /// With the certificates of a PEM file.
+    /// Creates a connector from the certificates of a PEM file.
     pub(super) fn with(path: &Path) -> Result<Self, Failure> {
         let wrong = |why: &dyn std::fmt::Display| {
             Failure::text(format!(
@@ -61,8 +61,9 @@ impl Verifying {
     }
 }
 
-/// Believes a certificate that hangs on a given one and has the name of the server, or that is itself given: a server's own,
-/// signed by nobody else, is trusted by being in the file, whatever it says of authorities and names.
+/// A verifier that accepts two kinds of certificates. One kind chains to a given certificate and has the name of the
+/// server. The other kind is a given certificate itself. It may be self-signed, and its names and CA flag do not
+/// matter.
 #[derive(Debug)]
 struct GivenOrChained {
     given: Vec<CertificateDer<'static>>,
@@ -85,7 +86,7 @@ impl ServerCertVerifier for GivenOrChained {
             Err(why) if self.given.contains(certificate) && !is_of_another_time(&why) => {
                 Ok(ServerCertVerified::assertion())
             }
-            // A stranger that says it is an authority: that it is a stranger is what matters.
+            // An unknown CA certificate fails with another error. The useful error is that the issuer is unknown.
             Err(rustls::Error::InvalidCertificate(CertificateError::Other(_))) => Err(
                 rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer),
             ),
@@ -118,7 +119,8 @@ impl ServerCertVerifier for GivenOrChained {
     }
 }
 
-/// Whether a certificate is out of date, or not in force yet. That is looked at before names and authorities.
+/// Returns whether a certificate has expired or is not valid yet. The verifier checks this before names and
+/// authorities.
 fn is_of_another_time(why: &rustls::Error) -> bool {
     use CertificateError::{Expired, ExpiredContext, NotValidYet, NotValidYetContext};
     matches!(
@@ -140,7 +142,7 @@ impl MakeTlsConnect<Socket> for Verifying {
     }
 }
 
-/// A connection to a server of this name, in the making.
+/// A connection to the server of this name, before the handshake.
 pub(super) struct ToServer(TlsConnector, ServerName<'static>);
 
 impl TlsConnect<Socket> for ToServer {
@@ -213,7 +215,7 @@ mod tests {
             Folder(folder)
         }
 
-        /// A certificate that nobody else has signed. `openssl req` makes such ones, which say that they are authorities.
+        /// Creates a self-signed certificate. `openssl req` marks it as a CA by default.
         fn certificate(&self, name: &str, more: &[&str]) -> Tls {
             let (certificate, key) = (format!("{name}.crt"), format!("{name}.key"));
             let made = Command::new("openssl")
@@ -247,7 +249,7 @@ mod tests {
         }
     }
 
-    /// Asks a server with this certificate; what goes wrong.
+    /// Queries a server with this certificate. Returns the error.
     fn ask(tls: &Tls, root: &Path) -> Result<(), String> {
         let (_server, address) = server::start(Some(tls.clone()));
         let verifying = Verifying::with(root).map_err(|failure| format!("{failure:?}"))?;
@@ -263,7 +265,7 @@ mod tests {
     #[test]
     fn a_certificate_in_the_file_is_believed_and_no_other() {
         let folder = Folder::new("given");
-        // An authority by its own words, and without the name of the server; and one that is none.
+        // The first certificate is a CA without the name of the server. The last is no CA.
         let own = folder.certificate("own", &[]);
         let other = folder.certificate("other", &["-addext", "subjectAltName=IP:127.0.0.1"]);
         let leaf = folder.certificate("leaf", &["-addext", "basicConstraints=critical,CA:FALSE"]);

@@ -10,7 +10,7 @@ use rutter_rib::{Batch, FamilyInfo, Neighbor, PeerKind, Rib, RibConfig, SessionI
 
 use super::Settings;
 
-/// Takes in the feeds of as many peers of each family, every one with all prefixes of it.
+/// Builds a table with full feeds. Each family has `settings.feeds` peers, and each peer announces all its prefixes.
 pub(super) fn table(settings: &Settings) -> Result<Arc<Rib>, String> {
     let found = workload::read_prefix_file(&settings.prefixes, true)
         .map_err(|why| format!("{}: {why}", settings.prefixes.display()))?;

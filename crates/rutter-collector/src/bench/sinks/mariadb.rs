@@ -41,7 +41,7 @@ impl Server {
         said(self.conn.query_drop(sql))
     }
 
-    /// The client's own bulk command.
+    /// Runs the client's bulk command.
     fn client(&self, command: &str) -> Result<(), String> {
         let settings = &self.settings;
         let mut client = Command::new("mariadb");
@@ -149,7 +149,7 @@ impl Rival for Server {
     }
 }
 
-/// A row as LOAD DATA reads it.
+/// Returns a row as LOAD DATA reads it.
 fn line(row: Row) -> Vec<u8> {
     let mut out = Vec::new();
     for (index, value) in row.unwrap().into_iter().enumerate() {

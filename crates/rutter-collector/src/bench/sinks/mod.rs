@@ -1,8 +1,10 @@
-//! How fast whole tables reach a database, beside the database's own bulk command and beside a row at a time.
+//! Measures how fast whole tables reach a database. Compares this with the database's bulk command and with single-row
+//! inserts.
 //!
-//! Each round fills the empty table of current routes twice: by the sink, from the table of the collector, and by the
-//! server's own client (`psql \copy` in binary, `mariadb` with `LOAD DATA LOCAL INFILE`) from a file with the very rows that
-//! the sink had written, into a second table of the same schema. Then every row is compared with the collector's table.
+//! Each round fills the empty table of current routes twice. First the sink fills it from the table of the collector.
+//! Then the server's own client fills a second table of the same schema from a file with the rows that the sink wrote.
+//! The client is `psql \copy` in binary, or `mariadb` with `LOAD DATA LOCAL INFILE`. The first round compares every row
+//! with the collector's table.
 
 mod feeds;
 mod mariadb;
@@ -28,49 +30,49 @@ use rutter_sinks::{
 use own::{Own, Scratch};
 pub use url::{Place, Url};
 
-/// What is measured.
+/// The settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// One prefix a line, plain or gzip.
+    /// The file of prefixes, one a line, plain or gzip.
     pub prefixes: PathBuf,
-    /// At most so many of each family; 0: all.
+    /// The maximum number of prefixes of each family; 0 for all.
     pub most: usize,
-    /// Feeds of each family.
+    /// The number of feeds of each family.
     pub feeds: usize,
-    /// Rounds; medians are told.
+    /// The number of rounds. The benchmark reports the medians.
     pub rounds: usize,
-    /// Its tables of ours are removed.
+    /// The database. The benchmark drops all tables of Rutter in it.
     pub postgres: Option<Place>,
-    /// Its tables of ours are removed.
+    /// The database. The benchmark drops all tables of Rutter in it.
     pub mariadb: Option<Place>,
-    /// Routes that are inserted one by one.
+    /// The number of routes that are inserted one by one.
     pub singles: usize,
-    /// Where spools, prepared files and databases of our own lie meanwhile.
+    /// The folder for spools, prepared files and databases of the benchmark.
     pub folder: PathBuf,
 }
 
 /// A database that can be measured.
 trait Rival {
     type Store: Store;
-    /// Name for people.
+    /// Returns the name for users.
     fn name(&self) -> &'static str;
-    /// Removes all our tables.
+    /// Drops all our tables.
     fn wipe(&mut self) -> Result<(), String>;
     fn store(&self) -> Self::Store;
-    /// Writes the file for the bulk command from what the sink has stored.
+    /// Writes the file for the bulk command from the rows that the sink has stored.
     fn prepare(&mut self, file: &Path) -> Result<(), String>;
     /// Runs the server's own client with its bulk command into an empty table of the same schema.
     fn bulk(&mut self, file: &Path) -> Result<Duration, String>;
-    /// SELECT, then INSERT, each committed, as in 2013; into an empty table of the same schema.
+    /// Inserts rows one by one into an empty table of the same schema: SELECT, then INSERT, each committed, as in 2013.
     fn singles(&mut self, count: usize) -> Result<Duration, String>;
-    /// The stored routes of a peer in order of their prefixes, as tabbed text with `\N` for NULL.
+    /// Visits the stored routes of a peer in prefix order, as tab-separated lines with `\N` for NULL.
     fn rows(&mut self, peer: IpAddr, visit: Visit<'_>) -> Result<(), String>;
 }
 
-/// Takes a line.
+/// A callback that receives a line.
 type Visit<'v> = &'v mut dyn FnMut(&str) -> Result<(), String>;
 
-/// Measures, telling each figure through `say`.
+/// Runs the benchmark and passes each figure to `say`.
 pub fn run(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<(), String> {
     let began = Instant::now();
     let rib = feeds::table(settings)?;
@@ -100,7 +102,7 @@ pub fn run(settings: &Settings, say: &mut dyn FnMut(&str)) -> Result<(), String>
     Ok(())
 }
 
-/// Connects to a place, and measures there.
+/// Connects to a database and runs the measurement.
 fn at<R: Rival>(
     place: &Place,
     own: impl Fn() -> Result<Own, String>,
@@ -116,7 +118,7 @@ fn at<R: Rival>(
     }
 }
 
-/// What is measured, of which table, and where files may lie.
+/// The settings, the table and the folder for files.
 type Measured<'m> = (&'m Settings, &'m Arc<Rib>, &'m Path);
 
 fn routes_of(rib: &Rib) -> u64 {
@@ -172,7 +174,7 @@ fn compare(
     rival.wipe()
 }
 
-/// Compares each stored row with the table; how many there are.
+/// Compares each stored row with the table. Returns the number of rows.
 fn verify(rib: &Arc<Rib>, rival: &mut impl Rival) -> Result<usize, String> {
     let mut count = 0;
     for peer in rib.peers() {
@@ -217,7 +219,7 @@ fn line(row: &LoadRow) -> String {
     .join("\t")
 }
 
-/// From an empty database to a live table.
+/// Measures the time from an empty database to a live table.
 fn fill<S: Store>(inside: &Path, rib: &Arc<Rib>, store: S) -> Result<Duration, String> {
     let folder = inside.join("spool");
     let failed = |why: std::io::Error| format!("{}: {why}", folder.display());
@@ -229,7 +231,7 @@ fn fill<S: Store>(inside: &Path, rib: &Arc<Rib>, store: S) -> Result<Duration, S
     let (spool, source) = (Mutex::new(spool), TableSource(rib.clone()));
     let status = Status::new("bench");
     let mut writer = Writer::new(store, intake.run(), Limits::default(), status.clone());
-    // The first step connects and makes the tables.
+    // The first step connects and creates the tables.
     writer.step(0, &spool, &source);
     let began = Instant::now();
     loop {
@@ -250,10 +252,10 @@ fn seconds(took: Duration) -> f64 {
     took.as_secs_f64()
 }
 
-/// What something took.
+/// The cost of a step.
 struct Cost {
     wall_s: f64,
-    /// Of ours, and of servers of our own.
+    /// The CPU time of this process and of the servers that it started.
     processors_s: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Databases of our own for a measurement: in a folder and on a port that nobody else uses, and gone afterwards.
+//! Database servers that the benchmark starts. Each has its own folder and port, and is removed afterwards.
 
 use std::env;
 use std::fs;
@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use super::Url;
 
-/// A folder that goes when it is no longer needed.
+/// A folder that is removed when dropped.
 pub(super) struct Scratch(PathBuf);
 
 impl Scratch {
-    /// Makes a folder with a name of its own.
+    /// Creates a folder of this name.
     pub(super) fn make(inside: &Path, name: &str) -> Result<Self, String> {
         let folder = inside.join(name);
         let made = fs::create_dir_all(inside).and_then(|()| fs::create_dir(&folder));
@@ -23,7 +23,7 @@ impl Scratch {
         Ok(Scratch(folder))
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub(super) fn path(&self) -> &Path {
         &self.0
     }
@@ -39,13 +39,13 @@ impl Drop for Scratch {
 pub(super) struct Own {
     url: Url,
     child: Child,
-    /// What ends it soon, whoever is connected.
+    /// The signal that stops the server without waiting for its clients.
     signal: &'static str,
     folder: Scratch,
 }
 
 impl Own {
-    /// PostgreSQL as `initdb` sets it up.
+    /// Starts PostgreSQL as `initdb` configures it.
     pub(super) fn postgres(inside: &Path) -> Result<Self, String> {
         let (folder, port) = (home(inside, "postgres")?, free_port()?);
         let mut initdb = as_user("postgres", &program("initdb")?);
@@ -59,7 +59,7 @@ impl Own {
         Self::start(server, &url, "INT", folder)
     }
 
-    /// MariaDB as it is built, but for room for the table in memory.
+    /// Starts MariaDB with its defaults, but with a buffer pool large enough for the table.
     pub(super) fn mariadb(inside: &Path) -> Result<Self, String> {
         let (folder, port) = (home(inside, "mysql")?, free_port()?);
         let data = format!("--datadir={}", folder.path().join("data").display());
@@ -68,7 +68,8 @@ impl Own {
         run(install.arg(&data))?;
         let mut server = as_user("mysql", &program("mariadbd")?);
         server.arg("--no-defaults").arg(&data);
-        // A server that starts removes what it takes for its own leftovers, and in a common folder that is another's.
+        // A starting server removes temporary files that look like its own. In a shared folder they may belong to
+        // another server.
         server.arg(data.replace("--datadir", "--tmpdir"));
         server.arg(format!("--socket={}", folder.path().join("s").display()));
         server.args([&format!("--port={port}"), "--bind-address=127.0.0.1"]);
@@ -96,7 +97,7 @@ impl Own {
         })
     }
 
-    /// Waits until it answers.
+    /// Waits until the server answers.
     pub(super) fn connect<T>(
         &mut self,
         connect: impl Fn(&Url) -> Result<T, String>,
@@ -131,12 +132,12 @@ impl Drop for Own {
     }
 }
 
-/// MariaDB's own 128 MB would measure the disk.
+/// The size of MariaDB's buffer pool. With the default of 128 MB the benchmark would measure the disk.
 const BUFFER_POOL: &str = "--innodb-buffer-pool-size=1G";
-/// How long a server may take to begin and to end.
+/// The maximum time that a server may take to start and to stop.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A folder that belongs to the user that the server runs as.
+/// Creates a folder that belongs to the server's user.
 fn home(inside: &Path, user: &str) -> Result<Scratch, String> {
     let folder = Scratch::make(inside, user)?;
     if is_root() {
@@ -152,7 +153,8 @@ fn home(inside: &Path, user: &str) -> Result<Scratch, String> {
     Ok(folder)
 }
 
-/// Database servers refuse to run as root, and none outlives us.
+/// Returns a command that ends with this process. As root it switches to `user`, because database servers refuse to run
+/// as root.
 fn as_user(user: &str, program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "INT"]);
@@ -167,14 +169,14 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|meta| meta.uid() == 0)
 }
 
-/// A port that was free a moment ago.
+/// Returns a port that was free a moment ago.
 fn free_port() -> Result<u16, String> {
     let socket = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
     let address = socket.map_err(|why| format!("no port is free: {why}"))?;
     Ok(address.port())
 }
 
-/// Debian keeps PostgreSQL's programs out of everybody's path.
+/// Finds a program. Debian keeps PostgreSQL's programs outside of `PATH`.
 fn program(name: &str) -> Result<PathBuf, String> {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
     let versions = versions.flatten().map(|version| version.path().join("bin"));

@@ -17,7 +17,7 @@ pub(super) struct Server {
     client: Client,
 }
 
-/// Anything's error in words.
+/// Converts an error to a string.
 fn said<T, E: std::fmt::Display>(result: Result<T, E>) -> Result<T, String> {
     result.map_err(|why| why.to_string())
 }
@@ -42,12 +42,13 @@ impl Server {
         said(self.client.batch_execute(sql))
     }
 
-    /// So that no round pays for another's pages; who may not ask for it goes without.
+    /// Requests a checkpoint, so that no round writes the pages of an earlier one. Errors are ignored: the user may
+    /// lack the privilege.
     fn checkpoint(&mut self) {
         let _ = self.run("CHECKPOINT");
     }
 
-    /// The client's own bulk command.
+    /// Runs the client's bulk command.
     fn psql(&self, command: &str) -> Result<(), String> {
         let settings = &self.settings;
         let mut psql = Command::new("psql");
@@ -127,7 +128,7 @@ impl Rival for Server {
     }
 
     fn rows(&mut self, peer: IpAddr, visit: Visit<'_>) -> Result<(), String> {
-        // Read as text, so that what is compared is what people see.
+        // The rows are read as text, so that the comparison covers the visible values.
         let sql = format!(
             "COPY (SELECT prefix, path_id, origin, as_path, origin_as, host(next_hop), med, local_pref,
                  array_to_string(communities, ' '), array_to_string(extended_communities, ' '),

@@ -1,10 +1,10 @@
-//! Processor time of this process and of all that it started, servers of our own among them: what others do on the machine
-//! meanwhile hardly shows in it.
+//! The CPU time of this process and of its descendants, such as the servers that it started. Other processes on the
+//! machine hardly affect it.
 
 use std::collections::HashMap;
 use std::fs;
 
-/// Seconds so far.
+/// Returns the CPU seconds so far.
 pub(super) fn seconds() -> f64 {
     let processes: HashMap<u32, Process> = fs::read_dir("/proc")
         .into_iter()
@@ -33,12 +33,12 @@ pub(super) fn seconds() -> f64 {
 
 struct Process {
     parent: u32,
-    /// Its own, and those of its children that ended.
+    /// The ticks of the process and of its ended children.
     ticks: u64,
 }
 
 impl Process {
-    /// Of a line of proc_pid_stat(5): what follows the name, which may hold anything.
+    /// Parses a line of proc_pid_stat(5) after the process name. The name may contain any character.
     fn read(text: &str) -> Option<Self> {
         let (_, rest) = text.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_whitespace().collect();

@@ -1,19 +1,19 @@
-//! Where a database is, in one word.
+//! The location of a database, as one argument.
 
 use std::str::FromStr;
 
 use rutter_config::{Database, Secret};
 
-/// `postgres://user:password@host:port/database`; the password and the port may be missing.
+/// `postgres://user:password@host:port/database`. The password and the port are optional.
 #[derive(Clone, Debug)]
 pub struct Url(pub(super) Database);
 
-/// Which database is filled.
+/// The database that is filled.
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// `own`: one that is started for it.
+    /// `own`: a database that the benchmark starts.
     Own,
-    /// One that is there.
+    /// An existing database.
     At(Url),
 }
 

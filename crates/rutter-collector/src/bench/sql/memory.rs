@@ -1,4 +1,4 @@
-//! What queries take of the machine's memory, beside what `sql.memory` lets them have.
+//! Compares the memory that queries use with the limit `sql.memory`.
 
 use std::fs;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use rutter_sql::{Access, Bounds, Limits, Server, Settings, live_database};
 
 use crate::failure::Failure;
 
-/// Queries that need much, each of all routes.
+/// Queries that need much memory, each over all routes.
 const QUERIES: [(&str, &str); 6] = [
     (
         "sort",
@@ -38,10 +38,10 @@ const QUERIES: [(&str, &str); 6] = [
     ),
 ];
 
-/// Limits in MiB.
+/// The limits in MiB.
 const LIMITS: [usize; 4] = [128, 256, 384, 512];
 
-/// Asks each query with each limit, and tells by how much the process grew meanwhile.
+/// Runs each query with each limit, and reports how much the process grew.
 pub(super) fn measure(rib: &Arc<Rib>, threads: usize) -> Result<(), Failure> {
     let mut worst = (0.0, "");
     for limit in LIMITS {
@@ -82,7 +82,7 @@ fn serve(rib: &Arc<Rib>, memory: usize, threads: usize) -> Result<Server, Failur
     Server::start(database.map_err(|why| failed(&why))?, settings).map_err(|why| failed(&why))
 }
 
-/// Reads an answer to its end, row by row: how many rows, or what the server says.
+/// Reads a whole answer row by row. Returns the number of rows, or that the server refused the query.
 fn ask(server: &Server, sql: &str) -> Result<String, Failure> {
     let failed = |why: postgres::Error| Failure::text(why.to_string());
     let port = server.addresses()[0].port();
@@ -97,7 +97,7 @@ fn ask(server: &Server, sql: &str) -> Result<String, Failure> {
     })
 }
 
-/// A figure of this process, KiB.
+/// Returns a figure of this process in KiB.
 fn status(name: &str) -> Result<u64, Failure> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix(name));

@@ -1,4 +1,4 @@
-//! `rutter-collect bench-sql`: live SQL over full feeds, as a client sees it.
+//! `rutter-collect bench-sql`: measures live SQL over full feeds, as a client sees it.
 
 mod memory;
 
@@ -20,10 +20,10 @@ use crate::collect::Running;
 use crate::demo::{self, Table};
 use crate::failure::Failure;
 
-/// How many routes each AS originates: the aggregate over all routes.
+/// Counts the routes of each origin AS: the aggregate over all routes.
 const BY_ORIGIN: &str = "SELECT origin_as, count(*) FROM routes GROUP BY origin_as";
 
-/// Measures and prints each figure when it is known.
+/// Runs the benchmark. Prints each figure as soon as it is known.
 pub(crate) fn run(args: &BenchSqlArgs) -> Result<(), Failure> {
     let table = Arc::new(Table::read(&args.prefixes)?);
     let (mut alone, mut asked, mut exact) = (Vec::new(), Vec::new(), Vec::new());
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &BenchSqlArgs) -> Result<(), Failure> {
     }
 }
 
-/// A collector that has taken everything in.
+/// A collector that has received all routes.
 struct Measurement {
     collector: Option<Running>,
     feeds: Vec<thread::JoinHandle<Result<(), String>>>,
@@ -72,7 +72,7 @@ struct Measurement {
 }
 
 impl Measurement {
-    /// Collects; with a client that asks for the aggregate all the time, or without.
+    /// Collects all routes. With `queried`, a client runs the aggregate all the time.
     fn run(args: &BenchSqlArgs, table: &Arc<Table>, queried: bool) -> Result<Self, Failure> {
         let (address, server) = (demo::address_near(0)?, demo::address_near(0)?);
         let mut config = configuration(&demo::folder()?, server, args.threads)?;
@@ -115,7 +115,7 @@ impl Measurement {
         })
     }
 
-    /// Asks the settled table.
+    /// Runs queries over the complete table.
     fn ask(&self, args: &BenchSqlArgs, table: &Table) -> Result<(), Failure> {
         let mut client = connect(self.server)?;
         let peers = "SELECT count(*) FROM (SELECT peer_name, count(*) AS a, count(DISTINCT prefix) AS b \
@@ -211,7 +211,7 @@ fn configuration(folder: &Path, server: SocketAddr, threads: usize) -> Result<Co
     })
 }
 
-/// Asks for the aggregate until everything has been taken in. How often.
+/// Runs the aggregate until all routes are received. Returns the number of queries.
 fn ask_always(server: SocketAddr, ended: &AtomicBool) -> Result<usize, Failure> {
     let mut client = connect(server)?;
     let mut queries = 0;
@@ -231,7 +231,7 @@ fn connect(server: SocketAddr) -> Result<Client, Failure> {
     Client::connect(&parameters, NoTls).map_err(|why| Failure::text(why.to_string()))
 }
 
-/// The rows of an answer, counted.
+/// Returns the number of rows of an answer.
 fn rows(client: &mut Client, sql: &str) -> Result<usize, Failure> {
     let messages = client.simple_query(sql);
     let messages = messages.map_err(|why| Failure::text(why.to_string()))?;
@@ -239,7 +239,7 @@ fn rows(client: &mut Client, sql: &str) -> Result<usize, Failure> {
     Ok(messages.iter().filter(is_row).count())
 }
 
-/// The number that a query answers.
+/// Returns the number that a query answers.
 fn count(client: &mut Client, sql: &str) -> Result<u64, Failure> {
     let messages = client.simple_query(sql);
     let messages = messages.map_err(|why| Failure::text(why.to_string()))?;
@@ -250,7 +250,7 @@ fn count(client: &mut Client, sql: &str) -> Result<u64, Failure> {
     number.ok_or_else(|| Failure::text(format!("no number: {sql}")))
 }
 
-/// The last address of a prefix.
+/// Returns the last address of a prefix.
 fn address(prefix: Prefix) -> IpAddr {
     match prefix {
         Prefix::V4(prefix) => IpAddr::V4(prefix.last_bits().into()),
@@ -258,7 +258,7 @@ fn address(prefix: Prefix) -> IpAddr {
     }
 }
 
-/// The middle one; the times are in order afterwards.
+/// Returns the median and sorts the times.
 fn median(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied().unwrap_or(0.0)
