@@ -150,7 +150,7 @@ impl BlockAllocator {
             }
             None => {
                 let number = self.pages.len();
-                if number % PAGES_PER_CHUNK == 0 {
+                if number.is_multiple_of(PAGES_PER_CHUNK) {
                     memory.grow(number / PAGES_PER_CHUNK);
                 }
                 self.pages.push(new);

@@ -74,7 +74,7 @@ fn advise(start: *mut u8, len: usize) {
 /// Makes a huge page of small pages that are all in use, at once if the system can: it copies them in some
 /// hundred microseconds. Otherwise the system does it later or not at all.
 pub(crate) fn make_huge(start: *mut u8, len: usize) {
-    debug_assert!(start.addr() % HUGE_PAGE == 0 && len % HUGE_PAGE == 0);
+    debug_assert!(start.addr().is_multiple_of(HUGE_PAGE) && len.is_multiple_of(HUGE_PAGE));
     madvise(start, len, HUGE);
     madvise(start, len, COLLAPSE);
 }

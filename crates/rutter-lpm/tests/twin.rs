@@ -151,7 +151,8 @@ fn run<N: Net>(profile: Profile, operations: &[Operation<N>]) {
                 assert_eq!(map.remove(*prefix), old.map(|v| v.to_string()));
             }
             Operation::Retain(outer, n) => {
-                let stays = |prefix: N, value: u32| value % n == 0 || !outer.covers(prefix);
+                let stays =
+                    |prefix: N, value: u32| value.is_multiple_of(*n) || !outer.covers(prefix);
                 twin.0.retain(|prefix, value| stays(*prefix, *value));
                 table.retain(stays);
                 shared.retain(stays);

@@ -81,8 +81,8 @@ mod tests {
         assert_eq!(before, date(1970, 1, 1));
         for days in 1..200_000 {
             let next = Date::of_day(days);
-            let is_leap =
-                before.year % 4 == 0 && (before.year % 100 != 0 || before.year % 400 == 0);
+            let is_leap = before.year.is_multiple_of(4)
+                && (!before.year.is_multiple_of(100) || before.year.is_multiple_of(400));
             let last = match before.month {
                 2 => 28 + u64::from(is_leap),
                 4 | 6 | 9 | 11 => 30,

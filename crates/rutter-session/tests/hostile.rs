@@ -82,7 +82,7 @@ fn open(shape: u8, restarts: bool, hold_time_s: u16) -> Vec<u8> {
     if restarts {
         let families = Family::ALL.map(|f| GracefulRestartFamily {
             afi_safi: f.afi_safi(),
-            forwarding: shape % 2 == 0,
+            forwarding: shape.is_multiple_of(2),
         });
         capabilities.push(Capability::GracefulRestart(GracefulRestart {
             restart_state: shape == 1,
@@ -108,7 +108,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn plain(what: u8) -> Input<'static> {
-    let family = family(what % 2 == 0);
+    let family = family(what.is_multiple_of(2));
     match what {
         0..=2 => Input::Start,
         3 => Input::Stop {

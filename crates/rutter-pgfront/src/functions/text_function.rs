@@ -37,10 +37,13 @@ pub enum Body {
     /// Two strings to a boolean, or an error.
     CheckedTest(fn(&str, &str) -> Result<bool>),
     /// One string to a number, by a closure.
-    NumberOf(Arc<dyn Fn(&str) -> Option<i64> + Send + Sync>),
+    NumberOf(Closure<i64>),
     /// One string to a string, by a closure.
-    TextOf(Arc<dyn Fn(&str) -> Option<String> + Send + Sync>),
+    TextOf(Closure<String>),
 }
+
+/// A closure from a string to a value; none is NULL.
+pub type Closure<T> = Arc<dyn Fn(&str) -> Option<T> + Send + Sync>;
 
 /// A named [`Body`].
 pub struct TextFunction {

@@ -194,7 +194,7 @@ impl<K: Key> Table<K> {
         if id == self.end {
             self.end += 1;
         }
-        if id as usize % PAGE == 0 && id as usize / PAGE == pages(&self.books) {
+        if (id as usize).is_multiple_of(PAGE) && id as usize / PAGE == pages(&self.books) {
             add_page(&mut self.books, id, prefix);
         }
         slot(&mut self.books, id).prefix = prefix;

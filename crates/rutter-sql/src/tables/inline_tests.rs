@@ -14,7 +14,7 @@ use crate::{Database, Limits, live_database};
 fn rib() -> Rib {
     Rib::new(RibConfig {
         shards: 1,
-        router_id: 1,
+        cluster_id: 1,
         log_limit: 1 << 20,
         export: Arc::new(ExportPolicy::new(ExportSettings::default())),
         seed: 1,

@@ -120,7 +120,7 @@ pub(crate) fn exactly<const LEN: usize>(value: &[u8]) -> Checked {
 /// A well-formed value is one or more times `UNIT` octets.
 #[inline(always)]
 pub(crate) fn multiple_of<const UNIT: usize>(value: &[u8]) -> Checked {
-    if !value.is_empty() && value.len() % UNIT == 0 {
+    if !value.is_empty() && value.len().is_multiple_of(UNIT) {
         Ok(())
     } else {
         Err((0, Fault::Length))

@@ -123,7 +123,7 @@ impl<K: Stored> FamilyMirror<K> {
             return true;
         }
         let mut places = self.places.lock();
-        if places.len() % LOOK_EVERY == 0 && places.size().nodes > MAX_NODE_BYTES {
+        if places.len().is_multiple_of(LOOK_EVERY) && places.size().nodes > MAX_NODE_BYTES {
             return false;
         }
         places.insert(prefix, place);
