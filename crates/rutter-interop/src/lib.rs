@@ -1,4 +1,4 @@
-//! Starts real BGP daemons on loopback, controls them, and compares their routes one by one.
+//! Real BGP daemons on loopback, driven and read by tests, route by route.
 //!
 //! ```text
 //! Lab (folder, addresses, port) ─► bird | frr | gobgp | openbgpd | exabgp | rutter ::start

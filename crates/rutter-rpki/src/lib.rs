@@ -1,4 +1,4 @@
-//! RPKI origin validation (RFC 6811): validated ROA payloads (VRPs) and the validity of route origins.
+//! RPKI origin validation: validated ROA payloads (VRPs) and the validity of route origins.
 //!
 //! ```
 //! use rutter_rpki::{Rov, Vrps};
