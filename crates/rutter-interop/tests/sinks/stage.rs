@@ -107,7 +107,7 @@ impl Stage {
     /// Waits until the sink reports an error with these words.
     pub fn complains(&self, words: &[&str]) {
         eventually("the sink complains", || {
-            let trouble = self.sink().status().complaint().unwrap_or_default();
+            let trouble = self.sink().status().problem().unwrap_or_default();
             match words.iter().all(|word| trouble.contains(word)) {
                 true => Ok(()),
                 false => Err(format!("{words:?} instead of {trouble:?}")),
