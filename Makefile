@@ -4,7 +4,7 @@ ARGS ?=
 # The command, built as the interop tests use it.
 RUTTER_BIN ?= $(abspath $(or $(CARGO_TARGET_DIR),target)/debug/rutter)
 
-.PHONY: demo bench bench-databases collect test test-deps format lint unit interop docs ratchet micro
+.PHONY: advisories demo bench bench-databases collect test test-deps format lint unit interop docs ratchet micro
 
 # A route server with built-in speakers and a full table; ARGS go to `rutter demo` (see README.md).
 demo:
@@ -58,6 +58,10 @@ docs:
 # Compares the instruction counts of the hot functions with tools/ratchet.txt: they may only fall.
 ratchet:
 	tools/ratchet
+
+# Known vulnerabilities of dependencies. Needs cargo-deny and its database, so it is not part of the tests.
+advisories:
+	$(CARGO) deny check advisories
 
 # Measures rutter-wire and rutter-rib beside other implementations (docs/benchmarks.md); not part of the tests.
 micro:
