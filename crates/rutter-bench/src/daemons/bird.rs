@@ -39,7 +39,7 @@ pub(super) fn command(program: &Path, site: &Site<'_>, style: Style) -> io::Resu
 fn config(site: &Site<'_>, style: Style) -> String {
     let mut text = format!("router id {ROUTER_ID};\nlog stderr {{ error, fatal, bug }};\n");
     if style == Style::Threads {
-        let _ = writeln!(text, "threads {};", site.threads.max(1));
+        let _ = writeln!(text, "threads {};", site.setup.threads.max(1));
     }
     text.push_str(
         "protocol device {}\n\
@@ -47,7 +47,7 @@ fn config(site: &Site<'_>, style: Style) -> String {
          protocol static { ipv4 { table via4; }; route 0.0.0.0/0 blackhole; }\n\
          protocol static { ipv6 { table via6; }; route ::/0 blackhole; }\n",
     );
-    if site.reloads {
+    if site.setup.reloads {
         text.push_str(&filters(Policy::default()));
     }
     for (number, peer) in site.peers.iter().enumerate() {
@@ -62,15 +62,19 @@ fn config(site: &Site<'_>, style: Style) -> String {
         let import = match style {
             Style::TablePerClient => "filter { preference = 50; accept; }",
             // With an import table, BIRD applies a new filter without a route refresh.
-            _ if site.reloads => "filter checks; import table on",
+            _ if site.setup.reloads => "filter checks; import table on",
             _ => "all",
         };
-        let export = if site.reloads {
+        let export = if site.setup.reloads {
             "filter exports"
         } else {
             "all"
         };
-        let paths = if site.add_path { " add paths on;" } else { "" };
+        let paths = if site.setup.add_path {
+            " add paths on;"
+        } else {
+            ""
+        };
         let _ = write!(
             text,
             "protocol bgp c{number} {{\n  local {} port {} as {};\n  neighbor {} as {};\n  multihop; rs client; passive; strict bind; deterministic med; hold time 180;\n  \

@@ -183,14 +183,8 @@ pub struct Site<'a> {
     pub listen: SocketAddrV4,
     /// A folder for its files.
     pub folder: &'a Path,
-    /// I/O threads, for daemons that can have several.
-    pub threads: usize,
-    /// `true` if its policy will be changed while it runs.
-    pub reloads: bool,
-    /// Members may send and receive several paths per prefix.
-    pub add_path: bool,
-    /// `true` if it logs as much as an operator's daemon does, instead of warnings only.
-    pub logs_all: bool,
+    /// Its threads, reloads, paths and log.
+    pub setup: Setup,
 }
 
 /// How a daemon is set up, beside its clients.
@@ -292,10 +286,7 @@ pub fn start(daemon: &Daemon, peers: &[Peer], setup: Setup) -> io::Result<Runnin
         peers,
         listen,
         folder: &folder,
-        threads: setup.threads,
-        reloads: setup.reloads,
-        add_path: setup.add_path,
-        logs_all: setup.logs_all,
+        setup,
     };
     let command = match daemon.kind {
         Kind::Rutter => rutter::command(&daemon.program, &site)?,

@@ -15,11 +15,16 @@ use crate::workload::Peer;
 pub(super) const FILE: &str = "c.toml";
 
 pub(super) fn command(program: &Path, site: &Site<'_>) -> io::Result<Command> {
-    let mut text = config(site.peers, &site.listen, &site.file("s"), site.threads);
-    if site.logs_all {
+    let mut text = config(
+        site.peers,
+        &site.listen,
+        &site.file("s"),
+        site.setup.threads,
+    );
+    if site.setup.logs_all {
         text = text.replace("log = \"warn\"", "log = \"info\"");
     }
-    if site.add_path {
+    if site.setup.add_path {
         text = text.replace(
             DEFAULTS,
             &format!("{DEFAULTS}add-path = {{ receive = true, send = true }}\n"),
@@ -34,7 +39,12 @@ pub(super) fn command(program: &Path, site: &Site<'_>) -> io::Result<Command> {
 /// The same daemon, with SQL over its table.
 pub(super) fn collector(program: &Path, site: &Site<'_>) -> io::Result<Command> {
     let sql = SocketAddrV4::new(LISTEN, free_port()?);
-    let mut text = config(site.peers, &site.listen, &site.file("s"), site.threads);
+    let mut text = config(
+        site.peers,
+        &site.listen,
+        &site.file("s"),
+        site.setup.threads,
+    );
     let _ = write!(text, "\n[sql]\nlisten = [\"{sql}\"]\n");
     fs::write(site.file(FILE), text)?;
     fs::write(site.file(SQL), sql.to_string())?;
