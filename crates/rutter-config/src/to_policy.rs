@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use rutter_net::{Asn, PerFamily};
-use rutter_policy::{ExportSettings, ImportRule, ImportSettings};
+use rutter_policy::{CheckAction, ExportSettings, ImportRule, ImportSettings};
 
 use crate::{Config, Neighbor, NeighborKind};
 
@@ -53,7 +53,9 @@ impl Config {
             allow_origins: neighbor.allow_origins.clone(),
             blackhole: checks.blackhole,
             graceful_shutdown: checks.graceful_shutdown,
-            route_checks: None,
+            rpki_invalid: CheckAction::Off,
+            mark_origin_state: false,
+            tag_rejected: false,
         }
     }
 
@@ -88,6 +90,9 @@ impl Config {
             well_known: self.communities.rfc1997,
             scrub: self.communities.scrub,
             blackhole_no_export: self.checks.blackhole.any(),
+            class_tags: Vec::new(),
+            send_origin_state: false,
+            blackhole_next_hop: PerFamily::both(None),
             aliases: self.communities.aliases.clone(),
         }
     }

@@ -144,6 +144,14 @@ impl Prefix {
         }
     }
 
+    /// The length of a host route of the family: 32 or 128.
+    pub fn max_len(self) -> u8 {
+        match self {
+            Prefix::V4(_) => Ipv4Prefix::MAX_LEN,
+            Prefix::V6(_) => Ipv6Prefix::MAX_LEN,
+        }
+    }
+
     /// The network address.
     pub fn addr(self) -> IpAddr {
         match self {

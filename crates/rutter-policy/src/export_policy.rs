@@ -1,11 +1,14 @@
 //! The export policy of an exchange: determines audiences from action communities.
 
-use rutter_net::{Asn, Community, ExtendedCommunity, LargeCommunity};
+use std::net::IpAddr;
+
+use rutter_net::{Asn, Community, ExtendedCommunity, LargeCommunity, PerFamily};
 use rutter_wire::attr::Attributes;
 
 use crate::action_table::ActionTable;
 use crate::audience::ExportActions;
-use crate::{AudienceSpec, Notation, ParseNotationError};
+use crate::class_tags::ClassTagTable;
+use crate::{AudienceSpec, Class, ClassTag, Notation, ParseNotationError, Tags};
 
 /// An action that a community asks for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -84,6 +87,11 @@ impl ActionCommunity {
                 "`{notation}`: `{key}` needs a field `peer`"
             )));
         }
+        if notation.names_code() {
+            return Err(ParseNotationError::new(format!(
+                "`{notation}`: only `reject-cause` has a field `code`, not `{key}`"
+            )));
+        }
         if !action.names_peer() && notation.names_peer() {
             return Err(ParseNotationError::new(format!(
                 "`{notation}`: `{key}` applies to all clients, so no field may be `peer`"
@@ -121,6 +129,12 @@ pub struct ExportSettings {
     pub scrub: bool,
     /// Add NO_EXPORT to routes with BLACKHOLE (RFC 7999 §3.2).
     pub blackhole_no_export: bool,
+    /// The communities that mark routes with their class.
+    pub class_tags: Vec<ClassTag>,
+    /// Mark routes with the validation state of their origin as RFC 8097 has it.
+    pub send_origin_state: bool,
+    /// The next hop of routes with BLACKHOLE, where it replaces the received one.
+    pub blackhole_next_hop: PerFamily<Option<IpAddr>>,
     /// 16-bit aliases of members with 32-bit AS numbers, for standard communities.
     pub aliases: Vec<(u16, Asn)>,
 }
@@ -133,6 +147,9 @@ impl Default for ExportSettings {
             well_known: WellKnown::Pass,
             scrub: true,
             blackhole_no_export: false,
+            class_tags: Vec::new(),
+            send_origin_state: false,
+            blackhole_next_hop: PerFamily::both(None),
             aliases: Vec::new(),
         }
     }
@@ -156,6 +173,7 @@ impl Default for ExportSettings {
 pub struct ExportPolicy {
     settings: ExportSettings,
     table: ActionTable,
+    tags: ClassTagTable,
 }
 
 impl ExportPolicy {
@@ -163,6 +181,11 @@ impl ExportPolicy {
     pub fn new(settings: ExportSettings) -> Self {
         ExportPolicy {
             table: ActionTable::new(&settings),
+            tags: ClassTagTable::new(
+                &settings.class_tags,
+                settings.send_origin_state,
+                settings.local_asn,
+            ),
             settings,
         }
     }
@@ -205,14 +228,20 @@ impl ExportPolicy {
             Community::BLACKHOLE => self.settings.blackhole_no_export,
             _ => false,
         };
-        let plain = |community| !well_known(community) && !self.is_action_community(community);
+        let has_tags = !self.tags.is_empty();
+        let plain = |community| {
+            let is_tag = || has_tags && self.tags.is_standard(community);
+            !(well_known(community) || self.is_action_community(community) || is_tag())
+        };
         let (mut extended, mut large) = (
             attributes.extended_communities(),
             attributes.large_communities(),
         );
         attributes.communities().all(plain)
-            && !(self.table.has_extended() && extended.any(|c| self.is_action_extended(c)))
-            && !(self.table.has_large() && large.any(|c| self.is_action_large(c)))
+            && !(self.concerns_extended()
+                && extended.any(|c| self.is_action_extended(c) || self.tags.is_extended(c)))
+            && !(self.concerns_large()
+                && large.any(|c| self.is_action_large(c) || self.tags.is_large(c)))
     }
 
     /// Returns whether `other` advertises routes with these attributes to the same clients with the same result.
@@ -220,19 +249,37 @@ impl ExportPolicy {
         if self.advertises_unchanged(attributes) && other.advertises_unchanged(attributes) {
             return true;
         }
-        let removes = |policy: &ExportPolicy, is_action: bool| policy.scrub() && is_action;
         self.audience(attributes) == other.audience(attributes)
-            && attributes.communities().all(|c| {
-                removes(self, self.is_action_community(c))
-                    == removes(other, other.is_action_community(c))
-            })
-            && attributes.extended_communities().all(|c| {
-                removes(self, self.is_action_extended(c))
-                    == removes(other, other.is_action_extended(c))
-            })
-            && attributes.large_communities().all(|c| {
-                removes(self, self.is_action_large(c)) == removes(other, other.is_action_large(c))
-            })
+            && attributes
+                .communities()
+                .all(|c| self.removes(c) == other.removes(c))
+            && attributes
+                .extended_communities()
+                .all(|c| self.removes_extended(c) == other.removes_extended(c))
+            && attributes
+                .large_communities()
+                .all(|c| self.removes_large(c) == other.removes_large(c))
+    }
+
+    /// Returns whether `other` marks and changes routes of every class in the same way.
+    pub fn has_same_class_effect(&self, other: &ExportPolicy) -> bool {
+        let (one, two) = (&self.settings, &other.settings);
+        one.class_tags == two.class_tags
+            && one.send_origin_state == two.send_origin_state
+            && one.blackhole_next_hop == two.blackhole_next_hop
+    }
+
+    /// The communities that mark routes of a class.
+    pub fn tags_of(&self, class: Class) -> Tags {
+        self.tags.tags_of(class)
+    }
+
+    fn concerns_extended(&self) -> bool {
+        self.table.has_extended() || !self.tags.is_empty()
+    }
+
+    fn concerns_large(&self) -> bool {
+        self.table.has_large() || !self.tags.is_empty()
     }
 
     fn well_known(&self, community: Community, actions: &mut ExportActions) {
@@ -249,9 +296,42 @@ impl ExportPolicy {
         }
     }
 
-    /// Returns whether action communities are removed before advertising (false if none is configured).
+    /// Returns whether communities may have to be removed before advertising: action communities, and marks that only
+    /// Rutter sets.
     pub fn scrub(&self) -> bool {
+        self.scrubs_actions() || !self.tags.is_empty()
+    }
+
+    fn scrubs_actions(&self) -> bool {
         self.settings.scrub && !self.settings.actions.is_empty()
+    }
+
+    /// Returns whether a received community is removed before advertising.
+    pub fn removes(&self, community: Community) -> bool {
+        self.scrubs_actions() && self.is_action_community(community)
+            || self.tags.is_standard(community)
+    }
+
+    /// As [`Self::removes`] for an extended community.
+    pub fn removes_extended(&self, community: ExtendedCommunity) -> bool {
+        self.scrubs_actions() && self.is_action_extended(community)
+            || self.tags.is_extended(community)
+    }
+
+    /// As [`Self::removes`] for a large community.
+    pub fn removes_large(&self, community: LargeCommunity) -> bool {
+        self.scrubs_actions() && self.is_action_large(community) || self.tags.is_large(community)
+    }
+
+    /// Returns whether a community of these attributes is removed before advertising.
+    pub fn removes_any(&self, attributes: &Attributes<'_>) -> bool {
+        attributes.communities().any(|c| self.removes(c))
+            || attributes
+                .extended_communities()
+                .any(|c| self.removes_extended(c))
+            || attributes
+                .large_communities()
+                .any(|c| self.removes_large(c))
     }
 
     /// Returns whether a standard community is an action community.

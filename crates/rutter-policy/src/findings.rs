@@ -6,13 +6,14 @@ use std::fmt::Display;
 use std::net::Ipv4Addr;
 
 use rutter_net::{Asn, Family, Prefix};
+use rutter_rpki::Rov;
 use rutter_wire::attr::Attributes;
 
 use crate::path_checks::PathChecks;
 use crate::prefix_match::{GLOBAL_UNICAST, MARTIANS_V4, MARTIANS_V6};
 use crate::{
-    BOGONS_V4, BOGONS_V6, ImportPolicy, ImportRule, ImportSettings, NextHop, OtcIngress,
-    PrefixMatch, RejectReason, otc_on_receive,
+    BOGONS_V4, BOGONS_V6, CheckAction, FilterData, ImportPolicy, ImportRule, ImportSettings,
+    NextHop, OtcIngress, PrefixMatch, RejectReason, RouteVerdict, otc_on_receive,
 };
 
 /// A reason against a route, with its evidence.
@@ -36,22 +37,25 @@ fn push(out: &mut Findings, reason: RejectReason, evidence: impl Into<String>) {
 /// Returns all findings. The reason that the compiled checks return comes first.
 pub(crate) fn collect(
     policy: &ImportPolicy,
+    data: &FilterData,
     prefix: Prefix,
     attributes: &Attributes<'_>,
     next_hop: NextHop,
     family: Family,
 ) -> Findings {
     let verdict = policy.check_attributes(attributes, next_hop, family);
-    let first = verdict
-        .reject
-        .or_else(|| policy.check_prefix(prefix, verdict.blackhole));
-    let mut out = all(policy, prefix, attributes, next_hop, family);
+    let first = match policy.judge(data, prefix, &verdict) {
+        RouteVerdict::Rejected(reason) => Some(reason),
+        RouteVerdict::Accepted { class, .. } => class.failed,
+    };
+    let mut out = all(policy, data, prefix, attributes, next_hop, family);
     out.sort_by_key(|finding| Some(finding.reason) != first);
     out
 }
 
 fn all(
     policy: &ImportPolicy,
+    data: &FilterData,
     prefix: Prefix,
     attributes: &Attributes<'_>,
     next_hop: NextHop,
@@ -80,13 +84,8 @@ fn all(
     role_findings(settings, attributes, &mut out);
     let (_, blackhole) = policy.well_known(attributes, family);
     out.extend(prefix_findings(settings, prefix, blackhole));
-    if let (ImportRule::Checks, Some(checks)) = (settings.rule, &settings.route_checks) {
-        out.extend(
-            checks
-                .0
-                .findings(prefix, attributes.as_path().and_then(|path| path.origin())),
-        );
-    }
+    let host = blackhole && prefix.len() == prefix.max_len();
+    rpki_findings(settings, data, prefix, attributes, host, &mut out);
     out
 }
 
@@ -193,6 +192,28 @@ fn role_findings(settings: &ImportSettings, attributes: &Attributes<'_>, out: &m
         let evidence = format!("ONLY_TO_CUSTOMER is {otc} and our role is {role}");
         push(out, RejectReason::RoleLeak, evidence);
     }
+}
+
+fn rpki_findings(
+    settings: &ImportSettings,
+    data: &FilterData,
+    prefix: Prefix,
+    attributes: &Attributes<'_>,
+    host: bool,
+    out: &mut Findings,
+) {
+    let rejects = settings.rpki_invalid == CheckAction::Reject;
+    let origin = attributes.as_path().and_then(|path| path.origin());
+    let (true, true, Some(vrps)) = (settings.validates_origin(), rejects, &data.vrps) else {
+        return;
+    };
+    if data.validate_origin(prefix, origin, host) != Some(Rov::Invalid) {
+        return;
+    }
+    let origin = origin.map_or("no AS".to_owned(), |asn| format!("AS{asn}"));
+    let covering: Vec<String> = vrps.covering(prefix).map(|vrp| vrp.to_string()).collect();
+    let evidence = format!("the origin is {origin}, VRPs: {}", covering.join(", "));
+    push(out, RejectReason::RpkiInvalid, evidence);
 }
 
 /// Returns all reasons against the prefix alone.

@@ -3,13 +3,14 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use rutter_net::{Asn, Family, Ipv4Prefix, Ipv6Prefix, Prefix};
+use rutter_rpki::Rov;
 use rutter_wire::attr::Attributes;
 
 use crate::family_checks::{FamilyChecks, ipv4_checks, ipv6_checks};
 use crate::path_checks::PathChecks;
 use crate::{
-    Finding, ImportRule, ImportSettings, NextHop, NextHopRule, OtcIngress, RejectReason, findings,
-    otc_on_receive,
+    CheckAction, Class, FilterData, Finding, ImportRule, ImportSettings, NextHop, NextHopRule,
+    OtcIngress, RejectReason, RouteVerdict, findings, otc_on_receive,
 };
 
 /// The verdict on an attribute set.
@@ -21,8 +22,18 @@ pub struct AttrVerdict {
     pub graceful_shutdown: bool,
     /// BLACKHOLE is present and accepted from this neighbor (RFC 7999): an argument of `check_prefix`.
     pub blackhole: bool,
-    /// ONLY_TO_CUSTOMER must be added with this AS number (RFC 9234 §5).
-    pub add_otc: Option<Asn>,
+    /// ONLY_TO_CUSTOMER with the neighbor's AS number belongs to the route (RFC 9234 §5).
+    pub add_otc: bool,
+    /// The origin of the path, where a check of outside data needs it.
+    pub origin: Option<Asn>,
+}
+
+impl AttrVerdict {
+    /// Returns whether the attributes alone may give a route another class than the plain one.
+    #[inline]
+    fn changes_class(&self) -> bool {
+        self.blackhole || self.add_otc
+    }
 }
 
 /// The import policy of one neighbor: immutable, shared between threads.
@@ -30,12 +41,14 @@ pub struct AttrVerdict {
 /// The checks of attributes run in this order: no policy, family, AS loop, path length, ORIGINATOR_ID and
 /// CLUSTER_LIST loops, next hop, first AS, AS_SET, invalid AS, transit-free AS, never via route servers, origin list, role leak.
 /// Then the checks of the prefix: bogons, own LAN and black lists (the shortest entry that covers the prefix), global
-/// unicast, length, prefix list, external data.
+/// unicast, length, prefix list. The checks of outside data come last.
 #[derive(Debug)]
 pub struct ImportPolicy {
     settings: ImportSettings,
     path: PathChecks,
     next_hops: Option<Vec<IpAddr>>,
+    /// No check of outside data is on, no route is marked, and every reason rejects.
+    is_plain: bool,
     v4: FamilyChecks<u32>,
     v6: FamilyChecks<u128>,
 }
@@ -48,6 +61,7 @@ impl ImportPolicy {
             next_hops: allowed_next_hops(&settings),
             v4: ipv4_checks(&settings),
             v6: ipv6_checks(&settings),
+            is_plain: !settings.validates_origin() && !settings.tag_rejected,
             settings,
         }
     }
@@ -77,9 +91,10 @@ impl ImportPolicy {
             reject: self.first_reason(attributes, next_hop, family, otc),
             graceful_shutdown,
             blackhole,
-            add_otc: match otc {
-                OtcIngress::Add(asn) => Some(asn),
-                OtcIngress::Keep | OtcIngress::Leak => None,
+            add_otc: matches!(otc, OtcIngress::Add(_)),
+            origin: match self.is_plain {
+                true => None,
+                false => attributes.as_path().and_then(|path| path.origin()),
             },
         }
     }
@@ -169,29 +184,100 @@ impl ImportPolicy {
         self.v6.check(prefix.bits(), prefix.len(), blackhole)
     }
 
-    /// Returns whether [`Self::check_origin`] can reject a route.
-    pub fn has_route_checks(&self) -> bool {
-        self.settings.rule == ImportRule::Checks && self.settings.route_checks.is_some()
+    /// Returns the verdict on a route. `attributes` is the result of [`Self::check_attributes`] under the same data.
+    #[inline]
+    pub fn judge(
+        &self,
+        data: &FilterData,
+        prefix: Prefix,
+        attributes: &AttrVerdict,
+    ) -> RouteVerdict {
+        let reject = attributes
+            .reject
+            .or_else(|| self.check_prefix(prefix, attributes.blackhole));
+        self.conclude(data, prefix, attributes, reject)
     }
 
-    /// Evaluates the checks that need external data.
-    pub fn check_origin(&self, prefix: Prefix, origin: Option<Asn>) -> Option<RejectReason> {
-        if self.settings.rule != ImportRule::Checks {
-            return None;
+    /// Returns whether the checks of attributes and prefix alone decide: a route without a reason against it is then
+    /// accepted with [`RouteVerdict::PLAIN`], and any reason rejects it.
+    #[inline]
+    pub fn is_decided_without_data(&self, attributes: &AttrVerdict) -> bool {
+        self.is_plain && !attributes.changes_class()
+    }
+
+    /// As [`Self::judge`] for a route of which all checks but those of outside data are done, with the result `reject`.
+    #[inline]
+    pub fn conclude(
+        &self,
+        data: &FilterData,
+        prefix: Prefix,
+        attributes: &AttrVerdict,
+        reject: Option<RejectReason>,
+    ) -> RouteVerdict {
+        match reject {
+            Some(reason) if !self.settings.tag_rejected => RouteVerdict::Rejected(reason),
+            None if self.is_decided_without_data(attributes) => RouteVerdict::PLAIN,
+            _ => self.conclude_by_data(data, prefix, attributes, reject),
         }
-        self.settings.route_checks.as_ref()?.0.check(prefix, origin)
+    }
+
+    fn conclude_by_data(
+        &self,
+        data: &FilterData,
+        prefix: Prefix,
+        attributes: &AttrVerdict,
+        reject: Option<RejectReason>,
+    ) -> RouteVerdict {
+        let settings = &self.settings;
+        let mut class = Class {
+            blackhole: attributes.blackhole,
+            add_otc: attributes.add_otc,
+            ..Class::PLAIN
+        };
+        let mut least_preferred = false;
+        let mut reject = reject;
+        if settings.validates_origin() {
+            let host = attributes.blackhole && prefix.len() == prefix.max_len();
+            let state = data.validate_origin(prefix, attributes.origin, host);
+            let marks = settings.mark_origin_state || settings.rpki_invalid == CheckAction::Tag;
+            class.origin = state.filter(|_| marks);
+            if state == Some(Rov::Invalid) {
+                match settings.rpki_invalid {
+                    CheckAction::Off | CheckAction::Tag => {}
+                    CheckAction::LeastPreferred => least_preferred = true,
+                    CheckAction::Reject => {
+                        reject.get_or_insert(RejectReason::RpkiInvalid);
+                    }
+                }
+            }
+        }
+        match reject {
+            Some(reason) if settings.tag_rejected && reason.is_policy() => RouteVerdict::Accepted {
+                class: Class {
+                    failed: Some(reason),
+                    ..class
+                },
+                least_preferred: true,
+            },
+            Some(reason) => RouteVerdict::Rejected(reason),
+            None => RouteVerdict::Accepted {
+                class,
+                least_preferred,
+            },
+        }
     }
 
     /// Returns all reasons against the route, with evidence; none for an accepted route. The reason that the other
     /// methods return comes first.
     pub fn all_reasons(
         &self,
+        data: &FilterData,
         prefix: Prefix,
         attributes: &Attributes<'_>,
         next_hop: NextHop,
         family: Family,
     ) -> Vec<Finding> {
-        findings::collect(self, prefix, attributes, next_hop, family)
+        findings::collect(self, data, prefix, attributes, next_hop, family)
     }
 }
 

@@ -2,11 +2,10 @@
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
 
 use rutter_net::{Asn, PerFamily, Prefix};
 
-use crate::{Finding, NextHopRule, PrefixMatch, RejectReason, Role};
+use crate::{CheckAction, NextHopRule, PrefixMatch, Role};
 
 /// The extent to which the policy applies to a neighbor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -43,26 +42,6 @@ impl fmt::Display for LengthRange {
         write!(f, "{}-{}", self.min, self.max)
     }
 }
-
-/// Checks that need external data (IRR, RPKI). They are evaluated last, for each prefix and origin.
-pub trait RouteChecks: fmt::Debug + Send + Sync {
-    /// Returns the first reason against the route, without allocation.
-    fn check(&self, prefix: Prefix, origin: Option<Asn>) -> Option<RejectReason>;
-    /// Returns all reasons against the route, with evidence.
-    fn findings(&self, prefix: Prefix, origin: Option<Asn>) -> Vec<Finding>;
-}
-
-/// Shared external data for [`RouteChecks`]. It is equal only to itself.
-#[derive(Clone, Debug)]
-pub struct FilterData(pub Arc<dyn RouteChecks>);
-
-impl PartialEq for FilterData {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for FilterData {}
 
 /// The settings of an [`crate::ImportPolicy`]. The default is a safe policy for an exchange. Set at least the AS
 /// numbers and the neighbor's address.
@@ -130,8 +109,13 @@ pub struct ImportSettings {
     pub blackhole: PerFamily<bool>,
     /// Honour GRACEFUL_SHUTDOWN (RFC 8326).
     pub graceful_shutdown: bool,
-    /// Checks that need external data.
-    pub route_checks: Option<FilterData>,
+    /// The action for routes whose origin is invalid (RFC 6811).
+    pub rpki_invalid: CheckAction,
+    /// Mark all routes with the validation state of their origin.
+    pub mark_origin_state: bool,
+    /// Accept and mark routes that fail a check of the exchange's policy, instead of rejecting them. Loops, leaks and
+    /// other faults of the protocol are always rejected ([`crate::RejectReason::is_policy`]).
+    pub tag_rejected: bool,
 }
 
 impl Default for ImportSettings {
@@ -171,8 +155,18 @@ impl Default for ImportSettings {
             allow_origins: Vec::new(),
             blackhole: PerFamily::both(false),
             graceful_shutdown: true,
-            route_checks: None,
+            rpki_invalid: CheckAction::Off,
+            mark_origin_state: false,
+            tag_rejected: false,
         }
+    }
+}
+
+impl ImportSettings {
+    /// Returns whether routes are compared with VRPs.
+    pub fn validates_origin(&self) -> bool {
+        self.rule == ImportRule::Checks
+            && (self.rpki_invalid != CheckAction::Off || self.mark_origin_state)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ImportSettings ─► ImportPolicy::check_attributes   once per attribute set
-//!                   ImportPolicy::check_prefix       once per route, no allocation
+//!                   ImportPolicy::judge              once per route, no allocation
 //!                   ImportPolicy::all_reasons        for `rutter explain` and looking glasses
 //! ExportSettings ─► ExportPolicy::audience           once per attribute set
 //! ```
@@ -11,8 +11,12 @@
 
 mod action_table;
 mod audience;
+mod class;
+mod class_tags;
 mod export_policy;
 mod family_checks;
+mod filter_changes;
+mod filter_data;
 mod findings;
 mod import_policy;
 mod import_settings;
@@ -23,16 +27,20 @@ mod path_checks;
 mod prefix_match;
 mod prefix_tables;
 mod reject_reason;
+mod verdict;
 
 pub use audience::AudienceSpec;
+pub use class::Class;
+pub use class_tags::{ClassTag, TagState, Tags};
 pub use export_policy::{Action, ActionCommunity, ExportPolicy, ExportSettings, WellKnown};
+pub use filter_changes::FilterChanges;
+pub use filter_data::FilterData;
 pub use findings::Finding;
 pub use import_policy::{AttrVerdict, ImportPolicy};
-pub use import_settings::{
-    FilterData, ImportRule, ImportSettings, LengthRange, RouteChecks, TRANSIT_FREE,
-};
+pub use import_settings::{ImportRule, ImportSettings, LengthRange, TRANSIT_FREE};
 pub use next_hop::{NextHop, NextHopRule};
 pub use notation::{Field, Notation, ParseNotationError};
 pub use only_to_customer::{OtcEgress, OtcIngress, Role, otc_on_receive, otc_on_send};
 pub use prefix_match::{BOGONS_V4, BOGONS_V6, PrefixMatch};
 pub use reject_reason::RejectReason;
+pub use verdict::{CheckAction, RouteVerdict};

@@ -14,6 +14,8 @@ pub enum Field {
     Peer,
     /// `101..103`: the first value means 1, the second 2, the third 3.
     Range(u32, u32),
+    /// `code`: the number of a reject reason ([`crate::RejectReason::code`]), for communities that mark a route.
+    Code,
 }
 
 /// An action community as written in the configuration.
@@ -46,6 +48,11 @@ impl Notation {
         self.fields().iter().any(|f| matches!(f, Field::Range(..)))
     }
 
+    /// Returns whether a field is `code`.
+    pub fn names_code(&self) -> bool {
+        self.fields().contains(&Field::Code)
+    }
+
     /// Returns whether a field is `self`.
     pub fn names_self(&self) -> bool {
         self.fields().contains(&Field::Local)
@@ -59,6 +66,7 @@ impl fmt::Display for Field {
             Field::Local => f.write_str("self"),
             Field::Peer => f.write_str("peer"),
             Field::Range(from, to) => write!(f, "{from}..{to}"),
+            Field::Code => f.write_str("code"),
         }
     }
 }
@@ -139,6 +147,7 @@ fn read_field(text: &str) -> Result<Field, String> {
     match text {
         "self" => return Ok(Field::Local),
         "peer" => return Ok(Field::Peer),
+        "code" => return Ok(Field::Code),
         _ => {}
     }
     let number = |text: &str| {
@@ -180,6 +189,7 @@ pub(crate) fn match_fields<const N: usize>(fields: &[Field; N], parts: [u32; N])
                 found.step = (part - from + 1) as u8;
             }
             Field::Peer if part != 0 => found.peer = Some(part),
+            Field::Code if part <= u32::from(u16::MAX) => {}
             _ => return None,
         }
     }

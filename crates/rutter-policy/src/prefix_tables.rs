@@ -30,34 +30,34 @@ impl Bits for u128 {
     }
 }
 
-/// Prefixes that are rejected together with all their subnets. The entries are disjoint, because an entry inside
+/// Prefixes with a value that applies to all their subnets, too. The entries are disjoint, because an entry inside
 /// another is omitted. So the last entry that starts at or before a prefix is the only candidate.
 #[derive(Debug)]
-pub(crate) struct CoverTable<B> {
-    entries: Vec<Cover<B>>,
+pub(crate) struct CoverTable<B, T = RejectReason> {
+    entries: Vec<Cover<B, T>>,
     /// For each top octet the index of its first entry; bounds the search.
     first: Box<[u32; 257]>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Cover<B> {
+struct Cover<B, T> {
     bits: B,
     len: u8,
-    reason: RejectReason,
+    value: T,
 }
 
-impl<B: Bits> CoverTable<B> {
-    /// Builds the table from entries `(bits, length, reason)` in any order.
-    pub(crate) fn new(entries: impl IntoIterator<Item = (B, u8, RejectReason)>) -> Self {
+impl<B: Bits, T: Copy + Ord> CoverTable<B, T> {
+    /// Builds the table from entries `(bits, length, value)` in any order.
+    pub(crate) fn new(entries: impl IntoIterator<Item = (B, u8, T)>) -> Self {
         let mut sorted: Vec<_> = entries.into_iter().collect();
         sorted.sort_unstable();
-        let mut entries: Vec<Cover<B>> = Vec::with_capacity(sorted.len());
-        for (bits, len, reason) in sorted {
+        let mut entries: Vec<Cover<B, T>> = Vec::with_capacity(sorted.len());
+        for (bits, len, value) in sorted {
             if entries
                 .last()
                 .is_none_or(|last| bits.masked(last.len) != last.bits)
             {
-                entries.push(Cover { bits, len, reason });
+                entries.push(Cover { bits, len, value });
             }
         }
         let mut first = Box::new([0; 257]);
@@ -67,13 +67,47 @@ impl<B: Bits> CoverTable<B> {
         CoverTable { entries, first }
     }
 
-    /// Returns the reason of the entry that covers the prefix.
-    pub(crate) fn covering(&self, bits: B, len: u8) -> Option<RejectReason> {
+    /// Returns the value of the entry that covers the prefix.
+    pub(crate) fn covering(&self, bits: B, len: u8) -> Option<T> {
         let octet = bits.top_octet();
         let (from, to) = (self.first[octet] as usize, self.first[octet + 1] as usize);
         let after = from + self.entries[from..to].partition_point(|e| e.bits <= bits);
         let entry = self.entries[..after].last()?;
-        (entry.len <= len && bits.masked(entry.len) == entry.bits).then_some(entry.reason)
+        (entry.len <= len && bits.masked(entry.len) == entry.bits).then_some(entry.value)
+    }
+}
+
+/// A set of prefixes with all their subnets, of both families.
+#[derive(Debug)]
+pub(crate) struct PrefixCover {
+    v4: CoverTable<u32, ()>,
+    v6: CoverTable<u128, ()>,
+}
+
+impl PrefixCover {
+    /// Builds the set from prefixes in any order.
+    pub(crate) fn new(prefixes: &[Prefix]) -> Self {
+        let v4 = prefixes.iter().filter_map(|prefix| match prefix {
+            Prefix::V4(p) => Some((p.bits(), p.len(), ())),
+            Prefix::V6(_) => None,
+        });
+        let v6 = prefixes.iter().filter_map(|prefix| match prefix {
+            Prefix::V4(_) => None,
+            Prefix::V6(p) => Some((p.bits(), p.len(), ())),
+        });
+        PrefixCover {
+            v4: CoverTable::new(v4),
+            v6: CoverTable::new(v6),
+        }
+    }
+
+    /// Returns whether the set has the prefix or one that covers it.
+    #[inline]
+    pub(crate) fn covers(&self, prefix: Prefix) -> bool {
+        match prefix {
+            Prefix::V4(p) => self.v4.covering(p.bits(), p.len()).is_some(),
+            Prefix::V6(p) => self.v6.covering(p.bits(), p.len()).is_some(),
+        }
     }
 }
 

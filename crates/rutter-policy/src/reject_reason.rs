@@ -99,6 +99,12 @@ impl RejectReason {
         Self::ALL.get(usize::from(octet)).copied()
     }
 
+    /// Returns whether the reason is a matter of the exchange's policy: an operator may accept such routes and mark them.
+    /// Faults of the protocol, limits and missing policies are no such reasons.
+    pub fn is_policy(self) -> bool {
+        self.code() < 20 && !matches!(self, RejectReason::WrongFamily | RejectReason::NextHop)
+    }
+
     /// Returns the reason with this [`Self::name`].
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|r| r.name() == name)

@@ -5,8 +5,8 @@ mod route;
 use route::{Route, addr, with};
 use rutter_net::{Asn, Family, PerFamily, Prefix};
 use rutter_policy::{
-    AttrVerdict, ImportPolicy, ImportRule, ImportSettings, NextHop, NextHopRule, PrefixMatch,
-    RejectReason, Role,
+    AttrVerdict, FilterData, ImportPolicy, ImportRule, ImportSettings, NextHop, NextHopRule,
+    PrefixMatch, RejectReason, Role,
 };
 
 /// A member of a public exchange: AS3333 at 192.0.2.11 and 2001:db8:1::11, at the route server AS6777.
@@ -35,7 +35,13 @@ fn verdict(settings: ImportSettings, route: &Route, next_hop: &str) -> AttrVerdi
     with(route, |attributes| {
         let verdict = policy.check_attributes(attributes, next_hop, Family::Ipv4Unicast);
         let prefix = "193.0.0.0/21".parse().unwrap();
-        let all = policy.all_reasons(prefix, attributes, next_hop, Family::Ipv4Unicast);
+        let all = policy.all_reasons(
+            &FilterData::default(),
+            prefix,
+            attributes,
+            next_hop,
+            Family::Ipv4Unicast,
+        );
         match verdict.reject {
             None => assert_eq!(all, [], "{route:?}"),
             Some(reason) => assert!(all.iter().any(|f| f.reason == reason), "{reason} {all:?}"),
@@ -260,8 +266,8 @@ fn roles_reject_leaks_and_add_the_attribute() {
     );
     assert_eq!(reject(with_role(Role::Customer), &leak), None);
     let added = |role| verdict(with_role(role), &plain, "192.0.2.11").add_otc;
-    assert_eq!(added(Role::Customer), Some(Asn(3333)));
-    assert_eq!(added(Role::RouteServer), None);
+    assert!(added(Role::Customer));
+    assert!(!added(Role::RouteServer));
 }
 
 #[test]
@@ -398,7 +404,13 @@ fn every_reason_comes_with_its_evidence() {
     let next_hop = NextHop::from(addr("192.0.2.12"));
     let prefix = "10.1.0.0/25".parse().unwrap();
     let found = with(&route, |attributes| {
-        policy.all_reasons(prefix, attributes, next_hop, Family::Ipv4Unicast)
+        policy.all_reasons(
+            &FilterData::default(),
+            prefix,
+            attributes,
+            next_hop,
+            Family::Ipv4Unicast,
+        )
     });
     let text: String = found
         .iter()

@@ -6,6 +6,7 @@ use rutter_wire::attr::Attributes;
 
 use crate::adj_rib_in::attr_set::{AttrStore, Summary};
 use crate::adj_rib_in::route::{Route, State};
+use crate::adj_rib_in::verdict::Verdict;
 use crate::decision::{Decision, PeerRank, Process};
 use crate::{PeerId, Step};
 
@@ -35,7 +36,7 @@ impl RoutePair {
                 path_id: 0,
                 peer: PeerId(peer),
                 state: State::default(),
-                reject: None,
+                verdict: Verdict::PLAIN,
             }
         };
         RoutePair {

@@ -78,6 +78,7 @@ impl Rib {
         Rib {
             topology: RwLock::new(Topology::new(
                 Audiences::new(config.export),
+                Arc::default(),
                 config.always_compare_med,
             )),
             shards: (0..shards)
@@ -268,6 +269,11 @@ impl Rib {
     /// an exact count.
     pub fn changes(&self) -> u64 {
         self.shards.iter().map(|shard| shard.lock().changes).sum()
+    }
+
+    /// The number of verdicts that lost their marks because more classes are in use than a route can name.
+    pub fn unmarked_verdicts(&self) -> u64 {
+        self.topology.read().classes.overflows()
     }
 
     /// The number of times that a lagging client left the shared log and was served from the table instead.

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rutter_net::{Family, PerFamily};
+use rutter_policy::{Class, FilterData};
 
-use crate::adj_rib_in::attr_set::AttrSet;
+use crate::adj_rib_in::attr_set::{AttrSet, SetFlags};
+use crate::adj_rib_in::class_table::ClassTable;
 use crate::adj_rib_in::route::{Route, State};
 use crate::advertise::audience::{Audiences, Client};
 use crate::advertise::group::Group;
@@ -68,6 +70,10 @@ pub(crate) struct Topology {
     pub peers: Vec<Option<Peer>>,
     pub ranks: Vec<PeerRank>,
     pub audiences: Audiences,
+    /// The outside data that import policies read. It is no part of a neighbor: a session that comes up must not bring
+    /// former data back.
+    pub filter_data: Arc<FilterData>,
+    pub classes: Arc<ClassTable>,
     pub always_compare_med: bool,
     /// True if all neighbors are route server clients. Any route may then be sent to any client but its sender,
     /// unless its audience is smaller.
@@ -83,11 +89,17 @@ pub(crate) struct Topology {
 }
 
 impl Topology {
-    pub fn new(audiences: Audiences, always_compare_med: bool) -> Self {
+    pub fn new(
+        audiences: Audiences,
+        filter_data: Arc<FilterData>,
+        always_compare_med: bool,
+    ) -> Self {
         Topology {
             peers: Vec::new(),
             ranks: Vec::new(),
             audiences,
+            filter_data,
+            classes: Arc::new(ClassTable::new()),
             always_compare_med,
             uniform: true,
             reach: Default::default(),
@@ -218,6 +230,18 @@ impl Topology {
             .peer(sender)
             .map_or(PeerKind::Collector, |peer| peer.neighbor.kind);
         &self.reach[kind as usize]
+    }
+
+    /// Returns whether a route has ONLY_TO_CUSTOMER, received or added on receipt (RFC 9234 §5).
+    #[inline]
+    pub fn has_otc(&self, route: &Route) -> bool {
+        route.attrs.summary().flags.has(SetFlags::ONLY_TO_CUSTOMER) || self.class(route).add_otc
+    }
+
+    /// The class of a route.
+    #[inline]
+    pub fn class(&self, route: &Route) -> Class {
+        self.classes.class(route.verdict.class())
     }
 
     /// The peers that must not receive routes with ONLY_TO_CUSTOMER.

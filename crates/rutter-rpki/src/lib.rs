@@ -12,4 +12,4 @@
 
 mod vrps;
 
-pub use vrps::{Rov, Vrps};
+pub use vrps::{Rov, Vrp, Vrps};

@@ -52,14 +52,23 @@ struct Document {
     roas: Vec<Vrp>,
 }
 
-#[derive(Deserialize)]
-struct Vrp {
+/// A validated ROA payload: the AS may announce the prefix and its subnets up to a length (RFC 6811 §2).
+#[derive(Deserialize, Clone, Copy, Debug)]
+pub struct Vrp {
+    /// The prefix.
     #[serde(deserialize_with = "prefix")]
-    prefix: Prefix,
+    pub prefix: Prefix,
+    /// The longest prefix length that the AS may announce.
     #[serde(rename = "maxLength")]
-    max_len: u8,
+    pub max_len: u8,
+    /// The origin AS.
     #[serde(deserialize_with = "asn")]
-    asn: u32,
+    pub asn: u32,
+}
+impl fmt::Display for Vrp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{} AS{}", self.prefix, self.max_len, self.asn)
+    }
 }
 
 fn prefix<'de, D: Deserializer<'de>>(input: D) -> Result<Prefix, D::Error> {
@@ -134,6 +143,40 @@ impl Vrps {
         }
     }
 
+    /// The VRPs that cover a prefix.
+    pub fn covering(&self, prefix: Prefix) -> impl Iterator<Item = Vrp> {
+        let mut all = Vec::new();
+        match prefix {
+            Prefix::V4(p) => {
+                for (n, a) in self.ipv4.covering(p) {
+                    all.extend(a.iter().map(|(max_len, asn)| Vrp {
+                        prefix: Prefix::V4(n),
+                        max_len: *max_len,
+                        asn: *asn,
+                    }));
+                }
+            }
+            Prefix::V6(p) => {
+                for (n, a) in self.ipv6.covering(p) {
+                    all.extend(a.iter().map(|(max_len, asn)| Vrp {
+                        prefix: Prefix::V6(n),
+                        max_len: *max_len,
+                        asn: *asn,
+                    }));
+                }
+            }
+        }
+        all.into_iter()
+    }
+
+    /// The prefixes whose VRPs differ between two sets. Only routes that one of them covers can have another state.
+    pub fn changed_prefixes(old: &Vrps, new: &Vrps) -> Vec<Prefix> {
+        let mut out = Vec::new();
+        changed(&old.ipv4, &new.ipv4, |prefix| out.push(Prefix::V4(prefix)));
+        changed(&old.ipv6, &new.ipv6, |prefix| out.push(Prefix::V6(prefix)));
+        out
+    }
+
     /// Validates a route origin (RFC 6811 §2). A route without an origin (an empty path, or one that ends in a set) is never
     /// valid.
     pub fn validate(&self, prefix: Prefix, origin: Option<u32>) -> Rov {
@@ -153,6 +196,21 @@ impl PartialEq for Vrps {
     fn eq(&self, other: &Self) -> bool {
         self.len == other.len && same(&self.ipv4, &other.ipv4) && same(&self.ipv6, &other.ipv6)
     }
+}
+
+fn changed<N: Net>(
+    old: &PrefixMap<N, Allowed>,
+    new: &PrefixMap<N, Allowed>,
+    mut note: impl FnMut(N),
+) {
+    let differs = |(prefix, allowed): &(N, &Allowed)| new.get(*prefix) != Some(allowed);
+    old.iter()
+        .filter(differs)
+        .for_each(|(prefix, _)| note(prefix));
+    let is_new = |(prefix, _): &(N, &Allowed)| old.get(*prefix).is_none();
+    new.iter()
+        .filter(is_new)
+        .for_each(|(prefix, _)| note(prefix));
 }
 
 fn same<N: Net>(one: &PrefixMap<N, Allowed>, other: &PrefixMap<N, Allowed>) -> bool {

@@ -3,18 +3,20 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use rutter_net::{AfiSafi, Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
-use rutter_policy::{AttrVerdict, NextHop, RejectReason};
+use rutter_net::{AfiSafi, Family, Ipv4Prefix, Ipv6Prefix, PerFamily, Prefix};
+use rutter_policy::{AttrVerdict, FilterData, NextHop, RejectReason};
 use rutter_wire::attr::{self, AttrContext, Attributes, Disposition, Malformed};
 use rutter_wire::notification::Notification;
 use rutter_wire::{nlri, update};
 
 use crate::adj_rib_in::attr_set::{AUDIENCE_UNKNOWN, Summary};
+use crate::adj_rib_in::class_table::ClassTable;
 use crate::adj_rib_in::route::State;
 use crate::adj_rib_in::shard::{Op, Stored, WITHDRAW};
+use crate::adj_rib_in::verdict::Verdict;
 use crate::read::feed::FeedEvent;
 use crate::read::feed_batch::FeedBatch;
-use crate::reevaluate::import::reevaluate_queued;
+use crate::reevaluate::import::{Judge, state_under};
 use crate::topology::Topology;
 use crate::{AttrSet, Neighbor, PeerId, PeerKind, Rib, SessionInfo};
 
@@ -25,6 +27,8 @@ struct Sender {
     neighbor: Neighbor,
     session: SessionInfo,
     epoch: PerFamily<bool>,
+    data: Arc<FilterData>,
+    classes: Arc<ClassTable>,
 }
 
 /// The operations of one family, by shard.
@@ -79,6 +83,8 @@ struct Common {
     set: u32,
     state: State,
     verdict: AttrVerdict,
+    /// No outside data are needed: see [`rutter_policy::ImportPolicy::is_decided_without_data`].
+    is_decided: bool,
 }
 
 impl Batch {
@@ -161,6 +167,8 @@ impl Batch {
                 neighbor: held.neighbor.clone(),
                 session: held.session.clone()?,
                 epoch: held.epoch,
+                data: Arc::clone(&topology.filter_data),
+                classes: Arc::clone(&topology.classes),
             })
         });
         self.ipv4.by_shard.resize_with(rib.shards.len(), Vec::new);
@@ -280,18 +288,12 @@ impl Batch {
         let common = self.common(rib, sender, attributes, next_hop, in_mp, family);
         let policy = &sender.neighbor.import;
         let blackhole = common.verdict.blackhole;
-        let origin = attributes.as_path().and_then(|path| path.origin());
-        let checks = policy.has_route_checks();
         self.ipv4.queue(rib, range, |path_id, prefix: Ipv4Prefix| {
             let reject = common
                 .verdict
                 .reject
                 .or_else(|| policy.check_ipv4(prefix, blackhole));
-            let reject = match reject {
-                None if checks => policy.check_origin(prefix.into(), origin),
-                reject => reject,
-            };
-            common.op(prefix, path_id, reject)
+            common.op(sender, prefix, path_id, reject)
         })
     }
 
@@ -310,18 +312,12 @@ impl Batch {
         let common = self.common(rib, sender, attributes, next_hop, true, family);
         let policy = &sender.neighbor.import;
         let blackhole = common.verdict.blackhole;
-        let origin = attributes.as_path().and_then(|path| path.origin());
-        let checks = policy.has_route_checks();
         self.ipv6.queue(rib, range, |path_id, prefix: Ipv6Prefix| {
             let reject = common
                 .verdict
                 .reject
                 .or_else(|| policy.check_ipv6(prefix, blackhole));
-            let reject = match reject {
-                None if checks => policy.check_origin(prefix.into(), origin),
-                reject => reject,
-            };
-            common.op(prefix, path_id, reject)
+            common.op(sender, prefix, path_id, reject)
         })
     }
 
@@ -337,19 +333,19 @@ impl Batch {
     ) -> Common {
         let policy = &sender.neighbor.import;
         let verdict = policy.check_attributes(attributes, next_hop, family);
-        let set = self.intern(rib, attributes, next_hop, in_mp, verdict);
+        let set = self.intern(rib, attributes, next_hop, in_mp);
         if set.audience() == AUDIENCE_UNKNOWN && sender.neighbor.kind != PeerKind::Collector {
             rib.assign_audience(&set, attributes);
         }
         let summary = set.summary();
         let state = State::of_set(summary.neighbour_as, summary.multi_exit_disc)
             .with(State::EPOCH, sender.epoch[family])
-            .with(State::GRACEFUL_SHUTDOWN, verdict.graceful_shutdown)
-            .with(State::BLACKHOLE, verdict.blackhole);
+            .with(State::LEAST_PREFERRED, verdict.graceful_shutdown);
         self.sets.push(set);
         Common {
             set: (self.sets.len() - 1) as u32,
             state,
+            is_decided: policy.is_decided_without_data(&verdict),
             verdict,
         }
     }
@@ -360,7 +356,6 @@ impl Batch {
         attributes: &Attributes<'_>,
         next_hop: NextHop,
         in_mp: bool,
-        verdict: AttrVerdict,
     ) -> AttrSet {
         let mut octets = [0; 32];
         let mp_next_hop = if in_mp {
@@ -368,20 +363,13 @@ impl Batch {
         } else {
             &[]
         };
-        if verdict.add_otc.is_none()
-            && let Some(block) = attributes.canonical_slice()
-        {
+        if let Some(block) = attributes.canonical_slice() {
             return rib
                 .store
                 .intern(block, mp_next_hop, || Summary::of(attributes));
         }
         self.canonical.clear();
         attributes.write_canonical(&mut self.canonical);
-        if let Some(asn) = verdict.add_otc {
-            let flags = attr::OPTIONAL | attr::TRANSITIVE;
-            let code = attr::code::ONLY_TO_CUSTOMER;
-            attr::write_attr(&mut self.canonical, flags, code, &asn.0.to_be_bytes());
-        }
         let block = &self.canonical;
         let summary = || Summary::of(&Attributes::from_canonical(block));
         rib.store.intern(block, mp_next_hop, summary)
@@ -392,22 +380,27 @@ impl Batch {
         (&self.ipv4.by_shard[shard], &self.ipv6.by_shard[shard])
     }
 
-    /// Evaluates the routes again where the sender's policy changed after they were evaluated. The caller holds the
+    /// Evaluates the routes again where the sender's policy or outside data changed after they were evaluated. The caller holds the
     /// topology until they are in the table.
     pub(crate) fn reevaluate_under(&mut self, topology: &Topology) {
         let Some(sender) = &mut self.sender else {
             return;
         };
-        let now = topology.peer(sender.peer).map(|held| &held.neighbor.import);
-        let Some(import) = now.filter(|now| !Arc::ptr_eq(now, &sender.neighbor.import)) else {
+        let Some(import) = topology.peer(sender.peer).map(|held| &held.neighbor.import) else {
             return;
         };
+        let same_data = Arc::ptr_eq(&topology.filter_data, &sender.data);
+        if same_data && Arc::ptr_eq(import, &sender.neighbor.import) {
+            return;
+        }
         sender.neighbor.import = Arc::clone(import);
+        sender.data = Arc::clone(&topology.filter_data);
+        let judge = Judge::new(topology, import);
         for ops in &mut self.ipv4.by_shard {
-            reevaluate_queued(import, ops, &self.sets);
+            judge.reevaluate_queued(ops, &self.sets);
         }
         for ops in &mut self.ipv6.by_shard {
-            reevaluate_queued(import, ops, &self.sets);
+            judge.reevaluate_queued(ops, &self.sets);
         }
     }
 
@@ -519,20 +512,46 @@ impl<K> Op<K> {
             path_id,
             set: WITHDRAW,
             state: State::default(),
-            reject: None,
+            verdict: Verdict::PLAIN,
         }
     }
 }
 
 impl Common {
-    fn op<K>(&self, prefix: K, path_id: u32, reject: Option<RejectReason>) -> Op<K> {
-        Op {
+    /// The operation for a route, `reject` being the result of the checks without outside data.
+    #[inline(always)]
+    fn op<K: Copy + Into<Prefix>>(
+        &self,
+        sender: &Sender,
+        prefix: K,
+        path_id: u32,
+        reject: Option<RejectReason>,
+    ) -> Op<K> {
+        let mut op = Op {
             prefix,
             path_id,
             set: self.set,
             state: self.state,
-            reject,
+            verdict: reject.map_or(Verdict::PLAIN, Verdict::rejected),
+        };
+        if !self.is_decided {
+            self.conclude(sender, reject, &mut op);
         }
+        op
+    }
+
+    /// Adds the checks of outside data.
+    #[inline(never)]
+    fn conclude<K: Copy + Into<Prefix>>(
+        &self,
+        sender: &Sender,
+        reject: Option<RejectReason>,
+        op: &mut Op<K>,
+    ) {
+        let policy = &sender.neighbor.import;
+        let verdict = policy.conclude(&sender.data, op.prefix.into(), &self.verdict, reject);
+        op.state = state_under(self.state, verdict);
+        op.verdict = sender.classes.verdict(verdict);
     }
 }
 

@@ -104,7 +104,7 @@ impl<K: Stored> Edit<'_, K> {
             && limit.blocks(position.is_some(), tally)
             && let Some(route) = new
         {
-            route.reject.get_or_insert(RejectReason::MaxPrefix);
+            route.verdict = route.verdict.or_reject(RejectReason::MaxPrefix);
         }
         if let (Some(at), Some(route)) = (position, &new)
             && is_refresh(&destination.routes[at], route)
@@ -116,7 +116,7 @@ impl<K: Stored> Edit<'_, K> {
         if let Some(route) = new
             && exceeds_path_limit(destination, route)
         {
-            route.reject.get_or_insert(RejectReason::Paths);
+            route.verdict = route.verdict.or_reject(RejectReason::Paths);
         }
         Some(position)
     }
@@ -361,6 +361,6 @@ fn exceeds_path_limit<K>(destination: &Destination<K>, new: &Route) -> bool {
 /// Returns whether the new route equals the held one, so that only its epoch changes.
 fn is_refresh(held: &Route, new: &Route) -> bool {
     held.attrs.same(&new.attrs)
-        && held.reject == new.reject
+        && held.verdict == new.verdict
         && held.state.with(State::EPOCH, false) == new.state.with(State::EPOCH, false)
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod attr_set;
 pub(crate) mod batch;
+pub(crate) mod class_table;
 pub(crate) mod edit;
 pub(crate) mod multi_route_edit;
 pub(crate) mod prefix_lengths;
@@ -10,3 +11,4 @@ pub(crate) mod routes;
 pub(crate) mod shard;
 pub(crate) mod sweeper;
 pub(crate) mod table;
+pub(crate) mod verdict;

@@ -1,7 +1,6 @@
 //! A route: the attributes that one peer announced for one prefix, in sixteen bytes.
 
-use rutter_policy::RejectReason;
-
+use crate::adj_rib_in::verdict::Verdict;
 use crate::{AttrSet, PeerId};
 
 /// One route of the Adj-RIB-In, with its verdict.
@@ -11,8 +10,8 @@ pub(crate) struct Route {
     pub path_id: u32,
     pub peer: PeerId,
     pub state: State,
-    /// The first reason of rejection. A rejected route stays but takes no part in the decision.
-    pub reject: Option<RejectReason>,
+    /// A rejected route stays but takes no part in the decision.
+    pub verdict: Verdict,
 }
 
 const _: () = assert!(size_of::<Route>() == 16);
@@ -27,10 +26,8 @@ impl State {
     pub const EPOCH: u8 = 1;
     /// Kept under RFC 9494: least preferred, sent with LLGR_STALE.
     pub const LONG_LIVED_STALE: u8 = 2;
-    /// RFC 8326: counts as LOCAL_PREF 0.
-    pub const GRACEFUL_SHUTDOWN: u8 = 4;
-    /// RFC 7999.
-    pub const BLACKHOLE: u8 = 8;
+    /// Counts as LOCAL_PREF 0: GRACEFUL_SHUTDOWN (RFC 8326), or the import policy asks for it.
+    pub const LEAST_PREFERRED: u8 = 4;
 
     /// The set has a MULTI_EXIT_DISC above 0.
     const MED: u8 = 0x80;
@@ -72,13 +69,14 @@ impl State {
 
 impl Route {
     pub fn is_accepted(&self) -> bool {
-        self.reject.is_none()
+        self.verdict.is_accepted()
     }
 
     /// Returns whether clients would receive the same for both.
     pub fn is_sent_like(&self, other: &Route) -> bool {
         self.attrs.same(&other.attrs)
             && self.peer == other.peer
+            && self.verdict.class() == other.verdict.class()
             && self.state.has(State::LONG_LIVED_STALE) == other.state.has(State::LONG_LIVED_STALE)
     }
 }

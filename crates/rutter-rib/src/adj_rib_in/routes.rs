@@ -18,7 +18,7 @@ pub(crate) enum Routes {
     Many(Box<[Route]>),
 }
 
-// The variants are encoded in the unused values of `Route::reject`.
+// The variants are encoded in the unused values of `Route::verdict`.
 const _: () = assert!(size_of::<Routes>() == 2 * size_of::<Route>());
 
 impl Routes {
@@ -110,6 +110,7 @@ mod tests {
     use crate::PeerId;
     use crate::adj_rib_in::attr_set::{AttrStore, Summary};
     use crate::adj_rib_in::route::State;
+    use crate::adj_rib_in::verdict::Verdict;
 
     /// A route that is identified by its path identifier.
     fn route(store: &AttrStore, path_id: u32) -> Route {
@@ -118,7 +119,7 @@ mod tests {
             path_id,
             peer: PeerId(1),
             state: State::default(),
-            reject: None,
+            verdict: Verdict::PLAIN,
         }
     }
 

@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 
 use rutter_lpm::Net;
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
-use rutter_policy::RejectReason;
 
 use crate::adj_rib_in::attr_set::AttrStore;
 use crate::adj_rib_in::edit::{Edit, Edited, Limit, Tally};
@@ -13,6 +12,7 @@ use crate::adj_rib_in::multi_route_edit::Edits;
 use crate::adj_rib_in::prefix_lengths::PrefixLengths;
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::table::{Id, Table, accepted};
+use crate::adj_rib_in::verdict::Verdict;
 use crate::advertise::catch_up::CatchUp;
 use crate::advertise::clients::Clients;
 use crate::advertise::encode::{Nlri, Style};
@@ -76,7 +76,7 @@ pub(crate) struct Op<K> {
     /// Index into the batch's attribute sets, or [`WITHDRAW`].
     pub set: u32,
     pub state: State,
-    pub reject: Option<RejectReason>,
+    pub verdict: Verdict,
 }
 
 /// In place of an attribute set: withdraws the route.
@@ -166,7 +166,7 @@ impl Shard {
                 path_id: op.path_id,
                 peer: with.peer,
                 state: op.state,
-                reject: op.reject,
+                verdict: op.verdict,
             });
             let path = (with.peer, op.path_id);
             let mut edit = Edit {

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use rutter_net::Asn;
+use rutter_net::{Asn, Community};
 use rutter_policy::{AudienceSpec, ExportPolicy};
 use rutter_wire::attr::Attributes;
 
 use crate::PeerId;
 use crate::adj_rib_in::attr_set::AttrSet;
+use crate::adj_rib_in::verdict::ClassId;
 use crate::allocation::allocated;
 use crate::peer_set::PeerSet;
 
@@ -16,10 +17,36 @@ use crate::peer_set::PeerSet;
 pub(crate) struct Modification {
     /// The number of times that the neighbor's own AS is prepended.
     pub prepend: u8,
-    pub add_no_export: bool,
-    pub add_no_advertise: bool,
-    /// RFC 9494: the route is long-lived stale and carries LLGR_STALE.
-    pub long_lived_stale: bool,
+    pub added: AddedCommunities,
+    /// The class of the route.
+    pub class: ClassId,
+}
+
+/// Well-known communities that are added to a route.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
+pub(crate) struct AddedCommunities(u8);
+
+impl AddedCommunities {
+    pub const NO_EXPORT: u8 = 1;
+    pub const NO_ADVERTISE: u8 = 2;
+    /// RFC 9494: the route is long-lived stale.
+    pub const LLGR_STALE: u8 = 4;
+
+    /// Adds a community if `on`.
+    #[must_use]
+    pub fn with(self, community: u8, on: bool) -> Self {
+        AddedCommunities(if on { self.0 | community } else { self.0 })
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = Community> {
+        [
+            (Self::NO_EXPORT, Community::NO_EXPORT),
+            (Self::NO_ADVERTISE, Community::NO_ADVERTISE),
+            (Self::LLGR_STALE, Community::LLGR_STALE),
+        ]
+        .into_iter()
+        .filter_map(move |(bit, community)| (self.0 & bit != 0).then_some(community))
+    }
 }
 
 /// The facts about a peer that an audience depends on.
@@ -92,9 +119,13 @@ impl Audience {
         }
         let modification = Modification {
             prepend: spec.prepends_for(asn),
-            add_no_export: spec.adds_no_export_for(asn),
-            add_no_advertise: spec.adds_no_advertise_for(asn),
-            long_lived_stale: false,
+            added: AddedCommunities::default()
+                .with(AddedCommunities::NO_EXPORT, spec.adds_no_export_for(asn))
+                .with(
+                    AddedCommunities::NO_ADVERTISE,
+                    spec.adds_no_advertise_for(asn),
+                ),
+            class: ClassId::PLAIN,
         };
         if modification == Modification::default() {
             return;
@@ -188,7 +219,7 @@ impl Audiences {
 
     /// Returns whether a set goes to everybody as it is. A set whose action communities are scrubbed does not.
     fn is_plain(&self, set: &AttrSet, spec: &AudienceSpec) -> bool {
-        let rewritten = self.policy.scrub() && self.policy.has_action_community(&set.attributes());
+        let rewritten = self.policy.scrub() && self.policy.removes_any(&set.attributes());
         spec.is_everyone() && !rewritten
     }
 

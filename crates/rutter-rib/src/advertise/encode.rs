@@ -1,9 +1,9 @@
 //! From routes to UPDATE messages, in the style that the clients of a group share.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use rutter_net::{Asn, Community, Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
-use rutter_policy::ExportPolicy;
+use rutter_net::{Asn, Community, ExtendedCommunity, Family, Ipv4Prefix, Ipv6Prefix, PerFamily};
+use rutter_policy::{Class, ExportPolicy, Tags};
 use rutter_wire::attr::{self, Attributes, RawAttribute, code};
 use rutter_wire::nlri;
 
@@ -44,8 +44,17 @@ pub(crate) struct Style {
 pub(crate) struct Sender {
     pub internal: bool,
     pub bgp_id: u32,
+    pub asn: Asn,
     /// The LOCAL_PREF of its routes without one.
     pub default_local_pref: u32,
+}
+
+/// The rules by which a route's attributes are rewritten for clients.
+#[derive(Clone, Copy)]
+pub(crate) struct RewriteRules<'a> {
+    pub policy: &'a ExportPolicy,
+    /// The class of the route.
+    pub class: Class,
 }
 
 /// A prefix type that can be written as NLRI.
@@ -94,7 +103,7 @@ impl Style {
         family: Family,
         modification: Modification,
         sender: Sender,
-        policy: &ExportPolicy,
+        RewriteRules { policy, class }: RewriteRules<'_>,
     ) {
         if self.sends_block_as_is(set, modification, policy) {
             out.extend_from_slice(set.block());
@@ -107,6 +116,9 @@ impl Style {
             modification,
             sender,
             policy,
+            class,
+            tags: policy.tags_of(class),
+            blackhole: self.blackhole_next_hop(family, policy, class),
             attributes: &attributes,
             out: if self.as4 { out } else { &mut wide },
         };
@@ -116,13 +128,33 @@ impl Style {
         }
     }
 
+    /// The next hop that replaces the received one for routes with BLACKHOLE.
+    fn blackhole_next_hop(
+        &self,
+        family: Family,
+        policy: &ExportPolicy,
+        class: Class,
+    ) -> Option<IpAddr> {
+        let rewrites = class.blackhole && self.next_hop_self.is_none();
+        policy.settings().blackhole_next_hop[family].filter(|_| rewrites)
+    }
+
     /// The next hop octets for MP_REACH_NLRI; `None` where NLRI go into the message's own field.
     pub fn mp_next_hop<'a>(
         &self,
         set: &'a AttrSet,
         family: Family,
+        RewriteRules { policy, class }: RewriteRules<'_>,
         own: &'a mut [u8; 16],
     ) -> Option<&'a [u8]> {
+        match self.blackhole_next_hop(family, policy, class) {
+            Some(IpAddr::V4(_)) => return None,
+            Some(IpAddr::V6(address)) => {
+                *own = address.octets();
+                return Some(own);
+            }
+            None => {}
+        }
         match (family, self.next_hop_self) {
             (Family::Ipv4Unicast, Some((Some(_), _))) => None,
             (_, Some((_, Some(address)))) => {
@@ -141,6 +173,10 @@ struct Rewriter<'a, 'o> {
     modification: Modification,
     sender: Sender,
     policy: &'a ExportPolicy,
+    class: Class,
+    tags: Tags,
+    /// The next hop that replaces the received one, see [`Style::blackhole_next_hop`].
+    blackhole: Option<IpAddr>,
     attributes: &'a Attributes<'a>,
     out: &'o mut Vec<u8>,
 }
@@ -169,15 +205,22 @@ impl Rewriter<'_, '_> {
         if self.is_internal() {
             codes.push(code::LOCAL_PREF);
         }
-        if self.added_communities().next().is_some() {
+        if self.modification.added.iter().next().is_some() || !self.tags.standard.is_empty() {
             codes.push(code::COMMUNITIES);
         }
         if self.reflects() {
             codes.extend([code::ORIGINATOR_ID, code::CLUSTER_LIST]);
         }
-        if self.style.add_otc {
+        if !self.tags.extended.is_empty() {
+            codes.push(code::EXTENDED_COMMUNITIES);
+        }
+        if !self.tags.large.is_empty() {
+            codes.push(code::LARGE_COMMUNITIES);
+        }
+        if self.style.add_otc || self.class.add_otc {
             codes.push(code::ONLY_TO_CUSTOMER);
         }
+        codes.sort_unstable();
         codes.into_iter().peekable()
     }
 
@@ -195,9 +238,15 @@ impl Rewriter<'_, '_> {
             }
             code::CLUSTER_LIST => self.write_cluster_list(&[]),
             code::ONLY_TO_CUSTOMER => {
-                let asn = self.style.local_asn.0.to_be_bytes();
-                attr::write_attr(self.out, OPTIONAL | TRANSITIVE, code, &asn);
+                // The AS that should have added it comes first: the sender, then we (RFC 9234 §5).
+                let asn = match self.class.add_otc {
+                    true => self.sender.asn,
+                    false => self.style.local_asn,
+                };
+                attr::write_attr(self.out, OPTIONAL | TRANSITIVE, code, &asn.0.to_be_bytes());
             }
+            code::EXTENDED_COMMUNITIES => self.write_extended(OPTIONAL | TRANSITIVE),
+            code::LARGE_COMMUNITIES => self.write_large(OPTIONAL | TRANSITIVE),
             _ => {}
         }
     }
@@ -207,7 +256,8 @@ impl Rewriter<'_, '_> {
             code::AS_PATH => self.write_as_path(),
             code::NEXT_HOP if self.new_ipv4_next_hop().is_some() => self.write_next_hop(),
             code::COMMUNITIES => self.write_communities(),
-            code::EXTENDED_COMMUNITIES | code::LARGE_COMMUNITIES => self.write_scrubbed(raw),
+            code::EXTENDED_COMMUNITIES => self.write_extended(raw.flags & !EXTENDED_LENGTH),
+            code::LARGE_COMMUNITIES => self.write_large(raw.flags & !EXTENDED_LENGTH),
             code::LOCAL_PREF if !self.is_internal() => {}
             code::MULTI_EXIT_DISC if self.style.kind == PeerKind::External => {}
             code::ORIGINATOR_ID if !self.is_internal() => {}
@@ -230,7 +280,10 @@ impl Rewriter<'_, '_> {
     }
 
     fn new_ipv4_next_hop(&self) -> Option<Ipv4Addr> {
-        self.style.next_hop_self.and_then(|(ipv4, _)| ipv4)
+        match self.blackhole {
+            Some(IpAddr::V4(address)) => Some(address),
+            _ => self.style.next_hop_self.and_then(|(ipv4, _)| ipv4),
+        }
     }
 
     fn write_next_hop(&mut self) {
@@ -265,55 +318,51 @@ impl Rewriter<'_, '_> {
         attr::write_attr(self.out, OPTIONAL, code::CLUSTER_LIST, &value);
     }
 
-    fn added_communities(&self) -> impl Iterator<Item = Community> + use<> {
-        let v = self.modification;
-        [
-            (v.add_no_export, Community::NO_EXPORT),
-            (v.add_no_advertise, Community::NO_ADVERTISE),
-            (v.long_lived_stale, Community::LLGR_STALE),
-        ]
-        .into_iter()
-        .filter_map(|(on, community)| on.then_some(community))
-    }
-
     fn write_communities(&mut self) {
-        let scrub = self.policy.scrub();
-        let held: Vec<Community> = self.attributes.communities().collect();
-        let kept = held
+        let received: Vec<Community> = self.attributes.communities().collect();
+        let policy = self.policy;
+        let kept = received.iter().copied().filter(|c| !policy.removes(*c));
+        let well_known = self
+            .modification
+            .added
             .iter()
-            .copied()
-            .filter(|community| !scrub || !self.policy.is_action_community(*community));
-        let new = self
-            .added_communities()
-            .filter(|community| !held.contains(community));
-        let value: Vec<u8> = kept.chain(new).flat_map(|c| c.0.to_be_bytes()).collect();
+            .filter(|c| !received.contains(c));
+        let all = kept
+            .chain(well_known)
+            .chain(self.tags.standard.iter().copied());
+        let value: Vec<u8> = all.flat_map(|c| c.0.to_be_bytes()).collect();
         if !value.is_empty() {
             let flags = OPTIONAL | TRANSITIVE;
             attr::write_attr(self.out, flags, code::COMMUNITIES, &value);
         }
     }
 
-    fn write_scrubbed(&mut self, raw: &RawAttribute<'_>) {
-        let mut value = Vec::with_capacity(raw.value.len());
-        if raw.code == code::EXTENDED_COMMUNITIES {
-            for community in self.attributes.extended_communities() {
-                let leaves = !self.is_internal() && self.style.kind == PeerKind::External;
-                let passes = community.is_transitive() || !leaves;
-                if passes && !(self.policy.scrub() && self.policy.is_action_extended(community)) {
-                    value.extend_from_slice(&community.0);
-                }
-            }
-        } else {
-            for community in self.attributes.large_communities() {
-                if !(self.policy.scrub() && self.policy.is_action_large(community)) {
-                    for part in [community.global, community.local1, community.local2] {
-                        value.extend_from_slice(&part.to_be_bytes());
-                    }
-                }
-            }
-        }
+    fn write_extended(&mut self, flags: u8) {
+        let leaves = self.style.kind == PeerKind::External;
+        let policy = self.policy;
+        let passes =
+            |c: &ExtendedCommunity| (c.is_transitive() || !leaves) && !policy.removes_extended(*c);
+        let kept = self.attributes.extended_communities().filter(passes);
+        let value: Vec<u8> = kept
+            .chain(self.tags.extended.iter().copied())
+            .flat_map(|c| c.0)
+            .collect();
         if !value.is_empty() {
-            attr::write_attr(self.out, raw.flags & !EXTENDED_LENGTH, raw.code, &value);
+            attr::write_attr(self.out, flags, code::EXTENDED_COMMUNITIES, &value);
+        }
+    }
+
+    fn write_large(&mut self, flags: u8) {
+        let policy = self.policy;
+        let kept = self
+            .attributes
+            .large_communities()
+            .filter(|c| !policy.removes_large(*c));
+        let all = kept.chain(self.tags.large.iter().copied());
+        let parts = all.flat_map(|c| [c.global, c.local1, c.local2]);
+        let value: Vec<u8> = parts.flat_map(u32::to_be_bytes).collect();
+        if !value.is_empty() {
+            attr::write_attr(self.out, flags, code::LARGE_COMMUNITIES, &value);
         }
     }
 }

@@ -10,7 +10,6 @@ use rutter_net::Family;
 use smallvec::SmallVec;
 
 use crate::PeerId;
-use crate::adj_rib_in::attr_set::SetFlags;
 use crate::adj_rib_in::route::Route;
 use crate::advertise::audience::{Audience, EVERYONE};
 use crate::advertise::encode::Style;
@@ -107,7 +106,7 @@ impl ClientSet for PeerSet {
         let topology = scope.topology;
         let mut to = self.clone().and(topology.reach_of(route.peer));
         to.remove(route.peer);
-        if route.attrs.summary().flags.has(SetFlags::ONLY_TO_CUSTOMER) {
+        if topology.has_otc(route) {
             to = to.minus(topology.no_otc());
         }
         match scope.audience(rules, route) {
@@ -163,14 +162,13 @@ impl Scope<'_> {
     /// Why a client may not receive a route, whatever other routes there are. `None`: it may.
     pub fn withheld(&self, rules: Rules, route: &Route, client: PeerId) -> Option<Withheld> {
         let topology = self.topology;
-        let has_otc = || route.attrs.summary().flags.has(SetFlags::ONLY_TO_CUSTOMER);
         if route.peer == client {
             Some(Withheld::OwnRoute)
         } else if !self.carries(route) {
             Some(Withheld::Family)
         } else if !topology.reach_of(route.peer).contains(client) {
             Some(Withheld::Reflection)
-        } else if has_otc() && topology.no_otc().contains(client) {
+        } else if topology.has_otc(route) && topology.no_otc().contains(client) {
             Some(Withheld::Role)
         } else {
             let audience = self.audience(rules, route);

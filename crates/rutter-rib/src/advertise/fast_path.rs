@@ -13,6 +13,7 @@ use crate::adj_rib_in::edit::{Edit, Tally};
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::shard::Stored;
 use crate::adj_rib_in::table::Id;
+use crate::adj_rib_in::verdict::ClassId;
 use crate::advertise::audience::{EVERYONE, Modification};
 use crate::advertise::clients::Live;
 use crate::advertise::log::Recipients;
@@ -37,6 +38,7 @@ struct Advertised {
     set: usize,
     peer: PeerId,
     long_lived_stale: bool,
+    class: ClassId,
 }
 
 impl Advertised {
@@ -45,6 +47,7 @@ impl Advertised {
             set: route.attrs.address(),
             peer: route.peer,
             long_lived_stale: route.state.has(State::LONG_LIVED_STALE),
+            class: route.verdict.class(),
         }
     }
 }

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use parking_lot::Mutex;
-use rutter_net::{Ipv4Prefix, Ipv6Prefix};
+use rutter_net::{Asn, Ipv4Prefix, Ipv6Prefix};
 
 use crate::advertise::audience::Modification;
 use crate::advertise::client_stream::LONG_RANGE;
-use crate::advertise::encode::{MessageWriter, Nlri, Sender, Style};
+use crate::advertise::encode::{MessageWriter, Nlri, RewriteRules, Sender, Style};
 use crate::advertise::log::{Log, Recipients, Run, Segment};
 use crate::advertise::memfd_segment::{NewFile, SegmentFile};
 use crate::advertise::recorder::Record;
@@ -474,17 +474,20 @@ pub(crate) fn write_messages<K: Nlri>(
     };
     block.clear();
     let sender = sender_of(topology, advertisement.sender);
-    let policy = topology.audiences.policy();
+    let rules = RewriteRules {
+        policy: topology.audiences.policy(),
+        class: topology.classes.class(advertisement.modification.class),
+    };
     style.write_attributes(
         block,
         advertisement.set,
         K::FAMILY,
         advertisement.modification,
         sender,
-        policy,
+        rules,
     );
     let mut own = [0; 16];
-    let next_hop = style.mp_next_hop(advertisement.set, K::FAMILY, &mut own);
+    let next_hop = style.mp_next_hop(advertisement.set, K::FAMILY, rules, &mut own);
     let max = style.max_message_len;
     if writer
         .announce(block, next_hop, max, prefixes.clone())
@@ -501,6 +504,9 @@ fn sender_of(topology: &Topology, peer: PeerId) -> Sender {
     Sender {
         internal: rank.is_some_and(|rank| !rank.external),
         bgp_id: rank.map_or(0, |rank| rank.bgp_id),
+        asn: topology
+            .peer(peer)
+            .map_or(Asn(0), |peer| peer.neighbor.remote_asn),
         default_local_pref: rank.map_or(100, |rank| rank.default_local_pref),
     }
 }

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::adj_rib_in::route::{Route, State};
-use crate::advertise::audience::Modification;
+use crate::advertise::audience::{AddedCommunities, Modification};
 use crate::advertise::export_view::{ExportView, Rules, Scope, export_view};
 use crate::advertise::fast_path::{BestTwo, is_plain};
 use crate::advertise::log::Recipients;
@@ -204,7 +204,11 @@ fn is_same_path(a: &Route, b: &Route) -> bool {
 /// Adds the modifications that the route's own state asks for to those of its audience.
 pub(crate) fn with_route_state(modification: Modification, route: &Route) -> Modification {
     Modification {
-        long_lived_stale: route.state.has(State::LONG_LIVED_STALE),
+        added: modification.added.with(
+            AddedCommunities::LLGR_STALE,
+            route.state.has(State::LONG_LIVED_STALE),
+        ),
+        class: route.verdict.class(),
         ..modification
     }
 }

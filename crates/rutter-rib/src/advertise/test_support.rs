@@ -11,6 +11,7 @@ use rutter_wire::attr::{self, Attributes, code};
 
 use crate::adj_rib_in::attr_set::{AttrStore, Summary};
 use crate::adj_rib_in::route::{Route, State};
+use crate::adj_rib_in::verdict::Verdict;
 use crate::advertise::audience::Audiences;
 use crate::advertise::clients::{Clients, Live};
 use crate::advertise::encode::Style;
@@ -44,7 +45,7 @@ impl Exchange {
             actions: vec![not_to_peer],
             ..ExportSettings::default()
         });
-        let mut topology = Topology::new(Audiences::new(Arc::new(export)), false);
+        let mut topology = Topology::new(Audiences::new(Arc::new(export)), Arc::default(), false);
         for (index, (kind, role)) in neighbors.iter().enumerate() {
             topology.add(neighbor(index as u16, *kind, *role)).unwrap();
         }
@@ -61,7 +62,7 @@ impl Exchange {
             attrs,
             path_id,
             peer: PeerId(peer),
-            reject: None,
+            verdict: Verdict::PLAIN,
         }
     }
 

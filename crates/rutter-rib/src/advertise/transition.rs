@@ -20,7 +20,7 @@ impl Topology {
                     || decision.med_is_partial(&change.after))
     }
 
-    /// Returns whether the export policy that is being applied gives a route another audience than the one before.
+    /// Returns whether the export policy that is being applied treats a route differently than the one before.
     fn has_new_audience(&self, route: &Route) -> bool {
         let transition = self.export_transition.as_ref();
         transition.is_some_and(|transition| transition.any_of([route]))

@@ -61,7 +61,7 @@ impl Process for Decision<'_> {
 
     #[inline(always)]
     fn local_pref(&self, route: &Route) -> u32 {
-        if route.state.has(State::GRACEFUL_SHUTDOWN) {
+        if route.state.has(State::LEAST_PREFERRED) {
             return 0;
         }
         match route.attrs.summary().local_pref() {

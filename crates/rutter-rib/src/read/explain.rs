@@ -92,7 +92,7 @@ fn candidates(topology: &Topology, prefix: Prefix, routes: &[Route]) -> Vec<Cand
         path_id: route.path_id,
         attrs: route.attrs.clone(),
         stale: topology.is_stale(route, prefix.family()),
-        reject: route.reject,
+        reject: route.verdict.reject(),
         findings: judge(topology, route.peer, prefix, &route.attrs),
         lost_at: lost_at(index),
     };
@@ -105,7 +105,13 @@ fn judge(topology: &Topology, peer: PeerId, prefix: Prefix, attrs: &AttrSet) -> 
     };
     let (attributes, next_hop) = (attrs.attributes(), attrs.policy_next_hop());
     let import = &peer.neighbor.import;
-    import.all_reasons(prefix, &attributes, next_hop, prefix.family())
+    import.all_reasons(
+        &topology.filter_data,
+        prefix,
+        &attributes,
+        next_hop,
+        prefix.family(),
+    )
 }
 
 fn clients(topology: &Topology, family: Family, routes: &[Route]) -> Vec<ClientVerdict> {

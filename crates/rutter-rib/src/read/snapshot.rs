@@ -292,7 +292,7 @@ pub(crate) fn route_view<'a, K: Key>(
         attrs: &route.attrs,
         stale: Epoch::of::<K>(route, epochs).is_stale(route),
         long_lived_stale: route.state.has(State::LONG_LIVED_STALE),
-        reject: route.reject,
+        reject: route.verdict.reject(),
     }
 }
 

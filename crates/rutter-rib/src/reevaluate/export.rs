@@ -17,24 +17,30 @@ use crate::adj_rib_in::edit::{keys, record_for_live};
 use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::shard::{MAX_VISITED, Shard, Stored};
 use crate::adj_rib_in::table::Id;
+use crate::adj_rib_in::verdict::ClassId;
 use crate::advertise::audience::{Audience, Audiences, EVERYONE};
 use crate::advertise::recorder::Change;
 use crate::reevaluate::walk_progress::WalkProgress;
 use crate::topology::Topology;
 
-/// The transition from one export policy to another: the attribute sets to which the two give different audiences.
+/// The transition from one export policy to another: the routes that clients receive differently.
 pub(crate) struct ExportTransition {
     /// By address, with the number of the former audience. A freed address may be reused for another set: then more
     /// is advertised than needed.
     sets: HashMap<usize, u32, BuildHasherDefault<RapidHasher<'static>>>,
     former: Audiences,
+    /// The two policies mark or change routes of a class differently.
+    classes_differ: bool,
 }
 
 impl ExportTransition {
-    /// Returns whether the former policy gives one of these routes another audience than the present one.
+    /// Returns whether clients receive one of these routes differently than under the former policy.
     pub fn any_of<'a>(&self, routes: impl IntoIterator<Item = &'a Route>) -> bool {
-        let differs = |route: &Route| self.sets.contains_key(&route.attrs.address());
-        !self.sets.is_empty() && routes.into_iter().any(differs)
+        let differs = |route: &Route| {
+            self.classes_differ && route.verdict.class() != ClassId::PLAIN
+                || self.sets.contains_key(&route.attrs.address())
+        };
+        (self.classes_differ || !self.sets.is_empty()) && routes.into_iter().any(differs)
     }
 
     /// The former audience of a route, where it differs from the present one.
@@ -56,7 +62,12 @@ impl Topology {
             }
             self.assign_audience(set);
         });
-        self.export_transition = Some(ExportTransition { sets, former });
+        let classes_differ = !export.has_same_class_effect(former.policy());
+        self.export_transition = Some(ExportTransition {
+            sets,
+            former,
+            classes_differ,
+        });
     }
 
     /// Drops the audiences that no attribute set uses. O(attribute sets).

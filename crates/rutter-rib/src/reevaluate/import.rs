@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
-use rutter_net::{Asn, Family, Ipv4Prefix, Ipv6Prefix, Prefix};
-use rutter_policy::{AttrVerdict, ImportPolicy, RejectReason};
+use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, Prefix};
+use rutter_policy::{AttrVerdict, FilterChanges, FilterData, ImportPolicy, RouteVerdict};
 
+use crate::adj_rib_in::class_table::ClassTable;
 use crate::adj_rib_in::edit::Edited;
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::shard::{Op, Slice, Stored, WITHDRAW};
+use crate::adj_rib_in::verdict::Verdict;
 use crate::reevaluate::walk_progress::WalkProgress;
 use crate::topology::Topology;
 use crate::{AttrSet, Neighbor, PeerId, Rib};
@@ -68,6 +70,34 @@ impl Rib {
             ranked: false,
         };
         self.reevaluate(&[(peer, due)], &mut WalkProgress::new(self, &mut || {}));
+    }
+
+    /// Replaces the outside data. Only routes that the change concerns are evaluated again, and clients are sent only
+    /// differences. No route refresh is requested (RFC 9324). O(destinations), in slices; updates of peers pass in
+    /// between. `notify` is as in [`Rib::replace_neighbors`].
+    pub fn replace_filter_data(&self, data: Arc<FilterData>, mut notify: impl FnMut()) {
+        let mut topology = self.topology.write();
+        let former = std::mem::replace(&mut topology.filter_data, Arc::clone(&data));
+        drop(topology);
+        self.changed();
+        let changes = FilterChanges::between(&former, &data);
+        if changes.is_empty() {
+            return;
+        }
+        let peers: Vec<PeerId> = self.topology.read().iter().map(|(id, _)| id).collect();
+        let mut progress = WalkProgress::new(self, &mut notify);
+        for family in Family::ALL {
+            let mut editor = FilterDataEditor {
+                changes: &changes,
+                verdicts: Verdicts::default(),
+            };
+            self.edit_routes(family, &peers, &mut progress, &mut editor);
+        }
+    }
+
+    /// The present outside data.
+    pub fn filter_data(&self) -> Arc<FilterData> {
+        Arc::clone(&self.topology.read().filter_data)
     }
 
     fn reevaluate(&self, work: &[(PeerId, Reevaluation)], progress: &mut WalkProgress<'_>) {
@@ -135,7 +165,9 @@ impl Rib {
 
 impl Reevaluation {
     fn after(held: &Neighbor, new: &Neighbor) -> Self {
-        let same = Arc::ptr_eq(&held.import, &new.import) && held.block_above == new.block_above;
+        let same_policy = Arc::ptr_eq(&held.import, &new.import)
+            || held.import.settings() == new.import.settings();
+        let same = same_policy && held.block_above == new.block_above;
         Reevaluation {
             judged: !same,
             ranked: held.default_local_pref != new.default_local_pref,
@@ -183,44 +215,86 @@ impl Editor for ImportEditor<'_> {
         if !due.is_some_and(|due| due.judged) {
             return Edited::Keep;
         }
-        let Some(peer) = topology.peer(route.peer) else {
-            return Edited::Keep;
-        };
-        let import = &peer.neighbor.import;
-        let verdict = self.verdicts.of(import, prefix.family(), route);
-        let (reject, state) = judge(import, prefix, verdict, route.state);
-        if reject == route.reject && state == route.state {
-            return Edited::Keep;
-        }
-        Edited::Replace(Route {
-            reject,
-            state,
-            ..route.clone()
-        })
+        self.verdicts.edit(topology, prefix, route)
     }
 }
 
-/// The verdict of a policy that all routes with the same attributes share.
-#[derive(Clone, Copy)]
-struct Verdict {
-    attributes: AttrVerdict,
-    origin: Option<Asn>,
+/// Evaluates the routes again that a change of outside data concerns.
+struct FilterDataEditor<'a> {
+    changes: &'a FilterChanges,
+    verdicts: Verdicts,
 }
 
-impl Verdict {
-    fn new(import: &ImportPolicy, family: Family, attrs: &AttrSet) -> Self {
-        let attributes = attrs.attributes();
-        let path = attributes.as_path();
-        Verdict {
-            origin: path.and_then(|path| path.origin()),
-            attributes: import.check_attributes(&attributes, attrs.policy_next_hop(), family),
+impl Editor for FilterDataEditor<'_> {
+    fn begin_slice(&mut self) {
+        self.verdicts = Verdicts::default();
+    }
+
+    fn edit(&mut self, topology: &Topology, prefix: Prefix, route: &Route) -> Edited {
+        match self.changes.concern(prefix) {
+            true => self.verdicts.edit(topology, prefix, route),
+            false => Edited::Keep,
         }
+    }
+}
+
+/// Evaluates routes of one neighbor under the present outside data.
+pub(crate) struct Judge<'a> {
+    import: &'a ImportPolicy,
+    data: &'a FilterData,
+    classes: &'a ClassTable,
+}
+
+impl<'a> Judge<'a> {
+    pub fn new(topology: &'a Topology, import: &'a ImportPolicy) -> Self {
+        Judge {
+            import,
+            data: &topology.filter_data,
+            classes: &topology.classes,
+        }
+    }
+
+    /// Evaluates the checks that all routes with the same attributes share.
+    fn check_attributes(&self, family: Family, attrs: &AttrSet) -> AttrVerdict {
+        let next_hop = attrs.policy_next_hop();
+        let attributes = attrs.attributes();
+        self.import.check_attributes(&attributes, next_hop, family)
+    }
+
+    /// Returns the verdict on a route, and its state under it.
+    fn judge(&self, prefix: Prefix, of_set: &AttrVerdict, state: State) -> (Verdict, State) {
+        let verdict = self.import.judge(self.data, prefix, of_set);
+        let least = State::LEAST_PREFERRED;
+        let state = state.with(least, of_set.graceful_shutdown);
+        let state = state_under(state, verdict);
+        (self.classes.verdict(verdict), state)
+    }
+
+    /// Evaluates queued operations again: the policy or the outside data changed since they were queued, and the walk
+    /// over the table does not see them.
+    pub fn reevaluate_queued<K: Stored>(&self, ops: &mut [Op<K>], sets: &[AttrSet]) {
+        for op in ops.iter_mut().filter(|op| op.set != WITHDRAW) {
+            let of_set = self.check_attributes(K::FAMILY, &sets[op.set as usize]);
+            (op.verdict, op.state) = self.judge(op.prefix.into(), &of_set, op.state);
+        }
+    }
+}
+
+/// Adds the effect of a verdict to a route's state.
+#[inline]
+pub(crate) fn state_under(state: State, verdict: RouteVerdict) -> State {
+    match verdict {
+        RouteVerdict::Accepted {
+            least_preferred: true,
+            ..
+        } => state.with(State::LEAST_PREFERRED, true),
+        _ => state,
     }
 }
 
 /// The verdicts of a slice of the table: prefixes that were announced together are mostly close together. No
 /// attribute set is freed during a slice, so an address means one set.
-struct Verdicts([Option<((usize, PeerId), Verdict)>; 64]);
+struct Verdicts([Option<((usize, PeerId), AttrVerdict)>; 64]);
 
 impl Default for Verdicts {
     fn default() -> Self {
@@ -229,48 +303,35 @@ impl Default for Verdicts {
 }
 
 impl Verdicts {
-    fn of(&mut self, import: &ImportPolicy, family: Family, route: &Route) -> Verdict {
+    /// Evaluates a route again.
+    fn edit(&mut self, topology: &Topology, prefix: Prefix, route: &Route) -> Edited {
+        let Some(peer) = topology.peer(route.peer) else {
+            return Edited::Keep;
+        };
+        let judge = Judge::new(topology, &peer.neighbor.import);
+        let of_set = self.of(&judge, prefix.family(), route);
+        let (verdict, state) = judge.judge(prefix, &of_set, route.state);
+        if verdict == route.verdict && state == route.state {
+            return Edited::Keep;
+        }
+        Edited::Replace(Route {
+            verdict,
+            state,
+            ..route.clone()
+        })
+    }
+
+    fn of(&mut self, judge: &Judge<'_>, family: Family, route: &Route) -> AttrVerdict {
         let key = (route.attrs.address(), route.peer);
         let hash = (key.0 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let place = &mut self.0[(hash >> 58) as usize];
         match place {
             Some((known, verdict)) if *known == key => *verdict,
             _ => {
-                let verdict = Verdict::new(import, family, &route.attrs);
+                let verdict = judge.check_attributes(family, &route.attrs);
                 *place = Some((key, verdict));
                 verdict
             }
         }
-    }
-}
-
-/// Returns the verdict of a policy on a route, and the route's state under it.
-fn judge(
-    import: &ImportPolicy,
-    prefix: Prefix,
-    verdict: Verdict,
-    state: State,
-) -> (Option<RejectReason>, State) {
-    let Verdict { attributes, origin } = verdict;
-    let reject = attributes
-        .reject
-        .or_else(|| import.check_prefix(prefix, attributes.blackhole))
-        .or_else(|| import.check_origin(prefix, origin));
-    let state = state
-        .with(State::GRACEFUL_SHUTDOWN, attributes.graceful_shutdown)
-        .with(State::BLACKHOLE, attributes.blackhole);
-    (reject, state)
-}
-
-/// Evaluates queued operations again: the policy changed since they were queued, and the walk over the table does not
-/// see them.
-pub(crate) fn reevaluate_queued<K: Stored>(
-    import: &ImportPolicy,
-    ops: &mut [Op<K>],
-    sets: &[AttrSet],
-) {
-    for op in ops.iter_mut().filter(|op| op.set != WITHDRAW) {
-        let verdict = Verdict::new(import, K::FAMILY, &sets[op.set as usize]);
-        (op.reject, op.state) = judge(import, op.prefix.into(), verdict, op.state);
     }
 }

@@ -1,0 +1,283 @@
+//! The communities that mark a route with its class.
+
+use rutter_net::{Asn, Community, ExtendedCommunity, LargeCommunity};
+use rutter_rpki::Rov;
+
+use crate::notation::match_fields;
+use crate::{Class, Field, Notation, ParseNotationError};
+
+/// A property of a class that a community can mark.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum TagState {
+    /// The origin is valid (RFC 6811).
+    OriginValid,
+    /// The origin is invalid.
+    OriginInvalid,
+    /// No VRP covers the prefix.
+    OriginNotFound,
+    /// The route failed a check and is accepted nevertheless; the notation has the field `code`.
+    RejectCause,
+}
+
+impl TagState {
+    /// All properties with their keys in the configuration file.
+    pub const ALL: [(TagState, &'static str); 4] = [
+        (TagState::OriginValid, "rpki-valid"),
+        (TagState::OriginInvalid, "rpki-invalid"),
+        (TagState::OriginNotFound, "rpki-not-found"),
+        (TagState::RejectCause, "reject-cause"),
+    ];
+
+    /// The key in the configuration file.
+    pub fn key(self) -> &'static str {
+        let row = Self::ALL.iter().find(|(state, _)| *state == self);
+        row.map_or("", |(_, key)| key)
+    }
+
+    /// Returns whether a class has the property.
+    fn applies(self, class: Class) -> bool {
+        match self {
+            TagState::OriginValid => class.origin == Some(Rov::Valid),
+            TagState::OriginInvalid => class.origin == Some(Rov::Invalid),
+            TagState::OriginNotFound => class.origin == Some(Rov::NotFound),
+            TagState::RejectCause => class.failed.is_some(),
+        }
+    }
+}
+
+/// A property and the community that marks it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ClassTag {
+    /// The property.
+    pub state: TagState,
+    /// The notation of the community.
+    pub notation: Notation,
+}
+
+impl ClassTag {
+    /// Combines a property and a notation: numbers, `self`, and `code` for [`TagState::RejectCause`] only.
+    pub fn new(state: TagState, notation: Notation) -> Result<Self, ParseNotationError> {
+        let key = state.key();
+        let error = |why: String| Err(ParseNotationError::new(format!("`{notation}`: {why}")));
+        if notation.names_peer() || notation.has_range() {
+            return error(format!(
+                "`{key}` takes numbers and `self`, no `peer` and no range"
+            ));
+        }
+        if notation.names_code() && state != TagState::RejectCause {
+            return error(format!(
+                "only `reject-cause` has a field `code`, not `{key}`"
+            ));
+        }
+        Ok(ClassTag { state, notation })
+    }
+}
+
+/// Communities to add to a route.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Tags {
+    /// Standard communities.
+    pub standard: Vec<Community>,
+    /// Extended communities.
+    pub extended: Vec<ExtendedCommunity>,
+    /// Large communities.
+    pub large: Vec<LargeCommunity>,
+}
+
+/// The compiled marks: which communities a class gets, and which received communities only Rutter may set.
+#[derive(Debug)]
+pub(crate) struct ClassTagTable {
+    tags: Vec<ClassTag>,
+    send_origin_state: bool,
+}
+
+impl ClassTagTable {
+    /// Compiles the marks, with our AS in place of `self`.
+    pub(crate) fn new(tags: &[ClassTag], send_origin_state: bool, local: Asn) -> Self {
+        let resolve = |tag: &ClassTag| ClassTag {
+            notation: resolved(tag.notation, local.0),
+            ..*tag
+        };
+        ClassTagTable {
+            tags: tags.iter().map(resolve).collect(),
+            send_origin_state,
+        }
+    }
+
+    /// The communities for routes of a class.
+    pub(crate) fn tags_of(&self, class: Class) -> Tags {
+        let mut out = Tags::default();
+        for tag in self.tags.iter().filter(|tag| tag.state.applies(class)) {
+            let code = class.failed.map_or(0, |reason| u32::from(reason.code()));
+            match tag.notation {
+                Notation::Standard(fields) => {
+                    let [high, low] = fields.map(|field| value(field, code) as u16);
+                    out.standard.push(Community::new(high, low));
+                }
+                Notation::Extended(fields) => {
+                    let [high, low] = fields.map(|field| value(field, code));
+                    out.extended.push(route_target(high, low));
+                }
+                Notation::Large(fields) => {
+                    let [global, local1, local2] = fields.map(|field| value(field, code));
+                    out.large.push(LargeCommunity {
+                        global,
+                        local1,
+                        local2,
+                    });
+                }
+            }
+        }
+        if self.send_origin_state
+            && let Some(state) = class.origin
+        {
+            out.extended.push(origin_state_community(state));
+        }
+        out
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tags.is_empty() && !self.send_origin_state
+    }
+
+    pub(crate) fn is_standard(&self, community: Community) -> bool {
+        let parts = [u32::from(community.high()), u32::from(community.low())];
+        self.any(|notation| match notation {
+            Notation::Standard(fields) => match_fields(fields, parts).is_some(),
+            _ => false,
+        })
+    }
+
+    pub(crate) fn is_extended(&self, community: ExtendedCommunity) -> bool {
+        self.send_origin_state && is_origin_state(community)
+            || self.any(|notation| match notation {
+                Notation::Extended([a, b]) => (0..=15)
+                    .chain([65_535])
+                    .any(|code| route_target(value(*a, code), value(*b, code)) == community),
+                _ => false,
+            })
+    }
+
+    pub(crate) fn is_large(&self, community: LargeCommunity) -> bool {
+        let parts = [community.global, community.local1, community.local2];
+        self.any(|notation| match notation {
+            Notation::Large(fields) => match_fields(fields, parts).is_some(),
+            _ => false,
+        })
+    }
+
+    fn any(&self, matches: impl Fn(&Notation) -> bool) -> bool {
+        self.tags.iter().any(|tag| matches(&tag.notation))
+    }
+}
+
+fn resolved(notation: Notation, local: u32) -> Notation {
+    let resolve = |field: Field| match field {
+        Field::Local => Field::Number(local),
+        other => other,
+    };
+    match notation {
+        Notation::Standard(fields) => Notation::Standard(fields.map(resolve)),
+        Notation::Extended(fields) => Notation::Extended(fields.map(resolve)),
+        Notation::Large(fields) => Notation::Large(fields.map(resolve)),
+    }
+}
+
+fn value(field: Field, code: u32) -> u32 {
+    match field {
+        Field::Number(number) => number,
+        Field::Code => code,
+        Field::Local | Field::Peer | Field::Range(..) => 0,
+    }
+}
+
+fn route_target(high: u32, low: u32) -> ExtendedCommunity {
+    const ROUTE_TARGET: u8 = 0x02;
+    match u16::try_from(high) {
+        Ok(asn) => ExtendedCommunity::two_octet_as(ROUTE_TARGET, asn, low),
+        Err(_) => ExtendedCommunity::four_octet_as(ROUTE_TARGET, high, low as u16),
+    }
+}
+
+/// The type and subtype of the Origin Validation State community (RFC 8097 §2).
+const ORIGIN_STATE: [u8; 2] = [0x43, 0x00];
+
+fn is_origin_state(community: ExtendedCommunity) -> bool {
+    community.0[..2] == ORIGIN_STATE
+}
+
+/// The Origin Validation State community (RFC 8097 §2): 0 valid, 1 not found, 2 invalid.
+fn origin_state_community(state: Rov) -> ExtendedCommunity {
+    let value = match state {
+        Rov::Valid => 0,
+        Rov::NotFound => 1,
+        Rov::Invalid => 2,
+    };
+    ExtendedCommunity([ORIGIN_STATE[0], ORIGIN_STATE[1], 0, 0, 0, 0, 0, value])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RejectReason;
+
+    fn table(tags: &[(TagState, &str)], send_origin_state: bool) -> ClassTagTable {
+        let tag = |(state, notation): &(TagState, &str)| {
+            ClassTag::new(*state, notation.parse().unwrap()).unwrap()
+        };
+        let tags: Vec<ClassTag> = tags.iter().map(tag).collect();
+        ClassTagTable::new(&tags, send_origin_state, Asn(64_500))
+    }
+
+    #[test]
+    fn a_class_gets_the_communities_of_its_states() {
+        let table = table(
+            &[
+                (TagState::OriginValid, "self:1000:1"),
+                (TagState::OriginInvalid, "64500:4"),
+                (TagState::OriginInvalid, "rt:64500:4"),
+                (TagState::RejectCause, "self:1101:code"),
+            ],
+            true,
+        );
+        let invalid = Class {
+            origin: Some(Rov::Invalid),
+            failed: Some(RejectReason::PrefixLength),
+            ..Class::PLAIN
+        };
+        let tags = table.tags_of(invalid);
+        assert_eq!(tags.standard, ["64500:4".parse().unwrap()]);
+        assert_eq!(tags.large, ["64500:1101:13".parse().unwrap()]);
+        let state = ExtendedCommunity([0x43, 0, 0, 0, 0, 0, 0, 2]);
+        assert_eq!(tags.extended, [route_target(64_500, 4), state]);
+        assert_eq!(table.tags_of(Class::PLAIN), Tags::default());
+    }
+
+    #[test]
+    fn received_marks_are_recognised() {
+        let tags = [
+            (TagState::OriginValid, "64500:1"),
+            (TagState::RejectCause, "self:1101:code"),
+            (TagState::RejectCause, "rt:self:code"),
+        ];
+        let table = table(&tags, true);
+        assert!(table.is_standard("64500:1".parse().unwrap()));
+        assert!(!table.is_standard("64500:2".parse().unwrap()));
+        assert!(table.is_large("64500:1101:7".parse().unwrap()));
+        assert!(!table.is_large("64500:1102:7".parse().unwrap()));
+        assert!(table.is_extended(route_target(64_500, 9)));
+        assert!(table.is_extended(origin_state_community(Rov::Valid)));
+        assert!(!table.is_extended(route_target(64_501, 9)));
+    }
+
+    #[test]
+    fn notations_that_cannot_mark_are_refused() {
+        for (state, notation) in [
+            (TagState::OriginValid, "64500:peer"),
+            (TagState::OriginValid, "self:1:code"),
+            (TagState::RejectCause, "self:1..3:code"),
+        ] {
+            assert!(ClassTag::new(state, notation.parse().unwrap()).is_err());
+        }
+    }
+}

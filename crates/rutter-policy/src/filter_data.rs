@@ -1,0 +1,41 @@
+//! Outside data that import policies read: validated ROA payloads.
+
+use std::sync::Arc;
+
+use rutter_net::{Asn, Prefix};
+use rutter_rpki::{Rov, Vrps};
+
+/// The outside data of all import policies, shared by all neighbors. A change makes a new one; the table evaluates only
+/// the routes again that the change concerns.
+///
+/// Data that were never received are `None`: no route fails a check for want of data.
+#[derive(Clone, Debug, Default)]
+pub struct FilterData {
+    /// Validated ROA payloads, for origin validation (RFC 6811).
+    pub vrps: Option<Arc<Vrps>>,
+}
+
+impl FilterData {
+    /// Validates the origin of a route (RFC 6811 §2), `None` without VRPs. A blackholed host route may be longer than
+    /// the VRPs allow.
+    pub fn validate_origin(&self, prefix: Prefix, origin: Option<Asn>, host: bool) -> Option<Rov> {
+        let vrps = self.vrps.as_ref()?;
+        let asn = origin.map(|asn| asn.0);
+        Some(match host {
+            false => vrps.validate(prefix, asn),
+            true => validate_host(vrps, prefix, asn),
+        })
+    }
+}
+
+/// Validates the origin of a host route without regard to the maximum lengths of VRPs.
+fn validate_host(vrps: &Vrps, prefix: Prefix, origin: Option<u32>) -> Rov {
+    let mut state = Rov::NotFound;
+    for vrp in vrps.covering(prefix) {
+        if Some(vrp.asn) == origin && vrp.asn != 0 {
+            return Rov::Valid;
+        }
+        state = Rov::Invalid;
+    }
+    state
+}

@@ -1,0 +1,144 @@
+//! The classes in use, so that a route names its class in one octet.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rutter_policy::{Class, RouteVerdict};
+
+use crate::adj_rib_in::verdict::{CLASSES, ClassId, Verdict};
+
+/// The classes that routes have had so far. Threads add classes without a lock; none is ever removed. The policy and its
+/// marks determine how many there are, not the peers' routes: a few dozen in the largest configurations.
+#[derive(Debug)]
+pub(crate) struct ClassTable {
+    /// The number of the class at each place ([`Class::to_bits`]) with [`USED`] set, or 0.
+    places: [AtomicU64; CLASSES],
+    /// The number of verdicts whose class found no place: such routes lose their marks.
+    overflows: AtomicU64,
+}
+
+const USED: u64 = 1 << 32;
+
+impl ClassTable {
+    /// A table with the classes that need no marks.
+    pub fn new() -> Self {
+        let table = ClassTable {
+            places: std::array::from_fn(|_| AtomicU64::new(0)),
+            overflows: AtomicU64::new(0),
+        };
+        for flags in 0..4 {
+            table.add(Class {
+                blackhole: flags & 1 != 0,
+                add_otc: flags & 2 != 0,
+                ..Class::PLAIN
+            });
+        }
+        table
+    }
+
+    /// The class of a number.
+    #[inline]
+    pub fn class(&self, id: ClassId) -> Class {
+        if id == ClassId::PLAIN {
+            return Class::PLAIN;
+        }
+        let bits = self.places[usize::from(id.0)].load(Ordering::Relaxed);
+        Class::from_bits(bits as u32)
+    }
+
+    /// The octet of a verdict.
+    #[inline]
+    pub fn verdict(&self, verdict: RouteVerdict) -> Verdict {
+        match verdict {
+            RouteVerdict::Rejected(reason) => Verdict::rejected(reason),
+            RouteVerdict::Accepted { class, .. } if class.is_plain() => Verdict::PLAIN,
+            RouteVerdict::Accepted { class, .. } => Verdict::accepted(self.id_of(class)),
+        }
+    }
+
+    fn id_of(&self, class: Class) -> ClassId {
+        self.add(class).unwrap_or_else(|| {
+            self.overflows.fetch_add(1, Ordering::Relaxed);
+            let unmarked = Class {
+                blackhole: class.blackhole,
+                add_otc: class.add_otc,
+                ..Class::PLAIN
+            };
+            self.add(unmarked).unwrap_or_default()
+        })
+    }
+
+    /// The place of a class, a new one if necessary. `None` if all places are taken.
+    fn add(&self, class: Class) -> Option<ClassId> {
+        let wanted = u64::from(class.to_bits()) | USED;
+        for (index, place) in self.places.iter().enumerate() {
+            let held = match place.load(Ordering::Relaxed) {
+                0 => place
+                    .compare_exchange(0, wanted, Ordering::Relaxed, Ordering::Relaxed)
+                    .map_or_else(|held| held, |_| wanted),
+                held => held,
+            };
+            if held == wanted {
+                return Some(ClassId(index as u8));
+            }
+        }
+        None
+    }
+
+    /// The number of verdicts whose class found no place.
+    pub fn overflows(&self) -> u64 {
+        self.overflows.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rutter_policy::RejectReason;
+
+    use super::*;
+
+    fn accepted(class: Class) -> RouteVerdict {
+        RouteVerdict::Accepted {
+            class,
+            least_preferred: false,
+        }
+    }
+
+    #[test]
+    fn threads_give_a_class_the_same_number() {
+        let table = ClassTable::new();
+        let class = |index: usize| Class {
+            failed: Some(RejectReason::ALL[index]),
+            ..Class::PLAIN
+        };
+        let all = || (0..20).map(|index| table.verdict(accepted(class(index))));
+        let numbers: Vec<Vec<Verdict>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| all().collect())).collect();
+            threads.into_iter().map(|t| t.join().unwrap()).collect()
+        });
+        assert!(numbers.iter().all(|of_thread| *of_thread == numbers[0]));
+        for (index, verdict) in numbers[0].iter().enumerate() {
+            assert_eq!(table.class(verdict.class()), class(index));
+        }
+        assert_eq!(table.verdict(RouteVerdict::PLAIN), Verdict::PLAIN);
+    }
+
+    #[test]
+    fn a_full_table_keeps_what_is_no_mark() {
+        let table = ClassTable::new();
+        for bits in 0..100_000 {
+            table.add(Class::from_bits(bits));
+        }
+        let class = Class {
+            failed: RejectReason::ALL.last().copied(),
+            blackhole: true,
+            ..Class::PLAIN
+        };
+        let verdict = table.verdict(accepted(class));
+        let unmarked = Class {
+            failed: None,
+            ..class
+        };
+        assert_eq!(table.class(verdict.class()), unmarked);
+        assert_eq!(table.overflows(), 1);
+    }
+}

@@ -1,0 +1,288 @@
+//! Outside data and classes as cases: a route in, the verdict and what clients receive out; then other data.
+
+mod lab;
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use lab::*;
+use rutter_net::{Asn, LargeCommunity, PerFamily};
+use rutter_policy::{
+    CheckAction, ClassTag, ExportPolicy, ExportSettings, FilterData, ImportPolicy, ImportRule,
+    ImportSettings, NextHopRule, RejectReason, Role, TagState,
+};
+use rutter_rib::*;
+use rutter_rpki::Vrps;
+use rutter_wire::attr::code;
+
+/// The VRPs allow AS 1 the prefix 185.0.0.0/16 up to /20, and AS 9 the prefix 185.1.0.0/16.
+fn data(vrps: &[(u32, &str, u8)]) -> Arc<FilterData> {
+    let vrp = |(asn, prefix, max_len): &(u32, &str, u8)| {
+        format!(r#"{{"asn":{asn},"prefix":"{prefix}","maxLength":{max_len}}}"#)
+    };
+    let all: Vec<String> = vrps.iter().map(vrp).collect();
+    let json = format!(r#"{{"roas":[{}]}}"#, all.join(","));
+    Arc::new(FilterData {
+        vrps: Some(Arc::new(Vrps::parse(json.as_bytes()).unwrap())),
+    })
+}
+
+fn usual_data() -> Arc<FilterData> {
+    data(&[(1, "185.0.0.0/16", 20), (9, "185.1.0.0/16", 16)])
+}
+
+/// A client that the exchange checks.
+fn client(index: u8, adjust: impl FnOnce(&mut ImportSettings)) -> Neighbor {
+    let mut client = neighbor(index, PeerKind::RouteServerClient, u32::from(index));
+    let mut settings = ImportSettings {
+        rule: ImportRule::Checks,
+        next_hop: NextHopRule::Any,
+        rpki_invalid: CheckAction::Reject,
+        ..client.import.settings().clone()
+    };
+    adjust(&mut settings);
+    client.import = Arc::new(ImportPolicy::new(settings));
+    client
+}
+
+/// Two clients with the AS numbers 1 and 2.
+fn exchange(adjust: impl Fn(&mut ImportSettings)) -> Lab {
+    let mut lab = Lab::empty();
+    lab.rib.replace_filter_data(usual_data(), || {});
+    lab.add(client(1, &adjust), |_| {});
+    lab.add(client(2, &adjust), |_| {});
+    lab
+}
+
+fn verdicts(lab: &Lab, prefix: &str) -> Vec<Option<RejectReason>> {
+    let explained = lab.rib.explain(prefix.parse().unwrap()).unwrap();
+    explained.candidates.iter().map(|c| c.reject).collect()
+}
+
+fn large(text: &str) -> LargeCommunity {
+    text.parse().unwrap()
+}
+
+fn larges(block: &[u8]) -> Vec<LargeCommunity> {
+    parse(block, true).large_communities().collect()
+}
+
+#[test]
+fn an_invalid_origin_is_rejected_with_the_vrps_as_evidence() {
+    let mut lab = exchange(|_| {});
+    lab.announce(0, &Block::new(&[1]).0, "185.0.0.0/20");
+    assert!(lab.block(1).is_some(), "valid");
+    lab.announce(0, &Block::new(&[1]).0, "186.0.0.0/20");
+    assert!(lab.block(1).is_some(), "not found");
+    lab.announce(0, &Block::new(&[1]).0, "185.1.0.0/16");
+    assert_eq!(lab.block(1), None, "invalid");
+    let explained = lab.rib.explain("185.1.0.0/16".parse().unwrap()).unwrap();
+    let candidate = &explained.candidates[0];
+    assert_eq!(candidate.reject, Some(RejectReason::RpkiInvalid));
+    let evidence = &candidate.findings[0].evidence;
+    assert!(
+        evidence.contains("AS1") && evidence.contains("185.1.0.0/16"),
+        "{evidence}"
+    );
+    assert!(evidence.contains("AS9"), "{evidence}");
+}
+
+#[test]
+fn other_data_change_the_verdicts_of_held_routes_and_send_only_differences() {
+    let mut lab = exchange(|_| {});
+    lab.announce(0, &Block::new(&[1]).0, "185.0.0.0/20");
+    lab.announce(0, &Block::new(&[1]).0, "185.1.0.0/16");
+    lab.announce(0, &Block::new(&[1]).0, "186.0.0.0/20");
+    assert_eq!(lab.received(PeerId(1)).len(), 2);
+    let changes = lab.rib.changes();
+    let now = data(&[(1, "185.0.0.0/16", 20), (1, "185.1.0.0/16", 16)]);
+    lab.rib.replace_filter_data(now, || {});
+    lab.rib.flush();
+    assert_eq!(verdicts(&lab, "185.1.0.0/16"), [None]);
+    assert_eq!(
+        lab.received(PeerId(1)).len(),
+        1,
+        "the one route that was invalid"
+    );
+    assert_eq!(lab.rib.changes(), changes + 1, "no other route was edited");
+    lab.rib.replace_filter_data(usual_data(), || {});
+    lab.rib.flush();
+    let reason = Some(RejectReason::RpkiInvalid);
+    assert_eq!(verdicts(&lab, "185.1.0.0/16"), [reason]);
+    assert_eq!(lab.received(PeerId(1)).len(), 1, "a withdrawal");
+}
+
+#[test]
+fn a_batch_that_was_evaluated_under_former_data_is_evaluated_again() {
+    let mut lab = exchange(|_| {});
+    lab.push(0, &Block::new(&[1]).0, "185.1.0.0/16");
+    let now = data(&[(1, "185.1.0.0/16", 16)]);
+    lab.rib.replace_filter_data(now, || {});
+    lab.rib.commit(&mut lab.batch);
+    assert_eq!(verdicts(&lab, "185.1.0.0/16"), [None]);
+}
+
+#[test]
+fn a_session_that_comes_up_again_brings_no_former_data_back() {
+    let mut lab = exchange(|_| {});
+    let now = data(&[(1, "185.1.0.0/16", 16)]);
+    lab.rib.replace_filter_data(now, || {});
+    let plan = client(1, |_| {});
+    lab.streams[0] = None;
+    lab.rib
+        .session_down(PeerId(0), PerFamily::both(Retain::Nothing));
+    lab.rib.replace_neighbor(PeerId(0), plan);
+    lab.streams[0] = lab.rib.session_up(PeerId(0), session(1, 1));
+    lab.announce(0, &Block::new(&[1]).0, "185.1.0.0/16");
+    assert_eq!(verdicts(&lab, "185.1.0.0/16"), [None]);
+}
+
+#[test]
+fn without_data_no_route_fails_and_the_first_data_are_applied_to_all() {
+    let mut lab = Lab::empty();
+    lab.add(client(1, |_| {}), |_| {});
+    lab.add(client(2, |_| {}), |_| {});
+    lab.announce(0, &Block::new(&[1]).0, "185.1.0.0/16");
+    assert!(lab.block(1).is_some());
+    lab.rib.replace_filter_data(usual_data(), || {});
+    lab.rib.flush();
+    assert_eq!(lab.received(PeerId(1)).len(), 1, "a withdrawal");
+}
+
+#[test]
+fn a_blackholed_host_route_does_not_fail_for_its_length() {
+    let blackhole = |settings: &mut ImportSettings| settings.blackhole = PerFamily::both(true);
+    let mut lab = exchange(blackhole);
+    let host = |path: &[u32]| {
+        Block::new(path)
+            .with(0xc0, code::COMMUNITIES, &[255, 255, 2, 154])
+            .0
+    };
+    lab.announce(0, &host(&[1]), "185.0.1.1/32");
+    lab.announce(0, &host(&[1]), "185.1.1.1/32");
+    assert_eq!(verdicts(&lab, "185.0.1.1/32"), [None]);
+    let reason = Some(RejectReason::RpkiInvalid);
+    assert_eq!(verdicts(&lab, "185.1.1.1/32"), [reason], "another AS");
+}
+
+#[test]
+fn an_invalid_origin_may_be_least_preferred_instead() {
+    let least = |settings: &mut ImportSettings| {
+        settings.rpki_invalid = CheckAction::LeastPreferred;
+    };
+    let mut lab = exchange(least);
+    lab.add(client(3, least), |_| {});
+    lab.announce(0, &Block::new(&[1]).0, "185.1.0.0/16");
+    lab.announce(1, &Block::new(&[2, 7, 8, 9]).0, "185.1.0.0/16");
+    let explained = lab.rib.explain("185.1.0.0/16".parse().unwrap()).unwrap();
+    let order: Vec<u16> = explained.candidates.iter().map(|c| c.peer.0).collect();
+    assert_eq!(order, [1, 0], "the valid route is longer and better");
+}
+
+fn marks(tags: &[(TagState, &str)]) -> Arc<ExportPolicy> {
+    let tag = |(state, notation): &(TagState, &str)| {
+        ClassTag::new(*state, notation.parse().unwrap()).unwrap()
+    };
+    Arc::new(ExportPolicy::new(ExportSettings {
+        local_asn: Asn(LOCAL),
+        class_tags: tags.iter().map(tag).collect(),
+        send_origin_state: false,
+        blackhole_next_hop: PerFamily::new(Some(Ipv4Addr::new(192, 0, 2, 66).into()), None),
+        ..ExportSettings::default()
+    }))
+}
+
+#[test]
+fn marks_follow_the_state_of_the_origin_and_cannot_be_forged() {
+    let mut lab = exchange(|settings| {
+        settings.rpki_invalid = CheckAction::Tag;
+    });
+    let tags = [
+        (TagState::OriginValid, "self:1000:1"),
+        (TagState::OriginInvalid, "self:1000:4"),
+    ];
+    lab.rib.replace_export(marks(&tags), || {});
+    let forged: Vec<u8> = [LOCAL, 1000, 1]
+        .iter()
+        .flat_map(|part| part.to_be_bytes())
+        .collect();
+    let sent = Block::new(&[1])
+        .with(0xc0, code::LARGE_COMMUNITIES, &forged)
+        .0;
+    lab.announce(0, &sent, "185.1.0.0/16");
+    assert_eq!(larges(&lab.block(1).unwrap()), [large("64500:1000:4")]);
+    // The same attributes, another state.
+    lab.announce(0, &sent, "186.0.0.0/16");
+    assert_eq!(larges(&lab.block(1).unwrap()), []);
+    let now = data(&[(1, "185.1.0.0/16", 16)]);
+    lab.rib.replace_filter_data(now, || {});
+    lab.rib.flush();
+    assert_eq!(larges(&lab.block(1).unwrap()), [large("64500:1000:1")]);
+    let other = [(TagState::OriginValid, "self:1000:7")];
+    lab.rib.replace_export(marks(&other), || {});
+    lab.rib.flush();
+    let blocks = lab.received(PeerId(1));
+    assert!(!blocks.is_empty(), "another mark is advertised");
+    let snapshot = lab.rib.explain("185.1.0.0/16".parse().unwrap()).unwrap();
+    let attributes = snapshot.candidates[0].attrs.attributes();
+    let held: Vec<LargeCommunity> = attributes.large_communities().collect();
+    assert_eq!(
+        held,
+        [large("64500:1000:1")],
+        "the received attributes stay as received"
+    );
+}
+
+#[test]
+fn a_failed_check_may_mark_a_route_instead_of_rejecting_it() {
+    let mut lab = exchange(|settings| settings.tag_rejected = true);
+    let tags = [(TagState::RejectCause, "self:1101:code")];
+    lab.rib.replace_export(marks(&tags), || {});
+    lab.announce(0, &Block::new(&[1]).0, "186.0.0.0/25");
+    assert_eq!(larges(&lab.block(1).unwrap()), [large("64500:1101:13")]);
+    lab.announce(0, &Block::new(&[1]).0, "185.1.0.0/16");
+    assert_eq!(larges(&lab.block(1).unwrap()), [large("64500:1101:14")]);
+    lab.announce(0, &Block::new(&[1, LOCAL]).0, "186.1.0.0/16");
+    assert_eq!(lab.block(1), None, "a loop is rejected under every policy");
+}
+
+#[test]
+fn blackholed_routes_get_the_next_hop_of_the_exchange() {
+    let blackhole = |settings: &mut ImportSettings| settings.blackhole = PerFamily::both(true);
+    let mut lab = exchange(blackhole);
+    lab.rib.replace_export(marks(&[]), || {});
+    let host = Block::new(&[1])
+        .with(0xc0, code::COMMUNITIES, &[255, 255, 2, 154])
+        .0;
+    lab.announce(0, &host, "185.0.1.1/32");
+    let block = lab.block(1).unwrap();
+    let next_hop = parse(&block, true).next_hop();
+    assert_eq!(next_hop, Some(Ipv4Addr::new(192, 0, 2, 66)));
+    lab.announce(0, &Block::new(&[1]).0, "186.0.0.0/20");
+    let block = lab.block(1).unwrap();
+    let next_hop = parse(&block, true).next_hop();
+    assert_eq!(next_hop, Some(Ipv4Addr::new(198, 51, 100, 1)));
+}
+
+#[test]
+fn only_to_customer_that_receipt_adds_is_undone_by_another_role() {
+    let mut lab = Lab::empty();
+    let provider = |role| {
+        let mut provider = neighbor(1, PeerKind::External, 1);
+        provider.role = role;
+        provider.import = Arc::new(ImportPolicy::new(ImportSettings {
+            role,
+            ..provider.import.settings().clone()
+        }));
+        provider
+    };
+    lab.add(provider(Some(Role::Customer)), |_| {});
+    lab.add(neighbor(2, PeerKind::External, 2), |_| {});
+    lab.announce(0, &Block::new(&[1]).0, "186.0.0.0/20");
+    let block = lab.block(1).unwrap();
+    assert_eq!(parse(&block, true).only_to_customer(), Some(Asn(1)));
+    lab.rib.replace_neighbor(PeerId(0), provider(None));
+    lab.rib.flush();
+    let block = lab.block(1).unwrap();
+    assert_eq!(parse(&block, true).only_to_customer(), None);
+}
