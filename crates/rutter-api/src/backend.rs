@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use rutter_config::{ConfigError, Diff};
 use rutter_net::Prefix;
-use rutter_rib::{Explanation, PeerSummary, Rib, Snapshot};
+use rutter_rib::{Explanation, PeerId, PeerSummary, Rib, Snapshot};
 use rutter_rpki::Vrps;
+use rutter_wire::attr::Attributes;
 
-use crate::{ClearHow, LogRow, RouterRow, SessionRow, SinkRow, StatusRow};
+use crate::{ClearHow, LogRow, RouterRow, SessionRow, SinkRow, SourceAction, SourceRow, StatusRow};
 
 /// The daemon, as the management server sees it. Any thread may call any method at any time. Methods must not wait
 /// for the I/O threads, except [`Backend::clear`], [`Backend::reload`] and [`Backend::shutdown`].
@@ -27,6 +28,18 @@ pub trait Backend: Send + Sync {
     fn rib(&self) -> &Rib;
     /// Explains a destination; `None` if the table does not have it.
     fn explain(&self, prefix: Prefix) -> Option<Explanation>;
+    /// Explains a destination as if a neighbor announced a route with these attributes. `mp_next_hop` has the octets of
+    /// the next hop of an IPv6 route.
+    fn explain_with(
+        &self,
+        prefix: Prefix,
+        peer: PeerId,
+        attributes: &Attributes<'_>,
+        mp_next_hop: &[u8],
+    ) -> Option<Explanation> {
+        self.rib()
+            .explain_with(prefix, peer, attributes, mp_next_hop)
+    }
     /// Returns the memory use by purpose.
     fn memory(&self) -> Vec<rutter_rib::MemoryRow>;
     /// Returns the VRPs for origin validation (RFC 6811), if it is enabled.
@@ -36,6 +49,15 @@ pub trait Backend: Send + Sync {
     /// Returns the services of a collector; `None` in other daemons.
     fn collector_services(&self) -> Option<&dyn CollectorServices> {
         None
+    }
+    /// Returns the sources of outside data.
+    fn sources(&self) -> Vec<SourceRow> {
+        Vec::new()
+    }
+    /// Acts on a source of outside data. The error is for the user.
+    fn act_on_source(&self, name: &str, action: SourceAction) -> Result<String, String> {
+        let _ = action;
+        Err(format!("there is no source `{name}`"))
     }
     /// Returns all configured and accepted sessions.
     fn sessions(&self) -> Vec<SessionRow>;

@@ -27,7 +27,7 @@ pub use http::serve_metrics;
 pub use line::{Done, Line};
 pub use request::{
     ClearHow, Envelope, FamilyFilter, LookupQuery, MAX_REQUEST, Request, RouteFilter,
-    RouteSelector, VERSION,
+    RouteSelector, VERSION, WhatIf,
 };
 pub use rows::*;
 pub use server::serve_connection;

@@ -30,6 +30,8 @@ pub enum Line {
     Sink(Box<SinkRow>),
     /// A monitored router.
     Router(Box<RouterRow>),
+    /// A source of outside data.
+    Source(Box<SourceRow>),
     /// The explanation of a destination.
     Explain(Box<ExplainRow>),
     /// A log line.

@@ -70,10 +70,22 @@ pub enum Request {
     Sinks,
     /// The routers that report to a collector by BMP: [`crate::RouterRow`]s.
     Routers,
+    /// The sources of outside data that filters use: [`crate::SourceRow`]s.
+    Sources,
+    /// Acts on a source of outside data.
+    Source {
+        /// The name of the source, as in [`crate::SourceRow::name`].
+        name: String,
+        /// The action.
+        action: crate::SourceAction,
+    },
     /// The explanation of a destination: one [`crate::ExplainRow`].
     Explain {
         /// An exact prefix, or an address for its longest match.
         target: String,
+        /// A route to assume; absent: the table as it is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        what_if: Option<WhatIf>,
     },
     /// Resets or refreshes sessions.
     Clear {
@@ -102,6 +114,23 @@ pub enum Request {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
+}
+
+/// A route that a neighbor might announce.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct WhatIf {
+    /// The neighbor: name, address or `AS64500`.
+    pub from: String,
+    /// The AS_PATH; empty: the neighbor's AS alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub as_path: Vec<u32>,
+    /// Standard (`64500:1`) and large (`64500:1:2`) communities.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub communities: Vec<String>,
+    /// The next hop; absent: the neighbor's address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_hop: Option<IpAddr>,
 }
 
 /// Selects routes: of any of these neighbors, or with any of these next hops. Without both it selects the best routes.

@@ -179,6 +179,33 @@ fn an_invalid_origin_may_be_least_preferred_instead() {
     assert_eq!(order, [1, 0], "the valid route is longer and better");
 }
 
+#[test]
+fn an_assumed_route_is_explained_and_leaves_no_trace() {
+    let mut lab = exchange(|_| {});
+    lab.announce(1, &Block::new(&[2, 9]).0, "185.1.0.0/16");
+    let assumed = Block::new(&[1]);
+    let attributes = parse(&assumed.0, true);
+    let prefix = "185.1.0.0/16".parse().unwrap();
+    let explain = |lab: &Lab| lab.rib.explain_with(prefix, PeerId(0), &attributes, &[]);
+    let explained = explain(&lab).unwrap();
+    let last = explained.candidates.last().unwrap();
+    assert_eq!(
+        (last.peer, last.reject),
+        (PeerId(0), Some(RejectReason::RpkiInvalid))
+    );
+    assert!(last.findings[0].evidence.contains("AS9"));
+    lab.rib.replace_filter_data(data(&[]), || {});
+    let explained = explain(&lab).unwrap();
+    assert_eq!(explained.candidates[0].peer, PeerId(0), "the shorter path");
+    assert_eq!(explained.clients[1].receives, [0]);
+    assert_eq!(verdicts(&lab, "185.1.0.0/16").len(), 1);
+    assert!(
+        lab.rib
+            .explain_with(prefix, PeerId(7), &attributes, &[])
+            .is_none()
+    );
+}
+
 fn marks(tags: &[(TagState, &str)]) -> Arc<ExportPolicy> {
     let tag = |(state, notation): &(TagState, &str)| {
         ClassTag::new(*state, notation.parse().unwrap()).unwrap()

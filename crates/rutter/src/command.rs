@@ -2,9 +2,9 @@
 
 use std::ffi::OsString;
 
-use rutter_api::{ClearHow, Request, RouteFilter};
+use rutter_api::{ClearHow, Request, RouteFilter, SourceAction, WhatIf};
 
-use crate::cli::{ClearArgs, Command, CommonOptions, Show};
+use crate::cli::{ClearArgs, Command, CommonOptions, Show, SourceActionArg};
 use crate::failure::Failure;
 use crate::request::send;
 use crate::{check, collector_program, demo, enrich, export, lookup, run};
@@ -20,11 +20,26 @@ pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(
         Command::Diff { file, against } => check::diff(file, against, options),
         Command::Reload => send(options, Request::Reload),
         Command::Show(show) => send(options, show_request(show.what)),
-        Command::Explain { target } => send(options, Request::Explain { target }),
+        Command::Explain {
+            target,
+            from,
+            path,
+            community,
+            next_hop,
+        } => {
+            let what_if = from.map(|from| WhatIf {
+                from,
+                as_path: path,
+                communities: community,
+                next_hop,
+            });
+            send(options, Request::Explain { target, what_if })
+        }
         Command::Lookup(args) => lookup::lookup(options, &args),
         Command::Enrich(args) => enrich::enrich(options, &args),
         Command::Export(args) => export::export(options, args.what),
         Command::Clear(args) => send(options, clear_request(args)),
+        Command::Source { action, name } => send(options, source_request(action, name)),
         Command::Log { follow } => send(options, Request::Log { follow }),
         Command::Stop { text } => send(options, Request::Shutdown { text }),
         Command::Demo(args) => demo::demo(&args, options),
@@ -68,8 +83,17 @@ fn show_request(what: Show) -> Request {
         Show::Attributes { limit } => Request::Attributes { limit },
         Show::Memory => Request::Memory,
         Show::Sinks => Request::Sinks,
+        Show::Sources => Request::Sources,
         Show::Routers => Request::Routers,
     }
+}
+
+fn source_request(action: SourceActionArg, name: String) -> Request {
+    let action = match action {
+        SourceActionArg::Refresh => SourceAction::Refresh,
+        SourceActionArg::Accept => SourceAction::Accept,
+    };
+    Request::Source { name, action }
 }
 
 fn clear_request(args: ClearArgs) -> Request {

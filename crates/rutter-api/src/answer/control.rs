@@ -7,7 +7,7 @@ use rutter_config::Diff;
 
 use super::peers::PeerSelector;
 use super::{Failure, RowWriter};
-use crate::{Backend, ClearHow, ConfigErrorRow, Done, Line, ReloadError};
+use crate::{Backend, ClearHow, ConfigErrorRow, Done, Line, ReloadError, SourceAction};
 
 /// Resets or refreshes the sessions that `peer` selects.
 pub(super) fn clear(backend: &dyn Backend, peer: &str, how: ClearHow) -> Result<Done, Failure> {
@@ -87,4 +87,19 @@ fn message(text: impl Into<String>) -> Done {
         message: Some(text.into()),
         ..Done::default()
     }
+}
+
+/// Refreshes a source of outside data, or accepts the data that it refused.
+pub(super) fn source(
+    backend: &dyn Backend,
+    name: &str,
+    action: SourceAction,
+) -> Result<Done, Failure> {
+    let message = backend
+        .act_on_source(name, action)
+        .map_err(Failure::Refused)?;
+    Ok(Done {
+        message: Some(message),
+        ..Done::default()
+    })
 }

@@ -9,6 +9,7 @@ mod lookup;
 mod peers;
 mod routes;
 mod row_writer;
+mod what_if;
 
 pub(crate) use row_writer::{Failure, RowWriter};
 
@@ -28,12 +29,19 @@ pub(crate) fn answer(
         Request::Rejected(filter) => return routes::rejected(backend, filter, rows),
         Request::Attributes { limit } => return routes::attribute_sets(backend, *limit, rows),
         Request::Route { target } => explain::route(backend, target, rows)?,
-        Request::Explain { target } => explain::explain(backend, target, rows)?,
+        Request::Explain { target, what_if } => match what_if {
+            None => explain::explain(backend, target, rows)?,
+            Some(route) => what_if::explain(backend, target, route, rows)?,
+        },
         Request::Lookup(query) => lookup::lookup(backend, query, rows)?,
         Request::Table(selector) => lookup::table(backend, selector, rows)?,
         Request::Memory => memory(backend, rows)?,
         Request::Sinks => collector::sinks(backend, rows)?,
         Request::Routers => collector::routers(backend, rows)?,
+        Request::Sources => sources(backend, rows)?,
+        Request::Source { name, action } => {
+            return control::source(backend, name, *action);
+        }
         Request::Log { follow } => log::log(backend, *follow, rows)?,
         Request::Clear { peer, how } => return control::clear(backend, peer, *how),
         Request::Reload => return control::reload(backend, rows),
@@ -44,6 +52,13 @@ pub(crate) fn answer(
         rows: rows.count(),
         ..Done::default()
     })
+}
+
+fn sources(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result<(), Failure> {
+    for source in backend.sources() {
+        rows.send(&Line::Source(Box::new(source)))?;
+    }
+    Ok(())
 }
 
 fn memory(backend: &dyn Backend, rows: &mut RowWriter<'_>) -> Result<(), Failure> {

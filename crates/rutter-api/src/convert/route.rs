@@ -1,7 +1,7 @@
 //! Converts routes and reject reasons into rows.
 
 use rutter_net::Prefix;
-use rutter_policy::{Finding, NextHop, RejectReason};
+use rutter_policy::{Class, FilterData, Finding, NextHop, RejectReason};
 use rutter_rib::{AttrSet, PeerSummary, RouteView};
 
 use super::{Sources, attributes_row};
@@ -22,8 +22,15 @@ pub(crate) fn route_row(
         stale: route.stale,
         long_lived_stale: route.long_lived_stale,
         rejected: route.reject.map(reject_row),
+        origin_state: origin_state(route.class),
+        accepted_in_spite_of: route.class.failed.map(reject_row),
         attributes: attributes_row(route.attrs),
     }
+}
+
+/// The validation state of a route's origin, where the policy marks routes with it.
+pub(crate) fn origin_state(class: Class) -> Option<String> {
+    class.origin.map(|state| state.name().to_owned())
 }
 
 /// Converts a reject reason.
@@ -44,14 +51,19 @@ pub(crate) fn finding_row(finding: &Finding) -> FindingRow {
 }
 
 /// Evaluates a neighbor's import policy and returns all reasons against a route.
-pub(crate) fn findings_of(peer: &PeerSummary, prefix: Prefix, set: &AttrSet) -> Vec<FindingRow> {
+pub(crate) fn findings_of(
+    data: &FilterData,
+    peer: &PeerSummary,
+    prefix: Prefix,
+    set: &AttrSet,
+) -> Vec<FindingRow> {
     let next_hop = match (set.next_hop(), set.link_local_next_hop()) {
         (std::net::IpAddr::V6(global), link_local) => NextHop::V6 { global, link_local },
         (v4, _) => v4.into(),
     };
     peer.neighbor
         .import
-        .all_reasons(prefix, &set.attributes(), next_hop, prefix.family())
+        .all_reasons(data, prefix, &set.attributes(), next_hop, prefix.family())
         .iter()
         .map(finding_row)
         .collect()

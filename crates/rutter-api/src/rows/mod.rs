@@ -7,6 +7,7 @@ mod lookup;
 mod peer;
 mod process;
 mod route;
+mod source;
 
 pub use collector::{RouterRow, SinkRow};
 pub use config::{ChangedRow, ConfigErrorRow, DiffRow};
@@ -20,3 +21,4 @@ pub use route::{
     AttributeSetRow, AttributesRow, FindingRow, RejectRow, RejectedRow, RouteRow, RouteSource,
     UnknownAttributeRow,
 };
+pub use source::{SourceAction, SourceRow};

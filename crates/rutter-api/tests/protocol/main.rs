@@ -7,7 +7,8 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 
 use rutter_api::{
-    ClearHow, Line, LookupQuery, Request, RouteFilter, RouteSelector, serve_connection,
+    Backend as _, ClearHow, Line, LookupQuery, Request, RouteFilter, RouteSelector, SourceAction,
+    WhatIf, serve_connection,
 };
 
 use world::World;
@@ -170,6 +171,7 @@ fn explain_has_the_decision_and_the_clients() {
         &World::new(),
         Request::Explain {
             target: "193.0.1.2".into(),
+            what_if: None,
         },
     );
     let Line::Explain(row) = &lines[0] else {
@@ -186,6 +188,74 @@ fn explain_has_the_decision_and_the_clients() {
     assert_eq!(advertised("alpha"), [2]);
     assert_eq!(advertised("beta"), [1]);
     assert_eq!(advertised("gamma"), [1]);
+}
+
+#[test]
+fn explain_assumes_a_route_and_changes_nothing() {
+    let world = World::new();
+    let assume = |target: &str, what_if: WhatIf| {
+        let request = Request::Explain {
+            target: target.into(),
+            what_if: Some(what_if),
+        };
+        send(&world, request).remove(0)
+    };
+    let from = |peer: &str| WhatIf {
+        from: peer.into(),
+        as_path: Vec::new(),
+        communities: Vec::new(),
+        next_hop: None,
+    };
+    let Line::Explain(row) = assume("185.0.0.0/20", from("gamma")) else {
+        panic!("a new destination");
+    };
+    assert!(row.candidates[0].route.best);
+    assert_eq!(row.candidates[0].route.peer.name, "gamma");
+    let advertised: Vec<&str> = row
+        .clients
+        .iter()
+        .filter(|client| client.advertised == [1])
+        .map(|client| client.client.name.as_str())
+        .collect();
+    assert_eq!(advertised, ["alpha", "beta"]);
+    let Line::Explain(row) = assume("185.0.0.0/28", from("gamma")) else {
+        panic!("a route that fails a check");
+    };
+    let rejected = row.candidates[0].route.rejected.as_ref();
+    assert_eq!(rejected.map(|reason| reason.code), Some(13));
+    assert!(row.candidates[0].findings[0].evidence.contains("28"));
+    let Line::Error { message } = assume("185.0.0.0/20", from("nobody")) else {
+        panic!("a neighbor that does not exist");
+    };
+    assert!(message.contains("nobody"), "{message}");
+    let bad = WhatIf {
+        communities: vec!["x".into()],
+        ..from("gamma")
+    };
+    let Line::Error { message } = assume("185.0.0.0/20", bad) else {
+        panic!("no community");
+    };
+    assert!(message.contains("64500:1"), "{message}");
+    assert!(world.explain("185.0.0.0/20".parse().unwrap()).is_none());
+}
+
+#[test]
+fn sources_are_listed_and_accept_actions() {
+    let world = World::new();
+    let lines = send(&world, Request::Sources);
+    let Line::Source(row) = &lines[0] else {
+        panic!("{lines:?}");
+    };
+    assert_eq!((row.name.as_str(), row.entries), ("rpki", 3));
+    let act = |name: &str| {
+        let request = Request::Source {
+            name: name.into(),
+            action: SourceAction::Accept,
+        };
+        send(&world, request).remove(0)
+    };
+    assert!(matches!(act("rpki"), Line::Done(done) if done.message.is_some()));
+    assert!(matches!(act("moon"), Line::Error { message } if message.contains("moon")));
 }
 
 #[test]
@@ -234,6 +304,7 @@ fn invalid_requests_are_refused_with_a_message() {
     assert_eq!(route, "the table has no route to 8.8.8.8");
     let prefix = refusal(Request::Explain {
         target: "193.0.0.1/21".into(),
+        what_if: None,
     });
     assert!(prefix.contains("193.0.0.1/21"), "{prefix}");
     let clear = refusal(Request::Clear {
@@ -344,12 +415,14 @@ fn rows_match_the_sample() {
         Request::Attributes { limit: Some(1) },
         Request::Explain {
             target: "193.0.0.0/21".into(),
+            what_if: None,
         },
         Request::Lookup(LookupQuery {
             addresses: vec![[193, 0, 0, 1].into(), [8, 8, 8, 8].into()],
             ..LookupQuery::default()
         }),
         Request::Table(of("beta")),
+        Request::Sources,
         Request::Sinks,
         Request::Routers,
         Request::Reload,

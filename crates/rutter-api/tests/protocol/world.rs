@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rutter_api::{
     Backend, ClearHow, CollectorServices, LogReader, LogRow, ReloadError, RouterRow, SessionRow,
-    SessionState, SinkRow, StatusRow,
+    SessionState, SinkRow, SourceAction, SourceRow, StatusRow,
 };
 use rutter_config::Diff;
 use rutter_net::{Asn, Ipv4Prefix, PerFamily, Prefix};
@@ -125,6 +125,27 @@ fn connect(rib: &Rib, name: &str, n: u8) -> PeerId {
 }
 
 impl Backend for World {
+    fn sources(&self) -> Vec<SourceRow> {
+        vec![SourceRow {
+            name: "rpki".into(),
+            location: "RTR 127.0.0.1:3323".into(),
+            state: "live".into(),
+            entries: 3,
+            updated_at: Some(1_700_000_000),
+            age_s: Some(60),
+            detail: "session 7, serial 9".into(),
+            last_error: None,
+            refused: None,
+        }]
+    }
+
+    fn act_on_source(&self, name: &str, _: SourceAction) -> Result<String, String> {
+        match name {
+            "rpki" => Ok("done".into()),
+            _ => Err(format!("there is no source `{name}`")),
+        }
+    }
+
     fn status(&self) -> StatusRow {
         StatusRow {
             version: "1.2.3".into(),

@@ -1,14 +1,16 @@
 //! Explanations: the decision process and the export rules for one prefix, with reasons.
 
 use rutter_net::{Family, Prefix};
-use rutter_policy::{Finding, RejectReason};
+use rutter_policy::{Class, Finding, RejectReason};
+use rutter_wire::attr::Attributes;
 
-use crate::adj_rib_in::attr_set::AttrSet;
-use crate::adj_rib_in::route::Route;
+use crate::adj_rib_in::attr_set::{AttrSet, Summary};
+use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::shard::Stored;
 use crate::adj_rib_in::table::accepted;
 use crate::advertise::export_view::{OneClient, Rules, Scope, Withheld, export_view};
 use crate::decision::Process;
+use crate::reevaluate::import::Judge;
 use crate::topology::{Peer, Topology};
 use crate::{PeerId, Rib, Step};
 
@@ -36,6 +38,8 @@ pub struct Candidate {
     pub stale: bool,
     /// The first reason of rejection.
     pub reject: Option<RejectReason>,
+    /// The class of an accepted route.
+    pub class: Class,
     /// All objections of the import policy, with evidence; evaluated now, from the kept route.
     pub findings: Vec<Finding>,
     /// The step at which it lost to the candidate before it; `None` for the best and for rejected ones.
@@ -68,6 +72,49 @@ impl Rib {
         })
     }
 
+    /// Explains a prefix as if a peer announced a route with these attributes, in place of its present one. `mp_next_hop`
+    /// has the octets of the next hop in MP_REACH_NLRI, or none. `None` where there is no such peer. The table does not
+    /// change.
+    pub fn explain_with(
+        &self,
+        prefix: Prefix,
+        peer: PeerId,
+        attributes: &Attributes<'_>,
+        mp_next_hop: &[u8],
+    ) -> Option<Explanation> {
+        let mut block = Vec::new();
+        attributes.write_canonical(&mut block);
+        let summary = || Summary::of(&Attributes::from_canonical(&block));
+        let attrs = self.store.intern(&block, mp_next_hop, summary);
+        self.assign_audience(&attrs, &attrs.attributes());
+        let mut routes = match prefix {
+            Prefix::V4(prefix) => self.routes_of(prefix),
+            Prefix::V6(prefix) => self.routes_of(prefix),
+        }
+        .unwrap_or_default();
+        let topology = self.topology.read();
+        let explanation = topology.peer(peer).map(|held| {
+            let route = hypothetical(&topology, held, (peer, prefix), attrs.clone());
+            routes.retain(|known| known.peer != peer);
+            let end = accepted(&routes).len();
+            let place = match route.is_accepted() {
+                true => topology.decision().place(&routes[..end], &route),
+                false => routes.len(),
+            };
+            routes.insert(place, route);
+            let end = accepted(&routes).len();
+            topology.decision().sort(&mut routes[..end]);
+            Explanation {
+                prefix,
+                candidates: candidates(&topology, prefix, &routes),
+                clients: clients(&topology, prefix.family(), accepted(&routes)),
+            }
+        });
+        drop(routes);
+        self.store.release_unrouted(attrs);
+        explanation
+    }
+
     /// Returns all objections of the import policy to a route of a peer, with evidence. Empty where the peer was
     /// removed.
     pub fn findings(&self, peer: PeerId, prefix: Prefix, attrs: &AttrSet) -> Vec<Finding> {
@@ -76,6 +123,29 @@ impl Rib {
 
     fn routes_of<K: Stored>(&self, prefix: K) -> Option<Vec<Route>> {
         Some(self.copy_of(prefix)?.routes.to_vec())
+    }
+}
+
+/// The route that a peer would have in the table if it announced these attributes.
+fn hypothetical(
+    topology: &Topology,
+    held: &Peer,
+    (peer, prefix): (PeerId, Prefix),
+    attrs: AttrSet,
+) -> Route {
+    let family = prefix.family();
+    let judge = Judge::new(topology, &held.neighbor.import);
+    let of_set = judge.check_attributes(family, &attrs);
+    let summary = attrs.summary();
+    let state = State::of_set(summary.neighbour_as, summary.multi_exit_disc);
+    let state = state.with(State::EPOCH, held.epoch[family]);
+    let (verdict, state) = judge.judge(prefix, &of_set, state);
+    Route {
+        attrs,
+        path_id: 0,
+        peer,
+        state,
+        verdict,
     }
 }
 
@@ -93,6 +163,7 @@ fn candidates(topology: &Topology, prefix: Prefix, routes: &[Route]) -> Vec<Cand
         attrs: route.attrs.clone(),
         stale: topology.is_stale(route, prefix.family()),
         reject: route.verdict.reject(),
+        class: topology.class(route),
         findings: judge(topology, route.peer, prefix, &route.attrs),
         lost_at: lost_at(index),
     };

@@ -1,9 +1,10 @@
 //! Snapshots: views of the table for readers, which share their pages with the writers until these write.
 
 use rutter_net::{Family, Ipv4Prefix, Ipv6Prefix, PerFamily, Prefix};
-use rutter_policy::RejectReason;
+use rutter_policy::{Class, FilterData, RejectReason};
 use triomphe::Arc;
 
+use crate::adj_rib_in::class_table::ClassTable;
 use crate::adj_rib_in::route::{Route, State};
 use crate::adj_rib_in::shard::Stored;
 use crate::adj_rib_in::table::{BOOK, Book, Destination, Key, pages};
@@ -19,7 +20,7 @@ pub struct Snapshot {
     ipv4: Vec<Vec<Arc<Book<Ipv4Prefix>>>>,
     ipv6: Vec<Vec<Arc<Book<Ipv6Prefix>>>>,
     peers: Vec<PeerSummary>,
-    epochs: Vec<PerFamily<Epoch>>,
+    context: ViewContext,
 }
 
 /// A neighbor when the snapshot was taken.
@@ -59,6 +60,8 @@ pub struct RouteView<'a> {
     pub long_lived_stale: bool,
     /// The first reason of rejection; `None` for routes that take part in the decision.
     pub reject: Option<RejectReason>,
+    /// The class of an accepted route; [`Class::PLAIN`] for a rejected one.
+    pub class: Class,
 }
 
 impl DestinationView<'_> {
@@ -71,9 +74,9 @@ impl DestinationView<'_> {
 impl Rib {
     /// Returns a view of the whole table as it is now.
     pub fn snapshot(&self) -> Snapshot {
-        let (peers, epochs) = {
+        let (peers, context) = {
             let topology = self.topology.read();
-            (summaries(&topology), epochs(&topology))
+            (summaries(&topology), ViewContext::new(&topology))
         };
         let (mut ipv4, mut ipv6) = (Vec::new(), Vec::new());
         for shard in &self.shards {
@@ -85,7 +88,7 @@ impl Rib {
             ipv4,
             ipv6,
             peers,
-            epochs,
+            context,
         }
     }
 
@@ -100,16 +103,16 @@ impl Rib {
         prefix: Prefix,
         with: impl FnOnce(DestinationView<'_>) -> T,
     ) -> Option<T> {
-        let epochs = || epochs(&self.topology.read());
+        let context = || ViewContext::new(&self.topology.read());
         match prefix {
             Prefix::V4(prefix) => {
                 let held = self.copy_of(prefix)?;
-                let view = view(&held, &epochs());
+                let view = view(&held, &context());
                 (!view.routes.is_empty()).then(|| with(view))
             }
             Prefix::V6(prefix) => {
                 let held = self.copy_of(prefix)?;
-                let view = view(&held, &epochs());
+                let view = view(&held, &context());
                 (!view.routes.is_empty()).then(|| with(view))
             }
         }
@@ -164,6 +167,11 @@ impl Snapshot {
         self.peers.get(index)
     }
 
+    /// The outside data under which the routes were evaluated. A walk that applies them may go on.
+    pub fn filter_data(&self) -> &FilterData {
+        &self.context.filter_data
+    }
+
     /// The destinations of a family in no particular order.
     pub fn destinations(
         &self,
@@ -187,9 +195,9 @@ impl Snapshot {
     pub fn visit_page(&self, page: usize, mut visit: impl FnMut(Prefix, usize, RouteView<'_>)) {
         let ipv4: usize = self.ipv4.iter().map(|books| pages(books)).sum();
         if page < ipv4 {
-            visit_page(nth(&self.ipv4, page), &self.epochs, &mut visit);
+            visit_page(nth(&self.ipv4, page), &self.context, &mut visit);
         } else {
-            visit_page(nth(&self.ipv6, page - ipv4), &self.epochs, &mut visit);
+            visit_page(nth(&self.ipv6, page - ipv4), &self.context, &mut visit);
         }
     }
 
@@ -203,7 +211,7 @@ impl Snapshot {
             .flat_map(|book| book.iter())
             .flatten()
             .filter(|destination| !destination.routes.is_empty())
-            .map(|destination| view(destination, &self.epochs))
+            .map(|destination| view(destination, &self.context))
             .filter(|view| !view.routes.is_empty())
     }
 
@@ -235,24 +243,21 @@ fn nth<K>(shards: &[Vec<Arc<Book<K>>>], mut page: usize) -> &[Destination<K>] {
 
 fn visit_page<K: Key>(
     page: &[Destination<K>],
-    epochs: &[PerFamily<Epoch>],
+    context: &ViewContext,
     visit: &mut impl FnMut(Prefix, usize, RouteView<'_>),
 ) {
     for destination in page {
-        let stays = |route: &&Route| !Epoch::of::<K>(route, epochs).is_being_removed(route);
+        let stays = |route: &&Route| !context.epoch::<K>(route).is_being_removed(route);
         for (place, route) in destination.routes.iter().filter(stays).enumerate() {
-            let route = route_view::<K>(route, epochs);
+            let route = route_view::<K>(route, context);
             visit(destination.prefix.into(), place, route);
         }
     }
 }
 
-fn view<'a, K: Key>(
-    destination: &'a Destination<K>,
-    epochs: &[PerFamily<Epoch>],
-) -> DestinationView<'a> {
-    let stays = |route: &&'a Route| !Epoch::of::<K>(route, epochs).is_being_removed(route);
-    let show = |route: &'a Route| route_view::<K>(route, epochs);
+fn view<'a, K: Key>(destination: &'a Destination<K>, context: &ViewContext) -> DestinationView<'a> {
+    let stays = |route: &&'a Route| !context.epoch::<K>(route).is_being_removed(route);
+    let show = |route: &'a Route| route_view::<K>(route, context);
     DestinationView {
         prefix: destination.prefix.into(),
         routes: destination.routes.iter().filter(stays).map(show).collect(),
@@ -268,11 +273,6 @@ pub(crate) struct Epoch {
 }
 
 impl Epoch {
-    fn of<K: Key>(route: &Route, epochs: &[PerFamily<Epoch>]) -> Self {
-        let families = epochs.get(route.peer.index());
-        families.map_or_else(Epoch::default, |families| families[K::FAMILY])
-    }
-
     fn is_stale(self, route: &Route) -> bool {
         route.state.has(State::EPOCH) != self.present
     }
@@ -282,17 +282,15 @@ impl Epoch {
     }
 }
 
-pub(crate) fn route_view<'a, K: Key>(
-    route: &'a Route,
-    epochs: &[PerFamily<Epoch>],
-) -> RouteView<'a> {
+pub(crate) fn route_view<'a, K: Key>(route: &'a Route, context: &ViewContext) -> RouteView<'a> {
     RouteView {
         peer: route.peer,
         path_id: route.path_id,
         attrs: &route.attrs,
-        stale: Epoch::of::<K>(route, epochs).is_stale(route),
+        stale: context.epoch::<K>(route).is_stale(route),
         long_lived_stale: route.state.has(State::LONG_LIVED_STALE),
         reject: route.verdict.reject(),
+        class: context.classes.class(route.verdict.class()),
     }
 }
 
@@ -316,17 +314,33 @@ fn summarize(id: PeerId, peer: &Peer) -> PeerSummary {
     }
 }
 
-pub(crate) fn epochs(topology: &Topology) -> Vec<PerFamily<Epoch>> {
-    topology
-        .peers
-        .iter()
-        .map(|peer| {
-            peer.as_ref().map_or_else(Default::default, |peer| {
-                PerFamily::from_fn(|family| Epoch {
-                    present: peer.epoch[family],
-                    removing: peer.removing[family],
-                })
+/// The facts beside the table that views of routes need.
+pub(crate) struct ViewContext {
+    epochs: Vec<PerFamily<Epoch>>,
+    classes: std::sync::Arc<ClassTable>,
+    filter_data: std::sync::Arc<FilterData>,
+}
+
+impl ViewContext {
+    pub fn new(topology: &Topology) -> Self {
+        let epochs = |peer: &Peer| {
+            PerFamily::from_fn(|family| Epoch {
+                present: peer.epoch[family],
+                removing: peer.removing[family],
             })
-        })
-        .collect()
+        };
+        let peers = topology.peers.iter();
+        ViewContext {
+            epochs: peers
+                .map(|peer| peer.as_ref().map_or_else(Default::default, epochs))
+                .collect(),
+            classes: std::sync::Arc::clone(&topology.classes),
+            filter_data: std::sync::Arc::clone(&topology.filter_data),
+        }
+    }
+
+    fn epoch<K: Key>(&self, route: &Route) -> Epoch {
+        let families = self.epochs.get(route.peer.index());
+        families.map_or_else(Epoch::default, |families| families[K::FAMILY])
+    }
 }

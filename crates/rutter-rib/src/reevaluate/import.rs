@@ -255,14 +255,14 @@ impl<'a> Judge<'a> {
     }
 
     /// Evaluates the checks that all routes with the same attributes share.
-    fn check_attributes(&self, family: Family, attrs: &AttrSet) -> AttrVerdict {
+    pub fn check_attributes(&self, family: Family, attrs: &AttrSet) -> AttrVerdict {
         let next_hop = attrs.policy_next_hop();
         let attributes = attrs.attributes();
         self.import.check_attributes(&attributes, next_hop, family)
     }
 
     /// Returns the verdict on a route, and its state under it.
-    fn judge(&self, prefix: Prefix, of_set: &AttrVerdict, state: State) -> (Verdict, State) {
+    pub fn judge(&self, prefix: Prefix, of_set: &AttrVerdict, state: State) -> (Verdict, State) {
         let verdict = self.import.judge(self.data, prefix, of_set);
         let least = State::LEAST_PREFERRED;
         let state = state.with(least, of_set.graceful_shutdown);

@@ -6,6 +6,7 @@ mod lookup;
 mod show;
 
 use std::ffi::OsString;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -109,6 +110,23 @@ pub(crate) enum Command {
         /// A prefix, or an address, which finds the longest match
         #[arg(value_name = "PREFIX")]
         target: String,
+        /// Assume that this neighbor announces the prefix: name, address or AS number
+        #[arg(long, value_name = "PEER")]
+        from: Option<String>,
+        /// The AS_PATH of the assumed route [default: the AS of the neighbor]
+        #[arg(
+            long,
+            value_name = "AS NUMBERS",
+            requires = "from",
+            value_delimiter = ' '
+        )]
+        path: Vec<u32>,
+        /// The communities of the assumed route, standard or large
+        #[arg(long, value_name = "COMMUNITY", requires = "from")]
+        community: Vec<String>,
+        /// The next hop of the assumed route [default: the address of the neighbor]
+        #[arg(long, value_name = "ADDRESS", requires = "from")]
+        next_hop: Option<IpAddr>,
     },
     /// Look up addresses: the longest match, its origin, AS path and next hop
     #[command(after_help = lookup::LOOKUP)]
@@ -121,6 +139,16 @@ pub(crate) enum Command {
     /// Reset a session, or evaluate or send its routes again
     #[command(after_help = CLEAR)]
     Clear(ClearArgs),
+    /// Ask a source of outside data for new data, or accept data that it refused
+    #[command(after_help = SOURCE)]
+    Source {
+        /// `refresh` or `accept`
+        #[arg(value_name = "ACTION")]
+        action: SourceActionArg,
+        /// The name of the source, as `rutter show sources` prints it
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
     /// Print the latest log lines of the daemon
     #[command(after_help = LOG)]
     Log {
@@ -219,6 +247,15 @@ pub(crate) struct ClearArgs {
     pub(crate) soft_out: bool,
 }
 
+/// An action on a source of outside data.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SourceActionArg {
+    /// Ask for new data now.
+    Refresh,
+    /// Accept the data that were refused because they shrank too much.
+    Accept,
+}
+
 /// The configuration file of a packaged installation.
 pub(crate) const DEFAULT_CONFIG: &str = "/etc/rutter/rutter.toml";
 
@@ -276,7 +313,9 @@ const EXPLAIN: &str = "\
 Examples:
   rutter explain 203.0.113.0/24
   rutter explain 203.0.113.7         the longest match
-  rutter explain 2001:db8::/32 --json";
+  rutter explain 2001:db8::/32 --json
+  rutter explain 203.0.113.0/24 --from AS64511 --path '64511 64496'
+                                     what would happen to a route that is not there";
 
 const CLEAR: &str = "\
 Without --soft-in or --soft-out the session is reset (Cease, Administrative Reset).
@@ -285,6 +324,15 @@ Examples:
   rutter clear 192.0.2.11
   rutter clear AS64511 --soft-out
   rutter clear all --soft-in";
+
+const SOURCE: &str = "\
+A source refuses data that shrank by more than `refuse-shrink`. The former data stay in force until
+an operator accepts the new ones, or until the source has enough entries again.
+
+Examples:
+  rutter show sources
+  rutter source refresh irr
+  rutter source accept rpki";
 
 const LOG: &str = "\
 Examples:

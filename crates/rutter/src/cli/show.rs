@@ -76,6 +76,11 @@ pub(crate) enum Show {
         after_help = "Examples:\n  rutter show sinks\n  rutter show sinks --json | jq 'select(.state != \"live\") | .[\"last-error\"]'"
     )]
     Sinks,
+    /// Outside data that filters use: RPKI caches, IRR servers, files; with age, size and last error
+    #[command(
+        after_help = "Examples:\n  rutter show sources\n  rutter show sources --json | jq 'select(.state != \"live\")'"
+    )]
+    Sources,
     /// Routers that report to a collector by BMP: sessions, messages, skipped messages
     Routers,
 }

@@ -10,6 +10,7 @@ mod peers;
 mod process;
 mod route;
 mod routes;
+mod sources;
 
 use std::io::{self, Write};
 
@@ -38,15 +39,17 @@ pub(crate) fn view_of(request: &Request, paint: Paint) -> Box<dyn View> {
         Request::Rejected(_) => Box::new(routes::RejectedView::new(paint)),
         Request::Attributes { .. } => Box::new(routes::AttributesView::new(paint)),
         Request::Sinks => Box::new(collector::SinksView::new(paint)),
+        Request::Sources => Box::new(sources::SourcesView::new(paint)),
         Request::Routers => Box::new(collector::RoutersView::new(paint)),
         Request::Memory => Box::new(process::MemoryView::new(paint)),
         Request::Explain { .. } => Box::new(explain::ExplainView(paint)),
         Request::Log { .. } => Box::new(log::LogView(paint)),
         Request::Reload | Request::Diff { .. } => Box::new(DiffView(paint)),
         Request::Lookup(_) => Box::new(lookup::LookupView::new(paint)),
-        Request::Clear { .. } | Request::Shutdown { .. } | Request::Table(_) => {
-            Box::new(MessageView)
-        }
+        Request::Clear { .. }
+        | Request::Source { .. }
+        | Request::Shutdown { .. }
+        | Request::Table(_) => Box::new(MessageView),
     }
 }
 

@@ -64,6 +64,13 @@ pub(super) fn notes(route: &RouteRow, paint: Paint) -> String {
     } else if route.stale {
         notes.push_str(&paint.tone(Tone::Warn, ", stale"));
     }
+    if let Some(state) = &route.origin_state {
+        notes.push_str(&format!(", RPKI {state}"));
+    }
+    if let Some(reason) = &route.accepted_in_spite_of {
+        let text = format!(", accepted in spite of {} ({})", reason.name, reason.code);
+        notes.push_str(&paint.tone(Tone::Warn, &text));
+    }
     if let Some(reason) = &route.rejected {
         let text = format!(", rejected: {} ({})", reason.name, reason.code);
         notes.push_str(&paint.tone(Tone::Bad, &text));

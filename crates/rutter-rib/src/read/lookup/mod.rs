@@ -13,14 +13,14 @@ use std::sync::atomic::Ordering;
 
 use parking_lot::Mutex;
 use rutter_lpm::{Profile, Reader};
-use rutter_net::{Ipv4Prefix, Ipv6Prefix, PerFamily, Prefix};
+use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
 pub(crate) use mirror::{FamilyMirror, Mirror, ShardMirror};
 
 use crate::adj_rib_in::route::Route;
 use crate::adj_rib_in::shard::{Shard, Stored};
 use crate::adj_rib_in::table::Id;
-use crate::read::snapshot::{Epoch, epochs, route_view};
+use crate::read::snapshot::{ViewContext, route_view};
 use crate::{AttrSet, PeerId, Rib, RouteView};
 
 /// A filter of routes: it accepts a route that any of its lists names.
@@ -39,7 +39,7 @@ pub struct Lookup<'r> {
     rib: &'r Rib,
     readers: Option<Readers>,
     generation: u64,
-    epochs: Vec<PerFamily<Epoch>>,
+    context: ViewContext,
 }
 
 struct Readers {
@@ -79,7 +79,7 @@ impl Rib {
             rib: self,
             readers,
             generation,
-            epochs: epochs(&self.topology.read()),
+            context: ViewContext::new(&self.topology.read()),
         }
     }
 }
@@ -134,11 +134,11 @@ impl Lookup<'_> {
         match addr.to_canonical() {
             IpAddr::V4(addr) => {
                 let found = readers.map(|r| (&*r.mirror, &mut r.ipv4));
-                find::<Ipv4Prefix, T>(self.rib, &self.epochs, found, addr, choose, with)
+                find::<Ipv4Prefix, T>(self.rib, &self.context, found, addr, choose, with)
             }
             IpAddr::V6(addr) => {
                 let found = readers.map(|r| (&*r.mirror, &mut r.ipv6));
-                find::<Ipv6Prefix, T>(self.rib, &self.epochs, found, addr, choose, with)
+                find::<Ipv6Prefix, T>(self.rib, &self.context, found, addr, choose, with)
             }
         }
     }
@@ -148,14 +148,14 @@ impl Lookup<'_> {
         let generation = self.rib.generation();
         if generation != self.generation {
             self.generation = generation;
-            self.epochs = epochs(&self.rib.topology.read());
+            self.context = ViewContext::new(&self.rib.topology.read());
         }
     }
 }
 
 fn find<K: Stored, T>(
     rib: &Rib,
-    epochs: &[PerFamily<Epoch>],
+    context: &ViewContext,
     readers: Option<(&Mirror, &mut Reader<K>)>,
     addr: K::Addr,
     choose: impl Fn(&[Route]) -> Option<&Route>,
@@ -167,7 +167,7 @@ fn find<K: Stored, T>(
             let held = K::half(mirror).find(reader, addr)?;
             let longest = held.as_ref()?;
             if let Some(route) = choose(&longest.routes) {
-                return Some(with(longest.prefix.into(), route_view::<K>(route, epochs)));
+                return Some(with(longest.prefix.into(), route_view::<K>(route, context)));
             }
             longest.prefix.prefix_len()
         }
@@ -178,7 +178,7 @@ fn find<K: Stored, T>(
         choose(held.accepted()).is_some().then_some(held)
     })?;
     let route = choose(held.accepted())?;
-    Some(with(held.prefix.into(), route_view::<K>(route, epochs)))
+    Some(with(held.prefix.into(), route_view::<K>(route, context)))
 }
 
 impl RouteFilter {
