@@ -1,0 +1,43 @@
+//! IRR: route objects and the origins of members, and what they make of a route.
+//!
+//! [`IrrData`] is immutable. An [`IrrBuilder`] makes it from route objects with the AS numbers of each member, from
+//! flattened lists per member, or from both. [`IrrData::check`] judges a route in one look-up, without allocation.
+//! [`IrrData::find`] is the evidence of the same judgement. [`Changed`] lists the routes that a new set of data
+//! concerns.
+//!
+//! ```
+//! use rutter_irr::{IrrBuilder, IrrKind, IrrMember, IrrRules, OriginState, PrefixState, RegisteredBy};
+//!
+//! let mut builder = IrrBuilder::new();
+//! let member = IrrMember(0);
+//! builder.add_member(member, IrrRules { origin: true, prefix: true, ..IrrRules::default() });
+//! builder.add_origins(member, "RIPE::AS-EXAMPLE", [64500, 64501]);
+//! let source = builder.add_source("RIPE");
+//! builder.add_route_object("192.0.2.0/24".parse()?, 64500, IrrKind::RouteObject, source);
+//! let data = builder.build()?;
+//!
+//! let verdict = data.check(member, "192.0.2.0/24".parse()?, Some(64500));
+//! assert_eq!(verdict.origin, OriginState::InSet);
+//! assert_eq!(verdict.prefix, PrefixState::Registered(RegisteredBy::RouteObject));
+//! assert!(!verdict.is_rejected());
+//! let other = data.check(member, "192.0.2.0/25".parse()?, Some(64510));
+//! assert!(other.origin_fault() && other.prefix_fault());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod builder;
+mod data;
+mod directory;
+mod entry;
+mod family_table;
+mod member_set;
+mod origin_table;
+mod raw_entry;
+mod rules;
+mod verdict;
+
+pub use builder::{IrrBuilder, IrrTooLarge, ListEntry};
+pub use data::IrrData;
+pub use entry::{IrrKind, IrrSourceId};
+pub use rules::{IrrMember, IrrRules};
+pub use verdict::{IrrVerdict, OriginState, PrefixState, RegisteredBy, WhiteList};

@@ -1,0 +1,49 @@
+//! The members that each AS number is an origin of.
+
+use crate::directory::Directory;
+use crate::member_set::{SetInterner, SetRef};
+
+/// AS numbers with the members whose AS-SETs (or white lists) contain them.
+#[derive(Debug)]
+pub(crate) struct OriginTable {
+    /// In order of the AS numbers.
+    rows: Vec<(u32, SetRef)>,
+    directory: Directory,
+}
+
+impl OriginTable {
+    /// Builds the table from pairs of AS number and member. `None` if there are too many sets.
+    pub fn build(mut pairs: Vec<(u32, u16)>, sets: &mut SetInterner) -> Option<Self> {
+        pairs.sort_unstable();
+        pairs.dedup();
+        let mut rows = Vec::new();
+        let mut members = Vec::new();
+        for group in pairs.chunk_by(|a, b| a.0 == b.0) {
+            members.clear();
+            members.extend(group.iter().map(|(_, member)| *member));
+            rows.push((group[0].0, sets.intern(&members)?));
+        }
+        rows.shrink_to_fit();
+        let directory = Directory::new(rows.len(), |at| rows[at].0);
+        Some(OriginTable { rows, directory })
+    }
+
+    /// The members that have this origin.
+    #[inline]
+    pub fn members(&self, origin: u32) -> Option<SetRef> {
+        let (from, to) = self.directory.bucket(origin);
+        let bucket = &self.rows[from..to];
+        let at = bucket.binary_search_by_key(&origin, |row| row.0).ok()?;
+        Some(bucket[at].1)
+    }
+
+    /// All AS numbers with their members, in order.
+    pub fn rows(&self) -> &[(u32, SetRef)] {
+        &self.rows
+    }
+
+    /// The bytes of the table.
+    pub fn memory(&self) -> usize {
+        self.rows.capacity() * size_of::<(u32, SetRef)>() + self.directory.memory()
+    }
+}
