@@ -55,6 +55,9 @@ impl Config {
             graceful_shutdown: checks.graceful_shutdown,
             rpki_invalid: CheckAction::Off,
             mark_origin_state: false,
+            irr_member: None,
+            irr_invalid: CheckAction::Off,
+            mark_irr_state: false,
             tag_rejected: false,
         }
     }

@@ -1,5 +1,6 @@
 //! The class of an accepted route: what the import policy and outside data made of it.
 
+use rutter_irr::{PrefixState, RegisteredBy};
 use rutter_rpki::Rov;
 
 use crate::RejectReason;
@@ -14,6 +15,10 @@ use crate::RejectReason;
 pub struct Class {
     /// The validation state of the origin (RFC 6811), where the policy marks routes with it.
     pub origin: Option<Rov>,
+    /// Whether the origin is in the neighbor's AS-SETs (IRR), where the policy marks routes with it.
+    pub irr_origin: Option<bool>,
+    /// The registration of the prefix (IRR), where the policy marks routes with it.
+    pub irr_prefix: Option<IrrPrefix>,
     /// The check that the route failed, where the policy marks such routes instead of rejecting them.
     pub failed: Option<RejectReason>,
     /// The route carries BLACKHOLE, and the policy accepts it for that (RFC 7999).
@@ -22,15 +27,64 @@ pub struct Class {
     pub add_otc: bool,
 }
 
+/// The registration of a route's prefix for a neighbor, as marks distinguish it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum IrrPrefix {
+    /// A route object or a list registers it.
+    Registered = 1,
+    /// Only a ROA registers it.
+    Roa,
+    /// Only ARIN's whois dump registers it.
+    Arin,
+    /// Only registro.br's dump registers it.
+    RegistroBr,
+    /// Only a white list allows it.
+    WhiteListed,
+    /// It is not registered.
+    NotRegistered,
+}
+
+impl IrrPrefix {
+    const ALL: [IrrPrefix; 6] = [
+        IrrPrefix::Registered,
+        IrrPrefix::Roa,
+        IrrPrefix::Arin,
+        IrrPrefix::RegistroBr,
+        IrrPrefix::WhiteListed,
+        IrrPrefix::NotRegistered,
+    ];
+
+    /// The mark for a state, `None` without data. `bound`: the prefix must be registered with the route's origin.
+    pub(crate) fn of(state: PrefixState, bound: bool) -> Option<Self> {
+        Some(match state {
+            PrefixState::Unchecked => return None,
+            PrefixState::Registered(RegisteredBy::RouteObject) => IrrPrefix::Registered,
+            PrefixState::Registered(RegisteredBy::Roa) => IrrPrefix::Roa,
+            PrefixState::Registered(RegisteredBy::Arin) => IrrPrefix::Arin,
+            PrefixState::Registered(RegisteredBy::RegistroBr) => IrrPrefix::RegistroBr,
+            PrefixState::WhiteListed(_) => IrrPrefix::WhiteListed,
+            PrefixState::AnyOrigin | PrefixState::OtherOrigin if !bound => IrrPrefix::Registered,
+            PrefixState::AnyOrigin | PrefixState::OtherOrigin | PrefixState::NotRegistered => {
+                IrrPrefix::NotRegistered
+            }
+        })
+    }
+}
+
 const BLACKHOLE: u32 = 1;
 const ADD_OTC: u32 = 2;
 const ORIGIN_SHIFT: u32 = 2;
-const FAILED_SHIFT: u32 = 8;
+const IRR_ORIGIN_SHIFT: u32 = 4;
+const IRR_PREFIX_SHIFT: u32 = 6;
+const FAILED_SHIFT: u32 = 16;
 
 impl Class {
     /// The class of almost all routes: clients receive them as they were received.
     pub const PLAIN: Class = Class {
         origin: None,
+        irr_origin: None,
+        irr_prefix: None,
         failed: None,
         blackhole: false,
         add_otc: false,
@@ -49,17 +103,22 @@ impl Class {
             Some(Rov::Invalid) => 2,
             Some(Rov::Valid) => 3,
         };
+        let irr_origin = self.irr_origin.map_or(0, |known| 1 + u32::from(known));
+        let irr_prefix = self.irr_prefix.map_or(0, |state| state as u32);
         let failed = self.failed.map_or(0, |reason| reason as u32 + 1);
         let flag = |on: bool, bit: u32| if on { bit } else { 0 };
         flag(self.blackhole, BLACKHOLE)
             | flag(self.add_otc, ADD_OTC)
             | origin << ORIGIN_SHIFT
+            | irr_origin << IRR_ORIGIN_SHIFT
+            | irr_prefix << IRR_PREFIX_SHIFT
             | failed << FAILED_SHIFT
     }
 
     /// The class of a number from [`Class::to_bits`].
     pub fn from_bits(bits: u32) -> Self {
         let failed = (bits >> FAILED_SHIFT) as u8;
+        let irr_prefix = (bits >> IRR_PREFIX_SHIFT & 7) as usize;
         Class {
             origin: match bits >> ORIGIN_SHIFT & 3 {
                 0 => None,
@@ -67,6 +126,13 @@ impl Class {
                 2 => Some(Rov::Invalid),
                 _ => Some(Rov::Valid),
             },
+            irr_origin: match bits >> IRR_ORIGIN_SHIFT & 3 {
+                0 => None,
+                known => Some(known > 1),
+            },
+            irr_prefix: irr_prefix
+                .checked_sub(1)
+                .and_then(|index| IrrPrefix::ALL.get(index).copied()),
             failed: failed.checked_sub(1).and_then(RejectReason::from_u8),
             blackhole: bits & BLACKHOLE != 0,
             add_otc: bits & ADD_OTC != 0,
@@ -90,15 +156,19 @@ mod tests {
         let reasons = RejectReason::ALL.iter().copied().map(Some);
         for failed in reasons.chain([None]) {
             for origin in origins {
-                for flags in 0..4 {
-                    let class = Class {
-                        origin,
-                        failed,
-                        blackhole: flags & 1 != 0,
-                        add_otc: flags & 2 != 0,
-                    };
-                    assert_eq!(Class::from_bits(class.to_bits()), class);
-                    assert!(seen.insert(class.to_bits()));
+                for flags in 0..12 {
+                    for irr_prefix in IrrPrefix::ALL.map(Some).into_iter().chain([None]) {
+                        let class = Class {
+                            origin,
+                            failed,
+                            irr_origin: [None, Some(false), Some(true)][flags >> 2],
+                            irr_prefix,
+                            blackhole: flags & 1 != 0,
+                            add_otc: flags & 2 != 0,
+                        };
+                        assert_eq!(Class::from_bits(class.to_bits()), class);
+                        assert!(seen.insert(class.to_bits()));
+                    }
                 }
             }
         }

@@ -4,7 +4,7 @@ use rutter_net::{Asn, Community, ExtendedCommunity, LargeCommunity};
 use rutter_rpki::Rov;
 
 use crate::notation::match_fields;
-use crate::{Class, Field, Notation, ParseNotationError};
+use crate::{Class, Field, IrrPrefix, Notation, ParseNotationError};
 
 /// A property of a class that a community can mark.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -15,16 +15,40 @@ pub enum TagState {
     OriginInvalid,
     /// No VRP covers the prefix.
     OriginNotFound,
+    /// The origin is in the neighbor's AS-SETs (IRR).
+    IrrOriginPresent,
+    /// The origin is not in the neighbor's AS-SETs.
+    IrrOriginAbsent,
+    /// The prefix is registered for the neighbor.
+    IrrPrefixPresent,
+    /// The prefix is not registered for the neighbor.
+    IrrPrefixAbsent,
+    /// Only a ROA registers the prefix.
+    IrrPrefixByRoa,
+    /// Only ARIN's whois dump registers the prefix.
+    IrrPrefixByArin,
+    /// Only registro.br's dump registers the prefix.
+    IrrPrefixByRegistroBr,
+    /// Only a white list allows the prefix.
+    WhiteListed,
     /// The route failed a check and is accepted nevertheless; the notation has the field `code`.
     RejectCause,
 }
 
 impl TagState {
     /// All properties with their keys in the configuration file.
-    pub const ALL: [(TagState, &'static str); 4] = [
+    pub const ALL: [(TagState, &'static str); 12] = [
         (TagState::OriginValid, "rpki-valid"),
         (TagState::OriginInvalid, "rpki-invalid"),
         (TagState::OriginNotFound, "rpki-not-found"),
+        (TagState::IrrOriginPresent, "irr-origin-present"),
+        (TagState::IrrOriginAbsent, "irr-origin-absent"),
+        (TagState::IrrPrefixPresent, "irr-prefix-present"),
+        (TagState::IrrPrefixAbsent, "irr-prefix-absent"),
+        (TagState::IrrPrefixByRoa, "irr-prefix-by-roa"),
+        (TagState::IrrPrefixByArin, "irr-prefix-by-arin"),
+        (TagState::IrrPrefixByRegistroBr, "irr-prefix-by-registro-br"),
+        (TagState::WhiteListed, "white-listed"),
         (TagState::RejectCause, "reject-cause"),
     ];
 
@@ -40,6 +64,14 @@ impl TagState {
             TagState::OriginValid => class.origin == Some(Rov::Valid),
             TagState::OriginInvalid => class.origin == Some(Rov::Invalid),
             TagState::OriginNotFound => class.origin == Some(Rov::NotFound),
+            TagState::IrrOriginPresent => class.irr_origin == Some(true),
+            TagState::IrrOriginAbsent => class.irr_origin == Some(false),
+            TagState::IrrPrefixPresent => class.irr_prefix == Some(IrrPrefix::Registered),
+            TagState::IrrPrefixAbsent => class.irr_prefix == Some(IrrPrefix::NotRegistered),
+            TagState::IrrPrefixByRoa => class.irr_prefix == Some(IrrPrefix::Roa),
+            TagState::IrrPrefixByArin => class.irr_prefix == Some(IrrPrefix::Arin),
+            TagState::IrrPrefixByRegistroBr => class.irr_prefix == Some(IrrPrefix::RegistroBr),
+            TagState::WhiteListed => class.irr_prefix == Some(IrrPrefix::WhiteListed),
             TagState::RejectCause => class.failed.is_some(),
         }
     }

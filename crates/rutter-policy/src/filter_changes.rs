@@ -29,6 +29,11 @@ impl FilterChanges {
             (Some(_), Some(_)) | (None, None) => {}
             (None, Some(_)) | (Some(_), None) => all = true,
         }
+        match (&old.irr, &new.irr) {
+            (Some(old), Some(new)) if Arc::ptr_eq(old, new) => {}
+            (None, None) => {}
+            _ => all = true,
+        }
         FilterChanges {
             all,
             count: prefixes.len(),

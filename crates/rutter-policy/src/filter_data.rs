@@ -1,7 +1,8 @@
-//! Outside data that import policies read: validated ROA payloads.
+//! Outside data that import policies read: validated ROA payloads and IRR registrations.
 
 use std::sync::Arc;
 
+use rutter_irr::IrrData;
 use rutter_net::{Asn, Prefix};
 use rutter_rpki::{Rov, Vrps};
 
@@ -13,6 +14,8 @@ use rutter_rpki::{Rov, Vrps};
 pub struct FilterData {
     /// Validated ROA payloads, for origin validation (RFC 6811).
     pub vrps: Option<Arc<Vrps>>,
+    /// Registrations of routes, and the AS-SETs of members.
+    pub irr: Option<Arc<IrrData>>,
 }
 
 impl FilterData {

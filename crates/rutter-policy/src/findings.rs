@@ -5,10 +5,12 @@
 use std::fmt::Display;
 use std::net::Ipv4Addr;
 
+use rutter_irr::PrefixState;
 use rutter_net::{Asn, Family, Prefix};
 use rutter_rpki::Rov;
 use rutter_wire::attr::Attributes;
 
+use crate::data_checks::Subject;
 use crate::path_checks::PathChecks;
 use crate::prefix_match::{GLOBAL_UNICAST, MARTIANS_V4, MARTIANS_V6};
 use crate::{
@@ -84,8 +86,12 @@ fn all(
     role_findings(settings, attributes, &mut out);
     let (_, blackhole) = policy.well_known(attributes, family);
     out.extend(prefix_findings(settings, prefix, blackhole));
-    let host = blackhole && prefix.len() == prefix.max_len();
-    rpki_findings(settings, data, prefix, attributes, host, &mut out);
+    let subject = Subject {
+        prefix,
+        origin: attributes.as_path().and_then(|path| path.origin()),
+        is_blackholed_host: blackhole && prefix.len() == prefix.max_len(),
+    };
+    data_findings(settings, data, &subject, &mut out);
     out
 }
 
@@ -194,26 +200,46 @@ fn role_findings(settings: &ImportSettings, attributes: &Attributes<'_>, out: &m
     }
 }
 
-fn rpki_findings(
+fn data_findings(
     settings: &ImportSettings,
     data: &FilterData,
-    prefix: Prefix,
-    attributes: &Attributes<'_>,
-    host: bool,
+    subject: &Subject,
     out: &mut Findings,
 ) {
-    let rejects = settings.rpki_invalid == CheckAction::Reject;
-    let origin = attributes.as_path().and_then(|path| path.origin());
-    let (true, true, Some(vrps)) = (settings.validates_origin(), rejects, &data.vrps) else {
-        return;
-    };
-    if data.validate_origin(prefix, origin, host) != Some(Rov::Invalid) {
-        return;
+    let state = subject.origin_state(settings, data);
+    let origin = subject
+        .origin
+        .map_or("no AS".to_owned(), |asn| format!("AS{asn}"));
+    let found = subject.irr_verdict(settings, data, state);
+    if let (CheckAction::Reject, Some(found)) = (settings.irr_invalid, found) {
+        if found.origin_fault() {
+            let evidence = format!("the origin is {origin}, which no AS-SET of the member has");
+            push(out, RejectReason::OriginNotInAsSet, evidence);
+        }
+        if found.prefix_fault() {
+            let prefix = subject.prefix;
+            let evidence = match found.prefix {
+                PrefixState::OtherOrigin => {
+                    format!("{prefix} is registered for the member, but not for {origin}")
+                }
+                PrefixState::AnyOrigin => {
+                    format!("{prefix} is in a list without origins, and {origin} must match")
+                }
+                _ => format!("{prefix} is not registered for the member"),
+            };
+            push(out, RejectReason::PrefixNotInAsSet, evidence);
+        }
     }
-    let origin = origin.map_or("no AS".to_owned(), |asn| format!("AS{asn}"));
-    let covering: Vec<String> = vrps.covering(prefix).map(|vrp| vrp.to_string()).collect();
-    let evidence = format!("the origin is {origin}, VRPs: {}", covering.join(", "));
-    push(out, RejectReason::RpkiInvalid, evidence);
+    if settings.rpki_invalid == CheckAction::Reject
+        && settings.validates_origin()
+        && state == Some(Rov::Invalid)
+        && let Some(vrps) = &data.vrps
+    {
+        let covering = vrps.covering(subject.prefix);
+        let covering: Vec<String> = covering.map(|vrp| vrp.to_string()).collect();
+        let evidence = format!("the origin is {origin}, VRPs: {}", covering.join(", "));
+        push(out, RejectReason::RpkiInvalid, evidence);
+    }
 }
 
 /// Returns all reasons against the prefix alone.

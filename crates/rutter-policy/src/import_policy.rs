@@ -3,14 +3,14 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use rutter_net::{Asn, Family, Ipv4Prefix, Ipv6Prefix, Prefix};
-use rutter_rpki::Rov;
 use rutter_wire::attr::Attributes;
 
+use crate::data_checks;
 use crate::family_checks::{FamilyChecks, ipv4_checks, ipv6_checks};
 use crate::path_checks::PathChecks;
 use crate::{
-    CheckAction, Class, FilterData, Finding, ImportRule, ImportSettings, NextHop, NextHopRule,
-    OtcIngress, RejectReason, RouteVerdict, findings, otc_on_receive,
+    FilterData, Finding, ImportRule, ImportSettings, NextHop, NextHopRule, OtcIngress,
+    RejectReason, RouteVerdict, findings, otc_on_receive,
 };
 
 /// The verdict on an attribute set.
@@ -61,7 +61,7 @@ impl ImportPolicy {
             next_hops: allowed_next_hops(&settings),
             v4: ipv4_checks(&settings),
             v6: ipv6_checks(&settings),
-            is_plain: !settings.validates_origin() && !settings.tag_rejected,
+            is_plain: !needs_data(&settings) && !settings.tag_rejected,
             settings,
         }
     }
@@ -217,53 +217,7 @@ impl ImportPolicy {
         match reject {
             Some(reason) if !self.settings.tag_rejected => RouteVerdict::Rejected(reason),
             None if self.is_decided_without_data(attributes) => RouteVerdict::PLAIN,
-            _ => self.conclude_by_data(data, prefix, attributes, reject),
-        }
-    }
-
-    fn conclude_by_data(
-        &self,
-        data: &FilterData,
-        prefix: Prefix,
-        attributes: &AttrVerdict,
-        reject: Option<RejectReason>,
-    ) -> RouteVerdict {
-        let settings = &self.settings;
-        let mut class = Class {
-            blackhole: attributes.blackhole,
-            add_otc: attributes.add_otc,
-            ..Class::PLAIN
-        };
-        let mut least_preferred = false;
-        let mut reject = reject;
-        if settings.validates_origin() {
-            let host = attributes.blackhole && prefix.len() == prefix.max_len();
-            let state = data.validate_origin(prefix, attributes.origin, host);
-            let marks = settings.mark_origin_state || settings.rpki_invalid == CheckAction::Tag;
-            class.origin = state.filter(|_| marks);
-            if state == Some(Rov::Invalid) {
-                match settings.rpki_invalid {
-                    CheckAction::Off | CheckAction::Tag => {}
-                    CheckAction::LeastPreferred => least_preferred = true,
-                    CheckAction::Reject => {
-                        reject.get_or_insert(RejectReason::RpkiInvalid);
-                    }
-                }
-            }
-        }
-        match reject {
-            Some(reason) if settings.tag_rejected && reason.is_policy() => RouteVerdict::Accepted {
-                class: Class {
-                    failed: Some(reason),
-                    ..class
-                },
-                least_preferred: true,
-            },
-            Some(reason) => RouteVerdict::Rejected(reason),
-            None => RouteVerdict::Accepted {
-                class,
-                least_preferred,
-            },
+            _ => data_checks::conclude(&self.settings, data, prefix, attributes, reject),
         }
     }
 
@@ -279,6 +233,11 @@ impl ImportPolicy {
     ) -> Vec<Finding> {
         findings::collect(self, data, prefix, attributes, next_hop, family)
     }
+}
+
+/// Returns whether a check of outside data is on.
+fn needs_data(settings: &ImportSettings) -> bool {
+    settings.validates_origin() || settings.irr_member().is_some()
 }
 
 /// Returns the allowed next hops, sorted; `None` for any.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 
+use rutter_irr::IrrMember;
 use rutter_net::{Asn, PerFamily, Prefix};
 
 use crate::{CheckAction, NextHopRule, PrefixMatch, Role};
@@ -113,6 +114,12 @@ pub struct ImportSettings {
     pub rpki_invalid: CheckAction,
     /// Mark all routes with the validation state of their origin.
     pub mark_origin_state: bool,
+    /// The neighbor's number in the IRR data, which have its rules; `None` if its routes are not compared with them.
+    pub irr_member: Option<IrrMember>,
+    /// The action for routes that break the neighbor's rules in the IRR data.
+    pub irr_invalid: CheckAction,
+    /// Mark all routes with the registration of their origin and prefix.
+    pub mark_irr_state: bool,
     /// Accept and mark routes that fail a check of the exchange's policy, instead of rejecting them. Loops, leaks and
     /// other faults of the protocol are always rejected ([`crate::RejectReason::is_policy`]).
     pub tag_rejected: bool,
@@ -157,6 +164,9 @@ impl Default for ImportSettings {
             graceful_shutdown: true,
             rpki_invalid: CheckAction::Off,
             mark_origin_state: false,
+            irr_member: None,
+            irr_invalid: CheckAction::Off,
+            mark_irr_state: false,
             tag_rejected: false,
         }
     }
@@ -167,6 +177,15 @@ impl ImportSettings {
     pub fn validates_origin(&self) -> bool {
         self.rule == ImportRule::Checks
             && (self.rpki_invalid != CheckAction::Off || self.mark_origin_state)
+    }
+}
+
+impl ImportSettings {
+    /// The number under which the neighbor's routes are compared with IRR data, if they are.
+    pub fn irr_member(&self) -> Option<IrrMember> {
+        let wanted = self.irr_invalid != CheckAction::Off || self.mark_irr_state;
+        self.irr_member
+            .filter(|_| wanted && self.rule == ImportRule::Checks)
     }
 }
 

@@ -13,6 +13,7 @@ mod action_table;
 mod audience;
 mod class;
 mod class_tags;
+mod data_checks;
 mod export_policy;
 mod family_checks;
 mod filter_changes;
@@ -30,7 +31,7 @@ mod reject_reason;
 mod verdict;
 
 pub use audience::AudienceSpec;
-pub use class::Class;
+pub use class::{Class, IrrPrefix};
 pub use class_tags::{ClassTag, TagState, Tags};
 pub use export_policy::{Action, ActionCommunity, ExportPolicy, ExportSettings, WellKnown};
 pub use filter_changes::FilterChanges;

@@ -6,6 +6,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use lab::*;
+use rutter_irr::{IrrBuilder, IrrKind, IrrMember, IrrRules};
 use rutter_net::{Asn, LargeCommunity, PerFamily};
 use rutter_policy::{
     CheckAction, ClassTag, ExportPolicy, ExportSettings, FilterData, ImportPolicy, ImportRule,
@@ -24,6 +25,7 @@ fn data(vrps: &[(u32, &str, u8)]) -> Arc<FilterData> {
     let json = format!(r#"{{"roas":[{}]}}"#, all.join(","));
     Arc::new(FilterData {
         vrps: Some(Arc::new(Vrps::parse(json.as_bytes()).unwrap())),
+        irr: None,
     })
 }
 
@@ -312,4 +314,122 @@ fn only_to_customer_that_receipt_adds_is_undone_by_another_role() {
     lab.rib.flush();
     let block = lab.block(1).unwrap();
     assert_eq!(parse(&block, true).only_to_customer(), None);
+}
+
+/// The IRR has 185.0.0.0/16 for AS 1 and 185.1.0.0/16 for AS 9. The member has the AS numbers 1 and 5.
+fn irr(rules: IrrRules) -> Arc<FilterData> {
+    let mut builder = IrrBuilder::new();
+    let member = IrrMember(0);
+    builder.add_member(member, rules);
+    builder.add_origins(member, "RIPE::AS-ONE", [1, 5]);
+    let source = builder.add_source("RIPE");
+    for (prefix, origin) in [("185.0.0.0/16", 1), ("185.1.0.0/16", 9)] {
+        let prefix = prefix.parse().unwrap();
+        builder.add_route_object(prefix, origin, IrrKind::RouteObject, source);
+    }
+    Arc::new(FilterData {
+        vrps: usual_data().vrps.clone(),
+        irr: Some(Arc::new(builder.build().unwrap())),
+    })
+}
+
+fn irr_exchange(rules: IrrRules, action: CheckAction) -> Lab {
+    let lab = exchange(|settings| {
+        settings.rpki_invalid = CheckAction::Off;
+        settings.irr_invalid = action;
+        settings.irr_member = Some(IrrMember(0));
+        settings.blackhole = PerFamily::both(true);
+    });
+    lab.rib.replace_filter_data(irr(rules), || {});
+    lab
+}
+
+const BOTH: IrrRules = IrrRules {
+    origin: true,
+    prefix: true,
+    bound: false,
+    longer: false,
+    roas: false,
+};
+
+/// The verdict on a route of the first member.
+fn verdict(lab: &mut Lab, path: &[u32], prefix: &str) -> Option<RejectReason> {
+    lab.announce(0, &Block::new(path).0, prefix);
+    verdicts(lab, prefix)[0]
+}
+
+#[test]
+fn routes_must_be_registered_for_the_as_sets_of_the_member() {
+    let mut lab = irr_exchange(BOTH, CheckAction::Reject);
+    assert_eq!(verdict(&mut lab, &[1], "185.0.0.0/16"), None);
+    assert_eq!(
+        verdict(&mut lab, &[1, 5], "185.0.0.0/16"),
+        None,
+        "not bound"
+    );
+    let origin = Some(RejectReason::OriginNotInAsSet);
+    assert_eq!(verdict(&mut lab, &[1, 9], "185.1.0.0/16"), origin);
+    let prefix = Some(RejectReason::PrefixNotInAsSet);
+    assert_eq!(verdict(&mut lab, &[1], "186.0.0.0/16"), prefix);
+    assert_eq!(
+        verdict(&mut lab, &[1], "185.0.0.0/20"),
+        prefix,
+        "a longer prefix"
+    );
+    let explained = lab.rib.explain("185.1.0.0/16".parse().unwrap()).unwrap();
+    let evidence = &explained.candidates[0].findings[0].evidence;
+    assert!(evidence.contains("AS9"), "{evidence}");
+}
+
+#[test]
+fn bound_registrations_close_the_gap_of_flattened_lists() {
+    let bound = IrrRules {
+        bound: true,
+        ..BOTH
+    };
+    let mut lab = irr_exchange(bound, CheckAction::Reject);
+    assert_eq!(verdict(&mut lab, &[1], "185.0.0.0/16"), None);
+    let prefix = Some(RejectReason::PrefixNotInAsSet);
+    assert_eq!(verdict(&mut lab, &[1, 5], "185.0.0.0/16"), prefix);
+}
+
+#[test]
+fn a_valid_roa_counts_as_a_route_object_where_the_rules_have_it_so() {
+    let roas = IrrRules { roas: true, ..BOTH };
+    let mut lab = irr_exchange(roas, CheckAction::Reject);
+    assert_eq!(verdict(&mut lab, &[1], "185.0.16.0/20"), None);
+    let mut lab = irr_exchange(BOTH, CheckAction::Reject);
+    let prefix = Some(RejectReason::PrefixNotInAsSet);
+    assert_eq!(verdict(&mut lab, &[1], "185.0.16.0/20"), prefix);
+}
+
+#[test]
+fn a_blackholed_host_route_needs_a_registration_that_covers_it() {
+    let mut lab = irr_exchange(BOTH, CheckAction::Reject);
+    let host = Block::new(&[1])
+        .with(0xc0, code::COMMUNITIES, &[255, 255, 2, 154])
+        .0;
+    lab.announce(0, &host, "185.0.1.1/32");
+    lab.announce(0, &host, "186.0.1.1/32");
+    assert_eq!(verdicts(&lab, "185.0.1.1/32"), [None]);
+    let prefix = Some(RejectReason::PrefixNotInAsSet);
+    assert_eq!(verdicts(&lab, "186.0.1.1/32"), [prefix]);
+}
+
+#[test]
+fn registrations_may_mark_routes_instead_of_rejecting_them() {
+    let mut lab = irr_exchange(BOTH, CheckAction::Tag);
+    let tags = [
+        (TagState::IrrOriginPresent, "self:2000:1"),
+        (TagState::IrrOriginAbsent, "self:2000:2"),
+        (TagState::IrrPrefixPresent, "self:2000:3"),
+        (TagState::IrrPrefixAbsent, "self:2000:4"),
+    ];
+    lab.rib.replace_export(marks(&tags), || {});
+    lab.announce(0, &Block::new(&[1]).0, "185.0.0.0/16");
+    let both = [large("64500:2000:1"), large("64500:2000:3")];
+    assert_eq!(larges(&lab.block(1).unwrap()), both);
+    lab.announce(0, &Block::new(&[1, 9]).0, "186.0.0.0/16");
+    let neither = [large("64500:2000:2"), large("64500:2000:4")];
+    assert_eq!(larges(&lab.block(1).unwrap()), neither);
 }

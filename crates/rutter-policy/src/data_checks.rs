@@ -1,0 +1,151 @@
+//! The checks of outside data: IRR and RPKI. They come after all other checks.
+
+use rutter_irr::{IrrVerdict, OriginState};
+use rutter_net::{Asn, Prefix};
+use rutter_rpki::Rov;
+
+use crate::class::IrrPrefix;
+use crate::{
+    AttrVerdict, CheckAction, Class, FilterData, ImportSettings, RejectReason, RouteVerdict,
+};
+
+/// Returns the verdict on a route for which the other checks have the result `reject`.
+///
+/// The order of reasons is: origin not in AS-SET, prefix not in AS-SET, RPKI invalid.
+pub(crate) fn conclude(
+    settings: &ImportSettings,
+    data: &FilterData,
+    prefix: Prefix,
+    attributes: &AttrVerdict,
+    reject: Option<RejectReason>,
+) -> RouteVerdict {
+    let mut verdict = Draft {
+        class: Class {
+            blackhole: attributes.blackhole,
+            add_otc: attributes.add_otc,
+            ..Class::PLAIN
+        },
+        least_preferred: false,
+        reject,
+    };
+    let subject = Subject {
+        prefix,
+        origin: attributes.origin,
+        is_blackholed_host: attributes.blackhole && prefix.len() == prefix.max_len(),
+    };
+    let state = subject.origin_state(settings, data);
+    if let Some(found) = subject.irr_verdict(settings, data, state) {
+        verdict.add_irr(settings, found);
+    }
+    if let Some(state) = state
+        && settings.validates_origin()
+    {
+        verdict.add_origin_state(settings, state);
+    }
+    verdict.finish(settings)
+}
+
+/// The parts of a route that outside data speak about.
+pub(crate) struct Subject {
+    pub(crate) prefix: Prefix,
+    pub(crate) origin: Option<Asn>,
+    /// A host route with BLACKHOLE may be longer than its registrations allow (RFC 7999).
+    pub(crate) is_blackholed_host: bool,
+}
+
+impl Subject {
+    /// The validation state of the origin, where a check needs it.
+    pub(crate) fn origin_state(&self, settings: &ImportSettings, data: &FilterData) -> Option<Rov> {
+        let irr = || {
+            let rules = data.irr.as_ref()?.rules(settings.irr_member()?)?;
+            rules.roas.then_some(())
+        };
+        if settings.validates_origin() || irr().is_some() {
+            data.validate_origin(self.prefix, self.origin, self.is_blackholed_host)
+        } else {
+            None
+        }
+    }
+
+    /// The judgement by IRR data, where the neighbor is compared with them. `state` is that of the origin.
+    pub(crate) fn irr_verdict(
+        &self,
+        settings: &ImportSettings,
+        data: &FilterData,
+        state: Option<Rov>,
+    ) -> Option<IrrVerdict> {
+        let (member, irr) = (settings.irr_member()?, data.irr.as_ref()?);
+        let origin = self.origin.map(|asn| asn.0);
+        let is_valid = state == Some(Rov::Valid);
+        let check = |prefix| irr.check_with(member, prefix, origin, is_valid);
+        let found = check(self.prefix);
+        if !self.is_blackholed_host || !found.prefix_fault() {
+            return Some(found);
+        }
+        let lengths = (0..self.prefix.len()).rev();
+        let shorter = lengths.filter_map(|len| Prefix::from_addr(self.prefix.addr(), len));
+        let sound = shorter.map(check).find(|found| !found.prefix_fault());
+        Some(sound.unwrap_or(found))
+    }
+}
+
+/// A verdict while the checks are evaluated.
+struct Draft {
+    class: Class,
+    least_preferred: bool,
+    reject: Option<RejectReason>,
+}
+
+impl Draft {
+    fn add_irr(&mut self, settings: &ImportSettings, found: IrrVerdict) {
+        if settings.mark_irr_state || settings.irr_invalid == CheckAction::Tag {
+            self.class.irr_origin = match found.origin {
+                OriginState::Unchecked => None,
+                state => Some(state != OriginState::NotInSet),
+            };
+            self.class.irr_prefix = IrrPrefix::of(found.prefix, found.rules.bound);
+        }
+        if found.origin_fault() {
+            self.fail(settings.irr_invalid, RejectReason::OriginNotInAsSet);
+        }
+        if found.prefix_fault() {
+            self.fail(settings.irr_invalid, RejectReason::PrefixNotInAsSet);
+        }
+    }
+
+    fn add_origin_state(&mut self, settings: &ImportSettings, state: Rov) {
+        if settings.mark_origin_state || settings.rpki_invalid == CheckAction::Tag {
+            self.class.origin = Some(state);
+        }
+        if state == Rov::Invalid {
+            self.fail(settings.rpki_invalid, RejectReason::RpkiInvalid);
+        }
+    }
+
+    fn fail(&mut self, action: CheckAction, reason: RejectReason) {
+        match action {
+            CheckAction::Off | CheckAction::Tag => {}
+            CheckAction::LeastPreferred => self.least_preferred = true,
+            CheckAction::Reject => {
+                self.reject.get_or_insert(reason);
+            }
+        }
+    }
+
+    fn finish(self, settings: &ImportSettings) -> RouteVerdict {
+        match self.reject {
+            Some(reason) if settings.tag_rejected && reason.is_policy() => RouteVerdict::Accepted {
+                class: Class {
+                    failed: Some(reason),
+                    ..self.class
+                },
+                least_preferred: true,
+            },
+            Some(reason) => RouteVerdict::Rejected(reason),
+            None => RouteVerdict::Accepted {
+                class: self.class,
+                least_preferred: self.least_preferred,
+            },
+        }
+    }
+}
