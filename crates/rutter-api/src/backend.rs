@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rutter_config::{ConfigError, Diff};
 use rutter_net::Prefix;
-use rutter_rib::{Explanation, PeerId, PeerSummary, Rib, Snapshot};
+use rutter_rib::{Explanation, PeerId, PeerSummary, PreviewedRoute, Rib, Snapshot};
 use rutter_rpki::Vrps;
 use rutter_wire::attr::Attributes;
 
@@ -67,6 +67,16 @@ pub trait Backend: Send + Sync {
     fn reload(&self) -> Result<Diff, ReloadError>;
     /// Returns the changes that [`Backend::reload`] would make with the configuration in `file`, or in its own file.
     fn diff(&self, file: Option<&Path>) -> Result<Diff, ReloadError>;
+    /// Calls `each` with every route whose verdict [`Backend::reload`] with the configuration in `file` would change.
+    fn preview(
+        &self,
+        file: Option<&Path>,
+        snapshot: &Snapshot,
+        each: &mut dyn FnMut(PreviewedRoute),
+    ) -> Result<(), ReloadError> {
+        let _ = (file, snapshot, each);
+        Ok(())
+    }
     /// Starts an orderly shutdown: every session ends with a Cease that carries `text`.
     fn shutdown(&self, text: Option<&str>);
     /// Returns a reader of the log: the lines in memory, oldest first, then new lines.

@@ -40,6 +40,10 @@ pub enum Line {
     ConfigError(ConfigErrorRow),
     /// The differences between configurations.
     Diff(Box<DiffRow>),
+    /// The routes of a neighbor whose verdict a configuration changes.
+    RouteChanges(Box<RouteChangesRow>),
+    /// A route whose verdict a configuration changes.
+    RouteChange(Box<RouteChangeRow>),
     /// The end: the request succeeded.
     Done(Done),
     /// The end: the request failed.

@@ -107,6 +107,10 @@ pub enum Request {
         /// The file to compare with; absent: the file that the daemon was started with.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<PathBuf>,
+        /// Also the routes whose verdict would change: counts by neighbor ([`crate::RouteChangesRow`]), and this many of
+        /// the routes ([`crate::RouteChangeRow`]). Absent: no routes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        routes: Option<u64>,
     },
     /// Stops the daemon. Sessions end with a Cease that carries this text (RFC 9003).
     Shutdown {

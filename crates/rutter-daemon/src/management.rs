@@ -18,7 +18,7 @@ use rutter_api::{
 };
 use rutter_config::Diff;
 use rutter_net::{Family, Prefix};
-use rutter_rib::{Explanation, MemoryRow, Rib, Snapshot};
+use rutter_rib::{Explanation, MemoryRow, PreviewedRoute, Rib, Snapshot};
 use rutter_rpki::Vrps;
 use rutter_service::LogRateLimit;
 
@@ -103,6 +103,15 @@ impl Backend for Management {
 
     fn diff(&self, file: Option<&Path>) -> Result<Diff, ReloadError> {
         reload::compare(&self.0, file)
+    }
+
+    fn preview(
+        &self,
+        file: Option<&Path>,
+        snapshot: &Snapshot,
+        each: &mut dyn FnMut(PreviewedRoute),
+    ) -> Result<(), ReloadError> {
+        reload::preview(&self.0, file, snapshot, each)
     }
 
     fn shutdown(&self, text: Option<&str>) {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use rutter_api::ReloadError;
 use rutter_config::{Changed, Config, Diff};
-use rutter_policy::ExportPolicy;
-use rutter_rib::PeerId;
+use rutter_policy::{ExportPolicy, ImportPolicy};
+use rutter_rib::{PeerId, PreviewedPolicy, PreviewedRoute, Snapshot};
 
 use crate::logging;
 use crate::mailbox::Command;
@@ -47,6 +47,40 @@ pub(crate) fn reload(shared: &Arc<Shared>) -> Result<Diff, ReloadError> {
 pub(crate) fn compare(shared: &Shared, file: Option<&Path>) -> Result<Diff, ReloadError> {
     let new = load(shared, file)?;
     Ok(rutter_config::diff(&shared.config.read(), &new))
+}
+
+/// Calls `each` with every route on which a reload of `file`, or of the daemon's own file, would change the verdict.
+pub(crate) fn preview(
+    shared: &Shared,
+    file: Option<&Path>,
+    snapshot: &Snapshot,
+    each: &mut dyn FnMut(PreviewedRoute),
+) -> Result<(), ReloadError> {
+    let new = load(shared, file)?;
+    let policy_of = |peer: PeerId| match snapshot.peer(peer) {
+        Some(held) => previewed_policy(&new, &held.neighbor),
+        None => PreviewedPolicy::Same,
+    };
+    snapshot.preview(policy_of, snapshot.filter_data(), each);
+    Ok(())
+}
+
+/// The policy that a configuration gives to a neighbor of the table.
+fn previewed_policy(new: &Config, held: &rutter_rib::Neighbor) -> PreviewedPolicy {
+    let address = held.address;
+    let configured = new.neighbors.iter().find(|n| n.address == address);
+    let settings = match configured {
+        Some(neighbor) => new.import_settings(neighbor),
+        None => match new.dynamic_neighbors.iter().find(|d| d.admits(address)) {
+            Some(section) => new.import_settings(&section.neighbor(address, held.remote_asn)),
+            None => return PreviewedPolicy::Removed,
+        },
+    };
+    if *held.import.settings() == settings {
+        PreviewedPolicy::Same
+    } else {
+        PreviewedPolicy::Other(Arc::new(ImportPolicy::new(settings)))
+    }
 }
 
 /// Re-evaluates the routes of a neighbor under its import policy.

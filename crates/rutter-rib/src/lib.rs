@@ -44,5 +44,6 @@ pub use read::feed::{FeedEvent, FeedReader};
 pub use read::feed_batch::Body;
 pub use read::lookup::{Lookup, RouteFilter};
 pub use read::memory::MemoryRow;
+pub use read::preview::{PreviewedPolicy, PreviewedRoute};
 pub use read::snapshot::{DestinationView, PeerSummary, RouteView, Snapshot};
 pub use rib::{Rib, RibConfig};

@@ -208,6 +208,40 @@ fn an_assumed_route_is_explained_and_leaves_no_trace() {
     );
 }
 
+#[test]
+fn a_preview_lists_the_routes_that_other_data_and_policies_concern() {
+    let mut lab = exchange(|_| {});
+    lab.announce(0, &Block::new(&[1]).0, "185.0.0.0/20");
+    lab.announce(0, &Block::new(&[1]).0, "185.1.0.0/16");
+    lab.announce(1, &Block::new(&[2]).0, "186.0.0.0/20");
+    let snapshot = lab.rib.snapshot();
+    let preview = |data: &FilterData, policy: &dyn Fn(PeerId) -> PreviewedPolicy| {
+        let mut out = Vec::new();
+        snapshot.preview(policy, data, |route| out.push(route));
+        out
+    };
+    let same = |_| PreviewedPolicy::Same;
+    assert_eq!(preview(&usual_data(), &same), [], "equal data");
+    let other = data(&[(9, "185.0.0.0/16", 24), (1, "185.1.0.0/16", 16)]);
+    let changes = preview(&other, &same);
+    let of = |prefix: &str| {
+        let prefix = prefix.parse().unwrap();
+        let change = changes.iter().find(|change| change.prefix == prefix);
+        change.map(|change| (change.before.err(), change.after.map(Result::err)))
+    };
+    let invalid = Some(RejectReason::RpkiInvalid);
+    assert_eq!(of("185.0.0.0/20"), Some((None, Some(invalid))));
+    assert_eq!(of("185.1.0.0/16"), Some((invalid, Some(None))));
+    assert_eq!(changes.len(), 2);
+    let removed = |peer: PeerId| match peer.0 {
+        1 => PreviewedPolicy::Removed,
+        _ => PreviewedPolicy::Same,
+    };
+    let gone = preview(&usual_data(), &removed);
+    assert_eq!(gone.len(), 1);
+    assert_eq!((gone[0].peer, gone[0].after), (PeerId(1), None));
+}
+
 fn marks(tags: &[(TagState, &str)]) -> Arc<ExportPolicy> {
     let tag = |(state, notation): &(TagState, &str)| {
         ClassTag::new(*state, notation.parse().unwrap()).unwrap()

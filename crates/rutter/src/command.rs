@@ -17,7 +17,15 @@ pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(
             end_with_stdin,
         } => run::run(&file, end_with_stdin, options),
         Command::Check { file } => check::check(&file, options),
-        Command::Diff { file, against } => check::diff(file, against, options),
+        Command::Diff {
+            file,
+            against,
+            routes,
+            limit,
+        } => {
+            let routes = routes.then(|| limit.unwrap_or(0));
+            check::diff(file, against, routes, options)
+        }
         Command::Reload => send(options, Request::Reload),
         Command::Show(show) => send(options, show_request(show.what)),
         Command::Explain {

@@ -7,6 +7,7 @@ mod filter;
 mod log;
 mod lookup;
 mod peers;
+mod route_changes;
 mod routes;
 mod row_writer;
 mod what_if;
@@ -45,7 +46,13 @@ pub(crate) fn answer(
         Request::Log { follow } => log::log(backend, *follow, rows)?,
         Request::Clear { peer, how } => return control::clear(backend, peer, *how),
         Request::Reload => return control::reload(backend, rows),
-        Request::Diff { file } => control::diff(backend, file.as_deref(), rows)?,
+        Request::Diff { file, routes } => {
+            let file = file.as_deref();
+            control::diff(backend, file, rows)?;
+            if let Some(limit) = routes {
+                route_changes::send(backend, file, *limit, rows)?;
+            }
+        }
         Request::Shutdown { text } => return Ok(control::shutdown(backend, text.as_deref())),
     }
     Ok(Done {

@@ -2,7 +2,10 @@
 
 use std::net::IpAddr;
 
+use rutter_net::Prefix;
 use serde::{Deserialize, Serialize};
+
+use super::{RejectRow, RouteSource};
 
 /// An error or warning in a configuration file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -65,6 +68,40 @@ pub struct DiffRow {
     pub needs_restart: Vec<String>,
     /// Other keys that differ and take effect at once.
     pub other: Vec<String>,
+}
+
+/// The routes of a neighbor whose verdict a configuration changes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct RouteChangesRow {
+    /// The neighbor.
+    pub peer: RouteSource,
+    /// Rejected routes that are accepted afterwards.
+    pub accepted: u64,
+    /// Accepted routes that are rejected afterwards, or that go with their neighbor.
+    pub rejected: u64,
+    /// Accepted routes that clients receive with other marks, and rejected routes with another reason.
+    pub changed: u64,
+}
+
+/// A route whose verdict a configuration changes.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct RouteChangeRow {
+    /// The neighbor.
+    pub peer: RouteSource,
+    /// The prefix.
+    #[serde(with = "crate::string_form")]
+    pub prefix: Prefix,
+    /// The present reason of rejection; absent: the route is accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejected_before: Option<RejectRow>,
+    /// The reason of rejection afterwards; absent: the route is accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejected_after: Option<RejectRow>,
+    /// The neighbor is removed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub neighbor_removed: bool,
 }
 
 /// A changed neighbor.

@@ -10,7 +10,7 @@ mod route;
 mod source;
 
 pub use collector::{RouterRow, SinkRow};
-pub use config::{ChangedRow, ConfigErrorRow, DiffRow};
+pub use config::{ChangedRow, ConfigErrorRow, DiffRow, RouteChangeRow, RouteChangesRow};
 pub use explain::{CandidateRow, ClientRow, ExplainRow, WithheldRow};
 pub use lookup::{LookupRow, PrefixText, TableRoutesRow, TableSetRow};
 pub use peer::{

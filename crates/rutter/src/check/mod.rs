@@ -36,15 +36,21 @@ pub(crate) fn check(file: &Path, options: &CommonOptions) -> Result<(), Failure>
     Ok(())
 }
 
-/// Prints the differences between two configurations.
+/// Prints the differences between two configurations, and with `routes` those of the daemon's routes.
 pub(crate) fn diff(
     file: PathBuf,
     against: PathBuf,
+    routes: Option<u64>,
     options: &CommonOptions,
 ) -> Result<(), Failure> {
     if against.as_os_str() == "running" {
         let file = Some(std::path::absolute(file)?);
-        return send(options, Request::Diff { file });
+        return send(options, Request::Diff { file, routes });
+    }
+    if routes.is_some() {
+        return Err(Failure::text(
+            "--routes compares with the table of a daemon: leave --against out",
+        ));
     }
     let (old, new) = (load(&against, options)?, load(&file, options)?);
     let diff = DiffRow::from(rutter_config::diff(&old.config, &new.config));

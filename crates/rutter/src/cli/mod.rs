@@ -97,6 +97,12 @@ pub(crate) enum Command {
         /// The old configuration: a file, or `running` for the one in force in the daemon
         #[arg(long, value_name = "FILE", default_value = "running")]
         against: PathBuf,
+        /// Also count the routes that would be accepted and rejected, by neighbor
+        #[arg(long)]
+        routes: bool,
+        /// List this many of these routes
+        #[arg(long, value_name = "N", requires = "routes")]
+        limit: Option<u64>,
     },
     /// Reload the daemon's configuration, all or nothing
     #[command(after_help = RELOAD)]
@@ -290,6 +296,8 @@ Examples:
 const DIFF: &str = "\
 Examples:
   rutter diff new.toml                     what `rutter reload` would change with this file
+  rutter diff new.toml --routes            the routes that it would accept and reject, by neighbor
+  rutter diff new.toml --routes --limit 100
   rutter diff new.toml --against old.toml  without a daemon";
 
 const RELOAD: &str = "\

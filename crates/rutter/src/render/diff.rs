@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use rutter_api::{DiffRow, Done, Line};
+use rutter_api::{DiffRow, Done, Line, RejectRow, RouteChangeRow, RouteChangesRow};
 
-use super::{View, message};
+use super::{View, message, source};
 use crate::paint::{Paint, Tone};
 
 /// Prints differences, one a line, and errors.
@@ -14,6 +14,8 @@ impl View for DiffView {
     fn row(&mut self, line: Line, out: &mut dyn Write) -> io::Result<()> {
         match line {
             Line::Diff(diff) => self.diff(&diff, out),
+            Line::RouteChanges(row) => self.route_changes(&row, out),
+            Line::RouteChange(row) => self.route_change(&row, out),
             Line::ConfigError(error) => writeln!(out, "{}", error.text),
             _ => Ok(()),
         }
@@ -60,6 +62,33 @@ impl DiffView {
         }
         self.keys("~", &diff.other, out)?;
         self.keys("! on the next start only:", &diff.needs_restart, out)
+    }
+
+    fn route_changes(&self, row: &RouteChangesRow, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "routes of {}: {}, {}, {} otherwise changed",
+            source(&row.peer),
+            self.0
+                .tone(Tone::Good, &format!("+{} accepted", row.accepted)),
+            self.0
+                .tone(Tone::Bad, &format!("-{} rejected", row.rejected)),
+            row.changed
+        )
+    }
+
+    fn route_change(&self, row: &RouteChangeRow, out: &mut dyn Write) -> io::Result<()> {
+        let verdict = |rejected: &Option<RejectRow>| match rejected {
+            None => "accepted".to_owned(),
+            Some(reason) => format!("rejected: {} ({})", reason.name, reason.code),
+        };
+        let after = match row.neighbor_removed {
+            true => "removed".to_owned(),
+            false => verdict(&row.rejected_after),
+        };
+        let before = verdict(&row.rejected_before);
+        let from = source(&row.peer);
+        writeln!(out, "  {} from {from}: {before} -> {after}", row.prefix)
     }
 
     fn keys(&self, label: &str, keys: &[String], out: &mut dyn Write) -> io::Result<()> {

@@ -1,0 +1,80 @@
+//! Answers the part of `diff` about routes.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rutter_policy::{Class, RejectReason};
+use rutter_rib::{PeerId, PreviewedRoute};
+
+use super::{Failure, RowWriter};
+use crate::convert::{Sources, reject_row};
+use crate::{Backend, Line, ReloadError, RouteChangeRow, RouteChangesRow};
+
+/// The number of routes whose verdict changes.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    accepted: u64,
+    rejected: u64,
+    changed: u64,
+}
+
+impl Counts {
+    fn add(&mut self, route: &PreviewedRoute) {
+        match (route.before, route.after) {
+            (Ok(_), None | Some(Err(_))) => self.rejected += 1,
+            (Err(_), Some(Ok(_))) => self.accepted += 1,
+            _ => self.changed += 1,
+        }
+    }
+}
+
+/// Sends the counts of each neighbor whose routes are concerned, then up to `limit` routes.
+pub(super) fn send(
+    backend: &dyn Backend,
+    file: Option<&Path>,
+    limit: u64,
+    rows: &mut RowWriter<'_>,
+) -> Result<(), Failure> {
+    let snapshot = backend.snapshot();
+    let mut counts: BTreeMap<PeerId, Counts> = BTreeMap::new();
+    let mut listed = Vec::new();
+    let mut note = |route: PreviewedRoute| {
+        counts.entry(route.peer).or_default().add(&route);
+        if (listed.len() as u64) < limit.min(MAX_LISTED) {
+            listed.push(route);
+        }
+    };
+    if let Err(error) = backend.preview(file, &snapshot, &mut note) {
+        return Err(Failure::Refused(match error {
+            ReloadError::Config(_) => "the configuration has errors".to_owned(),
+            ReloadError::Other(text) => text,
+        }));
+    }
+    let sources = Sources::new(snapshot.peers());
+    for (peer, of_peer) in counts {
+        rows.send(&Line::RouteChanges(Box::new(RouteChangesRow {
+            peer: sources.row(peer),
+            accepted: of_peer.accepted,
+            rejected: of_peer.rejected,
+            changed: of_peer.changed,
+        })))?;
+    }
+    for route in listed {
+        rows.send(&Line::RouteChange(Box::new(row(&route, &sources))))?;
+    }
+    Ok(())
+}
+
+/// The most routes in one answer; they are collected before they are sent.
+const MAX_LISTED: u64 = 1_000_000;
+
+fn row(route: &PreviewedRoute, sources: &Sources<'_>) -> RouteChangeRow {
+    let reason = |verdict: Result<Class, RejectReason>| verdict.err().map(reject_row);
+    RouteChangeRow {
+        peer: sources.row(route.peer),
+        prefix: route.prefix,
+        rejected_before: reason(route.before),
+        rejected_after: route.after.and_then(reason),
+        neighbor_removed: route.after.is_none(),
+    }
+}
