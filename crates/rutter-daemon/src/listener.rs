@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use mio::{Events, Interest, Poll, Token, Waker};
 use rutter_config::{Config, DynamicNeighbor};
+use rutter_limits::LogRateLimit;
 use rutter_net::Asn;
-use rutter_service::LogRateLimit;
 
 use crate::mailbox::Command;
 use crate::neighbor_settings::NeighborSettings;

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::fmt::Display;
 use std::fs;
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{io, process};
@@ -17,10 +17,10 @@ use rutter_api::{
     StatusRow,
 };
 use rutter_config::Diff;
+use rutter_limits::{ConnectionLimits, LogRateLimit};
 use rutter_net::{Family, Prefix};
 use rutter_rib::{Explanation, MemoryRow, PreviewedRoute, Rib, Snapshot};
 use rutter_rpki::Vrps;
-use rutter_service::LogRateLimit;
 
 use crate::logging::{self, LogRing, Record};
 use crate::mailbox::{Clear, Command};
@@ -195,6 +195,8 @@ enum Address {
     Tcp(SocketAddr),
 }
 
+/// The address that counts connections to a Unix socket.
+const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// The largest number of connections at a time.
 const AT_A_TIME: usize = 32;
 
@@ -206,7 +208,8 @@ impl Service {
         let serve = move |stream: UnixStream| {
             let _ = rutter_api::serve_connection(stream, &*backend);
         };
-        let accept = move |listener: &UnixListener| listener.accept().map(|(stream, _)| stream);
+        let accept =
+            move |listener: &UnixListener| listener.accept().map(|(stream, _)| (stream, LOCAL));
         let address = Address::Unix(path.to_owned());
         Self::spawn("control", address, listener, accept, serve)
     }
@@ -221,7 +224,10 @@ impl Service {
             let _ = stream.set_write_timeout(Some(Duration::from_secs(30)));
             let _ = rutter_api::serve_metrics(stream, &*backend);
         };
-        let accept = move |listener: &TcpListener| listener.accept().map(|(stream, _)| stream);
+        let accept = |listener: &TcpListener| {
+            let (stream, peer) = listener.accept()?;
+            Ok((stream, peer.ip()))
+        };
         let address = Address::Tcp(address);
         Self::spawn("metrics", address, listener, accept, serve)
     }
@@ -238,7 +244,7 @@ impl Service {
         name: &'static str,
         address: Address,
         listener: L,
-        accept: impl Fn(&L) -> io::Result<S> + Send + 'static,
+        accept: impl Fn(&L) -> io::Result<(S, IpAddr)> + Send + 'static,
         serve: impl Fn(S) + Clone + Send + 'static,
     ) -> io::Result<Self> {
         let stopping = Arc::new(AtomicBool::new(false));
@@ -274,10 +280,10 @@ fn accept_loop<L, S: Send + 'static>(
     stopping: &AtomicBool,
     name: &str,
     listener: &L,
-    accept: impl Fn(&L) -> io::Result<S>,
+    accept: impl Fn(&L) -> io::Result<(S, IpAddr)>,
     serve: impl Fn(S) + Clone + Send + 'static,
 ) {
-    let busy = Arc::new(AtomicUsize::new(0));
+    let limits = ConnectionLimits::new(AT_A_TIME);
     let mut error_lines = LogRateLimit::new(10, Duration::from_secs(60));
     let mut log_error = move |text: &dyn Display| {
         if let Some(not_logged) = error_lines.allow(Instant::now()) {
@@ -290,11 +296,17 @@ fn accept_loop<L, S: Send + 'static>(
             return;
         }
         match accepted {
-            Ok(stream) if busy.load(Ordering::Acquire) < AT_A_TIME => {
-                busy.fetch_add(1, Ordering::AcqRel);
-                let (serve, busy) = (serve.clone(), Done(Arc::clone(&busy)));
+            Ok((stream, peer)) => {
+                let slot = match limits.acquire(peer) {
+                    Ok(slot) => slot,
+                    Err(reached) => {
+                        log_error(&format_args!("{reached}, one was closed"));
+                        continue;
+                    }
+                };
+                let serve = serve.clone();
                 let spawned = thread::Builder::new().name(name.into()).spawn(move || {
-                    let _busy = busy;
+                    let _slot = slot;
                     privileges::yield_to_routing();
                     serve(stream);
                 });
@@ -302,21 +314,11 @@ fn accept_loop<L, S: Send + 'static>(
                     log_error(&format_args!("cannot serve one: {error}"));
                 }
             }
-            Ok(_) => log_error(&"too many at a time, one was closed"),
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
                 log_error(&format_args!("cannot accept one: {error}"));
                 thread::sleep(Duration::from_millis(200));
             }
         }
-    }
-}
-
-/// Counts a connection less when dropped, also after a panic.
-struct Done(Arc<AtomicUsize>);
-
-impl Drop for Done {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }

@@ -16,7 +16,8 @@ use super::status::Routers;
 use crate::clock::unix_us;
 use crate::io_timeout::is_timeout;
 use crate::writer::Writer;
-use rutter_service::{Context, LogRateLimit, ShutdownSignal};
+use rutter_limits::LogRateLimit;
+use rutter_service::{Context, ShutdownSignal};
 
 /// A connection from a router.
 pub(super) struct Connection {

@@ -15,9 +15,8 @@ use super::names::Names;
 use super::status::{RouterStatus, Routers};
 use crate::keepalive::{self, keep_alive};
 use crate::listen::listen;
-use rutter_service::{
-    ConnectionLimits, ConnectionSlot, Context, LimitReached, LogRateLimit, Service, ShutdownSignal,
-};
+use rutter_limits::{ConnectionLimits, ConnectionSlot, LimitReached, LogRateLimit};
+use rutter_service::{Context, Service, ShutdownSignal};
 
 /// The running station.
 pub struct Station {

@@ -14,12 +14,12 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_util::codec::Framed;
 
-use super::connection_limits::{OF_ADDRESS, OF_ALL};
 use super::framing::Frames;
 use super::handler::Asker;
 use super::prepared::Prepared;
 use super::session::fatal;
 use super::tls::Certificate;
+use super::{LOGINS, LOGINS_OF_NETWORK};
 
 /// Serves a connection until its client ends it. With a certificate, clients on other machines must use TLS.
 pub async fn serve(
@@ -124,7 +124,7 @@ fn too_many() -> PgWireError {
     fatal(
         "53300",
         format!(
-            "too many connections wait for their login: at most {OF_ADDRESS} of an address and {OF_ALL} of all; \
+            "too many connections wait for their login: at most {LOGINS_OF_NETWORK} of an address and {LOGINS} of all; \
              try again in a moment"
         ),
     )

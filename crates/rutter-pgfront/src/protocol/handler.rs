@@ -1,5 +1,6 @@
 //! The handler of a connection, and the simple protocol: statements as text, answered one by one.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -16,14 +17,13 @@ use pgwire::api::{ClientInfo, ClientPortalStore, DEFAULT_NAME, PgWireConnectionS
 use pgwire::error::{PgWireError, PgWireResult};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::TransactionStatus;
+use rutter_limits::{ConnectionLimits, ConnectionSlot};
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::Bounds;
 use super::access::Access;
 use super::cancel::{Query, Running};
-use super::connection_limits::Door;
 use super::copy::{self, Copy};
 use super::cursor::Cursors;
 use super::declare_cursor::Declared;
@@ -48,7 +48,8 @@ pub struct Shared {
     running: Arc<Running>,
     parser: Arc<Parser>,
     logins: Logins,
-    places: Arc<Semaphore>,
+    /// Counts the connections that have logged in.
+    clients: ConnectionLimits,
     bounds: Bounds,
 }
 
@@ -61,14 +62,14 @@ impl Shared {
             threads,
             running: Arc::default(),
             logins: Logins::new(access),
-            places: Arc::new(Semaphore::new(bounds.connections)),
+            clients: ConnectionLimits::new(bounds.connections),
             bounds,
         }
     }
 
-    /// Returns the handler of a new connection. Without a place, the connection is rejected.
-    pub fn asker(&self, door: Option<Door>) -> Asker {
-        let session = Session::new(door, Arc::clone(&self.places), self.bounds);
+    /// Returns the handler of a new connection. Without a slot, the connection is rejected.
+    pub fn asker(&self, peer: IpAddr, slot: Option<ConnectionSlot>) -> Asker {
+        let session = Session::new(peer, slot, self.clients.clone(), self.bounds);
         Asker {
             shared: self.clone(),
             session,

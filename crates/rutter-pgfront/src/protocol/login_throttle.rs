@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use rutter_limits::network;
+
 /// Wrong passwords without a wait: people mistype.
 const FREE: u32 = 3;
 /// The longest wait.
@@ -92,14 +94,6 @@ fn wait(failed: u32) -> Duration {
     match failed.checked_sub(FREE) {
         None => Duration::ZERO,
         Some(more) => Duration::from_secs(1 << more.min(6)).min(LONGEST),
-    }
-}
-
-/// The owner of an IPv6 address has the whole /64.
-pub fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
-        address => address,
     }
 }
 

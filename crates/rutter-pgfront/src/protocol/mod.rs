@@ -3,7 +3,6 @@
 mod access;
 mod cancel;
 mod connection;
-mod connection_limits;
 mod copy;
 mod cursor;
 mod declare_cursor;
@@ -36,6 +35,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use rutter_limits::ConnectionLimits;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
@@ -44,7 +44,6 @@ pub(crate) use settings::SETTINGS;
 pub use tls::{Tls, TlsError};
 
 use crate::Database;
-use connection_limits::Doors;
 use handler::{Asker, Shared};
 use rejected_connections::Refused;
 use tls::Certificate;
@@ -54,6 +53,10 @@ const SPARE: usize = 2;
 /// The stack of a thread that plans or computes. Long expressions nest deeply ([`crate::Database::plan`] limits them).
 /// Only the used part takes memory.
 const STACK: usize = 512 * 1024 * 1024;
+/// The most connections of one address, or of one IPv6 /64, that have not logged in.
+const LOGINS_OF_NETWORK: usize = 32;
+/// The most connections of all addresses that have not logged in.
+const LOGINS: usize = 128;
 
 /// The limits of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,7 +223,7 @@ async fn serve(
     certificate: Option<Certificate>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let doors = Doors::default();
+    let logins = ConnectionLimits::per_network(LOGINS, LOGINS_OF_NETWORK);
     let refused = Refused::default();
     for socket in sockets {
         match TcpListener::from_std(socket) {
@@ -228,7 +231,7 @@ async fn serve(
                 let accepting = Accepting {
                     shared: shared.clone(),
                     certificate: certificate.clone(),
-                    doors: doors.clone(),
+                    logins: logins.clone(),
                     refused: refused.clone(),
                 };
                 tokio::spawn(accepting.accept(socket));
@@ -243,7 +246,8 @@ async fn serve(
 struct Accepting {
     shared: Shared,
     certificate: Option<Certificate>,
-    doors: Doors,
+    /// Counts the connections that have not logged in.
+    logins: ConnectionLimits,
     refused: Refused,
 }
 
@@ -261,9 +265,9 @@ impl Accepting {
     }
 
     fn take(&self, connection: TcpStream, peer: SocketAddr) {
-        let door = self.doors.enter(peer.ip());
-        let is_refused = door.is_none();
-        let asker = Arc::new(self.shared.asker(door));
+        let slot = self.logins.acquire(peer.ip()).ok();
+        let is_refused = slot.is_none();
+        let asker = Arc::new(self.shared.asker(peer.ip(), slot));
         let certificate = self.certificate.clone();
         let answering = tokio::spawn(answer(connection, peer, certificate, asker));
         if is_refused {

@@ -1,25 +1,28 @@
 //! The timeouts of a connection: for its login, between queries, and for an answer.
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pgwire::error::{ErrorInfo, PgWireError, PgWireResult};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use rutter_limits::{ConnectionLimits, ConnectionSlot};
 use tokio::time::Instant;
 
 use super::Bounds;
-use super::connection_limits::Door;
 
 /// The timers of a connection.
 #[derive(Clone)]
 pub struct Session {
     state: Arc<Mutex<State>>,
-    places: Arc<Semaphore>,
+    peer: IpAddr,
+    /// Counts the connections that have logged in.
+    clients: ConnectionLimits,
     bounds: Bounds,
 }
 
 struct State {
-    place: Place,
+    /// The slot among the logins, and after the login among the clients. `None`: the connection is rejected.
+    slot: Option<ConnectionSlot>,
     logged_in: bool,
     /// The number of running queries.
     busy: usize,
@@ -29,24 +32,19 @@ struct State {
     patience: Option<Duration>,
 }
 
-/// The place that a connection occupies.
-enum Place {
-    /// None: the connection is rejected.
-    Nothing,
-    /// A place before the login.
-    Door { _door: Door },
-    /// A place after the login.
-    Seat { _seat: OwnedSemaphorePermit },
-}
-
 /// Marks a query as running.
 pub struct Busy(Session);
 
 impl Session {
-    /// A connection that has not logged in. `places` are the places of connections that have.
-    pub fn new(door: Option<Door>, places: Arc<Semaphore>, bounds: Bounds) -> Self {
+    /// A connection that has not logged in. `clients` counts the connections that have.
+    pub fn new(
+        peer: IpAddr,
+        slot: Option<ConnectionSlot>,
+        clients: ConnectionLimits,
+        bounds: Bounds,
+    ) -> Self {
         let state = State {
-            place: door.map_or(Place::Nothing, |door| Place::Door { _door: door }),
+            slot,
             logged_in: false,
             busy: 0,
             last: Instant::now(),
@@ -54,7 +52,8 @@ impl Session {
         };
         Self {
             state: Arc::new(Mutex::new(state)),
-            places,
+            peer,
+            clients,
             bounds,
         }
     }
@@ -65,12 +64,12 @@ impl Session {
 
     /// Returns whether the connection is rejected.
     pub fn is_refused(&self) -> bool {
-        matches!(self.state().place, Place::Nothing)
+        self.state().slot.is_none()
     }
 
     /// Takes a place after the login.
     pub fn admit(&self) -> PgWireResult<()> {
-        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+        let Ok(slot) = self.clients.acquire(self.peer) else {
             return Err(fatal(
                 "53300",
                 format!(
@@ -80,7 +79,7 @@ impl Session {
             ));
         };
         let mut state = self.state();
-        state.place = Place::Seat { _seat: place };
+        state.slot = Some(slot);
         state.logged_in = true;
         state.last = Instant::now();
         Ok(())
@@ -116,7 +115,7 @@ impl Session {
             let (until, why) = {
                 let state = self.state();
                 let (time, why) = match (state.logged_in, state.busy) {
-                    _ if matches!(state.place, Place::Nothing) => (REFUSAL, "it was one too many"),
+                    _ if state.slot.is_none() => (REFUSAL, "it was one too many"),
                     (false, _) => (self.bounds.login, "it did not log in"),
                     (true, 0) => (self.bounds.idle, "it was idle"),
                     // The query itself ends after this time. Its answer may be read for as long again.
