@@ -331,11 +331,7 @@ impl ClientStream {
                 withdrawn,
             );
         }
-        let alike = |a: &Line<'_, K>, b: &Line<'_, K>| {
-            a.route.attrs.same(&b.route.attrs)
-                && a.route.peer == b.route.peer
-                && a.route.state == b.route.state
-        };
+        let alike = |a: &Line<'_, K>, b: &Line<'_, K>| a.route.is_sent_like(b.route);
         for lines in announced.chunk_by(alike) {
             let route = lines[0].route;
             let modification = topology.audiences.of(&route.attrs).modification(self.peer);

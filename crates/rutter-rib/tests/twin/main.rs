@@ -31,6 +31,8 @@ enum Event {
     SetActions(Actions),
     /// Longer paths are rejected from these peers.
     LimitPaths(Vec<u16>, u16),
+    /// The VRPs: indices of prefixes with an origin.
+    SetVrps(Vec<(u8, u32)>),
     Settle,
 }
 
@@ -61,6 +63,11 @@ fn attrs(peer: u16) -> impl Strategy<Value = Attrs> {
     })
 }
 
+/// The last AS of the paths in these tests.
+fn origin() -> impl Strategy<Value = u32> {
+    prop_oneof![(0..PEERS).prop_map(asn), 1u32..4]
+}
+
 fn event() -> impl Strategy<Value = Event> {
     let peer = 0..PEERS;
     let prefixes = || proptest::collection::vec(0..PREFIXES, 1..5);
@@ -82,6 +89,7 @@ fn event() -> impl Strategy<Value = Event> {
         }),
         1 => proptest::sample::select(ACTIONS.to_vec()).prop_map(Event::SetActions),
         2 => (several, 1u16..5).prop_map(|(peers, longest)| Event::LimitPaths(peers, longest)),
+        2 => proptest::collection::vec((0..PREFIXES, origin()), 0..6).prop_map(Event::SetVrps),
         1 => Just(Event::Settle),
     ]
 }
@@ -157,6 +165,12 @@ fn step(world: &mut World, model: &mut Model, event: &Event) {
             world.limit_paths(peers, *longest);
             let all = peers.iter().map(|peer| (*peer, *longest));
             model.longest_paths.extend(all);
+        }
+        Event::SetVrps(vrps) => {
+            let of = |(index, asn): &(u8, u32)| (prefix(*index), *asn);
+            let vrps: Vec<(Prefix, u32)> = vrps.iter().map(of).collect();
+            world.set_vrps(&vrps);
+            model.vrps = Some(vrps);
         }
         Event::Settle => check(world, model),
         _ => {}

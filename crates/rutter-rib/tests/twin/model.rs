@@ -4,9 +4,12 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use rutter_net::{Family, Prefix};
+use rutter_policy::CheckAction;
+use rutter_rpki::Rov;
 
 use crate::world::{
-    Actions, Attrs, LOCAL, add_path_limit, address, asn, bgp_id, block, ipv6_next_hop,
+    Actions, Attrs, LOCAL, add_path_limit, address, asn, bgp_id, block, ipv6_next_hop, mark,
+    on_invalid,
 };
 
 #[derive(Default)]
@@ -17,6 +20,8 @@ pub struct Model {
     pub actions: Actions,
     /// Paths with more AS numbers are rejected from these peers.
     pub longest_paths: BTreeMap<u16, u16>,
+    /// Exact prefixes with their origins, once there are VRPs.
+    pub vrps: Option<Vec<(Prefix, u32)>>,
 }
 
 impl Model {
@@ -53,7 +58,7 @@ impl Model {
     pub fn ordered(&self, prefix: Prefix, client: Option<u16>) -> Vec<(u16, &Attrs)> {
         let sees = |peer: u16, attrs: &Attrs| {
             client.is_none_or(|client| peer != client && self.allows(attrs, asn(client)))
-                && self.accepts(peer, attrs)
+                && self.accepts(peer, prefix, attrs)
         };
         let mut left: Vec<(u16, &Attrs)> = self
             .routes
@@ -64,7 +69,7 @@ impl Model {
             .collect();
         let mut chosen = Vec::new();
         while !left.is_empty() {
-            let best = best_of(&left);
+            let best = self.best_of(prefix, &left);
             chosen.push(left.remove(best));
         }
         chosen
@@ -83,17 +88,22 @@ impl Model {
                 } else {
                     0
                 };
-                held.insert((prefix, id), self.advertised(peer, attrs, prefix.family()));
+                held.insert((prefix, id), self.advertised(peer, attrs, prefix));
             }
         }
         held
     }
 
-    fn advertised(&self, peer: u16, attrs: &Attrs, family: Family) -> Vec<u8> {
+    fn advertised(&self, peer: u16, attrs: &Attrs, prefix: Prefix) -> Vec<u8> {
+        let family = prefix.family();
+        let state = self.origin_state(prefix, attrs);
         let mut attrs = attrs.clone();
         if self.actions == Actions::Scrubbed {
             let is_action = |community: &u32| matches!(community >> 16, 0 | LOCAL);
             attrs.communities.retain(|community| !is_action(community));
+        }
+        if on_invalid(peer) == CheckAction::Tag {
+            attrs.communities.extend(state.map(mark));
         }
         let mut out = block(peer, &attrs, family);
         if family == Family::Ipv6Unicast {
@@ -102,9 +112,40 @@ impl Model {
         out
     }
 
-    fn accepts(&self, peer: u16, attrs: &Attrs) -> bool {
+    fn accepts(&self, peer: u16, prefix: Prefix, attrs: &Attrs) -> bool {
         let longest = self.longest_paths.get(&peer);
+        let is_invalid = self.origin_state(prefix, attrs) == Some(Rov::Invalid);
         longest.is_none_or(|longest| attrs.path.len() <= usize::from(*longest))
+            && !(is_invalid && on_invalid(peer) == CheckAction::Reject)
+    }
+
+    fn origin_state(&self, prefix: Prefix, attrs: &Attrs) -> Option<Rov> {
+        let vrps = self.vrps.as_ref()?.iter();
+        let origins: Vec<u32> = vrps
+            .filter(|(of, _)| *of == prefix)
+            .map(|(_, asn)| *asn)
+            .collect();
+        Some(match attrs.path.last() {
+            _ if origins.is_empty() => Rov::NotFound,
+            Some(origin) if origins.contains(origin) => Rov::Valid,
+            _ => Rov::Invalid,
+        })
+    }
+
+    /// LOCAL_PREF, then the rest of the process.
+    fn best_of(&self, prefix: Prefix, routes: &[(u16, &Attrs)]) -> usize {
+        let is_least = |(peer, attrs): &(u16, &Attrs)| {
+            on_invalid(*peer) == CheckAction::LeastPreferred
+                && self.origin_state(prefix, attrs) == Some(Rov::Invalid)
+        };
+        let preferred: Vec<usize> = (0..routes.len())
+            .filter(|index| !is_least(&routes[*index]))
+            .collect();
+        if preferred.is_empty() {
+            return best_of(routes);
+        }
+        let left: Vec<(u16, &Attrs)> = preferred.iter().map(|index| routes[*index]).collect();
+        preferred[best_of(&left)]
     }
 
     /// `0:peer` excludes a peer, `0:self` excludes all but `self:peer`. Without action communities everybody is

@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rutter_net::{Asn, Family, PerFamily, Prefix};
 use rutter_policy::{
-    Action, ActionCommunity, ExportPolicy, ExportSettings, ImportPolicy, ImportRule,
-    ImportSettings, LengthRange, NextHopRule,
+    Action, ActionCommunity, CheckAction, ClassTag, ExportPolicy, ExportSettings, FilterData,
+    ImportPolicy, ImportRule, ImportSettings, LengthRange, NextHopRule, TagState,
 };
 use rutter_rib::*;
+use rutter_rpki::{Rov, Vrps};
 use rutter_wire::attr::{self, AttrContext, code};
 use rutter_wire::{nlri, update};
 
@@ -88,8 +89,33 @@ pub fn export(actions: Actions) -> Arc<ExportPolicy> {
             Actions::Sent | Actions::Scrubbed => known,
         },
         scrub: actions == Actions::Scrubbed,
+        class_tags: [
+            (TagState::OriginValid, Rov::Valid),
+            (TagState::OriginInvalid, Rov::Invalid),
+            (TagState::OriginNotFound, Rov::NotFound),
+        ]
+        .map(|(tag, state)| {
+            let mark = mark(state);
+            let notation = format!("{}:{}", mark >> 16, mark & 0xffff);
+            ClassTag::new(tag, notation.parse().unwrap()).unwrap()
+        })
+        .to_vec(),
         ..ExportSettings::default()
     }))
+}
+
+/// The community that marks a route with the state of its origin.
+pub fn mark(state: Rov) -> u32 {
+    65_001 << 16 | state as u32
+}
+
+/// The action for invalid origins, by peer.
+pub fn on_invalid(peer: u16) -> CheckAction {
+    match peer % 3 {
+        0 => CheckAction::Reject,
+        1 => CheckAction::Tag,
+        _ => CheckAction::LeastPreferred,
+    }
 }
 
 /// With Add-Path peer 5 takes the best two routes, the others take all.
@@ -108,9 +134,15 @@ pub fn neighbor(peer: u16) -> Neighbor {
         local_ipv6: None,
         next_hop_self: false,
         import: Arc::new(ImportPolicy::new(ImportSettings {
-            rule: ImportRule::All,
+            rule: ImportRule::Checks,
             local_asn: Asn(LOCAL),
             peer_asn: Asn(asn(peer)),
+            next_hop: NextHopRule::Any,
+            reject_bogons: false,
+            require_global_unicast: false,
+            reject_invalid_asns: false,
+            prefix_length: PerFamily::both(LengthRange { min: 0, max: 128 }),
+            rpki_invalid: on_invalid(peer),
             ..ImportSettings::default()
         })),
         monitored: None,
@@ -150,12 +182,7 @@ pub fn closed_neighbor(peer: u16) -> Neighbor {
 fn short_neighbor(peer: u16, longest_path: u16) -> Neighbor {
     Neighbor {
         import: Arc::new(ImportPolicy::new(ImportSettings {
-            rule: ImportRule::Checks,
             max_as_path_len: longest_path,
-            next_hop: NextHopRule::Any,
-            reject_bogons: false,
-            reject_invalid_asns: false,
-            prefix_length: PerFamily::both(LengthRange { min: 0, max: 128 }),
             ..neighbor(peer).import.settings().clone()
         })),
         ..neighbor(peer)
@@ -255,6 +282,24 @@ impl World {
     /// Replaces the exchange's action communities.
     pub fn set_actions(&self, actions: Actions) {
         self.rib.replace_export(export(actions), || {});
+        self.rib.flush();
+    }
+
+    /// Replaces the VRPs: exact prefixes with their origins.
+    pub fn set_vrps(&self, vrps: &[(Prefix, u32)]) {
+        let vrp = |(prefix, asn): &(Prefix, u32)| {
+            let len = prefix.len();
+            format!(r#"{{"prefix":"{prefix}","maxLength":{len},"asn":{asn}}}"#)
+        };
+        let all: Vec<String> = vrps.iter().map(vrp).collect();
+        let json = format!(r#"{{"roas":[{}]}}"#, all.join(","));
+        let data = FilterData {
+            vrps: Some(Arc::new(Vrps::parse(json.as_bytes()).unwrap())),
+            ..FilterData::default()
+        };
+        self.rib.replace_filter_data(Arc::new(data), || {
+            self.rib.flush();
+        });
         self.rib.flush();
     }
 
