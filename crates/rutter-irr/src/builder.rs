@@ -9,6 +9,7 @@ use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 use crate::data::{IrrData, Member};
 use crate::entry::{ANY_ORIGIN, IrrKind, IrrSourceId};
 use crate::family_table::{FamilyPrefix, FamilyTable};
+use crate::list_line::ListLine;
 use crate::member_set::SetInterner;
 use crate::origin_table::OriginTable;
 use crate::raw_entry::RawEntry;
@@ -23,8 +24,10 @@ pub struct ListEntry {
     pub min_len: u8,
     /// The longest length that matches.
     pub max_len: u8,
-    /// The origin; `None` if the list does not have any.
+    /// The origin; `None` if the list does not have any. A row with AS 0 registers nothing.
     pub origin: Option<u32>,
+    /// The line in the list's file, from 1. Evidence shows it. Each line costs 24 to 64 bytes.
+    pub line: Option<u32>,
 }
 
 impl From<Prefix> for ListEntry {
@@ -35,6 +38,7 @@ impl From<Prefix> for ListEntry {
             min_len: prefix.len(),
             max_len: prefix.len(),
             origin: None,
+            line: None,
         }
     }
 }
@@ -49,6 +53,8 @@ pub struct IrrBuilder {
     white_origins: Vec<(u32, u16)>,
     ipv4: Vec<RawEntry<Ipv4Prefix>>,
     ipv6: Vec<RawEntry<Ipv6Prefix>>,
+    lines_ipv4: Vec<ListLine<Ipv4Prefix>>,
+    lines_ipv6: Vec<ListLine<Ipv6Prefix>>,
 }
 
 impl IrrBuilder {
@@ -131,36 +137,34 @@ impl IrrBuilder {
     ) {
         let source = self.add_source(list);
         self.member(member).lists.push(source);
-        for row in rows {
-            self.push(row, IrrKind::List, IrrSourceId::NONE, member.0);
-        }
+        self.push_rows(member, source, IrrKind::List, rows);
     }
 
-    /// Adds prefixes to a member's white list: rows without an origin allow the prefix, rows with an origin allow
-    /// exactly this route.
+    /// Adds prefixes to a member's white list. They allow the prefix with any origin; the rows' origins do not count.
     pub fn add_white_prefixes(
         &mut self,
         member: IrrMember,
+        list: &str,
         rows: impl IntoIterator<Item = ListEntry>,
     ) {
-        for row in rows {
-            let row = ListEntry {
-                origin: None,
-                ..row
-            };
-            self.push(row, IrrKind::WhitePrefix, IrrSourceId::NONE, member.0);
-        }
+        let source = self.add_source(list);
+        let rows = rows.into_iter();
+        let rows = rows.map(|row| ListEntry {
+            origin: None,
+            ..row
+        });
+        self.push_rows(member, source, IrrKind::WhitePrefix, rows);
     }
 
     /// Adds routes to a member's white list. They allow prefix and origin. A row without an origin allows all origins.
     pub fn add_white_routes(
         &mut self,
         member: IrrMember,
+        list: &str,
         rows: impl IntoIterator<Item = ListEntry>,
     ) {
-        for row in rows {
-            self.push(row, IrrKind::WhiteRoute, IrrSourceId::NONE, member.0);
-        }
+        let source = self.add_source(list);
+        self.push_rows(member, source, IrrKind::WhiteRoute, rows);
     }
 
     /// Builds the data.
@@ -181,6 +185,8 @@ impl IrrBuilder {
             ipv4,
             ipv6,
             sets: sets.finish(),
+            lines_ipv4: sorted(self.lines_ipv4),
+            lines_ipv6: sorted(self.lines_ipv6),
         })
     }
 
@@ -192,12 +198,44 @@ impl IrrBuilder {
         known.unwrap_or_else(|| panic!("add {member:?} before its data"))
     }
 
+    fn push_rows(
+        &mut self,
+        member: IrrMember,
+        list: IrrSourceId,
+        kind: IrrKind,
+        rows: impl IntoIterator<Item = ListEntry>,
+    ) {
+        for row in rows {
+            self.push(row, kind, IrrSourceId::NONE, member.0);
+            let Some(line) = row.line else { continue };
+            match row.prefix {
+                Prefix::V4(prefix) => {
+                    let raw = raw(prefix, row, kind, list, member.0);
+                    self.lines_ipv4.push(ListLine::new(raw, line));
+                }
+                Prefix::V6(prefix) => {
+                    let raw = raw(prefix, row, kind, list, member.0);
+                    self.lines_ipv6.push(ListLine::new(raw, line));
+                }
+            }
+        }
+    }
+
     fn push(&mut self, row: ListEntry, kind: IrrKind, source: IrrSourceId, member: u16) {
+        if row.origin == Some(ANY_ORIGIN) {
+            return;
+        }
         match row.prefix {
             Prefix::V4(prefix) => self.ipv4.push(raw(prefix, row, kind, source, member)),
             Prefix::V6(prefix) => self.ipv6.push(raw(prefix, row, kind, source, member)),
         }
     }
+}
+
+fn sorted<T: Ord>(mut rows: Vec<T>) -> Vec<T> {
+    rows.sort_unstable();
+    rows.shrink_to_fit();
+    rows
 }
 
 fn raw<N: FamilyPrefix>(

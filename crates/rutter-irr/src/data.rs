@@ -6,6 +6,7 @@ use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
 use crate::entry::{ANY_ORIGIN, Entry, IrrKind, IrrSourceId};
 use crate::family_table::{FamilyPrefix, FamilyTable};
+use crate::list_line::ListLine;
 use crate::member_set::SetPool;
 use crate::origin_table::OriginTable;
 use crate::{IrrMember, IrrRules, IrrVerdict, OriginState, PrefixState, RegisteredBy, WhiteList};
@@ -20,6 +21,8 @@ pub struct IrrData {
     pub(crate) ipv4: FamilyTable<Ipv4Prefix>,
     pub(crate) ipv6: FamilyTable<Ipv6Prefix>,
     pub(crate) sets: SetPool,
+    pub(crate) lines_ipv4: Vec<ListLine<Ipv4Prefix>>,
+    pub(crate) lines_ipv6: Vec<ListLine<Ipv6Prefix>>,
 }
 
 /// A member: its rules, and the names that evidence shows.
@@ -32,7 +35,7 @@ pub(crate) struct Member {
 
 /// What the entries that match a route state, as bits.
 #[derive(Clone, Copy, Default)]
-struct Facts(u8);
+pub(crate) struct Facts(u8);
 
 impl Facts {
     const EXACT: u8 = 1;
@@ -45,6 +48,11 @@ impl Facts {
 
     fn has(self, fact: u8) -> bool {
         self.0 & fact != 0
+    }
+
+    /// Returns whether the facts speak for the route.
+    pub fn is_for(self) -> bool {
+        self.has(!Facts::OTHER)
     }
 }
 
@@ -120,7 +128,9 @@ impl IrrData {
     pub fn memory(&self) -> usize {
         let tables = self.ipv4.memory() + self.ipv6.memory();
         let origins = self.origins.memory() + self.white_origins.memory();
-        tables + origins + self.sets.memory()
+        let lines = self.lines_ipv4.capacity() * size_of::<ListLine<Ipv4Prefix>>()
+            + self.lines_ipv6.capacity() * size_of::<ListLine<Ipv6Prefix>>();
+        tables + origins + self.sets.memory() + lines
     }
 
     #[inline]
@@ -155,7 +165,7 @@ impl IrrData {
         for (_, entries) in table.covering(prefix) {
             for entry in entries {
                 if entry.allows_len(len, longest) && self.sets.contains(entry.set(), member) {
-                    facts.0 |= fact(*entry, origin);
+                    facts.0 |= fact(*entry, origin).0;
                 }
             }
         }
@@ -165,10 +175,10 @@ impl IrrData {
 
 /// What an entry that matches the prefix and the member states about a route with this origin.
 #[inline]
-pub(crate) fn fact(entry: Entry, origin: u32) -> u8 {
+pub(crate) fn fact(entry: Entry, origin: u32) -> Facts {
     let is_origin = entry.origin == origin && origin != ANY_ORIGIN;
     let any = entry.origin == ANY_ORIGIN;
-    match entry.kind() {
+    Facts(match entry.kind() {
         IrrKind::RouteObject | IrrKind::List if is_origin => Facts::EXACT,
         IrrKind::RouteObject | IrrKind::List if any => Facts::ANY,
         IrrKind::RouteObject | IrrKind::List => Facts::OTHER,
@@ -177,7 +187,7 @@ pub(crate) fn fact(entry: Entry, origin: u32) -> u8 {
         IrrKind::WhitePrefix => Facts::WHITE_PREFIX,
         IrrKind::WhiteRoute if is_origin || any => Facts::WHITE_ROUTE,
         IrrKind::Arin | IrrKind::RegistroBr | IrrKind::WhiteRoute => 0,
-    }
+    })
 }
 
 #[inline]

@@ -2,80 +2,79 @@
 
 /// A two-level radix index over sorted 32-bit keys.
 ///
-/// The upper 16 bits select a slot. The lower bits of a slot with many keys are divided into buckets of about eight
-/// keys. Keys that lie close together share a bucket, which the caller searches by bisection. So a search never costs
+/// The upper bits (16 of them, fewer for short arrays) select a slot. A slot with many keys is divided into buckets of
+/// about eight keys by the next bits. Keys that lie close together share a bucket, which the caller searches by bisection. So a search never costs
 /// more than the logarithm of the number of keys.
 #[derive(Debug)]
 pub(crate) struct Directory {
-    /// By upper 16 bits: the place of the first bucket in `starts`, and the number of lower bits that select one.
-    slots: Vec<Slot>,
+    /// The number of bits that select a slot, 1 to 16.
+    slot_bits: u32,
+    /// By upper bits: the place of the first bucket in `starts` in the upper 27 bits, and below it the number of next
+    /// bits that select one.
+    slots: Vec<u32>,
     /// The position of each bucket's first key. The next bucket's is the end.
     starts: Vec<u32>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    first: u32,
-    bits: u8,
-}
-
 /// Buckets have about this many keys.
 const BUCKET_KEYS: usize = 8;
-const SLOTS: usize = 1 << 16;
+/// The bits of a slot that count the next bits.
+const COUNT_BITS: u32 = 5;
 
 impl Directory {
-    /// Builds the index. The keys are in order.
+    /// Builds the index. The keys are in order, and fewer than 2^26.
     pub fn new(len: usize, key: impl Fn(usize) -> u32) -> Self {
-        let mut slots = Vec::with_capacity(SLOTS);
-        let mut starts = Vec::with_capacity(SLOTS + len / (BUCKET_KEYS / 2) + 1);
+        let slot_bits = len.max(2).ilog2().min(16);
+        let mut slots = Vec::with_capacity(1 << slot_bits);
+        let mut starts = Vec::with_capacity((1 << slot_bits) + len / (BUCKET_KEYS / 2) + 1);
         let mut at = 0;
-        for slot in 0..SLOTS {
-            let end = slot_end(len, at, slot as u32, &key);
-            let bits = bucket_bits(end - at);
-            let first = starts.len() as u32;
-            slots.push(Slot { first, bits });
+        for slot in 0..1_u32 << slot_bits {
+            let in_slot = |at: usize| at < len && key(at) >> (32 - slot_bits) == slot;
+            let keys = (at..).take_while(|at| in_slot(*at)).count();
+            let bits = bucket_bits(keys).min(32 - slot_bits);
+            slots.push((starts.len() as u32) << COUNT_BITS | bits);
             for bucket in 0..1_u32 << bits {
                 starts.push(at as u32);
-                while at < end && (key(at) & 0xffff) >> (16 - bits) == bucket {
+                while in_slot(at) && place(key(at), slot_bits, bits) == bucket {
                     at += 1;
                 }
             }
         }
         starts.push(len as u32);
         starts.shrink_to_fit();
-        Directory { slots, starts }
+        Directory {
+            slot_bits,
+            slots,
+            starts,
+        }
     }
 
     /// The positions of all keys in the bucket of `key`. Keys before are smaller, keys behind are larger.
     #[inline]
     pub fn bucket(&self, key: u32) -> (usize, usize) {
-        let slot = self.slots[(key >> 16) as usize];
-        let bucket = (slot.first + ((key & 0xffff) >> (16 - slot.bits))) as usize;
-        (
-            self.starts[bucket] as usize,
-            self.starts[bucket + 1] as usize,
-        )
+        let slot = self.slots[(key >> (32 - self.slot_bits)) as usize];
+        let bits = slot & ((1 << COUNT_BITS) - 1);
+        let bucket = ((slot >> COUNT_BITS) + place(key, self.slot_bits, bits)) as usize;
+        let (from, to) = (self.starts[bucket], self.starts[bucket + 1]);
+        (from as usize, to as usize)
     }
 
     /// The bytes of the index.
     pub fn memory(&self) -> usize {
-        self.slots.capacity() * size_of::<Slot>() + self.starts.capacity() * size_of::<u32>()
+        (self.slots.capacity() + self.starts.capacity()) * size_of::<u32>()
     }
 }
 
-/// The first position whose key is in a later slot.
-fn slot_end(len: usize, from: usize, slot: u32, key: &impl Fn(usize) -> u32) -> usize {
-    let mut end = from;
-    while end < len && key(end) >> 16 == slot {
-        end += 1;
-    }
-    end
+/// The bucket of a key in its slot: the `bits` bits that follow the slot's. At most 31.
+#[inline]
+fn place(key: u32, slot_bits: u32, bits: u32) -> u32 {
+    ((u64::from(key << slot_bits) << bits) >> 32) as u32
 }
 
 /// The number of bits that divide a slot into buckets.
-fn bucket_bits(keys: usize) -> u8 {
+fn bucket_bits(keys: usize) -> u32 {
     let buckets = keys.div_ceil(BUCKET_KEYS).max(1).next_power_of_two();
-    (buckets.trailing_zeros() as u8).min(16)
+    buckets.trailing_zeros()
 }
 
 #[cfg(test)]

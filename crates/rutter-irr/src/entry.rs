@@ -91,6 +91,14 @@ impl Entry {
         SetRef(self.kind_and_set & SetRef::MASK)
     }
 
+    /// Returns whether two entries state the same, apart from their members and sources.
+    pub fn describes_as(self, other: Entry) -> bool {
+        self.kind() == other.kind()
+            && self.origin == other.origin
+            && self.min_len == other.min_len
+            && self.max_len == other.max_len
+    }
+
     /// Returns whether the entry allows prefixes of length `len` below its own; `longest` raises its limit.
     #[inline]
     pub fn allows_len(self, len: u8, longest: u8) -> bool {

@@ -4,8 +4,8 @@ use rutter_lpm::Net;
 use rutter_net::{Ipv4Prefix, Ipv6Prefix, Prefix};
 
 use crate::directory::Directory;
-use crate::entry::{Entry, IrrSourceId};
-use crate::member_set::{SetInterner, SetRef};
+use crate::entry::Entry;
+use crate::member_set::SetInterner;
 use crate::origin_table::OriginTable;
 use crate::raw_entry::RawEntry;
 

@@ -26,10 +26,13 @@
 //! ```
 
 mod builder;
+mod changed;
 mod data;
 mod directory;
 mod entry;
+mod evidence;
 mod family_table;
+mod list_line;
 mod member_set;
 mod origin_table;
 mod raw_entry;
@@ -37,7 +40,9 @@ mod rules;
 mod verdict;
 
 pub use builder::{IrrBuilder, IrrTooLarge, ListEntry};
+pub use changed::{Changed, ChangedMember, ChangedRoutes};
 pub use data::IrrData;
 pub use entry::{IrrKind, IrrSourceId};
+pub use evidence::{IrrBearing, IrrEvidence, IrrFinding};
 pub use rules::{IrrMember, IrrRules};
 pub use verdict::{IrrVerdict, OriginState, PrefixState, RegisteredBy, WhiteList};

@@ -50,6 +50,14 @@ impl SetPool {
         }
     }
 
+    /// Returns whether a set has the same members as one of another pool.
+    pub fn same(&self, set: SetRef, pool: &SetPool, other: SetRef) -> bool {
+        if set.0 & SetRef::INLINE != 0 || other.0 & SetRef::INLINE != 0 {
+            return set == other;
+        }
+        self.words_of(set) == pool.words_of(other)
+    }
+
     /// The members of a set, in order.
     pub fn members(&self, set: SetRef) -> Vec<u16> {
         if set.0 & SetRef::INLINE != 0 {

@@ -1,0 +1,161 @@
+//! Why a route has its verdict: the entries that speak for and against it.
+
+use rutter_net::Prefix;
+
+use crate::data::{IrrData, fact};
+use crate::entry::{ANY_ORIGIN, Entry, IrrKind, IrrSourceId};
+use crate::family_table::{FamilyPrefix, FamilyTable};
+use crate::list_line::ListLine;
+use crate::{IrrMember, IrrVerdict};
+
+/// The evidence of a route's verdict.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IrrEvidence<'a> {
+    /// The verdict.
+    pub verdict: IrrVerdict,
+    /// The AS-SETs that give the member its origins.
+    pub as_sets: Vec<&'a str>,
+    /// The names of the member's lists.
+    pub lists: Vec<&'a str>,
+    /// The entries whose prefix covers the route, the longest prefix first. At most [`IrrEvidence::MAX_FINDINGS`], those
+    /// of the member before those of others.
+    pub findings: Vec<IrrFinding<'a>>,
+}
+
+impl IrrEvidence<'_> {
+    /// The longest list of findings.
+    pub const MAX_FINDINGS: usize = 256;
+}
+
+/// An entry whose prefix covers the route.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IrrFinding<'a> {
+    /// The prefix of the entry.
+    pub prefix: Prefix,
+    /// The shortest length that matches.
+    pub min_len: u8,
+    /// The longest length that matches. The member's rule `longer` overrides it.
+    pub max_len: u8,
+    /// The kind of the entry.
+    pub kind: IrrKind,
+    /// The origin; `None` if the entry has none.
+    pub origin: Option<u32>,
+    /// The name of the registry or list. `None` if several lists share the entry and have no line numbers; then it is in
+    /// one of [`IrrEvidence::lists`].
+    pub source: Option<&'a str>,
+    /// The line in the source, if the source has lines.
+    pub line: Option<u32>,
+    /// What the entry means for the route.
+    pub bearing: IrrBearing,
+}
+
+/// What an entry means for a route.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum IrrBearing {
+    /// It registers or allows the route's prefix, with this origin or any.
+    For,
+    /// It registers the prefix for the member, with another origin.
+    OtherOrigin,
+    /// It registers another length than the route's.
+    OtherLength,
+    /// It concerns other members only.
+    OtherMember,
+}
+
+impl IrrData {
+    /// Collects the evidence of [`check_with`](Self::check_with). For operators: it allocates.
+    pub fn find(
+        &self,
+        member: IrrMember,
+        prefix: Prefix,
+        origin: Option<u32>,
+        rov_valid: bool,
+    ) -> IrrEvidence<'_> {
+        let verdict = self.check_with(member, prefix, origin, rov_valid);
+        let origin = origin.unwrap_or(ANY_ORIGIN);
+        let mut findings = match prefix {
+            Prefix::V4(p) => self.findings(&self.ipv4, &self.lines_ipv4, member, p, origin),
+            Prefix::V6(p) => self.findings(&self.ipv6, &self.lines_ipv6, member, p, origin),
+        };
+        findings.sort_by_key(|finding| finding.bearing == IrrBearing::OtherMember);
+        findings.truncate(IrrEvidence::MAX_FINDINGS);
+        let known = self.members.get(member.index()).and_then(Option::as_ref);
+        let names = |ids: &[IrrSourceId]| ids.iter().filter_map(|id| self.source(*id)).collect();
+        IrrEvidence {
+            verdict,
+            as_sets: known.map_or_else(Vec::new, |known| names(&known.as_sets)),
+            lists: known.map_or_else(Vec::new, |known| names(&known.lists)),
+            findings,
+        }
+    }
+
+    fn findings<N: FamilyPrefix>(
+        &self,
+        table: &FamilyTable<N>,
+        lines: &[ListLine<N>],
+        member: IrrMember,
+        prefix: N,
+        origin: u32,
+    ) -> Vec<IrrFinding<'_>> {
+        let mut findings = Vec::new();
+        for (registered, entries) in table.covering(prefix) {
+            for entry in entries {
+                let bearing = self.bearing(*entry, member, prefix, origin);
+                let mine = bearing != IrrBearing::OtherMember;
+                let rows = ListLine::rows(lines, registered, *entry, member);
+                let first = findings.len();
+                for row in rows.iter().filter(|_| mine) {
+                    let row = (self.source(row.source), Some(row.line));
+                    findings.push(finding(registered, *entry, row, bearing));
+                }
+                if findings.len() == first {
+                    let row = (self.source(entry.source), None);
+                    findings.push(finding(registered, *entry, row, bearing));
+                }
+            }
+        }
+        findings
+    }
+
+    fn bearing<N: FamilyPrefix>(
+        &self,
+        entry: Entry,
+        member: IrrMember,
+        prefix: N,
+        origin: u32,
+    ) -> IrrBearing {
+        let longer = self.rules(member).is_some_and(|rules| rules.longer);
+        let longest = if longer { N::MAX_LEN } else { 0 };
+        if !self.sets.contains(entry.set(), member) {
+            IrrBearing::OtherMember
+        } else if !entry.allows_len(prefix.prefix_len(), longest) {
+            IrrBearing::OtherLength
+        } else if fact(entry, origin).is_for() {
+            IrrBearing::For
+        } else {
+            IrrBearing::OtherOrigin
+        }
+    }
+
+    fn source(&self, id: IrrSourceId) -> Option<&str> {
+        self.sources.get(usize::from(id.0)).map(AsRef::as_ref)
+    }
+}
+
+fn finding<'a, N: FamilyPrefix>(
+    prefix: N,
+    entry: Entry,
+    (source, line): (Option<&'a str>, Option<u32>),
+    bearing: IrrBearing,
+) -> IrrFinding<'a> {
+    IrrFinding {
+        prefix: prefix.into(),
+        min_len: entry.min_len,
+        max_len: entry.max_len,
+        kind: entry.kind(),
+        origin: (entry.origin != ANY_ORIGIN).then_some(entry.origin),
+        source,
+        line,
+        bearing,
+    }
+}

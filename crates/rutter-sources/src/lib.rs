@@ -1,0 +1,3 @@
+//! Outside data as live sources: age, last good copy and a guard against shrinking.
+
+pub mod irr;
