@@ -3,10 +3,9 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use rutter_net::Family;
-
-use crate::schema::{PARTS, RESETS_SESSION, When};
-use crate::{Checks, Communities, Config, Daemon, FamilyOptions, Neighbor};
+use crate::key_rows::{DifferentKey, KeyRows, Reload};
+use crate::sections::PARTS;
+use crate::{Config, Neighbor};
 
 /// A neighbor that differs between the configurations.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
@@ -49,6 +48,17 @@ impl Diff {
         *self == Diff::default()
     }
 
+    /// Records a changed part. Parts without an effect of their own were compared key by key.
+    fn part(&mut self, name: &str, reload: Option<Reload>) {
+        match reload {
+            None => {}
+            Some(Reload::NextStart | Reload::NextCollect) => {
+                self.needs_restart.push(name.to_owned())
+            }
+            Some(_) => self.other.push(name.to_owned()),
+        }
+    }
+
     fn neighbors(&mut self, old: &Config, new: &Config) {
         let find =
             |all: &[Neighbor], address: IpAddr| all.iter().position(|n| n.address == address);
@@ -71,149 +81,37 @@ impl Diff {
 /// Compares two configurations.
 pub fn diff(old: &Config, new: &Config) -> Diff {
     let mut diff = Diff {
-        checks: checks(&old.checks, &new.checks),
-        communities: communities(&old.communities, &new.communities),
+        checks: names(old.checks.differences(&new.checks)),
+        communities: names(old.communities.differences(&new.communities)),
         dynamic_neighbors: old.dynamic_neighbors != new.dynamic_neighbors,
         ..Diff::default()
     };
     diff.neighbors(old, new);
-    daemon(&old.daemon, &new.daemon, &mut diff);
+    for key in old.daemon.differences(&new.daemon) {
+        diff.part(&format!("daemon.{}", key.name), Some(key.reload));
+    }
     for part in PARTS.iter().filter(|part| (part.differs)(old, new)) {
-        match part.when {
-            When::AtOnce => diff.other.push(part.name.to_owned()),
-            When::NextStart | When::NextCollect => diff.needs_restart.push(part.name.to_owned()),
-            // Compared above.
-            When::ByKey => {}
-        }
+        diff.part(part.name, part.reload);
     }
     diff
 }
 
-fn names(differ: &[(bool, &str)]) -> Vec<String> {
-    differ
-        .iter()
-        .filter(|(differs, _)| *differs)
-        .map(|(_, name)| (*name).to_owned())
-        .collect()
-}
-
-/// Lists the keys of fields that differ. The pattern names all fields, so the compiler finds a missing one.
-macro_rules! differing {
-    ($type:ident, $old:expr, $new:expr, { $($field:ident => $key:expr),* $(,)? }) => {{
-        let ($type { $($field: _),* }, new, old) = ($old, $new, $old);
-        names(&[$((old.$field != new.$field, $key)),*])
-    }};
-}
-
-fn checks(old: &Checks, new: &Checks) -> Vec<String> {
-    differing!(Checks, old, new, {
-        prefix_length => "prefix-length",
-        next_hop => "next-hop",
-        first_as => "first-as",
-        max_as_path_len => "max-as-path-length",
-        bogons => "bogons",
-        ipv6_global_unicast => "ipv6-global-unicast",
-        invalid_asns => "invalid-asns",
-        allowed_bogon_asns => "allow-asns",
-        transit_free_asns => "transit-free",
-        never_via_route_servers => "never-via-route-servers",
-        reject_as_set => "as-set",
-        black_list => "black-list",
-        blackhole => "blackhole",
-        graceful_shutdown => "graceful-shutdown",
-    })
-}
-
-fn communities(old: &Communities, new: &Communities) -> Vec<String> {
-    differing!(Communities, old, new, {
-        actions => "actions",
-        rfc1997 => "rfc1997",
-        scrub => "scrub",
-        aliases => "aliases",
-    })
-}
-
-fn daemon(old: &Daemon, new: &Daemon, diff: &mut Diff) {
-    let keys = differing!(Daemon, old, new, {
-        threads => "daemon.threads",
-        listen => "daemon.listen",
-        control_socket => "daemon.control-socket",
-        log => "daemon.log",
-        log_format => "daemon.log-format",
-        user => "daemon.user",
-        group => "daemon.group",
-    });
-    for key in keys {
-        match key.as_str() {
-            "daemon.log" => diff.other.push(key),
-            _ => diff.needs_restart.push(key),
-        }
-    }
+fn names(keys: Vec<DifferentKey>) -> Vec<String> {
+    keys.into_iter().map(|key| key.name).collect()
 }
 
 fn neighbor_diff(old: &Config, a: &Neighbor, new: &Config, b: &Neighbor) -> Option<Changed> {
-    let mut keys = differing!(Neighbor, a, b, {
-        address => "address",
-        name => "description",
-        kind => "mode",
-        asn => "asn",
-        local_asn => "local-asn",
-        local_address => "local-address",
-        port => "port",
-        passive => "passive",
-        shutdown => "shutdown",
-        families => "",
-        add_path_limit => "add-path.send",
-        password => "password",
-        ttl_security => "ttl-security",
-        hold_time_s => "hold-time",
-        connect_retry_s => "connect-retry",
-        send_hold_time_s => "send-hold-time",
-        idle_hold_time_s => "idle-hold-time",
-        extended_message => "extended-message",
-        graceful_restart => "graceful-restart",
-        role => "role",
-        role_strict => "role-strict",
-        import => "import",
-        export => "export",
-        next_hop => "next-hop",
-        authorized_addresses => "authorized-addresses",
-        next_hop_self => "next-hop-self",
-        local_pref => "local-pref",
-        allow_transit_free => "allow-transit-free",
-        black_list => "black-list",
-        allow_prefixes => "allow-prefixes",
-        allow_origins => "allow-origins",
-        as_sets => "as-sets",
-    });
-    keys.retain(|key| !key.is_empty());
-    for family in Family::ALL {
-        for key in family_keys(a.family(family), b.family(family)) {
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
-        }
-    }
+    let keys = a.differences(b);
+    let needs_session_reset = keys.iter().any(|key| key.reload == Reload::ResetsSession);
+    let mut keys = names(keys);
     if keys.is_empty() && old.import_settings(a) != new.import_settings(b) {
         keys.push("checks".to_owned());
     }
     (!keys.is_empty()).then(|| Changed {
         neighbor: a.address,
-        ends_session: b.shutdown.is_some() && a.shutdown.is_none(),
-        needs_session_reset: keys
-            .iter()
-            .any(|key| RESETS_SESSION.contains(&key.as_str())),
+        ends_session: b.session.shutdown.is_some() && a.session.shutdown.is_none(),
+        needs_session_reset,
         keys,
-    })
-}
-
-fn family_keys(old: &FamilyOptions, new: &FamilyOptions) -> Vec<String> {
-    differing!(FamilyOptions, old, new, {
-        enabled => "families",
-        add_path_receive => "add-path",
-        add_path_send => "add-path",
-        extended_next_hop => "extended-next-hop",
-        max_prefix => "max-prefix",
     })
 }
 

@@ -5,35 +5,56 @@
 //!            └──► Vec<ConfigError>, all at once
 //! diff(old, new) ─► Diff: which sessions start, stop, change, and what for
 //! ```
+//!
+//! `sections/` has a module for each section, with one row for each key. `read/` finds the sections in the files.
 
 mod config;
 mod diff;
 mod error;
 mod file_name;
-mod forms;
-mod item;
-mod named;
-mod neighbor;
+mod key_rows;
+mod named_path;
+mod password;
 mod read;
-pub mod schema;
 mod secret;
-mod sink;
-mod source;
+mod sections;
+mod source_file;
 mod suggest;
 mod to_policy;
+mod toml_values;
+mod value_forms;
 
-pub use config::{
-    Bmp, BmpTarget, Checks, Collector, Communities, Config, Daemon, Exchange, History, Loaded,
-    LogFormat, Login, Lookup, Metrics, Mrt, Rpki, Sql, Stream, Tls,
-};
+/// The keys of the file as the manual shows them.
+pub mod schema {
+    pub use crate::key_rows::{Key, Reload};
+    pub use crate::sections::{
+        PARTS, Part, SECTIONS, SESSION, SectionKeys, TABLES, next_start, only_collected,
+        resets_session,
+    };
+}
+
+pub use config::{Config, Loaded};
 pub use diff::{Changed, Diff, diff};
 pub use error::{ConfigError, Severity};
 pub use file_name::file_name;
-pub use named::{NamedPath, PathRole};
-pub use neighbor::{
-    DynamicNeighbor, ExportRule, FamilyOptions, GracefulRestart, LimitAction, MaxPrefix, Neighbor,
-    NeighborKind, TtlSecurity,
-};
+pub use named_path::{NamedPath, PathRole};
 pub use rutter_policy::{ImportRule, NextHopRule, Role};
 pub use secret::Secret;
-pub use sink::{Broker, Database, Sink, SinkTarget};
+pub use sections::bmp::{Bmp, BmpTarget};
+pub use sections::checks::Checks;
+pub use sections::collector::Collector;
+pub use sections::communities::Communities;
+pub use sections::daemon::{Daemon, LogFormat};
+pub use sections::exchange::Exchange;
+pub use sections::graceful_restart::GracefulRestart;
+pub use sections::history::History;
+pub use sections::lookup::Lookup;
+pub use sections::max_prefix::{LimitAction, MaxPrefix};
+pub use sections::metrics::Metrics;
+pub use sections::mrt::Mrt;
+pub use sections::neighbor::{DynamicNeighbor, ExportRule, FamilyOptions, Neighbor, NeighborKind};
+pub use sections::rpki::Rpki;
+pub use sections::session::{AddPath, SendPaths, Session, TtlSecurity};
+pub use sections::sink::{Broker, Database, Sink, SinkTarget};
+pub use sections::sql::{Login, Sql, Tls};
+pub use sections::stream::Stream;

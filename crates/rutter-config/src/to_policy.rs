@@ -11,6 +11,7 @@ impl Config {
     /// Returns the import settings of a neighbor: one of [`Self::neighbors`], or from a [`crate::DynamicNeighbor`].
     pub fn import_settings(&self, neighbor: &Neighbor) -> ImportSettings {
         let checks = &self.checks;
+        let session = &neighbor.session;
         let external = neighbor.asn != neighbor.local_asn;
         let same_as = self.addresses_of(neighbor.asn);
         ImportSettings {
@@ -20,9 +21,9 @@ impl Config {
             peer_address: external.then_some(neighbor.address),
             member_addresses: same_as.clone(),
             same_as_addresses: same_as,
-            authorized_addresses: neighbor.authorized_addresses.clone(),
+            authorized_addresses: session.authorized_addresses.clone(),
             own_addresses: self.own_addresses(),
-            next_hop: neighbor.next_hop,
+            next_hop: session.next_hop.unwrap_or(checks.next_hop),
             families: PerFamily::from_fn(|family| neighbor.family(family).enabled),
             enforce_first_as: checks.first_as && external,
             reject_as_loop: true,
@@ -31,14 +32,14 @@ impl Config {
             max_as_path_len: checks.max_as_path_len,
             reject_invalid_asns: checks.invalid_asns,
             allowed_bogon_asns: checks.allowed_bogon_asns.clone(),
-            transit_free_asns: match neighbor.allow_transit_free {
+            transit_free_asns: match session.allow_transit_free {
                 true => Vec::new(),
                 false => checks.transit_free_asns.clone(),
             },
             never_via_route_servers: checks.never_via_route_servers.clone(),
             // A collector accepts AS_SETs: RFC 9774 applies to speakers that advertise routes.
             reject_as_set: checks.reject_as_set && neighbor.import != ImportRule::Collect,
-            role: neighbor.role,
+            role: session.role,
             prefix_length: checks.prefix_length,
             reject_bogons: checks.bogons,
             require_global_unicast: checks.ipv6_global_unicast,
@@ -48,9 +49,9 @@ impl Config {
                 .map(|e| e.lan.clone())
                 .unwrap_or_default(),
             black_list: checks.black_list.clone(),
-            client_black_list: neighbor.black_list.clone(),
-            allow_prefixes: neighbor.allow_prefixes.clone(),
-            allow_origins: neighbor.allow_origins.clone(),
+            client_black_list: session.black_list.clone(),
+            allow_prefixes: session.allow_prefixes.clone(),
+            allow_origins: session.allow_origins.clone(),
             blackhole: checks.blackhole,
             graceful_shutdown: checks.graceful_shutdown,
             rpki_invalid: CheckAction::Off,
@@ -64,7 +65,10 @@ impl Config {
 
     /// Returns our own addresses as far as they are configured, sorted.
     fn own_addresses(&self) -> Vec<IpAddr> {
-        let local = self.neighbors.iter().filter_map(|n| n.local_address);
+        let local = self
+            .neighbors
+            .iter()
+            .filter_map(|n| n.session.local_address);
         let listen = self.daemon.listen.iter().map(|socket| socket.ip());
         let mut own: Vec<IpAddr> = local.chain(listen).collect();
         own.retain(|address| !address.is_unspecified());
@@ -89,7 +93,7 @@ impl Config {
     pub fn export_settings(&self) -> ExportSettings {
         ExportSettings {
             local_asn: self.asn,
-            actions: self.communities.actions.clone(),
+            actions: self.communities.actions(),
             well_known: self.communities.rfc1997,
             scrub: self.communities.scrub,
             blackhole_no_export: self.checks.blackhole.any(),

@@ -93,7 +93,7 @@ fn limits_do_not_reset_the_session_and_families_do() {
     });
     assert_eq!(
         diff.to_string(),
-        "~ 192.0.2.21: add-path, families (resets the session)\n"
+        "~ 192.0.2.21: families, add-path.receive (resets the session)\n"
     );
 }
 

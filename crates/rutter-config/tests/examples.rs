@@ -28,25 +28,23 @@ fn an_exchange_expands_members_to_sessions() {
         (foo.import, foo.export),
         (ImportRule::Checks, ExportRule::All)
     );
-    assert_eq!(foo.ttl_security, TtlSecurity::Hops(1));
+    assert_eq!(foo.session.ttl_security, TtlSecurity::Hops(1));
     assert_eq!(
-        foo.families[Family::Ipv4Unicast].max_prefix.unwrap().action,
+        foo.family(Family::Ipv4Unicast).max_prefix.unwrap().action,
         LimitAction::Block
     );
-    assert!(
-        foo.families[Family::Ipv4Unicast].enabled && !foo.families[Family::Ipv6Unicast].enabled
-    );
+    assert!(foo.family(Family::Ipv4Unicast).enabled && !foo.family(Family::Ipv6Unicast).enabled);
     let baz = config
         .neighbors
         .iter()
         .find(|n| n.asn == Asn(64502))
         .unwrap();
     assert!(
-        baz.families[Family::Ipv4Unicast].extended_next_hop
-            && !baz.families[Family::Ipv6Unicast].extended_next_hop
+        baz.family(Family::Ipv4Unicast).extended_next_hop
+            && !baz.family(Family::Ipv6Unicast).extended_next_hop
     );
     assert_eq!(
-        baz.families[Family::Ipv6Unicast].max_prefix.unwrap().action,
+        baz.family(Family::Ipv6Unicast).max_prefix.unwrap().action,
         LimitAction::Restart { after_s: 900 }
     );
     let settings = config.import_settings(foo);
@@ -69,15 +67,21 @@ fn a_router_has_neighbors_of_every_kind() {
         ]
     );
     let upstream = &config.neighbors[2];
-    assert_eq!(upstream.role, Some(Role::Customer));
-    assert_eq!(upstream.password.as_ref().unwrap().reveal(), b"change-me");
-    assert_eq!(format!("{:?}", upstream.password), "Some(Secret(redacted))");
+    assert_eq!(upstream.session.role, Some(Role::Customer));
+    assert_eq!(
+        upstream.session.password.as_ref().unwrap().reveal(),
+        b"change-me"
+    );
+    assert_eq!(
+        format!("{:?}", upstream.session.password),
+        "Some(Secret(redacted))"
+    );
     assert_eq!(config.neighbors[3].import, ImportRule::Collect);
     let laboratory = &config.dynamic_neighbors[0];
     assert!(laboratory.admits("10.99.1.2".parse().unwrap()));
     assert!(laboratory.admits_asn(Asn(65551)) && !laboratory.admits_asn(Asn(65550)));
     let neighbor = laboratory.neighbor("10.99.1.2".parse().unwrap(), Asn(65551));
-    assert!(neighbor.passive);
+    assert!(neighbor.session.passive);
     assert_eq!(neighbor.kind, NeighborKind::External);
 }
 
@@ -87,7 +91,7 @@ fn an_exchange_can_announce_a_role_to_its_members() {
         [[member]]\nasn = 3333\naddress = \"192.0.2.11\"\n\
         [[neighbor]]\nasn = 3334\naddress = \"192.0.2.12\"\nimport = \"all\"\nexport = \"all\"\n";
     let config = Config::parse(text, Path::new("roles.toml")).unwrap().config;
-    let roles: Vec<_> = config.neighbors.iter().map(|n| n.role).collect();
+    let roles: Vec<_> = config.neighbors.iter().map(|n| n.session.role).collect();
     assert_eq!(roles, [Some(Role::RouteServer), None]);
 }
 

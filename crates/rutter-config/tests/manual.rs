@@ -3,9 +3,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use rutter_config::schema::{
-    ADD_PATH, Key, MAX_PREFIX, PER_FAMILY, Part, RESETS_SESSION, SECTIONS, SESSION, next_start,
-};
+use rutter_config::schema::{Key, Part, SECTIONS, SESSION, TABLES, next_start, resets_session};
 use rutter_policy::RejectReason;
 
 fn manual() -> PathBuf {
@@ -15,12 +13,7 @@ fn manual() -> PathBuf {
 fn table(keys: &[Key]) -> String {
     let mut out = String::from("| key | value | default | |\n| --- | --- | --- | --- |\n");
     for key in keys {
-        let Key {
-            name,
-            form,
-            default,
-            text,
-        } = key;
+        let (name, form, default, text) = (key.name, key.form, key.default, key.text());
         writeln!(out, "| `{name}` | {form} | {default} | {text} |").unwrap();
     }
     out
@@ -29,7 +22,7 @@ fn table(keys: &[Key]) -> String {
 fn keys() -> String {
     let mut out = String::new();
     for section in SECTIONS {
-        writeln!(out, "\n### {}\n\n{}", section.header, section.text).unwrap();
+        writeln!(out, "\n### {}\n\n{}", section.header, section.text()).unwrap();
         if section.session {
             writeln!(
                 out,
@@ -42,11 +35,7 @@ fn keys() -> String {
         }
     }
     write!(out, "\n### Keys of every session\n\n{}", table(SESSION)).unwrap();
-    for (name, keys) in [
-        ("max-prefix", MAX_PREFIX),
-        ("add-path", ADD_PATH),
-        ("prefix-length and blackhole", PER_FAMILY),
-    ] {
+    for (name, keys) in TABLES {
         write!(out, "\n### In {name}\n\n{}", table(keys)).unwrap();
     }
     out + "\n"
@@ -64,16 +53,13 @@ fn reasons() -> String {
 }
 
 fn resets() -> String {
-    let keys: Vec<String> = RESETS_SESSION
-        .iter()
-        .map(|key| format!("`{key}`"))
-        .collect();
+    let keys: Vec<String> = resets_session().map(|key| format!("`{key}`")).collect();
     keys.join(", ")
 }
 
 fn restarts() -> String {
     let written = |part: &Part| {
-        let section = SECTIONS.iter().find(|section| section.name == part.name);
+        let section = SECTIONS.iter().find(|section| section.name() == part.name);
         format!("`{}`", section.map_or(part.name, |section| section.header))
     };
     let all: Vec<String> = next_start().map(written).collect();

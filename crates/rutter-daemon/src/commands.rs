@@ -37,7 +37,7 @@ impl CommandRunner<'_> {
             return;
         };
         let dynamic = settings.dynamic.is_some();
-        let shutdown = settings.config.shutdown.is_some();
+        let shutdown = settings.config.session.shutdown.is_some();
         let mut peer = Peer::new(settings, status, shared.seed_for(address));
         if !dynamic {
             peer.register(&shared.rib);
@@ -69,8 +69,8 @@ impl CommandRunner<'_> {
         let Some(peer) = self.0.peers.get_mut(slot) else {
             return;
         };
-        let old_shutdown = peer.settings.config.shutdown.clone();
-        let new_shutdown = settings.config.shutdown.clone();
+        let old_shutdown = peer.settings.config.session.shutdown.clone();
+        let new_shutdown = settings.config.session.shutdown.clone();
         let (config, table) = (Arc::clone(&settings.config), settings.table.clone());
         let dynamic = settings.dynamic.is_some();
         peer.session.set_config(settings.session.clone());
@@ -169,7 +169,7 @@ impl CommandRunner<'_> {
                 reason: ResetReason::Administrative,
                 text: "",
             }
-        } else if peer.settings.config.shutdown.is_none() {
+        } else if peer.settings.config.session.shutdown.is_none() {
             Input::Start
         } else {
             return;

@@ -69,14 +69,14 @@ fn keys(config: &Config) -> Vec<(KeyScope, &[u8])> {
             address: n.address,
             prefix_len: None,
         };
-        Some((scope, n.password.as_ref()?.reveal()))
+        Some((scope, n.session.password.as_ref()?.reveal()))
     });
     let of_prefixes = config.dynamic_neighbors.iter().filter_map(|d| {
         let scope = KeyScope {
             address: d.prefix.addr(),
             prefix_len: Some(d.prefix.len()),
         };
-        Some((scope, d.template.password.as_ref()?.reveal()))
+        Some((scope, d.template.session.password.as_ref()?.reveal()))
     });
     of_neighbors.chain(of_prefixes).collect()
 }

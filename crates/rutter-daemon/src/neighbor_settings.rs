@@ -62,7 +62,7 @@ impl NeighborSettings {
 
 /// Returns the settings of the session.
 fn for_session(config: &Config, neighbor: &Neighbor) -> rutter_session::Config {
-    let restart = neighbor.graceful_restart;
+    let restart = neighbor.session.graceful_restart;
     let family = |family: Family| {
         let options = neighbor.family(family);
         FamilyConfig {
@@ -75,23 +75,23 @@ fn for_session(config: &Config, neighbor: &Neighbor) -> rutter_session::Config {
     };
     rutter_session::Config {
         label: neighbor.name.clone(),
-        passive: neighbor.passive,
-        hold_time_s: neighbor.hold_time_s,
-        send_hold_time_s: neighbor.send_hold_time_s.into(),
-        connect_retry_s: neighbor.connect_retry_s,
+        passive: neighbor.session.passive,
+        hold_time_s: neighbor.session.hold_time_s,
+        send_hold_time_s: neighbor.session.send_hold_time_s.into(),
+        connect_retry_s: neighbor.session.connect_retry_s,
         idle_hold: IdleHold {
-            max_ms: u64::from(neighbor.idle_hold_time_s) * 1_000,
+            max_ms: u64::from(neighbor.session.idle_hold_time_s) * 1_000,
             ..IdleHold::default()
         },
         families: PerFamily::from_fn(family),
-        extended_message: neighbor.extended_message,
+        extended_message: neighbor.session.extended_message,
         graceful_restart: restart.enabled.then(|| GracefulRestartConfig {
             restart_time_s: restart.restart_time_s,
             notification: restart.notification,
             ..GracefulRestartConfig::default()
         }),
-        role: neighbor.role,
-        role_strict: neighbor.role_strict,
+        role: neighbor.session.role,
+        role_strict: neighbor.session.role_strict,
         software_version: Some(SOFTWARE.into()),
         ..rutter_session::Config::new(
             neighbor.local_asn,
@@ -106,7 +106,7 @@ const SOFTWARE: &str = concat!("rutter/", env!("CARGO_PKG_VERSION"));
 
 /// Returns the settings of the table.
 fn for_table(config: &Config, neighbor: &Neighbor) -> rutter_rib::Neighbor {
-    let (local_ipv4, local_ipv6) = match neighbor.local_address {
+    let (local_ipv4, local_ipv6) = match neighbor.session.local_address {
         Some(IpAddr::V4(a)) => (Some(a), None),
         Some(IpAddr::V6(a)) => (None, Some(a)),
         None => (None, None),
@@ -125,8 +125,8 @@ fn for_table(config: &Config, neighbor: &Neighbor) -> rutter_rib::Neighbor {
         export_allowed: neighbor.export == ExportRule::All,
         default_local_pref: neighbor.local_pref,
         block_above: PerFamily::from_fn(|family| block_above(neighbor, family)),
-        add_path_limit: neighbor.add_path_limit,
-        role: neighbor.role,
+        add_path_limit: neighbor.session.add_path.send.limit(),
+        role: neighbor.session.role,
     }
 }
 

@@ -148,7 +148,7 @@ impl PeerStatus {
             dynamic: details.dynamic,
             state: details.state,
             state_for_s: ago_s(details.state_since_ms),
-            shutdown: config.shutdown.clone(),
+            shutdown: config.session.shutdown.clone(),
             established_count: details.established_count,
             last_error: details.last_error.as_ref().map(|(text, _)| text.clone()),
             last_error_ago_s: details.last_error.as_ref().map(|(_, at)| ago_s(*at)),

@@ -33,17 +33,17 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 
 /// Starts to connect to a neighbor. The socket becomes writable when the attempt has succeeded or failed.
 pub(crate) fn connect(neighbor: &Neighbor) -> io::Result<TcpStream> {
-    let remote = SocketAddr::new(neighbor.address, neighbor.port);
+    let remote = SocketAddr::new(neighbor.address, neighbor.session.port);
     let socket = Socket::new(
         Domain::for_address(remote),
         Type::STREAM,
         Some(Protocol::TCP),
     )?;
     socket.set_nonblocking(true)?;
-    if let Some(local) = neighbor.local_address {
+    if let Some(local) = neighbor.session.local_address {
         socket.bind(&SockAddr::from(SocketAddr::new(local, 0)))?;
     }
-    if let Some(password) = &neighbor.password {
+    if let Some(password) = &neighbor.session.password {
         let scope = KeyScope {
             address: neighbor.address,
             prefix_len: None,
@@ -75,7 +75,7 @@ fn prepare(socket: &Socket, neighbor: &Neighbor) -> io::Result<()> {
         neighbor.kind,
         NeighborKind::Internal | NeighborKind::ReflectorClient
     );
-    match neighbor.ttl_security {
+    match neighbor.session.ttl_security {
         TtlSecurity::Hops(hops) => sockopt::set_gtsm(socket.as_fd(), ipv6, hops),
         TtlSecurity::Multihop(ttl) => sockopt::set_hop_limit(socket.as_fd(), ipv6, ttl),
         TtlSecurity::Off if external => sockopt::set_hop_limit(socket.as_fd(), ipv6, 1),

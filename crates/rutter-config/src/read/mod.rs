@@ -1,27 +1,30 @@
 //! Reads the syntax tree of a file into the typed configuration.
 
-mod claims;
-mod collector;
-mod daemon;
-mod history;
 mod neighbors;
-mod password;
-mod policy;
-mod session;
-mod sink;
-mod sql;
+mod only_collected;
+mod section_conflicts;
 
 use std::path::{Path, PathBuf};
 
+use rutter_policy::WellKnown;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::config::{Config, Loaded};
-use crate::item::{Item, Section};
-use crate::schema::{Key, SECTIONS, SESSION, SectionKeys};
-use crate::source::{Findings, Source};
+use crate::key_rows::{Key, KeyRows};
+use crate::sections::bmp::{Bmp, BmpTarget};
+use crate::sections::communities::Communities;
+use crate::sections::daemon::Daemon;
+use crate::sections::exchange::{self, Local};
+use crate::sections::history::History;
+use crate::sections::session::Session;
+use crate::sections::sql::Sql;
+use crate::sections::stream::Stream;
+use crate::sections::{SECTIONS, SESSION, SectionKeys, sink};
+use crate::source_file::{Findings, Source};
 use crate::suggest::nearest;
-use crate::{ConfigError, Severity};
+use crate::toml_values::{Item, Section};
+use crate::{ConfigError, GracefulRestart, Severity};
 
 use neighbors::Neighbors;
 
@@ -31,7 +34,7 @@ pub(crate) fn configuration(text: &str, file: &Path) -> Result<Loaded, Vec<Confi
     let mut files = vec![file.to_owned()];
     let config = with_tree(text, file, &findings, |root| {
         root.check_sections(SECTIONS.iter());
-        *findings.only_collected.borrow_mut() = collector::only_collected(&root);
+        *findings.only_collected.borrow_mut() = only_collected::warning(&root);
         read_root(root, &findings, &mut files)
     });
     let mut found = findings.errors.take();
@@ -62,50 +65,78 @@ pub(crate) fn unreadable(file: &Path, why: &std::io::Error) -> ConfigError {
 }
 
 fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> Config {
-    let local = daemon::local(&root);
-    let checks = policy::checks(&root);
-    let graceful_restart = daemon::graceful_restart(&root);
-    let sessions = session::Session::new(&checks, graceful_restart);
-    let mut neighbors = Neighbors::new(&local, &checks, sessions);
+    let local = exchange::local(&root);
+    let checks = root.with_defaults("checks");
+    let graceful_restart: GracefulRestart = root.with_defaults("graceful-restart");
+    let mut defaults = Session::new();
+    defaults.graceful_restart = graceful_restart;
+    let mut neighbors = Neighbors::new(&local, &checks, defaults);
     neighbors.read(&root);
     for path in &local.member_files {
         files.push(path.clone());
         match std::fs::read_to_string(path) {
             Err(why) => findings.errors.borrow_mut().push(unreadable(path, &why)),
             Ok(text) => with_tree(&text, path, findings, |root| {
-                root.check_sections(SECTIONS.iter().filter(|s| s.name == "member"));
+                root.check_sections(SECTIONS.iter().filter(|s| s.name() == "member"));
                 neighbors.read_members(&root);
             }),
         }
     }
-    let communities = policy::communities(&root, local.asn, local.exchange.is_some());
     let (neighbors, dynamic_neighbors) = neighbors.finish();
-    let bmp = collector::bmp(&root);
+    let bmp: Option<Bmp> = root.optional("bmp", |_, _| {});
     let config = Config {
         asn: local.asn,
         router_id: local.router_id,
         cluster_id: local.cluster_id,
+        communities: communities(&root, &local),
         exchange: local.exchange,
-        daemon: daemon::daemon(&root),
+        daemon: root.with_defaults_and("daemon", Daemon::read_listen),
         checks,
-        communities,
         graceful_restart,
-        mrt: daemon::mrt(&root),
-        metrics: daemon::metrics(&root),
-        collector: collector::collector(&root),
-        lookup: daemon::lookup(&root),
-        rpki: daemon::rpki(&root),
-        sql: sql::sql(&root),
-        history: history::history(&root),
-        stream: collector::stream(&root),
-        bmp_targets: collector::bmp_targets(&root, bmp.as_ref()),
+        mrt: root.optional("mrt", |_, _| {}),
+        metrics: root.optional("metrics", |_, _| {}),
+        collector: root.with_defaults("collector"),
+        lookup: root.optional("lookup", |_, _| {}),
+        rpki: root.optional("rpki", |_, _| {}),
+        sql: root.optional("sql", Sql::read_pairs),
+        history: root.optional("history", |history: &mut History, section| {
+            history.check(section)
+        }),
+        stream: root.optional("stream", |stream: &mut Stream, section| {
+            stream.check(section)
+        }),
+        bmp_targets: bmp_targets(&root, bmp.as_ref()),
         bmp,
         sinks: sink::sinks(&root),
         neighbors,
         dynamic_neighbors,
     };
-    claims::check(&root, &config);
+    section_conflicts::check(&root, &config);
     config
+}
+
+fn communities(root: &Root<'_>, local: &Local) -> Communities {
+    let mut communities = Communities::new();
+    if local.exchange.is_some() {
+        communities.rfc1997 = WellKnown::Pass;
+    }
+    root.section("communities", &[Communities::KEYS], |section| {
+        communities.update(&section);
+        Communities::check(&section, local.asn);
+    });
+    communities
+}
+
+fn bmp_targets(root: &Root<'_>, station: Option<&Bmp>) -> Vec<BmpTarget> {
+    let mut targets: Vec<BmpTarget> = Vec::new();
+    root.each_of("bmp-target", &[BmpTarget::KEYS], |section| {
+        let target = BmpTarget::read(&section).zip(section.get("address"));
+        if let Some((target, item)) = target {
+            target.check(&item, &targets, station);
+            targets.push(target);
+        }
+    });
+    targets
 }
 
 /// Parses a file and reads its tree. A tree with syntax errors is read as well, because other files may need it, but
@@ -144,8 +175,8 @@ fn sort(found: &mut [ConfigError], files: &[PathBuf]) {
 
 /// The root table of a file.
 #[derive(Clone, Copy)]
-struct Root<'a> {
-    source: &'a Source,
+pub(crate) struct Root<'a> {
+    pub(crate) source: &'a Source,
     table: &'a Spanned<DeTable<'a>>,
 }
 
@@ -153,7 +184,7 @@ impl<'a> Root<'a> {
     fn check_sections(&self, known: impl Iterator<Item = &'static SectionKeys> + Clone) {
         for (name, value) in self.table.get_ref().iter() {
             let text: &str = name.get_ref();
-            if known.clone().any(|section| section.name == text) {
+            if known.clone().any(|section| section.name() == text) {
                 continue;
             }
             let (message, hint) = unknown_section(text, known.clone());
@@ -164,7 +195,7 @@ impl<'a> Root<'a> {
     }
 
     /// Reads a section that may appear once.
-    fn section<T: Default>(
+    pub(crate) fn section<T: Default>(
         &self,
         name: &'static str,
         keys: &[&[Key]],
@@ -196,7 +227,39 @@ impl<'a> Root<'a> {
         }
     }
 
-    fn has(&self, name: &str) -> bool {
+    /// Reads a section without required keys; an absent section has the defaults.
+    fn with_defaults<T: KeyRows + Default>(&self, name: &'static str) -> T {
+        self.with_defaults_and(name, |_, _| {})
+    }
+
+    /// The same, and `finish` reads and checks the keys that depend on others.
+    fn with_defaults_and<T: KeyRows + Default>(
+        &self,
+        name: &'static str,
+        finish: impl FnOnce(&mut T, &Section<'_>),
+    ) -> T {
+        self.section(name, &[T::KEYS], |section| {
+            let mut values = T::default();
+            values.update(&section);
+            finish(&mut values, &section);
+            values
+        })
+    }
+
+    /// Reads a section that may be absent. `finish` reads and checks the keys that depend on others.
+    fn optional<T: KeyRows>(
+        &self,
+        name: &'static str,
+        finish: impl FnOnce(&mut T, &Section<'_>),
+    ) -> Option<T> {
+        self.section(name, &[T::KEYS], |section| {
+            let mut values = T::read(&section)?;
+            finish(&mut values, &section);
+            Some(values)
+        })
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.table.get_ref().get(name).is_some()
     }
 
@@ -206,7 +269,12 @@ impl<'a> Root<'a> {
     }
 
     /// Reads each of the repeated sections with these keys.
-    fn each_of(&self, name: &'static str, keys: &[&[Key]], mut read: impl FnMut(Section<'_>)) {
+    pub(crate) fn each_of(
+        &self,
+        name: &'static str,
+        keys: &[&[Key]],
+        mut read: impl FnMut(Section<'_>),
+    ) {
         let Some(value) = self.table.get_ref().get(name) else {
             return;
         };
@@ -246,18 +314,18 @@ fn unknown_section(
             "remove the section; see allow-prefixes and allow-origins for static filters".into(),
         );
     }
-    let elsewhere = SECTIONS.iter().any(|section| section.name == name);
+    let elsewhere = SECTIONS.iter().any(|section| section.name() == name);
     if elsewhere {
         return (
             "this section is not allowed in a member file".into(),
             "write only [[member]] here".into(),
         );
     }
-    let hint = match nearest(name, known.clone().map(|s| s.name)) {
+    let hint = match nearest(name, known.clone().map(|s| s.name())) {
         Some(near) => {
             let header = known
                 .clone()
-                .find(|s| s.name == near)
+                .find(|s| s.name() == near)
                 .map_or("", |s| s.header);
             format!("did you mean {header}?")
         }

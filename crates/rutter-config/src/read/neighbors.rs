@@ -3,17 +3,19 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use rutter_net::{Asn, Prefix};
-use rutter_policy::{ImportRule, Role};
+use rutter_net::{Asn, PerFamily, Prefix};
+use rutter_policy::{ImportRule, NextHopRule, Role};
 
 use super::Root;
-use super::daemon::Local;
-use super::session::{Own, Session};
-use crate::config::Checks;
-use crate::forms;
-use crate::item::{Item, Section};
-use crate::neighbor::{DynamicNeighbor, ExportRule, Neighbor, NeighborKind};
-use crate::schema::{DYNAMIC, MEMBER, NEIGHBOR, SESSION};
+use crate::key_rows::KeyRows;
+use crate::sections::checks::Checks;
+use crate::sections::exchange::Local;
+use crate::sections::neighbor::{
+    DYNAMIC, DynamicNeighbor, ExportRule, MEMBER, NEIGHBOR, Neighbor, NeighborKind,
+};
+use crate::sections::session::Session;
+use crate::toml_values::{Item, Section};
+use crate::value_forms;
 
 /// The sessions that were read so far.
 pub(super) struct Neighbors<'a> {
@@ -40,8 +42,8 @@ impl<'a> Neighbors<'a> {
 
     /// Reads the sections of the main file.
     pub(super) fn read(&mut self, root: &Root<'_>) {
-        root.section("defaults", &[SESSION], |section| {
-            self.defaults.read(&section)
+        root.section("defaults", &[Session::KEYS], |section| {
+            self.defaults.read_from(&section)
         });
         self.read_members(root);
         root.each("neighbor", NEIGHBOR, |section| self.neighbor(&section));
@@ -72,31 +74,28 @@ impl<'a> Neighbors<'a> {
             );
         }
         let mut session = self.defaults.clone();
-        session.read(section);
+        self.read_session(&mut session, section);
         if self.local.roles {
             session.role = session.role.or(Some(Role::RouteServer));
         }
         let asn = section
             .require("asn", "64511")
             .and_then(|i| self.member_asn(&i));
-        let own = Own {
+        let member = Neighbor {
             kind: NeighborKind::Member,
-            asn: asn.unwrap_or(Asn(0)),
-            local_asn: self.local.asn,
             import: ImportRule::Checks,
             export: ExportRule::All,
-            next_hop_self: false,
-            local_pref: 100,
             as_sets: section.get("as-sets").map_or_else(Vec::new, as_sets),
+            ..self.template(session, asn.unwrap_or(Asn(0)))
         };
         for (address, item) in addresses(section) {
             self.expect_on_lan(address, &item);
-            self.add(session.neighbor(address, &own), &item);
+            self.add(at_address(&member, address), &item);
         }
     }
 
     fn member_asn(&self, item: &Item<'_>) -> Option<Asn> {
-        let asn = forms::asn(item)?;
+        let asn = value_forms::asn(item)?;
         if asn == self.local.asn {
             item.error(
                 format!("AS{asn} is the route server's own AS"),
@@ -135,20 +134,22 @@ impl<'a> Neighbors<'a> {
 
     fn neighbor(&mut self, section: &Section<'_>) {
         let mut session = self.defaults.clone();
-        session.read(section);
-        let asn = section.require("asn", "64511").and_then(|i| forms::asn(&i));
-        let own = self.own(section, asn.unwrap_or(Asn(0)));
-        if own.kind == NeighborKind::External {
+        self.read_session(&mut session, section);
+        let asn = section
+            .require("asn", "64511")
+            .and_then(|i| value_forms::asn(&i));
+        let neighbor = self.read_own(section, self.template(session, asn.unwrap_or(Asn(0))));
+        if neighbor.kind == NeighborKind::External {
             warn_default_deny(section);
         }
         for (address, item) in addresses(section) {
-            self.add(session.neighbor(address, &own), &item);
+            self.add(at_address(&neighbor, address), &item);
         }
     }
 
     fn dynamic(&mut self, section: &Section<'_>) {
         let mut session = self.defaults.clone();
-        session.read(section);
+        self.read_session(&mut session, section);
         let Some(prefix) = section
             .require("prefix", "\"192.0.2.0/24\"")
             .and_then(|i| i.parse::<Prefix>("192.0.2.0/24"))
@@ -157,26 +158,24 @@ impl<'a> Neighbors<'a> {
         };
         let asns = section
             .get("asn")
-            .map(|i| i.each(forms::asn))
+            .map(|i| i.each(value_forms::asn))
             .unwrap_or_default();
         let only_internal = !asns.is_empty() && asns.iter().all(|asn| *asn == self.local.asn);
-        let own = self.own(
-            section,
-            if only_internal {
-                self.local.asn
-            } else {
-                Asn(0)
-            },
-        );
-        if own.kind == NeighborKind::External {
+        let asn = if only_internal {
+            self.local.asn
+        } else {
+            Asn(0)
+        };
+        let neighbor = self.read_own(section, self.template(session, asn));
+        if neighbor.kind == NeighborKind::External {
             warn_default_deny(section);
         }
         let anybody = match prefix {
             Prefix::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             Prefix::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         };
-        let mut template = session.neighbor(anybody, &own);
-        template.passive = true;
+        let mut template = at_address(&neighbor, anybody);
+        template.session.passive = true;
         template.name = section
             .get("description")
             .and_then(|i| i.text())
@@ -193,13 +192,42 @@ impl<'a> Neighbors<'a> {
         });
     }
 
-    fn own(&self, section: &Section<'_>, asn: Asn) -> Own {
-        let local_asn = section.get("local-asn").and_then(|i| forms::asn(&i));
-        let local_asn = local_asn.unwrap_or(self.local.asn);
-        let kind = kind(section, asn == local_asn);
-        let mut own = Own {
-            kind,
+    fn read_session(&self, session: &mut Session, section: &Section<'_>) {
+        session.read_from(section);
+        let next_hop = session.next_hop.unwrap_or(self.checks.next_hop);
+        if next_hop == NextHopRule::Authorized && session.authorized_addresses.is_empty() {
+            section.warn(
+                "authorized-addresses",
+                "`next-hop = \"authorized\"` without addresses is the same as \"strict\"",
+                "write authorized-addresses = [\"192.0.2.11\"]",
+            );
+        }
+    }
+
+    /// Returns a neighbor with these keys of a session and safe values for the others.
+    fn template(&self, session: Session, asn: Asn) -> Neighbor {
+        Neighbor {
+            address: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            name: String::new(),
+            kind: NeighborKind::External,
             asn,
+            local_asn: self.local.asn,
+            import: ImportRule::None,
+            export: ExportRule::None,
+            next_hop_self: false,
+            local_pref: 100,
+            as_sets: Vec::new(),
+            session,
+        }
+    }
+
+    /// Reads the keys of `[[neighbor]]` and `[[dynamic-neighbor]]`. Their defaults depend on the kind of neighbor.
+    fn read_own(&self, section: &Section<'_>, template: Neighbor) -> Neighbor {
+        let local_asn = section.get("local-asn").and_then(|i| value_forms::asn(&i));
+        let local_asn = local_asn.unwrap_or(self.local.asn);
+        let kind = kind(section, template.asn == local_asn);
+        let mut own = Neighbor {
+            kind,
             local_asn,
             import: match kind {
                 NeighborKind::Collector => ImportRule::Collect,
@@ -211,8 +239,7 @@ impl<'a> Neighbors<'a> {
                 _ => ExportRule::All,
             },
             next_hop_self: kind == NeighborKind::External,
-            local_pref: 100,
-            as_sets: Vec::new(),
+            ..template
         };
         if kind == NeighborKind::Collector {
             refuse_for_collectors(section);
@@ -238,6 +265,22 @@ impl<'a> Neighbors<'a> {
         self.places.insert(address, item.source.place(item.at()));
         self.found.push(neighbor);
     }
+}
+
+/// Returns the neighbor at an address, with its name and families.
+fn at_address(template: &Neighbor, address: IpAddr) -> Neighbor {
+    let mut neighbor = Neighbor {
+        address,
+        ..template.clone()
+    };
+    let both = neighbor.kind == NeighborKind::Collector;
+    let own = PerFamily::new(both || address.is_ipv4(), both || address.is_ipv6());
+    neighbor.session.families.get_or_insert(own);
+    neighbor.name = match &neighbor.session.description {
+        Some(text) => text.clone(),
+        None => format!("AS{} {address}", neighbor.asn),
+    };
+    neighbor
 }
 
 const IMPORT: &[(&str, ImportRule)] = &[

@@ -1,14 +1,176 @@
-//! `[[sink]]`.
+//! `[[sink]]`: databases and brokers that receive all changes.
 
 use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 
-use super::Root;
-use super::password::password;
-use crate::forms;
-use crate::item::{Item, Section};
-use crate::sink::{Broker, Database, Sink, SinkTarget};
-use crate::{PathRole, schema};
+use crate::key_rows::{Key, Reload};
+use crate::password::password;
+use crate::read::Root;
+use crate::toml_values::{Item, Section};
+use crate::{PathRole, Secret, value_forms};
+
+/// A database or broker that receives all changes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sink {
+    /// The name in logs and metrics.
+    pub name: String,
+    /// The kind of sink.
+    pub target: SinkTarget,
+    /// The folder of rows that the sink has not committed.
+    pub spool: PathBuf,
+    /// The size limit of the spool, bytes.
+    pub spool_limit: u64,
+    /// Milliseconds between batches.
+    pub interval_ms: u64,
+    /// The number of rows that completes a batch early.
+    pub batch_rows: usize,
+    /// The retention time of events, seconds; `None`: unlimited.
+    pub events_retention_s: Option<u64>,
+}
+
+/// The kind of sink.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SinkTarget {
+    /// PostgreSQL.
+    Postgres(Database),
+    /// MariaDB or MySQL.
+    MariaDb(Database),
+    /// Kafka.
+    Kafka(Broker),
+}
+
+/// The connection to a database.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Database {
+    /// Name or address of the server, or an absolute path: the folder of PostgreSQL's socket, MariaDB's socket.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// The database, which must exist.
+    pub database: String,
+    /// The user.
+    pub user: String,
+    /// The password.
+    pub password: Option<Secret>,
+    /// Store all events in addition to the current routes.
+    pub history: bool,
+    /// The time limit of an answer, after which the connection is closed; seconds.
+    pub answer_timeout_s: u64,
+}
+
+/// The connection to a Kafka cluster.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Broker {
+    /// Some of its brokers, as `host:port`.
+    pub brokers: Vec<String>,
+    /// The topic, which must exist.
+    pub topic: String,
+    /// Write a record without a value after each withdrawal, so that compaction removes the route.
+    pub tombstones: bool,
+    /// The time limit of an answer, seconds.
+    pub answer_timeout_s: u64,
+}
+
+/// `[[sink]]`. Which keys exist, and some defaults, depend on `type`, so these are no rows of a struct.
+pub const SINK: &[Key] = &[
+    key(
+        "type",
+        "`\"postgres\"`, `\"mariadb\"`, `\"kafka\"`",
+        "required",
+        "The kind of sink; use `mariadb` for MySQL. See [sinks.md](sinks.md).",
+    ),
+    key("name", "text", "its type", "The name in logs and metrics."),
+    key(
+        "host",
+        "name, address or absolute path",
+        "`\"127.0.0.1\"`",
+        "Databases: the server, the folder of PostgreSQL's socket, or the socket of MariaDB.",
+    ),
+    key("port", "number", "5432 or 3306", "Databases: the port."),
+    key(
+        "database",
+        "text",
+        "`\"rutter\"`",
+        "Databases: the database. It must exist; Rutter creates the tables.",
+    ),
+    key("user", "text", "`\"rutter\"`", "Databases: the user."),
+    key(
+        "password",
+        "text",
+        "none",
+        "Databases: the password. `password-file` keeps it out of this file.",
+    ),
+    key(
+        "password-file",
+        "path",
+        "none",
+        "A file with the password; a final line end is ignored.",
+    ),
+    key(
+        "history",
+        "true, false",
+        "true",
+        "Databases: store all events in addition to the current routes.",
+    ),
+    key(
+        "answer-timeout",
+        "duration",
+        "`\"5m\"`, Kafka: `\"30s\"`",
+        "The time limit of a statement or request. After it the connection is closed, and a new one is opened.",
+    ),
+    key(
+        "events-retention",
+        "duration",
+        "unlimited",
+        "Databases: remove older events of this collector, such as `\"90d\"`, in small steps.",
+    ),
+    key(
+        "brokers",
+        "host:port, or several",
+        "required for `kafka`",
+        "Kafka: some brokers of the cluster.",
+    ),
+    key(
+        "topic",
+        "text",
+        "`\"rutter\"`",
+        "Kafka: the topic. Several collectors may share it.",
+    ),
+    key(
+        "tombstones",
+        "true, false",
+        "false",
+        "Kafka: write a record without a value after each withdrawal, so that compaction removes the route.",
+    ),
+    key(
+        "spool",
+        "path",
+        "`/var/lib/rutter/spool/NAME`",
+        "The folder of rows that the sink has not committed.",
+    ),
+    key(
+        "spool-limit",
+        "bytes, or `\"512M\"`, `\"4G\"`",
+        "`\"1G\"`",
+        "The size limit of the spool. When it is full, rows are dropped, a `gap` with its bounds is reported, and the table is loaded again.",
+    ),
+    key("interval", "duration", "`\"1s\"`", "Time between batches."),
+    key(
+        "batch-rows",
+        "number",
+        "100000",
+        "A batch ends early when it has this number of rows.",
+    ),
+];
+
+const fn key(
+    name: &'static str,
+    form: &'static str,
+    default: &'static str,
+    text: &'static str,
+) -> Key {
+    Key::new(name, form, default, text, Reload::NextCollect)
+}
 
 #[derive(Clone, Copy, PartialEq)]
 enum Type {
@@ -23,9 +185,9 @@ const TYPES: &[(&str, Type)] = &[
     ("kafka", Type::Kafka),
 ];
 
-pub(super) fn sinks(root: &Root<'_>) -> Vec<Sink> {
+pub(crate) fn sinks(root: &Root<'_>) -> Vec<Sink> {
     let mut sinks: Vec<Sink> = Vec::new();
-    root.each_of("sink", &[schema::SINK], |section| {
+    root.each_of("sink", &[SINK], |section| {
         let Some(sink) = sink(&section) else {
             return;
         };
@@ -73,16 +235,16 @@ fn sink(section: &Section<'_>) -> Option<Sink> {
         section.name_default("spool", PathRole::Folder, &sink.spool);
     }
     section.set("spool-limit", &mut sink.spool_limit, |i| {
-        forms::octets(i, 1 << 20, 1 << 50)
+        value_forms::octets(i, 1 << 20, 1 << 50)
     });
     section.set("interval", &mut sink.interval_ms, |i| {
-        forms::seconds(i, 1, 3600).map(|s| s * 1000)
+        value_forms::seconds(i, 1, 3600).map(|s| s * 1000)
     });
     section.set("batch-rows", &mut sink.batch_rows, |i| {
         i.int(1..=10_000_000).map(|n| n as usize)
     });
     section.set("events-retention", &mut sink.events_retention_s, |i| {
-        forms::seconds(i, 60, 100 * 365 * 86_400).map(Some)
+        value_forms::seconds(i, 60, 100 * 365 * 86_400).map(Some)
     });
     Some(sink)
 }
@@ -174,7 +336,7 @@ fn broker(section: &Section<'_>) -> Option<Broker> {
 }
 
 fn answer_timeout(item: &Item<'_>) -> Option<u64> {
-    forms::seconds(item, 1, 86_400)
+    value_forms::seconds(item, 1, 86_400)
 }
 
 /// Reads the name of a sink, which is also the name of a folder.

@@ -1,10 +1,10 @@
 //! Reads passwords.
 
-use crate::item::{Item, Section};
 use crate::secret::Secret;
+use crate::toml_values::{Item, Section};
 
 /// Reads `password` or `password-file` of a section.
-pub(super) fn password(section: &Section<'_>) -> Option<Secret> {
+pub(crate) fn password(section: &Section<'_>) -> Option<Secret> {
     let mut password = None;
     section.set("password", &mut password, |i| {
         Some(Some(secret(i, i.str("text")?.as_bytes())?))

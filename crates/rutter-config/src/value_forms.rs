@@ -6,7 +6,7 @@ use rutter_net::{Asn, Prefix};
 use rutter_policy::{LengthRange, PrefixMatch};
 use toml::de::DeValue;
 
-use crate::item::Item;
+use crate::toml_values::Item;
 
 /// Reads a duration in seconds: `90` or `"90s"`, `"15m"`, `"4h"`, `"7d"`.
 pub(crate) fn seconds(item: &Item<'_>, from: u64, to: u64) -> Option<u64> {
@@ -95,6 +95,11 @@ pub(crate) fn asn(item: &Item<'_>) -> Option<Asn> {
     }
 }
 
+/// Reads a list of AS numbers.
+pub(crate) fn asns(item: &Item<'_>) -> Option<Vec<Asn>> {
+    Some(item.each(asn))
+}
+
 /// Reads an address with an optional port: `"192.0.2.1"` or `"192.0.2.1:1179"`.
 pub(crate) fn socket(item: &Item<'_>, port: u16) -> Option<SocketAddr> {
     let text = item.str("192.0.2.1")?;
@@ -161,6 +166,11 @@ pub(crate) fn prefix_match(item: &Item<'_>) -> Option<PrefixMatch> {
         },
         _ => wrong(format!("`{lengths}` is not known after a prefix")),
     }
+}
+
+/// Reads a list of prefixes with their subnets.
+pub(crate) fn prefix_matches(item: &Item<'_>) -> Option<Vec<PrefixMatch>> {
+    Some(item.each(prefix_match))
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use std::str::FromStr;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::schema::Key;
-use crate::source::Source;
+use crate::key_rows::Key;
+use crate::source_file::Source;
 use crate::suggest::nearest;
 use crate::{PathRole, Severity};
 
@@ -124,6 +124,13 @@ impl<'a> Section<'a> {
         self.source.name(role, span, &self.key(name), path);
     }
 
+    /// Reads a key that changes a part of a field.
+    pub(crate) fn edit(&self, name: &str, edit: impl FnOnce(&Item<'a>)) {
+        if let Some(item) = self.get(name) {
+            edit(&item);
+        }
+    }
+
     /// Replaces `slot` if the key is present and valid.
     pub(crate) fn set<T>(
         &self,
@@ -184,6 +191,14 @@ impl<'a> Item<'a> {
         match self.value.get_ref() {
             DeValue::String(text) => Some(text.as_ref()),
             _ => self.wrong_type("a string", &format!("\"{example}\"")),
+        }
+    }
+
+    /// Returns a string, without an error for other types.
+    pub(crate) fn as_str(&self) -> Option<&'a str> {
+        match self.value.get_ref() {
+            DeValue::String(text) => Some(text.as_ref()),
+            _ => None,
         }
     }
 

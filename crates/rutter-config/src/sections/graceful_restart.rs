@@ -1,0 +1,30 @@
+//! `[graceful-restart]`: Graceful Restart (RFC 4724, 8538) and Long-lived Graceful Restart (RFC 9494).
+
+use crate::key_rows::section;
+use crate::toml_values::Item;
+use crate::value_forms::seconds;
+
+section! {
+    /// Graceful Restart.
+    #[derive(Copy)]
+    pub struct GracefulRestart = "[graceful-restart]" {
+        /// Keep the routes of a restarting neighbor, and announce the capability (RFC 4724).
+        "enabled": "true, false", default "true", reload AtOnce
+            => enabled: bool = true, read Item::bool;
+        /// The restart time that we announce; at most 4095 seconds.
+        "restart-time": "duration", default "`\"120s\"`", reload AtOnce
+            => restart_time_s: u16 = 120, read |i| seconds(i, 1, 4095).map(|s| s as u16);
+        /// Also keep routes when a session ends with a NOTIFICATION (RFC 8538).
+        "notification": "true, false", default "true", reload AtOnce
+            => notification: bool = true, read Item::bool;
+        /// How long stale routes stay after the restart time, least preferred (RFC 9494).
+        "long-lived-stale-time": "duration", default "`0`, off", reload AtOnce
+            => long_lived_s: u32 = 0, read |i| seconds(i, 0, 0xff_ffff).map(|s| s as u32);
+    }
+}
+
+impl Default for GracefulRestart {
+    fn default() -> Self {
+        GracefulRestart::new()
+    }
+}
