@@ -2,53 +2,89 @@
 
 use std::sync::Arc;
 
-use rutter_net::Prefix;
+use rutter_irr::Changed;
+use rutter_net::{Asn, Prefix};
+use rutter_rpki::Vrps;
 
-use crate::FilterData;
 use crate::prefix_tables::PrefixCover;
+use crate::{FilterData, ImportPolicy};
 
-/// The routes that must be evaluated again after outside data changed: those that a changed entry covers. All other
+/// The routes that must be evaluated again after outside data changed: those that a changed entry concerns. All other
 /// routes keep their verdict.
 #[derive(Debug)]
 pub struct FilterChanges {
     /// All routes, because data came or went as a whole.
     all: bool,
-    prefixes: PrefixCover,
-    count: usize,
+    /// The prefixes of changed VRPs.
+    vrps: PrefixCover,
+    has_vrps: bool,
+    irr: Changed,
 }
 
 impl FilterChanges {
     /// Compares two sets of data. O(entries).
     pub fn between(old: &FilterData, new: &FilterData) -> Self {
-        let mut all = false;
-        let mut prefixes = Vec::new();
-        match (&old.vrps, &new.vrps) {
-            (Some(old), Some(new)) if !Arc::ptr_eq(old, new) => {
-                prefixes.extend(rutter_rpki::Vrps::changed_prefixes(old, new));
-            }
-            (Some(_), Some(_)) | (None, None) => {}
-            (None, Some(_)) | (Some(_), None) => all = true,
-        }
-        match (&old.irr, &new.irr) {
-            (Some(old), Some(new)) if Arc::ptr_eq(old, new) => {}
-            (None, None) => {}
-            _ => all = true,
-        }
+        let vrps = replaced(&old.vrps, &new.vrps);
+        let irr = replaced(&old.irr, &new.irr);
+        let prefixes = match vrps {
+            Replaced::By(old, new) => Vrps::changed_prefixes(old, new),
+            Replaced::No | Replaced::CameOrWent => Vec::new(),
+        };
         FilterChanges {
-            all,
-            count: prefixes.len(),
-            prefixes: PrefixCover::new(&prefixes),
+            all: matches!(vrps, Replaced::CameOrWent) || matches!(irr, Replaced::CameOrWent),
+            has_vrps: !prefixes.is_empty(),
+            vrps: PrefixCover::new(&prefixes),
+            irr: match irr {
+                Replaced::By(old, new) => Changed::between(old, new),
+                Replaced::No | Replaced::CameOrWent => Changed::default(),
+            },
         }
     }
 
     /// Returns whether no route needs another evaluation.
     pub fn is_empty(&self) -> bool {
-        !self.all && self.count == 0
+        !self.all && !self.has_vrps && self.irr.is_empty()
     }
 
-    /// Returns whether the routes of a prefix need another evaluation. O(log entries).
+    /// Returns whether a route that a neighbor with this policy sent needs another evaluation. `origin` is called only if
+    /// the answer depends on it. O(log entries).
     #[inline]
-    pub fn concern(&self, prefix: Prefix) -> bool {
-        self.all || self.prefixes.covers(prefix)
+    pub fn concern(
+        &self,
+        prefix: Prefix,
+        policy: &ImportPolicy,
+        origin: impl FnOnce() -> Option<Asn>,
+    ) -> bool {
+        self.all
+            || self.has_vrps && self.vrps.covers(prefix)
+            || self.irr.concerns_prefix(prefix)
+            || self.concern_member(policy, origin)
+    }
+
+    fn concern_member(&self, policy: &ImportPolicy, origin: impl FnOnce() -> Option<Asn>) -> bool {
+        if self.irr.members.is_empty() {
+            return false;
+        }
+        let member = policy.settings().irr_member();
+        member.is_some_and(|member| {
+            let origin = origin().map(|asn| asn.0);
+            self.irr.concerns_origin(member, origin)
+        })
+    }
+}
+
+/// A part of the data beside the part that replaces it.
+enum Replaced<'a, T> {
+    No,
+    By(&'a T, &'a T),
+    CameOrWent,
+}
+
+fn replaced<'a, T>(old: &'a Option<Arc<T>>, new: &'a Option<Arc<T>>) -> Replaced<'a, T> {
+    match (old, new) {
+        (None, None) => Replaced::No,
+        (Some(old), Some(new)) if Arc::ptr_eq(old, new) => Replaced::No,
+        (Some(old), Some(new)) => Replaced::By(old, new),
+        (None, Some(_)) | (Some(_), None) => Replaced::CameOrWent,
     }
 }

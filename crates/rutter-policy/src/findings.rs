@@ -5,7 +5,7 @@
 use std::fmt::Display;
 use std::net::Ipv4Addr;
 
-use rutter_irr::PrefixState;
+use rutter_irr::{IrrBearing, IrrFinding};
 use rutter_net::{Asn, Family, Prefix};
 use rutter_rpki::Rov;
 use rutter_wire::attr::Attributes;
@@ -210,26 +210,7 @@ fn data_findings(
     let origin = subject
         .origin
         .map_or("no AS".to_owned(), |asn| format!("AS{asn}"));
-    let found = subject.irr_verdict(settings, data, state);
-    if let (CheckAction::Reject, Some(found)) = (settings.irr_invalid, found) {
-        if found.origin_fault() {
-            let evidence = format!("the origin is {origin}, which no AS-SET of the member has");
-            push(out, RejectReason::OriginNotInAsSet, evidence);
-        }
-        if found.prefix_fault() {
-            let prefix = subject.prefix;
-            let evidence = match found.prefix {
-                PrefixState::OtherOrigin => {
-                    format!("{prefix} is registered for the member, but not for {origin}")
-                }
-                PrefixState::AnyOrigin => {
-                    format!("{prefix} is in a list without origins, and {origin} must match")
-                }
-                _ => format!("{prefix} is not registered for the member"),
-            };
-            push(out, RejectReason::PrefixNotInAsSet, evidence);
-        }
-    }
+    irr_findings(settings, data, subject, state, out);
     if settings.rpki_invalid == CheckAction::Reject
         && settings.validates_origin()
         && state == Some(Rov::Invalid)
@@ -240,6 +221,70 @@ fn data_findings(
         let evidence = format!("the origin is {origin}, VRPs: {}", covering.join(", "));
         push(out, RejectReason::RpkiInvalid, evidence);
     }
+}
+
+fn irr_findings(
+    settings: &ImportSettings,
+    data: &FilterData,
+    subject: &Subject,
+    state: Option<Rov>,
+    out: &mut Findings,
+) {
+    let (CheckAction::Reject, Some(found), Some(member), Some(irr)) = (
+        settings.irr_invalid,
+        subject.irr_verdict(settings, data, state),
+        settings.irr_member(),
+        data.irr.as_ref(),
+    ) else {
+        return;
+    };
+    let (prefix, origin) = (subject.prefix, subject.origin);
+    let evidence = irr.find(
+        member,
+        prefix,
+        origin.map(|asn| asn.0),
+        state == Some(Rov::Valid),
+    );
+    let origin = origin.map_or("no AS".to_owned(), |asn| format!("AS{asn}"));
+    if found.origin_fault() {
+        let sets = match evidence.as_sets.as_slice() {
+            [] => "the member has no AS-SET".to_owned(),
+            sets => format!("it is not in {}", sets.join(", ")),
+        };
+        let text = format!("the origin is {origin}, {sets}");
+        push(out, RejectReason::OriginNotInAsSet, text);
+    }
+    if found.prefix_fault() {
+        let own = |entry: &&IrrFinding<'_>| entry.bearing != IrrBearing::OtherMember;
+        let near = evidence.findings.iter().filter(own).take(MAX_ENTRIES);
+        let near: Vec<String> = near.map(registration).collect();
+        let near = match near.as_slice() {
+            [] => "no registration of the member covers it".to_owned(),
+            near => format!("the member's registrations around it: {}", near.join(", ")),
+        };
+        let text = format!("{prefix} is not registered for {origin}; {near}");
+        push(out, RejectReason::PrefixNotInAsSet, text);
+    }
+}
+
+/// The most registrations in the evidence of one reason.
+const MAX_ENTRIES: usize = 8;
+
+/// Describes a registration: prefix, lengths, origin, source and line.
+fn registration(entry: &IrrFinding<'_>) -> String {
+    let mut text = entry.prefix.to_string();
+    if (entry.min_len, entry.max_len) != (entry.prefix.len(), entry.prefix.len()) {
+        text.push_str(&format!(" {}-{}", entry.min_len, entry.max_len));
+    }
+    if let Some(origin) = entry.origin {
+        text.push_str(&format!(" AS{origin}"));
+    }
+    match (entry.source, entry.line) {
+        (Some(source), Some(line)) => text.push_str(&format!(" ({source}, line {line})")),
+        (Some(source), None) => text.push_str(&format!(" ({source})")),
+        (None, _) => {}
+    }
+    text
 }
 
 /// Returns all reasons against the prefix alone.

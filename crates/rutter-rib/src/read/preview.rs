@@ -54,14 +54,19 @@ impl Snapshot {
                 else {
                     return;
                 };
-                let concerned = || changes.concern(prefix);
                 let after = match &policies[index].1 {
                     PreviewedPolicy::Removed => None,
                     PreviewedPolicy::Other(policy) => Some(judge(policy, data, prefix, &route)),
-                    PreviewedPolicy::Same if concerned() => self
-                        .peer(route.peer)
-                        .map(|peer| judge(&peer.neighbor.import, data, prefix, &route)),
-                    PreviewedPolicy::Same => return,
+                    PreviewedPolicy::Same => {
+                        let Some(peer) = self.peer(route.peer) else {
+                            return;
+                        };
+                        let policy = &peer.neighbor.import;
+                        if !changes.concern(prefix, policy, || route.attrs.origin_as()) {
+                            return;
+                        }
+                        Some(judge(policy, data, prefix, &route))
+                    }
                 };
                 let before = match route.reject {
                     Some(RejectReason::MaxPrefix | RejectReason::Paths) => return,

@@ -231,7 +231,11 @@ impl Editor for FilterDataEditor<'_> {
     }
 
     fn edit(&mut self, topology: &Topology, prefix: Prefix, route: &Route) -> Edited {
-        match self.changes.concern(prefix) {
+        let Some(peer) = topology.peer(route.peer) else {
+            return Edited::Keep;
+        };
+        let origin = || route.attrs.origin_as();
+        match self.changes.concern(prefix, &peer.neighbor.import, origin) {
             true => self.verdicts.edit(topology, prefix, route),
             false => Edited::Keep,
         }
