@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use rutter_net::Asn;
 
+use crate::source_file::UnmatchedPattern;
 use crate::{
     Bmp, BmpTarget, Checks, Collector, Communities, ConfigError, Daemon, DynamicNeighbor, Exchange,
-    GracefulRestart, History, Lookup, Metrics, Mrt, NamedPath, Neighbor, Rpki, Sink, Sql, Stream,
-    read,
+    GracefulRestart, History, Irr, IrrMemberSettings, Lookup, Metrics, Mrt, NamedPath, Neighbor,
+    Rpki, Sink, Sources, Sql, Stream, read, safe_file,
 };
 
 /// The whole configuration. Members are expanded to one neighbor per address.
@@ -36,8 +37,14 @@ pub struct Config {
     pub metrics: Option<Metrics>,
     /// The look-up mirror; `None`: none.
     pub lookup: Option<Lookup>,
-    /// Origin validation; `None`: disabled.
+    /// Validated data of the RPKI; `None`: disabled.
     pub rpki: Option<Rpki>,
+    /// Registered prefixes and origins; `None`: disabled.
+    pub irr: Option<Irr>,
+    /// Copies of outside data on disk.
+    pub sources: Sources,
+    /// The files that `exchange.members` matched.
+    pub member_files: Vec<PathBuf>,
     /// The collector.
     pub collector: Collector,
     /// BMP station.
@@ -54,6 +61,8 @@ pub struct Config {
     pub sinks: Vec<Sink>,
     /// All configured sessions, sorted by address.
     pub neighbors: Vec<Neighbor>,
+    /// The members whose routes are compared with IRR data; the position is the number. A number without a member is free.
+    pub irr_members: Vec<Option<IrrMemberSettings>>,
     /// Dynamic neighbors, longest prefix first.
     pub dynamic_neighbors: Vec<DynamicNeighbor>,
 }
@@ -71,14 +80,33 @@ pub struct Loaded {
     pub paths: Vec<NamedPath>,
     /// A warning about sections that only `rutter collect` serves, for other commands.
     pub only_collected: Option<ConfigError>,
+    pub(crate) unmatched: Vec<UnmatchedPattern>,
 }
 
 impl Config {
     /// Reads a file and its member files. The error holds all errors and warnings.
     pub fn load(path: &Path) -> Result<Loaded, Vec<ConfigError>> {
-        match std::fs::read_to_string(path) {
+        match safe_file::read_text(path, safe_file::CONFIGURATION) {
             Ok(text) => Self::parse(&text, path),
             Err(why) => Err(vec![read::unreadable(path, &why)]),
+        }
+    }
+
+    /// Reads a file that is to replace a running configuration. In addition to the errors of [`Self::load`], a pattern of
+    /// `exchange.members` that matched files of the running configuration must still match one.
+    pub fn load_to_replace(path: &Path, running: &Config) -> Result<Loaded, Vec<ConfigError>> {
+        let mut loaded = Self::load(path)?;
+        loaded.config.number_irr_members(&running.irr_members);
+        let lost = |unmatched: &&UnmatchedPattern| {
+            let pattern = glob::Pattern::new(&unmatched.pattern.to_string_lossy());
+            let matched = |file: &PathBuf| pattern.as_ref().is_ok_and(|p| p.matches_path(file));
+            running.member_files.iter().any(matched)
+        };
+        let lost = loaded.unmatched.iter().filter(lost);
+        let errors: Vec<ConfigError> = lost.map(|pattern| pattern.error.clone()).collect();
+        match errors.is_empty() {
+            true => Ok(loaded),
+            false => Err(errors),
         }
     }
 

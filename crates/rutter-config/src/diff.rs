@@ -16,6 +16,8 @@ pub struct Changed {
     pub keys: Vec<String>,
     /// The change resets the session, because a key was negotiated or belongs to the socket.
     pub needs_session_reset: bool,
+    /// The routes of the neighbor must be evaluated again, because its import policy differs.
+    pub reevaluates: bool,
     /// The session ends and stays down: `shutdown` was set.
     pub ends_session: bool,
 }
@@ -66,8 +68,11 @@ impl Diff {
             match find(&new.neighbors, neighbor.address) {
                 None => self.removed.push(neighbor.address),
                 Some(index) => {
-                    self.changed
-                        .extend(neighbor_diff(old, neighbor, new, &new.neighbors[index]));
+                    self.changed.extend(neighbor_diff(
+                        (old, neighbor),
+                        (new, &new.neighbors[index]),
+                        &self.checks,
+                    ));
                 }
             }
         }
@@ -100,14 +105,30 @@ fn names(keys: Vec<DifferentKey>) -> Vec<String> {
     keys.into_iter().map(|key| key.name).collect()
 }
 
-fn neighbor_diff(old: &Config, a: &Neighbor, new: &Config, b: &Neighbor) -> Option<Changed> {
+/// Compares a neighbor. `shared`: the keys of `[checks]` that differ.
+fn neighbor_diff(
+    (old, a): (&Config, &Neighbor),
+    (new, b): (&Config, &Neighbor),
+    shared: &[String],
+) -> Option<Changed> {
     let keys = a.differences(b);
     let needs_session_reset = keys.iter().any(|key| key.reload == Reload::ResetsSession);
+    let evaluated = keys.iter().any(|key| key.reload == Reload::Reevaluates);
     let mut keys = names(keys);
-    if keys.is_empty() && old.import_settings(a) != new.import_settings(b) {
+    let mut checks = a.check_differences(b);
+    let other_checks = !checks.is_empty() || old.import_settings(a) != new.import_settings(b);
+    // Changes of `[checks]` itself are in `Diff::checks`.
+    checks.retain(|key| {
+        !shared
+            .iter()
+            .any(|shared| key.strip_prefix("checks.") == Some(shared))
+    });
+    keys.append(&mut checks);
+    if keys.is_empty() && other_checks {
         keys.push("checks".to_owned());
     }
     (!keys.is_empty()).then(|| Changed {
+        reevaluates: evaluated || other_checks,
         neighbor: a.address,
         ends_session: b.session.shutdown.is_some() && a.session.shutdown.is_none(),
         needs_session_reset,
@@ -131,6 +152,7 @@ impl fmt::Display for Diff {
             keys,
             needs_session_reset,
             ends_session,
+            ..
         } in &self.changed
         {
             let reset = match (ends_session, needs_session_reset) {

@@ -13,6 +13,8 @@ pub enum PathRole {
     PrivateKey,
     /// Validated ROA payloads.
     Vrps,
+    /// Any other file to read.
+    Data,
     /// A folder to write to; created if missing.
     Folder,
     /// Our own socket; its folder is created if missing.

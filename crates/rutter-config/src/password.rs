@@ -1,5 +1,6 @@
 //! Reads passwords.
 
+use crate::safe_file;
 use crate::secret::Secret;
 use crate::toml_values::{Item, Section};
 
@@ -23,7 +24,7 @@ pub(crate) fn password(section: &Section<'_>) -> Option<Secret> {
 
 fn from_file(file: &Item<'_>) -> Option<Secret> {
     let path = file.source.beside(file.str("reader.key")?);
-    match std::fs::read(&path) {
+    match safe_file::read(&path, safe_file::PASSWORD) {
         Ok(octets) => secret(file, octets.trim_ascii_end()),
         Err(why) => {
             file.error(

@@ -16,6 +16,18 @@ pub(crate) struct Found {
     pub(crate) errors: RefCell<Vec<ConfigError>>,
     pub(crate) paths: RefCell<Vec<NamedPath>>,
     pub(crate) only_collected: RefCell<Option<ConfigError>>,
+    /// The files with lists.
+    pub(crate) list_files: RefCell<Vec<PathBuf>>,
+    /// The patterns of member files that match no file.
+    pub(crate) unmatched: RefCell<Vec<UnmatchedPattern>>,
+}
+
+/// A pattern of `exchange.members` that matches no file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct UnmatchedPattern {
+    pub(crate) pattern: PathBuf,
+    /// The error if it matched a file before.
+    pub(crate) error: ConfigError,
 }
 
 /// A file that is being read.
@@ -38,6 +50,12 @@ impl Source {
                 .collect(),
             findings: Rc::clone(findings),
         }
+    }
+
+    /// Creates the source of a list that this file names.
+    pub(crate) fn another(&self, file: &Path, text: &str) -> Self {
+        self.findings.list_files.borrow_mut().push(file.to_owned());
+        Source::new(file, text, &self.findings)
     }
 
     /// Resolves a path relative to the folder of this file.
@@ -88,6 +106,11 @@ impl Source {
             message: message.into(),
             hint: hint.into(),
         }
+    }
+
+    /// Records a pattern of member files that matches no file.
+    pub(crate) fn unmatched(&self, pattern: UnmatchedPattern) {
+        self.findings.unmatched.borrow_mut().push(pattern);
     }
 
     /// Records a path that the file names.

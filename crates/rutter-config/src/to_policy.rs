@@ -2,15 +2,19 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use rutter_net::{Asn, PerFamily};
-use rutter_policy::{CheckAction, ExportSettings, ImportRule, ImportSettings};
+use rutter_net::{Asn, Family, PerFamily};
+use rutter_policy::{CheckAction, ClassTag, ExportSettings, ImportRule, ImportSettings, TagState};
 
-use crate::{Config, Neighbor, NeighborKind};
+use crate::tag_notation::TagNotation;
+use crate::{
+    BlackholeRule, Checks, Config, InvalidRoutes, IrrAction, IrrCheck, Neighbor, NeighborKind,
+    RejectPolicy, RpkiCommunities,
+};
 
 impl Config {
     /// Returns the import settings of a neighbor: one of [`Self::neighbors`], or from a [`crate::DynamicNeighbor`].
     pub fn import_settings(&self, neighbor: &Neighbor) -> ImportSettings {
-        let checks = &self.checks;
+        let checks = &neighbor.checks;
         let session = &neighbor.session;
         let external = neighbor.asn != neighbor.local_asn;
         let same_as = self.addresses_of(neighbor.asn);
@@ -52,14 +56,18 @@ impl Config {
             client_black_list: session.black_list.clone(),
             allow_prefixes: session.allow_prefixes.clone(),
             allow_origins: session.allow_origins.clone(),
-            blackhole: checks.blackhole,
+            blackhole: PerFamily::from_fn(|family| checks.blackhole.accepts(family)),
             graceful_shutdown: checks.graceful_shutdown,
-            rpki_invalid: CheckAction::Off,
-            mark_origin_state: false,
-            irr_member: None,
-            irr_invalid: CheckAction::Off,
-            mark_irr_state: false,
-            tag_rejected: false,
+            rpki_invalid: action(checks.rpki_invalid),
+            mark_origin_state: self.marks_origin_state(),
+            irr_member: self.irr_member(neighbor),
+            irr_invalid: match (checks.irr, checks.irr_action) {
+                (IrrCheck::Off, _) => CheckAction::Off,
+                (_, IrrAction::Reject) => CheckAction::Reject,
+                (_, IrrAction::Tag) => CheckAction::Tag,
+            },
+            mark_irr_state: self.marks_irr_state(),
+            tag_rejected: checks.reject_policy == RejectPolicy::Tag,
         }
     }
 
@@ -89,6 +97,17 @@ impl Config {
             .collect()
     }
 
+    /// Returns whether some neighbor's routes with BLACKHOLE are accepted and get NO_EXPORT.
+    fn adds_no_export(&self) -> bool {
+        let accepts = |checks: &Checks| {
+            let accepts = |family| checks.blackhole.accepts(family);
+            checks.blackhole.add_no_export && Family::ALL.into_iter().any(accepts)
+        };
+        let dynamic = self.dynamic_neighbors.iter().map(|d| &d.template);
+        let mut own = self.neighbors.iter().chain(dynamic);
+        accepts(&self.checks) || own.any(|neighbor| accepts(&neighbor.checks))
+    }
+
     /// Returns the export settings of the exchange.
     pub fn export_settings(&self) -> ExportSettings {
         ExportSettings {
@@ -96,11 +115,99 @@ impl Config {
             actions: self.communities.actions(),
             well_known: self.communities.rfc1997,
             scrub: self.communities.scrub,
-            blackhole_no_export: self.checks.blackhole.any(),
-            class_tags: Vec::new(),
-            send_origin_state: false,
-            blackhole_next_hop: PerFamily::both(None),
+            blackhole_no_export: self.adds_no_export(),
+            class_tags: self.class_tags(),
+            send_origin_state: self.checks.rpki_communities == RpkiCommunities::Send,
+            blackhole_next_hop: self.blackhole_next_hop(),
             aliases: self.communities.aliases.clone(),
         }
+    }
+}
+
+/// Marks of classes.
+impl Config {
+    /// Returns whether routes are advertised differently for the validation state of their origin.
+    fn marks_origin_state(&self) -> bool {
+        let tags = &self.communities.tags;
+        let marks = [&tags.rpki_valid, &tags.rpki_invalid, &tags.rpki_not_found];
+        self.checks.rpki_communities == RpkiCommunities::Send
+            || marks.iter().any(|notations| !notations.is_empty())
+    }
+
+    /// Returns whether routes are advertised differently for their registration in the IRR.
+    pub(crate) fn marks_irr_state(&self) -> bool {
+        let tags = &self.communities.tags;
+        let marks = [
+            &tags.origin_present_in_as_set,
+            &tags.origin_not_present_in_as_set,
+            &tags.prefix_present_in_as_set,
+            &tags.prefix_not_present_in_as_set,
+            &tags.prefix_validated_via_rpki_roas,
+            &tags.prefix_validated_via_arin_whois,
+            &tags.prefix_validated_via_registro_br,
+            &tags.route_validated_via_white_list,
+        ];
+        marks.iter().any(|notations| !notations.is_empty())
+    }
+
+    fn class_tags(&self) -> Vec<ClassTag> {
+        let tags = &self.communities.tags;
+        let rows: [(TagState, &Vec<TagNotation>); 13] = [
+            (TagState::OriginValid, &tags.rpki_valid),
+            (TagState::OriginInvalid, &tags.rpki_invalid),
+            (TagState::OriginNotFound, &tags.rpki_not_found),
+            (TagState::IrrOriginPresent, &tags.origin_present_in_as_set),
+            (
+                TagState::IrrOriginAbsent,
+                &tags.origin_not_present_in_as_set,
+            ),
+            (TagState::IrrPrefixPresent, &tags.prefix_present_in_as_set),
+            (
+                TagState::IrrPrefixAbsent,
+                &tags.prefix_not_present_in_as_set,
+            ),
+            (
+                TagState::IrrPrefixByRoa,
+                &tags.prefix_validated_via_rpki_roas,
+            ),
+            (
+                TagState::IrrPrefixByArin,
+                &tags.prefix_validated_via_arin_whois,
+            ),
+            (
+                TagState::IrrPrefixByRegistroBr,
+                &tags.prefix_validated_via_registro_br,
+            ),
+            (TagState::WhiteListed, &tags.route_validated_via_white_list),
+            (TagState::RejectCause, &tags.reject_cause),
+            (TagState::RejectedRouteOf, &tags.rejected_route_announced_by),
+        ];
+        let tag = |state: TagState, notation: &TagNotation| {
+            let notation = notation.to_string().parse().ok()?;
+            ClassTag::new(state, notation).ok()
+        };
+        rows.iter()
+            .flat_map(|(state, notations)| notations.iter().filter_map(|n| tag(*state, n)))
+            .collect()
+    }
+
+    /// The next hops of rewritten routes with BLACKHOLE.
+    fn blackhole_next_hop(&self) -> PerFamily<Option<IpAddr>> {
+        let blackhole = &self.checks.blackhole;
+        PerFamily::from_fn(|family| {
+            let next_hop = match family {
+                Family::Ipv4Unicast => blackhole.next_hop.v4.map(IpAddr::V4),
+                Family::Ipv6Unicast => blackhole.next_hop.v6.map(IpAddr::V6),
+            };
+            next_hop.filter(|_| blackhole.rule(family) == BlackholeRule::Rewrite)
+        })
+    }
+}
+
+fn action(invalid: InvalidRoutes) -> CheckAction {
+    match invalid {
+        InvalidRoutes::Accept => CheckAction::Off,
+        InvalidRoutes::Tag => CheckAction::Tag,
+        InvalidRoutes::Reject => CheckAction::Reject,
     }
 }

@@ -8,7 +8,9 @@ use std::str::FromStr;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::key_rows::Key;
+use crate::key_rows::{Key, KeyRows};
+use crate::sections::checks::Checks;
+use crate::sections::{SECTIONS, SectionKeys};
 use crate::source_file::Source;
 use crate::suggest::nearest;
 use crate::{PathRole, Severity};
@@ -48,6 +50,21 @@ impl<'a> Section<'a> {
         section
     }
 
+    /// Opens a table whose unknown keys were reported before.
+    pub(crate) fn reopen(
+        item: &'a Item<'a>,
+        table: &'a DeTable<'a>,
+        keys: &'a [&'a [Key]],
+    ) -> Self {
+        Section {
+            source: item.source,
+            path: &item.key,
+            table,
+            at: item.at(),
+            keys,
+        }
+    }
+
     fn names(&self) -> impl Iterator<Item = &'a str> {
         self.keys
             .iter()
@@ -60,12 +77,20 @@ impl<'a> Section<'a> {
     }
 
     fn unknown(&self, name: &str, span: Range<usize>) {
+        let is_check = |key: &Key| key.name == name;
+        let is_section = |section: &&SectionKeys| section.name() == name;
         let hint = match nearest(name, self.names()) {
             Some(known) => format!("did you mean `{known}`?"),
-            None => format!(
-                "known here: {}",
-                self.names().collect::<Vec<_>>().join(", ")
-            ),
+            None if self.knows("checks") && Checks::KEYS.iter().any(is_check) => {
+                format!("it is a check: write it in [{}.checks]", self.path)
+            }
+            None => match SECTIONS.iter().find(is_section) {
+                Some(section) => format!("write {} as a section of its own", section.header),
+                None => format!(
+                    "known here: {}",
+                    self.names().collect::<Vec<_>>().join(", ")
+                ),
+            },
         };
         let key = self.key(name);
         self.source

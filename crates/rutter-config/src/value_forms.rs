@@ -6,6 +6,7 @@ use rutter_net::{Asn, Prefix};
 use rutter_policy::{LengthRange, PrefixMatch};
 use toml::de::DeValue;
 
+use crate::list_file::entries;
 use crate::toml_values::Item;
 
 /// Reads a duration in seconds: `90` or `"90s"`, `"15m"`, `"4h"`, `"7d"`.
@@ -97,7 +98,7 @@ pub(crate) fn asn(item: &Item<'_>) -> Option<Asn> {
 
 /// Reads a list of AS numbers.
 pub(crate) fn asns(item: &Item<'_>) -> Option<Vec<Asn>> {
-    Some(item.each(asn))
+    Some(entries(item, asn))
 }
 
 /// Reads an address with an optional port: `"192.0.2.1"` or `"192.0.2.1:1179"`.
@@ -112,6 +113,60 @@ pub(crate) fn socket(item: &Item<'_>, port: u16) -> Option<SocketAddr> {
             item.error(
                 format!("`{text}` is not an address with an optional port"),
                 "write \"192.0.2.1\", \"192.0.2.1:179\" or \"[2001:db8::1]:179\"",
+            );
+            None
+        }
+    }
+}
+
+/// Reads a host with an optional port: `"192.0.2.1"`, `"irr.example:43"` or `"[2001:db8::1]:43"`. The result always has
+/// a port.
+pub(crate) fn host_port(item: &Item<'_>, default: u16) -> Option<String> {
+    let text = item.name()?;
+    let hint = || {
+        format!(
+            "write a name or address, with a port if it is not {default}: \"rtr.example:{default}\""
+        )
+    };
+    if let Ok(address) = text.parse::<IpAddr>() {
+        return Some(SocketAddr::new(address, default).to_string());
+    }
+    if let Ok(socket) = text.parse::<SocketAddr>() {
+        return Some(socket.to_string());
+    }
+    let (host, port) = match text.split_once(':') {
+        None => (text.as_str(), Some(default)),
+        Some((host, port)) => (host, port.parse().ok().filter(|port| *port > 0)),
+    };
+    let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let is_host = !host.is_empty() && host.chars().all(letter);
+    match port.filter(|_| is_host) {
+        Some(port) => Some(format!("{host}:{port}")),
+        None => {
+            item.error(
+                format!("`{text}` is not a host with an optional port"),
+                hint(),
+            );
+            None
+        }
+    }
+}
+
+/// Reads a share: `"20%"`, or `false` for no limit.
+pub(crate) fn percent(item: &Item<'_>) -> Option<Option<u8>> {
+    if item.value.get_ref().as_bool() == Some(false) {
+        return Some(None);
+    }
+    let text = item.str("20%")?;
+    let number = text
+        .strip_suffix('%')
+        .and_then(|number| number.trim().parse().ok());
+    match number.filter(|number| (1..=100).contains(number)) {
+        Some(number) => Some(Some(number)),
+        None => {
+            item.error(
+                format!("`{text}` is not a share"),
+                "write \"1%\" to \"100%\", or false",
             );
             None
         }
@@ -136,41 +191,45 @@ pub(crate) fn lengths(item: &Item<'_>, most: u8) -> Option<LengthRange> {
 
 /// Reads a prefix with its subnets: `"192.0.2.0/24"` (all), `"192.0.2.0/24 exact"` or `"192.0.2.0/24 25-28"`.
 pub(crate) fn prefix_match(item: &Item<'_>) -> Option<PrefixMatch> {
-    let text = item.str("192.0.2.0/24")?;
+    match parse_prefix_match(item.str("192.0.2.0/24")?) {
+        Ok(prefix) => Some(prefix),
+        Err(why) => {
+            item.error(why, "write \"192.0.2.0/24\" (with all subnets), \"192.0.2.0/24 exact\" or \"192.0.2.0/24 25-28\"");
+            None
+        }
+    }
+}
+
+/// Parses the same from a string.
+pub(crate) fn parse_prefix_match(text: &str) -> Result<PrefixMatch, String> {
     let (prefix, lengths) = text.split_once(' ').unwrap_or((text, ""));
-    let wrong = |why: String| {
-        item.error(why, "write \"192.0.2.0/24\" (with all subnets), \"192.0.2.0/24 exact\" or \"192.0.2.0/24 25-28\"");
-        None
-    };
-    let prefix: Prefix = match prefix.parse() {
-        Ok(prefix) => prefix,
-        Err(why) => return wrong(why.to_string()),
-    };
+    let prefix: Prefix = prefix.parse().map_err(|why| format!("{why}"))?;
     let whole = PrefixMatch::or_longer(prefix);
-    match (lengths.trim(), lengths.trim().split_once('-')) {
-        ("", _) => Some(whole),
-        ("exact", _) => Some(PrefixMatch::exact(prefix)),
+    let lengths = lengths.trim();
+    match (lengths, lengths.split_once('-')) {
+        ("", _) => Ok(whole),
+        ("exact", _) => Ok(PrefixMatch::exact(prefix)),
         (_, Some((min, max))) => match (min.parse::<u8>(), max.parse::<u8>()) {
             (Ok(min_len), Ok(max_len))
                 if prefix.len() <= min_len && min_len <= max_len && max_len <= whole.max_len =>
             {
-                Some(PrefixMatch {
+                Ok(PrefixMatch {
                     prefix,
                     min_len,
                     max_len,
                 })
             }
-            _ => wrong(format!(
+            _ => Err(format!(
                 "`{lengths}` is not a range of lengths inside {prefix}"
             )),
         },
-        _ => wrong(format!("`{lengths}` is not known after a prefix")),
+        _ => Err(format!("`{lengths}` is not known after a prefix")),
     }
 }
 
 /// Reads a list of prefixes with their subnets.
 pub(crate) fn prefix_matches(item: &Item<'_>) -> Option<Vec<PrefixMatch>> {
-    Some(item.each(prefix_match))
+    Some(entries(item, prefix_match))
 }
 
 #[cfg(test)]

@@ -105,8 +105,18 @@ fn the_name_of_a_collector_must_fit_files_and_databases() {
 }
 
 #[test]
-fn as_sets_have_no_effect_yet() {
+fn as_sets_have_no_effect_without_a_check() {
     check("as-sets.toml");
+}
+
+#[test]
+fn mistakes_in_the_policy_of_an_exchange_are_reported() {
+    check("policy.toml");
+}
+
+#[test]
+fn sources_of_data_need_an_address_and_sense() {
+    check("registry.toml");
 }
 
 #[test]

@@ -102,3 +102,52 @@ fn every_toml_block_of_the_manual_is_valid() {
         assert_eq!(loaded.warnings, []);
     }
 }
+
+/// Returns a default of the manual as TOML, if it is a value.
+fn as_value(default: &str) -> Option<&str> {
+    let quoted = default
+        .strip_prefix('`')
+        .and_then(|rest| rest.strip_suffix('`'));
+    let value = quoted.unwrap_or(default);
+    let begins = |first: char| first == '"' || first == '[' || first.is_ascii_digit();
+    let is_value = !value.contains('`') && value.starts_with(begins);
+    (is_value || value == "true" || value == "false").then_some(value)
+}
+
+#[test]
+fn the_documented_defaults_are_the_defaults() {
+    let parse = |text: &str| {
+        let text = format!(
+            "[exchange]\nasn = 64500\nrouter-id = \"192.0.2.1\"\nlan = []\n\
+             [[member]]\nasn = 3333\naddress = \"192.0.2.11\"\n{text}"
+        );
+        let loaded = rutter_config::Config::parse(&text, Path::new("manual.toml"));
+        loaded
+            .unwrap_or_else(|errors| panic!("{text}: {errors:?}"))
+            .config
+    };
+    let expected = parse("");
+    let mut tried = 0;
+    for name in [
+        "daemon",
+        "checks",
+        "communities",
+        "graceful-restart",
+        "sources",
+        "defaults",
+    ] {
+        let section = SECTIONS
+            .iter()
+            .find(|section| section.name() == name)
+            .unwrap();
+        let session = SESSION.iter().filter(|_| section.session);
+        for key in section.keys.iter().chain(session) {
+            if let Some(value) = as_value(key.default) {
+                let text = format!("[{name}]\n{} = {value}\n", key.name);
+                assert_eq!(parse(&text), expected, "{text}");
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 30, "{tried}");
+}

@@ -116,7 +116,8 @@ fn load(shared: &Shared, file: Option<&Path>) -> Result<Config, ReloadError> {
     let path = file.or(shared.source.as_deref()).ok_or_else(|| {
         ReloadError::Other("the daemon runs on an embedded configuration, without a file".into())
     })?;
-    let loaded = Config::load(path).map_err(ReloadError::Config)?;
+    let running = Arc::clone(&shared.config.read());
+    let loaded = Config::load_to_replace(path, &running).map_err(ReloadError::Config)?;
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }

@@ -10,8 +10,13 @@ pub(crate) fn read(config: &Config) -> Result<Option<Arc<Vrps>>, String> {
     let Some(rpki) = &config.rpki else {
         return Ok(None);
     };
-    let vrps = Vrps::read(&rpki.vrps).map_err(|error| format!("rpki: {error}"))?;
-    tracing::info!(file = %rpki.vrps.display(), count = vrps.len(), "VRPs read");
+    let file = match rpki.vrps.as_slice() {
+        [] => return Ok(None),
+        [file] => file,
+        _ => return Err("rpki.vrps: only one file can be read".into()),
+    };
+    let vrps = Vrps::read(file).map_err(|error| format!("rpki: {error}"))?;
+    tracing::info!(file = %file.display(), count = vrps.len(), "VRPs read");
     Ok(Some(Arc::new(vrps)))
 }
 

@@ -33,23 +33,29 @@ pub enum TagState {
     WhiteListed,
     /// The route failed a check and is accepted nevertheless; the notation has the field `code`.
     RejectCause,
+    /// The same; the notation has the field `peer`, the AS of the neighbor that announced the route.
+    RejectedRouteOf,
 }
 
 impl TagState {
     /// All properties with their keys in the configuration file.
-    pub const ALL: [(TagState, &'static str); 12] = [
+    pub const ALL: [(TagState, &'static str); 13] = [
         (TagState::OriginValid, "rpki-valid"),
         (TagState::OriginInvalid, "rpki-invalid"),
         (TagState::OriginNotFound, "rpki-not-found"),
-        (TagState::IrrOriginPresent, "irr-origin-present"),
-        (TagState::IrrOriginAbsent, "irr-origin-absent"),
-        (TagState::IrrPrefixPresent, "irr-prefix-present"),
-        (TagState::IrrPrefixAbsent, "irr-prefix-absent"),
-        (TagState::IrrPrefixByRoa, "irr-prefix-by-roa"),
-        (TagState::IrrPrefixByArin, "irr-prefix-by-arin"),
-        (TagState::IrrPrefixByRegistroBr, "irr-prefix-by-registro-br"),
-        (TagState::WhiteListed, "white-listed"),
+        (TagState::IrrOriginPresent, "origin-present-in-as-set"),
+        (TagState::IrrOriginAbsent, "origin-not-present-in-as-set"),
+        (TagState::IrrPrefixPresent, "prefix-present-in-as-set"),
+        (TagState::IrrPrefixAbsent, "prefix-not-present-in-as-set"),
+        (TagState::IrrPrefixByRoa, "prefix-validated-via-rpki-roas"),
+        (TagState::IrrPrefixByArin, "prefix-validated-via-arin-whois"),
+        (
+            TagState::IrrPrefixByRegistroBr,
+            "prefix-validated-via-registro-br",
+        ),
+        (TagState::WhiteListed, "route-validated-via-white-list"),
         (TagState::RejectCause, "reject-cause"),
+        (TagState::RejectedRouteOf, "rejected-route-announced-by"),
     ];
 
     /// The key in the configuration file.
@@ -72,7 +78,7 @@ impl TagState {
             TagState::IrrPrefixByArin => class.irr_prefix == Some(IrrPrefix::Arin),
             TagState::IrrPrefixByRegistroBr => class.irr_prefix == Some(IrrPrefix::RegistroBr),
             TagState::WhiteListed => class.irr_prefix == Some(IrrPrefix::WhiteListed),
-            TagState::RejectCause => class.failed.is_some(),
+            TagState::RejectCause | TagState::RejectedRouteOf => class.failed.is_some(),
         }
     }
 }
@@ -91,7 +97,8 @@ impl ClassTag {
     pub fn new(state: TagState, notation: Notation) -> Result<Self, ParseNotationError> {
         let key = state.key();
         let error = |why: String| Err(ParseNotationError::new(format!("`{notation}`: {why}")));
-        if notation.names_peer() || notation.has_range() {
+        let names_peer = notation.names_peer() && state != TagState::RejectedRouteOf;
+        if names_peer || notation.has_range() {
             return error(format!(
                 "`{key}` takes numbers and `self`, no `peer` and no range"
             ));
@@ -136,22 +143,26 @@ impl ClassTagTable {
         }
     }
 
-    /// The communities for routes of a class.
-    pub(crate) fn tags_of(&self, class: Class) -> Tags {
+    /// The communities for routes of a class that a neighbor with this AS announced.
+    pub(crate) fn tags_of(&self, class: Class, sender: Asn) -> Tags {
         let mut out = Tags::default();
         for tag in self.tags.iter().filter(|tag| tag.state.applies(class)) {
             let code = class.failed.map_or(0, |reason| u32::from(reason.code()));
+            let variable = match tag.state {
+                TagState::RejectedRouteOf => sender.0,
+                _ => code,
+            };
             match tag.notation {
                 Notation::Standard(fields) => {
-                    let [high, low] = fields.map(|field| value(field, code) as u16);
+                    let [high, low] = fields.map(|field| value(field, variable) as u16);
                     out.standard.push(Community::new(high, low));
                 }
                 Notation::Extended(fields) => {
-                    let [high, low] = fields.map(|field| value(field, code));
+                    let [high, low] = fields.map(|field| value(field, variable));
                     out.extended.push(route_target(high, low));
                 }
                 Notation::Large(fields) => {
-                    let [global, local1, local2] = fields.map(|field| value(field, code));
+                    let [global, local1, local2] = fields.map(|field| value(field, variable));
                     out.large.push(LargeCommunity {
                         global,
                         local1,
@@ -215,11 +226,11 @@ fn resolved(notation: Notation, local: u32) -> Notation {
     }
 }
 
-fn value(field: Field, code: u32) -> u32 {
+fn value(field: Field, variable: u32) -> u32 {
     match field {
         Field::Number(number) => number,
-        Field::Code => code,
-        Field::Local | Field::Peer | Field::Range(..) => 0,
+        Field::Code | Field::Peer => variable,
+        Field::Local | Field::Range(..) => 0,
     }
 }
 
@@ -277,12 +288,12 @@ mod tests {
             failed: Some(RejectReason::PrefixLength),
             ..Class::PLAIN
         };
-        let tags = table.tags_of(invalid);
+        let tags = table.tags_of(invalid, Asn(1));
         assert_eq!(tags.standard, ["64500:4".parse().unwrap()]);
         assert_eq!(tags.large, ["64500:1101:13".parse().unwrap()]);
         let state = ExtendedCommunity([0x43, 0, 0, 0, 0, 0, 0, 2]);
         assert_eq!(tags.extended, [route_target(64_500, 4), state]);
-        assert_eq!(table.tags_of(Class::PLAIN), Tags::default());
+        assert_eq!(table.tags_of(Class::PLAIN, Asn(1)), Tags::default());
     }
 
     #[test]

@@ -34,8 +34,10 @@ pub(crate) fn conclude(
         is_blackholed_host: attributes.blackhole && prefix.len() == prefix.max_len(),
     };
     let state = subject.origin_state(settings, data);
-    if let Some(found) = subject.irr_verdict(settings, data, state) {
-        verdict.add_irr(settings, found);
+    match subject.irr_verdict(settings, data, state) {
+        Some(found) => verdict.add_irr(settings, found),
+        None if settings.irr_member().is_some() => verdict.fail_without_irr(settings),
+        None => {}
     }
     if let Some(state) = state
         && settings.validates_origin()
@@ -67,7 +69,8 @@ impl Subject {
         }
     }
 
-    /// The judgement by IRR data, where the neighbor is compared with them. `state` is that of the origin.
+    /// The judgement by IRR data, where the neighbor is compared with them and they have it. `state` is that of the
+    /// origin.
     pub(crate) fn irr_verdict(
         &self,
         settings: &ImportSettings,
@@ -78,6 +81,7 @@ impl Subject {
         let origin = self.origin.map(|asn| asn.0);
         let is_valid = state == Some(Rov::Valid);
         let check = |prefix| irr.check_with(member, prefix, origin, is_valid);
+        irr.rules(member)?;
         let found = check(self.prefix);
         if !self.is_blackholed_host || !found.prefix_fault() {
             return Some(found);
@@ -110,6 +114,14 @@ impl Draft {
         }
         if found.prefix_fault() {
             self.fail(settings.irr_invalid, RejectReason::PrefixNotInAsSet);
+        }
+    }
+
+    /// Without data for the neighbor nothing is registered for it. A new member must not be able to announce everything
+    /// until its data arrive.
+    fn fail_without_irr(&mut self, settings: &ImportSettings) {
+        if settings.irr_invalid == CheckAction::Reject {
+            self.fail(CheckAction::Reject, RejectReason::PrefixNotInAsSet);
         }
     }
 

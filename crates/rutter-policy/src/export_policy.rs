@@ -269,9 +269,9 @@ impl ExportPolicy {
             && one.blackhole_next_hop == two.blackhole_next_hop
     }
 
-    /// The communities that mark routes of a class.
-    pub fn tags_of(&self, class: Class) -> Tags {
-        self.tags.tags_of(class)
+    /// The communities that mark routes of a class that a neighbor with this AS announced.
+    pub fn tags_of(&self, class: Class, sender: Asn) -> Tags {
+        self.tags.tags_of(class, sender)
     }
 
     fn concerns_extended(&self) -> bool {

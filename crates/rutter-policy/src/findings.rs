@@ -230,13 +230,13 @@ fn irr_findings(
     state: Option<Rov>,
     out: &mut Findings,
 ) {
-    let (CheckAction::Reject, Some(found), Some(member), Some(irr)) = (
-        settings.irr_invalid,
-        subject.irr_verdict(settings, data, state),
-        settings.irr_member(),
-        data.irr.as_ref(),
-    ) else {
+    let (CheckAction::Reject, Some(member)) = (settings.irr_invalid, settings.irr_member()) else {
         return;
+    };
+    let found = subject.irr_verdict(settings, data, state);
+    let (Some(found), Some(irr)) = (found, data.irr.as_ref()) else {
+        let text = "no IRR data have arrived for this member yet; see `rutter show sources`";
+        return push(out, RejectReason::PrefixNotInAsSet, text);
     };
     let (prefix, origin) = (subject.prefix, subject.origin);
     let evidence = irr.find(

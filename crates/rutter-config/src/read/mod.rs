@@ -13,10 +13,13 @@ use toml::de::{DeTable, DeValue};
 use crate::config::{Config, Loaded};
 use crate::key_rows::{Key, KeyRows};
 use crate::sections::bmp::{Bmp, BmpTarget};
+use crate::sections::checks::{Checks, OutsideData};
 use crate::sections::communities::Communities;
 use crate::sections::daemon::Daemon;
 use crate::sections::exchange::{self, Local};
 use crate::sections::history::History;
+use crate::sections::irr::Irr;
+use crate::sections::rpki::Rpki;
 use crate::sections::session::Session;
 use crate::sections::sql::Sql;
 use crate::sections::stream::Stream;
@@ -24,7 +27,7 @@ use crate::sections::{SECTIONS, SESSION, SectionKeys, sink};
 use crate::source_file::{Findings, Source};
 use crate::suggest::nearest;
 use crate::toml_values::{Item, Section};
-use crate::{ConfigError, GracefulRestart, Severity};
+use crate::{ConfigError, GracefulRestart, Severity, safe_file};
 
 use neighbors::Neighbors;
 
@@ -37,6 +40,7 @@ pub(crate) fn configuration(text: &str, file: &Path) -> Result<Loaded, Vec<Confi
         *findings.only_collected.borrow_mut() = only_collected::warning(&root);
         read_root(root, &findings, &mut files)
     });
+    files.append(&mut findings.list_files.take());
     let mut found = findings.errors.take();
     sort(&mut found, &files);
     if found.iter().any(|f| f.severity == Severity::Error) {
@@ -48,6 +52,7 @@ pub(crate) fn configuration(text: &str, file: &Path) -> Result<Loaded, Vec<Confi
         files,
         paths: findings.paths.take(),
         only_collected: findings.only_collected.take(),
+        unmatched: findings.unmatched.take(),
     })
 }
 
@@ -66,15 +71,23 @@ pub(crate) fn unreadable(file: &Path, why: &std::io::Error) -> ConfigError {
 
 fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> Config {
     let local = exchange::local(&root);
-    let checks = root.with_defaults("checks");
+    let rpki: Option<Rpki> = root.optional("rpki", |rpki: &mut Rpki, section| rpki.check(section));
+    let irr: Option<Irr> = root.optional("irr", |irr: &mut Irr, section| {
+        irr.check(section, root.has("rpki"))
+    });
+    let data = outside_data(&root, &local, rpki.as_ref(), irr.as_ref());
+    let mut checks = Checks::with(data);
+    root.section("checks", &[Checks::KEYS], |section| {
+        checks.read_from(&section, data)
+    });
     let graceful_restart: GracefulRestart = root.with_defaults("graceful-restart");
     let mut defaults = Session::new();
     defaults.graceful_restart = graceful_restart;
-    let mut neighbors = Neighbors::new(&local, &checks, defaults);
+    let mut neighbors = Neighbors::new(&local, data, &checks, defaults);
     neighbors.read(&root);
     for path in &local.member_files {
         files.push(path.clone());
-        match std::fs::read_to_string(path) {
+        match safe_file::read_text(path, safe_file::CONFIGURATION) {
             Err(why) => findings.errors.borrow_mut().push(unreadable(path, &why)),
             Ok(text) => with_tree(&text, path, findings, |root| {
                 root.check_sections(SECTIONS.iter().filter(|s| s.name() == "member"));
@@ -84,7 +97,7 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
     }
     let (neighbors, dynamic_neighbors) = neighbors.finish();
     let bmp: Option<Bmp> = root.optional("bmp", |_, _| {});
-    let config = Config {
+    let mut config = Config {
         asn: local.asn,
         router_id: local.router_id,
         cluster_id: local.cluster_id,
@@ -97,7 +110,10 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
         metrics: root.optional("metrics", |_, _| {}),
         collector: root.with_defaults("collector"),
         lookup: root.optional("lookup", |_, _| {}),
-        rpki: root.optional("rpki", |_, _| {}),
+        rpki,
+        irr,
+        sources: root.with_defaults("sources"),
+        member_files: local.member_files,
         sql: root.optional("sql", Sql::read_pairs),
         history: root.optional("history", |history: &mut History, section| {
             history.check(section)
@@ -109,10 +125,34 @@ fn read_root(root: Root<'_>, findings: &Findings, files: &mut Vec<PathBuf>) -> C
         bmp,
         sinks: sink::sinks(&root),
         neighbors,
+        irr_members: Vec::new(),
         dynamic_neighbors,
     };
+    config.number_irr_members(&[]);
     section_conflicts::check(&root, &config);
     config
+}
+
+/// Finds the outside data that checks can use.
+fn outside_data(
+    root: &Root<'_>,
+    local: &Local,
+    rpki: Option<&Rpki>,
+    irr: Option<&Irr>,
+) -> OutsideData {
+    let communities = root.table.get_ref().get("communities");
+    let tags = communities.and_then(|value| value.get_ref().as_table()?.get("tags"));
+    let tags = tags.and_then(|value| value.get_ref().as_table());
+    let has_tag = |name: &str| tags.is_some_and(|tags| tags.get(name).is_some());
+    OutsideData {
+        exchange: local.exchange.is_some(),
+        // An invalid section was reported, and it was meant.
+        rpki: root.has("rpki"),
+        aspa: rpki.is_some_and(|rpki| rpki.aspa),
+        irr: root.has("irr"),
+        peeringdb: irr.is_some_and(|irr| irr.peeringdb.is_some()),
+        reject_cause: has_tag("reject-cause"),
+    }
 }
 
 fn communities(root: &Root<'_>, local: &Local) -> Communities {
@@ -147,6 +187,13 @@ fn with_tree<T>(
     findings: &Findings,
     read: impl FnOnce(Root<'_>) -> T,
 ) -> T {
+    let too_large = safe_file::check_values(text);
+    // The tree of a file that is too large is not made.
+    let text = if too_large.is_ok() { text } else { "" };
+    if let Err(why) = too_large {
+        let source = Source::new(file, text, findings);
+        source.report(Severity::Error, 0..0, "", why, TOO_LARGE);
+    }
     let (table, errors) = DeTable::parse_recoverable(text);
     let muted = Findings::default();
     let reported = if errors.is_empty() { findings } else { &muted };
@@ -161,6 +208,8 @@ fn with_tree<T>(
         table: &table,
     })
 }
+
+const TOO_LARGE: &str = "write members into several files (`members`), and long lists into files (`{ file = \"list.txt\" }`)";
 
 const SYNTAX: &str =
     "this is not valid TOML, see https://toml.io; other errors are reported once it is";
@@ -308,12 +357,6 @@ fn unknown_section(
     name: &str,
     known: impl Iterator<Item = &'static SectionKeys> + Clone,
 ) -> (String, String) {
-    if name == "sources" {
-        return (
-            "IRR and RPKI sources are not supported by this version".into(),
-            "remove the section; see allow-prefixes and allow-origins for static filters".into(),
-        );
-    }
     let elsewhere = SECTIONS.iter().any(|section| section.name() == name);
     if elsewhere {
         return (

@@ -2,38 +2,62 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
 use rutter_net::{Asn, PerFamily, Prefix};
 use rutter_policy::{ImportRule, NextHopRule, Role};
 
 use super::Root;
 use crate::key_rows::KeyRows;
-use crate::sections::checks::Checks;
+use crate::sections::checks::{Checks, IrrCheck, OutsideData};
 use crate::sections::exchange::Local;
+use crate::sections::irr::as_set;
 use crate::sections::neighbor::{
-    DYNAMIC, DynamicNeighbor, ExportRule, MEMBER, NEIGHBOR, Neighbor, NeighborKind,
+    DYNAMIC, DynamicNeighbor, ExportRule, GROUP, MEMBER, NEIGHBOR, Neighbor, NeighborKind,
 };
 use crate::sections::session::Session;
+use crate::sections::white_list::WhiteList;
+use crate::suggest::nearest;
 use crate::toml_values::{Item, Section};
 use crate::value_forms;
 
 /// The sessions that were read so far.
 pub(super) struct Neighbors<'a> {
     local: &'a Local,
-    checks: &'a Checks,
-    defaults: Session,
+    data: OutsideData,
+    defaults: Inherited,
+    groups: Vec<(String, Inherited)>,
     found: Vec<Neighbor>,
     /// The position where each address appeared first.
     places: HashMap<IpAddr, String>,
     dynamic: Vec<DynamicNeighbor>,
 }
 
+/// The keys that a neighbor has from `[checks]`, `[defaults]` and its group, until it sets them itself.
+#[derive(Clone, Debug)]
+struct Inherited {
+    group: Option<String>,
+    session: Session,
+    checks: Arc<Checks>,
+}
+
 impl<'a> Neighbors<'a> {
-    pub(super) fn new(local: &'a Local, checks: &'a Checks, defaults: Session) -> Self {
+    pub(super) fn new(
+        local: &'a Local,
+        data: OutsideData,
+        checks: &Checks,
+        session: Session,
+    ) -> Self {
+        let checks = Arc::new(checks.clone());
         Neighbors {
             local,
-            checks,
-            defaults,
+            data,
+            defaults: Inherited {
+                group: None,
+                session,
+                checks,
+            },
+            groups: Vec::new(),
             found: Vec::new(),
             places: HashMap::new(),
             dynamic: Vec::new(),
@@ -43,8 +67,9 @@ impl<'a> Neighbors<'a> {
     /// Reads the sections of the main file.
     pub(super) fn read(&mut self, root: &Root<'_>) {
         root.section("defaults", &[Session::KEYS], |section| {
-            self.defaults.read_from(&section)
+            self.defaults.session.read_from(&section)
         });
+        root.each("group", GROUP, |section| self.group(&section));
         self.read_members(root);
         root.each("neighbor", NEIGHBOR, |section| self.neighbor(&section));
         root.each("dynamic-neighbor", DYNAMIC, |section| {
@@ -73,20 +98,35 @@ impl<'a> Neighbors<'a> {
                 "write [exchange], or [[neighbor]] instead of [[member]]",
             );
         }
-        let mut session = self.defaults.clone();
-        self.read_session(&mut session, section);
+        let mut inherited = self.inherited(section);
         if self.local.roles {
-            session.role = session.role.or(Some(Role::RouteServer));
+            let role = &mut inherited.session.role;
+            *role = role.or(Some(Role::RouteServer));
         }
         let asn = section
             .require("asn", "64511")
-            .and_then(|i| self.member_asn(&i));
+            .and_then(|i| self.member_asn(&i, &inherited.checks));
+        let as_sets = section
+            .get("as-sets")
+            .map_or_else(Vec::new, |i| i.each(as_set));
+        let mut white_list = WhiteList::new();
+        section.edit("white-list", |item| {
+            item.section(
+                WhiteList::KEYS,
+                "{ prefixes = [\"192.0.2.0/24\"] }",
+                |table| {
+                    white_list.update(&table);
+                },
+            );
+        });
+        self.check_registration(section, &inherited.checks, asn);
         let member = Neighbor {
             kind: NeighborKind::Member,
             import: ImportRule::Checks,
             export: ExportRule::All,
-            as_sets: section.get("as-sets").map_or_else(Vec::new, as_sets),
-            ..self.template(session, asn.unwrap_or(Asn(0)))
+            as_sets,
+            white_list,
+            ..self.template(inherited, asn.unwrap_or(Asn(0)))
         };
         for (address, item) in addresses(section) {
             self.expect_on_lan(address, &item);
@@ -94,7 +134,7 @@ impl<'a> Neighbors<'a> {
         }
     }
 
-    fn member_asn(&self, item: &Item<'_>) -> Option<Asn> {
+    fn member_asn(&self, item: &Item<'_>, checks: &Checks) -> Option<Asn> {
         let asn = value_forms::asn(item)?;
         if asn == self.local.asn {
             item.error(
@@ -102,10 +142,7 @@ impl<'a> Neighbors<'a> {
                 "write the AS number of the member",
             );
         }
-        if self.checks.invalid_asns
-            && asn.is_bogon()
-            && !self.checks.allowed_bogon_asns.contains(&asn)
-        {
+        if checks.invalid_asns && asn.is_bogon() && !checks.allowed_bogon_asns.contains(&asn) {
             item.warning(
                 format!(
                     "AS{asn} is reserved, so all routes of this member will be rejected (reason 7)"
@@ -133,12 +170,11 @@ impl<'a> Neighbors<'a> {
     }
 
     fn neighbor(&mut self, section: &Section<'_>) {
-        let mut session = self.defaults.clone();
-        self.read_session(&mut session, section);
+        let inherited = self.inherited(section);
         let asn = section
             .require("asn", "64511")
             .and_then(|i| value_forms::asn(&i));
-        let neighbor = self.read_own(section, self.template(session, asn.unwrap_or(Asn(0))));
+        let neighbor = self.read_own(section, self.template(inherited, asn.unwrap_or(Asn(0))));
         if neighbor.kind == NeighborKind::External {
             warn_default_deny(section);
         }
@@ -148,8 +184,7 @@ impl<'a> Neighbors<'a> {
     }
 
     fn dynamic(&mut self, section: &Section<'_>) {
-        let mut session = self.defaults.clone();
-        self.read_session(&mut session, section);
+        let inherited = self.inherited(section);
         let Some(prefix) = section
             .require("prefix", "\"192.0.2.0/24\"")
             .and_then(|i| i.parse::<Prefix>("192.0.2.0/24"))
@@ -166,7 +201,7 @@ impl<'a> Neighbors<'a> {
         } else {
             Asn(0)
         };
-        let neighbor = self.read_own(section, self.template(session, asn));
+        let neighbor = self.read_own(section, self.template(inherited, asn));
         if neighbor.kind == NeighborKind::External {
             warn_default_deny(section);
         }
@@ -192,9 +227,63 @@ impl<'a> Neighbors<'a> {
         });
     }
 
-    fn read_session(&self, session: &mut Session, section: &Section<'_>) {
+    /// Reads a group. Its keys replace those of `[defaults]` and `[checks]`.
+    fn group(&mut self, section: &Section<'_>) {
+        let mut group = self.defaults.clone();
+        self.read_inherited(&mut group, section);
+        let Some(item) = section.require("name", "\"members\"") else {
+            return;
+        };
+        let Some(name) = item.name() else {
+            return;
+        };
+        if self.groups.iter().any(|(other, _)| *other == name) {
+            item.error(
+                format!("there are two groups `{name}`"),
+                "give each its own name",
+            );
+        }
+        group.group = Some(name.clone());
+        self.groups.push((name, group));
+    }
+
+    /// Returns the keys of the group that a section names, or of `[defaults]`, with those that it sets itself.
+    fn inherited(&self, section: &Section<'_>) -> Inherited {
+        let group = section.get("group").and_then(|item| self.find_group(&item));
+        let mut inherited = group.unwrap_or(&self.defaults).clone();
+        self.read_inherited(&mut inherited, section);
+        inherited
+    }
+
+    fn find_group(&self, item: &Item<'_>) -> Option<&Inherited> {
+        let name = item.name()?;
+        let found = self.groups.iter().find(|(other, _)| *other == name);
+        if found.is_none() {
+            let known = self.groups.iter().map(|(name, _)| name.as_str());
+            let hint = match nearest(&name, known) {
+                Some(near) => format!("did you mean \"{near}\"?"),
+                None => format!("write [[group]] with name = \"{name}\" in the main file"),
+            };
+            item.error(format!("there is no group `{name}`"), hint);
+        }
+        found.map(|(_, group)| group)
+    }
+
+    fn read_inherited(&self, inherited: &mut Inherited, section: &Section<'_>) {
+        let Inherited {
+            session, checks, ..
+        } = inherited;
+        section.edit("checks", |item| {
+            item.section(Checks::KEYS, "{ max-as-path-length = 20 }", |table| {
+                Arc::make_mut(checks).read_from(&table, self.data);
+                if table.get("next-hop").is_some() {
+                    // It takes precedence over `next-hop` of `[defaults]` or of the group.
+                    session.next_hop = None;
+                }
+            });
+        });
         session.read_from(section);
-        let next_hop = session.next_hop.unwrap_or(self.checks.next_hop);
+        let next_hop = session.next_hop.unwrap_or(checks.next_hop);
         if next_hop == NextHopRule::Authorized && session.authorized_addresses.is_empty() {
             section.warn(
                 "authorized-addresses",
@@ -204,8 +293,31 @@ impl<'a> Neighbors<'a> {
         }
     }
 
+    /// Warns of a member for which nothing is registered, and of AS-SETs that nothing uses.
+    fn check_registration(&self, section: &Section<'_>, checks: &Checks, asn: Option<Asn>) {
+        let is_checked = checks.irr != IrrCheck::Off;
+        match section.get("as-sets") {
+            Some(item) if !is_checked => item.warning(
+                "`as-sets` has no effect, because `checks.irr` is off",
+                "add [irr] with server = \"rr.ntt.net\", or remove the key",
+            ),
+            None if is_checked && !self.data.peeringdb => {
+                let own = asn.map_or_else(|| "the member".to_owned(), |asn| format!("AS{asn}"));
+                let page = asn.map_or_else(String::new, |asn| {
+                    format!(", at https://www.peeringdb.com/asn/{asn}")
+                });
+                section.warn(
+                    "as-sets",
+                    format!("{own} has no `as-sets`, so only routes with {own} itself as origin are accepted"),
+                    format!("write as-sets = [\"AS-FOO\"]; PeeringDB has the name as \"IRR as-set\"{page}"),
+                );
+            }
+            _ => {}
+        }
+    }
+
     /// Returns a neighbor with these keys of a session and safe values for the others.
-    fn template(&self, session: Session, asn: Asn) -> Neighbor {
+    fn template(&self, inherited: Inherited, asn: Asn) -> Neighbor {
         Neighbor {
             address: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             name: String::new(),
@@ -217,7 +329,10 @@ impl<'a> Neighbors<'a> {
             next_hop_self: false,
             local_pref: 100,
             as_sets: Vec::new(),
-            session,
+            white_list: WhiteList::new(),
+            group: inherited.group,
+            checks: inherited.checks,
+            session: inherited.session,
         }
     }
 
@@ -247,6 +362,12 @@ impl<'a> Neighbors<'a> {
         }
         section.set("import", &mut own.import, |i| i.word(IMPORT));
         section.set("export", &mut own.export, |i| i.word(EXPORT));
+        if let (Some(item), true) = (section.get("checks"), own.import != ImportRule::Checks) {
+            item.warning(
+                "these checks have no effect without import = \"checks\"",
+                "write import = \"checks\", or remove the key",
+            );
+        }
         section.set("next-hop-self", &mut own.next_hop_self, Item::bool);
         section.set("local-pref", &mut own.local_pref, |i| {
             i.int(0..=u64::from(u32::MAX)).map(|n| n as u32)
@@ -348,15 +469,6 @@ fn warn_default_deny(section: &Section<'_>) {
             );
         }
     }
-}
-
-/// Reads `as-sets`, with a warning that this version does not use them.
-fn as_sets(item: Item<'_>) -> Vec<String> {
-    item.warning(
-        "`as-sets` has no effect, because this version has no IRR filters",
-        "remove the key, or use allow-prefixes and allow-origins",
-    );
-    item.each(Item::text)
 }
 
 fn addresses<'a>(section: &Section<'a>) -> Vec<(IpAddr, Item<'a>)> {

@@ -4,8 +4,9 @@ use rutter_net::{Asn, Family, PerFamily};
 use rutter_policy::{ImportSettings, LengthRange, NextHopRule, PrefixMatch, TRANSIT_FREE};
 use toml::de::DeValue;
 
-use crate::key_rows::{Key, Reload, section};
-use crate::toml_values::Item;
+use super::blackhole::{Blackhole, blackhole};
+use crate::key_rows::{Key, KeyRows, Reload, section};
+use crate::toml_values::{Item, Section};
 use crate::value_forms::{asns, lengths, prefix_matches};
 
 section! {
@@ -47,19 +48,188 @@ section! {
         /// Prefixes that are rejected from all neighbors (reason 3).
         "black-list": "prefixes", default "none", reload Reevaluates
             => black_list: Vec<PrefixMatch> = Vec::new(), read prefix_matches;
-        /// Accept /32 and /128 routes that carry BLACKHOLE (RFC 7999); NO_EXPORT is added to them.
-        "blackhole": "true, false, or `{ v4 = true, v6 = false }`", default "false", reload Reevaluates
-            => blackhole: PerFamily<bool> = safe().blackhole, edit blackhole;
+        /// Accept /32 and /128 routes that carry BLACKHOLE (RFC 7999). For the table, see below.
+        "blackhole": "true, false, or `{ v4 = true, v6 = \"rewrite\", … }`", default "false", reload Reevaluates
+            => blackhole: Blackhole = Blackhole::new(), edit blackhole;
         /// Routes with GRACEFUL_SHUTDOWN (RFC 8326) get LOCAL_PREF 0.
         "graceful-shutdown": "true, false", default "true", reload Reevaluates
             => graceful_shutdown: bool = safe().graceful_shutdown, read Item::bool;
-        /// Origin validation. This version does not support it: other values are an error.
-        "rpki-invalid": "`\"off\"`", default "`\"off\"`", reload Reevaluates
-            => rpki_invalid: () = (), read not_yet;
-        /// IRR filters. This version does not support them: other values are an error.
-        "irr": "`\"off\"`", default "`\"off\"`", reload Reevaluates
-            => irr: () = (), read not_yet;
+        /// Routes whose origin the RPKI contradicts (RFC 6811): accept them, accept and tag them, or reject them (reason 14). It needs `[rpki]`.
+        "rpki-invalid": "`\"off\"`, `\"tag\"`, `\"reject\"`", default "`\"reject\"` with `[exchange]` and `[rpki]`, else `\"off\"`", reload Reevaluates
+            => rpki_invalid: InvalidRoutes = InvalidRoutes::Accept, read InvalidRoutes::read;
+        /// Routes whose path the ASPAs contradict. It needs `rpki.aspa`.
+        "aspa-invalid": "`\"off\"`, `\"tag\"`, `\"reject\"`", default "`\"reject\"` with `[exchange]` and `rpki.aspa`, else `\"off\"`", reload Reevaluates
+            => aspa_invalid: InvalidRoutes = InvalidRoutes::Accept, read InvalidRoutes::read;
+        /// Communities of origin validation states (RFC 8097) in received routes: `ignore` passes them on unread. `send` replaces them by our own state. `obey` takes the state from the neighbor, if it is an iBGP neighbor.
+        "rpki-communities": "`\"ignore\"`, `\"send\"`, `\"obey\"`", default "`\"ignore\"`", reload Reevaluates
+            => rpki_communities: RpkiCommunities = RpkiCommunities::Ignore, read rpki_communities;
+        /// Compare routes with the registry: the origin must be in the member's AS-SETs (reason 9); the prefix must be registered by one of their networks (reason 12); both; or the prefix must be registered with exactly this origin (`bound`). It needs `[irr]`.
+        "irr": "`\"off\"`, `\"origin\"`, `\"prefix\"`, `\"origin+prefix\"`, `\"bound\"`", default "`\"origin+prefix\"` with `[exchange]` and `[irr]`, else `\"off\"`", reload Reevaluates
+            => irr: IrrCheck = IrrCheck::Off, read irr;
+        /// Routes that fail the `irr` check: reject them, or accept and tag them.
+        "irr-action": "`\"reject\"`, `\"tag\"`", default "`\"reject\"`", reload Reevaluates
+            => irr_action: IrrAction = IrrAction::Reject,
+            read |i| i.word(&[("reject", IrrAction::Reject), ("tag", IrrAction::Tag)]);
+        /// Routes that a check rejects: reject them; advertise them with `communities.tags.reject-cause`; or keep them rejected and show them with it.
+        "reject-policy": "`\"reject\"`, `\"tag\"`, `\"tag-and-reject\"`", default "`\"reject\"`", reload Reevaluates
+            => reject_policy: RejectPolicy = RejectPolicy::Reject, read reject_policy;
     }
+}
+
+/// The treatment of routes that the RPKI calls invalid.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum InvalidRoutes {
+    /// They are accepted like others.
+    #[default]
+    Accept,
+    /// They are accepted, and carry a community.
+    Tag,
+    /// They are rejected.
+    Reject,
+}
+
+impl InvalidRoutes {
+    fn read(item: &Item<'_>) -> Option<Self> {
+        item.word(&[
+            ("off", InvalidRoutes::Accept),
+            ("tag", InvalidRoutes::Tag),
+            ("reject", InvalidRoutes::Reject),
+        ])
+    }
+}
+
+/// The treatment of communities with origin validation states (RFC 8097).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum RpkiCommunities {
+    /// They are passed on like other communities.
+    #[default]
+    Ignore,
+    /// Received ones are removed, and our own state is sent.
+    Send,
+    /// The state that an iBGP neighbor sends is used as if it were our own.
+    Obey,
+}
+
+/// The comparison with the registry.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum IrrCheck {
+    /// None.
+    #[default]
+    Off,
+    /// The origin must be in the member's AS-SETs.
+    Origin,
+    /// The prefix must be registered by a network in the member's AS-SETs.
+    Prefix,
+    /// Both of the above.
+    OriginAndPrefix,
+    /// The prefix must be registered with the route's own origin.
+    Bound,
+}
+
+/// The treatment of routes that fail the comparison with the registry.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum IrrAction {
+    /// They are rejected.
+    #[default]
+    Reject,
+    /// They are accepted, and carry a community.
+    Tag,
+}
+
+/// The treatment of routes that a check rejects.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum RejectPolicy {
+    /// They are rejected.
+    #[default]
+    Reject,
+    /// They are advertised with a community that names the reason.
+    Tag,
+    /// They are rejected, and looking glasses show them with that community.
+    TagAndReject,
+}
+
+impl Checks {
+    /// The defaults, which depend on other sections.
+    pub(crate) fn with(data: OutsideData) -> Self {
+        let mut checks = Checks::new();
+        if data.exchange && data.rpki {
+            checks.rpki_invalid = InvalidRoutes::Reject;
+        }
+        if data.exchange && data.aspa {
+            checks.aspa_invalid = InvalidRoutes::Reject;
+        }
+        if data.exchange && data.irr {
+            checks.irr = IrrCheck::OriginAndPrefix;
+        }
+        checks
+    }
+
+    /// Reads `[checks]`, or the table `checks` of a group or neighbor, and reports checks without their data.
+    pub(crate) fn read_from(&mut self, section: &Section<'_>, data: OutsideData) {
+        self.update(section);
+        let used = [
+            (
+                "rpki-invalid",
+                self.rpki_invalid != InvalidRoutes::Accept,
+                data.rpki,
+                RPKI_MISSING,
+            ),
+            (
+                "aspa-invalid",
+                self.aspa_invalid != InvalidRoutes::Accept,
+                data.aspa,
+                ASPA_MISSING,
+            ),
+            ("irr", self.irr != IrrCheck::Off, data.irr, IRR_MISSING),
+            (
+                "reject-policy",
+                self.reject_policy != RejectPolicy::Reject,
+                data.reject_cause,
+                CAUSE_MISSING,
+            ),
+            (
+                "rpki-communities",
+                self.rpki_communities == RpkiCommunities::Send,
+                data.rpki,
+                RPKI_MISSING,
+            ),
+        ];
+        for (key, is_used, is_there, (message, hint)) in used {
+            if let (Some(item), true, false) = (section.get(key), is_used, is_there) {
+                item.error(message, hint);
+            }
+        }
+    }
+}
+
+const RPKI_MISSING: (&str, &str) = (
+    "[rpki] is missing, so the state of every route is unknown",
+    "add [rpki] with rtr = \"127.0.0.1:3323\" or vrps = \"/var/lib/rpki-client/json\", or remove this key",
+);
+const ASPA_MISSING: (&str, &str) = (
+    "there are no ASPAs without `rpki.aspa`",
+    "write aspa = true in [rpki], or remove this key",
+);
+const IRR_MISSING: (&str, &str) = (
+    "[irr] is missing, so no prefix would be registered for anybody",
+    "add [irr] with server = \"rr.ntt.net\", or remove this key",
+);
+
+const CAUSE_MISSING: (&str, &str) = (
+    "`communities.tags.reject-cause` is missing, so no community would name the reason",
+    "write reject-cause = \"self:1101:code\" in [communities.tags], or remove this key",
+);
+
+/// The sections on which the defaults of checks depend.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct OutsideData {
+    pub(crate) exchange: bool,
+    pub(crate) rpki: bool,
+    pub(crate) aspa: bool,
+    pub(crate) irr: bool,
+    pub(crate) peeringdb: bool,
+    /// Whether `communities.tags.reject-cause` is present.
+    pub(crate) reject_cause: bool,
 }
 
 impl Default for Checks {
@@ -96,33 +266,33 @@ fn prefix_length(item: &Item<'_>, out: &mut PerFamily<LengthRange>) {
     });
 }
 
-fn blackhole(item: &Item<'_>, out: &mut PerFamily<bool>) {
-    if let DeValue::Boolean(both) = item.value.get_ref() {
-        *out = PerFamily::both(*both);
-        return;
-    }
-    item.section(
-        PER_FAMILY,
-        "true, false or { v4 = true, v6 = false }",
-        |section| {
-            section.set("v4", &mut out[Family::Ipv4Unicast], Item::bool);
-            section.set("v6", &mut out[Family::Ipv6Unicast], Item::bool);
-        },
-    );
+fn rpki_communities(item: &Item<'_>) -> Option<RpkiCommunities> {
+    item.word(&[
+        ("ignore", RpkiCommunities::Ignore),
+        ("send", RpkiCommunities::Send),
+        ("obey", RpkiCommunities::Obey),
+    ])
 }
 
-/// Refuses a check that this version does not support.
-fn not_yet(item: &Item<'_>) -> Option<()> {
-    if item.str("off").is_some_and(|text| text != "off") {
-        item.error(
-            "this version does not support this check",
-            "write \"off\", or remove the key; see allow-prefixes and allow-origins for static filters",
-        );
-    }
-    None
+fn irr(item: &Item<'_>) -> Option<IrrCheck> {
+    item.word(&[
+        ("off", IrrCheck::Off),
+        ("origin", IrrCheck::Origin),
+        ("prefix", IrrCheck::Prefix),
+        ("origin+prefix", IrrCheck::OriginAndPrefix),
+        ("bound", IrrCheck::Bound),
+    ])
 }
 
-/// The keys in the tables of `prefix-length` and `blackhole`.
+fn reject_policy(item: &Item<'_>) -> Option<RejectPolicy> {
+    item.word(&[
+        ("reject", RejectPolicy::Reject),
+        ("tag", RejectPolicy::Tag),
+        ("tag-and-reject", RejectPolicy::TagAndReject),
+    ])
+}
+
+/// The keys in the table of `prefix-length`.
 pub const PER_FAMILY: &[Key] = &[
     Key::new(
         "v4",

@@ -3,7 +3,8 @@
 use rutter_net::Asn;
 use rutter_policy::{Action, ActionCommunity, Notation, WellKnown};
 
-use crate::key_rows::section;
+use super::tags::Tags;
+use crate::key_rows::{KeyRows, section};
 use crate::toml_values::{Item, Section};
 use crate::value_forms;
 
@@ -53,6 +54,9 @@ section! {
         /// 16-bit aliases of members with 32-bit AS numbers, for standard communities.
         "aliases": "`{ \"64600\" = 4200000001 }`", default "none", reload Reevaluates
             => aliases: Vec<(u16, Asn)> = Vec::new(), read aliases;
+        /// Informational communities that Rutter adds, see below.
+        "tags": "`{ rpki-valid = \"self:1000:1\" }`", default "none", reload Reevaluates
+            => tags: Tags = Tags::new(), table "{ rpki-valid = \"self:1000:1\" }";
     }
 }
 
@@ -95,6 +99,12 @@ impl Communities {
                 }
             }
         }
+        section.edit("tags", |item| {
+            if let Some(table) = item.table() {
+                let tags = Section::reopen(item, table, &[Tags::KEYS]);
+                Tags::check(&tags, local, &known);
+            }
+        });
     }
 }
 

@@ -1,14 +1,15 @@
 //! `[exchange]` and `[router]`: the identity of this speaker.
 
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rutter_net::{Asn, Prefix};
 
 use crate::key_rows::{Key, Reload};
 use crate::read::Root;
+use crate::source_file::UnmatchedPattern;
 use crate::toml_values::{Item, Section};
-use crate::value_forms;
+use crate::{Severity, value_forms};
 
 /// The exchange of a route server; absent on a router or collector.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -206,9 +207,25 @@ fn expand(item: &Item<'_>, files: &mut Vec<PathBuf>) {
         }
     }
     if files.len() == before {
-        item.warning(
-            format!("no file matches {}", pattern.display()),
-            "create a file, or remove the key",
-        );
+        unmatched(item, &pattern);
     }
+}
+
+/// Warns of a pattern without files. If it matched a file before, all its members would go: see [`crate::Config::load_to_replace`].
+fn unmatched(item: &Item<'_>, pattern: &Path) {
+    let message = format!("no file matches {}", pattern.display());
+    item.warning(message, "create a file, or remove the key");
+    item.source.unmatched(UnmatchedPattern {
+        pattern: pattern.to_owned(),
+        error: item.source.finding(
+            Severity::Error,
+            item.value.span(),
+            &item.key,
+            format!(
+                "no file matches {} any more, so all its members would go",
+                pattern.display()
+            ),
+            "put the files back, or remove the pattern if these members are to go",
+        ),
+    });
 }

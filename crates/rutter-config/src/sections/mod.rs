@@ -1,5 +1,6 @@
 //! The sections of the file, one module each: their keys, their typed values and the readers of their values.
 
+pub(crate) mod blackhole;
 pub(crate) mod bmp;
 pub(crate) mod checks;
 pub(crate) mod collector;
@@ -8,6 +9,7 @@ pub(crate) mod daemon;
 pub(crate) mod exchange;
 pub(crate) mod graceful_restart;
 pub(crate) mod history;
+pub(crate) mod irr;
 pub(crate) mod lookup;
 pub(crate) mod max_prefix;
 pub(crate) mod metrics;
@@ -16,12 +18,16 @@ pub(crate) mod neighbor;
 pub(crate) mod rpki;
 pub(crate) mod session;
 pub(crate) mod sink;
+pub(crate) mod sources;
 pub(crate) mod sql;
 pub(crate) mod stream;
+pub(crate) mod tags;
+pub(crate) mod white_list;
 
 use crate::Config;
 use crate::key_rows::{Key, KeyRows, Reload};
 
+use blackhole::{Blackhole, BlackholeNextHop};
 use bmp::{Bmp, BmpTarget};
 use checks::{Checks, PER_FAMILY};
 use collector::Collector;
@@ -29,14 +35,18 @@ use communities::Communities;
 use daemon::Daemon;
 use graceful_restart::GracefulRestart;
 use history::History;
+use irr::Irr;
 use lookup::Lookup;
 use max_prefix::MAX_PREFIX;
 use metrics::Metrics;
 use mrt::Mrt;
 use rpki::Rpki;
 use session::{AddPath, Session};
+use sources::Sources;
 use sql::Sql;
 use stream::Stream;
+use tags::Tags;
+use white_list::WhiteList;
 
 /// A section as the manual shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,6 +92,8 @@ pub const SECTIONS: &[SectionKeys] = &[
     of::<Metrics>(),
     of::<Lookup>(),
     of::<Rpki>(),
+    of::<Irr>(),
+    of::<Sources>(),
     of::<Collector>(),
     of::<Bmp>(),
     of::<BmpTarget>(),
@@ -94,6 +106,11 @@ pub const SECTIONS: &[SectionKeys] = &[
         sink::SINK,
     ),
     with_session("[defaults]", Session::TEXT, &[]),
+    with_session(
+        "[[group]]",
+        "Keys that several members or neighbors share. A key counts from the neighbor itself, else from its group, else from `[defaults]` and `[checks]`.",
+        neighbor::GROUP,
+    ),
     with_session(
         "[[member]]",
         "A member of the exchange: a client of the route server.",
@@ -118,7 +135,11 @@ pub const SESSION: &[Key] = Session::KEYS;
 pub const TABLES: &[(&str, &[Key])] = &[
     ("max-prefix", MAX_PREFIX),
     ("add-path", AddPath::KEYS),
-    ("prefix-length and blackhole", PER_FAMILY),
+    ("prefix-length", PER_FAMILY),
+    ("blackhole", Blackhole::KEYS),
+    ("next-hop of blackhole", BlackholeNextHop::KEYS),
+    ("communities.tags", Tags::KEYS),
+    ("white-list", WhiteList::KEYS),
 ];
 
 const fn of<T: KeyRows>() -> SectionKeys {
@@ -166,7 +187,8 @@ macro_rules! parts {
             differs: |old, new| old.$field != new.$field,
         }),*];
 
-        const _: fn(&Config) = |Config { $($field: _),* }| {};
+        // The members in IRR data derive from the other parts.
+        const _: fn(&Config) = |Config { irr_members: _, $($field: _),* }| {};
     };
 }
 
@@ -184,6 +206,9 @@ parts! {
     mrt "mrt" whole::<Mrt>();
     metrics "metrics" whole::<Metrics>();
     rpki "rpki" whole::<Rpki>();
+    irr "irr" whole::<Irr>();
+    sources "sources" whole::<Sources>();
+    member_files "exchange.members" Some(Reload::AtOnce);
     lookup "lookup" whole::<Lookup>();
     collector "collector" whole::<Collector>();
     bmp "bmp" whole::<Bmp>();

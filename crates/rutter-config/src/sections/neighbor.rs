@@ -1,12 +1,15 @@
 //! `[[member]]`, `[[neighbor]]` and `[[dynamic-neighbor]]`: the configuration of one BGP session.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use rutter_net::{Asn, Family, PerFamily, Prefix};
 use rutter_policy::ImportRule;
 
+use super::checks::Checks;
 use super::max_prefix::MaxPrefix;
 use super::session::{SendPaths, Session};
+use super::white_list::WhiteList;
 use crate::key_rows::{DifferentKey, Key, KeyRows, Reload};
 
 /// The configuration of one BGP session, with all defaults.
@@ -30,8 +33,14 @@ pub struct Neighbor {
     pub next_hop_self: bool,
     /// LOCAL_PREF of routes without one.
     pub local_pref: u32,
-    /// AS-SETs of the member, for IRR filters.
+    /// AS-SETs of the member in capitals, for `checks.irr`.
     pub as_sets: Vec<String>,
+    /// Exceptions to `checks.irr`.
+    pub white_list: WhiteList,
+    /// The name of the group.
+    pub group: Option<String>,
+    /// The checks that apply to this neighbor: its own, then those of its group, then `[checks]`, then the defaults.
+    pub checks: Arc<Checks>,
     /// The keys of every session. `families` is never `None` here.
     pub session: Session,
 }
@@ -105,6 +114,10 @@ impl Neighbor {
             next_hop_self,
             local_pref,
             as_sets,
+            white_list,
+            group,
+            // Compared by `check_differences`.
+            checks: _,
             session,
         } = self;
         let own = [
@@ -116,11 +129,23 @@ impl Neighbor {
             ("next-hop-self", *next_hop_self != other.next_hop_self),
             ("local-pref", *local_pref != other.local_pref),
             ("as-sets", *as_sets != other.as_sets),
+            ("white-list", *white_list != other.white_list),
+            ("group", *group != other.group),
         ];
         let different = own.iter().filter(|(_, differs)| *differs);
         let mut found: Vec<DifferentKey> = different.map(|(name, _)| different_key(name)).collect();
         found.extend(session.differences(&other.session));
         found
+    }
+}
+
+impl Neighbor {
+    /// Returns the checks with different values: `checks.bogons`.
+    pub(crate) fn check_differences(&self, other: &Neighbor) -> Vec<String> {
+        let different = self.checks.differences(&other.checks).into_iter();
+        different
+            .map(|key| format!("checks.{}", key.name))
+            .collect()
     }
 }
 
@@ -191,10 +216,19 @@ pub const MEMBER: &[Key] = &[
     Key::new(
         "as-sets",
         "names",
-        "none",
-        "The member's AS-SETs, such as `RIPE::AS-FOO`. For IRR filters, which this version does not support.",
+        "those in `irr.peeringdb`",
+        "The member's AS-SETs for `checks.irr`, such as `AS-FOO` or `RIPE::AS-FOO`. The member's own AS always belongs to them.",
         Reload::Reevaluates,
     ),
+    Key::new(
+        "white-list",
+        "`{ prefixes = [], asns = [], routes = [] }`",
+        "none",
+        "Exceptions to `checks.irr`, see below.",
+        Reload::Reevaluates,
+    ),
+    GROUP_NAME,
+    CHECKS,
 ];
 
 /// `[[neighbor]]`
@@ -255,6 +289,8 @@ pub const NEIGHBOR: &[Key] = &[
         "LOCAL_PREF of routes without one.",
         Reload::Reevaluates,
     ),
+    GROUP_NAME,
+    CHECKS,
 ];
 
 /// `[[dynamic-neighbor]]`
@@ -322,4 +358,34 @@ pub const DYNAMIC: &[Key] = &[
         "LOCAL_PREF of routes without one.",
         Reload::Reevaluates,
     ),
+    GROUP_NAME,
+    CHECKS,
 ];
+
+/// `[[group]]`
+pub const GROUP: &[Key] = &[
+    Key::new(
+        "name",
+        "text",
+        "required",
+        "The name, which `group` in other sections refers to.",
+        Reload::AtOnce,
+    ),
+    CHECKS,
+];
+
+const GROUP_NAME: Key = Key::new(
+    "group",
+    "text",
+    "none",
+    "The `[[group]]` whose keys apply, except those that this section sets itself.",
+    Reload::AtOnce,
+);
+
+const CHECKS: Key = Key::new(
+    "checks",
+    "table with keys of `[checks]`",
+    "`[checks]`",
+    "Checks that differ from those of the group and of `[checks]`. Keys that are absent are inherited one by one.",
+    Reload::Reevaluates,
+);

@@ -9,10 +9,10 @@ use toml::de::DeValue;
 use super::checks::next_hop;
 use super::graceful_restart::GracefulRestart;
 use super::max_prefix::{MaxPrefix, max_prefix};
-use crate::Secret;
 use crate::key_rows::{KeyRows, section};
 use crate::toml_values::{Item, Section};
 use crate::value_forms::{asns, prefix_matches, seconds};
+use crate::{Secret, safe_file};
 
 section! {
     /// Defaults of the keys of every session.
@@ -185,7 +185,7 @@ fn send_paths(item: &Item<'_>) -> Option<SendPaths> {
 
 fn password_file(item: &Item<'_>) -> Option<Option<Secret>> {
     let path = item.source.beside(item.str("peer.key")?);
-    match std::fs::read(&path) {
+    match safe_file::read(&path, safe_file::PASSWORD) {
         Ok(octets) => secret(item, octets.trim_ascii_end()).map(Some),
         Err(why) => {
             item.error(

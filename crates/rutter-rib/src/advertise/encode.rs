@@ -117,7 +117,7 @@ impl Style {
             sender,
             policy,
             class,
-            tags: policy.tags_of(class),
+            tags: policy.tags_of(class, sender.asn),
             blackhole: self.blackhole_next_hop(family, policy, class),
             attributes: &attributes,
             out: if self.as4 { out } else { &mut wide },

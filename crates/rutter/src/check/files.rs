@@ -21,6 +21,7 @@ fn one(named: &NamedPath) -> Option<ConfigError> {
         PathRole::Certificate => pem(named, "certificate", &["CERTIFICATE"]),
         PathRole::PrivateKey => pem(named, "private key", KEYS),
         PathRole::Vrps => vrps(named),
+        PathRole::Data => data(named),
         PathRole::Folder => folder(named, &named.path),
         PathRole::Socket => folder(named, named.path.parent()?),
         PathRole::ForeignSocket => foreign_socket(named),
@@ -58,6 +59,22 @@ fn vrps(named: &NamedPath) -> Option<ConfigError> {
     let why = Vrps::read(&named.path).err()?;
     let hint = "without this file origins are not validated, and a reload fails";
     Some(named.finding(Severity::Warning, why, hint))
+}
+
+/// Checks another file to read. The daemon runs without it.
+fn data(named: &NamedPath) -> Option<ConfigError> {
+    let path = named.path.display();
+    let why = match fs::metadata(&named.path) {
+        Ok(metadata) if metadata.is_file() => fs::File::open(&named.path).err()?.to_string(),
+        Ok(_) => "it is not a regular file".to_owned(),
+        Err(why) => why.to_string(),
+    };
+    let message = format!("cannot read {path}: {why}");
+    Some(named.finding(
+        Severity::Warning,
+        message,
+        "until it can be read, the last good copy counts",
+    ))
 }
 
 /// Checks a folder. The daemon creates missing folders, so the nearest existing one counts.

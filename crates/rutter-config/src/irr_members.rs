@@ -1,0 +1,95 @@
+//! The members whose routes are compared with IRR data, each with a number.
+
+use rutter_irr::{IrrMember, IrrRules};
+use rutter_net::Asn;
+use rutter_policy::ImportRule;
+
+use crate::{Config, IrrCheck, Neighbor, WhiteList};
+
+/// A member whose routes are compared with IRR data. Neighbors with equal settings share it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IrrMemberSettings {
+    /// The member's AS.
+    pub asn: Asn,
+    /// Its AS-SETs in capitals; its AS number, if none is configured.
+    pub as_sets: Vec<String>,
+    /// Exceptions.
+    pub white_list: WhiteList,
+    /// The rules for its routes.
+    pub rules: IrrRules,
+}
+
+impl Config {
+    /// The number of a neighbor in IRR data; `None` if its routes are not compared with them.
+    pub fn irr_member(&self, neighbor: &Neighbor) -> Option<IrrMember> {
+        let wanted = self.irr_settings(neighbor)?;
+        let mut known = self.irr_members.iter();
+        let number = known.position(|known| known.as_ref() == Some(&wanted))?;
+        u16::try_from(number).ok().map(IrrMember)
+    }
+
+    /// Gives numbers to the members. A member keeps the number that it has in `running`, so that the routes of others
+    /// need no evaluation after a reload.
+    pub(crate) fn number_irr_members(&mut self, running: &[Option<IrrMemberSettings>]) {
+        let mut wanted: Vec<IrrMemberSettings> = Vec::new();
+        for neighbor in &self.neighbors {
+            if let Some(settings) = self.irr_settings(neighbor)
+                && !wanted.contains(&settings)
+            {
+                wanted.push(settings);
+            }
+        }
+        let mut numbered: Vec<Option<IrrMemberSettings>> = vec![None; running.len()];
+        // Equal settings first, then other settings of the same AS.
+        let rules: [fn(&IrrMemberSettings, &IrrMemberSettings) -> bool; 2] =
+            [|a, b| a == b, |a, b| a.asn == b.asn];
+        for same in rules {
+            wanted.retain(|settings| {
+                let held = |known: &Option<IrrMemberSettings>| {
+                    known.as_ref().is_some_and(|known| same(known, settings))
+                };
+                let mut numbers = running.iter().enumerate();
+                let free = numbers.find(|(at, known)| numbered[*at].is_none() && held(known));
+                if let Some((at, _)) = free {
+                    numbered[at] = Some(settings.clone());
+                }
+                free.is_none()
+            });
+        }
+        for settings in wanted {
+            match numbered.iter().position(Option::is_none) {
+                Some(at) => numbered[at] = Some(settings),
+                None => numbered.push(Some(settings)),
+            }
+        }
+        self.irr_members = numbered;
+    }
+
+    fn irr_settings(&self, neighbor: &Neighbor) -> Option<IrrMemberSettings> {
+        let irr = self.irr.as_ref()?;
+        let check = neighbor.checks.irr;
+        let wanted = check != IrrCheck::Off || self.marks_irr_state();
+        if !wanted || neighbor.import != ImportRule::Checks {
+            return None;
+        }
+        let as_sets = match neighbor.as_sets.as_slice() {
+            [] => vec![format!("AS{}", neighbor.asn)],
+            as_sets => as_sets.to_vec(),
+        };
+        Some(IrrMemberSettings {
+            asn: neighbor.asn,
+            as_sets,
+            white_list: neighbor.white_list.clone(),
+            rules: IrrRules {
+                origin: matches!(
+                    check,
+                    IrrCheck::Origin | IrrCheck::OriginAndPrefix | IrrCheck::Bound
+                ),
+                prefix: matches!(check, IrrCheck::Prefix | IrrCheck::OriginAndPrefix),
+                bound: check == IrrCheck::Bound,
+                longer: irr.allow_longer_prefixes,
+                roas: irr.roas_as_route_objects,
+            },
+        })
+    }
+}

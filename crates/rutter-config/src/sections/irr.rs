@@ -1,0 +1,200 @@
+//! `[irr]`: registered prefixes and origins of members.
+
+use std::path::PathBuf;
+
+use crate::PathRole;
+use crate::key_rows::section;
+use crate::toml_values::{Item, Section};
+use crate::value_forms::{host_port, percent, seconds};
+
+section! {
+    /// The Internet Routing Registries (IRRs), from which Rutter learns the prefixes and origins of each member. The members' `as-sets` name them, and `checks.irr` uses them.
+    pub struct Irr = "[irr]" {
+        /// IRRd servers, in order of preference. The default port is 43.
+        "server": "host:port, or several", default "none", reload AtOnce
+            => servers: Vec<String> = Vec::new(), read |i| Some(i.some(|i| host_port(i, 43)));
+        /// The databases that the server searches, in order of preference: the first with an object wins.
+        "sources": "names", default "those of the server", reload AtOnce
+            => sources: Vec<String> = Vec::new(), read |i| Some(i.some(source_name));
+        /// Time between refreshes. Only differences are applied.
+        "refresh": "duration", default "`\"1h\"`", reload AtOnce
+            => refresh_s: u32 = 3600, read |i| seconds(i, 60, 7 * 86_400).map(|s| s as u32);
+        /// How long data of a failing server stays in force. An older copy is reported, and stays in force too, because an empty filter would reject everything.
+        "keep-last-good": "duration", default "`\"7d\"`", reload AtOnce
+            => keep_last_good_s: u32 = 7 * 86_400, read |i| seconds(i, 0, 366 * 86_400).map(|s| s as u32);
+        /// Refuse data that shrank by more than this share, until an operator accepts it.
+        "refuse-shrink": "`\"20%\"`, or false", default "`\"20%\"`", reload AtOnce
+            => refuse_shrink: Option<u8> = Some(20), read percent;
+        /// Lists in files, in place of a server: JSON of bgpq4, or a prefix on each line. The name is an AS-SET, or an AS number for the list of one member.
+        "files": "`{ \"AS-FOO\" = \"as-foo.json\" }`", default "none", reload AtOnce
+            => files: Vec<(String, PathBuf)> = Vec::new(), read files;
+        /// ARIN's whois dump as JSON; its prefixes count as route objects.
+        "arin-whois": "path", default "none", reload AtOnce
+            => arin_whois: Option<PathBuf> = None, read dump;
+        /// The dump of registro.br; its prefixes count as route objects.
+        "registro-br": "path", default "none", reload AtOnce
+            => registro_br: Option<PathBuf> = None, read dump;
+        /// A dump of PeeringDB's networks as JSON, for the AS-SETs of members without `as-sets`.
+        "peeringdb": "path", default "none", reload AtOnce
+            => peeringdb: Option<PathBuf> = None, read dump;
+        /// A valid ROA counts as a route object, if its origin is in the member's AS-SETs. It needs `[rpki]`.
+        "roas-as-route-objects": "true, false", default "false", reload AtOnce
+            => roas_as_route_objects: bool = false, read Item::bool;
+        /// Accept prefixes inside a registered prefix too, up to the length that `checks.prefix-length` accepts.
+        "allow-longer-prefixes": "true, false", default "false", reload AtOnce
+            => allow_longer_prefixes: bool = false, read Item::bool;
+    }
+}
+
+impl Irr {
+    /// Reports a section that names no data, and keys that need another section.
+    pub(crate) fn check(&self, section: &Section<'_>, has_rpki: bool) {
+        if self.servers.is_empty() && self.files.is_empty() {
+            let failed = ["server", "files"]
+                .iter()
+                .any(|key| section.get(key).is_some());
+            if !failed {
+                section.complain(
+                    "server",
+                    "neither `server` nor `files` is present, so no prefix is registered for anybody",
+                    "write server = \"rr.ntt.net\", or the name of another IRRd server",
+                );
+            }
+        }
+        if let (Some(item), true, false) = (
+            section.get("roas-as-route-objects"),
+            self.roas_as_route_objects,
+            has_rpki,
+        ) {
+            item.error(
+                "this needs [rpki], which has the ROAs",
+                "add [rpki], or remove the key",
+            );
+        }
+    }
+}
+
+/// Reads the name of an IRR database.
+fn source_name(item: &Item<'_>) -> Option<String> {
+    let name = item.name()?;
+    if !is_word(&name) {
+        item.error(
+            format!("`{name}` is not the name of a database"),
+            "write names like \"RIPE\", \"RADB\" or \"ARIN-NONAUTH\"",
+        );
+        return None;
+    }
+    Some(name.to_ascii_uppercase())
+}
+
+/// Reads the table of names and files.
+fn files(item: &Item<'_>) -> Option<Vec<(String, PathBuf)>> {
+    const EXAMPLE: &str = "write { \"AS-FOO\" = \"as-foo.json\" }";
+    let Some(table) = item.table() else {
+        item.error("expected a table", EXAMPLE);
+        return None;
+    };
+    let mut files = Vec::new();
+    for (name, value) in table.iter() {
+        let name = name.get_ref();
+        let value = Item {
+            source: item.source,
+            key: format!("{}.{name}", item.key),
+            value,
+        };
+        match as_set_name(name) {
+            Some(name) => files.extend(dump(&value).flatten().map(|path| (name, path))),
+            None => value.error(
+                format!("`{name}` is neither an AS-SET nor an AS number"),
+                EXAMPLE,
+            ),
+        }
+    }
+    Some(files)
+}
+
+fn dump(item: &Item<'_>) -> Option<Option<PathBuf>> {
+    item.named(PathRole::Data).map(Some)
+}
+
+/// Reads the name of an AS-SET, with a database before it if it is not unique: `RIPE::AS-FOO`, `AS64500:AS-FOO`.
+pub(crate) fn as_set(item: &Item<'_>) -> Option<String> {
+    let text = item.name()?;
+    let name = as_set_name(&text);
+    if name.is_none() {
+        item.error(
+            format!("`{text}` is not the name of an AS-SET"),
+            "write names like \"AS-FOO\", \"AS64500:AS-FOO\", \"RIPE::AS-FOO\", or an AS number like \"AS64500\"",
+        );
+    }
+    name
+}
+
+/// Returns the name in capitals, if it is one (RFC 2622 §5.1).
+fn as_set_name(text: &str) -> Option<String> {
+    let (database, name) = match text.split_once("::") {
+        Some((database, name)) => (Some(database), name),
+        None => (None, text),
+    };
+    let parts: Option<Vec<NamePart>> = name.split(':').map(name_part).collect();
+    let parts = parts?;
+    let has_set = parts.contains(&NamePart::Set);
+    let is_name = has_set || parts.len() == 1;
+    (is_name && database.is_none_or(is_word)).then(|| text.to_ascii_uppercase())
+}
+
+/// A part of a hierarchical name.
+#[derive(Clone, Copy, PartialEq)]
+enum NamePart {
+    Asn,
+    Set,
+}
+
+fn name_part(part: &str) -> Option<NamePart> {
+    let part = part.to_ascii_uppercase();
+    let digits = part.strip_prefix("AS").unwrap_or("");
+    let is_asn = digits.parse::<u32>().is_ok_and(|asn| asn > 0);
+    let is_set = part.starts_with("AS-") && part.len() > 3 && is_word(&part);
+    match (is_asn, is_set) {
+        (true, _) => Some(NamePart::Asn),
+        (_, true) => Some(NamePart::Set),
+        _ => None,
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    let letter = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    !text.is_empty() && text.chars().all(letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_as_sets_have_a_form() {
+        for good in [
+            "AS-FOO",
+            "as-foo",
+            "RIPE::AS-FOO",
+            "AS64500:AS-FOO",
+            "AS64500",
+            "AS-A:AS64500",
+        ] {
+            assert_eq!(as_set_name(good), Some(good.to_ascii_uppercase()));
+        }
+        for bad in [
+            "",
+            "FOO",
+            "AS-",
+            "AS0",
+            "RIPE:AS-FOO",
+            "::AS-FOO",
+            "AS-FOO\r\n!q",
+            "AS1:AS2",
+            "AS-F O",
+        ] {
+            assert_eq!(as_set_name(bad), None, "{bad:?}");
+        }
+    }
+}

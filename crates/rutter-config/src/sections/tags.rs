@@ -1,0 +1,144 @@
+//! `[communities.tags]`: informational communities, which Rutter adds to the routes that it advertises.
+
+use rutter_net::Asn;
+use rutter_policy::ActionCommunity;
+
+use crate::key_rows::{KeyRows, section};
+use crate::tag_notation::{TagField, TagNotation};
+use crate::toml_values::{Item, Section};
+
+section! {
+    /// Informational communities, which Rutter adds to the routes that it advertises. It removes them from received routes. The words are those of ARouteServer.
+    pub struct Tags = "communities.tags" {
+        /// Origin validation (RFC 6811): valid.
+        "rpki-valid": "notations", default "none", reload Reevaluates
+            => rpki_valid: Vec<TagNotation> = Vec::new(), read plain;
+        /// Origin validation: invalid.
+        "rpki-invalid": "notations", default "none", reload Reevaluates
+            => rpki_invalid: Vec<TagNotation> = Vec::new(), read plain;
+        /// Origin validation: not found (ARouteServer: unknown).
+        "rpki-not-found": "notations", default "none", reload Reevaluates
+            => rpki_not_found: Vec<TagNotation> = Vec::new(), read plain;
+        /// Path verification by ASPAs: valid.
+        "aspa-valid": "notations", default "none", reload Reevaluates
+            => aspa_valid: Vec<TagNotation> = Vec::new(), read plain;
+        /// Path verification by ASPAs: invalid.
+        "aspa-invalid": "notations", default "none", reload Reevaluates
+            => aspa_invalid: Vec<TagNotation> = Vec::new(), read plain;
+        /// Path verification by ASPAs: unknown.
+        "aspa-unknown": "notations", default "none", reload Reevaluates
+            => aspa_unknown: Vec<TagNotation> = Vec::new(), read plain;
+        /// The origin is in the member's AS-SETs.
+        "origin-present-in-as-set": "notations", default "none", reload Reevaluates
+            => origin_present_in_as_set: Vec<TagNotation> = Vec::new(), read plain;
+        /// The origin is not in the member's AS-SETs.
+        "origin-not-present-in-as-set": "notations", default "none", reload Reevaluates
+            => origin_not_present_in_as_set: Vec<TagNotation> = Vec::new(), read plain;
+        /// The prefix is registered by a network in the member's AS-SETs.
+        "prefix-present-in-as-set": "notations", default "none", reload Reevaluates
+            => prefix_present_in_as_set: Vec<TagNotation> = Vec::new(), read plain;
+        /// The prefix is not registered by a network in the member's AS-SETs.
+        "prefix-not-present-in-as-set": "notations", default "none", reload Reevaluates
+            => prefix_not_present_in_as_set: Vec<TagNotation> = Vec::new(), read plain;
+        /// The prefix is accepted because of a ROA (`irr.roas-as-route-objects`).
+        "prefix-validated-via-rpki-roas": "notations", default "none", reload Reevaluates
+            => prefix_validated_via_rpki_roas: Vec<TagNotation> = Vec::new(), read plain;
+        /// The prefix is accepted because of ARIN's whois dump.
+        "prefix-validated-via-arin-whois": "notations", default "none", reload Reevaluates
+            => prefix_validated_via_arin_whois: Vec<TagNotation> = Vec::new(), read plain;
+        /// The prefix is accepted because of registro.br's dump.
+        "prefix-validated-via-registro-br": "notations", default "none", reload Reevaluates
+            => prefix_validated_via_registro_br: Vec<TagNotation> = Vec::new(), read plain;
+        /// The route is accepted because of the member's white list.
+        "route-validated-via-white-list": "notations", default "none", reload Reevaluates
+            => route_validated_via_white_list: Vec<TagNotation> = Vec::new(), read plain;
+        /// The reason against the route, for `checks.reject-policy`: `code` is the number of the reason.
+        "reject-cause": "notations with `code`", default "none", reload Reevaluates
+            => reject_cause: Vec<TagNotation> = Vec::new(), read |i| with_field(i, TagField::Code);
+        /// The AS of the member that announced a route with `reject-cause`.
+        "rejected-route-announced-by": "notations with `peer`", default "none", reload Reevaluates
+            => rejected_route_announced_by: Vec<TagNotation> = Vec::new(), read |i| with_field(i, TagField::Peer);
+    }
+}
+
+impl Tags {
+    /// Reports tags that are equal to another tag, or that an action community means.
+    pub(crate) fn check(section: &Section<'_>, local: Asn, actions: &[ActionCommunity]) {
+        let mut known: Vec<(TagNotation, &str)> = Vec::new();
+        for key in Tags::KEYS {
+            let items = section
+                .get(key.name)
+                .map_or_else(Vec::new, |item| item.list());
+            for item in items {
+                let Some(tag) = item.as_str().and_then(|text| text.parse().ok()) else {
+                    continue;
+                };
+                check_tag(&item, &tag, local, actions, &known);
+                known.push((tag, key.name));
+            }
+        }
+    }
+}
+
+fn check_tag(
+    item: &Item<'_>,
+    tag: &TagNotation,
+    local: Asn,
+    actions: &[ActionCommunity],
+    known: &[(TagNotation, &str)],
+) {
+    if tag.is_standard() && tag.names_self() && !local.is_two_octet() {
+        item.error(
+            format!("`{tag}`: AS{local} does not fit the 16 bits of a standard community"),
+            "write a number instead of `self`, or a large community like \"self:1000:1\"",
+        );
+    }
+    if let Some((_, key)) = known.iter().find(|(other, _)| other.overlaps(tag, local)) {
+        item.error(
+            format!("`{tag}` already means {key}"),
+            "a community can have only one meaning",
+        );
+    }
+    if let Some(action) = actions
+        .iter()
+        .find(|action| tag.matches(&action.notation, local))
+    {
+        item.error(
+            format!(
+                "`{tag}` already means {}, as `{}`",
+                action.action.key(),
+                action.notation
+            ),
+            "write another number, or a large community that no action uses",
+        );
+    }
+}
+
+/// Reads communities without a variable field.
+fn plain(item: &Item<'_>) -> Option<Vec<TagNotation>> {
+    read(item, None, "self:1000:1")
+}
+
+/// Reads communities with one variable field.
+fn with_field(item: &Item<'_>, field: TagField) -> Option<Vec<TagNotation>> {
+    let example = match field {
+        TagField::Peer => "self:1101:peer",
+        _ => "self:1100:code",
+    };
+    read(item, Some(field), example)
+}
+
+fn read(item: &Item<'_>, variable: Option<TagField>, example: &str) -> Option<Vec<TagNotation>> {
+    Some(item.each(|item| {
+        let tag = item.parse::<TagNotation>(example)?;
+        if tag.variable() != variable {
+            let wanted = match variable {
+                Some(field) => format!("`{tag}` needs exactly one field `{field}`"),
+                None => format!("`{tag}` has a variable field, which this tag does not fill"),
+            };
+            item.error(wanted, format!("write something like \"{example}\""));
+            return None;
+        }
+        Some(tag)
+    }))
+}
