@@ -2,13 +2,11 @@
 
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use rutter_config::{ConfigError, Diff};
 use rutter_net::Prefix;
 use rutter_rib::{Explanation, PeerId, PeerSummary, PreviewedRoute, Rib, Snapshot};
-use rutter_rpki::Vrps;
 use rutter_wire::attr::Attributes;
 
 use crate::{ClearHow, LogRow, RouterRow, SessionRow, SinkRow, SourceAction, SourceRow, StatusRow};
@@ -42,10 +40,6 @@ pub trait Backend: Send + Sync {
     }
     /// Returns the memory use by purpose.
     fn memory(&self) -> Vec<rutter_rib::MemoryRow>;
-    /// Returns the VRPs for origin validation (RFC 6811), if it is enabled.
-    fn vrps(&self) -> Option<Arc<Vrps>> {
-        None
-    }
     /// Returns the services of a collector; `None` in other daemons.
     fn collector_services(&self) -> Option<&dyn CollectorServices> {
         None

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::convert::peer_rows;
-use crate::{Backend, PeerRow, RouterRow, SessionState, SinkRow, StatusRow};
+use crate::{Backend, PeerRow, RouterRow, SessionState, SinkRow, SourceRow, StatusRow};
 
 /// A metric.
 pub struct Metric {
@@ -31,6 +31,8 @@ pub fn render(backend: &dyn Backend) -> String {
         page.sample(Name::MemoryBytes, &[("what", row.what)], row.bytes as f64);
         page.sample(Name::MemoryItems, &[("what", row.what)], row.count as f64);
     }
+    let sources = backend.sources();
+    sources.iter().for_each(|row| source(&mut page, row));
     if let Some(collected) = backend.collector_services() {
         collected
             .sinks()
@@ -104,6 +106,22 @@ fn session(page: &mut Page, peer: &PeerRow) {
     }
 }
 
+fn source(page: &mut Page, row: &SourceRow) {
+    let labels = [
+        ("source", row.name.as_str()),
+        ("location", row.location.as_str()),
+    ];
+    for state in SourceRow::STATES {
+        let is = f64::from(u8::from(row.state == state));
+        let [name, location] = labels;
+        page.sample(Name::SourceState, &[name, location, ("state", state)], is);
+    }
+    page.sample(Name::SourceEntries, &labels, row.entries as f64);
+    if let Some(updated) = row.updated_at {
+        page.sample(Name::SourceUpdated, &labels, updated as f64);
+    }
+}
+
 fn sink(page: &mut Page, row: &SinkRow) {
     let name = ("sink", row.name.as_str());
     for state in ["connecting", "loading", "live", "away", "dropping"] {
@@ -174,6 +192,9 @@ metrics! {
     PeerRoutes = "rutter_peer_routes", "gauge", "Routes received from the neighbor, by family and verdict.";
     MemoryBytes = "rutter_memory_bytes", "gauge", "Bytes of the table by purpose.";
     MemoryItems = "rutter_memory_items", "gauge", "Items of the table by purpose.";
+    SourceState = "rutter_source_state", "gauge", "1 for the current state of the source of outside data.";
+    SourceEntries = "rutter_source_entries", "gauge", "Entries of the source that are in force.";
+    SourceUpdated = "rutter_source_updated_timestamp_seconds", "gauge", "When the source last had good data.";
     SinkState = "rutter_sink_state", "gauge", "1 for the current state of the sink.";
     SinkSpooled = "rutter_sink_spooled_rows_total", "counter", "Rows written to the sink's spool since the start.";
     SinkPending = "rutter_sink_pending_rows", "gauge", "Rows in the spool that the sink has not committed, including rows of earlier runs.";

@@ -20,6 +20,7 @@ use rutter_policy::ExportPolicy;
 use rutter_rib::{Rib, RibConfig};
 
 use crate::connection::memory_file;
+use crate::filter_sources::FilterSources;
 use crate::listener::{Acceptor, Listeners};
 use crate::mailbox::{Command, Mailbox};
 use crate::management::Service;
@@ -29,7 +30,7 @@ use crate::reactor::{self, Reactor, WAKE};
 use crate::shared::{Clock, Loaded, Shared, StopRequest, Thread, unix_us};
 use crate::signals::Signals;
 use crate::status::PeerTable;
-use crate::{logging, memory, privileges, rpki};
+use crate::{filter_sources, logging, memory, privileges};
 
 /// Starts daemons.
 pub struct Daemon;
@@ -114,9 +115,11 @@ impl Daemon {
             stopping: AtomicBool::new(false),
             stop_request: StopRequest::default(),
             collected: OnceLock::new(),
-            vrps: RwLock::new(rpki::at_start(&config)),
+            sources: FilterSources::default(),
             config: RwLock::new(Arc::new(config)),
         });
+        let vrps = filter_sources::vrps_at_start(&shared.config.read());
+        shared.publish(|data| data.vrps = vrps);
         if let Some(lookup) = shared.config.read().lookup {
             shared.rib.enable_lookup(lookup.profile);
         }

@@ -20,7 +20,6 @@ use rutter_config::Diff;
 use rutter_limits::{ConnectionLimits, LogRateLimit};
 use rutter_net::{Family, Prefix};
 use rutter_rib::{Explanation, MemoryRow, PreviewedRoute, Rib, Snapshot};
-use rutter_rpki::Vrps;
 
 use crate::logging::{self, LogRing, Record};
 use crate::mailbox::{Clear, Command};
@@ -73,10 +72,6 @@ impl Backend for Management {
 
     fn memory(&self) -> Vec<MemoryRow> {
         memory::rows(&self.0)
-    }
-
-    fn vrps(&self) -> Option<Arc<Vrps>> {
-        self.0.vrps.read().clone()
     }
 
     fn collector_services(&self) -> Option<&dyn CollectorServices> {

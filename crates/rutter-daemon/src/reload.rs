@@ -9,12 +9,12 @@ use rutter_config::{Changed, Config, Diff};
 use rutter_policy::{ExportPolicy, ImportPolicy};
 use rutter_rib::{PeerId, PreviewedPolicy, PreviewedRoute, Snapshot};
 
+use crate::filter_sources;
 use crate::logging;
 use crate::mailbox::Command;
 use crate::management::Service;
 use crate::mrt::Archive;
 use crate::neighbor_settings::NeighborSettings;
-use crate::rpki;
 use crate::shared::{PostError, Shared, unix_us};
 use crate::status::PeerStatus;
 use crate::transport;
@@ -97,17 +97,19 @@ pub(crate) fn reevaluate(shared: &Shared, neighbor: IpAddr) -> Result<(), String
 fn try_reload(shared: &Arc<Shared>) -> Result<Diff, ReloadError> {
     let _one_at_a_time = shared.reloading.lock();
     let new = Arc::new(load(shared, None)?);
-    let vrps = rpki::read(&new).map_err(ReloadError::Other)?;
+    let vrps = filter_sources::read_vrps(&new).map_err(ReloadError::Other)?;
     let outlets = prepare_outlets(shared, &new)?;
     let old = std::mem::replace(&mut *shared.config.write(), Arc::clone(&new));
     let mut diff = rutter_config::diff(&old, &new);
     apply(shared, &old, &new, &diff);
     change_outlets(shared, &old, &new, outlets);
-    let has_other_vrps = *shared.vrps.read() != vrps;
+    let has_other_vrps = shared.rib.filter_data().vrps != vrps;
     if has_other_vrps && old.rpki == new.rpki {
         diff.other.push("rpki.vrps".into());
     }
-    *shared.vrps.write() = vrps;
+    if has_other_vrps {
+        shared.publish(|data| data.vrps = vrps);
+    }
     shared.flush();
     Ok(diff)
 }

@@ -12,8 +12,8 @@ use parking_lot::{Mutex, RwLock};
 use rutter_api::CollectorServices;
 use rutter_config::Config;
 use rutter_rib::Rib;
-use rutter_rpki::Vrps;
 
+use crate::filter_sources::FilterSources;
 use crate::listener::Listeners;
 use crate::logging::LogRing;
 use crate::mailbox::{Command, Mailbox};
@@ -44,8 +44,8 @@ pub(crate) struct Shared {
     pub(crate) stopping: AtomicBool,
     /// The request to stop, with the text for the neighbors.
     pub(crate) stop_request: StopRequest,
-    /// The VRPs with which look-ups validate origins.
-    pub(crate) vrps: RwLock<Option<Arc<Vrps>>>,
+    /// The sources of outside data.
+    pub(crate) sources: FilterSources,
     /// The services of a collector, in a collector.
     pub(crate) collected: OnceLock<Arc<dyn CollectorServices>>,
 }

@@ -31,6 +31,11 @@ pub struct SourceRow {
     pub refused: Option<String>,
 }
 
+impl SourceRow {
+    /// The states.
+    pub const STATES: [&str; 5] = ["starting", "live", "stale", "failing", "refused"];
+}
+
 /// An action on a source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

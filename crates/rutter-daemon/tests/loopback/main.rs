@@ -2,6 +2,7 @@
 
 mod archive;
 mod process;
+mod sources;
 mod support;
 
 use std::net::TcpListener;
@@ -298,7 +299,9 @@ fn validity(folder: &Folder) -> Option<String> {
 fn lookups_validate_origins_by_the_file_of_the_last_good_reload() {
     let folder = Folder::new("rpki");
     let vrps = folder.0.join("vrps.json");
-    let more = format!("{}[rpki]\nvrps = \"{}\"\n", two_members(), vrps.display());
+    let tagged = "checks = { rpki-invalid = \"tag\" }";
+    let members = format!("{}{}", member(1, 64501, tagged), member(2, 64502, ""));
+    let more = format!("{members}[rpki]\nvrps = \"{}\"\n", vrps.display());
     // The file does not exist yet.
     let (_daemon, address) = start(&folder, 1, &more);
     let mut one = Speaker::establish(1, 64501, address);
