@@ -1,10 +1,10 @@
 //! `rutter collect`: the daemon with the services of a collector around it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rutter_config::{Config, Severity};
+use rutter_config::{Config, ConfigSource, Severity};
 use rutter_daemon::{Daemon, Handle, Hangup, Signals};
 use rutter_ingest::MrtLoader;
 use rutter_mrt::{Input, Progress, Reader, find_files};
@@ -28,7 +28,7 @@ pub(crate) fn collect(args: &CollectArgs) -> Result<(), Failure> {
     if signals.stop_requested() {
         return Ok(());
     }
-    let collector = Running::start(config, Some(source))?;
+    let collector = Running::start(config, Some(source.into()))?;
     collector.daemon.handle_signals(&signals);
     let loaded = match inputs.is_empty() {
         true => Ok(Ok(())),
@@ -56,7 +56,7 @@ pub(crate) struct Running {
 
 impl Running {
     /// Starts the services, then the daemon around the same table. A reload reads `source` again.
-    pub(crate) fn start(config: Config, source: Option<PathBuf>) -> Result<Self, Failure> {
+    pub(crate) fn start(config: Config, source: Option<ConfigSource>) -> Result<Self, Failure> {
         let cannot = |e| Failure::text(format!("cannot start: {e}"));
         let daemon = Daemon::prepare(config.clone(), source).map_err(cannot)?;
         let context = Context {

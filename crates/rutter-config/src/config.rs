@@ -95,23 +95,29 @@ impl Config {
     /// Reads a file that is to replace a running configuration. In addition to the errors of [`Self::load`], a pattern of
     /// `exchange.members` that matched files of the running configuration must still match one.
     pub fn load_to_replace(path: &Path, running: &Config) -> Result<Loaded, Vec<ConfigError>> {
-        let mut loaded = Self::load(path)?;
-        loaded.config.number_irr_members(&running.irr_members);
-        let lost = |unmatched: &&UnmatchedPattern| {
-            let pattern = glob::Pattern::new(&unmatched.pattern.to_string_lossy());
-            let matched = |file: &PathBuf| pattern.as_ref().is_ok_and(|p| p.matches_path(file));
-            running.member_files.iter().any(matched)
-        };
-        let lost = loaded.unmatched.iter().filter(lost);
-        let errors: Vec<ConfigError> = lost.map(|pattern| pattern.error.clone()).collect();
-        match errors.is_empty() {
-            true => Ok(loaded),
-            false => Err(errors),
-        }
+        Self::load(path)?.to_replace(running)
     }
 
     /// Reads a configuration from a string. `file_name` is for messages, and member files are relative to it.
     pub fn parse(text: &str, file_name: &Path) -> Result<Loaded, Vec<ConfigError>> {
         read::configuration(text, file_name)
+    }
+}
+
+impl Loaded {
+    /// Makes this the successor of a running configuration.
+    pub(crate) fn to_replace(mut self, running: &Config) -> Result<Loaded, Vec<ConfigError>> {
+        self.config.number_irr_members(&running.irr_members);
+        let lost = |unmatched: &&UnmatchedPattern| {
+            let pattern = glob::Pattern::new(&unmatched.pattern.to_string_lossy());
+            let matched = |file: &PathBuf| pattern.as_ref().is_ok_and(|p| p.matches_path(file));
+            running.member_files.iter().any(matched)
+        };
+        let lost = self.unmatched.iter().filter(lost);
+        let errors: Vec<ConfigError> = lost.map(|pattern| pattern.error.clone()).collect();
+        match errors.is_empty() {
+            true => Ok(self),
+            false => Err(errors),
+        }
     }
 }

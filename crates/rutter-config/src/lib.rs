@@ -9,6 +9,7 @@
 //! `sections/` has a module for each section, with one row for each key. `read/` finds the sections in the files.
 
 mod config;
+mod config_source;
 mod diff;
 mod error;
 mod file_name;
@@ -38,11 +39,13 @@ pub mod schema {
 }
 
 pub use config::{Config, Loaded};
+pub use config_source::ConfigSource;
 pub use diff::{Changed, Diff, diff};
 pub use error::{ConfigError, Severity};
 pub use file_name::file_name;
 pub use irr_members::IrrMemberSettings;
 pub use named_path::{NamedPath, PathRole};
+pub use read::{Converted, convert_arouteserver};
 pub use rutter_policy::{ImportRule, NextHopRule, Role};
 pub use secret::Secret;
 pub use sections::blackhole::{Blackhole, BlackholeNextHop, BlackholeRule};

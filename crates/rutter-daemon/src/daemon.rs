@@ -5,7 +5,6 @@ use std::fmt;
 use std::hash::BuildHasher;
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, OnceLock};
@@ -15,7 +14,7 @@ use std::time::Duration;
 use mio::{Poll, Waker};
 use parking_lot::{Mutex, RwLock};
 use rutter_api::CollectorServices;
-use rutter_config::Config;
+use rutter_config::{Config, ConfigSource};
 use rutter_policy::ExportPolicy;
 use rutter_rib::{Rib, RibConfig};
 
@@ -80,14 +79,14 @@ impl std::error::Error for StartError {
 const LOG_LIMIT: usize = 32 * 1024 * 1024;
 
 impl Daemon {
-    /// Opens the sockets and starts the threads. `source` is the file that a reload reads. Without it the configuration
+    /// Opens the sockets and starts the threads. `source` is what a reload reads. Without it the configuration
     /// is embedded and cannot be reloaded.
-    pub fn start(config: Config, source: Option<PathBuf>) -> Result<Handle, StartError> {
+    pub fn start(config: Config, source: Option<ConfigSource>) -> Result<Handle, StartError> {
         Self::prepare(config, source)?.start()
     }
 
     /// As [`Daemon::start`], but the daemon neither receives nor sends before [`Prepared::start`].
-    pub fn prepare(config: Config, source: Option<PathBuf>) -> Result<Prepared, StartError> {
+    pub fn prepare(config: Config, source: Option<ConfigSource>) -> Result<Prepared, StartError> {
         let log = logging::init(config.daemon.log_format, logging::level(&config.daemon.log));
         if let Err(error) = privileges::raise_open_files() {
             tracing::warn!(%error, "cannot raise the limit of open files");

@@ -46,7 +46,7 @@ impl Backend for Management {
             router_id: config.router_id,
             threads: shared.threads.len() as u32,
             config_file: match &shared.source {
-                Some(path) => path.display().to_string(),
+                Some(source) => source.name().display().to_string(),
                 None => "(embedded)".into(),
             },
             config_loaded_at: loaded.unix_s,

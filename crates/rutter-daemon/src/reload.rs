@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rutter_api::ReloadError;
-use rutter_config::{Changed, Config, Diff};
+use rutter_config::{Changed, Config, ConfigSource, Diff};
 use rutter_policy::{ExportPolicy, ImportPolicy};
 use rutter_rib::{PeerId, PreviewedPolicy, PreviewedRoute, Snapshot};
 
@@ -115,11 +115,19 @@ fn try_reload(shared: &Arc<Shared>) -> Result<Diff, ReloadError> {
 }
 
 fn load(shared: &Shared, file: Option<&Path>) -> Result<Config, ReloadError> {
-    let path = file.or(shared.source.as_deref()).ok_or_else(|| {
-        ReloadError::Other("the daemon runs on an embedded configuration, without a file".into())
-    })?;
+    let source = match (file, &shared.source) {
+        (Some(file), _) => ConfigSource::File(file.to_owned()),
+        (None, Some(source)) => source.clone(),
+        (None, None) => {
+            return Err(ReloadError::Other(
+                "the daemon runs on an embedded configuration, without a file".into(),
+            ));
+        }
+    };
     let running = Arc::clone(&shared.config.read());
-    let loaded = Config::load_to_replace(path, &running).map_err(ReloadError::Config)?;
+    let loaded = source
+        .load_to_replace(&running)
+        .map_err(ReloadError::Config)?;
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }

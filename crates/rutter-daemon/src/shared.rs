@@ -3,14 +3,13 @@
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Mutex, RwLock};
 use rutter_api::CollectorServices;
-use rutter_config::Config;
+use rutter_config::{Config, ConfigSource};
 use rutter_rib::Rib;
 
 use crate::filter_sources::FilterSources;
@@ -35,8 +34,8 @@ pub(crate) struct Shared {
     pub(crate) reloading: Mutex<()>,
     /// The services that a reload may restart.
     pub(crate) outlets: Mutex<Outlets>,
-    /// The file of the configuration; `None` for an embedded configuration.
-    pub(crate) source: Option<PathBuf>,
+    /// What a reload reads; `None` for an embedded configuration.
+    pub(crate) source: Option<ConfigSource>,
     pub(crate) loaded: Mutex<Loaded>,
     pub(crate) log: Arc<LogRing>,
     pub(crate) jitter: RandomState,

@@ -3,19 +3,35 @@
 use std::ffi::OsString;
 
 use rutter_api::{ClearHow, Request, RouteFilter, SourceAction, WhatIf};
+use rutter_config::ConfigSource;
 
-use crate::cli::{ClearArgs, Command, CommonOptions, Show, SourceActionArg};
+use crate::cli::{ClearArgs, Command, CommonOptions, ImportFrom, Show, SourceActionArg};
 use crate::failure::Failure;
 use crate::request::send;
-use crate::{check, collector_program, demo, enrich, export, lookup, run};
+use crate::{arouteserver, check, collector_program, demo, enrich, export, lookup, run};
 
 /// Runs a command.
 pub(crate) fn run_command(command: Command, options: &CommonOptions) -> Result<(), Failure> {
     match command {
         Command::Run {
             file,
+            arouteserver,
+            more,
             end_with_stdin,
-        } => run::run(&file, end_with_stdin, options),
+        } => {
+            let source = match arouteserver.as_slice() {
+                [general, clients] => arouteserver::source(general, clients, &more)?,
+                _ => ConfigSource::File(std::path::absolute(file)?),
+            };
+            run::run(source, end_with_stdin, options)
+        }
+        Command::Import { from } => match from {
+            ImportFrom::Arouteserver {
+                general,
+                clients,
+                more,
+            } => arouteserver::import(&general, &clients, &more, options),
+        },
         Command::Check { file } => check::check(&file, options),
         Command::Diff {
             file,

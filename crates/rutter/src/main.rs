@@ -1,5 +1,6 @@
 //! The rutter command.
 
+mod arouteserver;
 mod check;
 mod cli;
 mod collector_program;

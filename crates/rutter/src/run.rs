@@ -1,10 +1,11 @@
 //! `rutter run`: the daemon in the foreground.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 
 use rutter_api::{Client, Request};
+use rutter_config::ConfigSource;
 use rutter_daemon::{Daemon, Hangup, Signals};
 
 use crate::check::load_for_route_server;
@@ -13,16 +14,15 @@ use crate::failure::Failure;
 
 /// Runs the daemon until it receives a request to stop.
 pub(crate) fn run(
-    file: &Path,
+    source: ConfigSource,
     end_with_stdin: bool,
     options: &CommonOptions,
 ) -> Result<(), Failure> {
     let signals = Signals::install(Hangup::Reloads)?;
-    let mut config = load_for_route_server(file, options)?.config;
+    let mut config = load_for_route_server(&source, options)?.config;
     if let Some(socket) = &options.socket {
         config.daemon.control_socket = socket.clone();
     }
-    let source = std::path::absolute(file)?;
     let socket = config.daemon.control_socket.clone();
     let daemon = Daemon::start(config, Some(source))
         .map_err(|e| Failure::text(format!("cannot start: {e}")))?;

@@ -1,5 +1,6 @@
 //! Reads the syntax tree of a file into the typed configuration.
 
+mod arouteserver;
 mod neighbors;
 mod only_collected;
 mod section_conflicts;
@@ -29,12 +30,19 @@ use crate::suggest::nearest;
 use crate::toml_values::{Item, Section};
 use crate::{ConfigError, GracefulRestart, Severity, safe_file};
 
+use arouteserver::Continued;
+pub use arouteserver::{Converted, convert_arouteserver};
 use neighbors::Neighbors;
 
 /// Reads a configuration from a string.
 pub(crate) fn configuration(text: &str, file: &Path) -> Result<Loaded, Vec<ConfigError>> {
     let findings = Findings::default();
     let mut files = vec![file.to_owned()];
+    let continued = Continued::read(text, file, &findings, &mut files);
+    let text = continued.as_ref().map_or(text, |continued| &continued.text);
+    if findings.errors.borrow().iter().any(is_error) {
+        return Err(findings.errors.take());
+    }
     let config = with_tree(text, file, &findings, |root| {
         root.check_sections(SECTIONS.iter());
         *findings.only_collected.borrow_mut() = only_collected::warning(&root);
@@ -42,8 +50,11 @@ pub(crate) fn configuration(text: &str, file: &Path) -> Result<Loaded, Vec<Confi
     });
     files.append(&mut findings.list_files.take());
     let mut found = findings.errors.take();
+    if let Some(continued) = &continued {
+        continued.relocate(&mut found);
+    }
     sort(&mut found, &files);
-    if found.iter().any(|f| f.severity == Severity::Error) {
+    if found.iter().any(is_error) {
         return Err(found);
     }
     Ok(Loaded {
@@ -54,6 +65,10 @@ pub(crate) fn configuration(text: &str, file: &Path) -> Result<Loaded, Vec<Confi
         only_collected: findings.only_collected.take(),
         unmatched: findings.unmatched.take(),
     })
+}
+
+fn is_error(found: &ConfigError) -> bool {
+    found.severity == Severity::Error
 }
 
 /// Creates the error for an unreadable file.

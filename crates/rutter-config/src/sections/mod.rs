@@ -1,5 +1,6 @@
 //! The sections of the file, one module each: their keys, their typed values and the readers of their values.
 
+pub(crate) mod arouteserver;
 pub(crate) mod blackhole;
 pub(crate) mod bmp;
 pub(crate) mod checks;
@@ -27,6 +28,7 @@ pub(crate) mod white_list;
 use crate::Config;
 use crate::key_rows::{Key, KeyRows, Reload};
 
+use arouteserver::ARouteServer;
 use blackhole::{Blackhole, BlackholeNextHop};
 use bmp::{Bmp, BmpTarget};
 use checks::{Checks, PER_FAMILY};
@@ -84,6 +86,7 @@ pub const SECTIONS: &[SectionKeys] = &[
         "A router, route reflector or collector, without members.",
         exchange::ROUTER,
     ),
+    of::<ARouteServer>(),
     of::<Daemon>(),
     of::<Checks>(),
     of::<Communities>(),

@@ -50,7 +50,7 @@ pub fn start_with(folder: &Folder, text: &str) -> (Handle, SocketAddr) {
     let file = folder.0.join("rutter.toml");
     std::fs::write(&file, text).expect("write the configuration");
     let loaded = Config::load(&file).unwrap_or_else(|errors| panic!("{errors:#?}"));
-    let handle = Daemon::start(loaded.config, Some(file)).expect("start");
+    let handle = Daemon::start(loaded.config, Some(file.into())).expect("start");
     let address = handle.listen_addresses()[0];
     (handle, address)
 }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use rutter_api::{ConfigErrorRow, DiffRow, Line, Request};
-use rutter_config::{Config, ConfigError, Loaded, Severity};
+use rutter_config::{ConfigError, ConfigSource, Loaded, Severity};
 
 use crate::cli::CommonOptions;
 use crate::failure::Failure;
@@ -17,7 +17,8 @@ use crate::units::plural;
 
 /// Reports all errors of a configuration, and of the files and folders that it names.
 pub(crate) fn check(file: &Path, options: &CommonOptions) -> Result<(), Failure> {
-    let loaded = load_for_route_server(file, options)?;
+    let source = ConfigSource::File(file.to_owned());
+    let loaded = load_for_route_server(&source, options)?;
     let found = files::look(&loaded.paths);
     print(&found, options)?;
     fail_for(&found, file, options)?;
@@ -52,7 +53,10 @@ pub(crate) fn diff(
             "--routes compares with the table of a daemon: leave --against out",
         ));
     }
-    let (old, new) = (load(&against, options)?, load(&file, options)?);
+    let (old, new) = (
+        load(&against.into(), options)?,
+        load(&file.into(), options)?,
+    );
     let diff = DiffRow::from(rutter_config::diff(&old.config, &new.config));
     let mut out = io::stdout();
     match options.json {
@@ -64,31 +68,35 @@ pub(crate) fn diff(
 
 /// Loads a configuration for a command that serves no collector sections.
 pub(crate) fn load_for_route_server(
-    file: &Path,
+    source: &ConfigSource,
     options: &CommonOptions,
 ) -> Result<Loaded, Failure> {
-    let loaded = load(file, options)?;
+    let loaded = load(source, options)?;
     print(loaded.only_collected.as_slice(), options)?;
     Ok(loaded)
 }
 
 /// Loads a configuration. Prints its warnings, or prints its errors and fails.
-pub(crate) fn load(file: &Path, options: &CommonOptions) -> Result<Loaded, Failure> {
-    match Config::load(file) {
+pub(crate) fn load(source: &ConfigSource, options: &CommonOptions) -> Result<Loaded, Failure> {
+    match source.load() {
         Ok(loaded) => {
             print(&loaded.warnings, options)?;
             Ok(loaded)
         }
         Err(errors) => {
             print(&errors, options)?;
-            fail_for(&errors, file, options)?;
+            fail_for(&errors, source.name(), options)?;
             Err(Failure::AlreadyReported)
         }
     }
 }
 
 /// Fails if there are errors among the findings.
-fn fail_for(found: &[ConfigError], file: &Path, options: &CommonOptions) -> Result<(), Failure> {
+pub(crate) fn fail_for(
+    found: &[ConfigError],
+    file: &Path,
+    options: &CommonOptions,
+) -> Result<(), Failure> {
     let errors = found.iter().filter(|e| e.severity == Severity::Error);
     match (errors.count() as u64, options.json) {
         (0, _) => Ok(()),
@@ -100,7 +108,8 @@ fn fail_for(found: &[ConfigError], file: &Path, options: &CommonOptions) -> Resu
     }
 }
 
-fn print(errors: &[ConfigError], options: &CommonOptions) -> io::Result<()> {
+/// Prints findings, as lines or as JSON.
+pub(crate) fn print(errors: &[ConfigError], options: &CommonOptions) -> io::Result<()> {
     for error in errors {
         match options.json {
             true => json_line(

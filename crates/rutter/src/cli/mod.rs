@@ -1,5 +1,6 @@
 //! The command line and its help. The modules named after the commands carry them out.
 
+mod arouteserver;
 mod demo;
 mod filter;
 mod lookup;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use arouteserver::ARouteServerArgs;
 pub(crate) use demo::DemoArgs;
 pub(crate) use filter::FilterArgs;
 pub(crate) use lookup::{
@@ -77,6 +79,17 @@ pub(crate) enum Command {
         /// The configuration
         #[arg(value_name = "FILE", default_value = DEFAULT_CONFIG)]
         file: PathBuf,
+        /// Run an exchange from the files general.yml and clients.yml of ARouteServer
+        #[arg(
+            long,
+            num_args = 2,
+            value_names = ["GENERAL", "CLIENTS"],
+            conflicts_with = "file"
+        )]
+        arouteserver: Vec<PathBuf>,
+        /// What these files do not have
+        #[command(flatten)]
+        more: ARouteServerArgs,
         /// End when standard input is closed: for programs that start a daemon of their own
         #[arg(long, hide = true)]
         end_with_stdin: bool,
@@ -87,6 +100,13 @@ pub(crate) enum Command {
         /// The configuration
         #[arg(value_name = "FILE", default_value = DEFAULT_CONFIG)]
         file: PathBuf,
+    },
+    /// Convert the files of another program to a configuration
+    #[command(after_help = IMPORT)]
+    Import {
+        /// The program whose files they are
+        #[command(subcommand)]
+        from: ImportFrom,
     },
     /// Show what changes between two configurations
     #[command(after_help = DIFF)]
@@ -262,6 +282,23 @@ pub(crate) enum SourceActionArg {
     Accept,
 }
 
+/// The programs whose files can be converted.
+#[derive(Subcommand, Debug)]
+pub(crate) enum ImportFrom {
+    /// Print the files of ARouteServer as TOML
+    Arouteserver {
+        /// The policy: general.yml
+        #[arg(value_name = "GENERAL")]
+        general: PathBuf,
+        /// The members: clients.yml
+        #[arg(value_name = "CLIENTS")]
+        clients: PathBuf,
+        /// What these files do not have
+        #[command(flatten)]
+        more: ARouteServerArgs,
+    },
+}
+
 /// The configuration file of a packaged installation.
 pub(crate) const DEFAULT_CONFIG: &str = "/etc/rutter/rutter.toml";
 
@@ -282,7 +319,16 @@ SIGTERM and Ctrl-C end every session with a Cease.
 
 Examples:
   rutter run /etc/rutter/rutter.toml
-  rutter check my.toml && rutter run my.toml";
+  rutter check my.toml && rutter run my.toml
+  rutter run --arouteserver general.yml clients.yml --lan 192.0.2.0/24 --rtr 127.0.0.1:3323";
+
+const IMPORT: &str = "\
+Prints TOML on standard output, and notes on keys without effect on standard error. A key that
+Rutter cannot honour is an error, with the reason.
+
+Examples:
+  rutter import arouteserver general.yml clients.yml --lan 192.0.2.0/24 > rutter.toml
+  rutter check rutter.toml";
 
 const CHECK: &str = "\
 Prints every error with file, line, column, key and a correction. Also checks the files and folders

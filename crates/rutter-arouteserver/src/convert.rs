@@ -1,0 +1,362 @@
+//! The conversion of all files.
+
+use std::net::IpAddr;
+
+use rutter_net::Prefix;
+
+use crate::clients::{Clients, Inherited};
+use crate::filtering;
+use crate::irrdb::{self, IrrSettings};
+use crate::max_prefix::MaxPrefix;
+use crate::peering_db::PeeringDb;
+use crate::prefix_entry::{PrefixEntry, texts};
+use crate::session::SessionSettings;
+use crate::toml_writer::{Keys, TomlWriter};
+use crate::yaml::{self, Report, Section, Value};
+use crate::{Finding, blackhole, communities, rpki};
+
+/// A file that was read.
+#[derive(Clone, Debug)]
+pub struct SourceText {
+    /// The name, for messages.
+    pub name: String,
+    /// The content.
+    pub text: String,
+}
+
+impl SourceText {
+    /// A file with its name and content.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        SourceText {
+            name: name.into(),
+            text: text.into(),
+        }
+    }
+}
+
+/// The files of ARouteServer.
+#[derive(Clone, Debug)]
+pub struct Documents {
+    /// `general.yml`.
+    pub general: SourceText,
+    /// `clients.yml`.
+    pub clients: SourceText,
+    /// `bogons.yml`; `None`: Rutter's own list of bogons.
+    pub bogons: Option<SourceText>,
+    /// A dump of PeeringDB's networks (`/api/net`) as JSON.
+    pub peering_db: Option<SourceText>,
+}
+
+/// What ARouteServer's files do not have, because other programs know it.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The peering LANs. Without them, the entries of the black list that contain clients, or the clients' addresses.
+    pub lan: Vec<Prefix>,
+    /// RTR caches, `host:port`.
+    pub rtr: Vec<String>,
+    /// IRRd servers.
+    pub irr_servers: Vec<String>,
+    /// Databases of the IRR servers.
+    pub irr_sources: Vec<String>,
+    /// The path of the dump of PeeringDB's networks, for `irr.peeringdb`.
+    pub peering_db: Option<String>,
+}
+
+/// A converted configuration.
+#[derive(Clone, Debug)]
+pub struct Conversion {
+    /// The configuration in TOML.
+    pub toml: String,
+    /// Notes: keys without effect, and assumptions.
+    pub notes: Vec<Finding>,
+}
+
+/// Converts the files.
+///
+/// # Errors
+/// All errors: invalid YAML, unknown keys, and keys that Rutter cannot honour. Each names file, line and key.
+pub fn convert(documents: &Documents, options: &Options) -> Result<Conversion, Vec<Finding>> {
+    let report = Report::default();
+    let toml = convert_all(documents, options, &report);
+    let (errors, notes) = report.finish();
+    match (toml, errors.is_empty()) {
+        (Some(toml), true) => Ok(Conversion { toml, notes }),
+        _ => Err(errors),
+    }
+}
+
+fn convert_all(documents: &Documents, options: &Options, report: &Report) -> Option<String> {
+    let general = yaml::parse(&documents.general.name, &documents.general.text, report);
+    let clients = yaml::parse(&documents.clients.name, &documents.clients.text, report);
+    let bogons = match &documents.bogons {
+        Some(file) => Some(yaml::parse(&file.name, &file.text, report)?),
+        None => None,
+    };
+    let (general, clients) = (general?, clients?);
+    let peering_db = read_peering_db(documents.peering_db.as_ref(), report)?;
+    let root = Value::root(&documents.general.name, &general, report).section();
+    let cfg = root.section("cfg");
+    let clients = Value::root(&documents.clients.name, &clients, report).section();
+    let mut converted = General::read(&cfg, &clients, options, &peering_db);
+    if let (Some(file), Some(node)) = (&documents.bogons, &bogons) {
+        let root = Value::root(&file.name, node, report).section();
+        let list = PrefixEntry::read_list(root.get("bogons"));
+        converted.bogons = texts(&list);
+        root.finish();
+    }
+    let toml = converted.write(&cfg, options);
+    cfg.finish();
+    root.finish();
+    clients.finish();
+    Some(toml)
+}
+
+fn read_peering_db(file: Option<&SourceText>, report: &Report) -> Option<PeeringDb> {
+    let Some(file) = file else {
+        return Some(PeeringDb::default());
+    };
+    match PeeringDb::parse(&file.text) {
+        Ok(networks) => Some(networks),
+        Err(error) => {
+            report.error(Finding {
+                file: file.name.clone(),
+                line: error.line(),
+                column: error.column(),
+                key: String::new(),
+                message: format!("not a dump of PeeringDB's networks: {error}"),
+            });
+            None
+        }
+    }
+}
+
+/// What `general.yml` and `clients.yml` make of the configuration.
+struct General<'a> {
+    exchange: Keys,
+    defaults: Keys,
+    checks: Keys,
+    irr: Keys,
+    clients: Clients,
+    /// The first key that needs RPKI data.
+    rpki_user: Option<Value<'a>>,
+    well_known: Option<&'static str>,
+    black_list: Vec<PrefixEntry>,
+    bogons: Vec<String>,
+}
+
+impl<'a> General<'a> {
+    fn read(
+        cfg: &Section<'a>,
+        clients: &Section<'_>,
+        options: &Options,
+        peering_db: &PeeringDb,
+    ) -> Self {
+        let mut exchange = Keys::default();
+        identity(cfg, &mut exchange);
+        if let Some(path_hiding) = cfg.get("path_hiding")
+            && path_hiding.bool() == Some(false)
+        {
+            path_hiding.note("Rutter selects the best path for each client, so no path is hidden");
+        }
+        let (mut session_keys, mut session) = SessionSettings::default().read(cfg);
+        if cfg.get("passive").is_none() {
+            session_keys.plain("passive", true);
+            session.passive = true;
+        }
+        let filters = cfg.section("filtering");
+        let irrdb = filters.section("irrdb");
+        let defaults = (IrrSettings::default(), &MaxPrefix::default());
+        let read = filtering::read(&filters, &irrdb, defaults);
+        let mut checks = read.checks;
+        filtering::read_general(&filters, peering_db, &mut checks);
+        let black_list = PrefixEntry::read_list(filters.get("global_black_list_pref"));
+        read.irr.keys(&mut checks);
+        let irr = irrdb::convert(&irrdb, options);
+        let roas = irrdb.section("use_rpki_roas_as_route_objects");
+        let roas = roas
+            .get("enabled")
+            .filter(|value| value.bool() == Some(true));
+        irrdb.finish();
+        // Old files have `rpki`.
+        let names = ["rpki_bgp_origin_validation", "rpki"];
+        let [now, former] = names.map(|name| filters.section(name));
+        let validation = if now.is_present() { now } else { former };
+        let validated = validation
+            .get("enabled")
+            .filter(|value| value.bool() == Some(true));
+        origin_validation(&validation, validated.is_some(), &mut checks);
+        validation.finish();
+        let roles = filters.section("roles");
+        if roles.bool("enabled") == Some(true) {
+            exchange.plain("roles", true);
+        }
+        let _ = roles.get("strict_mode");
+        roles.finish();
+        let next_hop = filters.section("next_hop");
+        let _ = next_hop.get("policy");
+        next_hop.finish();
+        if read.max_prefix.uses_peering_db() && options.peering_db.is_none() {
+            let limits = filters.section("max_prefix");
+            if let Some(action) = limits.get("action") {
+                action.note("PeeringDB's limits are not used; name a dump of its networks with --peeringdb FILE");
+            }
+        }
+        filters.finish();
+        blackhole::read(cfg.section("blackhole_filtering"), &mut checks);
+        graceful_shutdown(cfg, &mut checks);
+        let inherited = Inherited {
+            session,
+            irr: read.irr,
+            max_prefix: read.max_prefix,
+            validates_origins: validated.is_some(),
+        };
+        General {
+            exchange,
+            defaults: session_keys,
+            checks,
+            irr,
+            clients: Clients::read(clients, &inherited, peering_db),
+            rpki_user: validated.or(roas),
+            well_known: well_known(cfg),
+            black_list,
+            bogons: Vec::new(),
+        }
+    }
+
+    fn write(mut self, cfg: &Section<'_>, options: &Options) -> String {
+        let mut out = TomlWriter::default();
+        self.lan(cfg, options);
+        out.section("[exchange]");
+        out.keys(&self.exchange);
+        if !self.defaults.is_empty() {
+            out.section("[defaults]");
+            out.keys(&self.defaults);
+        }
+        rpki::convert(
+            cfg.section("rpki_roas"),
+            self.rpki_user.as_ref(),
+            options,
+            &mut out,
+        );
+        if self.clients.uses_irr {
+            irrdb::write(&self.irr, &mut out);
+        }
+        out.section("[checks]");
+        let mut black_list = texts(&self.black_list);
+        black_list.extend(std::mem::take(&mut self.bogons));
+        out.keys(&self.checks);
+        let mut lists = Keys::default();
+        lists.strings("black-list", &black_list);
+        out.keys(&lists);
+        communities::convert(
+            cfg.section("communities"),
+            &self.clients.aliases,
+            self.well_known,
+            &mut out,
+        );
+        rtt_thresholds(cfg);
+        custom_communities(cfg);
+        self.clients.write(&mut out);
+        out.finish()
+    }
+
+    /// ARouteServer does not know the LAN.
+    fn lan(&mut self, cfg: &Section<'_>, options: &Options) {
+        let mut lan: Vec<String> = options.lan.iter().map(Prefix::to_string).collect();
+        if lan.is_empty() {
+            let lists = self.black_list.iter().map(|entry| entry.prefix);
+            let lists: Vec<Prefix> = lists.collect();
+            for address in &self.clients.addresses {
+                let listed = lists.iter().find(|prefix| contains(**prefix, *address));
+                let found = match listed {
+                    Some(prefix) => prefix.to_string(),
+                    None if address.is_ipv4() => format!("{address}/32"),
+                    None => format!("{address}/128"),
+                };
+                if !lan.contains(&found) {
+                    lan.push(found);
+                }
+            }
+            cfg.note("the peering LAN is not in these files; it was taken from the black list and the clients. Name it with --lan PREFIX");
+        }
+        self.exchange.strings("lan", &lan);
+    }
+}
+
+fn contains(prefix: Prefix, address: IpAddr) -> bool {
+    match (prefix, address) {
+        (Prefix::V4(prefix), IpAddr::V4(address)) => prefix.contains(address),
+        (Prefix::V6(prefix), IpAddr::V6(address)) => prefix.contains(address),
+        _ => false,
+    }
+}
+
+fn identity(cfg: &Section<'_>, exchange: &mut Keys) {
+    match cfg.number("rs_as") {
+        Some(asn) => exchange.plain("asn", asn),
+        None => cfg.error("`rs_as` is missing: the AS number of the route server"),
+    }
+    let Some(router_id) = cfg.get("router_id") else {
+        return cfg.error("`router_id` is missing");
+    };
+    match router_id.list().as_slice() {
+        [one] => {
+            if let Some(text) = one.text() {
+                exchange.string("router-id", &text);
+            }
+        }
+        _ => router_id.error("write one router ID: each route server has its own configuration"),
+    }
+}
+
+fn origin_validation(section: &Section<'_>, enabled: bool, checks: &mut Keys) {
+    checks.string("rpki-invalid", if enabled { "reject" } else { "off" });
+    if let Some(reject) = section.get("reject_invalid")
+        && enabled
+        && reject.bool() == Some(false)
+    {
+        reject.note("invalid routes are advertised to nobody, as with ARouteServer; `rutter show rejected` lists them");
+    }
+}
+
+fn graceful_shutdown(cfg: &Section<'_>, checks: &mut Keys) {
+    let section = cfg.section("graceful_shutdown");
+    checks.plain(
+        "graceful-shutdown",
+        section.bool("enabled").unwrap_or(false),
+    );
+    if let Some(local_pref) = section.get("local_pref")
+        && let Some(value) = local_pref.parse::<u32>("a number")
+        && value >= 100
+    {
+        local_pref.error("Rutter makes these routes the least preferred; write a number below 100");
+    }
+    section.finish();
+}
+
+fn well_known(cfg: &Section<'_>) -> Option<&'static str> {
+    let section = cfg.section("rfc1997_wellknown_communities");
+    let policy = section.get("policy");
+    let converted = policy
+        .as_ref()
+        .and_then(|policy| match policy.text()?.as_str() {
+            "pass" => Some("pass"),
+            "rfc1997" => Some("honour"),
+            _ => {
+                policy.error("write pass or rfc1997");
+                None
+            }
+        });
+    section.finish();
+    converted
+}
+
+fn rtt_thresholds(cfg: &Section<'_>) {
+    let _ = cfg.get("rtt_thresholds");
+}
+
+fn custom_communities(cfg: &Section<'_>) {
+    if let Some(value) = cfg.get("custom_communities") {
+        value.note("not converted: Rutter adds no communities of this kind yet");
+    }
+}

@@ -1,0 +1,276 @@
+//! The files of ARouteServer as a configuration.
+
+use std::path::PathBuf;
+
+use rutter_config::{
+    BlackholeRule, Config, ConfigError, InvalidRoutes, IrrCheck, Loaded, RejectPolicy,
+    convert_arouteserver,
+};
+use rutter_net::Family;
+
+const GENERAL: &str = r#"
+cfg:
+  rs_as: 64500
+  router_id: "192.0.2.1"
+  path_hiding: True
+  passive: False
+  gtsm: yes
+  filtering:
+    next_hop:
+      policy: same-as
+    ipv4_pref_len: { min: 8, max: 24 }
+    ipv6_pref_len:
+      min: 12
+      max: 48
+    global_black_list_pref:
+      - prefix: 192.0.2.0
+        length: 24
+        comment: "Peering LAN"
+      - prefix: 198.51.100.0
+        length: 24
+        exact: True
+      - { prefix: "2001:db8:1::", length: 48, ge: 50, le: 64 }
+    max_as_path_len: 40
+    transit_free:
+      action: reject
+      asns: 174, 701,
+        1299
+    never_via_route_servers:
+      peering_db: True
+      asns: [64496]
+    irrdb:
+      tag_as_set: True
+      allow_longer_prefixes: True
+    rpki_bgp_origin_validation:
+      enabled: True
+      reject_invalid: True
+    max_prefix:
+      action: restart
+      restart_after: 10
+      general_limit_ipv4: 1000
+    roles:
+      enabled: True
+    reject_policy:
+      policy: tag
+  rpki_roas:
+    source: rtr
+  blackhole_filtering:
+    policy_ipv4: rewrite-next-hop
+    policy_ipv6: propagate-unchanged
+    rewrite_next_hop_ipv4: 192.0.2.66
+    announce_to_client: False
+  graceful_shutdown:
+    enabled: True
+    local_pref: 0
+  rfc1997_wellknown_communities:
+    policy: rfc1997
+  communities:
+    do_not_announce_to_any: { std: "0:rs_as", lrg: "rs_as:0:0", ext: "rt:0:rs_as" }
+    do_not_announce_to_peer: { std: "0:peer_as", lrg: "rs_as:0:peer_as" }
+    prepend_once_to_peer: { std: "65501:peer_as", lrg: "rs_as:101:peer_as" }
+    prepend_twice_to_peer: { std: "65502:peer_as", lrg: "rs_as:102:peer_as" }
+    prepend_thrice_to_peer: { std: "65503:peer_as" }
+    prefix_present_in_as_set: { lrg: "rs_as:1001:1" }
+    reject_cause: { lrg: "rs_as:1101:dyn_val" }
+    rpki_bgp_origin_validation_valid: { lrg: "rs_as:1000:1" }
+"#;
+
+const CLIENTS: &str = r#"
+asns:
+  AS3333:
+    as_sets: ["RIPE::AS-FOO"]
+clients:
+  - asn: 3333
+    ip: ["192.0.2.11", "2001:db8:ff::11"]
+    description: "A \"first\" member"
+    password: hunter2
+  - asn: 197000
+    ip: 192.0.2.12
+    16bit_mapped_asn: 64512
+    cfg:
+      passive: True
+      rfc8950: True
+      filtering:
+        next_hop:
+          policy: authorized_addresses
+          authorized_addresses_list: ["192.0.2.99"]
+        black_list_pref:
+          - { prefix: 203.0.113.0, length: 24 }
+        irrdb:
+          as_sets: [AS-BAR]
+          enforce_prefix_in_as_set: False
+          white_list_asn: [64501]
+          white_list_pref:
+            - { prefix: 198.51.0.0, length: 16 }
+          white_list_route:
+            - { prefix: 198.18.0.0, length: 15, asn: 64502, exact: True }
+        max_prefix:
+          limit_ipv4: 7
+          action: block
+      blackhole_filtering:
+        announce_to_client: True
+"#;
+
+const PEERING_DB: &str = r#"{"data": [
+    {"asn": 3333, "info_prefixes4": 900, "info_prefixes6": 0, "info_never_via_route_servers": false},
+    {"asn": 64499, "info_prefixes4": null, "info_never_via_route_servers": true}]}"#;
+
+/// A folder with the files of a test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str, general: &str, clients: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("rc-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.join("general.yml"), general).unwrap();
+        std::fs::write(path.join("clients.yml"), clients).unwrap();
+        std::fs::write(path.join("net.json"), PEERING_DB).unwrap();
+        Folder(path)
+    }
+
+    fn load(&self, more: &str) -> Result<Loaded, Vec<ConfigError>> {
+        let file = self.0.join("rutter.toml");
+        let text =
+            format!("[arouteserver]\ngeneral = \"general.yml\"\nclients = \"clients.yml\"\n{more}");
+        std::fs::write(&file, text).unwrap();
+        Config::load(&file)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const OPTIONS: &str = "peeringdb = \"net.json\"\nlan = [\"192.0.2.0/24\", \"2001:db8:ff::/64\"]\nrtr = \"127.0.0.1:3323\"\n";
+
+#[test]
+fn the_files_become_a_whole_configuration() {
+    let folder = Folder::new("ars", GENERAL, CLIENTS);
+    let loaded = folder.load(OPTIONS).unwrap_or_else(|e| panic!("{e:#?}"));
+    let config = loaded.config;
+    assert_eq!((config.asn.0, config.neighbors.len()), (64500, 3));
+    let checks = &config.checks;
+    assert_eq!(checks.irr, IrrCheck::OriginAndPrefix);
+    assert_eq!(checks.rpki_invalid, InvalidRoutes::Reject);
+    assert_eq!(checks.reject_policy, RejectPolicy::TagAndReject);
+    assert_eq!(checks.max_as_path_len, 40);
+    assert_eq!(checks.black_list.len(), 3);
+    let asns = |list: &[rutter_net::Asn]| list.iter().map(|asn| asn.0).collect::<Vec<_>>();
+    assert_eq!(asns(&checks.transit_free_asns), [174, 701, 1299]);
+    // PeeringDB's mark and the list of the file.
+    assert_eq!(asns(&checks.never_via_route_servers), [64496, 64499]);
+    let rule = |family| checks.blackhole.rule(family);
+    assert_eq!(rule(Family::Ipv4Unicast), BlackholeRule::Rewrite);
+    assert_eq!(rule(Family::Ipv6Unicast), BlackholeRule::Propagate);
+    let limits = |index: usize| &config.neighbors[index].session.max_prefix;
+    // (900 + 100) * 1.15 from PeeringDB for the first member, its own limit for the other.
+    assert!(
+        format!("{:?}", limits(0)).contains("1150"),
+        "{:?}",
+        limits(0)
+    );
+    assert!(format!("{:?}", limits(1)).contains('7'), "{:?}", limits(1));
+    let other = &config.neighbors[1];
+    assert_eq!(other.asn.0, 197_000);
+    assert_eq!(other.checks.irr, IrrCheck::Origin);
+    assert!(other.session.passive);
+    assert_eq!(config.communities.aliases.len(), 1);
+    let notes: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
+    let about = |what: &str| notes.iter().any(|note| note.contains(what));
+    assert!(
+        about("rpki_bgp_origin_validation_valid: not needed"),
+        "{notes:#?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_honoured_is_refused_by_name() {
+    let refused = |from: &str, to: &str, expected: &str| {
+        let general = GENERAL.replace(from, to);
+        assert_ne!(general, GENERAL, "{from}");
+        let folder = Folder::new("refused", &general, CLIENTS);
+        let errors = folder.load(OPTIONS).unwrap_err();
+        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        assert!(
+            texts.iter().any(|text| text.contains(expected)),
+            "{texts:#?}"
+        );
+        // Each error names file, line and key.
+        assert!(errors.iter().all(|error| error.line > 0), "{errors:#?}");
+    };
+    refused(
+        "policy: same-as",
+        "policy: sometimes",
+        "cfg.filtering.next_hop.policy: write strict",
+    );
+    refused(
+        "path_hiding: True",
+        "path_hidng: True",
+        "cfg.path_hidng: Rutter does not know this key",
+    );
+    refused(
+        "rs_as: 64500",
+        "rs_as: many",
+        "cfg.rs_as: `many` is not a number",
+    );
+    refused(
+        "rs_as:102:peer_as",
+        "rs_as:109:peer_as",
+        "consecutive numbers",
+    );
+    refused(
+        "router_id: \"192.0.2.1\"",
+        "router_id: [192.0.2.1, 192.0.2.2]",
+        "one router ID",
+    );
+    refused(
+        "max_as_path_len: 40",
+        "max_as_path_len: 40\n     x: [",
+        "not valid YAML",
+    );
+    refused("\"rt:0:rs_as\"", "\"ro:0:rs_as\"", "route target");
+    refused(
+        "length: 24\n        exact",
+        "length: 33\n        exact",
+        "198.51.100.0/33` is not a prefix",
+    );
+}
+
+#[test]
+fn errors_of_the_wrapper_and_of_missing_files_are_reported() {
+    let folder = Folder::new("wrapper", GENERAL, CLIENTS);
+    let text = |more: &str| {
+        let errors = folder.load(more).unwrap_err();
+        errors.iter().map(ToString::to_string).collect::<String>()
+    };
+    let message = text("bogons = \"none.yml\"\n");
+    assert!(message.contains("none.yml"), "{message}");
+    assert!(message.contains("cannot read the file"), "{message}");
+    assert!(text("colour = 1\n").contains("colour"));
+    let message = text("lan = \"192.0.2.0/24\"\n");
+    assert!(
+        message.contains("cfg.rpki_roas.source: name the RTR caches"),
+        "{message}"
+    );
+    // The converted sections cannot be written a second time.
+    let message = text(&format!("{OPTIONS}[exchange]\nasn = 1\n"));
+    assert!(message.contains("duplicate key"), "{message}");
+}
+
+#[test]
+fn the_converted_sections_stand_alone() {
+    let folder = Folder::new("import", GENERAL, CLIENTS);
+    let name = folder.0.join("rutter.toml");
+    let text =
+        format!("[arouteserver]\ngeneral = \"general.yml\"\nclients = \"clients.yml\"\n{OPTIONS}");
+    let converted = convert_arouteserver(&text, &name).unwrap();
+    assert!(
+        !converted.toml.contains("arouteserver"),
+        "{}",
+        converted.toml
+    );
+    let alone = Config::parse(&converted.toml, &name).unwrap().config;
+    assert_eq!(alone, folder.load(OPTIONS).unwrap().config);
+}
