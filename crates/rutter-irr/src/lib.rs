@@ -28,7 +28,6 @@
 mod builder;
 mod changed;
 mod data;
-mod directory;
 mod entry;
 mod evidence;
 mod family_table;

@@ -1,6 +1,7 @@
 //! The members that each AS number is an origin of.
 
-use crate::directory::Directory;
+use rutter_lpm::Directory;
+
 use crate::member_set::{SetInterner, SetRef};
 
 /// AS numbers with the members whose AS-SETs (or white lists) contain them.

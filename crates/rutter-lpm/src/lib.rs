@@ -1,9 +1,10 @@
 //! Longest-prefix tables: stride profiles, one writer, lock-free readers.
 //!
-//! There are three types. [`PrefixMap`] has values of any type, for one thread. [`Table`] has a number per
-//! prefix, and [`Reader`]s in other threads that look up while it changes. They take no lock, never wait, and
-//! never see half an update. [`Routes`] has several routes per prefix, many writers and many readers. All types
-//! are for IPv4 or IPv6, by the prefix type, and use one of four stride [`Profile`]s.
+//! There are four types. [`PrefixMap`] has values of any type, for one thread. [`FrozenMap`] is immutable and small.
+//! [`Table`] has a number per prefix, and [`Reader`]s in other threads that look up while it changes. They take no
+//! lock, never wait, and never see half an update. [`Routes`] has several routes per prefix, many writers and many
+//! readers. All types are for IPv4 or IPv6, by the prefix type, and those that change use one of four stride
+//! [`Profile`]s.
 //!
 //! ```
 //! use rutter_lpm::{PrefixMap, Profile};
@@ -67,7 +68,9 @@ mod cpu;
 mod descent;
 mod direct_ipv4;
 mod direct_ipv6;
+mod directory;
 mod epoch;
+mod frozen_map;
 mod map;
 mod memory;
 mod net;
@@ -84,6 +87,8 @@ mod sync;
 mod table;
 mod zeroed;
 
+pub use directory::Directory;
+pub use frozen_map::FrozenMap;
 pub use map::PrefixMap;
 pub use net::Net;
 pub use profile::{ParseProfileError, Profile};

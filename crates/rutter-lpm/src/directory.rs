@@ -5,8 +5,8 @@
 /// The upper bits (16 of them, fewer for short arrays) select a slot. A slot with many keys is divided into buckets of
 /// about eight keys by the next bits. Keys that lie close together share a bucket, which the caller searches by bisection. So a search never costs
 /// more than the logarithm of the number of keys.
-#[derive(Debug)]
-pub(crate) struct Directory {
+#[derive(Clone, Debug)]
+pub struct Directory {
     /// The number of bits that select a slot, 1 to 16.
     slot_bits: u32,
     /// By upper bits: the place of the first bucket in `starts` in the upper 27 bits, and below it the number of next
@@ -22,8 +22,16 @@ const BUCKET_KEYS: usize = 8;
 const COUNT_BITS: u32 = 5;
 
 impl Directory {
-    /// Builds the index. The keys are in order, and fewer than 2^26.
+    /// The largest number of keys.
+    pub const MAX_LEN: usize = (1 << 26) - 1;
+
+    /// Builds the index over `len` keys in ascending order; `key` returns the one at a position.
+    ///
+    /// # Panics
+    ///
+    /// If there are more than [`Self::MAX_LEN`] keys.
     pub fn new(len: usize, key: impl Fn(usize) -> u32) -> Self {
+        assert!(len <= Self::MAX_LEN, "{len} keys are too many");
         let slot_bits = len.max(2).ilog2().min(16);
         let mut slots = Vec::with_capacity(1 << slot_bits);
         let mut starts = Vec::with_capacity((1 << slot_bits) + len / (BUCKET_KEYS / 2) + 1);
